@@ -37,6 +37,8 @@ SECONDS = 20.0
 PAGES = 10
 SETTLED_SECONDS = 5.0
 PROBES = 60
+SCROLLS = 3
+FRAME_MAX_MS = 50
 WIDTH, HEIGHT = 1280, 800
 SLOW_MS = 300_000
 """Long enough for each step on a machine with other load."""
@@ -255,29 +257,42 @@ class Bench:
         }
 
     def scroll(self) -> Figures:
-        """Measure the frames while all rows of the pods are scrolled through, by a trace."""
-        with self._context() as context, self._page(context) as page:
-            page.goto(f"{self._served.page}/resources?kind=pods", timeout=SLOW_MS)
-            page.locator("pw-resources .line").first.wait_for(timeout=SLOW_MS)
-            devices = context.new_cdp_session(page)
-            with _traced(devices) as events:
-                page.evaluate(FRAMES, SECONDS / 2)
-        frames = [event["ts"] for event in events if event["name"] == "DrawFrame"]
-        gaps = sorted(b - a for a, b in itertools.pairwise(frames))
-        main = {
-            (event["pid"], event["tid"])
-            for event in events
-            if event["name"] == "thread_name" and event["args"]["name"] == "CrRendererMain"
-        }
-        tasks = [e for e in events if "RunTask" in e["name"] and (e["pid"], e["tid"]) in main]
-        longest = max(tasks, key=lambda event: event.get("dur", 0))
+        """Measure the frames while all rows of the pods are scrolled through, by traces.
+
+        On a machine with other load, a task waits for a processor: its CPU time tells what the
+        page itself needs.
+        """
+        gaps: list[float] = []
+        walls: list[float] = []
+        cpus: list[float] = []
+        for _ in range(SCROLLS):
+            with self._context() as context, self._page(context) as page:
+                page.goto(f"{self._served.page}/resources?kind=pods", timeout=SLOW_MS)
+                page.locator("pw-resources .line").first.wait_for(timeout=SLOW_MS)
+                with _traced(context.new_cdp_session(page)) as events:
+                    page.evaluate(FRAMES, SECONDS / 2)
+            frames = [event["ts"] for event in events if event["name"] == "DrawFrame"]
+            gaps += [b - a for a, b in itertools.pairwise(frames)]
+            main = {
+                (event["pid"], event["tid"])
+                for event in events
+                if event["name"] == "thread_name" and event["args"]["name"] == "CrRendererMain"
+            }
+            tasks = [e for e in events if "RunTask" in e["name"] and (e["pid"], e["tid"]) in main]
+            walls += [task.get("dur", 0) for task in tasks]
+            cpus += [task.get("tdur", 0) for task in tasks]
+        for each in (gaps, walls, cpus):
+            each.sort()
         p99 = gaps[len(gaps) * 99 // 100]
+        longer = sum(gap > FRAME_MAX_MS * 1e3 for gap in gaps) / len(gaps)
         return {
-            "frames while scrolling": (len(frames) / (SECONDS / 2), "/s", ""),
+            "frames while scrolling": (len(gaps) / (SCROLLS * SECONDS / 2), "/s", ""),
+            "gap between frames while scrolling, p50": (gaps[len(gaps) // 2] / 1e3, "ms", ""),
             "gap between frames while scrolling, p99": (p99 / 1e3, "ms", ""),
             "longest gap between frames while scrolling": (gaps[-1] / 1e3, "ms", "50"),
-            "longest task of the page while scrolling": (longest.get("dur", 0) / 1e3, "ms", "50"),
-            "CPU of that task": (longest.get("tdur", 0) / 1e3, "ms", ""),
+            "share of gaps longer than 50 ms": (longer * 100, "%", "0"),
+            "longest task of the page while scrolling": (walls[-1] / 1e3, "ms", "50"),
+            "most CPU of a task while scrolling": (cpus[-1] / 1e3, "ms", "50"),
         }
 
     def update(self) -> Figures:

@@ -19,7 +19,7 @@ This module reads no clock and draws no random numbers.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set as AbstractSet
 from contextlib import contextmanager, suppress
 from operator import attrgetter
 from typing import Final, TypeAlias, TypeVar, overload
@@ -194,9 +194,9 @@ class ObjectStore:
 
     # ------------------------------------------------------------------------ writes
 
-    def keys(self, kind: KindLike) -> Container[NamespacedName]:
-        """Return the keys of the objects of a kind for membership tests; not a copy."""
-        return self._table(group_kind(kind)).objects
+    def keys(self, kind: KindLike) -> AbstractSet[NamespacedName]:
+        """Return the keys of the objects of a kind; not a copy, and nothing is decoded."""
+        return self._table(group_kind(kind)).objects.keys()
 
     def require(self, kind: GroupKind, key: NamespacedName) -> KubernetesObject:
         """Return an object that must exist.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from typing import Final
@@ -28,10 +29,11 @@ _SENT: Final = (
     "accept", "accept-encoding", "content-length", "content-type", "if-match", "if-none-match",
     "last-event-id",
 )  # fmt: skip
-_RETURNED: Final = (
+_RETURNED: Final = frozenset((
     "cache-control", "content-disposition", "content-encoding", "content-length", "content-type",
     "etag", "retry-after", "vary", "warning",
-)  # fmt: skip
+))  # fmt: skip
+_AS_TABLE: Final = "as=Table"
 _STATE: Final = "/podwright/v1/state"
 
 
@@ -51,7 +53,7 @@ class PassThrough:
         self._state = SharedStream(self._state_parts, lambda: node_changes(self.upstream))
 
     async def forward(self, request: Request) -> Response:
-        """Send a request to the server, and return its reply unchanged."""
+        """Send a request to the server, and return its reply: unchanged, if it is no Table."""
         target = request.scope["raw_path"].decode("ascii").removeprefix(self._prefix)
         if not is_passed(target):
             return _status(404, "NotFound", f"The page has no requests to {target or '/'}.")
@@ -61,23 +63,29 @@ class PassThrough:
         has_body = request.headers.get("content-length", "0") != "0" or (
             "transfer-encoding" in request.headers
         )
+        sent = {name: value for name, value in request.headers.items() if name in _SENT}
+        is_table = _AS_TABLE in sent.get("accept", "")
+        encodings = sent.pop("accept-encoding", "") if is_table else ""
         stack = AsyncExitStack()
         try:
             response = await stack.enter_async_context(
                 self.upstream.open(
-                    request.method,
-                    target,
-                    {name: value for name, value in request.headers.items() if name in _SENT},
-                    request.stream() if has_body else None,
+                    request.method, target, sent, request.stream() if has_body else None
                 )
             )
+            returned = {
+                name: response.headers[name] for name in _RETURNED & response.headers.keys()
+            }
+            if is_table and response.status_code == 200:
+                async with stack:
+                    content = _without_managed_fields(await response.aread())
+                if "gzip" in encodings:
+                    content = gzip.compress(content, 1)
+                    returned["content-encoding"] = "gzip"
+                return Response(content, 200, returned | {"content-length": str(len(content))})
         except UnreachableServer as error:
             return _status(503, "ServiceUnavailable", str(error))
-        return StreamingResponse(
-            _body(response, stack),
-            response.status_code,
-            {name: response.headers[name] for name in _RETURNED if name in response.headers},
-        )
+        return StreamingResponse(_body(response, stack), response.status_code, returned)
 
     async def follow_state(self, _: Request) -> Response:
         """Return the state of nodes and queue, and changes of nodes' labels, as events."""
@@ -102,6 +110,33 @@ def is_passed(path: str) -> bool:
     return any(
         path.startswith(allowed) if allowed.endswith("/") else path == allowed for allowed in PATHS
     )
+
+
+class _TableObject(msgspec.Struct):
+    metadata: dict[str, msgspec.Raw]
+
+
+class _TableRow(msgspec.Struct):
+    cells: msgspec.Raw
+    object: _TableObject
+
+
+class _Table(msgspec.Struct, rename="camel", tag_field="kind", tag="Table"):
+    api_version: str
+    metadata: msgspec.Raw
+    column_definitions: msgspec.Raw
+    rows: list[_TableRow]
+
+
+def _without_managed_fields(content: bytes) -> bytes:
+    """Return a Table without nine tenths of its bytes: a page holds a frame while it reads them."""
+    try:
+        table = msgspec.json.decode(content, type=_Table)
+    except msgspec.DecodeError:
+        return content  # a list: some servers of custom kinds have no Tables
+    for row in table.rows:
+        row.object.metadata.pop("managedFields", None)
+    return msgspec.json.encode(table)
 
 
 async def _body(response: httpx.Response, stack: AsyncExitStack) -> AsyncIterator[bytes]:

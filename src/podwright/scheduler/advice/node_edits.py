@@ -164,7 +164,7 @@ def shape_of(node: Node) -> tuple[object, ...]:
     """Return what two nodes of one shape have in common."""
     labels = {key: value for key, value in node.metadata.labels.items() if key != HOSTNAME}
     return (
-        tuple(sorted((name, str(text)) for name, text in node.status.allocatable.items())),
-        tuple(sorted(labels.items())),
+        frozenset((name, str(text)) for name, text in node.status.allocatable.items()),
+        frozenset(labels.items()),
         tuple(permanent_taints(node)),
     )

@@ -88,6 +88,7 @@ _NOT_AVAILABLE = "resourceclaim not available on the node"
 _MOST_WITH_DEVICES = 20
 """Of so many nodes the devices are searched again; each costs a search."""
 
+_INSUFFICIENT = "Insufficient "
 _OF_RESOURCES = frozenset({"NodeResourcesFit", "GeneralPredicates", "PodFitsResources"})
 """The plugins and predicates whose reasons start with "Insufficient", under all rules."""
 
@@ -189,6 +190,27 @@ def nearest_nodes(
     list of NearNode
         Empty if PreFilter rejected the pod as a whole: then no node was examined.
     """
+    requests = pending_requests(explanation.pod)
+    nearest: list[NearNode] = []
+    for node, statuses in nodes_by_nearness(explanation, cluster)[:limit]:
+        texts = [_lacks(explanation.pod, requests, cluster, node, each, gates) for each in statuses]
+        nearest.append(
+            NearNode(
+                node=node,
+                plugins=tuple(status.plugin for status in statuses),
+                lacks=tuple(text for each in texts for text in each),
+            )
+        )
+    if any(_DEVICES in each.plugins for each in nearest):
+        refusals = DeviceRefusals(explanation.pod, cluster, gates)
+        for index, each in enumerate(nearest[:_MOST_WITH_DEVICES]):
+            if _DEVICES in each.plugins:
+                nearest[index] = _with_devices(each, refusals)
+    return nearest
+
+
+def nodes_by_nearness(explanation: Explanation, cluster: Cluster) -> list[tuple[str, list[Status]]]:
+    """Return the nodes that reject a pod as `nearest_nodes` orders them, with their rejections."""
     if explanation.pre_filter.is_rejection:
         return []
     rejecting: dict[str, list[Status]] = {}
@@ -196,7 +218,7 @@ def nearest_nodes(
         for node, status in answer.rejected.items():
             rejecting.setdefault(node, []).append(status)
     requests = pending_requests(explanation.pod)
-    near: list[tuple[int, float, NearNode]] = []
+    near: list[tuple[int, float, str, list[Status]]] = []
     for node in explanation.node_names:
         first = rejection_of(explanation, node)
         if first.is_success:
@@ -205,23 +227,13 @@ def nearest_nodes(
         if first.plugin not in {status.plugin for status in statuses}:
             statuses = [first, *statuses]
         shortage = 0.0
-        lacks: list[str] = []
+        slot = cluster.nodes.slot_of.get(node)
         for status in statuses:
-            share, texts = _lacks(explanation.pod, requests, cluster, node, status, gates)
-            shortage += share
-            lacks += texts
-        plugins = tuple(status.plugin for status in statuses)
-        near.append(
-            (len(statuses), shortage, NearNode(node=node, plugins=plugins, lacks=tuple(lacks)))
-        )
+            for _, requested, free, _ in _amounts(requests, cluster, slot, status):
+                shortage += (requested - free) / requested if requested else 0.0
+        near.append((len(statuses), shortage, node, statuses))
     near.sort(key=lambda entry: entry[:2])
-    nearest = [entry[2] for entry in near[:limit]]
-    if any(_DEVICES in each.plugins for each in nearest):
-        refusals = DeviceRefusals(explanation.pod, cluster, gates)
-        for index, each in enumerate(nearest[:_MOST_WITH_DEVICES]):
-            if _DEVICES in each.plugins:
-                nearest[index] = _with_devices(each, refusals)
-    return nearest
+    return [entry[2:] for entry in near]
 
 
 def _with_devices(near: NearNode, refusals: DeviceRefusals) -> NearNode:
@@ -247,43 +259,41 @@ def _lacks(
     name: str,
     status: Status,
     gates: Gates,
-) -> tuple[float, list[str]]:
-    """Return the share that is short (0 if it is not an amount), and what is lacking."""
+) -> Sequence[str]:
+    """Return what is lacking for a filter to pass a node."""
     slot = cluster.nodes.slot_of.get(name)
     if slot is None:
         # An extender rejected a node that does not exist.
-        return 0.0, list(status.reasons)
+        return status.reasons
     node = cluster.nodes.objects[slot]
     assert node is not None, f"slot {slot} is empty"
     if status.plugin in _OF_RESOURCES:
-        return _shortages(requests, cluster, slot, status)
+        short = {
+            reason: f"{resource}: requests {format_amount(resource, requested)}, "
+            f"{format_amount(resource, free)} free of {format_amount(resource, has)}"
+            for reason, requested, free, has in _amounts(requests, cluster, slot, status)
+            for resource in [reason.removeprefix(_INSUFFICIENT)]
+        }
+        return [short.get(reason, reason) for reason in status.reasons]
     details_of = _DETAILS.get(status.plugin)
     details = [] if details_of is None else list(details_of(pod, node, gates, cluster))
-    return 0.0, details or list(status.reasons)
+    return details or status.reasons
 
 
-def _shortages(
-    requests: Mapping[str, int], cluster: Cluster, slot: int, status: Status
-) -> tuple[float, list[str]]:
+def _amounts(
+    requests: Mapping[str, int], cluster: Cluster, slot: int | None, status: Status
+) -> Iterator[tuple[str, int, int, int]]:
+    """Yield the reasons that name a resource, with what is requested, free and allocatable."""
+    if slot is None or status.plugin not in _OF_RESOURCES:
+        return
     nodes = cluster.nodes
-    share = 0.0
-    texts: list[str] = []
     for reason in status.reasons:
-        resource = reason.removeprefix("Insufficient ")
+        resource = reason.removeprefix(_INSUFFICIENT)
         index = nodes.resources.get(resource)
-        # A reason without an amount, such as `Too many pods`.
-        if reason == resource or index is None:
-            texts.append(reason)
-            continue
-        requested = requests.get(resource, 0)
-        has = int(nodes.allocatable[slot, index])
-        free = has - int(nodes.requested[slot, index])
-        share += (requested - free) / requested if requested else 0.0
-        texts.append(
-            f"{resource}: requests {format_amount(resource, requested)}, "
-            f"{format_amount(resource, free)} free of {format_amount(resource, has)}"
-        )
-    return share, texts
+        # Others have no amount, such as `Too many pods`.
+        if reason != resource and index is not None:
+            has = int(nodes.allocatable[slot, index])
+            yield reason, requests.get(resource, 0), has - int(nodes.requested[slot, index]), has
 
 
 def _untolerated(pod: Pod, node: Node, gates: Gates, cluster: Cluster) -> Iterator[str]:

@@ -24,7 +24,7 @@ from podwright.apimachinery.objects import Object, Pod, PodwrightError, Priority
 from podwright.scheduler.advice import pod_edits
 from podwright.scheduler.advice.edits import Change, Edit, Plan, ReplicaCount, apply, effort_of
 from podwright.scheduler.advice.fixes import DEVICES, Fixes
-from podwright.scheduler.advice.rejections import nearest_nodes
+from podwright.scheduler.advice.rejections import nodes_by_nearness
 from podwright.scheduler.columns import Cluster, PlacedPod
 from podwright.scheduler.config import Gates
 from podwright.scheduler.framework import Explanation
@@ -265,8 +265,8 @@ class Search:
             # No node matters before the claims are usable.
             plans = fixes.device_classes()
         else:
-            near = nearest_nodes(explanation, self._cluster, limit=None, gates=self._gates)
-            names = [each.node for each in near] or list(explanation.node_names)
+            near = nodes_by_nearness(explanation, self._cluster)
+            names = [node for node, _ in near] or list(explanation.node_names)
             plans = chain(
                 self._of_nodes(fixes, names),
                 fixes.device_selectors(),

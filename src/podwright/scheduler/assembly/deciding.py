@@ -230,16 +230,16 @@ class DecidingScheduler:
             Of the same options; this scheduler has no objects yet.
         """
         self._read(machine.cluster)
-        assumed = machine.assumed()
-        for obj in machine.objects():
-            if not isinstance(obj, Pod):
-                self._keep(obj)
-                continue
-            node = assumed.get(obj.key) if assumed else None
-            pod = with_node_name(obj, node) if node else obj
+        for obj in machine.objects_but_pods():
+            self._keep(obj)
+        # Pods with a node are many, and only plugins with groups read all of them.
+        assumed, pods, placed = machine.assumed(), machine.pods(), self.cluster.pods
+        for key in pods if self._handle.has_groups else [key for key in pods if key not in placed]:
+            node = assumed.get(key)
+            pod = with_node_name(pods[key], node) if node else pods[key]
             self._handle.put_pod(pod)
             if not pod.spec.node_name:
-                self.pending[pod.key] = pod
+                self.pending[key] = pod
         self._restore_positions(machine.search_positions())
         self._cycle_number = machine.queue.scheduling_cycle
 

@@ -98,6 +98,11 @@ class SchedulerHandle:
         self._objects.pop(object_key(obj, obj.key), None)
         self._classes.delete(obj)
 
+    @property
+    def has_groups(self) -> bool:
+        """Whether any plugin defines groups: otherwise pods are not kept."""
+        return self._groups.is_used
+
     def put_pod(self, pod: Pod) -> None:
         """Add a pod that has not ended, or a new version of it."""
         if not self._groups.is_used:

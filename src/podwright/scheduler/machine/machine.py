@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from types import MappingProxyType
 from typing import TypeVar
 
 from podwright.apimachinery.objects import (
@@ -363,6 +364,14 @@ class Machine:
     def objects(self) -> tuple[Object, ...]:
         """Return the last version of every object that the machine received, pods last."""
         return (*self._state.objects.values(), *self._state.pods.values())
+
+    def objects_but_pods(self) -> Collection[Object]:
+        """Return the last version of every object that is not a pod."""
+        return self._state.objects.values()
+
+    def pods(self) -> Mapping[NamespacedName, Pod]:
+        """Return the last version of every pod, in order of arrival."""
+        return MappingProxyType(self._state.pods)
 
     def runner(self, scheduler_name: str) -> Runner | None:
         """Return the runner of the profile `scheduler_name`, to explain with, or None."""

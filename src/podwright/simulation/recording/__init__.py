@@ -73,7 +73,6 @@ if TYPE_CHECKING:
         ordered_candidates as ordered_candidates,
         preemption_of as preemption_of,
         typed_explanation as typed_explanation,
-        without_nodes as without_nodes,
     )
     from podwright.simulation.recording.explanations.document_structs import (
         ExplanationDocument as ExplanationDocument,

@@ -51,7 +51,8 @@ def present_objects(scheduler: ServedScheduler) -> list[Object]:
 def _undelivered(world: World) -> list[Pod]:
     """Return the pods that were created in this turn; they are delivered in the next slice."""
     store, machine = world.store, world.machine
-    missing = sorted(key for key, _ in store.versions(POD) if machine.pod(key) is None)
+    # By names alone: a reader that touches a pod copies its page of memory.
+    missing = sorted(store.keys(POD) - machine.pods().keys())
     return [pod for key in missing if (pod := store.get(Pod, key)) is not None]
 
 

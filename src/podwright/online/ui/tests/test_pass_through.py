@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import json
 
 import httpx
 import pytest
@@ -34,6 +35,33 @@ async def compressed(_):
     return Response(BODY, headers={"content-encoding": "gzip", "content-type": "text/plain"})
 
 
+TABLE = {
+    "kind": "Table",
+    "apiVersion": "meta.k8s.io/v1",
+    "metadata": {"resourceVersion": "7", "continue": "next"},
+    "columnDefinitions": [{"name": "Name", "type": "string"}],
+    "rows": [
+        {
+            "cells": ["web", 1, None],
+            "object": {"metadata": {"name": "web", "labels": {"a": "b"}, "managedFields": [{}]}},
+        }
+    ],
+}
+
+
+async def table(request):
+    assert "gzip" not in request.headers["accept-encoding"]
+    return JSONResponse(TABLE)
+
+
+async def refused(_):
+    return JSONResponse({"kind": "Status", "code": 410}, 410)
+
+
+async def plain_list(_):
+    return JSONResponse({"kind": "List", "items": []})
+
+
 class Unreachable(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request):
         raise httpx.ConnectError("Connection refused")
@@ -44,6 +72,9 @@ def sent(method, path, *, transport=None, **options):
     server = Starlette(
         routes=[
             Route("/podwright/v1/gzip", compressed),
+            Route("/api/v1/tables", table),
+            Route("/api/v1/refused", refused),
+            Route("/api/v1/lists", plain_list),
             Route("/{path:path}", echo, methods=list(METHODS)),
         ]
     )
@@ -103,6 +134,32 @@ def test_compressed_bytes_are_returned_as_they_are():
     )
     assert content == BODY
     assert response.headers["content-encoding"] == "gzip"
+
+
+@pytest.mark.parametrize("encoding", ["identity", "gzip, br"])
+def test_a_table_comes_without_managed_fields(encoding):
+    headers = {"accept": "application/json;as=Table;v=v1", "accept-encoding": encoding}
+    response, content = sent("GET", "/server/api/v1/tables", headers=headers)
+    assert ("content-encoding" in response.headers) is ("gzip" in encoding)
+    found = json.loads(gzip.decompress(content) if "gzip" in encoding else content)
+    assert found["rows"][0]["object"] == {"metadata": {"name": "web", "labels": {"a": "b"}}}
+    assert found["rows"][0]["cells"] == ["web", 1, None]
+    assert {key: found[key] for key in found if key != "rows"} == {
+        key: TABLE[key] for key in TABLE if key != "rows"
+    }
+
+
+def test_a_table_that_is_refused_is_returned_as_it_is():
+    headers = {"accept": "application/json;as=Table;v=v1"}
+    response, content = sent("GET", "/server/api/v1/refused", headers=headers)
+    assert response.status_code == 410
+    assert json.loads(content)["kind"] == "Status"
+
+
+def test_a_list_of_a_server_without_tables_is_returned_as_it_is():
+    headers = {"accept": "application/json;as=Table,application/json", "accept-encoding": ""}
+    _, content = sent("GET", "/server/api/v1/lists", headers=headers)
+    assert json.loads(content) == {"kind": "List", "items": []}
 
 
 @pytest.mark.parametrize(

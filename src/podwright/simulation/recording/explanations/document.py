@@ -44,10 +44,16 @@ def explanation_document(view: ExplanationView) -> dict[str, Any]:
     return document
 
 
-def typed_explanation(view: ExplanationView) -> ExplanationDocument:
-    """Return the explanation in the form of the document, with all nodes."""
+def typed_explanation(view: ExplanationView, *, has_nodes: bool = True) -> ExplanationDocument:
+    """Return the explanation in the form of the document.
+
+    Parameters
+    ----------
+    view : ExplanationView
+    has_nodes : bool
+        Whether it has the parts with an entry per node, besides the reasons.
+    """
     explanation = view.explanation
-    restricted = explanation.restricted_to
     return ExplanationDocument(
         **decision_fields(explanation.decision),
         run=UNSET if view.past is None else view.past.document,
@@ -57,39 +63,34 @@ def typed_explanation(view: ExplanationView) -> ExplanationDocument:
         placed_before=view.placed_before,
         node_count=len(explanation.node_names),
         pre_filter=None if explanation.pre_filter.is_success else _status(explanation.pre_filter),
-        restricted_to=None if restricted is None else sorted(restricted),
         restricted_by=list(explanation.restricted_by),
         not_examined=list(explanation.not_examined),
         not_examined_reason=explanation.not_examined_reason,
         feasible=list(explanation.feasible),
         winners=list(explanation.winners),
-        totals=explanation.totals,
         custom_results=explanation.custom_results or UNSET,
-        rejected=_statuses(explanation.rejected),
         reasons=[_reason(group) for group in view.reasons],
         remedies=_remedies(view),
         advice_limits=list(view.advice.limits),
         displacement=view.taken,
-        nearest=view.near,
         preemption=typed_preemption(explanation.decision),
-        filters=[_filter(answer) for answer in explanation.filters],
-        scores=[_scores(scores) for scores in explanation.scores],
         skipped_scores=sorted(explanation.skipped_scores),
         extenders=[_extender(answers) for answers in explanation.extenders],
+        **(_of_nodes(view) if has_nodes else {}),
     )
 
 
-def without_nodes(document: ExplanationDocument) -> ExplanationDocument:
-    """Return a document without the parts that have an entry per node, besides the reasons."""
-    return msgspec.structs.replace(
-        document,
-        totals=UNSET,
-        rejected=UNSET,
-        nearest=UNSET,
-        filters=UNSET,
-        scores=UNSET,
-        restricted_to=UNSET,
-    )
+def _of_nodes(view: ExplanationView) -> dict[str, Any]:
+    explanation = view.explanation
+    restricted = explanation.restricted_to
+    return {
+        "restricted_to": None if restricted is None else sorted(restricted),
+        "totals": explanation.totals,
+        "rejected": _statuses(explanation.rejected),
+        "nearest": view.near,
+        "filters": [_filter(answer) for answer in explanation.filters],
+        "scores": [_scores(scores) for scores in explanation.scores],
+    }
 
 
 def _status(status: Status) -> StatusDocument:

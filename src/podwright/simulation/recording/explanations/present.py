@@ -25,6 +25,7 @@ def present_view(
     explanation: Explanation,
     *,
     since: SchedulerState | None = None,
+    nearest_max: int | None = None,
     present: Present | None = None,
     **known: Any,
 ) -> ExplanationView:
@@ -38,6 +39,8 @@ def present_view(
         In the state of the explanation.
     since : SchedulerState, optional
         The state before the pods ahead in the queue were scheduled.
+    nearest_max : int, optional
+        How many of the nearest nodes the view has; all if left out.
     present : callable, optional
         Returns an object of the cluster by kind and "namespace/name"; for the requests of remedies.
     **known
@@ -63,7 +66,7 @@ def present_view(
         requests=requests,
         replicas=outcomes,
         taken=None if since is None else scheduler.displacement(explanation, since),
-        near=scheduler.nearest_nodes(explanation, limit=None),
+        near=scheduler.nearest_nodes(explanation, limit=nearest_max) if nearest_max != 0 else [],
         **known,
     )
 

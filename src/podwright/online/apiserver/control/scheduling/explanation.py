@@ -40,7 +40,6 @@ from podwright.simulation.recording import (
     recorded_view,
     typed_explanation,
     view_of_pod,
-    without_nodes,
 )
 
 View: TypeAlias = Literal["summary", "full", "matrix"]
@@ -162,7 +161,7 @@ def _explained(
 ) -> bytes:
     is_matrix = parameters.view == "matrix"
     if parameters.attempt == "now":
-        found = _present(cluster, pod, is_matrix=is_matrix)
+        found = _present(cluster, pod, parameters.view)
     else:
         found = _recorded(
             cluster, pod, parameters.attempt or -1, at_ns, now_ns, is_matrix=is_matrix
@@ -174,12 +173,7 @@ def encoded_explanation(found: ExplanationView | Explanation, view: View) -> byt
     """Return the document of an explanation, or the matrix of its results."""
     if isinstance(found, Explanation):
         return msgspec.json.encode(explanation_matrix(found)) + b"\n"
-    return _encoded(typed_explanation(found), view)
-
-
-def _encoded(document: ExplanationDocument, view: View) -> bytes:
-    shown = without_nodes(document) if view == "summary" else document
-    return msgspec.json.encode(shown) + b"\n"
+    return msgspec.json.encode(typed_explanation(found, has_nodes=view != "summary")) + b"\n"
 
 
 def _attempts(cluster: Cluster, pod: NamespacedName) -> list[Attempt]:
@@ -190,18 +184,21 @@ def _attempts(cluster: Cluster, pod: NamespacedName) -> list[Attempt]:
     return attempts_of(log, pod)
 
 
-def _present(
-    cluster: Cluster, pod: NamespacedName, *, is_matrix: bool
-) -> ExplanationView | Explanation:
+def _present(cluster: Cluster, pod: NamespacedName, view: View) -> ExplanationView | Explanation:
     """Explain a pod as it is; for a matrix, no remedies are searched."""
     scheduler = responsible_scheduler(cluster, pod) or cluster.schedulers[0]
     setup = scheduler.world.log.setup
     present = present_scheduler(cluster, scheduler)
-    if not is_matrix:
-        return view_of_pod(
-            present, pod, present=cluster.store.get, seed=setup.seed, tie_rule=setup.tie_rule
-        )
-    return explanation_of_pod(present, pod)
+    if view == "matrix":
+        return explanation_of_pod(present, pod)
+    return view_of_pod(
+        present,
+        pod,
+        nearest_max=0 if view == "summary" else None,
+        present=cluster.store.get,
+        seed=setup.seed,
+        tie_rule=setup.tie_rule,
+    )
 
 
 def _recorded(

@@ -3,7 +3,7 @@
 // What opens the editor is an event of NiceGUI: `pw-edit`, `pw-create` or `pw-delete`, with the path.
 
 import { isAllowed } from "../data/access.js";
-import { PwElement, define, h, innerLink, isTyping, keyed, render, setText } from "../parts/dom.js";
+import { PwElement, define, h, innerLink, isTyping, keyed, render, setAttribute, setText } from "../parts/dom.js";
 import { countText, numberText } from "../parts/format.js";
 import { HttpSource } from "../data/http_source.js";
 import { apiVersionOf, collectionPath, listKinds, listTable, nameOf, objectPath, parseFilter, shownColumns, sortedRows, toneOf } from "../data/resources.js";
@@ -38,15 +38,18 @@ const STYLE = `
 pw-object { flex: none; max-height: 50%; overflow: auto; border-top: 1px solid var(--pw-line-strong); background: var(--pw-raised); }
 .tools { padding: var(--pw-space) calc(2 * var(--pw-space)); gap: var(--pw-space); min-height: 43px; }
 .tools input { width: 290px; }
-.head, .line { display: grid; align-items: center; font: 12px/1.4 var(--pw-mono); }
-.head { border-bottom: 1px solid var(--pw-line-strong); padding: 5px 0; color: var(--pw-muted); position: sticky; top: 0; background: var(--pw-background); z-index: 1; }
+.head, .space { font: 12px/1.4 var(--pw-mono); }
+.head { display: grid; align-items: center; border-bottom: 1px solid var(--pw-line-strong); padding: 5px 0; color: var(--pw-muted); position: sticky; top: 0; background: var(--pw-background); z-index: 1; }
 .table { flex: 1; overflow: auto; position: relative; border-top: 1px solid var(--pw-line); }
-.lines { position: relative; }
-.line { position: absolute; left: 0; right: 0; height: ${ROW_PIXELS}px; border-bottom: 1px solid var(--pw-line); cursor: default; }
+.space { position: relative; contain: strict; }
+.lines { contain: layout style; }
+.line { position: relative; contain: strict; height: ${ROW_PIXELS}px; line-height: ${ROW_PIXELS - 1}px; border-bottom: 1px solid var(--pw-line); cursor: default; }
 .line:hover { background: var(--pw-hover); }
 .line[aria-selected="true"] { background: var(--pw-selected); }
 .line.active { box-shadow: inset 2px 0 0 var(--pw-accent); }
 .head > span, .line > span { padding: 0 var(--pw-space); overflow: hidden; text-overflow: ellipsis; white-space: nowrap; unicode-bidi: isolate; }
+.line > span { position: absolute; inset: 0 auto 0 0; contain: strict; }
+.line > span:last-child { right: 0; }
 .head button { font: inherit; color: inherit; text-transform: inherit; letter-spacing: inherit; padding: 0; min-height: 0; }
 .warn { color: var(--pw-warning); }
 .head > span:first-child, .line > span:first-child { padding-left: calc(2 * var(--pw-space)); }
@@ -66,7 +69,8 @@ pw-object { flex: none; max-height: 50%; overflow: auto; border-top: 1px solid v
 class Resources extends PwElement {
   constructor() {
     super();
-    this.root.adoptedStyleSheets = sheets(STYLE);
+    this.places = new CSSStyleSheet(); // of the columns
+    this.root.adoptedStyleSheets = [...sheets(STYLE), this.places];
     this.source = new HttpSource();
     this.kinds = [];
     this.kind = null;
@@ -78,6 +82,7 @@ class Resources extends PwElement {
     this.active = "";
     this.can = {};
     this.load = 0;
+    this.width = this.height = 0;
     this.#build();
   }
 
@@ -101,11 +106,12 @@ class Resources extends PwElement {
     this.empty = h("p", { class: "empty", role: "status" }, "Loading…");
     this.head = h("div", { class: "head", role: "row" });
     this.lines = h("div", { class: "lines", role: "rowgroup" });
+    this.space = h("div", { class: "space", role: "presentation" }, this.lines);
     this.scroll = h(
       "div",
       { class: "table", role: "grid", tabindex: 0, "aria-label": "Objects", "aria-multiselectable": "true", on: { scroll: () => this.#drawLines(), keydown: (event) => this.#key(event) } },
       this.head,
-      this.lines,
+      this.space,
     );
     this.object = h("pw-object", { hidden: true });
     this.choose = h("button", { class: "choose", title: "Choose another kind", "aria-label": "Choose another kind", on: { click: () => this.frame_.classList.add("choosing") } }, "☰");
@@ -135,7 +141,10 @@ class Resources extends PwElement {
       this.search.focus();
     });
     this.listen(document, "pw-changed", () => this.#refresh());
-    this.sized(this.scroll, () => this.kind && this.#filter({ keepsAddress: true }));
+    this.sized(this.scroll, ({ width, height }) => {
+      Object.assign(this, { width, height });
+      if (this.kind) this.#filter({ keepsAddress: true });
+    });
     this.undo.push(() => clearTimeout(this.timer));
     for (const [button, path] of [[this.import, SNAPSHOT], [this.reset, RESET]]) {
       isAllowed(this.source, { verb: "post", path }).then((allowed) => (button.hidden = !allowed));
@@ -255,23 +264,20 @@ class Resources extends PwElement {
     const found = text ? rows.filter(({ cells }) => cells.some((cell) => cell.toLowerCase().includes(text))) : rows;
     const { sort = "", order } = Object.fromEntries(new URLSearchParams(location.search));
     this.rows = sortedRows(found, columns, sort, order === "down");
-    if (this.table.isComplete) {
+    if (this.table.isComplete && (this.active || this.selected.size)) {
       const keys = new Set(rows.map(({ key }) => key));
       for (const key of this.selected) if (!keys.has(key)) this.selected.delete(key);
       if (!keys.has(this.active)) this.active = "";
     }
-    this.shown = shownColumns(columns, this.rows, this.scroll.clientWidth / CHARACTER_PIXELS);
-    const widths = this.shown.map(({ width }) => width);
-    this.columns = widths.map((width, at) => (at === widths.length - 1 ? `minmax(${width + 2}ch, 1fr)` : `${width + 2}ch`)).join(" ");
-    this.head.style.gridTemplateColumns = this.columns;
-    const heads = JSON.stringify([this.shown, sort, order]);
+    const shown = shownColumns(columns, this.rows, this.width / CHARACTER_PIXELS);
+    const heads = JSON.stringify([shown, sort, order]);
     if (heads !== this.heads) {
       this.heads = heads;
-      render(this.head, this.shown.map(({ title }) => this.#header(title, sort, order)));
+      this.shown = shown;
+      this.#placeColumns();
+      render(this.head, shown.map(({ title }) => this.#header(title, sort, order)));
     }
-    const least = widths.reduce((sum, width) => sum + width + 2, 0);
-    this.lines.style.minWidth = this.head.style.minWidth = `${least}ch`;
-    this.lines.style.height = `${this.rows.length * ROW_PIXELS}px`;
+    this.space.style.height = `${this.rows.length * ROW_PIXELS}px`;
     this.head.hidden = !this.rows.length;
     this.empty.hidden = this.rows.length > 0 || !this.problem.hidden;
     setText(this.empty, !columns.length ? "Loading…" : rows.length ? "No row has this text." : this.asked !== NO_SELECTORS ? "The selectors match no object." : this.#emptyText());
@@ -279,6 +285,18 @@ class Resources extends PwElement {
     setText(this.count, this.rows.length === rows.length ? all : `${numberText(this.rows.length)} of ${all}`);
     this.#drawLines();
     this.#drawTools();
+  }
+
+  /** Gives each column its place, once for all lines: a cell with another text is laid out alone. */
+  #placeColumns() {
+    let left = 0;
+    const rules = this.shown.map(({ width }, at) => {
+      const rule = `.line > :nth-child(${at + 1}) { left: ${left}ch; width: ${width + 2}ch; }`;
+      left += width + 2;
+      return rule;
+    });
+    this.places.replaceSync([...rules, `.head, .space { min-width: ${left}ch; }`, ".line > :last-child { width: auto; }"].join("\n"));
+    this.head.style.gridTemplateColumns = this.shown.map(({ width }, at) => (at === this.shown.length - 1 ? `minmax(${width + 2}ch, 1fr)` : `${width + 2}ch`)).join(" ");
   }
 
   /** Returns the selectors of the filter, which the server applies, as JSON. */
@@ -338,27 +356,35 @@ class Resources extends PwElement {
     this.remove.disabled = !chosen.length;
   }
 
+  /** Draws the rows that are seen and some around them, in lines that are used again for other rows. */
   #drawLines() {
-    const first = Math.max(0, Math.floor(this.scroll.scrollTop / ROW_PIXELS) - EXTRA_ROWS);
-    const last = Math.min(this.rows.length, first + Math.ceil(this.scroll.clientHeight / ROW_PIXELS) + 2 * EXTRA_ROWS);
-    const shown = this.rows.slice(first, last).map((row, at) => ({ row, index: first + at }));
-    this.scroll.setAttribute("aria-rowcount", String(this.rows.length));
-    keyed(this.lines, shown, ({ row }) => row.key, () => this.#newLine(), (line, { row, index }) => {
-      line.row = row;
-      line.style.top = `${index * ROW_PIXELS}px`;
-      line.style.gridTemplateColumns = this.columns;
-      line.setAttribute("aria-rowindex", String(index + 1));
-      line.setAttribute("aria-selected", String(this.selected.has(row.key)));
+    const { rows, shown } = this;
+    // In steps, so that most frames of slow scrolling change nothing.
+    const first = Math.max(0, Math.floor(this.scroll.scrollTop / ROW_PIXELS / EXTRA_ROWS) - 1) * EXTRA_ROWS;
+    const last = Math.min(rows.length, first + Math.ceil(this.height / ROW_PIXELS) + 3 * EXTRA_ROWS);
+    this.lines.style.transform = `translateY(${first * ROW_PIXELS}px)`;
+    const lines = this.lines.children;
+    while (lines.length > Math.max(0, last - first)) this.lines.lastChild.remove();
+    while (lines.length < last - first) this.lines.append(this.#newLine());
+    for (let index = first; index < last; index++) {
+      const line = lines[index - first];
+      const row = rows[index];
+      setAttribute(line, "aria-rowindex", String(index + 1));
+      setAttribute(line, "aria-selected", String(this.selected.has(row.key)));
       line.classList.toggle("active", row.key === this.active);
-      while (line.children.length > this.shown.length) line.lastChild.remove();
-      while (line.children.length < this.shown.length) line.append(h("span", { role: "gridcell" }));
-      this.shown.forEach(({ index: of, title }, at) => {
-        const cell = row.cells[of];
-        setText(line.children[at], cell);
-        line.children[at].title = cell.length > 40 ? cell : "";
-        line.children[at].className = cell === "<none>" ? "muted" : toneOf(title, cell);
-      });
-    });
+      if (line.row === row && line.columns === shown) continue;
+      line.row = row;
+      line.columns = shown;
+      while (line.children.length > shown.length) line.lastChild.remove();
+      while (line.children.length < shown.length) line.append(h("span", { role: "gridcell" }, " "));
+      for (let at = 0, cell = line.firstChild; cell; at++, cell = cell.nextSibling) {
+        const { index: of, title } = shown[at];
+        const text = row.cells[of];
+        if (cell.firstChild.data !== text) cell.firstChild.data = text;
+        setAttribute(cell, "title", text.length > 40 ? text : "");
+        setAttribute(cell, "class", text === "<none>" ? "muted" : toneOf(title, text));
+      }
+    }
   }
 
   #newLine() {
@@ -384,7 +410,7 @@ class Resources extends PwElement {
   #key(event) {
     if (event.target.matches("button")) return;
     const at = this.rows.findIndex(({ key }) => key === this.active);
-    const page = Math.max(1, Math.floor(this.scroll.clientHeight / ROW_PIXELS) - 2);
+    const page = Math.max(1, Math.floor(this.height / ROW_PIXELS) - 2);
     const moves = { ArrowDown: at + 1, j: at + 1, ArrowUp: at - 1, k: at - 1, PageDown: at + page, PageUp: at - page, Home: 0, End: this.rows.length - 1 };
     if (event.key in moves && this.rows.length) {
       const to = Math.min(this.rows.length - 1, Math.max(0, moves[event.key]));

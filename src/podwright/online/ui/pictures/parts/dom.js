@@ -63,6 +63,13 @@ export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
+/** Sets an attribute without touching the DOM if it is the same; an empty one is none. */
+export function setAttribute(node, name, value) {
+  if ((node.getAttribute(name) ?? "") === value) return;
+  if (value) node.setAttribute(name, value);
+  else node.removeAttribute(name);
+}
+
 /**
  * Makes the children of a parent those of a list of items, and keeps the nodes of known keys.
  *
