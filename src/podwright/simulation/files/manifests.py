@@ -179,7 +179,7 @@ def read_paths(
             _read_folder(Path(path), unrendered, found, errors, report)
         elif path not in found and (data := _read_file(Path(path), errors)) is not None:
             reason = unrendered.reason(Path(path), data, is_named=True)
-            if reason is None or not reason.advice:
+            if reason is None or not reason.command:
                 found[path] = data
             else:
                 message = f"part of {reason.what}, not a manifest{reason.remedy}"

@@ -48,18 +48,21 @@ class Unrendered(msgspec.Struct, frozen=True):
         The files of which this is one, such as `a Helm chart`.
     folder : Path
         The folder of the chart or the kustomization, or the folder of the file.
-    advice : str
-        The command that renders manifests; empty for files of other tools.
+    command : str
+        What makes manifests of it; empty for files of other tools.
+    action : str
+        What the command does, as advice.
     """
 
     what: str
     folder: Path
-    advice: str = ""
+    command: str = ""
+    action: str = "render it first"
 
     @property
     def remedy(self) -> str:
         """The advice as the end of a message."""
-        return f"; render it first: {self.advice}" if self.advice else ""
+        return f"; {self.action}: {self.command}" if self.command else ""
 
 
 class UnrenderedFiles:
@@ -101,7 +104,12 @@ class UnrenderedFiles:
         folder = file.parent
         run = None if is_named else self._run_of(folder)
         if run is not None:
-            return Unrendered("a run of podwright", run)
+            return Unrendered(
+                "a run of podwright",
+                run,
+                f"podwright convert {run}",
+                action="name it with --run, or convert it",
+            )
         kustomization = self._kustomization_of(file, is_named=is_named)
         if kustomization is not None:
             return Unrendered(

@@ -99,7 +99,10 @@ def read(folder):
                 "runs/1/log/00000000.pwlog": "",
             },
             ["a.yaml"],
-            ["F/runs/1: skipped a run of podwright (manifest.json, objects.json, summary.json)"],
+            [
+                "F/runs/1: skipped a run of podwright (manifest.json, objects.json, summary.json);"
+                " name it with --run, or convert it: podwright convert F/runs/1"
+            ],
             id="the folder of a run",
         ),
         pytest.param(
