@@ -80,7 +80,7 @@ def run_schedule(options: ScheduleOptions) -> bool:
             if only_namespace in ("", pod.metadata.namespace)
         ]
     announce_compilation()
-    decided = (scheduler.schedule(pod.key) for pod in queue)
+    decided = scheduler.schedule_each([pod.key for pod in queue])
     all_decisions = list(progress(decided, "scheduling", len(queue)))
     decisions = [d for d in all_decisions if namespace in ("", d.pod.metadata.namespace)]
     if not decisions:

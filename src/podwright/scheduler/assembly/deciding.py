@@ -7,7 +7,7 @@ decides with everything recorded and changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple, NoReturn, Unpack
 
@@ -49,6 +49,8 @@ from podwright.scheduler.config import (
 from podwright.scheduler.framework import (
     CalledExtender,
     CallExtender,
+    Code,
+    Cycle,
     Decision,
     Explanation,
     MissingExtenderCaller,
@@ -60,9 +62,12 @@ from podwright.scheduler.framework import (
     run_steps,
 )
 from podwright.scheduler.machine import (
+    GANG_SCHEDULING,
+    GROUP_UNSCHEDULABLE,
     DecisionKeywords,
     RunningProfile,
     SchedulerOptions,
+    call_permit,
     names_decision_keywords,
     sort_order,
     with_point,
@@ -136,6 +141,7 @@ class SchedulerState:
         scheduler.pending.clear()
         scheduler.pending.update(self._pending)
         scheduler.restore_bookkeeping(self._bookkeeping)
+        scheduler.count_members()
 
 
 class DecidingScheduler:
@@ -419,10 +425,20 @@ class DecidingScheduler:
 
     def schedule_all(self) -> Iterator[Decision]:
         """Decide for every pending pod, in the order of the queue, placing those that fit."""
-        for pod in self.in_queue_order():
+        return self.schedule_each(pod.key for pod in self.in_queue_order())
+
+    def schedule_each(self, keys: Iterable[NamespacedName]) -> Iterator[Decision]:
+        """Decide for the pods `keys` in this order, where they are pending.
+
+        A gang is decided, and its decisions are yielded, when its first member is.
+        """
+        decided: set[NamespacedName] = set()
+        for key in keys:
             # By name: a decision in between may have changed a nomination.
-            if pod.key in self.pending:
-                yield self.schedule(pod.key)
+            if key in self.pending and key not in decided:
+                for decision in self.schedule_together(key):
+                    decided.add(decision.pod.key)
+                    yield decision
 
     def schedule_before(self, key: str) -> Iterator[Decision]:
         """Decide for the pending pods that the queue would hand out before one of them.
@@ -437,12 +453,79 @@ class DecidingScheduler:
         UnknownPod
             If no such pod is pending.
         """
-        self._find(key)
-        for pod in self.in_queue_order():
-            if pod.key == key:
-                return
-            if pod.key in self.pending:
-                yield self.schedule(pod.key)
+        gang = {member.key for member in self._gang_of(self._find(key).key)}
+        ahead = [pod.key for pod in self.in_queue_order()]
+        for before in ahead[: ahead.index(key)]:
+            # Whether its own gang has room is known after the pod itself.
+            if before in gang:
+                yield self.schedule(before)
+            elif before in self.pending:
+                yield from self.schedule_each([before])
+
+    def schedule_together(self, key: NamespacedName) -> list[Decision]:
+        """Decide for the pending pod `key`, and for the others of its gang, if it is in one.
+
+        The gang is that of a PodGroup, with the feature gate GangScheduling. If fewer of its
+        members fit than it needs, none is placed.
+
+        Upstream: pkg/scheduler/schedule_one_podgroup.go, podGroupSchedulingDefaultAlgorithm
+        """
+        gang = self._gang_of(key)
+        order = list(self.pending) if len(gang) > 1 else []
+        decisions = [self.schedule(pod.key) for pod in gang]
+        last = next((each for each in reversed(decisions) if each.slot >= 0), None)
+        held = Status.OK if last is None else self._permit_gang(last)
+        if held.code != Code.WAIT:
+            return decisions
+        reason = ", ".join((GROUP_UNSCHEDULABLE, *held.reasons))
+        for number, decision in reversed(list(enumerate(decisions))):
+            if decision.slot >= 0:
+                self.withdraw(decision.pod.key)
+                self.pending[decision.pod.key] = decision.pod
+                status = Status.unschedulable(reason).by(GANG_SCHEDULING)
+                decisions[number] = refused(decision, status)
+        # Their order is their age.
+        pending = {key: self.pending[key] for key in order if key in self.pending}
+        self.pending.clear()
+        self.pending.update(pending)
+        return decisions
+
+    def _gang_of(self, key: NamespacedName) -> list[Pod]:
+        """Return the pending pods that are decided together with one, which is the first of equals.
+
+        Upstream: pkg/scheduler/schedule_one_podgroup.go, podGroupInfoForPod
+        """
+        pod = self.pending[key]
+        others = [
+            self.pending[sibling.key]
+            for sibling in self._handle.unplaced_siblings(GANG_SCHEDULING, pod)
+            if sibling.key != key and sibling.key in self.pending
+        ]
+        return sorted([pod, *others], key=lambda member: -member.priority)
+
+    def _permit_gang(self, placed: Decision) -> Status:
+        """Return whether enough members of a pod's gang have a node by now."""
+        for plugin in self._runners[placed.pod.spec.scheduler_name].profile.permit:
+            if plugin.name == GANG_SCHEDULING:
+                status, _ = call_permit(plugin, Cycle(placed.pod, self.cluster), placed.node)
+                return status
+        return Status.OK
+
+    def _with_gang(self, explanation: Explanation) -> Explanation:
+        """Let a pod that fits be rejected if its gang does not; nothing is changed."""
+        decision, pod = explanation.decision, explanation.pod
+        if decision.slot < 0 or self._handle.group_of(GANG_SCHEDULING, pod) is None:
+            return explanation
+        if pod.key not in self.pending:
+            return explanation
+        state = self.state()
+        decided = self.schedule_together(pod.key)
+        state.restore()
+        mine = next(each for each in decided if each.pod.key == pod.key)
+        if mine.slot >= 0 or mine.diagnosis is None:
+            return explanation
+        status = mine.diagnosis.rejections[0].status
+        return msgspec.structs.replace(explanation, decision=refused(decision, status))
 
     def explain(self, pod: Pod | str) -> Explanation:
         """Decide for one pod with everything recorded; nothing is changed.
@@ -477,7 +560,7 @@ class DecidingScheduler:
             now_ns=_AFTER_EVERYTHING_NS,
             call_extender=self._call if self._extenders else None,
         )
-        return self._with_reserve(runner, explanation)
+        return self._with_gang(self._with_reserve(runner, explanation))
 
     def _with_reserve(self, runner: Runner, explanation: Explanation) -> Explanation:
         """Run Reserve for the chosen node, and undo it."""
@@ -621,8 +704,14 @@ class DecidingScheduler:
         reservation = self._reservations.pop(pod, None)
         if reservation is not None:
             reservation.take_back()
-        if pod in self.cluster.pods:
+        placed = self.cluster.pods.get(pod)
+        if placed is not None:
+            self._handle.mark(placed.pod, is_placed=False)
             self.cluster.remove(pod)
+
+    def count_members(self) -> None:
+        """Count anew which members of groups are placed, after pods were moved."""
+        self._handle.mark_all(self.cluster.pods)
 
     def _find(self, pod: Pod | str) -> Pod:
         if isinstance(pod, Pod):

@@ -6,7 +6,7 @@ no pod waits, and pending pods need no activation.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Container, Hashable, Iterable, Sequence
 from typing import TypeVar
 
 from podwright.apimachinery.objects import KubernetesObject, NamespacedName, Object, Pod
@@ -120,6 +120,20 @@ class SchedulerHandle:
         """Record that a pod counts on a node from now on, or does not."""
         if self._groups.is_used:
             self._groups.mark(pod, is_scheduled=is_placed)
+
+    def mark_all(self, placed: Container[NamespacedName]) -> None:
+        """Record for all pods whether they count on a node."""
+        for key, pod in self._pods.items():
+            self._groups.mark(pod, is_scheduled=key in placed)
+
+    def group_of(self, plugin: str, pod: Pod) -> Hashable | None:
+        """Return the group of a pod by a plugin; None if it has none."""
+        return self._groups.group_of(plugin, pod)
+
+    def unplaced_siblings(self, plugin: str, pod: Pod) -> Sequence[Pod]:
+        """Return the pods without a node of the group of a pod, itself included."""
+        group = self.group_of(plugin, pod)
+        return () if group is None else self.members(plugin, group).unscheduled()
 
     def remove_pod(self, key: NamespacedName, placed: Pod | None) -> None:
         """Remove a pod that has ended.

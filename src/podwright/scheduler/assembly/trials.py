@@ -112,7 +112,7 @@ class SchedulerTrial:
 
     def _outcome(self, pod: Pod) -> Outcome | None:
         scheduler = self._scheduler
-        decision = scheduler.schedule(scheduler.pending.get(pod.key, pod))
+        decision = self._decided(pod)
         if decision.node:
             return advice.Outcome(decision.node, decision.feasible_count)
         victims = _victims(decision)
@@ -120,11 +120,19 @@ class SchedulerTrial:
             return None
         for victim in victims:
             scheduler.cluster.remove(victim.key)
-        decision = scheduler.schedule(scheduler.pending.get(pod.key, pod))
+        decision = self._decided(pod)
         if not decision.node:
             return None
         names = tuple(victim.key for victim in victims)
         return advice.Outcome(decision.node, decision.feasible_count, names)
+
+    def _decided(self, pod: Pod) -> Decision:
+        """Return the decision for a pod; of a gang, after that for all members."""
+        scheduler = self._scheduler
+        if pod.key not in scheduler.pending:
+            return scheduler.schedule(pod)
+        decisions = scheduler.schedule_together(pod.key)
+        return next(each for each in decisions if each.pod.key == pod.key)
 
 
 class ReplicaTrial:

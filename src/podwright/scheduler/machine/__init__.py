@@ -50,10 +50,14 @@ if TYPE_CHECKING:
     from podwright.scheduler.machine.cycles.evictions import HELD as HELD, Evictions as Evictions
     from podwright.scheduler.machine.cycles.failure import Failure as Failure
     from podwright.scheduler.machine.cycles.plugin_calls import (
+        call_permit as call_permit,
         call_plugin as call_plugin,
         notify_plugin as notify_plugin,
         notify_pod_ended as notify_pod_ended,
         with_point as with_point,
+    )
+    from podwright.scheduler.machine.cycles.pod_group import (
+        GROUP_UNSCHEDULABLE as GROUP_UNSCHEDULABLE,
     )
     from podwright.scheduler.machine.event_handlers import (
         SELECTOR_KINDS as SELECTOR_KINDS,
@@ -116,6 +120,10 @@ if TYPE_CHECKING:
         MachineSnapshot as MachineSnapshot,
         ObjectNumbering as ObjectNumbering,
     )
-    from podwright.scheduler.machine.state import Groups as Groups, State as State
+    from podwright.scheduler.machine.state import (
+        GANG_SCHEDULING as GANG_SCHEDULING,
+        Groups as Groups,
+        State as State,
+    )
 else:
     __getattr__, __dir__ = names_on_first_use(__name__)

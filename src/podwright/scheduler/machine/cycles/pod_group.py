@@ -46,8 +46,8 @@ from podwright.scheduler.machine.profiles import RunningProfile
 from podwright.scheduler.machine.state import GANG_SCHEDULING, State
 from podwright.scheduler.queueing import QueuedPod
 
-_UNSCHEDULABLE = "pod group is unschedulable"
-_WAITING = f"{_UNSCHEDULABLE}, pod group is waiting for preemption to complete"
+GROUP_UNSCHEDULABLE = "pod group is unschedulable"
+_WAITING = f"{GROUP_UNSCHEDULABLE}, pod group is waiting for preemption to complete"
 _FAILED = "failed to schedule other pod from a pod group"
 _HELD = "one or more plugins asked to wait and no plugin rejected pod"
 
@@ -127,7 +127,7 @@ class Outcome:
         """For the PodGroup's condition."""
         if self.error or self.is_placed:
             return self.error
-        return _WAITING if self.is_waiting else _UNSCHEDULABLE
+        return _WAITING if self.is_waiting else GROUP_UNSCHEDULABLE
 
 
 class PodGroupCycles:
@@ -371,7 +371,7 @@ def _failure(attempt: Attempt, outcome: Outcome) -> Failure:
         # The member fits, but the group does not. Upstream records no rejecting plugin then, so
         # the pod is retried after the error backoff, without any event.
         reason = attempt.permit.message if attempt.permit is not None else ""
-        message = f"{_UNSCHEDULABLE}, {reason}" if reason else _UNSCHEDULABLE
+        message = f"{GROUP_UNSCHEDULABLE}, {reason}" if reason else GROUP_UNSCHEDULABLE
         return Failure(message=message, is_rejected=True)
     assert attempt.failure is not None, f"{attempt.queued.key} was not tried"
     return attempt.failure

@@ -253,17 +253,17 @@ class ScheduledScenario:
         scheduler = self._scheduler
         for pod in scheduler.in_queue_order():
             key = pod.key
-            if key not in scheduler.pending or key not in self._only:
+            if key not in scheduler.pending or key not in self._only or key in self.decisions:
                 continue
             # The explanation needs the position at which the search of this decision started.
             began = scheduler.visiting()
-            decision = scheduler.schedule(key)
-            is_full = len(self.reasons) >= self._most_reasons
-            other = None if is_full else self._others.get(key)
-            if other is not None and outcome_of(decision) != outcome_of(other):
-                with scheduler.visiting_from(began):
-                    self.reasons[key] = reason_of(scheduler, decision, other)
-            yield decision
+            for decision in scheduler.schedule_together(key):
+                is_full = len(self.reasons) >= self._most_reasons
+                other = None if is_full else self._others.get(decision.pod.key)
+                if other is not None and outcome_of(decision) != outcome_of(other):
+                    with scheduler.visiting_from(began):
+                        self.reasons[decision.pod.key] = reason_of(scheduler, decision, other)
+                yield decision
             if self.is_cut and len(self.reasons) >= self._most_reasons:
                 return
 
