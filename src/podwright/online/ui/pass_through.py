@@ -112,16 +112,16 @@ def is_passed(path: str) -> bool:
     )
 
 
-class _TableObject(msgspec.Struct):
+class _TableObject(msgspec.Struct, frozen=True):
     metadata: dict[str, msgspec.Raw]
 
 
-class _TableRow(msgspec.Struct):
+class _TableRow(msgspec.Struct, frozen=True):
     cells: msgspec.Raw
     object: _TableObject
 
 
-class _Table(msgspec.Struct, rename="camel", tag_field="kind", tag="Table"):
+class _Table(msgspec.Struct, frozen=True, rename="camel", tag_field="kind", tag="Table"):
     api_version: str
     metadata: msgspec.Raw
     column_definitions: msgspec.Raw
