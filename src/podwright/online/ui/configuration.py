@@ -197,7 +197,6 @@ def show_plugins(plugins: list[Any]) -> None:
         weights = sorted({each["weight"] for each in profiles if each["weight"] is not None})
         notes = [] if profiles else ["not enabled"]
         notes += [f"weight {weight}" for weight in weights]
-        notes += [] if plugin["hasEffect"] else ["no effect here"]
         notes += ["own plugin"] if plugin["origin"] == "own" else []
         with ui.element("details").classes("pw-plugin"):
             with ui.element("summary"):

@@ -19,6 +19,7 @@ canvas { display: block; width: 100%; height: 130px; cursor: crosshair; }
 const LEFT_PX = 34;
 const TOP_PX = 6;
 const BOTTOM_PX = 16;
+const TOPS = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1]; // half of each is a round share too
 const LINES = [
   { color: "--pw-accent", dash: [] },
   { color: "--pw-warning", dash: [5, 3] },
@@ -83,7 +84,7 @@ class Curves extends PwElement {
     const context = sized(canvas, width, height);
     const [line, muted, past] = ["--pw-line", "--pw-muted", "--pw-past"].map((name) => colorOf(this.root, name));
     const most = Math.max(0.05, ...curves.flat().map(({ share }) => share));
-    const top = isCount ? roundAbove(most) : most > 0.5 ? Math.max(1, most) : most > 0.25 ? 0.5 : most > 0.1 ? 0.25 : 0.1;
+    const top = isCount ? roundAbove(most) : (TOPS.find((each) => each >= most) ?? most);
     const x = (at) => LEFT_PX + (at / (seconds || 1)) * (width - LEFT_PX - 2);
     const y = (share) => height - BOTTOM_PX - (share / top) * (height - BOTTOM_PX - TOP_PX);
     context.font = "10px system-ui, sans-serif";
@@ -95,7 +96,7 @@ class Curves extends PwElement {
       context.textAlign = "right";
       context.fillText(isCount ? SHORT.format(share) : share < 0.1 ? `${+(share * 100).toFixed(1)}%` : percentText(share), LEFT_PX - 5, y(share));
     }
-    context.fillText(ends[1], width - 2, height - 6);
+    if (ends[1] !== ends[0]) context.fillText(ends[1], width - 2, height - 6);
     context.textAlign = "left";
     context.fillText(ends[0], LEFT_PX, height - 6);
     curves.forEach((points, index) => {

@@ -26,7 +26,7 @@ const STYLE = `
 .line { position: absolute; left: 0; top: 0; width: 100%; display: flex; height: ${ROW_PX}px; border-bottom: 1px solid var(--pw-line); align-items: stretch; background: var(--pw-raised); }
 .line.best { background: var(--pw-selected); }
 .line.found { outline: 2px solid var(--pw-accent); outline-offset: -2px; }
-.head { position: sticky; top: 0; z-index: 2; display: flex; height: ${HEAD_PX}px; background: var(--pw-surface); border-bottom: 1px solid var(--pw-line-strong);
+.head { position: sticky; top: 0; z-index: 2; display: flex; height: var(--head); background: var(--pw-surface); border-bottom: 1px solid var(--pw-line-strong);
   font-size: 11px; font-weight: 600; color: var(--pw-muted); align-items: flex-end; }
 .cell { position: relative; flex: none; width: ${COLUMN_PX}px; padding: 0 6px; line-height: ${ROW_PX - 1}px; text-align: right; font-variant-numeric: tabular-nums; overflow: hidden; white-space: nowrap; text-overflow: ellipsis; }
 .head .cell { line-height: 14px; padding: 0 4px 5px; white-space: normal; overflow-wrap: anywhere; }
@@ -146,7 +146,10 @@ class Matrix extends PwElement {
         ];
     this.sizer.style.setProperty("--columns", String(matrix.scores.length || this.#isOfFilters ? this.columns.length : 3));
     render(this.head, h("span", { class: "cell node" }, "Node"), heads);
-    this.sizer.style.height = `${HEAD_PX + this.order.length * ROW_PX}px`;
+    // Names of plugins have three lines.
+    this.headPx = this.columns.length ? HEAD_PX : ROW_PX;
+    this.head.style.setProperty("--head", `${this.headPx}px`);
+    this.sizer.style.height = `${this.headPx + this.order.length * ROW_PX}px`;
     const skipped = this.#isOfFilters
       ? listed("Nothing to check for this pod", idle.map(({ plugin }) => plugin))
       : [listed("0 for every node", even.map(({ plugin }) => plugin)), listed("Nothing to score for this pod", matrix.skippedScores)].filter(Boolean).join(" ");
@@ -163,7 +166,7 @@ class Matrix extends PwElement {
     // Cells depend on the chosen value and columns, so rows are of one kind only.
     const kind = `${this.#value} ${this.#isOfFilters}`;
     keyed(this.rows, shown, ({ index }) => `${this.matrix.pod} ${this.matrix.attempt} ${kind} ${index}`, ({ index }) => this.#row(index), (line, { index, at }) => {
-      line.style.transform = `translateY(${HEAD_PX + at * ROW_PX}px)`;
+      line.style.transform = `translateY(${this.headPx + at * ROW_PX}px)`;
       line.classList.toggle("best", index === this.winner);
       line.classList.toggle("found", index === this.found);
     });

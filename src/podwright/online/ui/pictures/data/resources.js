@@ -149,9 +149,13 @@ function cellText(value) {
   return value === null || value === undefined ? "<none>" : String(value);
 }
 
+/** The columns that are shown first where there is little room. */
+const RANKS = { Name: 0, Status: 1, Phase: 1 };
+
 /**
- * Returns which columns are shown, each with its width in characters: those of `-o wide` while there
- * is room for them, and always that of a pod's node.
+ * Returns which columns are shown, each with its width in characters, while there is room: names
+ * always, then states, the other columns of kubectl and those of `-o wide`; a pod's node wherever all
+ * columns of kubectl are.
  *
  * @param {{title: string, isWide: boolean}[]} columns
  * @param {{cells: string[]}[]} rows
@@ -163,13 +167,17 @@ export function shownColumns(columns, rows, room) {
   const sized = columns.map(({ title, isWide }, index) => {
     let width = title.length + 3;
     for (const { cells } of rows.slice(0, 300)) width = Math.max(width, (cells[index] ?? "").length + 1);
-    return { index, title, isWide, width: Math.min(index ? width : width + 2, most) };
+    return { index, title, isWide, width: Math.min(width, most) };
   });
-  let left = sized.reduce((rest, { isWide, width }) => (isWide ? rest : rest - width - 2), room);
-  return sized.filter(({ isWide, title, width }) => {
-    if (!isWide) return true;
-    if (title !== "Node" && left < width + 2) return false;
+  const hasAll = sized.reduce((rest, { isWide, width }) => (isWide ? rest : rest - width - 2), room) >= 0;
+  const rankOf = ({ title, isWide }) => RANKS[title] ?? (isWide ? 3 : 2);
+  const kept = new Set();
+  let left = room;
+  for (const column of sized.toSorted((one, other) => rankOf(one) - rankOf(other))) {
+    const { title, width } = column;
+    if (title !== "Name" && !(title === "Node" && hasAll) && left < width + 2) continue;
     left -= width + 2;
-    return true;
-  });
+    kept.add(column);
+  }
+  return sized.filter((column) => kept.has(column));
 }

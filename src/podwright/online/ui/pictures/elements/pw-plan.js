@@ -13,6 +13,7 @@ import "../charts/pw-after.js";
 
 const AGAIN_MS = 2_000; // between two tries of evictions that a budget rejects
 const ROWS_SHOWN = 200;
+const AMOUNT = /^[−+-]?[\d.,]+$/;
 const STYLE = `
 :host { overflow: auto; min-height: 0; padding: calc(2 * var(--pw-space)); }
 .content { display: grid; gap: calc(2 * var(--pw-space)); max-width: 1100px; }
@@ -26,7 +27,7 @@ form textarea { width: 100%; max-width: 700px; min-height: 58px; font: 12px/1.4 
 textarea::placeholder { color: var(--pw-muted); opacity: 1; }
 .answer li:first-child { font-size: var(--pw-type-large); font-weight: 600; }
 .answer li + li { margin-top: 4px; }
-.table { overflow-x: auto; }
+.table { overflow-x: auto; } .table table { width: auto; min-width: min(100%, 420px); } th, td { padding-right: calc(2 * var(--pw-space)); }
 td { overflow-wrap: anywhere; min-width: 60px; }
 `;
 
@@ -146,7 +147,7 @@ class Plan extends PwElement {
       this.tables,
       (found?.tables ?? []).map(({ title, heads, rows }) => [
         h("h3", {}, title),
-        h("div", { class: "table" }, table(heads, rows.slice(0, ROWS_SHOWN))),
+        h("div", { class: "table" }, table(heads.map((head, at) => [head, rows.every((row) => AMOUNT.test(row[at])) ? "num" : null]), rows.slice(0, ROWS_SHOWN))),
         more(rows.length - ROWS_SHOWN, "row"),
       ]),
     );

@@ -39,7 +39,7 @@ pw-object { flex: none; max-height: 50%; overflow: auto; border-top: 1px solid v
 .tools { padding: var(--pw-space) calc(2 * var(--pw-space)); gap: var(--pw-space); min-height: 43px; }
 .tools input { width: 290px; }
 .head, .space { font: 12px/1.4 var(--pw-mono); }
-.head { display: grid; align-items: center; border-bottom: 1px solid var(--pw-line-strong); padding: 5px 0; color: var(--pw-muted); position: sticky; top: 0; background: var(--pw-background); z-index: 1; }
+.head { display: grid; align-items: center; border-bottom: 1px solid var(--pw-line-strong); padding: 5px 0 5px 1ch; color: var(--pw-muted); position: sticky; top: 0; background: var(--pw-background); z-index: 1; }
 .table { flex: 1; overflow: auto; position: relative; border-top: 1px solid var(--pw-line); }
 .space { position: relative; contain: strict; }
 .lines { contain: layout style; }
@@ -52,7 +52,6 @@ pw-object { flex: none; max-height: 50%; overflow: auto; border-top: 1px solid v
 .line > span:last-child { right: 0; }
 .head button { font: inherit; color: inherit; text-transform: inherit; letter-spacing: inherit; padding: 0; min-height: 0; }
 .warn { color: var(--pw-warning); }
-.head > span:first-child, .line > span:first-child { padding-left: calc(2 * var(--pw-space)); }
 .head > span { font: 600 var(--pw-type-small)/1.4 var(--pw-font); text-transform: uppercase; letter-spacing: 0.03em; }
 .table:focus-visible { outline-offset: -2px; }
 .choose { display: none; }
@@ -269,7 +268,7 @@ class Resources extends PwElement {
       for (const key of this.selected) if (!keys.has(key)) this.selected.delete(key);
       if (!keys.has(this.active)) this.active = "";
     }
-    const shown = shownColumns(columns, this.rows, this.width / CHARACTER_PIXELS);
+    const shown = shownColumns(columns, this.rows, this.width / CHARACTER_PIXELS - 1);
     const heads = JSON.stringify([shown, sort, order]);
     if (heads !== this.heads) {
       this.heads = heads;
@@ -289,7 +288,7 @@ class Resources extends PwElement {
 
   /** Gives each column its place, once for all lines: a cell with another text is laid out alone. */
   #placeColumns() {
-    let left = 0;
+    let left = 1;
     const rules = this.shown.map(({ width }, at) => {
       const rule = `.line > :nth-child(${at + 1}) { left: ${left}ch; width: ${width + 2}ch; }`;
       left += width + 2;

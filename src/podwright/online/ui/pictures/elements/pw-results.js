@@ -16,7 +16,7 @@ const STYLE = `
 .bar { position: relative; height: 6px; margin: 2px 0 3px; min-width: 50px; background: var(--pw-hover); border-radius: 2px; }
 .bar i { position: absolute; inset: 0 auto 0 0; background: var(--pw-accent); border-radius: 2px; }
 .bar b { position: absolute; top: -2px; bottom: -2px; width: 2px; background: var(--pw-text); }
-summary { cursor: pointer; font-weight: 600; } pre { white-space: pre-wrap; overflow-wrap: anywhere; } details table { max-width: 520px; }
+pw-usage { margin-top: var(--pw-space); } summary { cursor: pointer; font-weight: 600; } pre { white-space: pre-wrap; overflow-wrap: anywhere; } details table { max-width: 520px; }
 td { white-space: nowrap; } td.text { white-space: normal; overflow-wrap: anywhere; }
 `;
 const COUNTS = [

@@ -48,6 +48,7 @@ const STYLE = `
 @media (max-width: 900px) {
   .columns { grid-template: minmax(0, 1fr) / minmax(0, 1fr); }
   .split { display: none; }
+  .right { scrollbar-gutter: auto; }
   .columns > :not([data-shown]) { display: none; }
   .parts { display: flex; border-top: 1px solid var(--pw-line); background: var(--pw-surface); }
   .parts button { flex: 1; min-height: 44px; border: 0; border-radius: 0; border-top: 2px solid transparent; background: none; }

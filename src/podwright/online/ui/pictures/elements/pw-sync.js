@@ -178,7 +178,7 @@ class Sync extends PwElement {
         h("h3", {}, "What is left out, and why"),
         left.length || errors.length ? list(left) : h("p", { class: "muted" }, "Nothing."),
         errors.length
-          ? table(["Rejected", "Reason", "Count"], errors.map(({ kind, reason, count }) => [kind, reason, count]))
+          ? table(["Rejected", "Reason", ["Count", "num"]], errors.map(({ kind, reason, count }) => [kind, reason, count]))
           : null,
       ),
     );

@@ -22,7 +22,8 @@ export const CARDS_STYLE = `
 .card .top { display: flex; gap: 6px; align-items: center; }
 .card .top a { flex: 1 0 40%; color: inherit; font-weight: 600; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .card .flags { display: flex; gap: 4px; overflow: hidden; min-width: 0; } .card .flags:empty { display: none; }
-.meter { display: grid; grid-template-columns: minmax(52px, max-content) minmax(20px, 1fr) max-content; gap: 6px; align-items: center; font-size: var(--pw-type-small); line-height: 15px; }
+.meters { display: grid; grid-template-columns: minmax(52px, max-content) minmax(20px, 1fr) max-content; column-gap: 6px; }
+.meter { display: grid; grid-column: 1 / -1; grid-template-columns: subgrid; align-items: center; font-size: var(--pw-type-small); line-height: 15px; }
 .meter .track { height: 6px; border-radius: 3px; background: var(--pw-hover); overflow: hidden; }
 .meter .track::after { content: ""; display: block; height: 100%; width: calc(100% * min(1, var(--share, 0))); background: var(--pw-accent); }
 .card .flags .tag { min-width: 3em; overflow: hidden; text-overflow: ellipsis; }
@@ -70,7 +71,7 @@ function newCard() {
   const value = h("span", { class: "small num muted clip" });
   const mark = h("input", { type: "checkbox" });
   const flags = h("div", { class: "flags" });
-  const meters = h("div", {});
+  const meters = h("div", { class: "meters" });
   const chips = h("ul", { class: "chips", "aria-label": "Pods" });
   card.append(h("div", { class: "top" }, mark, link, value), flags, meters, chips);
   card.parts = { link, value, mark, flags, meters, chips };

@@ -82,7 +82,7 @@ export const QUESTIONS = {
     title: "Autoscaling",
     path: "/podwright/v1/autoscaling",
     fields: [
-      { key: "duration", title: "For", kind: "text", initial: "30m", hint: "30m" },
+      { key: "duration", title: "How long", kind: "text", initial: "30m", hint: "30m" },
       { key: "manifest", title: "Node groups; none: those of up --node-groups", kind: "area", hint: 'groups:\n- {name: small, maxSize: 5, template: {allocatable: {cpu: "4", memory: 16Gi}}}' },
     ],
     body: ({ duration }, manifest) => ({ ...(Array.isArray(manifest) ? { groups: manifest } : manifest), ...(duration ? { duration } : {}) }),
@@ -217,6 +217,7 @@ function scalingAnswer({ pods, groups, newNodes, removedNodes, moves, pending })
   const found = additions(newNodes, moves);
   for (const node of removedNodes) add(found.nodes, node, [], 0, "").role = "removed";
   const placed = moves.filter(({ node, to }) => !node && to).length;
+  const isPriced = groups.some(({ cost }) => cost);
   const rows = pods.flatMap(({ pod, node, groups: offers, chosen }) => (node ? [[pod, "", "", `fits on ${node}`]] : offers.map(({ group, helps, reasons }) => [pod, group, helps ? "yes" : "no", chosen.includes(group) ? "chosen by the expander" : reasons.join(", ")])));
   return {
     ...found,
@@ -226,7 +227,7 @@ function scalingAnswer({ pods, groups, newNodes, removedNodes, moves, pending })
       ...(pending.length ? [`${countText(pending.length, "pod")} ${pending.length === 1 ? "has" : "have"} no node at the end: ${listed(pending)}.`] : []),
     ],
     tables: [
-      { title: "Node groups", heads: ["Group", "Start", "Peak", "End", "Node hours", "Cost"], rows: groups.map(({ name, sizes, nodeHours, cost }) => [name, ...[sizes[0].size, Math.max(...sizes.map(({ size }) => size)), sizes.at(-1).size].map(String), nodeHours.toFixed(2), cost.toFixed(2)]) },
+      { title: "Node groups", heads: ["Group", "Start", "Peak", "End", "Node hours", ...(isPriced ? ["Cost"] : [])], rows: groups.map(({ name, sizes, nodeHours, cost }) => [name, ...[sizes[0].size, Math.max(...sizes.map(({ size }) => size)), sizes.at(-1).size].map(String), nodeHours.toFixed(2), ...(isPriced ? [cost.toFixed(2)] : [])]) },
       { title: "Which group would help", heads: ["Pod", "Group", "Helps", "Why"], rows },
     ].filter(({ rows: each }) => each.length),
   };

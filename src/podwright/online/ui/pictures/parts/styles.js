@@ -30,7 +30,7 @@ code, .mono { font-family: var(--pw-mono); font-size: 0.95em; }
 .hidden-text { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 .tag { display: inline-block; padding: 0 6px; border: 1px solid var(--pw-line-strong); border-radius: 3px;
   font-size: var(--pw-type-small); line-height: 18px; color: var(--pw-muted); white-space: nowrap; }
-.tag.quiet { border-color: transparent; padding-left: 0; }
+.tag.quiet { border-color: transparent; padding: 0; }
 .tag.bad { color: var(--pw-bad); border-color: currentcolor; }
 .tag.good { color: var(--pw-good); border-color: currentcolor; }
 .tag.warn { color: var(--pw-warning); border-color: currentcolor; }
