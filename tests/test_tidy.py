@@ -472,7 +472,7 @@ def test_rooms_are_imported_through_their_faces() -> None:
 KINDS_BY_HAND = {
     "cluster/api/gated_fields.py": "which fields have feature gates",
     "simulation/autoscaling/drainability.py": "whose pods cluster-autoscaler takes for replicated",
-    "online/ui/manifests.py": "the texts with which users begin objects of these kinds",
+    "online/ui/templates.py": "the texts with which users begin objects of these kinds",
     "cluster/controllers/core/resource_quota.py": "whose objects can change what they use",
     "cluster/controllers/expansion.py": (
         "what changes new pods in a cluster, and no pods of an expansion"

@@ -172,6 +172,23 @@ def test_what_if_shows_where_the_pod_would_be(page, demo):
     what_if.get_by_role("alert").get_by_text("Never is not one of").wait_for()
 
 
+def test_a_weight_is_tried_while_its_slider_moves(page, demo):
+    page.goto(f"{demo.page}/?pod=default/database-0")
+    what_if = page.locator("pw-what-if")
+    what_if.get_by_text("What if…").click()
+    what_if.get_by_role("option", name="NodeResourcesFit (1)").wait_for(state="attached")
+    what_if.get_by_label("Weight of").select_option("NodeResourcesFit")
+    slider = what_if.get_by_label("New weight, as a slider")
+    assert slider.input_value() == "1"
+    entries = page.evaluate("history.length")
+    slider.fill("9")
+    what_if.get_by_role("status").get_by_text("Without it").wait_for()
+    page.wait_for_url("**NodeResourcesFit%253A9**")
+    assert page.evaluate("history.length") == entries
+    what_if.get_by_label("New weight", exact=True).fill("4")
+    assert slider.input_value() == "4"
+
+
 CONFIGURATION = """
 apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration

@@ -1,9 +1,13 @@
 """The page of resources, driven as a person would."""
 
 import json
+import urllib.error
 
 import pytest
+import yaml
 from tests.ui.requests import request
+
+from podwright.online.ui.templates import template_of
 
 pytestmark = pytest.mark.ui
 
@@ -205,6 +209,44 @@ def test_rows_are_sorted_selected_and_described(page, demo):
     details.get_by_text("StatefulSet/database").wait_for()
     details.get_by_role("link", name="Why is it where it is?").click()
     page.locator("pw-pod").get_by_role("heading", name="default/database-0").wait_for()
+
+
+def test_keys_move_through_rows_from_anywhere(page, demo):
+    page.goto(f"{demo.page}/resources?kind=pods&sort=Name")
+    table = page.locator("pw-resources")
+    table.locator(".line", has_text="web").first.wait_for()
+    page.keyboard.press("j")
+    page.wait_for_url("**object=default%2Fdatabase-0")
+    page.keyboard.press("/")
+    page.keyboard.insert_text("j")
+    assert table.get_by_label("Filter rows").input_value() == "j"
+    table.get_by_label("Filter rows").fill("training")
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    page.wait_for_url("**object=default%2Ftraining**")
+
+
+WRITTEN_BY_COMPONENTS = {"Event", "CertificateSigningRequest"}
+
+
+def test_the_example_of_each_kind_is_accepted(demo):
+    refused = {}
+    groups = request(demo, "GET", "/apis")["groups"]
+    versions = [each["preferredVersion"]["groupVersion"] for each in groups]
+    for version in ["v1", *versions]:
+        root = f"/apis/{version}" if "/" in version else f"/api/{version}"
+        for each in request(demo, "GET", root)["resources"]:
+            kind, verbs = each["kind"], set(each["verbs"])
+            if "/" in each["name"] or not {"create", "list"} <= verbs:
+                continue
+            namespace = "default" if each["namespaced"] else ""
+            place = f"/namespaces/{namespace}" if namespace else ""
+            document = yaml.safe_load(template_of(version, kind, namespace))
+            try:
+                request(demo, "POST", f"{root}{place}/{each['name']}?dryRun=All", document)
+            except urllib.error.HTTPError as error:
+                refused[kind] = error.read()
+    assert set(refused) <= WRITTEN_BY_COMPONENTS, refused
 
 
 def test_a_wrong_kind_or_selector_leaves_a_way_on(page, demo, watched):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 import yaml
@@ -164,81 +164,3 @@ def without_managed_fields(value: Any) -> Any:
         return value
     metadata = {key: one for key, one in value["metadata"].items() if key != "managedFields"}
     return {**value, "metadata": metadata}
-
-
-def template_of(api_version: str, kind: str, namespace: str) -> str:
-    """Return the text with which an object of a kind is started.
-
-    Parameters
-    ----------
-    api_version, kind : str
-    namespace : str
-        Empty for none.
-    """
-    name = f"my-{kind.lower()}"
-    place = f"\n  namespace: {namespace}" if namespace else ""
-    rest = _TEMPLATES.get(kind, "")
-    return f"apiVersion: {api_version}\nkind: {kind}\nmetadata:\n  name: {name}{place}\n{rest}"
-
-
-_CONTAINER: Final = """\
-containers:
-- name: main
-  image: nginx
-  resources:
-    requests:
-      cpu: 500m
-      memory: 256Mi
-"""
-
-
-def _indented(text: str, spaces: int) -> str:
-    return "".join(f"{' ' * spaces}{line}\n" for line in text.splitlines())
-
-
-def _workload(kind: str) -> str:
-    return f"""\
-spec:
-  replicas: 3
-  selector:
-    matchLabels:
-      app: my-{kind}
-  template:
-    metadata:
-      labels:
-        app: my-{kind}
-    spec:
-{_indented(_CONTAINER, 6)}"""
-
-
-_TEMPLATES: Final = {
-    "Pod": f"spec:\n{_indented(_CONTAINER, 2)}",
-    "Deployment": _workload("deployment"),
-    "ReplicaSet": _workload("replicaset"),
-    "StatefulSet": _workload("statefulset"),
-    "Job": f"""\
-spec:
-  completions: 3
-  parallelism: 3
-  template:
-    spec:
-      restartPolicy: Never
-{_indented(_CONTAINER, 6)}""",
-    "Node": """\
-  labels:
-    topology.kubernetes.io/zone: zone-a
-spec: {}
-status:
-  allocatable:
-    cpu: "8"
-    memory: 32Gi
-    pods: "110"
-  capacity:
-    cpu: "8"
-    memory: 32Gi
-    pods: "110"
-""",
-    "PriorityClass": 'value: 1000\nglobalDefault: false\ndescription: ""\n',
-    "PodDisruptionBudget": "spec:\n  minAvailable: 1\n  selector: {matchLabels: {app: my-app}}\n",
-    "ConfigMap": "data:\n  key: value\n",
-}

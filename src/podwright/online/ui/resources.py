@@ -29,12 +29,12 @@ from podwright.online.ui.manifests import (
     copies_of,
     errors_in,
     read_documents,
-    template_of,
     text_of,
     without_managed_fields,
 )
 from podwright.online.ui.pass_through import is_passed
 from podwright.online.ui.server_requests import Cause, RejectedRequest, ServerRequests
+from podwright.online.ui.templates import template_of
 
 COPIES_MAX: Final = 10_000
 _AT_ONCE: Final = 16

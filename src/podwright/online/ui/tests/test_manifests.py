@@ -9,10 +9,10 @@ from podwright.online.ui.manifests import (
     copies_of,
     errors_in,
     read_documents,
-    template_of,
     text_of,
 )
 from podwright.online.ui.server_requests import Cause, causes_of
+from podwright.online.ui.templates import template_of
 
 TWO = """\
 # the first

@@ -170,8 +170,8 @@ class Queue extends PwElement {
         const { since, backoffEnd, latestAttempt } = row.first;
         setText(row.cells_[3], since && now !== null ? durationText(Number(now - timeNs(since)) / 1e6) : "");
         const at = backoffEnd ?? latestAttempt;
-        const left = at && now !== null ? durationText(Number(timeNs(at) - now) / 1e6) : "";
-        setText(row.cells_[4], left && (backoffEnd ? `in ${left}` : `in ${left} at the latest`));
+        const left = at && now !== null ? Number(timeNs(at) - now) / 1e6 : null;
+        setText(row.cells_[4], left === null ? "" : left < 0 ? "any moment" : `in ${durationText(left)}${backoffEnd ? "" : " at the latest"}`);
       }
     }
   }

@@ -3,7 +3,7 @@
 // What opens the editor is an event of NiceGUI: `pw-edit`, `pw-create` or `pw-delete`, with the path.
 
 import { isAllowed } from "../data/access.js";
-import { PwElement, define, h, innerLink, isTyping, keyed, render, setAttribute, setText } from "../parts/dom.js";
+import { PwElement, define, h, innerLink, isTaken, isTyping, keyed, render, setAttribute, setText } from "../parts/dom.js";
 import { countText, numberText } from "../parts/format.js";
 import { HttpSource } from "../data/http_source.js";
 import { apiVersionOf, collectionPath, listKinds, listTable, nameOf, objectPath, parseFilter, shownColumns, sortedRows, toneOf } from "../data/resources.js";
@@ -135,9 +135,18 @@ class Resources extends PwElement {
   async start() {
     this.listen(globalThis, "popstate", () => this.#follow());
     this.listen(document, "keydown", (event) => {
-      if (event.key !== "/" || isTyping(event)) return;
-      event.preventDefault();
-      this.search.focus();
+      if (["Escape", "Enter"].includes(event.key) && event.composedPath()[0] === this.search) {
+        event.preventDefault(); // the filter stays
+        this.scroll.focus();
+      }
+      if (isTyping(event)) return;
+      if (event.key === "/") {
+        event.preventDefault();
+        this.search.focus();
+      } else if ("jk".includes(event.key)) {
+        this.scroll.focus();
+        this.#key(event);
+      }
     });
     this.listen(document, "pw-changed", () => this.#refresh());
     this.sized(this.scroll, ({ width, height }) => {
@@ -407,7 +416,7 @@ class Resources extends PwElement {
   }
 
   #key(event) {
-    if (event.target.matches("button")) return;
+    if (event.target.matches("button") || isTaken(event)) return;
     const at = this.rows.findIndex(({ key }) => key === this.active);
     const page = Math.max(1, Math.floor(this.height / ROW_PIXELS) - 2);
     const moves = { ArrowDown: at + 1, j: at + 1, ArrowUp: at - 1, k: at - 1, PageDown: at + page, PageUp: at - page, Home: 0, End: this.rows.length - 1 };

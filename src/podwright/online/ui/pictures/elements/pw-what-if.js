@@ -3,15 +3,18 @@
 import { address } from "../data/address.js";
 import { PwElement, define, h, options, render, setText } from "../parts/dom.js";
 import { nodeLink } from "../parts/explanation.js";
-import { model } from "../data/model.js";
+import { model, throttled } from "../data/model.js";
 import { sheets } from "../parts/styles.js";
 import { becauseText, fieldsText, parseFields, weightsOf, whatIfOfPod } from "../parts/what_if.js";
 import "../charts/pw-matrix.js";
+
+const MOVED_MS = 250; // between trials while a slider moves
 
 const STYLE = `
 summary { cursor: pointer; font-weight: 600; }
 form { display: grid; grid-template-columns: max-content minmax(0, 1fr) minmax(0, 92px); gap: var(--pw-space); align-items: center; padding-top: var(--pw-space); }
 form label { color: var(--pw-muted); }
+input[type="range"] { padding: 0; accent-color: var(--pw-accent); }
 form .wide { grid-column: 2 / 4; }
 form textarea { min-height: 58px; font: 12px/1.4 var(--pw-mono); color: inherit; background: var(--pw-field); border: 1px solid var(--pw-line-strong); border-radius: 4px; padding: 4px 8px; resize: vertical; }
 form textarea::placeholder { color: var(--pw-muted); opacity: 1; }
@@ -29,6 +32,7 @@ class WhatIf extends PwElement {
     this.root.adoptedStyleSheets = sheets(STYLE);
     this.plugin = h("select", { id: "plugin" });
     this.weight = h("input", { type: "number", min: "1", max: "1000000", "aria-label": "New weight", placeholder: "weight" });
+    this.slider = h("input", { type: "range", class: "wide", min: "1", max: "100", "aria-label": "New weight, as a slider" });
     this.toleration = h("input", { id: "toleration", class: "wide", placeholder: "key=value:NoSchedule", spellcheck: "false" });
     this.resource = h("select", { id: "resource" });
     this.quantity = h("input", { "aria-label": "New request", placeholder: "500m", spellcheck: "false" });
@@ -43,6 +47,7 @@ class WhatIf extends PwElement {
       h("label", { for: "plugin" }, "Weight of"),
       this.plugin,
       this.weight,
+      this.slider,
       h("label", { for: "toleration" }, "Toleration"),
       this.toleration,
       h("label", { for: "resource" }, "Request"),
@@ -55,12 +60,27 @@ class WhatIf extends PwElement {
     this.details = h("details", {}, h("summary", {}, "What if…"), this.form, this.error, this.result, this.matrix);
     this.root.append(h("section", { class: "section" }, this.details));
     this.details.addEventListener("toggle", () => this.#opened());
+    const moved = throttled(MOVED_MS, () => this.#submit(true));
+    this.slider.addEventListener("input", () => {
+      this.weight.value = this.slider.value;
+      moved();
+    });
+    for (const field of [this.plugin, this.weight]) field.addEventListener("input", () => this.#placeSlider());
     this.form.addEventListener("submit", (event) => {
       event.preventDefault();
-      this.tried = this.#fields();
-      address.set({ if: this.tried });
-      this.#try();
+      this.#submit(false);
     });
+  }
+
+  #placeSlider() {
+    this.slider.value = this.weight.value || (this.weights?.[this.plugin.value] ?? 1);
+  }
+
+  /** Tries what the form has; while a slider moves, in the same entry of the history. */
+  #submit(replace) {
+    this.tried = this.#fields();
+    address.set({ if: this.tried }, { replace });
+    return this.#try();
   }
 
   start() {
@@ -79,6 +99,7 @@ class WhatIf extends PwElement {
     const [plugin, value] = weight.split(":");
     if (plugin) this.plugin.value = plugin;
     this.weight.value = value ?? "";
+    this.#placeSlider();
     this.toleration.value = toleration;
     const [resource, quantity] = request.split("=");
     if (resource) this.resource.value = resource;
@@ -119,6 +140,7 @@ class WhatIf extends PwElement {
       this.weights = weightsOf(await this.loading);
       options(this.plugin, Object.entries(this.weights).map(([name, weight]) => [name, `${name} (${weight})`]), this.plugin.value);
       if (!this.plugin.value) this.plugin.selectedIndex = 0;
+      this.#placeSlider();
     } catch (error) {
       this.loading = null;
       this.#fail(error.message);
