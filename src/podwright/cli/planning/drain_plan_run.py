@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import typer
 
 from podwright.apimachinery.objects import InputError
@@ -16,12 +17,7 @@ from podwright.cli.console import (
 )
 from podwright.cli.planning.options import DrainPlanOptions
 from podwright.cli.planning.plan_inputs import planned_cluster, with_options, write_report
-from podwright.simulation.capacity import (
-    DrainPlan,
-    drain_plan,
-    drain_plan_document,
-    drain_plan_html,
-)
+from podwright.simulation.capacity import DrainPlan, drain_plan, drain_plan_html
 
 _OPTION_OF = {"nodes": "NODE", "selector": "--selector"}
 
@@ -57,7 +53,7 @@ def run_drain_plan(options: DrainPlanOptions) -> bool:
     if options.report is not None:
         write_report(options.report, drain_plan_html(plan))
     drained = (name for step in plan.steps for name in step.nodes)
-    if not print_data(options.output, lambda: drain_plan_document(plan), drained):
+    if not print_data(options.output, lambda: msgspec.to_builtins(plan), drained):
         _print(plan, is_wide=options.output == "wide")
     return plan.is_complete
 

@@ -148,7 +148,7 @@ class Outage(msgspec.Struct, frozen=True, kw_only=True):
     end_ns: DurationNs = _duration("end", 0)
 
 
-class NodeGroup(msgspec.Struct, frozen=True, kw_only=True):
+class NodeGroup(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Nodes of one kind, whose number the autoscaler changes.
 
     Attributes
@@ -168,8 +168,8 @@ class NodeGroup(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     name: str = ""
-    min_size: int = msgspec.field(default=0, name="minSize")
-    max_size: int | None = msgspec.field(default=None, name="maxSize")
+    min_size: int = 0
+    max_size: int | None = None
     price: float = 0.0
     provisioning_ns: DurationNs = _duration("provisioningTime", _MINUTE_NS)
     outages: tuple[Outage, ...] = ()
@@ -190,7 +190,7 @@ class NodeGroup(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(template, labels=labels)
 
 
-class AutoscalerOptions(msgspec.Struct, frozen=True, kw_only=True):
+class AutoscalerOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The options of the autoscaler, which are those of cluster-autoscaler's flags.
 
     A file has the flags' names without dashes, such as `scaleDownUnneededTime` for `unneeded_ns`,
@@ -257,48 +257,38 @@ class AutoscalerOptions(msgspec.Struct, frozen=True, kw_only=True):
     scan_interval_ns: DurationNs = _duration("scanInterval", 10 * SECOND_NS)
     expander: tuple[str, ...] = ("least-waste",)
     priorities: dict[str, tuple[str, ...]] = {}
-    pod_cpu_price: float = msgspec.field(default=0.033174, name="podCpuPrice")
-    pod_memory_price: float = msgspec.field(default=0.004446, name="podMemoryPrice")
-    pool_label: str = msgspec.field(default="", name="poolLabel")
-    max_nodes_total: int = msgspec.field(default=0, name="maxNodesTotal")
-    max_nodes_per_scaleup: int = msgspec.field(default=1000, name="maxNodesPerScaleup")
-    enforce_node_group_min_size: bool = msgspec.field(default=False, name="enforceNodeGroupMinSize")
-    expendable_pods_priority_cutoff: int = msgspec.field(
-        default=-10, name="expendablePodsPriorityCutoff"
-    )
+    pod_cpu_price: float = 0.033174
+    pod_memory_price: float = 0.004446
+    pool_label: str = ""
+    max_nodes_total: int = 0
+    max_nodes_per_scaleup: int = 1000
+    enforce_node_group_min_size: bool = False
+    expendable_pods_priority_cutoff: int = -10
     new_pod_scale_up_delay_ns: DurationNs = _duration("newPodScaleUpDelay", 0)
     max_node_provision_ns: DurationNs = _duration("maxNodeProvisionTime", 15 * _MINUTE_NS)
     initial_backoff_ns: DurationNs = _duration("initialNodeGroupBackoffDuration", 5 * _MINUTE_NS)
     max_backoff_ns: DurationNs = _duration("maxNodeGroupBackoffDuration", 30 * _MINUTE_NS)
     backoff_reset_ns: DurationNs = _duration("nodeGroupBackoffResetTimeout", 180 * _MINUTE_NS)
-    ok_total_unready_count: int = msgspec.field(default=3, name="okTotalUnreadyCount")
-    max_total_unready_percentage: float = msgspec.field(
-        default=45.0, name="maxTotalUnreadyPercentage"
-    )
-    scale_down_enabled: bool = msgspec.field(default=True, name="scaleDownEnabled")
-    scale_down_unready_enabled: bool = msgspec.field(default=True, name="scaleDownUnreadyEnabled")
+    ok_total_unready_count: int = 3
+    max_total_unready_percentage: float = 45.0
+    scale_down_enabled: bool = True
+    scale_down_unready_enabled: bool = True
     delay_after_add_ns: DurationNs = _duration("scaleDownDelayAfterAdd", 10 * _MINUTE_NS)
     delay_after_delete_ns: DurationNs = _duration("scaleDownDelayAfterDelete", 0)
     unneeded_ns: DurationNs = _duration("scaleDownUnneededTime", 10 * _MINUTE_NS)
     unready_ns: DurationNs = _duration("scaleDownUnreadyTime", 20 * _MINUTE_NS)
     utilization_threshold: float = msgspec.field(default=0.5, name="scaleDownUtilizationThreshold")
-    ignore_daemonsets_utilization: bool = msgspec.field(
-        default=False, name="ignoreDaemonsetsUtilization"
-    )
-    max_scale_down_parallelism: int = msgspec.field(default=10, name="maxScaleDownParallelism")
-    max_drain_parallelism: int = msgspec.field(default=1, name="maxDrainParallelism")
+    ignore_daemonsets_utilization: bool = False
+    max_scale_down_parallelism: int = 10
+    max_drain_parallelism: int = 1
     recheck_ns: DurationNs = _duration("unremovableNodeRecheckTimeout", 5 * _MINUTE_NS)
     delete_delay_ns: DurationNs = _duration("nodeDeleteDelayAfterTaint", 5 * SECOND_NS)
     max_pod_eviction_ns: DurationNs = _duration("maxPodEvictionTime", 2 * _MINUTE_NS)
-    max_graceful_termination_sec: int = msgspec.field(default=600, name="maxGracefulTerminationSec")
-    skip_nodes_with_system_pods: bool = msgspec.field(default=True, name="skipNodesWithSystemPods")
-    skip_nodes_with_local_storage: bool = msgspec.field(
-        default=True, name="skipNodesWithLocalStorage"
-    )
-    skip_nodes_with_custom_controller_pods: bool = msgspec.field(
-        default=True, name="skipNodesWithCustomControllerPods"
-    )
-    min_replica_count: int = msgspec.field(default=0, name="minReplicaCount")
+    max_graceful_termination_sec: int = 600
+    skip_nodes_with_system_pods: bool = True
+    skip_nodes_with_local_storage: bool = True
+    skip_nodes_with_custom_controller_pods: bool = True
+    min_replica_count: int = 0
 
 
 class Autoscaling(msgspec.Struct, frozen=True, kw_only=True):

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         LOSSES as LOSSES,
         Capacity as Capacity,
         CapacityQuestion as CapacityQuestion,
+        CapacityScope as CapacityScope,
         Headroom as Headroom,
         LossOf as LossOf,
         TemplateCapacity as TemplateCapacity,
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
         Move as Move,
         Unfit as Unfit,
         drain_plan as drain_plan,
-        drain_plan_document as drain_plan_document,
         planned_drains as planned_drains,
         settle_world as settle_world,
     )
@@ -63,7 +63,6 @@ if TYPE_CHECKING:
     from podwright.simulation.capacity.scaling import (
         ScalingPlan as ScalingPlan,
         planned_scaling as planned_scaling,
-        scaling_document as scaling_document,
     )
 else:
     __getattr__, __dir__ = names_on_first_use(__name__)

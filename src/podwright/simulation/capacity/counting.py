@@ -51,14 +51,11 @@ LossOf: TypeAlias = Literal["node", "zone", "pool"]
 LOSSES: Final[tuple[LossOf, ...]] = get_args(LossOf)
 
 
-class CapacityQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """What to count, and how.
+class CapacityScope(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What is counted besides some pods, and how.
 
     Attributes
     ----------
-    pods : tuple of Object
-        Pods and workloads, whose pods are scheduled in turn; other objects among them are added to
-        the cluster. None are needed for `headroom` and `loss`.
     ratio : tuple of int
         How many pods of each a set has. By default the replicas of workloads, and one of each pod.
     preemption : bool
@@ -75,7 +72,6 @@ class CapacityQuestion(msgspec.Struct, frozen=True, kw_only=True):
         Of what the loss is tried, one after the other: `node`, `zone`, `pool`.
     """
 
-    pods: tuple[Object, ...] = ()
     ratio: tuple[int, ...] = ()
     preemption: bool = False
     max_limit: int = 0
@@ -83,6 +79,21 @@ class CapacityQuestion(msgspec.Struct, frozen=True, kw_only=True):
     pool_label: str = ""
     headroom: bool = False
     loss: tuple[LossOf, ...] = ()
+
+
+class CapacityQuestion(CapacityScope, frozen=True, kw_only=True):
+    """What to count, and how.
+
+    Attributes
+    ----------
+    pods : tuple of Object
+        Pods and workloads, whose pods are scheduled in turn; other objects among them are added to
+        the cluster. None are needed for `headroom` and `loss`.
+    ratio, preemption, max_limit, exclude_nodes, pool_label, headroom, loss
+        As for `CapacityScope`.
+    """
+
+    pods: tuple[Object, ...] = ()
 
 
 class TemplateCapacity(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, Unpack
+from typing import Final, Unpack
 
 import msgspec
 
@@ -93,7 +93,7 @@ class Unfit(msgspec.Struct, frozen=True, kw_only=True):
     remedies: tuple[str, ...] = ()
 
 
-class DrainStep(msgspec.Struct, frozen=True, kw_only=True):
+class DrainStep(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Nodes that are drained at the same time.
 
     Attributes
@@ -122,7 +122,7 @@ class DrainStep(msgspec.Struct, frozen=True, kw_only=True):
     moves: tuple[Move, ...] = ()
     gone: tuple[NamespacedName, ...] = ()
     local_data: tuple[NamespacedName, ...] = ()
-    unfit: tuple[Unfit, ...] = ()
+    unfit: tuple[Unfit, ...] = msgspec.field(default=(), name="pending")
 
 
 class BlockedNode(msgspec.Struct, frozen=True, kw_only=True):
@@ -149,7 +149,7 @@ class BlockedNode(msgspec.Struct, frozen=True, kw_only=True):
     remedy: str
 
 
-class DrainPlan(msgspec.Struct, frozen=True, kw_only=True):
+class DrainPlan(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """In which order nodes can be drained.
 
     Attributes
@@ -158,15 +158,13 @@ class DrainPlan(msgspec.Struct, frozen=True, kw_only=True):
         In their order.
     blocked : tuple of BlockedNode
         The nodes that cannot be drained after these steps.
+    is_complete : bool
+        Whether all nodes are drained and all pods find a node.
     """
 
     steps: tuple[DrainStep, ...]
-    blocked: tuple[BlockedNode, ...] = ()
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether all nodes are drained and all pods find a node."""
-        return not self.blocked and not any(step.unfit for step in self.steps)
+    blocked: tuple[BlockedNode, ...]
+    is_complete: bool
 
     def __repr__(self) -> str:
         return f"<DrainPlan: {len(self.steps)} steps, {len(self.blocked)} nodes blocked>"
@@ -406,7 +404,8 @@ class _Planner:
             else:
                 blocked += why
             advance(len(nodes) - len(left), len(nodes))
-        return DrainPlan(steps=tuple(steps), blocked=tuple(blocked))
+        is_complete = not blocked and not any(step.unfit for step in steps)
+        return DrainPlan(steps=tuple(steps), blocked=tuple(blocked), is_complete=is_complete)
 
     def _choose(self, nodes: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
         """Return the nodes of the next step, and the budgets for which they have to wait."""
@@ -591,24 +590,3 @@ def _unfit(world: World, options: SchedulerOptions, pods: Sequence[Pod]) -> Iter
             message=explanation.decision.message,
             remedies=tuple(remedy.text for remedy in remedies[:_REMEDIES_SHOWN]),
         )
-
-
-def drain_plan_document(plan: DrainPlan) -> dict[str, Any]:
-    """Return `plan` as a document with camelCase keys."""
-    return {
-        "steps": [
-            {
-                "nodes": list(step.nodes),
-                "added": list(step.added),
-                "waitsFor": list(step.waits_for),
-                "seconds": step.seconds,
-                "moves": [msgspec.structs.asdict(move) for move in step.moves],
-                "gone": list(step.gone),
-                "localData": list(step.local_data),
-                "pending": [msgspec.structs.asdict(each) for each in step.unfit],
-            }
-            for step in plan.steps
-        ],
-        "blocked": [msgspec.structs.asdict(each) for each in plan.blocked],
-        "isComplete": plan.is_complete,
-    }

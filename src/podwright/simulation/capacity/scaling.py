@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
-from podwright.apimachinery.objects import Node, Object, Pod, encode, pending_requests
+from podwright.apimachinery.objects import Document, Node, Object, Pod, encode, pending_requests
 from podwright.cluster.controllers import ALL_CONTROLLERS
 from podwright.scheduler.framework import CallExtender
 from podwright.scheduler.machine import SchedulerOptions
@@ -32,7 +32,7 @@ _STEPS: Final = 60
 """How often progress is reported."""
 
 
-class ScalingPlan(msgspec.Struct, frozen=True, kw_only=True):
+class ScalingPlan(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What an autoscaler does for a cluster.
 
     Attributes
@@ -40,9 +40,10 @@ class ScalingPlan(msgspec.Struct, frozen=True, kw_only=True):
     pods : tuple of AutoscalingExplanation
         Which groups help the pods that are pending at the start.
     groups : tuple of GroupSizes
-    added : tuple of Node
-        The nodes that the cluster has at the end and not at the start.
-    removed : tuple of str
+        Their sizes over time.
+    new_nodes : tuple of dict
+        The manifests of the nodes that it adds.
+    removed_nodes : tuple of str
     moves : tuple of Move
         The pods that have another node at the end; those that were pending come from "".
     pending : tuple of str
@@ -51,8 +52,8 @@ class ScalingPlan(msgspec.Struct, frozen=True, kw_only=True):
 
     pods: tuple[AutoscalingExplanation, ...]
     groups: tuple[GroupSizes, ...]
-    added: tuple[Node, ...]
-    removed: tuple[str, ...]
+    new_nodes: tuple[Document, ...]
+    removed_nodes: tuple[str, ...]
     moves: tuple[Move, ...]
     pending: tuple[str, ...]
 
@@ -109,12 +110,12 @@ def planned_scaling(
     return ScalingPlan(
         pods=tuple(explained),
         groups=sizes.report(world.now_ns),
-        added=tuple(
-            templates[pool_of(node, label)].node(name)
+        new_nodes=tuple(
+            encode(templates[pool_of(node, label)].node(name))
             for name, node in after.items()
             if name not in before
         ),
-        removed=tuple(sorted(before - after.keys())),
+        removed_nodes=tuple(sorted(before - after.keys())),
         moves=tuple(_moves(objects, world)),
         pending=tuple(
             pod.key for pod in world.pods if not pod.spec.node_name and not pod.is_terminal
@@ -133,15 +134,3 @@ def _moves(objects: Sequence[Object], world: World) -> Iterator[Move]:
             yield Move(pod=key, node=node, replacement=key, to=to, requests=requests)
     leaving = [pod for key, pod in before.items() if key not in after and pod.spec.node_name]
     yield from moves_of(leaving, (pod for key, pod in after.items() if key not in before))
-
-
-def scaling_document(plan: ScalingPlan) -> dict[str, Any]:
-    """Return `plan` as a document with camelCase keys."""
-    return {
-        "pods": msgspec.to_builtins(plan.pods),
-        "groups": msgspec.to_builtins(plan.groups),
-        "newNodes": [encode(node) for node in plan.added],
-        "removedNodes": list(plan.removed),
-        "moves": [msgspec.structs.asdict(move) for move in plan.moves],
-        "pending": list(plan.pending),
-    }

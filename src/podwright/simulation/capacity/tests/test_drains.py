@@ -5,11 +5,12 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
+import msgspec
 import pytest
 
 import podwright as pw
 from podwright.apimachinery.objects import InputError, Object, decode
-from podwright.simulation.capacity import drain_plan_document, settle_world
+from podwright.simulation.capacity import settle_world
 from podwright.simulation.capacity.tests.test_counting import workload
 from podwright.testing import make_node, make_pod
 
@@ -36,8 +37,8 @@ def test_nodes_are_drained_together_as_budgets_allow():
     assert sorted(name for step in plan.steps for name in step.nodes) == ["n0", "n2", "n4"]
     assert all(len(step.moves) <= 1 or step.waits_for for step in plan.steps)
     assert {move.to for step in plan.steps for move in step.moves} <= {"n1", "n3"}
-    first = drain_plan_document(plan)["steps"][0]
-    assert first["nodes"] == list(plan.steps[0].nodes)
+    first = msgspec.to_builtins(plan)["steps"][0]
+    assert first["nodes"] == plan.steps[0].nodes
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,9 @@ from typing import Any
 import msgspec
 from starlette.responses import Response
 
-from podwright.apimachinery.objects import ArgumentError, FieldError, InputError
-from podwright.online.apiserver.control.endpoints import (
-    ControlledCluster,
-    Endpoint,
-    declared,
-    endpoint,
-)
-from podwright.online.apiserver.control.scheduling.progress import NDJSON, reply
+from podwright.apimachinery.objects import ArgumentError, InputError
+from podwright.online.apiserver.control.endpoints import ControlledCluster, Endpoint, declared
+from podwright.online.apiserver.control.scheduling.progress import answers, reply
 from podwright.online.apiserver.readers import Readers
 from podwright.online.benchmarks import run_workloads, selected
 from podwright.simulation.capacity import Advance
@@ -75,13 +70,7 @@ class _Benchmarks:
     def __init__(self, cluster: ControlledCluster) -> None:
         self._readers = Readers(cluster.turns)
 
-    @endpoint(
-        "POST",
-        "/scheduler-perf",
-        changes_nothing=True,
-        reply=SchedulerPerfReply,
-        other_media_types=(NDJSON,),
-    )
+    @answers("/scheduler-perf", reply=SchedulerPerfReply)
     async def execute(self, body: SchedulerPerfRequest) -> Response:
         """Execute workloads of scheduler_perf, and compare them with their thresholds."""
         files = {posixpath.normpath(name): text.encode() for name, text in body.templates.items()}
@@ -89,11 +78,10 @@ class _Benchmarks:
 
         def read(path: str) -> bytes:
             if path not in files:
-                message = "is not among the templates of the request"
-                raise InputError([FieldError(source=path, path="", message=message)])
+                raise InputError.of(path, "is not among the templates of the request")
             return files[path]
 
-        def answer(advance: Advance) -> bytes:
+        def answer(advance: Advance) -> SchedulerPerfReply:
             # Garbage is collected while a workload is measured, as in the command, but the objects
             # of the server are not visited.
             gc.freeze()
@@ -106,17 +94,14 @@ class _Benchmarks:
                     label_filter=body.label_filter,
                 )
             except ArgumentError as error:
-                raise InputError(
-                    [FieldError(source=_CONFIG, path="", message=str(error))]
-                ) from error
+                raise InputError.of(_CONFIG, str(error)) from error
             found = []
             for result in run_workloads(chosen):
                 found.append(result)
                 advance(len(found), len(chosen))
             passed = all(each.has_passed for each in found)
             documents = [each.document() for each in found]
-            content = SchedulerPerfReply(passed=passed, workloads=documents)
-            return msgspec.json.encode(content) + b"\n"
+            return SchedulerPerfReply(passed=passed, workloads=documents)
 
         return await reply(self._readers, answer, has_progress=body.progress)
 

@@ -5,12 +5,14 @@ A copy of the process counts and simulates; the cluster does not change.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
 from starlette.responses import Response
 
 from podwright.apimachinery.objects import (
+    Document,
     InputError,
     Object,
     encode,
@@ -20,19 +22,14 @@ from podwright.apimachinery.objects import (
 )
 from podwright.apimachinery.schema import decode
 from podwright.cluster.controllers import expand
-from podwright.online.apiserver.control.endpoints import (
-    ControlledCluster,
-    Endpoint,
-    declared,
-    endpoint,
-)
+from podwright.online.apiserver.control.endpoints import ControlledCluster, Endpoint, declared
 from podwright.online.apiserver.control.problems import Problem, input_problem
 from podwright.online.apiserver.control.scheduling.configuration import (
     UNKNOWN,
     SchedulerParameter,
     chosen_scheduler,
 )
-from podwright.online.apiserver.control.scheduling.progress import NDJSON, reply
+from podwright.online.apiserver.control.scheduling.progress import answers, reply
 from podwright.online.apiserver.readers import Readers
 from podwright.online.apiserver.scheduling.present_scheduler import (
     present_objects,
@@ -45,18 +42,18 @@ from podwright.simulation.autoscaling import parse_node_groups
 from podwright.simulation.capacity import (
     Advance,
     CapacityQuestion,
-    LossOf,
+    CapacityScope,
+    DrainPlan,
     Move,
+    ScalingPlan,
     capacity_in,
     capacity_review,
-    drain_plan_document,
     planned_drains,
     planned_scaling,
     pool_types,
     purchase_document,
     purchase_in,
     read_node_types,
-    scaling_document,
 )
 
 SCALING_MAX_NS: Final = 7 * 24 * 3600 * 1_000_000_000
@@ -65,7 +62,7 @@ SCALING_MAX_NS: Final = 7 * 24 * 3600 * 1_000_000_000
 _Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
 
 
-class CapacityRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+class CapacityRequest(CapacityScope, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What to count; see `podwright capacity`.
 
     Attributes
@@ -90,14 +87,7 @@ class CapacityRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, r
         Whether the reply is a stream of lines of JSON, as for `WhatIf`.
     """
 
-    pods: list[dict[str, Any]] = []
-    ratio: list[int] = []
-    preemption: bool = False
-    max_limit: _Count = 0
-    exclude_nodes: list[str] = []
-    pool_label: str = ""
-    headroom: bool = False
-    loss: list[LossOf] = []
+    pods: tuple[Document, ...] = ()
     progress: bool = False
 
 
@@ -190,32 +180,6 @@ class AutoscalingRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     progress: bool = False
 
 
-class AutoscalingReply(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What the autoscaler does.
-
-    Attributes
-    ----------
-    pods : list of dict
-        Which groups help the pods that are pending now, and why the others do not.
-    groups : list of dict
-        Their sizes over time.
-    new_nodes : list of dict
-        The manifests of the nodes that it adds.
-    removed_nodes : list of str
-    moves : list of dict
-        The pods that have another node at the end.
-    pending : list of str
-        The pods without a node at the end.
-    """
-
-    pods: list[dict[str, Any]]
-    groups: list[dict[str, Any]]
-    new_nodes: list[dict[str, Any]]
-    removed_nodes: list[str]
-    moves: list[dict[str, Any]]
-    pending: list[str]
-
-
 class DrainPlanRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """Which nodes to drain; see `podwright drain-plan`.
 
@@ -239,22 +203,6 @@ class DrainPlanRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     progress: bool = False
 
 
-class DrainPlanReply(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A plan of drains.
-
-    Attributes
-    ----------
-    steps, blocked : list of dict
-        The steps in their order, and the nodes that cannot be drained.
-    is_complete : bool
-        Whether all nodes are drained and all pods find a node.
-    """
-
-    steps: list[dict[str, Any]]
-    blocked: list[dict[str, Any]]
-    is_complete: bool
-
-
 class _Planning:
     """The endpoints."""
 
@@ -262,55 +210,33 @@ class _Planning:
         self._turns = cluster.turns
         self._readers = Readers(cluster.turns)
 
-    @endpoint(
-        "POST",
-        "/capacity",
-        changes_nothing=True,
-        reply=ClusterCapacityReview,
-        other_media_types=(NDJSON,),
-        problems={404: UNKNOWN},
-    )
+    @answers("/capacity", reply=ClusterCapacityReview, problems={404: UNKNOWN})
     async def count(self, body: CapacityRequest, query: SchedulerParameter) -> Response:
         """Count how many more pods fit, where, and what stops the next one."""
         served = chosen_scheduler(self._turns.cluster, query)
         cluster = self._turns.cluster
 
-        def answer(advance: Advance) -> bytes:
+        def answer(advance: Advance) -> Document:
             found = capacity_in(
                 present_scheduler(cluster, served), present_objects(served), question, advance
             )
             now = timestamp_text(served.world.now_ns)
-            return _line(capacity_review(found, max_limit=body.max_limit, now=now))
+            return capacity_review(found, max_limit=body.max_limit, now=now)
 
         try:
-            question = CapacityQuestion(
-                pods=tuple(_decoded(body.pods)),
-                ratio=tuple(body.ratio),
-                preemption=body.preemption,
-                max_limit=body.max_limit,
-                exclude_nodes=tuple(body.exclude_nodes),
-                pool_label=body.pool_label,
-                headroom=body.headroom,
-                loss=tuple(body.loss),
-            )
+            scope = {name: getattr(body, name) for name in CapacityScope.__struct_fields__}
+            question = CapacityQuestion(pods=tuple(_decoded(body.pods)), **scope)
         except InputError as error:
             raise input_problem(error) from error
         return await reply(self._readers, answer, has_progress=body.progress)
 
-    @endpoint(
-        "POST",
-        "/drain-plan",
-        changes_nothing=True,
-        reply=DrainPlanReply,
-        other_media_types=(NDJSON,),
-        problems={404: UNKNOWN},
-    )
+    @answers("/drain-plan", reply=DrainPlan, problems={404: UNKNOWN})
     async def drain(self, body: DrainPlanRequest, query: SchedulerParameter) -> Response:
         """Plan the drains of nodes: an order, what moves where, what blocks."""
         served = chosen_scheduler(self._turns.cluster, query)
 
-        def answer(advance: Advance) -> bytes:
-            plan = planned_drains(
+        def answer(advance: Advance) -> DrainPlan:
+            return planned_drains(
                 stored_objects(served.world.store),
                 body.nodes,
                 _options_now(served),
@@ -320,24 +246,16 @@ class _Planning:
                 call_extender=served.call_extender,
                 advance=advance,
             )
-            return _line(drain_plan_document(plan))
 
         return await reply(self._readers, answer, has_progress=body.progress)
 
-    @endpoint(
-        "POST",
-        "/purchase",
-        changes_nothing=True,
-        reply=PurchaseReply,
-        other_media_types=(NDJSON,),
-        problems={404: UNKNOWN},
-    )
+    @answers("/purchase", reply=PurchaseReply, problems={404: UNKNOWN})
     async def buy(self, body: PurchaseRequest, query: SchedulerParameter) -> Response:
         """Find the cheapest nodes for the pending pods, and for those of the request."""
         served = chosen_scheduler(self._turns.cluster, query)
         cluster, load = self._turns.cluster, _decoded(body.pods)
 
-        def answer(advance: Advance) -> bytes:
+        def answer(advance: Advance) -> Document:
             scheduler, objects = present_scheduler(cluster, served), present_objects(served)
             added = expand(load).with_objects(load)
             scheduler.add(*added)
@@ -356,18 +274,11 @@ class _Planning:
                 "newNodes": [encode(node) for node in found.added],
                 "moves": [msgspec.structs.asdict(move) for move in moves],
             }
-            return _line(purchase_document(found, types) | more)
+            return purchase_document(found, types) | more
 
         return await reply(self._readers, answer, has_progress=body.progress)
 
-    @endpoint(
-        "POST",
-        "/autoscaling",
-        changes_nothing=True,
-        reply=AutoscalingReply,
-        other_media_types=(NDJSON,),
-        problems={404: UNKNOWN},
-    )
+    @answers("/autoscaling", reply=ScalingPlan, problems={404: UNKNOWN})
     async def scale(self, body: AutoscalingRequest, query: SchedulerParameter) -> Response:
         """Let an autoscaler take part in a copy of the cluster, and say what it does."""
         served = chosen_scheduler(self._turns.cluster, query)
@@ -386,8 +297,8 @@ class _Planning:
             except InputError as error:
                 raise input_problem(error) from error
 
-        def answer(advance: Advance) -> bytes:
-            plan = planned_scaling(
+        def answer(advance: Advance) -> ScalingPlan:
+            return planned_scaling(
                 stored_objects(served.world.store),
                 autoscaling,
                 _options_now(served),
@@ -395,12 +306,11 @@ class _Planning:
                 call_extender=served.call_extender,
                 advance=advance,
             )
-            return _line(scaling_document(plan))
 
         return await reply(self._readers, answer, has_progress=body.progress)
 
 
-def _decoded(pods: list[dict[str, Any]]) -> list[Object]:
+def _decoded(pods: Iterable[Document]) -> list[Object]:
     """Return the objects of manifests in the body of a request."""
     found = []
     for index, document in enumerate(pods):
@@ -414,10 +324,6 @@ def _decoded(pods: list[dict[str, Any]]) -> list[Object]:
 def _options_now(served: ServedScheduler) -> SchedulerOptions:
     """Return options of a scheduler for a world that starts at the time of the cluster."""
     return msgspec.structs.replace(served.options, start_ns=served.world.now_ns)
-
-
-def _line(document: dict[str, Any]) -> bytes:
-    return msgspec.json.encode(document) + b"\n"
 
 
 def planning_endpoints(cluster: ControlledCluster) -> list[Endpoint]:

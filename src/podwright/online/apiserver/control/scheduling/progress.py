@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 import msgspec
 from starlette.responses import Response, StreamingResponse
 
-from podwright.apimachinery.objects import InputError, PodwrightError
-from podwright.online.apiserver.control.endpoints import JSON
+from podwright.apimachinery.objects import Document, InputError, PodwrightError
+from podwright.online.apiserver.control.endpoints import JSON, endpoint
 from podwright.online.apiserver.control.problems import input_problem
 from podwright.online.apiserver.readers import Readers, Report, begun, report_parts
 from podwright.simulation.capacity import Advance, unwatched
@@ -21,6 +22,10 @@ from podwright.simulation.capacity import Advance, unwatched
 NDJSON: Final = "application/x-ndjson"
 PROGRESS_SECONDS: Final = 0.25
 """The time between two reports of progress."""
+
+
+answers = partial(endpoint, "POST", changes_nothing=True, other_media_types=(NDJSON,))
+"""Declares an endpoint that returns `reply`."""
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,7 +43,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def reply(
-    readers: Readers, answer: Callable[[Advance], bytes], *, has_progress: bool
+    readers: Readers, answer: Callable[[Advance], msgspec.Struct | Document], *, has_progress: bool
 ) -> Response:
     """Return the answer of a reader, or the stream of its progress.
 
@@ -46,7 +51,7 @@ async def reply(
     ----------
     readers : Readers
     answer : callable
-        Returns a line of JSON; receives what to call with progress.
+        Returns the reply; receives what to call with progress.
     has_progress : bool
         Whether the reply is a stream of lines: each a `Progress`, the last one the answer, or
         `detail`.
@@ -56,10 +61,14 @@ async def reply(
     Problem
         The input is wrong, before the first progress.
     """
+
+    def line(advance: Advance) -> bytes:
+        return msgspec.json.encode(answer(advance)) + b"\n"
+
     try:
         if not has_progress:
-            return Response(await readers.call(lambda _: answer(unwatched)), media_type=JSON)
-        lines = readers.reports(lambda report: _report(answer, report))
+            return Response(await readers.call(lambda _: line(unwatched)), media_type=JSON)
+        lines = readers.reports(lambda report: _report(line, report))
         return StreamingResponse(await begun(lines), media_type=NDJSON)
     except InputError as error:
         raise input_problem(error) from error

@@ -9,13 +9,8 @@ import msgspec
 from starlette.responses import Response
 
 from podwright.apimachinery.objects import KubernetesObject, encode
-from podwright.online.apiserver.control.endpoints import (
-    ControlledCluster,
-    Endpoint,
-    declared,
-    endpoint,
-)
-from podwright.online.apiserver.control.scheduling.progress import NDJSON, reply
+from podwright.online.apiserver.control.endpoints import ControlledCluster, Endpoint, declared
+from podwright.online.apiserver.control.scheduling.progress import answers, reply
 from podwright.online.apiserver.readers import Readers
 from podwright.online.apiserver.scheduling.present_scheduler import stored_objects
 from podwright.simulation.capacity import Advance
@@ -92,13 +87,7 @@ class _Scenarios:
         self._runs = cluster.runs
         self._readers = Readers(cluster.turns)
 
-    @endpoint(
-        "POST",
-        "/scenarios",
-        changes_nothing=True,
-        reply=ScenarioReply,
-        other_media_types=(NDJSON,),
-    )
+    @answers("/scenarios", reply=ScenarioReply)
     async def simulate(self, body: ScenarioRequest) -> Response:
         """Simulate a scenario, and compare the runs with its expectations."""
         served = self._turns.cluster.schedulers[0]
@@ -111,7 +100,7 @@ class _Scenarios:
             present = {"apiVersion": "v1", "kind": "List", "items": items}
             return ((_PRESENT, msgspec.json.encode(present)),)
 
-        def answer(advance: Advance) -> bytes:
+        def answer(advance: Advance) -> ScenarioReply:
             scenario = read_scenario(
                 msgspec.json.encode(body.scenario),
                 source="scenario",
@@ -119,8 +108,7 @@ class _Scenarios:
                 run_folder=self._run_folder,
             )
             report = check(scenario, seed=body.seed, observers=(_Progress(advance),))
-            found = ScenarioReply(passed=report.passed, results=report.results, runs=report.runs)
-            return msgspec.json.encode(found) + b"\n"
+            return ScenarioReply(passed=report.passed, results=report.results, runs=report.runs)
 
         return await reply(self._readers, answer, has_progress=body.progress)
 

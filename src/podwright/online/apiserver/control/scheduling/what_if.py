@@ -13,15 +13,10 @@ from msgspec import UNSET, UnsetType
 from starlette.responses import Response
 
 from podwright.apimachinery.objects import FieldError, InputError, nearest
-from podwright.online.apiserver.control.endpoints import (
-    ControlledCluster,
-    Endpoint,
-    declared,
-    endpoint,
-)
+from podwright.online.apiserver.control.endpoints import ControlledCluster, Endpoint, declared
 from podwright.online.apiserver.control.problems import Problem, input_problem
 from podwright.online.apiserver.control.scheduling.explanation import responsible_scheduler
-from podwright.online.apiserver.control.scheduling.progress import NDJSON, reply
+from podwright.online.apiserver.control.scheduling.progress import answers, reply
 from podwright.online.apiserver.readers import Readers
 from podwright.online.apiserver.records.object_changes import (
     NodeTaint,
@@ -131,9 +126,7 @@ class _WhatIf:
         self._scheduler = cluster.scheduler
         self._readers = Readers(cluster.turns)
 
-    @endpoint(
-        "POST", "/what-if", changes_nothing=True, reply=WhatIfReply, other_media_types=(NDJSON,)
-    )
+    @answers("/what-if", reply=WhatIfReply)
     async def compare(self, body: WhatIf) -> Response:
         """Compare where pods are placed after a change, which is not made."""
         given = body
@@ -187,7 +180,7 @@ class _WhatIf:
         served: ServedScheduler,
         options: SchedulerOptions,
         advance: Advance,
-    ) -> bytes:
+    ) -> WhatIfReply:
         scheduler = self._scheduler
         objects = changed_objects(
             present_objects(served),
@@ -222,7 +215,7 @@ class _WhatIf:
                 before_side, after_side = (_matrix(side, given.pod) for side in sides)
                 matrix = SidesOfMatrix(before=before_side, after=after_side)
                 document = msgspec.structs.replace(document, matrix=matrix)
-        return msgspec.json.encode(document) + b"\n"
+        return document
 
 
 def _matrix(side: Scenario, pod: str) -> ExplanationMatrix | None:
