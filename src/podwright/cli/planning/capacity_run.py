@@ -14,8 +14,6 @@ from podwright.cli.clusters.options import CLUSTER_PREFIX
 from podwright.cli.console import (
     announce_compilation,
     print_data,
-    print_document,
-    print_heading,
     print_message,
     print_paragraph,
     print_table,
@@ -27,6 +25,7 @@ from podwright.cli.planning.options import CapacityOptions
 from podwright.cli.planning.plan_inputs import (
     planned_cluster,
     planned_pods,
+    print_plan_table,
     with_options,
     write_report,
 )
@@ -35,15 +34,13 @@ from podwright.simulation.capacity import (
     LOSSES,
     Capacity,
     CapacityQuestion,
-    CapacityStop,
-    Headroom,
-    Loss,
     LossOf,
     NodePurchase,
     buy_nodes,
     capacity,
     capacity_html,
     capacity_review,
+    capacity_tables,
     pool_types,
     purchase_document,
     read_node_types,
@@ -208,33 +205,36 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 
 def _print(answer: Capacity, options: CapacityOptions) -> None:
-    output = options.output
-    if output == "name":
-        for name in dict.fromkeys(name for each in answer.templates for name in each.nodes):
-            write(name)
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    review = capacity_review(answer, max_limit=options.max_limit, now=now)
+    names = dict.fromkeys(name for each in answer.templates for name in each.nodes)
+    is_verbose = options.verbose and options.output != "name"
+    if not is_verbose and print_data(options.output, lambda: review, names):
         return
-    if output in ("json", "yaml") or options.verbose:
-        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        review = capacity_review(answer, max_limit=options.max_limit, now=now)
-        if not options.verbose:
-            print_document(review, output)
-            return
-        for line in review_text(review):
-            write(line)
-    elif answer.templates:
-        _print_templates(answer, is_wide=output == "wide")
-    if answer.headroom:
-        print_heading("How many more pods of each workload fit:")
-        print_table(("WORKLOAD", "PODS", "MORE", "STOPPED BY"), map(_headroom_row, answer.headroom))
-    elif options.headroom:
+    tables, is_wide = capacity_tables(answer), options.output == "wide"
+    for line in review_text(review) if is_verbose else ():
+        write(line)
+    if answer.templates and not is_verbose:
+        _print_stop(answer)
+        if is_wide:
+            print_table(tables["nodes"].heads, tables["nodes"].rows)
+        print_plan_table(tables["places"])
+        print_plan_table(tables["stop"])
+    print_plan_table(tables["headroom"])
+    if options.headroom and not answer.headroom:
         print_paragraph("No workload of the cluster has pods on nodes.")
-    if answer.losses:
-        _print_losses(answer.losses, is_wide=output == "wide")
-    elif options.loss:
+    losses, shown = tables["losses"], len(answer.losses) if is_wide else _SHOWN
+    print_plan_table(losses._replace(rows=losses.rows[:shown]))
+    if len(answer.losses) > shown:
+        print_message(f"{len(answer.losses) - shown} more are shown with -o wide or -o json.")
+    for each in answer.losses[:shown]:
+        for one in each.pending[:1]:
+            print_paragraph(f"{each.of} {each.name}: {one.pod}: {one.stop.message}", hanging=2)
+    if options.loss and not answer.losses:
         print_paragraph(f"No node has a label that names its {' or '.join(options.loss)}.")
 
 
-def _print_templates(answer: Capacity, *, is_wide: bool) -> None:
+def _print_stop(answer: Capacity) -> None:
     stop = answer.stop
     assert stop is not None, "templates without a stop"
     what = " and ".join(f"{each.count} of {each.name}" for each in answer.templates)
@@ -253,58 +253,3 @@ def _print_templates(answer: Capacity, *, is_wide: bool) -> None:
     if stop.nominated_node:
         names = ", ".join(stop.victims)
         print_paragraph(f"Preemption would evict {names} from {stop.nominated_node}: --preemption.")
-    if is_wide:
-        nodes = ((each, node) for each in answer.templates for node in each.nodes)
-        cells = [(each.name, node, str(each.nodes[node])) for each, node in nodes]
-        print_table(("PODS", "NODE", "COUNT"), cells)
-    rows = [
-        (each.name, what, name or "<none>", str(count))
-        for each in answer.templates
-        for what, counts in (("zone", each.zones), ("pool", each.pools))
-        for name, count in counts.items()
-    ]
-    if rows:
-        print_heading("Where:")
-        print_table(("PODS", "OF", "NAME", "COUNT"), rows)
-    if stop.reasons:
-        print_heading(f"What stops {stop.pod}:")
-        cells = [
-            (str(each.nodes), each.plugin or "PreFilter", each.reason) for each in stop.reasons
-        ]
-        print_table(("NODES", "PLUGIN", "REASON"), cells)
-
-
-def _headroom_row(each: Headroom) -> tuple[str, ...]:
-    is_more = each.stop.type == "LimitReached"
-    more = f"{each.count}+" if is_more else str(each.count)
-    name = f"{each.kind.lower()}/{each.key}"
-    return name, str(each.running), more, "" if is_more else _short(each.stop)
-
-
-def _short(stop: CapacityStop) -> str:
-    """Return the reasons of a stop on one line."""
-    return ", ".join(f"{each.nodes} {each.reason}" for each in stop.reasons) or stop.message
-
-
-def _print_losses(losses: tuple[Loss, ...], *, is_wide: bool) -> None:
-    print_heading("Pending pods after the loss of:")
-    shown = losses if is_wide else losses[:_SHOWN]
-    rows = (
-        (
-            each.of,
-            each.name,
-            str(each.nodes),
-            str(each.recreated),
-            str(len(each.pending)),
-            str(len(each.gone)),
-            ", ".join(one.pod for one in each.pending[:3])
-            + (f" and {len(each.pending) - 3} more" if len(each.pending) > 3 else ""),
-        )
-        for each in shown
-    )
-    print_table(("LOSS", "NAME", "NODES", "RECREATED", "PENDING", "GONE", "PENDING PODS"), rows)
-    if len(losses) > len(shown):
-        print_message(f"{len(losses) - len(shown)} more are shown with -o wide or -o json.")
-    for each in shown:
-        for one in each.pending[:1]:
-            print_paragraph(f"{each.of} {each.name}: {one.pod}: {one.stop.message}", hanging=2)

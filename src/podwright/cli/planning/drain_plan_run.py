@@ -16,8 +16,13 @@ from podwright.cli.console import (
     waiting,
 )
 from podwright.cli.planning.options import DrainPlanOptions
-from podwright.cli.planning.plan_inputs import planned_cluster, with_options, write_report
-from podwright.simulation.capacity import DrainPlan, drain_plan, drain_plan_html
+from podwright.cli.planning.plan_inputs import (
+    planned_cluster,
+    print_plan_table,
+    with_options,
+    write_report,
+)
+from podwright.simulation.capacity import DrainPlan, drain_plan, drain_plan_html, drain_tables
 
 _OPTION_OF = {"nodes": "NODE", "selector": "--selector"}
 
@@ -59,29 +64,14 @@ def run_drain_plan(options: DrainPlanOptions) -> bool:
 
 
 def _print(plan: DrainPlan, *, is_wide: bool) -> None:
-    rows = [
-        (
-            str(number),
-            ",".join(step.nodes),
-            str(len(step.moves)),
-            ",".join(step.waits_for) or "<none>",
-            str(len(step.unfit)),
-            f"{step.seconds:.0f}s",
-        )
-        for number, step in enumerate(plan.steps, 1)
-    ]
-    if rows:
-        print_table(("STEP", "NODES", "EVICTED", "WAITS FOR", "PENDING", "TIME"), rows)
+    tables = drain_tables(plan)
+    steps = tables["steps"]
+    if steps.rows:
+        print_table(steps.heads, steps.rows)
     else:
         print_paragraph("No node can be drained.")
-    if rows and is_wide:
-        print_heading("What moves where:")
-        moves = [
-            (str(number), move.pod, move.node, move.replacement or "<none>", move.to or "<none>")
-            for number, step in enumerate(plan.steps, 1)
-            for move in step.moves
-        ]
-        print_table(("STEP", "POD", "FROM", "REPLACED BY", "TO"), moves)
+    if is_wide:
+        print_plan_table(tables["moves"])
     for number, step in enumerate(plan.steps, 1):
         alike: dict[tuple[str, tuple[str, ...]], list[str]] = {}
         for unfit in step.unfit:

@@ -12,7 +12,7 @@ import typer
 from podwright.apimachinery.objects import FieldError, Object, Pod, with_node_name
 from podwright.cli.clusters.cluster_inputs import read_named
 from podwright.cli.clusters.options import CLUSTER_PREFIX
-from podwright.cli.console import print_message, print_warnings
+from podwright.cli.console import print_heading, print_message, print_table, print_warnings
 from podwright.cli.inputs import extender_caller, load_plugins, read_inputs, scheduler_options
 from podwright.cli.options import Setup
 from podwright.cli.planning.options import PlannedCluster
@@ -20,6 +20,7 @@ from podwright.cli.recorded.recorded_run import RecordedRun, open_for_command
 from podwright.cli.workloads import expand_workloads
 from podwright.scheduler.framework import CallExtender
 from podwright.scheduler.machine import SchedulerOptions
+from podwright.simulation.capacity import PlanTable
 from podwright.simulation.files import load_bytes
 from podwright.simulation.recording import options_of, replay
 
@@ -99,6 +100,13 @@ def planned_pods(name: str, setup: Setup) -> tuple[Object, ...]:
     )
     print_warnings(loaded.warnings)
     return loaded.objects
+
+
+def print_plan_table(table: PlanTable) -> None:
+    """Print a table of a plan with its title, if it has rows."""
+    if table.rows:
+        print_heading(f"{table.title}:")
+        print_table(table.heads, table.rows)
 
 
 def write_report(path: Path, content: str) -> None:

@@ -4,7 +4,8 @@
 what happens when nodes, zones or pools are lost; `buying.py` finds the cheapest nodes for a load.
 `filling.py` schedules in a fork of a scheduler, and `templates.py` makes pods of pods and
 workloads. `drains.py` plans drains in a world, and `scaling.py` what an autoscaler does there.
-`review.py` writes the report of cluster-capacity, `html_report.py` pages for browsers.
+`review.py` writes the report of cluster-capacity, `plan_tables.py` the tables of commands and of
+`html_report.py`, which writes pages for browsers.
 
 The room does not decide what fits: each answer is a decision of the scheduler.
 """
@@ -56,6 +57,11 @@ if TYPE_CHECKING:
         drain_plan_html as drain_plan_html,
     )
     from podwright.simulation.capacity.losses import Loss as Loss, PendingAfter as PendingAfter
+    from podwright.simulation.capacity.plan_tables import (
+        PlanTable as PlanTable,
+        capacity_tables as capacity_tables,
+        drain_tables as drain_tables,
+    )
     from podwright.simulation.capacity.review import (
         capacity_review as capacity_review,
         review_text as review_text,

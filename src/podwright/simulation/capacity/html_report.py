@@ -11,54 +11,26 @@ from collections.abc import Iterator
 from podwright._html import bars, page, whole_table
 from podwright.simulation.capacity.counting import Capacity
 from podwright.simulation.capacity.drains import DrainPlan
+from podwright.simulation.capacity.plan_tables import PlanTable, capacity_tables, drain_tables
+
+
+def _shown(table: PlanTable) -> str:
+    return whole_table(table.title, [head.capitalize() for head in table.heads], table.rows)
 
 
 def capacity_html(answer: Capacity) -> str:
     """Return the report of `answer` as HTML."""
-    parts = []
-    for each in answer.templates:
-        for what, counts in (("zone", each.zones), ("pool", each.pools)):
-            parts.append(bars(f"{each.name} by {what}", counts))
     pending = {f"{each.of} {each.name}": len(each.pending) for each in answer.losses}
-    parts.append(bars("Pending pods after the loss of", pending))
-    if answer.stop is not None and answer.stop.reasons:
-        rows = [
-            (each.nodes, each.plugin or "PreFilter", each.reason) for each in answer.stop.reasons
-        ]
-        parts.append(whole_table("What stops the next pod", ("Nodes", "Plugin", "Reason"), rows))
-    parts.append(
-        whole_table(
-            "Headroom of workloads",
-            ("Workload", "Pods", "More", "Stopped by"),
-            [
-                (f"{each.kind} {each.key}", each.running, each.count, each.stop.message)
-                for each in answer.headroom
-            ],
-        )
-    )
-    parts.append(
-        whole_table(
-            "Losses",
-            ("Loss", "Nodes", "Recreated", "Pending", "Gone", "First message"),
-            [
-                (
-                    f"{each.of} {each.name}",
-                    each.nodes,
-                    each.recreated,
-                    len(each.pending),
-                    len(each.gone),
-                    each.pending[0].stop.message if each.pending else "",
-                )
-                for each in answer.losses
-            ],
-        )
-    )
-    nodes = [
-        (each.name, node, count)
-        for each in answer.templates
-        for node, count in each.nodes.items()
-    ]  # fmt: skip
-    parts.append(whole_table("Nodes", ("Pods", "Node", "Count"), nodes))
+    tables = capacity_tables(answer)
+    parts = [
+        *(
+            bars(f"{each.name} by {what}", counts)
+            for each in answer.templates
+            for what, counts in (("zone", each.zones), ("pool", each.pools))
+        ),
+        bars("Pending pods after the loss of", pending),
+        *(_shown(tables[name]) for name in ("stop", "headroom", "losses", "nodes")),
+    ]
     return page("Capacity", _capacity_findings(answer), parts)
 
 
@@ -76,42 +48,23 @@ def _capacity_findings(answer: Capacity) -> Iterator[str]:
             yield f"No more pods of {room.kind} {room.key} fit: {room.stop.message}"
     for loss in answer.losses:
         if loss.pending:
-            yield f"After the loss of {loss.of} {loss.name}, {len(loss.pending)} pods are pending."
+            first = loss.pending[0]
+            yield (
+                f"After the loss of {loss.of} {loss.name}, {len(loss.pending)} pods are pending."
+                f" {first.pod}: {first.stop.message}"
+            )
     if answer.losses and not any(loss.pending for loss in answer.losses):
         yield f"No pod is pending after any of {len(answer.losses)} losses."
 
 
 def drain_plan_html(plan: DrainPlan) -> str:
     """Return the report of `plan` as HTML."""
-    steps = list(enumerate(plan.steps, 1))
-    gains = Counter(move.to for _, step in steps for move in step.moves if move.to)
-    parts = []
-    parts.append(bars("Evicted pods by step", {f"{n}": len(step.moves) for n, step in steps}))
-    parts.append(bars("Pods that nodes get", dict(sorted(gains.items()))))
-    parts.append(
-        whole_table(
-            "Steps",
-            ("Step", "Nodes", "New nodes", "Evicted", "Waits for", "Pending", "Seconds"),
-            [
-                (
-                    number,
-                    ", ".join(step.nodes),
-                    ", ".join(step.added),
-                    len(step.moves),
-                    ", ".join(step.waits_for),
-                    len(step.unfit),
-                    f"{step.seconds:.0f}",
-                )
-                for number, step in steps
-            ],
-        )
-    )
-    moves = [
-        (number, move.pod, move.node, move.replacement, move.to)
-        for number, step in steps
-        for move in step.moves
+    gains = Counter(move.to for step in plan.steps for move in step.moves if move.to)
+    parts = [
+        bars("Evicted pods by step", {f"{n}": len(s.moves) for n, s in enumerate(plan.steps, 1)}),
+        bars("Pods that nodes get", dict(sorted(gains.items()))),
+        *map(_shown, drain_tables(plan).values()),
     ]
-    parts.append(whole_table("Moves", ("Step", "Pod", "From", "Replaced by", "To"), moves))
     return page("Drain plan", _drain_findings(plan), parts)
 
 
