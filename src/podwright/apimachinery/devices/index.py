@@ -307,11 +307,8 @@ class DeviceIndex:
 
     def state_of(
         self, node_name: str, labels: dict[str, str], *, with_partitions: bool = True
-    ) -> tuple[tuple[Pool, ...], NodeState | None]:
-        """Return the pools of a node, and what a search reads of it.
-
-        The state is None if the node has too many allocated devices.
-        """
+    ) -> tuple[tuple[Pool, ...], NodeState]:
+        """Return the pools of a node, and what a search reads of it."""
         known = self._pools_of(node_name, labels, with_partitions=with_partitions)
         if known.shape < 0:
             if len(self._shapes) >= _MOST_SHAPES:
@@ -324,8 +321,7 @@ class DeviceIndex:
                 self._next_shape += 1
             known.shape = number
         if known.allocation_count != self._count_of_all or known.state is None:
-            used = in_use(known.pools, self.allocated)
-            known.state = None if used is None else NodeState(known.shape, used)
+            known.state = NodeState(known.shape, in_use(known.pools, self.allocated))
             known.allocation_count = self._count_of_all
         return known.pools, known.state
 

@@ -8,6 +8,7 @@ search for the chosen node does not have to be repeated when its devices are res
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from hashlib import blake2b
 from typing import NamedTuple, TypeAlias
 
 from podwright.apimachinery.devices.allocator import Chosen, Solution
@@ -17,7 +18,7 @@ from podwright.apimachinery.objects import Quantity
 
 _MOST_SOLUTIONS = 16_384
 _MOST_IN_USE = 256
-"""With more allocated devices the keys would take more memory than they are worth."""
+"""With more allocated devices a key is their hash: it would take too much memory otherwise."""
 
 _Placed: TypeAlias = tuple[Choice, int, dict[str, Quantity] | None]
 """A `Chosen` with the position of its device."""
@@ -77,14 +78,14 @@ def _device_shape(device: SliceDevice, node_name: str, labels: dict[str, str]) -
     )
 
 
-def in_use(pools: Iterable[Pool], allocated: AllocatedDevices) -> tuple[Hashable, ...] | None:
+def in_use(pools: Iterable[Pool], allocated: AllocatedDevices) -> tuple[Hashable, ...]:
     """Return which devices of a node are allocated, by position.
 
     Returns
     -------
-    tuple, or None
-        Per device in use its position; of a shared one also what is consumed. None: there are
-        too many.
+    tuple
+        Per device in use its position; of a shared one also what is consumed. If there are very
+        many, a hash of them.
     """
     dedicated, shared = allocated.dedicated, allocated.shared
     found: list[Hashable] = []
@@ -108,7 +109,9 @@ def in_use(pools: Iterable[Pool], allocated: AllocatedDevices) -> tuple[Hashable
                 elif device.id in dedicated:
                     found.append(position)
             start += len(devices)
-    return tuple(found) if len(found) <= _MOST_IN_USE else None
+    if len(found) <= _MOST_IN_USE:
+        return tuple(found)
+    return (blake2b(repr(found).encode(), digest_size=16).digest(),)
 
 
 class Solutions:

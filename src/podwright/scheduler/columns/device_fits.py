@@ -191,7 +191,7 @@ class DeviceFits:
         """
         column = self._column_of(claims, settings)
         pools, state = self._state_of(slot, settings, column)
-        if state is not None and state in column.solutions:
+        if state in column.solutions:
             return column.solutions.of(state, pools)
         return self._search(slot, claims, settings, column, pools, state)
 
@@ -204,14 +204,14 @@ class DeviceFits:
     ) -> int | None:
         """Return the score of the solution for a node; None if there is none."""
         pools, state = self._state_of(slot, settings, column)
-        if state is not None and state in column.solutions:
+        if state in column.solutions:
             return column.solutions.score_of(state)
         solution = self._search(slot, claims, settings, column, pools, state)
         return None if solution is None else solution.score
 
     def _state_of(
         self, slot: int, settings: SearchSettings, column: FitColumn
-    ) -> tuple[tuple[Pool, ...], NodeState | None]:
+    ) -> tuple[tuple[Pool, ...], NodeState]:
         """Return the pools and the state of a node; drop the solutions for other classes."""
         devices, solutions = self._devices, column.solutions
         if solutions.classes_version != devices.classes_version:
@@ -230,11 +230,10 @@ class DeviceFits:
         settings: SearchSettings,
         column: FitColumn,
         pools: tuple[Pool, ...],
-        state: NodeState | None,
+        state: NodeState,
     ) -> Solution | None:
         solution = self.search(slot, claims, settings).run()
-        if state is not None:
-            column.solutions.add(state, pools, solution)
+        column.solutions.add(state, pools, solution)
         return solution
 
     def _has_invalid_pool(self, slot: int, settings: SearchSettings) -> bool:

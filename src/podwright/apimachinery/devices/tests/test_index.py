@@ -550,8 +550,6 @@ class Following(RuleBasedStateMachine):
             pools, state = self.index.state_of(name, dict(labels))
             others, of_others = new.state_of(name, dict(labels))
             assert _described(pools) == _described(others)
-            assert state is not None
-            assert of_others is not None
             assert state.in_use == of_others.in_use
             found[name] = _described(pools), state
         changes = self.index.changes_since(self.count)
