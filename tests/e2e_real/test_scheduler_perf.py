@@ -5,11 +5,20 @@ from __future__ import annotations
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
-from podwright.online.benchmarks import scheduler_perf
+from podwright.online.benchmarks import run_workloads, scheduler_perf
 from podwright.simulation.scheduler_perf import load_test_cases
+from podwright.simulation.scheduler_perf.operations import (
+    CreateNodes,
+    CreatePods,
+    CreatePodSets,
+    Operation,
+    Sleep,
+)
 
 pytestmark = pytest.mark.e2e
 
@@ -61,3 +70,29 @@ def test_the_workloads_of_integration_tests_run_to_their_end(root, folder):
     results = list(scheduler_perf(config(root, folder), label_filter=labels))
     assert [(each.test_case, each.workload, each.error) for each in results if each.error] == []
     assert all(each.comparisons for each in results)
+
+
+def reduced(operation: Operation) -> Operation:
+    """Return an operation on few objects; on more nodes, since pods repel each other."""
+    most = 200 if isinstance(operation, CreateNodes) else 10
+    changes: dict[str, Any] = {
+        name: min(getattr(operation, name), most)
+        for name in ("count", "max_claims_per_node")
+        if hasattr(operation, name)
+    }
+    if isinstance(operation, CreatePodSets):
+        changes["create_pods_op"] = reduced(operation.create_pods_op)
+    if isinstance(operation, CreatePods | Sleep) and operation.duration_ns:
+        changes["duration"] = "1s"
+    return msgspec.structs.replace(operation, **changes)
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_each_workload_runs_to_its_end_with_few_objects(root, folder):
+    workloads = [
+        msgspec.structs.replace(each, operations=tuple(map(reduced, each.operations)))
+        for each in load_test_cases(config(root, folder))
+    ]
+    results = list(run_workloads(workloads))
+    assert len(results) == FOLDERS[folder]
+    assert [(each.test_case, each.workload, each.error) for each in results if each.error] == []
