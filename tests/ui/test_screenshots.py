@@ -112,9 +112,11 @@ def _placed(served, node_count):
 BROKEN = re.compile(r"undefined|NaN|\[object|Infinity")
 
 TEXT = """() => {
-  const text = (root) => [...root.querySelectorAll("*")]
-    .map((e) => (e.shadowRoot ? e.innerText + text(e.shadowRoot) : "")).join("");
-  return document.body.innerText + text(document);
+  // The text of a host is not that of its shadow root.
+  const shown = (root) => [...root.children].map((e) => (e.checkVisibility() ? e.innerText : ""));
+  const hosts = (root) => [...root.querySelectorAll("*")].filter((e) => e.shadowRoot);
+  const text = (root) => [shown(root), ...hosts(root).map((e) => text(e.shadowRoot))].join();
+  return text(document.body);
 }"""
 
 
