@@ -248,6 +248,8 @@ def _walk(value: object, kind: inspect.Type, path: str, errors: list[FieldError]
         if value is None and kind.includes_none:
             return None
         kinds = [each for each in kind.types if not isinstance(each, inspect.NoneType)]
+        # Last, because the errors inside of an object say more than that it is no text.
+        kinds.sort(key=lambda each: isinstance(each, inspect.StructType))
         walked: object = _WRONG
         found: list[FieldError] = []
         for each in kinds:

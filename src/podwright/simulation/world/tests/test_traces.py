@@ -60,7 +60,7 @@ def summary(line: TraceLine) -> tuple[int, str, dict[str, float], float | None]:
     pod = line.pod
     assert pod is not None
     run_ns = run_ns_of(pod)
-    requests = {name: float(amount) for name, amount in requests_of(pod).items()}
+    requests = {name: amount.nano / 10**9 for name, amount in requests_of(pod).items()}
     return line.at_ns // S, pod["metadata"]["name"], requests, run_ns and run_ns / S
 
 

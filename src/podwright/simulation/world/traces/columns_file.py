@@ -93,7 +93,8 @@ class TraceColumns(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     where : dict of str to tuple of str
         The values that rows have in a column; other rows are left out.
     events : EventRows, optional
-    arrival : ColumnSource
+    arrival : ColumnSource or str
+        A text is the name of the column; so it is below.
     duration, name, cpu, memory, priority, namespace, group, replicas : ColumnSource, optional
     resources, labels, node_selector : dict of str to ColumnSource
     """
@@ -103,28 +104,28 @@ class TraceColumns(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     query: str = ""
     where: dict[str, tuple[str, ...]] = {}
     events: EventRows | None = None
-    arrival: ColumnSource = ColumnSource()
-    duration: ColumnSource | None = None
-    name: ColumnSource | None = None
-    cpu: ColumnSource | None = None
-    memory: ColumnSource | None = None
-    resources: dict[str, ColumnSource] = {}
-    priority: ColumnSource | None = None
-    labels: dict[str, ColumnSource] = {}
-    namespace: ColumnSource | None = None
-    node_selector: dict[str, ColumnSource] = {}
-    group: ColumnSource | None = None
-    replicas: ColumnSource | None = None
+    arrival: ColumnSource | str = ""
+    duration: ColumnSource | str | None = None
+    name: ColumnSource | str | None = None
+    cpu: ColumnSource | str | None = None
+    memory: ColumnSource | str | None = None
+    resources: dict[str, ColumnSource | str] = {}
+    priority: ColumnSource | str | None = None
+    labels: dict[str, ColumnSource | str] = {}
+    namespace: ColumnSource | str | None = None
+    node_selector: dict[str, ColumnSource | str] = {}
+    group: ColumnSource | str | None = None
+    replicas: ColumnSource | str | None = None
 
     def sources(self) -> Iterator[tuple[str, ColumnSource]]:
         """Yield the path of each value, and how it is computed."""
-        for name in (*_SINGLE, *_KEYED):
+        paths = zip(self.__struct_fields__, self.__struct_encode_fields__, strict=True)
+        for name, path in paths:
             found = getattr(self, name)
-            path = _CAMEL.get(name, name)
-            if isinstance(found, ColumnSource):
-                yield path, found
-            elif found:
-                yield from ((f"{path}[{key}]", each) for key, each in found.items())
+            if path in _KEYED:
+                yield from ((f"{path}[{key}]", _source(each)) for key, each in found.items())
+            elif path not in _NOT_SOURCES and found is not None:
+                yield path, _source(found)
 
     def read(self) -> Iterator[tuple[str, str]]:
         """Yield the path of each place that names a column, and the column."""
@@ -136,11 +137,8 @@ class TraceColumns(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             yield from (("events", each) for each in names)
 
 
-_SINGLE: Final = (
-    "arrival", "duration", "name", "cpu", "memory", "priority", "namespace", "group", "replicas",
-)  # fmt: skip
-_KEYED: Final = ("resources", "labels", "node_selector")
-_CAMEL: Final = {"node_selector": "nodeSelector"}
+_KEYED: Final = ("resources", "labels", "nodeSelector")
+_NOT_SOURCES: Final = ("description", "header", "query", "where", "events")
 _UNITS: Final[Mapping[str, Mapping[str, Any]]] = {
     "arrival": ARRIVAL_UNITS, "duration": TIME_UNITS, "memory": BYTE_UNITS, "cpu": COUNT_UNITS,
 }  # fmt: skip
@@ -166,7 +164,7 @@ def read_columns(text: str | bytes, *, source: str) -> TraceColumns:
     errors: list[FieldError] = []
     document = read_document(text, source=source)
     columns = decode(_with_texts(document), TraceColumns, "", errors)
-    if not columns.arrival.read():
+    if not columns.arrival:
         errors.append(required("arrival", "the column of arrival times is expected"))
     for path, each in columns.sources():
         errors += _problems(path, each, columns)
@@ -178,16 +176,17 @@ def read_columns(text: str | bytes, *, source: str) -> TraceColumns:
     return columns
 
 
-def _with_texts(value: Any, name: str = "") -> Any:
-    """Return a document with numbers as texts, and names of columns as objects."""
+def _with_texts(value: Any) -> Any:
+    """Return a document with numbers as texts."""
     if isinstance(value, dict):
-        if name in _KEYED or name in _CAMEL.values():
-            return {key: _with_texts(each, "arrival") for key, each in value.items()}
-        return {key: _with_texts(each, key) for key, each in value.items()}
+        return {key: _with_texts(each) for key, each in value.items()}
     if isinstance(value, list):
         return [_with_texts(each) for each in value]
-    text = str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
-    return {"column": text} if name in _SINGLE and isinstance(text, str) else text
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def _source(given: ColumnSource | str) -> ColumnSource:
+    return ColumnSource(column=given) if isinstance(given, str) else given
 
 
 def _problems(path: str, source: ColumnSource, columns: TraceColumns) -> Iterator[FieldError]:
@@ -201,8 +200,6 @@ def _problems(path: str, source: ColumnSource, columns: TraceColumns) -> Iterato
         yield problem(f"{path}.perReplica", "has no effect without replicas")
     field = path.partition("[")[0]
     units = _UNITS.get(field)
-    if field == "resources" and not source.unit:
-        units = None
     if source.unit and units is not None and source.unit not in units:
         yield not_supported(f"{path}.unit", source.unit, list(units))
     if source.times:

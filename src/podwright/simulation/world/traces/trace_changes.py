@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -15,6 +16,7 @@ from podwright.apimachinery.objects import (
     GPU_MILLI,
     Document,
     InputError,
+    Quantity,
     draw,
     parse_duration,
     parse_quantity,
@@ -43,13 +45,13 @@ def run_ns_of(pod: Document) -> int | None:
     return None if text is None else parse_duration(text)
 
 
-def requests_of(pod: Document) -> dict[str, Fraction]:
-    """Return the sums of the requests of the containers of a pod, in cores, bytes and units."""
-    found: dict[str, Fraction] = {}
+def requests_of(pod: Document) -> dict[str, Quantity]:
+    """Return the sums of the requests of the containers of a pod."""
+    found: dict[str, Quantity] = {}
     for container in (pod.get("spec") or {}).get("containers") or ():
         for name, text in ((container.get("resources") or {}).get("requests") or {}).items():
-            amount = Fraction(parse_quantity(str(text)).nano, 10**9)
-            found[name] = found.get(name, Fraction(0)) + amount
+            amount = parse_quantity(str(text))
+            found[name] = found[name] + amount if name in found else amount
     return found
 
 
@@ -182,7 +184,7 @@ def merge(traces: Sequence[Iterable[TraceLine]], prefixes: Sequence[str] = ()) -
     for _, number, line in heapq.merge(*several, key=lambda each: each[:2]):
         applied = line.action.get("apply") or {}
         metadata = applied.get("metadata") or {}
-        key = (str(applied.get("kind")), metadata.get("namespace", ""), metadata.get("name", ""))
+        key = (line.what, metadata.get("namespace", ""), metadata.get("name", ""))
         if applied and taken.setdefault(key, number) != number:
             message = f"{key[0]} {key[1]}/{key[2]} is also in trace {taken[key] + 1}"
             hint = "give the names of each trace a prefix: --prefix a --prefix b"
@@ -209,14 +211,13 @@ def anonymize(
         Receives a sentence about what was left out.
     """
     names = _Pseudonyms()
-    left_out: dict[str, int] = {}
+    left_out: Counter[str] = Counter()
     for line in lines:
         applied = line.action.get("apply")
         if applied is not None and applied.get("kind") in {"Pod", "PodGroup"}:
             yield TraceLine(line.at_ns, {"apply": names.of_object(applied)})
         else:
-            what = str(applied.get("kind")) if applied is not None else next(iter(line.action))
-            left_out[what] = left_out.get(what, 0) + 1
+            left_out[line.what] += 1
     for what, count in left_out.items():
         warn(f"{count} of {what} left out: only pods and groups of pods are anonymized")
 

@@ -8,8 +8,9 @@ a file of columns. Pods of tables arrive as `Workload.from_frame` makes them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
+from functools import partial
 from itertools import chain, islice
 from math import ceil
 from typing import Any, Final, NamedTuple
@@ -80,6 +81,12 @@ class TraceLine(NamedTuple):
         """The pod that arrives, if it is one."""
         applied = self.action.get("apply")
         return applied if applied is not None and applied.get("kind") == "Pod" else None
+
+    @property
+    def what(self) -> str:
+        """The kind of the object that is applied, or the name of another action."""
+        applied = self.action.get("apply")
+        return next(iter(self.action)) if applied is None else str(applied.get("kind"))
 
     def encoded(self) -> bytes:
         """Return the line of an event file."""
@@ -246,7 +253,7 @@ class _TableReader:
 
     def lines(self, *, is_sorted: bool) -> TraceLines:
         rows = self._rows()
-        group, name = self._columns.group, self._columns.name
+        group, name = self._sources.get("group"), self._sources.get("name")
         # The number of pods of a group is known once all of its rows are read.
         in_parts = is_sorted and (group is None or (name and name.read() == group.read()))
         origin_ns: int | None = None
@@ -269,27 +276,22 @@ class _TableReader:
             raise InputError.of(self._path, "no rows that the columns select")
 
     def _rows(self) -> Iterator[TableRow]:
-        columns = self._columns
-        found = trace_rows(self._path, header=columns.header, query=columns.query)
-        first = next(found, None)
+        columns, events = self._columns, self._columns.events
+        read = partial(trace_rows, self._path, header=columns.header, query=columns.query)
+        rows = read()
+        first = next(rows, None)
         if first is None:
             return
         self._check(first[1])
         ends: dict[tuple[str, ...], Any] = {}
-        if (events := columns.events) is not None:
-            ends = self._ends(events)
-        yield from self._selected(chain((first,), found), events, ends)
-
-    def _selected(
-        self,
-        rows: Iterable[TableRow],
-        events: EventRows | None,
-        ends: Mapping[tuple[str, ...], Any],
-    ) -> Iterator[TableRow]:
+        if events is not None:
+            ends = {
+                self._key(row, events): self._get(row, events.time)[0]
+                for _, row in read()
+                if self._text(row, events.column) in events.end
+            }
         started: set[tuple[str, ...]] = set()
-        for number, row in rows:
-            if not self._has(row):
-                continue
+        for number, row in filter(lambda each: self._has(each[1]), chain((first,), rows)):
             if events is None:
                 yield number, row
                 continue
@@ -297,15 +299,6 @@ class _TableReader:
             if self._text(row, events.column) in events.start and key not in started:
                 started.add(key)
                 yield number, {**row, "end": ends.get(key)}
-
-    def _ends(self, events: EventRows) -> dict[tuple[str, ...], Any]:
-        columns = self._columns
-        rows = trace_rows(self._path, header=columns.header, query=columns.query)
-        return {
-            self._key(row, events): self._get(row, events.time)[0]
-            for _, row in rows
-            if self._text(row, events.column) in events.end
-        }
 
     def _key(self, row: Mapping[str, Any], events: EventRows) -> tuple[str, ...]:
         return tuple(self._text(row, each) for each in events.key)
@@ -361,12 +354,14 @@ class _TableReader:
                 if number is not None:
                     value = ceil(number)  # extended resources are whole
                 values[path].append(float(value) if isinstance(value, Fraction) else value)
-        keywords: dict[str, Any] = {each: each for each in _ARGUMENTS if each in values}
-        for argument, field in _KEYED.items():
-            keyed = {
-                path[len(field) + 1 : -1]: path for path in values if path.startswith(f"{field}[")
-            }
-            keywords[argument] = keyed or None
+        keywords: dict[str, Any] = {}
+        for path in values:
+            field, _, key = path.removesuffix("]").partition("[")
+            if key:
+                argument = "node_selector" if field == "nodeSelector" else field
+                keywords.setdefault(argument, {})[key] = path
+            else:
+                keywords[field] = path
         if "name" not in values:
             values["name"] = [f"pod-{count + index}" for index in range(len(part))]
             keywords["name"] = "name"
@@ -438,12 +433,6 @@ class _TableReader:
     def _place(self, path: str) -> str:
         source = self._sources.get(path)
         return path if source is None else " - ".join(source.read())
-
-
-_ARGUMENTS: Final = (
-    "arrival", "duration", "name", "cpu", "memory", "priority", "namespace", "group", "replicas",
-)  # fmt: skip
-_KEYED: Final = {"resources": "resources", "labels": "labels", "node_selector": "nodeSelector"}
 
 
 def _path_problem(path: str) -> str:

@@ -12,6 +12,7 @@ model and a seed always make the same pods.
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, count
@@ -31,9 +32,14 @@ from podwright.apimachinery.documents import (
     read_document,
     required,
 )
-from podwright.apimachinery.objects import Document, FieldError, parse_quantity
+from podwright.apimachinery.objects import Document, FieldError, format_quantity, parse_quantity
 from podwright.simulation.files import read_paths
-from podwright.simulation.world.traces.trace_changes import GPU_ANNOTATIONS, drawn_share, run_ns_of
+from podwright.simulation.world.traces.trace_changes import (
+    GPU_ANNOTATIONS,
+    drawn_share,
+    requests_of,
+    run_ns_of,
+)
 from podwright.simulation.world.traces.trace_lines import (
     SECOND_NS,
     TraceLine,
@@ -138,17 +144,12 @@ class TraceModel(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     def document(self) -> Document:
         """Return the model as its file has it."""
-        lifetime = {"distribution": self.lifetime.distribution, **self.lifetime.parameters()}
-        if self.lifetime.endless:
-            lifetime["endless"] = self.lifetime.endless
-        return {
-            "arrival": msgspec.to_builtins(self.arrival),
-            "lifetime": msgspec.to_builtins(lifetime),
-            "sizes": [
-                {name: value for name, value in msgspec.to_builtins(size).items() if value}
-                for size in self.sizes
-            ],
-        }
+        document: Document = msgspec.to_builtins(self)
+        parts = (document["arrival"], document["lifetime"], *document["sizes"])
+        for part in parts:
+            for name in [name for name, value in part.items() if not value]:
+                del part[name]
+        return document
 
 
 _PARAMETERS: Final[dict[str, tuple[str, ...]]] = {
@@ -256,9 +257,7 @@ def generate(
         at_ns = round(at_s * SECOND_NS)
         if number == pods or (until_ns is not None and at_ns > until_ns):
             return
-        chosen = int(
-            np.searchsorted(bounds, drawn_share(seed, number, _SIZE) * bounds[-1], "right")
-        )
+        chosen = bisect(bounds, drawn_share(seed, number, _SIZE) * bounds[-1])
         pod = _pod(f"{prefix}-{number}", model.sizes[min(chosen, len(bounds) - 1)])
         if drawn_share(seed, number, _ENDLESS) >= model.lifetime.endless:
             seconds = model.lifetime.at(drawn_share(seed, number, _LIFE))
@@ -332,16 +331,8 @@ def _size_of(pod: Document) -> tuple[_Pairs, _Pairs]:
     """Return the requests of a pod, and its annotations for GPUs."""
     annotations = (pod.get("metadata") or {}).get("annotations") or {}
     gpus = tuple((name, annotations[name]) for name in GPU_ANNOTATIONS if name in annotations)
-    sums: dict[str, str] = {}
-    for container in pod["spec"].get("containers") or ():
-        for name, text in ((container.get("resources") or {}).get("requests") or {}).items():
-            before = sums.get(name)
-            if before is None:
-                sums[name] = str(text)
-            else:
-                nano = parse_quantity(before).nano + parse_quantity(str(text)).nano
-                sums[name] = f"{-(-nano // 10**6)}m"
-    return tuple(sorted(sums.items())), gpus
+    requests = {name: format_quantity(amount) for name, amount in requests_of(pod).items()}
+    return tuple(sorted(requests.items())), gpus
 
 
 def _fit_arrival(times_s: F64Array) -> ArrivalModel:

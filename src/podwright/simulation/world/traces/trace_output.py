@@ -6,6 +6,8 @@ import heapq
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from fractions import Fraction
+from math import ceil
 from typing import Any, Final
 
 import msgspec
@@ -106,9 +108,7 @@ def describe(lines: Iterable[TraceLine]) -> TraceDescription:
     for line in lines:
         pod = line.pod
         if pod is None:
-            others[
-                str((line.action.get("apply") or {}).get("kind") or next(iter(line.action)))
-            ] += 1
+            others[line.what] += 1
             continue
         if pods:
             gaps.append((line.at_ns - last_ns) / SECOND_NS)
@@ -116,7 +116,7 @@ def describe(lines: Iterable[TraceLine]) -> TraceDescription:
         while ends and ends[0][0] <= line.at_ns:
             for name, amount in heapq.heappop(ends)[2].items():
                 present[name] -= amount
-        requests = {name: float(amount) for name, amount in requests_of(pod).items()}
+        requests = {name: amount.nano / 10**9 for name, amount in requests_of(pod).items()}
         annotations = (pod.get("metadata") or {}).get("annotations") or {}
         if GPU_COUNT in annotations:
             share = float(annotations.get(GPU_MILLI, 1000))
@@ -209,13 +209,13 @@ class _Writer:
             pod = line.pod
             applied = pod if pod is not None else line.action.get("apply")
             if applied is None:
-                self._left_out[f"action {next(iter(line.action))}"] += 1
+                self._left_out[f"action {line.what}"] += 1
                 continue
             if pod is not None:
                 self.pods += 1
                 applied = self._with_times(line.at_ns, pod)
             elif line.at_ns:
-                self._left_out[f"time of {applied.get('kind')}"] += 1
+                self._left_out[f"time of {line.what}"] += 1
             yield separator + msgspec.json.encode(applied)
             separator = b",\n"
         yield b"\n]}\n"
@@ -241,25 +241,25 @@ class _Writer:
         for line in lines:
             pod = line.pod
             if pod is None:
-                kind = (line.action.get("apply") or {}).get("kind") or next(iter(line.action))
-                self._left_out[str(kind)] += 1
+                self._left_out[line.what] += 1
                 continue
             self.pods += 1
             yield self._row(line.at_ns, pod)
 
     def _row(self, at_ns: int, pod: Document) -> bytes:
-        metadata, requests = pod["metadata"], requests_of(pod)
+        metadata = pod["metadata"]
+        requests = {name: Fraction(each.nano, 10**9) for name, each in requests_of(pod).items()}
         annotations = metadata.get("annotations") or {}
         created, ended = self._seconds(at_ns, run_ns_of(pod))
-        memory = requests.pop("memory", 0)
-        cpu_milli = requests.pop("cpu", 0) * 1000
-        cells: list[Any] = [metadata["name"], -(-cpu_milli // 1), -(-memory // _MEBIBYTE)]
-        cells += [annotations.get(GPU_COUNT, 0), annotations.get(GPU_MILLI, 0)]
-        cells += [
-            annotations.get(GPU_CARD_MODEL, ""),
-            *(annotations.get(each, "") for each in _NOTES),
+        cells: list[Any] = [
+            metadata["name"],
+            ceil(requests.pop("cpu", 0) * 1000),
+            ceil(requests.pop("memory", Fraction(0)) / _MEBIBYTE),
+            annotations.get(GPU_COUNT, 0),
+            annotations.get(GPU_MILLI, 0),
+            *(annotations.get(each, "") for each in (GPU_CARD_MODEL, *_NOTES)),
+            *(created, ended, created),
         ]
-        cells += [created, ended, created]
         lost = [f"request for {name}" for name in requests]
         lost += [f"spec.{name}" for name in pod["spec"] if name not in _SPEC_IN_TABLE]
         lost += [f"annotation {name}" for name in annotations if name not in _IN_TABLE]
