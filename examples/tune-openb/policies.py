@@ -35,13 +35,13 @@ class BlendedGpu(published.FragmentationGradientDescent):
             policy.devices = self.devices
         self._total = max(sum(weights.values()) + args.fgd, 1)
 
-    def scores(self, cycle, rows, free_milli_cpu, left):
+    def scores(self, given):
         """Return the weighted mean of the scores of the policies."""
-        found = np.zeros(len(rows), dtype=np.int64)
+        found = np.zeros(len(given.rows), dtype=np.int64)
         if self._fgd:
-            found += self._fgd * super().scores(cycle, rows, free_milli_cpu, left)
+            found += self._fgd * super().scores(given)
         for policy, weight in self._others:
-            found += weight * np.clip(policy.scores(cycle, rows, free_milli_cpu, left), 0, 100)
+            found += weight * np.clip(policy.scores(given), 0, 100)
         return found // self._total
 
     def device_of_share(self, cycle, slot, left, request):

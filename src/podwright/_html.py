@@ -17,6 +17,7 @@ body { max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
 table { border-collapse: collapse; margin: 0.5rem 0 1.5rem; }
 th, td { text-align: left; padding: 0.2rem 1rem 0.2rem 0; border-bottom: 1px solid #8884; }
 div > strong { font-size: 1.2rem; }
+figure { margin: 0; } figure svg { max-width: 100%; height: auto; } pre { overflow-x: auto; }
 .bar { fill: #3b7dd8; } text { fill: currentColor; font-size: 13px; }
 """
 _BAR: Final = 22
@@ -36,6 +37,7 @@ def page(title: str, findings: Iterable[str], parts: Iterable[str]) -> str:
     listed = "".join(f"<li>{escape(text)}</li>" for text in findings)
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+        f'<meta name="viewport" content="width=device-width">'
         f"<style>{_STYLE}</style></head><body><h1>{escape(title)}</h1><ul>{listed}</ul>"
         f"{''.join(parts)}</body></html>\n"
     )

@@ -253,14 +253,17 @@ def print_data(output: str, document: Callable[[], object], names: Iterable[str]
 
 def print_document(document: object, format_name: str) -> None:
     """Print a document as JSON or YAML, or the fields of it that the command line selects."""
+    import msgspec
+
+    encoded = msgspec.json.encode(document)
+    fields = selected_fields.get()
+    if format_name == "json" and not fields:
+        write(msgspec.json.format(encoded, indent=2).decode())
+        return
+    # As JSON has it: null for what is not a number.
+    document = msgspec.json.decode(encoded)
     if format_name == "json":
-        import msgspec
-
-        if fields := selected_fields.get():
-            _print_fields(msgspec.to_builtins(document), fields)
-            return
-
-        write(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
+        _print_fields(document, fields)
         return
     import yaml
 

@@ -27,12 +27,7 @@ def sweep(options: SweepOptions) -> bool:
 
     Exit status 1 if runs failed.
     """
-    if options.dask_scheduler:
-        for name in ("jobs", "per_run_memory"):
-            if name in options.given:
-                why = "the workers are those of the scheduler"
-                reject_idle(f"--{name.replace('_', '-')}", "with --dask-scheduler", why)
-    from podwright.cli.research.sweep_run import run_sweep
+    from podwright.cli.research.plan_run import run_sweep
 
     return run_sweep(options)
 
@@ -51,12 +46,7 @@ def tune(options: TuneOptions) -> bool:
 
     Exit status 1 if the result is not better than the first configuration.
     """
-    if options.dask_scheduler:
-        for name in ("jobs", "per_run_memory"):
-            if name in options.given:
-                why = "the workers are those of the scheduler"
-                reject_idle(f"--{name.replace('_', '-')}", "with --dask-scheduler", why)
-    from podwright.cli.research.tune_run import run_tune
+    from podwright.cli.research.plan_run import run_tune
 
     return run_tune(options)
 

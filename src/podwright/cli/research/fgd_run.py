@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from io import StringIO
 from math import isfinite
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import msgspec
 import typer
 
+from podwright._plots import picture
 from podwright.apimachinery.objects import ArgumentError, Node, Object, Pod
 from podwright.cli.console import (
     print_data,
@@ -24,20 +26,18 @@ from podwright.cli.console import (
     write,
 )
 from podwright.cli.file_reading import read_text
-from podwright.cli.research.options import FgdOptions
-from podwright.online.sweep import read_seeds
+from podwright.cli.research.options import FgdOptions, option_seeds
 from podwright.scheduler.framework import TieRule
 from podwright.simulation.files import load_bytes, read_paths
 from podwright.simulation.studies import (
     POLICIES,
     REPORTED_PCT,
+    FgdMeans,
     FgdResult,
     FgdRun,
     FgdTable,
     FgdTrace,
     Interval,
-    Measure,
-    draw_fgd,
     fgd_configuration,
     read_published,
     run_fgd,
@@ -45,23 +45,8 @@ from podwright.simulation.studies import (
 )
 
 _MISSING = "<none>"
-
-
-class _Task(NamedTuple):
-    """One run.
-
-    Attributes
-    ----------
-    workload : str
-        The name of the pod list.
-    settings : dict
-        The keyword arguments of `run_fgd`.
-    """
-
-    workload: str
-    policy: str
-    seed: int
-    settings: dict[str, Any]
+_Task: TypeAlias = tuple[str, Callable[[FgdTrace], FgdRun]]
+"""The name of the pod list, and the run."""
 
 
 def run_fgd_study(options: FgdOptions) -> None:
@@ -84,16 +69,21 @@ def run_fgd_study(options: FgdOptions) -> None:
     if options.out is not None:
         import_module("matplotlib")  # missing: reported now, not after the runs
         options.out.mkdir(parents=True, exist_ok=True)
-    settings = {
-        "tuning_ratio": options.tuning_ratio,
-        "inflation_ratio": options.inflation_ratio,
-        "tie_rule": TieRule(options.tie_rule),
-    }
-    tasks = [
-        _Task(workload, policy, seed, settings)
+    tasks: list[_Task] = [
+        (
+            workload,
+            partial(
+                run_fgd,
+                policy=policy,
+                seed=seed,
+                tuning_ratio=options.tuning_ratio,
+                inflation_ratio=options.inflation_ratio,
+                tie_rule=TieRule(options.tie_rule),
+            ),
+        )
         for workload in traces
         for policy in policies
-        for seed in _seeds(options.seeds)
+        for seed in option_seeds(options.seeds)
     ]
     jobs = min(options.jobs or os.cpu_count() or 1, len(tasks))
     runs: list[tuple[str, FgdRun]] = []
@@ -154,13 +144,6 @@ def _policies(given: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(chosen)) or list(POLICIES)
 
 
-def _seeds(text: str) -> tuple[int, ...]:
-    try:
-        return read_seeds(text)
-    except ValueError as error:
-        raise typer.BadParameter(f"{error}.", param_hint="'--seeds'") from None
-
-
 # ---------------------------------------------------------------- running
 
 
@@ -169,7 +152,7 @@ def _results(
 ) -> Iterator[tuple[str, FgdRun]]:
     """Yield the runs as they end, each with the name of its pod list."""
     if jobs == 1:
-        yield from (_run(task, traces[task.workload]) for task in tasks)
+        yield from ((workload, run(traces[workload])) for workload, run in tasks)
         return
     from podwright.online.sweep import in_flight, workers
 
@@ -178,14 +161,11 @@ def _results(
         sent = client.scatter(dict(traces), broadcast=True, hash=False)
 
         def submit(task: _Task) -> Any:
-            return client.submit(_run, task, sent[task.workload], pure=False)
+            workload, run = task
+            return client.submit(run, sent[workload], pure=False)
 
-        for _, future in in_flight(client, tasks, submit):
-            yield future.result()
-
-
-def _run(task: _Task, trace: FgdTrace) -> tuple[str, FgdRun]:
-    return task.workload, run_fgd(trace, task.policy, task.seed, **task.settings)
+        for (workload, _), future in in_flight(client, tasks, submit):
+            yield workload, future.result()
 
 
 # ---------------------------------------------------------------- output
@@ -218,7 +198,7 @@ def _print_rows(table: FgdTable, *, is_wide: bool) -> None:
     for result in table.results:
         row = [result.workload, result.policy, str(len(result.runs))]
         for percent in REPORTED_PCT:
-            row += _cells(result, percent)
+            row += _cells(result.means.get(percent))
         if is_wide:
             row += _wide_cells(result)
         rows.append(row)
@@ -236,29 +216,26 @@ def _print_rows(table: FgdTable, *, is_wide: bool) -> None:
         write(f"\nThe greatest difference from a published mean is {greatest:.2f} points.")
 
 
-def _cells(result: FgdResult, percent: int) -> list[str]:
-    if percent not in result.allocated:
+def _cells(means: FgdMeans | None) -> list[str]:
+    if means is None:
         return [_MISSING] * 4
-    mean = result.allocated[percent]
-    cells = [_number(mean.mean), _number(mean.margin)]
-    difference = result.difference(percent)
-    if result.published is None or difference is None:
-        return [*cells, _MISSING, _MISSING]
-    return [*cells, _number(result.published.allocated_pct[percent]), f"{difference:+.2f}"]
+    mean = means.allocated_pct
+    numbers = map(_number, (mean.mean, mean.margin, means.published_pct))
+    return [*numbers, _number(means.difference, "+.2f")]
 
 
-def _number(value: float) -> str:
-    return f"{value:.2f}" if isfinite(value) else _MISSING
+def _number(value: float | None, form: str = ".2f") -> str:
+    return _MISSING if value is None or not isfinite(value) else format(value, form)
 
 
 def _wide_cells(result: FgdResult) -> list[str]:
+    means = result.means.get(REPORTED_PCT[0])
+    values: tuple[float | None, ...] = (None, None, None)
+    if means is not None:
+        fragments = means.fragment_pct.mean, means.fragment_ratio_pct.mean
+        values = (means.allocated_pct.deviation, *fragments)
     failed = Interval.of([run.failed for run in result.runs]).mean
-    first = REPORTED_PCT[0]
-    if first not in result.allocated:
-        return [_MISSING] * 3 + [f"{failed:.0f}"]
-    columns = (result.allocated[first].deviation, result.fragment[first].mean)
-    ratio = result.fragment_ratio[first].mean
-    return [*map(_number, (*columns, ratio)), f"{failed:.0f}"]
+    return [*map(_number, values), f"{failed:.0f}"]
 
 
 def _inflated_cells(result: FgdResult) -> list[str]:
@@ -274,36 +251,24 @@ def _inflated_cells(result: FgdResult) -> list[str]:
 
 def _document(table: FgdTable) -> dict[str, Any]:
     """Return the table as plain data."""
-    results = []
-    for result in table.results:
-        by_percent = {}
-        for percent, interval in result.allocated.items():
-            published = result.published and result.published.allocated_pct.get(percent)
-            by_percent[str(percent)] = {
-                "allocatedPct": interval.document(),
-                "fragmentPct": result.fragment[percent].document(),
-                "fragmentRatioPct": result.fragment_ratio[percent].document(),
-                "publishedPct": published,
-            }
-        runs = [
-            {
-                "seed": run.seed,
-                "failedPods": run.failed,
-                "inflated": None if run.inflated is None else _measured(run.inflated),
-            }
-            for run in result.runs
-        ]
-        names = {"workload": result.workload, "policy": result.policy}
-        results.append({**names, "arrivedPct": by_percent, "runs": runs})
+    names = ("allocatedPct", "fragmentPct", "fragmentRatioPct")
+    results = [
+        {
+            "workload": result.workload,
+            "policy": result.policy,
+            "arrivedPct": result.means,
+            "runs": [
+                {
+                    "seed": run.seed,
+                    "failedPods": run.failed,
+                    "inflated": run.inflated and dict(zip(names, run.inflated, strict=True)),
+                }
+                for run in result.runs
+            ],
+        }
+        for result in table.results
+    ]
     return {"results": results, "greatestDifference": table.greatest_difference}
-
-
-def _measured(measure: Measure) -> dict[str, float]:
-    return {
-        "allocatedPct": measure.allocated_pct,
-        "fragmentPct": measure.fragment_pct,
-        "fragmentRatioPct": measure.fragment_ratio_pct,
-    }
 
 
 def _write(table: FgdTable, folder: Path) -> None:
@@ -321,9 +286,6 @@ def _write(table: FgdTable, folder: Path) -> None:
                     values = [f"{value:.4f}" for value in measure]
                     writer.writerow([result.workload, run.policy, run.seed, percent, *values])
     (folder / "series.csv").write_text(text.getvalue(), encoding="utf-8")
-    by_list: dict[str, list[FgdResult]] = {}
-    for result in table.results:
-        by_list.setdefault(result.workload, []).append(result)
-    for workload, results in by_list.items():
-        (folder / f"{workload}.svg").write_bytes(draw_fgd(results))
-    print_message(f"wrote table.json, series.csv and {len(by_list)} SVG files to {folder}")
+    for workload in table.workloads:
+        (folder / f"{workload}.svg").write_bytes(picture(table.plot(workload)))
+    print_message(f"wrote table.json, series.csv and {len(table.workloads)} SVG files to {folder}")

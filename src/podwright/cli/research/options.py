@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from podwright.cli.options import Options, argument, option, output_option
+import typer
+
+from podwright.cli.options import Format, Options, argument, option, output_option
+
+
+def option_seeds(text: str) -> tuple[int, ...]:
+    """Return the seeds of the option `--seeds`, such as 0-9 or 1,5,7."""
+    from podwright.online.sweep import read_seeds
+
+    try:
+        return read_seeds(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"{error}.", param_hint="'--seeds'") from None
 
 
 class FgdOptions(Options):
@@ -56,9 +68,7 @@ class FgdOptions(Options):
         "Print the scheduler configuration of the one policy for these pods, and run nothing.",
         default=False,
     )
-    output: Literal["table", "wide", "json", "yaml", "name"] = output_option(
-        "pod lists and policies"
-    )
+    output: Format = output_option("pod lists and policies")
 
 
 class PlanOptions(Options):
@@ -111,7 +121,7 @@ class SweepOptions(PlanOptions):
         "FIGURE",
         default="",
     )
-    output: Literal["table", "wide", "json", "yaml", "name"] = output_option("the figures")
+    output: Format = output_option("the figures")
 
 
 class TraceInput(Options):
@@ -129,32 +139,33 @@ class TraceInput(Options):
     )
 
 
-class TraceResult(Options):
-    """Where the changed trace is written."""
+class TraceFile(TraceInput):
+    """The trace that a command reads."""
 
-    out: Path = option(
+    file: str = argument(
+        "An openb table, a manifest, a SimKube trace, events, or with --columns a table.", "FILE"
+    )
+
+
+def _out_option(**settings: Any) -> Any:
+    return option(
         "The file: *.jsonl for simulate --events and sweeps; *.json or *.csv (openb) for all"
         " commands.",
         "FILE",
         dir_okay=False,
+        **settings,
     )
 
 
-_TRACE_FILE = "An openb table, a manifest, a SimKube trace, events, or with --columns a table."
-
-
-class TraceDescribeOptions(Options):
+class TraceDescribeOptions(TraceFile):
     """The options of `podwright trace describe`."""
 
-    file: str = argument(_TRACE_FILE, "FILE")
-    input: TraceInput = TraceInput.group()
-    output: Literal["table", "wide", "json", "yaml", "name"] = output_option("the figures")
+    output: Format = output_option("the figures")
 
 
-class TraceCutOptions(Options):
+class TraceCutOptions(TraceFile):
     """The options of `podwright trace cut`."""
 
-    file: str = argument(_TRACE_FILE, "FILE")
     after: str = option("The start of the part, such as 24h.", "DURATION", default="0s")
     before: str = option("The end of the part, such as 48h.", "DURATION", default="")
     pods: int | None = option("The number of pods.", "NUMBER", default=None, min=1)
@@ -164,24 +175,21 @@ class TraceCutOptions(Options):
         default=False,
     )
     seed: int = option("The seed of the draws.", "NUMBER", default=0)
-    input: TraceInput = TraceInput.group()
-    result: TraceResult = TraceResult.group()
+    out: Path = _out_option()
 
 
-class TraceScaleOptions(Options):
+class TraceScaleOptions(TraceFile):
     """The options of `podwright trace scale`."""
 
-    file: str = argument(_TRACE_FILE, "FILE")
     rate_factor: float = option("The factor of the rate of arrivals.", "FACTOR", default=1.0)
     pod_factor: float = option("The factor of the number of pods.", "FACTOR", default=1.0)
     request_factor: float = option("The factor of requested CPU and memory.", "FACTOR", default=1.0)
     duration_factor: float = option("The factor of run times.", "FACTOR", default=1.0)
     seed: int = option("The seed of the draws.", "NUMBER", default=0)
-    input: TraceInput = TraceInput.group()
-    result: TraceResult = TraceResult.group()
+    out: Path = _out_option()
 
 
-class TraceMergeOptions(Options):
+class TraceMergeOptions(TraceInput):
     """The options of `podwright trace merge`."""
 
     files: tuple[str, ...] = argument("Traces; all start at the start.", "FILE")
@@ -191,19 +199,16 @@ class TraceMergeOptions(Options):
         "--prefix",
         default=(),
     )
-    input: TraceInput = TraceInput.group()
-    result: TraceResult = TraceResult.group()
+    out: Path = _out_option()
 
 
-class TraceAnonymizeOptions(Options):
+class TraceAnonymizeOptions(TraceFile):
     """The options of `podwright trace anonymize`."""
 
-    file: str = argument(_TRACE_FILE, "FILE")
-    input: TraceInput = TraceInput.group()
-    result: TraceResult = TraceResult.group()
+    out: Path = _out_option()
 
 
-class TraceGenerateOptions(Options):
+class TraceGenerateOptions(TraceInput):
     """The options of `podwright trace generate`."""
 
     model: Path | None = option(
@@ -218,14 +223,7 @@ class TraceGenerateOptions(Options):
     before: str = option("The end of the arrivals, such as 168h.", "DURATION", default="")
     seed: int = option("The seed of all draws.", "NUMBER", default=0)
     print_model: bool = option("Print the model, and generate nothing.", default=False)
-    input: TraceInput = TraceInput.group()
-    out: Path | None = option(
-        "The file: *.jsonl for simulate --events and sweeps; *.json or *.csv (openb) for all"
-        " commands.",
-        "FILE",
-        default=None,
-        dir_okay=False,
-    )
+    out: Path | None = _out_option(default=None)
 
 
 class TuneOptions(PlanOptions):
@@ -238,4 +236,4 @@ class TuneOptions(PlanOptions):
         file_okay=False,
     )
     trials: int = option("Other than the number of trials of the plan.", "N", default=0, min=0)
-    output: Literal["table", "wide", "json", "yaml", "name"] = output_option("the best trial")
+    output: Format = output_option("the best trial")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 import typer
 
@@ -46,7 +48,7 @@ _MEBIBYTE = 2**20
 
 def run_describe(options: TraceDescribeOptions) -> None:
     """Print what a trace consists of."""
-    found = describe(_lines(options.file, options.input))
+    found = describe(_lines(options.file, options))
     if print_data(options.output, lambda: msgspec.to_builtins(found), found.figures):
         return
     span = duration_text(round(found.span_seconds * 1e9))
@@ -81,7 +83,7 @@ def run_cut(options: TraceCutOptions) -> None:
     if end_ns is not None and end_ns <= start_ns:
         raise typer.BadParameter("is not after the start of the part.", param_hint="'--before'")
     lines = cut(
-        _lines(options.file, options.input),
+        _lines(options.file, options),
         from_ns=start_ns,
         to_ns=end_ns,
         first=options.pods,
@@ -89,7 +91,7 @@ def run_cut(options: TraceCutOptions) -> None:
         seed=options.seed,
         with_running=options.with_running,
     )
-    _write(lines, str(options.result.out))
+    _write(lines, options.out)
 
 
 def run_scale(options: TraceScaleOptions) -> None:
@@ -99,14 +101,14 @@ def run_scale(options: TraceScaleOptions) -> None:
             hint = f"'--{name}-factor'"
             raise typer.BadParameter("a number above 0 is expected.", param_hint=hint)
     lines = scale(
-        _lines(options.file, options.input),
+        _lines(options.file, options),
         rate=options.rate_factor,
         pods=options.pod_factor,
         requests=options.request_factor,
         duration=options.duration_factor,
         seed=options.seed,
     )
-    _write(lines, str(options.result.out))
+    _write(lines, options.out)
 
 
 def run_merge(options: TraceMergeOptions) -> None:
@@ -114,14 +116,14 @@ def run_merge(options: TraceMergeOptions) -> None:
     if options.prefix and len(options.prefix) != len(options.files):
         message = f"{len(options.prefix)} for {len(options.files)} files; one for each is expected."
         raise typer.BadParameter(message, param_hint="'--prefix'")
-    traces = [_lines(file, options.input) for file in options.files]
-    _write(merge(traces, options.prefix), str(options.result.out))
+    traces = [_lines(file, options) for file in options.files]
+    _write(merge(traces, options.prefix), options.out)
 
 
 def run_anonymize(options: TraceAnonymizeOptions) -> None:
     """Write a trace without names."""
-    lines = _lines(options.file, options.input)
-    _write(anonymize(lines, warn=print_message), str(options.result.out))
+    lines = _lines(options.file, options)
+    _write(anonymize(lines, warn=print_message), options.out)
 
 
 def run_generate(options: TraceGenerateOptions) -> None:
@@ -131,7 +133,7 @@ def run_generate(options: TraceGenerateOptions) -> None:
     if options.model is not None:
         model = load_model(str(options.model))
     else:
-        model = fit(_lines(options.like, options.input))
+        model = fit(_lines(options.like, options))
     if options.print_model:
         print_document(model.document(), "yaml")
         return
@@ -141,7 +143,7 @@ def run_generate(options: TraceGenerateOptions) -> None:
     if options.pods is None and until_ns is None:
         raise typer.BadParameter("--pods or --before is expected.", param_hint="'--pods'")
     lines = generate(model, pods=options.pods, until_ns=until_ns, seed=options.seed)
-    _write(lines, str(options.out))
+    _write(lines, options.out)
 
 
 def _lines(file: str, given: TraceInput) -> TraceLines:
@@ -149,8 +151,8 @@ def _lines(file: str, given: TraceInput) -> TraceLines:
     return read_trace_lines(file, columns, is_sorted=not given.sort, warn=print_message)
 
 
-def _write(lines: TraceLines, path: str) -> None:
-    pods = write_lines(lines, path, warn=print_message)
+def _write(lines: TraceLines, path: Path) -> None:
+    pods = write_lines(lines, str(path), warn=print_message)
     print_message(f"{path}: {pods} pods")
 
 

@@ -62,32 +62,29 @@ def workers(
     """
     import dask
     from dask.system import CPU_COUNT
-    from distributed import Client, LocalCluster
+    from distributed import Client
     from distributed.system import MEMORY_LIMIT
 
     if memory_bytes and not count:
         count = max(1, min(CPU_COUNT, MEMORY_LIMIT // memory_bytes))
-    settings = {"distributed.scheduler.allowed-failures": _LOST_WORKERS}
-    with dask.config.set(settings):
-        if not address:
-            with (
-                LocalCluster(
-                    n_workers=count or None,
-                    threads_per_worker=1,
-                    memory_limit=memory_bytes or "auto",
-                    dashboard_address=_DASHBOARD,
-                    silence_logs=50,
-                ) as cluster,
-                Client(cluster) as client,
-            ):
-                yield client
-            return
+    cluster: dict[str, Any] = {"address": address, "timeout": connect_timeout}
+    if not address:
+        cluster = {
+            "n_workers": count or None,
+            "threads_per_worker": 1,
+            "memory_limit": memory_bytes or "auto",
+            "dashboard_address": _DASHBOARD,
+            "silence_logs": 50,
+        }
+    with dask.config.set({"distributed.scheduler.allowed-failures": _LOST_WORKERS}):
         try:
-            client = Client(address, timeout=connect_timeout)
+            client = Client(**cluster)
         except (OSError, TimeoutError, ValueError) as error:
-            raise SweepError(f"no Dask scheduler at {address}: {error}") from None
+            where = address or "this machine"
+            raise SweepError(f"no Dask scheduler at {where}: {error}") from None
         with client:
-            _check_workers(client, address)
+            if address:
+                _check_workers(client, address)
             yield client
 
 
@@ -99,6 +96,7 @@ def sweep(
     worker_count: int = 0,
     memory_bytes: int | None = None,
     retries_failed: bool = False,
+    announce: Callable[[str], object] = lambda _: None,
 ) -> SweepSummary:
     """Run a plan, and compare its configurations.
 
@@ -112,6 +110,8 @@ def sweep(
         As `count` and the others of `workers`.
     retries_failed : bool
         Whether runs that failed are repeated.
+    announce : callable
+        Receives a sentence before the runs, with the address of Dask's dashboard.
 
     Raises
     ------
@@ -126,6 +126,7 @@ def sweep(
     if total:
         connection = workers(address=address, count=worker_count, memory_bytes=memory_bytes)
         with connection as client, metered("running", total) as meter:
+            announce(f"{total} runs; Dask's dashboard: {client.dashboard_link}")
             results = run_missing(complete, dataset, client, retries_failed=retries_failed)
             for done, _ in enumerate(results, 1):
                 meter.advance(done)

@@ -7,27 +7,29 @@ per worker and not per run. Files of events are written to a folder of the proce
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from podwright.apimachinery.objects import PODS_STREAM, ArgumentError, Pod, PodwrightError, draw
-from podwright.online.sweep.plan import SweepConfiguration, SweepInput, SweepOptions, SweepRun
+from podwright.online.sweep.plan import (
+    Files,
+    SweepConfiguration,
+    SweepInput,
+    SweepOptions,
+    SweepRun,
+)
 from podwright.scheduler.assembly import packages_of, plugins_from, unknown_plugins, with_installed
 from podwright.scheduler.config import KubeSchedulerConfiguration, read_configuration
 from podwright.scheduler.framework import Plugin
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.files import LoadedObjects, load_bytes
 from podwright.simulation.world import figures, simulate
-
-_MOST_INPUTS: Final = 8
-_parsed: OrderedDict[str, LoadedObjects] = OrderedDict()
-"""The objects of inputs by their digests, the last used at the end."""
 
 
 class RunFigures(NamedTuple):
@@ -70,7 +72,7 @@ def figures_of_run(
         else:
             with _events(given) as events:
                 result = simulate(
-                    _drawn(_objects(given), given.pods, run.seed),
+                    _drawn(_objects(given.objects), given.pods, run.seed),
                     events=events,
                     configuration=scheduler,
                     progress=False,
@@ -106,14 +108,9 @@ def _scheduler(given: SweepConfiguration, seed: int) -> SchedulerOptions:
     return SchedulerOptions(configuration=configuration, plugins=plugins, seed=seed)
 
 
-def _objects(given: SweepInput) -> LoadedObjects:
-    found = _parsed.pop(given.digest, None)
-    if found is None:
-        found = load_bytes(given.objects)
-        if len(_parsed) >= _MOST_INPUTS:
-            _parsed.popitem(last=False)
-    _parsed[given.digest] = found
-    return found
+@lru_cache(maxsize=8)
+def _objects(files: Files) -> LoadedObjects:
+    return load_bytes(files)
 
 
 def _drawn(loaded: LoadedObjects, count: int, seed: int) -> LoadedObjects:

@@ -9,12 +9,12 @@ workers need no files. A run is named by the hash of everything that it depends 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
 from runpy import run_path
-from typing import Any, Final, NamedTuple, TypeAlias, get_args
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
@@ -25,7 +25,6 @@ from podwright.apimachinery.documents import (
     duplicate,
     forbidden,
     invalid,
-    not_supported,
     parse_document,
     problem,
     raise_errors,
@@ -49,6 +48,8 @@ from podwright.simulation.world import Ending, timing_entry
 
 MOST_SEEDS: Final = 100_000
 """A range with more seeds is taken for a mistake."""
+
+_T = TypeVar("_T")
 
 Files = tuple[tuple[str, bytes], ...]
 """Names and contents."""
@@ -124,8 +125,8 @@ class SweepOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     until: str | None = None
     job_duration: str | None = None
-    ending: str | None = None
-    openb_gpus: str | None = None
+    ending: Ending | None = None
+    openb_gpus: OpenbGpus | None = None
     timing: Any = msgspec.UNSET  # left out of what names a run, as long as there is none
 
     def keywords(self) -> dict[str, Any]:
@@ -317,10 +318,6 @@ def read_plan(document: object, folder: Path, errors: list[FieldError]) -> Sweep
     if options.timing is not msgspec.UNSET:
         timing = timing_entry(options.timing, "simulate.timing", partial(_read, folder), errors)
         options = msgspec.structs.replace(options, timing=timing)
-    if options.ending not in (None, *_ENDINGS):
-        errors.append(not_supported("simulate.ending", options.ending or "", _ENDINGS))
-    if options.openb_gpus not in (None, *_GPUS):
-        errors.append(not_supported("simulate.openbGpus", options.openb_gpus or "", _GPUS))
     # Whether a time is before the start of an input is known to its runs only.
     until = partial(read_time, start_ns=0)
     for path, value, read in (
@@ -344,7 +341,7 @@ def read_plan(document: object, folder: Path, errors: list[FieldError]) -> Sweep
         seeds=seeds,
         options=options,
         cases=tuple(dict.fromkeys(_cases(plan, seeds, errors))),
-        goals=goals_of(plan.goals, "goals", errors),
+        goals=read_each(read_goal, plan.goals, "goals", errors),
     )
 
 
@@ -464,19 +461,17 @@ def _known(names: Sequence[str], known: Sequence[str], path: str, errors: list[F
             errors.append(invalid(f"{path}[{index}]", name, detail))
 
 
-def goals_of(texts: Sequence[str], path: str, errors: list[FieldError]) -> tuple[Goal, ...]:
-    """Return the goals of a list, and add its mistakes to a list."""
-    goals = []
+def read_each(
+    read: Callable[[str], _T], texts: Sequence[str], path: str, errors: list[FieldError]
+) -> tuple[_T, ...]:
+    """Return what a function reads from each text of a list, and add its mistakes to a list."""
+    found = []
     for index, text in enumerate(texts):
         try:
-            goals.append(read_goal(text))
+            found.append(read(text))
         except ValueError as error:
             errors.append(invalid(f"{path}[{index}]", text, str(error)))
-    return tuple(goals)
-
-
-_ENDINGS: Final = get_args(Ending)
-_GPUS: Final = get_args(OpenbGpus)
+    return tuple(found)
 
 
 def seeds_of(text: str, path: str, errors: list[FieldError]) -> tuple[int, ...]:
@@ -484,7 +479,7 @@ def seeds_of(text: str, path: str, errors: list[FieldError]) -> tuple[int, ...]:
     try:
         return read_seeds(text)
     except ValueError as error:
-        errors.append(invalid(path, text, str(error)))
+        errors.append(invalid(path, text, str(error)) if text else required(path, str(error)))
         return ()
 
 

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
+import csv
 from base64 import b64encode
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from html import escape
+from io import StringIO
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
 
-from podwright._html import facts, paragraphs, section, table
+from podwright._html import page, whole_table
 from podwright._plots import picture
 from podwright._version import __version__
 from podwright.online.sweep.summary import SweepFigure, SweepSummary
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-_STYLE = (
-    "body{font:14px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;"
-    "color-scheme:light}table{border-collapse:collapse;margin:.5rem 0 1.5rem}"
-    "th,td{padding:.15rem .8rem .15rem 0;border-bottom:1px solid #ccc}"
-    "svg{max-width:100%;height:auto}div>strong{font-size:1.2rem}pre{overflow-x:auto}"
-)
 
 
 def sweep_page(summary: SweepSummary, title: str, names: Sequence[str] = ()) -> bytes:
@@ -42,38 +37,21 @@ def sweep_page(summary: SweepSummary, title: str, names: Sequence[str] = ()) -> 
         If Matplotlib is not installed.
     """
     shown = [each for each in summary.figures if each.name in names] or summary.differing()
-    parts = [
-        section(
-            title,
-            facts(
-                {
-                    "runs": len(summary.results),
-                    "failed": len(summary.failed),
-                    "missing": summary.missing,
-                    "podwright": __version__,
-                }
-            ),
-        )
+    failed = [(*each.run[1:], each.error) for each in summary.failed]
+    findings = [
+        f"{len(summary.results)} runs, {len(failed)} of them failed, {summary.missing} are missing",
+        f"podwright {__version__}",
     ]
-    if shown:
-        parts += [inline(summary.plot(*names)), section("Figures", table_of(shown))]
-    else:
-        parts.append(paragraphs(["No figure differs between the configurations."]))
-    others = [each for each in summary.figures if each not in shown]
-    parts.append(section("Other figures", table_of(others)))
-    parts.append(section("Failed runs", _failures(summary)))
-    parts.append(all_values(summary))
-    return page(title, parts)
-
-
-def page(title: str, parts: Iterable[str]) -> bytes:
-    """Return a whole page with the heading `title`; `parts` are HTML already."""
-    head = (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f"<title>{escape(title)}</title>"
-        f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head><body>\n'
-    )
-    return (head + "\n".join(parts) + "\n</body></html>\n").encode()
+    if not shown:
+        findings.append("No figure differs between the configurations.")
+    parts = [
+        inline(summary.plot(*names)) if shown else "",
+        table_of("Figures", shown),
+        table_of("Other figures", [each for each in summary.figures if each not in shown]),
+        whole_table("Failed runs", ("Input", "Configuration", "Seed", "Error"), failed),
+        all_values(summary),
+    ]
+    return page(title, findings, parts).encode()
 
 
 def inline(figure: Figure) -> str:
@@ -82,10 +60,15 @@ def inline(figure: Figure) -> str:
     return f"<figure>{text[text.index('<svg') :]}</figure>"
 
 
-def table_of(figures: Sequence[SweepFigure]) -> str:
-    """Return `figures` as a table of HTML."""
-    heads = ("Input", "Figure", "Configuration", "Runs", "Mean", "±95%", "Change", "±95%")
-    return table(heads, [figure_cells(each) for each in figures], shown=len(figures))
+FIGURE_HEADS: Final = (
+    "Input", "Figure", "Configuration", "Runs", "Mean", "±95%", "Change", "±95%",
+)  # fmt: skip
+"""The heads of `figure_cells`."""
+
+
+def table_of(title: str, figures: Sequence[SweepFigure]) -> str:
+    """Return `figures` as a table of HTML below `title`; "" without figures."""
+    return whole_table(title, FIGURE_HEADS, [figure_cells(each) for each in figures])
 
 
 def figure_cells(figure: SweepFigure) -> list[str]:
@@ -107,25 +90,16 @@ def _text(value: float, unit: str) -> str:
     return f"{value:,.4g}s" if unit == "s" else f"{value:,.4g}"
 
 
-def _failures(summary: SweepSummary) -> str:
-    rows = [(*each.run[1:], each.error) for each in summary.failed]
-    return table(("Input", "Configuration", "Seed", "Error"), rows, shown=len(rows))
-
-
 def all_values(summary: SweepSummary) -> str:
     """Return the values of all runs of `summary` as CSV, closed, and as a link that saves them."""
-    lines = ["input,configuration,seed,figure,unit,value"]
+    table = StringIO()
+    writer = csv.writer(table, lineterminator="\n")
+    writer.writerow(["input", "configuration", "seed", "figure", "unit", "value"])
     for run, figures, _ in summary.results:
-        for name, unit, value in figures:
-            lines.append(",".join(map(_quoted, (*run[1:], name, unit, value))))
-    text = "\n".join(lines) + "\n"
+        writer.writerows((*run[1:], *figure) for figure in figures)
+    text = table.getvalue()
     link = f"data:text/csv;base64,{b64encode(text.encode()).decode()}"
     return (
         f'<p><a download="values.csv" href="{link}">All values as CSV</a></p>'
         f"<details><summary>All values</summary><pre>{escape(text)}</pre></details>"
     )
-
-
-def _quoted(value: Any) -> str:
-    text = repr(value) if isinstance(value, float) else str(value)
-    return '"{}"'.format(text.replace('"', '""')) if any(c in text for c in ',"\n') else text

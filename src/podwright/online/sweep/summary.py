@@ -228,6 +228,11 @@ def _points(figures: Sequence[SweepFigure], given: str, *, change: bool = False)
     )
 
 
+def is_count(name: str) -> bool:
+    """Return whether a figure counts pods of one kind, `name`: a run without them lacks it."""
+    return name.startswith("pending: ") or name.endswith(": pods")
+
+
 def summarize_sweep(plan: SweepPlan, results: Iterable[RunFigures]) -> SweepSummary:
     """Return the figures of `results`, which are those of `plan`.
 
@@ -236,7 +241,7 @@ def summarize_sweep(plan: SweepPlan, results: Iterable[RunFigures]) -> SweepSumm
     """
     given = tuple(results)
     units = {name: unit for result in given for name, unit, _ in result.figures}
-    counts = [name for name in units if name.startswith("pending: ") or name.endswith(": pods")]
+    counts = [name for name in units if is_count(name)]
     values: dict[tuple[str, str, str], dict[int, float]] = {}
     for result in given:
         if result.error:

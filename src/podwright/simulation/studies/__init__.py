@@ -17,10 +17,10 @@ from podwright.simulation.studies.fgd import (
 )
 from podwright.simulation.studies.fgd_table import (
     REPORTED_PCT as REPORTED_PCT,
+    FgdMeans as FgdMeans,
     FgdResult as FgdResult,
     FgdTable as FgdTable,
-    PublishedMean as PublishedMean,
-    draw_fgd as draw_fgd,
+    PublishedMeans as PublishedMeans,
     published_means as published_means,
     read_published as read_published,
     summarize_fgd as summarize_fgd,

@@ -12,51 +12,41 @@ from functools import cache
 from importlib import resources
 from io import StringIO
 from itertools import groupby
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+import msgspec
 import numpy as np
 
-from podwright._arrays import F64Array
-from podwright._plots import line_style, new_figure, picture
+from podwright._arrays import F64Matrix
+from podwright._plots import line_style, new_figure
+from podwright.apimachinery.documents import problem, raise_errors
 from podwright.apimachinery.objects import ArgumentError, FieldError, InputError
 from podwright.simulation.studies.fgd import FgdRun, Measure
 from podwright.simulation.studies.intervals import Interval
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 REPORTED_PCT: Final = (100, 130)
 """At how much arrived load the results are compared."""
 
 
-class PublishedMean(NamedTuple):
-    """The published result of a policy on a pod list.
-
-    Attributes
-    ----------
-    allocated_pct : dict of int to float
-        The mean, by the arrived percentage.
-    deviation_pct : dict of int to float
-        The standard deviation over runs; empty if it is not known.
-    """
-
-    allocated_pct: Mapping[int, float]
-    deviation_pct: Mapping[int, float]
+PublishedMeans: TypeAlias = Mapping[tuple[str, str], Mapping[int, float]]
+"""The allocated percentage by the arrived one, of each pod list and policy."""
 
 
 @cache
-def published_means() -> Mapping[tuple[str, str], PublishedMean]:
+def published_means() -> PublishedMeans:
     """Return the published means, by the name of the pod list and the policy."""
     file = resources.files("podwright.simulation.studies").joinpath("fgd_published.json")
     return {
-        (workload, policy): PublishedMean(dict(zip(REPORTED_PCT, means, strict=True)), {})
+        (workload, policy): dict(zip(REPORTED_PCT, means, strict=True))
         for workload, policies in json.loads(file.read_bytes()).items()
         for policy, means in policies.items()
     }
 
 
-def read_published(text: str, source: str) -> Mapping[tuple[str, str], PublishedMean]:
+def read_published(text: str, source: str) -> PublishedMeans:
     """Read other published means: CSV with `workload`, `policy`, `alloc_mean_100` and so on.
 
     `text` is the content of the file, `source` its name.
@@ -67,29 +57,44 @@ def read_published(text: str, source: str) -> Mapping[tuple[str, str], Published
         If a column is missing or a cell is not a number.
     """
     reader = csv.DictReader(StringIO(text))
-    columns = reader.fieldnames or ()
-    required = ("workload", "policy", *(f"alloc_mean_{percent}" for percent in REPORTED_PCT))
-    missing = [name for name in required if name not in columns]
+    columns = {percent: f"alloc_mean_{percent}" for percent in REPORTED_PCT}
+    required = ("workload", "policy", *columns.values())
+    missing = [name for name in required if name not in (reader.fieldnames or ())]
     if missing:
         message = f"the column{'s' * (len(missing) > 1)} {', '.join(missing)} missing"
-        raise InputError([FieldError(source=source, path="", message=message)])
-    found: dict[tuple[str, str], PublishedMean] = {}
+        raise InputError.of(source, message)
+    found: dict[tuple[str, str], dict[int, float]] = {}
     errors: list[FieldError] = []
     for row in reader:
-        values = {}
-        for kind in ("mean", "sd"):
-            names = {p: f"alloc_{kind}_{p}" for p in REPORTED_PCT}
-            given = {p: row[name] for p, name in names.items() if row.get(name)}
-            try:
-                values[kind] = {percent: float(text) for percent, text in given.items()}
-            except ValueError as error:
-                path = f"line {reader.line_num}"
-                errors.append(FieldError(source=source, path=path, message=str(error)))
-        if len(values) == 2:
-            found[row["workload"], row["policy"]] = PublishedMean(values["mean"], values["sd"])
-    if errors:
-        raise InputError(errors)
+        try:
+            means = {percent: float(row[name]) for percent, name in columns.items() if row[name]}
+            found[row["workload"], row["policy"]] = means
+        except ValueError as error:
+            errors.append(problem(f"line {reader.line_num}", str(error)))
+    raise_errors(errors, source=source)
     return found
+
+
+class FgdMeans(msgspec.Struct, frozen=True, rename="camel"):
+    """The means of runs at one arrived percentage, in percent; see `Measure`.
+
+    Attributes
+    ----------
+    allocated_pct, fragment_pct, fragment_ratio_pct : Interval
+    published_pct : float, optional
+        The published mean of the allocated percentage.
+    """
+
+    allocated_pct: Interval
+    fragment_pct: Interval
+    fragment_ratio_pct: Interval
+    published_pct: float | None = None
+
+    @property
+    def difference(self) -> float | None:
+        """How far the mean is from the published one, in percentage points."""
+        published = self.published_pct
+        return None if published is None else self.allocated_pct.mean - published
 
 
 class FgdResult(NamedTuple):
@@ -99,29 +104,14 @@ class FgdResult(NamedTuple):
     ----------
     workload, policy : str
     runs : tuple of FgdRun
-    allocated, fragment, fragment_ratio : dict of int to Interval
-        By the arrived percentage, in percent; see `Measure`.
-    published : PublishedMean, optional
+    means : dict of int to FgdMeans
+        By the arrived percentage.
     """
 
     workload: str
     policy: str
     runs: tuple[FgdRun, ...]
-    allocated: Mapping[int, Interval]
-    fragment: Mapping[int, Interval]
-    fragment_ratio: Mapping[int, Interval]
-    published: PublishedMean | None
-
-    def difference(self, percent: int) -> float | None:
-        """Return how far the mean is from the published one, in percentage points.
-
-        `percent` is how much had arrived: 100, or another column of the published means.
-        """
-        if self.published is None or percent not in self.published.allocated_pct:
-            return None
-        if percent not in self.allocated:
-            return None
-        return self.allocated[percent].mean - self.published.allocated_pct[percent]
+    means: Mapping[int, FgdMeans]
 
 
 class FgdTable(NamedTuple):
@@ -134,6 +124,11 @@ class FgdTable(NamedTuple):
     """
 
     results: tuple[FgdResult, ...]
+
+    @property
+    def workloads(self) -> list[str]:
+        """The names of the pod lists."""
+        return list(dict.fromkeys(result.workload for result in self.results))
 
     def plot(self, workload: str | None = None) -> Figure:
         """Return the figures of one pod list: allocation and fragments over the arrived load.
@@ -150,7 +145,7 @@ class FgdTable(NamedTuple):
         ImportError
             If Matplotlib is not installed.
         """
-        names = list(dict.fromkeys(result.workload for result in self.results))
+        names = self.workloads
         if workload is None and len(names) == 1:
             workload = names[0]
         if workload not in names:
@@ -160,18 +155,13 @@ class FgdTable(NamedTuple):
     @property
     def greatest_difference(self) -> float | None:
         """The greatest distance from a published mean, in percentage points."""
-        found = [
-            abs(difference)
-            for result in self.results
-            for percent in REPORTED_PCT
-            if (difference := result.difference(percent)) is not None
-        ]
-        return max(found, default=None)
+        found = [means.difference for each in self.results for means in each.means.values()]
+        return max((abs(each) for each in found if each is not None), default=None)
 
 
 def summarize_fgd(
     runs: Iterable[tuple[str, FgdRun]],
-    published: Mapping[tuple[str, str], PublishedMean] | None = None,
+    published: PublishedMeans | None = None,
 ) -> FgdTable:
     """Return the means of runs, by the pod list and the policy.
 
@@ -187,38 +177,33 @@ def summarize_fgd(
     results = []
     for (workload, policy), group in groupby(ordered, lambda entry: (entry[0], entry[1].policy)):
         several = tuple(run for _, run in group)
-        measured = {p: _measures(several, p) for p in REPORTED_PCT}
-        at = {percent: measures for percent, measures in measured.items() if measures}
-        allocated, fragment, ratio = (
-            {percent: Interval.of([measure[i] for measure in at[percent]]) for percent in at}
-            for i in range(3)
-        )
-        mean = known.get((workload, policy))
-        results.append(FgdResult(workload, policy, several, allocated, fragment, ratio, mean))
+        published_pct = known.get((workload, policy), {})
+        means = {
+            percent: _means(measures, published_pct.get(percent))
+            for percent in REPORTED_PCT
+            if (measures := _measures(several, percent))
+        }
+        results.append(FgdResult(workload, policy, several, means))
     return FgdTable(tuple(results))
+
+
+def _means(measures: Sequence[Measure], published_pct: float | None) -> FgdMeans:
+    allocated, fragment, ratio = map(Interval.of, zip(*measures, strict=True))
+    return FgdMeans(allocated, fragment, ratio, published_pct)
 
 
 def _measures(runs: Sequence[FgdRun], percent: int) -> list[Measure]:
     return [measure for run in runs if (measure := run.at(percent)) is not None]
 
 
-class Curve(NamedTuple):
-    """A series over the arrived load, as the mean of runs.
+def curve(runs: Sequence[FgdRun], column: int) -> F64Matrix:
+    """Return one column of `Measure` at each whole percentage that all runs have.
 
-    Attributes
-    ----------
-    arrived_pct : (n,) float64
-    mean, margin : (n,) float64
-        See `Interval`.
+    Returns
+    -------
+    (3, n) float64
+        The arrived percentages, the means, and their margins.
     """
-
-    arrived_pct: F64Array
-    mean: F64Array
-    margin: F64Array
-
-
-def curve(runs: Sequence[FgdRun], column: int) -> Curve:
-    """Return one column of `Measure` at each whole percentage that all runs have."""
     greatest = max((int(run.arrived_pct.max(initial=0)) for run in runs), default=0)
     points = []
     for percent in range(greatest + 1):
@@ -226,7 +211,7 @@ def curve(runs: Sequence[FgdRun], column: int) -> Curve:
         if len(measures) == len(runs):
             interval = Interval.of([measure[column] for measure in measures])
             points.append((percent, interval.mean, interval.margin))
-    return Curve(*np.array(points, dtype=np.float64).reshape(-1, 3).T)
+    return np.array(points, dtype=np.float64).reshape(-1, 3).T
 
 
 # ---------------------------------------------------------------- figures
@@ -240,55 +225,26 @@ _PANELS: Final = (
 )
 
 
-def draw_fgd(results: Sequence[FgdResult], file_format: str = "svg") -> bytes:
-    """Return the figures of one pod list as a file; the same results give the same bytes.
-
-    Parameters
-    ----------
-    results : sequence of FgdResult
-        Of one workload; a line each, with its 95 % confidence interval.
-    file_format : str
-        `svg`, `png` or `pdf`.
-
-    Raises
-    ------
-    ImportError
-        If Matplotlib is not installed.
-    """
-    return picture(_figure(results), file_format)
-
-
 def _figure(results: Sequence[FgdResult]) -> Figure:
     figure, axes = new_figure(9, 3.6, 1, len(_PANELS))
     for panel, (column, label) in zip(axes, _PANELS, strict=True):
         for index, result in enumerate(results):
-            _draw_line(panel, result, column, index)
+            arrived, mean, margin = curve(result.runs, column)
+            style = line_style(index)
+            panel.plot(arrived, mean, label=result.policy, linewidth=1, **style)
+            if len(result.runs) > 1:
+                band = {"color": style["color"], "alpha": 0.2, "linewidth": 0}
+                panel.fill_between(arrived, mean - margin, mean + margin, **band)
         panel.set_xlabel("GPUs requested by arrived pods (% of all GPUs)")
         panel.set_ylabel(label)
         panel.set_xlim(left=0)
         panel.set_ylim(bottom=0)
     if axes[0].get_xlim()[1] > _SHARED_BELOW_PCT + 20:
         axes[0].set_xlim(left=_SHARED_BELOW_PCT)
-        axes[0].set_ylim(_least_shown(results), 100)
+        curves = [curve(result.runs, 0) for result in results]
+        means = [mean[arrived >= _SHARED_BELOW_PCT] for arrived, mean, _ in curves]
+        axes[0].set_ylim(min(each.min(initial=_SHARED_BELOW_PCT) for each in means) - 1, 100)
     axes[0].legend(fontsize=7, frameon=False)
     runs = len(results[0].runs)
     figure.suptitle(f"{results[0].workload}: mean of {runs} runs, 95 % confidence", fontsize=9)
     return figure
-
-
-def _draw_line(panel: Axes, result: FgdResult, column: int, index: int) -> None:
-    line = curve(result.runs, column)
-    style = line_style(index)
-    panel.plot(line.arrived_pct, line.mean, label=result.policy, linewidth=1, **style)
-    if len(result.runs) > 1:
-        low, high = line.mean - line.margin, line.mean + line.margin
-        panel.fill_between(
-            line.arrived_pct, low, high, color=style["color"], alpha=0.2, linewidth=0
-        )
-
-
-def _least_shown(results: Sequence[FgdResult]) -> float:
-    """Return the least mean where the policies differ, less a margin."""
-    means = [curve(result.runs, 0) for result in results]
-    shown = [line.mean[line.arrived_pct >= _SHARED_BELOW_PCT] for line in means]
-    return float(min(each.min(initial=_SHARED_BELOW_PCT) for each in shown)) - 1

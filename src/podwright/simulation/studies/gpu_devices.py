@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from podwright._arrays import I32Array, I64Array, I64Matrix
+from podwright._arrays import I64Array, I64Matrix
 from podwright.apimachinery.objects import (
     GPU_CARD_MODEL,
     GPU_COUNT,
@@ -121,7 +121,6 @@ class GpuDevices:
         self.versions: I64Array = np.empty(0, dtype=np.int64)
         self._assigned: dict[str, tuple[int, ...]] = {}
         self._read: tuple[int, int, int] | None = None
-        self._n_slots = 0
 
     def assign(self, pod: Pod, devices: tuple[int, ...]) -> None:
         """Note which devices a pod has, until its annotation says so."""
@@ -144,8 +143,10 @@ class GpuDevices:
             return
         changed = self._changed(cluster)
         self._read = now
-        if nodes.n_slots != self._n_slots:
-            self._lengthen(nodes.n_slots)
+        if nodes.n_slots != len(self.left):
+            self.left = _resized(self.left, (nodes.n_slots, self.left.shape[1]), NO_DEVICE)
+            self.tags = _resized(self.tags, (nodes.n_slots,), 0)
+            self.versions = _resized(self.versions, (nodes.n_slots,), 0)
         for slot in changed:
             self._count(cluster, slot)
 
@@ -165,24 +166,13 @@ class GpuDevices:
             node_slots = nodes.node_journal.since(self._read[1])
             pod_slots = nodes.pods_journal.since(self._read[2])
             if node_slots is not None and pod_slots is not None:
-                return _distinct(node_slots, pod_slots)
+                return list(dict.fromkeys((*node_slots.tolist(), *pod_slots.tolist())))
         return list(range(nodes.n_slots))
-
-    def _lengthen(self, n_slots: int) -> None:
-        kept = min(n_slots, self._n_slots)
-        left = np.full((n_slots, self.left.shape[1]), NO_DEVICE, dtype=np.int64)
-        left[:kept] = self.left[:kept]
-        self.left = left
-        self.tags = _resized(self.tags, kept, n_slots)
-        self.versions = _resized(self.versions, kept, n_slots)
-        self._n_slots = n_slots
 
     def _count(self, cluster: Cluster, slot: int) -> None:
         left, tags = self._left_of(cluster, slot)
         if len(left) > self.left.shape[1]:
-            wider = np.full((self._n_slots, len(left)), NO_DEVICE, dtype=np.int64)
-            wider[:, : self.left.shape[1]] = self.left
-            self.left = wider
+            self.left = _resized(self.left, (len(self.left), len(left)), NO_DEVICE)
         self.left[slot, : len(left)] = left
         self.left[slot, len(left) :] = NO_DEVICE
         self.tags[slot] = tags
@@ -235,11 +225,9 @@ def _named_devices(pod: Pod, left: I64Array) -> tuple[int, ...] | None:
     return tuple(number for number in numbers if number < len(left) and left[number] >= 0)
 
 
-def _distinct(first: I32Array, second: I32Array) -> list[int]:
-    return list(dict.fromkeys((*first.tolist(), *second.tolist())))
-
-
-def _resized(column: I64Array, kept: int, length: int) -> I64Array:
-    resized: I64Array = np.zeros(length, dtype=np.int64)
-    resized[:kept] = column[:kept]
+def _resized(array: I64Matrix, shape: tuple[int, ...], new: int) -> I64Matrix:
+    """Return an array with another shape: shorter, or with new entries."""
+    resized: I64Matrix = np.full(shape, new, dtype=np.int64)
+    kept = tuple(slice(min(sizes)) for sizes in zip(array.shape, shape, strict=True))
+    resized[kept] = array[kept]
     return resized

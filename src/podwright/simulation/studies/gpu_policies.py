@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from binascii import crc32
 from collections.abc import Hashable
-from typing import ClassVar, Final
+from typing import ClassVar, Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -68,6 +68,37 @@ _NO_GPU: Final = Status.unresolvable("node(s) without a GPU of an accepted model
 _TOO_LITTLE: Final = Status.unschedulable(f"Insufficient {GPU_MILLI} on its devices")
 
 
+class Candidates(NamedTuple):
+    """The nodes that a policy scores, and what a pod requests.
+
+    Attributes
+    ----------
+    rows : (k,) int32
+        The slots of the nodes.
+    free_milli_cpu : (k,) int64
+        What is left of their CPUs.
+    left : (k, width) int64
+        What is left of each device.
+    request : GpuRequest
+    milli_cpu : int
+        The CPU that the pod requests.
+    cluster : Cluster
+    """
+
+    rows: I32Array
+    free_milli_cpu: I64Array
+    left: I64Matrix
+    request: GpuRequest
+    milli_cpu: int
+    cluster: Cluster
+
+    @property
+    def free_gpu_milli(self) -> I64Array:
+        """What is left of all devices of each node, (k,) int64."""
+        total: I64Array = np.where(self.left > 0, self.left, 0).sum(axis=1)
+        return total
+
+
 class GpuPolicy(Plugin):
     """Devices of the openb trace: the filter, the assignment, and what all policies share."""
 
@@ -111,25 +142,13 @@ class GpuPolicy(Plugin):
         """Score the rows by the policy."""
         self.devices.bring_up_to_date(cycle.cluster)
         rows = out.rows
-        free_cpu = nodes.allocatable[rows, CPU] - nodes.requested[rows, CPU]
-        out.values[rows] = self.scores(cycle, rows, free_cpu, self.devices.left[rows])
+        free = nodes.allocatable[rows, CPU] - nodes.requested[rows, CPU]
+        request, milli_cpu = gpu_request(cycle.pod), requested_milli_cpu(cycle.pod)
+        given = Candidates(rows, free, self.devices.left[rows], request, milli_cpu, cycle.cluster)
+        out.values[rows] = self.scores(given)
 
-    def scores(
-        self, cycle: Cycle, rows: I32Array, free_milli_cpu: I64Array, left: I64Matrix
-    ) -> I64Array:
-        """Return the raw scores of the nodes at `rows`, (k,) int64.
-
-        Parameters
-        ----------
-        cycle : Cycle
-            The pod, and the state of the cycle.
-        rows : (k,) int32
-            The slots of the nodes.
-        free_milli_cpu : (k,) int64
-            What is left of their CPUs.
-        left : (k, width) int64
-            What is left of each device.
-        """
+    def scores(self, given: Candidates) -> I64Array:
+        """Return the raw scores of the nodes of `given`, (k,) int64."""
         raise NotImplementedError
 
     # ------------------------------------------------------------ placing
@@ -238,14 +257,12 @@ class DotProductGpu(GpuPolicy):
 
     name = "DotProductGpu"
 
-    def scores(
-        self, cycle: Cycle, rows: I32Array, free_milli_cpu: I64Array, left: I64Matrix
-    ) -> I64Array:
+    def scores(self, given: Candidates) -> I64Array:
         """Return 100 less half of the dot product of what is left and what is requested."""
-        free_gpu = _total(left) / _GREATEST_GPU_MILLI
-        gpu = gpu_request(cycle.pod).total_milli / _GREATEST_GPU_MILLI
-        cpu = requested_milli_cpu(cycle.pod) / _GREATEST_MILLI_CPU
-        product = (free_milli_cpu / _GREATEST_MILLI_CPU) * cpu + free_gpu * gpu
+        free_gpu = given.free_gpu_milli / _GREATEST_GPU_MILLI
+        gpu = given.request.total_milli / _GREATEST_GPU_MILLI
+        cpu = given.milli_cpu / _GREATEST_MILLI_CPU
+        product = (given.free_milli_cpu / _GREATEST_MILLI_CPU) * cpu + free_gpu * gpu
         return _truncated(100 * (1 - product / 2))
 
 
@@ -254,16 +271,14 @@ class ClusteringGpu(GpuPolicy):
 
     name = "ClusteringGpu"
 
-    def scores(
-        self, cycle: Cycle, rows: I32Array, free_milli_cpu: I64Array, left: I64Matrix
-    ) -> I64Array:
+    def scores(self, given: Candidates) -> I64Array:
         """Return up to 75 for the pods on a node, and up to 25 for what is used of its GPUs."""
-        tag = tag_of(gpu_request(cycle.pod))
+        tag = tag_of(given.request)
         if not tag:
-            return np.zeros(len(rows), dtype=np.int64)
-        tags = self.devices.tags[rows]
+            return np.zeros(len(given.rows), dtype=np.int64)
+        tags = self.devices.tags[given.rows]
         same = np.select([tags == 0, tags == tag, tags & tag != 0], [25, 75, 50], 0)
-        used = 25 * (_GREATEST_GPU_MILLI - _total(left)) // _GREATEST_GPU_MILLI
+        used = 25 * (_GREATEST_GPU_MILLI - given.free_gpu_milli) // _GREATEST_GPU_MILLI
         scores: I64Array = used + same
         return scores
 
@@ -273,13 +288,11 @@ class PackingGpu(GpuPolicy):
 
     name = "PackingGpu"
 
-    def scores(
-        self, cycle: Cycle, rows: I32Array, free_milli_cpu: I64Array, left: I64Matrix
-    ) -> I64Array:
+    def scores(self, given: Candidates) -> I64Array:
         """Return the best score that the devices of each node allow."""
-        request = gpu_request(cycle.pod)
+        request, left = given.request, given.left
         if not request.devices:
-            return np.zeros(len(rows), dtype=np.int64)
+            return np.zeros(len(left), dtype=np.int64)
         free = (left == WHOLE_MILLI).sum(axis=1)
         is_unused = free == (left >= 0).sum(axis=1)
         taken = np.sort(np.where(left >= request.milli, left, WHOLE_MILLI + 1), axis=1)
@@ -300,12 +313,10 @@ class BestFitGpu(GpuPolicy):
     name = "BestFitGpu"
     normalization = Normalization.CUSTOM
 
-    def scores(
-        self, cycle: Cycle, rows: I32Array, free_milli_cpu: I64Array, left: I64Matrix
-    ) -> I64Array:
+    def scores(self, given: Candidates) -> I64Array:
         """Return 100 less the mean of the shares of CPU and GPUs that stay free."""
-        cpu = (free_milli_cpu - requested_milli_cpu(cycle.pod)) / _GREATEST_MILLI_CPU
-        gpu = (_total(left) - gpu_request(cycle.pod).total_milli) / _GREATEST_GPU_MILLI
+        cpu = (given.free_milli_cpu - given.milli_cpu) / _GREATEST_MILLI_CPU
+        gpu = (given.free_gpu_milli - given.request.total_milli) / _GREATEST_GPU_MILLI
         return _truncated((1 - 0.5 * (cpu + gpu)) * 100)
 
     def normalize_score(self, cycle: Cycle, out: Scores) -> None:
@@ -348,15 +359,13 @@ class FragmentationGradientDescent(GpuPolicy):
             raise ValueError("typicalPods: required; `podwright study fgd --print-config` has them")
         self.fragments = NodeFragments(self.devices, Workload.of(args.typical_pods))
 
-    def scores(
-        self, cycle: Cycle, rows: I32Array, free_milli_cpu: I64Array, left: I64Matrix
-    ) -> I64Array:
+    def scores(self, given: Candidates) -> I64Array:
         """Return how much the fragments of each node would grow, as a sigmoid: 50 for not."""
-        request, milli_cpu = gpu_request(cycle.pod), requested_milli_cpu(cycle.pod)
-        if not request.devices and not milli_cpu:
+        rows, left, request = given.rows, given.left, given.request
+        if not request.devices and not given.milli_cpu:
             return np.full(len(rows), 100, dtype=np.int64)
-        before = self.fragments.bring_up_to_date(cycle.cluster)[rows]
-        after_cpu = free_milli_cpu - milli_cpu
+        before = self.fragments.bring_up_to_date(given.cluster)[rows]
+        after_cpu = given.free_milli_cpu - given.milli_cpu
         if request.is_share:
             best: I64Array = self._shares(rows, before, after_cpu, left, request).max(axis=1)
             return np.maximum(best, 0)
@@ -435,11 +444,6 @@ class NodeFragments:
     def of(self, rows: I32Array, free_milli_cpu: I64Array, left: I64Matrix) -> F64Array:
         """Return the fragments of nodes with other amounts left; see `fragments`."""
         return fragments(self._workload, free_milli_cpu, left, self._accepting[:, rows])
-
-
-def _total(left: I64Matrix) -> I64Array:
-    total: I64Array = np.where(left > 0, left, 0).sum(axis=1)
-    return total
 
 
 def _truncated(scores: F64Array) -> I64Array:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf, isfinite, nan
-from typing import Final, NamedTuple
+from math import inf, nan
+from typing import Final
 
+import msgspec
 import numpy as np
 
 _STUDENT_975: Final = (
@@ -17,8 +18,8 @@ _STUDENT_975: Final = (
 _NORMAL_975: Final = 1.960
 
 
-class Interval(NamedTuple):
-    """A mean over runs.
+class Interval(msgspec.Struct, frozen=True):
+    """A mean over runs; in JSON, null stands for what one run does not have.
 
     Attributes
     ----------
@@ -44,8 +45,3 @@ class Interval(NamedTuple):
         deviation = float(np.std(values, ddof=1))
         quantile = _STUDENT_975[n - 2] if n - 2 < len(_STUDENT_975) else _NORMAL_975
         return cls(mean, deviation, quantile * deviation / n**0.5)
-
-    def document(self) -> dict[str, float | None]:
-        """Return the fields as plain data: None for those that one run does not have."""
-        fields = self._asdict()
-        return {name: value if isfinite(value) else None for name, value in fields.items()}

@@ -26,23 +26,22 @@ from podwright.online.sweep import (
     SweepError,
     SweepInput,
     SweepPlan,
-    SweepRun,
     SweepSummary,
     execution,
     figure_cells,
-    figures_of_run,
     load_plan,
-    missing_runs,
-    read_constraint,
     read_goal,
     read_seeds,
     run_missing,
-    summarize_sweep,
     sweep,
     sweep_page,
     workers,
 )
-from podwright.online.sweep.figures_of_run import _drawn
+from podwright.online.sweep.execution import missing_runs
+from podwright.online.sweep.figures_of_run import _drawn, figures_of_run
+from podwright.online.sweep.goals import read_constraint
+from podwright.online.sweep.plan import SweepRun
+from podwright.online.sweep.summary import summarize_sweep
 from podwright.simulation.files import load_bytes
 
 EXAMPLES = Path(__file__).parents[5] / "examples"
@@ -112,9 +111,9 @@ def test_the_mistakes_of_a_plan_come_together(tmp_path: Path) -> None:
         load_plan(tmp_path / "plan.yaml")
     assert [(error.path, error.message.split(": ")[0]) for error in caught.value.errors] == [
         ("inputs[2].fils", 'unknown field "fils"; did you mean "files"?'),
+        ("simulate.openbGpus", "Unsupported value"),
         ("inputs[1].name", "Duplicate value"),
         ("inputs[2].name", "Required value"),
-        ("simulate.openbGpus", "Unsupported value"),
         ("simulate.until", "Invalid value"),
         ("simulate.jobDuration", "Invalid value"),
         ("seeds", "Invalid value"),

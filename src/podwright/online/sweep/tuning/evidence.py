@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 import yaml
 
-from podwright._html import paragraphs, section, table
+from podwright._html import page, whole_table
 from podwright._plots import line_style, new_figure
 from podwright.online.sweep.figures_of_run import RunFigures, configuration_of, plugins_of
 from podwright.online.sweep.goals import Goal
 from podwright.online.sweep.plan import SweepConfiguration, SweepPlan
-from podwright.online.sweep.report_page import all_values, inline, page, table_of
+from podwright.online.sweep.report_page import all_values, inline, table_of
 from podwright.online.sweep.summary import SweepFigure, SweepSummary, summarize_sweep
 from podwright.online.sweep.tuning.search_space import with_values
 from podwright.online.sweep.tuning.tuning_plan import TuningPlan
-from podwright.simulation.files import OpenbGpus, load_bytes, with_openb_gpus
+from podwright.simulation.files import load_bytes, with_openb_gpus
 from podwright.simulation.recording import PlacementDiff, Scenario, diff_scenarios
 from podwright.simulation.studies import Interval
 
@@ -30,7 +30,7 @@ _WORSE_IF_GREATER: Final = ("wait", "pending", "failed", "preemptions", "victims
 _WORSE_IF_LESS: Final = ("placed", "succeeded")
 
 
-class TunedTrial(NamedTuple):
+class TunedTrial(msgspec.Struct, frozen=True, rename="camel"):
     """One trial.
 
     Attributes
@@ -118,56 +118,30 @@ class TuningResult(NamedTuple):
     def document(self) -> dict[str, Any]:
         """Return the evidence as a plain document."""
         placements = self.placements
-        return {
+        content = {
             "best": self.best,
-            "front": list(self.front),
-            "values": {} if self.best is None else dict(self.trials[self.best].values),
-            "goals": [str(goal) for goal in self.goals],
+            "front": self.front,
+            "values": {} if self.best is None else self.trials[self.best].values,
+            "goals": [*map(str, self.goals)],
             "comparisons": [
-                {
-                    "input": each.input,
-                    "other": each.other,
-                    "goal": str(each.goal),
-                    "runs": each.runs,
-                    "change": each.change.document(),
-                    "verdict": each.verdict,
-                }
+                each._asdict() | {"goal": str(each.goal), "verdict": each.verdict}
                 for each in self.comparisons
             ],
             "worse": [
-                {"input": each.input, "name": each.name, "change": _interval(each.change)}
+                {"input": each.input, "name": each.name, "change": each.change}
                 for each in self.worse
             ],
-            "heldOut": [
-                {
-                    "input": each.input,
-                    "configuration": each.configuration,
-                    "name": each.name,
-                    "unit": each.unit,
-                    "runs": each.runs,
-                    "value": each.value.document(),
-                    "change": _interval(each.change),
-                }
-                for each in self.held_out.figures
-            ],
-            "placements": None
-            if placements is None
-            else {
+            "heldOut": [each._asdict() for each in self.held_out.figures],
+            "placements": placements
+            and {
                 "pods": len(placements.placements),
                 "different": len(placements.differences),
-                "counts": dict(placements.counts),
+                "counts": placements.counts,
             },
-            "trials": [
-                {
-                    "number": each.number,
-                    "state": each.state,
-                    "values": dict(each.values),
-                    "means": list(each.means),
-                    "isAllowed": each.is_allowed,
-                }
-                for each in self.trials
-            ],
+            "trials": self.trials,
         }
+        document: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(content))
+        return document
 
     def write(self, folder: Path) -> None:
         """Write `evidence.json` into `folder`, and `best.yaml` if a configuration was found."""
@@ -239,17 +213,16 @@ class TuningResult(NamedTuple):
             for each in self.trials
         ]
         parts = [
-            section(title, table(("Parameter", "Value"), list(values.items()), shown=len(values))),
-            paragraphs(self.sentences()),
+            whole_table("Best configuration", ("Parameter", "Value"), list(values.items())),
             inline(self.plot()),
             inline(self.held_out.plot(*names)) if shown else "",
-            section("Held-out seeds", table_of(shown)),
-            section("What is worse", table_of(self.worse) or paragraphs(["Nothing."])),
-            section("Other figures", table_of(self.held_out.differing())),
-            section("Trials", table(heads, rows, shown=len(rows))),
+            table_of("Held-out seeds", shown),
+            table_of("What is worse", self.worse),
+            table_of("Other figures", self.held_out.differing()),
+            whole_table("Trials", heads, rows),
             all_values(self.held_out),
         ]
-        return page(title, parts)
+        return page(title, self.sentences(), parts).encode()
 
     def sentences(self) -> Iterator[str]:
         """Yield what the evidence says."""
@@ -273,10 +246,6 @@ def _margin(comparison: Comparison) -> str:
     if comparison.runs == 1:
         return "on one held-out seed"
     return f"±{comparison.change.margin:.4g}, {comparison.runs} held-out seeds"
-
-
-def _interval(interval: Interval | None) -> dict[str, float | None] | None:
-    return None if interval is None else interval.document()
 
 
 def is_worse(figure: SweepFigure) -> bool:
@@ -356,7 +325,7 @@ def _placements(
     loaded = load_bytes(files)
     gpus = plan.sweep.options.openb_gpus
     if gpus is not None:
-        sourced = with_openb_gpus(loaded.sourced, cast(OpenbGpus, gpus))
+        sourced = with_openb_gpus(loaded.sourced, gpus)
         loaded = msgspec.structs.replace(loaded, sourced=sourced)
     before, after = (
         Scenario(loaded.objects, configuration_of(each), plugins=plugins_of(each), reschedule=True)

@@ -231,17 +231,21 @@ def _set_weight(profile: dict[str, Any], plugin: str, weight: int) -> None:
 
 def _set_args(profile: dict[str, Any], path: str, value: Any) -> None:
     plugin, *keys = _keys(path)
-    entries = profile.setdefault("pluginConfig", [])
-    entry = _named(entries, str(plugin))
-    place: Any = entry
-    key: str | int = "args"
-    for following in keys:
-        place = _inside(place, key, following)
-        key = following
-    if isinstance(place, list):
-        place[_index(place, key)] = deepcopy(value)
-    else:
-        place[key] = deepcopy(value)
+    _set(_named(profile.setdefault("pluginConfig", []), plugin), ["args", *keys], value)
+
+
+def _set(place: Any, keys: Sequence[str], value: Any) -> None:
+    """Set what is below a place; what is absent is made: a list if an entry of it follows."""
+    key, *following = keys
+    if not isinstance(place, dict | list):
+        raise ValueError(f"{key}: is not a field of {place!r}")  # noqa: TRY004 - of a document
+    at: Any = _index(place, key) if isinstance(place, list) else key
+    if not following:
+        place[at] = deepcopy(value)
+        return
+    if isinstance(place, dict):
+        place.setdefault(at, [] if following[0].startswith("[") else {})
+    _set(place[at], following, value)
 
 
 def _keys(path: str) -> list[str]:
@@ -257,18 +261,9 @@ def _keys(path: str) -> list[str]:
     return keys
 
 
-def _inside(place: Any, key: str | int, following: str) -> Any:
-    """Return what is at a key, made if it is absent: a list if an entry of it follows."""
-    if isinstance(place, list):
-        return place[_index(place, key)]
-    if isinstance(place, dict):
-        return place.setdefault(key, [] if following.startswith("[") else {})
-    raise ValueError(f"{key}: is not a field of {place!r}")
-
-
-def _index(place: list[Any], key: str | int) -> int:
+def _index(place: list[Any], key: str) -> int:
     """Return the index of an entry of a list: by number, or by name and added if it is absent."""
-    name = str(key).removeprefix("[").removesuffix("]")
+    name = key.removeprefix("[").removesuffix("]")
     if name.isdigit():
         if int(name) > len(place):
             raise ValueError(f"{key}: the list has {len(place)} entries")

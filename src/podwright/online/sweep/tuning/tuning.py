@@ -10,7 +10,7 @@ in the data set, and continues as if nothing had happened.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -23,6 +23,7 @@ from podwright.online.sweep.dataset import SweepDataset, SweepError
 from podwright.online.sweep.execution import run_missing, workers
 from podwright.online.sweep.figures_of_run import RunFigures
 from podwright.online.sweep.plan import SweepConfiguration
+from podwright.online.sweep.summary import is_count
 from podwright.online.sweep.tuning.evidence import TUNED, TunedTrial, TuningResult, evidence_of
 from podwright.online.sweep.tuning.tuning_plan import TuningPlan, load_tuning_plan
 
@@ -47,6 +48,7 @@ def tune(
     worker_count: int = 0,
     memory_bytes: int | None = None,
     progress: bool | None = None,
+    announce: Callable[[str], object] = lambda _: None,
 ) -> TuningResult:
     """Tune a configuration, and compare the result with the one of today on held-out seeds.
 
@@ -60,6 +62,8 @@ def tune(
         As for `sweep`.
     progress : bool, optional
         Whether to show the progress; by default in terminals and notebooks, if it takes long.
+    announce : callable
+        Receives a sentence before the trials, with the address of Dask's dashboard.
 
     Raises
     ------
@@ -74,6 +78,7 @@ def tune(
     storage = _storage(folder / "tuning.db")
     connection = workers(address=address, count=worker_count, memory_bytes=memory_bytes)
     with connection as client, metered("tuning", complete.trials, is_shown=progress) as meter:
+        announce(f"{complete.trials} trials; Dask's dashboard: {client.dashboard_link}")
         tuning = _Tuning(complete, storage, SweepDataset(folder / "runs"), client)
         tuning.check_figures()
         for done in tuning.batches():
@@ -106,7 +111,7 @@ class _Tuning:
         names = dict.fromkeys(name for result in results for name, _, _ in result.figures)
         used = [each.figure for each in plan.goals] + [each.figure for each in plan.constraints]
         for name in used:
-            if not _is_count(name) and name not in names:
+            if not is_count(name) and name not in names:
                 raise SweepError(f"goals: no run has {name}; there are {', '.join(names)}")
 
     def batches(self) -> Iterator[int]:
@@ -140,34 +145,35 @@ class _Tuning:
 
     def _decide(self, batch: Sequence[Trial]) -> None:
         """Run a batch seed by seed, and set what becomes of each of its trials."""
-        plan = self._plan
-        undecided = {
-            trial.number: plan.candidate(f"trial {trial.number}", self._values(trial))
-            for trial in batch
-            if _DECISION not in trial.user_attrs
+        active = {
+            f"trial {trial.number}": trial for trial in batch if _DECISION not in trial.user_attrs
         }
-        by_number = {trial.number: trial for trial in batch}
-        found: dict[int, list[RunFigures]] = {number: [] for number in undecided}
-        decisions: dict[int, dict[str, Any]] = {}
-        for step, seed in enumerate(plan.sweep.seeds):
-            active = {n: each for n, each in undecided.items() if n not in decisions}
-            if not active:
-                break
-            numbers = {each.name: number for number, each in active.items()}
-            for result in self._run(list(active.values()), [seed]):
-                found[numbers[result.run.configuration]].append(result)
-            is_last = step == len(plan.sweep.seeds) - 1
-            for number in active:
-                error = next((each.error for each in found[number] if each.error), "")
-                means = {} if error else _means(found[number])
-                if error:
-                    decisions[number] = {"state": "failed", "error": error}
-                elif is_last:
-                    decisions[number] = {"state": "complete", "means": means}
-                elif self._is_pruned(by_number[number], means, step):
-                    decisions[number] = {"state": "pruned", "means": means}
-        for number, decision in decisions.items():
-            by_number[number].set_user_attr(_DECISION, decision)
+        candidates = {
+            name: self._plan.candidate(name, self._values(trial)) for name, trial in active.items()
+        }
+        found: dict[str, list[RunFigures]] = {name: [] for name in active}
+        decided: list[tuple[Trial, dict[str, Any]]] = []
+        for step, seed in enumerate(self._plan.sweep.seeds):
+            for result in self._run([candidates[name] for name in active], [seed]):
+                found[result.run.configuration].append(result)
+            for name, trial in list(active.items()):
+                decision = self._decision(trial, found[name], step)
+                if decision is not None:
+                    decided.append((active.pop(name), decision))
+        for trial, decision in decided:
+            trial.set_user_attr(_DECISION, decision)
+
+    def _decision(
+        self, trial: Trial, results: Sequence[RunFigures], step: int
+    ) -> dict[str, Any] | None:
+        """Return what becomes of a trial after the runs of a seed; None if it goes on."""
+        error = next((each.error for each in results if each.error), "")
+        if error:
+            return {"state": "failed", "error": error}
+        means = _means(results)
+        if step == len(self._plan.sweep.seeds) - 1:
+            return {"state": "complete", "means": means}
+        return {"state": "pruned", "means": means} if self._is_pruned(trial, means, step) else None
 
     def _is_pruned(self, trial: Trial, means: Mapping[str, float], step: int) -> bool:
         if len(self._plan.goals) > 1:
@@ -200,6 +206,8 @@ class _Tuning:
         self, configurations: Sequence[SweepConfiguration], seeds: Sequence[int]
     ) -> list[RunFigures]:
         """Run configurations on all inputs."""
+        if not configurations:
+            return []
         plan = msgspec.structs.replace(
             self._plan.sweep, configurations=tuple(configurations), seeds=tuple(seeds)
         )
@@ -240,11 +248,16 @@ def _study(plan: TuningPlan, storage: BaseStorage, folder: Path) -> Study:
     """
     import optuna
 
+    pruners: dict[str | None, Callable[[], BasePruner]] = {
+        "median": optuna.pruners.MedianPruner,
+        "halving": optuna.pruners.SuccessiveHalvingPruner,
+        "none": optuna.pruners.NopPruner,
+    }
     study = optuna.create_study(
         storage=storage,
         study_name=_NAME,
         load_if_exists=True,
-        pruner=_pruner(plan),
+        pruner=pruners[plan.pruner](),
         directions=["maximize" if goal.is_greatest else "minimize" for goal in plan.goals],
     )
     known = study.user_attrs.get(_DIGEST)
@@ -259,23 +272,14 @@ def _study(plan: TuningPlan, storage: BaseStorage, folder: Path) -> Study:
 
 
 def _sampler(plan: TuningPlan, number: int) -> BaseSampler:
-    from optuna.samplers import NSGAIISampler, RandomSampler, TPESampler
+    from optuna import samplers
 
-    kinds = {"tpe": TPESampler, "nsga2": NSGAIISampler, "random": RandomSampler}
-    sampler: BaseSampler = kinds[plan.sampler](seed=(plan.seed * 1_000_003 + number) % 2**32)
-    return sampler
-
-
-def _pruner(plan: TuningPlan) -> BasePruner:
-    from optuna.pruners import MedianPruner, NopPruner, SuccessiveHalvingPruner
-
-    kinds = {"median": MedianPruner, "halving": SuccessiveHalvingPruner, "none": NopPruner}
-    pruner: BasePruner = kinds[plan.pruner]()
-    return pruner
-
-
-def _is_count(name: str) -> bool:
-    return name.startswith("pending: ") or name.endswith(": pods")
+    kinds: dict[str, Callable[..., BaseSampler]] = {
+        "tpe": samplers.TPESampler,
+        "nsga2": samplers.NSGAIISampler,
+        "random": samplers.RandomSampler,
+    }
+    return kinds[plan.sampler](seed=(plan.seed * 1_000_003 + number) % 2**32)
 
 
 def _means(results: Sequence[RunFigures]) -> dict[str, float]:

@@ -7,8 +7,8 @@ result on held-out seeds.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from typing import Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
 
 import msgspec
 
@@ -16,7 +16,6 @@ from podwright.apimachinery.documents import (
     decode,
     forbidden,
     invalid,
-    not_supported,
     raise_errors,
     required,
 )
@@ -31,6 +30,7 @@ from podwright.online.sweep.plan import (
     document_of,
     files_of,
     folder_of,
+    read_each,
     read_plan,
     seeds_of,
 )
@@ -43,30 +43,40 @@ from podwright.online.sweep.tuning.search_space import (
 )
 from podwright.scheduler.config import effective_document
 
-SAMPLERS: Final = ("tpe", "nsga2", "random")
-PRUNERS: Final = ("median", "halving", "none")
+
+class Search(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """How trials are proposed.
+
+    Parameters
+    ----------
+    trials : int
+    batch : int
+        Trials that run at the same time. The result depends on it, and not on the workers.
+    sampler, pruner : str
+        Those of Optuna; by default trials with one goal are pruned by the median.
+    seed : int
+        Of the sampler.
+    """
+
+    trials: int = 50
+    batch: int = 1
+    sampler: Literal["tpe", "nsga2", "random"] = "tpe"
+    pruner: Literal["median", "halving", "none"] | None = None
+    seed: int = 0
 
 
-class TuningPlan(msgspec.Struct, frozen=True, kw_only=True):
+class TuningPlan(Search, frozen=True, kw_only=True):
     """A complete plan.
 
     Parameters
     ----------
     sweep : SweepPlan
-        Its seeds are those of the trials.
+        Its seeds are those of the trials, its goals those of the tuning.
     base : dict
         The configuration that is tuned, with all defaults.
     parameters : tuple of Parameter
-    goals : tuple of Goal
     constraints : tuple of Constraint
         On the means of a trial.
-    trials : int
-    batch : int
-        Trials that run at the same time. The result depends on it, and not on the workers.
-    sampler, pruner : str
-        One of `SAMPLERS` and of `PRUNERS`.
-    seed : int
-        Of the sampler.
     held_out : tuple of int
         The seeds of the evidence.
     dump : Files
@@ -76,15 +86,14 @@ class TuningPlan(msgspec.Struct, frozen=True, kw_only=True):
     sweep: SweepPlan
     base: dict[str, Any]
     parameters: tuple[Parameter, ...]
-    goals: tuple[Goal, ...]
     constraints: tuple[Constraint, ...] = ()
-    trials: int = 50
-    batch: int = 1
-    sampler: str = "tpe"
-    pruner: str = "none"
-    seed: int = 0
     held_out: tuple[int, ...] = ()
     dump: Files = ()
+
+    @property
+    def goals(self) -> tuple[Goal, ...]:
+        """What makes a trial the best one."""
+        return self.sweep.goals
 
     @property
     def digest(self) -> str:
@@ -110,20 +119,11 @@ class TuningPlan(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(first, name=name, configuration=("tuned.json", document))
 
 
-class _TuneSection(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class _Section(Search, frozen=True, kw_only=True, rename="camel"):
     parameters: dict[str, Any] = {}
     held_out_seeds: str = ""
     constraints: tuple[str, ...] = ()
-    trials: int = 50
-    batch: int = 1
-    sampler: str = "tpe"
-    pruner: str | None = None
-    seed: int = 0
     dump: tuple[str, ...] = ()
-
-
-class _Section(msgspec.Struct, frozen=True, kw_only=True):
-    tune: _TuneSection = _TuneSection()
 
 
 def load_tuning_plan(given: PlanSource) -> TuningPlan:
@@ -143,52 +143,36 @@ def load_tuning_plan(given: PlanSource) -> TuningPlan:
     errors: list[FieldError] = []
     sweep = read_plan(document, folder_of(given), errors)
     own = document.get("tune") if isinstance(document, dict) else None
+    section = _Section() if own is None else decode(own, _Section, "tune", errors)
+    held_out: tuple[int, ...] = ()
+    parameters: tuple[Parameter, ...] = ()
     if own is None:
         errors.append(required("tune"))
-    tune = decode({} if own is None else {"tune": own}, _Section, "", [] if own is None else errors)
-    section = tune.tune
-    errors += _mistakes(sweep, section)
-    held_out: tuple[int, ...] = ()
-    if section.held_out_seeds:
+    else:
         held_out = seeds_of(section.held_out_seeds, "tune.heldOutSeeds", errors)
-        both = [seed for seed in held_out if seed in sweep.seeds]
-        if both:
-            detail = f"the trials have the seed {both[0]}, too; others are expected"
-            errors.append(invalid("tune.heldOutSeeds", section.held_out_seeds, detail))
-    elif own is not None:
-        errors.append(required("tune.heldOutSeeds"))
-    parameters: tuple[Parameter, ...] = ()
-    if own is not None:
         parameters = read_parameters(section.parameters, "tune.parameters", errors)
+    errors += _mistakes(sweep, section, held_out)
     base = _base(sweep, errors) if sweep.configurations else {}
     if base:
         plugins = plugins_of(sweep.configurations[0])
         check_parameters(parameters, base, plugins, "tune.parameters", errors)
-    constraints = []
-    for index, text in enumerate(section.constraints):
-        try:
-            constraints.append(read_constraint(text))
-        except ValueError as error:
-            errors.append(invalid(f"tune.constraints[{index}]", text, str(error)))
+    constraints = read_each(read_constraint, section.constraints, "tune.constraints", errors)
     dump = files_of(section.dump, "tune.dump", folder_of(given), errors)
     raise_errors(errors, source=source)
+    search = {name: getattr(section, name) for name in Search.__struct_fields__}
+    search["pruner"] = section.pruner or ("median" if len(sweep.goals) == 1 else "none")
     return TuningPlan(
+        **search,
         sweep=sweep,
         base=base,
         parameters=parameters,
-        goals=sweep.goals,
-        constraints=tuple(constraints),
-        trials=section.trials,
-        batch=section.batch,
-        sampler=section.sampler,
-        pruner=section.pruner or ("median" if len(sweep.goals) == 1 else "none"),
-        seed=section.seed,
+        constraints=constraints,
         held_out=held_out,
         dump=dump,
     )
 
 
-def _mistakes(sweep: SweepPlan, section: _TuneSection) -> Iterator[FieldError]:
+def _mistakes(sweep: SweepPlan, section: _Section, held_out: Sequence[int]) -> Iterator[FieldError]:
     if not sweep.goals:
         yield required("goals")
     if sweep.cases:
@@ -197,12 +181,11 @@ def _mistakes(sweep: SweepPlan, section: _TuneSection) -> Iterator[FieldError]:
         value = getattr(section, name)
         if value < 1:
             yield invalid(f"tune.{name}", value, "must be at least 1")
-    if section.sampler not in SAMPLERS:
-        yield not_supported("tune.sampler", section.sampler, SAMPLERS)
-    if section.pruner not in (None, *PRUNERS):
-        yield not_supported("tune.pruner", section.pruner or "", PRUNERS)
-    elif section.pruner not in (None, "none") and len(sweep.goals) > 1:
+    if section.pruner not in (None, "none") and len(sweep.goals) > 1:
         yield invalid("tune.pruner", section.pruner, "trials with several goals are not pruned")
+    if both := [seed for seed in held_out if seed in sweep.seeds]:
+        detail = f"the trials have the seed {both[0]}, too; others are expected"
+        yield invalid("tune.heldOutSeeds", section.held_out_seeds, detail)
 
 
 def _base(sweep: SweepPlan, errors: list[FieldError]) -> dict[str, Any]:

@@ -11,10 +11,12 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
 import podwright as pw
+from podwright._plots import picture
 from podwright.apimachinery.objects import ArgumentError, InputError
 from podwright.scheduler.config import read_configuration
 from podwright.simulation.files import load
@@ -22,7 +24,6 @@ from podwright.simulation.studies import (
     POLICIES,
     FgdRun,
     FgdTrace,
-    draw_fgd,
     fgd_configuration,
     published_means,
     read_published,
@@ -183,14 +184,16 @@ def test_means_stand_beside_the_published_ones() -> None:
         ("other", run_with(1, [50, 50, 50])),
     ]
     known, other = summarize_fgd(runs).results
-    assert known.allocated[100] == pytest.approx((95.5, 0.5**0.5, 12.706 * 0.5))
-    assert known.allocated[130].mean == 96.5  # the entries at 129 percent
-    assert known.difference(100) == pytest.approx(95.5 - 95.23)
-    assert other.published is None
-    assert other.difference(100) is None
+    found = msgspec.structs.astuple(known.means[100].allocated_pct)
+    assert found == pytest.approx((95.5, 0.5**0.5, 12.706 * 0.5))
+    assert known.means[130].allocated_pct.mean == 96.5  # the entries at 129 percent
+    assert known.means[100].difference == pytest.approx(95.5 - 95.23)
+    assert other.means[100].published_pct is None
+    assert other.means[100].difference is None
     # One run says nothing about others.
-    assert other.allocated[100].margin == inf
-    assert other.allocated[100].document() == {"mean": 50.0, "deviation": None, "margin": None}
+    assert other.means[100].allocated_pct.margin == inf
+    encoded = msgspec.json.encode(other.means[100].allocated_pct)
+    assert encoded == b'{"mean":50.0,"deviation":null,"margin":null}'
     assert summarize_fgd(runs).greatest_difference == pytest.approx(96.5 - 95.39)
     assert summarize_fgd(runs[2:]).greatest_difference is None
 
@@ -198,14 +201,12 @@ def test_means_stand_beside_the_published_ones() -> None:
 def test_the_published_means_are_complete() -> None:
     known = published_means()
     assert len(known) == 17 * len(POLICIES)
-    assert all(set(mean.allocated_pct) == {100, 130} for mean in known.values())
+    assert all(set(mean) == {100, 130} for mean in known.values())
 
 
 def test_other_published_means_are_read() -> None:
     text = "workload,policy,alloc_mean_100,alloc_mean_130,alloc_sd_100\nw,06-FGD,95.5,96,0.2\n"
-    (mean,) = read_published(text, "p.csv").values()
-    assert mean.allocated_pct == {100: 95.5, 130: 96.0}
-    assert mean.deviation_pct == {100: 0.2}
+    assert read_published(text, "p.csv") == {("w", "06-FGD"): {100: 95.5, 130: 96.0}}
     with pytest.raises(InputError, match=r"p\.csv: the columns policy, alloc_mean_100"):
         read_published("workload\n", "p.csv")
     with pytest.raises(InputError, match="line 2"):
@@ -214,8 +215,8 @@ def test_other_published_means_are_read() -> None:
 
 def test_a_figure_is_the_same_for_the_same_results(trace: FgdTrace) -> None:
     runs = [("pods", run_fgd(trace, "05-BestFit", seed)) for seed in (1, 2)]
-    results = summarize_fgd(runs).results
-    first, again = draw_fgd(results), draw_fgd(results)
+    table = summarize_fgd(runs)
+    first, again = picture(table.plot()), picture(table.plot("pods"))
     assert first == again
     assert b"05-BestFit" in first or b"<svg" in first
-    assert draw_fgd(results, "png").startswith(b"\x89PNG")
+    assert picture(table.plot(), "png").startswith(b"\x89PNG")

@@ -14,22 +14,12 @@ from distributed import Client, LocalCluster
 
 import podwright as pw
 from podwright.apimachinery.objects import InputError
-from podwright.online.sweep import (
-    RunFigures,
-    SweepDataset,
-    SweepError,
-    SweepRun,
-    figures_of_run,
-    read_goal,
-)
-from podwright.online.sweep.tuning import (
-    Comparison,
-    TunedTrial,
-    load_tuning_plan,
-    tuning,
-    with_values,
-)
-from podwright.online.sweep.tuning.evidence import evidence_of
+from podwright.online.sweep import RunFigures, SweepDataset, SweepError, read_goal
+from podwright.online.sweep.figures_of_run import figures_of_run
+from podwright.online.sweep.plan import SweepRun
+from podwright.online.sweep.tuning import load_tuning_plan, tuning
+from podwright.online.sweep.tuning.evidence import Comparison, TunedTrial, evidence_of
+from podwright.online.sweep.tuning.search_space import with_values
 from podwright.simulation.studies import Interval
 
 NODES = """
@@ -116,13 +106,13 @@ def test_the_mistakes_of_a_tuning_come_together(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         load_tuning_plan(given)
     assert [error.path for error in caught.value.errors] == [
-        "goals",
-        "tune.trials",
         "tune.sampler",
-        "tune.heldOutSeeds",
         "tune.parameters[weights.NodeResourcesFit].high",
         "tune.parameters[args.NodeResourcesFit].choices",
         "tune.parameters[percentageOfNodesToScore].low",
+        "goals",
+        "tune.trials",
+        "tune.heldOutSeeds",
         "tune.constraints[0]",
     ]
     with pytest.raises(InputError, match="tune: Required value"):
