@@ -73,8 +73,8 @@ def test_failed_runs_are_exit_status_1(plan: Path) -> None:
     ("options", "message"),
     [
         ("--seeds x", "seeds such as 0-9 or 1,5,7 are expected"),
-        ("--best wait", "no run has it; there are wait p99, placed"),
-        ("--figure cpu", "no run has it; there are wait p99, placed"),
+        ("--best wait", "--best: no run has wait; there are wait p99, placed"),
+        ("--figure cpu", "--figure: no run has cpu; there are wait p99, placed"),
         ("--per-run-memory lots", '"lots" is not a size'),
         ("--dask-scheduler tcp://127.0.0.1:1 -j 2", "the workers are those of the scheduler"),
     ],
@@ -82,6 +82,12 @@ def test_failed_runs_are_exit_status_1(plan: Path) -> None:
 def test_wrong_options_are_named(plan: Path, options: str, message: str) -> None:
     line = f"sweep {plan} --out {plan.parent / 'results'} {options}"
     assert message in run(line, status=2).stderr
+
+
+def test_a_goal_of_the_plan_that_no_run_has_is_named(plan: Path) -> None:
+    plan.write_text(f"{plan.read_text(encoding='utf-8')}goals: [wait]\n", encoding="utf-8")
+    stderr = run(f"sweep {plan} --out {plan.parent / 'results'}", status=2).stderr
+    assert "goals: no run has wait; there are wait p99, placed" in stderr
 
 
 def test_a_wrong_plan_is_named(plan: Path) -> None:

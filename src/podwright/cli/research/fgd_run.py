@@ -16,7 +16,7 @@ import msgspec
 import typer
 
 from podwright._plots import picture
-from podwright.apimachinery.objects import ArgumentError, Node, Object, Pod
+from podwright.apimachinery.objects import ArgumentError, Pod
 from podwright.cli.console import (
     print_data,
     print_document,
@@ -102,34 +102,21 @@ def run_fgd_study(options: FgdOptions) -> None:
 
 def _traces(sources: Mapping[str, bytes]) -> dict[str, FgdTrace]:
     """Return the trace of each pod list: its pods, and all nodes."""
-    with_nodes, with_pods = [], []
-    for source, content in sources.items():
-        objects = _objects(source, content)
-        if any(isinstance(each, Pod) for each in objects):
-            with_pods.append(source)
-        elif any(isinstance(each, Node) for each in objects):
-            with_nodes.append(source)
-    lists = {Path(source).name.split(".")[0]: (*with_nodes, source) for source in with_pods}
-    if len(lists) < len(with_pods):
-        raise typer.BadParameter("two lists of pods have the same name.", param_hint="FILE")
-    if not lists:
+    loaded = {each[0]: load_bytes([each]).objects for each in sources.items()}
+    lists = [name for name, objects in loaded.items() if any(isinstance(o, Pod) for o in objects)]
+    nodes = [each for name, objects in loaded.items() if name not in lists for each in objects]
+    traces: dict[str, FgdTrace] = {}
+    for name in lists:
+        workload = Path(name).name.split(".")[0]
+        if workload in traces:
+            raise typer.BadParameter("two lists of pods have the same name.", param_hint="FILE")
+        try:
+            traces[workload] = FgdTrace.of([*nodes, *loaded[name]])
+        except ArgumentError as error:
+            raise typer.BadParameter(f"{workload}: {error}.", param_hint="FILE") from None
+    if not traces:
         raise typer.BadParameter("there is no list of pods among the files.", param_hint="FILE")
-    return {
-        workload: _trace(workload, {name: sources[name] for name in names})
-        for workload, names in lists.items()
-    }
-
-
-def _trace(workload: str, sources: Mapping[str, bytes]) -> FgdTrace:
-    objects = [each for source, content in sources.items() for each in _objects(source, content)]
-    try:
-        return FgdTrace.of(objects)
-    except ArgumentError as error:
-        raise typer.BadParameter(f"{workload}: {error}.", param_hint="FILE") from None
-
-
-def _objects(source: str, content: bytes) -> Sequence[Object]:
-    return load_bytes([(source, content)]).objects
+    return traces
 
 
 def _policies(given: Sequence[str]) -> list[str]:

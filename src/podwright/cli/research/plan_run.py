@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import typer
 
 from podwright import _show_call
 from podwright._progress import set_display
@@ -18,6 +17,7 @@ from podwright.cli.research.options import PlanOptions, SweepOptions, TuneOption
 from podwright.online.sweep import (
     FIGURE_HEADS,
     RunFigures,
+    SweepError,
     SweepFigure,
     SweepPlan,
     SweepSummary,
@@ -108,8 +108,9 @@ def _print_sweep(
 ) -> None:
     goals = [read_goal(options.best)] if options.best else plan.goals
     found = [summary.best(goal.figure, is_greatest=goal.is_greatest) for goal in goals]
-    if None in found and summary.figures:
-        raise _unknown(summary, "--best")
+    for goal, figure in zip(goals, found, strict=True):
+        if figure is None and summary.figures:
+            raise _unknown(summary, "--best" if options.best else "goals", goal.figure)
     best = [each for each in found if each is not None]
 
     def document() -> dict[str, Any]:
@@ -134,13 +135,12 @@ def _shown(summary: SweepSummary, options: SweepOptions) -> Sequence[SweepFigure
         return summary.differing() if options.output == "table" else summary.figures
     found = [each for each in summary.figures if each.name.startswith(options.figures)]
     if not found and summary.figures:
-        raise _unknown(summary, "--figure")
+        raise _unknown(summary, "--figure", " or ".join(options.figures))
     return found
 
 
-def _unknown(summary: SweepSummary, name: str) -> typer.BadParameter:
-    names = ", ".join(summary.names)
-    return typer.BadParameter(f"no run has it; there are {names}.", param_hint=f"'{name}'")
+def _unknown(summary: SweepSummary, where: str, name: str) -> SweepError:
+    return SweepError(f"{where}: no run has {name}; there are {', '.join(summary.names)}")
 
 
 def _best_text(best: SweepFigure, plan: SweepPlan) -> str:

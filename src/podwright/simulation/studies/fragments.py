@@ -131,10 +131,6 @@ class Workload(NamedTuple):
             models=tuple(tuple(pod.models.split("|")) if pod.models else () for pod in typical),
         )
 
-    def accepting(self, model: str) -> Mask:
-        """Return which typical pods accept a node with this model, (t,) bool."""
-        return np.array([not models or model in models for models in self.models], dtype=np.bool_)
-
 
 def fragments(
     workload: Workload, milli_cpu: I64Array, left: I64Matrix, accepting: Mask

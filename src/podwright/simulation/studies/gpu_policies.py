@@ -130,9 +130,7 @@ class GpuPolicy(Plugin):
             return
         self.devices.bring_up_to_date(cycle.cluster)
         left = self.devices.left
-        accepted = left[:, 0] >= 0
-        if request.models:
-            accepted &= _has_model(nodes, request.models)
+        accepted = (left[:, 0] >= 0) & _accepting(nodes, request.models)
         out.reject(~accepted, _NO_GPU)
         out.reject((left >= request.milli).sum(axis=1) < request.devices, _TOO_LITTLE)
 
@@ -428,10 +426,8 @@ class NodeFragments:
         read = (cluster.numbering, nodes.node_journal.version)
         if read != self._read:
             self._read = read
-            columns = [
-                self._workload.accepting(_model_of(nodes, slot)) for slot in range(nodes.n_slots)
-            ]
-            self._accepting = np.array(columns, dtype=np.bool_).T
+            accepting = [_accepting(nodes, models) for models in self._workload.models]
+            self._accepting = np.array(accepting, dtype=np.bool_)
             self._amounts = np.zeros(nodes.n_slots, dtype=np.float64)
             self._versions = np.full(nodes.n_slots, -1, dtype=np.int64)
         stale = np.flatnonzero(self._versions != self._devices.versions).astype(np.int32)
@@ -473,12 +469,7 @@ def _is_first(left: I64Matrix) -> Mask:
     return first
 
 
-def _has_model(nodes: NodeColumns, models: tuple[str, ...]) -> Mask:
-    found: Mask = np.zeros(nodes.n_slots, dtype=np.bool_)
-    for model in models:
-        found |= nodes.has_label(GPU_CARD_MODEL, model)
-    return found
-
-
-def _model_of(nodes: NodeColumns, slot: int) -> str:
-    return nodes.labels_of(slot).get(GPU_CARD_MODEL, "")
+def _accepting(nodes: NodeColumns, models: tuple[str, ...]) -> Mask:
+    """Return which nodes have one of the models; all, without models."""
+    found: list[Mask] = [nodes.has_label(GPU_CARD_MODEL, model) for model in models]
+    return np.logical_or.reduce(found) if found else np.ones(nodes.n_slots, dtype=np.bool_)
