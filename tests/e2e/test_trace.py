@@ -53,8 +53,42 @@ def test_a_model_is_printed_and_makes_pods(tmp_path: Path) -> None:
         (f"trace generate --model {MODEL} --out x.jsonl", "--pods or --before"),
         (f"trace generate --model {MODEL} --pods 3", "--print-model"),
         ("trace describe nowhere.csv", "cannot be read"),
+        ("trace describe examples/trace/jobs.csv", "not a table of openb, which starts with sn,"),
         ("trace describe nowhere.csv --columns helios", "cannot be read"),
     ],
 )
 def test_wrong_use_is_one_error(line: str, message: str) -> None:
     assert message in " ".join(run(line, status=2).stderr.split())
+
+
+POD = '{"apiVersion": "v1", "kind": "Pod", "metadata": %s, "spec": {"containers": [%s]}}'
+CONTAINER = '{"name": "c", "image": "i", "resources": {"requests": {"cpu": "%s"}}}'
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('"apply": "pod"', 'line 1: apply: Invalid value: "pod": an object is expected'),
+        ('"aply": {}', 'line 1: aply: Unsupported value: "aply"'),
+        ('"apply": ' + POD % ("{}", CONTAINER % 1), "apply.metadata.name: Required value"),
+        (
+            '"apply": ' + POD % ('{"generateName": "a-"}', CONTAINER % 1),
+            "apply.metadata.name: Required value: pods of traces have names",
+        ),
+        (
+            '"apply": ' + POD % ('{"name": "a"}', CONTAINER % "lots"),
+            'containers[0].resources.requests[cpu]: Invalid value: "lots"',
+        ),
+    ],
+)
+def test_lines_that_are_no_events_are_named(tmp_path: Path, line: str, message: str) -> None:
+    trace = tmp_path / "trace.jsonl"
+    trace.write_text(f'{{"at": "0s", {line}}}\n', encoding="utf-8")
+    assert message in run(f"trace describe {trace}", status=2).stderr
+
+
+def test_a_run_time_that_is_none_is_named(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.jsonl"
+    metadata = '{"name": "a", "annotations": {"pod-complete.stage.kwok.x-k8s.io/delay": "soon"}}'
+    trace.write_text(f'{{"at": "0s", "apply": {POD % (metadata, CONTAINER % 1)}}}\n')
+    assert "pod a: metadata.annotations[" in run(f"trace describe {trace}", status=2).stderr

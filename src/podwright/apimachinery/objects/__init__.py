@@ -159,6 +159,7 @@ if TYPE_CHECKING:
         GPU_COUNT as GPU_COUNT,
         GPU_INDEX as GPU_INDEX,
         GPU_MILLI as GPU_MILLI,
+        OPENB_HEADERS as OPENB_HEADERS,
         SCHEDULED_TIME as SCHEDULED_TIME,
         OpenbTimes as OpenbTimes,
         TableError as TableError,

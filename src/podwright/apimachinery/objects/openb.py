@@ -31,6 +31,8 @@ PODS_PER_NODE = "1001"
 
 _NODE_COLUMNS = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
 _POD_COLUMNS = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
+OPENB_HEADERS = f"{','.join(_NODE_COLUMNS)} or {','.join(_POD_COLUMNS)}"
+"""How the two tables start."""
 _NUMBERS = frozenset({"cpu_milli", "memory_mib", "gpu", "num_gpu", "gpu_milli"})
 _TIMES = frozenset({"creation_time", "deletion_time", "scheduled_time"})
 _KEPT = ("qos", "pod_phase", "creation_time", "deletion_time", "scheduled_time")

@@ -14,6 +14,7 @@ from functools import cached_property, partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from podwright.apimachinery.objects import (
+    OPENB_HEADERS,
     Document,
     FieldError,
     TableError,
@@ -236,13 +237,8 @@ def read_documents(
     text = _text(unpacked, source, errors)
     if text is None:
         return
-    if is_openb(text):
-        for line, row in read_openb(text):
-            place = Place(f"{source}: line {line}")
-            if isinstance(row, TableError):
-                errors.append(_error(str(place), invalid(row.value, str(row)), path=row.column))
-            else:
-                yield Found(place, row, is_stored=True)
+    if is_openb(text) or source.removesuffix(".gz").endswith(".csv"):
+        yield from _table_documents(text, source, errors)
         return
     parsed = read_yaml(
         text, allow_duplicates=True, watch=None if watch is None else partial(watch, source)
@@ -255,6 +251,20 @@ def read_documents(
         if _JSON_OBJECT.match(unpacked):
             line, message = json_error(unpacked) or (line, message)
         errors.append(_error(f"{source}: line {line}", message))
+
+
+def _table_documents(text: str, source: str, errors: list[FieldError]) -> Iterator[Found]:
+    if not is_openb(text):
+        message = f"not a table of openb, which starts with {OPENB_HEADERS}"
+        hint = "`podwright trace` reads other tables with --columns"
+        errors.append(_error(f"{source}: line 1", f"{message}; {hint}"))
+        return
+    for line, row in read_openb(text):
+        place = Place(f"{source}: line {line}")
+        if isinstance(row, TableError):
+            errors.append(_error(str(place), invalid(row.value, str(row)), path=row.column))
+        else:
+            yield Found(place, row, is_stored=True)
 
 
 def _json_documents(

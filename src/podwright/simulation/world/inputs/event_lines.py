@@ -106,7 +106,7 @@ _MADE_BY_CONTROLLERS: Final = frozenset(
 """Kinds whose objects controllers may create, so that a reference cannot be checked."""
 
 _REFERENCES: Final = frozenset({"nodeName", "priorityClassName", "runtimeClassName"})
-_OPERATIONS: Final = (
+OPERATIONS: Final = (
     "apply", "create", "patch", "delete", "scale", *ON_NODE, "waitUntil", "done",
 )  # fmt: skip
 _TIMES: Final = ("at", "after", "when", "step")
@@ -379,11 +379,11 @@ class _Reading:
         """Return a podwright line as a step, or add its errors."""
         before = len(self.errors)
         timing = self._timing(line, place)
-        given = [name for name in _OPERATIONS if name in line]
+        given = [name for name in OPERATIONS if name in line]
         if len(given) != 1:
-            message = f"one of {', '.join(_OPERATIONS)} is expected"
+            message = f"one of {', '.join(OPERATIONS)} is expected"
             found = f", not {' and '.join(given)}" if given else ""
-            near = next(filter(None, (nearest(field, _OPERATIONS) for field in line)), None)
+            near = next(filter(None, (nearest(field, OPERATIONS) for field in line)), None)
             hint = f'; did you mean "{near}"?' if near and not given else ""
             self._wrong(place, "", message + found + hint)
             return None

@@ -359,7 +359,8 @@ def test_written_traces_are_read_again_and_by_simulations(tmp_path: Path) -> Non
 
 def test_event_lines_are_checked(tmp_path: Path) -> None:
     file = tmp_path / "trace.jsonl"
-    pod = '"apply":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"}}'
+    spec = '{"containers":[{"name":"c","image":"i"}]}'
+    pod = f'"apply":{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"a"}},"spec":{spec}}}'
     start = "2026-01-01T00:00:0"
     file.write_text(f'{{"at":"{start}1Z",{pod}}}\n\n{{"at":"{start}3Z","delete":"pod/a"}}\n')
     assert [line.at_ns // S for line in read_trace_lines(str(file))] == [0, 2]

@@ -42,7 +42,11 @@ _KEPT_IN_CONTAINER: Final = ("resources", "restartPolicy", "ports")
 def run_ns_of(pod: Document) -> int | None:
     """Return how long a pod runs; None if it does not end."""
     text = ((pod.get("metadata") or {}).get("annotations") or {}).get(RUN_DELAY)
-    return None if text is None else parse_duration(text)
+    try:
+        return None if text is None else parse_duration(text)
+    except ValueError as error:
+        path = f"metadata.annotations[{RUN_DELAY}]"
+        raise InputError.of(f"pod {pod['metadata']['name']}", str(error), path) from None
 
 
 def requests_of(pod: Document) -> dict[str, Quantity]:

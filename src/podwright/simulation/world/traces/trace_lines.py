@@ -30,10 +30,14 @@ from podwright.apimachinery.objects import (
     invalid,
     nearest,
     read_time,
+    required,
+    unsupported,
 )
 from podwright.cluster.kubelets import RUN_DELAY
 from podwright.scheduler.config import format_duration
 from podwright.simulation.files import (
+    ObjectReader,
+    Place,
     SimkubeTrace,
     file_lines,
     load_bytes,
@@ -43,6 +47,7 @@ from podwright.simulation.files import (
     without_server_fields,
 )
 from podwright.simulation.recording import TableRow, trace_rows
+from podwright.simulation.world.inputs.event_lines import OPERATIONS
 from podwright.simulation.world.inputs.frame_columns import (
     ARRIVAL_UNITS,
     is_missing,
@@ -150,7 +155,7 @@ def read_trace_lines(
         return
     match trace_format(path):
         case "simkube":
-            yield from _of_simkube(read_simkube(path))
+            yield from _of_simkube(path, read_simkube(path))
         case "lines":
             yield from _of_lines(path)
         case "objects":
@@ -173,6 +178,7 @@ def _of_objects(path: str, warn: Callable[[str], object]) -> TraceLines:
 
 
 def _of_lines(path: str) -> TraceLines:
+    reader = ObjectReader(has_defaults=False)
     before_ns: int | None = None
     origin_ns = 0
     for number, line, _ in file_lines(path):
@@ -191,6 +197,11 @@ def _of_lines(path: str) -> TraceLines:
             at_ns = read_time(at, "at", start_ns=0)
         except InputError as error:
             raise InputError.of(place, error.errors[0].message, "at") from None
+        if action.keys().isdisjoint(OPERATIONS):
+            name = next(iter(action), "")
+            raise InputError.of(place, unsupported(name, OPERATIONS), name)
+        if "apply" in action:
+            _check_object(reader, action["apply"], place, "apply")
         if before_ns is None:
             origin_ns = at_ns if at[4:5] == "-" else 0
         elif at_ns < before_ns:
@@ -201,10 +212,23 @@ def _of_lines(path: str) -> TraceLines:
         yield TraceLine(at_ns - origin_ns, action)
 
 
-def _of_simkube(trace: SimkubeTrace) -> TraceLines:
-    for event in trace.events:
+def _check_object(reader: ObjectReader, document: Any, place: str, path: str) -> None:
+    """Raise an error if a document is not an object with a name, or has values of wrong types."""
+    if not isinstance(document, dict):
+        raise InputError.of(place, invalid(document, "an object is expected"), path)
+    obj = reader.read(document, Place(place), path=path)
+    if reader.errors:
+        raise InputError(reader.errors)
+    if isinstance(obj, Pod) and not obj.name:
+        raise InputError.of(place, required("pods of traces have names"), f"{path}.metadata.name")
+
+
+def _of_simkube(path: str, trace: SimkubeTrace) -> TraceLines:
+    reader = ObjectReader("warn", has_defaults=False)
+    for number, event in enumerate(trace.events):
         at_ns = (event.ts - trace.events[0].ts) * SECOND_NS
-        for given in event.applied_objs:
+        for index, given in enumerate(event.applied_objs):
+            _check_object(reader, given, path, f"events[{number}].applied_objs[{index}]")
             document = without_server_fields(given)
             seconds = trace.run_seconds(given)
             if seconds is not None and (changed := _with_run_time(document, seconds)) is not None:

@@ -118,9 +118,9 @@ def describe(lines: Iterable[TraceLine]) -> TraceDescription:
                 present[name] -= amount
         requests = {name: amount.nano / 10**9 for name, amount in requests_of(pod).items()}
         annotations = (pod.get("metadata") or {}).get("annotations") or {}
-        if GPU_COUNT in annotations:
-            share = float(annotations.get(GPU_MILLI, 1000))
-            requests[GPU_MILLI] = float(annotations[GPU_COUNT]) * share
+        gpus = annotations.get(GPU_COUNT, ""), annotations.get(GPU_MILLI, "1000")
+        if all(map(str.isdigit, gpus)):  # others count as none, as upstream
+            requests[GPU_MILLI] = float(gpus[0]) * float(gpus[1])
         for name, amount in requests.items():
             amounts.setdefault(name, array("d")).append(amount)
             present[name] = present.get(name, 0.0) + amount
