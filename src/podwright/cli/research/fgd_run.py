@@ -69,18 +69,13 @@ def run_fgd_study(options: FgdOptions) -> None:
     if options.out is not None:
         import_module("matplotlib")  # missing: reported now, not after the runs
         options.out.mkdir(parents=True, exist_ok=True)
+    settings: dict[str, Any] = {
+        "tuning_ratio": options.tuning_ratio,
+        "inflation_ratio": options.inflation_ratio,
+        "tie_rule": TieRule(options.tie_rule),
+    }
     tasks: list[_Task] = [
-        (
-            workload,
-            partial(
-                run_fgd,
-                policy=policy,
-                seed=seed,
-                tuning_ratio=options.tuning_ratio,
-                inflation_ratio=options.inflation_ratio,
-                tie_rule=TieRule(options.tie_rule),
-            ),
-        )
+        (workload, partial(run_fgd, policy=policy, seed=seed, **settings))
         for workload in traces
         for policy in policies
         for seed in option_seeds(options.seeds)

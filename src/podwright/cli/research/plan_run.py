@@ -150,7 +150,7 @@ def _best_text(best: SweepFigure, plan: SweepPlan) -> str:
         return text
     first = plan.configurations[0].name
     *_, change, margin = figure_cells(best)
-    more = "" if abs(best.change.mean) > best.change.margin else "; that may be chance"
+    more = "" if best.change.is_certain else "; that may be chance"
     return f"{text}, {change}{margin and f' ±{margin}'} from {first}{more}"
 
 

@@ -131,7 +131,7 @@ def run_generate(options: TraceGenerateOptions) -> None:
     if (options.model is None) == (not options.like):
         raise typer.BadParameter("one of --model and --like is expected.", param_hint="'--model'")
     if options.model is not None:
-        model = load_model(str(options.model))
+        model = load_model(options.model)
     else:
         model = fit(_lines(options.like, options))
     if options.print_model:

@@ -25,9 +25,9 @@ from podwright.apimachinery.documents import (
     duplicate,
     forbidden,
     invalid,
-    parse_document,
     problem,
     raise_errors,
+    read_document,
     required,
 )
 from podwright.apimachinery.objects import (
@@ -277,10 +277,7 @@ def document_of(given: PlanSource) -> tuple[object, str]:
         return dict(given), "plan"
     ((source, text),) = read_paths([Path(given)])
     if Path(given).suffix != ".py":
-        try:
-            return parse_document(text), source
-        except ValueError as error:
-            raise_errors([problem("", str(error))], source=source)
+        return read_document(text, source=source), source
     document: object = None
     try:
         function = run_path(str(given)).get("plan")
@@ -379,13 +376,9 @@ def _scenario(name: str, path: str, folder: Path, errors: list[FieldError]) -> S
     if not name:
         return None
     beside = (folder / name).parent
-
-    def read_beside(names: Sequence[str]) -> Files:
-        return tuple(read_paths([beside / each for each in names]))
-
     try:
         ((source, text),) = read_paths([folder / name])
-        return read_scenario(text, source=source, read=read_beside, folder=f"{beside}/")
+        return read_scenario(text, source=source, read=partial(_read, beside), folder=f"{beside}/")
     except InputError as error:
         errors += (
             invalid(path, name, f"{each.path}: {each.message}".removeprefix(": "))

@@ -10,8 +10,6 @@ from collections.abc import Iterable, Sequence
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import numpy as np
-
 from podwright._plots import Points, draw_intervals, new_figure
 from podwright.apimachinery.objects import ArgumentError
 from podwright.online.sweep.dataset import results_table
@@ -100,20 +98,16 @@ class SweepSummary(NamedTuple):
         SweepFigure, optional
             That of the first input; None if no run has the figure.
         """
-        found: dict[str, dict[str, SweepFigure]] = {}
+        found: dict[str, list[SweepFigure]] = {}
         for figure in self.figures:
             if figure.name == name:
-                found.setdefault(figure.configuration, {})[figure.input] = figure
-        inputs = {each for figures in found.values() for each in figures}
-        totals = {
-            configuration: sum(figure.value.mean for figure in figures.values())
-            for configuration, figures in found.items()
-            if figures.keys() == inputs
-        }
-        if not totals:
+                found.setdefault(figure.configuration, []).append(figure)
+        inputs = {figure.input for figures in found.values() for figure in figures}
+        complete = [figures for figures in found.values() if len(figures) == len(inputs)]
+        if not complete:
             return None
         choose = max if is_greatest else min
-        return next(iter(found[choose(totals, key=lambda each: totals[each])].values()))
+        return choose(complete, key=lambda each: sum(figure.value.mean for figure in each))[0]
 
     def to_arrow(self) -> Any:
         """Return a `pyarrow.Table` with a row for each figure of each run, as in the data set."""
@@ -150,23 +144,15 @@ class SweepSummary(NamedTuple):
         MissingExtra
             If xarray is not installed.
         """
-        xarray = library("xarray", "pip install xarray")
-        runs = [result.run for result in self.results]
-        axes: dict[str, list[Any]] = {
-            "input": list(dict.fromkeys(run.input for run in runs)),
-            "configuration": list(dict.fromkeys(run.configuration for run in runs)),
-            "seed": sorted({run.seed for run in runs}),
-        }
-        places = [{each: index for index, each in enumerate(axis)} for axis in axes.values()]
-        shape = [len(axis) for axis in axes.values()]
-        variables: dict[str, Any] = {}
-        for run, figures, _ in self.results:
-            at = tuple(place[key] for place, key in zip(places, run[1:], strict=True))
-            for name, unit, value in figures:
-                if name not in variables:
-                    variables[name] = (tuple(axes), np.full(shape, np.nan), {"units": unit})
-                variables[name][1][at] = value
-        return xarray.Dataset(variables, coords=axes)
+        library("xarray", "pip install xarray")
+        frame = self.to_pandas()
+        axes = {name: frame[name].unique() for name in ("input", "configuration", "seed")}
+        figures = frame[frame["figure"] != ""]
+        table = figures.pivot(index=list(axes), columns="figure", values="value")
+        dataset = table.to_xarray().reindex(axes | {"seed": sorted(axes["seed"])})
+        for name, unit in zip(figures["figure"], figures["unit"], strict=True):
+            dataset[name].attrs["units"] = unit
+        return dataset
 
     def plot(self, *names: str) -> Figure:
         """Return a figure: means with 95 % intervals, and the changes from the first configuration.

@@ -37,7 +37,6 @@ from podwright.scheduler.assembly import Scheduler
 from podwright.scheduler.config import read_configuration
 from podwright.scheduler.framework import TieRule
 from podwright.simulation.studies.fragments import (
-    RequestKind,
     TypicalPod,
     Workload,
     typical_pods,
@@ -386,8 +385,11 @@ def fgd_configuration(
     }
 
 
-def _kind(pod: Pod) -> RequestKind:
+def _kind(pod: Pod) -> TypicalPod:
     request = gpu_request(pod)
-    return RequestKind(
-        requested_milli_cpu(pod), request.milli, request.devices, "|".join(request.models)
+    return TypicalPod(
+        milli_cpu=requested_milli_cpu(pod),
+        gpu_milli=request.milli,
+        gpu_count=request.devices,
+        models="|".join(request.models),
     )

@@ -24,24 +24,6 @@ TYPICAL_SHARE: Final = 0.95
 """Kinds of request are typical until so many of the pods have one of them."""
 
 
-class RequestKind(NamedTuple):
-    """A kind of request; the order of kinds that are equally frequent is descending.
-
-    Attributes
-    ----------
-    milli_cpu : int
-    gpu_milli, gpu_count : int
-        As in `GpuRequest`.
-    models : str
-        The accepted models, joined by ``|``; empty: any.
-    """
-
-    milli_cpu: int
-    gpu_milli: int
-    gpu_count: int
-    models: str
-
-
 class TypicalPod(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A kind of request, and how often it occurs.
 
@@ -62,14 +44,14 @@ class TypicalPod(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def typical_pods(
-    kinds: Iterable[RequestKind], share: float = TYPICAL_SHARE
+    kinds: Iterable[TypicalPod], share: float = TYPICAL_SHARE
 ) -> tuple[TypicalPod, ...]:
     """Return the most frequent kinds, until they are `share` of all pods.
 
     Parameters
     ----------
-    kinds : iterable of RequestKind
-        One for each pod.
+    kinds : iterable of TypicalPod
+        One for each pod, without a frequency. Those that are equally frequent are descending.
 
     Notes
     -----
@@ -78,8 +60,10 @@ def typical_pods(
     """
     counts = Counter(kinds)
     total = counts.total()
-    ordered = sorted(counts.items(), key=lambda item: (item[1], *item[0]), reverse=True)
-    taken: list[tuple[RequestKind, int]] = []
+    ordered = sorted(
+        counts.items(), key=lambda item: (item[1], *msgspec.structs.astuple(item[0])), reverse=True
+    )
+    taken: list[tuple[TypicalPod, int]] = []
     covered = 0
     for kind, count in ordered:
         if covered >= share * total:
@@ -87,7 +71,7 @@ def typical_pods(
         taken.append((kind, count))
         covered += count
     return tuple(
-        TypicalPod(**kind._asdict(), frequency=(count / total) / (covered / total))
+        msgspec.structs.replace(kind, frequency=(count / total) / (covered / total))
         for kind, count in taken
     )
 

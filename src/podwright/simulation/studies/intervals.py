@@ -45,3 +45,8 @@ class Interval(msgspec.Struct, frozen=True):
         deviation = float(np.std(values, ddof=1))
         quantile = _STUDENT_975[n - 2] if n - 2 < len(_STUDENT_975) else _NORMAL_975
         return cls(mean, deviation, quantile * deviation / n**0.5)
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether zero is outside of the interval."""
+        return abs(self.mean) > self.margin

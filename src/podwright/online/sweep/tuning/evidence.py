@@ -75,7 +75,7 @@ class Comparison(NamedTuple):
     @property
     def verdict(self) -> str:
         """``better`` or ``worse`` if zero is outside the interval; otherwise ``no difference``."""
-        if abs(self.change.mean) <= self.change.margin:
+        if not self.change.is_certain:
             return "no difference"
         return "better" if (self.change.mean > 0) == self.goal.is_greatest else "worse"
 
@@ -230,11 +230,9 @@ class TuningResult(NamedTuple):
             yield "No trial satisfies the constraints."
             return
         for each in self.comparisons:
-            yield (
-                f"{each.input}, {each.goal.figure}: {each.verdict} than {each.other}"
-                if each.verdict != "no difference"
-                else f"{each.input}, {each.goal.figure}: no difference from {each.other}"
-            ) + f" ({each.change.mean:+.4g} {_margin(each)})."
+            joined = "from" if each.verdict == "no difference" else "than"
+            found = f"{each.goal.figure}: {each.verdict} {joined} {each.other}"
+            yield f"{each.input}, {found} ({each.change.mean:+.4g} {_margin(each)})."
         worse = ", ".join(dict.fromkeys(each.name for each in self.worse))
         yield f"It makes worse: {worse or 'nothing that was measured'}."
         if self.placements is not None:
@@ -251,7 +249,7 @@ def _margin(comparison: Comparison) -> str:
 def is_worse(figure: SweepFigure) -> bool:
     """Return whether the tuned configuration is worse than today's, for certain."""
     change = figure.change
-    if figure.configuration != TUNED or change is None or abs(change.mean) <= change.margin:
+    if figure.configuration != TUNED or change is None or not change.is_certain:
         return False
     name = figure.name
     if name.endswith(": pods"):

@@ -86,11 +86,11 @@ class Parameter(NamedTuple):
 
 
 class _Entry(msgspec.Struct, frozen=True, kw_only=True):
-    low: Any = None
-    high: Any = None
-    step: Any = None
-    log: bool = False
-    choices: Any = None
+    low: int | float | None = None
+    high: int | float | None = None
+    step: int | float | None = None
+    is_log: bool = msgspec.field(name="log", default=False)
+    choices: tuple[Any, ...] | None = None
 
 
 def read_parameters(
@@ -107,35 +107,28 @@ def read_parameters(
         if len(errors) == before:
             errors += _mistakes(entry, where)
         if len(errors) == before:
-            found.append(
-                Parameter(name, choices=tuple(entry.choices))
-                if entry.choices
-                else Parameter(name, entry.low, entry.high, entry.step or 0, entry.log)
-            )
+            fields = msgspec.structs.asdict(entry).items()
+            found.append(Parameter(name, **{k: v for k, v in fields if v is not None}))
     return tuple(found)
 
 
 def _mistakes(entry: _Entry, path: str) -> Iterator[FieldError]:
-    numbers = {"low": entry.low, "high": entry.high, "step": entry.step}
     if entry.choices is not None:
-        if not isinstance(entry.choices, list) or not entry.choices:
-            yield invalid(join(path, "choices"), entry.choices, "a list of values is expected")
-        for name in (key for key, value in numbers.items() if value is not None):
-            yield problem(join(path, name), "has no effect beside choices")
+        if not entry.choices:
+            yield invalid(join(path, "choices"), [], "a list of values is expected")
+        for name in ("low", "high", "step"):
+            if getattr(entry, name) is not None:
+                yield problem(join(path, name), "has no effect beside choices")
         return
-    for name, value in numbers.items():
-        if value is None and name != "step":
-            yield required(join(path, name), "a range has low and high; or choices")
-        elif value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
-            yield invalid(join(path, name), value, "a number is expected")
-            return
     if entry.low is None or entry.high is None:
+        name = "low" if entry.low is None else "high"
+        yield required(join(path, name), "a range has low and high; or choices")
         return
     if entry.low >= entry.high:
         yield invalid(join(path, "high"), entry.high, f"must be above low, {entry.low}")
     if entry.step is not None and entry.step <= 0:
         yield invalid(join(path, "step"), entry.step, "must be above 0")
-    if entry.log and (entry.step is not None or entry.low <= 0):
+    if entry.is_log and (entry.step is not None or entry.low <= 0):
         yield problem(join(path, "log"), "needs a low above 0, and no step")
 
 

@@ -406,7 +406,7 @@ def test_each_field_of_an_operation_is_known_to_the_form_and_to_event_files() ->
 
     fields = set(Operation.__struct_encode_fields__)
     beside = set().union(*event_lines._BESIDE.values())
-    assert fields == {*event_lines._TIMES, *event_lines._OPERATIONS, *beside}
+    assert fields == {*event_lines._TIMES, *event_lines.OPERATIONS, *beside}
 
 
 def test_manifests_are_not_scenarios() -> None:

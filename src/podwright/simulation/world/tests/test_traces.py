@@ -37,7 +37,7 @@ from podwright.simulation.world.traces.trace_model import (
     fit,
     fit_lifetime,
     generate,
-    read_model,
+    load_model,
 )
 from podwright.simulation.world.traces.trace_output import describe, write_lines
 
@@ -509,7 +509,7 @@ def test_a_model_of_a_trace_makes_a_trace_like_it() -> None:
     assert model.lifetime.endless == pytest.approx(0.1, abs=0.02)
     assert model.arrival.per_hour[0] == pytest.approx(3600, rel=0.06)
     assert [size.share for size in model.sizes] == pytest.approx([0.75, 0.25], abs=0.03)
-    assert read_model(msgspec.json.encode(model.document()), source="model") == model
+    assert load_model(model.document()) == model
     two_peaks = np.array([10.0] * 500 + [1000.0] * 500)
     mixed = fit_lifetime(two_peaks)
     assert mixed.distribution == "empirical"

@@ -92,28 +92,23 @@ def cut(
     for line in lines:
         if to_ns is not None and line.at_ns >= to_ns:
             return
-        pod = line.pod
+        action, pod = line.action, line.pod
         if pod is not None:
             drawn += 1
             if share < 1 and drawn_share(seed, drawn) >= share:
                 continue
-        if line.at_ns < from_ns:
-            # Other objects stay: later pods may need them.
-            started = line.action
-            if pod is not None:
+            # Other objects than pods stay: later pods may need them.
+            if line.at_ns < from_ns:
                 run_ns = run_ns_of(pod)
-                left_ns = None if run_ns is None else line.at_ns + run_ns - from_ns
-                if not with_running or (left_ns is not None and left_ns <= 0):
+                left_ns = 1 if run_ns is None else line.at_ns + run_ns - from_ns
+                if not with_running or left_ns <= 0:
                     continue
-                started = {"apply": pod if left_ns is None else with_run_delay(pod, left_ns)}
-            at_ns = 0
-        else:
-            started, at_ns = line.action, line.at_ns - from_ns
-        if pod is not None:
+                if run_ns is not None:
+                    action = {"apply": with_run_delay(pod, left_ns)}
             kept += 1
             if first is not None and kept > first:
                 return
-        yield TraceLine(at_ns, started)
+        yield TraceLine(max(line.at_ns - from_ns, 0), action)
 
 
 def scale(
@@ -293,21 +288,15 @@ class _Pseudonyms:
             return [self._selectors(each) for each in value]
         if not isinstance(value, dict):
             return value
-        made: Document = {}
-        for name, inner in value.items():
-            if name == "matchLabels":
-                made[name] = self._labels(inner, "")
-            elif name in {"matchExpressions", "matchFields"}:
-                made[name] = [self._expression(each) for each in inner]
-            elif name == "namespaces":
-                made[name] = [self.name("namespace", each) for each in inner]
-            elif name == "topologyKey":
-                made[name] = self._key(inner)
-            elif name == "matchLabelKeys":
-                made[name] = [self._key(each) for each in inner]
-            else:
-                made[name] = self._selectors(inner)
-        return made
+        changes: dict[str, Callable[[Any], Any]] = {
+            "matchLabels": lambda labels: self._labels(labels, ""),
+            "matchExpressions": lambda several: [*map(self._expression, several)],
+            "matchFields": lambda several: [*map(self._expression, several)],
+            "namespaces": lambda names: [self.name("namespace", each) for each in names],
+            "topologyKey": self._key,
+            "matchLabelKeys": lambda keys: [*map(self._key, keys)],
+        }
+        return {name: changes.get(name, self._selectors)(inner) for name, inner in value.items()}
 
     def _expression(self, given: Mapping[str, Any]) -> Document:
         made = {**given, "key": self._key(given.get("key", ""))}

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, count
 from math import exp, log, sqrt
 from statistics import NormalDist
@@ -34,6 +34,7 @@ from podwright.apimachinery.documents import (
 )
 from podwright.apimachinery.objects import Document, FieldError, format_quantity, parse_quantity
 from podwright.simulation.files import read_paths
+from podwright.simulation.world.runs.run_options import PathLike
 from podwright.simulation.world.traces.trace_changes import (
     GPU_ANNOTATIONS,
     drawn_share,
@@ -161,32 +162,24 @@ _PARAMETERS: Final[dict[str, tuple[str, ...]]] = {
 }
 
 
-def read_model(text: str | bytes, *, source: str) -> TraceModel:
-    """Read the file of a model.
+def load_model(given: str | PathLike | Mapping[str, Any]) -> TraceModel:
+    """Read a model: `given` is its file, or what that has.
 
     Raises
     ------
     InputError
-        With all mistakes, each with its path.
+        If it cannot be read, or with all mistakes, each with its path.
     """
+    if isinstance(given, Mapping):
+        source, text = "model", msgspec.json.encode(given)
+    else:
+        ((source, text),) = read_paths([str(given)])
     errors: list[FieldError] = []
     model = decode(read_document(text, source=source), TraceModel, "", errors)
     if not errors:
         errors += _problems(model)
     raise_errors(errors, source=source)
     return model
-
-
-def load_model(path: str) -> TraceModel:
-    """Read the file of a model at `path`, as `read_model` does.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, or with all mistakes.
-    """
-    ((source, text),) = read_paths([path])
-    return read_model(text, source=source)
 
 
 def _problems(model: TraceModel) -> Iterator[FieldError]:

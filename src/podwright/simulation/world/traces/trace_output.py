@@ -37,7 +37,7 @@ from podwright.simulation.world.traces.trace_lines import (
     columns_named,
     read_trace_lines,
 )
-from podwright.simulation.world.traces.trace_model import generate, load_model, read_model
+from podwright.simulation.world.traces.trace_model import generate, load_model
 
 _MEBIBYTE: Final = 2**20
 _SUFFIXES: Final = (".jsonl", ".json", ".csv")
@@ -331,11 +331,7 @@ def generate_trace(
     InputError
         With all mistakes of the model.
     """
-    if isinstance(model, Mapping):
-        found = read_model(msgspec.json.encode(model), source="model")
-    else:
-        found = load_model(str(model))
-    return _workload(generate(found, pods=pods, seed=seed, prefix=prefix))
+    return _workload(generate(load_model(model), pods=pods, seed=seed, prefix=prefix))
 
 
 def _workload(lines: TraceLines) -> Workload:
