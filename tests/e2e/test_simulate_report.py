@@ -91,7 +91,7 @@ Lost pods (not replaced):
 
 Kinds without effect:
   KIND                     OBJECTS  EFFECT
-  HorizontalPodAutoscaler  1        scales no workload
+  HorizontalPodAutoscaler  1        scales to its bounds only: no usage is declared
 
 Note: pods are ready as soon as they are bound (0s), so rollouts and replacements take no time by\
  themselves; KWOK Stages set a delay.
@@ -120,7 +120,7 @@ Lost pods (not replaced):
 
 Kinds without effect:
   KIND                     OBJECTS  EFFECT
-  HorizontalPodAutoscaler  1        scales no workload
+  HorizontalPodAutoscaler  1        scales to its bounds only: no usage is declared
 
 Note: pods are ready as soon as they are bound (0s), so rollouts and replacements take no time by\
  themselves; KWOK Stages set a delay.

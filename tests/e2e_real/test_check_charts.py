@@ -48,7 +48,7 @@ def test_a_chart_with_the_usual_features_is_installed():
     # Neither the pod of `helm test` nor the Job that deletes a release.
     assert done.stderr.splitlines()[0] == title
     assert "0 of 7 pods are pending" in done.stdout
-    assert "HorizontalPodAutoscaler: scales no workload" in done.stderr
+    assert "HorizontalPodAutoscaler: scales to its bounds only: no usage is declared" in done.stderr
 
 
 def test_an_upgrade_prints_each_field_that_differs(shop):

@@ -115,7 +115,8 @@ class HorizontalAutoscalerController(Controller):
     Parameters
     ----------
     needs_usage : bool
-        Whether autoscalers of targets whose template declares no usage are left alone.
+        Whether autoscalers of targets within their bounds whose template declares no usage are left
+        alone.
     """
 
     name = "horizontal-pod-autoscaler"
@@ -151,9 +152,12 @@ class HorizontalAutoscalerController(Controller):
         if autoscaler is None:
             return []
         if self._needs_usage:
-            target = self._target(autoscaler, section(autoscaler, "spec"))
+            spec = section(autoscaler, "spec")
+            target = self._target(autoscaler, spec)
             usages = chain(*(self._objects_of(kind, "") for kind in USAGE_KINDS))
-            if isinstance(target, str) or not declares_usage(target, usages):
+            if isinstance(target, str) or not (
+                _bound(spec, _replicas(target)) or declares_usage(target, usages)
+            ):
                 self._due_ns.pop(key, None)
                 return []
         due_ns = self._due_ns.get(key)
@@ -174,8 +178,7 @@ class HorizontalAutoscalerController(Controller):
                     autoscaler, [condition("AbleToScale", "False", "FailedGetScale", note, now_ns)]
                 ),
             ]
-        replicas = section(target, "spec").get("replicas")
-        current = 1 if replicas is None else replicas
+        current = _replicas(target)
         note = "the HPA controller was able to get the target's current scale"
         able = condition("AbleToScale", "True", "SucceededGetScale", note, now_ns)
         bound = _bound(spec, current)
@@ -354,6 +357,11 @@ def _selector(target: KubernetesObject) -> Selector:
     if isinstance(target, ReplicationController):
         return labels_as_selector(target.spec.selector)
     return selector_of(target)
+
+
+def _replicas(target: KubernetesObject) -> int:
+    replicas = section(target, "spec").get("replicas")
+    return 1 if replicas is None else int(replicas)
 
 
 def _bound(spec: Document, current: int) -> tuple[int, str] | None:

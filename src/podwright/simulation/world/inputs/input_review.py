@@ -41,7 +41,7 @@ WITHOUT_EFFECT: Final[dict[GroupKind, str]] = {
     ("", "ResourceQuota"): "limits nothing",
     ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"): "changes no objects",
     ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"): "rejects no objects",
-    _AUTOSCALER: "scales no workload",
+    _AUTOSCALER: "scales to its bounds only: no usage is declared",
 }
 """Built-in kinds that change pods in a real cluster and have no effect in a simulation."""
 

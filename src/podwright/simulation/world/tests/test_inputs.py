@@ -12,6 +12,7 @@ import pytest
 import podwright as pw
 from podwright.apimachinery.objects import InputError
 from podwright.apimachinery.objects.texts.times import timestamp_ns, timestamp_text
+from podwright.apimachinery.schema import decode
 from podwright.simulation.files.manifests import LoadedObjects, load
 from podwright.simulation.files.record import file_lines
 from podwright.simulation.world.clock import START_NS
@@ -390,3 +391,40 @@ def test_times_in_recorded_objects_are_those_of_the_world(tmp_path, begins, made
     assert times["n2"] == dumped
     assert times["p"] == made
     assert objects[-1].metadata.deletion_timestamp == due
+
+
+@pytest.mark.parametrize(
+    ("written", "found"),
+    [
+        pytest.param(1, 3, id="fewer than minReplicas"),
+        pytest.param(9, 5, id="more than maxReplicas"),
+        pytest.param(4, 4, id="within the bounds"),
+        pytest.param(0, 0, id="switched off"),
+    ],
+)
+def test_an_autoscaler_without_usage_scales_to_its_bounds_and_no_further(written, found):
+    labels = {"app": "web"}
+    template = {
+        "metadata": {"labels": labels},
+        "spec": {"containers": [{"name": "c", "image": "i"}]},
+    }
+    deployment = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"replicas": written, "selector": {"matchLabels": labels}, "template": template},
+    }
+    autoscaler = {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {
+            "minReplicas": 3,
+            "maxReplicas": 5,
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+        },
+    }
+    world = pw.World()
+    world.add(pw.testing.make_node("n1"), decode(deployment), decode(autoscaler))
+    world.run_until()
+    assert len(world.pods) == found

@@ -320,7 +320,7 @@ def test_kinds_without_effect_are_counted():
     ]
     found = report_of([*nodes(1), *objects]).ignored_kinds
     assert [(each.kind, each.count, each.effect) for each in found] == [
-        ("HorizontalPodAutoscaler", 2, "scales no workload"),
+        ("HorizontalPodAutoscaler", 2, "scales to its bounds only: no usage is declared"),
         ("Widget", 1, "is not a known kind"),
     ]
 
