@@ -48,6 +48,9 @@ if TYPE_CHECKING:
         decode as decode,
     )
     from podwright.apimachinery.schema.printing.cells import human_duration as human_duration
+    from podwright.apimachinery.schema.printing.configuration import (
+        printed_selector as printed_selector,
+    )
     from podwright.apimachinery.schema.strict_structs import UNKNOWN_FIELD as UNKNOWN_FIELD
     from podwright.apimachinery.schema.table import (
         Column as Column,

@@ -156,10 +156,11 @@ def parameter_reference(binding: Document) -> str:
     if name := reference.get("name"):
         return f"{reference.get('namespace') or '*'}/{name}"
     selector = reference.get("selector")
-    return UNSET if selector is None else _printed_selector(selector)
+    return UNSET if selector is None else printed_selector(selector)
 
 
-def _printed_selector(selector: Document) -> str:
+def printed_selector(selector: Document) -> str:
+    """Return a label selector, a document, as Go prints it."""
     labels = "".join(f"{k}: {v}," for k, v in sorted((selector.get("matchLabels") or {}).items()))
     expressions = ""
     for each in selector.get("matchExpressions") or ():

@@ -228,7 +228,9 @@ class _Sync(Requests):
         rollout = self._rollout()
         is_rolling = False
         cleans_up = False
-        if self._deployment.metadata.deletion_timestamp is None:
+        if self._deployment.metadata.deletion_timestamp is not None:
+            self._sync_new(rollout)
+        else:
             self._check_paused_conditions()
             if self._spec.is_paused:
                 self._sync_new(rollout)
@@ -255,7 +257,10 @@ class _Sync(Requests):
 
     def _is_being_scaled(self, rollout: Rollout) -> bool:
         self._sync_new(rollout)
-        return rollout.is_scaling_event and rollout.scale()
+        if not rollout.is_scaling_event:
+            return False
+        rollout.scale()
+        return True
 
     def _roll(self, rollout: Rollout) -> bool:
         """Take one step of the rollout; False if the template is invalid."""
@@ -307,7 +312,8 @@ class _Sync(Requests):
                 new = each
             else:
                 old.append(each)
-        return Rollout(self._spec, new, old)
+        reported = status_of(self._deployment).get("replicas") or 0
+        return Rollout(self._spec, new, old, reported=reported)
 
     def _sync_new(self, rollout: Rollout) -> None:
         """Update the replica set of the current template, if it exists.
@@ -466,7 +472,9 @@ def _as_rollout_set(obj: KubernetesObject) -> RolloutSet:
         reported=status.get("replicas") or 0,
         ready=status.get("readyReplicas") or 0,
         available=status.get("availableReplicas") or 0,
-        terminating=status.get("terminatingReplicas") or 0,
+        terminating=status.get(
+            "terminatingReplicas", None if status.get("observedGeneration") else 0
+        ),
         min_ready_seconds=spec.get("minReadySeconds") or 0,
         is_observed=metadata.generation <= (status.get("observedGeneration") or 0),
         is_terminating=metadata.deletion_timestamp is not None,

@@ -7,7 +7,7 @@ getNewReplicaSet.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from podwright.apimachinery.objects import (
@@ -136,8 +136,7 @@ class StatusDraft:
             "readyReplicas": sum(each.ready for each in sets),
             "availableReplicas": available,
             "unavailableReplicas": max(rollout.total - available, 0),
-            "terminatingReplicas": sum(each.terminating for each in sets),
-        }
+        } | _terminating(each.terminating for each in sets)
 
     # ---------------------------------------------------------------------------- progress
 
@@ -289,3 +288,16 @@ def replica_set_document(
         "spec": parsed,
         "status": {"replicas": 0},
     }
+
+
+def _terminating(counts: Iterable[int | None]) -> dict[str, int]:
+    """Return the terminating replicas of all sets, if each set has counted its own.
+
+    Upstream: deployment_util.go, GetTerminatingReplicaCountForReplicaSets
+    """
+    total = 0
+    for count in counts:
+        if count is None:
+            return {}
+        total += count
+    return {"terminatingReplicas": total}

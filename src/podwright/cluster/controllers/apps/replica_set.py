@@ -234,7 +234,8 @@ class ReplicasController(PodOwnerController):
             actions += [
                 self.update(released(pod, owner))
                 for pod in sorted(self._pods_of(owner.uid), key=_key)
-                if not selector.matches(pod.metadata.labels)
+                # Upstream claims no pods that have ended or are terminating.
+                if is_active(pod) and not selector.matches(pod.metadata.labels)
             ]
         return actions
 

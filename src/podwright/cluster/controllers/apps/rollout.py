@@ -125,7 +125,8 @@ class RolloutSet(msgspec.Struct):
     annotations : dict
         A rollout changes them.
     reported, ready, available, terminating : int
-        The counts of the status: `replicas`, `readyReplicas` and so on.
+        The counts of the status: `replicas`, `readyReplicas` and so on; `terminating` is None if a
+        controller has written the others without it.
     min_ready_seconds : int
         `spec.minReadySeconds`.
     is_observed : bool
@@ -143,7 +144,7 @@ class RolloutSet(msgspec.Struct):
     reported: int = 0
     ready: int = 0
     available: int = 0
-    terminating: int = 0
+    terminating: int | None = 0
     min_ready_seconds: int = 0
     is_observed: bool = True
     is_terminating: bool = False
@@ -175,6 +176,8 @@ class Rollout:
         The set of the current template, if it exists.
     old : list of RolloutSet
         All others.
+    reported : int
+        `status.replicas` of the deployment.
 
     Attributes
     ----------
@@ -182,8 +185,16 @@ class Rollout:
         The notes of the ScalingReplicaSet Events.
     """
 
-    def __init__(self, spec: DeploymentSpec, new: RolloutSet | None, old: list[RolloutSet]) -> None:
+    def __init__(
+        self,
+        spec: DeploymentSpec,
+        new: RolloutSet | None,
+        old: list[RolloutSet],
+        *,
+        reported: int = 0,
+    ) -> None:
         self.spec = spec
+        self._reported = reported
         self.new = new
         self.old = by_age(old)
         self.event_notes: list[str] = []
@@ -238,8 +249,8 @@ class Rollout:
             if each.replicas > 0 and each.annotations.get(DESIRED_REPLICAS, "").isdigit()
         )
 
-    def scale(self) -> bool:
-        """Distribute a new size over the sets in proportion to theirs; return whether it did.
+    def scale(self) -> None:
+        """Distribute a new size over the sets in proportion to theirs.
 
         Notes
         -----
@@ -248,17 +259,14 @@ class Rollout:
         spec = self.spec
         only = self._active_or_newest()
         if only is not None:
-            # Upstream leaves the annotations of a set that already has the size, and then
-            # detects a scaling event at every later sync.
-            self.set_replicas_annotations(only)
+            # A set that already has the size keeps its annotations, so that every later sync is a
+            # scaling event, too.
             self.resize(only, spec.replicas)
-            return True
+            return
         if self._is_saturated():
-            return self.scale_down_old()
-        if spec.is_recreate:
-            return False
-        self._scale_in_proportion()
-        return True
+            self.scale_down_old()
+        elif not spec.is_recreate:
+            self._scale_in_proportion()
 
     def _active_or_newest(self) -> RolloutSet | None:
         active = [each for each in self.sets if each.replicas > 0]
@@ -314,7 +322,7 @@ class Rollout:
         else:
             before = revision_number(each.annotations.get(MAX_REPLICAS))
             # Upstream: without the annotation, the size in the status replaces the former maximum.
-            before = before or sum(one.reported for one in self.sets)
+            before = before or self._reported
             if not before:
                 return 0
             # Rounded to the nearest, halves up.
@@ -352,17 +360,19 @@ class Rollout:
 
     def _scale_down_old_available(self) -> None:
         assert self.new is not None, "no new replica set"
-        if not any(each.replicas for each in self.old):
+        active = [each for each in self.old if each.replicas]
+        if not active:
             return
         not_yet = self.new.replicas - self.new.available
         # New replicas that are not available yet may never be: old ones must stay for them.
         most = self.total - self.spec.min_available - not_yet
         if most <= 0:
             return
-        self._clean_up_unhealthy(most)
-        available = sum(each.available for each in self.sets)
+        if not self._clean_up_unhealthy(most):
+            return
+        available = sum(each.available for each in (*active, self.new))
         left = available - self.spec.min_available
-        for each in self.old:
+        for each in active:
             if left <= 0:
                 break
             if each.replicas:
@@ -370,15 +380,25 @@ class Rollout:
                 self.resize(each, each.replicas - fewer)
                 left -= fewer
 
-    def _clean_up_unhealthy(self, most: int) -> None:
-        """Scale down unavailable replicas first, which does not reduce availability."""
+    def _clean_up_unhealthy(self, most: int) -> bool:
+        """Scale down unavailable replicas first, which does not reduce availability.
+
+        Returns
+        -------
+        bool
+            False if a set still has more available replicas than it should: upstream takes that as
+            an error, and scales down no more until the set has reported its size.
+        """
         for each in self.old:
             if most <= 0:
                 break
             fewer = min(most, each.replicas - each.available)
+            if each.replicas and fewer < 0:
+                return False
             if each.replicas and fewer > 0:
                 self.resize(each, each.replicas - fewer)
                 most -= fewer
+        return True
 
     def scale_down_old(self) -> bool:
         """Scale all old sets to 0; return whether any changed."""

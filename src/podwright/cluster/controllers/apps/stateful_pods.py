@@ -43,8 +43,8 @@ class StatefulSpec(msgspec.Struct, frozen=True):
         Whether the pod management policy is OrderedReady; otherwise it is Parallel.
     partition : int
         The number of lowest ordinals that keep the current revision.
-    max_unavailable : int
-        How many pods an update may make unavailable at once.
+    max_unavailable : int, optional
+        How many pods may be unavailable during an update.
     deletes_claims, deletes_scaled_claims : bool
         Whether claims are deleted with the set, and with the pods that scaling down removes.
     """
@@ -54,7 +54,7 @@ class StatefulSpec(msgspec.Struct, frozen=True):
     is_ordered: bool
     is_on_delete: bool
     partition: int
-    max_unavailable: int
+    max_unavailable: int | None
     min_ready_seconds: int
     revision_history_limit: int
     deletes_claims: bool
@@ -85,14 +85,15 @@ def stateful_spec(spec: Document) -> StatefulSpec:
     retention: Document = spec.get("persistentVolumeClaimRetentionPolicy") or {}
     replicas = number(spec.get("replicas"), 1)
     unavailable = rolling.get("maxUnavailable")
-    at_once = scaled_value(1 if unavailable is None else unavailable, replicas, round_up=False)
+    if unavailable is not None:
+        unavailable = max(scaled_value(unavailable, replicas, round_up=False), 1)
     return StatefulSpec(
         replicas=replicas,
         start=number((spec.get("ordinals") or {}).get("start"), 0),
         is_ordered=spec.get("podManagementPolicy") != "Parallel",
         is_on_delete=strategy.get("type") == "OnDelete",
         partition=number(rolling.get("partition"), 0),
-        max_unavailable=max(at_once, 1),
+        max_unavailable=unavailable,
         min_ready_seconds=number(spec.get("minReadySeconds"), 0),
         revision_history_limit=number(spec.get("revisionHistoryLimit"), 10),
         deletes_claims=retention.get("whenDeleted") == "Delete",

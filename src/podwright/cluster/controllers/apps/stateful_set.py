@@ -199,6 +199,7 @@ class _Sync(Requests):
         self._current = self._revisions.named(self._current_status.get("currentRevision") or "")
         self._bases: dict[str, Pod] = {}
         self._out: Actions = list(self._revisions.actions)
+        self._updated_claims: set[str] = set()
         self._deleted_current = 0
 
     def actions(self) -> Actions:
@@ -245,7 +246,8 @@ class _Sync(Requests):
                 self._delete(pod)
             return True
         if pod.status.phase in ("", "Pending"):
-            self._create_claims(ordinal)
+            self._create_claims(pod, ordinal)
+            self._update_claims(pod)
         if pod.is_terminating or not self._is_available(pod):
             if not self._spec.is_ordered:
                 self._update_identity(pod, ordinal)
@@ -274,30 +276,32 @@ class _Sync(Requests):
     def _roll(self) -> None:
         """Delete pods of other revisions, highest ordinal first.
 
-        Upstream: stateful_set_control.go, updateStatefulSetAfterInvariantEstablished. There,
-        unavailable pods block an update even if they have an old revision. Here they are deleted
-        first, as upstream does without the gate MaxUnavailableStatefulSet.
+        An unavailable pod of the new revision blocks an update, one of an old revision does not.
+        A set with `maxUnavailable` is from a cluster with the gate MaxUnavailableStatefulSet, which
+        counts unavailable pods of all revisions.
+
+        Upstream: stateful_set_control.go, updateStatefulSet,
+        updateStatefulSetAfterInvariantEstablished
         """
         ordinals = range(self._spec.start, self._spec.start + self._spec.replicas)
-        healthy = [
-            o for o in ordinals if o in self._replicas and self._is_healthy(self._replicas[o])
-        ]
-        left = self._spec.max_unavailable - (len(ordinals) - len(healthy))
+        limit = self._spec.max_unavailable
+        left = 1
+        if limit is not None:
+            available = [o for o, pod in self._replicas.items() if self._is_healthy(pod)]
+            left = limit - (len(ordinals) - len(available))
         for ordinal in reversed(ordinals):
+            if left <= 0 or self._spec.is_below_partition(ordinal):
+                return
             pod = self._replicas.get(ordinal)
-            if self._spec.is_below_partition(ordinal) or pod is None or pod.is_terminating:
-                continue
-            if revision_of(pod) == self._update.name:
-                continue
-            if self._is_healthy(pod):
-                if left <= 0:
-                    continue
+            if pod is not None and not pod.is_terminating and revision_of(pod) != self._update.name:
                 left -= 1
-            if pod.status.phase in _ENDED:
-                continue  # _process_replica has deleted it
-            self._delete(pod)
-            if revision_of(pod) == self._current.name:
-                self._deleted_current += 1
+                if pod.status.phase in _ENDED:
+                    continue  # _process_replica has deleted it
+                self._delete(pod)
+                if revision_of(pod) == self._current.name:
+                    self._deleted_current += 1
+            elif limit is None and (pod is None or not self._is_healthy(pod)):
+                return
 
     # -------------------------------------------------------------------------------- pods
 
@@ -308,10 +312,11 @@ class _Sync(Requests):
         if any(claim is not None and is_stale(claim) for claim in claims):
             return  # the stale claim must be removed first
         pod = self._new_pod(ordinal)
-        self._create_claims(ordinal)
+        self._create_claims(pod, ordinal)
         self._out.append(self.create(pod))
         text = f"Create Pod {pod.name} in StatefulSet {self._owner.name} successful"
         self._record_event("SuccessfulCreate", text)
+        self._update_claims(pod)
 
     def _new_pod(self, ordinal: int) -> Pod:
         is_current = not self._spec.is_on_delete and self._spec.is_below_partition(ordinal)
@@ -330,14 +335,19 @@ class _Sync(Requests):
         )
 
     def _update_identity(self, pod: Pod, ordinal: int) -> None:
+        """Correct the labels and the claims of a pod.
+
+        Upstream: stateful_pod_control.go, UpdateStatefulPod
+        """
         labels = identity_labels(pod.name, ordinal)
-        if not labels.items() <= pod.metadata.labels.items():
+        is_updated = not labels.items() <= pod.metadata.labels.items()
+        if is_updated:
             self._out.append(self.update(with_labels(pod, labels)))
+        if self._update_claims(pod) or is_updated:
             self._record_event(
                 "SuccessfulUpdate",
                 f"Update Pod {pod.name} in StatefulSet {self._owner.name} successful",
             )
-        self._update_claims(pod)
 
     # ------------------------------------------------------------------------------ claims
 
@@ -345,26 +355,35 @@ class _Sync(Requests):
         found = self._lister.get(PVC, f"{self._owner.namespace}/{name}")
         return found if isinstance(found, PersistentVolumeClaim) else None
 
-    def _create_claims(self, ordinal: int) -> None:
+    def _create_claims(self, pod: Pod, ordinal: int) -> None:
         for template in self._spec.claim_templates:
             name = claim_name(template, self._owner, ordinal)
             if self._claim(name) is None:
                 made = stateful_claim(template, self._owner, self._spec, ordinal)
+                # Upstream writes the owner references afterwards.
+                made = with_retention(made, self._owner, pod, self._spec)
                 self._out.append(self.create(made))
-                pod = f"{self._owner.name}-{ordinal}"
-                self._record_event(
-                    "SuccessfulCreate",
-                    f"Create Claim {name} Pod {pod} in StatefulSet {self._owner.name} success",
-                )
+                place = f"Pod {pod.name} in StatefulSet {self._owner.name}"
+                self._record_event("SuccessfulCreate", f"Create Claim {name} {place} success")
 
-    def _update_claims(self, pod: Pod) -> None:
-        """Set the owner references of a pod's claims as the retention policy requires."""
+    def _update_claims(self, pod: Pod) -> bool:
+        """Set the owner references of a pod's claims as the retention policy requires.
+
+        Returns
+        -------
+        bool
+            Whether a claim is updated that this sync has not updated already.
+        """
+        is_updated = False
         for template in self._spec.claim_templates:
             claim = self._claim(claim_name(template, self._owner, ordinal_of(pod)))
             if claim is not None:
                 kept = with_retention(claim, self._owner, pod, self._spec)
-                if kept is not claim:
+                if kept is not claim and claim.name not in self._updated_claims:
+                    is_updated = True
+                    self._updated_claims.add(claim.name)
                     self._out.append(self.update(kept))
+        return is_updated
 
     # ------------------------------------------------------------------------------ status
 

@@ -363,11 +363,15 @@ class JobController(PodOwnerController):
             counts.active = []
         elif is_going_on:
             actions.extend(self._manage(job, spec, counts, last, now_ns))
-            actions.extend(self._suspended_or_resumed(job, spec, status, now_ns))
             if is_complete(spec, counts):
                 finishing = job_condition(
                     "SuccessCriteriaMet", "CompletionsReached", _REACHED_MESSAGE, now_ns
                 )
+            else:
+                actions.extend(self._suspended_or_resumed(job, spec, status, now_ns))
+        elif finishing is None:
+            # A job that is being deleted holds no pod.
+            actions.extend(action for pod in pods for action in self._release(pod))
         if finishing is not None:
             actions.extend(self._finished(job, finishing, status, counts, now_ns))
         set_status_counts(status, spec, counts)

@@ -134,7 +134,7 @@ def count_pods(
                 counts.succeeded += 1
             elif each.index >= 0:
                 counts.indexes.add(each.index)
-        elif each.action != "Ignore":
+        elif each.action != "Ignore" and (each.index >= 0 or not spec.is_indexed):
             counts.failed += 1
             counts.has_new_failure = True
             if each.action == "FailJob":

@@ -9,7 +9,7 @@ staging/src/k8s.io/endpointslice/reconciler.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from ipaddress import ip_address
 from typing import Any, Final
 
@@ -215,7 +215,8 @@ class _Filled:
         for each in slices:
             present: Sequence[Document] = encode(each).get("endpoints") or ()
             kept = [left.pop(key) for old in present if (key := endpoint_key(old)) in left]
-            if kept == list(present) and each.metadata.labels == labels:
+            has_labels = _unreserved(each.metadata.labels) == _unreserved(labels)
+            if kept == list(present) and has_labels:
                 unchanged.append(each)
             elif kept or not present:
                 self.changed.append((each, empty() | {"endpoints": kept}))
@@ -258,9 +259,17 @@ def _is_placeholder(obj: KubernetesObject, labels: dict[str, str]) -> bool:
     return is_empty and obj.metadata.labels == labels
 
 
+def _unreserved(labels: Mapping[str, str]) -> dict[str, str]:
+    """Return the labels that slices share with their service; the others are not compared.
+
+    Upstream: setEndpointSliceLabels
+    """
+    return {key: value for key, value in labels.items() if key not in _RESERVED}
+
+
 def _labels(service: KubernetesObject) -> dict[str, str]:
     """Return the labels of the slices: those of the service, and the reserved ones."""
-    labels = {key: value for key, value in service.metadata.labels.items() if key not in _RESERVED}
+    labels = _unreserved(service.metadata.labels)
     if is_headless(service):
         labels[HEADLESS] = ""
     return labels | {SERVICE_NAME: service.name, MANAGED_BY: MANAGER}

@@ -36,7 +36,7 @@ from podwright.apimachinery.objects import (
     timestamp_ns,
     timestamp_text,
 )
-from podwright.apimachinery.schema import built_in
+from podwright.apimachinery.schema import built_in, printed_selector
 from podwright.cluster.api import conditions_with, patched, section
 from podwright.cluster.controllers.apps.rollout import scaled_value
 from podwright.cluster.controllers.interface import Actions, Controller, Keys, PodChange, Version
@@ -181,11 +181,13 @@ class DisruptionController(Controller):
                 actions.append(self.warning(budget, reason, note))
                 actions += self.status_update(budget, status)
             return actions
-        disrupted, recheck_ns, overdue = self._disrupted(budget, now_ns)
+        disrupted, recheck_ns, overdue = self._disrupted(budget, covered, now_ns)
         for name in overdue:
             pod = self._lister.get(POD, f"{budget.namespace}/{name}")
             if pod is not None:
-                note = f"Pod was expected by PDB {budget.key} to be deleted but it wasn't"
+                # Upstream writes the namespace twice.
+                named = f"{budget.namespace}/{budget.namespace}"
+                note = f"Pod was expected by PDB {named} to be deleted but it wasn't"
                 actions.append(self.warning(pod, "NotDeleted", note))
         healthy = covered.healthy_count - sum(
             1 for name in disrupted if self._is_healthy(covered, f"{budget.namespace}/{name}")
@@ -217,8 +219,9 @@ class DisruptionController(Controller):
             return [self.event(budget, "NoPods", "No matching pods found")]
         counts_pods = isinstance(budget.spec.min_available, int)
         if covered.unmanaged_count and not counts_pods:
+            selector = printed_selector(section(budget, "spec").get("selector") or {})
             note = (
-                f"Pods selected by this PodDisruptionBudget (selector: {covered.selector}) were"
+                f"Pods selected by this PodDisruptionBudget (selector: {selector}) were"
                 " found to be unmanaged. As a result, the status of the PDB cannot be calculated"
                 " correctly, which may result in undefined behavior. To account for these pods"
                 ' please set ".spec.minAvailable" field of the PDB to an integer value.'
@@ -275,9 +278,9 @@ class DisruptionController(Controller):
         return obj if obj is not None and obj.uid == owner.uid else None
 
     def _disrupted(
-        self, budget: PodDisruptionBudget, now_ns: int
+        self, budget: PodDisruptionBudget, covered: _CoveredPods, now_ns: int
     ) -> tuple[dict[str, str], int | None, list[str]]:
-        """Return the evicted pods that still exist, when to recheck, and the overdue ones.
+        """Return the evicted pods that still count, when to recheck, and the overdue ones.
 
         Upstream: buildDisruptedPodMap
         """
@@ -285,8 +288,9 @@ class DisruptionController(Controller):
         overdue: list[str] = []
         recheck_ns: int | None = None
         for name, since in budget.status.disrupted_pods.items():
-            pod = self._lister.get(POD, f"{budget.namespace}/{name}")
-            if not isinstance(pod, Pod) or pod.is_terminating:
+            key = f"{budget.namespace}/{name}"
+            pod = self._lister.get(POD, key)
+            if key not in covered.pods or not isinstance(pod, Pod) or pod.is_terminating:
                 continue
             due_ns = (timestamp_ns(since) or 0) + _DELETION_TIMEOUT_NS
             if due_ns <= now_ns:

@@ -159,7 +159,7 @@ def test_an_evicted_pod_counts_as_unhealthy_for_at_most_two_minutes():
     cluster.run(121)
     assert numbers(cluster) == (3, 2, 3, 1)
     assert cluster.event_notes("NotDeleted") == [
-        "Pod was expected by PDB default/b to be deleted but it wasn't"
+        "Pod was expected by PDB default/default to be deleted but it wasn't"
     ]
     assert "disruptedPods" not in cluster.status(PDB, "default/b")
 

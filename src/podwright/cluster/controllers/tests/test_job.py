@@ -636,3 +636,23 @@ def test_a_finished_job_waits_for_its_terminating_pods():
 def test_the_failures_of_an_index_are_a_number_of_32_bits(text, count):
     pod = document("Pod", "p", metadata={"annotations": {FAILURES: text, IGNORED_FAILURES: "3"}})
     assert failures_of(pod) == (count, 3)
+
+
+def test_a_job_that_completes_while_it_is_suspended_is_not_suspended_anymore():
+    cluster = cluster_with(a_job(parallelism=1, completions=1))
+    (pod,) = cluster.pods()
+    end(cluster, pod, "Succeeded")
+    cluster.edit(JOB, "default/j", "spec", suspend=True)
+    cluster.run(5)
+    assert [kind for kind, _ in conditions(cluster)] == ["SuccessCriteriaMet", "Complete"]
+    assert "startTime" in cluster.status(JOB, "default/j")
+    assert cluster.event_notes("Suspended") == []
+
+
+def test_a_job_that_is_being_deleted_holds_no_pod():
+    cluster = cluster_with(a_job(parallelism=2, completions=2))
+    assert all(TRACKING in pod.metadata.finalizers for pod in cluster.pods())
+    cluster.delete(JOB, "default/j", propagation="Foreground")
+    cluster.run(5)
+    assert len(cluster.pods()) == 2
+    assert not any(pod.metadata.finalizers for pod in cluster.pods())

@@ -246,3 +246,15 @@ def test_no_index_is_retried_beyond_its_limit(data):
     assert max(failures.values()) <= limit + 1
     assert is_over == (["Failed"] if given_up else ["Complete"])
     assert status(cluster).get("failed", 0) == sum(failures.values())
+
+
+# The failed job deletes its other pod, which fails with it.
+@pytest.mark.parametrize(("index", "failed"), [("1", 2), ("7", None)])
+def test_a_failed_pod_of_no_index_of_the_job_does_not_count(index, failed):
+    cluster = cluster_with(an_indexed_job(2, backoffLimit=0))
+    pod = running(cluster, 1)
+    annotations = pod.metadata.annotations | {COMPLETION_INDEX: index}
+    cluster.edit(POD, pod.key, "metadata", annotations=annotations)
+    end(cluster, pod, "Failed", 1)
+    cluster.run(5)
+    assert cluster.status(JOB, "default/j").get("failed") == failed

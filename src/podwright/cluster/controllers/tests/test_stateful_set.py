@@ -369,12 +369,25 @@ def test_a_released_pod_occupies_its_name_until_it_is_removed():
     assert world.status("statefulset", "db")["replicas"] == 3
 
 
-def test_unavailable_pods_of_an_old_revision_are_replaced_in_a_parallel_set():
+def test_an_unavailable_pod_of_an_old_revision_is_replaced_and_a_new_one_waited_for():
     world = cluster(ready_after=None)
     world.apply(PARALLEL)
     world.patch("statefulset", "db", image(2))
     world.run(3)
-    assert shape(world) == "0:2! 1:2! 2:2!"
+    assert shape(world) == "0:1! 1:1! 2:2!"
+    world.ready("db-2")
+    world.run(3)
+    assert shape(world) == "0:1! 1:2! 2:2"
+
+
+def test_unavailable_pods_of_all_revisions_count_where_their_number_is_limited():
+    world = cluster(ready_after=None)
+    world.apply(PARALLEL)
+    world.patch("statefulset", "db", rolling(maxUnavailable=1))
+    world.patch("statefulset", "db", image(2))
+    world.ready("db-2")
+    world.run(3)
+    assert shape(world) == "0:1! 1:1! 2:1"
 
 
 def test_a_set_that_does_not_select_its_own_pods_creates_none():
