@@ -86,6 +86,9 @@ class LoadedObjects(msgspec.Struct, frozen=True):
         kinds = table(("Kind", "Objects"), list(self._counts().items()))
         return section("Loaded objects", kinds, paragraphs(self.warnings))
 
+    def __iter__(self) -> Iterator[Object]:
+        return iter(self.objects)
+
     def _counts(self) -> dict[str, int]:
         """Return the number of objects of each kind, in order of appearance."""
         return dict(Counter(entry.object.kind for entry in self.sourced))

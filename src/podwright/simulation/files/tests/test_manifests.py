@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from podwright import drain_plan
 from podwright.apimachinery.objects import InputError, Node, Pod
 from podwright.simulation.files.manifests import load, load_bytes, read_paths
 
@@ -101,3 +102,10 @@ def test_a_value_of_validate_is_one_of_three(tmp_path):
     (tmp_path / "a.yaml").write_text("")
     with pytest.raises(InputError, match=r'^validate: Unsupported value: "bogus"'):
         load(tmp_path / "a.yaml", validate="bogus")  # type: ignore[arg-type]
+
+
+def test_the_objects_of_files_are_passed_on_as_they_are(tmp_path):
+    (tmp_path / "node.yaml").write_text("{apiVersion: v1, kind: Node, metadata: {name: n1}}")
+    loaded = load(tmp_path)
+    assert [*loaded] == [*loaded.objects]
+    assert drain_plan(loaded, ["n1"]).is_complete
