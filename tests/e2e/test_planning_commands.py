@@ -95,3 +95,16 @@ status: {phase: Running, conditions: [{type: Ready, status: "True"}]}
     found = run(f"drain-plan b {file}", status=1)
     assert "1     b      4        <none>     4        70s" in found.stdout
     assert "and 3 more find no node:" in found.stdout
+
+
+def test_a_check_of_nothing_is_an_error(tmp_path: Path) -> None:
+    file = tmp_path / "s.yaml"
+    spec = "spec: {cluster: {nodes: [{name: node, count: 1}]}%s}\n"
+    head = "apiVersion: podwright.dev/v1alpha1\nkind: Scenario\nmetadata: {name: s}\n"
+    file.write_text(head + spec % "", encoding="utf-8")
+    refused = run(f"check {file}", status=2)
+    assert refused.stderr.startswith(f"error: {file}: spec.expectations: Required value: what is")
+    # A condition that has to come to hold is an expectation too.
+    waits = ", operations: [{waitUntil: {object: node/node-0, condition: Ready}}]"
+    file.write_text(head + spec % waits, encoding="utf-8")
+    run(f"check {file}")

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from podwright.apimachinery.objects import FieldError, InputError
 from podwright.cli.console import (
     announce_compilation,
     print_data,
@@ -53,10 +54,9 @@ def run_check(options: CheckOptions) -> bool:
             # All errors of all scenarios come before the first run.
             for name in scenario.configurations:
                 scenario.prepare(configuration=name)
+        with collected:
+            _require_expectations(scenario)
     collected.raise_all()
-    for scenario in scenarios:
-        if not scenario.document.spec.expectations:
-            print_message(f"warning: {scenario.source} has no expectations")
     changes: list[str] = []
     for manifests in rendered:
         for index, scenario in enumerate(scenarios):
@@ -75,6 +75,21 @@ def run_check(options: CheckOptions) -> bool:
         write_file(options.report, report.html(), mode="w")
     _print(report, options.output)
     return report.passed
+
+
+def _require_expectations(scenario: ScenarioFile) -> None:
+    """Refuse a scenario that nothing is expected of: its check could not fail.
+
+    Raises
+    ------
+    InputError
+    """
+    spec = scenario.document.spec
+    if spec.expectations or any(each.when or each.wait_until for each in spec.operations):
+        return
+    message = "Required value: what is to be checked; podwright simulate runs a scenario without"
+    error = FieldError(source=scenario.source, path="spec.expectations", message=message)
+    raise InputError([error])
 
 
 def _print(report: CheckReport, output: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from os import PathLike
 from xml.etree import ElementTree as ET
 
 import msgspec
@@ -19,6 +20,7 @@ from podwright.simulation.scenarios.expectations import (
     found_by,
     same_placement,
 )
+from podwright.simulation.scenarios.reading import load_scenario
 from podwright.simulation.scenarios.scenario_file import ScenarioFile
 from podwright.simulation.world import Observer, RunArguments, Summary, started_run
 
@@ -63,8 +65,8 @@ class CheckReport(msgspec.Struct, frozen=True):
 
     @property
     def passed(self) -> bool:
-        """Whether all expectations are met."""
-        return not self.failed
+        """Whether scenarios were run, and all expectations are met."""
+        return bool(self.runs) and not self.failed
 
     def __repr__(self) -> str:
         return f"<CheckReport: {len(self.results)} expectations, {len(self.failed)} failed>"
@@ -163,7 +165,7 @@ ExtenderCaller = Callable[[KubeSchedulerConfiguration | None, str], CallExtender
 
 
 def check(
-    *scenarios: ScenarioFile,
+    *scenarios: ScenarioFile | str | PathLike[str],
     seed: int | None = None,
     extender_caller: Callable[[KubeSchedulerConfiguration | None, str], CallExtender | None]
     | None = None,
@@ -173,7 +175,7 @@ def check(
 
     Parameters
     ----------
-    scenarios : ScenarioFile
+    scenarios : ScenarioFile or path
     seed : int, optional
         In place of those of the scenarios.
     extender_caller : callable, optional
@@ -191,7 +193,8 @@ def check(
         With all errors of a scenario.
     """
     report = CheckReport()
-    for scenario in scenarios:
+    for each in scenarios:
+        scenario = each if isinstance(each, ScenarioFile) else load_scenario(each)
         report = _with_scenario(report, scenario, seed, extender_caller, observers)
     return report
 

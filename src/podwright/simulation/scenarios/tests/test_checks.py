@@ -334,6 +334,7 @@ def test_a_snapshot_becomes_a_check(tmp_path: Path) -> None:
         document: Any = snapshot_scenario(["nodes.yaml"], "s", pending)
         path.write_bytes(msgspec.json.encode(document))
         assert pw.check(pw.load_scenario(path)).passed is passed
+        assert pw.check(path).passed is pw.check(str(path)).passed is passed
 
 
 def test_a_head_alone_is_an_error() -> None:
@@ -351,3 +352,7 @@ def test_a_report_begins_with_what_is_not_met():
     assert "<fits>" not in text
     assert "http" not in text
     assert "<script" not in text
+
+
+def test_a_check_of_no_scenario_has_not_passed() -> None:
+    assert not pw.check().passed
