@@ -22,7 +22,13 @@ from podwright.cli.planning.plan_inputs import (
     with_options,
     write_report,
 )
-from podwright.simulation.capacity import DrainPlan, drain_plan, drain_plan_html, drain_tables
+from podwright.simulation.capacity import (
+    DrainPlan,
+    drain_plan,
+    drain_plan_html,
+    drain_tables,
+    first_names,
+)
 
 _OPTION_OF = {"nodes": "NODE", "selector": "--selector"}
 
@@ -82,13 +88,14 @@ def _print(plan: DrainPlan, *, is_wide: bool) -> None:
             print_paragraph(message, indent=2)
             for remedy in remedies:
                 print_paragraph(f"it fits after this: {remedy}", indent=2)
+    some = ", ".join if is_wide else first_names
     gone = [pod for step in plan.steps for pod in step.gone]
     if gone:
-        print_heading(f"Pods that no controller recreates: {', '.join(gone)}")
+        print_heading(f"Pods that no controller recreates: {some(gone)}")
     data = [pod for step in plan.steps for pod in step.local_data]
     if data:
-        print_heading(f"Pods that lose the data of an emptyDir: {', '.join(data)}")
+        print_heading(f"Pods that lose the data of an emptyDir: {some(data)}")
     for node in plan.blocked:
-        print_heading(f"Node {node.node} cannot be drained: {', '.join(node.pods)}")
+        print_heading(f"Node {node.node} cannot be drained: {some(node.pods)}")
         print_paragraph(node.message, indent=2)
         print_paragraph(node.remedy, indent=2)

@@ -188,7 +188,7 @@ def drain_plan(
     ----------
     objects : iterable of object
         The cluster.
-    nodes : sequence of str
+    nodes : str or sequence of str
         The nodes to drain, besides those of `selector`.
     configuration : KubeSchedulerConfiguration or SchedulerOptions, optional
         The default profile if left out.
@@ -208,7 +208,7 @@ def drain_plan(
     """
     return planned_drains(
         objects,
-        nodes,
+        (nodes,) if isinstance(nodes, str) else nodes,
         SchedulerOptions.of(configuration, **keywords),
         selector=selector,
         surge=surge,

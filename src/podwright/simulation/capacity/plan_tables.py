@@ -9,7 +9,7 @@ from podwright.simulation.capacity.counting import Capacity, Headroom
 from podwright.simulation.capacity.drains import DrainPlan
 from podwright.simulation.capacity.losses import Loss
 
-_PODS_SHOWN = 3
+_NAMES_SHOWN = 3
 
 
 class PlanTable(NamedTuple):
@@ -75,11 +75,14 @@ def _headroom_row(each: Headroom) -> Sequence[object]:
 
 
 def _loss_row(each: Loss) -> Sequence[object]:
-    more = len(each.pending) - _PODS_SHOWN
-    pods = ", ".join(one.pod for one in each.pending[:_PODS_SHOWN])
-    pods += f" and {more} more" if more > 0 else ""
     counts = each.nodes, each.recreated, len(each.pending), len(each.gone)
-    return each.of, each.name, *counts, pods
+    return each.of, each.name, *counts, first_names([one.pod for one in each.pending])
+
+
+def first_names(names: Sequence[str]) -> str:
+    """Return the first of some names, and how many more there are."""
+    more = len(names) - _NAMES_SHOWN
+    return ", ".join(names[:_NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def drain_tables(plan: DrainPlan) -> dict[str, PlanTable]:
@@ -88,10 +91,10 @@ def drain_tables(plan: DrainPlan) -> dict[str, PlanTable]:
     steps = [
         (
             number,
-            ",".join(step.nodes),
-            *[",".join(step.added)] * is_surge,
+            first_names(step.nodes),
+            *[first_names(step.added)] * is_surge,
             len(step.moves),
-            ",".join(step.waits_for) or "<none>",
+            first_names(step.waits_for) or "<none>",
             len(step.unfit),
             f"{step.seconds:.0f}s",
         )
