@@ -80,7 +80,7 @@ def _loss_row(each: Loss) -> Sequence[object]:
 
 
 def first_names(names: Sequence[str]) -> str:
-    """Return the first of some names, and how many more there are."""
+    """Return the first of `names`, and how many more there are."""
     more = len(names) - _NAMES_SHOWN
     return ", ".join(names[:_NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
