@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 import msgspec
@@ -43,10 +44,8 @@ class TypicalPod(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     frequency: float = 0.0
 
 
-def typical_pods(
-    kinds: Iterable[TypicalPod], share: float = TYPICAL_SHARE
-) -> tuple[TypicalPod, ...]:
-    """Return the most frequent kinds, until they are `share` of all pods.
+def typical_pods(kinds: Iterable[TypicalPod]) -> tuple[TypicalPod, ...]:
+    """Return the most frequent kinds, until they are `TYPICAL_SHARE` of all pods.
 
     Parameters
     ----------
@@ -63,13 +62,9 @@ def typical_pods(
     ordered = sorted(
         counts.items(), key=lambda item: (item[1], *msgspec.structs.astuple(item[0])), reverse=True
     )
-    taken: list[tuple[TypicalPod, int]] = []
-    covered = 0
-    for kind, count in ordered:
-        if covered >= share * total:
-            break
-        taken.append((kind, count))
-        covered += count
+    earlier = accumulate((count for _, count in ordered), initial=0)
+    taken = [item for item, n in zip(ordered, earlier, strict=False) if n < TYPICAL_SHARE * total]
+    covered = sum(count for _, count in taken)
     return tuple(
         msgspec.structs.replace(kind, frequency=(count / total) / (covered / total))
         for kind, count in taken
@@ -161,7 +156,4 @@ def fragments(
         np.where(~needs_gpu & ~has_cpu, whole, 0.0),
         np.where(needs_gpu & ~accepting, whole, 0.0),
     )
-    amount: F64Array = np.zeros(len(milli_cpu), dtype=np.float64)
-    for amounts in classes:
-        amount += np.cumsum(amounts, axis=0)[-1]
-    return amount
+    return sum((np.cumsum(each, axis=0)[-1] for each in classes), np.zeros(len(milli_cpu)))

@@ -10,11 +10,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import MutableSequence
-from functools import cache
 from importlib import resources
-from typing import Final, TypeVar
-
-T = TypeVar("T")
+from typing import Any, Final
 
 _LENGTH: Final = 607
 _TAP: Final = 273
@@ -37,16 +34,13 @@ class GoRandom:
     def __init__(self, seed: int) -> None:
         self._state = _seeded(seed)
         self._tap = 0
-        self._feed = _LENGTH - _TAP
 
     def uint64(self) -> int:
         """Return the next number of the stream, in [0, 2**64)."""
         self._tap = (self._tap - 1) % _LENGTH
-        self._feed = (self._feed - 1) % _LENGTH
-        state = self._state
-        number = (state[self._feed] + state[self._tap]) & _MASK
-        state[self._feed] = number
-        return number
+        feed = (self._tap - _TAP) % _LENGTH
+        self._state[feed] = (self._state[feed] + self._state[self._tap]) & _MASK
+        return self._state[feed]
 
     def int63(self) -> int:
         """Return a number in [0, 2**63)."""
@@ -54,18 +48,18 @@ class GoRandom:
 
     def below(self, limit: int) -> int:
         """Return a number in [0, limit), as `Intn` does; the limit is less than 2**31."""
-        if limit & (limit - 1) == 0:
-            return (self.int63() >> 32) & (limit - 1)
         greatest = 2**31 - 1 - 2**31 % limit
-        number = self.int63() >> 32
-        while number > greatest:
-            number = self.int63() >> 32
+        while (number := self.int63() >> 32) > greatest:
+            continue
         return number % limit
 
-    def shuffle(self, items: MutableSequence[T]) -> None:
-        """Shuffle in place, as `Shuffle` does."""
+    def shuffle(self, items: MutableSequence[Any]) -> None:
+        """Shuffle in place, as `Shuffle` does, which draws otherwise than `Intn`."""
         for last in range(len(items) - 1, 0, -1):
-            other = self._bounded(last + 1)
+            least = 2**32 % (last + 1)
+            while (product := (self.int63() >> 31) * (last + 1)) & 0xFFFFFFFF < least:
+                continue
+            other = product >> 32
             items[last], items[other] = items[other], items[last]
 
     def permutation(self, length: int) -> list[int]:
@@ -77,15 +71,6 @@ class GoRandom:
             numbers[other] = index
         return numbers
 
-    def _bounded(self, limit: int) -> int:
-        """Return a number in [0, limit); `Shuffle` draws otherwise than `Intn`."""
-        product = (self.int63() >> 31) * limit
-        if product & 0xFFFFFFFF < limit:
-            least = (2**32 - limit) % limit
-            while product & 0xFFFFFFFF < least:
-                product = (self.int63() >> 31) * limit
-        return product >> 32
-
 
 def _seeded(seed: int) -> list[int]:
     """Return the state after `Seed`."""
@@ -93,16 +78,11 @@ def _seeded(seed: int) -> list[int]:
     for _ in range(_DISCARDED):
         number = number * _SEED_FACTOR % _SEED_MODULUS
     state = []
-    for constant in _constants():
+    constants = resources.files(__package__).joinpath("go_random.json").read_bytes()
+    for constant in json.loads(constants):
         word = 0
         for _ in range(3):
             number = number * _SEED_FACTOR % _SEED_MODULUS
             word = (word << 20) ^ number
         state.append((word ^ constant) & _MASK)
     return state
-
-
-@cache
-def _constants() -> tuple[int, ...]:
-    text = resources.files("podwright.simulation.studies").joinpath("go_random.json").read_bytes()
-    return tuple(json.loads(text))

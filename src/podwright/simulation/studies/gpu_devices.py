@@ -33,7 +33,6 @@ NO_DEVICE: Final = -1
 """What is left of a device that a node does not have."""
 
 _LEAST_WIDTH: Final = 8
-_ALL_SHARES: Final = 1
 
 
 class GpuRequest(NamedTuple):
@@ -62,6 +61,13 @@ class GpuRequest(NamedTuple):
     def total_milli(self) -> int:
         """Thousandths of all devices."""
         return self.milli * self.devices
+
+    @property
+    def tag(self) -> int:
+        """The bit of this kind of request in `GpuDevices.tags`; 0 without GPUs."""
+        if not self.devices:
+            return 0
+        return 1 if self.is_share else 1 << self.devices
 
 
 NO_GPUS: Final = GpuRequest(0, 0, ())
@@ -119,10 +125,10 @@ class GpuDevices:
         self.left: I64Matrix = np.empty((0, _LEAST_WIDTH), dtype=np.int64)
         self.tags: I64Array = np.empty(0, dtype=np.int64)
         self.versions: I64Array = np.empty(0, dtype=np.int64)
-        self._assigned: dict[str, tuple[int, ...]] = {}
+        self._assigned: dict[str, list[int]] = {}
         self._read: tuple[int, int, int] | None = None
 
-    def assign(self, pod: Pod, devices: tuple[int, ...]) -> None:
+    def assign(self, pod: Pod, devices: list[int]) -> None:
         """Note which devices a pod has, until its annotation says so."""
         self._assigned[pod.metadata.uid] = devices
 
@@ -148,17 +154,12 @@ class GpuDevices:
             self.tags = _resized(self.tags, (nodes.n_slots,), 0)
             self.versions = _resized(self.versions, (nodes.n_slots,), 0)
         for slot in changed:
-            self._count(cluster, slot)
-
-    def left_without(self, cluster: Cluster, slot: int, pod: Pod) -> I64Array:
-        """Return what is left of the devices of a node that already counts `pod`, without it.
-
-        Returns
-        -------
-        (width,) int64
-        """
-        left, _ = self._left_of(cluster, slot, without=pod.metadata.uid)
-        return left
+            left, self.tags[slot] = self.left_of(cluster, slot)
+            if len(left) > self.left.shape[1]:
+                self.left = _resized(self.left, (nodes.n_slots, len(left)), NO_DEVICE)
+            self.left[slot] = NO_DEVICE
+            self.left[slot, : len(left)] = left
+            self.versions[slot] += 1
 
     def _changed(self, cluster: Cluster) -> list[int]:
         nodes = cluster.nodes
@@ -169,16 +170,18 @@ class GpuDevices:
                 return list(dict.fromkeys((*node_slots.tolist(), *pod_slots.tolist())))
         return list(range(nodes.n_slots))
 
-    def _count(self, cluster: Cluster, slot: int) -> None:
-        left, tags = self._left_of(cluster, slot)
-        if len(left) > self.left.shape[1]:
-            self.left = _resized(self.left, (len(self.left), len(left)), NO_DEVICE)
-        self.left[slot, : len(left)] = left
-        self.left[slot, len(left) :] = NO_DEVICE
-        self.tags[slot] = tags
-        self.versions[slot] += 1
+    def left_of(self, cluster: Cluster, slot: int, without: str = "") -> tuple[I64Array, int]:
+        """Return what is left of the devices of a node, and its tags.
 
-    def _left_of(self, cluster: Cluster, slot: int, without: str = "") -> tuple[I64Array, int]:
+        Parameters
+        ----------
+        without : str
+            The UID of a pod on the node that does not count.
+
+        Returns
+        -------
+        (width,) int64, int
+        """
         node = cluster.nodes.objects[slot]
         count = 0
         if node is not None and GPU_COUNT in node.status.allocatable:
@@ -191,38 +194,23 @@ class GpuDevices:
             request = gpu_request(pod)
             if not request.devices or pod.metadata.uid == without:
                 continue
-            devices = self._devices_of(pod, left, request)
-            left[list(devices)] -= request.milli
-            tags |= tag_of(request)
+            left[self._devices_of(pod, left, request)] -= request.milli
+            tags |= request.tag
         return left, tags
 
-    def _devices_of(self, pod: Pod, left: I64Array, request: GpuRequest) -> tuple[int, ...]:
+    def _devices_of(self, pod: Pod, left: I64Array, request: GpuRequest) -> list[int]:
         """Return the devices of a placed pod.
 
         Those of a pod of another scheduler, which names none, are taken to be the ones with the
         least left.
         """
-        named = _named_devices(pod, left)
-        if named is not None:
-            self._assigned.pop(pod.metadata.uid, None)
-            return named
-        assigned = self._assigned.get(pod.metadata.uid)
-        return tuple(least_sufficient(left, request)) if assigned is None else assigned
-
-
-def tag_of(request: GpuRequest) -> int:
-    """Return the bit of a pod's kind of request in `GpuDevices.tags`; 0 without GPUs."""
-    if not request.devices:
-        return 0
-    return _ALL_SHARES if request.is_share else 1 << request.devices
-
-
-def _named_devices(pod: Pod, left: I64Array) -> tuple[int, ...] | None:
-    text = pod.metadata.annotations.get(GPU_INDEX)
-    if text is None:
-        return None
-    numbers = [int(part) for part in text.split("-") if part.isascii() and part.isdigit()]
-    return tuple(number for number in numbers if number < len(left) and left[number] >= 0)
+        text = pod.metadata.annotations.get(GPU_INDEX)
+        if text is None:
+            assigned = self._assigned.get(pod.metadata.uid)
+            return least_sufficient(left, request) if assigned is None else assigned
+        self._assigned.pop(pod.metadata.uid, None)
+        numbers = [int(part) for part in text.split("-") if part.isascii() and part.isdigit()]
+        return [number for number in numbers if number < len(left) and left[number] >= 0]
 
 
 def _resized(array: I64Matrix, shape: tuple[int, ...], new: int) -> I64Matrix:

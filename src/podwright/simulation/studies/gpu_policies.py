@@ -57,7 +57,6 @@ from podwright.simulation.studies.gpu_devices import (
     gpu_request,
     least_sufficient,
     requested_milli_cpu,
-    tag_of,
 )
 
 _GREATEST_MILLI_CPU: Final = 128_000
@@ -174,15 +173,14 @@ class GpuPolicy(Plugin):
             return Status.OK
         cluster = cycle.cluster
         slot = cluster.nodes.slot_of[node_name]
-        left = self.devices.left_without(cluster, slot, cycle.pod)
-        devices = least_sufficient(left, request)
+        left, _ = self.devices.left_of(cluster, slot, without=cycle.pod.metadata.uid)
+        devices = sorted(least_sufficient(left, request))
         if len(devices) < request.devices:
             return _TOO_LITTLE
         if request.is_share:
             devices = [self.device_of_share(cycle, slot, left, request)]
-        chosen = tuple(sorted(devices))
-        self.devices.assign(cycle.pod, chosen)
-        text = "-".join(map(str, chosen))
+        self.devices.assign(cycle.pod, devices)
+        text = "-".join(map(str, devices))
         cycle.write(_CHOSEN, text)
         add_custom_result(cycle, GPU_INDEX, text)
         return Status.OK
@@ -261,7 +259,7 @@ class DotProductGpu(GpuPolicy):
         gpu = given.request.total_milli / _GREATEST_GPU_MILLI
         cpu = given.milli_cpu / _GREATEST_MILLI_CPU
         product = (given.free_milli_cpu / _GREATEST_MILLI_CPU) * cpu + free_gpu * gpu
-        return _truncated(100 * (1 - product / 2))
+        return (100 * (1 - product / 2)).astype(np.int64)
 
 
 class ClusteringGpu(GpuPolicy):
@@ -271,7 +269,7 @@ class ClusteringGpu(GpuPolicy):
 
     def scores(self, given: Candidates) -> I64Array:
         """Return up to 75 for the pods on a node, and up to 25 for what is used of its GPUs."""
-        tag = tag_of(given.request)
+        tag = given.request.tag
         if not tag:
             return np.zeros(len(given.rows), dtype=np.int64)
         tags = self.devices.tags[given.rows]
@@ -315,16 +313,13 @@ class BestFitGpu(GpuPolicy):
         """Return 100 less the mean of the shares of CPU and GPUs that stay free."""
         cpu = (given.free_milli_cpu - given.milli_cpu) / _GREATEST_MILLI_CPU
         gpu = (given.free_gpu_milli - given.request.total_milli) / _GREATEST_GPU_MILLI
-        return _truncated((1 - 0.5 * (cpu + gpu)) * 100)
+        return ((1 - 0.5 * (cpu + gpu)) * 100).astype(np.int64)
 
     def normalize_score(self, cycle: Cycle, out: Scores) -> None:
         """Scale the scores to 0 to 100; equal scores become 0."""
         scores = out.values[out.rows]
-        least, greatest = scores.min(), scores.max()
-        if least == greatest:
-            out.values[out.rows] = 0
-        else:
-            out.values[out.rows] = (scores - least) * 100 // (greatest - least)
+        above = scores - scores.min()
+        out.values[out.rows] = above * 100 // max(above.max(), 1)
 
 
 class FragmentationGradientArgs(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -367,8 +362,8 @@ class FragmentationGradientDescent(GpuPolicy):
         if request.is_share:
             best: I64Array = self._shares(rows, before, after_cpu, left, request).max(axis=1)
             return np.maximum(best, 0)
-        after = _without(left, request) if request.devices else left
-        return _gradient(before, self.fragments.of(rows, after_cpu, after))
+        after = self.fragments.of(rows, after_cpu, _without(left, request))
+        return _gradient(before, after)
 
     def device_of_share(self, cycle: Cycle, slot: int, left: I64Array, request: GpuRequest) -> int:
         """Return the device with the best score, the first of equal ones."""
@@ -442,30 +437,22 @@ class NodeFragments:
         return fragments(self._workload, free_milli_cpu, left, self._accepting[:, rows])
 
 
-def _truncated(scores: F64Array) -> I64Array:
-    return scores.astype(np.int64)
-
-
 def _gradient(before: F64Array, after: F64Array) -> I64Array:
-    return _truncated(100 / (1 + np.exp(-(before - after) / 1000)))
+    return (100 / (1 + np.exp(-(before - after) / 1000))).astype(np.int64)
 
 
 def _without(left: I64Matrix, request: GpuRequest) -> I64Matrix:
     """Return what is left after the devices with the least left are taken."""
-    order = np.argsort(np.where(left >= request.milli, left, np.iinfo(np.int64).max), kind="stable")
-    after = left.copy()
-    taken = order[:, : request.devices]
-    rows = np.arange(len(left))[:, np.newaxis]
-    fits = left[rows, taken] >= request.milli
-    after[rows, taken] -= np.where(fits, request.milli, 0)
-    return after
+    fits = left >= request.milli
+    order = np.argsort(np.where(fits, left, np.iinfo(np.int64).max), kind="stable")
+    is_taken = fits & (np.argsort(order) < request.devices)  # its place in the order
+    return np.where(is_taken, left - request.milli, left)
 
 
 def _is_first(left: I64Matrix) -> Mask:
     """Return for each device whether none before it has the same amount left, (k, width)."""
-    first = np.ones(left.shape, dtype=np.bool_)
-    for device in range(1, left.shape[1]):
-        first[:, device] = (left[:, :device] != left[:, device, np.newaxis]).all(axis=1)
+    is_equal = left[:, :, np.newaxis] == left[:, np.newaxis]
+    first: Mask = is_equal.argmax(axis=2) == np.arange(left.shape[1])
     return first
 
 

@@ -12,10 +12,9 @@ import numpy as np
 _STUDENT_975: Final = (
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
     2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
-    2.052, 2.048, 2.045, 2.042,
+    2.052, 2.048, 2.045, 2.042, 1.960,
 )  # fmt: skip
-"""The 97.5 % quantiles of Student's distribution with 1 to 30 degrees of freedom."""
-_NORMAL_975: Final = 1.960
+"""The 97.5 % quantiles of Student's distribution with 1 to 30 degrees of freedom, and with more."""
 
 
 class Interval(msgspec.Struct, frozen=True):
@@ -43,8 +42,7 @@ class Interval(msgspec.Struct, frozen=True):
         if n == 1:
             return cls(mean, nan, inf)
         deviation = float(np.std(values, ddof=1))
-        quantile = _STUDENT_975[n - 2] if n - 2 < len(_STUDENT_975) else _NORMAL_975
-        return cls(mean, deviation, quantile * deviation / n**0.5)
+        return cls(mean, deviation, _STUDENT_975[min(n - 2, 30)] * deviation / n**0.5)
 
     @property
     def is_certain(self) -> bool:
