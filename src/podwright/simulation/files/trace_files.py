@@ -9,6 +9,7 @@ Upstream: github.com/acrlabs/simkube, lib/rust/store
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import chain, pairwise
 from pathlib import Path
 from statistics import median_low
 from typing import Any, Final, Literal, TypeAlias
@@ -46,10 +47,13 @@ class SimkubeEvent(msgspec.Struct, frozen=True):
     deleted_objs: tuple[Document, ...] = ()
 
 
-class SimkubeTrace(msgspec.Struct, frozen=True):
+class _Versioned(msgspec.Struct, frozen=True):
+    version: int = 0
+
+
+class SimkubeTrace(_Versioned, frozen=True):
     """A trace; the key of `pod_lifecycles` is the kind and the name of an owner."""
 
-    version: int = 0
     events: tuple[SimkubeEvent, ...] = ()
     pod_lifecycles: dict[tuple[str, str], dict[int, tuple[Lifecycle, ...]]] = {}
 
@@ -59,13 +63,12 @@ class SimkubeTrace(msgspec.Struct, frozen=True):
         key = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
         gvk = f"{document.get('apiVersion')}.{document.get('kind')}"
         of_owner = self.pod_lifecycles.get((gvk, key), {})
-        ran = [
-            None if each.start_ts is None or each.end_ts is None else each.end_ts - each.start_ts
-            for several in of_owner.values()
-            for each in several
-        ]
-        ended = [each for each in ran if each is not None]
-        return median_low(ended) if ended and len(ended) == len(ran) else None
+        ran: list[int] = []
+        for each in chain.from_iterable(of_owner.values()):
+            if each.start_ts is None or each.end_ts is None:
+                return None
+            ran.append(each.end_ts - each.start_ts)
+        return median_low(ran) if ran else None
 
 
 def trace_format(path: str) -> TraceFormat:
@@ -102,27 +105,21 @@ def read_simkube(path: str) -> SimkubeTrace:
     """
     try:
         data = unpacked(Path(path).read_bytes())
-        version = msgspec.msgpack.decode(data, type=_Version).version
+        version = msgspec.msgpack.decode(data, type=_Versioned).version
         if version != _VERSION:
             detail = f"version {_VERSION} is expected, not {version or 'none'}"
-            raise InputError.of(
-                path, f"{detail}; export the trace with a current SimKube", "version"
-            )
+            hint = "export the trace with a current SimKube"
+            raise InputError.of(path, f"{detail}; {hint}", "version")
         trace = msgspec.msgpack.decode(data, type=SimkubeTrace)
     except OSError as error:
         raise InputError.of(path, f"cannot be read: {error.strerror or error}") from None
     except UNDECODABLE as error:
         raise InputError.of(path, f"not a SimKube trace: {error}") from None
-    for index, (one, other) in enumerate(zip(trace.events, trace.events[1:], strict=False), 1):
+    for index, (one, other) in enumerate(pairwise(trace.events), 1):
         if other.ts < one.ts:
-            raise InputError.of(
-                path, f"{one.ts - other.ts}s before the previous event", f"events[{index}].ts"
-            )
+            message = f"{one.ts - other.ts}s before the previous event"
+            raise InputError.of(path, message, f"events[{index}].ts")
     return trace
-
-
-class _Version(msgspec.Struct, frozen=True):
-    version: int = 0
 
 
 def without_server_fields(document: Document) -> Document:

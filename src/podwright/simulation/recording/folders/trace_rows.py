@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -76,35 +77,33 @@ def _of_sqlite(path: str, query: str) -> Iterator[TableRow]:
 
 
 def _of_parquet(path: str) -> Iterator[TableRow]:
-    number = 0
     try:
-        for batch in import_module("pyarrow.parquet").ParquetFile(path).iter_batches():
-            for row in batch.to_pylist():
-                number += 1
-                yield number, row
+        batches = import_module("pyarrow.parquet").ParquetFile(path).iter_batches()
+        rows = chain.from_iterable(batch.to_pylist() for batch in batches)
+        yield from enumerate(rows, start=1)
     except ValueError as error:
         raise InputError.of(path, f"cannot be read as Parquet: {error}") from None
 
 
 def _of_text(path: str, header: Sequence[str]) -> Iterator[TableRow]:
     lines = ((number, line) for number, line, _ in file_lines(path))
-    first = next(((number, line) for number, line in lines if line.strip()), None)
+    first = next((each for each in lines if each[1].strip()), None)
     if first is None:
         raise InputError.of(path, "no rows in this file")
     if first[1].lstrip()[:1] in _JSON_START:
-        yield from _of_json(path, first, lines)
+        yield from _of_json(path, first[1], chain([first], lines))
     else:
-        yield from _of_csv(path, first, lines, header)
+        texts = (line.decode() + "\n" for _, line in chain([first], lines))
+        yield from _of_csv(path, first[0], texts, header)
 
 
-def _of_json(
-    path: str, first: tuple[int, bytes], lines: Iterator[tuple[int, bytes]]
-) -> Iterator[TableRow]:
+def _of_json(path: str, first: bytes, lines: Iterator[tuple[int, bytes]]) -> Iterator[TableRow]:
+    decoder = msgspec.json.Decoder(dict[str, Any])
     try:
-        msgspec.json.decode(first[1], type=dict[str, Any])
+        decoder.decode(first)
     except msgspec.MsgspecError:
         # One value in several lines, or in one.
-        whole = b"\n".join([first[1], *(line for _, line in lines)])
+        whole = b"\n".join(line for _, line in lines)
         try:
             rows = msgspec.json.decode(whole, type=list[dict[str, Any]])
         except msgspec.MsgspecError as error:
@@ -112,8 +111,6 @@ def _of_json(
             raise InputError.of(path, f"{detail}: {error}") from None
         yield from enumerate(rows, start=1)
         return
-    decoder = msgspec.json.Decoder(dict[str, Any])
-    yield first[0], decoder.decode(first[1])
     for number, line in lines:
         if line.strip():
             try:
@@ -123,23 +120,13 @@ def _of_json(
 
 
 def _of_csv(
-    path: str,
-    first: tuple[int, bytes],
-    lines: Iterator[tuple[int, bytes]],
-    header: Sequence[str],
+    path: str, first: int, texts: Iterator[str], header: Sequence[str]
 ) -> Iterator[TableRow]:
-    def texts() -> Iterator[str]:
-        yield first[1].decode() + "\n"
-        for _, line in lines:
-            yield line.decode() + "\n"
-
     try:
-        reader = csv.reader(texts())
+        reader = csv.reader(texts)
         names = list(header) or [name.strip() for name in next(reader)]
-        for cells in reader:
-            if not cells:
-                continue
-            number = reader.line_num + first[0] - 1
+        for cells in filter(None, reader):
+            number = reader.line_num + first - 1
             if len(cells) != len(names):
                 message = f"{len(cells)} cells, but {len(names)} columns"
                 raise InputError.of(f"{path}: line {number}", message)

@@ -33,22 +33,23 @@ def plot_run(rows: Callable[[str], Mapping[str, Sequence[Any]]], start_ns: int) 
         The start of the run, which is 0 on the axes of time.
     """
     figure, (use, pending, waits) = new_figure(11, 3.2, 1, 3)
-    table = rows("utilization")
-    seconds = _seconds(table["time"], start_ns)
-    counts = rows("pending")
-    pending_seconds = _seconds(counts["time"], start_ns)
-    unit, divisor = _unit(max(seconds.max(initial=0), pending_seconds.max(initial=0)))
+    table, counts = rows("utilization"), rows("pending")
+    seconds = [
+        (np.array(each["time"], dtype=np.int64) - start_ns).astype(np.float64) / 1e9
+        for each in (table, counts)
+    ]
+    unit, divisor = _unit(max(each.max(initial=0) for each in seconds))
     shares = 100 * np.array(table["share"], dtype=np.float64)
-    _draw_series(use, table["resource"], seconds / divisor, shares)
-    use.set_xlabel(f"time since the start ({unit})")
-    use.set_ylabel("requested (% of allocatable)")
-    use.set_ylim(bottom=0)
     pods = np.array(counts["pods"], dtype=np.float64)
-    _draw_series(pending, counts["reason"], pending_seconds / divisor, pods)
-    pending.set_xlabel(f"time since the start ({unit})")
-    pending.set_ylabel("pending pods by reason")
-    pending.set_xlim(use.get_xlim())
-    pending.set_ylim(bottom=0)
+    for panel, names, times, values, label in (
+        (use, table["resource"], seconds[0], shares, "requested (% of allocatable)"),
+        (pending, counts["reason"], seconds[1], pods, "pending pods by reason"),
+    ):
+        _draw_series(panel, names, times / divisor, values)
+        panel.set_xlabel(f"time since the start ({unit})")
+        panel.set_ylabel(label)
+        panel.set_xlim(use.get_xlim())
+        panel.set_ylim(bottom=0)
     if not pods.any():
         pending.set_yticks([])
         pending.text(0.5, 0.5, "no pod waits", transform=pending.transAxes, ha="center")
@@ -61,21 +62,16 @@ def _draw_series(panel: Axes, names: Sequence[str], times: F64Array, values: F64
     labels = np.array(names, dtype=object)
     for index, name in enumerate(dict.fromkeys(names)):
         own = labels == name
-        panel.step(
-            times[own], values[own], where="post", label=name, linewidth=1, **line_style(index)
-        )
+        style = line_style(index)
+        panel.step(times[own], values[own], where="post", label=name, linewidth=1, **style)
     if len(labels):
         panel.legend(fontsize=7, frameon=False)
 
 
 def _draw_waits(panel: Axes, table: Mapping[str, Sequence[Any]]) -> None:
     """Draw the distribution of the waits of placed pods."""
-    placed = [
-        wait
-        for wait, outcome in zip(table["wait_ns"], table["outcome"], strict=True)
-        if outcome == "Scheduled"
-    ]
-    seconds = np.sort(np.array(placed, dtype=np.float64)) / 1e9
+    is_placed = np.array(table["outcome"], dtype=object) == "Scheduled"
+    seconds = np.sort(np.array(table["wait_ns"], dtype=np.float64)[is_placed]) / 1e9
     unit, divisor = _unit(seconds.max(initial=0))
     shares = 100 * np.arange(1, len(seconds) + 1) / max(len(seconds), 1)
     end = 1.05 * seconds.max(initial=0) / divisor or 1.0
@@ -85,11 +81,6 @@ def _draw_waits(panel: Axes, table: Mapping[str, Sequence[Any]]) -> None:
     panel.set_ylabel(f"share of {len(seconds):,} placed pods (%)")
     panel.set_xlim(0, end)
     panel.set_ylim(0, 105)
-
-
-def _seconds(times: Sequence[Any], start_ns: int) -> F64Array:
-    """Return times since the start."""
-    return (np.array(times, dtype=np.int64) - start_ns).astype(np.float64) / 1e9
 
 
 def _unit(seconds: float) -> tuple[str, float]:
