@@ -166,11 +166,9 @@ def _print_config(traces: Mapping[str, FgdTrace], policies: Sequence[str]) -> No
 
 def _print(table: FgdTable, output: str) -> None:
     names = (f"{result.workload}/{result.policy}" for result in table.results)
-    if not print_data(output, lambda: _document(table), names):
-        _print_rows(table, is_wide=output == "wide")
-
-
-def _print_rows(table: FgdTable, *, is_wide: bool) -> None:
+    if print_data(output, lambda: _document(table), names):
+        return
+    is_wide = output == "wide"
     heads = ["WORKLOAD", "POLICY", "RUNS"]
     for percent in REPORTED_PCT:
         heads += [f"AT {percent}%", "±95%", "PUBLISHED", "DIFFERENCE"]
@@ -211,24 +209,18 @@ def _number(value: float | None, form: str = ".2f") -> str:
 
 
 def _wide_cells(result: FgdResult) -> list[str]:
-    means = result.means.get(REPORTED_PCT[0])
-    values: tuple[float | None, ...] = (None, None, None)
-    if means is not None:
+    cells = [_MISSING] * 3
+    if means := result.means.get(REPORTED_PCT[0]):
         fragments = means.fragment_pct.mean, means.fragment_ratio_pct.mean
-        values = (means.allocated_pct.deviation, *fragments)
-    failed = Interval.of([run.failed for run in result.runs]).mean
-    return [*map(_number, values), f"{failed:.0f}"]
+        cells = [*map(_number, (means.allocated_pct.deviation, *fragments))]
+    return [*cells, f"{Interval.of([run.failed for run in result.runs]).mean:.0f}"]
 
 
 def _inflated_cells(result: FgdResult) -> list[str]:
     measures = [run.inflated for run in result.runs if run.inflated is not None]
-    allocated = Interval.of([measure.allocated_pct for measure in measures])
-    fragment = Interval.of([measure.fragment_pct for measure in measures])
-    return [
-        result.workload,
-        result.policy,
-        *map(_number, (allocated.mean, allocated.margin, fragment.mean)),
-    ]
+    allocated, fragment, _ = map(Interval.of, zip(*measures, strict=True))
+    numbers = map(_number, (allocated.mean, allocated.margin, fragment.mean))
+    return [result.workload, result.policy, *numbers]
 
 
 def _document(table: FgdTable) -> dict[str, Any]:

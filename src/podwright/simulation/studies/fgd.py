@@ -16,7 +16,7 @@ Upstream: hkust-adsl/kubernetes-scheduler-simulator pkg/simulator/simulator.go, 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -36,18 +36,9 @@ from podwright.apimachinery.objects import (
 from podwright.scheduler.assembly import Scheduler
 from podwright.scheduler.config import read_configuration
 from podwright.scheduler.framework import TieRule
-from podwright.simulation.studies.fragments import (
-    TypicalPod,
-    Workload,
-    typical_pods,
-)
+from podwright.simulation.studies.fragments import TypicalPod, Workload, typical_pods
 from podwright.simulation.studies.go_random import GoRandom
-from podwright.simulation.studies.gpu_devices import (
-    WHOLE_MILLI,
-    GpuRequest,
-    gpu_request,
-    requested_milli_cpu,
-)
+from podwright.simulation.studies.gpu_devices import WHOLE_MILLI, gpu_request, requested_milli_cpu
 from podwright.simulation.studies.gpu_policies import (
     BestFitGpu,
     ClusteringGpu,
@@ -172,13 +163,12 @@ class FgdRun(NamedTuple):
 
         If none has exactly so much, those with one percent less or more count.
         """
-        rows = self.arrived_pct == percent
-        if not rows.any():
-            rows = np.abs(self.arrived_pct - percent) == 1
-        if not rows.any():
-            return None
         columns = (self.allocated_pct, self.fragment_pct, self.fragment_ratio_pct)
-        return Measure(*(float(column[rows].mean()) for column in columns))
+        for distance in (0, 1):
+            rows = np.abs(self.arrived_pct - percent) == distance
+            if rows.any():
+                return Measure(*(float(column[rows].mean()) for column in columns))
+        return None
 
 
 def run_fgd(
@@ -228,7 +218,8 @@ def run_fgd(
     run = experiment.schedule_all(arriving)
     if inflation_ratio is None:
         return run
-    experiment.place(_inflation(arriving, trace, inflation_ratio, random))
+    for pod in _inflation(arriving, trace, inflation_ratio, random):
+        experiment.place(pod)
     return run._replace(inflated=experiment.measure())
 
 
@@ -259,19 +250,17 @@ def _tune(pods: list[Pod], trace: FgdTrace, ratio: float, random: GoRandom) -> N
 
 def _inflation(
     arrived: Sequence[Pod], trace: FgdTrace, ratio: float, random: GoRandom
-) -> list[Pod]:
-    """Return clones of random pods, as long as all requests stay below what the nodes have."""
+) -> Iterator[Pod]:
+    """Yield clones of random pods, as long as all requests stay below what the nodes have."""
     milli_cpu = sum(requested_milli_cpu(pod) for pod in arrived)
     gpu_milli = sum(gpu_request(pod).total_milli for pod in arrived)
-    clones: list[Pod] = []
     for number in range(math.ceil(len(trace.pods) * ratio) - len(trace.pods)):
         pod = trace.pods[random.below(len(trace.pods))]
         milli_cpu += requested_milli_cpu(pod)
         gpu_milli += gpu_request(pod).total_milli
         if milli_cpu > trace.total_milli_cpu or gpu_milli > trace.total_milli:
-            break
-        clones.append(with_fields(pod, "metadata", name=f"{pod.name}-clone-{number}"))
-    return clones
+            return
+        yield with_fields(pod, "metadata", name=f"{pod.name}-clone-{number}")
 
 
 class _Experiment:
@@ -281,15 +270,10 @@ class _Experiment:
         self, trace: FgdTrace, policy: str, seed: int, tie_rule: TieRule, places: Sequence[int]
     ) -> None:
         self.policy, self.seed = policy, seed
-        self._plugin = POLICIES[policy]
-        self._scheduler = Scheduler(
-            read_configuration(
-                fgd_configuration(self._plugin, trace.typical, seed), source="the policy"
-            ),
-            plugins=[self._plugin],
-            seed=seed,
-            tie_rule=tie_rule,
-        )
+        cls = POLICIES[policy]
+        document = fgd_configuration(cls, trace.typical, seed)
+        configuration = read_configuration(document, source="the policy")
+        self._scheduler = Scheduler(configuration, plugins=[cls], seed=seed, tie_rule=tie_rule)
         # The published names decide ties: they begin with a random number.
         self._scheduler.add(*(
             with_fields(node, "metadata", name=f"{place:04d}-{node.name}")
@@ -301,33 +285,14 @@ class _Experiment:
         self._total_milli = trace.total_milli
         self._allocated_milli = 0
 
-    def schedule_all(self, pods: Iterable[Pod]) -> FgdRun:
+    def schedule_all(self, pods: Sequence[Pod]) -> FgdRun:
         """Schedule pods in turn, and measure after each."""
-        arrived = 0
-        percents: list[int] = []
-        measures: list[Measure] = []
-        failed = 0
-        for pod in pods:
-            request = gpu_request(pod)
-            arrived += request.total_milli
-            failed += not self._place(pod, request)
-            percents.append(round(100 * arrived / self._total_milli))
-            measures.append(self.measure())
-        allocated, fragment, ratio = np.array(measures, dtype=np.float64).reshape(-1, 3).T
-        return FgdRun(
-            self.policy,
-            self.seed,
-            np.array(percents, dtype=np.int64),
-            allocated,
-            fragment,
-            ratio,
-            failed,
-        )
-
-    def place(self, pods: Iterable[Pod]) -> None:
-        """Schedule pods in turn."""
-        for pod in pods:
-            self._place(pod, gpu_request(pod))
+        arrived = np.cumsum([gpu_request(pod).total_milli for pod in pods], dtype=np.int64)
+        percents = np.rint(100 * arrived / self._total_milli).astype(np.int64)
+        entries = [(self.place(pod), *self.measure()) for pod in pods]
+        placed, allocated, fragment, ratio = np.array(entries, np.float64).reshape(-1, 4).T
+        failed = len(pods) - int(placed.sum())
+        return FgdRun(self.policy, self.seed, percents, allocated, fragment, ratio, failed)
 
     def measure(self) -> Measure:
         """Return the current state of the GPUs."""
@@ -339,13 +304,14 @@ class _Experiment:
             fragment_ratio_pct=100 * fragment / free if free else 0.0,
         )
 
-    def _place(self, pod: Pod, request: GpuRequest) -> bool:
-        decision = self._scheduler.schedule(pod)
-        if not decision.node:
+    def place(self, pod: Pod) -> bool:
+        """Schedule a pod, and remove it if it fits nowhere; return whether it has a node."""
+        is_placed = bool(self._scheduler.schedule(pod).node)
+        if is_placed:
+            self._allocated_milli += gpu_request(pod).total_milli
+        else:
             self._scheduler.remove(pod)
-            return False
-        self._allocated_milli += request.total_milli
-        return True
+        return is_placed
 
 
 def fgd_configuration(

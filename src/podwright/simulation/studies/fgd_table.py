@@ -30,6 +30,11 @@ if TYPE_CHECKING:
 REPORTED_PCT: Final = (100, 130)
 """At how much arrived load the results are compared."""
 
+_SHARED_BELOW_PCT: Final = 80
+"""With so much arrived, all policies still place almost every pod."""
+
+_PANELS: Final = ("GPUs allocated (%)", "GPU fragments (% of all GPUs)")
+"""The columns of `Measure` that are drawn."""
 
 PublishedMeans: TypeAlias = Mapping[tuple[str, str], Mapping[int, float]]
 """The allocated percentage by the arrived one, of each pod list and policy."""
@@ -150,7 +155,29 @@ class FgdTable(NamedTuple):
             workload = names[0]
         if workload not in names:
             raise ArgumentError(f"workload: one of {', '.join(names)} is expected, not {workload}")
-        return _figure([result for result in self.results if result.workload == workload])
+        results = [result for result in self.results if result.workload == workload]
+        figure, axes = new_figure(9, 3.6, 1, len(_PANELS))
+        for column, (panel, label) in enumerate(zip(axes, _PANELS, strict=True)):
+            for index, result in enumerate(results):
+                arrived, mean, margin = curve(result.runs, column)
+                style = line_style(index)
+                panel.plot(arrived, mean, label=result.policy, linewidth=1, **style)
+                if len(result.runs) > 1:
+                    band = {"color": style["color"], "alpha": 0.2, "linewidth": 0}
+                    panel.fill_between(arrived, mean - margin, mean + margin, **band)
+            panel.set_xlabel("GPUs requested by arrived pods (% of all GPUs)")
+            panel.set_ylabel(label)
+            panel.set_xlim(left=0)
+            panel.set_ylim(bottom=0)
+        if axes[0].get_xlim()[1] > _SHARED_BELOW_PCT + 20:
+            axes[0].set_xlim(left=_SHARED_BELOW_PCT)
+            curves = [curve(result.runs, 0) for result in results]
+            means = [mean[arrived >= _SHARED_BELOW_PCT] for arrived, mean, _ in curves]
+            axes[0].set_ylim(min(each.min(initial=_SHARED_BELOW_PCT) for each in means) - 1, 100)
+        axes[0].legend(fontsize=7, frameon=False)
+        runs = len(results[0].runs)
+        figure.suptitle(f"{results[0].workload}: mean of {runs} runs, 95 % confidence", fontsize=9)
+        return figure
 
     @property
     def greatest_difference(self) -> float | None:
@@ -178,18 +205,13 @@ def summarize_fgd(
     for (workload, policy), group in groupby(ordered, lambda entry: (entry[0], entry[1].policy)):
         several = tuple(run for _, run in group)
         published_pct = known.get((workload, policy), {})
-        means = {
-            percent: _means(measures, published_pct.get(percent))
-            for percent in REPORTED_PCT
-            if (measures := _measures(several, percent))
-        }
+        means = {}
+        for percent in REPORTED_PCT:
+            if measures := _measures(several, percent):
+                allocated, fragment, ratio = map(Interval.of, zip(*measures, strict=True))
+                means[percent] = FgdMeans(allocated, fragment, ratio, published_pct.get(percent))
         results.append(FgdResult(workload, policy, several, means))
     return FgdTable(tuple(results))
-
-
-def _means(measures: Sequence[Measure], published_pct: float | None) -> FgdMeans:
-    allocated, fragment, ratio = map(Interval.of, zip(*measures, strict=True))
-    return FgdMeans(allocated, fragment, ratio, published_pct)
 
 
 def _measures(runs: Sequence[FgdRun], percent: int) -> list[Measure]:
@@ -212,39 +234,3 @@ def curve(runs: Sequence[FgdRun], column: int) -> F64Matrix:
             interval = Interval.of([measure[column] for measure in measures])
             points.append((percent, interval.mean, interval.margin))
     return np.array(points, dtype=np.float64).reshape(-1, 3).T
-
-
-# ---------------------------------------------------------------- figures
-
-_SHARED_BELOW_PCT: Final = 80
-"""With so much arrived, all policies still place almost every pod."""
-
-_PANELS: Final = (
-    (0, "GPUs allocated (%)"),
-    (1, "GPU fragments (% of all GPUs)"),
-)
-
-
-def _figure(results: Sequence[FgdResult]) -> Figure:
-    figure, axes = new_figure(9, 3.6, 1, len(_PANELS))
-    for panel, (column, label) in zip(axes, _PANELS, strict=True):
-        for index, result in enumerate(results):
-            arrived, mean, margin = curve(result.runs, column)
-            style = line_style(index)
-            panel.plot(arrived, mean, label=result.policy, linewidth=1, **style)
-            if len(result.runs) > 1:
-                band = {"color": style["color"], "alpha": 0.2, "linewidth": 0}
-                panel.fill_between(arrived, mean - margin, mean + margin, **band)
-        panel.set_xlabel("GPUs requested by arrived pods (% of all GPUs)")
-        panel.set_ylabel(label)
-        panel.set_xlim(left=0)
-        panel.set_ylim(bottom=0)
-    if axes[0].get_xlim()[1] > _SHARED_BELOW_PCT + 20:
-        axes[0].set_xlim(left=_SHARED_BELOW_PCT)
-        curves = [curve(result.runs, 0) for result in results]
-        means = [mean[arrived >= _SHARED_BELOW_PCT] for arrived, mean, _ in curves]
-        axes[0].set_ylim(min(each.min(initial=_SHARED_BELOW_PCT) for each in means) - 1, 100)
-    axes[0].legend(fontsize=7, frameon=False)
-    runs = len(results[0].runs)
-    figure.suptitle(f"{results[0].workload}: mean of {runs} runs, 95 % confidence", fontsize=9)
-    return figure
