@@ -20,7 +20,6 @@ from podwright.online.sweep.goals import (
 )
 from podwright.online.sweep.plan import (
     Files as Files,
-    SweepCase as SweepCase,
     SweepConfiguration as SweepConfiguration,
     SweepInput as SweepInput,
     SweepOptions as SweepOptions,

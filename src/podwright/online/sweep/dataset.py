@@ -108,10 +108,10 @@ class SweepDataset:
 
 def results_table(results: Iterable[RunFigures]) -> Any:
     """Return a `pyarrow.Table` with a row for each figure of each run, and one for a failed run."""
-    columns: dict[str, list[Any]] = {name: [] for name in _TYPES}
-    for run, figures, error in results:
-        for figure in figures or (("", "", None),):
-            row = (run.id, run.input, run.configuration, run.seed, *figure, error)
-            for column, value in zip(columns.values(), row, strict=True):
-                column.append(value)
+    rows = [
+        (*run, *figure, error)
+        for run, figures, error in results
+        for figure in figures or (("", "", None),)
+    ]
+    columns = {name: [row[index] for row in rows] for index, name in enumerate(_TYPES)}
     return arrow_table(_TYPES, columns)

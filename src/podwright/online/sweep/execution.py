@@ -160,10 +160,14 @@ def run_missing(
     if not missing:
         return
     known = {} if sent is None else sent
-    inputs = {each.name: _sent(client, each.digest, each, known) for each in plan.inputs}
-    configurations = {
-        each.name: _sent(client, each.digest, each, known) for each in plan.configurations
-    }
+
+    def reference(digest: str, content: Any) -> Any:
+        if digest not in known:
+            known[digest] = client.scatter(content, broadcast=True, hash=False)
+        return known[digest]
+
+    inputs = {each.name: reference(each.digest, each) for each in plan.inputs}
+    configurations = {each.name: reference(each.digest, each) for each in plan.configurations}
 
     def submit(run: SweepRun) -> Any:
         given, configuration = inputs[run.input], configurations[run.configuration]
@@ -171,7 +175,10 @@ def run_missing(
         return client.submit(figures_of_run, *arguments, key=run.id)
 
     for run, future in in_flight(client, missing, submit):
-        result = _result_of(future, run)
+        if error := future.exception():  # its workers were lost
+            result = RunFigures(run, (), f"{type(error).__name__}: {error}")
+        else:
+            result = future.result()
         dataset.add(result)
         yield result
 
@@ -222,23 +229,6 @@ def missing_runs(
         done = [run for run in runs if run.id in finished]
         finished -= {each.run.id for each in dataset.results(done) if each.error}
     return [run for run in runs if run.id not in finished]
-
-
-def _sent(client: Client, digest: str, content: Any, known: dict[str, Any]) -> Any:
-    """Send a content once to every worker; return the reference."""
-    if digest not in known:
-        # A dict would be scattered entry by entry.
-        known[digest] = client.scatter(content, broadcast=True, hash=False)
-    return known[digest]
-
-
-def _result_of(future: Any, run: SweepRun) -> RunFigures:
-    """Return the result of a run; one whose workers were lost has failed."""
-    error = future.exception()
-    if error is None:
-        result: RunFigures = future.result()
-        return result
-    return RunFigures(run, (), f"{type(error).__name__}: {error}")
 
 
 def _check_workers(client: Client, address: str) -> None:

@@ -9,8 +9,10 @@ workers need no files. A run is named by the hash of everything that it depends 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
+from itertools import product
 from os import PathLike
 from pathlib import Path
 from runpy import run_path
@@ -49,6 +51,7 @@ from podwright.simulation.world import Ending, timing_entry
 MOST_SEEDS: Final = 100_000
 """A range with more seeds is taken for a mistake."""
 
+_SEEDS: Final = re.compile("([0-9]+)(?:-([0-9]+))?")
 _T = TypeVar("_T")
 
 Files = tuple[tuple[str, bytes], ...]
@@ -153,21 +156,6 @@ class SweepRun(NamedTuple):
     seed: int
 
 
-class SweepCase(NamedTuple):
-    """What one run is made of.
-
-    Attributes
-    ----------
-    input, configuration : str
-        Their names.
-    seed : int
-    """
-
-    input: str
-    configuration: str
-    seed: int
-
-
 class SweepPlan(msgspec.Struct, frozen=True, kw_only=True):
     """A complete plan.
 
@@ -178,8 +166,8 @@ class SweepPlan(msgspec.Struct, frozen=True, kw_only=True):
         The first one is what the others are compared with.
     seeds : tuple of int
     options : SweepOptions
-    cases : tuple of SweepCase
-        The runs; () is the grid of all inputs, seeds and configurations.
+    cases : tuple of (str, int, str)
+        The input, seed and configuration of each run; () is the grid of all of them.
     goals : tuple of Goal
         What makes a configuration the best one.
     """
@@ -188,7 +176,7 @@ class SweepPlan(msgspec.Struct, frozen=True, kw_only=True):
     configurations: tuple[SweepConfiguration, ...]
     seeds: tuple[int, ...]
     options: SweepOptions = SweepOptions()
-    cases: tuple[SweepCase, ...] = ()
+    cases: tuple[tuple[str, int, str], ...] = ()
     goals: tuple[Goal, ...] = ()
 
     def runs(self) -> Iterator[SweepRun]:
@@ -196,17 +184,10 @@ class SweepPlan(msgspec.Struct, frozen=True, kw_only=True):
         common = hashlib.sha256(msgspec.json.encode([self.options, __version__]))
         inputs = {each.name: each.digest for each in self.inputs}
         configurations = {each.name: each.digest for each in self.configurations}
-        grid = (
-            SweepCase(given, configuration, seed)
-            for given in inputs
-            for seed in self.seeds
-            for configuration in configurations
-        )
-        for case in self.cases or grid:
+        for given, seed, name in self.cases or product(inputs, self.seeds, configurations):
             run = common.copy()
-            digests = inputs[case.input], configurations[case.configuration]
-            run.update(f"{' '.join(digests)} {case.seed}".encode())
-            yield SweepRun(run.hexdigest()[:32], *case)
+            run.update(f"{inputs[given]} {configurations[name]} {seed}".encode())
+            yield SweepRun(run.hexdigest()[:32], given, name, seed)
 
 
 class _InputEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -258,15 +239,15 @@ def load_plan(given: PlanSource) -> SweepPlan:
     InputError
         With all mistakes, each with its path, and the files that cannot be read.
     """
-    document, source = document_of(given)
+    document, source, folder = document_of(given)
     errors: list[FieldError] = []
-    plan = read_plan(document, folder_of(given), errors)
+    plan = read_plan(document, folder, errors)
     raise_errors(errors, source=source)
     return plan
 
 
-def document_of(given: PlanSource) -> tuple[object, str]:
-    """Return the document of a plan, and its name for errors.
+def document_of(given: PlanSource) -> tuple[object, str, Path]:
+    """Return the document of a plan, its name for errors, and what its paths are relative to.
 
     Raises
     ------
@@ -274,10 +255,11 @@ def document_of(given: PlanSource) -> tuple[object, str]:
         If it cannot be read.
     """
     if isinstance(given, Mapping):
-        return dict(given), "plan"
-    ((source, text),) = read_paths([Path(given)])
-    if Path(given).suffix != ".py":
-        return read_document(text, source=source), source
+        return dict(given), "plan", Path()
+    path = Path(given)
+    ((source, text),) = read_paths([path])
+    if path.suffix != ".py":
+        return read_document(text, source=source), source, path.parent
     document: object = None
     try:
         function = run_path(str(given)).get("plan")
@@ -288,12 +270,7 @@ def document_of(given: PlanSource) -> tuple[object, str]:
         detail = "a function plan() that returns the document of a plan is expected"
         raise_errors([problem("", detail)], source=source)
     # As if it had been read from a file: lists instead of tuples, texts as keys.
-    return msgspec.json.decode(msgspec.json.encode(document)), source
-
-
-def folder_of(given: PlanSource) -> Path:
-    """Return what the paths of a plan are relative to."""
-    return Path() if isinstance(given, Mapping) else Path(given).parent
+    return msgspec.json.decode(msgspec.json.encode(document)), source, path.parent
 
 
 def read_plan(document: object, folder: Path, errors: list[FieldError]) -> SweepPlan:
@@ -350,7 +327,13 @@ def _input(
     errors: list[FieldError],
 ) -> SweepInput:
     if entry.scenario:
-        errors += _beside_scenario(entry, options, f"{path}.scenario")
+        where = f"{path}.scenario"
+        if entry.files or entry.events or entry.run or entry.pods:
+            detail = "cannot be combined with files, events, run and pods"
+            errors.append(forbidden(where, detail))
+        if options != SweepOptions():
+            detail = "its options are in the scenario; leave out simulate"
+            errors.append(forbidden(where, detail))
     elif not (entry.files or entry.events or entry.run):
         errors.append(required(f"{path}.files"))
     if entry.pods < 0:
@@ -385,13 +368,6 @@ def _scenario(name: str, path: str, folder: Path, errors: list[FieldError]) -> S
             for each in error.errors
         )
         return None
-
-
-def _beside_scenario(entry: _InputEntry, options: SweepOptions, path: str) -> Iterator[FieldError]:
-    if entry.files or entry.events or entry.run or entry.pods:
-        yield forbidden(path, "cannot be combined with files, events, run and pods")
-    if options != SweepOptions():
-        yield forbidden(path, "its options are in the scenario; leave out simulate")
 
 
 def _configuration(
@@ -433,7 +409,9 @@ def files_of(names: Sequence[str], path: str, folder: Path, errors: list[FieldEr
     return tuple(found)
 
 
-def _cases(plan: _PlanFile, seeds: Sequence[int], errors: list[FieldError]) -> Iterator[SweepCase]:
+def _cases(
+    plan: _PlanFile, seeds: Sequence[int], errors: list[FieldError]
+) -> Iterator[tuple[str, int, str]]:
     inputs = [each.name for each in plan.inputs]
     configurations = [each.name for each in plan.configurations]
     for index, entry in enumerate(plan.runs):
@@ -441,10 +419,7 @@ def _cases(plan: _PlanFile, seeds: Sequence[int], errors: list[FieldError]) -> I
         _known(entry.inputs, inputs, f"{path}.inputs", errors)
         _known(entry.configurations, configurations, f"{path}.configurations", errors)
         own = seeds_of(entry.seeds, f"{path}.seeds", errors) if entry.seeds else seeds
-        for given in entry.inputs or inputs:
-            for seed in own:
-                for configuration in entry.configurations or configurations:
-                    yield SweepCase(given, configuration, seed)
+        yield from product(entry.inputs or inputs, own, entry.configurations or configurations)
 
 
 def _known(names: Sequence[str], known: Sequence[str], path: str, errors: list[FieldError]) -> None:
@@ -486,11 +461,10 @@ def read_seeds(text: str) -> tuple[int, ...]:
     """
     seeds: dict[int, None] = {}
     for part in text.replace(" ", "").split(","):
-        first, is_range, last = part.partition("-")
-        digits = [first, last] if is_range else [first]
-        if not all(each.isascii() and each.isdigit() for each in digits):
+        found = _SEEDS.fullmatch(part)
+        if found is None:
             raise ValueError("seeds such as 0-9 or 1,5,7 are expected")
-        least, greatest = int(first), int(last or first)
+        least, greatest = int(found[1]), int(found[2] or found[1])
         if greatest < least:
             raise ValueError("a range starts with its least seed")
         if greatest - least >= MOST_SEEDS:

@@ -7,6 +7,7 @@ is taken run by run; its interval is narrower than that of two means.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import product
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -184,23 +185,21 @@ class SweepSummary(NamedTuple):
         for place, name in enumerate(shown):
             own = [each for each in self.figures if each.name == name]
             panel, changes = panels[2 * place : 2 * place + 2]
-            draw_intervals(panel, rows, [_points(own, given) for given in inputs])
-            draw_intervals(changes, rows, [_points(own, given, change=True) for given in inputs])
+            for axes, label in ((panel, name), (changes, f"change from {rows[0]}")):
+                points = [_points(own, given, change=axes is changes) for given in inputs]
+                draw_intervals(axes, rows, points)
+                axes.set_xlabel(f"{label} ({_UNITS.get(own[0].unit, own[0].unit)})")
+                if own[0].unit == "share":
+                    axes.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.4g}")
             changes.axvline(0, color="#666666", linewidth=0.8)
             changes.set_yticklabels([])
-            unit = _UNITS.get(own[0].unit, own[0].unit)
-            if own[0].unit == "share":
-                for axes in (panel, changes):
-                    axes.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.4g}")
-            panel.set_xlabel(f"{name} ({unit})")
-            changes.set_xlabel(f"change from {rows[0]} ({unit})")
         if len(inputs) > 1:
             panels[0].legend(fontsize=7, frameon=False)
         figure.suptitle("means of runs, 95 % confidence; changes run by run", fontsize=9)
         return figure
 
 
-def _points(figures: Sequence[SweepFigure], given: str, *, change: bool = False) -> Points:
+def _points(figures: Sequence[SweepFigure], given: str, *, change: bool) -> Points:
     """Return the means of a figure on an input, or their changes."""
     found = {
         each.configuration: interval
@@ -225,35 +224,29 @@ def summarize_sweep(plan: SweepPlan, results: Iterable[RunFigures]) -> SweepSumm
     A figure that counts pods of one kind, such as those pending for a reason, is 0 in a run that
     has none.
     """
-    given = tuple(results)
-    units = {name: unit for result in given for name, unit, _ in result.figures}
+    known = tuple(results)
+    units = {name: unit for result in known for name, unit, _ in result.figures}
     counts = [name for name in units if is_count(name)]
     values: dict[tuple[str, str, str], dict[int, float]] = {}
-    for result in given:
-        if result.error:
-            continue
-        found = dict.fromkeys(counts, 0.0) | {name: value for name, _, value in result.figures}
-        for name, value in found.items():
-            key = (result.run.input, name, result.run.configuration)
-            values.setdefault(key, {})[result.run.seed] = value
-    first = plan.configurations[0].name
+    for (_, given, configuration, seed), found, error in known:
+        if not error:
+            complete = dict.fromkeys(counts, 0.0) | {name: value for name, _, value in found}
+            for name, value in complete.items():
+                values.setdefault((given, name, configuration), {})[seed] = value
     figures = []
-    for entry in plan.inputs:
-        for name, unit in units.items():
-            base = values.get((entry.name, name, first), {})
-            for configuration in plan.configurations:
-                own = values.get((entry.name, name, configuration.name))
-                if own is None:
-                    continue
-                shared = [seed for seed in own if seed in base]
-                change = None
-                if configuration.name != first and shared:
-                    change = Interval.of([own[seed] - base[seed] for seed in shared])
-                mean = Interval.of(list(own.values()))
-                figures.append(
-                    SweepFigure(entry.name, configuration.name, name, unit, len(own), mean, change)
-                )
-    total = len({run.id for run in plan.runs()})
-    failed = tuple(result for result in given if result.error)
-    finished = len({result.run.id for result in given})
-    return SweepSummary(tuple(figures), failed, total - finished, given)
+    inputs = [each.name for each in plan.inputs]
+    configurations = [each.name for each in plan.configurations]
+    first = configurations[0]
+    for given, name, configuration in product(inputs, units, configurations):
+        own = values.get((given, name, configuration), {})
+        if own:
+            base = values.get((given, name, first), {}) if configuration != first else {}
+            changes = [own[seed] - base[seed] for seed in own if seed in base]
+            change = Interval.of(changes) if changes else None
+            mean = Interval.of(list(own.values()))
+            figures.append(
+                SweepFigure(given, configuration, name, units[name], len(own), mean, change)
+            )
+    failed = tuple(result for result in known if result.error)
+    missing = len({run.id for run in plan.runs()}) - len({result.run.id for result in known})
+    return SweepSummary(tuple(figures), failed, missing, known)

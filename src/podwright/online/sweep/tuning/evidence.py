@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -249,10 +250,10 @@ def _margin(comparison: Comparison) -> str:
 def is_worse(figure: SweepFigure) -> bool:
     """Return whether the tuned configuration is worse than today's, for certain."""
     change = figure.change
-    if figure.configuration != TUNED or change is None or not change.is_certain:
-        return False
     name = figure.name
-    if name.endswith(": pods"):
+    if figure.configuration != TUNED or name.endswith(": pods"):
+        return False
+    if change is None or not change.is_certain:
         return False
     if name.startswith(_WORSE_IF_GREATER) or name.endswith(" fragmented"):
         return change.mean > 0
@@ -280,13 +281,11 @@ def evidence_of(
     )
     summary = summarize_sweep(whole, results)
     configuration = placements = None
-    comparisons: list[Comparison] = []
+    comparisons: tuple[Comparison, ...] = ()
     if best is not None:
         configuration = with_values(plan.base, trials[best].values)
         placements = _placements(plan, others[0], tuned[0])
-        comparisons = [
-            each for other in others for each in _comparisons(plan, whole, other, results)
-        ]
+        comparisons = tuple(_comparisons(whole, results))
     return TuningResult(
         configuration,
         best,
@@ -294,21 +293,17 @@ def evidence_of(
         tuple(trials),
         plan.goals,
         summary,
-        tuple(comparisons),
+        comparisons,
         placements,
     )
 
 
-def _comparisons(
-    plan: TuningPlan,
-    whole: SweepPlan,
-    other: SweepConfiguration,
-    results: Sequence[RunFigures],
-) -> Iterator[Comparison]:
-    """Yield the differences of the tuned configuration from another one."""
-    pair = msgspec.structs.replace(whole, configurations=(other, whole.configurations[-1]))
-    for figure in summarize_sweep(pair, results).figures:
-        for goal in plan.goals:
+def _comparisons(plan: SweepPlan, results: Sequence[RunFigures]) -> Iterator[Comparison]:
+    """Yield the differences of the last configuration, the tuned one, from each other one."""
+    *others, tuned = plan.configurations
+    for other in others:
+        pair = msgspec.structs.replace(plan, configurations=(other, tuned))
+        for figure, goal in product(summarize_sweep(pair, results).figures, plan.goals):
             if figure.name == goal.figure and figure.change is not None:
                 yield Comparison(figure.input, other.name, goal, figure.runs, figure.change)
 

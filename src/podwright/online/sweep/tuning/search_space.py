@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 
 from podwright.apimachinery.documents import decode, invalid, join, problem, required
-from podwright.apimachinery.objects import FieldError, InputError, PodwrightError
+from podwright.apimachinery.objects import FieldError, PodwrightError
 from podwright.scheduler.assembly import Registry, assemble
 from podwright.scheduler.config import (
     DEFAULT_GATES,
@@ -70,9 +70,8 @@ class Parameter(NamedTuple):
         if isinstance(self.low, int) and isinstance(self.high, int):
             step = int(self.step) or 1
             return trial.suggest_int(self.name, self.low, self.high, step=step, log=self.is_log)
-        step_or_none = self.step or None
         return trial.suggest_float(
-            self.name, self.low, self.high, step=step_or_none, log=self.is_log
+            self.name, self.low, self.high, step=self.step or None, log=self.is_log
         )
 
     def value_of(self, stored: Any) -> Any:
@@ -154,11 +153,6 @@ def check_parameters(
                 effective_of(read_configuration(document, source=""), plugins)
             except ValueError as error:
                 errors.append(problem(where, str(error)))
-                break
-            except InputError as error:
-                errors += (
-                    invalid(where, value, f"{each.path}: {each.message}") for each in error.errors
-                )
                 break
             except PodwrightError as error:
                 errors.append(invalid(where, value, str(error)))
@@ -243,15 +237,10 @@ def _set(place: Any, keys: Sequence[str], value: Any) -> None:
 
 def _keys(path: str) -> list[str]:
     """Return the keys of a path; an entry of a list in brackets."""
-    keys = []
-    position = 0
-    while position < len(path):
-        found = _TOKENS.match(path, position)
-        if found is None:
-            raise ValueError(f"{path!r} is not the path of a field")
-        keys.append(found[1] or f"[{found[2]}]")
-        position = found.end()
-    return keys
+    tokens = list(_TOKENS.finditer(path))
+    if "".join(found[0] for found in tokens) != path:
+        raise ValueError(f"{path!r} is not the path of a field")
+    return [found[1] or f"[{found[2]}]" for found in tokens]
 
 
 def _index(place: list[Any], key: str) -> int:

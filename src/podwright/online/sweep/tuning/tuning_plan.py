@@ -29,7 +29,6 @@ from podwright.online.sweep.plan import (
     SweepPlan,
     document_of,
     files_of,
-    folder_of,
     read_each,
     read_plan,
     seeds_of,
@@ -139,9 +138,9 @@ def load_tuning_plan(given: PlanSource) -> TuningPlan:
     InputError
         With all mistakes, each with its path.
     """
-    document, source = document_of(given)
+    document, source, folder = document_of(given)
     errors: list[FieldError] = []
-    sweep = read_plan(document, folder_of(given), errors)
+    sweep = read_plan(document, folder, errors)
     own = document.get("tune") if isinstance(document, dict) else None
     section = _Section() if own is None else decode(own, _Section, "tune", errors)
     held_out: tuple[int, ...] = ()
@@ -152,12 +151,18 @@ def load_tuning_plan(given: PlanSource) -> TuningPlan:
         held_out = seeds_of(section.held_out_seeds, "tune.heldOutSeeds", errors)
         parameters = read_parameters(section.parameters, "tune.parameters", errors)
     errors += _mistakes(sweep, section, held_out)
-    base = _base(sweep, errors) if sweep.configurations else {}
-    if base:
-        plugins = plugins_of(sweep.configurations[0])
-        check_parameters(parameters, base, plugins, "tune.parameters", errors)
+    base: dict[str, Any] = {}
+    if not errors:
+        first = sweep.configurations[0]
+        try:
+            plugins = plugins_of(first)
+            base = effective_document(effective_of(configuration_of(first), plugins))
+        except PodwrightError as error:
+            errors.append(invalid("configurations[0].config", first.name, str(error)))
+        else:
+            check_parameters(parameters, base, plugins, "tune.parameters", errors)
     constraints = read_each(read_constraint, section.constraints, "tune.constraints", errors)
-    dump = files_of(section.dump, "tune.dump", folder_of(given), errors)
+    dump = files_of(section.dump, "tune.dump", folder, errors)
     raise_errors(errors, source=source)
     search = {name: getattr(section, name) for name in Search.__struct_fields__}
     search["pruner"] = section.pruner or ("median" if len(sweep.goals) == 1 else "none")
@@ -186,15 +191,3 @@ def _mistakes(sweep: SweepPlan, section: _Section, held_out: Sequence[int]) -> I
     if both := [seed for seed in held_out if seed in sweep.seeds]:
         detail = f"the trials have the seed {both[0]}, too; others are expected"
         yield invalid("tune.heldOutSeeds", section.held_out_seeds, detail)
-
-
-def _base(sweep: SweepPlan, errors: list[FieldError]) -> dict[str, Any]:
-    """Return the first configuration with all defaults; {} if it is not valid."""
-    first = sweep.configurations[0]
-    if errors:
-        return {}
-    try:
-        return effective_document(effective_of(configuration_of(first), plugins_of(first)))
-    except PodwrightError as error:
-        errors.append(invalid("configurations[0].config", first.name, str(error)))
-        return {}
