@@ -32,8 +32,18 @@ class GoRandom:
     """
 
     def __init__(self, seed: int) -> None:
-        self._state = _seeded(seed)
         self._tap = 0
+        self._state: list[int] = []
+        number = seed % _SEED_MODULUS or _ZERO_SEED
+        for _ in range(_DISCARDED):
+            number = number * _SEED_FACTOR % _SEED_MODULUS
+        constants = resources.files(__package__).joinpath("go_random.json").read_bytes()
+        for constant in json.loads(constants):
+            word = 0
+            for _ in range(3):
+                number = number * _SEED_FACTOR % _SEED_MODULUS
+                word = (word << 20) ^ number
+            self._state.append((word ^ constant) & _MASK)
 
     def uint64(self) -> int:
         """Return the next number of the stream, in [0, 2**64)."""
@@ -70,19 +80,3 @@ class GoRandom:
             numbers[index] = numbers[other]
             numbers[other] = index
         return numbers
-
-
-def _seeded(seed: int) -> list[int]:
-    """Return the state after `Seed`."""
-    number = seed % _SEED_MODULUS or _ZERO_SEED
-    for _ in range(_DISCARDED):
-        number = number * _SEED_FACTOR % _SEED_MODULUS
-    state = []
-    constants = resources.files(__package__).joinpath("go_random.json").read_bytes()
-    for constant in json.loads(constants):
-        word = 0
-        for _ in range(3):
-            number = number * _SEED_FACTOR % _SEED_MODULUS
-            word = (word << 20) ^ number
-        state.append((word ^ constant) & _MASK)
-    return state

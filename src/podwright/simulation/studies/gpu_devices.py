@@ -183,9 +183,8 @@ class GpuDevices:
         (width,) int64, int
         """
         node = cluster.nodes.objects[slot]
-        count = 0
-        if node is not None and GPU_COUNT in node.status.allocatable:
-            count = quantity_value(node.status.allocatable[GPU_COUNT])
+        allocatable = {} if node is None else node.status.allocatable
+        count = quantity_value(allocatable.get(GPU_COUNT, "0"))
         left: I64Array = np.full(max(count, _LEAST_WIDTH), NO_DEVICE, dtype=np.int64)
         left[:count] = WHOLE_MILLI
         tags = 0

@@ -236,8 +236,7 @@ class RandomGpu(GpuPolicy):
         out.clear()
         feasible = out.rows if out.feasible is None else np.flatnonzero(out.feasible)
         if len(feasible):
-            number = self._draw(cycle.pod, 0)
-            out.values[feasible[number % len(feasible)]] = 100
+            out.values[feasible[self._draw(cycle.pod, 0) % len(feasible)]] = 100
 
     def device_of_share(self, cycle: Cycle, slot: int, left: I64Array, request: GpuRequest) -> int:
         """Return a random device with enough left."""

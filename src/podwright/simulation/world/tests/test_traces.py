@@ -116,6 +116,22 @@ def test_google_2019_joins_the_events_of_a_task(tmp_path: Path) -> None:
     assert found[0].action["apply"]["spec"]["priority"] == 200
 
 
+def test_an_event_without_a_time_ends_no_pod(tmp_path: Path) -> None:
+    file, columns = tmp_path / "events.json", tmp_path / "columns.yaml"
+    columns.write_text(
+        "arrival: {column: $.at.s, unit: s}\n"
+        "duration: {column: end, since: $.at.s, unit: s}\n"
+        "events: {column: kind, start: [submit], end: [end], key: [id], time: $.at.s}\n"
+    )
+    file.write_text(
+        '{"kind": "submit", "id": "a", "at": {"s": 1}}\n{"kind": "end", "id": "a"}\n'
+        '{"kind": "submit", "id": "b", "at": {"s": 2}}\n'
+        '{"kind": "end", "id": "b", "at": {"s": 5}}\n'
+    )
+    found = [summary(line) for line in lines_of(file, str(columns))]
+    assert [(at_s, run_s) for at_s, _, _, run_s in found] == [(1, None), (2, 3.0)]
+
+
 def test_azure_packing_is_read_from_its_database(tmp_path: Path) -> None:
     file = tmp_path / "trace.sqlite"
     with sqlite3.connect(file) as database:

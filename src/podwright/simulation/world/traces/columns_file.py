@@ -119,13 +119,14 @@ class TraceColumns(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     def sources(self) -> Iterator[tuple[str, ColumnSource]]:
         """Yield the path of each value, and how it is computed."""
-        paths = zip(self.__struct_fields__, self.__struct_encode_fields__, strict=True)
-        for name, path in paths:
-            found = getattr(self, name)
-            if path in _KEYED:
-                yield from ((f"{path}[{key}]", _source(each)) for key, each in found.items())
-            elif path not in _NOT_SOURCES and found is not None:
-                yield path, _source(found)
+        values = msgspec.structs.astuple(self)
+        for path, found in zip(self.__struct_encode_fields__, values, strict=True):
+            if path in _NOT_SOURCES or found is None:
+                continue
+            is_keyed = isinstance(found, dict)
+            given = {f"{path}[{key}]": found[key] for key in found} if is_keyed else {path: found}
+            for place, each in given.items():
+                yield place, ColumnSource(column=each) if isinstance(each, str) else each
 
     def read(self) -> Iterator[tuple[str, str]]:
         """Yield the path of each place that names a column, and the column."""
@@ -137,7 +138,6 @@ class TraceColumns(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             yield from (("events", each) for each in names)
 
 
-_KEYED: Final = ("resources", "labels", "nodeSelector")
 _NOT_SOURCES: Final = ("description", "header", "query", "where", "events")
 _UNITS: Final[Mapping[str, Mapping[str, Any]]] = {
     "arrival": ARRIVAL_UNITS, "duration": TIME_UNITS, "memory": BYTE_UNITS, "cpu": COUNT_UNITS,
@@ -148,9 +148,8 @@ _NUMBERS: Final = ("cpu", "memory", "replicas", "resources", "arrival", "duratio
 @cache
 def shipped_columns() -> dict[str, str]:
     """Return the text of each shipped file, by its name."""
-    folder = files(__package__) / "layouts"
-    found = sorted(each.name for each in folder.iterdir() if each.name.endswith(".yaml"))
-    return {name.removesuffix(".yaml"): (folder / name).read_text("utf-8") for name in found}
+    found = sorted((files(__package__) / "layouts").iterdir(), key=lambda each: each.name)
+    return {each.name.removesuffix(".yaml"): each.read_text("utf-8") for each in found}
 
 
 def read_columns(text: str | bytes, *, source: str) -> TraceColumns:
@@ -183,10 +182,6 @@ def _with_texts(value: Any) -> Any:
     if isinstance(value, list):
         return [_with_texts(each) for each in value]
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
-
-
-def _source(given: ColumnSource | str) -> ColumnSource:
-    return ColumnSource(column=given) if isinstance(given, str) else given
 
 
 def _problems(path: str, source: ColumnSource, columns: TraceColumns) -> Iterator[FieldError]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import heapq
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from itertools import repeat
 from math import ceil
 from typing import Any, Final
 
@@ -17,20 +17,21 @@ from podwright.apimachinery.objects import (
     Document,
     InputError,
     Quantity,
-    draw,
     parse_duration,
     parse_quantity,
 )
 from podwright.cluster.kubelets import RUN_DELAY
 from podwright.simulation.world.inputs.workload import POD_GROUP_LABEL
+from podwright.simulation.world.timing.distributions import uniform
 from podwright.simulation.world.traces.trace_lines import TraceLine, TraceLines, with_run_delay
 
-_TRACE_STREAM: Final = 0x7472
+TRACE_STREAM: Final = 0x7472
 """The stream of draws of traces."""
 _BYTES: Final = frozenset({"memory", "ephemeral-storage"})
 GPU_ANNOTATIONS: Final = (GPU_MILLI, GPU_COUNT, GPU_CARD_MODEL)
 """How pods of the openb trace request GPUs."""
 SCHEDULED: Final = (RUN_DELAY, *GPU_ANNOTATIONS)
+_NAMED: Final = frozenset({"Pod", "PodGroup"})
 _KEPT_LABELS: Final = frozenset({"kubernetes.io/arch", "kubernetes.io/os", POD_GROUP_LABEL})
 _KEPT_IN_SPEC: Final = (
     "affinity", "nodeSelector", "overhead", "preemptionPolicy", "priority", "restartPolicy",
@@ -95,7 +96,7 @@ def cut(
         action, pod = line.action, line.pod
         if pod is not None:
             drawn += 1
-            if share < 1 and drawn_share(seed, drawn) >= share:
+            if share < 1 and uniform(seed, TRACE_STREAM, drawn) >= share:
                 continue
             # Other objects than pods stay: later pods may need them.
             if line.at_ns < from_ns:
@@ -144,7 +145,7 @@ def scale(
             yield TraceLine(at_ns, line.action)
             continue
         drawn += 1
-        count = int(pods) + (drawn_share(seed, drawn) < pods - int(pods))
+        count = int(pods) + (uniform(seed, TRACE_STREAM, drawn) < pods - int(pods))
         if requests != 1:
             pod = _with_requests(pod, Fraction(str(requests)))
         run_ns = run_ns_of(pod)
@@ -172,23 +173,15 @@ def merge(traces: Sequence[Iterable[TraceLine]], prefixes: Sequence[str] = ()) -
         If two traces have an object of one name.
     """
     taken: dict[tuple[str, ...], int] = {}
-
-    def numbered(number: int, lines: Iterable[TraceLine]) -> Iterator[tuple[int, int, TraceLine]]:
-        prefix = prefixes[number] if prefixes else ""
-        for line in lines:
-            action = _with_prefix(line.action, prefix) if prefix else line.action
-            yield line.at_ns, number, TraceLine(line.at_ns, action)
-
-    several = [numbered(number, lines) for number, lines in enumerate(traces)]
-    for _, number, line in heapq.merge(*several, key=lambda each: each[:2]):
-        applied = line.action.get("apply") or {}
-        metadata = applied.get("metadata") or {}
+    several = [zip(lines, repeat(number)) for number, lines in enumerate(traces)]
+    for given, number in heapq.merge(*several, key=lambda each: each[0].at_ns):
+        line = _with_prefix(given, prefixes[number] if prefixes else "")
+        metadata = line.applied.get("metadata") or {}
         key = (line.what, metadata.get("namespace", ""), metadata.get("name", ""))
-        if applied and taken.setdefault(key, number) != number:
+        if line.applied and taken.setdefault(key, number) != number:
             message = f"{key[0]} {key[1]}/{key[2]} is also in trace {taken[key] + 1}"
             hint = "give the names of each trace a prefix: --prefix a --prefix b"
-            source = f"trace {number + 1}"
-            raise InputError.of(source, f"{message}; {hint}")
+            raise InputError.of(f"trace {number + 1}", f"{message}; {hint}")
         yield line
 
 
@@ -209,35 +202,30 @@ def anonymize(
     warn : callable
         Receives a sentence about what was left out.
     """
-    names = _Pseudonyms()
+    names = _Pseudonyms(dict)
     left_out: Counter[str] = Counter()
     for line in lines:
-        applied = line.action.get("apply")
-        if applied is not None and applied.get("kind") in {"Pod", "PodGroup"}:
-            yield TraceLine(line.at_ns, {"apply": names.of_object(applied)})
+        if line.applied.get("kind") in _NAMED:
+            yield TraceLine(line.at_ns, {"apply": names.of_object(line.applied)})
         else:
             left_out[line.what] += 1
     for what, count in left_out.items():
         warn(f"{count} of {what} left out: only pods and groups of pods are anonymized")
 
 
-@dataclass
-class _Pseudonyms:
-    """Numbers in the place of names, each name always the same one."""
-
-    _numbers: dict[str, dict[str, str]] = field(default_factory=dict)
+class _Pseudonyms(defaultdict[str, dict[str, str]]):
+    """Numbers in the place of names by their kind, each name always the same one."""
 
     def name(self, kind: str, text: str) -> str:
-        known = self._numbers.setdefault(kind, {})
-        return known.setdefault(text, f"{kind}-{len(known)}")
+        return self[kind].setdefault(text, f"{kind}-{len(self[kind])}")
 
     def of_object(self, given: Mapping[str, Any]) -> Document:
         metadata = given.get("metadata") or {}
         namespace = metadata.get("namespace", "default")
         is_pod = given["kind"] == "Pod"
-        kind = "pod" if is_pod else "group"
+        name = f"{namespace}/{metadata.get('name')}"
         made: dict[str, Any] = {
-            "name": self.name(kind, f"{namespace}/{metadata.get('name')}"),
+            "name": self.name("pod" if is_pod else "group", name),
             "namespace": self.name("namespace", namespace),
         }
         if labels := metadata.get("labels"):
@@ -254,27 +242,20 @@ class _Pseudonyms:
         }
 
     def _spec(self, spec: Mapping[str, Any]) -> Document:
-        kept = {name: self._selectors(spec[name]) for name in _KEPT_IN_SPEC if name in spec}
-        if "nodeSelector" in kept:
-            kept["nodeSelector"] = self._labels(spec["nodeSelector"], "")
-        if "schedulingGates" in kept:
-            kept["schedulingGates"] = [
-                {"name": self.name("gate", each["name"])} for each in spec["schedulingGates"]
-            ]
+        kept: Document = self._selectors({k: spec[k] for k in _KEPT_IN_SPEC if k in spec})
         for where in ("initContainers", "containers"):
-            several = [
-                {"name": f"c{index}", "image": "image"}
-                | {name: each[name] for name in _KEPT_IN_CONTAINER if name in each}
-                for index, each in enumerate(spec.get(where) or ())
-            ]
-            if several:
-                kept[where] = several
+            if spec.get(where):
+                kept[where] = [
+                    {"name": f"c{index}", "image": "image"}
+                    | {name: each[name] for name in _KEPT_IN_CONTAINER if name in each}
+                    for index, each in enumerate(spec[where])
+                ]
         return kept
 
     def _key(self, key: str) -> str:
         return key if key in _KEPT_LABELS else self.name("label", key)
 
-    def _labels(self, labels: Mapping[str, str], namespace: str) -> dict[str, str]:
+    def _labels(self, labels: Mapping[str, str], namespace: str = "") -> dict[str, str]:
         return {self._key(key): self._value(key, text, namespace) for key, text in labels.items()}
 
     def _value(self, key: str, text: str, namespace: str = "") -> str:
@@ -289,7 +270,11 @@ class _Pseudonyms:
         if not isinstance(value, dict):
             return value
         changes: dict[str, Callable[[Any], Any]] = {
-            "matchLabels": lambda labels: self._labels(labels, ""),
+            "nodeSelector": self._labels,
+            "schedulingGates": lambda gates: [
+                {"name": self.name("gate", each["name"])} for each in gates
+            ],
+            "matchLabels": self._labels,
             "matchExpressions": lambda several: [*map(self._expression, several)],
             "matchFields": lambda several: [*map(self._expression, several)],
             "namespaces": lambda names: [self.name("namespace", each) for each in names],
@@ -304,17 +289,6 @@ class _Pseudonyms:
         if given.get("operator") not in {"Gt", "Lt"} and given.get("values"):
             made["values"] = [self._value(given.get("key", ""), each) for each in given["values"]]
         return made
-
-
-def drawn_share(seed: int, counter: int, use: int = 0) -> float:
-    """Return a number between 0 and 1 that depends on its arguments only.
-
-    Parameters
-    ----------
-    use : int
-        What is drawn, if there is more than one draw for a pod.
-    """
-    return (draw(seed, _TRACE_STREAM + use, counter) + 0.5) / 2**31
 
 
 def _with_requests(pod: Document, factor: Fraction) -> Document:
@@ -338,12 +312,12 @@ def _scaled(name: str, text: str, factor: Fraction) -> str:
     return str(ceil(amount)) if name in _BYTES else text
 
 
-def _with_prefix(action: Document, prefix: str) -> Document:
-    applied = action.get("apply")
-    if applied is None or applied.get("kind") not in {"Pod", "PodGroup"}:
-        return action
+def _with_prefix(line: TraceLine, prefix: str) -> TraceLine:
+    applied = line.applied
+    if not prefix or applied.get("kind") not in _NAMED:
+        return line
     metadata = {**applied["metadata"], "name": f"{prefix}-{applied['metadata']['name']}"}
     labels = metadata.get("labels") or {}
     if POD_GROUP_LABEL in labels:
         metadata["labels"] = {**labels, POD_GROUP_LABEL: f"{prefix}-{labels[POD_GROUP_LABEL]}"}
-    return {**action, "apply": {**applied, "metadata": metadata}}
+    return TraceLine(line.at_ns, {**line.action, "apply": {**applied, "metadata": metadata}})

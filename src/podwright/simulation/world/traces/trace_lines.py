@@ -8,9 +8,9 @@ a file of columns. Pods of tables arrive as `Workload.from_frame` makes them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from itertools import chain, islice
 from math import ceil
 from typing import Any, Final, NamedTuple
@@ -59,7 +59,6 @@ from podwright.simulation.world.inputs.openb_arrivals import openb_arrivals
 from podwright.simulation.world.inputs.workload import Workload
 from podwright.simulation.world.traces.columns_file import (
     ColumnSource,
-    EventRows,
     TraceColumns,
     read_columns,
     shipped_columns,
@@ -82,16 +81,19 @@ class TraceLine(NamedTuple):
     action: Document
 
     @property
+    def applied(self) -> Document:
+        """The object that is applied; empty for another action."""
+        return self.action.get("apply") or {}
+
+    @property
     def pod(self) -> Document | None:
         """The pod that arrives, if it is one."""
-        applied = self.action.get("apply")
-        return applied if applied is not None and applied.get("kind") == "Pod" else None
+        return self.applied if self.applied.get("kind") == "Pod" else None
 
     @property
     def what(self) -> str:
         """The kind of the object that is applied, or the name of another action."""
-        applied = self.action.get("apply")
-        return next(iter(self.action)) if applied is None else str(applied.get("kind"))
+        return str(self.applied.get("kind")) if self.applied else next(iter(self.action))
 
     def encoded(self) -> bytes:
         """Return the line of an event file."""
@@ -168,12 +170,11 @@ def _of_objects(path: str, warn: Callable[[str], object]) -> TraceLines:
         warn(warning)
     for obj in loaded.objects:
         if not isinstance(obj, Pod):
-            yield TraceLine(0, {"apply": without_server_fields(dict(encode(obj)))})
+            yield TraceLine(0, {"apply": without_server_fields(encode(obj))})
     for one in openb_arrivals(loaded.of(Pod), ending="after_run_time"):
-        document = without_server_fields(dict(encode(one.pod)))
-        metadata = document["metadata"]
-        kept = {k: v for k, v in (metadata.get("annotations") or {}).items() if k not in _TIMES}
-        document["metadata"] = {**metadata, "annotations": kept}
+        document = without_server_fields(encode(one.pod))
+        given = document["metadata"].get("annotations") or {}
+        document["metadata"]["annotations"] = {k: given[k] for k in given if k not in _TIMES}
         yield TraceLine(one.due_ns, {"apply": document})
 
 
@@ -205,9 +206,8 @@ def _of_lines(path: str) -> TraceLines:
         if before_ns is None:
             origin_ns = at_ns if at[4:5] == "-" else 0
         elif at_ns < before_ns:
-            raise InputError.of(
-                place, invalid(at, "before the previous line; times must not decrease"), "at"
-            )
+            message = invalid(at, "before the previous line; times must not decrease")
+            raise InputError.of(place, message, "at")
         before_ns = at_ns
         yield TraceLine(at_ns - origin_ns, action)
 
@@ -230,9 +230,8 @@ def _of_simkube(path: str, trace: SimkubeTrace) -> TraceLines:
         for index, given in enumerate(event.applied_objs):
             _check_object(reader, given, path, f"events[{number}].applied_objs[{index}]")
             document = without_server_fields(given)
-            seconds = trace.run_seconds(given)
-            if seconds is not None and (changed := _with_run_time(document, seconds)) is not None:
-                document = changed
+            if (seconds := trace.run_seconds(given)) is not None:
+                document = _with_run_time(document, seconds * SECOND_NS)
             yield TraceLine(at_ns, {"apply": document})
         for gone in event.deleted_objs:
             metadata = gone.get("metadata") or {}
@@ -242,16 +241,16 @@ def _of_simkube(path: str, trace: SimkubeTrace) -> TraceLines:
             yield TraceLine(at_ns, action)
 
 
-def _with_run_time(document: Document, seconds: int) -> Document | None:
-    """Return a pod or a Job whose pods run so long; None for other kinds, whose pods restart."""
+def _with_run_time(document: Document, run_ns: int) -> Document:
+    """Return an object whose pods run so long, if it is a pod or a Job; pods of others restart."""
+    spec = document.get("spec") or {}
     if document.get("kind") == "Pod":
-        changed = with_run_delay(document, seconds * SECOND_NS)
-        return {**changed, "spec": {**(document.get("spec") or {}), "restartPolicy": "Never"}}
-    if document.get("kind") == "Job":
-        spec = document.get("spec") or {}
-        template = with_run_delay(spec.get("template") or {}, seconds * SECOND_NS)
-        return {**document, "spec": {**spec, "template": template}}
-    return None
+        document, spec = with_run_delay(document, run_ns), {**spec, "restartPolicy": "Never"}
+    elif document.get("kind") == "Job":
+        spec = {**spec, "template": with_run_delay(spec.get("template") or {}, run_ns)}
+    else:
+        return document
+    return {**document, "spec": spec}
 
 
 def with_run_delay(document: Document, run_ns: int) -> Document:
@@ -272,8 +271,6 @@ class _TableReader:
         self._columns = columns
         self._warn = warn
         self._sources = dict(columns.sources())
-        self._getters: dict[str, Callable[[Mapping[str, Any]], list[Any]]] = {}
-        self._names: dict[str, str] = {}
 
     def lines(self, *, is_sorted: bool) -> TraceLines:
         rows = self._rows()
@@ -282,19 +279,25 @@ class _TableReader:
         in_parts = is_sorted and (group is None or (name and name.read() == group.read()))
         origin_ns: int | None = None
         last_ns, count = 0, 0
+        parts: dict[str, int] = {}
         while part := list(islice(rows, ROWS_AT_ONCE)) if in_parts else list(rows):
             workload = self._workload(part, count)
             if origin_ns is None:
                 origin_ns = workload.start_ns or 0
+            number = part[0][0]
             for at_ns, line in zip(workload.times_ns, workload, strict=True):
                 if at_ns < last_ns:
                     message = "rows are not in the order of arrival; use --sort, or is_sorted=False"
-                    number = part[0][0]
-                    raise InputError.of(
-                        f"{self._path}: line {number}", message, self._place("arrival")
-                    )
-                last_ns = at_ns
-                yield TraceLine(at_ns - origin_ns, {"apply": line["apply"]})
+                    source = f"{self._path}: line {number}"
+                    raise InputError.of(source, message, self._place("arrival"))
+                last_ns, applied = at_ns, line["apply"]
+                metadata = applied["metadata"]
+                key = f"{applied['kind']} {metadata['namespace']}/{metadata['name']}"
+                if (first := parts.setdefault(key, number)) != number:
+                    message = f"also in the part {self._path}: from line {first}"
+                    source = f"{self._path}: from line {number}"
+                    raise InputError.of(source, f"Duplicate value: {key}: {message}", "name")
+                yield TraceLine(at_ns - origin_ns, {"apply": applied})
             count += len(part)
         if not count:
             raise InputError.of(self._path, "no rows that the columns select")
@@ -307,65 +310,42 @@ class _TableReader:
         if first is None:
             return
         self._check(first[1])
-        ends: dict[tuple[str, ...], Any] = {}
-        if events is not None:
-            ends = {
-                self._key(row, events): self._get(row, events.time)[0]
-                for _, row in read()
-                if self._text(row, events.column) in events.end
-            }
+        selected = (each for each in chain((first,), rows) if self._has(each[1]))
+        if events is None:
+            yield from selected
+            return
+        ends = {
+            _texts(row, events.key): _first(row, events.time)
+            for _, row in read()
+            if _text(row, events.column) in events.end
+        }
         started: set[tuple[str, ...]] = set()
-        for number, row in filter(lambda each: self._has(each[1]), chain((first,), rows)):
-            if events is None:
-                yield number, row
-                continue
-            key = self._key(row, events)
-            if self._text(row, events.column) in events.start and key not in started:
+        for number, row in selected:
+            key = _texts(row, events.key)
+            if _text(row, events.column) in events.start and key not in started:
                 started.add(key)
                 yield number, {**row, "end": ends.get(key)}
 
-    def _key(self, row: Mapping[str, Any], events: EventRows) -> tuple[str, ...]:
-        return tuple(self._text(row, each) for each in events.key)
-
     def _has(self, row: Mapping[str, Any]) -> bool:
-        for column, allowed in self._columns.where.items():
-            text = self._text(row, column)
-            if text not in allowed if allowed else not text:
-                return False
-        return True
-
-    def _text(self, row: Mapping[str, Any], column: str) -> str:
-        found = self._get(row, column)
-        return text_of(found[0]) if found and not is_missing(found[0]) else ""
-
-    def _get(self, row: Mapping[str, Any], column: str) -> list[Any]:
-        """Return the values of a column or a path."""
-        if not column.startswith("$"):
-            return [row.get(column)]
-        getter = self._getters.get(column)
-        if getter is None:
-            import jsonpath
-
-            getter = self._getters[column] = jsonpath.compile(column).findall
-        return getter(row)
+        where = ((_text(row, column), allowed) for column, allowed in self._columns.where.items())
+        return all(text in allowed if allowed else text for text, allowed in where)
 
     def _check(self, row: Mapping[str, Any]) -> None:
         """Raise an error for each column that the first row does not have."""
-        made = {"end"} if self._columns.events is not None else set()
-        errors: dict[tuple[str, str], FieldError] = {}
-        for path, name in self._columns.read():
+        made = () if self._columns.events is None else ("end",)
+        errors: list[FieldError] = []
+        for path, name in dict.fromkeys(self._columns.read()):
+            message = ""
             if name.startswith("$"):
                 message = _path_problem(name)
-            elif name in row or name in made:
-                continue
-            else:
+            elif name not in row and name not in made:
                 near = nearest(name, map(str, row))
                 hint = f'; did you mean "{near}"?' if near else f"; there are {', '.join(row)}"
                 message = f'no column "{name}" in {self._path}{hint}'
             if message:
-                errors[path, name] = FieldError(source="--columns", path=path, message=message)
+                errors.append(FieldError(source="--columns", path=path, message=message))
         if errors:
-            raise InputError(errors.values())
+            raise InputError(errors)
 
     def _workload(self, part: list[TableRow], count: int) -> Workload:
         replicas = self._sources.get("replicas")
@@ -400,29 +380,16 @@ class _TableReader:
             raise InputError(
                 self._placed(each, part) for each in error.errors[:_ERRORS_MAX]
             ) from None
-        self._check_names(workload, part)
         if not count:
             for warning in workload.warnings:
                 self._warn(warning)
         return workload
 
-    def _check_names(self, workload: Workload, part: list[TableRow]) -> None:
-        place = f"{self._path}: from line {part[0][0]}"
-        for line in workload:
-            metadata = line["apply"]["metadata"]
-            key = f"{line['apply']['kind']} {metadata['namespace']}/{metadata['name']}"
-            first = self._names.setdefault(key, place)
-            if first is not place:
-                raise InputError.of(
-                    place, f"Duplicate value: {key}: also in the part {first}", "name"
-                )
-
     def _value(self, source: ColumnSource, row: Mapping[str, Any], shared: Fraction | None) -> Any:
         if source.columns:
-            texts = [self._text(row, each) for each in source.columns]
+            texts = _texts(row, source.columns)
             return "-".join(texts) if all(texts) else None
-        found = self._get(row, source.column)
-        value: Any = len(found) if source.count else (found[0] if found else None)
+        value = len(_all(row, source.column)) if source.count else _first(row, source.column)
         if value is None or text_of(value) in source.missing:
             return None
         value = source.values.get(text_of(value), value)
@@ -436,13 +403,13 @@ class _TableReader:
         return number * factor
 
     def _since_ns(self, source: ColumnSource, value: Any, row: Mapping[str, Any]) -> Any:
-        start = self._get(row, source.since)
-        if not start or is_missing(start[0]):
+        start = _first(row, source.since)
+        if is_missing(start):
             return None
-        ends = [_moment_ns(each, source.unit) for each in (value, start[0])]
-        if ends[0] is None or ends[1] is None:
-            return f"{value} - {start[0]}"  # reported as no duration
-        return round((ends[0] - ends[1]) * Fraction(source.times or 1))
+        start_ns, end_ns = _moment_ns(start, source.unit), _moment_ns(value, source.unit)
+        if start_ns is None or end_ns is None:
+            return f"{value} - {start}"  # reported as no duration
+        return round((end_ns - start_ns) * Fraction(source.times or 1))
 
     def _placed(self, error: FieldError, part: list[TableRow]) -> FieldError:
         """Return an error of the frame with its place in the file."""
@@ -450,13 +417,37 @@ class _TableReader:
         message = _UNIT_HINT.sub(r"\1: {unit: \2}", error.message)
         if match is None or int(match[2]) >= len(part):
             return FieldError(source=self._path, path=error.path, message=message)
-        number = part[int(match[2])][0]
-        place = f"{self._path}: line {number}"
+        place = f"{self._path}: line {part[int(match[2])][0]}"
         return FieldError(source=place, path=self._place(match[1]), message=message)
 
     def _place(self, path: str) -> str:
         source = self._sources.get(path)
         return path if source is None else " - ".join(source.read())
+
+
+def _all(row: Mapping[str, Any], column: str) -> list[Any]:
+    """Return the values of a column or a path."""
+    return _finder(column)(row) if column.startswith("$") else [row.get(column)]
+
+
+@cache
+def _finder(path: str) -> Callable[[Mapping[str, Any]], list[Any]]:
+    import jsonpath
+
+    return jsonpath.compile(path).findall
+
+
+def _first(row: Mapping[str, Any], column: str) -> Any:
+    return next(iter(_all(row, column)), None)
+
+
+def _text(row: Mapping[str, Any], column: str) -> str:
+    found = _first(row, column)
+    return "" if is_missing(found) else text_of(found)
+
+
+def _texts(row: Mapping[str, Any], columns: Iterable[str]) -> tuple[str, ...]:
+    return tuple(_text(row, each) for each in columns)
 
 
 def _path_problem(path: str) -> str:
@@ -471,7 +462,5 @@ def _path_problem(path: str) -> str:
 
 def _moment_ns(value: Any, unit: str) -> int | None:
     absolute_ns = time_value_ns(value)
-    if absolute_ns is not None:
-        return absolute_ns
-    number = number_of(value)
-    return None if number is None or not unit else round(number * ARRIVAL_UNITS[unit])
+    number = number_of(value) if unit and absolute_ns is None else None
+    return absolute_ns if number is None else round(number * ARRIVAL_UNITS[unit])

@@ -15,10 +15,10 @@ from __future__ import annotations
 from bisect import bisect
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate, count
+from itertools import accumulate, count, cycle
 from math import exp, log, sqrt
 from statistics import NormalDist
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal
 
 import msgspec
 import numpy as np
@@ -35,9 +35,10 @@ from podwright.apimachinery.documents import (
 from podwright.apimachinery.objects import Document, FieldError, format_quantity, parse_quantity
 from podwright.simulation.files import read_paths
 from podwright.simulation.world.runs.run_options import PathLike
+from podwright.simulation.world.timing.distributions import uniform
 from podwright.simulation.world.traces.trace_changes import (
     GPU_ANNOTATIONS,
-    drawn_share,
+    TRACE_STREAM,
     requests_of,
     run_ns_of,
 )
@@ -53,7 +54,8 @@ _HOURS_MAX: Final = 168
 """The hours of a week; rates of a longer trace are means over weeks."""
 _SIZES_MAX: Final = 500
 _QUANTILES: Final = 101
-_ARRIVAL, _LIFE, _SIZE, _ENDLESS = range(4)
+_ARRIVAL, _LIFE, _SIZE, _ENDLESS = range(TRACE_STREAM, TRACE_STREAM + 4)
+"""The streams of draws."""
 
 
 class ArrivalModel(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -67,16 +69,13 @@ class ArrivalModel(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
         The integral of the rate up to each arrival grows by an exponential draw.
         """
-        hour, spent_s = 0, 0.0
+        rates = cycle(each / _HOUR_S for each in self.per_hour)
+        hour, spent_s, rate = 0, 0.0, next(rates)
         for number in count():
-            left = -log(drawn_share(seed, number, _ARRIVAL))
-            while True:
-                rate = self.per_hour[hour % len(self.per_hour)] / _HOUR_S
-                possible = rate * (_HOUR_S - spent_s)
-                if left <= possible:
-                    break
+            left = -log(uniform(seed, _ARRIVAL, number))
+            while left > (possible := rate * (_HOUR_S - spent_s)):
                 left -= possible
-                hour, spent_s = hour + 1, 0.0
+                hour, spent_s, rate = hour + 1, 0.0, next(rates)
             spent_s += left / rate
             yield hour * _HOUR_S + spent_s
 
@@ -146,8 +145,7 @@ class TraceModel(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     def document(self) -> Document:
         """Return the model as its file has it."""
         document: Document = msgspec.to_builtins(self)
-        parts = (document["arrival"], document["lifetime"], *document["sizes"])
-        for part in parts:
+        for part in (document["arrival"], document["lifetime"], *document["sizes"]):
             for name in [name for name, value in part.items() if not value]:
                 del part[name]
         return document
@@ -250,10 +248,10 @@ def generate(
         at_ns = round(at_s * SECOND_NS)
         if number == pods or (until_ns is not None and at_ns > until_ns):
             return
-        chosen = bisect(bounds, drawn_share(seed, number, _SIZE) * bounds[-1])
+        chosen = bisect(bounds, uniform(seed, _SIZE, number) * bounds[-1])
         pod = _pod(f"{prefix}-{number}", model.sizes[min(chosen, len(bounds) - 1)])
-        if drawn_share(seed, number, _ENDLESS) >= model.lifetime.endless:
-            seconds = model.lifetime.at(drawn_share(seed, number, _LIFE))
+        if uniform(seed, _ENDLESS, number) >= model.lifetime.endless:
+            seconds = model.lifetime.at(uniform(seed, _LIFE, number))
             pod = with_run_delay(pod, max(round(seconds * 1000), 1) * 10**6)
         yield TraceLine(at_ns, {"apply": pod})
 
@@ -289,7 +287,7 @@ def fit(lines: Iterable[TraceLine]) -> TraceModel:
     """
     times: list[int] = []
     runs: list[float] = []
-    sizes: Counter[tuple[_Pairs, _Pairs]] = Counter()
+    sizes: Counter[Any] = Counter()
     for line in lines:
         pod = line.pod
         if pod is None:
@@ -298,34 +296,23 @@ def fit(lines: Iterable[TraceLine]) -> TraceModel:
         run_ns = run_ns_of(pod)
         if run_ns is not None:
             runs.append(run_ns / SECOND_NS)
-        sizes[_size_of(pod)] += 1
+        annotations = (pod.get("metadata") or {}).get("annotations") or {}
+        gpus = tuple((name, annotations[name]) for name in GPU_ANNOTATIONS if name in annotations)
+        requests = {name: format_quantity(amount) for name, amount in requests_of(pod).items()}
+        sizes[tuple(sorted(requests.items())), gpus] += 1
     if len(times) < 2 or times[0] == times[-1]:
-        raise_errors(
-            [problem("", "two pods that arrive at different times are needed")], source="trace"
-        )
+        message = problem("", "two pods that arrive at different times are needed")
+        raise_errors([message], source="trace")
     total = len(times)
     lifetime = fit_lifetime(np.array(runs)) if runs else LifetimeModel(value=1.0)
     return TraceModel(
         arrival=_fit_arrival(np.array(times) / SECOND_NS),
         lifetime=msgspec.structs.replace(lifetime, endless=round(1 - len(runs) / total, 6)),
         sizes=tuple(
-            SizeModel(
-                share=round(number / total, 6), requests=dict(requests), annotations=dict(gpus)
-            )
-            for (requests, gpus), number in sizes.most_common(_SIZES_MAX)
+            SizeModel(share=round(n / total, 6), requests=dict(requests), annotations=dict(gpus))
+            for (requests, gpus), n in sizes.most_common(_SIZES_MAX)
         ),
     )
-
-
-_Pairs: TypeAlias = tuple[tuple[str, str], ...]
-
-
-def _size_of(pod: Document) -> tuple[_Pairs, _Pairs]:
-    """Return the requests of a pod, and its annotations for GPUs."""
-    annotations = (pod.get("metadata") or {}).get("annotations") or {}
-    gpus = tuple((name, annotations[name]) for name in GPU_ANNOTATIONS if name in annotations)
-    requests = {name: format_quantity(amount) for name, amount in requests_of(pod).items()}
-    return tuple(sorted(requests.items())), gpus
 
 
 def _fit_arrival(times_s: F64Array) -> ArrivalModel:
@@ -355,26 +342,20 @@ def fit_lifetime(seconds: F64Array) -> LifetimeModel:
         return LifetimeModel(value=float(times[0]))
     mean, middle, sigma = float(times.mean()), float(logs.mean()), float(logs.std())
     n = len(times)
-    found = [
-        (2 * 1 + 2 * n * (log(mean) + 1), LifetimeModel(distribution="exponential", mean=mean)),
-        (
-            2 * 2 + 2 * n * (middle + log(sigma) + 0.5 * log(2 * np.pi) + 0.5),
-            LifetimeModel(distribution="lognormal", median=exp(middle), sigma=sigma),
-        ),
-    ]
     shape = _weibull_shape(times, logs)
     scale = float((times**shape).mean() ** (1 / shape))
     likelihood = n * (log(shape) - shape * log(scale)) + (shape - 1) * float(logs.sum()) - n
-    found.append(
-        (4 - 2 * likelihood, LifetimeModel(distribution="weibull", scale=scale, shape=shape))
-    )
+    lognormal = LifetimeModel(distribution="lognormal", median=exp(middle), sigma=sigma)
+    found = [
+        (2 + 2 * n * (log(mean) + 1), LifetimeModel(distribution="exponential", mean=mean)),
+        (4 + 2 * n * (middle + log(sigma) + 0.5 * log(2 * np.pi) + 0.5), lognormal),
+        (4 - 2 * likelihood, LifetimeModel(distribution="weibull", scale=scale, shape=shape)),
+    ]
     best = min(found, key=lambda each: each[0])[1]
     # The 1 % point of Kolmogorov and Smirnov: no distribution is like the times.
     if distance(times, best) > 1.63 / sqrt(n):
-        quantiles = np.quantile(times, np.linspace(0, 1, _QUANTILES))
-        return LifetimeModel(
-            distribution="empirical", quantiles=tuple(np.round(quantiles, 3).tolist())
-        )
+        quantiles = np.quantile(times, np.linspace(0, 1, _QUANTILES)).round(3).tolist()
+        return LifetimeModel(distribution="empirical", quantiles=tuple(quantiles))
     return best
 
 
@@ -390,10 +371,8 @@ def _weibull_shape(times: F64Array, logs: F64Array) -> float:
     return sqrt(low * high)
 
 
-def distance(seconds: Sequence[float] | F64Array, model: LifetimeModel) -> float:
+def distance(seconds: F64Array, model: LifetimeModel) -> float:
     """Return the distance of Kolmogorov and Smirnov between times and a distribution."""
-    ordered = np.sort(np.asarray(seconds, dtype=np.float64))
-    n = len(ordered)
-    below = model.share_below(ordered)
-    upper, lower = np.arange(1, n + 1) / n, np.arange(n) / n
-    return float(max(np.max(upper - below), np.max(below - lower)))
+    below = model.share_below(np.sort(seconds))
+    shares = np.arange(len(below) + 1) / len(below)
+    return float(max(np.max(shares[1:] - below), np.max(below - shares[:-1])))

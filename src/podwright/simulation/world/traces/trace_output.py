@@ -40,7 +40,6 @@ from podwright.simulation.world.traces.trace_lines import (
 from podwright.simulation.world.traces.trace_model import generate, load_model
 
 _MEBIBYTE: Final = 2**20
-_SUFFIXES: Final = (".jsonl", ".json", ".csv")
 _HEADER: Final = (
     b"name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,"
     b"deletion_time,scheduled_time\n"
@@ -129,20 +128,17 @@ def describe(lines: Iterable[TraceLine]) -> TraceDescription:
         if run_ns is not None:
             runs.append(run_ns / SECOND_NS)
             heapq.heappush(ends, (line.at_ns + run_ns, pods, requests))
-    figures = {"time between arrivals": _figure(gaps), "run time": _figure(runs)}
-    figures |= {name: _figure(amounts[name], peaks[name]) for name in sorted(amounts)}
+    values = {"time between arrivals": gaps, "run time": runs, **dict(sorted(amounts.items()))}
     return TraceDescription(
         pods=pods,
         endless=pods - len(runs),
         others=dict(sorted(others.items())),
         span_seconds=last_ns / SECOND_NS,
-        figures={name: each for name, each in figures.items() if each is not None},
+        figures={name: _figure(each, peaks.get(name)) for name, each in values.items() if each},
     )
 
 
-def _figure(values: array[float], peak: float | None = None) -> TraceFigure | None:
-    if not values:
-        return None
+def _figure(values: array[float], peak: float | None) -> TraceFigure:
     found = np.frombuffer(values, dtype=np.float64)
     shares = [0, 0.5, 0.9, 0.99, 1]
     low, p50, p90, p99, high = np.quantile(found, shares, method="inverted_cdf").tolist()
@@ -174,83 +170,74 @@ def write_lines(
     InputError
         If it cannot be written, or its suffix is another one. There is no file then.
     """
-    suffix = next((each for each in _SUFFIXES if path.endswith(each)), None)
+    suffix = next((each for each in _WRITERS if path.endswith(each)), None)
     if suffix is None:
-        message = unsupported(path.rpartition("/")[2], [f"*{each}" for each in _SUFFIXES])
+        message = unsupported(path.rpartition("/")[2], [f"*{each}" for each in _WRITERS])
         raise InputError.of(path, message)
-    writer = _Writer(warn)
-    parts = {".jsonl": writer.event_lines, ".json": writer.manifest, ".csv": writer.table}[suffix]
-    write_trace(path, parts(lines))
-    writer.report(suffix)
-    return writer.pods
+    counts: Counter[str] = Counter()
+    left_out: Counter[str] = Counter()
+    write_trace(path, _WRITERS[suffix](_counted(lines, counts), left_out))
+    for what, number in sorted((+left_out).items()):
+        warn(f"{what} of {number} left out: {suffix} has no place for it; .jsonl has")
+    return counts["Pod"]
 
 
-class _Writer:
-    """Writes the lines of a trace, and notes what the format has no place for."""
+def _counted(lines: Iterable[TraceLine], counts: Counter[str]) -> TraceLines:
+    for line in lines:
+        counts[line.what] += 1
+        yield line
 
-    def __init__(self, warn: Callable[[str], object]) -> None:
-        self.pods = 0
-        self._warn = warn
-        self._left_out: Counter[str] = Counter()
 
-    def report(self, suffix: str) -> None:
-        for what, number in sorted(self._left_out.items()):
-            self._warn(f"{what} of {number} left out: {suffix} has no place for it; .jsonl has")
+def _event_lines(lines: TraceLines, _: Counter[str]) -> Iterator[bytes]:
+    return (line.encoded() for line in lines)
 
-    def event_lines(self, lines: Iterable[TraceLine]) -> Iterator[bytes]:
-        for line in lines:
-            self.pods += line.pod is not None
-            yield line.encoded()
 
-    def manifest(self, lines: Iterable[TraceLine]) -> Iterator[bytes]:
-        yield b'{"apiVersion": "v1", "kind": "List", "items": [\n'
-        separator = b""
-        for line in lines:
-            pod = line.pod
-            applied = pod if pod is not None else line.action.get("apply")
-            if applied is None:
-                self._left_out[f"action {line.what}"] += 1
-                continue
-            if pod is not None:
-                self.pods += 1
-                applied = self._with_times(line.at_ns, pod)
-            elif line.at_ns:
-                self._left_out[f"time of {line.what}"] += 1
-            yield separator + msgspec.json.encode(applied)
-            separator = b",\n"
-        yield b"\n]}\n"
+def _manifest(lines: TraceLines, left_out: Counter[str]) -> Iterator[bytes]:
+    yield b'{"apiVersion": "v1", "kind": "List", "items": [\n'
+    separator = b""
+    for line in lines:
+        applied = line.applied
+        if not applied:
+            left_out[f"action {line.what}"] += 1
+            continue
+        if line.pod is not None:
+            applied = _with_times(line.at_ns, applied, left_out)
+        elif line.at_ns:
+            left_out[f"time of {line.what}"] += 1
+        yield separator + msgspec.json.encode(applied)
+        separator = b",\n"
+    yield b"\n]}\n"
 
-    def _with_times(self, at_ns: int, pod: Document) -> Document:
-        metadata = pod["metadata"]
-        given = dict(metadata.get("annotations") or {})
-        given.pop(RUN_DELAY, None)
-        created, ended = self._seconds(at_ns, run_ns_of(pod))
-        times = {CREATION_TIME: created, SCHEDULED_TIME: created}
-        if ended:
-            times[DELETION_TIME] = ended
-        return {**pod, "metadata": {**metadata, "annotations": given | times}}
 
-    def _seconds(self, at_ns: int, run_ns: int | None) -> tuple[str, str]:
-        created = at_ns // SECOND_NS
-        if at_ns % SECOND_NS or (run_ns or 0) % SECOND_NS:
-            self._left_out["part of a second"] += 1
-        return str(created), "" if run_ns is None else str(created + -(-run_ns // SECOND_NS))
+def _with_times(at_ns: int, pod: Document, left_out: Counter[str]) -> Document:
+    metadata = pod["metadata"]
+    created, ended = _seconds(at_ns, pod, left_out)
+    given = dict(metadata.get("annotations") or {})
+    given.pop(RUN_DELAY, None)
+    times = {CREATION_TIME: created, SCHEDULED_TIME: created}
+    times |= {DELETION_TIME: ended} if ended else {}
+    return {**pod, "metadata": {**metadata, "annotations": given | times}}
 
-    def table(self, lines: Iterable[TraceLine]) -> Iterator[bytes]:
-        yield _HEADER
-        for line in lines:
-            pod = line.pod
-            if pod is None:
-                self._left_out[line.what] += 1
-                continue
-            self.pods += 1
-            yield self._row(line.at_ns, pod)
 
-    def _row(self, at_ns: int, pod: Document) -> bytes:
+def _seconds(at_ns: int, pod: Document, left_out: Counter[str]) -> tuple[str, str]:
+    """Return when a pod is created and when it ends, in whole seconds; empty if it does not."""
+    created, run_ns = at_ns // SECOND_NS, run_ns_of(pod)
+    if at_ns % SECOND_NS or (run_ns or 0) % SECOND_NS:
+        left_out["part of a second"] += 1
+    return str(created), "" if run_ns is None else str(created + -(-run_ns // SECOND_NS))
+
+
+def _table(lines: TraceLines, left_out: Counter[str]) -> Iterator[bytes]:
+    yield _HEADER
+    for line in lines:
+        pod = line.pod
+        if pod is None:
+            left_out[line.what] += 1
+            continue
         metadata = pod["metadata"]
         requests = {name: Fraction(each.nano, 10**9) for name, each in requests_of(pod).items()}
         annotations = metadata.get("annotations") or {}
-        created, ended = self._seconds(at_ns, run_ns_of(pod))
+        created, ended = _seconds(line.at_ns, pod, left_out)
         cells: list[Any] = [
             metadata["name"],
             ceil(requests.pop("cpu", 0) * 1000),
@@ -260,15 +247,15 @@ class _Writer:
             *(annotations.get(each, "") for each in (GPU_CARD_MODEL, *_NOTES)),
             *(created, ended, created),
         ]
-        lost = [f"request for {name}" for name in requests]
-        lost += [f"spec.{name}" for name in pod["spec"] if name not in _SPEC_IN_TABLE]
-        lost += [f"annotation {name}" for name in annotations if name not in _IN_TABLE]
-        if metadata.get("namespace", "default") != "default":
-            lost.append("namespace")
-        if metadata.get("labels"):
-            lost.append("labels")
-        self._left_out.update(lost)
-        return ",".join(map(str, cells)).encode() + b"\n"
+        left_out.update(f"request for {name}" for name in requests)
+        left_out.update(f"spec.{name}" for name in pod["spec"] if name not in _SPEC_IN_TABLE)
+        left_out.update(f"annotation {name}" for name in annotations if name not in _IN_TABLE)
+        left_out["namespace"] += metadata.get("namespace", "default") != "default"
+        left_out["labels"] += bool(metadata.get("labels"))
+        yield ",".join(map(str, cells)).encode() + b"\n"
+
+
+_WRITERS: Final = {".jsonl": _event_lines, ".json": _manifest, ".csv": _table}
 
 
 # -------------------------------------------------------------------------- Python
