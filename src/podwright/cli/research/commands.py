@@ -6,7 +6,7 @@ from podwright.cli.options import command, command_group, reject_idle
 from podwright.cli.research.options import (
     FgdOptions,
     SweepOptions,
-    TraceAnonymizeOptions,
+    TraceChange,
     TraceCutOptions,
     TraceDescribeOptions,
     TraceGenerateOptions,
@@ -130,7 +130,7 @@ def merge(options: TraceMergeOptions) -> None:
 
 
 @trace.command(examples=["podwright trace anonymize examples/trace/pods.csv --out shared.jsonl"])
-def anonymize(options: TraceAnonymizeOptions) -> None:
+def anonymize(options: TraceChange) -> None:
     """Write a trace with numbers for names, and with nothing that scheduling does not read.
 
     Names of pods, namespaces and groups, and keys and values of labels, become numbers. Times,

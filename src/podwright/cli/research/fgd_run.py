@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from io import StringIO
+from itertools import chain
 from math import isfinite
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -26,7 +27,7 @@ from podwright.cli.console import (
     write,
 )
 from podwright.cli.file_reading import read_text
-from podwright.cli.research.options import FgdOptions, option_seeds
+from podwright.cli.research.options import FgdOptions, option_seeds, wrong
 from podwright.scheduler.framework import TieRule
 from podwright.simulation.files import load_bytes, read_paths
 from podwright.simulation.studies import (
@@ -57,8 +58,7 @@ def run_fgd_study(options: FgdOptions) -> None:
     BadParameter
         If an option or the trace is not valid.
     """
-    sources = dict(read_paths(options.files))
-    traces = _traces(sources)
+    traces = _traces(dict(read_paths(options.files)))
     policies = _policies(options.policies)
     if options.print_config:
         _print_config(traces, policies)
@@ -115,15 +115,11 @@ def _traces(sources: Mapping[str, bytes]) -> dict[str, FgdTrace]:
 
 
 def _policies(given: Sequence[str]) -> list[str]:
-    chosen = []
-    for text in given:
-        found = [name for name in POLICIES if text.lower() in name.lower()]
-        if not found:
-            raise typer.BadParameter(
-                f"{text!r} is none of {', '.join(POLICIES)}.", param_hint="'--only'"
-            )
-        chosen += found
-    return list(dict.fromkeys(chosen)) or list(POLICIES)
+    found = {text: [name for name in POLICIES if text.lower() in name.lower()] for text in given}
+    for text, names in found.items():
+        if not names:
+            raise wrong("--only", f"{text!r} is none of {', '.join(POLICIES)}.")
+    return list(dict.fromkeys(chain(*found.values()))) or list(POLICIES)
 
 
 # ---------------------------------------------------------------- running
@@ -156,10 +152,8 @@ def _results(
 def _print_config(traces: Mapping[str, FgdTrace], policies: Sequence[str]) -> None:
     """Print the configuration of one policy, with the typical pods of one list."""
     if len(traces) != 1 or len(policies) != 1:
-        raise typer.BadParameter(
-            f"needs one list of pods and one --only, not {len(traces)} and {len(policies)}.",
-            param_hint="'--print-config'",
-        )
+        counts = f"{len(traces)} and {len(policies)}"
+        raise wrong("--print-config", f"needs one list of pods and one --only, not {counts}.")
     (trace,) = traces.values()
     print_document(fgd_configuration(POLICIES[policies[0]], trace.typical), "yaml")
 

@@ -10,6 +10,11 @@ import typer
 from podwright.cli.options import Format, Options, argument, option, output_option
 
 
+def wrong(name: str, message: str) -> typer.BadParameter:
+    """Return the error of the option `name`."""
+    return typer.BadParameter(message, param_hint=f"'{name}'")
+
+
 def option_seeds(text: str) -> tuple[int, ...]:
     """Return the seeds of the option `--seeds`, such as 0-9 or 1,5,7."""
     from podwright.online.sweep import read_seeds
@@ -17,7 +22,7 @@ def option_seeds(text: str) -> tuple[int, ...]:
     try:
         return read_seeds(text)
     except ValueError as error:
-        raise typer.BadParameter(f"{error}.", param_hint="'--seeds'") from None
+        raise wrong("--seeds", f"{error}.") from None
 
 
 class FgdOptions(Options):
@@ -157,13 +162,19 @@ def _out_option(**settings: Any) -> Any:
     )
 
 
+class TraceChange(TraceFile):
+    """The trace that a command reads, and the one that it writes."""
+
+    out: Path = _out_option()
+
+
 class TraceDescribeOptions(TraceFile):
     """The options of `podwright trace describe`."""
 
     output: Format = output_option("the figures")
 
 
-class TraceCutOptions(TraceFile):
+class TraceCutOptions(TraceChange):
     """The options of `podwright trace cut`."""
 
     after: str = option("The start of the part, such as 24h.", "DURATION", default="0s")
@@ -175,10 +186,9 @@ class TraceCutOptions(TraceFile):
         default=False,
     )
     seed: int = option("The seed of the draws.", "NUMBER", default=0)
-    out: Path = _out_option()
 
 
-class TraceScaleOptions(TraceFile):
+class TraceScaleOptions(TraceChange):
     """The options of `podwright trace scale`."""
 
     rate_factor: float = option("The factor of the rate of arrivals.", "FACTOR", default=1.0)
@@ -186,7 +196,6 @@ class TraceScaleOptions(TraceFile):
     request_factor: float = option("The factor of requested CPU and memory.", "FACTOR", default=1.0)
     duration_factor: float = option("The factor of run times.", "FACTOR", default=1.0)
     seed: int = option("The seed of the draws.", "NUMBER", default=0)
-    out: Path = _out_option()
 
 
 class TraceMergeOptions(TraceInput):
@@ -199,12 +208,6 @@ class TraceMergeOptions(TraceInput):
         "--prefix",
         default=(),
     )
-    out: Path = _out_option()
-
-
-class TraceAnonymizeOptions(TraceFile):
-    """The options of `podwright trace anonymize`."""
-
     out: Path = _out_option()
 
 

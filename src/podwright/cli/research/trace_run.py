@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
-import typer
 
-from podwright.apimachinery.objects import InputError, parse_duration
+from podwright.apimachinery.objects import parse_duration
 from podwright.cli.console import (
     duration_text,
     print_data,
@@ -17,13 +16,14 @@ from podwright.cli.console import (
     write,
 )
 from podwright.cli.research.options import (
-    TraceAnonymizeOptions,
+    TraceChange,
     TraceCutOptions,
     TraceDescribeOptions,
     TraceGenerateOptions,
     TraceInput,
     TraceMergeOptions,
     TraceScaleOptions,
+    wrong,
 )
 from podwright.simulation.world import (
     TraceFigure,
@@ -75,13 +75,11 @@ def _text(name: str, value: float) -> str:
 def run_cut(options: TraceCutOptions) -> None:
     """Write a part of a trace."""
     if not 0 < options.share <= 1:
-        raise typer.BadParameter(
-            "a share above 0, of 1 at most, is expected.", param_hint="'--share'"
-        )
+        raise wrong("--share", "a share above 0, of 1 at most, is expected.")
     start_ns = _duration("--after", options.after)
     end_ns = _duration("--before", options.before) if options.before else None
     if end_ns is not None and end_ns <= start_ns:
-        raise typer.BadParameter("is not after the start of the part.", param_hint="'--before'")
+        raise wrong("--before", "is not after the start of the part.")
     lines = cut(
         _lines(options.file, options),
         from_ns=start_ns,
@@ -98,8 +96,7 @@ def run_scale(options: TraceScaleOptions) -> None:
     """Write a trace with another load."""
     for name in ("rate", "pod", "request", "duration"):
         if getattr(options, f"{name}_factor") <= 0:
-            hint = f"'--{name}-factor'"
-            raise typer.BadParameter("a number above 0 is expected.", param_hint=hint)
+            raise wrong(f"--{name}-factor", "a number above 0 is expected.")
     lines = scale(
         _lines(options.file, options),
         rate=options.rate_factor,
@@ -115,33 +112,29 @@ def run_merge(options: TraceMergeOptions) -> None:
     """Write several traces as one."""
     if options.prefix and len(options.prefix) != len(options.files):
         message = f"{len(options.prefix)} for {len(options.files)} files; one for each is expected."
-        raise typer.BadParameter(message, param_hint="'--prefix'")
+        raise wrong("--prefix", message)
     traces = [_lines(file, options) for file in options.files]
     _write(merge(traces, options.prefix), options.out)
 
 
-def run_anonymize(options: TraceAnonymizeOptions) -> None:
+def run_anonymize(options: TraceChange) -> None:
     """Write a trace without names."""
-    lines = _lines(options.file, options)
-    _write(anonymize(lines, warn=print_message), options.out)
+    _write(anonymize(_lines(options.file, options), warn=print_message), options.out)
 
 
 def run_generate(options: TraceGenerateOptions) -> None:
     """Write the pods of a model, or print the model."""
     if (options.model is None) == (not options.like):
-        raise typer.BadParameter("one of --model and --like is expected.", param_hint="'--model'")
-    if options.model is not None:
-        model = load_model(options.model)
-    else:
-        model = fit(_lines(options.like, options))
+        raise wrong("--model", "one of --model and --like is expected.")
+    model = load_model(options.model) if options.model else fit(_lines(options.like, options))
     if options.print_model:
         print_document(model.document(), "yaml")
         return
     if options.out is None:
-        raise typer.BadParameter("a file is expected, or --print-model.", param_hint="'--out'")
+        raise wrong("--out", "a file is expected, or --print-model.")
     until_ns = _duration("--before", options.before) if options.before else None
     if options.pods is None and until_ns is None:
-        raise typer.BadParameter("--pods or --before is expected.", param_hint="'--pods'")
+        raise wrong("--pods", "--pods or --before is expected.")
     lines = generate(model, pods=options.pods, until_ns=until_ns, seed=options.seed)
     _write(lines, options.out)
 
@@ -159,9 +152,8 @@ def _write(lines: TraceLines, path: Path) -> None:
 def _duration(name: str, text: str) -> int:
     try:
         found = parse_duration(text)
-    except (ValueError, InputError):
+    except ValueError:
         found = -1
     if found < 0:
-        message = f'"{text}" is not a duration such as 90s or 24h.'
-        raise typer.BadParameter(message, param_hint=f"'{name}'")
+        raise wrong(name, f'"{text}" is not a duration such as 90s or 24h.')
     return found

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 _LOST_WORKERS: Final = 3
 """A run that was in hand of so many lost workers fails: it is likely what they died of."""
-_DASHBOARD: Final = "127.0.0.1:0"
-"""Any free port; others than this machine do not see it."""
 _T = TypeVar("_T")
 
 _IN_FLIGHT_PER_WORKER: Final = 50
@@ -73,7 +71,7 @@ def workers(
             "n_workers": count or None,
             "threads_per_worker": 1,
             "memory_limit": memory_bytes or "auto",
-            "dashboard_address": _DASHBOARD,
+            "dashboard_address": "127.0.0.1:0",  # any free port; other machines do not see it
             "silence_logs": 50,
         }
     with dask.config.set({"distributed.scheduler.allowed-failures": _LOST_WORKERS}):
@@ -170,8 +168,7 @@ def run_missing(
     configurations = {each.name: reference(each.digest, each) for each in plan.configurations}
 
     def submit(run: SweepRun) -> Any:
-        given, configuration = inputs[run.input], configurations[run.configuration]
-        arguments = (run, given, configuration, plan.options)
+        arguments = (run, inputs[run.input], configurations[run.configuration], plan.options)
         return client.submit(figures_of_run, *arguments, key=run.id)
 
     for run, future in in_flight(client, missing, submit):
@@ -199,21 +196,17 @@ def in_flight(
     """
     from distributed import as_completed
 
-    given: dict[str, _T] = {}
-
-    def start(task: _T) -> Any:
-        future = submit(task)
-        given[future.key] = task
-        return future
-
     waiting = iter(tasks)
     ahead = _IN_FLIGHT_PER_WORKER * max(len(client.scheduler_info()["workers"]), 1)
-    futures = as_completed([start(task) for task in islice(waiting, ahead)])
+    given = {submit(task): task for task in islice(waiting, ahead)}
+    futures = as_completed(given)
     for future in futures:
-        yield given.pop(future.key), future
+        yield given.pop(future), future
         future.release()
         for task in islice(waiting, 1):
-            futures.add(start(task))
+            added = submit(task)
+            given[added] = task
+            futures.add(added)
 
 
 def missing_runs(

@@ -7,8 +7,7 @@ per worker and not per run. Files of events are written to a folder of the proce
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,13 +16,7 @@ from typing import NamedTuple
 import msgspec
 
 from podwright.apimachinery.objects import PODS_STREAM, ArgumentError, Pod, PodwrightError, draw
-from podwright.online.sweep.plan import (
-    Files,
-    SweepConfiguration,
-    SweepInput,
-    SweepOptions,
-    SweepRun,
-)
+from podwright.online.sweep.plan import SweepConfiguration, SweepInput, SweepOptions, SweepRun
 from podwright.scheduler.assembly import packages_of, plugins_from, unknown_plugins, with_installed
 from podwright.scheduler.config import KubeSchedulerConfiguration, read_configuration
 from podwright.scheduler.framework import Plugin
@@ -70,10 +63,10 @@ def figures_of_run(
         if given.scenario is not None:
             result = given.scenario.simulate(seed=run.seed, scheduler=scheduler, progress=False)
         else:
-            with _events(given) as events:
+            with TemporaryDirectory() as folder:
                 result = simulate(
                     _drawn(_objects(given.objects), given.pods, run.seed),
-                    events=events,
+                    events=_written(given.events, Path(folder)),
                     configuration=scheduler,
                     progress=False,
                     **options.keywords(),
@@ -108,9 +101,7 @@ def _scheduler(given: SweepConfiguration, seed: int) -> SchedulerOptions:
     return SchedulerOptions(configuration=configuration, plugins=plugins, seed=seed)
 
 
-@lru_cache(maxsize=8)
-def _objects(files: Files) -> LoadedObjects:
-    return load_bytes(files)
+_objects = lru_cache(maxsize=8)(load_bytes)
 
 
 def _drawn(loaded: LoadedObjects, count: int, seed: int) -> LoadedObjects:
@@ -126,17 +117,15 @@ def _drawn(loaded: LoadedObjects, count: int, seed: int) -> LoadedObjects:
     return msgspec.structs.replace(loaded, sourced=(*others, *drawn))
 
 
-@contextmanager
-def _events(given: SweepInput) -> Iterator[list[str]]:
-    """Yield the paths of the files of events."""
-    with TemporaryDirectory() as folder:
-        paths = []
-        for index, (name, content) in enumerate(given.events):
-            # The name's end decides how a file is read.
-            path = Path(folder) / f"{index}-{Path(name).name}"
-            path.write_bytes(content)
-            paths.append(str(path))
-        yield paths
+def _written(files: Iterable[tuple[str, bytes]], folder: Path) -> list[str]:
+    """Write files into a folder, and return their paths."""
+    paths = []
+    for index, (name, content) in enumerate(files):
+        # The name's end decides how a file is read.
+        path = folder / f"{index}-{Path(name).name}"
+        path.write_bytes(content)
+        paths.append(str(path))
+    return paths
 
 
 def configuration_of(given: SweepConfiguration) -> KubeSchedulerConfiguration | None:

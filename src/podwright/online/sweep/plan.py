@@ -329,11 +329,9 @@ def _input(
     if entry.scenario:
         where = f"{path}.scenario"
         if entry.files or entry.events or entry.run or entry.pods:
-            detail = "cannot be combined with files, events, run and pods"
-            errors.append(forbidden(where, detail))
+            errors.append(forbidden(where, "cannot be combined with files, events, run and pods"))
         if options != SweepOptions():
-            detail = "its options are in the scenario; leave out simulate"
-            errors.append(forbidden(where, detail))
+            errors.append(forbidden(where, "its options are in the scenario; leave out simulate"))
     elif not (entry.files or entry.events or entry.run):
         errors.append(required(f"{path}.files"))
     if entry.pods < 0:

@@ -50,9 +50,6 @@ from podwright.simulation.studies.gpu_policies import (
     RandomGpu,
 )
 
-TUNING_RATIO: Final = 1.3
-"""The published runs: the pods request 1.3 times the GPUs."""
-
 POLICIES: Final[dict[str, type[GpuPolicy]]] = {
     "01-Random": RandomGpu,
     "02-DotProd": DotProductGpu,
@@ -176,7 +173,7 @@ def run_fgd(
     policy: str,
     seed: int,
     *,
-    tuning_ratio: float = TUNING_RATIO,
+    tuning_ratio: float = 1.3,
     inflation_ratio: float | None = None,
     tie_rule: TieRule = TieRule.FIRST,
 ) -> FgdRun:
@@ -190,7 +187,8 @@ def run_fgd(
     seed : int
         Of the order of pods and nodes, and of the random policy.
     tuning_ratio : float
-        How much the pods request, as a multiple of all GPUs; 0: what the list requests.
+        How much the pods request, as a multiple of all GPUs, by default that of the published
+        runs; 0: what the list requests.
     inflation_ratio : float, optional
         The number of pods with those of the inflation, as a multiple of the list's; more than 1.
     tie_rule : TieRule

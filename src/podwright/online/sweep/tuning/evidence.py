@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
+from itertools import accumulate, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -164,22 +164,14 @@ class TuningResult(NamedTuple):
         goal = self.goals[0]
         done = [each for each in self.trials if each.state == "complete"]
         for index, (is_allowed, label) in enumerate([(True, "trials"), (False, "not allowed")]):
-            own = [each for each in done if each.is_allowed == is_allowed]
+            own = [(each.number, each.means[0]) for each in done if each.is_allowed == is_allowed]
             if own:
-                panel.plot(
-                    [each.number for each in own],
-                    [each.means[0] for each in own],
-                    "ox"[index],
-                    color=line_style(index)["color"],
-                    markersize=4,
-                    label=label,
-                )
-        allowed = [each for each in done if each.is_allowed]
-        choose = max if goal.is_greatest else min
-        best = [choose(e.means[0] for e in allowed[: at + 1]) for at in range(len(allowed))]
+                style = {"color": line_style(index)["color"], "markersize": 4, "label": label}
+                panel.plot(*zip(*own, strict=True), "ox"[index], **style)
+        allowed = {each.number: each.means[0] for each in done if each.is_allowed}
+        best = list(accumulate(allowed.values(), max if goal.is_greatest else min))
         style = line_style(2)
-        numbers = [each.number for each in allowed]
-        panel.step(numbers, best, where="post", label="best so far", linewidth=1, **style)
+        panel.step([*allowed], best, where="post", label="best so far", linewidth=1, **style)
         panel.set_xlabel("trial")
         panel.set_ylabel(f"{goal.figure}, mean of the seeds of trials")
         panel.legend(fontsize=7, frameon=False)
@@ -233,18 +225,14 @@ class TuningResult(NamedTuple):
         for each in self.comparisons:
             joined = "from" if each.verdict == "no difference" else "than"
             found = f"{each.goal.figure}: {each.verdict} {joined} {each.other}"
-            yield f"{each.input}, {found} ({each.change.mean:+.4g} {_margin(each)})."
+            margin = f"±{each.change.margin:.4g}, {each.runs} held-out seeds"
+            margin = margin if each.runs > 1 else "on one held-out seed"
+            yield f"{each.input}, {found} ({each.change.mean:+.4g} {margin})."
         worse = ", ".join(dict.fromkeys(each.name for each in self.worse))
         yield f"It makes worse: {worse or 'nothing that was measured'}."
         if self.placements is not None:
             different, pods = len(self.placements.differences), len(self.placements.placements)
             yield f"Of {pods} pods of the dump, {different} are placed differently."
-
-
-def _margin(comparison: Comparison) -> str:
-    if comparison.runs == 1:
-        return "on one held-out seed"
-    return f"±{comparison.change.margin:.4g}, {comparison.runs} held-out seeds"
 
 
 def is_worse(figure: SweepFigure) -> bool:
@@ -316,8 +304,7 @@ def _placements(
     if not files:
         return None
     loaded = load_bytes(files)
-    gpus = plan.sweep.options.openb_gpus
-    if gpus is not None:
+    if gpus := plan.sweep.options.openb_gpus:
         sourced = with_openb_gpus(loaded.sourced, gpus)
         loaded = msgspec.structs.replace(loaded, sourced=sourced)
     before, after = (

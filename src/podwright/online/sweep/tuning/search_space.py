@@ -198,7 +198,9 @@ def with_values(base: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str,
             elif kind == "weights" and rest:
                 _set_weight(profile, rest, value)
             elif kind == "args" and rest:
-                _set_args(profile, rest, value)
+                plugin, *keys = _keys(rest)
+                entry = _named(profile.setdefault("pluginConfig", []), plugin)
+                _set(entry, ["args", *keys], value)
             else:
                 raise ValueError(f"is neither {_PERCENTAGE}, weights.PLUGIN nor args.PLUGIN.FIELD")
     return document
@@ -214,11 +216,6 @@ def _set_weight(profile: dict[str, Any], plugin: str, weight: int) -> None:
     elif all(each["name"] != "*" for each in disabled):
         disabled.append({"name": plugin})
     point |= {"enabled": enabled, "disabled": disabled}
-
-
-def _set_args(profile: dict[str, Any], path: str, value: Any) -> None:
-    plugin, *keys = _keys(path)
-    _set(_named(profile.setdefault("pluginConfig", []), plugin), ["args", *keys], value)
 
 
 def _set(place: Any, keys: Sequence[str], value: Any) -> None:

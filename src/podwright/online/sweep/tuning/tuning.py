@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from warnings import catch_warnings, simplefilter
+from warnings import catch_warnings
 
 import msgspec
 
@@ -74,12 +74,12 @@ def tune(
     """
     complete = plan if isinstance(plan, TuningPlan) else load_tuning_plan(plan)
     folder = Path(output)
-    folder.mkdir(parents=True, exist_ok=True)
+    dataset = SweepDataset(folder / "runs")
     storage = _storage(folder / "tuning.db")
     connection = workers(address=address, count=worker_count, memory_bytes=memory_bytes)
     with connection as client, metered("tuning", complete.trials, is_shown=progress) as meter:
         announce(f"{complete.trials} trials; Dask's dashboard: {client.dashboard_link}")
-        tuning = _Tuning(complete, storage, SweepDataset(folder / "runs"), client)
+        tuning = _Tuning(complete, storage, dataset, client)
         tuning.check_figures()
         for done in tuning.batches():
             meter.advance(done)
@@ -173,28 +173,23 @@ class _Tuning:
         means = _means(results)
         if step == len(self._plan.sweep.seeds) - 1:
             return {"state": "complete", "means": means}
-        return {"state": "pruned", "means": means} if self._is_pruned(trial, means, step) else None
-
-    def _is_pruned(self, trial: Trial, means: Mapping[str, float], step: int) -> bool:
         if len(self._plan.goals) > 1:
-            return False
-        with catch_warnings():
-            # One that is continued has reported this value before.
-            simplefilter("ignore")
+            return None
+        # One that is continued has reported this value before.
+        with catch_warnings(action="ignore"):
             trial.report(means.get(self._plan.goals[0].figure, 0.0), step)
-        return trial.should_prune()
+        return {"state": "pruned", "means": means} if trial.should_prune() else None
 
     def _tell(self, trial: Trial) -> None:
         from optuna.trial import TrialState
 
         decision = trial.user_attrs[_DECISION]
         if decision["state"] != "complete":
-            is_pruned = decision["state"] == "pruned"
-            self._study.tell(trial, state=TrialState.PRUNED if is_pruned else TrialState.FAIL)
+            states = {"pruned": TrialState.PRUNED, "failed": TrialState.FAIL}
+            self._study.tell(trial, state=states[decision["state"]])
             return
         means = decision["means"]
-        with catch_warnings():
-            simplefilter("ignore")
+        with catch_warnings(action="ignore"):
             for each in self._plan.constraints:
                 trial.set_constraint(str(each), each.excess(means.get(each.figure, 0.0)))
         self._study.tell(trial, [means.get(goal.figure, 0.0) for goal in self._plan.goals])
@@ -206,8 +201,6 @@ class _Tuning:
         self, configurations: Sequence[SweepConfiguration], seeds: Sequence[int]
     ) -> list[RunFigures]:
         """Run configurations on all inputs."""
-        if not configurations:
-            return []
         plan = msgspec.structs.replace(
             self._plan.sweep, configurations=tuple(configurations), seeds=tuple(seeds)
         )
@@ -222,8 +215,7 @@ class _Tuning:
         plan = self._plan
         trials = tuple(_trial(plan, each) for each in self._study.get_trials(deepcopy=False))
         front = sorted(each.number for each in self._study.best_trials)
-        if len(plan.goals) == 1:
-            front = front[:1]
+        front = front[:1] if len(plan.goals) == 1 else front
         sign = -1 if plan.goals[0].is_greatest else 1
         best = min(front, key=lambda number: (sign * trials[number].means[0], number), default=None)
         tuned = [] if best is None else [plan.candidate(TUNED, dict(trials[best].values))]

@@ -12,13 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from podwright.apimachinery.documents import (
-    decode,
-    forbidden,
-    invalid,
-    raise_errors,
-    required,
-)
+from podwright.apimachinery.documents import decode, forbidden, invalid, raise_errors, required
 from podwright.apimachinery.objects import FieldError, PodwrightError
 from podwright.online.sweep.figures_of_run import configuration_of, plugins_of
 from podwright.online.sweep.goals import Constraint, Goal, read_constraint
