@@ -63,9 +63,8 @@ def run_fgd_study(options: FgdOptions) -> None:
     if options.print_config:
         _print_config(traces, policies)
         return
-    published = None
-    if options.published is not None:
-        published = read_published(read_text(options.published), str(options.published))
+    path = options.published
+    published = None if path is None else read_published(read_text(path), str(path))
     if options.out is not None:
         import_module("matplotlib")  # missing: reported now, not after the runs
         options.out.mkdir(parents=True, exist_ok=True)

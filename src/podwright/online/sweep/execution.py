@@ -78,8 +78,7 @@ def workers(
         try:
             client = Client(**cluster)
         except (OSError, TimeoutError, ValueError) as error:
-            where = address or "this machine"
-            raise SweepError(f"no Dask scheduler at {where}: {error}") from None
+            raise SweepError(f"no Dask scheduler at {address or 'this machine'}: {error}") from None
         with client:
             if address:
                 _check_workers(client, address)
@@ -219,8 +218,7 @@ def missing_runs(
     finished = dataset.finished()
     runs = list({run.id: run for run in plan.runs()}.values())
     if retries_failed:
-        done = [run for run in runs if run.id in finished]
-        finished -= {each.run.id for each in dataset.results(done) if each.error}
+        finished -= {each.run.id for each in dataset.results(runs) if each.error}
     return [run for run in runs if run.id not in finished]
 
 

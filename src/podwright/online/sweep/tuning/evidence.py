@@ -239,9 +239,8 @@ def is_worse(figure: SweepFigure) -> bool:
     """Return whether the tuned configuration is worse than today's, for certain."""
     change = figure.change
     name = figure.name
-    if figure.configuration != TUNED or name.endswith(": pods"):
-        return False
-    if change is None or not change.is_certain:
+    is_compared = figure.configuration == TUNED and not name.endswith(": pods")
+    if not is_compared or change is None or not change.is_certain:
         return False
     if name.startswith(_WORSE_IF_GREATER) or name.endswith(" fragmented"):
         return change.mean > 0

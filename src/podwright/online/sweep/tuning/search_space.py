@@ -101,11 +101,10 @@ def read_parameters(
     found = []
     for name, value in given.items():
         where = f"{path}[{name}]"
-        before = len(errors)
-        entry = decode(value, _Entry, where, errors)
-        if len(errors) == before:
-            errors += _mistakes(entry, where)
-        if len(errors) == before:
+        wrong: list[FieldError] = []
+        entry = decode(value, _Entry, where, wrong)
+        errors += wrong or (wrong := list(_mistakes(entry, where)))
+        if not wrong:
             fields = msgspec.structs.asdict(entry).items()
             found.append(Parameter(name, **{k: v for k, v in fields if v is not None}))
     return tuple(found)
