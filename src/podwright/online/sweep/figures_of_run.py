@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from threading import Lock
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -42,6 +43,11 @@ class RunFigures(NamedTuple):
     error: str = ""
 
 
+_ONE_AT_A_TIME: Final = Lock()
+"""The threads of a worker would gain nothing, since Python runs one of them at a time; and what
+msgspec prepares at the first use of a type is not safe for two, which ends the process."""
+
+
 def figures_of_run(
     run: SweepRun, given: SweepInput, configuration: SweepConfiguration, options: SweepOptions
 ) -> RunFigures:
@@ -58,6 +64,13 @@ def figures_of_run(
     options : SweepOptions
         What all runs of the plan have in common.
     """
+    with _ONE_AT_A_TIME:
+        return _figures_of_run(run, given, configuration, options)
+
+
+def _figures_of_run(
+    run: SweepRun, given: SweepInput, configuration: SweepConfiguration, options: SweepOptions
+) -> RunFigures:
     try:
         scheduler = _scheduler(configuration, run.seed)
         if given.scenario is not None:

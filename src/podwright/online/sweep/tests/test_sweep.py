@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -236,6 +237,25 @@ def test_a_failed_run_is_a_result(configuration: SweepConfiguration, error: str)
     result = figures_of_run(run, plan.inputs[0], configuration, plan.options)
     assert error in result.error
     assert not result.figures
+
+
+def test_the_runs_of_one_process_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = plan_with(seeds=8)
+    running, most = set[int](), []
+
+    def simulate(*_: Any, configuration: Any, **__: Any) -> None:
+        running.add(configuration.seed)
+        time.sleep(0.01)
+        most.append(len(running))
+        running.discard(configuration.seed)
+        raise ArgumentError("enough")
+
+    monkeypatch.setattr("podwright.online.sweep.figures_of_run.simulate", simulate)
+    both = plan.inputs[0], plan.configurations[0], plan.options
+    with ThreadPoolExecutor(4) as pool:
+        results = pool.map(lambda run: figures_of_run(run, *both), plan.runs())
+    assert [result.error for result in results] == ["enough"] * 8
+    assert max(most) == 1
 
 
 def test_a_sweep_does_what_is_missing(client: Client, tmp_path: Path) -> None:
