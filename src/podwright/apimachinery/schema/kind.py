@@ -137,7 +137,11 @@ class Kind:
 
     @cached_property
     def _strict(self) -> Struct | None:
-        return self._structs.struct(self.row.type)
+        found = self._structs.struct(self.row.type)
+        if found is not None:
+            # Prepares the type: two threads that use one for the first time end the process.
+            msgspec.json.Decoder(found)
+        return found
 
     def decoding_problems(self, document: Document) -> list[Problem]:
         """Return every unknown field and every value of a wrong type, in document order."""
