@@ -64,7 +64,8 @@ class PassThrough:
             "transfer-encoding" in request.headers
         )
         sent = {name: value for name, value in request.headers.items() if name in _SENT}
-        is_table = _AS_TABLE in sent.get("accept", "")
+        # The reply to a watch has no end: it is passed on as it comes.
+        is_table = _AS_TABLE in sent.get("accept", "") and "watch" not in request.query_params
         encodings = sent.pop("accept-encoding", "") if is_table else ""
         stack = AsyncExitStack()
         try:

@@ -7,7 +7,7 @@ decides with everything recorded and changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple, NoReturn, Unpack
 
@@ -427,16 +427,20 @@ class DecidingScheduler:
         """Decide for every pending pod, in the order of the queue, placing those that fit."""
         return self.schedule_each(pod.key for pod in self.in_queue_order())
 
-    def schedule_each(self, keys: Iterable[NamespacedName]) -> Iterator[Decision]:
+    def schedule_each(
+        self, keys: Iterable[NamespacedName], *, alone: Container[NamespacedName] = ()
+    ) -> Iterator[Decision]:
         """Decide for the pods `keys` in this order, where they are pending.
 
-        A gang is decided, and its decisions are yielded, when its first member is.
+        A gang is decided, and its decisions are yielded, when its first member is; members in
+        `alone` are decided without it.
         """
         decided: set[NamespacedName] = set()
         for key in keys:
             # By name: a decision in between may have changed a nomination.
             if key in self.pending and key not in decided:
-                for decision in self.schedule_together(key):
+                together = [self.schedule(key)] if key in alone else self.schedule_together(key)
+                for decision in together:
                     decided.add(decision.pod.key)
                     yield decision
 
@@ -455,12 +459,8 @@ class DecidingScheduler:
         """
         gang = {member.key for member in self._gang_of(self._find(key).key)}
         ahead = [pod.key for pod in self.in_queue_order()]
-        for before in ahead[: ahead.index(key)]:
-            # Whether its own gang has room is known after the pod itself.
-            if before in gang:
-                yield self.schedule(before)
-            elif before in self.pending:
-                yield from self.schedule_each([before])
+        # Whether its own gang has room is known after the pod itself.
+        yield from self.schedule_each(ahead[: ahead.index(key)], alone=gang)
 
     def schedule_together(self, key: NamespacedName) -> list[Decision]:
         """Decide for the pending pod `key`, and for the others of its gang, if it is in one.

@@ -149,6 +149,12 @@ def test_a_table_comes_without_managed_fields(encoding):
     }
 
 
+def test_the_tables_of_a_watch_are_passed_on_as_they_come():
+    headers = {"accept": "application/json;as=Table;v=v1", "accept-encoding": "identity"}
+    _, content = sent("GET", "/server/api/v1/tables?watch=1", headers=headers)
+    assert json.loads(content) == TABLE
+
+
 def test_a_table_that_is_refused_is_returned_as_it_is():
     headers = {"accept": "application/json;as=Table;v=v1"}
     response, content = sent("GET", "/server/api/v1/refused", headers=headers)

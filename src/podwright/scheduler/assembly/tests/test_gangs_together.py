@@ -124,6 +124,15 @@ def test_pods_ahead_are_those_of_whole_gangs():
     assert found.schedule("default/pod").node == "n1"
 
 
+def test_a_gang_ahead_is_decided_once():
+    found = scheduler(
+        make_node("n1", cpu="1"), gang("g", 2), member("a", "g"), member("b", "g"),
+        make_pod("pod", cpu="1"),
+    )  # fmt: skip
+    ahead = [decision.pod.metadata.name for decision in found.schedule_before("default/pod")]
+    assert ahead == ["a", "b"]
+
+
 def test_a_change_helps_only_if_it_helps_the_gang():
     found = scheduler(make_node("n1", cpu="1"), gang("g", 3), *(member(n, "g") for n in "abc"))
     trial = SchedulerTrial(found, found.pending["default/a"], None)
