@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -15,10 +16,10 @@ from tests.mutants.equivalent import (
     read_equivalents,
 )
 from tests.mutants.operators import OURS
-from tests.mutants.reach import is_beside
+from tests.mutants.reach import Reach, is_beside
 from tests.mutants.report import Tally
 from tests.mutants.sample import Mutant, draw, possible, statements_in
-from tests.mutants.workers import Trace
+from tests.mutants.workers import STOPPED, Outcome, Run, Trace
 
 SETTINGS = read_settings()
 NOT_MUTATED = {"__pycache__", "apimachinery/documents"}
@@ -122,6 +123,28 @@ def test_a_test_runs_lines_by_their_bits() -> None:
     assert not trace.runs("a.py", range(4, 20))
     assert not trace.runs("a.py", range(21, 30))
     assert not trace.runs("b.py", range(1, 30))
+
+
+def test_a_test_module_that_does_not_end_is_left_out_and_the_others_are_recorded(
+    tmp_path, monkeypatch
+) -> None:
+    path, statement = MODULE.as_posix(), next(iter(mutants_of_module())).statement
+    lines = (1 << statement.start).to_bytes(64, "little")
+    hanging, ending = "tests/test_times.py", "tests/test_mutants.py"
+
+    def perform(run: Run) -> Outcome:
+        if run.files == (hanging,):
+            return Outcome(failed=STOPPED, log="waits for a lock")
+        return Outcome(traces={"": Trace(), f"{ending}::test": Trace(lines={path: lines})})
+
+    monkeypatch.setattr("tests.mutants.reach.perform", perform)
+    reach = Reach(tmp_path / "reach.msgpack", is_compiled=True)
+    with ThreadPoolExecutor(1) as pool:
+        failing = reach.learn([hanging, ending], [path], pool)
+    assert failing == []
+    assert reach.unfinished == {hanging: f"{STOPPED}\nwaits for a lock"}
+    mutant = next(iter(mutants_of_module()))
+    assert reach.tests_for(mutant, [hanging, ending], 1) == {f"{ending}::test": 0.0}
 
 
 def test_tests_beside_a_module_are_near() -> None:

@@ -69,15 +69,17 @@ def main() -> int:
     session = Session(FOLDER / "session.sqlite", trees)
     judged = [mutant for mutant in drawn if mutant.key not in declared]
     say(f"{len(drawn)} mutants drawn with seed {options.seed}, {len(judged)} to be killed")
-    if not options.list:
-        run_all(judged, settings, session, options, say)
+    unfinished = () if options.list else run_all(judged, settings, session, options, say)
     session.close()
 
     results = session.results
     counts = report.tally(drawn, declared, results)
     lines = [*report.survivors(drawn, declared, results), "", *report.table(counts)]
     is_share = options.share is not None
-    missing = list(report.shortcomings(counts, settings, none_may_survive=is_share))
+    missing = [
+        *report.shortcomings(counts, settings, none_may_survive=is_share),
+        *(f"{file}: left out, it did not come to an end" for file in unfinished),
+    ]
     print("\n".join([*lines, *([""] if missing else []), *missing]))
     say("done")
     return 1 if missing else 0
@@ -89,8 +91,8 @@ def run_all(
     session: Session,
     options: argparse.Namespace,
     say: Callable[[str], None],
-) -> None:
-    """Try the mutants, and record the killers if requested."""
+) -> list[str]:
+    """Try the mutants, and record the killers if requested; return the unfinished test modules."""
     killers = known_killers()
     stages = Stages(
         session, settings, FOLDER, say, is_near_only=options.near, skips_near=options.skip_near
@@ -108,6 +110,7 @@ def run_all(
         KILLERS.write_text(
             json.dumps(dict(sorted(written.items())), indent=1) + "\n", encoding="utf-8"
         )
+    return sorted(stages.unfinished)
 
 
 def known_killers() -> dict[str, str]:

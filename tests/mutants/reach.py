@@ -1,7 +1,8 @@
 """The lines that each test runs: recorded by running each test once, and kept.
 
 The record of a test module is kept until the module changes, or a mutated module that it reached.
-Another change of the code can change what a test reaches; a fresh run records it again.
+Another change of the code can change what a test reaches; a fresh run records it again. A test
+module that does not come to an end has no record, is left out, and runs again in the next run.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ import msgspec
 from tests.mutants.areas import ROOT, Settings, modules_of_tests
 from tests.mutants.sample import Mutant
 from tests.mutants.workers import Run, Trace, perform
+
+_SECONDS = 25
+"""What a module of tests may need; the limit of a run allows for tracing and a busy machine."""
 
 
 class Known(msgspec.Struct, kw_only=True):
@@ -42,12 +46,19 @@ class Reach:
         The file of the record.
     is_compiled : bool
         Whether kernels are compiled.
+
+    Attributes
+    ----------
+    unfinished : dict
+        The test modules that did not come to an end on the unchanged tree, with the end of their
+        output.
     """
 
     def __init__(self, path: Path, *, is_compiled: bool) -> None:
         self._path = path
         self._is_compiled = is_compiled
         self._known: dict[str, Known] = {}
+        self.unfinished: dict[str, str] = {}
         if path.exists():
             self._known = msgspec.msgpack.decode(path.read_bytes(), type=dict[str, Known])
 
@@ -58,10 +69,11 @@ class Reach:
         new = [
             file
             for file, digest in requested.items()
+            if file not in self.unfinished
             if file not in self._known or not self._known[file].is_current(digest, sources)
         ]
         runs = [
-            Run(files=(file,), is_compiled=self._is_compiled, is_traced=True, seconds=60)
+            Run(files=(file,), is_compiled=self._is_compiled, is_traced=True, seconds=_SECONDS)
             for file in new
         ]
         pending = {pool.submit(perform, run): run.files[0] for run in runs}
@@ -69,7 +81,12 @@ class Reach:
         try:
             for done, future in enumerate(as_completed(pending), 1):
                 file = pending[future]
-                traces = future.result().traces
+                outcome = future.result()
+                if not outcome.traces:
+                    self.unfinished[file] = f"{outcome.failed}\n{outcome.log}"
+                    self._known.pop(file, None)
+                    continue
+                traces = outcome.traces
                 reached = {path for trace in traces.values() for path in trace.lines}
                 self._known[file] = Known(
                     digest=requested[file],
@@ -85,6 +102,7 @@ class Reach:
         return [
             test
             for file in requested
+            if file in self._known
             for test, trace in self._known[file].traces.items()
             if not trace.has_passed
         ]
@@ -109,6 +127,8 @@ class Reach:
         path, lines = mutant.path.as_posix(), mutant.statement
         classes: list[list[tuple[int, float, str]]] = [[], []]
         for file in files:
+            if file in self.unfinished:
+                continue
             traces = self._known[file].traces
             is_imported = traces[""].runs(path, lines)
             reaching = {

@@ -176,10 +176,19 @@ class Stages:
             self._learn(left, which, pool)
             self._say(f"{len(left)} mutants, {name}")
             left = self._try(left, (self._run(mutant, which) for mutant in left), pool)
+        unfinished = self.unfinished
         for mutant in left:
             ran = self._ran.get(mutant.key, 0)
-            self._session.keep(mutant, Outcome(ran=ran), is_final=not self._is_near_only)
+            is_final = not self._is_near_only and unfinished.isdisjoint(
+                file for files in stages_of(mutant, self._settings) for file in files
+            )
+            self._session.keep(mutant, Outcome(ran=ran), is_final=is_final)
             self._say(f"survived {ran} tests: {mutant.place}: {mutant.text}  ->  {mutant.mutated}")
+
+    @property
+    def unfinished(self) -> set[str]:
+        """The test modules that were left out because they did not come to an end."""
+        return {file for reach in self._reach.values() for file in reach.unfinished}
 
     def _is_compiled(self, mutant: Mutant) -> bool:
         return self._settings.areas[mutant.area].compiled
@@ -205,8 +214,11 @@ class Stages:
             requested = stages_of(mutant, self._settings)[which]
             files[self._is_compiled(mutant)].update(dict.fromkeys(requested))
         for is_compiled, names in files.items():
-            for test in self._reach[is_compiled].learn(names, mutated, pool):
+            reach = self._reach[is_compiled]
+            for test in reach.learn(names, mutated, pool):
                 self._say(f"left out, it fails on the tree as it is: {test}")
+            for file in [name for name in names if name in reach.unfinished]:
+                self._say(f"left out, {file}: {reach.unfinished[file]}")
 
     def _run(self, mutant: Mutant, which: int) -> Run | None:
         files = stages_of(mutant, self._settings)[which]

@@ -101,11 +101,14 @@ class Outcome(msgspec.Struct, kw_only=True):
     traces : dict
         By test, for a traced run; under the empty name the lines that run when the modules are
         imported.
+    log : str
+        The end of the output of a run that was stopped.
     """
 
     failed: str = ""
     ran: int = 0
     traces: dict[str, Trace] = {}
+    log: str = ""
 
 
 class Observer:
@@ -227,22 +230,19 @@ def perform(run: Run) -> Outcome:
 
 def _forked(run: Run) -> Outcome:
     result, log = Path("outcome.msgpack").absolute(), Path("outcome.log").absolute()
-    result.unlink(missing_ok=True)
+    for file in (result, log):
+        file.unlink(missing_ok=True)
     child = os.fork()
     if child == 0:
         _run_and_exit(run, result, log)
-    outcome = _wait(child, 60 + 20 * run.seconds)
-    if outcome:
-        return Outcome(failed=outcome)
-    if not result.exists():
-        if run.is_traced:
-            raise RuntimeError(f"{' '.join(run.files)}: the tests did not end\n{_tail(log)}")
-        return Outcome(failed=BROKEN)
+    stopped = _wait(child, 60 + 20 * run.seconds)
+    if stopped or not result.exists():
+        return Outcome(failed=stopped or BROKEN, log=_tail(log))
     return msgspec.msgpack.decode(result.read_bytes(), type=Outcome)
 
 
 def _tail(log: Path) -> str:
-    return log.read_text(encoding="utf-8", errors="replace")[-2000:]
+    return log.read_text(encoding="utf-8", errors="replace")[-2000:] if log.exists() else ""
 
 
 def _wait(child: int, seconds: float) -> str:
