@@ -136,8 +136,10 @@ class Destination:
         retry_at = 0.0
         while True:
             wait = max(0.0, retry_at - time.monotonic()) if self.target.rejected else None
+            # Not `wait_for`: up to Python 3.11 it loses a cancellation that comes with the result.
             try:
-                group = await asyncio.wait_for(self._queue.get(), wait)
+                async with asyncio.timeout(wait):
+                    group = await self._queue.get()
             except TimeoutError:
                 await self.target.retry()
                 retry_at = time.monotonic() + _RETRY_SECONDS
@@ -166,7 +168,8 @@ class Destination:
         saved = None
         while True:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._has_deleted.wait(), _SAVE_SECONDS)
+                async with asyncio.timeout(_SAVE_SECONDS):
+                    await self._has_deleted.wait()
             self._has_deleted.clear()
             with suppress(RejectedRequest, UnreachableCluster):
                 await self.target.check_same()

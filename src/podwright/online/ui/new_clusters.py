@@ -79,7 +79,8 @@ class NewClusters:
             if process.returncode is None:
                 process.terminate()
             try:
-                await asyncio.wait_for(process.wait(), _END_SECONDS)
+                async with asyncio.timeout(_END_SECONDS):
+                    await process.wait()
             except TimeoutError:
                 process.kill()
             shutil.rmtree(folder, ignore_errors=True)

@@ -3,15 +3,18 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
+import pytest
 from aiohttp import web
 
 from podwright.apimachinery.objects import Document
 from podwright.online.client import SyncPolicies
-from podwright.online.client.cluster import ClusterAddress
+from podwright.online.client.cluster import Batch, ClusterAddress
 from podwright.online.sync.following import Destination
 from podwright.online.sync.mirror import Mirror
 from podwright.online.sync.operations import AllocateClaim
+from podwright.online.sync.placements import Placements
 from podwright.online.sync.source import ChangeGroup
 from podwright.online.sync.source_kinds import source_kinds
 from podwright.online.sync.target import Target
@@ -158,6 +161,53 @@ def test_a_pod_is_saved_as_seen_when_it_was_written():
         "source": "source", "destination": "",
         "syncedUntil": "2030-01-01T00:00:05Z", "syncedLast": "u1",
     }  # fmt: skip
+
+
+class Deleting:
+    """A destination that deletes a pod when a test says so."""
+
+    rejected = ()
+
+    def __init__(self):
+        self.deletes = asyncio.Event()
+
+    def pods(self):
+        return self
+
+    async def batches(self):
+        await self.deletes.wait()
+        yield Batch([change("Delete", "p0").change], 0, is_synced=True)
+        await asyncio.Event().wait()
+
+    async def pod_changed(self, key, *, is_gone):
+        pass
+
+    async def check_same(self):
+        pass
+
+
+@pytest.mark.parametrize("turns", range(6))
+def test_a_sync_that_ends_while_the_destination_deletes_a_pod_ends(turns):
+    async def main() -> None:
+        target: Any = Deleting()
+        mirror = Mirror(SyncPolicies())
+        mirror.take(change("Add", "p0"))
+        destination = Destination(target, mirror, 1)
+        watching = destination.watch_pods(Placements(2), lambda _: None)
+        tasks = [asyncio.create_task(each) for each in (destination.save("source"), watching)]
+        await asyncio.sleep(0.01)
+        target.deletes.set()
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        for each in tasks:
+            each.cancel()
+        _, pending = await asyncio.wait(tasks, timeout=5)
+        for each in pending:
+            each.cancel()
+        assert not pending
+        assert all(each.cancelled() for each in tasks)
+
+    asyncio.run(main())
 
 
 class Claims:
