@@ -16,8 +16,9 @@ SOURCE = Path(__file__).parents[1] / "src" / "podwright"
 CHANGED_IN_PLACE = {
     "cluster.api.admission.attributes.Attributes",
     "cluster.api.endpoints.calls.Call",
-    "cluster.api.endpoints.writes.write_steps.ObjectWrite",
-    "cluster.api.pipeline.Write",
+    "cluster.api.stages.write.DraftWrite",
+    "cluster.api.stages.write.SentWrite",
+    "cluster.api.stages.write.Write",
     "simulation.scenarios.expectations.ObservedPod",
     "online.apiserver.breakpoints.Breakpoint",
     "online.apiserver.event_correlation.CountedEvent",

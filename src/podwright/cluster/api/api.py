@@ -2,10 +2,8 @@
 
 Theory of operation
 -------------------
-A request becomes a `Write`, which passes the stages of its verb (`pipeline`): admission completes
-or rejects new objects, validation rejects invalid ones, `ResourceStorage` computes the next
-version, and the store commits it. The driver of the API delivers the committed changes to the
-subscribers; the store never calls back into this room.
+A request becomes a `Write`, which passes the stages that `pipeline` lists. The driver of the API
+delivers the committed changes to the subscribers; the store never calls back into this room.
 
 A rejection is a value: the reply contains the error. A rejected request writes nothing.
 
@@ -19,35 +17,14 @@ from typing import Any
 
 import msgspec
 
-from podwright._interludes import interlude
-from podwright.apimachinery.objects import (
-    InvalidObject,
-    KubernetesObject,
-    encode,
-    timestamp_text,
-    with_fields,
-)
-from podwright.cluster.api.admission import SERVED, Admission
-from podwright.cluster.api.admission.typed_objects import prepared_change
-from podwright.cluster.api.bootstrap_objects import namespace
-from podwright.cluster.api.create_update import OwnersOf
+from podwright.apimachinery.objects import InvalidObject, KubernetesObject
+from podwright.cluster.api.admission import Admission
+from podwright.cluster.api.create_update import Scope
 from podwright.cluster.api.deletion import DeleteOptions
 from podwright.cluster.api.field_management import ComponentOwners
-from podwright.cluster.api.object_edits import (
-    edited,
-    merge_patched,
-    with_defaults,
-    with_fields_of_others,
-)
+from podwright.cluster.api.object_edits import merge_patched
 from podwright.cluster.api.object_validation import ObjectValidation
-from podwright.cluster.api.pipeline import (
-    Allocator,
-    Pipeline,
-    Verb,
-    Write,
-    bare_pipeline,
-    create,
-)
+from podwright.cluster.api.pipeline import SERVED, SIMULATED, Verb, execute
 from podwright.cluster.api.pods.binding import NO_LABELS, Binding, topology_labels
 from podwright.cluster.api.pods.eviction import Eviction
 from podwright.cluster.api.rejections import Rejection, of_object
@@ -62,8 +39,16 @@ from podwright.cluster.api.requests import (
     UpdateObject,
     WriteRequest,
 )
-from podwright.cluster.api.versions.resources import built_in_resources
-from podwright.cluster.store import NAMESPACE, POD, GroupKind, ObjectError, ObjectStore, kind_of
+from podwright.cluster.api.resource_storage import ResourceStorage
+from podwright.cluster.api.stages.write import (
+    Allocator,
+    ComponentParts,
+    DraftWrite,
+    Form,
+    StatusWrites,
+    Write,
+)
+from podwright.cluster.store import POD, GroupKind, ObjectError, ObjectStore, kind_of
 
 
 class Api:
@@ -74,54 +59,49 @@ class Api:
     store : ObjectStore
         The objects of the cluster.
     is_served : bool
-        Whether an API server has the same store: pods then have service accounts and the
-        topology labels of their nodes, and quotas are counted.
+        Whether an API server has the same store.
 
     Attributes
     ----------
     store : ObjectStore
         Read-only for callers.
     admission : Admission
-    validation : ObjectValidation
     """
 
     def __init__(self, store: ObjectStore, *, is_served: bool = False) -> None:
         self.store = store
-        self._is_served = is_served
-        bare = bare_pipeline(store, limits_sizes=is_served)
-        self._status = bare.server_status
-        self.admission = Admission(
-            store, added=SERVED if is_served else (), update_status=self._status.update
-        )
-        self._pipeline = msgspec.structs.replace(
-            bare,
+        profile = SERVED if is_served else SIMULATED
+        storage = ResourceStorage(store, limits_sizes=profile.limits_sizes)
+        status = StatusWrites(storage)
+        self.admission = Admission(store, added=profile.added_plugins, update_status=status.update)
+        self._parts = ComponentParts(
+            profile=profile,
+            storage=storage,
+            server_status=status,
             admission=self.admission.chain,
-            in_go_form=is_served,
-            routes={
-                **bare.routes,
-                "create": (self._complete_new, create),
-                "update": (self._update,),
-                "apply": (self._make_namespace, self._apply),
-            },
+            drafts=self.admission,
+            validation=ObjectValidation(),
         )
-        self.validation = ObjectValidation()
-        self._writes: dict[type, tuple[Verb, Callable[[Any, int], Write]]] = {
-            CreateObject: ("create", _creation),
-            UpdateObject: ("update", _update_of),
-            ApplyObject: ("apply", _update_of),
-            PatchObject: ("update", self._patched),
-            DeleteObject: ("delete", self._deletion),
-            BindPod: ("bind", self._binding),
-            EvictPod: ("evict", _eviction),
+        self._writes: dict[type, Callable[[Any, int], tuple[Verb, Write]]] = {
+            CreateObject: self._creation,
+            UpdateObject: self._update,
+            ApplyObject: self._applied,
+            PatchObject: self._patched,
+            DeleteObject: self._deletion,
+            BindPod: self._binding,
+            EvictPod: self._eviction,
         }
 
     def keep_owners(self, owners: ComponentOwners) -> None:
         """Keep the `managedFields` of objects from now on."""
-        self._status.owners = owners
+        self._parts.server_status.owners = owners
+        profile = msgspec.structs.replace(self._parts.profile, keeps_fields=True)
+        self._parts = msgspec.structs.replace(self._parts, profile=profile, owners=owners)
 
     def allocate_by(self, allocators: Mapping[GroupKind, Allocator]) -> None:
         """Allocate to valid objects of these kinds what they need from now on."""
-        self._pipeline = msgspec.structs.replace(self._pipeline, allocators=allocators)
+        profile = msgspec.structs.replace(self._parts.profile, allocates=True)
+        self._parts = msgspec.structs.replace(self._parts, profile=profile, allocators=allocators)
 
     def handle(self, request: WriteRequest, user: str, now_ns: int) -> Reply:
         """Execute a request.
@@ -140,104 +120,40 @@ class Api:
         Reply
             The stored object, or the error that rejects the request.
         """
-        verb, write_of = self._writes[type(request)]
         try:
-            done = self._pipeline.execute(verb, write_of(request, now_ns))
+            verb, write = self._writes[type(request)](request, now_ns)
+            done = execute(self._parts, verb, write)
         except ObjectError as error:
             return Reply(error=of_object(error))
         except InvalidObject as error:
             return Reply(error=error)
         return Reply(error=done) if isinstance(done, Rejection) else Reply(done)
 
-    # ------------------------------------------------------------------------------- stages
-
-    def _complete_new(self, pipeline: Pipeline, write: Write) -> None:
-        """Admit the new object; only one that no server has recorded is validated and owned."""
-        sent, owners = write.body, self._status.owners
-        write.body = self.admission.admit_new(sent, write.user, write.now_ns)
-        if write.scope == "whole":
-            return
-        with interlude():
-            self.validation.check_new(write.body)
-            if owners is not None:
-                write.owners = owners.created(sent, write.user, write.now_ns)
-        write.body = _allocated(pipeline, write.body)
-
-    def _owners_of(self, write: Write) -> OwnersOf | None:
-        owners = self._status.owners
-        return None if owners is None else owners.of_update(write.scope, write.user, write.now_ns)
-
-    def _update(self, pipeline: Pipeline, write: Write) -> None:
-        """Complete, validate and store the changed object."""
-        obj, owners_of = write.body, self._owners_of(write)
-        is_status = write.scope == "status"
-        if not is_status:
-            is_whole = write.scope == "whole"
-            obj = self.admission.complete_update(obj, write.user, write.now_ns, is_whole=is_whole)
-            if kind_of(obj) in pipeline.allocators:
-                current = self.store.require(kind_of(obj), obj.key)
-                self._check_update(obj, current)
-                obj = _allocated(pipeline, obj, current)
-        write.stored = pipeline.storage.update(
-            obj,
-            scope=write.scope,
-            validate=None if is_status else self._check_update,
-            owners_of=owners_of,
-        )
-
-    def _check_update(self, new: KubernetesObject, old: KubernetesObject) -> None:
-        with interlude():
-            self.validation.check_update(new, old)
-
-    def _make_namespace(self, pipeline: Pipeline, write: Write) -> None:
-        """Create the namespace of an applied object; a rejected object leaves none behind."""
-        obj: KubernetesObject = write.body
-        if not obj.namespace or self.store.get(NAMESPACE, obj.namespace) is not None:
-            return
-        is_recorded = write.scope == "whole"
-        admit = self.admission.admit if is_recorded else self.admission.admit_new
-        admitted = admit(with_defaults(obj))
-        if not is_recorded:
-            self.validation.check_new(admitted)
-        pipeline.storage.create(namespace(obj.namespace), write.now_ns)
-
-    def _apply(self, pipeline: Pipeline, write: Write) -> None:
-        """Create or replace the applied object; the server of a recording has validated its own."""
-        obj, scope = write.body, write.scope
-        is_recorded = scope == "whole"
-        current = self.store.get(kind_of(obj), obj.key)
-        if current is not None:
-            if scope == "main":
-                obj = with_fields_of_others(obj, current)
-            if not is_recorded:
-                obj = with_defaults(obj)
-            obj = self.admission.admit(obj, write.now_ns)
-            if not is_recorded:
-                obj = prepared_change(obj, current, write.now_ns)
-            obj = with_fields(obj, "metadata", resource_version="", uid="")
-            if not is_recorded:
-                self.validation.check_new(obj)
-                obj = _allocated(pipeline, obj, current)
-            # A recorded object has the managed fields of its server.
-            owners_of = None if is_recorded else self._owners_of(write)
-            write.stored = pipeline.storage.update(obj, scope=scope, owners_of=owners_of)
-        elif is_recorded and obj.uid:
-            if obj.metadata.creation_timestamp is None:  # a file that no server wrote has no times
-                obj = with_fields(obj, "metadata", creation_timestamp=timestamp_text(write.now_ns))
-            write.stored = self.store.put(self.admission.admit(obj, write.now_ns))
-        else:
-            self._complete_new(pipeline, write)
-            create(pipeline, write)
-
     # ------------------------------------------------------------------------------- writes
 
-    def _patched(self, request: PatchObject, now_ns: int) -> Write:
-        patched = merge_patched(self.store.require(request.object_kind, request.key), request.patch)
-        return Write(now_ns=now_ns, body=patched, user=request.user, scope=request.scope)
+    def _creation(self, request: CreateObject, now_ns: int) -> tuple[Verb, Write]:
+        return "create", _draft(request.obj, request.user, now_ns)
 
-    def _deletion(self, request: DeleteObject, now_ns: int) -> Write:
+    def _update(self, request: UpdateObject, now_ns: int) -> tuple[Verb, Write]:
+        return "update", _draft(request.obj, request.user, now_ns, request.scope)
+
+    def _patched(self, request: PatchObject, now_ns: int) -> tuple[Verb, Write]:
+        patched = merge_patched(self.store.require(request.object_kind, request.key), request.patch)
+        return "update", _draft(patched, request.user, now_ns, request.scope)
+
+    def _applied(self, request: ApplyObject, now_ns: int) -> tuple[Verb, Write]:
+        obj, is_recorded = request.obj, request.scope == "whole"
+        write = _draft(
+            obj, request.user, now_ns, request.scope, "recorded" if is_recorded else "applied"
+        )
+        write.current = self.store.get(kind_of(obj), obj.key)
+        if write.current is not None:
+            return "update", write
+        return "restore" if is_recorded and obj.uid else "create", write
+
+    def _deletion(self, request: DeleteObject, now_ns: int) -> tuple[Verb, Write]:
         kind, key = (request.group, request.object_kind), request.key
-        return Write(
+        return "delete", Write(
             kind=kind,
             key=key,
             now_ns=now_ns,
@@ -249,32 +165,22 @@ class Api:
             attributes=self.admission.of_deletion(kind, key, request.user, now_ns),
         )
 
-    def _binding(self, request: BindPod, now_ns: int) -> Write:
-        labels = topology_labels(self.store, request.node) if self._is_served else NO_LABELS
+    def _binding(self, request: BindPod, now_ns: int) -> tuple[Verb, Write]:
+        labels = NO_LABELS
+        if self._parts.profile.labels_pods:
+            labels = topology_labels(self.store, request.node)
         body = Binding(node=request.node, uid=request.uid, labels=labels)
-        return Write(kind=POD, key=request.pod, now_ns=now_ns, body=body)
+        return "bind", Write(kind=POD, key=request.pod, now_ns=now_ns, body=body)
+
+    def _eviction(self, request: EvictPod, now_ns: int) -> tuple[Verb, Write]:
+        options = DeleteOptions(uid=request.uid or None)
+        body = Eviction(uid=request.uid, read_options=lambda: options)
+        return "evict", Write(kind=POD, key=request.pod, now_ns=now_ns, body=body)
 
 
-def _allocated(
-    pipeline: Pipeline, obj: KubernetesObject, current: KubernetesObject | None = None
-) -> KubernetesObject:
-    """Return a valid object with what is allocated to it, such as the address of a Service."""
-    if kind_of(obj) not in pipeline.allocators:
-        return obj
-    resource = built_in_resources()[obj.api_version, obj.kind]
-    stored = None if current is None else encode(current)
-    return edited(obj, pipeline.allocated(resource, encode(obj), stored, is_dry_run=False))
-
-
-def _eviction(request: EvictPod, now_ns: int) -> Write:
-    options = DeleteOptions(uid=request.uid or None)
-    body = Eviction(uid=request.uid, read_options=lambda: options)
-    return Write(kind=POD, key=request.pod, now_ns=now_ns, body=body)
-
-
-def _creation(request: CreateObject, now_ns: int) -> Write:
-    return Write(now_ns=now_ns, body=request.obj, user=request.user)
-
-
-def _update_of(request: UpdateObject | ApplyObject, now_ns: int) -> Write:
-    return Write(now_ns=now_ns, body=request.obj, user=request.user, scope=request.scope)
+def _draft(
+    obj: KubernetesObject, user: str, now_ns: int, scope: Scope = "main", form: Form = "draft"
+) -> DraftWrite:
+    if scope == "status" and form == "draft":
+        form = "status"
+    return DraftWrite(now_ns=now_ns, body=obj, sent=obj, user=user, scope=scope, form=form)

@@ -5,66 +5,45 @@ from __future__ import annotations
 import msgspec
 
 from podwright.apimachinery.objects import Document, KubernetesObject, go_quoted
-from podwright.cluster.api.authorization import AuthorizerChain, EscalationCheck
 from podwright.cluster.api.endpoints.access.authentication import Authenticator
 from podwright.cluster.api.endpoints.access.service_account_tokens import ServiceAccountTokens
-from podwright.cluster.api.endpoints.decoding.shared_specs import SharedSpecs
+from podwright.cluster.api.endpoints.decoding.spec_texts import SpecTexts
 from podwright.cluster.api.endpoints.forms import KnownForms
 from podwright.cluster.api.endpoints.paths import RequestInfo
 from podwright.cluster.api.endpoints.replies.negotiation import MediaType
 from podwright.cluster.api.endpoints.request import HttpRequest
 from podwright.cluster.api.endpoints.shared_lines import SharedLines
-from podwright.cluster.api.field_management import FieldManagement
-from podwright.cluster.api.gated_fields import DisabledFields
-from podwright.cluster.api.pipeline import Pipeline
 from podwright.cluster.api.rejections import Rejection, bad_request, not_found
+from podwright.cluster.api.stages.write import ServedParts
 from podwright.cluster.api.users import User
 from podwright.cluster.api.versions.resources import Resource, Resources
-from podwright.cluster.store import Encodings, ObjectStore
+from podwright.cluster.store import Encodings
 
 
-class Backend(Pipeline, frozen=True, kw_only=True, eq=False):
-    """The parts of a server that handlers use besides those of its pipeline.
+class Backend(ServedParts, frozen=True, kw_only=True, eq=False):
+    """The parts of a server that handlers use besides those of its stages.
 
     Attributes
     ----------
-    store : ObjectStore
-        The stored objects; handlers read it.
     resources : Resources
         The served resources.
-    field_management : FieldManagement
-        Keeps `managedFields`.
-    specs : SharedSpecs
-        The specs that objects share.
+    texts : SpecTexts
+        The specs of bodies by their text.
     forms : KnownForms
         The creations that are made from earlier ones.
     tokens : ServiceAccountTokens
         Issues and checks tokens of service accounts.
     authenticator : Authenticator
         Finds the users of tokens.
-    authorizers : AuthorizerChain
-        Decide what users may do.
-    escalation : EscalationCheck
-        Checks writes of roles and bindings.
-    disabled_fields : mapping
-        By group and kind, the fields that writes lose because their feature gate is off.
-    compares_taints : bool
-        Whether tolerations may have the operators `Lt` and `Gt`.
     sends_lists_in_parts : bool
         Whether the bodies of long lists are made while they are sent.
     """
 
-    store: ObjectStore
     resources: Resources
-    field_management: FieldManagement
-    specs: SharedSpecs
+    texts: SpecTexts
     forms: KnownForms
-    disabled_fields: DisabledFields
     tokens: ServiceAccountTokens
     authenticator: Authenticator
-    authorizers: AuthorizerChain
-    escalation: EscalationCheck
-    compares_taints: bool = True
     sends_lists_in_parts: bool = False
 
 

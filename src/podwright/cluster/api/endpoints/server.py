@@ -40,17 +40,12 @@ from podwright.cluster.api.endpoints.access.issuer_discovery import issuer_disco
 from podwright.cluster.api.endpoints.access.legacy_tokens import LegacyTokens
 from podwright.cluster.api.endpoints.access.service_account_tokens import ServiceAccountTokens
 from podwright.cluster.api.endpoints.calls import Backend, Call
-from podwright.cluster.api.endpoints.custom_resources import (
-    DEFINITION,
-    Definitions,
-    marked_for_deletion,
-)
-from podwright.cluster.api.endpoints.decoding.shared_specs import SharedSpecs
+from podwright.cluster.api.endpoints.custom_resources import Definitions, marked_for_deletion
+from podwright.cluster.api.endpoints.decoding.spec_texts import SpecTexts
 from podwright.cluster.api.endpoints.discovery import Discovery
 from podwright.cluster.api.endpoints.forms import LEARNED_AT, TEMPLATES_MAX, KnownForms
 from podwright.cluster.api.endpoints.kinds import subresources
 from podwright.cluster.api.endpoints.kinds.event_expiry import DEFAULT_TTL_NS, EventExpiry
-from podwright.cluster.api.endpoints.kinds.service_allocation import ServiceAllocations
 from podwright.cluster.api.endpoints.kinds.usage_metrics import METRICS_GROUP
 from podwright.cluster.api.endpoints.long_requests import LongRequest, Steps
 from podwright.cluster.api.endpoints.openapi import OpenApi
@@ -65,12 +60,12 @@ from podwright.cluster.api.endpoints.served.plain_paths import plain_path
 from podwright.cluster.api.endpoints.shared_lines import SharedLines
 from podwright.cluster.api.endpoints.watch import Watch, watch
 from podwright.cluster.api.endpoints.writes import delete
-from podwright.cluster.api.endpoints.writes.create import CREATE, create
+from podwright.cluster.api.endpoints.writes.create import create
 from podwright.cluster.api.endpoints.writes.patch import check_patch_type, patch
-from podwright.cluster.api.endpoints.writes.update import UPDATE, update
+from podwright.cluster.api.endpoints.writes.update import update
 from podwright.cluster.api.field_management import ComponentOwners, FieldManagement
 from podwright.cluster.api.gated_fields import COMPARISONS, disabled_fields
-from podwright.cluster.api.pipeline import BARE, Allocator, bare_pipeline
+from podwright.cluster.api.pipeline import SERVED, bare_parts
 from podwright.cluster.api.rejections import (
     PlainError,
     Rejection,
@@ -81,6 +76,10 @@ from podwright.cluster.api.rejections import (
     unknown_path,
     unknown_resource,
 )
+from podwright.cluster.api.stages.kinds.custom_resources import DEFINITION
+from podwright.cluster.api.stages.kinds.service_allocation import ServiceAllocations
+from podwright.cluster.api.stages.shared_specs import SharedSpecs
+from podwright.cluster.api.stages.write import Allocator
 from podwright.cluster.api.users import ANONYMOUS, User
 from podwright.cluster.api.versions.resources import DEFAULT_GROUP_VERSIONS, Resource, Resources
 from podwright.cluster.store import (
@@ -220,7 +219,7 @@ class ApiServer:
         self.allocators: dict[GroupKind, Allocator] = {
             ("", "Service"): ServiceAllocations(store).allocate
         }
-        bare = bare_pipeline(store, owners=self.component_owners)
+        bare = bare_parts(store, owners=self.component_owners)
         self._definitions = Definitions(store, bare, self.resources, fields)
         self._kept = KeptObjects(store, bare)
         context = AdmissionContext(
@@ -238,16 +237,16 @@ class ApiServer:
             learned_at=options.learned_at,
         )
         self._backend = Backend(
+            profile=SERVED,
             store=store,
             storage=bare.storage,
             server_status=bare.server_status,
             marks={DEFINITION: marked_for_deletion},
-            in_go_form=True,
-            routes={**BARE, "create": CREATE, "update": UPDATE},
             resources=self.resources,
             admission=admission,
             field_management=fields,
             specs=SharedSpecs(),
+            texts=SpecTexts(),
             forms=self._forms,
             tokens=tokens,
             authenticator=self.authenticator,

@@ -32,7 +32,7 @@ class Owners(ComponentOwners):
 def api():
     store = ObjectStore(window_bytes=1 << 30)
     api = Api(store, is_served=True)
-    api._pipeline.storage.create(namespace("default"), NOW_NS)
+    api._parts.storage.create(namespace("default"), NOW_NS)
     api.keep_owners(Owners())
     return api
 
@@ -89,5 +89,5 @@ def test_an_object_does_not_grow_beyond_the_limit(api):
 
 def test_a_simulation_has_no_etcd():
     api = Api(ObjectStore())
-    api._pipeline.storage.create(namespace("default"), NOW_NS)
+    api._parts.storage.create(namespace("default"), NOW_NS)
     assert created(api, SIZE_MAX_BYTES).error is None

@@ -18,15 +18,10 @@ from podwright.apimachinery.objects import (
     parse_field_selector,
     parse_label_selector,
 )
-from podwright.cluster.api.admission import Attributes
 from podwright.cluster.api.authorization import (
-    GROUP,
     Access,
-    EscalationCheck,
     Impersonation,
-    MissingRole,
     NotImpersonated,
-    RoleWrite,
     quoted,
 )
 from podwright.cluster.api.endpoints.access.impersonation_headers import impersonated_user
@@ -35,9 +30,7 @@ from podwright.cluster.api.endpoints.paths import RequestInfo
 from podwright.cluster.api.endpoints.request import HttpRequest
 from podwright.cluster.api.rejections import (
     Rejection,
-    bad_request,
     forbidden,
-    not_found,
 )
 from podwright.cluster.api.users import User
 
@@ -140,36 +133,3 @@ def rejection(access: Access, reason: str) -> Rejection:
     if reason:
         text = f"{text}: {reason}"
     return forbidden(access.group, access.resource, access.name, text)
-
-
-def refuse_escalation(check: EscalationCheck, attributes: Attributes, request_name: str) -> None:
-    """Reject a write of a role or a binding that grants more than the user has.
-
-    Raises
-    ------
-    Rejection
-        The user does not have the rights, or the role of a binding does not exist.
-    """
-    resource = attributes.resource
-    if resource.group != GROUP:
-        return
-    assert attributes.object is not None, "a deletion grants nothing"
-    write = RoleWrite(
-        user=attributes.user,
-        resource=resource.plural,
-        namespace=attributes.namespace,
-        request_name=request_name,
-        new=attributes.object,
-        old=attributes.old,
-    )
-    problem = check.problem_of(write)
-    if isinstance(problem, MissingRole):
-        if not problem.is_known_kind:
-            raise bad_request(problem.text)
-        if not problem.name:
-            raise bad_request("Name parameter required.")
-        # Upstream's storage names the resource of the request, not that of the role.
-        raise not_found(GROUP, resource.plural, problem.name)
-    if problem is not None:
-        name = str((attributes.object.get("metadata") or {}).get("name") or "")
-        raise forbidden(GROUP, resource.plural, name, problem)

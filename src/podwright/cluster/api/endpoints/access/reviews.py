@@ -14,7 +14,7 @@ from podwright.cluster.api.endpoints.calls import Backend, Call
 from podwright.cluster.api.endpoints.decoding.sent_objects import body_of, in_namespace
 from podwright.cluster.api.endpoints.options import WriteOptions, write_options
 from podwright.cluster.api.endpoints.request import manager_of
-from podwright.cluster.api.endpoints.writes.admission_attributes import attributes_of
+from podwright.cluster.api.endpoints.writes.sent_writes import attributes_of
 from podwright.cluster.api.versions.resources import Resource
 
 _SYSTEM_METADATA: Final = frozenset(

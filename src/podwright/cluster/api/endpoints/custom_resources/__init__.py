@@ -11,15 +11,10 @@ from podwright.cluster.api.endpoints.custom_resources.bodies import (
     cannot_be_custom as cannot_be_custom,
     check_custom_kind as check_custom_kind,
     check_custom_version as check_custom_version,
-    check_kind_of_object as check_kind_of_object,
 )
 from podwright.cluster.api.endpoints.custom_resources.cleanup import (
     marked_for_deletion as marked_for_deletion,
 )
 from podwright.cluster.api.endpoints.custom_resources.definitions import (
-    DEFINITION as DEFINITION,
     Definitions as Definitions,
-)
-from podwright.cluster.api.endpoints.custom_resources.warnings import (
-    write_warnings as write_warnings,
 )

@@ -6,12 +6,10 @@ ValidateTypeMeta; staging/src/k8s.io/apiextensions-apiserver/pkg/crdserverscheme
 
 from __future__ import annotations
 
-from podwright.apimachinery.objects import Document, api_group
-from podwright.apimachinery.schema import Problem, printed
-from podwright.apimachinery.schema.structural import CustomKind
+from podwright.apimachinery.objects import Document
 from podwright.cluster.api.endpoints.decoding.body_kinds import type_meta
-from podwright.cluster.api.rejections import bad_request, invalid, unrecognized
-from podwright.cluster.api.versions.resources import ObjectKind, Resource
+from podwright.cluster.api.rejections import bad_request, unrecognized
+from podwright.cluster.api.versions.resources import ObjectKind
 
 
 def check_custom_kind(document: Document, kind: ObjectKind, body: bytes) -> Document:
@@ -56,35 +54,3 @@ def cannot_be_custom(kind: ObjectKind, document: Document, error: ValueError) ->
         f'{document.get("kind")} in version "{version}" cannot be handled as a {kind.row.kind}:'
         f" {error}"
     )
-
-
-def check_kind_of_object(
-    resource: Resource, document: Document, old: Document | None = None
-) -> None:
-    """Reject an object of another kind, with what else is wrong with it but for its values.
-
-    Parameters
-    ----------
-    old : dict or None
-        The stored object; None for a new one.
-
-    Raises
-    ------
-    Rejection
-        The kind differs from that of the resource.
-    """
-    sent, kind = document.get("kind"), resource.kind
-    version = str(document.get("apiVersion") or "")
-    if not isinstance(kind, CustomKind) or (sent, version) == (resource.name, kind.api_version):
-        return
-    wrong: list[Problem] = []
-    for field, given, right in (
-        ("kind", sent, resource.name),
-        ("apiVersion", version, kind.api_version),
-    ):
-        if given != right:
-            message = f"Invalid value: {printed(given)}: must be {right}"
-            wrong.append((field, message, given))
-    name = str((document.get("metadata") or {}).get("name") or "")
-    found = kind.problems_of_other_kind(wrong, document, old)
-    raise invalid(api_group(version), str(sent), name, found)

@@ -28,11 +28,12 @@ from podwright.cluster.api.endpoints.custom_resources.served_versions import (
 )
 from podwright.cluster.api.endpoints.served.server_writes import MANAGER
 from podwright.cluster.api.field_management import FieldManagement
-from podwright.cluster.api.pipeline import Pipeline, Write
+from podwright.cluster.api.pipeline import executed
+from podwright.cluster.api.stages.kinds.custom_resources import DEFINITION
+from podwright.cluster.api.stages.write import Parts, Write
 from podwright.cluster.api.versions.resources import Resource, Resources
 from podwright.cluster.store import Change, GroupKind, ObjectStore
 
-DEFINITION: Final[GroupKind] = ("apiextensions.k8s.io", "CustomResourceDefinition")
 _STEPS_MAX: Final = 1_000
 
 
@@ -50,7 +51,7 @@ class Definitions:
     ----------
     store : ObjectStore
         Has the definitions and their objects.
-    pipeline : Pipeline
+    parts : Parts
         Writes them.
     resources : Resources
         The served resources, which are changed.
@@ -61,12 +62,12 @@ class Definitions:
     def __init__(
         self,
         store: ObjectStore,
-        pipeline: Pipeline,
+        parts: Parts,
         resources: Resources,
         fields: FieldManagement,
     ) -> None:
         self._store = store
-        self._pipeline = pipeline
+        self._parts = parts
         self._resources = resources
         self._fields = fields
         self._changes = store.follow(DEFINITION)
@@ -151,7 +152,7 @@ class Definitions:
         with interlude():
             changed = decode(made if resource is None else resource.kind.go_form(made))
         write = Write(now_ns=now_ns, body=changed, current=obj)
-        self._pipeline.executed("update", write)
+        executed(self._parts, "update", write)
 
     def _serve(self, key: str, definition: Document | None) -> None:
         """Replace the resources of a definition, if what they are made from has changed."""
@@ -197,7 +198,7 @@ class Definitions:
                 current = self._store.get(kind, key)
                 if current is not None and current.metadata.deletion_timestamp is None:
                     write = Write(kind=kind, key=key, now_ns=now_ns, body=DeleteOptions())
-                    self._pipeline.executed("delete", write)
+                    executed(self._parts, "delete", write)
             if self._store.count(kind):
                 return  # objects with finalizers
         made = cleanup.cleaned(definition, now_ns, was_established=was_established)

@@ -10,7 +10,6 @@ from typing import Final
 
 from podwright._interludes import interlude
 from podwright.apimachinery.objects import Document, with_raw_text
-from podwright.apimachinery.schema import repeats
 from podwright.cluster.api.endpoints.calls import Backend, Call
 from podwright.cluster.api.endpoints.custom_resources import (
     cannot_be_custom,
@@ -28,6 +27,7 @@ from podwright.cluster.api.endpoints.decoding.body_fields import (
 from podwright.cluster.api.endpoints.decoding.body_kinds import check_kind
 from podwright.cluster.api.endpoints.replies.negotiation import JSON, body_media_type
 from podwright.cluster.api.rejections import Rejection, bad_request
+from podwright.cluster.api.stages.preparation import name_of
 from podwright.cluster.api.versions.resources import with_reset_owners
 from podwright.cluster.store import GroupKind
 
@@ -60,7 +60,7 @@ def body_of(backend: Backend, call: Call, validation: FieldValidation) -> Docume
 def _body_of(backend: Backend, call: Call, validation: FieldValidation) -> Document:
     resource = call.resource
     api_version = resource.kind.api_version
-    texts = backend.specs.texts
+    texts = backend.texts
     decoded = read_object(call.request, resource.name, api_version=api_version, texts=texts)
     if resource.is_custom:
         document = check_custom_kind(decoded.document, resource.kind, call.request.body)
@@ -132,34 +132,3 @@ def no_name(call: Call) -> Rejection:
         f"the name of the object ({call.info.name} based on URL) was undeterminable: name must be"
         " provided"
     )
-
-
-def name_of(document: Document) -> str:
-    """Return the name of an object, "" for none."""
-    return str((document.get("metadata") or {}).get("name") or "")
-
-
-def with_distinct_owners(call: Call, document: Document) -> Document:
-    """Return an object whose owner references are distinct, with a warning if they were not.
-
-    Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/create.go,
-    dedupOwnerReferencesAndAddWarning
-    """
-    owners = (document.get("metadata") or {}).get("ownerReferences") or ()
-    if len(owners) < 2:
-        return document
-    kept: list[Document] = []
-    repeated: dict[str, None] = {}
-    for owner, is_repeated in zip(owners, repeats(owners), strict=True):
-        if is_repeated:
-            repeated[str(owner.get("uid", ""))] = None
-        else:
-            kept.append(owner)
-    if not repeated:
-        return document
-    call.warnings.append(
-        ".metadata.ownerReferences contains duplicate entries; API server dedups owner references"
-        " in 1.20+, and may reject such requests as early as 1.24; please fix your requests;"
-        f" duplicate UID(s) observed: {', '.join(repeated)}"
-    )
-    return document | {"metadata": document["metadata"] | {"ownerReferences": kept}}

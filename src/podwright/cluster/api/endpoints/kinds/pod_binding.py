@@ -13,14 +13,15 @@ from podwright.cluster.api.endpoints.decoding.sent_objects import body_of, in_na
 from podwright.cluster.api.endpoints.options import WriteOptions, write_options
 from podwright.cluster.api.endpoints.replies.responses import object_reply
 from podwright.cluster.api.endpoints.request import HttpReply
-from podwright.cluster.api.endpoints.writes.admission_attributes import attributes_of
-from podwright.cluster.api.pipeline import Write
+from podwright.cluster.api.endpoints.writes.sent_writes import attributes_of
+from podwright.cluster.api.pipeline import executed
 from podwright.cluster.api.pods.binding import NO_LABELS, Binding
 from podwright.cluster.api.rejections import (
     bad_request,
     success,
     unclassified_error,
 )
+from podwright.cluster.api.stages.write import Write
 from podwright.cluster.store import POD
 
 
@@ -78,7 +79,7 @@ def _bind(
     write = Write(
         kind=POD, key=call.key, now_ns=call.now_ns, body=body, is_dry_run=options.is_dry_run
     )
-    backend.executed("bind", write)
+    executed(backend, "bind", write)
     return object_reply(call, success(code=201), 201)
 
 

@@ -22,10 +22,11 @@ from podwright.cluster.api.endpoints.decoding.sent_objects import in_namespace
 from podwright.cluster.api.endpoints.options import WriteOptions, delete_options, write_options
 from podwright.cluster.api.endpoints.replies.responses import object_reply
 from podwright.cluster.api.endpoints.request import HttpReply
-from podwright.cluster.api.endpoints.writes.admission_attributes import attributes_of
-from podwright.cluster.api.pipeline import Write
+from podwright.cluster.api.endpoints.writes.sent_writes import attributes_of
+from podwright.cluster.api.pipeline import executed
 from podwright.cluster.api.pods.eviction import Eviction
 from podwright.cluster.api.rejections import bad_request, invalid, success, unclassified_error
+from podwright.cluster.api.stages.write import Write
 from podwright.cluster.store import POD
 
 _OLD_VERSION: Final = "policy/v1beta1"
@@ -57,7 +58,7 @@ def evict(backend: Backend, call: Call) -> HttpReply:
         ),
         is_dry_run=bool(body.get("dryRun")),
     )
-    backend.executed("evict", write)
+    executed(backend, "evict", write)
     return object_reply(call, success(code=201), 201)
 
 

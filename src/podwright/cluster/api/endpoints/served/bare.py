@@ -23,7 +23,7 @@ from podwright.cluster.api.endpoints.served.kept_objects import (
 from podwright.cluster.api.endpoints.served.server_writes import create_missing
 from podwright.cluster.api.endpoints.server import ServerOptions
 from podwright.cluster.api.gated_fields import COMPARISONS
-from podwright.cluster.api.pipeline import bare_pipeline
+from podwright.cluster.api.pipeline import bare_parts
 from podwright.cluster.api.users import MASTERS, SCHEDULER_USER, User
 from podwright.cluster.api.versions.resources import DEFAULT_GROUP_VERSIONS, GATED_RESOURCES
 from podwright.cluster.store import ObjectStore
@@ -179,25 +179,25 @@ def add_missing_objects(
     """
     tracking = TOKEN_TRACKING | {"data": {"since": timestamp_text(now_ns)[:10]}}
     store.advance(now_ns)
-    pipeline = bare_pipeline(store)
+    parts = bare_parts(store)
     levels, schemas = flow_control(now_ns)
     policy = bootstrap_policy(disabled_gates)
     with store.batch():
-        create_missing(pipeline, (*BOOTSTRAP_OBJECTS, KUBERNETES_SERVICE, tracking), now_ns)
-        create_missing(pipeline, (*policy, *more), now_ns, reconciled=reconciled)
+        create_missing(parts, (*BOOTSTRAP_OBJECTS, KUBERNETES_SERVICE, tracking), now_ns)
+        create_missing(parts, (*policy, *more), now_ns, reconciled=reconciled)
         address, metadata = KUBERNETES_SERVICE["spec"]["clusterIP"], KUBERNETES_SERVICE["metadata"]
         own = address_object(address, metadata["namespace"], metadata["name"])
-        create_missing(pipeline, (own, *api_services(group_versions, now_ns)), now_ns)
-        create_missing(pipeline, levels, now_ns, manager=f"{_FLOW_CONTROL}producer-v1")
+        create_missing(parts, (own, *api_services(group_versions, now_ns)), now_ns)
+        create_missing(parts, levels, now_ns, manager=f"{_FLOW_CONTROL}producer-v1")
         create_missing(
-            pipeline,
+            parts,
             schemas,
             now_ns,
             manager=f"{_FLOW_CONTROL}producer-v1",
             status_manager=f"{_FLOW_CONTROL}consumer-v1",
         )
         network = default_network(now_ns)
-        create_missing(pipeline, (network,), now_ns, status_manager=_NETWORK_CONTROLLER)
+        create_missing(parts, (network,), now_ns, status_manager=_NETWORK_CONTROLLER)
 
 
 def bare_options() -> ServerOptions:

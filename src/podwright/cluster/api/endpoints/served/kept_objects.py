@@ -16,11 +16,12 @@ from typing import Final
 
 from podwright.apimachinery.objects import Document, NamespacedName, timestamp_text
 from podwright.cluster.api.deletion import DeleteOptions
-from podwright.cluster.api.endpoints.custom_resources import DEFINITION
-from podwright.cluster.api.endpoints.kinds.service_allocation import SERVICE_NETWORK
 from podwright.cluster.api.endpoints.served.server_writes import create_missing
 from podwright.cluster.api.followed import Followed
-from podwright.cluster.api.pipeline import Pipeline, Write
+from podwright.cluster.api.pipeline import executed
+from podwright.cluster.api.stages.kinds.custom_resources import DEFINITION
+from podwright.cluster.api.stages.kinds.service_allocation import SERVICE_NETWORK
+from podwright.cluster.api.stages.write import Parts, Write
 from podwright.cluster.api.strategies.services import HEADLESS
 from podwright.cluster.store import GroupKind, ObjectStore
 
@@ -145,13 +146,13 @@ class KeptObjects:
     Parameters
     ----------
     store : ObjectStore
-    pipeline : Pipeline
+    parts : Parts
         Writes them.
     """
 
-    def __init__(self, store: ObjectStore, pipeline: Pipeline) -> None:
+    def __init__(self, store: ObjectStore, parts: Parts) -> None:
         self._store = store
-        self._pipeline = pipeline
+        self._parts = parts
         self._services = Followed(store, _SERVICE)
         self._definitions = Followed(store, DEFINITION)
         self._addresses: dict[NamespacedName, tuple[str, ...]] = {}
@@ -166,7 +167,7 @@ class KeptObjects:
             for key, service in services.items():
                 namespace, _, name = key.partition("/")
                 made = (address_object(each, namespace, name) for each in _addresses(service))
-                create_missing(self._pipeline, made, now_ns)
+                create_missing(self._parts, made, now_ns)
         if self._definitions.is_behind:
             # The name of a definition ends with its group.
             groups = {key.partition(".")[2] for key, _ in self._definitions.changes()}
@@ -202,11 +203,11 @@ class KeptObjects:
         made = (
             _api_service(group, each, _OF_DEFINITIONS, "true", now_ns) for each in sorted(served)
         )
-        create_missing(self._pipeline, made, now_ns)
+        create_missing(self._parts, made, now_ns)
 
     def _delete(self, kind: GroupKind, key: NamespacedName, now_ns: int) -> None:
         write = Write(kind=kind, key=key, now_ns=now_ns, body=DeleteOptions())
-        self._pipeline.executed("delete", write)
+        executed(self._parts, "delete", write)
 
 
 def _addresses(service: Document | None) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from typing import Final
 from podwright.apimachinery.objects import Document, KubernetesObject, encode
 from podwright.apimachinery.schema import built_in, decode
 from podwright.cluster.api.endpoints.served.server_writes import create_missing, replace
-from podwright.cluster.api.pipeline import bare_pipeline
+from podwright.cluster.api.pipeline import bare_parts
 from podwright.cluster.store import ObjectStore, kind_of
 
 NAME: Final = "kubernetes"
@@ -78,7 +78,7 @@ def _component(name: str) -> Document:
 def put_objects(store: ObjectStore, documents: Iterable[Document], now_ns: int) -> None:
     """Create objects, or replace those of the same names that differ."""
     store.advance(now_ns)
-    pipeline = bare_pipeline(store)
+    parts = bare_parts(store)
     with store.batch():
         for document in documents:
             kind = built_in().find(document["apiVersion"], document["kind"])
@@ -87,12 +87,12 @@ def put_objects(store: ObjectStore, documents: Iterable[Document], now_ns: int) 
             obj = decode(whole)
             current = store.get(kind_of(obj), obj.key)
             if current is None:
-                create_missing(pipeline, (document,), now_ns)
+                create_missing(parts, (document,), now_ns)
             elif _content(current) != _content(obj):
                 metadata = encode(current)["metadata"]
                 kept = {key: metadata[key] for key in _SET_BY_STORE if key in metadata}
                 whole = whole | {"metadata": whole["metadata"] | kept}
-                replace(pipeline, kind, current, whole, now_ns)
+                replace(parts, kind, current, whole, now_ns)
 
 
 def _content(obj: KubernetesObject) -> Document:

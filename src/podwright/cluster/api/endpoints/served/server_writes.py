@@ -11,7 +11,8 @@ from typing import Final, TypeAlias
 from podwright.apimachinery.objects import Document, KubernetesObject, encode, timestamp_text
 from podwright.apimachinery.patching import object_type, with_managed_fields
 from podwright.apimachinery.schema import Kind, built_in, decode
-from podwright.cluster.api.pipeline import Pipeline, Write
+from podwright.cluster.api.pipeline import executed
+from podwright.cluster.api.stages.write import Parts, Write
 from podwright.cluster.store import kind_of
 
 MANAGER: Final = "kube-apiserver"
@@ -23,7 +24,7 @@ _UNSENT: Final = {"Namespace": ("finalizers",), "Service": ("clusterIPs", "ipFam
 
 
 def create_missing(
-    pipeline: Pipeline,
+    parts: Parts,
     documents: Iterable[Document],
     now_ns: int,
     *,
@@ -35,7 +36,7 @@ def create_missing(
 
     Parameters
     ----------
-    pipeline : Pipeline
+    parts : Parts
         Of the profile `BARE`.
     documents : iterable of dict
     now_ns : int
@@ -52,15 +53,15 @@ def create_missing(
         assert kind is not None, f"no kind {document['kind']}"
         whole = kind.go_form(document)
         obj = decode(whole)
-        current = pipeline.storage.store.get(kind_of(obj), obj.key)
+        current = parts.storage.store.get(kind_of(obj), obj.key)
         if current is not None:
             before = encode(current)
             after = reconciled(before, whole) if reconciled else before
             if after is not whole:
                 if after is not before:
-                    replace(pipeline, kind, current, kind.go_form(after), now_ns)
+                    replace(parts, kind, current, kind.go_form(after), now_ns)
                 continue
-            if pipeline.storage.delete(current, now_ns).outcome != "deleted":
+            if parts.storage.delete(current, now_ns).outcome != "deleted":
                 continue  # it has finalizers
         whole = with_server_as_owner(kind, None, whole, now_ns, manager=manager)
         if status_manager:
@@ -68,15 +69,15 @@ def create_missing(
             entries = [_applied_conditions(whole, status_manager), *metadata["managedFields"]]
             whole = whole | {"metadata": metadata | {"managedFields": entries}}
         write = Write(now_ns=now_ns, body=decode(whole))
-        pipeline.executed("create", write)
+        executed(parts, "create", write)
 
 
 def replace(
-    pipeline: Pipeline, kind: Kind, current: KubernetesObject, whole: Document, now_ns: int
+    parts: Parts, kind: Kind, current: KubernetesObject, whole: Document, now_ns: int
 ) -> None:
     """Replace an object as the server by a new version of it, in Go's form."""
     whole = with_server_as_owner(kind, encode(current), whole, now_ns)
-    pipeline.executed("update", Write(now_ns=now_ns, body=decode(whole), current=current))
+    executed(parts, "update", Write(now_ns=now_ns, body=decode(whole), current=current))
 
 
 def _applied_conditions(document: Document, manager: str) -> Document:

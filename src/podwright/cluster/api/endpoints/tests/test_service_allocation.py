@@ -6,8 +6,8 @@ from ipaddress import ip_address
 
 import pytest
 
-from podwright.cluster.api.endpoints.kinds import service_allocation
-from podwright.cluster.api.endpoints.kinds.service_allocation import NODE_PORTS, SERVICE_NETWORK
+from podwright.cluster.api.stages.kinds import service_allocation
+from podwright.cluster.api.stages.kinds.service_allocation import NODE_PORTS, SERVICE_NETWORK
 
 SERVICES = "/api/v1/namespaces/default/services"
 

@@ -31,13 +31,14 @@ from podwright.cluster.api.endpoints.replies.responses import (
     parts_of,
 )
 from podwright.cluster.api.endpoints.request import HttpReply
-from podwright.cluster.api.endpoints.writes.admission_attributes import attributes_of
-from podwright.cluster.api.pipeline import Write
+from podwright.cluster.api.endpoints.writes.sent_writes import attributes_of
+from podwright.cluster.api.pipeline import executed
 from podwright.cluster.api.rejections import (
     bad_request,
     forbidden,
     success,
 )
+from podwright.cluster.api.stages.write import Write
 from podwright.cluster.api.strategies import preparation as strategies
 from podwright.cluster.store import Stored
 
@@ -121,7 +122,7 @@ def delete_object(
         is_dry_run=options.is_dry_run,
         attributes=attributes,
     )
-    stored = backend.executed("delete", write)
+    stored = executed(backend, "delete", write)
     call.warnings += attributes.warnings
     return stored
 

@@ -1,4 +1,4 @@
-"""Warnings about writes of custom resources and of their definitions.
+"""Rules and warnings of custom resources and of their definitions.
 
 Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/registry/customresource/validator.go;
 staging/src/k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go
@@ -9,13 +9,48 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from podwright.apimachinery.objects import Document, label_key_errors
-from podwright.apimachinery.schema import printed
-from podwright.apimachinery.schema.structural import all_schemas, known_format
-from podwright.cluster.api.endpoints.custom_resources.definitions import DEFINITION
+from podwright.apimachinery.objects import Document, api_group, label_key_errors
+from podwright.apimachinery.schema import Problem, printed
+from podwright.apimachinery.schema.structural import CustomKind, all_schemas, known_format
+from podwright.cluster.api.rejections import invalid
 from podwright.cluster.api.versions.resources import Resource
+from podwright.cluster.store import GroupKind
+
+DEFINITION: Final[GroupKind] = ("apiextensions.k8s.io", "CustomResourceDefinition")
 
 _STANDARD: Final = frozenset({"orphan", "foregroundDeletion", "kubernetes"})
+
+
+def check_kind_of_object(
+    resource: Resource, document: Document, old: Document | None = None
+) -> None:
+    """Reject an object of another kind, with what else is wrong with it but for its values.
+
+    Parameters
+    ----------
+    old : dict or None
+        The stored object; None for a new one.
+
+    Raises
+    ------
+    Rejection
+        The kind differs from that of the resource.
+    """
+    sent, kind = document.get("kind"), resource.kind
+    version = str(document.get("apiVersion") or "")
+    if not isinstance(kind, CustomKind) or (sent, version) == (resource.name, kind.api_version):
+        return
+    wrong: list[Problem] = []
+    for field, given, right in (
+        ("kind", sent, resource.name),
+        ("apiVersion", version, kind.api_version),
+    ):
+        if given != right:
+            message = f"Invalid value: {printed(given)}: must be {right}"
+            wrong.append((field, message, given))
+    name = str((document.get("metadata") or {}).get("name") or "")
+    found = kind.problems_of_other_kind(wrong, document, old)
+    raise invalid(api_group(version), str(sent), name, found)
 
 
 def write_warnings(resource: Resource, new: Document, old: Document | None) -> list[str]:

@@ -1,4 +1,4 @@
-"""Writes as admission sees them.
+"""Writes of what was sent, and as admission sees them.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/admission/attributes.go
 """
@@ -7,14 +7,61 @@ from __future__ import annotations
 
 from typing import Final
 
-from podwright.apimachinery.objects import Document
+from podwright.apimachinery.objects import Document, KubernetesObject
 from podwright.cluster.api.admission import Attributes, Operation
 from podwright.cluster.api.deletion import DeleteOptions
 from podwright.cluster.api.endpoints.calls import Call
-from podwright.cluster.api.endpoints.decoding.sent_objects import name_of
 from podwright.cluster.api.endpoints.options import WriteOptions
+from podwright.cluster.api.endpoints.request import manager_of
+from podwright.cluster.api.stages.preparation import name_of
+from podwright.cluster.api.stages.write import SentWrite
 
 _OPTIONS_KINDS: Final = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions"}
+
+
+def sent_write(
+    call: Call,
+    new: Document,
+    current: KubernetesObject | None,
+    options: WriteOptions,
+    *,
+    old: Document | None = None,
+    tracks_fields: bool = True,
+) -> SentWrite:
+    """Return the creation or the update of a request.
+
+    Parameters
+    ----------
+    call : Call
+    new : dict
+        The new object in the version of the request.
+    current : KubernetesObject or None
+        The stored object; None for a creation.
+    options : WriteOptions
+    old : dict or None
+        The stored object in the version of the request.
+    tracks_fields : bool
+        Whether the write owns the fields that it changes.
+    """
+    request, info = call.request, call.info
+    return SentWrite(
+        now_ns=call.now_ns,
+        body=None,
+        form="sent",
+        is_restored=request.is_restored,
+        is_dry_run=options.is_dry_run,
+        current=current,
+        attributes=attributes_of(call, "CREATE" if old is None else "UPDATE", new, old, options),
+        new=new,
+        sent=call.sent,
+        text=request.body,
+        warnings=call.warnings,
+        manager=manager_of(request, options.field_manager),
+        name=info.name,
+        tracks_fields=tracks_fields,
+        is_post=info.verb == "create",
+        has_new_spec=call.has_new_spec,
+    )
 
 
 def attributes_of(

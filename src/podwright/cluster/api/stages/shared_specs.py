@@ -15,7 +15,6 @@ import msgspec
 
 from podwright.apimachinery.objects import Document, KubernetesObject, SharedSpecs as TypedSpecs
 from podwright.apimachinery.schema import Kind, Problem, decode
-from podwright.cluster.api.endpoints.decoding.spec_texts import SpecTexts
 from podwright.cluster.api.versions.resources import Resource
 
 _SPECS_MAX: Final = 4_096
@@ -37,16 +36,9 @@ class StoredSpec(msgspec.Struct, frozen=True):
 
 
 class SharedSpecs:
-    """The specs of the objects of all kinds.
-
-    Attributes
-    ----------
-    texts : SpecTexts
-        The specs of bodies by their text.
-    """
+    """The specs of the objects of all kinds."""
 
     def __init__(self) -> None:
-        self.texts = SpecTexts()
         self._completed: dict[Hashable, Document] = {}
         self._stored: dict[Hashable, StoredSpec] = {}
         self._typed = TypedSpecs()

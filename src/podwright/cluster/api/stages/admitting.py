@@ -1,0 +1,96 @@
+"""Owners of fields, admission, and warnings."""
+
+from __future__ import annotations
+
+from podwright._interludes import interlude
+from podwright.apimachinery.schema import Kind
+from podwright.cluster.api.admission import Attributes
+from podwright.cluster.api.authorization import GROUP, EscalationCheck, MissingRole, RoleWrite
+from podwright.cluster.api.rejections import bad_request, forbidden, not_found
+from podwright.cluster.api.stages.kinds.custom_resources import write_warnings
+from podwright.cluster.api.stages.write import Parts, SentWrite, ServedParts, Write
+
+
+def own(parts: ServedParts, write: SentWrite) -> None:
+    """Give the sender the fields that it changes."""
+    if write.tracks_fields:
+        facts = write.attributes
+        write.new = parts.field_management.updated(
+            facts.resource,
+            facts.old,
+            write.new,
+            manager=write.manager,
+            subresource="" if facts.old is None else facts.subresource,
+            now_ns=write.now_ns,
+        )
+
+
+def admit(parts: ServedParts, write: SentWrite) -> None:
+    """Run the plugins that mutate, and check that no role gives more than its writer has."""
+    sent, facts = write.new, write.attributes
+    facts.object = sent
+    parts.admission.admit(facts)
+    _refuse_escalation(parts.escalation, facts, write.name)
+    assert facts.object is not None, "admission keeps the object of a write"
+    write.new = facts.object
+    write.is_in_form = write.new.get("metadata") is sent.get("metadata")
+
+
+def warn(parts: ServedParts, write: SentWrite) -> None:
+    """Add the warnings about a valid object, which a rejection by admission has too."""
+    del parts
+    facts, new = write.attributes, write.new
+    resource, old = facts.resource, facts.old
+    with interlude():
+        if isinstance(resource.kind, Kind):
+            write.warnings += resource.kind.write_warnings(new, old, subresource=facts.subresource)
+        if not facts.subresource:
+            write.warnings += write_warnings(resource, new, old)
+
+
+def admit_valid(parts: Parts, write: SentWrite) -> None:
+    """Run the plugins that validate."""
+    facts = write.attributes
+    facts.object = write.new
+    parts.admission.validate(facts)
+    write.warnings += facts.warnings
+
+
+def admit_deletion(parts: Parts, write: Write) -> None:
+    """Run the admission plugins."""
+    if write.attributes is not None:
+        parts.admission.admit(write.attributes)
+        parts.admission.validate(write.attributes)
+
+
+def _refuse_escalation(check: EscalationCheck, attributes: Attributes, request_name: str) -> None:
+    """Reject a write of a role or a binding that grants more than the user has.
+
+    Raises
+    ------
+    Rejection
+        The user does not have the rights, or the role of a binding does not exist.
+    """
+    resource = attributes.resource
+    if resource.group != GROUP:
+        return
+    assert attributes.object is not None, "a deletion grants nothing"
+    write = RoleWrite(
+        user=attributes.user,
+        resource=resource.plural,
+        namespace=attributes.namespace,
+        request_name=request_name,
+        new=attributes.object,
+        old=attributes.old,
+    )
+    problem = check.problem_of(write)
+    if isinstance(problem, MissingRole):
+        if not problem.is_known_kind:
+            raise bad_request(problem.text)
+        if not problem.name:
+            raise bad_request("Name parameter required.")
+        # Upstream's storage names the resource of the request, not that of the role.
+        raise not_found(GROUP, resource.plural, problem.name)
+    if problem is not None:
+        name = str((attributes.object.get("metadata") or {}).get("name") or "")
+        raise forbidden(GROUP, resource.plural, name, problem)

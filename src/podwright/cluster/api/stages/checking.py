@@ -1,0 +1,180 @@
+"""The rules of an object: what is wrong with a new or a changed one.
+
+Upstream: staging/src/k8s.io/apiserver/pkg/registry/rest/{create,update}.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from podwright._interludes import interlude
+from podwright.apimachinery.objects import Document
+from podwright.apimachinery.schema import (
+    Problem,
+    printed,
+    qualifies_finalizers,
+    validate_object_meta,
+)
+from podwright.cluster.api.gated_fields import without_comparisons
+from podwright.cluster.api.rejections import Rejection, invalid
+from podwright.cluster.api.stages.kinds.admin_access import admin_access_problems
+from podwright.cluster.api.stages.kinds.certificate_requests import signer_problems
+from podwright.cluster.api.stages.kinds.custom_resources import DEFINITION, check_kind_of_object
+from podwright.cluster.api.stages.kinds.policy_expressions import with_expression_problems
+from podwright.cluster.api.stages.kinds.service_allocation import check_addresses
+from podwright.cluster.api.stages.preparation import (
+    name_of,
+    with_empty_parts,
+    without_disabled_fields,
+)
+from podwright.cluster.api.stages.write import SentWrite, ServedParts
+from podwright.cluster.api.strategies import preparation as strategies
+from podwright.cluster.api.versions.resources import Resource
+
+_NAMES: Final = ("metadata.generateName", "metadata.name")
+
+_KEPT_EXPRESSIONS: Final = ("ResourceClaim",)
+"""Kinds whose expressions are immutable, and are not checked again."""
+
+_EMPTY_IN_ERRORS: Final = frozenset(
+    {"spec.capacity", "spec.template.metadata.labels", "spec.versions"}
+)
+"""Maps and lists that may not be empty: errors print whether an empty one was sent or none."""
+
+
+def check_new(parts: ServedParts, write: SentWrite) -> None:
+    """Validate the prepared object, which is in Go's form then.
+
+    Raises
+    ------
+    Rejection
+        The object is not valid.
+    """
+    resource, document = write.attributes.resource, write.new
+    row = resource.kind.row
+    check_kind_of_object(resource, document)
+    is_checked = any(step.endswith("metadata") for step in row.validation_of_update)
+    with interlude():
+        if write.has_new_spec:
+            document = resource.kind.go_form(document)
+            found = resource.kind.validation_problems(document)
+        else:
+            document, found = parts.specs.stored(
+                resource, document, has_metadata_in_form=write.is_in_form
+            )
+        qualifies = (
+            is_checked
+            and not resource.is_custom
+            and resource.storage != DEFINITION
+            and qualifies_finalizers(resource.group)
+        )
+        problems = validate_object_meta(
+            document.get("metadata") or {},
+            name_rule=row.name_rule if is_checked else "path",
+            is_namespaced=row.namespaced,
+            qualifies_finalizers=qualifies,
+        )
+        if row.namespaced and not write.attributes.namespace:  # The one in the path is empty.
+            of_names = sum(path in _NAMES for path, _, _ in problems)
+            problems.insert(of_names, ("metadata.namespace", "Required value", ""))
+        if not row.validation and resource.to_storage is not None and not resource.is_custom:
+            found = resource.storage_kind.validation_problems(resource.stored(document))
+        found = with_expression_problems(found, resource, document)
+    if not parts.compares_taints:
+        found = without_comparisons(resource.storage, document, None, found)
+    problems = [*admin_access_problems(parts.store, resource, document, None), *problems]
+    if found and not is_checked:
+        problems = []  # The registry checks the metadata of a valid object only.
+    if problems or found:
+        found = _after_allocation(parts, resource, document, found, is_dry_run=write.is_dry_run)
+        if resource.storage == DEFINITION:
+            # Their rule of names is one of the whole definition.
+            of_names = sum(path in _NAMES for path, _, _ in problems)
+            problems[of_names:of_names] = [each for each in found if each[0] in _NAMES]
+            found = [each for each in found if each[0] not in _NAMES]
+        raise _invalid(write, document, [*problems, *found])
+    write.new = document
+
+
+def _after_allocation(
+    parts: ServedParts,
+    resource: Resource,
+    document: Document,
+    found: list[Problem],
+    *,
+    is_dry_run: bool,
+) -> list[Problem]:
+    """Return what is wrong with an invalid object after upstream's allocation, or reject it there.
+
+    Upstream: pkg/registry/core/service/storage/alloc.go, allocateCreate
+    """
+    if strategies.key_of(resource) not in parts.allocators:
+        return found
+    check_addresses(document, found)
+    document = parts.allocated(resource, document, None, is_dry_run=is_dry_run)
+    return resource.kind.validation_problems(document)
+
+
+def check_change(parts: ServedParts, write: SentWrite) -> None:
+    """Validate the prepared object, which is in Go's form then."""
+    facts, new = write.attributes, write.new
+    resource, old = facts.resource, facts.old
+    assert old is not None, "an update has a stored object"
+    check_kind_of_object(resource, new, old)
+    with interlude():
+        new = write.new = resource.kind.go_form(new)
+        problems = _problems_of(parts, write, new, old)
+        if problems:
+            exact = with_empty_parts(new, write.sent)
+            exact = without_disabled_fields(parts, resource, exact, old)
+            problems = _problems_of(parts, write, exact, old)
+    if resource.storage in parts.allocators and not facts.subresource:
+        check_addresses(new, problems)
+    problems = [*admin_access_problems(parts.store, resource, new, old), *problems]
+    if problems:
+        raise _invalid(write, new, problems)
+
+
+def _problems_of(
+    parts: ServedParts, write: SentWrite, new: Document, old: Document
+) -> list[Problem]:
+    """Return what is wrong with a changed object in Go's form."""
+    facts = write.attributes
+    resource, subresource = facts.resource, facts.subresource
+    problems = strategies.update_problems(resource, new, old, subresource)
+    if not subresource and resource.name not in _KEPT_EXPRESSIONS:
+        problems = with_expression_problems(problems, resource, new)
+    if not parts.compares_taints:
+        problems = without_comparisons(resource.storage, new, old, problems)
+    if subresource == "status" and not problems:
+        problems = signer_problems(parts.authorizers, facts.user, resource, new, old)
+    return problems
+
+
+def _invalid(write: SentWrite, document: Document, problems: Iterable[Problem]) -> Rejection:
+    """Return the error of an object that is not valid.
+
+    Maps and lists are printed as they were sent: an empty one is not null. Go's form of an object,
+    which is validated, does not have empty ones.
+    """
+    resource = write.attributes.resource
+    with interlude():
+        shown = [_with_empty_value(each, write.sent) for each in problems]
+        return invalid(resource.error_group, resource.name, name_of(document), shown)
+
+
+def _with_empty_value(problem: Problem, sent: Document) -> Problem:
+    path, message, value = problem
+    text, _, rest = message.partition(": null: ")
+    if value is not None or not rest or path not in _EMPTY_IN_ERRORS:
+        return problem
+    empty = _value_at(sent, path)
+    return (path, f"{text}: {printed(empty)}: {rest}", empty) if empty in ({}, []) else problem
+
+
+def _value_at(document: Document, path: str) -> Any:
+    value: Any = document
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, dict) else None
+    return value

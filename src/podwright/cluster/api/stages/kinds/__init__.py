@@ -1,0 +1,1 @@
+"""What single kinds need in the stages of writes, besides their strategies."""
