@@ -86,6 +86,7 @@ PENDING = 10
 FRAMES = """
 async (seconds) => {
   const scroll = document.querySelector("pw-resources").shadowRoot.querySelector(".table");
+  performance.mark("scrolling");
   const begin = performance.now();
   for (let share = 0; share < 1; ) {
     share = Math.min(1, (performance.now() - begin) / (seconds * 1e3));
@@ -93,8 +94,10 @@ async (seconds) => {
     scroll.scrollTop = share * (scroll.scrollHeight - scroll.clientHeight);
     await new Promise(requestAnimationFrame);
   }
+  performance.mark("scrolled");
 }
 """
+"""Scrolls through the rows; the marks are the times between which each frame is requested."""
 
 UPDATE_PARTS = ("until the reply", "then until the page has it", "then until the frame")
 """What an update waits for; the page may have it before the reply."""
@@ -271,14 +274,19 @@ class Bench:
                 page.locator("pw-resources .line").first.wait_for(timeout=SLOW_MS)
                 with _traced(context.new_cdp_session(page)) as events:
                     page.evaluate(FRAMES, SECONDS / 2)
-            frames = [event["ts"] for event in events if event["name"] == "DrawFrame"]
-            gaps += [b - a for a, b in itertools.pairwise(frames)]
+            marks = {e["name"]: e["ts"] for e in events if e["cat"] == "blink.user_timing"}
+            begin, end = marks["scrolling"], marks["scrolled"]
+            frames = [
+                e["ts"] for e in events if e["name"] == "DrawFrame" and begin <= e["ts"] <= end
+            ]
+            gaps += [b - a for a, b in itertools.pairwise([begin, *frames])]
             main = {
                 (event["pid"], event["tid"])
                 for event in events
                 if event["name"] == "thread_name" and event["args"]["name"] == "CrRendererMain"
             }
-            tasks = [e for e in events if "RunTask" in e["name"] and (e["pid"], e["tid"]) in main]
+            tasks = [e for e in events if "RunTask" in e["name"] and begin <= e["ts"] <= end]
+            tasks = [task for task in tasks if (task["pid"], task["tid"]) in main]
             walls += [task.get("dur", 0) for task in tasks]
             cpus += [task.get("tdur", 0) for task in tasks]
         for each in (gaps, walls, cpus):
@@ -446,7 +454,8 @@ def _traced(devices: Any) -> Iterator[list[Any]]:
     devices.on("Tracing.dataCollected", lambda part: events.extend(part["value"]))
     devices.on("Tracing.tracingComplete", lambda _: is_complete.set())
     categories = (
-        "toplevel,__metadata,devtools.timeline.frame,disabled-by-default-devtools.timeline.frame"
+        "toplevel,__metadata,blink.user_timing,devtools.timeline.frame,"
+        "disabled-by-default-devtools.timeline.frame"
     )
     devices.send("Tracing.start", {"categories": categories, "transferMode": "ReportEvents"})
     yield events

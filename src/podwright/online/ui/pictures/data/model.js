@@ -36,6 +36,7 @@ export class Model extends EventTarget {
     this.connection = { isConnected: true, reason: "" };
     this.nodeLabels = new NodeLabels(source);
     this.labelsError = "";
+    this.followsNodes = false;
     this.pods = new Map();
     this.hasScheduler = true; // until it is known
     this.users = 0;
@@ -82,11 +83,11 @@ export class Model extends EventTarget {
       this.#connected(true, "");
       const isOther = this.live.nodesVersion !== this.nodesVersion;
       this.nodesVersion = this.live.nodesVersion;
-      if (event === "snapshot" || (isOther && !this.nodeLabels.isFollowed)) this.labelsLoad();
-      if (this.hasCards) this.podsLoad();
+      if (this.followsNodes && (event === "snapshot" || (isOther && !this.nodeLabels.isFollowed))) this.labelsLoad();
+      if (this.followsNodes && this.hasCards) this.podsLoad();
       this.#emit("live");
       if (!this.isPast) this.#emit("state");
-    } else if (event === "nodes") {
+    } else if (event === "nodes" && this.followsNodes) {
       if (data.type === "STARTED") this.labelsLoad();
       this.nodeLabels.take(data);
       this.labelsChanged();
@@ -105,6 +106,12 @@ export class Model extends EventTarget {
   /** Whether there are few enough nodes to show their pods. */
   get hasCards() {
     return this.state.slots().length <= CARDS_MAX;
+  }
+
+  /** Loads the labels and the pods of the nodes, and follows them; a page without nodes needs neither. */
+  followNodes() {
+    this.followsNodes = true;
+    if (this.nodesVersion >= 0) this.refresh();
   }
 
   async #loadLabels() {
@@ -138,6 +145,7 @@ export class Model extends EventTarget {
 
   /** Loads what is shown again, after a request that changed something. */
   refresh() {
+    if (!this.followsNodes) return;
     if (this.hasCards) this.podsLoad();
     this.labelsLoad();
   }

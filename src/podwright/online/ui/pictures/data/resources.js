@@ -88,7 +88,7 @@ export function parseFilter(filter) {
   return found;
 }
 
-const PAGE_OF_ROWS = 1000; // read in a few milliseconds, so that scrolling goes on
+const PAGE_OF_ROWS = 500; // read in a few milliseconds, so that scrolling goes on
 
 /**
  * Delivers the server's Table of a kind's objects, kubectl's columns, each time with more rows.
@@ -98,8 +98,8 @@ const PAGE_OF_ROWS = 1000; // read in a few milliseconds, so that scrolling goes
  * @param {string} namespace empty for all namespaces
  * @param {{labels: string, fields: string}} selectors as kubectl takes them
  * @param {(table: {columns: {title: string, isWide: boolean}[], rows: {key: string, namespace: string,
- *   name: string, created: string, cells: string[]}[], isComplete: boolean}) => boolean} take with the
- *   columns of `-o wide` as well; returns whether the rest is needed
+ *   name: string, created: string, cells: string[]}[], isComplete: boolean}) => Promise<boolean>} take
+ *   with the columns of `-o wide` as well; returns whether the rest is needed
  */
 export async function listTable(source, kind, namespace, { labels, fields }, take) {
   const query = new URLSearchParams({ limit: PAGE_OF_ROWS });
@@ -118,7 +118,7 @@ export async function listTable(source, kind, namespace, { labels, fields }, tak
     const columns = table.columnDefinitions.map(({ name, priority }) => ({ title: name, isWide: Boolean(priority) }));
     if (hasNamespace) columns.unshift({ title: "Namespace", isWide: false });
     query.set("continue", table.metadata?.continue ?? "");
-    if (!take({ columns, rows, isComplete: !query.get("continue") })) return;
+    if (!(await take({ columns, rows, isComplete: !query.get("continue") }))) return;
   } while (query.get("continue"));
 }
 

@@ -70,6 +70,7 @@ class Nodes extends PwElement {
   start() {
     const data = model();
     this.undo.push(data.use(), onTheme(() => this.invalidate()));
+    data.followNodes();
     for (const type of ["state", "mode", "labels", "pods", "connection"]) this.listen(data, type, () => this.invalidate());
     this.listen(address, "change", () => this.#selected());
     this.listen(data, "explained", () => this.#selected());

@@ -11,8 +11,11 @@ import { sheets } from "../parts/styles.js";
 import "./pw-object.js";
 
 const ROW_PIXELS = 27;
-const EXTRA_ROWS = 10;
+const EXTRA_ROWS = 6;
 const CHARACTER_PIXELS = 7.3; // of the table's font
+const WIDE = /[^\x20-\x7e]/; // a character may be wider than the others
+const SCROLLING_MS = 150; // between two events of one scrolling
+const PAGE_PAUSE_MS = 250;
 const NO_SELECTORS = JSON.stringify({ labels: "", fields: "" });
 const TYPING_MS = 400; // until selectors are sent
 const REFRESH_MS = 2000;
@@ -43,13 +46,15 @@ pw-object { flex: none; max-height: 50%; overflow: auto; border-top: 1px solid v
 .table { flex: 1; overflow: auto; position: relative; border-top: 1px solid var(--pw-line); }
 .space { position: relative; contain: strict; }
 .lines { contain: layout style; }
-.line { position: relative; contain: strict; height: ${ROW_PIXELS}px; line-height: ${ROW_PIXELS - 1}px; border-bottom: 1px solid var(--pw-line); cursor: default; }
+.line { display: flex; height: ${ROW_PIXELS}px; line-height: ${ROW_PIXELS - 1}px; border-bottom: 1px solid var(--pw-line); padding-left: 1ch; cursor: default; }
 .line:hover { background: var(--pw-hover); }
 .line[aria-selected="true"] { background: var(--pw-selected); }
 .line.active { box-shadow: inset 2px 0 0 var(--pw-accent); }
-.head > span, .line > span { padding: 0 var(--pw-space); overflow: hidden; text-overflow: ellipsis; white-space: nowrap; unicode-bidi: isolate; }
-.line > span { position: absolute; inset: 0 auto 0 0; contain: strict; }
-.line > span:last-child { right: 0; }
+.head > span, .line > span { padding: 0 var(--pw-space); white-space: nowrap; unicode-bidi: isolate; }
+.line > span { flex: none; }
+.line > span:last-child { flex: 1; min-width: 0; }
+/* A clip or a layer of each cell would cost as much as its text: only what is too long has one. */
+.head > span, .line > .cut { overflow: hidden; text-overflow: ellipsis; }
 .head button { font: inherit; color: inherit; text-transform: inherit; letter-spacing: inherit; padding: 0; min-height: 0; }
 .warn { color: var(--pw-warning); }
 .head > span { font: 600 var(--pw-type-small)/1.4 var(--pw-font); text-transform: uppercase; letter-spacing: 0.03em; }
@@ -81,6 +86,7 @@ class Resources extends PwElement {
     this.active = "";
     this.can = {};
     this.load = 0;
+    this.scrolledMs = -SCROLLING_MS;
     this.width = this.height = 0;
     this.#build();
   }
@@ -108,7 +114,7 @@ class Resources extends PwElement {
     this.space = h("div", { class: "space", role: "presentation" }, this.lines);
     this.scroll = h(
       "div",
-      { class: "table", role: "grid", tabindex: 0, "aria-label": "Objects", "aria-multiselectable": "true", on: { scroll: () => this.#drawLines(), keydown: (event) => this.#key(event) } },
+      { class: "table", role: "grid", tabindex: 0, "aria-label": "Objects", "aria-multiselectable": "true", on: { scroll: () => this.#scrolled(), keydown: (event) => this.#key(event) } },
       this.head,
       this.space,
     );
@@ -234,13 +240,15 @@ class Resources extends PwElement {
       try {
         this.asked = this.#selectors();
         const isFirst = !this.table.rows.length;
-        await listTable(this.source, this.kind, this.place, JSON.parse(this.asked), (table) => {
+        await listTable(this.source, this.kind, this.place, JSON.parse(this.asked), async (table) => {
           if (load !== this.load) return false;
-          if (!table.isComplete && !isFirst) return true; // the rows of before stay until all are there
-          this.table = table;
-          this.#show("");
-          this.#filter({ keepsAddress: true });
-          return true;
+          if (table.isComplete || isFirst) { // otherwise the rows of before stay until all are there
+            this.table = table;
+            this.#show("");
+            this.#filter({ keepsAddress: true });
+          }
+          await this.#untilStill();
+          return load === this.load;
         });
       } catch (error) {
         if (load !== this.load) return;
@@ -295,15 +303,11 @@ class Resources extends PwElement {
     this.#drawTools();
   }
 
-  /** Gives each column its place, once for all lines: a cell with another text is laid out alone. */
+  /** Gives each column its width, once for all lines. */
   #placeColumns() {
-    let left = 1;
-    const rules = this.shown.map(({ width }, at) => {
-      const rule = `.line > :nth-child(${at + 1}) { left: ${left}ch; width: ${width + 2}ch; }`;
-      left += width + 2;
-      return rule;
-    });
-    this.places.replaceSync([...rules, `.head, .space { min-width: ${left}ch; }`, ".line > :last-child { width: auto; }"].join("\n"));
+    const rules = this.shown.map(({ width }, at) => `.line > :nth-child(${at + 1}) { width: ${width + 2}ch; }`);
+    const all = this.shown.reduce((sum, { width }) => sum + width + 2, 1);
+    this.places.replaceSync([...rules, `.head, .space { min-width: ${all}ch; }`].join("\n"));
     this.head.style.gridTemplateColumns = this.shown.map(({ width }, at) => (at === this.shown.length - 1 ? `minmax(${width + 2}ch, 1fr)` : `${width + 2}ch`)).join(" ");
   }
 
@@ -364,6 +368,19 @@ class Resources extends PwElement {
     this.remove.disabled = !chosen.length;
   }
 
+  #scrolled() {
+    this.scrolledMs = performance.now();
+    this.#drawLines();
+  }
+
+  /** Waits while rows are scrolled, so that frames get the processors; not for long, as more rows are due. */
+  async #untilStill() {
+    const begin = performance.now();
+    while (performance.now() < Math.min(this.scrolledMs + SCROLLING_MS, begin + PAGE_PAUSE_MS)) {
+      await new Promise((resolve) => setTimeout(resolve, SCROLLING_MS / 3));
+    }
+  }
+
   /** Draws the rows that are seen and some around them, in lines that are used again for other rows. */
   #drawLines() {
     const { rows, shown } = this;
@@ -386,11 +403,12 @@ class Resources extends PwElement {
       while (line.children.length > shown.length) line.lastChild.remove();
       while (line.children.length < shown.length) line.append(h("span", { role: "gridcell" }, " "));
       for (let at = 0, cell = line.firstChild; cell; at++, cell = cell.nextSibling) {
-        const { index: of, title } = shown[at];
+        const { index: of, title, width } = shown[at];
         const text = row.cells[of];
         if (cell.firstChild.data !== text) cell.firstChild.data = text;
-        setAttribute(cell, "title", text.length > 40 ? text : "");
-        setAttribute(cell, "class", text === "<none>" ? "muted" : toneOf(title, text));
+        const isCut = text.length > width || WIDE.test(text);
+        setAttribute(cell, "title", isCut ? text : "");
+        setAttribute(cell, "class", isCut ? "cut" : text === "<none>" ? "muted" : toneOf(title, text));
       }
     }
   }

@@ -232,6 +232,7 @@ test("the stream starts with the first user and ends with the last", () => {
 test("a snapshot is shown, with the labels and the pods of its nodes", async () => {
   const { model, source, events } = made();
   const stop = model.use();
+  model.followNodes();
   source.listener("snapshot", SNAPSHOT);
   assert.deepEqual(events.filter((type) => type !== "mode"), ["live", "state"]);
   await ticks();
@@ -247,9 +248,24 @@ test("a snapshot is shown, with the labels and the pods of its nodes", async () 
   stop();
 });
 
+test("a page without nodes loads neither their labels nor their pods, until it shows nodes", async () => {
+  const { model, source } = made();
+  const stop = model.use();
+  source.listener("snapshot", SNAPSHOT);
+  source.listener("nodes", { type: "STARTED" });
+  model.refresh();
+  await ticks();
+  assert.deepEqual(source.paths, []);
+  model.followNodes();
+  await ticks();
+  assert.deepEqual(source.paths, ["/api/v1/pods", "/api/v1/nodes?limit=1000"]);
+  stop();
+});
+
 test("events of nodes change their labels", async () => {
   const { model, source } = made();
   const stop = model.use();
+  model.followNodes();
   source.listener("snapshot", SNAPSHOT);
   await ticks();
   source.listener("nodes", { type: "MODIFIED", name: "n1", resourceVersion: "9", labels: { a: "c" } });

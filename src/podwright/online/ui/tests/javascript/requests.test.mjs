@@ -176,13 +176,13 @@ test("filters are selectors as kubectl takes them, and other text", () => {
 test("a Table comes in parts, with the namespace where all are listed", async () => {
   const kind = { group: "", version: "v1", resource: "pods", isNamespaced: true };
   const part = (name, next) => ({ columnDefinitions: [{ name: "Name", priority: 0 }, { name: "IP", priority: 1 }], rows: [{ cells: [name, null], object: { metadata: { namespace: "a", name } } }], metadata: { continue: next } });
-  const server = source({ "/api/v1/pods?limit=1000&labelSelector=x%3Dy": part("p", "n"), "/api/v1/pods?limit=1000&labelSelector=x%3Dy&continue=n": part("q", "") });
+  const server = source({ "/api/v1/pods?limit=500&labelSelector=x%3Dy": part("p", "n"), "/api/v1/pods?limit=500&labelSelector=x%3Dy&continue=n": part("q", "") });
   const seen = [];
   await resources.listTable(server, kind, "", { labels: "x=y", fields: "" }, (table) => (seen.push([table.rows.length, table.isComplete, table]), true));
   assert.deepEqual(seen.map(([count, isComplete]) => [count, isComplete]), [[1, false], [2, true]]);
   assert.deepEqual(seen[1][2].columns, [{ title: "Namespace", isWide: false }, { title: "Name", isWide: false }, { title: "IP", isWide: true }]);
   assert.deepEqual(seen[1][2].rows[0], { key: "a/p", namespace: "a", name: "p", created: "", cells: ["a", "p", "<none>"] });
-  const stopped = source({ "/api/v1/namespaces/a/pods?limit=1000&fieldSelector=f": part("p", "n") });
+  const stopped = source({ "/api/v1/namespaces/a/pods?limit=500&fieldSelector=f": part("p", "n") });
   await resources.listTable(stopped, kind, "a", { labels: "", fields: "f" }, ({ rows }) => (assert.deepEqual(rows[0].cells, ["p", "<none>"]), false));
   assert.equal(stopped.sent.length, 1);
 });
