@@ -23,7 +23,7 @@ DROP = """([name, text]) => {
   const files = new DataTransfer();
   files.items.add(new File([text], name));
   const options = { dataTransfer: files, bubbles: true, composed: true, cancelable: true };
-  for (const type of ["dragover", "drop"])
+  for (const type of text === null ? ["dragover", "dragleave"] : ["dragover", "drop"])
     document.body.dispatchEvent(new DragEvent(type, options));
 }"""
 
@@ -51,13 +51,36 @@ def test_a_pasted_manifest_is_opened_in_a_new_cluster(page, own_demo):
 def test_a_dropped_file_is_opened_as_it_is(page, own_demo):
     page.goto(own_demo.page)
     page.locator("pw-pending").get_by_role("link", name="default/training").wait_for()
-    page.evaluate(DROP, ["a dump.yaml", f"{NODE}---{POD}"])
     dialog = page.get_by_role("dialog", name="New cluster")
-    dialog.get_by_text("a dump.yaml").wait_for()
+    page.evaluate(DROP, ["passes over the page", None])
+    assert not dialog.is_visible()
+    page.evaluate(DROP, ["имя.yaml", POD.replace("Pod", "Pot")])
+    dialog.get_by_role("button", name="Open").click()
+    dialog.get_by_role("alert").get_by_text("Pot").wait_for()
+    page.evaluate(DROP, [".a dump.yaml", f"{NODE}---{POD}"])
+    dialog.get_by_text(".a dump.yaml").wait_for()
+    assert not dialog.get_by_role("alert").is_visible()
     assert dialog.get_by_label("Equal nodes to create").input_value() == "0"
     dialog.get_by_role("button", name="Open").click()
     page.wait_for_url(lambda url: not url.startswith(own_demo.page))
     page.locator("pw-nodes .card", has_text="own").get_by_role("link", name="pasted").wait_for()
+
+
+def test_a_file_that_has_changed_is_chosen_again(page, own_demo, tmp_path):
+    file = tmp_path / "dump.yaml"
+    file.write_text(POD.replace("Pod", "Pot"))
+    page.goto(own_demo.page)
+    page.get_by_role("button", name="New cluster").click()
+    dialog = page.get_by_role("dialog", name="New cluster")
+    dialog.locator("input[type=file]").set_input_files(file)
+    dialog.get_by_role("button", name="Open").click()
+    dialog.get_by_role("alert").get_by_text("Pot").wait_for()
+    file.write_text(f"{NODE}---{POD}")
+    dialog.get_by_role("button", name="Open").click()
+    dialog.get_by_role("alert").get_by_text("dump.yaml has changed or is gone").wait_for()
+    dialog.locator("input[type=file]").set_input_files(file)
+    dialog.get_by_role("button", name="Open").click()
+    page.wait_for_url(lambda url: not url.startswith(own_demo.page))
 
 
 @pytest.mark.parametrize(

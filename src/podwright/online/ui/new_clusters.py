@@ -60,7 +60,8 @@ class NewClusters:
                     shutil.rmtree(folder)
                     return _problem(f"The file has more than {BODY_MAX >> 20} MiB.")
                 out.write(part)
-        options = ("--port", "0", "--ui-port", "0", "--nodes", str(int(nodes)), name)
+        # After the dashes a name that starts with one is no option.
+        options = ("--port", "0", "--ui-port", "0", "--nodes", str(int(nodes)), "--", name)
         printed = folder / _OUTPUT
         with printed.open("wb") as out:
             process = await asyncio.create_subprocess_exec(

@@ -23,6 +23,8 @@ class NewCluster extends PwElement {
     this.nodes = h("input", { type: "number", min: "0", max: "5000", value: NODES, "aria-label": "Equal nodes to create" });
     this.choice = h("input", { type: "file", hidden: true, on: { change: () => this.#take(this.choice.files[0]) } });
     this.file = null;
+    this.isStarting = false;
+    this.isOfDrag = false; // the dialog was opened by a file that is dragged over the page
     this.name = h("span", { class: "name grow" });
     this.problem = h("div", { class: "error", role: "alert", hidden: true });
     this.status = h("span", { class: "muted", role: "status" });
@@ -50,8 +52,15 @@ class NewCluster extends PwElement {
       // The page has another place for files.
       if (!event.dataTransfer.types.includes("Files") || document.querySelector(".q-uploader")) return;
       event.preventDefault();
+      this.isOfDrag ||= !this.dialog.open;
       this.#show();
       this.dialog.classList.add("over");
+    });
+    this.listen(document, "dragleave", (event) => {
+      if (event.relatedTarget) return;
+      this.dialog.classList.remove("over");
+      if (this.isOfDrag) this.dialog.close();
+      this.isOfDrag = false;
     });
     this.listen(document, "drop", (event) => {
       if (!this.dialog.open || !event.dataTransfer.files.length) return;
@@ -66,8 +75,11 @@ class NewCluster extends PwElement {
   }
 
   #take(file) {
+    if (!file) return; // the choice was canceled
     this.dialog.classList.remove("over");
+    this.isOfDrag = false;
     this.file = file;
+    this.choice.value = ""; // so that the same file can be chosen again
     this.text.value = "";
     this.nodes.value = "0"; // dumps have nodes
     this.#changed();
@@ -80,23 +92,33 @@ class NewCluster extends PwElement {
       this.nodes.value = /"?kind"?:\s*"?Node\b/.test(text) ? "0" : String(NODES);
     }
     setText(this.name, this.file?.name ?? "");
-    this.open.disabled = !text.trim() && !this.file;
+    this.problem.hidden = true; // it was one of another text or file
+    this.#allowOpen();
+  }
+
+  #allowOpen() {
+    this.open.disabled = this.isStarting || (!this.text.value.trim() && !this.file);
   }
 
   async #open() {
-    this.open.disabled = true;
     this.problem.hidden = true;
+    this.isStarting = true;
+    this.#allowOpen();
     setText(this.status, "Starting…");
-    const name = (this.file?.name ?? "pasted.yaml").replace(/[^\w.-]+/g, "-").slice(-60);
+    const name = (this.file?.name ?? "pasted.yaml").replace(/[^\w.-]+/g, "-").slice(-60).replace(/^\.+/, "") || "file";
     try {
+      await this.file?.slice(0, 1).arrayBuffer().catch(() => {
+        throw new Error(`${this.file.name} has changed or is gone since it was taken: drop or choose it again.`);
+      });
       const { page, problem } = await new HttpSource("").send("POST", `/clusters?${new URLSearchParams({ name, nodes: this.nodes.value || "0" })}`, this.file ?? this.text.value, "application/octet-stream");
       if (problem) throw new Error(problem);
       location.assign(page);
     } catch (error) {
       this.problem.hidden = false;
       setText(this.problem, error.message);
-      this.open.disabled = false;
     }
+    this.isStarting = false;
+    this.#allowOpen();
     setText(this.status, "");
   }
 }

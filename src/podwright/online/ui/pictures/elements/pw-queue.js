@@ -25,6 +25,7 @@ tr:last-child td { border-bottom: 0; }
 col.pod { width: 19%; } col.short { width: 76px; } col.mid { width: 172px; } col.why { width: 28%; } col.button { width: 112px; }
 td { overflow-wrap: anywhere; }
 .events { font-size: var(--pw-type-small); color: var(--pw-muted); }
+@media (max-width: 480px) { .counts > li { padding: 8px 10px; font-size: var(--pw-type-small); } }
 @media (max-width: 1100px) {
   colgroup, thead { display: none; }
   table, tbody, tr, td { display: block; }
