@@ -14,14 +14,15 @@ _LEFT: Final = ' style="text-align:left"'
 _STYLE: Final = """
 :root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif; }
 body { max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
-table { border-collapse: collapse; margin: 0.5rem 0 1.5rem; }
+table { border-collapse: collapse; margin: 0.5rem 0 1.5rem; display: block; overflow-x: auto; }
 th, td { text-align: left; padding: 0.2rem 1rem 0.2rem 0; border-bottom: 1px solid #8884; }
 div > strong { font-size: 1.2rem; }
 figure { margin: 0; } figure svg { max-width: 100%; height: auto; } pre { overflow-x: auto; }
-.bar { fill: #3b7dd8; } text { fill: currentColor; font-size: 13px; }
+dl { display: grid; grid-template-columns: minmax(0, 14rem) minmax(0, 30rem); gap: 0.2rem 1rem; }
+dl { margin: 0.5rem 0 1.5rem; font-size: 13px; }
+dt { overflow-wrap: anywhere; } dd { margin: 0; padding-right: 6rem; white-space: nowrap; }
+dd i { display: inline-block; height: 0.8em; margin-right: 0.4rem; background: #3b7dd8; }
 """
-_BAR: Final = 22
-_WIDTH: Final = 420
 
 
 def page(title: str, findings: Iterable[str], parts: Iterable[str]) -> str:
@@ -47,18 +48,11 @@ def bars(title: str, counts: Mapping[str, float]) -> str:
     """Return a figure of horizontal bars, each with its name and its number; "" without any."""
     most = max(counts.values(), default=0) or 1
     shown = "".join(
-        f'<text x="0" y="{y + 15}">{escape(name or "<none>")}</text>'
-        f'<rect class="bar" x="220" y="{y + 3}" height="{_BAR - 6}" '
-        f'width="{_WIDTH * count / most:.1f}"/>'
-        f'<text x="{226 + _WIDTH * count / most:.1f}" y="{y + 15}">{count}</text>'
-        for y, (name, count) in zip(range(0, _BAR * len(counts), _BAR), counts.items(), strict=True)
+        f"<dt>{escape(name or '<none>')}</dt>"
+        f'<dd><i style="width:{100 * count / most:.1f}%"></i>{count:,}</dd>'
+        for name, count in counts.items()
     )
-    size = f'width="{300 + _WIDTH}" height="{_BAR * len(counts)}"'
-    return (
-        section(title, f'<svg role="img" aria-label="{escape(title)}" {size}>{shown}</svg>')
-        if counts
-        else ""
-    )
+    return section(title, f"<dl>{shown}</dl>") if counts else ""
 
 
 def section(title: str, *parts: str) -> str:

@@ -65,3 +65,12 @@ def test_a_report_opens_from_a_file_without_a_network(folder, context, page):
     assert page.url.endswith("#pod=default/web")
     page.reload()
     inspector.get_by_role("heading", name="default/web").wait_for()
+
+
+def test_the_report_of_a_plan_fits_a_narrow_window(folder, page):
+    arguments = ["capacity", "--loss", "node", "objects.yaml", "--exit-zero", "--report", "l.html"]
+    subprocess.run([installed_command(), *arguments], cwd=folder, check=True, capture_output=True)
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto((folder / "l.html").as_uri())
+    page.get_by_text("Pending pods after the loss of").first.wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390

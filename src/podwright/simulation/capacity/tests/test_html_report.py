@@ -15,7 +15,7 @@ def test_a_report_of_capacity_begins_with_its_findings():
         pods=(make_pod("web", cpu="1"),), headroom=True, loss=("node", "zone")
     )
     text = capacity_html(pw.capacity(objects, question))
-    assert text.index("2 pods of web fit on 1 nodes.") < text.index("<svg") < text.index("<table")
+    assert text.index("2 pods of web fit on 1 nodes.") < text.index("<dl") < text.index("<table")
     assert "After the loss of node n0, 1 pods are pending." in text
     assert "&lt;a&gt;" in text
     assert "<a>" not in text

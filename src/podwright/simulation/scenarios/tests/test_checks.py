@@ -346,9 +346,9 @@ def test_a_report_begins_with_what_is_not_met():
     unmet = "\n  expectations: [{name: <fits>, pendingAtMost: 0}]"
     text = pw.check(scenario(cluster(nodes(1), pod("a"), pod("b", "4")) + unmet)).html()
     assert "0 of 1 expectations are met." in text
-    assert text.index("(default), &lt;fits&gt;: 1 of 2 pods are pending") < text.index("<svg")
+    assert text.index("(default), &lt;fits&gt;: 1 of 2 pods are pending") < text.index("<dl")
     assert "1 of 2 pods were placed, 1 are pending at the end" in text
-    assert text.index("<svg") < text.index("<table")
+    assert text.index("<dl") < text.index("<table")
     assert "<fits>" not in text
     assert "http" not in text
     assert "<script" not in text

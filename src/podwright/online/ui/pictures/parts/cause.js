@@ -15,7 +15,7 @@ export function causeOf(message) {
   if (!listed) return message;
   const nodes = Number(digits);
   const reasons = listed.split(/, (?=\d+ )/).map((text) => [Number.parseInt(text, 10), text.replace(/^\d+ /, "")]);
-  if (reasons.some(([count]) => Number.isNaN(count))) return message;
+  if (reasons.some(([count]) => Number.isNaN(count))) return listed; // one reason for all nodes
   const [count, reason] = reasons.reduce((most, each) => (each[0] > most[0] ? each : most));
   const rest = reasons.length - 1;
   const others = rest ? ` (and ${rest} more reason${rest === 1 ? "" : "s"})` : "";

@@ -146,7 +146,7 @@ table("the most frequent reason stands for a message", causeOf, [
   ["0/4 nodes are available: 1 Insufficient memory, 3 node(s) had untolerated taint {a: b}.", "Untolerated taint {a: b} on 3 of 4 nodes (and 1 more reason)"],
   ["0/9 nodes are available: 4 Too many pods, 4 node(s) were unschedulable, 1 node(s) was x.", "Too many pods on 4 of 9 nodes (and 2 more reasons)"],
   ["0/2 nodes are available: 2 node(s) didn't match pod(s), 1 too.", "Didn't match pods on all 2 nodes (and 1 more reason)"],
-  ["0/2 nodes are available: pods are odd.", "0/2 nodes are available: pods are odd."],
+  ["0/2 nodes are available: pods are odd. not found", "pods are odd"],
   ["waits for a gate", "waits for a gate"],
 ]);
 
