@@ -1,10 +1,11 @@
-"""The estimated and the counted cost of selectors of devices."""
+"""Selectors of devices: their variable, and their estimated and counted cost."""
 
 from __future__ import annotations
 
 import pytest
 
 from podwright.apimachinery.cel import compile_selector, device_value
+from podwright.apimachinery.cel.uses.device_selectors import DeviceError
 
 
 @pytest.mark.parametrize(
@@ -44,3 +45,83 @@ def test_the_cost_with_an_absent_attribute_is_upstreams(source: str, cost: int) 
     selector = compile_selector(source.format('device.attributes["a.example"].size'))
     found = selector.evaluate(device)
     assert (found.error, found.cost) == ("no such key: size", cost)
+
+
+DEVICE = {
+    "name": "gpu-0",
+    "attributes": {
+        "index": {"int": 3},
+        "healthy": {"bool": False},
+        "other.example/model": {"string": "a"},
+        "driver": {"version": "1.2.3"},
+    },
+    "capacity": {"memory": {"value": "2Gi"}, "other.example/lanes": {"value": " 16 "}},
+}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'device.driver == "a.example"',
+        'device.attributes["a.example"].index == 3',
+        'device.attributes["a.example"].healthy == false',
+        'device.attributes["other.example"].model == "a"',
+        'device.attributes["a.example"].driver.isLessThan(semver("1.10.0"))',
+        'device.capacity["a.example"].memory.compareTo(quantity("2Gi")) == 0',
+        'device.capacity["other.example"].lanes.isGreaterThan(quantity("15"))',
+        '!("model" in device.attributes["a.example"])',
+        'device.attributes["unknown.example"].size() == 0',
+        'device.capacity["unknown.example"].size() == 0',
+        "!device.allowMultipleAllocations",
+    ],
+)
+def test_a_name_without_a_domain_has_that_of_the_driver(source: str) -> None:
+    found = compile_selector(source).evaluate(device_value("a.example", DEVICE))
+    assert (found.matches, found.error) == (True, "")
+
+
+def test_a_device_may_be_allocated_more_than_once() -> None:
+    device = device_value("a.example", DEVICE | {"allowMultipleAllocations": True})
+    assert compile_selector("device.allowMultipleAllocations").evaluate(device).matches
+
+
+@pytest.mark.parametrize(
+    ("field", "message"),
+    [
+        ({"attributes": {"size": {}}}, "attribute size: unsupported attribute value"),
+        (
+            {"attributes": {"size": {"version": "1"}}},
+            "attribute size: parse semantic version: No Major.Minor.Patch elements found",
+        ),
+        ({"capacity": {"memory": {"value": "much"}}}, "capacity memory: "),
+    ],
+)
+def test_a_value_that_cannot_be_read_is_an_error(field: dict, message: str) -> None:
+    with pytest.raises(DeviceError) as error:
+        device_value("a.example", {"name": "d"} | field)
+    assert str(error.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("source", "problem"),
+    [
+        (
+            'other.example"].model',
+            "type string could not be converted to bool: unsupported native conversion from string",
+        ),
+        (
+            'a.example"].index',
+            "type int could not be converted to bool: unsupported type conversion from 'int'",
+        ),
+        (
+            'a.example"].driver',
+            "type kubernetes.Semver could not be converted to bool: type conversion error from"
+            " 'Semver' to 'bool'",
+        ),
+    ],
+)
+def test_a_value_that_is_not_a_bool_does_not_match(source: str, problem: str) -> None:
+    selector = compile_selector(f'device.attributes["{source}')
+    found = selector.evaluate(device_value("a.example", DEVICE))
+    assert not found.matches
+    assert found.error.startswith(f"CEL result of {problem}")

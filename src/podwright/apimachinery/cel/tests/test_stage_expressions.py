@@ -1,0 +1,94 @@
+"""Expressions of KWOK: operators of quantities, functions of the time, usage of containers."""
+
+from __future__ import annotations
+
+import pytest
+
+from podwright.apimachinery.cel.uses.stage_expressions import (
+    StageExpressionError,
+    stage_expression,
+    usage_expression,
+)
+
+SECOND = 1_000_000_000
+POD = {
+    "metadata": {"name": "a", "creationTimestamp": "1970-01-01T00:00:10Z"},
+    "spec": {"priority": 3, "size": "1500m"},
+}
+
+
+@pytest.mark.parametrize(
+    ("source", "value"),
+    [
+        ('Quantity("1500m") * 2 == Quantity("3")', True),
+        ('Quantity("1500m") * 2u == Quantity("3")', True),
+        ('Quantity("1500m") * 0.5 == Quantity("750m")', True),
+        ('Quantity("3") / 2 == Quantity("1500m")', True),
+        ('Quantity("3") / 0.5 == Quantity("6")', True),
+        ('Quantity("3") - Quantity("1") == Quantity("2")', True),
+        ('Quantity("3") + Quantity("1") == Quantity("4")', True),
+        ('-Quantity("3") < Quantity("-2")', True),
+        ('Quantity("1") < Quantity("1")', False),
+        ('Quantity("1") <= Quantity("1")', True),
+        ('Quantity("2") > Quantity("1")', True),
+        ('Quantity("1") > Quantity("1")', False),
+        ('Quantity("1") >= Quantity("1k")', False),
+        ('"1Ki".Quantity() == Quantity("1024")', True),
+        ("Quantity(self.spec.size) * self.spec.priority == Quantity('4.5')", True),
+        ("SinceSecond(self)", 5.0),
+        ("self.SinceSecond()", 5.0),
+        ("UnixSecond(Now())", 15.0),
+        ("Now().UnixSecond()", 15.0),
+    ],
+)
+def test_the_functions_of_kwok_compute(source: str, value: object) -> None:
+    assert stage_expression(source).evaluate(POD, 15 * SECOND) == value
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ('Quantity("3") / 0', "division by zero"),
+        ('Quantity("3") / 0.0', "division by zero"),
+        ('Quantity("3") * dyn(true)', "no such overload"),
+        ('Quantity("3") * dyn("2")', "no such overload"),
+        ('Quantity("3") + dyn(1)', "no such overload"),
+        ("SinceSecond(self.spec)", "no such key: creationTimestamp"),
+    ],
+)
+def test_an_operand_of_another_type_is_an_error(source: str, message: str) -> None:
+    with pytest.raises(StageExpressionError) as error:
+        stage_expression(source).evaluate(POD, 0)
+    assert str(error.value) == f"{source}: {message}"
+
+
+def test_random_values_are_refused() -> None:
+    with pytest.raises(StageExpressionError, match=r"Rand\(\) is not supported"):
+        stage_expression("Rand()")
+
+
+@pytest.mark.parametrize(
+    ("source", "nano"),
+    [
+        ('Quantity("250m")', SECOND // 4),
+        ("2", 2 * SECOND),
+        ("1.5", 3 * SECOND // 2),
+        ('duration("2ns")', 2 * SECOND),
+        ('Quantity("1") * pod.spec.priority', 3 * SECOND),
+        ('"size" in pod.metadata.annotations ? 1 : 2', 2 * SECOND),
+        ('"zone" in node.metadata.labels ? 1 : 2', SECOND),
+        ('container.name == "main" ? 1 : 2', SECOND),
+    ],
+)
+def test_a_usage_is_an_amount(source: str, nano: int) -> None:
+    node = {"metadata": {"name": "n", "labels": {"zone": "a"}}}
+    found = usage_expression(source).nano(
+        pod=POD, node=node, container={"name": "main"}, now_ns=15 * SECOND
+    )
+    assert found == nano
+
+
+@pytest.mark.parametrize("source", ['"a"', "1.0 / 0.0", "[1]"])
+def test_a_usage_that_is_no_amount_is_an_error(source: str) -> None:
+    with pytest.raises(StageExpressionError, match="not an amount"):
+        usage_expression(source).nano(pod=POD, node={}, container={"name": "main"}, now_ns=0)
