@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from podwright.apimachinery.schema import built_in
+from podwright.apimachinery.schema.types import STRING_POINTERS
 
 
 def go_form(api_version, kind, document):
@@ -146,3 +147,12 @@ def test_an_empty_list_is_stored_as_none_unless_as_json(kind, document, stored):
     made = found.as_stored(document)
     assert made == (stored or document)
     assert stored or made is document
+
+
+def test_every_pointer_that_is_listed_is_a_text_of_its_struct():
+    kinds = built_in()
+    for name, fields in STRING_POINTERS.items():
+        texts = {
+            field for field, each in kinds.type(name).fields.items() if each.type.name == "string"
+        }
+        assert texts >= fields, name

@@ -50,6 +50,16 @@ def test_a_valid_definition() -> None:
     assert problems(definition()) == []
 
 
+def test_each_version_has_its_own_schema() -> None:
+    document = definition()
+    first = document["spec"]["versions"][0]
+    other = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    document["spec"]["versions"].append(first | {"name": "v2", "storage": False, "schema": other})
+    assert problems(document) == []
+    del document["spec"]["versions"][1]["schema"]
+    assert problems(document) == [("spec.versions[1].schema.openAPIV3Schema", "Required value")]
+
+
 @pytest.mark.parametrize(
     ("changes", "field", "message"),
     [
