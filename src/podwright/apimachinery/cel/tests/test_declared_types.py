@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from podwright.apimachinery.cel.uses.schema_types import MAX_REQUEST_SIZE, declared_type
@@ -47,7 +49,7 @@ TEXT = {"type": "string"}
         ),
     ],
 )
-def test_an_element_bounds_what_contains_it(schema: dict, fewest: int, most: int) -> None:
+def test_an_element_bounds_what_contains_it(schema: dict[str, Any], fewest: int, most: int) -> None:
     element = declared_type(schema, "e")
     assert element is not None
     assert (element.min_size, element.max_elements) == (fewest, most)
@@ -69,5 +71,5 @@ def test_an_element_bounds_what_contains_it(schema: dict, fewest: int, most: int
         {"type": "object", "additionalProperties": {}},
     ],
 )
-def test_values_without_a_type_are_not_seen(schema: dict) -> None:
+def test_values_without_a_type_are_not_seen(schema: dict[str, Any]) -> None:
     assert declared_type(schema, "e") is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from podwright.apimachinery.cel import compile_selector, device_value
@@ -96,7 +98,7 @@ def test_a_device_may_be_allocated_more_than_once() -> None:
         ({"capacity": {"memory": {"value": "much"}}}, "capacity memory: "),
     ],
 )
-def test_a_value_that_cannot_be_read_is_an_error(field: dict, message: str) -> None:
+def test_a_value_that_cannot_be_read_is_an_error(field: dict[str, Any], message: str) -> None:
     with pytest.raises(DeviceError) as error:
         device_value("a.example", {"name": "d"} | field)
     assert str(error.value).startswith(message)
