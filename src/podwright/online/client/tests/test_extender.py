@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import pytest
 
 from podwright.online.client import extender as module
-from podwright.online.client.extender import ExtenderClient
+from podwright.online.client.extender import ExtenderClient, _TimedSocket
 from podwright.scheduler.config import (
     Extender,
     ExtenderCall,
@@ -172,3 +174,19 @@ def test_the_certificate_is_that_of_the_server_name_else_of_the_host(named, expe
         connection = client._extenders[0]._take(urlsplit("https://host/filter"))
     assert connection._server_name == expected
     assert (connection.host, connection.port) == ("host", 443)
+
+
+def test_each_step_of_a_call_has_what_is_left_of_its_time():
+    steps: list[float] = []
+    plain = SimpleNamespace(settimeout=steps.append, sendall=lambda data: steps.append(len(data)))
+
+    connection = SimpleNamespace(deadline=time.monotonic() + 60)
+    timed = _TimedSocket(plain, connection)
+    timed.sendall(b"abc")
+    seconds, size = steps
+    assert 0 < seconds <= 60
+    assert size == 3
+    connection.deadline = time.monotonic() - 1
+    with pytest.raises(TimeoutError):
+        timed.sendall(b"abc")
+    assert len(steps) == 2

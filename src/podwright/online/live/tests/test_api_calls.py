@@ -100,6 +100,9 @@ def test_another_event_about_a_version_of_a_pod_continues_a_series():
         "resourceVersion": "7",
     }  # fmt: skip
     assert first.body["reportingInstance"] == "default-scheduler-me"
+    assert {name: first.body[name] for name in ("type", "reason", "action", "note")} == {
+        "type": EVENT.type, "reason": EVENT.reason, "action": EVENT.action, "note": EVENT.note,
+    }  # fmt: skip
     assert first.body["eventTime"] == "2001-09-09T01:46:40.000000Z"
     second = writer.request(msgspec.structs.replace(EVENT, note="one node"), 10**18 + 1)
     assert second is not None

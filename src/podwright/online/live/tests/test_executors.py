@@ -284,6 +284,26 @@ def test_the_attempts_of_an_event_are_spread(monkeypatch):
         assert all(low <= wait < 2 * low for low, wait in zip(least, waits, strict=True))
 
 
+def test_the_attempts_of_a_call_are_spread_up_to_their_limit(monkeypatch):
+    waits: list[float] = []
+
+    async def run():
+        async def sleep(seconds):
+            if seconds >= 0.05:  # others are of the rate of the connection
+                waits.append(seconds)
+
+        monkeypatch.setattr("podwright.online.live.api_calls.asyncio.sleep", sleep)
+        busy = status(503, "ServiceUnavailable")
+        replies = [busy] * 7 + [(200, {})]
+        times = RetryTimes(first_ns=10**8, longest_ns=10**9)
+        await executed(FakeServer(DELETE=replies), DeletePod(1, "default/p", "u"), times=times)
+        monkeypatch.undo()
+
+    asyncio.run(run())
+    least = [0.1, 0.2, 0.4, 0.8, 1, 1, 1]
+    assert all(low <= wait < 2 * low for low, wait in zip(least, waits, strict=True)), waits
+
+
 def test_an_event_that_the_server_rejects_is_given_up():
     server = FakeServer(POST=[status(422, "Invalid")])
     result(server, EVENT)

@@ -58,3 +58,11 @@ def test_without_an_election_nothing_is_said_of_one():
 def test_a_check_that_does_not_exist_cannot_be_excluded():
     _, text = health_text("/livez", checks()["/livez"], excluded=["nope"], is_verbose=True)
     assert 'no matches for "nope"' in text
+
+
+def test_what_is_excluded_is_listed_so():
+    _, text = health_text("/readyz", checks()["/readyz"], excluded=["shutdown"], is_verbose=True)
+    assert text == (
+        "[+]leaderElection ok\n[+]shutdown excluded: ok\n[+]sched-handler-sync ok\n"
+        "readyz check passed\n"
+    )

@@ -40,7 +40,8 @@ def test_the_results_of_checks_are_counted_by_endpoint():
     assert status == 200
     assert "# TYPE kubernetes_healthcheck gauge" in text
     assert "# TYPE kubernetes_healthchecks_total counter" in text
-    assert "process_start_time_seconds " in text
+    of_process = [line for line in text.splitlines() if line.startswith("process_")]
+    assert [line.split()[0] for line in of_process] == ["process_start_time_seconds"]
     assert series(text) == {
         'kubernetes_healthcheck{name="ping",type="livez"}': "1.0",
         'kubernetes_healthcheck{name="sched-handler-sync",type="readyz"}': "0.0",
@@ -65,3 +66,8 @@ def test_the_counts_are_reset_by_delete():
     _, reset, (_, text) = replies(("GET", "/livez"), ("DELETE", COUNTS), ("GET", COUNTS))
     assert reset == (200, "metrics reset\n")
     assert series(text) == {}
+
+
+def test_what_passes_is_200_and_what_fails_is_500():
+    found = replies(("GET", "/readyz"), ("GET", "/livez"), ("GET", "/metrics"), is_listed=False)
+    assert [status for status, _ in found] == [500, 200, 200]

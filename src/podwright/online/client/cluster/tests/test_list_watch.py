@@ -458,3 +458,7 @@ def test_annotations_are_not_kept():
     (gone,) = state.page(page_of([]))
     assert isinstance(gone, ChangedObject)
     assert (gone.event, gone.meta.annotations) == ("Delete", None)
+
+
+def test_nothing_is_known_of_what_remains_before_a_page():
+    assert ListWatch(seed=0).remaining == 0

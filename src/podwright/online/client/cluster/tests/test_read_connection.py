@@ -7,6 +7,7 @@ import base64
 import json
 import ssl
 import stat
+import time
 from contextlib import asynccontextmanager
 
 import pytest
@@ -133,6 +134,30 @@ def rejected(status, body, headers=None, token="t"):
     return error.value
 
 
+def test_a_token_file_is_read_again_after_a_minute(tmp_path, monkeypatch):
+    file = tmp_path / "token"
+    file.write_text("old")
+    seen = []
+
+    async def handler(request):
+        seen.append(request.headers["Authorization"])
+        return web.Response(body=b"{}")
+
+    async def run():
+        async with served(handler) as server:
+            path = kubeconfig(tmp_path, server, {"tokenFile": str(file)})
+            async with ReadConnection(ClusterAddress(kubeconfig=path)) as connection:
+                file.write_text("new")
+                await connection.get("/api")
+                now = time.monotonic_ns
+                monkeypatch.setattr(time, "monotonic_ns", lambda: now() + 61 * 10**9)
+                await connection.get("/api")
+                monkeypatch.undo()
+
+    asyncio.run(run())
+    assert seen == ["Bearer old", "Bearer new"]
+
+
 def test_rejections_say_what_to_do():
     assert "log in again" in str(rejected(401, {"message": "Unauthorized"}))
     lacks = 'User "x" cannot list resource "pods" in API group "" at the cluster scope'
@@ -166,9 +191,12 @@ def test_an_expired_token_says_until_when_it_was_valid(tmp_path):
         asyncio.run(run())
 
 
-def test_what_is_no_api_server_is_named():
+@pytest.mark.parametrize(
+    "reply", [{"text": "hello"}, {"text": "{}"}, {"status": 404}, {"text": '{"gitVersion": "x"}'}]
+)
+def test_what_is_no_api_server_is_named(reply):
     async def handler(_):
-        return web.Response(text="hello")
+        return web.Response(**reply)
 
     async def run():
         async with served(handler) as server, ReadConnection(ClusterAddress(server=server)) as one:
@@ -194,6 +222,7 @@ def test_a_server_that_does_not_run_is_named():
     [
         ("{", "", "the kubeconfig cannot be read"),
         ("[]", "", "this is not a kubeconfig"),
+        ("contexts: {a: 1}", "", "this is not a kubeconfig"),
         ("contexts: [1]", "", "contexts: each needs a name"),
         ("contexts: [{name: 1}]", "", "contexts: each needs a name"),
         ("contexts: []", "", "there is no current context"),
