@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -178,9 +179,11 @@ def test_the_certificate_is_that_of_the_server_name_else_of_the_host(named, expe
 
 def test_each_step_of_a_call_has_what_is_left_of_its_time():
     steps: list[float] = []
-    plain = SimpleNamespace(settimeout=steps.append, sendall=lambda data: steps.append(len(data)))
+    plain: Any = SimpleNamespace(
+        settimeout=steps.append, sendall=lambda data: steps.append(len(data))
+    )
 
-    connection = SimpleNamespace(deadline=time.monotonic() + 60)
+    connection: Any = SimpleNamespace(deadline=time.monotonic() + 60)
     timed = _TimedSocket(plain, connection)
     timed.sendall(b"abc")
     seconds, size = steps

@@ -1,5 +1,11 @@
+import pytest
+
 from podwright.apimachinery.objects import SOURCE_UID
-from podwright.online.sync.object_copy import created_copy, stored_copy
+from podwright.online.sync.object_copy import (
+    created_copy,
+    is_of_extended_resources,
+    stored_copy,
+)
 from podwright.online.sync.source_kinds import source_kinds
 
 KINDS = {kind.resource: kind for kind in source_kinds()}
@@ -85,3 +91,16 @@ def test_containers_for_debugging_are_not_created_with_a_pod():
 def test_the_simulated_driver_of_devices_recognizes_copied_nodes():
     node = {"metadata": {"name": "n", "uid": "u"}, "status": {}}
     assert SOURCE_UID in created_copy(KINDS["nodes"], node)["metadata"]["annotations"]
+
+
+@pytest.mark.parametrize(
+    ("annotations", "expected"),
+    [
+        (None, False),
+        ({}, False),
+        ({"resource.kubernetes.io/extended-resource-claim": "true"}, True),
+        ({"resource.kubernetes.io/extended-resource-claim": "false"}, False),
+    ],
+)
+def test_a_claim_of_extended_resources_is_known_by_its_annotation(annotations, expected):
+    assert is_of_extended_resources(annotations) == expected

@@ -104,11 +104,16 @@ def test_objects_that_every_cluster_has_are_brought_to_the_state_of_the_source()
 
 def test_a_class_of_the_destination_is_no_default_of_claims_that_have_none_at_the_source():
     is_default = {"storageclass.kubernetes.io/is-default-class": "true"}
-    own = {"metadata": {"name": "standard", "annotations": is_default}, "provisioner": "p"}
-    copied = CopiedCluster([("storageclasses", "standard", own)])
+    notes = {**is_default, "team": "a"}
+    own = {"metadata": {"name": "standard", "annotations": notes}, "provisioner": "p"}
+    plain = {"metadata": {"name": "plain", "annotations": {"team": "true"}}, "provisioner": "p"}
+    copied = CopiedCluster(
+        [("storageclasses", "standard", own), ("storageclasses", "plain", plain)]
+    )
     copied.start(Mirror(SyncPolicies()), [(KINDS["storageclasses"], [])])
     found = copied.objects["storageclasses", "standard"]
-    assert found["metadata"]["annotations"] == dict.fromkeys(is_default, "false")
+    assert found["metadata"]["annotations"] == dict.fromkeys(is_default, "false") | {"team": "a"}
+    assert copied.writes == ["PUT"], "the other class is no default"
     assert found["provisioner"] == "p"
     # One of the same name at the source is the copy of that, default or not.
     listed = [change("Add", "standard", kind="storageclasses", provisioner="p")]

@@ -3,7 +3,7 @@ import pytest
 from podwright.apimachinery.objects import InputError
 from podwright.online.sync.operations import Delete, writes_of
 from podwright.online.sync.source import Scope
-from podwright.online.sync.source_kinds import imported_kinds, source_kinds
+from podwright.online.sync.source_kinds import imported_kinds, scheduler_kinds, source_kinds
 
 
 def test_kinds_have_the_order_of_kube_scheduler_simulator():
@@ -30,6 +30,16 @@ def test_an_import_reads_attachments_and_groups_too_before_the_pods():
     ]
     assert not any(kind.is_required for kind in added)
     assert imported_kinds()[-1].resource == "pods"
+
+
+def test_a_scheduler_follows_the_groups_of_its_plugins():
+    plain = [kind.resource for kind in scheduler_kinds(["NodeName"])]
+    assert plain[-2:] == ["volumeattachments", "pods"]
+    assert "podgroups" not in plain
+    *_, group, pods = scheduler_kinds(["GangScheduling"])
+    assert (group.api_version, group.resource) == ("scheduling.k8s.io/v1alpha2", "podgroups")
+    assert group.is_required
+    assert pods.resource == "pods"
 
 
 def test_groups_are_named_with_the_group_of_their_plugin():

@@ -1,0 +1,119 @@
+"""A cluster that is read once: which objects, in which order, and what may be absent."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from podwright.online.client.cluster import ReadConnection, RejectedRequest
+from podwright.online.sync.cluster_import import ImportedCluster, ImportOptions, read_cluster
+from podwright.online.sync.tests.served_cluster import ServedCluster, document, node
+
+DEFINITION: dict[str, Any] = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "podgroups.scheduling.x-k8s.io"},
+    "spec": {
+        "group": "scheduling.x-k8s.io",
+        "names": {"kind": "PodGroup", "plural": "podgroups"},
+        "scope": "Namespaced",
+        "versions": [
+            {
+                "name": "v1alpha1",
+                "served": True,
+                "storage": True,
+                "schema": {
+                    "openAPIV3Schema": {
+                        "type": "object",
+                        "x-kubernetes-preserve-unknown-fields": True,
+                    }
+                },
+            }
+        ],
+    },
+}
+
+
+def pod(name: str, namespace: str = "default", **spec: Any) -> dict[str, Any]:
+    containers = [{"name": "c", "image": "a"}]
+    return document("Pod", name, namespace, spec={"containers": containers, **spec})
+
+
+def cluster() -> ServedCluster:
+    found = ServedCluster()
+    found.create(document("Namespace", "team"), node("n1"))
+    found.create(pod("a"), pod("b", "team"), pod("bound", nodeName="n1"))
+    return found
+
+
+def imported(
+    served: ServedCluster, progress: Any = None, **options: Any
+) -> tuple[ImportedCluster, list[str]]:
+    """Read a cluster; also return its objects as `resource/name`."""
+
+    async def run() -> ImportedCluster:
+        async with served.serve() as address, ReadConnection(address) as connection:
+            return await read_cluster(connection, ImportOptions(**options), progress)
+
+    found = asyncio.run(run())
+    return found, [f"{kind.resource}/{obj['metadata']['name']}" for kind, obj in found.objects]
+
+
+def test_all_objects_that_decisions_depend_on_are_read():
+    pages: list[tuple[str, int, int]] = []
+    found, names = imported(cluster(), lambda *page: pages.append(page))
+    assert {"namespaces/team", "nodes/n1", "pods/a", "pods/b", "pods/bound"} <= set(names)
+    assert names.index("nodes/n1") < names.index("pods/a"), "pods are created last"
+    assert ("nodes", 1, 0) in pages
+    assert pages[-1] == ("pods", 3, 0)
+    assert all("uid" not in obj or obj["metadata"]["name"] for _, obj in found.objects)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"kinds": ["pods"]}, {"pods/a", "pods/b", "pods/bound"}),
+        ({"kinds": ["nodes"]}, {"nodes/n1"}),
+        ({"kinds": ["pods"], "namespaces": ["team"]}, {"pods/b"}),
+        ({"kinds": ["namespaces"], "namespaces": ["team"]}, {"namespaces/team"}),
+        ({"kinds": ["pods"], "excludes_running": True}, {"pods/a", "pods/b"}),
+        ({"kinds": ["pods", "nodes"], "selector": "x=y"}, set()),
+    ],
+)
+def test_kinds_namespaces_and_waiting_pods_can_be_chosen(options, expected):
+    assert set(imported(cluster(), **options)[1]) == expected
+
+
+@pytest.mark.parametrize("status", [403, 404])
+def test_a_kind_that_the_server_does_not_have_is_left_out(status):
+    served = cluster()
+    served.fail("volumeattachments", status)
+    found, names = imported(served)
+    assert "pods/a" in names
+    (about,) = [line for line in found.warnings if "volumeattachments" in line]
+    assert about.startswith("no volumeattachments are read: ")
+
+
+def test_a_kind_that_is_needed_ends_the_import():
+    served = cluster()
+    served.fail("/nodes", 403)
+    with pytest.raises(RejectedRequest) as error:
+        imported(served)
+    assert error.value.status == 403
+
+
+def test_the_definition_of_a_group_is_created_before_the_group():
+    served = cluster()
+    served.send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", DEFINITION)
+    group = {
+        "apiVersion": "scheduling.x-k8s.io/v1alpha1",
+        "kind": "PodGroup",
+        "metadata": {"name": "g", "namespace": "default"},
+        "spec": {"minMember": 2},
+    }
+    served.send("POST", "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/default/podgroups", group)
+    _, names = imported(served)
+    assert names[0] == "customresourcedefinitions/podgroups.scheduling.x-k8s.io"
+    assert "podgroups/g" in names
