@@ -409,3 +409,27 @@ def test_what_they_imply_can_be_written_as_constraints():
             {"key": "tier", "operator": "In", "values": ["x"]},
         ]
     }
+
+
+def test_a_waiting_pod_is_created_without_its_status():
+    (created,) = taken(Mirror(SyncPolicies()), change("Add", "p", status={"phase": "Pending"}))
+    assert isinstance(created, Create)
+    assert "status" not in created.obj
+
+
+def test_labels_and_the_phase_of_a_pod_are_followed_together():
+    policies = SyncPolicies(follows_labels=True, mirrors_pod_status=True)
+    mirror, copied = Mirror(policies), CopiedCluster()
+    copied.follow(mirror, change("Add", "p", initial=True, node="n1", status={"phase": "Running"}))
+    ended = {"metadata": {"labels": {"a": "b"}}, "status": {"phase": "Succeeded"}}
+    copied.follow(mirror, change("Update", "p", node="n1", **ended))
+    assert copied.writes == ["create", "PATCH", "PATCH status"]
+    assert copied.pod()["metadata"]["labels"] == {"a": "b"}
+    assert copied.pod()["status"] == {"phase": "Succeeded"}
+
+
+def test_a_pod_that_replaces_a_waiting_one_is_not_bound_in_its_place():
+    mirror = Mirror(SyncPolicies(bound=BoundPods.source))
+    taken(mirror, change("Add", "p"), change("Delete", "p"))
+    made = taken(mirror, change("Add", "p", uid="u2", node="n1", initial=True))
+    assert [type(each) for each in made] == [Create]
