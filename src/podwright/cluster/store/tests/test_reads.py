@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from base64 import urlsafe_b64encode
+from typing import Any
+
 import pytest
 
 from podwright.apimachinery.objects import (
@@ -267,11 +271,27 @@ def test_a_page_of_a_discarded_version_is_expired_and_can_continue_with_the_curr
     assert rest.resource_version == crowd.resource_version
 
 
+def token_of(v: str = "meta.k8s.io/v1", **fields: Any) -> str:
+    return urlsafe_b64encode(json.dumps({"v": v, **fields}).encode()).decode()
+
+
+@pytest.mark.parametrize("start", ["default/b", "default/a\0"])
+def test_a_token_starts_at_a_key_or_after_one(store, start):
+    for name in "abc":
+        store.create(a_pod(name, metadata={"namespace": "default"}), NOW)
+    found = store.list(Pod, continue_token=token_of(rv=store.resource_version, start=start))
+    assert names(found) == ["b", "c"]
+
+
 @pytest.mark.parametrize(
     "token",
     [
         "x", "%%%", "e30", "ä", "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MCwic3RhcnQiOiJhIn0",
         pytest.param(token_for(NEWEST - 1, "default/a"), id="no version"),
+        pytest.param(token_of(v="meta.k8s.io/v2", rv=1, start="a"), id="another form"),
+        pytest.param(token_of(rv=0, start="a"), id="version 0"),
+        pytest.param(token_of(rv=1, start=""), id="no start"),
+        pytest.param(token_of(rv=1, start="../a"), id="a path"),
     ],
 )  # fmt: skip
 def test_an_invalid_token_is_rejected(store, token):
@@ -480,3 +500,43 @@ def test_a_follower_receives_the_changes_of_a_watch_of_all_kinds(store: Writable
     changes.clear()
     store.drop(Pod, "default/before")
     assert [(change.key, change.new) for change in changes] == [("default/before", None)]
+
+
+@pytest.mark.parametrize("labels", ["", "odd=1"])
+def test_a_watch_skips_the_initial_events_that_another_has_read(store, labels):
+    for number in range(6):
+        store.create(a_pod(f"p{number}", metadata={"labels": {"odd": str(number % 2)}}), NOW)
+    selector = {"labels": parse_label_selector(labels)} if labels else {}
+    first, second, third = (store.watch(Pod, **selector) for _ in range(3))
+    read = first.poll(2)
+    second.skip_initial(first.initial_place)
+    assert second.initial_place == first.initial_place
+    third.poll(1)
+    third.skip_initial(first.initial_place)
+    rest = [list(each.poll()) for each in (first, second, third)]
+    assert rest[0] == rest[1] == rest[2]
+    assert rest[0][-1].type == "BOOKMARK"
+    shown = [event.object.name for event in (*read, *rest[0]) if event.object]
+    assert shown == ([f"p{number}" for number in range(6)] if not labels else ["p1", "p3", "p5"])
+
+
+def test_a_watch_skips_the_changes_that_another_has_read(store):
+    first, second = store.watch(Pod, since=1), store.watch(Pod, since=1)
+    store.create(a_pod("a"), NOW)
+    first.poll()
+    second.skip_to(first.resource_version)
+    store.create(a_pod("b"), NOW)
+    assert seen(second) == seen(first) == [("ADDED", "b", 3)]
+
+
+def test_the_objects_of_a_store_are_shown_as_creations_in_the_order_of_versions(store):
+    store.create(a_pod("b"), NOW)
+    store.create(a_config_map("a"), NOW)
+    pod = store.create(a_pod("c"), NOW).object
+    store.create(a_pod("gone"), NOW)
+    store.delete(Pod, "default/gone", NOW, grace_seconds=0)
+    store.bind("default/b", "n1", NOW)
+    found = store.creations()
+    assert [(each.version, each.new.name) for each in found] == [(3, "a"), (4, "c"), (8, "b")]
+    assert all(each.old is None for each in found)
+    assert found[1].new.raw == pod.raw

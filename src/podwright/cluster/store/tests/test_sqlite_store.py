@@ -197,6 +197,16 @@ def test_a_store_has_one_owner(path):
     open_writable(path).close()
 
 
+def test_a_copy_of_the_process_leaves_the_file_to_the_other(path):
+    store = filled(path)
+    count = len(store.list(CONFIG_MAP).objects)
+    store.leave_file()
+    assert len(store.list(CONFIG_MAP).objects) == count
+    with pytest.raises(UnusableStore, match="the file of the store is that of another process"):
+        store.create(a_config_map("new"), NOW)
+    assert len(store.list(CONFIG_MAP).objects) == count
+
+
 # ---------------------------------------------------------------------------- errors
 
 
