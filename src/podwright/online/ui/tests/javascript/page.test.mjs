@@ -434,6 +434,11 @@ test("a drain moves pods in steps", () => {
     ["n2", { requests: { cpu: 500 }, pods: 1, role: "gets pods" }],
     ["n3", { requests: {}, pods: 0, role: "blocked" }],
   ]);
+  assert.deepEqual(found.tables.map(({ heads }) => heads), [
+    ["Step", "Nodes", "Pods", "Takes", "One after the other for"],
+    ["Node", "By budget", "Pods", "What would allow it"],
+    ["Pod", "Why", "What would help"],
+  ]);
   assert.deepEqual(found.tables.map(({ title, rows }) => [title, rows]), [
     ["Steps", [["1", "n1", "2", "90s", "b"]]],
     ["Blocked", [["n3", "why", "q", "do"]]],
@@ -454,7 +459,10 @@ test("nodes to buy are added with the pods that they get", () => {
   const reply = { nodes: [{ type: "small", count: 1, price: 2 }], price: 2, bound: 1.5, gap: 0.25, isCheapest: true, pending: 3, scheduled: 2, mixes: 4, unplaced: [{ pod: "p", failMessage: "m" }], newNodes: [NEW_NODE], moves: PLACED };
   const found = answer(reply);
   assert.deepEqual(found.findings, ["1 small for 2: 2 of 3 pending pods have a node then.", "The lower bound is 1.5 (25% less); nothing cheaper fits (4 combinations tried)."]);
-  assert.deepEqual(found.tables.map(({ rows }) => rows), [[["small", "1", "2", "2"]], [["p", "m"]]]);
+  assert.deepEqual(found.tables.map(({ title, heads, rows }) => [title, heads, rows]), [
+    ["Nodes", ["Type", "Nodes", "Price", "Total"], [["small", "1", "2", "2"]]],
+    ["Pods that find no node", ["Pod", "Why"], [["p", "m"]]],
+  ]);
   assert.deepEqual([...found.nodes], [["new", { requests: { cpu: 500 }, pods: 1, role: "added" }], ["n1", { requests: { cpu: 250 }, pods: 1, role: "gets pods" }]]);
   assert.deepEqual([found.apply.title, found.apply.text, found.apply.create], ["Apply: add 1 node", "1 node is added.", [NEW_NODE]]);
   const none = answer({ ...reply, nodes: [], newNodes: [], pending: 1, scheduled: 1, isCheapest: false });

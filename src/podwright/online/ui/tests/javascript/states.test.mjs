@@ -7,7 +7,7 @@ import { LiveState, presentSlots, resourcesOf, shareOf } from "../../pictures/da
 import { PastState } from "../../pictures/data/past_state.js";
 import { Player, readTimeline } from "../../pictures/data/timeline_reader.js";
 import { PENDING, alignedRanges, counterparts, differences, usageCurves } from "../../pictures/parts/comparison.js";
-import { marksOf, placeOf, stepped } from "../../pictures/parts/time_marks.js";
+import { axisBegin, drawMarks, marksOf, placeOf, stepped } from "../../pictures/parts/time_marks.js";
 
 const SNAPSHOT = {
   nodes: ["n2", "n1", "gone"],
@@ -228,6 +228,35 @@ test("a moment has a place on the bar, and the end moves in steps of a pixel", (
   assert.equal(stepped({ begin: 5n, end: 5n }, 10), 5n);
 });
 
+test("marks are drawn where they are in the range of the bar", () => {
+  globalThis.devicePixelRatio = 2;
+  const calls = [];
+  const note = (name) => (...values) => calls.push([name, ...values]);
+  const names = ["setTransform", "clearRect", "fillRect", "beginPath", "moveTo", "lineTo", "fill", "stroke"];
+  const context = Object.fromEntries(names.map((name) => [name, note(name)]));
+  const canvas = { width: 0, height: 0, getContext: () => context };
+  drawMarks(canvas, past(), { begin: 10n, end: 60n, width: 108, height: 30 }, 20, ["line", "accent", "bad", "warning"]);
+  assert.deepEqual([canvas.width, canvas.height], [216, 60]);
+  const drawn = (name) => calls.filter(([each]) => each === name).map(([, ...values]) => values);
+  // A fifth of the bar for the binding at 20, four fifths for the preemption at 50.
+  assert.deepEqual(drawn("fillRect"), [[24, 4, 2, 16]]);
+  assert.deepEqual(drawn("moveTo"), [[84, 24], [61, 24], [67, 24]]);
+  assert.deepEqual(drawn("lineTo"), [[80, 30], [88, 30], [67, 30], [61, 30]]);
+  assert.deepEqual([drawn("fill").length, drawn("stroke").length], [1, 1]);
+  // What precedes the range is at its edge.
+  calls.length = 0;
+  drawMarks(canvas, past(), { begin: 30n, end: 60n, width: 108, height: 30 }, 20, ["line", "accent", "bad", "warning"]);
+  assert.deepEqual(drawn("fillRect"), [[4, 4, 2, 16]]);
+});
+
+test("the axis begins shortly before the first change if nothing precedes it for long", () => {
+  const at = (beginNs, ...timesNs) => ({ beginNs, timeline: { timesNs } });
+  assert.equal(axisBegin(at(0n, 0n, 800n), 1000n), 790n);
+  assert.equal(axisBegin(at(0n, 0n, 5n), 1000n), 0n, "it begins before the past");
+  assert.equal(axisBegin(at(0n, 0n, 1000n), 1000n), 0n, "the change is at the end");
+  assert.equal(axisBegin(at(0n, 0n), 1000n), 0n, "nothing changes");
+});
+
 // ---------------------------------------------------------------------------- comparison
 
 const places = (entries) => new Map(Object.entries(entries).map(([pod, [node, workload = ""]]) => [pod, { node, workload }]));
@@ -262,6 +291,17 @@ test("curves have the share before and after a change, up to the end", () => {
   const early = usageCurves(timeline(chunk([...ROWS.slice(0, 6), [0, 0, "requested/cpu", 1]])), 0n, 100n);
   assert.deepEqual(early.get("cpu"), [{ seconds: 0, share: 0.125 }, { seconds: 1e-7, share: 0.125 }], "a line needs two points");
   assert.deepEqual([...new Set(curves.get(PENDING).map(({ share }) => share))], [0, 2, 1]);
+});
+
+test("the points of a curve are times since its begin", () => {
+  const curves = usageCurves(timeline(chunk(ROWS)), 10n, 90n);
+  for (const points of curves.values()) {
+    const seconds = points.map((point) => point.seconds);
+    assert.deepEqual(seconds, [...seconds].sort((one, other) => one - other));
+    assert.deepEqual([seconds[0] >= 0, seconds.at(-1)], [true, 8e-8]);
+  }
+  // The last change is at 60, and the next point a step later.
+  assert.deepEqual(curves.get(PENDING).slice(-3).map(({ seconds }) => seconds), [4.9e-8, 5.1e-8, 8e-8]);
 });
 
 test("two timelines are aligned by the clock if they overlap, else by their starts", () => {
