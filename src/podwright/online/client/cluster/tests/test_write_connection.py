@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any
 
 import pytest
 from aiohttp import web
 
-from podwright.online.client.cluster import ClusterAddress, RejectedRequest, UnreachableCluster
+from podwright.online.client.cluster import (
+    ClusterAddress,
+    ReadConnection,
+    RejectedRequest,
+    UnreachableCluster,
+)
 from podwright.online.client.cluster.tests.test_read_connection import ABSENT, kubeconfig, served
 from podwright.online.client.cluster.write_connection import WriteConnection
 
@@ -127,3 +133,30 @@ def test_a_server_that_is_not_there_cannot_be_reached():
 def test_an_error_says_what_to_do_if_there_is_something(advice, text):
     error = UnreachableCluster("it ended", advice)
     assert (str(error), error.cause) == (text, "it ended")
+
+
+def test_each_reply_is_reported_with_its_status_and_seconds(tmp_path):
+    replies: list[Any] = []
+
+    async def handler(request):
+        await asyncio.sleep(0.01)
+        return web.json_response({"message": "no"}, status=200 if request.method == "GET" else 409)
+
+    async def run() -> Any:
+        async with served(handler) as server:
+            address = ClusterAddress(kubeconfig=kubeconfig(tmp_path, server, {}))
+            on_reply = partial(_append, replies)
+            async with WriteConnection(address, on_reply=on_reply) as connection:
+                with pytest.raises(RejectedRequest):
+                    await connection.write("POST", "/a", b"{}")
+            async with ReadConnection(address, on_reply=on_reply) as connection:
+                await connection.get("/a")
+            return server
+
+    server = asyncio.run(run())
+    assert [each[:3] for each in replies] == [("POST", server, 409), ("GET", server, 200)]
+    assert all(0.005 < seconds < 60 for *_, seconds in replies)
+
+
+def _append(replies: list[Any], *reply: Any) -> None:
+    replies.append(reply)

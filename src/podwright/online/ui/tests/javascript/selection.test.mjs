@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { KEYS, format, parse } from "../../pictures/data/address.js";
 import { matches, parseSelector } from "../../pictures/data/selector.js";
 import { cellAt, cellOf, edgeOf, heatLayout, neighbor } from "../../pictures/parts/heat_layout.js";
-import { coloring, colorings, isOfPod } from "../../pictures/parts/node_colors.js";
+import { coloring, colorings, isInClass, isOfPod } from "../../pictures/parts/node_colors.js";
 import { ZONE, groupingKeys, shownNodes } from "../../pictures/parts/node_filter.js";
 import { NodeLabels, SOURCE_UID } from "../../pictures/parts/node_labels.js";
 import { STEPS, inkOn, stepOf, steps } from "../../pictures/parts/palette.js";
@@ -216,6 +216,10 @@ test("arrow keys go to the cell beside, and over the edges of groups", () => {
   ]) {
     assert.deepEqual(go(block, index, key), expected, `${block},${index} ${key}`);
   }
+  // Down from the second column leads into the second column below.
+  const wide = heatLayout([{ title: "a", slots: [1, 2] }, { title: "b", slots: [3, 4] }], 80, 1000);
+  const down = (key) => neighbor(wide, { block: 0, index: 1 }, key);
+  assert.deepEqual([down("ArrowDown"), down("ArrowRight")], [{ block: 1, index: 1 }, { block: 1, index: 0 }]);
 });
 
 test("steps of colors go from the background, and their ink is legible", () => {
@@ -259,6 +263,14 @@ test("reasons are categories", () => {
   const { of, legend } = coloring("reason", STATE, new Map(), results, false);
   assert.deepEqual([of(0).text, of(1).text, of(1).color === of(2).color, of(0).color === of(1).color], ["passes every filter", "Fit: cpu", true, false]);
   assert.deepEqual(legend.map(({ text }) => text), ["passes every filter", "Fit: cpu"]);
+});
+
+test("a node is in the class of its text, or of one of its reasons", () => {
+  const results = { reasons: new Map([["a", ""], ["b", "Fit: cpu, memory"], ["c", "Taint: cpu"]]) };
+  const colors = coloring("reason", STATE, new Map(), results, false);
+  const classes = ["passes every filter", "Fit: cpu, memory", "Fit: cpu", "Fit: memory", "Fit: disk", "Fit", "cpu"];
+  const found = classes.map((only) => [0, 1, 2].filter((slot) => isInClass(colors, slot, only)));
+  assert.deepEqual(found, [[0], [1], [1], [1], [], [], []]);
 });
 
 test("labels are categories whose legend filters", () => {

@@ -177,6 +177,7 @@ test("waiting pods of the past have their reasons, the rejected first", () => {
   assert.equal(state.waiting(0).counts.active, counts.active);
   const groups = state.waitingGroups(1);
   assert.deepEqual([groups.groupCount, groups.groups[0].pods, groups.counts.inFlight, groups.counts.errorBackoff], [2, ["a/p2"], 0, 0]);
+  assert.deepEqual(groups.groups.map(({ place }) => place), ["unschedulable", "active"]);
 });
 
 test("pods of the past are where they were, until they end", () => {
