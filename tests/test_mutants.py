@@ -16,7 +16,7 @@ from tests.mutants.equivalent import (
     read_equivalents,
 )
 from tests.mutants.operators import OURS
-from tests.mutants.reach import Reach, is_beside
+from tests.mutants.reach import Reach, digest_of_tests, is_beside
 from tests.mutants.report import Tally
 from tests.mutants.sample import Mutant, draw, possible, statements_in
 from tests.mutants.workers import STOPPED, Outcome, Run, Trace
@@ -145,6 +145,19 @@ def test_a_test_module_that_does_not_end_is_left_out_and_the_others_are_recorded
     assert reach.unfinished == {hanging: f"{STOPPED}\nwaits for a lock"}
     mutant = next(iter(mutants_of_module()))
     assert reach.tests_for(mutant, [hanging, ending], 1) == {f"{ending}::test": 0.0}
+
+
+def test_a_record_depends_on_the_data_beside_the_tests(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("tests.mutants.reach.ROOT", tmp_path)
+    (tmp_path / "test_a.py").write_text("")
+    digests = []
+    for name, text in (("test_a.py", ""), ("cases.txt", "1"), ("cases.txt", "2"), ("b.py", "")):
+        (tmp_path / name).write_text(text)
+        digest_of_tests.cache_clear()
+        digests.append(digest_of_tests("test_a.py"))
+    first, with_data, changed, with_module = digests
+    assert len({first, with_data, changed}) == 3
+    assert with_module == changed
 
 
 def test_tests_beside_a_module_are_near() -> None:

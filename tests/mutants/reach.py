@@ -1,8 +1,9 @@
 """The lines that each test runs: recorded by running each test once, and kept.
 
-The record of a test module is kept until the module changes, or a mutated module that it reached.
-Another change of the code can change what a test reaches; a fresh run records it again. A test
-module that does not come to an end has no record, is left out, and runs again in the next run.
+The record of a test module is kept until the module or the data beside it changes, or a mutated
+module that it reached. Another change of the code can change what a test reaches; a fresh run
+records it again. A test module that does not come to an end has no record, is left out, and runs
+again in the next run.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class Reach:
 
     def learn(self, files: Iterable[str], mutated: Iterable[str], pool: Executor) -> list[str]:
         """Run the modules without a record; return the tests that fail on the unchanged tree."""
-        requested = {file: digest_of(file) for file in files}
+        requested = {file: digest_of_tests(file) for file in files}
         sources = {path: digest_of(path) for path in mutated}
         new = [
             file
@@ -155,6 +156,17 @@ class Reach:
 def digest_of(file: str) -> str:
     """Return a digest that identifies the version of a module."""
     return hashlib.sha256((ROOT / file).read_bytes()).hexdigest()
+
+
+@cache
+def digest_of_tests(file: str) -> str:
+    """Return a digest of a test module and of the data beside it, which has tests as well."""
+    digest = hashlib.sha256(digest_of(file).encode())
+    for path in sorted((ROOT / file).parent.iterdir()):
+        if path.is_file() and path.suffix != ".py":
+            digest.update(path.name.encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def stages_of(mutant: Mutant, settings: Settings) -> tuple[list[str], list[str], list[str]]:
