@@ -1,3 +1,4 @@
+import asyncio
 from typing import Any
 
 import msgspec
@@ -6,10 +7,12 @@ import pytest
 from podwright.apimachinery.objects import Condition
 from podwright.apimachinery.objects.event_series import SERIES_NS
 from podwright.apimachinery.schema import decode
+from podwright.online.client.cluster import RejectedRequest, UnreachableCluster
 from podwright.online.live.api_calls import (
     JSON,
     MERGE,
     STRATEGIC,
+    Attempts,
     EventWriter,
     object_path,
     request_of,
@@ -26,6 +29,7 @@ from podwright.scheduler.machine import (
     WriteResourceClaim,
 )
 
+SECOND = 1_000_000_000
 POD = "/api/v1/namespaces/a/pods/p"
 
 
@@ -200,3 +204,42 @@ def test_a_nominated_node_is_set_alone_or_beside_a_condition():
         "nominatedNodeName"
         not in (request_of(PatchPodStatus(1, "a/p", "u", Condition(type="t"))).body["status"])
     )
+
+
+def test_the_event_of_a_pod_with_a_long_name_has_a_name_that_is_valid():
+    event = msgspec.structs.replace(EVENT, pod=f"a/{'p' * 253}")
+    request = EventWriter("me").request(event, 10**18)
+    assert request is not None
+    start, _, number = request.body["metadata"]["name"].partition(".")
+    assert (start, int(number, 16)) == ("p" * 200, 10**18 + 1)
+
+
+@pytest.mark.parametrize(
+    ("limit_seconds", "is_made"), [(0, True), (3600, True), (1, False)], ids=["none", "far", "near"]
+)
+def test_no_attempt_begins_past_the_limit(monkeypatch, limit_seconds, is_made):
+    waits = []
+
+    async def sleep(seconds):
+        waits.append(seconds)
+
+    monkeypatch.setattr("podwright.online.live.api_calls.asyncio.sleep", sleep)
+    attempts = Attempts(
+        1, first_ns=60 * SECOND, longest_ns=60 * SECOND, limit_ns=limit_seconds * SECOND
+    )
+    error = UnreachableCluster("it ended")
+    assert asyncio.run(attempts.wait(error)) == is_made
+    assert len(waits) == is_made
+
+
+def test_a_wait_is_at_least_what_the_server_demands(monkeypatch):
+    waits = []
+
+    async def sleep(seconds):
+        waits.append(seconds)
+
+    monkeypatch.setattr("podwright.online.live.api_calls.asyncio.sleep", sleep)
+    attempts = Attempts(1, first_ns=SECOND, longest_ns=SECOND)
+    error = RejectedRequest("busy", status=429, retry_after_seconds=30)
+    assert asyncio.run(attempts.wait(error))
+    assert waits == [30]

@@ -310,6 +310,13 @@ def test_an_event_that_the_server_rejects_is_given_up():
     assert len(server.requests) == 1
 
 
+def test_an_event_whose_namespace_is_gone_is_given_up():
+    server = FakeServer(POST=[status(404, "NotFound")])
+    (failures,) = result(server, EVENT)
+    assert server.verbs() == ["POST"]
+    assert failures == {"EmitEvent": 1}
+
+
 def test_a_series_whose_object_is_gone_is_created_again():
     server = FakeServer(POST=[CREATED], PATCH=[status(404, "NotFound")])
     result(server, EVENT, EVENT)
