@@ -148,6 +148,8 @@ def test_each_file_of_a_rotation_is_a_record_by_itself(tmp_path):
     record.close()
     assert len(record.files) == 2
     assert sorted(tmp_path.iterdir()) == sorted(record.files)
+    one, other = (int(each.stem.removeprefix("r-")) for each in record.files)
+    assert 1 < other == one + 1
     for each in record.files:
         read = load_record(each)
         assert read.lines[0].event == "Add"

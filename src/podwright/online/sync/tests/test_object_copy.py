@@ -4,6 +4,7 @@ from podwright.apimachinery.objects import SOURCE_UID
 from podwright.online.sync.object_copy import (
     created_copy,
     is_of_extended_resources,
+    owned,
     stored_copy,
 )
 from podwright.online.sync.source_kinds import source_kinds
@@ -104,3 +105,17 @@ def test_the_simulated_driver_of_devices_recognizes_copied_nodes():
 )
 def test_a_claim_of_extended_resources_is_known_by_its_annotation(annotations, expected):
     assert is_of_extended_resources(annotations) == expected
+
+
+def test_a_claim_for_extended_resources_is_owned_and_reserved_by_its_pod():
+    devices = {"devices": {"results": []}}
+    claim = {"metadata": {"name": "c"}, "spec": {}, "status": {"allocation": devices}}
+    found = owned(claim, {"metadata": {"name": "p", "uid": "u"}})
+    assert found["metadata"]["ownerReferences"] == [
+        {
+            "apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u", "controller": True,
+            "blockOwnerDeletion": True,
+        }
+    ]  # fmt: skip
+    assert found["status"]["reservedFor"] == [{"resource": "pods", "name": "p", "uid": "u"}]
+    assert found["status"]["allocation"] == devices

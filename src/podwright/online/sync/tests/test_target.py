@@ -24,6 +24,7 @@ class Destination:
         self.refused = refused
         self.objects = {f"/{path}": obj for path, obj in objects.items()}
         self.requests: list[str] = []
+        self.bodies: list[Any] = []
 
     async def get(self, path: str) -> bytes:
         if path not in self.objects:
@@ -32,6 +33,7 @@ class Destination:
 
     async def write(self, verb: str, path: str, body: bytes, **_: Any) -> bytes:
         self.requests.append(f"{verb} {path.rpartition('/')[2]}")
+        self.bodies.append(json.loads(body or b"null"))
         status = self.refused.pop(verb, 0)
         if status:
             raise RejectedRequest("refused", status=status)
@@ -100,3 +102,26 @@ def test_an_object_that_has_changed_meanwhile_is_read_again():
     target, destination = executed(operation, {"PUT": 409}, **objects)
     assert destination.requests == ["PUT a", "PUT a"]
     assert not target.rejected
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_volume_is_bound_to_the_claim_of_the_destination(is_there):
+    reference = {"namespace": "a", "name": "c", "uid": "at the source", "resourceVersion": "7"}
+    volume = {"metadata": {"name": "v"}, "spec": {"claimRef": reference}}
+    claim = {"metadata": {"name": "c", "namespace": "a", "uid": "here"}}
+    path = "/api/v1/namespaces/a/persistentvolumeclaims/c"
+    operation = Create(KINDS["persistentvolumes"], "v", volume)
+    _, destination = executed(operation, {}, **({path: claim} if is_there else {}))
+    (body,) = destination.bodies
+    expected = {"namespace": "a", "name": "c"} | ({"uid": "here"} if is_there else {})
+    assert body["spec"]["claimRef"] == expected
+    assert volume["spec"]["claimRef"] == reference
+
+
+@pytest.mark.parametrize(("status", "is_tried_again"), [(409, True), (403, False)])
+def test_an_object_that_was_deleted_before_is_made_when_its_name_is_free(status, is_tried_again):
+    operation = Create(KINDS["runtimeclasses"], "a", runtime_class("u1"))
+    target, destination = executed(operation, {"POST": status})
+    assert destination.requests == ["POST runtimeclasses"] * (1 + is_tried_again)
+    assert target.done["created"] == is_tried_again
+    assert bool(target.rejected) is not is_tried_again
