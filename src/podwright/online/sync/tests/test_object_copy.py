@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from podwright.apimachinery.objects import SOURCE_UID
@@ -108,7 +110,7 @@ def test_a_claim_of_extended_resources_is_known_by_its_annotation(annotations, e
 
 
 def test_a_claim_for_extended_resources_is_owned_and_reserved_by_its_pod():
-    devices = {"devices": {"results": []}}
+    devices: dict[str, Any] = {"devices": {"results": []}}
     claim = {"metadata": {"name": "c"}, "spec": {}, "status": {"allocation": devices}}
     found = owned(claim, {"metadata": {"name": "p", "uid": "u"}})
     assert found["metadata"]["ownerReferences"] == [

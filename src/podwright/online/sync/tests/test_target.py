@@ -107,7 +107,7 @@ def test_an_object_that_has_changed_meanwhile_is_read_again():
 @pytest.mark.parametrize("is_there", [True, False])
 def test_a_volume_is_bound_to_the_claim_of_the_destination(is_there):
     reference = {"namespace": "a", "name": "c", "uid": "at the source", "resourceVersion": "7"}
-    volume = {"metadata": {"name": "v"}, "spec": {"claimRef": reference}}
+    volume: dict[str, Any] = {"metadata": {"name": "v"}, "spec": {"claimRef": reference}}
     claim = {"metadata": {"name": "c", "namespace": "a", "uid": "here"}}
     path = "/api/v1/namespaces/a/persistentvolumeclaims/c"
     operation = Create(KINDS["persistentvolumes"], "v", volume)
