@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from cosmic_ray.mutating import mutate_code
@@ -19,7 +21,7 @@ from tests.mutants.operators import OURS
 from tests.mutants.reach import Reach, digest_of_tests, is_beside
 from tests.mutants.report import Tally
 from tests.mutants.sample import Mutant, draw, possible, statements_in
-from tests.mutants.workers import STOPPED, Outcome, Run, Trace
+from tests.mutants.workers import STOPPED, Observer, Outcome, Run, Trace
 
 SETTINGS = read_settings()
 NOT_MUTATED = {"__pycache__", "apimachinery/documents"}
@@ -145,6 +147,16 @@ def test_a_test_module_that_does_not_end_is_left_out_and_the_others_are_recorded
     assert reach.unfinished == {hanging: f"{STOPPED}\nwaits for a lock"}
     mutant = next(iter(mutants_of_module()))
     assert reach.tests_for(mutant, [hanging, ending], 1) == {f"{ending}::test": 0.0}
+
+
+def test_cases_of_a_table_that_has_changed_are_run() -> None:
+    run = Run(files=("t.py",), tests=("t.py::b", "t.py::a[1]", "t.py::a[2]"))
+    items: Any = [SimpleNamespace(nodeid=f"t.py::{name}") for name in ("a[1]", "a[3]", "b", "c[1]")]
+    Observer(run).pytest_collection_modifyitems(items)
+    assert [item.nodeid for item in items] == ["t.py::b", "t.py::a[1]", "t.py::a[3]"]
+    unchanged: Any = [SimpleNamespace(nodeid=f"t.py::{name}") for name in ("a[1]", "a[2]", "a[3]")]
+    Observer(Run(files=run.files, tests=run.tests[1:])).pytest_collection_modifyitems(unchanged)
+    assert [item.nodeid for item in unchanged] == ["t.py::a[1]", "t.py::a[2]"]
 
 
 def test_a_record_depends_on_the_data_beside_the_tests(tmp_path, monkeypatch) -> None:

@@ -137,11 +137,18 @@ class Observer:
         settings.load_profile("mutants")
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Select the tests of the run, in its order."""
+        """Select the tests of the run, in its order.
+
+        A table of the product that has the cases of a test may have others with the change: if a
+        case is gone, all others of its function follow.
+        """
         if self._places:
+            present = {item.nodeid for item in items}
+            changed = {function_of(test) for test in self._places if test not in present}
+            last = len(self._places)
             items[:] = sorted(
-                (item for item in items if item.nodeid in self._places),
-                key=lambda item: self._places[item.nodeid],
+                (i for i in items if i.nodeid in self._places or function_of(i.nodeid) in changed),
+                key=lambda item: self._places.get(item.nodeid, last),
             )
 
     @pytest.hookimpl(wrapper=True)
@@ -187,6 +194,11 @@ class Observer:
         """Record a module that cannot be imported."""
         if report.failed:
             self.outcome.failed = self.outcome.failed or f"collecting {report.nodeid}"
+
+
+def function_of(test: str) -> str:
+    """Return the name of a test without the one of its case."""
+    return test.partition("[")[0]
 
 
 def pool_of(jobs: int, folder: Path) -> ProcessPoolExecutor:

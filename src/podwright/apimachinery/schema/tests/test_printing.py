@@ -325,6 +325,12 @@ METRIC = {"type": "Resource", "resource": {"name": "cpu", "target": {"averageUti
             "RWO,ROX,RWX,RWOP", id="access modes"),
         pytest.param("v1", "PersistentVolume", "Status", {"metadata": {"deletionTimestamp": "x"},
             "status": {"phase": "Bound"}}, "Terminating", id="a volume that is being deleted"),
+        pytest.param("v1", "PersistentVolume", "Capacity", {"spec": {"capacity": {
+            "storage": "1024Mi"}}}, "1Gi", id="the capacity of a volume"),
+        pytest.param("rbac.authorization.k8s.io/v1", "RoleBinding", "Role", {"roleRef": {
+            "kind": "ClusterRole", "name": "view"}}, "ClusterRole/view", id="a role"),
+        pytest.param("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "Role", {"roleRef": {}},
+            "/", id="a role without a name"),
         pytest.param("v1", "PersistentVolumeClaim", "Capacity", {"spec": {"volumeName": "v"},
             "status": {"capacity": {"storage": "1024Mi"}}}, "1Gi", id="a bound claim"),
         pytest.param("v1", "PersistentVolumeClaim", "Access Modes", {"status": {

@@ -171,3 +171,28 @@ def test_a_value_of_a_wrong_type_has_one_error(container: Any, expected: list[st
     assert len(found) == len(expected), found
     for (path, message, _), each in zip(found, expected, strict=True):
         assert f"{path}: {message}".startswith(each)
+
+
+@pytest.mark.parametrize(
+    ("endpoints", "labels", "warned"),
+    [
+        (None, {}, False),
+        ([{}], {}, False),
+        ([{"addresses": ["10.0.0.1"]}], {}, False),
+        ([{"addresses": ["10.0.0.1", "010.0.0.1"]}], {}, True),
+        (
+            [{"addresses": ["010.0.0.1"]}],
+            {"endpointslice.kubernetes.io/managed-by": "endpointslice-controller.k8s.io"},
+            False,
+        ),
+    ],
+)
+def test_addresses_of_a_slice_get_warnings_unless_a_controller_wrote_them(
+    endpoints: Any, labels: Document, warned: bool
+) -> None:
+    kind = built_in().find("discovery.k8s.io/v1", "EndpointSlice")
+    assert kind is not None
+    written = {"metadata": {"labels": labels}, "addressType": "IPv4"}
+    written |= {} if endpoints is None else {"endpoints": endpoints}
+    found = kind.write_warnings(written, None)
+    assert [line.partition(":")[0] for line in found] == ["endpoints[0].addresses[1]"] * warned
