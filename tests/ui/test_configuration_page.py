@@ -68,10 +68,13 @@ def test_a_configuration_is_compared_and_applied(configuration, own_demo):
     page.locator(".cm-line", has_text="clientConnection").wait_for()
 
 
-def test_a_server_that_is_busy_for_seconds_is_awaited(page, own_demo):
+@pytest.mark.parametrize(
+    ("path", "shown"), [("configuration", ".cm-content[aria-label]"), ("runs", "pw-runs h1")]
+)
+def test_a_server_that_is_busy_for_seconds_is_awaited(page, own_demo, path, shown):
     own_demo.process.send_signal(signal.SIGSTOP)
     resume = threading.Timer(4, own_demo.process.send_signal, (signal.SIGCONT,))
     resume.start()
-    page.goto(f"{own_demo.page}/configuration")
-    page.locator(".cm-content[aria-label]").wait_for()
+    page.goto(f"{own_demo.page}/{path}")
+    page.locator(shown).wait_for()
     resume.join()

@@ -295,6 +295,9 @@ def test_the_queue_shows_why_a_pod_waits_and_moves_it(own_demo, page):
     queue.locator("tr", has_text="default/training").get_by_role(
         "cell", name="2", exact=True
     ).wait_for()
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**pod=default%2Ftraining")
 
 
 def test_a_node_fails_and_is_restored(own_demo, page):
@@ -473,7 +476,7 @@ def test_pending_pods_of_one_cause_are_a_group_that_opens(page, tmp_path):
         pending = page.locator("pw-pending")
         pending.get_by_text("151 pods").wait_for()
         assert pending.get_by_role("link").count() == 2
-        page.keyboard.press("1")
+        page.keyboard.press("j")  # from anywhere
         page.keyboard.press("Enter")
         pending.get_by_text("and 50 pods more").wait_for()
         pending.get_by_role("link", name="default/pod-099").wait_for()

@@ -1,5 +1,7 @@
 """A manifest that is pasted and a file that is dropped become a cluster of their own."""
 
+import re
+
 import pytest
 from tests.ui.requests import request
 from tests.ui.test_page_process import is_listening, status_of
@@ -33,9 +35,11 @@ def test_a_pasted_manifest_is_opened_in_a_new_cluster(page, own_demo):
     page.get_by_role("button", name="New cluster").click()
     dialog = page.get_by_role("dialog", name="New cluster")
     assert dialog.get_by_role("button", name="Open").is_disabled()
-    dialog.get_by_label("Manifests").fill(POD.replace("Pod", "Pot"))
+    dialog.get_by_label("Manifests").fill("---".join([POD.replace("Pod", "Pot")] * 20))
     dialog.get_by_role("button", name="Open").click()
-    dialog.get_by_role("alert").get_by_text("Pot").wait_for()
+    problem = dialog.get_by_role("alert").get_by_text("Pot")
+    problem.wait_for()
+    assert re.search(r"document 1 .*\nand \d+ more lines$", problem.inner_text(), re.DOTALL)
     dialog.get_by_label("Manifests").fill(POD)
     dialog.get_by_role("button", name="Open").click()
     page.wait_for_url(lambda url: not url.startswith(own_demo.page))

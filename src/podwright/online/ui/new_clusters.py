@@ -26,7 +26,8 @@ _PAGE: Final = re.compile(r"page is at (http://\S+)")
 _NAME: Final = re.compile(r"[\w-][\w.-]{0,63}")
 _OUTPUT: Final = ".output"
 """The file of what the process prints; the file of a user has another name."""
-_OUTPUT_MAX: Final = 4_000
+_LINES_MAX: Final = 12
+"""Of what the process printed before it ended: the first problems explain the others."""
 _LOOK_SECONDS: Final = 0.1
 _END_SECONDS: Final = 5.0
 
@@ -72,7 +73,9 @@ class NewClusters:
             if found := _PAGE.search(printed.read_text(errors="replace")):
                 return JSONResponse({"page": found[1]})
             await asyncio.sleep(_LOOK_SECONDS)
-        return _problem(printed.read_text(errors="replace").strip()[-_OUTPUT_MAX:])
+        lines = printed.read_text(errors="replace").strip().splitlines()
+        more = [f"and {len(lines) - _LINES_MAX:,} more lines"] if len(lines) > _LINES_MAX else []
+        return _problem("\n".join([*lines[:_LINES_MAX], *more]))
 
     async def close(self) -> None:
         """End all clusters."""

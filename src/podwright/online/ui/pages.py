@@ -77,7 +77,7 @@ def add_pages(upstream: Upstream, compared: Upstream | None = None) -> None:
     ui.page("/queue")(queue)
     ui.page("/configuration", response_timeout=SERVER_SECONDS_MAX)(configuration)
     ui.page("/run")(run)
-    ui.page("/runs")(runs)
+    ui.page("/runs", response_timeout=SERVER_SECONDS_MAX)(runs)
     ui.page("/sync", response_timeout=SERVER_SECONDS_MAX)(sync)
     ui.page("/resources")(resources)
 

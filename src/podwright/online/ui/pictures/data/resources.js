@@ -150,7 +150,8 @@ function cellText(value) {
 }
 
 /** The columns that are shown first where there is little room. */
-const RANKS = { Name: 0, Status: 1, Phase: 1 };
+const RANKS = { Name: 0, Status: 1, Phase: 1, Message: 1 };
+const LEAST = 20; // characters of a column that has the rest of the room
 
 /**
  * Returns which columns are shown, each with its width in characters, while there is room: names
@@ -163,20 +164,21 @@ const RANKS = { Name: 0, Status: 1, Phase: 1 };
  * @returns {{index: number, title: string, width: number}[]}
  */
 export function shownColumns(columns, rows, room) {
-  const most = 44;
+  const most = Math.min(44, Math.max(LEAST, Math.floor(0.6 * room))); // a long name leaves room for its status
   const sized = columns.map(({ title, isWide }, index) => {
     let width = title.length + 3;
     for (const { cells } of rows.slice(0, 300)) width = Math.max(width, (cells[index] ?? "").length + 1);
     return { index, title, isWide, width: Math.min(width, most) };
   });
   const hasAll = sized.reduce((rest, { isWide, width }) => (isWide ? rest : rest - width - 2), room) >= 0;
-  const rankOf = ({ title, isWide }) => RANKS[title] ?? (isWide ? 3 : 2);
+  const rankOf = ({ title, isWide }) => (isWide ? 3 : (RANKS[title] ?? 2));
   const kept = new Set();
   let left = room;
   for (const column of sized.toSorted((one, other) => rankOf(one) - rankOf(other))) {
-    const { title, width } = column;
-    if (title !== "Name" && !(title === "Node" && hasAll) && left < width + 2) continue;
-    left -= width + 2;
+    const { title, isWide } = column;
+    if (!isWide && left >= LEAST + 2) column.width = Math.min(column.width, left - 2);
+    if (rankOf(column) && !(title === "Node" && hasAll) && left < column.width + 2) continue;
+    left -= column.width + 2;
     kept.add(column);
   }
   return sized.filter((column) => kept.has(column));

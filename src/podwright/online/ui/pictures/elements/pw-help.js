@@ -16,7 +16,8 @@ const OF_CLUSTER = [
   ["3", "Inspector"],
   ["/", "Search nodes"],
   ["c", "Compare, or back to the nodes"],
-  ["↑ ↓ ← →", "Move in a list or among nodes; j and k as well in a list"],
+  ["j, k", "The next or previous pending pod; the arrows as well in a list"],
+  ["↑ ↓ ← →", "Move among nodes"],
   ["Enter", "Select"],
   ["Space", "Select one more node"],
   ["Esc", "Select nothing"],
@@ -43,7 +44,8 @@ const OF_ALL = [
   [":", "Go to a page or a kind"],
   ["?", "This help"],
 ];
-const KEYS = { Resources: [...OF_RESOURCES, ...OF_EDITOR], Configuration: OF_EDITOR };
+const OF_ROWS = [["j, k", "The next or previous row; Enter opens it"]];
+const KEYS = { Resources: [...OF_RESOURCES, ...OF_EDITOR], Configuration: OF_EDITOR, Queue: OF_ROWS, Runs: OF_ROWS, Sync: OF_ROWS };
 
 class Help extends PwElement {
   constructor() {

@@ -28,6 +28,7 @@ header h2 { font-family: var(--pw-mono); overflow-wrap: anywhere; unicode-bidi: 
 th.pod { width: 45%; }
 @media (max-width: 500px) { .share { display: none; } }
 td .tag { margin-left: 6px; }
+td:first-child { min-width: 11ch; overflow-wrap: anywhere; }
 .labels { display: grid; gap: 2px; overflow-wrap: anywhere; }
 `;
 const PODS_SHOWN = 250;

@@ -1,7 +1,7 @@
 // The pending pods, in groups of one workload and one cause.
 
 import { address } from "../data/address.js";
-import { PwElement, define, h, innerLink, isTaken, render, setText } from "../parts/dom.js";
+import { PwElement, define, h, innerLink, render, setText } from "../parts/dom.js";
 import { causeOf } from "../parts/cause.js";
 import { countText, durationText, timeNs } from "../parts/format.js";
 import { model, throttled } from "../data/model.js";
@@ -45,7 +45,6 @@ class Pending extends PwElement {
     this.list = h("div", { class: "list" }, this.rows, this.more);
     this.message = h("div", { class: "empty" }, "Loading…");
     this.root.append(h("header", {}, h("h2", {}, "Pending"), this.count), this.message, this.list);
-    this.list.addEventListener("keydown", (event) => this.#key(event));
     this.found = { counts: {}, groupCount: 0, groups: [] };
     this.open = new Set();
     this.error = "";
@@ -60,6 +59,7 @@ class Pending extends PwElement {
     this.listen(data, "state", () => data.isPast && this.invalidate());
     this.listen(data, "mode", () => this.invalidate());
     this.listen(address, "change", () => this.invalidate());
+    this.rowKeys(() => this.rows.querySelectorAll("a"));
     this.every(3000, this.load);
     this.load();
   }
@@ -148,14 +148,6 @@ class Pending extends PwElement {
     if (!this.open.delete(key)) this.open.add(key);
     this.load();
     this.invalidate();
-  }
-
-  #key(event) {
-    const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
-    if (!step || isTaken(event)) return;
-    event.preventDefault();
-    const links = [...this.rows.querySelectorAll("a")];
-    links[links.indexOf(this.root.activeElement) + step]?.focus();
   }
 
   focus() {

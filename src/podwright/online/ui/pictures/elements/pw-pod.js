@@ -32,7 +32,7 @@ header h2 { font-family: var(--pw-mono); overflow-wrap: anywhere; unicode-bidi: 
 .reasons { display: grid; gap: calc(1.5 * var(--pw-space)); }
 .bar { flex: 1; height: 6px; border-radius: 3px; background: var(--pw-hover); position: relative; overflow: hidden; }
 .bar::after { content: ""; position: absolute; inset: 0; width: calc(100% * var(--share)); background: var(--pw-accent); }
-.remedies > li { padding: var(--pw-space) 0; border-top: 1px solid var(--pw-line); }
+.remedies > li { overflow-wrap: anywhere; padding: var(--pw-space) 0; border-top: 1px solid var(--pw-line); }
 .remedies > li:first-child { border-top: 0; padding-top: 0; }
 .remedy { font-weight: 600; overflow-wrap: anywhere; }
 .remedies .row { flex-wrap: wrap; }

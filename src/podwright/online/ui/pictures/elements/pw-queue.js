@@ -70,6 +70,7 @@ class Queue extends PwElement {
     this.listen(data, "live", () => this.#changed());
     this.listen(data, "state", () => data.isPast && this.invalidate());
     this.listen(data, "mode", () => this.invalidate());
+    this.rowKeys(() => this.places.querySelectorAll("td:first-child a"));
     this.listen(data, "connection", () => this.invalidate());
     this.every(3000, this.load);
     this.every(1000, () => this.#countDown());
@@ -140,7 +141,7 @@ class Queue extends PwElement {
     row.first = first;
     const [name, priority, attempts, , , why, events, move] = row.cells_;
     const link = `/?pod=${encodeURIComponent(pod)}${data.isPast ? `&at=${encodeURIComponent(data.past.time)}` : ""}`;
-    render(name, h("a", { class: "name", href: link }, titleOf(group)), count > 1 ? h("div", { class: "muted small" }, countText(count, "pod")) : null);
+    render(name, h("a", { class: "name", href: link, "data-focus": link }, titleOf(group)), count > 1 ? h("div", { class: "muted small" }, countText(count, "pod")) : null);
     setText(priority, first.priority === undefined ? "" : String(first.priority));
     setText(attempts, String(first.attempts));
     const error = this.errorOf.get(pod);

@@ -50,6 +50,7 @@ class Runs extends PwElement {
   }
 
   start() {
+    this.rowKeys(() => this.root.querySelectorAll("td:first-child a"));
     this.error = this.getAttribute("problem") ?? "";
     if (this.error) return;
     this.#load();
@@ -83,7 +84,7 @@ class Runs extends PwElement {
     const columns = COLUMNS.filter(([, , shown]) => runs.some((run) => shown(run)));
     const rows = runs.map((run) => {
       const cells = columns.map(([title, kind, shown]) => h("td", { class: title === "Status" && run.problem ? "text" : kind, "data-title": title }, shown(run) || null));
-      return h("tr", {}, h("td", {}, run.problem ? h("span", { class: "name" }, run.id) : h("a", { class: "name", href: address(run.id) }, run.id)), cells, h("td", {}, this.#actions(run)));
+      return h("tr", {}, h("td", {}, run.problem ? h("span", { class: "name" }, run.id) : h("a", { class: "name", href: address(run.id), "data-focus": run.id }, run.id)), cells, h("td", {}, this.#actions(run)));
     });
     return table(["Name", ...columns.map(([title, kind]) => [title, kind]), h("span", { class: "hidden-text" }, "Actions")], rows);
   }

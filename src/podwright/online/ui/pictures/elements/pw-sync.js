@@ -49,6 +49,7 @@ class Sync extends PwElement {
   }
 
   start() {
+    this.rowKeys(() => this.root.querySelectorAll("td:first-child a"));
     this.every(LOOK_MS, this.look);
     this.look();
   }
@@ -207,7 +208,7 @@ class Sync extends PwElement {
 
 /** Returns a link to a pod or a node on the screen of the cluster. */
 function link(key, name) {
-  return h("a", { class: "name", href: `/?${key}=${encodeURIComponent(name).replaceAll("%2F", "/")}` }, name);
+  return h("a", { class: "name", "data-focus": name, href: `/?${key}=${encodeURIComponent(name).replaceAll("%2F", "/")}` }, name);
 }
 
 define("pw-sync", Sync);

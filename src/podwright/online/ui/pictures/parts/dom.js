@@ -212,6 +212,18 @@ export class PwElement extends HTMLElement {
     this.undo.push(() => observer.disconnect());
   }
 
+  /** Moves the focus among links: with `j` and `k` from anywhere, with the arrows once one has it. */
+  rowKeys(links) {
+    this.listen(document, "keydown", (event) => {
+      const all = [...links()];
+      const at = all.indexOf(this.root.activeElement);
+      const step = { j: 1, k: -1, ...(at >= 0 && { ArrowDown: 1, ArrowUp: -1 }) }[event.key];
+      if (!step || isTyping(event)) return;
+      event.preventDefault();
+      (at < 0 ? all.at(Math.min(0, step)) : all[at + step])?.focus();
+    });
+  }
+
   /** Adds a listener for as long as the element is in the document. */
   listen(target, type, listener) {
     target.addEventListener(type, listener);

@@ -11,7 +11,7 @@ const FIRST = new Set(["cpu", "memory", "pods"]);
 
 export const CARDS_STYLE = `
 .cards { overflow: auto; min-height: 0; padding-bottom: calc(2 * var(--pw-space)); }
-.group > h3 { padding: var(--pw-space) 0 4px; }
+.group > h3 { overflow-wrap: anywhere; padding: var(--pw-space) 0 4px; }
 .group > ul { display: grid; grid-template-columns: repeat(auto-fill, minmax(210px, 1fr)); gap: var(--pw-space); }
 .card { position: relative; display: flex; flex-direction: column; gap: 6px; height: 176px; padding: 8px 12px 8px 16px; border: 1px solid var(--pw-line); border-radius: 5px;
   background: var(--pw-raised); overflow: hidden; }

@@ -217,8 +217,16 @@ test("wide columns are shown while there is room, the node always", () => {
   const rows = [{ cells: ["x".repeat(60), "10.0.0.1", "n1"] }];
   const shown = (room) => resources.shownColumns(columns, rows, room).map(({ title, width }) => [title, width]);
   assert.deepEqual(shown(100), [["Name", 44], ["IP", 9], ["Node", 7]]);
-  assert.deepEqual(shown(57), [["Name", 44], ["IP", 9], ["Node", 7]]);
-  assert.deepEqual(shown(56), [["Name", 44], ["Node", 7]]);
+  assert.deepEqual(shown(55), [["Name", 33], ["IP", 9], ["Node", 7]]);
+  assert.deepEqual(shown(30), [["Name", 20], ["Node", 7]]);
+});
+
+test("the message of an event has the rest of the room, its name little value", () => {
+  const columns = [["Reason", 5], ["Object", 60], ["Message", 90], ["Name", 60]].map(([title]) => ({ title, isWide: title === "Name" }));
+  const rows = [{ cells: ["Pulled", "x".repeat(60), "y".repeat(90), "z".repeat(60)] }];
+  const shown = (room) => resources.shownColumns(columns, rows, room).map(({ title, width }) => [title, width]);
+  assert.deepEqual(shown(90), [["Reason", 9], ["Object", 31], ["Message", 44]]);
+  assert.deepEqual(shown(30), [["Message", 20]]);
 });
 
 test("devices have their claims, and are free while counters suffice", () => {
