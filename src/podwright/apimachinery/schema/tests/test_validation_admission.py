@@ -135,6 +135,8 @@ def test_a_webhook_has_upstreams_errors(fields: Document, expected: list[str]) -
         pytest.param({"resources": ["*", "pods"]}, [
             'resources: Invalid value: ["*","pods"]: if \'*\' is present, must not specify other'
             " resources without subresources"], id="all resources"),
+        pytest.param({"resources": ["*"]}, [], id="all resources alone"),
+        pytest.param({"resources": ["pods", "*"]}, [], id="all resources at the end"),
         pytest.param({"scope": "Some"}, [
             'scope: Unsupported value: "Some": supported values: "*", "Cluster", "Namespaced"',
         ], id="scope"),

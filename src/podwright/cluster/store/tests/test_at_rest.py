@@ -13,7 +13,7 @@ import pytest
 
 from podwright.apimachinery.objects import parse_field_selector
 from podwright.cluster.store import Names, ObjectStore, at_rest, objects_store, open_store
-from podwright.cluster.store.at_rest import CompressedTexts, ObjectsAtRest
+from podwright.cluster.store.at_rest import CompressedTexts, ObjectsAtRest, RestingObjects
 from podwright.cluster.store.encodings import indexed_values
 from podwright.cluster.store.tests.documents import EVENT, a_config_map, a_pod, document, names
 
@@ -81,6 +81,15 @@ def test_names_that_come_and_go_take_no_more_memory():
         tracemalloc.stop()
     names.validate(keys[8_000:])
     assert used_bytes < 32 * 4_000
+
+
+def test_a_key_without_an_object_is_no_key():
+    objects = RestingObjects(ObjectsAtRest(CompressedTexts()))
+    objects["default/a"] = pod = a_pod("a")
+    assert objects["default/a"] is pod
+    assert objects.get("default/b") is None
+    with pytest.raises(KeyError, match="default/b"):
+        objects["default/b"]
 
 
 def test_the_objects_that_were_read_last_stay_decoded(monkeypatch):

@@ -290,6 +290,7 @@ def test_a_token_starts_at_a_key_or_after_one(store, start):
         pytest.param(token_for(NEWEST - 1, "default/a"), id="no version"),
         pytest.param(token_of(v="meta.k8s.io/v2", rv=1, start="a"), id="another form"),
         pytest.param(token_of(rv=0, start="a"), id="version 0"),
+        pytest.param(token_of(start="a"), id="a version that is not there"),
         pytest.param(token_of(rv=1, start=""), id="no start"),
         pytest.param(token_of(rv=1, start="../a"), id="a path"),
     ],
