@@ -359,7 +359,7 @@ class Lifecycle:
         self, key: NamespacedName, obj: KubernetesObject | None, now_ns: int
     ) -> list[LifecycleAction]:
         """Replace the stage of a Stage, and schedule the objects of its kind again."""
-        kinds, error = self._stages.put(key, obj)
+        kinds, error, notes = self._stages.put(key, obj)
         if error is not None and self._report_failure is None:
             raise error
         actions: list[LifecycleAction] = []
@@ -382,10 +382,13 @@ class Lifecycle:
                         continue
                     entry.scheduled = None
                 actions += self._scheduler.schedule(entry, now_ns)
-        if error is not None and obj is not None:
-            assert self._report_failure is not None
-            self._report_failure("stages", key, error)
-            actions.append(failure_event(STAGE, key, obj.uid, error))
+        found: list[Exception] = [UserWarning(note) for note in notes] if error is None else [error]
+        for problem in found:
+            if self._report_failure is None:
+                warnings.warn(str(problem), stacklevel=2)
+            else:
+                self._report_failure("stages", key, problem)
+            actions.append(failure_event(STAGE, key, "" if obj is None else obj.uid, problem))
         return actions
 
     def _due(self, event: StageDue, now_ns: int) -> list[LifecycleAction]:

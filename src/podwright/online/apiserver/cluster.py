@@ -543,7 +543,10 @@ def _beside(
 
 
 def _log_controller_failure(controller: str, key: NamespacedName, error: Exception) -> None:
-    """Log what a controller could not do; it is tried again later."""
+    """Log what a controller could not do and tries again later, or a warning of it."""
+    if isinstance(error, UserWarning):
+        _LOGGER.warning("%s", error)
+        return
     is_defect = not isinstance(error, RejectedWrite | PodwrightError)
     _LOGGER.log(
         logging.ERROR if is_defect else logging.WARNING,

@@ -49,7 +49,7 @@ class StageObjects:
 
     def put(
         self, key: NamespacedName, obj: KubernetesObject | None
-    ) -> tuple[set[GroupKind], InputError | None]:
+    ) -> tuple[set[GroupKind], InputError | None, tuple[str, ...]]:
         """Replace the stage of an object.
 
         Parameters
@@ -60,24 +60,27 @@ class StageObjects:
 
         Returns
         -------
-        (set of GroupKind, InputError or None)
-            The kinds whose stages have changed, and why the object is not a stage.
+        (set of GroupKind, InputError or None, tuple of str)
+            The kinds whose stages have changed, why the object is not a stage, and the warnings
+            about what has no effect in it.
         """
         document = None if obj is None else encode(obj)
         former = self._read.get(key)
         if former is not None and document is not None and former[0] == document.get("spec"):
-            return set(), None
+            return set(), None, ()
         stages = [] if former is None else [self._read.pop(key)[1]]
         error: InputError | None = None
+        warnings: tuple[str, ...] = ()
         if document is not None:
             try:
                 stage = read_stage(document, source=f"Stage {key}")
             except InputError as found:
                 error = found
             else:
+                warnings = stage.warnings
                 stages.append(msgspec.structs.replace(stage, source=""))
                 self._read[key] = document.get("spec"), stages[-1]
-        return {(stage.group, stage.kind) for stage in stages}, error
+        return {(stage.group, stage.kind) for stage in stages}, error, warnings
 
     def by_kind(self) -> dict[GroupKind, list[Stage]]:
         """Return the stages of each kind that has any."""

@@ -123,6 +123,9 @@ ReportFailure: TypeAlias = Callable[[str, NamespacedName, Exception], None]
 STAGE_FAILED: Final = "StageFailed"
 """The reason of the Events."""
 
+STAGE_WARNING: Final = "StageWarning"
+"""The reason of the Events about what has no effect in a stage."""
+
 
 class StageError(PodwrightError):
     """A stage cannot be scheduled for or played on an object; the message names both."""
@@ -149,6 +152,8 @@ def object_of(request: WriteRequest) -> tuple[GroupKind, NamespacedName] | None:
 def failure_event(kind: GroupKind, key: NamespacedName, uid: str, error: Exception) -> RecordEvent:
     """Return the Event of a failure; the type of an unexpected error is part of its note."""
     note = str(error)
+    if isinstance(error, UserWarning):
+        return RecordEvent(*kind, key, uid, "Warning", STAGE_WARNING, note)
     if not isinstance(error, PodwrightError):
         note = f"{type(error).__name__}: {note}"
     return RecordEvent(*kind, key, uid, "Warning", STAGE_FAILED, note)

@@ -160,3 +160,40 @@ def test_a_stage_that_is_wrong_ends_a_simulation_with_its_path() -> None:
 def test_a_world_without_kubelets_has_no_stages() -> None:
     world = pw.World(stages=())
     assert STAGE not in world.components.lifecycle.kinds
+
+
+IDLE = {
+    "delay": {
+        "durationMilliseconds": 1000,
+        "jitterDurationFrom": {"cel": {"expression": "duration('2s')"}},
+    },
+    "next": {
+        "event": {"type": "Normal", "reason": "Seen", "message": "{{ .metadata.name }}"},
+        "statusTemplate": "phase: Failed",
+    },
+}
+NOTES = (
+    "Stage fails: spec.delay.jitterDurationFrom.cel: KWOK ignores it here; use jq",
+    "Stage fails: spec.next.event.message: not a template; it is recorded as it is",
+)
+
+
+def test_what_has_no_effect_in_a_stage_is_an_event_of_it_where_failures_are_reported() -> None:
+    notes, reported = Notes(), []
+    world = pw.World(
+        observers=[notes],
+        report_failure=lambda _where, key, error: reported.append((key, str(error))),
+    )
+    world.add(make_node("n1"), a_stage(FAILS, **IDLE), make_pod("a", labels={"fails": "true"}))
+    world.run_until("5s")
+    assert phases(world) == {"a": "Failed"}, "the stage takes effect"
+    found = [event for event in notes.events if event.reason == "StageWarning"]
+    assert [(event.key, event.note) for event in found] == [("fails", note) for note in NOTES]
+    assert reported == [("fails", note) for note in NOTES]
+
+
+def test_what_has_no_effect_in_a_stage_is_a_warning_of_a_simulation() -> None:
+    world = pw.World()
+    with pytest.warns(UserWarning, match=r"KWOK ignores it here|not a template") as caught:
+        world.add(a_stage(FAILS, **IDLE))
+    assert [str(each.message) for each in caught] == list(NOTES)
