@@ -98,6 +98,8 @@ if TYPE_CHECKING:
         WILDCARD as WILDCARD,
         ActionType as ActionType,
         ClusterEvent as ClusterEvent,
+        Concerned as Concerned,
+        ConcernFunction as ConcernFunction,
         EventHint as EventHint,
         Hint as Hint,
         HintFunction as HintFunction,

@@ -13,11 +13,11 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable
 from functools import cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
-from podwright.apimachinery.objects import Pod
+from podwright.apimachinery.objects import NamespacedName, Pod
 
 POD: Final = "Pod"
 """Registered by plugins; covers `ASSIGNED_POD` and `UNSCHEDULABLE_POD`."""
@@ -121,6 +121,24 @@ class Hint(enum.Enum):
 
 
 HintFunction = Callable[[Pod, object | None, object | None], Hint]
+
+
+class Concerned(NamedTuple):
+    """The pods that an event may concern: all others would be skipped.
+
+    Attributes
+    ----------
+    uid : str
+        Of one pod; "" for none.
+    claim : str
+        The `namespace/name` of a ResourceClaim that pods name in their spec; "" for none.
+    """
+
+    uid: str = ""
+    claim: NamespacedName = ""
+
+
+ConcernFunction = Callable[[object | None, object | None], Concerned | None]
 """`(pod, old, new) -> Hint`; `old` is None for an added object, `new` for a deleted one.
 
 An exception counts as `QUEUE`: a broken hint function must not strand a pod.
@@ -190,11 +208,15 @@ class EventHint(msgspec.Struct, frozen=True):
         The union of the actions of interest.
     hint : HintFunction or None
         Called when such an event arrives; None is equivalent to always `QUEUE`.
+    concern : ConcernFunction or None
+        Returns the pods for which the hint may be `QUEUE`, or None if it may be for any, so that
+        an event about one pod costs the same however many wait. None is equivalent to any.
     """
 
     resource: str
     actions: ActionType
     hint: HintFunction | None = None
+    concern: ConcernFunction | None = None
 
     @property
     def event(self) -> ClusterEvent:

@@ -21,6 +21,8 @@ from podwright.scheduler.framework import (
     WILDCARD,
     ActionType,
     ClusterEvent,
+    Concerned,
+    ConcernFunction,
     EventHint,
     Hint,
     HintFunction,
@@ -39,10 +41,14 @@ class Requeue(enum.Enum):
 
 
 class Registered(NamedTuple):
-    """An event's label, and the hint functions of the plugins that registered it."""
+    """An event's label, and the hint functions of the plugins that registered it.
+
+    `concerns` are those of all these hints, and empty if one may concern any pod.
+    """
 
     label: str
     functions_of: dict[str, tuple[HintFunction | None, ...]]
+    concerns: tuple[ConcernFunction, ...] = ()
 
 
 class HintTable:
@@ -63,7 +69,7 @@ class HintTable:
         self._last_event: ClusterEvent | None = None
         self._last_found = Registered("", {})
         self.executions: Counter[tuple[str, str, str]] = Counter()
-        """Hint calls by (plugin, event label, answer)."""
+        """Answers by (plugin, event label, answer); pods that no hint needs to skip count too."""
 
     @classmethod
     def from_plugins(cls, registrations: Mapping[str, Sequence[EventHint] | None]) -> HintTable:
@@ -111,7 +117,16 @@ class HintTable:
                 for plugin, hints in self._registrations.items()
                 if (functions := tuple(hint.hint for hint in hints if hint.event.matches(event)))
             }
-            found = self._registered[event] = Registered(event.label, functions_of)
+            concerns = [
+                hint.concern
+                for hints in self._registrations.values()
+                for hint in hints
+                if hint.event.matches(event)
+            ]
+            narrow = tuple([concern for concern in concerns if concern is not None])
+            found = self._registered[event] = Registered(
+                event.label, functions_of, narrow if len(narrow) == len(concerns) else ()
+            )
         self._last_event, self._last_found = event, found
         return found
 
@@ -255,7 +270,11 @@ class HintTables:
         return verdict
 
     def candidates(
-        self, event: ClusterEvent, unschedulable: UnschedulablePods
+        self,
+        event: ClusterEvent,
+        unschedulable: UnschedulablePods,
+        old: object | None,
+        new: object | None,
     ) -> list[QueuedPod] | None:
         """Return the pods that the event may concern; None if no plugin registered it."""
         if event.is_wildcard:
@@ -270,7 +289,31 @@ class HintTables:
                 ]
             )
         rejectors = self._last_rejectors
-        return unschedulable.rejected_by(rejectors) if rejectors else None
+        if not rejectors:
+            return None
+        concerned = self._concerned(event, old, new)
+        if concerned is None:
+            return unschedulable.rejected_by(rejectors)
+        found, skipped = unschedulable.concerned(rejectors, concerned)
+        for (profile, plugin), count in skipped.items():
+            self.tables[profile].executions[plugin, event.label, "QueueSkip"] += count
+        return found
+
+    def _concerned(
+        self, event: ClusterEvent, old: object | None, new: object | None
+    ) -> list[Concerned] | None:
+        """Return which pods the event may concern by its object; None for any."""
+        found: list[Concerned] = []
+        for table in self.tables.values():
+            registered = table.registered(event)
+            if registered.functions_of and not registered.concerns:
+                return None
+            for concern in registered.concerns:
+                concerned = concern(old, new)
+                if concerned is None:
+                    return None
+                found.append(concerned)
+        return found
 
     def moving_events(self, queued: QueuedPod) -> dict[str, tuple[str, ...]]:
         """Return the labels of the events for which hints of a pod's rejectors are run.

@@ -326,7 +326,7 @@ class SchedulingQueue:
         if not len(self._subqueues.unschedulable) and not len(self._in_flight):
             # No pod is unschedulable, and no pod in flight could need the event.
             return []
-        candidates = self._hints.candidates(event, self._subqueues.unschedulable)
+        candidates = self._hints.candidates(event, self._subqueues.unschedulable, old, new)
         if candidates is None:
             return []
         if pre_check is not None:

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from podwright.apimachinery.objects import Pod
+from podwright.scheduler.framework import Concerned
 from podwright.scheduler.queueing.heap import LazyHeap
 from podwright.scheduler.queueing.places import QueueName
 from podwright.scheduler.queueing.pod import QueuedPod, SortKey
@@ -330,6 +331,10 @@ class UnschedulablePods:
         self._by_rejector: dict[tuple[str, str], dict[str, QueuedPod]] = {}
         self._unrejected: dict[str, QueuedPod] = {}
         self._watched: dict[str, tuple[tuple[str, str], ...]] = {}
+        # By uid, and by the ResourceClaims that pods name.
+        self._by_uid: dict[str, QueuedPod] = {}
+        self._by_claim: dict[str, dict[str, QueuedPod]] = {}
+        self._subjects: dict[str, tuple[str, list[str]]] = {}
         self._by_age: LazyHeap[QueuedPod] = LazyHeap()
         self.gated_count = 0
 
@@ -350,6 +355,11 @@ class UnschedulablePods:
             self._by_rejector.setdefault(key, {})[queued.key] = queued
         if not watched:
             self._unrejected[queued.key] = queued
+        self._by_uid[queued.uid] = queued
+        claims = _named_claims(queued.pod)
+        self._subjects[queued.key] = queued.uid, claims
+        for claim in claims:
+            self._by_claim.setdefault(claim, {})[queued.key] = queued
         if can_time_out:
             # One integer sorts as the pair of both would, and is compared faster.
             self._by_age.push(queued, (queued.timestamp_ns << 48) + queued.entered_index)
@@ -364,6 +374,13 @@ class UnschedulablePods:
             if not bucket:
                 del self._by_rejector[key]
         self._unrejected.pop(queued.key, None)
+        uid, claims = self._subjects.pop(queued.key)
+        self._by_uid.pop(uid, None)
+        for claim in claims:
+            users = self._by_claim[claim]
+            users.pop(queued.key, None)
+            if not users:
+                del self._by_claim[claim]
         self._by_age.remove(queued)
         # Not `is_gated`: PreEnqueue may have accepted the pod before it is moved.
         self.gated_count -= queued.place is QueueName.GATED
@@ -386,6 +403,28 @@ class UnschedulablePods:
         for group in groups:
             found.update(group)
         return sorted(found.values(), key=_entered)
+
+    def concerned(
+        self, rejectors: Iterable[tuple[str, str]], concerned: Iterable[Concerned]
+    ) -> tuple[list[QueuedPod], dict[tuple[str, str], int]]:
+        """Return those of `rejected_by` that events concern, and how many others there are."""
+        found = dict(self._unrejected)
+        for each in concerned:
+            found.update(self._by_claim.get(each.claim, {}))
+            if each.uid in self._by_uid:
+                queued = self._by_uid[each.uid]
+                found[queued.key] = queued
+        groups = {each: self._by_rejector.get(each, {}) for each in rejectors}
+        kept = [
+            queued
+            for key, queued in found.items()
+            if key in self._unrejected or any(key in group for group in groups.values())
+        ]
+        others = {
+            rejector: len(group) - sum([queued.key in group for queued in kept])
+            for rejector, group in groups.items()
+        }
+        return sorted(kept, key=_entered), others
 
     def in_order(self) -> list[QueuedPod]:
         """Return all pods in the order in which they entered the queue."""
@@ -411,6 +450,13 @@ class UnschedulablePods:
         assert indexed | set(self._unrejected) == set(self._pods), indexed
         gated_count = sum(queued.is_gated for queued in self._pods.values())
         assert gated_count == self.gated_count, (gated_count, self.gated_count)
+
+
+def _named_claims(pod: Pod) -> list[str]:
+    """Return the ResourceClaims that a pod names in its spec, each once."""
+    namespace = pod.metadata.namespace
+    names = dict.fromkeys([entry.resource_claim_name for entry in pod.spec.resource_claims])
+    return [f"{namespace}/{name}" for name in names if name]
 
 
 def _entered(queued: QueuedPod) -> int:

@@ -16,6 +16,7 @@ from podwright.scheduler.framework import (
     RESOURCE_CLAIM,
     RESOURCE_SLICE,
     ActionType,
+    Concerned,
     EventHint,
     Hint,
 )
@@ -37,8 +38,8 @@ def events_to_register(find: FindClaim) -> tuple[EventHint, ...]:
     generated = ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM
     return (
         EventHint(NODE, node_actions),
-        EventHint(RESOURCE_CLAIM, add_or_update, partial(after_claim_change, find)),
-        EventHint(POD, generated, partial(after_generated_claims, find)),
+        EventHint(RESOURCE_CLAIM, add_or_update, partial(after_claim_change, find), users_of_claim),
+        EventHint(POD, generated, partial(after_generated_claims, find), the_pod_itself),
         EventHint(DEVICE_CLASS, add_or_update),
         EventHint(RESOURCE_SLICE, add_or_update),
     )
@@ -57,6 +58,21 @@ def after_claim_change(find: FindClaim, pod: Pod, old: object | None, new: objec
     if not any(claim.metadata.uid == after.metadata.uid for claim in claims):
         return Hint.SKIP
     return queue_if(before is None or before.raw.get("status") != after.raw.get("status"))
+
+
+def users_of_claim(old: object | None, new: object | None) -> Concerned | None:
+    """Return the owner of a claim and the pods that name it; None if it gave its devices back."""
+    before, after = changed(ResourceClaim, old, new)
+    if before is not None and before.status.allocation and not after.status.allocation:
+        return None
+    owner = after.metadata.controller
+    return Concerned("" if owner is None else owner.uid, after.key)
+
+
+def the_pod_itself(old: object | None, new: object | None) -> Concerned | None:
+    """Return the pod of the event."""
+    uid = changed(Pod, old, new)[1].metadata.uid
+    return Concerned(uid) if uid else None
 
 
 def after_generated_claims(

@@ -8,10 +8,11 @@ from podwright.apimachinery.objects import (
     NodeSelector,
     NodeSelectorRequirement,
     NodeSelectorTerm,
+    encode,
     label_selector,
 )
 from podwright.apimachinery.schema import decode
-from podwright.scheduler.framework.events import Hint
+from podwright.scheduler.framework.events import Concerned, Hint
 from podwright.scheduler.plugins import (
     default_preemption,
     gang_scheduling,
@@ -121,6 +122,20 @@ WITHOUT_ITS_CLAIM = pod(resourceClaims=[{"name": "a", "resourceClaimTemplateName
 )
 def test_dynamic_resources_after_a_claim_change(waiting, old, new, expected):
     assert dynamic_resources.after_claim_change(find_claim, waiting, old, new) is expected
+    concerned = dynamic_resources.users_of_claim(old, new)
+    if concerned is not None and expected is QUEUE:
+        named = [f"default/{each.resource_claim_name}" for each in waiting.spec.resource_claims]
+        assert waiting.metadata.uid == concerned.uid or concerned.claim in named
+
+
+def test_claim_changes_concern_all_pods_only_if_devices_are_freed():
+    free, taken = claim("o"), claim("o", allocation=ALLOCATION)
+    assert dynamic_resources.users_of_claim(taken, free) is None
+    assert dynamic_resources.users_of_claim(free, taken) == Concerned("", "default/o")
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u", "controller": True}
+    document = encode(free)
+    document["metadata"] = {**document["metadata"], "ownerReferences": [owner]}
+    assert dynamic_resources.users_of_claim(None, decode(document)) == Concerned("u", "default/o")
 
 
 def test_dynamic_resources_waits_for_every_generated_claim():
@@ -131,6 +146,10 @@ def test_dynamic_resources_waits_for_every_generated_claim():
     assert hint(WITHOUT_ITS_CLAIM, WITHOUT_ITS_CLAIM, ready) is QUEUE
     assert hint(WITHOUT_ITS_CLAIM, WITHOUT_ITS_CLAIM, WITHOUT_ITS_CLAIM) is SKIP
     assert hint(WITHOUT_ITS_CLAIM, ready, pod("other")) is SKIP
+    waiting = WITHOUT_ITS_CLAIM.metadata.uid
+    assert dynamic_resources.the_pod_itself(ready, ready) == (
+        Concerned(waiting) if waiting else None
+    )
 
 
 GPU_POD = pod(

@@ -2,7 +2,16 @@
 
 import pytest
 
-from podwright.scheduler.framework.events import NODE, ActionType, EventHint
+from podwright.apimachinery.objects import PodResourceClaim, with_fields
+from podwright.scheduler.framework.events import (
+    NODE,
+    POD,
+    ActionType,
+    ClusterEvent,
+    Concerned,
+    EventHint,
+    Hint,
+)
 from podwright.scheduler.queueing import HintTable, QueueName
 from podwright.scheduler.queueing.tests.pods import NODE_ADD, NODE_LABEL, at, make_pod, make_queue
 
@@ -99,3 +108,43 @@ def test_a_pod_of_a_profile_without_hints_is_moved_by_every_event():
     queue = make_queue(hints={})
     fail(queue, "p", unschedulable_plugins=["Fit"])
     assert queue.moving_events(queue.get("default/p")) == {"*": ()}
+
+
+POD_CLAIM = ClusterEvent(POD, ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM)
+
+
+def of_uid_or_claim(pod, _old, new):
+    """Queue the pod of the event, and pods that name the claim of its annotation."""
+    named = [each.resource_claim_name for each in pod.spec.resource_claims]
+    is_itself = pod.metadata.uid == new.metadata.uid
+    return Hint.QUEUE if is_itself or new.metadata.annotations.get("claim") in named else Hint.SKIP
+
+
+def concern(_old, new):
+    claim = new.metadata.annotations.get("claim")
+    return None if claim == "all" else Concerned(new.metadata.uid, f"default/{claim}")
+
+
+@pytest.mark.parametrize("claim", ["a", "b", "none", "all"])
+@pytest.mark.parametrize("name", ["p0", "p3", "other", "unblamed"])
+def test_an_event_about_some_pods_has_the_effect_that_it_has_when_all_are_tried(claim, name):
+    outcomes = []
+    for known in (None, concern):
+        hint = EventHint(
+            POD, ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM, of_uid_or_claim, known
+        )
+        table = HintTable({"Claims": (hint,), "Fit": (EventHint(NODE, ActionType.ADD),)})
+        queue = make_queue(hints={"default-scheduler": table})
+        for index in range(6):
+            claims = [PodResourceClaim(name="c", resource_claim_name="ab"[index % 2])][: index % 3]
+            pod = with_fields(make_pod(f"p{index}"), "spec", resource_claims=tuple(claims))
+            queue.add(pod, at(0))
+            plugins = ["Claims"] if index != 5 else ["Fit"]
+            queue.park(queue.pop(at(0)), at(0), unschedulable_plugins=plugins)
+        fail(queue, "unblamed")
+        new = with_fields(make_pod(name), "metadata", annotations={"claim": claim})
+        moved = queue.move(POD_CLAIM, at(1), new=new)
+        queue.validate()
+        again = queue.move(POD_CLAIM, at(2), new=new)
+        outcomes.append((moved, again, dict(table.executions)))
+    assert outcomes[0] == outcomes[1]
