@@ -368,6 +368,7 @@ if TYPE_CHECKING:
         yaml_line_of as yaml_line_of,
     )
     from podwright.apimachinery.objects.workload import (
+        POD_GROUP_LABEL as POD_GROUP_LABEL,
         BasicSchedulingPolicy as BasicSchedulingPolicy,
         CoschedulingPodGroup as CoschedulingPodGroup,
         CoschedulingPodGroupSpec as CoschedulingPodGroupSpec,

@@ -7,7 +7,7 @@ staging/src/k8s.io/api/policy/v1/types.go.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 import msgspec
 
@@ -200,6 +200,10 @@ class CoschedulingPodGroupStatus(Struct, frozen=True, kw_only=True):
     succeeded: int = 0
     failed: int = 0
     schedule_start_time: str | None = None
+
+
+POD_GROUP_LABEL: Final = "scheduling.x-k8s.io/pod-group"
+"""The label of the members of a `CoschedulingPodGroup`."""
 
 
 class CoschedulingPodGroup(KubernetesObject, frozen=True, kw_only=True):

@@ -15,12 +15,14 @@ import msgspec
 
 from podwright._html import facts, section
 from podwright.apimachinery.objects import (
+    CoschedulingPodGroup,
     FieldError,
     InputError,
     NamespacedName,
     Node,
     Object,
     Pod,
+    PodGroup,
     PodwrightError,
     PriorityClass,
     admit,
@@ -462,17 +464,48 @@ class DecidingScheduler:
         # Whether its own gang has room is known after the pod itself.
         yield from self.schedule_each(ahead[: ahead.index(key)], alone=gang)
 
-    def schedule_together(self, key: NamespacedName) -> list[Decision]:
+    def gang_of(self, pod: Pod) -> tuple[PodGroup | CoschedulingPodGroup, int] | None:
+        """Return the group without whose other members a pod gets no node, and their least number.
+
+        Returns
+        -------
+        (PodGroup or CoschedulingPodGroup, int) or None
+            None for a pod without a group, and if enough pods of its group have nodes already.
+        """
+        handle = self._handle
+        found: tuple[PodGroup | CoschedulingPodGroup, int] | None = None
+        if (key := handle.group_of(plugin := GANG_SCHEDULING, pod)) is not None:
+            group = handle.find(PodGroup, str(key))
+            gang = None if group is None else group.spec.scheduling_policy.gang
+            if group is not None and gang is not None:
+                found = group, gang.min_count
+        elif (key := handle.group_of(plugin := "Coscheduling", pod)) is not None:
+            labelled = handle.find(CoschedulingPodGroup, str(key))
+            if labelled is not None:
+                found = labelled, labelled.spec.min_member
+        if found is None or len(handle.members(plugin, key).scheduled) >= found[1]:
+            return None
+        return found
+
+    def schedule_together(self, key: NamespacedName, *, post_filter: bool = True) -> list[Decision]:
         """Decide for the pending pod `key`, and for the others of its gang, if it is in one.
 
         The gang is that of a PodGroup, with the feature gate GangScheduling. If fewer of its
         members fit than it needs, none is placed.
 
+        Parameters
+        ----------
+        key : str
+        post_filter : bool
+            As for `schedule`.
+
+        Notes
+        -----
         Upstream: pkg/scheduler/schedule_one_podgroup.go, podGroupSchedulingDefaultAlgorithm
         """
         gang = self._gang_of(key)
         order = list(self.pending) if len(gang) > 1 else []
-        decisions = [self.schedule(pod.key) for pod in gang]
+        decisions = [self.schedule(pod.key, post_filter=post_filter) for pod in gang]
         last = next((each for each in reversed(decisions) if each.slot >= 0), None)
         held = Status.OK if last is None else self._permit_gang(last)
         if held.code != Code.WAIT:

@@ -34,6 +34,7 @@ from datetime import timedelta
 import numpy as np
 
 from podwright.apimachinery.objects import (
+    POD_GROUP_LABEL,
     SECOND_NS,
     CoschedulingPodGroup,
     Duration,
@@ -65,7 +66,6 @@ from podwright.scheduler.framework import (
 )
 from podwright.scheduler.plugins.hints.objects import only, queue_if
 
-LABEL = "scheduling.x-k8s.io/pod-group"
 _NEVER_NS = -1
 
 
@@ -108,7 +108,7 @@ class Coscheduling(Plugin):
 
     def group_of(self, pod: Pod) -> NamespacedName | None:
         """Return the `namespace/name` of the group that the pod's label names."""
-        name = pod.metadata.labels.get(LABEL)
+        name = pod.metadata.labels.get(POD_GROUP_LABEL)
         return f"{pod.metadata.namespace}/{name}" if name else None
 
     def remembers(self) -> bool:
@@ -266,7 +266,7 @@ def _after_pod_deleted(pod: Pod, old: object | None, _new: object | None) -> Hin
     deleted = only(Pod, old)
     if not deleted.spec.node_name and not deleted.status.nominated_node_name:
         return Hint.SKIP
-    group, of_deleted = (each.metadata.labels.get(LABEL) for each in (pod, deleted))
+    group, of_deleted = (each.metadata.labels.get(POD_GROUP_LABEL) for each in (pod, deleted))
     return queue_if(not group or group != of_deleted or pod.namespace != deleted.namespace)
 
 

@@ -41,7 +41,13 @@ from podwright.simulation.capacity.filling import (
     zone_of,
 )
 from podwright.simulation.capacity.losses import Loss, losses
-from podwright.simulation.capacity.templates import Replicas, Template, is_template, templates_of
+from podwright.simulation.capacity.templates import (
+    Replicas,
+    Template,
+    is_template,
+    sources_of,
+    templates_of,
+)
 from podwright.simulation.recording import as_new_pod, gc_paused
 
 HEADROOM_LIMIT: Final = 1000
@@ -283,7 +289,7 @@ def capacity_in(
         answer = msgspec.structs.replace(answer, losses=tuple(found))
     if templates:
         # At the end: very many pods do not have to be removed again.
-        sources = _sources(scheduler, templates, kept)
+        sources = sources_of(scheduler, templates, kept)
         filled = fill(
             scheduler,
             sources,
@@ -291,7 +297,7 @@ def capacity_in(
             limit=question.max_limit,
             advance=advance,
         )
-        answer = _with_templates(answer, templates, filled, nodes, question.pool_label)
+        answer = _with_templates(answer, templates, sources, filled, nodes, question.pool_label)
     return answer
 
 
@@ -333,22 +339,16 @@ def _is_on(obj: Object, nodes: set[str]) -> bool:
     return isinstance(obj, Pod) and obj.spec.node_name in nodes
 
 
-def _sources(
-    scheduler: Scheduler, templates: Iterable[Template], references: Iterable[Object]
-) -> list[tuple[Replicas, int]]:
-    """Return what makes the pods of templates, with their weights."""
-    return [(Replicas(scheduler, each, references), each.weight) for each in templates]
-
-
 def _with_templates(
     answer: Capacity,
     templates: Sequence[Template],
+    sources: Sequence[Replicas],
     filled: Fill,
     nodes: dict[str, Node],
     pool_label: str,
 ) -> Capacity:
     found = []
-    for template, counts in zip(templates, filled.nodes, strict=True):
+    for template, source, counts in zip(templates, sources, filled.nodes, strict=True):
         zones: Counter[str] = Counter()
         pools: Counter[str] = Counter()
         for name, count in counts.items():
@@ -359,7 +359,7 @@ def _with_templates(
                 name=template.name,
                 kind=template.kind,
                 pod=template.obj,
-                weight=template.weight,
+                weight=source.weight,
                 count=sum(counts.values()),
                 nodes=counts,
                 zones=dict(sorted(zones.items())),
@@ -396,7 +396,7 @@ def _headroom(
     for done, ((kind, key), count) in enumerate(running.items(), start=1):
         obj = declared.get((kind, key)) or as_new_pod(first[kind, key])
         (template,) = templates_of([obj])
-        sources = _sources(scheduler, [template], objects)
+        sources = sources_of(scheduler, [template], objects)
         with forked(scheduler):
             filled = fill(
                 scheduler,
@@ -404,7 +404,7 @@ def _headroom(
                 preemption=question.preemption,
                 limit=question.max_limit or HEADROOM_LIMIT,
             )
-        sources[0][0].remove_objects()
+        sources[0].remove_objects()
         more = sum(filled.nodes[0].values())
         found.append(Headroom(kind=kind, key=key, running=count, count=more, stop=filled.stop))
         advance(done, len(running))

@@ -6,8 +6,9 @@ The cluster is the one of a `Scheduler`, which decides; all changes are taken ba
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import cycle
 from typing import Final, TypeAlias
 
 import msgspec
@@ -15,6 +16,7 @@ import msgspec
 from podwright.apimachinery.objects import NamespacedName, Node, Pod
 from podwright.scheduler.assembly import Scheduler, SchedulerState
 from podwright.scheduler.framework import Decision
+from podwright.scheduler.machine import GANG_SCHEDULING
 from podwright.simulation.capacity.templates import Replicas
 from podwright.simulation.recording import (
     ZONE,
@@ -112,24 +114,29 @@ def forked(scheduler: Scheduler) -> Iterator[SchedulerState]:
 
 
 def place(
-    scheduler: Scheduler, pod: Pod, *, preemption: bool, post_filter: bool = True
-) -> tuple[Decision, Sequence[Pod]]:
-    """Schedule a pending pod; with preemption, evict its victims and schedule it again.
+    scheduler: Scheduler, key: NamespacedName, *, preemption: bool, post_filter: bool = True
+) -> tuple[list[Decision], Sequence[Pod]]:
+    """Schedule a pending pod with its gang; with preemption, evict victims and schedule it again.
 
     Returns
     -------
-    (Decision, sequence of Pod)
-        The last decision, and the pods that were evicted.
+    (list of Decision, sequence of Pod)
+        The last decisions, and the pods that were evicted.
     """
-    decision = scheduler.schedule(pod.key, post_filter=post_filter)
-    if decision.node or not preemption:
-        return decision, ()
-    node, victims = nomination_of(decision)
-    if not node:
-        return decision, ()
-    for victim in victims:
-        scheduler.withdraw(victim.key)
-    return scheduler.schedule(pod.key), victims
+    is_gang = preemption and scheduler.gang_of(scheduler.pending[key]) is not None
+    before = scheduler.state() if is_gang else None
+    decisions = scheduler.schedule_together(key, post_filter=post_filter)
+    nominations = [nomination_of(each) for each in decisions if not each.node] * preemption
+    if not any(node for node, _ in nominations):
+        return decisions, ()
+    evicted = {victim.key: victim for _, victims in nominations for victim in victims}
+    for victim in evicted:
+        scheduler.withdraw(victim)
+    again = scheduler.schedule_together(key)
+    if before is not None and not any(each.node for each in again):
+        before.restore()  # no gang evicts pods without getting their place
+        return decisions, ()
+    return again, tuple(evicted.values())
 
 
 def settle(
@@ -146,11 +153,14 @@ def settle(
     queue = scheduler.in_queue_order()
     while queue:
         evicted: list[Pod] = []
+        decided: set[NamespacedName] = set()
         for pod in queue:
-            if pod.key in scheduler.pending:
-                decisions[pod.key], victims = place(
-                    scheduler, pod, preemption=preemption, post_filter=post_filter
+            if pod.key in scheduler.pending and pod.key not in decided:
+                found, victims = place(
+                    scheduler, pod.key, preemption=preemption, post_filter=post_filter
                 )
+                decided.update(each.pod.key for each in found)
+                decisions.update((each.pod.key, each) for each in found)
                 evicted += [victim for victim in victims if is_recreated(victim)]
         for pod in evicted:
             scheduler.pending[pod.key] = as_new_pod(pod)
@@ -186,7 +196,7 @@ class Fill(msgspec.Struct, frozen=True):
 
 def fill(
     scheduler: Scheduler,
-    sources: Sequence[tuple[Replicas, int]],
+    sources: Sequence[Replicas],
     *,
     preemption: bool = False,
     limit: int = 0,
@@ -196,8 +206,8 @@ def fill(
 
     Parameters
     ----------
-    sources : sequence of (Replicas, int)
-        Each with how many of its pods are scheduled in a turn.
+    sources : sequence of Replicas
+        The pods of a gang are scheduled as a whole, or none of them.
     preemption : bool
         Whether pods of lower priority make room.
     limit : int
@@ -209,29 +219,58 @@ def fill(
     -----
     Upstream: kubernetes-sigs/cluster-capacity, pkg/framework/simulator.go
     """
-    order = [index for index, (_, weight) in enumerate(sources) for _ in range(weight)]
+    turn: dict[Hashable, list[int]] = {}
+    for index, each in enumerate(sources):
+        for number in range(each.weight):
+            together = (index, number) if each.gang is None else each.gang[0].key
+            turn.setdefault(together, []).append(index)
     keys: list[list[NamespacedName]] = [[] for _ in sources]
     evicted: list[NamespacedName] = []
     most, count = limit or MOST_PODS, 0
     stop = CapacityStop(type="LimitReached", message=f"Maximum number of pods simulated: {most}")
     source = -1
     with gc_paused():  # none of very many pods is garbage
-        while count < most:
-            index = order[count % len(order)]
-            pod = next(sources[index][0])
-            decision, victims = place(scheduler, pod, preemption=preemption)
-            evicted += [victim.key for victim in victims]
-            if decision.slot < 0:
-                stop, source = stop_of(decision), index
+        for batch in cycle(turn.values()):
+            if count + len(batch) > most:
                 break
-            keys[index].append(pod.key)
-            count += 1
+            pods = {next(sources[index]).key: index for index in batch}
+            unfit, victims = _place_all(scheduler, pods, preemption=preemption)
+            if unfit is not None:
+                stop, source = stop_of(unfit), pods[unfit.pod.key]
+                break
+            evicted += [victim.key for victim in victims]
+            for key, index in pods.items():
+                keys[index].append(key)
+            count += len(batch)
             advance(count, limit)
     placed, names = scheduler.cluster.pods, scheduler.cluster.nodes.names
     # Of templates of different priorities, one can evict pods of another.
     slots = [Counter(placed[key].slot for key in each if key in placed) for each in keys]
     by_node = tuple({names[slot]: n for slot, n in sorted(each.items())} for each in slots)
     return Fill(by_node, stop, source, tuple(evicted))
+
+
+def _place_all(
+    scheduler: Scheduler, keys: Collection[NamespacedName], *, preemption: bool
+) -> tuple[Decision | None, list[Pod]]:
+    """Schedule pending pods; if one fits nowhere, none stays, and its decision is returned."""
+    before = scheduler.state() if len(keys) > 1 else None
+    evicted: list[Pod] = []
+    for key in keys:
+        if key in scheduler.pending:
+            decisions, victims = place(scheduler, key, preemption=preemption)
+            evicted += victims
+            unfit = [each for each in decisions if each.slot < 0]
+            if unfit:
+                if before is not None:
+                    before.restore()
+                # The others of a gang would fit without these.
+                return min(unfit, key=_is_held_by_gang), []
+    return None, evicted
+
+
+def _is_held_by_gang(decision: Decision) -> bool:
+    return any(each.status.plugin == GANG_SCHEDULING for each in rejections_of(decision))
 
 
 def zone_of(node: Node) -> str:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from podwright.apimachinery.objects import Object, Pod, decode, encode, pending_requests
+from podwright.apimachinery.objects import Pod, decode, pending_requests
 from podwright.simulation.capacity.counting import Capacity, TemplateCapacity
 from podwright.simulation.capacity.filling import CapacityStop
+from podwright.simulation.capacity.templates import pod_document
 
 _PRIMARY = ("cpu", "memory", "ephemeral-storage")
 
@@ -81,14 +82,6 @@ def capacity_review(answer: Capacity, *, max_limit: int = 0, now: str = "") -> d
         "podRequirements": [_requirements(each) for each in answer.templates],
     }
     return {"kind": "ClusterCapacityReview", "spec": spec, "status": status}
-
-
-def pod_document(obj: Object) -> dict[str, Any]:
-    """Return the pod of a template, as JSON."""
-    document = encode(obj)
-    template: Mapping[str, Any] = document if obj.kind == "Pod" else document["spec"]["template"]
-    metadata = {**template.get("metadata", {}), "name": obj.name, "namespace": obj.namespace}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]}
 
 
 def _result(found: TemplateCapacity, stop: CapacityStop | None) -> dict[str, Any]:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
+from math import ceil
 from typing import Any, Final
 
 import msgspec
 
 from podwright.apimachinery.objects import (
+    POD_GROUP_LABEL,
     FieldError,
     InputError,
     NamespacedName,
     Object,
     Pod,
+    PodGroup,
+    PodSchedulingGroup,
     decode,
     encode,
     with_fields,
@@ -145,6 +150,13 @@ class Replicas:
     references : iterable of Object
         Objects that the template may refer to: templates of resource claims.
 
+    Attributes
+    ----------
+    weight : int
+        How many pods of it a set has.
+    gang : (PodGroup or CoschedulingPodGroup, int) or None
+        The group of its pods, and how many of them it needs. Each set has a copy of the group.
+
     Notes
     -----
     Pods that differ in their names only share one spec, so that the scheduler keeps the results of
@@ -154,8 +166,13 @@ class Replicas:
     def __init__(
         self, scheduler: Scheduler, template: Template, references: Iterable[Object] = ()
     ) -> None:
+        self.weight = template.weight
+        pod = decode(pod_document(template.obj))
+        assert isinstance(pod, Pod), pod.kind
+        self.gang = scheduler.gang_of(pod)
         self._scheduler = scheduler
         self._template = template
+        self._made = 0
         self._references = [obj for obj in references if obj.kind == "ResourceClaimTemplate"]
         self._added: list[Object] = []
         self._seen: set[NamespacedName] = set()
@@ -175,7 +192,12 @@ class Replicas:
 
     def _make(self) -> Iterator[Pod]:
         first = self._created(1)
-        if self._added or self._template.kind == "StatefulSet" or _is_indexed(self._template.obj):
+        if (
+            self._added
+            or self.gang
+            or self._template.kind == "StatefulSet"
+            or _is_indexed(self._template.obj)
+        ):
             yield from self._each_created(first)
         else:
             yield from self._alike(first[0])
@@ -202,10 +224,25 @@ class Replicas:
         while True:
             for pod in pods:
                 if not self._is_known(pod.key):
-                    self._scheduler.add(pod)
+                    self._scheduler.add(self._in_gang(pod))
                     yield self._scheduler.pending[pod.key]
             number = max(_FIRST_PART, 2 * number)
             pods = self._created(number)
+
+    def _in_gang(self, pod: Pod) -> Pod:
+        """Return a pod as a member of the group of its set, which exists then."""
+        if self.gang is None:
+            return pod
+        number, self._made = self._made // self.weight, self._made + 1
+        name = f"{self.gang[0].name}-{number}"
+        group = with_fields(self.gang[0], "metadata", name=name, uid="")
+        self._scheduler.add(group)
+        self._added.append(group)
+        if isinstance(group, PodGroup):
+            reference = PodSchedulingGroup(pod_group_name=name)
+            return with_fields(pod, "spec", scheduling_group=reference)
+        labels = {**pod.metadata.labels, POD_GROUP_LABEL: name}
+        return with_fields(pod, "metadata", labels=labels)
 
     def _created(self, number: int) -> list[Pod]:
         """Return the pods among the first so many that are new, and add what they need."""
@@ -235,6 +272,33 @@ class Replicas:
             ]
         fields = dict.fromkeys(_count_fields(self._template.obj), number)
         return [decode({**document, "spec": {**document["spec"], **fields}})]
+
+
+def sources_of(
+    scheduler: Scheduler, templates: Sequence[Template], references: Iterable[Object]
+) -> list[Replicas]:
+    """Return what makes the pods of `templates`.
+
+    Their weights are multiplied such that each gang has enough members in a set.
+    """
+    sources = [Replicas(scheduler, each, references) for each in templates]
+    members: Counter[NamespacedName] = Counter()
+    for each in sources:
+        if each.gang is not None:
+            members[each.gang[0].key] += each.weight
+    gangs = [each.gang for each in sources if each.gang is not None]
+    turns = max((ceil(least / members[group.key]) for group, least in gangs), default=1)
+    for each in sources:
+        each.weight *= turns
+    return sources
+
+
+def pod_document(obj: Object) -> dict[str, Any]:
+    """Return the pod of a template, as JSON."""
+    document = encode(obj)
+    template: Mapping[str, Any] = document if obj.kind == "Pod" else document["spec"]["template"]
+    metadata = {**template.get("metadata", {}), "name": obj.name, "namespace": obj.namespace}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]}
 
 
 def _is_indexed(obj: Object) -> bool:

@@ -6,13 +6,19 @@ from typing import Any, TypeVar, cast
 
 import pytest
 
-from podwright.apimachinery.objects import CoschedulingPodGroup, KubernetesObject, Pod, decode_as
+from podwright.apimachinery.objects import (
+    POD_GROUP_LABEL,
+    CoschedulingPodGroup,
+    KubernetesObject,
+    Pod,
+    decode_as,
+)
 from podwright.scheduler.columns import Cluster
 from podwright.scheduler.config import CoschedulingArgs
 from podwright.scheduler.framework import Cycle
 from podwright.scheduler.framework.plugin import Members
 from podwright.scheduler.framework.status import Code, Status
-from podwright.scheduler.plugins.coscheduling import LABEL, Coscheduling
+from podwright.scheduler.plugins.coscheduling import Coscheduling
 from podwright.testing import make_node, make_pod
 
 Kind = TypeVar("Kind", bound=KubernetesObject)
@@ -71,7 +77,7 @@ class GroupHandle:
 
 
 def member(name: str, of: str = "g", **fields: Any) -> Pod:
-    return make_pod(name, labels={LABEL: of}, **fields)
+    return make_pod(name, labels={POD_GROUP_LABEL: of}, **fields)
 
 
 class Situation:

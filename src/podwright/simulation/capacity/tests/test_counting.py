@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+import yaml
 
 import podwright as pw
-from podwright.apimachinery.objects import InputError, decode
+from podwright.apimachinery.objects import InputError, decode, encode
+from podwright.scheduler.config import parse_gates, read_configuration
 from podwright.simulation.capacity import capacity_review, review_text
 from podwright.testing import make_node, make_pod
 
@@ -233,3 +235,80 @@ def test_the_review_has_the_form_of_cluster_capacity():
     ]
     assert "The cluster can schedule 2 instance(s) of the pod small." in lines
     assert lines[-2:] == ["small", "\t- n: 2 instance(s)"]
+
+
+GANGS = "GenericWorkload=true,GangScheduling=true"
+COSCHEDULING = {
+    "profiles": [
+        {
+            "plugins": {
+                "multiPoint": {"enabled": [{"name": "Coscheduling"}]},
+                "queueSort": {
+                    "enabled": [{"name": "Coscheduling"}],
+                    "disabled": [{"name": "*"}],
+                },
+            }
+        }
+    ],
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration",
+}
+
+
+def gang_of(least, *, api="scheduling.k8s.io/v1alpha2"):
+    policy = {"gang": {"minCount": least}}
+    spec = {"schedulingPolicy": policy} if "k8s.io/v1alpha2" in api else {"minMember": least}
+    metadata = {"name": "training", "namespace": "default"}
+    return decode({"apiVersion": api, "kind": "PodGroup", "metadata": metadata, "spec": spec})
+
+
+def member(name, cpu="1", node="", priority=0):
+    pod = encode(make_pod(name, cpu=cpu, node=node, priority=priority))
+    pod["spec"]["schedulingGroup"] = {"podGroupName": "training"}
+    pod["metadata"]["labels"] = {"scheduling.x-k8s.io/pod-group": "training"}
+    return decode(pod)
+
+
+@pytest.mark.parametrize(
+    ("options", "group"),
+    [
+        pytest.param({"gates": parse_gates(GANGS)}, gang_of(3), id="in-tree"),
+        pytest.param(
+            {"configuration": read_configuration(yaml.safe_dump(COSCHEDULING), source="c")},
+            gang_of(3, api="scheduling.x-k8s.io/v1alpha1"),
+            id="Coscheduling",
+        ),
+    ],
+)
+def test_gangs_are_counted_as_wholes(options, group):
+    # 4 nodes with room for 2 members each: 8 pods, of which 2 gangs of 3 are whole.
+    found = pw.capacity([*cluster(), group], member("worker", "2"), **options)
+    assert (found.count, found.sets, found.templates[0].weight) == (6, 2, 3)
+    assert stop_of(found).reasons[0].plugin == "NodeResourcesFit"
+    # The group is among the pods of the question.
+    question = pw.CapacityQuestion(pods=(group, member("a", "2"), member("b", "2")), max_limit=7)
+    found = pw.capacity(cluster(), question, **options)
+    assert ([each.count for each in found.templates], found.sets) == ([2, 2], 1)
+    assert stop_of(found).type == "LimitReached"
+    # Without the plugin, groups mean nothing.
+    assert pw.capacity([*cluster(), group], member("worker", "2")).count == 8
+
+
+def test_pods_of_a_gang_that_runs_are_counted_one_by_one():
+    running = [member(f"w{i}", "2", f"n{i}") for i in range(3)]
+    found = pw.capacity(
+        [*cluster(), gang_of(3), *running], member("w", "2"), gates=parse_gates(GANGS)
+    )
+    assert (found.count, found.templates[0].weight) == (5, 1)
+
+
+def test_a_pending_gang_without_room_occupies_nothing_and_evicts_nothing():
+    low = [make_pod(f"low{i}", cpu="4", node=f"n{i}") for i in range(2)]
+    waiting = [member(f"w{i}", "3", priority=5) for i in range(3)]
+    objects, gates = [*cluster(2), gang_of(3), *low, *waiting], parse_gates(GANGS)
+    question = pw.CapacityQuestion(pods=(make_pod("x", cpu="4", priority=1),), preemption=True)
+    found = pw.capacity(objects, question, gates=gates)
+    assert (found.pending_scheduled, found.pending_unscheduled) == (0, 3)
+    assert (found.count, sorted(found.evicted)) == (2, ["default/low0", "default/low1"])
+    found = pw.capacity([*objects, make_node("n2", cpu="4")], question, gates=gates)
+    assert (found.pending_scheduled, found.count) == (3, 0)
