@@ -19,6 +19,7 @@ from podwright.apimachinery.documents import (
     decode as decode_struct,
     duplicate,
     invalid,
+    join,
     not_supported,
     parse_document,
     required,
@@ -117,8 +118,10 @@ class NodeTemplate(msgspec.Struct, frozen=True, kw_only=True):
             self.node("node")
         except InvalidObject as error:
             for wrong in error.errors:
-                field = wrong.path.removeprefix("status.").removeprefix("spec.")
-                yield msgspec.structs.replace(wrong, source="", path=f"{path}.{field}")
+                part, _, field = wrong.path.partition(".")
+                if not field.startswith("capacity"):  # a copy of what is allocatable
+                    where = join(path, field if part in ("spec", "status") else wrong.path)
+                    yield msgspec.structs.replace(wrong, source="", path=where)
 
 
 def new_node(

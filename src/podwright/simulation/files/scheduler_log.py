@@ -185,6 +185,10 @@ def read_scheduler_log(data: bytes, *, source: str, near_ns: int = 0) -> Schedul
         errors += found
         if not found and value["what"] in _KNOWN:
             lines.append(_line(number, value))
+    if unread and not (is_of_process or lines or errors):
+        # Of another kind of file each line is wrong.
+        message = f"not the log of a scheduler; its first line: {unread[0].message}"
+        raise InputError.of(source, message)
     if not is_of_process:
         # A process may also write other text, such as the usage of its flags.
         errors = sorted([*errors, *unread], key=lambda error: int(error.source.split()[-1]))

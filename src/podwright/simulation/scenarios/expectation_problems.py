@@ -47,7 +47,8 @@ def expectation_problems(
         shown = "samePlacement" if field == "same_placement" else field
         for index, name in enumerate(getattr(expectation, field)):
             if name not in configurations:
-                yield not_supported(f"{path}.{shown}[{index}]", name, configurations)
+                known = tuple(dict.fromkeys(configurations))
+                yield not_supported(f"{path}.{shown}[{index}]", name, known)
     if len(expectation.same_placement) == 1:
         yield required(f"{path}.samePlacement", "two configurations or more")
     durations = {"scheduledWithin": expectation.scheduled_within}
@@ -70,8 +71,11 @@ def _range_problems(expectation: Expectation, path: str) -> Iterator[FieldError]
     most = expectation.pending_at_most
     if most is not None and most < 0:
         yield invalid(f"{path}.pendingAtMost", most, "must not be negative")
-    if expectation.spread is not None and expectation.spread.max_skew < 0:
-        yield invalid(f"{path}.spread.maxSkew", expectation.spread.max_skew, "must not be negative")
+    spread = expectation.spread
+    if spread is not None and spread.max_skew < 0:
+        yield invalid(f"{path}.spread.maxSkew", spread.max_skew, "must not be negative")
+    if spread is not None and not spread.topology_key:
+        yield required(f"{path}.spread.topologyKey", "a label of nodes")
     limits = expectation.utilization
     if limits is not None:
         for name, share in (("atLeast", limits.at_least), ("atMost", limits.at_most)):

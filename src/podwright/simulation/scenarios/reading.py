@@ -25,6 +25,7 @@ from podwright.apimachinery.objects import (
     api_group,
     encode,
     quantity_value,
+    read_time,
 )
 from podwright.simulation.autoscaling import parse_node_groups
 from podwright.simulation.files import PartialObjects, read_paths
@@ -166,11 +167,19 @@ class _Reading:
         spec = document.spec
         if isinstance(written, dict) and not written.get("spec"):
             errors.append(required("spec"))
-        errors += _problems(spec)
+        misspelled = {
+            one.path.rpartition(".")[0] for one in errors if "unknown field" in one.message
+        }
+        errors += (
+            one
+            for one in _problems(spec)
+            # What a misspelled field may have been meant for is no second mistake.
+            if not one.message.startswith("Required value")
+            or misspelled.isdisjoint({one.path, one.path.rpartition(".")[0]})
+        )
         files = self._files(spec.cluster.files, "spec.cluster.files")
         if spec.cluster.run is not None:
             files += self._run(spec.cluster.run)
-        is_complete = not any(one.path.startswith("spec.cluster") for one in errors)
         found = ScenarioFile(
             source=self._source,
             document=document,
@@ -187,7 +196,7 @@ class _Reading:
         ]
         placed += (
             one
-            for one in _later_errors(found, is_complete=is_complete, has_errors=bool(errors))
+            for one in _later_errors(found, [one.path for one in errors])
             # The amounts of a node group, which `_node_problems` has reported.
             if not _OF_NODE_STATUS.match(one.path)
         )
@@ -275,6 +284,10 @@ def _as_in_kep140(error: FieldError) -> FieldError:
 def _problems(spec: Spec) -> Iterator[FieldError]:
     """Yield what structs do not say."""
     names = [each.name for each in spec.configurations] or ["default"]
+    try:
+        read_time(spec.stop.at or "0s", "", start_ns=START_NS, first_ns=START_NS)
+    except InputError as error:
+        yield problem("spec.stop.at", error.errors[0].message)
     for index, each in enumerate(spec.configurations):
         path = f"spec.configurations[{index}]"
         if each.name in names[:index]:
@@ -313,19 +326,23 @@ def _node_problems(group: NodeGroup, path: str) -> Iterator[FieldError]:
                 yield invalid(join(path, name), text, "must not be negative")
 
 
-def _later_errors(found: ScenarioFile, *, is_complete: bool, has_errors: bool) -> list[FieldError]:
+def _later_errors(found: ScenarioFile, wrong: Sequence[str]) -> list[FieldError]:
     """Return the errors of objects, and, if there are other errors, those of the operations.
 
-    Without other errors the operations are checked when a run is prepared, once.
+    Without other errors, whose paths are `wrong`, the operations are checked when a run is
+    prepared, once.
     """
     errors: list[FieldError] = []
+    is_complete = not any(path.startswith("spec.cluster") for path in wrong)
     spec = found.document.spec
     try:
         loaded = found.loaded
     except PartialObjects as error:
         errors += error.errors
         loaded, is_complete = error.loaded, False
-    for name in found.configurations:
+    for index, name in enumerate(found.configurations):
+        if any(path.startswith(f"spec.configurations[{index}].") for path in wrong):
+            continue
         try:
             found.scheduler_options(name, spec.seed)
         except PodwrightError as error:
@@ -336,7 +353,7 @@ def _later_errors(found: ScenarioFile, *, is_complete: bool, has_errors: bool) -
             msgspec.structs.replace(one, source=found.source)
             for one in reference_problems(spec, loaded.objects, found.operations)
         )
-    if not (has_errors or errors):
+    if not (wrong or errors):
         return []
     operations = msgspec.structs.replace(
         found, document=msgspec.structs.replace(found.document, spec=Spec(stop=spec.stop))

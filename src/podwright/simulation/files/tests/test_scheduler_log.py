@@ -82,6 +82,11 @@ def test_all_errors_are_reported_with_line_and_path():
     ("data", "message"),
     [
         pytest.param(lines(line("queue", pod="a/p")), "no attempts in this file", id="no attempts"),
+        pytest.param(
+            b"kind: Node\nmetadata:\n  name: n\n",
+            "^s: not the log of a scheduler; its first line: not JSON: ",
+            id="a manifest",
+        ),
         pytest.param(gzip.compress(b"x" * 999)[:-9], "cannot be unpacked", id="half an archive"),
     ],
 )

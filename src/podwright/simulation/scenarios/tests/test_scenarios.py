@@ -33,6 +33,9 @@ def scenario(spec: str, files: dict[str, str] | None = None) -> ScenarioFile:
     contents = {name: text.encode() for name, text in (files or {}).items()}
 
     def read(names: Any) -> Any:
+        absent = [name for name in names if name not in contents]
+        if absent:
+            raise InputError.of(absent[0], "cannot be read: No such file or directory")
         return tuple((name, contents[name]) for name in names)
 
     return read_scenario(f"{HEAD}spec:\n{spec}", source="s.yaml", read=read)
@@ -276,6 +279,37 @@ def test_five_mistakes_are_five_errors_with_paths() -> None:
         "s.yaml: spec.cluster.objects[0].spec.containers[0].imag: unknown field;"
         ' did you mean "image"?',
         "s.yaml: spec.operations[1].replicas: Required value",
+    ]
+
+
+def test_a_mistake_is_one_error_however_much_follows_from_it() -> None:
+    assert errors_of(
+        """
+  cluster: {nodes: [{name: node, count: 1}]}
+  load:
+  - name: a
+    object: {apiVersion: v1, kind: Pod, spec: {containers: [{name: c, image: i}]}}
+    arrivals: {every: 1s, count: 2}
+    duration: {exponential: 5s}
+  configurations: [{name: a, plugins: [absent.py]}, {name: a}]
+  expectations:
+  - {allScheduledWithin: 5s}
+  - {samePlacement: [a, b]}
+  - {spread: {topologyKey: "", maxSkew: 1}}
+  stop: {at: -5m}
+"""
+    ) == [
+        's.yaml: spec.load[0].duration.exponential: unknown field "exponential"',
+        's.yaml: spec.expectations[0].allScheduledWithin: unknown field "allScheduledWithin";'
+        ' did you mean "scheduledWithin"?',
+        's.yaml: spec.stop.at: Invalid value: "-5m": must not be before the start,'
+        " 2026-01-01T00:00:00Z",
+        's.yaml: spec.configurations[1].name: Duplicate value: "a"',
+        's.yaml: spec.expectations[1].samePlacement[1]: Unsupported value: "b":'
+        ' supported values: "a"',
+        "s.yaml: spec.expectations[2].spread.topologyKey: Required value: a label of nodes",
+        "s.yaml: spec.configurations[0].plugins[0]: absent.py: cannot be read:"
+        " No such file or directory",
     ]
 
 
