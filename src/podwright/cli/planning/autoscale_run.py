@@ -6,17 +6,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from podwright.apimachinery.objects import InputError
-from podwright.cli.clusters.options import CLUSTER_PREFIX
-from podwright.cli.console import (
-    announce_compilation,
-    print_data,
-    print_table,
-    waiting,
-    write,
-)
+from podwright.cli.console import print_data, print_table, write
 from podwright.cli.planning.options import AutoscaleOptions
-from podwright.cli.planning.plan_inputs import planned_cluster, with_options
+from podwright.cli.planning.plan_inputs import planned_cluster
 from podwright.simulation.autoscaling import (
     AutoscalingExplanation,
     explain_autoscaling,
@@ -26,20 +18,12 @@ from podwright.simulation.autoscaling import (
 
 def run_autoscale(options: AutoscaleOptions) -> bool:
     """Explain which groups would help, and print it; return whether all pods are helped."""
-    files = options.files
-    if options.cluster.server:
-        files = (*files, f"{CLUSTER_PREFIX}{options.cluster.server}")
     autoscaling = read_node_groups(options.groups)
-    objects, scheduler_options, _ = planned_cluster(files, options.cluster, options.setup)
-    announce_compilation()
-    try:
-        with waiting("scheduling"):
-            found = explain_autoscaling(
-                objects, autoscaling, options.pod, scheduler_options, expands_workloads=False
-            )
-    except InputError as error:
-        source = ", ".join(files) or CLUSTER_PREFIX
-        raise InputError(with_options(error.errors, {"pods": "--pod"}, source)) from error
+    of = planned_cluster(options.files, options.cluster, options.setup)
+    with of.asking("scheduling", {"pods": "--pod"}):
+        found = explain_autoscaling(
+            of.objects, autoscaling, options.pod, of.options, expands_workloads=False
+        )
     names = dict.fromkeys(name for each in found for name in each.chosen)
     if not print_data(options.output, lambda: {"pods": msgspec.to_builtins(found)}, names):
         _print(found)

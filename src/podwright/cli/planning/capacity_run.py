@@ -6,18 +6,14 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TypeGuard
 
-import msgspec
 import typer
 
-from podwright.apimachinery.objects import FieldError, InputError
-from podwright.cli.clusters.options import CLUSTER_PREFIX
+from podwright.apimachinery.objects import InputError
 from podwright.cli.console import (
-    announce_compilation,
     print_data,
     print_message,
     print_paragraph,
     print_table,
-    waiting,
     write,
 )
 from podwright.cli.options import reject_idle
@@ -26,7 +22,6 @@ from podwright.cli.planning.plan_inputs import (
     planned_cluster,
     planned_pods,
     print_plan_table,
-    with_options,
     write_report,
 )
 from podwright.cluster.controllers import expand
@@ -74,24 +69,15 @@ def run_capacity(options: CapacityOptions) -> bool:
         headroom=options.headroom,
         loss=tuple(filter(_is_loss, options.loss)),
     )
-    objects, scheduler_options, caller = planned_cluster(files, options.cluster, setup)
-    announce_compilation()
-    try:
-        with waiting("scheduling"):
-            answer = capacity(
-                objects,
-                question,
-                scheduler_options,
-                expands_workloads=False,
-                call_extender=caller,
-            )
-    except InputError as error:
-        errors = (
-            msgspec.structs.replace(each, source=pods) if each.source == "pods" else each
-            for each in error.errors
+    of = planned_cluster(files, options.cluster, setup)
+    with of.asking("scheduling", _OPTION_OF, pods):
+        answer = capacity(
+            of.objects,
+            question,
+            of.options,
+            expands_workloads=False,
+            call_extender=of.call_extender,
         )
-        source = ", ".join(files) or CLUSTER_PREFIX
-        raise InputError(with_options(errors, _OPTION_OF, source)) from error
     if options.report is not None:
         write_report(options.report, capacity_html(answer))
     _print(answer, options)
@@ -114,16 +100,13 @@ def _pods_and_files(options: CapacityOptions) -> tuple[str, tuple[str, ...]]:
     if wrong:
         message = f'"{wrong[0]}" is none of {", ".join(LOSSES)}.'
         raise typer.BadParameter(message, param_hint="'--loss'")
-    files = options.files
-    if options.cluster.server:
-        files = (*files, f"{CLUSTER_PREFIX}{options.cluster.server}")
     if options.podspec or options.headroom or options.loss or options.buy:
-        return options.podspec, files
+        return options.podspec, options.files
     if not options.files:
         raise typer.BadParameter(
             "give a file of pods, --podspec, --headroom, --loss or --buy.", param_hint="FILE"
         )
-    return options.files[0], files[1:]
+    return options.files[0], options.files[1:]
 
 
 def _run_buy(options: CapacityOptions, pods: str, files: tuple[str, ...]) -> bool:
@@ -134,36 +117,27 @@ def _run_buy(options: CapacityOptions, pods: str, files: tuple[str, ...]) -> boo
             reject_idle(f"--{name.replace('_', '-')}", "with --buy", "it has no meaning there")
     if options.pool_label and options.buy != "pools":
         reject_idle("--pool-label", "with a file of types", "they are bought, not the pools")
-    setup = options.setup
-    objects, scheduler_options, caller = planned_cluster(files, options.cluster, setup)
+    of = planned_cluster(files, options.cluster, options.setup)
+    objects = of.objects
     if pods:
-        load = list(planned_pods(pods, setup))
+        load = list(planned_pods(pods, options.setup))
         objects += expand(load).with_objects(load)
     if options.buy == "pools":
-        types, source = pool_types(objects, options.pool_label), "--buy pools"
+        types = pool_types(objects, options.pool_label)
         if not types:
             message = "no node has a label that names its pool; --pool-label names the label"
-            raise InputError([FieldError(source=source, path="", message=message)])
+            raise InputError.of("--buy pools", message)
     else:
-        source = options.buy
-        ((_, data),) = read_paths([source])
+        ((source, data),) = read_paths([options.buy])
         types = read_node_types(data, source)
-    announce_compilation()
-    try:
-        with waiting("scheduling"):
-            found = buy_nodes(
-                objects, types, scheduler_options, expands_workloads=False, call_extender=caller
-            )
-    except InputError as error:
-        named = (
-            each
-            if each.source
-            else msgspec.structs.replace(
-                each, source=source if each.path else ", ".join(files) or CLUSTER_PREFIX
-            )
-            for each in error.errors
+    with of.asking("scheduling", {}):
+        found = buy_nodes(
+            objects,
+            types,
+            of.options,
+            expands_workloads=False,
+            call_extender=of.call_extender,
         )
-        raise InputError(named) from error
     if not print_data(options.output, lambda: purchase_document(found, types), found.nodes):
         _print_purchase(found, {each.name: each.price for each in types})
     return not found.unplaced
@@ -178,7 +152,7 @@ def _print_purchase(found: NodePurchase, prices: dict[str, float]) -> None:
     why = "no cheaper mix fits" if found.is_cheapest else "cheaper mixes may fit"
     print_paragraph(
         f"The lower bound is {found.bound:g} ({found.gap:.1%} less); {why}"
-        f" ({found.mixes} mixes tried)."
+        f" ({found.mixes} mix{'es' * (found.mixes != 1)} tried)."
     )
     if found.nodes:
         rows = [(n, str(c), f"{prices[n]:g}", f"{c * prices[n]:g}") for n, c in found.nodes.items()]

@@ -5,21 +5,11 @@ from __future__ import annotations
 import msgspec
 import typer
 
-from podwright.apimachinery.objects import InputError
-from podwright.cli.clusters.options import CLUSTER_PREFIX
-from podwright.cli.console import (
-    announce_compilation,
-    print_data,
-    print_heading,
-    print_paragraph,
-    print_table,
-    waiting,
-)
+from podwright.cli.console import print_data, print_heading, print_paragraph, print_table
 from podwright.cli.planning.options import DrainPlanOptions
 from podwright.cli.planning.plan_inputs import (
     planned_cluster,
     print_plan_table,
-    with_options,
     write_report,
 )
 from podwright.simulation.capacity import (
@@ -30,37 +20,26 @@ from podwright.simulation.capacity import (
     first_names,
 )
 
-_OPTION_OF = {"nodes": "NODE", "selector": "--selector"}
-
 
 def run_drain_plan(options: DrainPlanOptions) -> bool:
     """Plan drains and print the plan; return whether all nodes can be drained."""
     files = options.files
-    if options.cluster.server:
-        files = (*files, f"{CLUSTER_PREFIX}{options.cluster.server}")
     names: tuple[str, ...] = ()
     if not options.selector:
         if not options.files:
             raise typer.BadParameter("name nodes, or give -l SELECTOR.", param_hint="NODE")
         names, files = tuple(filter(None, files[0].split(","))), files[1:]
-    objects, scheduler_options, caller = planned_cluster(
-        files, options.cluster, options.setup, expands_workloads=False
-    )
-    announce_compilation()
-    try:
-        with waiting("simulating"):
-            plan = drain_plan(
-                objects,
-                names,
-                scheduler_options,
-                selector=options.selector,
-                surge=options.surge,
-                most_nodes=options.most_nodes,
-                call_extender=caller,
-            )
-    except InputError as error:
-        source = ", ".join(files) or CLUSTER_PREFIX
-        raise InputError(with_options(error.errors, _OPTION_OF, source)) from error
+    of = planned_cluster(files, options.cluster, options.setup, expands_workloads=False)
+    with of.asking("simulating", {"nodes": "NODE", "selector": "--selector"}):
+        plan = drain_plan(
+            of.objects,
+            names,
+            of.options,
+            selector=options.selector,
+            surge=options.surge,
+            most_nodes=options.most_nodes,
+            call_extender=of.call_extender,
+        )
     if options.report is not None:
         write_report(options.report, drain_plan_html(plan))
     drained = (name for step in plan.steps for name in step.nodes)

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import typer
 
-from podwright.apimachinery.objects import FieldError, Object, Pod, with_node_name
+from podwright.apimachinery.objects import FieldError, InputError, Object, Pod, with_node_name
 from podwright.cli.clusters.cluster_inputs import read_named
 from podwright.cli.clusters.options import CLUSTER_PREFIX
-from podwright.cli.console import print_heading, print_message, print_table, print_warnings
+from podwright.cli.console import (
+    announce_compilation,
+    print_heading,
+    print_message,
+    print_table,
+    print_warnings,
+    waiting,
+)
 from podwright.cli.inputs import extender_caller, load_plugins, read_inputs, scheduler_options
 from podwright.cli.options import Setup
 from podwright.cli.planning.options import PlannedCluster
@@ -25,14 +34,54 @@ from podwright.simulation.files import load_bytes
 from podwright.simulation.recording import options_of, replay
 
 
+class Planned(NamedTuple):
+    """The cluster of a plan.
+
+    Attributes
+    ----------
+    objects : list of Object
+    options : SchedulerOptions
+    call_extender : callable, optional
+    source : str
+        What it was read from, for errors.
+    """
+
+    objects: list[Object]
+    options: SchedulerOptions
+    call_extender: CallExtender | None
+    source: str
+
+    @contextmanager
+    def asking(self, doing: str, option_of: Mapping[str, str], pods: str = "") -> Iterator[None]:
+        """Name the option, or the source of the cluster, in errors of a question about it.
+
+        Parameters
+        ----------
+        doing : str
+            What is waited for.
+        option_of : mapping of str to str
+            The options by the fields of the question.
+        pods : str
+            The name of the file of its pods.
+        """
+        announce_compilation()
+        try:
+            with waiting(doing):
+                yield
+        except InputError as error:
+            raise InputError(
+                _with_options(error.errors, option_of, {"": self.source, "pods": pods})
+            ) from error
+
+
 def planned_cluster(
     files: Sequence[str],
     cluster: PlannedCluster,
     setup: Setup,
     *,
     expands_workloads: bool = True,
-) -> tuple[list[Object], SchedulerOptions, CallExtender | None]:
-    """Return the objects of a cluster with the pods of its workloads, and its scheduler's options.
+) -> Planned:
+    """Return a cluster with the pods of its workloads, and its scheduler's options.
 
     Parameters
     ----------
@@ -45,6 +94,9 @@ def planned_cluster(
     BadParameter
         If files are combined with a run, or a time is given without a run.
     """
+    if cluster.server:
+        files = (*files, f"{CLUSTER_PREFIX}{cluster.server}")
+    source = ", ".join(files) or CLUSTER_PREFIX
     if cluster.run is None:
         if cluster.at:
             raise typer.BadParameter("requires --run.", param_hint="'--at'")
@@ -55,7 +107,7 @@ def planned_cluster(
         if expands_workloads:
             objects = expand_workloads(inputs.loaded, setup.hpa).with_objects(objects)
         caller = extender_caller(inputs.configuration, inputs.source)
-        return list(objects), scheduler_options(inputs, setup), caller
+        return Planned(list(objects), scheduler_options(inputs, setup), caller, source)
     if files:
         raise typer.BadParameter("FILE cannot be combined with --run.", param_hint="FILE")
     run = RecordedRun(cluster.run, load_plugins(setup.plugins))
@@ -72,11 +124,12 @@ def planned_cluster(
         else obj
         for obj in machine.objects()
     ]
-    return objects, options, extender_caller(options.configuration, options.source)
+    caller = extender_caller(options.configuration, options.source)
+    return Planned(objects, options, caller, source)
 
 
-def with_options(
-    errors: Iterable[FieldError], option_of: Mapping[str, str], source: str
+def _with_options(
+    errors: Iterable[FieldError], option_of: Mapping[str, str], source_of: Mapping[str, str]
 ) -> Iterator[FieldError]:
     """Yield errors of a question with the option that each is about, or the source of the rest."""
     for error in errors:
@@ -84,7 +137,8 @@ def with_options(
         if option is not None:
             yield msgspec.structs.replace(error, source="options", path=option)
         else:
-            yield msgspec.structs.replace(error, source=error.source or source)
+            source = source_of.get(error.source, error.source)
+            yield msgspec.structs.replace(error, source=source)
 
 
 def planned_pods(name: str, setup: Setup) -> tuple[Object, ...]:

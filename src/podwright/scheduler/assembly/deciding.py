@@ -464,16 +464,20 @@ class DecidingScheduler:
         # Whether its own gang has room is known after the pod itself.
         yield from self.schedule_each(ahead[: ahead.index(key)], alone=gang)
 
-    def gang_of(self, pod: Pod) -> tuple[PodGroup | CoschedulingPodGroup, int] | None:
+    def gang_of(self, pod: Pod) -> tuple[Object, int] | None:
         """Return the group without whose other members a pod gets no node, and their least number.
+
+        Parameters
+        ----------
+        pod : Pod
 
         Returns
         -------
-        (PodGroup or CoschedulingPodGroup, int) or None
+        (Object, int) or None
             None for a pod without a group, and if enough pods of its group have nodes already.
         """
         handle = self._handle
-        found: tuple[PodGroup | CoschedulingPodGroup, int] | None = None
+        found: tuple[Object, int] | None = None
         if (key := handle.group_of(plugin := GANG_SCHEDULING, pod)) is not None:
             group = handle.find(PodGroup, str(key))
             gang = None if group is None else group.spec.scheduling_policy.gang
