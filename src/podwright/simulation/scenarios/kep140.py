@@ -5,6 +5,7 @@ Upstream: kube-scheduler-simulator keps/140-scenario-based-simulation/README.md
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -146,6 +147,19 @@ def converted(document: object, errors: list[FieldError]) -> Converted:
     spec = {"operations": lines}
     own = {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": spec}
     return Converted(own, tuple(places), warnings)
+
+
+_FIELDS: Final = {
+    "create": "createOperation.object",
+    "patch": "patchOperation",
+    "delete": "deleteOperation",
+}
+_FIELD: Final = re.compile(rf"(?<=\]\.)({'|'.join(_FIELDS)})(?![A-Za-z])")
+
+
+def kep140_path(path: str) -> str:
+    """Return the path of a field of an operation as kube-scheduler-simulator has it."""
+    return _FIELD.sub(lambda found: _FIELDS[found[1]], path)
 
 
 _ONE_OF: Final = ("createOperation", "patchOperation", "deleteOperation", "doneOperation")

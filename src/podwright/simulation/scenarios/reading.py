@@ -189,6 +189,7 @@ class _Reading:
             others=self._others(spec),
             timing=timing_entry(spec.timing, "spec.timing", self._read, errors),
             warnings=warnings,
+            is_kep140=places is not None,
         )
         placed = [
             one if one.source else msgspec.structs.replace(one, source=self._source)
@@ -200,9 +201,8 @@ class _Reading:
             # The amounts of a node group, which `_node_problems` has reported.
             if not _OF_NODE_STATUS.match(one.path)
         )
-        if places is not None:
-            placed = [_as_in_kep140(one) for one in placed]
         if placed:
+            placed = [found.as_written(one) for one in placed]
             distinct = {(one.source, one.path, one.message): one for one in placed}
             raise InputError(distinct.values())
         return found
@@ -274,11 +274,6 @@ class _Reading:
             {"apiVersion": "v1", "kind": "List", "items": [encode(one) for one in at.objects]}
         )
         return ((f"{folder}.json", content),)
-
-
-def _as_in_kep140(error: FieldError) -> FieldError:
-    path = error.path.replace("].create.", "].createOperation.object.")
-    return msgspec.structs.replace(error, path=path)
 
 
 def _problems(spec: Spec) -> Iterator[FieldError]:

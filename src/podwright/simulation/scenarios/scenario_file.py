@@ -35,6 +35,7 @@ from podwright.simulation.files import (
     numbered_lines,
 )
 from podwright.simulation.scenarios.document import Configuration, Document, NodeGroup
+from podwright.simulation.scenarios.kep140 import kep140_path
 from podwright.simulation.scenarios.load import Line, load_lines, trace_workload
 from podwright.simulation.world import (
     START_NS,
@@ -83,6 +84,8 @@ class ScenarioFile(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         The timing model.
     warnings : tuple of str
         What has no effect, a sentence each.
+    is_kep140 : bool
+        Whether it was written in the form of kube-scheduler-simulator.
     """
 
     source: str
@@ -93,6 +96,7 @@ class ScenarioFile(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     others: dict[str, bytes] = {}
     timing: Timing | None = None
     warnings: tuple[str, ...] = ()
+    is_kep140: bool = False
 
     def __repr__(self) -> str:
         return f"<ScenarioFile: {self.name}>"
@@ -203,7 +207,13 @@ class ScenarioFile(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             error = msgspec.structs.replace(error, source=self.source, path=path)
         # The end of a scenario is not an option of a command.
         message = error.message.replace("set --until", "set spec.stop.at")
-        return msgspec.structs.replace(error, message=message)
+        return self.as_written(msgspec.structs.replace(error, message=message))
+
+    def as_written(self, error: FieldError) -> FieldError:
+        """Return an error with the path in the file, in whose form operations may differ."""
+        if not self.is_kep140:
+            return error
+        return msgspec.structs.replace(error, path=kep140_path(error.path))
 
     # ------------------------------------------------------------------------- inputs
 

@@ -429,6 +429,18 @@ def test_the_errors_of_a_scenario_of_kube_scheduler_simulator_have_its_paths() -
     ]
 
 
+def test_so_have_those_that_only_a_run_finds() -> None:
+    wrong = KEP_140.replace("image: i}", "imag: i}")
+    wrong = wrong.replace("objectMeta: {name: n1}", "objectMeta: {name: n2}")
+    with pytest.raises(InputError) as raised:
+        read_scenario(wrong, source="k.yaml", read=nothing).prepare()
+    assert {each.path for each in raised.value.errors} == {
+        "spec.operations[2].createOperation.object.spec.containers[0].imag",
+        "spec.operations[2].createOperation.object.spec.containers[0].image",
+        "spec.operations[3].patchOperation",
+    }
+
+
 def test_options_of_a_run_that_a_scenario_determines_are_errors() -> None:
     with pytest.raises(InputError, match="until: is an option of the scenario"):
         pw.simulate(scenario(LOAD), until="1h")
