@@ -47,7 +47,8 @@ def test_a_chart_with_the_usual_features_is_installed():
     )
     # Neither the pod of `helm test` nor the Job that deletes a release.
     assert done.stderr.splitlines()[0] == title
-    assert "0 of 7 pods are pending" in done.stdout
+    # 3 of the Deployment web: the least number of its HorizontalPodAutoscaler.
+    assert "0 of 9 pods are pending" in done.stdout
     assert "HorizontalPodAutoscaler: scales to its bounds only: no usage is declared" in done.stderr
 
 

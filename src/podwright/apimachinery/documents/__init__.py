@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         DID_YOU_MEAN as DID_YOU_MEAN,
         did_you_mean as did_you_mean,
         duplicate as duplicate,
+        first_names as first_names,
         forbidden as forbidden,
         invalid as invalid,
         join as join,

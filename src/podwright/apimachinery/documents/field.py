@@ -67,6 +67,12 @@ def did_you_mean(value: str, choices: Iterable[str]) -> str:
     return f'{DID_YOU_MEAN}"{near}"?' if near else ""
 
 
+def first_names(names: Sequence[str], most: int = 3) -> str:
+    """Return the first `most` of `names`, and how many more there are."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
 def join(path: str, name: str) -> str:
     """Append a field's name to a path."""
     return f"{path}.{name}" if path else name

@@ -7,6 +7,7 @@ from typing import Final
 
 from rich.text import Text
 
+from podwright.apimachinery.documents import first_names
 from podwright.apimachinery.objects import Pod
 from podwright.cli.console import (
     print_data,
@@ -139,9 +140,7 @@ def _workload_text(workload: WorkloadView) -> str:
 
 
 def _taken_text(taken: Displacement) -> str:
-    pods = taken.pods[:_DISPLACING_PODS_SHOWN]
-    more = len(taken.pods) - len(pods)
-    names = ", ".join(pods) + (f" and {more} more" if more else "")
+    names = first_names(taken.pods, _DISPLACING_PODS_SHOWN)
     return f"it would fit on {taken.node}; {names}, ahead of it in the queue, took the place"
 
 

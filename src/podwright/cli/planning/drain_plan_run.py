@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import typer
 
+from podwright.apimachinery.documents import first_names
 from podwright.cli.console import print_data, print_heading, print_paragraph, print_table
 from podwright.cli.planning.options import DrainPlanOptions
 from podwright.cli.planning.plan_inputs import (
@@ -17,7 +18,6 @@ from podwright.simulation.capacity import (
     drain_plan,
     drain_plan_html,
     drain_tables,
-    first_names,
 )
 
 

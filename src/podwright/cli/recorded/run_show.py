@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.text import Text
 
+from podwright.apimachinery.documents import first_names
 from podwright.apimachinery.objects import NamespacedName, Node, Pod, shortest_time_text
 from podwright.apimachinery.schema import human_duration
 from podwright.cli.console import (
@@ -278,8 +279,7 @@ def _print_remainder(count: int, shown: int | None, noun: str) -> None:
 
 
 def _names(pods: Sequence[str], shown: int | None) -> str:
-    more = 0 if shown is None else len(pods) - shown
-    return ", ".join(pods[:shown]) + (f" and {more} more" if more > 0 else "")
+    return first_names(pods, len(pods) if shown is None else shown)
 
 
 def queue_sizes_text(sizes: Mapping[str, int]) -> str:

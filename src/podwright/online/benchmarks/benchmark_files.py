@@ -9,12 +9,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+from podwright.apimachinery.documents import did_you_mean
 from podwright.apimachinery.objects import (
     ArgumentError,
     FieldError,
     InputError,
     collecting,
-    nearest,
     quoted,
 )
 from podwright.simulation.files import read_bytes
@@ -63,8 +63,7 @@ def selected(
     ]
     if not found:
         names = [f"{each.test_case}/{each.name}" for each in every]
-        near = nearest(f"{test_case}/{workload}", names)
-        hint = f"; did you mean {near}?" if near and (test_case or workload) else ""
+        hint = did_you_mean(f"{test_case}/{workload}", names) if test_case or workload else ""
         wanted = ", ".join(quoted(each) for each in (test_case, workload, label_filter) if each)
         raise ArgumentError(f"none of {len(every)} workloads is selected by {wanted}{hint}")
     return found

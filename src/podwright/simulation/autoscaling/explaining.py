@@ -14,14 +14,8 @@ from typing import Unpack
 
 import msgspec
 
-from podwright.apimachinery.objects import (
-    FieldError,
-    InputError,
-    NamespacedName,
-    Node,
-    Object,
-    nearest,
-)
+from podwright.apimachinery.documents import did_you_mean, problem
+from podwright.apimachinery.objects import InputError, NamespacedName, Node, Object
 from podwright.cluster.controllers import expand
 from podwright.scheduler.config import KubeSchedulerConfiguration
 from podwright.scheduler.machine import DecisionKeywords, SchedulerOptions, names_decision_keywords
@@ -143,7 +137,7 @@ def explain_autoscaling(
     pending = {pod.key: pod for pod in trial.scheduler.in_queue_order()}
     names = list(pods)
     errors = [
-        FieldError(source="", path=f"pods[{index}]", message=_unknown(name, pending))
+        problem(f"pods[{index}]", f"{name} is not a pending pod{did_you_mean(name, pending)}")
         for index, name in enumerate(names)
         if name not in pending
     ]
@@ -202,8 +196,3 @@ def _help(
         size=sizes[name],
         max_size=offer.group.size_limit,
     )
-
-
-def _unknown(name: str, pending: Iterable[str]) -> str:
-    near = nearest(name, pending)
-    return f"{name} is not a pending pod" + (f"; did you mean {near}?" if near else "")

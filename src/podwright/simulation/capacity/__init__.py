@@ -61,7 +61,6 @@ if TYPE_CHECKING:
         PlanTable as PlanTable,
         capacity_tables as capacity_tables,
         drain_tables as drain_tables,
-        first_names as first_names,
     )
     from podwright.simulation.capacity.review import (
         capacity_review as capacity_review,

@@ -12,15 +12,14 @@ from typing import Final, Literal, TypeAlias, Unpack, get_args
 
 import msgspec
 
+from podwright.apimachinery.documents import did_you_mean, problem
 from podwright.apimachinery.objects import (
-    FieldError,
     InputError,
     KubernetesObject,
     NamespacedName,
     Node,
     Object,
     Pod,
-    nearest,
     workload_of,
 )
 from podwright.cluster.controllers import expand
@@ -305,26 +304,17 @@ def _checked(question: CapacityQuestion, objects: Iterable[Object]) -> list[Temp
     """Return the templates of a question whose fields are all valid."""
     known = {obj.name for obj in objects if isinstance(obj, Node)}
     errors = [
-        FieldError(
-            source="",
-            path=f"excludeNodes[{index}]",
-            value=name,
-            message=f'no node "{name}"' + (f"; did you mean {near}?" if near else ""),
-        )
+        problem(f"excludeNodes[{index}]", f'no node "{name}"{did_you_mean(name, known)}')
         for index, name in enumerate(question.exclude_nodes)
         if name not in known
-        for near in [nearest(name, known)]
     ]
     if not known:
-        errors.append(FieldError(source="", path="", message="the cluster has no nodes"))
+        errors.append(problem("", "the cluster has no nodes"))
     if question.max_limit < 0:
-        message = f"{question.max_limit} is negative; 0 is no limit"
-        errors.append(FieldError(source="", path="maxLimit", message=message))
-    if question.pool_label and not errors:
-        nodes = [obj for obj in objects if isinstance(obj, Node)]
-        if not any(question.pool_label in node.metadata.labels for node in nodes):
-            message = f'no node has the label "{question.pool_label}"'
-            errors.append(FieldError(source="", path="poolLabel", message=message))
+        errors.append(problem("maxLimit", f"{question.max_limit} is negative; 0 is no limit"))
+    label = question.pool_label
+    if label and not any(label in obj.metadata.labels for obj in objects if isinstance(obj, Node)):
+        errors.append(problem("poolLabel", f'no node has the label "{label}"'))
     if errors:
         raise InputError(errors)
     if not question.pods and (question.headroom or question.loss):

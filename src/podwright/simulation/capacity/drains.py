@@ -20,6 +20,7 @@ from typing import Final, Unpack
 
 import msgspec
 
+from podwright.apimachinery.documents import did_you_mean, problem
 from podwright.apimachinery.objects import (
     FieldError,
     InputError,
@@ -32,7 +33,6 @@ from podwright.apimachinery.objects import (
     encode,
     is_ready,
     label_selector,
-    nearest,
     parse_label_selector,
     pending_requests,
     workload_of,
@@ -310,20 +310,18 @@ def _checked(
     """Return the nodes to drain, if the question is valid."""
     known = {node.name: node for node in world.nodes}
     errors = [
-        FieldError(source="", path=path, message=f"{number} is negative", value=number)
-        for path, number in numbers.items()
-        if number < 0
+        problem(path, f"{number} is negative") for path, number in numbers.items() if number < 0
     ]
-    for index, name in enumerate(nodes):
-        if name not in known:
-            near = nearest(name, known)
-            message = f'no node "{name}"' + (f"; did you mean {near}?" if near else "")
-            errors.append(FieldError(source="", path=f"nodes[{index}]", message=message))
+    errors += [
+        problem(f"nodes[{index}]", f'no node "{name}"{did_you_mean(name, known)}')
+        for index, name in enumerate(nodes)
+        if name not in known
+    ]
     selected: list[str] = []
     if selector:
         selected = list(_selected(selector, known, errors))
     elif not nodes:
-        errors.append(FieldError(source="", path="nodes", message="name at least one node"))
+        errors.append(problem("nodes", "name at least one node"))
     errors += _idle_budgets(world)
     if errors:
         raise InputError(errors)
@@ -334,12 +332,11 @@ def _selected(selector: str, known: Mapping[str, Node], errors: list[FieldError]
     try:
         matches = parse_label_selector(selector).matches
     except ValueError as error:
-        errors.append(FieldError(source="", path="selector", message=str(error)))
+        errors.append(problem("selector", str(error)))
         return
     found = [name for name, node in known.items() if matches(node.metadata.labels)]
     if not found:
-        message = f'"{selector}" selects no node'
-        errors.append(FieldError(source="", path="selector", message=message))
+        errors.append(problem("selector", f'"{selector}" selects no node'))
     yield from found
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from podwright.apimachinery.documents import first_names
 from podwright.simulation.capacity.counting import Capacity, Headroom
 from podwright.simulation.capacity.drains import DrainPlan
 from podwright.simulation.capacity.losses import Loss
-
-_NAMES_SHOWN = 3
 
 
 class PlanTable(NamedTuple):
@@ -77,12 +76,6 @@ def _headroom_row(each: Headroom) -> Sequence[object]:
 def _loss_row(each: Loss) -> Sequence[object]:
     counts = each.nodes, each.recreated, len(each.pending), len(each.gone)
     return each.of, each.name, *counts, first_names([one.pod for one in each.pending])
-
-
-def first_names(names: Sequence[str]) -> str:
-    """Return the first of `names`, and how many more there are."""
-    more = len(names) - _NAMES_SHOWN
-    return ", ".join(names[:_NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def drain_tables(plan: DrainPlan) -> dict[str, PlanTable]:

@@ -10,10 +10,10 @@ from typing import Any, Final
 
 import msgspec
 
+from podwright.apimachinery.documents import problem, raise_errors
 from podwright.apimachinery.objects import (
     POD_GROUP_LABEL,
     FieldError,
-    InputError,
     NamespacedName,
     Object,
     Pod,
@@ -88,22 +88,19 @@ def templates_of(
             spec = encode(obj).get("spec", {})
             found.append(as_template(obj, max(1, spec.get(_count_fields(obj)[0], 1))))
         elif kind_of(obj) in EXPANDED_KINDS:
-            path = f"[{index}].kind"
             message = f"a {obj.kind} has no replicas to count; give a Pod with its template"
-            errors.append(FieldError(source=source, path=path, message=message, value=obj.kind))
+            errors.append(problem(f"[{index}].kind", message))
     if not found and not errors:
-        message = "contains no Pod and no workload, whose pods are to be counted"
-        errors.append(FieldError(source=source, path="", message=message))
+        errors.append(problem("", "contains no Pod and no workload, whose pods are to be counted"))
     if ratio and len(ratio) != len(found):
         message = f"has {len(ratio)} numbers for {len(found)} pods and workloads"
-        errors.append(FieldError(source=source, path="ratio", message=message))
+        errors.append(problem("ratio", message))
     errors += [
-        FieldError(source=source, path=f"ratio[{i}]", message=f"{weight} is not a positive number")
-        for i, weight in enumerate(ratio)
+        problem(f"ratio[{index}]", f"{weight} is not a positive number")
+        for index, weight in enumerate(ratio)
         if weight < 1
     ]
-    if errors:
-        raise InputError(errors)
+    raise_errors(errors, source=source)
     if ratio:
         return [
             msgspec.structs.replace(each, weight=weight)

@@ -23,6 +23,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 
 import msgspec
 
+from podwright.apimachinery.documents import first_names
 from podwright.apimachinery.objects import (
     Document,
     FieldError,
@@ -314,10 +315,7 @@ def _with_suggestion(message: str, value: Any) -> str:
 
 
 def _listed(fields: list[str]) -> str:
-    shown = ", ".join(fields[:_FIELDS_SHOWN])
-    more = len(fields) - _FIELDS_SHOWN
-    rest = f" and {more} more" if more > 0 else ""
-    return f"field{'s' if len(fields) > 1 else ''} {shown}{rest}"
+    return f"field{'s' if len(fields) > 1 else ''} {first_names(fields, _FIELDS_SHOWN)}"
 
 
 # ------------------------------------------------------------------------------ manifests

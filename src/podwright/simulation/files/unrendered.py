@@ -21,6 +21,7 @@ from typing import Any, Final
 
 import msgspec
 
+from podwright.apimachinery.documents import first_names
 from podwright.apimachinery.objects import YamlError, encode, read_yaml
 from podwright.apimachinery.schema import built_in
 from podwright.cluster.api import GATED_FIELDS, has_field
@@ -165,8 +166,7 @@ def skipped_text(reason: Unrendered, files: list[Path]) -> str:
     'web: skipped a Helm chart (Chart.yaml, values.yaml); render it first: helm template web'
     """
     names = [os.path.relpath(file, reason.folder) for file in files]
-    shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-    return f"{reason.folder}: skipped {reason.what} ({shown}){reason.remedy}"
+    return f"{reason.folder}: skipped {reason.what} ({first_names(names)}){reason.remedy}"
 
 
 def _is_run(folder: Path) -> bool:

@@ -7,16 +7,16 @@ from typing import Any, Final
 
 import msgspec
 
-from podwright.apimachinery.documents import did_you_mean, invalid, not_supported, required
-from podwright.apimachinery.objects import (
-    FieldError,
-    InputError,
-    Object,
-    SelectorError,
-    parse_label_selector,
-    read_duration,
+from podwright.apimachinery.documents import (
+    did_you_mean,
+    invalid,
+    not_supported,
+    problem,
+    required,
 )
+from podwright.apimachinery.objects import FieldError, Object
 from podwright.simulation.scenarios.document import Expectation, Spec
+from podwright.simulation.world import duration_problems, selector_problems
 
 _BUILT_IN_CLASSES: Final = ("system-cluster-critical", "system-node-critical")
 _KINDS: Final = (
@@ -38,11 +38,7 @@ def expectation_problems(
     if len(given) != 1:
         found = f", not {' and '.join(given)}" if given else ""
         yield required(path, f"one of {', '.join(_KINDS)} is expected{found}")
-    if expectation.pods:
-        try:
-            parse_label_selector(expectation.pods)
-        except SelectorError as error:
-            yield invalid(f"{path}.pods", expectation.pods, str(error))
+    yield from selector_problems(expectation.pods, f"{path}.pods")
     for field in ("configurations", "same_placement"):
         shown = "samePlacement" if field == "same_placement" else field
         for index, name in enumerate(getattr(expectation, field)):
@@ -51,20 +47,12 @@ def expectation_problems(
                 yield not_supported(f"{path}.{shown}[{index}]", name, known)
     if len(expectation.same_placement) == 1:
         yield required(f"{path}.samePlacement", "two configurations or more")
-    durations = {"scheduledWithin": expectation.scheduled_within}
+    yield from duration_problems(expectation.scheduled_within, f"{path}.scheduledWithin")
     if expectation.budget_blocked is not None:
-        durations["budgetBlocked.atMost"] = expectation.budget_blocked.at_most
-    for name, text in durations.items():
-        yield from _duration_problems(text, f"{path}.{name}")
+        yield from duration_problems(
+            expectation.budget_blocked.at_most, f"{path}.budgetBlocked.atMost"
+        )
     yield from _range_problems(expectation, path)
-
-
-def _duration_problems(text: str | None, path: str) -> Iterator[FieldError]:
-    if text is not None:
-        try:
-            read_duration(text, "", least_ns=0)
-        except InputError as error:
-            yield FieldError(source="", path=path, message=error.errors[0].message)
 
 
 def _range_problems(expectation: Expectation, path: str) -> Iterator[FieldError]:
@@ -115,7 +103,7 @@ def reference_problems(
 def _missing(kind: str, name: str, known: set[str], path: str) -> Iterator[FieldError]:
     if name not in known:
         hint = did_you_mean(name, sorted(known))
-        yield FieldError(source="", path=path, message=f'there is no {kind} "{name}"{hint}')
+        yield problem(path, f'there is no {kind} "{name}"{hint}')
 
 
 def _created(

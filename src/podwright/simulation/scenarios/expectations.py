@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from podwright.apimachinery.documents import first_names
 from podwright.apimachinery.objects import (
     KubernetesObject,
     NamespacedName,
@@ -26,7 +27,6 @@ from podwright.simulation.scenarios.document import Expectation
 from podwright.simulation.world import Run
 
 _ENDED: Final = ("Succeeded", "Failed")
-_NAMES_SHOWN: Final = 3
 
 
 class ObservedPod(msgspec.Struct, kw_only=True):
@@ -293,13 +293,7 @@ def same_placement(one: Run, other: Run) -> Found:
 
 
 def _names(pods: Iterable[ObservedPod]) -> str:
-    return listed(sorted(pod.key for pod in pods))
-
-
-def listed(names: list[str]) -> str:
-    """Return the first names of a list, and how many more there are."""
-    more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
-    return ", ".join(names[:_NAMES_SHOWN]) + more
+    return first_names(sorted(pod.key for pod in pods))
 
 
 def expectation_names(expectations: Iterable[Expectation]) -> Iterator[str]:

@@ -162,22 +162,18 @@ def kep140_path(path: str) -> str:
     return _FIELD.sub(lambda found: _FIELDS[found[1]], path)
 
 
-_ONE_OF: Final = ("createOperation", "patchOperation", "deleteOperation", "doneOperation")
+_ONE_OF: Final = "createOperation, patchOperation, deleteOperation, doneOperation"
 
 
 def _line(entry: _Operation, path: str, errors: list[FieldError]) -> Object | None:
-    given = [
-        each
-        for each in (
-            entry.create_operation,
-            entry.patch_operation,
-            entry.delete_operation,
-            entry.done_operation,
-        )
-        if each is not None
-    ]
+    created, patched, deleted = (
+        entry.create_operation,
+        entry.patch_operation,
+        entry.delete_operation,
+    )
+    given = [each for each in (created, patched, deleted, entry.done_operation) if each is not None]
     if len(given) != 1:
-        errors.append(required(path, f"one of {', '.join(_ONE_OF)} is expected"))
+        errors.append(required(path, f"one of {_ONE_OF} is expected"))
         return None
     match given[0]:
         case _Create(object=made):

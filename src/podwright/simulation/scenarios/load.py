@@ -19,6 +19,7 @@ from podwright.simulation.world import (
     Distribution,
     Workload,
     amount_parser,
+    duration_problems,
     parse_duration_ns,
     problems_of,
     sampler,
@@ -75,12 +76,7 @@ def _object_problems(entry: Load, path: str) -> Iterator[FieldError]:
 
 def _arrival_problems(entry: Arrivals, path: str, *, is_endless: bool) -> Iterator[FieldError]:
     for name in ("every", "start", "until"):
-        text = getattr(entry, name)
-        try:
-            if text:
-                parse_duration_ns(text)
-        except InputError as error:
-            yield FieldError(source="", path=join(path, name), message=error.errors[0].message)
+        yield from duration_problems(getattr(entry, name), join(path, name))
     if not entry.every:
         yield required(f"{path}.every", "the mean interval of arrivals, such as 10s")
     if entry.burst < 1:

@@ -304,9 +304,7 @@ class ScenarioFile(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         chosen = by_name.get(name) if name else self._configurations[0]
         if chosen is None:
             message = f'"{name}" is not a configuration; there are {", ".join(by_name)}'
-            raise InputError(
-                [FieldError(source=self.source, path="spec.configurations", message=message)]
-            )
+            raise InputError.of(self.source, message, "spec.configurations")
         configuration: KubeSchedulerConfiguration | None = None
         if chosen.file:
             configuration = read_configuration(

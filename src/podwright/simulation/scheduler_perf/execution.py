@@ -319,10 +319,8 @@ class Execution:
         self._declare_features()
 
     def _prepare(self, node: Node, index: int, operation: CreateNodes) -> None:
-        labels, allocatable = (
-            operation.label_node_prepare_strategy,
-            operation.node_allocatable_strategy,
-        )
+        labels = operation.label_node_prepare_strategy
+        allocatable = operation.node_allocatable_strategy
         if labels is not None:
             value = labels.label_values[index % len(labels.label_values)]
             self._patch_node(node, {"metadata": {"labels": {labels.label_key: value}}})
@@ -373,9 +371,7 @@ class Execution:
 
     def _create_namespaces(self, operation: CreateNamespaces) -> None:
         template = self._template(operation.namespace_template_path)
-        base = (
-            {"apiVersion": "v1", "kind": "Namespace"} if template is None else template.document()
-        )
+        base = _BASE_NAMESPACE if template is None else template.document()
         for index in range(operation.count):
             name = f"{operation.prefix}-{index}"
             self._world.do(Apply(decode(with_metadata(base, name=name))))
@@ -519,11 +515,7 @@ class Execution:
 
     def _churn(self, operation: Churn) -> None:
         namespace = operation.namespace or f"namespace-{self._index}"
-        self._world.do(
-            Apply(
-                decode({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
-            )
-        )
+        self._world.do(Apply(decode(with_metadata(_BASE_NAMESPACE, name=namespace))))
         documents = [self._workload.templates[path].document() for path in operation.template_paths]
         slots: list[dict[int, Document]] = [{} for _ in documents]
         number = 0

@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     )
     from podwright.simulation.world.inputs.conditions import (
         Condition as Condition,
+        duration_problems as duration_problems,
         identity_of as identity_of,
+        selector_problems as selector_problems,
     )
     from podwright.simulation.world.inputs.event_lines import first_recorded_ns as first_recorded_ns
     from podwright.simulation.world.inputs.input_review import (

@@ -26,7 +26,7 @@ def test_the_workloads_of_a_file_are_executed_in_order():
 
 
 def test_a_name_that_no_workload_has_gets_a_suggestion():
-    with pytest.raises(pw.ArgumentError, match="did you mean Basic/20Nodes"):
+    with pytest.raises(pw.ArgumentError, match='did you mean "Basic/20Nodes"'):
         pw.scheduler_perf(EXAMPLE, test_case="Basic", workload="20Node")
 
 

@@ -42,5 +42,5 @@ def test_a_pod_that_fits_needs_no_group():
 
 
 def test_a_pod_that_is_not_pending_is_an_error_with_the_nearest_name():
-    with pytest.raises(InputError, match="did you mean default/web"):
+    with pytest.raises(InputError, match='did you mean "default/web"'):
         explained([make_pod("web", cpu="1")], [group()], "default/wep")

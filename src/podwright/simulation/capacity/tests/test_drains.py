@@ -87,7 +87,7 @@ def test_a_surge_upgrade_adds_nodes_first():
 @pytest.mark.parametrize(
     ("question", "text"),
     [
-        ({"nodes": ["n44"]}, 'nodes[0]: no node "n44"; did you mean n4?'),
+        ({"nodes": ["n44"]}, 'nodes[0]: no node "n44"; did you mean "n4"?'),
         ({"selector": "pool=z"}, 'selector: "pool=z" selects no node'),
         ({"selector": "pool=="}, "selector: "),
         ({"selector": "a=,b("}, "selector: "),

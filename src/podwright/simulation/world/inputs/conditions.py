@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from podwright.apimachinery.cel import StageExpressionError, stage_expression
-from podwright.apimachinery.documents import forbidden, invalid, join, required
+from podwright.apimachinery.documents import forbidden, invalid, join, problem, required
 from podwright.apimachinery.objects import (
     FieldError,
     InputError,
@@ -98,12 +98,7 @@ class Condition(
             names = "scheduled, ready, gone, pendingAtMost, object, drained, settled"
             yield required(path, f"one of {names} is expected")
         for name in _OF_PODS:
-            selector = getattr(self, name)
-            if selector:
-                try:
-                    parse_label_selector(selector)
-                except SelectorError as error:
-                    yield invalid(join(path, name), selector, str(error))
+            yield from selector_problems(getattr(self, name), join(path, name))
         for name in ("count", "pending_at_most"):
             number = getattr(self, name)
             if number is not None and number < 0:
@@ -112,13 +107,7 @@ class Condition(
         if self.count is not None and self.scheduled is None and self.ready is None:
             yield forbidden(join(path, "count"), "needs scheduled or ready")
         yield from self._object_problems(path)
-        if self.timeout:
-            try:
-                read_duration(self.timeout, "")
-            except InputError as error:
-                yield FieldError(
-                    source="", path=join(path, "timeout"), message=error.errors[0].message
-                )
+        yield from duration_problems(self.timeout, join(path, "timeout"), least_ns=1)
 
     def _object_problems(self, path: str) -> Iterator[FieldError]:
         given = [name for name in _OF_OBJECT if getattr(self, name) not in (None, "")]
@@ -221,6 +210,25 @@ class Condition(
             if left:
                 return f"{left} pods{_of(self.gone)} are left"
         return ""
+
+
+def selector_problems(selector: str | None, path: str) -> Iterator[FieldError]:
+    """Yield what is wrong with the label selector in the field `path`; all is well if empty."""
+    try:
+        parse_label_selector(selector or "")
+    except SelectorError as error:
+        yield invalid(path, selector, str(error))
+
+
+def duration_problems(text: str | None, path: str, *, least_ns: int = 0) -> Iterator[FieldError]:
+    """Yield what is wrong with the duration in the field `path`; all is well if it is empty.
+
+    `least_ns` is the shortest valid one.
+    """
+    try:
+        read_duration(text or "1s", "", least_ns=least_ns)
+    except InputError as error:
+        yield problem(path, error.errors[0].message)
 
 
 def identity_of(text: str, namespace: str) -> tuple[GroupKind, NamespacedName] | None:

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from podwright.apimachinery.devices import is_cards
+from podwright.apimachinery.documents import first_names
 from podwright.apimachinery.objects import (
     CREATION_TIME,
     Document,
@@ -115,10 +116,9 @@ class InputReview(msgspec.Struct, frozen=True, kw_only=True):
         jobs = self.jobs_without_duration
         if not jobs:
             return ""
-        more = f" and {len(jobs) - _NAMES_SHOWN} more" if len(jobs) > _NAMES_SHOWN else ""
         return (
-            f"{', '.join(jobs[:_NAMES_SHOWN])}{more}: no duration, so the pods complete as soon as"
-            f" they run (0s); set --job-duration, or the annotation {RUN_DELAY} of the pod template"
+            f"{first_names(jobs)}: no duration, so the pods complete as soon as they run (0s); set"
+            f" --job-duration, or the annotation {RUN_DELAY} of the pod template"
         )
 
 
