@@ -377,3 +377,16 @@ def test_preemption_without_candidates_reports_the_dry_run(write):
     assert "Preemption would not help on any node" in run(f"explain web {too_big}", status=1).stdout
     fits = json.loads(run(f"explain web {write('a.yaml', NODES + pod('web', '1'))} -o json").stdout)
     assert fits["preemption"] is None
+
+
+def test_the_groups_of_an_autoscaler_that_would_help_follow_the_explanation():
+    files = "examples/autoscaling/large.yaml --node-groups examples/autoscaling/groups.yaml"
+    explained = run(f"explain batch {files}", status=1).stdout
+    text, _, table = explained.partition("Node groups:\n")
+    assert "no nodes available to schedule pods" in text
+    assert [line.split()[1:4] for line in table.splitlines()[1:]] == [
+        ["small", "0/5", "no"],
+        ["large", "0/10", "yes"],
+    ]
+    found = run(f"explain batch {files} -o json", status=2).stderr
+    assert "'--node-groups': has no effect with --output json" in found

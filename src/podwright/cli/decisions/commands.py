@@ -67,6 +67,8 @@ def schedule(options: ScheduleOptions) -> bool:
         "podwright explain database-0 examples/quickstart -o wide",
         "podwright explain web-0 examples/quickstart --rules classic",
         "podwright explain deployment/web examples/simulate",
+        "podwright explain batch examples/autoscaling/large.yaml "
+        "--node-groups examples/autoscaling/groups.yaml || true",
         "podwright explain pod/checkout-0 -n shop examples/quickstart -o json",
         "podwright explain batch --run RUN --attempt 1 || true",
         "podwright explain web --run RUN --save-case RUN/test_web.py",
@@ -100,7 +102,8 @@ def explain(options: ExplainOptions) -> bool:
 
 
 _ONLY_WITH_RUN = {"attempt", "at", "save_case"}
-_ONLY_WITH_FILES = {"alone", *(each.name for each in fields(Setup))} - {"plugins", "given"}
+_SETUP = {each.name for each in fields(Setup)} - {"plugins", "given"}
+_ONLY_WITH_FILES = {"alone", "node_groups"} | _SETUP
 
 
 def _check_explain(options: ExplainOptions) -> None:
@@ -115,6 +118,8 @@ def _check_explain(options: ExplainOptions) -> None:
         raise typer.BadParameter("FILE cannot be combined with --run.", param_hint="FILE")
     given, output = options.given, options.output
     _check_nodes(given, output)
+    if options.node_groups and output not in ("table", "wide"):
+        reject_idle("--node-groups", f"with --output {output}", "podwright autoscale prints them")
     if options.run is None and output == "kss":
         raise typer.BadParameter(
             "kss requires --run: the format includes what happened after the decision.",

@@ -19,8 +19,9 @@ from podwright.cli.console import (
 )
 from podwright.cli.decisions.explanation_output import print_view
 from podwright.cli.decisions.options import ExplainOptions
-from podwright.cli.inputs import find_node, load_all
+from podwright.cli.inputs import find_node, read_inputs, scheduler_of, scheduler_options
 from podwright.cli.options import Setup
+from podwright.cli.planning.autoscale_run import print_groups
 from podwright.cli.workloads import (
     expand_workloads,
     find_pods,
@@ -30,6 +31,7 @@ from podwright.cli.workloads import (
 from podwright.cluster.controllers import ExpandedWorkload
 from podwright.cluster.store import GroupKind, kind_of
 from podwright.scheduler.assembly import Scheduler, UnknownPod
+from podwright.simulation.autoscaling import explain_autoscaling, read_node_groups
 from podwright.simulation.recording import ExplanationView, WorkloadView, present_view, view_of_pod
 
 
@@ -43,7 +45,9 @@ def run_explain(options: ExplainOptions) -> bool:
         namespace = namespace or namespace_in(text, CLUSTER_PREFIX)
     is_cluster = all(name.startswith(CLUSTER_PREFIX) for name in files)
     where = "in the cluster" if is_cluster else "in these files"
-    loaded, scheduler = load_all(files, setup)
+    autoscaling = read_node_groups(options.node_groups) if options.node_groups else None
+    inputs = read_inputs(files, setup)
+    loaded, scheduler = inputs.loaded, scheduler_of(inputs, setup)
     expansion = expand_workloads(loaded, setup.hpa)
     objects = expansion.with_objects(loaded.objects)
     pods = [obj for obj in objects if isinstance(obj, Pod)]
@@ -66,6 +70,11 @@ def run_explain(options: ExplainOptions) -> bool:
     fits = print_view(view, shown=options.shown, output=options.output)
     if options.output in ("table", "wide"):
         _print_other_scheduler(view.explanation.pod, scheduler.scheduler_names)
+    if autoscaling is not None and not fits and not view.explanation.pod.spec.node_name:
+        print_heading("Node groups:")
+        how = scheduler_options(inputs, setup)
+        found = explain_autoscaling(objects, autoscaling, [key], how, expands_workloads=False)
+        print_groups(found)
     return fits
 
 

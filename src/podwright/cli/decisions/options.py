@@ -94,6 +94,12 @@ class ExplainOptions(Judged):
         "ahead of it in the queue.",
         default=False,
     )
+    node_groups: str = option(
+        "If the pod does not fit: which node groups of this file would help, and why the others "
+        "would not, as podwright autoscale does.",
+        "FILE",
+        default="",
+    )
     nodes: int = option(
         "Number of nodes to show side by side; -o wide shows all.", "NUMBER", default=5, min=1
     )

@@ -26,11 +26,12 @@ def run_autoscale(options: AutoscaleOptions) -> bool:
         )
     names = dict.fromkeys(name for each in found for name in each.chosen)
     if not print_data(options.output, lambda: {"pods": msgspec.to_builtins(found)}, names):
-        _print(found)
+        print_groups(found)
     return all(each.is_helped for each in found)
 
 
-def _print(found: Sequence[AutoscalingExplanation]) -> None:
+def print_groups(found: Sequence[AutoscalingExplanation]) -> None:
+    """Print for each of the pods `found` which groups would help, and why the others would not."""
     if not found:
         write("No pod is pending.")
         return
