@@ -210,7 +210,7 @@ class ScenarioFile(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return self.as_written(msgspec.structs.replace(error, message=message))
 
     def as_written(self, error: FieldError) -> FieldError:
-        """Return an error with the path in the file, in whose form operations may differ."""
+        """Return `error` with the path in the file, in whose form operations may differ."""
         if not self.is_kep140:
             return error
         return msgspec.structs.replace(error, path=kep140_path(error.path))

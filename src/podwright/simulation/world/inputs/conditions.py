@@ -213,7 +213,7 @@ class Condition(
 
 
 def selector_problems(selector: str | None, path: str) -> Iterator[FieldError]:
-    """Yield what is wrong with the label selector in the field `path`; all is well if empty."""
+    """Yield what is wrong with the label `selector` in the field `path`; nothing if it is empty."""
     try:
         parse_label_selector(selector or "")
     except SelectorError as error:
@@ -221,7 +221,7 @@ def selector_problems(selector: str | None, path: str) -> Iterator[FieldError]:
 
 
 def duration_problems(text: str | None, path: str, *, least_ns: int = 0) -> Iterator[FieldError]:
-    """Yield what is wrong with the duration in the field `path`; all is well if it is empty.
+    """Yield what is wrong with `text`, the duration in the field `path`; nothing if it is empty.
 
     `least_ns` is the shortest valid one.
     """
