@@ -216,7 +216,7 @@ def test_workloads_of_scheduler_perf_run_beside_the_cluster(served):
         ({"templates": {}}, "../templates/node.yaml: is not among the templates"),
         ({"testCases": [BENCHMARK, {}]}, "[1].name"),
         ({"labelFilter": "fast"}, "none of 2 workloads is selected by"),
-        ({"testCase": "Basic", "workload": "fewer"}, 'did you mean "Basic/few"?'),
+        ({"testCase": "Basic", "workload": "fewer"}, 'did you mean \\"Basic/few\\"?'),
     ],
 )
 def test_a_benchmark_that_cannot_be_executed_is_a_problem(served, change, text):
