@@ -99,7 +99,6 @@ if TYPE_CHECKING:
         ActionType as ActionType,
         ClusterEvent as ClusterEvent,
         Concerned as Concerned,
-        ConcernFunction as ConcernFunction,
         EventHint as EventHint,
         Hint as Hint,
         HintFunction as HintFunction,

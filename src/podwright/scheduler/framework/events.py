@@ -138,7 +138,6 @@ class Concerned(NamedTuple):
     claim: NamespacedName = ""
 
 
-ConcernFunction = Callable[[object | None, object | None], Concerned | None]
 """`(pod, old, new) -> Hint`; `old` is None for an added object, `new` for a deleted one.
 
 An exception counts as `QUEUE`: a broken hint function must not strand a pod.
@@ -208,15 +207,16 @@ class EventHint(msgspec.Struct, frozen=True):
         The union of the actions of interest.
     hint : HintFunction or None
         Called when such an event arrives; None is equivalent to always `QUEUE`.
-    concern : ConcernFunction or None
+    concern : callable or None
         Returns the pods for which the hint may be `QUEUE`, or None if it may be for any, so that
-        an event about one pod costs the same however many wait. None is equivalent to any.
+        an event about one pod costs the same however many wait. The pods are a `Concerned`: the
+        uid of one, and the key of a ResourceClaim that others name. None is equivalent to any.
     """
 
     resource: str
     actions: ActionType
     hint: HintFunction | None = None
-    concern: ConcernFunction | None = None
+    concern: Callable[[object | None, object | None], tuple[str, str] | None] | None = None
 
     @property
     def event(self) -> ClusterEvent:

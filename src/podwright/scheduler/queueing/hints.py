@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import enum
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from podwright.apimachinery.objects import Pod
@@ -22,7 +22,6 @@ from podwright.scheduler.framework import (
     ActionType,
     ClusterEvent,
     Concerned,
-    ConcernFunction,
     EventHint,
     Hint,
     HintFunction,
@@ -48,7 +47,7 @@ class Registered(NamedTuple):
 
     label: str
     functions_of: dict[str, tuple[HintFunction | None, ...]]
-    concerns: tuple[ConcernFunction, ...] = ()
+    concerns: tuple[Callable[[object | None, object | None], tuple[str, str] | None], ...] = ()
 
 
 class HintTable:
@@ -312,7 +311,7 @@ class HintTables:
                 concerned = concern(old, new)
                 if concerned is None:
                     return None
-                found.append(concerned)
+                found.append(Concerned(*concerned))
         return found
 
     def moving_events(self, queued: QueuedPod) -> dict[str, tuple[str, ...]]:
