@@ -1,9 +1,10 @@
 """Clusters from a seed, and what kube-controller-manager's controllers make of them.
 
-    python -m tests.real_parts.controllers          rewrites the record beside the room
+    python -m tests.real_parts.controllers [NAME ...]     rewrites the record beside the room
 
-Each case is the state of one owner, whole or half done, in which a controller runs until it writes
-no more; no time passes. The record is that of `test_recorded_decisions.py` in
+With names, the cases of the other controllers stay as they are. Each case is the state of one
+owner, whole or half done, in which a controller runs until it writes no more; no time passes. The
+record is that of `test_recorded_decisions.py` in
 `cluster/controllers/tests`.
 """
 
@@ -11,22 +12,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
 from random import Random
-from typing import Any, Final
+from typing import Final
 
-from podwright.cluster.controllers.apps.controller_revisions import revision_hash, template_patch
-
-Document = dict[str, Any]
-
-NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
-LABELS: Final = {"app": "web"}
-NODES: Final = ("n0", "n1", "n2", "n3")
-
-
-def time(age: int) -> str:
-    """Return the time some seconds ago."""
-    return (NOW - timedelta(seconds=age)).strftime("%Y-%m-%dT%H:%M:%SZ")
+from tests.real_parts.controllers.parts import (
+    LABELS,
+    NODES,
+    Document,
+    a_pod,
+    a_revision,
+    a_template,
+    an_object,
+    complete_template,
+    going,
+    maybe,
+    owner_references,
+    time,
+)
+from tests.real_parts.controllers.pods_of_nodes_and_jobs import (
+    a_daemon_set,
+    a_job,
+    owned_objects,
+)
 
 
 def draw(controller: str, seed: int) -> Document:
@@ -67,71 +74,6 @@ def without_order(answer: Document) -> Document:
     return answer | {"changed": changed + merged_slices, "removed": removed}
 
 
-# ------------------------------------------------------------------------------------ parts
-
-
-def _object(kind: str, name: str, api: str = "v1", **parts: Any) -> Document:
-    metadata = {"name": name, "uid": f"uid-{name}", "creationTimestamp": time(5000)}
-    metadata |= {} if kind == "Node" else {"namespace": "default"}
-    metadata |= parts.pop("metadata", {})
-    return {"apiVersion": api, "kind": kind, "metadata": metadata, **parts}
-
-
-def _owner(kind: str, api: str, name: str = "web") -> list[Document]:
-    return [
-        {"apiVersion": api, "kind": kind, "name": name, "uid": f"uid-{name}",
-         "controller": True, "blockOwnerDeletion": True}
-    ]  # fmt: skip
-
-
-def _template(image: str, **spec: Any) -> Document:
-    container = {"name": "main", "image": image}
-    return {"metadata": {"labels": dict(LABELS)}, "spec": {"containers": [container]} | spec}
-
-
-def _ready(random: Random, chance: float) -> list[Document]:
-    is_ready = random.random() < chance
-    age = random.choice([1, 5, 300, 900])
-    return [
-        {"type": "Ready", "status": "True" if is_ready else "False",
-         "lastTransitionTime": time(age)}
-    ]  # fmt: skip
-
-
-def _pod(random: Random, name: str, **given: Any) -> Document:
-    """Return a pod in any state; `metadata`, `spec` and `status` have precedence."""
-    # Of pods that were created at once, upstream takes any.
-    age = random.choice([2, 40, 900, 2000]) + int("".join(filter(str.isdigit, name)))
-    metadata: Document = {"labels": dict(LABELS), "creationTimestamp": time(age)}
-    spec: Document = {"containers": [{"name": "main", "image": "app:2"}]}
-    phase = random.choice(["Running"] * 6 + ["Pending", "Pending", "Failed", "Succeeded"])
-    status: Document = {"phase": phase}
-    if phase != "Pending" or random.random() < 0.5:
-        spec["nodeName"] = random.choice(NODES)
-        status["startTime"] = time(age)
-    if phase == "Running":
-        status["conditions"] = _ready(random, 0.75)
-    if random.random() < 0.12:
-        metadata |= {"deletionTimestamp": time(-20), "deletionGracePeriodSeconds": 30}
-        spec.setdefault("nodeName", "n0")
-    metadata |= given.get("metadata", {})
-    return _object(
-        "Pod", name, metadata=metadata, spec=spec | given.get("spec", {}),
-        status=status | given.get("status", {}),
-    )  # fmt: skip
-
-
-def _going(random: Random, chance: float = 0.04) -> Document:
-    if random.random() >= chance:
-        return {}
-    # Without a finalizer the object would be gone.
-    return {"deletionTimestamp": time(3), "finalizers": ["example.com/wait"]}
-
-
-def _maybe(random: Random, chance: float, **fields: Any) -> Document:
-    return fields if random.random() < chance else {}
-
-
 # ------------------------------------------------------------------------------- deployments
 
 
@@ -140,20 +82,20 @@ def _deployment(random: Random) -> list[Document]:
     spec: Document = {
         "replicas": replicas,
         "selector": {"matchLabels": LABELS},
-        "template": _template("app:2"),
+        "template": a_template("app:2"),
         "strategy": _strategy(random),
     }
-    spec |= _maybe(random, 0.3, minReadySeconds=10)
-    spec |= _maybe(random, 0.12, paused=True)
-    spec |= _maybe(random, 0.5, revisionHistoryLimit=random.choice([0, 1, 2]))
-    spec |= _maybe(random, 0.4, progressDeadlineSeconds=random.choice([30, 120]))
+    spec |= maybe(random, 0.3, minReadySeconds=10)
+    spec |= maybe(random, 0.12, paused=True)
+    spec |= maybe(random, 0.5, revisionHistoryLimit=random.choice([0, 1, 2]))
+    spec |= maybe(random, 0.4, progressDeadlineSeconds=random.choice([30, 120]))
     revision = random.choice([1, 3, 7])
     sets = [
         _replica_set(random, number, replicas, spec["template"])
         for number in range(random.choice([0, 1, 1, 2, 2, 3, 4]))
     ]
-    metadata: Document = {"generation": 3, "labels": dict(LABELS)} | _going(random)
-    metadata["annotations"] = {"note": "kept"} | _maybe(
+    metadata: Document = {"generation": 3, "labels": dict(LABELS)} | going(random)
+    metadata["annotations"] = {"note": "kept"} | maybe(
         random, 0.7, **{"deployment.kubernetes.io/revision": str(revision)}
     )
     status: Document = {"observedGeneration": random.choice([2, 3])}
@@ -161,11 +103,11 @@ def _deployment(random: Random) -> list[Document]:
         status["conditions"] = _progress(random, sets)
     if random.random() < 0.5:
         status |= {"replicas": replicas, "updatedReplicas": random.randint(0, replicas)}
-    made = _object("Deployment", "web", "apps/v1", metadata=metadata, spec=spec, status=status)
+    made = an_object("Deployment", "web", "apps/v1", metadata=metadata, spec=spec, status=status)
     pods = [
-        _pod(
+        a_pod(
             random, f"p{number}",
-            metadata={"ownerReferences": _owner("ReplicaSet", "apps/v1", each)},
+            metadata={"ownerReferences": owner_references("ReplicaSet", "apps/v1", each)},
         )
         for number in range(random.choice([0, 0, 1, 3]))
         if (each := random.choice(["web-0", "web-1"]))
@@ -194,7 +136,7 @@ def _replica_set(random: Random, number: int, replicas: int, template: Document)
     ready = random.choice([reported, reported, random.randint(0, reported)])
     available = random.choice([ready, ready, random.randint(0, ready)])
     labels = LABELS | {"pod-template-hash": f"h{number}"}
-    annotations = _maybe(
+    annotations = maybe(
         random, 0.8, **{"deployment.kubernetes.io/revision": str(random.randint(1, 6))}
     )
     if random.random() < 0.8:
@@ -208,27 +150,27 @@ def _replica_set(random: Random, number: int, replicas: int, template: Document)
         "annotations": annotations,
         "generation": 2,
         "creationTimestamp": time(4000 - number),
-        "ownerReferences": _owner("Deployment", "apps/v1"),
-    } | _going(random)
+        "ownerReferences": owner_references("Deployment", "apps/v1"),
+    } | going(random)
     if random.random() < 0.05:
         del metadata["ownerReferences"]  # an orphan
-    own = json.loads(json.dumps(template if is_new else _template(f"old:{number}")))
+    own = json.loads(json.dumps(template if is_new else a_template(f"old:{number}")))
     own["metadata"]["labels"] = labels
     spec = {"replicas": size, "selector": {"matchLabels": labels}, "template": own}
-    spec |= _maybe(random, 0.2, minReadySeconds=10)
+    spec |= maybe(random, 0.2, minReadySeconds=10)
     status: Document = {
         "replicas": reported,
         "readyReplicas": ready,
         "availableReplicas": available,
         "observedGeneration": random.choice([2, 2, 2, 1]),
     }
-    status |= _maybe(random, 0.15, terminatingReplicas=random.choice([0, 1, 2]))
+    status |= maybe(random, 0.15, terminatingReplicas=random.choice([0, 1, 2]))
     if random.random() < 0.06:
         status["conditions"] = [
             {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate",
              "message": "no", "lastTransitionTime": time(30)}
         ]  # fmt: skip
-    return _object("ReplicaSet", name, "apps/v1", metadata=metadata, spec=spec, status=status)
+    return an_object("ReplicaSet", name, "apps/v1", metadata=metadata, spec=spec, status=status)
 
 
 def _progress(random: Random, sets: list[Document]) -> list[Document]:
@@ -261,23 +203,23 @@ def _replicas(random: Random) -> list[Document]:
     spec: Document = {
         "replicas": replicas,
         "selector": {"matchLabels": LABELS},
-        "template": _template("app:2"),
+        "template": a_template("app:2"),
     }
-    spec |= _maybe(random, 0.4, minReadySeconds=10)
-    metadata = {"generation": 2} | _going(random)
+    spec |= maybe(random, 0.4, minReadySeconds=10)
+    metadata = {"generation": 2} | going(random)
     status: Document = {"observedGeneration": random.choice([1, 2]), "replicas": replicas}
     if random.random() < 0.1:
         status["conditions"] = [
             {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate",
              "message": "no", "lastTransitionTime": time(30)}
         ]  # fmt: skip
-    owner = _owner("ReplicaSet", "apps/v1")
+    owner = owner_references("ReplicaSet", "apps/v1")
     pods = []
     for number in range(random.choice([0, 1, 2, 4, 6, 9])):
         own: Document = {"ownerReferences": owner}
-        own |= _maybe(random, 0.06, ownerReferences=[])
-        own |= _maybe(random, 0.06, labels={"app": "other"})
-        own |= _maybe(
+        own |= maybe(random, 0.06, ownerReferences=[])
+        own |= maybe(random, 0.06, labels={"app": "other"})
+        own |= maybe(
             random, 0.2,
             annotations={"controller.kubernetes.io/pod-deletion-cost": random.choice(
                 ["-1", "0", "5", "100", "no"]
@@ -285,66 +227,30 @@ def _replicas(random: Random) -> list[Document]:
         )  # fmt: skip
         containers = [{"name": "main", "restartCount": random.choice([0, 0, 3])}]
         pods.append(
-            _pod(random, f"p{number}", metadata=own, status={"containerStatuses": containers})
+            a_pod(random, f"p{number}", metadata=own, status={"containerStatuses": containers})
         )
-    made = _object("ReplicaSet", "web", "apps/v1", metadata=metadata, spec=spec, status=status)
+    made = an_object("ReplicaSet", "web", "apps/v1", metadata=metadata, spec=spec, status=status)
     return [made, *pods]
 
 
 # ----------------------------------------------------------------------------- stateful sets
 
 
-def _revision(number: int, template: Document) -> Document:
-    data = template_patch(template)
-    label = revision_hash(data, None)
-    return _object(
-        "ControllerRevision", f"web-{label}", "apps/v1",
-        metadata={
-            "labels": LABELS | {"controller.kubernetes.io/hash": label},
-            "ownerReferences": _owner("StatefulSet", "apps/v1"),
-        },
-        data=data,
-        revision=number,
-    )  # fmt: skip
-
-
-def _complete(image: str) -> Document:
-    """Return a template with its defaults, as an API server stores it."""
-    container = {
-        "name": "main",
-        "image": image,
-        "resources": {},
-        "terminationMessagePath": "/dev/termination-log",
-        "terminationMessagePolicy": "File",
-        "imagePullPolicy": "IfNotPresent",
-    }
-    return _template(image) | {
-        "spec": {
-            "containers": [container],
-            "restartPolicy": "Always",
-            "terminationGracePeriodSeconds": 30,
-            "dnsPolicy": "ClusterFirst",
-            "securityContext": {},
-            "schedulerName": "default-scheduler",
-        }
-    }
-
-
 def _stateful(random: Random) -> list[Document]:
     replicas = random.choice([0, 1, 2, 3, 4, 5])
     start = random.choice([0, 0, 0, 2])
-    new, old = (_revision(n, _complete(f"app:{n}")) for n in (2, 1))
+    new, old = (a_revision("StatefulSet", n, complete_template(f"app:{n}")) for n in (2, 1))
     names = [each["metadata"]["name"] for each in (old, new)]
     spec: Document = {
         "replicas": replicas,
         "serviceName": "web",
         "selector": {"matchLabels": LABELS},
-        "template": _complete("app:2"),
+        "template": complete_template("app:2"),
     }
-    spec |= _maybe(random, 0.4, podManagementPolicy="Parallel")
-    spec |= _maybe(random, 0.3, minReadySeconds=10)
+    spec |= maybe(random, 0.4, podManagementPolicy="Parallel")
+    spec |= maybe(random, 0.3, minReadySeconds=10)
     spec |= {"ordinals": {"start": start}} if start else {}
-    spec |= _maybe(random, 0.15, updateStrategy={"type": "OnDelete"})
+    spec |= maybe(random, 0.15, updateStrategy={"type": "OnDelete"})
     if "updateStrategy" not in spec and random.random() < 0.5:
         rolling = {"partition": random.choice([0, 1, 2, 4])}
         spec["updateStrategy"] = {"type": "RollingUpdate", "rollingUpdate": rolling}
@@ -359,7 +265,7 @@ def _stateful(random: Random) -> list[Document]:
             "whenScaled": random.choice(["Retain", "Delete"]),
         }
         claims = [
-            _object("PersistentVolumeClaim", f"data-web-{number}",
+            an_object("PersistentVolumeClaim", f"data-web-{number}",
                     metadata={"labels": dict(LABELS)}, spec=spec["volumeClaimTemplates"][0]["spec"])
             for number in range(6) if random.random() < 0.5
         ]  # fmt: skip
@@ -380,10 +286,10 @@ def _stateful(random: Random) -> list[Document]:
         if claims or "volumeClaimTemplates" in spec:
             claim = {"claimName": f"data-web-{ordinal}"}
             named |= {"volumes": [{"name": "data", "persistentVolumeClaim": claim}]}  # type: ignore[dict-item]
-        own = {"labels": labels, "ownerReferences": _owner("StatefulSet", "apps/v1")}
-        pods.append(_pod(random, f"web-{ordinal}", metadata=own, spec=named))
-    metadata = {"generation": 2} | _going(random)
-    made = _object("StatefulSet", "web", "apps/v1", metadata=metadata, spec=spec, status=status)
+        own = {"labels": labels, "ownerReferences": owner_references("StatefulSet", "apps/v1")}
+        pods.append(a_pod(random, f"web-{ordinal}", metadata=own, spec=named))
+    metadata = {"generation": 2} | going(random)
+    made = an_object("StatefulSet", "web", "apps/v1", metadata=metadata, spec=spec, status=status)
     return [made, *revisions, *claims, *pods]
 
 
@@ -396,24 +302,24 @@ def _budget(random: Random) -> list[Document]:
     spec["selector"] = random.choice([{"matchLabels": LABELS}] * 9 + [{}])
     owners = []
     replicas = random.choice([0, 1, 3, 5])
-    template = _template("app:2")
+    template = a_template("app:2")
     for kind, name in (("ReplicaSet", "a"), ("StatefulSet", "b"), ("ReplicaSet", "c")):
         shape: Document = {"replicas": random.choice([replicas, 2]), "template": template}
         shape["selector"] = {"matchLabels": LABELS}
         shape |= {"serviceName": "web"} if kind == "StatefulSet" else {}
-        owners.append(_object(kind, name, "apps/v1", spec=shape))
+        owners.append(an_object(kind, name, "apps/v1", spec=shape))
     if random.random() < 0.5:
-        owners[0]["metadata"]["ownerReferences"] = _owner("Deployment", "apps/v1", "d")
+        owners[0]["metadata"]["ownerReferences"] = owner_references("Deployment", "apps/v1", "d")
         shape = {"replicas": 4, "template": template, "selector": {"matchLabels": LABELS}}
-        owners.append(_object("Deployment", "d", "apps/v1", spec=shape))
+        owners.append(an_object("Deployment", "d", "apps/v1", spec=shape))
     known = random.choice([["a"], ["a", "b"], ["a", "b", "c"], [""]])
     pods = []
     for number in range(random.choice([0, 1, 3, 4, 6])):
         name = random.choice([*known, *known, ""]) if random.random() < 0.3 else known[0]
         kind = "StatefulSet" if name == "b" else "ReplicaSet"
-        own: Document = {"ownerReferences": _owner(kind, "apps/v1", name)} if name else {}
-        own |= _maybe(random, 0.1, labels={"app": "other"})
-        pods.append(_pod(random, f"p{number}", metadata=own))
+        own: Document = {"ownerReferences": owner_references(kind, "apps/v1", name)} if name else {}
+        own |= maybe(random, 0.1, labels={"app": "other"})
+        pods.append(a_pod(random, f"p{number}", metadata=own))
     metadata = {"generation": 2}
     status: Document = {
         "observedGeneration": random.choice([1, 2]), "disruptionsAllowed": 1,
@@ -432,7 +338,7 @@ def _budget(random: Random) -> list[Document]:
              "reason": "SufficientPods" if allowed else "InsufficientPods", "message": "",
              "lastTransitionTime": time(77)}
         ]  # fmt: skip
-    made = _object(
+    made = an_object(
         "PodDisruptionBudget", "web", "policy/v1", metadata=metadata, spec=spec, status=status
     )
     return [made, *owners, *pods]
@@ -454,12 +360,10 @@ def _service(random: Random) -> list[Document]:
         spec |= {"clusterIP": "None", "clusterIPs": ["None"]}
     if random.random() < 0.15:
         spec["ipFamilies"] = ["IPv4", "IPv6"]
-    spec |= _maybe(random, 0.2, publishNotReadyAddresses=True)
-    spec |= _maybe(
-        random, 0.2, trafficDistribution=random.choice(["PreferClose", "PreferSameNode"])
-    )
+    spec |= maybe(random, 0.2, publishNotReadyAddresses=True)
+    spec |= maybe(random, 0.2, trafficDistribution=random.choice(["PreferClose", "PreferSameNode"]))
     nodes = [
-        _object("Node", name, metadata={"labels": {"topology.kubernetes.io/zone": f"z{i % 2}"}})
+        an_object("Node", name, metadata={"labels": {"topology.kubernetes.io/zone": f"z{i % 2}"}})
         for i, name in enumerate(NODES)
     ]
     count = random.choice([0, 1, 2, 4, 7, 10])
@@ -469,9 +373,9 @@ def _service(random: Random) -> list[Document]:
         if random.random() < 0.8:
             port = random.choice([9000, 9000, 9001])
             containers[0]["ports"] = [{"name": "web", "containerPort": port, "protocol": "TCP"}]
-        own = _maybe(random, 0.1, labels={"app": "other"})
-        named = _maybe(random, 0.2, hostname=f"h{number}", subdomain=random.choice(["web", "x"]))
-        pod = _pod(random, f"p{number}", metadata=own, spec={"containers": containers} | named)
+        own = maybe(random, 0.1, labels={"app": "other"})
+        named = maybe(random, 0.2, hostname=f"h{number}", subdomain=random.choice(["web", "x"]))
+        pod = a_pod(random, f"p{number}", metadata=own, spec={"containers": containers} | named)
         if random.random() < 0.93 and "nodeName" in pod["spec"]:
             address = f"10.1.0.{number + 1}"
             pod["status"] |= {"podIP": address, "podIPs": [{"ip": address}]}
@@ -479,8 +383,8 @@ def _service(random: Random) -> list[Document]:
                 pod["status"]["podIPs"].append({"ip": f"fd00::{number + 1}"})
         pods.append(pod)
     slices = [_slice(random, number, count) for number in range(random.choice([0, 0, 1, 2, 3, 4]))]
-    metadata = {"labels": {"team": "a"}} | _going(random, 0.03)
-    made = _object("Service", "web", metadata=metadata, spec=spec)
+    metadata = {"labels": {"team": "a"}} | going(random, 0.03)
+    made = an_object("Service", "web", metadata=metadata, spec=spec)
     return [made, *nodes, *pods, *slices]
 
 
@@ -502,11 +406,11 @@ def _slice(random: Random, number: int, count: int) -> Document:
         "endpointslice.kubernetes.io/managed-by": random.choice(
             ["endpointslice-controller.k8s.io"] * 9 + ["other"]
         ),
-    } | _maybe(random, 0.7, team="a")
-    return _object(
+    } | maybe(random, 0.7, team="a")
+    return an_object(
         "EndpointSlice", f"web-{number}", "discovery.k8s.io/v1",
         metadata={"labels": labels, "generation": 1, "generateName": "web-",
-                  "ownerReferences": _owner("Service", "v1")},
+                  "ownerReferences": owner_references("Service", "v1")},
         addressType="IPv4", endpoints=endpoints,
         ports=[{"name": "http", "port": port, "protocol": "TCP"}],
     )  # fmt: skip
@@ -544,33 +448,33 @@ def _quota(random: Random) -> list[Document]:
     for number in range(random.choice([0, 1, 3])):
         claim: Document = {"accessModes": ["ReadWriteOnce"]}
         claim["resources"] = {"requests": {"storage": random.choice(["1Gi", "500M", "3"])}}
-        claim |= _maybe(random, 0.6, storageClassName=random.choice(["fast", "slow", ""]))
-        objects.append(_object("PersistentVolumeClaim", f"c{number}", spec=claim))
+        claim |= maybe(random, 0.6, storageClassName=random.choice(["fast", "slow", ""]))
+        objects.append(an_object("PersistentVolumeClaim", f"c{number}", spec=claim))
     for number in range(random.choice([0, 1, 3])):
         kind = random.choice(["ClusterIP", "NodePort", "LoadBalancer", "ExternalName"])
         ports = [{"port": 80 + n, "name": f"p{n}"} for n in range(random.choice([1, 2]))]
         service: Document = {"type": kind, "ports": ports}
         if kind == "LoadBalancer":
-            service |= _maybe(random, 0.5, allocateLoadBalancerNodePorts=False)
+            service |= maybe(random, 0.5, allocateLoadBalancerNodePorts=False)
         service |= {"externalName": "example.com"} if kind == "ExternalName" else {}
-        objects.append(_object("Service", f"s{number}", spec=service))
+        objects.append(an_object("Service", f"s{number}", spec=service))
     maps = range(random.choice([0, 2]))
-    objects += [_object("ConfigMap", f"m{number}", data={}) for number in maps]
+    objects += [an_object("ConfigMap", f"m{number}", data={}) for number in maps]
     status: Document = {}
     if random.random() < 0.5:
         known = random.choice([spec["hard"], {"pods": "3", "cpu": "9"}])
         status = {"hard": known, "used": dict.fromkeys(known, random.choice(["0", "2", "7"]))}
-    return [_object("ResourceQuota", "web", spec=spec, status=status), *objects]
+    return [an_object("ResourceQuota", "web", spec=spec, status=status), *objects]
 
 
 def _counted_pod(random: Random, number: int) -> Document:
     def resources() -> Document:
         found: Document = {}
         for part in ("requests", "limits"):
-            amounts = _maybe(random, 0.5, cpu=random.choice(["1", "250m", "0"]))
-            amounts |= _maybe(random, 0.4, memory=random.choice(["1Gi", "100M"]))
-            amounts |= _maybe(random, 0.15, **{"example.com/gpu": "2"})
-            amounts |= _maybe(random, 0.1, **{"ephemeral-storage": "1Gi"})
+            amounts = maybe(random, 0.5, cpu=random.choice(["1", "250m", "0"]))
+            amounts |= maybe(random, 0.4, memory=random.choice(["1Gi", "100M"]))
+            amounts |= maybe(random, 0.15, **{"example.com/gpu": "2"})
+            amounts |= maybe(random, 0.1, **{"ephemeral-storage": "1Gi"})
             found |= {part: amounts} if amounts and random.random() < 0.7 else {}
         return {"resources": found} if found else {}
 
@@ -579,20 +483,20 @@ def _counted_pod(random: Random, number: int) -> Document:
     ]
     spec: Document = {"containers": containers}
     if random.random() < 0.25:
-        restart = _maybe(random, 0.5, restartPolicy="Always")
+        restart = maybe(random, 0.5, restartPolicy="Always")
         spec["initContainers"] = [{"name": "first", "image": "app"} | restart | resources()]
-    spec |= _maybe(random, 0.2, activeDeadlineSeconds=random.choice([10, 100]))
-    spec |= _maybe(random, 0.4, priorityClassName=random.choice(["high", "low", "mid"]))
-    spec |= _maybe(random, 0.1, overhead={"cpu": "1"})
+    spec |= maybe(random, 0.2, activeDeadlineSeconds=random.choice([10, 100]))
+    spec |= maybe(random, 0.4, priorityClassName=random.choice(["high", "low", "mid"]))
+    spec |= maybe(random, 0.1, overhead={"cpu": "1"})
     if random.random() < 0.15:
         term = {"topologyKey": "zone", "labelSelector": {}, "namespaces": ["other"]}
-        term |= _maybe(random, 0.4, namespaces=[])
+        term |= maybe(random, 0.4, namespaces=[])
         spec["affinity"] = {
             random.choice(["podAffinity", "podAntiAffinity"]): {
                 "requiredDuringSchedulingIgnoredDuringExecution": [term]
             }
         }
-    pod = _pod(random, f"p{number}", spec=spec)
+    pod = a_pod(random, f"p{number}", spec=spec)
     if "deletionTimestamp" in pod["metadata"]:
         pod["metadata"]["deletionTimestamp"] = time(random.choice([-20, 20, 40]))
     return pod
@@ -602,7 +506,10 @@ CONTROLLERS: Final[dict[str, Callable[[Random], list[Document]]]] = {
     "deployment": _deployment,
     "replicaset": _replicas,
     "statefulset": _stateful,
+    "daemonset": a_daemon_set,
+    "job": a_job,
     "disruption": _budget,
     "endpointslice": _service,
     "quota": _quota,
+    "garbagecollector": owned_objects,
 }

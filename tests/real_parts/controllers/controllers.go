@@ -3,9 +3,13 @@ package main
 import (
 	"context"
 	"reflect"
+	"time"
 	_ "unsafe"
 
+	batchv1 "k8s.io/api/batch/v1"
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta/testrestmapper"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	quotageneric "k8s.io/apiserver/pkg/quota/v1/generic"
 	"k8s.io/client-go/informers"
@@ -13,11 +17,15 @@ import (
 	fakescale "k8s.io/client-go/scale/fake"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/controller"
+	"k8s.io/kubernetes/pkg/controller/daemon"
 	"k8s.io/kubernetes/pkg/controller/deployment"
 	"k8s.io/kubernetes/pkg/controller/disruption"
 	"k8s.io/kubernetes/pkg/controller/endpointslice"
+	"k8s.io/kubernetes/pkg/controller/job"
+	jobutil "k8s.io/kubernetes/pkg/controller/job/util"
 	"k8s.io/kubernetes/pkg/controller/replicaset"
 	"k8s.io/kubernetes/pkg/controller/resourcequota"
 	"k8s.io/kubernetes/pkg/controller/statefulset"
@@ -52,6 +60,41 @@ var makers = map[string]func(ctx context.Context, s *server, all informers.Share
 		made := statefulset.NewStatefulSetController(ctx, all.Core().V1().Pods(), all.Apps().V1().StatefulSets(), all.Core().V1().PersistentVolumeClaims(), all.Apps().V1().ControllerRevisions(), s.client)
 		return instance{made, known(all), func(ctx context.Context, key string) error { return syncStatefulSet(made, ctx, key) }, nil}
 	},
+	"daemonset": func(ctx context.Context, s *server, all informers.SharedInformerFactory) instance {
+		made, err := daemon.NewDaemonSetsController(ctx, all.Apps().V1().DaemonSets(), all.Apps().V1().ControllerRevisions(), all.Core().V1().Pods(), all.Core().V1().Nodes(), s.client, flowcontrol.NewBackOff(time.Second, 15*time.Minute))
+		must(err)
+		return instance{made, known(all), func(ctx context.Context, key string) error { return syncDaemonSet(made, ctx, key) }, func() {
+			writable(reflect.ValueOf(made).Elem().FieldByName("expectations")).Set(reflect.ValueOf(controller.NewControllerExpectations()))
+		}}
+	},
+	"job": func(ctx context.Context, s *server, all informers.SharedInformerFactory) instance {
+		made, err := job.NewController(ctx, s.client, all.Core().V1().Pods(), all.Batch().V1().Jobs(), nil, nil)
+		must(err)
+		return instance{made, known(all), func(ctx context.Context, key string) error {
+			if err := syncJob(made, ctx, key); err != nil {
+				return err
+			}
+			// Changes of a finished job, and of pods without a job, have pods synced as orphans.
+			isFinished := false
+			for _, obj := range s.list(schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}) {
+				if one := obj.(*batchv1.Job); jobutil.IsJobFinished(one) {
+					isFinished = true
+					must(syncPodsOfFinishedJob(made, ctx, one.Namespace, metav1.FormatLabelSelector(one.Spec.Selector)))
+				}
+			}
+			for _, obj := range s.list(schema.GroupVersionResource{Version: "v1", Resource: "pods"}) {
+				pod := obj.(*v1.Pod)
+				if metav1.GetControllerOf(pod) == nil || isFinished && pod.DeletionTimestamp != nil {
+					must(syncOrphan(made, ctx, pod))
+				}
+			}
+			return nil
+		}, func() {
+			writable(reflect.ValueOf(made).Elem().FieldByName("expectations")).Set(reflect.ValueOf(controller.NewControllerExpectations()))
+			finalizers := writable(reflect.ValueOf(made).Elem().FieldByName("finalizerExpectations")).Elem()
+			must(writable(finalizers.FieldByName("store")).Interface().(cache.Store).Replace(nil, ""))
+		}}
+	},
 	"disruption": func(ctx context.Context, s *server, all informers.SharedInformerFactory) instance {
 		made := disruption.NewDisruptionController(ctx, all.Core().V1().Pods(), all.Policy().V1().PodDisruptionBudgets(), all.Core().V1().ReplicationControllers(), all.Apps().V1().ReplicaSets(), all.Apps().V1().Deployments(), all.Apps().V1().StatefulSets(), s.client, testrestmapper.TestOnlyStaticRESTMapper(scheme.Scheme), &fakescale.FakeScaleClient{}, s.client.Discovery())
 		return instance{made, known(all), func(ctx context.Context, key string) error { return syncBudget(made, ctx, key) }, nil}
@@ -60,6 +103,7 @@ var makers = map[string]func(ctx context.Context, s *server, all informers.Share
 		made := endpointslice.NewController(ctx, all.Core().V1().Pods(), all.Core().V1().Services(), all.Core().V1().Nodes(), all.Discovery().V1().EndpointSlices(), 3, s.client, 0)
 		return instance{made, known(all), func(_ context.Context, key string) error { return syncService(made, klog.Logger{}, key) }, nil}
 	},
+	"garbagecollector": newCollector,
 	"quota": func(ctx context.Context, s *server, all informers.SharedInformerFactory) instance {
 		quotas := all.Core().V1().ResourceQuotas()
 		found := known(all)
@@ -100,6 +144,8 @@ func known(all informers.SharedInformerFactory) caches {
 		{Group: "apps", Version: "v1", Resource: "replicasets"}:                all.Apps().V1().ReplicaSets().Informer(),
 		{Group: "apps", Version: "v1", Resource: "statefulsets"}:               all.Apps().V1().StatefulSets().Informer(),
 		{Group: "apps", Version: "v1", Resource: "controllerrevisions"}:        all.Apps().V1().ControllerRevisions().Informer(),
+		{Group: "apps", Version: "v1", Resource: "daemonsets"}:                 all.Apps().V1().DaemonSets().Informer(),
+		{Group: "batch", Version: "v1", Resource: "jobs"}:                      all.Batch().V1().Jobs().Informer(),
 		{Group: "policy", Version: "v1", Resource: "poddisruptionbudgets"}:     all.Policy().V1().PodDisruptionBudgets().Informer(),
 		{Group: "discovery.k8s.io", Version: "v1", Resource: "endpointslices"}: all.Discovery().V1().EndpointSlices().Informer(),
 	}
@@ -119,6 +165,18 @@ func syncReplicaSet(made *replicaset.ReplicaSetController, ctx context.Context, 
 
 //go:linkname syncStatefulSet k8s.io/kubernetes/pkg/controller/statefulset.(*StatefulSetController).sync
 func syncStatefulSet(made *statefulset.StatefulSetController, ctx context.Context, key string) error
+
+//go:linkname syncDaemonSet k8s.io/kubernetes/pkg/controller/daemon.(*DaemonSetsController).syncDaemonSet
+func syncDaemonSet(made *daemon.DaemonSetsController, ctx context.Context, key string) error
+
+//go:linkname syncJob k8s.io/kubernetes/pkg/controller/job.(*Controller).syncJob
+func syncJob(made *job.Controller, ctx context.Context, key string) error
+
+//go:linkname syncPodsOfFinishedJob k8s.io/kubernetes/pkg/controller/job.(*Controller).syncOrphanPodsBySelector
+func syncPodsOfFinishedJob(made *job.Controller, ctx context.Context, namespace, selector string) error
+
+//go:linkname syncOrphan k8s.io/kubernetes/pkg/controller/job.(*Controller).handleSingleOrphanPod
+func syncOrphan(made *job.Controller, ctx context.Context, pod *v1.Pod) error
 
 //go:linkname syncBudget k8s.io/kubernetes/pkg/controller/disruption.(*DisruptionController).sync
 func syncBudget(made *disruption.DisruptionController, ctx context.Context, key string) error

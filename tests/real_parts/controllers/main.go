@@ -17,6 +17,7 @@ import (
 	"os"
 	"reflect"
 	"regexp"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -31,6 +32,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
@@ -40,6 +42,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	_ "k8s.io/kubernetes/pkg/apis/apps/install"
+	_ "k8s.io/kubernetes/pkg/apis/batch/install"
 	_ "k8s.io/kubernetes/pkg/apis/core/install"
 	"k8s.io/kubernetes/pkg/apis/core/v1/helper/qos"
 	_ "k8s.io/kubernetes/pkg/apis/discovery/install"
@@ -63,6 +66,11 @@ type answer struct {
 
 const mostSyncs = 25
 
+var finalizerOf = map[metav1.DeletionPropagation]string{
+	metav1.DeletePropagationForeground: metav1.FinalizerDeleteDependents,
+	metav1.DeletePropagationOrphan:     metav1.FinalizerOrphanDependents,
+}
+
 var (
 	drawn = regexp.MustCompile(`drawn\d{5}`)
 	times = regexp.MustCompile(`"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"`)
@@ -73,7 +81,7 @@ func main() {
 	klog.LogToStderr(false)
 	klog.SetOutput(io.Discard)
 	// The caches here are always up to date.
-	for _, kind := range []string{"ReplicaSet", "StatefulSet"} {
+	for _, kind := range []string{"DaemonSet", "Job", "ReplicaSet", "StatefulSet"} {
 		if err := utilfeature.DefaultMutableFeatureGate.Set("StaleControllerConsistency" + kind + "=false"); err != nil {
 			panic(err)
 		}
@@ -324,15 +332,27 @@ func (s *server) delete(action clienttesting.DeleteActionImpl) error {
 			grace = *given
 		}
 	}
-	if policy := action.DeleteOptions.PropagationPolicy; policy != nil && *policy == metav1.DeletePropagationForeground {
-		one.SetFinalizers(append(one.GetFinalizers(), metav1.FinalizerDeleteDependents))
+	if policy := action.DeleteOptions.PropagationPolicy; policy != nil {
+		one.SetFinalizers(slices.DeleteFunc(slices.Clone(one.GetFinalizers()), func(each string) bool {
+			return each == metav1.FinalizerDeleteDependents || each == metav1.FinalizerOrphanDependents
+		}))
+		if name := finalizerOf[*policy]; name != "" {
+			one.SetFinalizers(append(one.GetFinalizers(), name))
+		}
+		if before := accessor(old).GetFinalizers(); sets.New(before...).Equal(sets.New(one.GetFinalizers()...)) {
+			one.SetFinalizers(slices.Clone(before))
+		}
 	}
 	if grace == 0 && len(one.GetFinalizers()) == 0 {
 		s.writes++
 		return s.client.Tracker().Delete(action.Resource, action.Namespace, action.Name)
 	}
 	if one.GetDeletionTimestamp() != nil {
-		return nil
+		if slices.Equal(one.GetFinalizers(), accessor(old).GetFinalizers()) {
+			return nil
+		}
+		s.writes++
+		return s.client.Tracker().Update(action.Resource, obj, action.Namespace)
 	}
 	s.writes++
 	at := metav1.NewTime(time.Now().Add(time.Duration(grace) * time.Second))
@@ -359,7 +379,11 @@ func copyField(to, from runtime.Object, name string) {
 }
 
 func (s *server) list(resource schema.GroupVersionResource) []runtime.Object {
-	list, err := s.client.Tracker().List(resource, s.kinds[resource], "")
+	kind, ok := s.kinds[resource]
+	if !ok {
+		return nil
+	}
+	list, err := s.client.Tracker().List(resource, kind, "")
 	if err != nil {
 		panic(err)
 	}
@@ -374,10 +398,8 @@ func (s *server) list(resource schema.GroupVersionResource) []runtime.Object {
 func (s *server) fill(caches map[schema.GroupVersionResource]cache.SharedIndexInformer) {
 	for resource, informer := range caches {
 		var found []any
-		if _, ok := s.kinds[resource]; ok {
-			for _, obj := range s.list(resource) {
-				found = append(found, obj)
-			}
+		for _, obj := range s.list(resource) {
+			found = append(found, obj)
 		}
 		if err := informer.GetIndexer().Replace(found, ""); err != nil {
 			panic(err)
@@ -426,7 +448,13 @@ func (s *server) differences(before map[string]string) ([]json.RawMessage, []str
 func (s *server) record(about runtime.Object, severity, reason, note string) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	event := fmt.Sprintf("%s %s %s %s", accessor(about).GetName(), severity, reason, note)
+	var name string
+	if ref, ok := about.(*v1.ObjectReference); ok {
+		name = ref.Name
+	} else {
+		name = accessor(about).GetName()
+	}
+	event := fmt.Sprintf("%s %s %s %s", name, severity, reason, note)
 	for _, each := range s.events {
 		if each == event {
 			return

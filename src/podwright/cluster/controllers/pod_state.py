@@ -5,6 +5,7 @@ Upstream: pkg/controller/controller_utils.go; pkg/api/v1/pod/util.go
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from functools import cmp_to_key
 from heapq import heappop, heappush
@@ -114,6 +115,31 @@ def deletion_order(pods: list[Pod], ranks: Mapping[NamespacedName, int], now_ns:
     candidates.sort(key=_identity)
     candidates.sort(key=cmp_to_key(compare))
     return [each.pod for each in candidates]
+
+
+def active_order(pod: Pod) -> tuple[Any, ...]:
+    """Return a sort key of active pods: the pods that a job deletes first come first.
+
+    Notes
+    -----
+    Upstream: controller_utils.go, ActivePods
+    """
+    ready_ns = ready_since_ns(pod)
+    regular, beside = _restarts(pod)
+    return (
+        bool(pod.spec.node_name),
+        _PHASE_ORDER.get(pod.status.phase, 0),
+        ready_ns is not None,
+        _latest_first(ready_ns),
+        -regular,
+        -beside,
+        _latest_first(timestamp_ns(pod.metadata.creation_timestamp)),
+        pod.name,
+    )
+
+
+def _latest_first(time_ns: int | None) -> float:
+    return -time_ns if time_ns else -math.inf
 
 
 class _Candidate(msgspec.Struct, frozen=True, gc=False):

@@ -268,7 +268,7 @@ class _Expander:
 
     def daemon_set(self, owner: KubernetesObject, existing: list[Pod]) -> _Workload:
         template = spec_of(owner).get("template") or {}
-        base = base_daemon_pod(owner, template, template_hash(template, None), 1)
+        base = base_daemon_pod(owner, template, template_hash(template, None), "1")
         placement = Placement(base)
         nodes = [node.name for node in self._nodes if placement.verdict(node)[0]]
         present = {target_node(pod) for pod in existing}

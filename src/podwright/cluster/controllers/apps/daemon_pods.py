@@ -66,13 +66,13 @@ def daemon_tolerations(spec: Document) -> list[Document]:
 
 
 def base_daemon_pod(
-    owner: KubernetesObject, template: Document, revision: str, generation: int
+    owner: KubernetesObject, template: Document, revision: str, generation: str
 ) -> Pod:
     """Return the pod of a daemon set without a target node; see `pod_from_template`."""
     metadata: Document = template.get("metadata") or {}
     labels = {
         **(metadata.get("labels") or {}),
-        GENERATION_LABEL: str(generation),
+        GENERATION_LABEL: generation,
         REVISION_LABEL: revision,
     }
     spec: Document = template.get("spec") or {}
@@ -182,13 +182,21 @@ class UpdateState(Enum):
     NOT_INVOLVED = "no pod runs there and none should"
     UPDATED = "a pod of the newest revision is available"
     UNAVAILABLE = "no pod, or one of the newest revision that is not available"
-    SEVERAL = "an old pod and a new one, or several of one revision"
+    SEVERAL = "an old pod and a new one that is not available, or several of one revision"
+    SURGED = "an old pod and an available new one"
     OLD_UNAVAILABLE = "an old pod that is not available"
     OLD_AVAILABLE = "an old pod that is available"
 
 
 class NodeContribution(msgspec.Struct, frozen=True):
-    """The contribution of a node to the status of a daemon set; each count is 0 or 1."""
+    """The contribution of a node to the status of a daemon set; each count is 0 or 1.
+
+    Attributes
+    ----------
+    rolled_available : int
+        Whether its old pod, or its new one where there is no old one, is available, also where no
+        pod should run.
+    """
 
     desired: int = 0
     current: int = 0
@@ -196,6 +204,7 @@ class NodeContribution(msgspec.Struct, frozen=True):
     ready: int = 0
     available: int = 0
     updated: int = 0
+    rolled_available: int = 0
     update_state: UpdateState = UpdateState.NOT_INVOLVED
 
 
@@ -213,7 +222,7 @@ class DaemonNodes:
         The sums of all contributions, by field name.
     update_states : dict
         The number of nodes in each state.
-    old_available, old_unavailable : list of str
+    old_available, old_unavailable, surged : list of str
         The nodes with old pods, sorted by name.
     """
 
@@ -223,6 +232,7 @@ class DaemonNodes:
         self.update_states = dict.fromkeys(UpdateState, 0)
         self.old_available: list[str] = []
         self.old_unavailable: list[str] = []
+        self.surged: list[str] = []
         self._contributions: dict[str, NodeContribution] = {}
         self._pods_on: dict[str, dict[NamespacedName, None]] = {}
         self._known: dict[NamespacedName, tuple[str, str]] = {}
@@ -299,6 +309,7 @@ class DaemonNodes:
         for update_state, names in (
             (UpdateState.OLD_AVAILABLE, self.old_available),
             (UpdateState.OLD_UNAVAILABLE, self.old_unavailable),
+            (UpdateState.SURGED, self.surged),
         ):
             if was.update_state is update_state and contribution.update_state is not update_state:
                 del names[bisect_left(names, node)]

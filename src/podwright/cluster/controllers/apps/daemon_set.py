@@ -9,7 +9,10 @@ Upstream: pkg/controller/daemon/daemon_controller.go, update.go
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import Final
+
+import msgspec
 
 from podwright._checkpointed import Saved
 from podwright.apimachinery.objects import (
@@ -34,6 +37,7 @@ from podwright.cluster.controllers.apps.controller_revisions import (
     REVISION_LABEL,
     RevisionNaming,
     Revisions,
+    data_of,
     number_of,
     template_hash,
     template_patch,
@@ -48,7 +52,14 @@ from podwright.cluster.controllers.apps.daemon_pods import (
     daemon_pod,
 )
 from podwright.cluster.controllers.apps.rollout import scaled_value
-from podwright.cluster.controllers.interface import Actions, CreationEvents, Keys, Requests, Version
+from podwright.cluster.controllers.interface import (
+    Actions,
+    ControllerAction,
+    CreationEvents,
+    Keys,
+    Requests,
+    Version,
+)
 from podwright.cluster.controllers.kinds import (
     CONTROLLER_REVISION,
     DAEMON_SET,
@@ -87,7 +98,7 @@ class _Daemon:
         self.base: Pod | None = None
         self.placement: Placement | None = None
         self.revision = ""
-        self.number = 0
+        self.number = ""
 
 
 class DaemonSetController(PodOwnerController):
@@ -200,19 +211,16 @@ class DaemonSetController(PodOwnerController):
             return [*actions, event]
         sync = _Sync(self._lister, self.name, owner, daemon, self._backoff, now_ns)
         sync.evaluate()
-        sync.roll()
+        if not sync.actions:
+            # Upstream rolls once the creations and deletions before it were observed.
+            sync.roll()
         actions += [*revisions.actions, *sync.actions]
         if sync.created_count:
             self._creation_events.expect(key, sync.created_count)
         actions += self.status_update(owner, sync.status(revisions.collision_count))
         limit = spec_of(owner).get("revisionHistoryLimit")
         hashes = {*daemon.nodes.live_revisions, daemon.revision}
-        live = {
-            each.name
-            for each in revisions.all
-            if each.metadata.labels.get(REVISION_LABEL) in hashes
-        }
-        actions += revisions.truncate_history(live, 10 if limit is None else int(limit))
+        actions += _past(revisions, hashes, 10 if limit is None else int(limit))
         due_ns = daemon.nodes.next_ns()
         if due_ns is not None:
             actions.append(self.sync_at(key, due_ns))
@@ -227,7 +235,8 @@ class DaemonSetController(PodOwnerController):
         initial = self._initial_revision(owner)
         revisions = Revisions(self._lister, owner, data, _NAMING, collisions, self.name, initial)
         revision = revisions.update_revision.metadata.labels[REVISION_LABEL]
-        number = number_of(revisions.update_revision)
+        generation = _generation_of(owner)
+        number = generation or str(number_of(revisions.update_revision))
         if daemon.spec != spec_of(owner) or (daemon.revision, daemon.number) != (revision, number):
             try:
                 base = base_daemon_pod(owner, template, revision, number)
@@ -247,8 +256,8 @@ class DaemonSetController(PodOwnerController):
 
         Upstream: pkg/controller/daemon/util/daemonset_util.go, IsPodUpdated
         """
-        generation = owner.metadata.annotations.get(_GENERATION, "")
-        if not generation.isdecimal() or self._lister.controlled_by(owner.uid, CONTROLLER_REVISION):
+        generation = _generation_of(owner)
+        if not generation or self._lister.controlled_by(owner.uid, CONTROLLER_REVISION):
             return None
         pods = self._lister.controlled_by(owner.uid, POD).values()
         labels = [pod.metadata.labels for pod in pods]
@@ -279,6 +288,7 @@ class _Sync(Requests):
         self._placement = daemon.placement
         self._selector = daemon.selector
         self._revision = daemon.revision
+        self._generation = _generation_of(owner)
         self._backoff = backoff
         self._now_ns = now_ns
         self._events: Actions = []
@@ -323,15 +333,14 @@ class _Sync(Requests):
             for pod in pods:
                 if not pod.spec.node_name and not pod.is_terminating:
                     self._delete(pod)
-            self._nodes.set_contribution(name, NodeContribution())
+            rolled = self._rolled(name, pods) if pods else NodeContribution()
+            self._nodes.set_contribution(name, rolled)
             return
         should_run, may_stay = self._placement.verdict(node)
         if should_run and not pods:
-            # If the API server rejects the pod, the next sync retries.
-            self._nodes.dirty[name] = None
             self._create(name)
         elif may_stay:
-            self._delete_excess(name, pods)
+            self._delete_excess(name, pods, should_run=should_run)
         else:
             for pod in pods:
                 if not pod.is_terminating:
@@ -339,10 +348,15 @@ class _Sync(Requests):
         self._nodes.set_contribution(name, self._contribution(name, pods, should_run=should_run))
 
     def _pods_on(self, name: str) -> list[Pod]:
-        """Return the pods of a node: bound ones first, then by age, oldest first."""
+        """Return the pods of a node: bound ones first, then by age, oldest first.
+
+        Upstream: daemon_controller.go, getNodesToDaemonPods
+        """
         found = map(self._pod, self._nodes.pods_on(name))
         matching = (pod for pod in found if self._selector.matches(pod.metadata.labels))
-        return sorted(matching, key=_by_creation)
+        # One that has ended and is being deleted only waits for its finalizers.
+        left = (pod for pod in matching if not (pod.is_terminal and pod.is_terminating))
+        return sorted(left, key=_by_creation)
 
     def _pod(self, key: NamespacedName) -> Pod:
         pod = self._lister.get(POD, key)
@@ -355,8 +369,8 @@ class _Sync(Requests):
             if not self._selector.matches(pod.metadata.labels):
                 self._writes.append(self.update(released(pod, self._owner)))
 
-    def _delete_excess(self, name: str, pods: list[Pod]) -> None:
-        """Delete terminated and duplicate pods.
+    def _delete_excess(self, name: str, pods: list[Pod], *, should_run: bool) -> None:
+        """Delete terminated and duplicate pods; in a surge, create a missing one.
 
         Upstream: daemon_controller.go, podsShouldBeOnNode
         """
@@ -376,15 +390,20 @@ class _Sync(Requests):
             for pod in running[1:]:
                 self._delete(pod)
             return
-        new = [pod for pod in running if self._is_new(pod)]
-        old = [pod for pod in running if not self._is_new(pod)]
+        if not running and should_run:
+            self._create(name)
+        new, old = list[Pod](), list[Pod]()
+        for pod in running:
+            is_current = pod.metadata.labels.get(REVISION_LABEL) == self._revision
+            (new if is_current else old).append(pod)
         for pod in [*new[1:], *old[1:]]:
             self._delete(pod)
         if new and old and (not is_ready(old[0]) or self._is_available(name, new[0])):
             self._delete(old[0])
 
     def _replace_failed(self, name: str, pod: Pod) -> None:
-        place = f"{self._owner.uid}/{name}"
+        observed = status_of(self._owner).get("observedGeneration") or 0
+        place = f"{self._owner.uid}/{observed}/{name}"
         delay_ns, since_ns = self._backoff.get(place, (0, 0))
         if delay_ns and self._now_ns - since_ns > 2 * _BACKOFF_MAX_NS:
             delay_ns = 0
@@ -410,31 +429,50 @@ class _Sync(Requests):
                 if should_run
                 else NodeContribution()
             )
-        update_state = self._update_state(name, [pod for pod in pods if not pod.is_terminating])
+        rolled = self._rolled(name, pods)
         if not should_run:
-            return NodeContribution(misscheduled=1, update_state=update_state)
+            return msgspec.structs.replace(rolled, misscheduled=1)
         first = pods[0]
-        return NodeContribution(
+        return msgspec.structs.replace(
+            rolled,
             desired=1,
             current=1,
             ready=int(is_ready(first)),
             available=int(self._is_available(name, first)),
             updated=int(self._is_new(first)),
-            update_state=update_state,
         )
 
-    def _update_state(self, name: str, pods: list[Pod]) -> UpdateState:
-        if not pods:
-            return UpdateState.UNAVAILABLE
-        if len(pods) > 1:
-            return UpdateState.SEVERAL
-        is_available = self._is_available(name, pods[0])
-        if self._is_new(pods[0]):
-            return UpdateState.UPDATED if is_available else UpdateState.UNAVAILABLE
-        return UpdateState.OLD_AVAILABLE if is_available else UpdateState.OLD_UNAVAILABLE
+    def _rolled(self, name: str, pods: list[Pod]) -> NodeContribution:
+        """Return what a rolling update counts of a node with pods.
+
+        Upstream: update.go, findUpdatedPodsOnNode, rollingUpdate
+        """
+        left = [pod for pod in pods if not pod.is_terminating]
+        if not left:
+            return NodeContribution(update_state=UpdateState.UNAVAILABLE)
+        old = [pod for pod in left if not self._is_new(pod)]
+        if len(old) > 1 or len(left) - len(old) > 1:
+            return NodeContribution(update_state=UpdateState.SEVERAL)
+        is_available = self._is_available(name, (old or left)[0])
+        if len(left) > 1:
+            (new,) = (pod for pod in left if pod not in old)
+            is_surged = self._is_available(name, new)
+            state = UpdateState.SURGED if is_surged else UpdateState.SEVERAL
+        elif old:
+            state = UpdateState.OLD_AVAILABLE if is_available else UpdateState.OLD_UNAVAILABLE
+        else:
+            state = UpdateState.UPDATED if is_available else UpdateState.UNAVAILABLE
+        return NodeContribution(rolled_available=int(is_available), update_state=state)
 
     def _is_new(self, pod: Pod) -> bool:
-        return pod.metadata.labels.get(REVISION_LABEL) == self._revision
+        """Whether a pod has the current template.
+
+        Upstream: util/daemonset_util.go, IsPodUpdated
+        """
+        labels = pod.metadata.labels
+        if labels.get(REVISION_LABEL) == self._revision:
+            return True
+        return bool(self._generation) and labels.get(GENERATION_LABEL) == self._generation
 
     def _is_available(self, name: str, pod: Pod) -> bool:
         from_ns = available_from_ns(pod, self._min_ready_seconds)
@@ -453,7 +491,7 @@ class _Sync(Requests):
         Upstream: update.go, rollingUpdate, updatedDesiredNodeCounts
         """
         nodes = self._nodes
-        if not self._rolls or not (nodes.old_available or nodes.old_unavailable):
+        if not self._rolls or not (nodes.old_available or nodes.old_unavailable or nodes.surged):
             return
         desired = nodes.counts["desired"]
         surge = scaled_value(self._rolling.get("maxSurge"), desired, round_up=True)
@@ -462,36 +500,47 @@ class _Sync(Requests):
         if desired and not surge and not at_once:
             at_once = 1
         if surge:
-            left = max(surge - nodes.update_states[UpdateState.SEVERAL], 0)
-            for name in [*nodes.old_unavailable, *nodes.old_available[:left]]:
-                self._surge(name)
+            self._roll_with_surge(surge)
             return
-        busy = (
-            nodes.update_states[UpdateState.UNAVAILABLE] + nodes.update_states[UpdateState.SEVERAL]
-        )
+        states = (UpdateState.UNAVAILABLE, UpdateState.SEVERAL, UpdateState.SURGED)
+        busy = sum(nodes.update_states[state] for state in states) + len(nodes.old_unavailable)
         left = max(at_once - busy, 0)
         for name in [*nodes.old_unavailable, *nodes.old_available[:left]]:
-            for pod in self._old_pods(name):
-                self._delete(pod)
+            self._delete_old(name)
 
-    def _surge(self, name: str) -> None:
-        node = self._lister.get(NODE, name)
-        if isinstance(node, Node) and self._placement.verdict(node)[0]:
+    def _roll_with_surge(self, surge: int) -> None:
+        nodes = self._nodes
+        may_run = dict[str, bool]()
+        for name in (*nodes.old_unavailable, *nodes.old_available):
+            node = self._lister.get(NODE, name)
+            if not isinstance(node, Node):
+                return  # Upstream fails here until the pods of a removed node are gone.
+            may_run[name] = self._placement.verdict(node)[0]
+        for name in nodes.old_unavailable:
+            if may_run[name]:
+                self._create(name)
+            else:
+                self._delete_old(name)
+        for name in nodes.surged:
+            self._delete_old(name)
+        left = max(surge - nodes.update_states[UpdateState.SEVERAL], 0)
+        for name in [each for each in nodes.old_available if may_run[each]][:left]:
             self._create(name)
-        else:
-            for pod in self._old_pods(name):
-                self._delete(pod)
+        # A pod on a node where none should run stays until as many are available elsewhere.
+        spare = max(nodes.counts["rolled_available"] - nodes.counts["desired"], 0)
+        for name in [each for each in nodes.old_available if not may_run[each]][:spare]:
+            self._delete_old(name)
 
-    def _old_pods(self, name: str) -> list[Pod]:
-        return [
-            pod
-            for pod in self._pods_on(name)
-            if not pod.is_terminating and pod.status.phase not in ("Failed", "Succeeded")
-        ]
+    def _delete_old(self, name: str) -> None:
+        for pod in self._pods_on(name):
+            if not pod.is_terminating and not self._is_new(pod):
+                self._delete(pod)
 
     # ------------------------------------------------------------------------------ writing
 
     def _create(self, name: str) -> None:
+        # If the API server rejects the pod, the next sync retries.
+        self._nodes.dirty[name] = None
         if self.created_count >= BURST:
             return
         self.created_count += 1
@@ -530,6 +579,24 @@ class _Sync(Requests):
         if collision_count is not None:
             status["collisionCount"] = collision_count
         return status
+
+
+def _past(revisions: Revisions, live: Collection[str], limit: int) -> Iterable[ControllerAction]:
+    """Delete the oldest unused revisions; used ones count for the limit.
+
+    Upstream: update.go, cleanupHistory
+    """
+    current = data_of(revisions.update_revision)
+    past = [each for each in revisions.all if data_of(each) != current]
+    unused = [each for each in past if each.metadata.labels.get(REVISION_LABEL) not in live]
+    for each in unused[: max(len(past) - limit, 0)]:
+        yield revisions.delete(each)
+
+
+def _generation_of(owner: KubernetesObject) -> str:
+    """Return the number of the template that the API server has counted; empty without one."""
+    written = owner.metadata.annotations.get(_GENERATION, "")
+    return written if written.isdecimal() else ""
 
 
 def _by_creation(pod: Pod) -> tuple[bool, str, str]:

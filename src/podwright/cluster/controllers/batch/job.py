@@ -2,11 +2,12 @@
 
 Theory of operation
 -------------------
-Every pod of a job has the finalizer `batch.kubernetes.io/job-tracking` until it is counted. The
-controller records a pod as soon as it observes that the pod terminated or is being deleted, so
-that it is counted even if another client removes the finalizer and the pod disappears before the
-next sync. A sync of the job counts the recorded pods, removes their finalizers, and creates or
-deletes pods until the desired number is active.
+Every pod of a job has the finalizer `batch.kubernetes.io/job-tracking` until it is counted: a sync
+of the job counts the pods that have it and terminated, or are being deleted, removes it from them,
+and creates or deletes pods until the desired number is active. When a job fails, all pods that did
+not succeed count as failed. Stages of KWOK remove all finalizers of a pod that is being deleted, so
+a terminated pod that another client takes the finalizer from is remembered until it is counted,
+which upstream's is not.
 
 As upstream, changes of pods are batched and synced one second later, whereas a change of the job
 itself is synced immediately. After a failure, new pods are delayed by 10 s; the delay doubles
@@ -39,29 +40,25 @@ from podwright.cluster.controllers.adoption import PodOwnerController, adopted, 
 from podwright.cluster.controllers.batch.job_counts import (
     BackoffRecord,
     JobCounts,
-    TerminatedPod,
     active_pods_for_removal,
     backoff_after,
     count_pods,
+    delayed_pods,
     desired_active,
     failed_indexes,
     failure_annotations,
-    failures_of,
     finishing_condition,
     is_complete,
+    is_counted,
+    is_failed,
     job_condition,
-    last_failures,
     retry_ns,
     set_status_counts,
 )
 from podwright.cluster.controllers.batch.job_spec import (
     TRACKING,
-    FailureVerdict,
     JobSpec,
     ParsedJobs,
-    condition_among,
-    failure_verdict,
-    finish_time_ns,
     finished_condition,
     index_of,
     pods_of,
@@ -80,6 +77,7 @@ from podwright.cluster.store import POD, with_metadata
 PODS_PER_SYNC_MAX: Final = 500
 _BATCH_NS: Final = SECOND_NS
 _REACHED_MESSAGE: Final = "Reached expected number of succeeded pods"
+_TOO_MANY_MESSAGE: Final = "Too many succeeded pods running after completion count reached"
 
 
 class _Memory(msgspec.Struct):
@@ -87,28 +85,31 @@ class _Memory(msgspec.Struct):
 
     Attributes
     ----------
+    ended : dict
+        Terminated pods that lost their finalizers before they were counted, by uid.
     due_ns : dict
         When the job is due for the next sync.
     urgent : dict
         Jobs to sync without the batch delay.
-    ended : dict
-        The terminated pods that are not counted yet, by uid.
     released : dict
         By the uid of a pod: its finalizer was removed by this controller.
     back_off : dict
         The failures since the last success.
     gone : dict
         The uids of removed jobs whose pods still have finalizers.
+    orphans : dict
+        Pods without a job that have a finalizer, by their keys.
     rejected : dict
         Jobs whose last create was rejected.
     """
 
+    ended: dict[str, dict[str, Pod]] = {}
     due_ns: dict[str, int] = {}
     urgent: dict[str, bool] = {}
-    ended: dict[str, dict[str, TerminatedPod]] = {}
     released: dict[str, bool] = {}
     back_off: dict[str, BackoffRecord] = {}
     gone: dict[str, list[str]] = {}
+    orphans: dict[str, bool] = {}
     rejected: dict[str, bool] = {}
 
 
@@ -139,6 +140,8 @@ class JobController(PodOwnerController):
         pod = self.latest_of(old, new)
         metadata = pod.metadata
         owner = metadata.controller
+        if owner is None and new is not None and TRACKING in metadata.finalizers:
+            return self._orphan_changed(old, new)
         if owner is None or owner.kind != self.owner_kind:
             return self._orphans.observe(old, new)
         key = f"{metadata.namespace}/{owner.name}"
@@ -149,14 +152,34 @@ class JobController(PodOwnerController):
             and old.metadata.controller is None
         ):
             self._orphans.observe(old, new)
+        if new is None or TRACKING not in metadata.finalizers:
+            was_tracked = old is not None and TRACKING in old.metadata.finalizers
+            if not self._memory.released.pop(pod.uid, False) and was_tracked:
+                self._remember(key, pod)
         job = self._lister.get(JOB, key)
         if job is None or job.metadata.uid != owner.uid:
             if TRACKING in metadata.finalizers and new is not None:
                 self._record_deleted_job(key, owner.uid)
                 return (key,)
             return ()
-        self._record_terminated(key, job, old, new)
         return (key,)
+
+    def _remember(self, key: NamespacedName, pod: Pod) -> None:
+        if pod.is_terminal or pod.is_terminating:
+            without = with_metadata(pod, finalizers=())
+            self._memory.ended.setdefault(key, {})[pod.uid] = without
+
+    def _orphan_changed(self, old: Pod | None, new: Pod) -> Keys:
+        """Return the jobs that may adopt a pod; without any, it loses its finalizer.
+
+        Upstream: handleSingleOrphanPod
+        """
+        keys = self._orphans.observe(old, new)
+        jobs = [self._lister.get(JOB, key) for key in keys]
+        if not new.is_terminating and any(job is not None and _may_adopt(job) for job in jobs):
+            return keys
+        self._memory.orphans[new.key] = True
+        return (*keys, new.key)
 
     def _owner_changed(self, old: Version, new: Version) -> Keys:
         owner = self.latest_of(old, new)
@@ -174,10 +197,6 @@ class JobController(PodOwnerController):
             return ()  # a status update by this controller
         if new is not None:
             self._orphans.put_owner(new, self._parsed.of(new).selector)
-        if old is None and new is not None:
-            # When objects are imported, pods may be added before their job.
-            for _, pod in sorted(self._lister.controlled_by(new.uid, POD).items()):
-                self._record_terminated(key, new, None, cast(Pod, pod))
         return (key,)
 
     def on_create_rejected(self, owner: NamespacedName, message: str) -> Keys:
@@ -190,43 +209,6 @@ class JobController(PodOwnerController):
         uids = self._memory.gone.setdefault(key, [])
         if uid not in uids:
             uids.append(uid)
-
-    def _record_terminated(
-        self, key: str, job: KubernetesObject, old: Pod | None, new: Pod | None
-    ) -> None:
-        pod = self.latest_of(old, new)
-        is_tracked = new is not None and TRACKING in new.metadata.finalizers
-        if is_tracked and not (pod.is_terminal or pod.is_terminating):
-            return
-        was_tracked = old is not None and TRACKING in old.metadata.finalizers
-        if not (was_tracked or is_tracked):
-            return
-        if not is_tracked and self._memory.released.pop(pod.uid, False):
-            return
-        if pod.uid in self._memory.ended.get(key, ()):
-            return
-        spec = self._parsed.of(job).spec
-        is_success = pod.status.phase == "Succeeded"
-        is_out = pod.is_terminating and not spec.replaces_only_failed
-        if is_tracked and not (pod.is_terminal or is_out):
-            return
-        verdict = FailureVerdict()
-        if not is_success:
-            verdict = failure_verdict(spec.pod_failure_policy, pod)
-        failures, ignored = failures_of(pod)
-        ended_ns = finish_time_ns(pod)
-        index = index_of(pod, spec.completions) if spec.is_indexed else None
-        self._memory.ended.setdefault(key, {})[pod.uid] = TerminatedPod(
-            uid=pod.uid,
-            key=pod.key,
-            is_success=is_success,
-            index=-1 if index is None else index,
-            ended_ns=-1 if ended_ns is None else ended_ns,
-            action=verdict.action,
-            message=verdict.message,
-            failures=failures,
-            ignored=ignored,
-        )
 
     # ------------------------------------------------------------------------------- sync
 
@@ -266,7 +248,7 @@ class JobController(PodOwnerController):
 
         Upstream: getPodsForJob
         """
-        if job.metadata.deletion_timestamp is not None or finished_condition(job) is not None:
+        if not _may_adopt(job):
             return []
         actions: Actions = []
         for orphan in self._orphans.adoptable_by(job):
@@ -291,11 +273,15 @@ class JobController(PodOwnerController):
         return unmatched
 
     def _released_orphans(self, key: str) -> Actions:
-        """Remove the finalizers of pods whose job was removed.
+        """Remove the finalizers of pods whose job was removed, or that have none.
 
         Upstream: syncOrphanPod
         """
         actions: Actions = []
+        if self._memory.orphans.pop(key, False):
+            orphan = self._lister.get(POD, key)
+            if isinstance(orphan, Pod) and orphan.metadata.controller is None:
+                actions.extend(self._release(orphan))
         job = self._lister.get(JOB, key)
         for uid in self._memory.gone.pop(key, ()):
             if job is None or job.uid != uid:
@@ -306,9 +292,9 @@ class JobController(PodOwnerController):
     def _forget(self, key: str) -> None:
         memory = self._memory
         for entries in (
+            memory.ended,
             memory.due_ns,
             memory.urgent,
-            memory.ended,
             memory.back_off,
             memory.rejected,
         ):
@@ -323,88 +309,130 @@ class JobController(PodOwnerController):
         kept = tuple(each for each in pod.metadata.finalizers if each != TRACKING)
         return [self.update(with_metadata(pod, finalizers=kept))]
 
+    def _is_tracked(self, pod: Pod) -> bool:
+        if TRACKING in pod.metadata.finalizers:
+            return pod.uid not in self._memory.released
+        owner = pod.metadata.controller
+        assert owner is not None, f"{pod.key} has no job"
+        return pod.uid in self._memory.ended.get(f"{pod.namespace}/{owner.name}", ())
+
     def _sync_pods(
         self, job: KubernetesObject, spec: JobSpec, now_ns: int
     ) -> Iterable[ControllerAction]:
-        ended = [*self._memory.ended.pop(job.key, {}).values()]
-        if finished_condition(job) is not None:
-            self._forget(job.key)
-            return self._release_counted(job.key, ended)
-        actions: Actions = []
-        status: Document = dict(section(job, "status"))
+        """Count the pods, create or delete some, and write the status.
+
+        Upstream: syncJob
+        """
         found = self._lister.controlled_by(job.uid, POD)
         pods = cast(list[Pod], [found[key] for key in sorted(found)])
+        if finished_condition(job) is not None:
+            self._forget(job.key)
+            strange = {pod.uid for pod in self._unmatched_pods(job, pods) if not pod.is_terminating}
+            left = (pod for pod in pods if pod.uid not in strange)
+            return [action for pod in left for action in self._release(pod)]
+        actions: Actions = []
+        status: Document = dict(section(job, "status"))
+        is_deleted = job.metadata.deletion_timestamp is not None
         unmatched = self._unmatched_pods(job, pods)
         if unmatched:
-            actions.extend(self._releases_of_unmatched(job, unmatched))
+            if not is_deleted:
+                actions.extend(self._releases_of_unmatched(job, unmatched))
             removed = {pod.uid for pod in unmatched}
             pods = [pod for pod in pods if pod.uid not in removed]
-            ended = [each for each in ended if each.uid not in removed]
-        counts = count_pods(pods, spec, status, ended)
+        present = {pod.uid for pod in pods}
+        ended = self._memory.ended.get(job.key, {})
+        gone = [pod for uid, pod in ended.items() if uid not in present]
+        pods += gone
+        counts = count_pods(pods, spec, status, self._is_tracked)
+        counts.terminating -= sum(not pod.is_terminal for pod in gone)
+        delayed = dict[int, Pod]()
         if spec.is_indexed and spec.backoff_limit_per_index is not None:
-            # Pods that are deleted because the job fails do not fail their index.
-            fails = condition_among(job, ("FailureTarget",)) is not None
             known = str(status.get("failedIndexes", ""))
-            counts.failed_indexes = failed_indexes(spec, known, () if fails else ended)
+            counts.failed_indexes = failed_indexes(spec, known, counts.new_failed)
+            delayed = delayed_pods(spec, counts)
         else:
-            self._back_off(job.key, ended, now_ns)
+            self._back_off(job.key, counts)
         if "startTime" not in status and not spec.suspend:
             status["startTime"] = timestamp_text(now_ns)
-        finishing = finishing_condition(job, spec, status, counts, now_ns)
-        is_going_on = finishing is None and job.metadata.deletion_timestamp is None
-        last = self._last_failures(spec, counts, ended) if is_going_on else {}
-        actions.extend(self._release_counted(job.key, ended, last.values()))
+        finishing = finishing_condition(job, spec, status, pods, counts, now_ns)
+        surplus = list[Pod]()
         if finishing is not None:
-            if finishing["type"] == "SuccessCriteriaMet":
-                # Pods that are no longer needed do not count as failures.
-                actions.extend(action for pod in counts.active for action in self._release(pod))
-            actions.extend(self._deletions(job, counts.active))
-            counts.terminating += len(counts.active)
-            counts.active = []
-        elif is_going_on:
-            actions.extend(self._manage(job, spec, counts, last, now_ns))
+            surplus = counts.active
+            counts.remove(surplus)
+        else:
+            if not is_deleted:
+                actions.extend(self._manage(job, spec, counts, delayed, now_ns))
             if is_complete(spec, counts):
                 finishing = job_condition(
                     "SuccessCriteriaMet", "CompletionsReached", _REACHED_MESSAGE, now_ns
                 )
-            else:
+            elif not is_deleted:
                 actions.extend(self._suspended_or_resumed(job, spec, status, now_ns))
-        elif finishing is None:
-            # A job that is being deleted holds no pod.
-            actions.extend(action for pod in pods for action in self._release(pod))
+        actions.extend(
+            self._track(
+                job,
+                spec,
+                status,
+                pods,
+                counts,
+                delayed,
+                finishing,
+                is_over=is_deleted or bool(finishing),
+            )
+        )
+        actions.extend(self._deletions(job, surplus))
         if finishing is not None:
-            actions.extend(self._finished(job, finishing, status, counts, now_ns))
-        set_status_counts(status, spec, counts)
+            actions.extend(self._finished(job, spec, finishing, status, counts, now_ns))
         return actions + self.status_update(job, status)
 
-    def _last_failures(
-        self, spec: JobSpec, counts: JobCounts, ended: Sequence[TerminatedPod]
-    ) -> dict[int, TerminatedPod]:
-        """Return the failed pods to replace, by index; they are counted with their replacement."""
-        if counts.failed_indexes is None:
-            return {}
-        held = [each for each in ended if self._is_held(each)]
-        last = last_failures(spec, held, counts.active, counts.indexes | counts.failed_indexes)
-        counts.delayed = sum(1 for each in last.values() if each.action != "Ignore")
-        return last
-
-    def _release_counted(
-        self, key: str, ended: Iterable[TerminatedPod], delayed: Iterable[TerminatedPod] = ()
+    def _track(
+        self,
+        job: KubernetesObject,
+        spec: JobSpec,
+        status: Document,
+        pods: Sequence[Pod],
+        counts: JobCounts,
+        delayed: Mapping[int, Pod],
+        finishing: Document | None,
+        *,
+        is_over: bool,
     ) -> Actions:
-        """Remove the finalizers of counted pods, and keep the delayed ones for a later sync."""
-        later = {each.uid: each for each in delayed}
-        if later:
-            self._memory.ended.setdefault(key, {}).update(later)
-        actions: Actions = []
-        for each in ended:
-            pod = self._lister.get(POD, each.key)
-            if each.uid not in later and isinstance(pod, Pod) and pod.uid == each.uid:
-                actions.extend(self._release(pod))
-        return actions
+        """Remove the finalizers of terminated pods, and write the counts.
 
-    def _is_held(self, ended: TerminatedPod) -> bool:
-        pod = self._lister.get(POD, ended.key)
-        return pod is not None and pod.uid == ended.uid and TRACKING in pod.metadata.finalizers
+        Upstream: trackJobStatusAndRemoveFinalizers
+        """
+        fails = finishing is not None and finishing["type"] != "SuccessCriteriaMet"
+        uncounted = status.get("uncountedTerminatedPods") or {}
+        known = {name: list(uncounted.get(name) or ()) for name in ("succeeded", "failed")}
+        total = {name: int(status.get(name, 0)) for name in known}
+        kept = {pod.uid for pod in delayed.values()}
+        held = set[str]()
+        actions: Actions = []
+        ended = self._memory.ended.get(job.key, {})
+        for pod in pods:
+            if not self._is_tracked(pod):
+                continue
+            is_success, has_failed = pod.status.phase == "Succeeded", is_failed(spec, pod)
+            if not is_over and not is_success and (not has_failed or pod.uid in kept):
+                held.add(pod.uid)
+                continue
+            actions.extend(self._release(pod))
+            ended.pop(pod.uid, None)
+            if is_success:
+                total["succeeded"] += pod.uid not in known["succeeded"]
+            elif (has_failed or fails) and pod.uid not in known["failed"]:
+                has_index = not spec.is_indexed or index_of(pod, spec.completions) is not None
+                total["failed"] += has_index and is_counted(spec, pod)
+        left = dict[str, list[str]]()
+        for name, uids in known.items():
+            total[name] += sum(uid not in held for uid in uids)
+            if any(uid in held for uid in uids):
+                left[name] = [uid for uid in uids if uid in held]
+        if spec.is_indexed:
+            total["succeeded"] = len(counts.indexes)
+        set_status_counts(status, spec, counts, **total)
+        status["uncountedTerminatedPods"] = left
+        return actions
 
     def _releases_of_unmatched(
         self, job: KubernetesObject, pods: Iterable[Pod]
@@ -414,9 +442,10 @@ class JobController(PodOwnerController):
             free = with_metadata(released(pod, job), finalizers=kept)
             yield self.update(free)
 
-    def _back_off(self, key: str, ended: Sequence[TerminatedPod], now_ns: int) -> None:
+    def _back_off(self, key: str, counts: JobCounts) -> None:
         known = self._memory.back_off
-        record = backoff_after(known.get(key, BackoffRecord()), ended, now_ns)
+        before = known.get(key, BackoffRecord())
+        record = backoff_after(before, counts.new_succeeded, counts.new_failed)
         if record.failures:
             known[key] = record
         else:
@@ -427,6 +456,7 @@ class JobController(PodOwnerController):
     def _finished(
         self,
         job: KubernetesObject,
+        spec: JobSpec,
         finishing: Document,
         status: Document,
         counts: JobCounts,
@@ -434,11 +464,13 @@ class JobController(PodOwnerController):
     ) -> Actions:
         """Set the final condition once no pod of the job is left.
 
-        Upstream: enactJobFinished
+        Upstream: enactJobFinished, recordJobFinished
         """
-        conditions = conditions_with(status.get("conditions") or (), finishing)
+        conditions = list(status.get("conditions") or ())
+        if finishing not in conditions:
+            conditions.append(finishing)
         status["conditions"] = conditions
-        if counts.active or counts.terminating:
+        if status["uncountedTerminatedPods"] or counts.terminating:
             return []
         is_success = finishing["type"] == "SuccessCriteriaMet"
         over = job_condition(
@@ -449,11 +481,13 @@ class JobController(PodOwnerController):
         )
         status["conditions"] = conditions_with(conditions, over)
         self._memory.back_off.pop(job.key, None)
-        if is_success:
-            status["completionTime"] = timestamp_text(now_ns)
-            return [self.event(job, "Completed", "Job completed")]
-        reason, message = str(over["reason"]), str(over["message"])
-        return [self.warning(job, reason, message)]
+        if not is_success:
+            return [self.warning(job, str(over["reason"]), str(over["message"]))]
+        status["completionTime"] = timestamp_text(now_ns)
+        done = self.event(job, "Completed", "Job completed")
+        if spec.completions is not None and status.get("succeeded", 0) > spec.completions:
+            return [self.warning(job, "TooManySucceededPods", _TOO_MANY_MESSAGE), done]
+        return [done]
 
     # ------------------------------------------------------------------------------- pods
 
@@ -462,7 +496,7 @@ class JobController(PodOwnerController):
         job: KubernetesObject,
         spec: JobSpec,
         counts: JobCounts,
-        last: Mapping[int, TerminatedPod],
+        delayed: Mapping[int, Pod],
         now_ns: int,
     ) -> Actions:
         """Create or delete pods until the desired number is active.
@@ -473,9 +507,7 @@ class JobController(PodOwnerController):
         desired = desired_active(spec, counts)
         surplus = active_pods_for_removal(spec, counts, desired)[:PODS_PER_SYNC_MAX]
         if surplus:
-            leaving = {pod.uid for pod in surplus}
-            counts.active = [pod for pod in counts.active if pod.uid not in leaving]
-            counts.terminating += len(surplus)
+            counts.remove(surplus)
             actions: Actions = []
             for pod in surplus:
                 # A surplus pod is not a failure: its finalizer is removed before its deletion.
@@ -484,40 +516,28 @@ class JobController(PodOwnerController):
         if self._memory.rejected.pop(job.key, False):
             return self._requeue_at(job.key, now_ns)  # the next change triggers the retry
         held = counts.terminating if spec.replaces_only_failed else 0
-        missing = desired - held - len(counts.active)
-        if missing > 0:
-            open_ns = self._memory.back_off.get(job.key, BackoffRecord()).ends_ns()
-            if open_ns > now_ns:
-                self._schedule_sync(job.key, open_ns)
-            else:
-                count = min(missing, PODS_PER_SYNC_MAX)
-                return [
-                    *self._new_pods(job, spec, counts, count, last, now_ns),
-                    *self._requeue_at(job.key, now_ns),
-                ]
-        return self._requeue_at(job.key, now_ns)
-
-    def _new_pods(
-        self,
-        job: KubernetesObject,
-        spec: JobSpec,
-        counts: JobCounts,
-        count: int,
-        last: Mapping[int, TerminatedPod],
-        now_ns: int,
-    ) -> Actions:
+        missing = min(desired - held - len(counts.active), PODS_PER_SYNC_MAX)
+        if missing <= 0:
+            return self._requeue_at(job.key, now_ns)
         if spec.is_indexed:
-            pods = self._new_indexed_pods(job, spec, counts, count, last, now_ns)
+            pods, open_ns = self._new_indexed_pods(job, spec, counts, missing, delayed, now_ns)
         else:
-            pods = [self._parsed.pod(job)] * count
-        if not pods:
-            return []
-        self._creation_events.expect(job.key, len(pods))
-        # The status counts them as active already, as upstream's does before they are observed.
-        counts.active = [*counts.active, *pods]
-        if len(pods) == PODS_PER_SYNC_MAX:
-            self._schedule_sync(job.key, now_ns + _BATCH_NS)
-        return [self.create(pod) for pod in pods]
+            open_ns = self._backoff_end_ns(job.key)
+            pods = [self._parsed.pod(job)] * missing if open_ns <= now_ns else []
+        if pods:
+            self._creation_events.expect(job.key, len(pods))
+            # The status counts them already, as upstream's does before they are observed.
+            counts.active_count += len(pods)
+            if len(pods) == PODS_PER_SYNC_MAX:
+                self._schedule_sync(job.key, now_ns + _BATCH_NS)
+        elif open_ns > now_ns:
+            # Upstream reports no active pod while it waits.
+            counts.active_count = 0
+            self._schedule_sync(job.key, open_ns)
+        return [*(self.create(pod) for pod in pods), *self._requeue_at(job.key, now_ns)]
+
+    def _backoff_end_ns(self, key: NamespacedName) -> int:
+        return self._memory.back_off.get(key, BackoffRecord()).ends_ns()
 
     def _new_indexed_pods(
         self,
@@ -525,19 +545,32 @@ class JobController(PodOwnerController):
         spec: JobSpec,
         counts: JobCounts,
         count: int,
-        last: Mapping[int, TerminatedPod],
+        delayed: Mapping[int, Pod],
         now_ns: int,
-    ) -> list[Pod]:
+    ) -> tuple[list[Pod], int]:
+        """Return new pods, and the time from which there are some.
+
+        Upstream: firstPendingIndexes, getPodCreationInfoForIndependentIndexes
+        """
+        failed = counts.failed_indexes
+        if failed is None and (open_ns := self._backoff_end_ns(job.key)) > now_ns:
+            return [], open_ns
         taken = {index_of(pod, spec.completions) for pod in counts.active} | counts.indexes
-        taken |= counts.failed_indexes or set()
+        taken |= failed or set()
+        if spec.replaces_only_failed:
+            leaving = cast(Iterable[Pod], self._lister.controlled_by(job.uid, POD).values())
+            taken |= {
+                index_of(pod, spec.completions)
+                for pod in leaving
+                if pod.is_terminating and not pod.is_terminal
+            }
         free = list(islice((i for i in range(spec.completions or 0) if i not in taken), count))
-        indexes = [index for index in free if retry_ns(last.get(index)) <= now_ns]
-        if free and not indexes:
-            self._schedule_sync(job.key, min(retry_ns(last.get(index)) for index in free))
+        indexes = [index for index in free if retry_ns(delayed.get(index)) <= now_ns]
+        open_ns = min((retry_ns(delayed.get(index)) for index in free), default=0)
         annotations: dict[int, dict[str, str]] = {}
-        if counts.failed_indexes is not None:
-            annotations = {index: failure_annotations(last.get(index)) for index in indexes}
-        return pods_of(job, spec, indexes, annotations)
+        if failed is not None:
+            annotations = {i: failure_annotations(spec, delayed.get(i)) for i in indexes}
+        return pods_of(job, spec, indexes, annotations), open_ns
 
     def _deletions(self, job: KubernetesObject, pods: Iterable[Pod]) -> Actions:
         actions: Actions = []
@@ -550,16 +583,19 @@ class JobController(PodOwnerController):
     def _suspended_or_resumed(
         self, job: KubernetesObject, spec: JobSpec, status: Document, now_ns: int
     ) -> Actions:
-        conditions = status.get("conditions") or ()
-        known = [each for each in conditions if each.get("type") == "Suspended"]
-        was = bool(known) and known[0].get("status") == "True"
-        if spec.suspend == was:
-            return []
         verb = "Suspended" if spec.suspend else "Resumed"
         note = f"Job {verb.lower()}"
         new = job_condition("Suspended", f"Job{verb}", note, now_ns)
-        new["status"] = "True" if spec.suspend else "False"
-        status["conditions"] = conditions_with(conditions, new)
+        new["status"] = str(spec.suspend)
+        conditions = list(status.get("conditions") or ())
+        places = [i for i, each in enumerate(conditions) if each.get("type") == "Suspended"]
+        if not places and not spec.suspend:
+            return []
+        for place in places:
+            if all(conditions[place].get(n) == new[n] for n in ("status", "reason", "message")):
+                return []
+            conditions[place] = new
+        status["conditions"] = conditions if places else [*conditions, new]
         if spec.suspend:
             # Otherwise the job would be past its deadline when it is resumed.
             status.pop("startTime", None)
@@ -585,3 +621,7 @@ class JobController(PodOwnerController):
         if due_ns is None:
             return []
         return [self.sync_at(key, max(due_ns, now_ns))]
+
+
+def _may_adopt(job: KubernetesObject) -> bool:
+    return job.metadata.deletion_timestamp is None and finished_condition(job) is None

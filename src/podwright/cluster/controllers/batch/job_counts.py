@@ -7,7 +7,7 @@ pkg/controller/job/job_controller.go, syncJob.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 import msgspec
@@ -15,7 +15,6 @@ import msgspec
 from podwright.apimachinery.objects import (
     Document,
     KubernetesObject,
-    NamespacedName,
     Pod,
     is_ready,
     timestamp_ns,
@@ -25,40 +24,17 @@ from podwright.cluster.api import section
 from podwright.cluster.controllers.batch.job_spec import (
     JobSpec,
     condition_among,
+    failure_verdict,
+    finish_time_ns,
     index_of,
     indexes_text,
     parse_indexes,
 )
+from podwright.cluster.controllers.pod_state import active_order, is_active
 from podwright.cluster.controllers.workload_fields import condition
 
 _BACK_OFF_NS: Final = 10_000_000_000
 _BACK_OFF_MAX_NS: Final = 600_000_000_000
-
-
-class TerminatedPod(msgspec.Struct, frozen=True):
-    """A terminated pod that the status does not count yet.
-
-    Attributes
-    ----------
-    index : int
-        The completion index; -1 without one.
-    ended_ns : int
-        The time of termination; -1 if the pod has none.
-    action, message : str
-        The result of the pod failure policy.
-    failures, ignored : int
-        How often its index had failed before, if the job counts failures per index.
-    """
-
-    uid: str
-    key: NamespacedName
-    is_success: bool
-    index: int
-    ended_ns: int
-    action: str
-    message: str
-    failures: int = 0
-    ignored: int = 0
 
 
 class BackoffRecord(msgspec.Struct, frozen=True):
@@ -77,29 +53,62 @@ class BackoffRecord(msgspec.Struct, frozen=True):
 
 
 class JobCounts(msgspec.Struct):
-    """The pod counts of a job during one sync.
+    """The pods of a job in one sync, and their counts.
 
     Attributes
     ----------
-    delayed : int
-        How many of the failed pods the status counts later.
+    active : list of Pod
+        The pods that neither terminated nor are being deleted.
+    active_count, ready, terminating : int
+        The counts that the status reports; what the sync creates and deletes is in them.
+    succeeded, failed : int
+        Including the pods that the status does not count yet.
+    new_succeeded, new_failed : list of Pod
+        The terminated pods that the status does not count yet.
+    indexes : set of int
+        The completed indexes.
     failed_indexes : set of int, optional
         None for a job without `backoffLimitPerIndex`.
     """
 
     active: list[Pod]
-    succeeded: int
-    failed: int
-    terminating: int
-    indexes: set[int]
-    has_new_failure: bool = False
-    fail_message: str = ""
-    delayed: int = 0
+    active_count: int = 0
+    ready: int = 0
+    terminating: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    new_succeeded: list[Pod] = []
+    new_failed: list[Pod] = []
+    indexes: set[int] = set()
     failed_indexes: set[int] | None = None
+
+    def remove(self, pods: Sequence[Pod]) -> None:
+        """Count active pods as terminating: they are being deleted."""
+        self.active_count -= len(pods)
+        self.terminating += len(pods)
+        self.ready -= sum(map(is_ready, pods))
+
+
+def is_failed(spec: JobSpec, pod: Pod) -> bool:
+    """Whether a pod has failed, or is being deleted where that is a failure.
+
+    Notes
+    -----
+    Upstream: isPodFailed
+    """
+    phase = pod.status.phase
+    if phase == "Failed":
+        return True
+    return pod.is_terminating and phase != "Succeeded" and not spec.replaces_only_failed
+
+
+def is_counted(spec: JobSpec, pod: Pod) -> bool:
+    """Whether the failure policy counts a failed pod."""
+    return failure_verdict(spec.pod_failure_policy, pod).action != "Ignore"
 
 
 def count_pods(
-    pods: Iterable[Pod], spec: JobSpec, status: Document, ended: Sequence[TerminatedPod]
+    pods: Iterable[Pod], spec: JobSpec, status: Document, is_tracked: Callable[[Pod], bool]
 ) -> JobCounts:
     """Add the terminated pods to the counts of the status, and collect the active pods.
 
@@ -109,45 +118,51 @@ def count_pods(
         All pods that the job controls.
     spec, status
         The job's, before this sync.
-    ended : sequence of TerminatedPod
-        The pods that the status does not count yet.
+    is_tracked : callable
+        Whether a pod has its finalizer: the others are counted already, or never will be.
+
+    Notes
+    -----
+    Upstream: getNewFinishedPods, getValidPodsWithFilter, calculateSucceededIndexes
     """
-    active: list[Pod] = []
-    terminating = 0
+    uncounted = status.get("uncountedTerminatedPods") or {}
+    known_succeeded = uncounted.get("succeeded") or ()
+    known_failed = uncounted.get("failed") or ()
+    counts = JobCounts([])
+    if spec.is_indexed:
+        counts.indexes = parse_indexes(str(status.get("completedIndexes", "")))
     for pod in pods:
-        if pod.is_terminal:
+        if is_active(pod):
+            counts.active.append(pod)
             continue
-        if pod.is_terminating:
-            terminating += 1
-        else:
-            active.append(pod)
-    counts = JobCounts(
-        active,
-        int(status.get("succeeded", 0)),
-        int(status.get("failed", 0)),
-        terminating,
-        parse_indexes(str(status.get("completedIndexes", ""))),
-    )
-    for each in ended:
-        if each.is_success:
-            if not spec.is_indexed:
-                counts.succeeded += 1
-            elif each.index >= 0:
-                counts.indexes.add(each.index)
-        elif each.action != "Ignore" and (each.index >= 0 or not spec.is_indexed):
-            counts.failed += 1
-            counts.has_new_failure = True
-            if each.action == "FailJob":
-                counts.fail_message = counts.fail_message or each.message
+        counts.terminating += not pod.is_terminal
+        if not is_tracked(pod):
+            continue
+        index = index_of(pod, spec.completions) if spec.is_indexed else -1
+        if index is None:
+            continue
+        if pod.status.phase == "Succeeded":
+            counts.indexes.add(index)
+            if pod.uid not in known_succeeded:
+                counts.new_succeeded.append(pod)
+        elif is_failed(spec, pod) and pod.uid not in known_failed:
+            counts.new_failed.append(pod)
+            counts.failed += is_counted(spec, pod)
+    counts.active_count = len(counts.active)
+    counts.ready = sum(map(is_ready, counts.active))
+    counts.failed += int(status.get("failed", 0)) + len(known_failed)
     if spec.is_indexed:
         # `completions` may have been reduced since an index was completed.
         counts.indexes = {i for i in counts.indexes if i < (spec.completions or 0)}
         counts.succeeded = len(counts.indexes)
+    else:
+        written = int(status.get("succeeded", 0))
+        counts.succeeded = written + len(known_succeeded) + len(counts.new_succeeded)
     return counts
 
 
 def backoff_after(
-    before: BackoffRecord, ended: Sequence[TerminatedPod], now_ns: int
+    before: BackoffRecord, succeeded: Iterable[Pod], failed: Iterable[Pod]
 ) -> BackoffRecord:
     """Count the failures since the last success.
 
@@ -155,22 +170,17 @@ def backoff_after(
     -----
     Upstream: pkg/controller/job/backoff_utils.go, newBackoffRecord
     """
-    if not ended:
-        return before
-    times = [(each.ended_ns if each.ended_ns >= 0 else now_ns, each) for each in ended]
-    succeeded_ns = max((time for time, each in times if each.is_success), default=None)
-    failed = [
-        time
-        for time, each in times
-        if not each.is_success and (succeeded_ns is None or time > succeeded_ns)
-    ]
-    known = 0 if succeeded_ns is not None else before.failures
-    return BackoffRecord(known + len(failed), max(failed, default=before.failed_ns))
+    succeeded_ns = max(map(finish_time_ns, succeeded), default=None)
+    times = [finish_time_ns(pod) for pod in failed]
+    if succeeded_ns is None:
+        return BackoffRecord(before.failures + len(times), max(times)) if times else before
+    later = [time for time in times if time > succeeded_ns]
+    return BackoffRecord(len(later), max(later, default=0))
 
 
 def is_complete(spec: JobSpec, counts: JobCounts) -> bool:
     """Whether a job has reached its completions and has no active pod."""
-    if counts.active:
+    if counts.active_count:
         return False
     if spec.completions is None:
         return counts.succeeded > 0
@@ -188,43 +198,24 @@ def desired_active(spec: JobSpec, counts: JobCounts) -> int:
 
 
 def active_pods_for_removal(spec: JobSpec, counts: JobCounts, desired: int) -> list[Pod]:
-    """Return the pods to delete: duplicate and completed indexes first.
+    """Return the pods to delete: first those without a valid index, and all but one of an index.
 
     Notes
     -----
-    Upstream: activePodsForRemoval; controller.ActivePods
+    Upstream: activePodsForRemoval, appendDuplicatedIndexPodsForRemoval
     """
-    chosen: list[Pod] = []
-    rest = counts.active
+    chosen, left = list[Pod](), sorted(counts.active, key=active_order)
     if spec.is_indexed:
-        taken, rest = set(counts.indexes), []
-        for pod in counts.active:
-            index = index_of(pod, spec.completions)
-            if index is None or index in taken:
-                chosen.append(pod)
-            else:
-                taken.add(index)
-                rest.append(pod)
+        last = {index_of(pod, spec.completions): pod for pod in left}
+        last.pop(None, None)
+        kept = {pod.key for pod in last.values()}
+        chosen = [pod for pod in left if pod.key not in kept]
+        left = [pod for pod in left if pod.key in kept]
     more = len(counts.active) - len(chosen) - desired
-    if more > 0:
-        chosen.extend(sorted(rest, key=_removal_order)[:more])
-    return chosen
+    return chosen + left[: max(more, 0)]
 
 
-def _removal_order(pod: Pod) -> tuple[bool, int, bool, tuple[int, ...], str]:
-    """Return a sort key: pods without a node, pending, not ready and young pods come first."""
-    phases = {"Pending": 0, "Unknown": 1}
-    created_ns = timestamp_ns(pod.metadata.creation_timestamp) or 0
-    return (
-        bool(pod.spec.node_name),
-        phases.get(pod.status.phase, 2),
-        is_ready(pod),
-        (-created_ns,),
-        pod.name,
-    )
-
-
-def restarts_too_often(spec: JobSpec, active: Iterable[Pod]) -> bool:
+def restarts_too_often(spec: JobSpec, pods: Iterable[Pod]) -> bool:
     """Whether the in-place restarts of containers exceed the backoff limit.
 
     Notes
@@ -234,7 +225,7 @@ def restarts_too_often(spec: JobSpec, active: Iterable[Pod]) -> bool:
     if (spec.template.get("spec") or {}).get("restartPolicy") != "OnFailure":
         return False
     restarts = 0
-    for pod in active:
+    for pod in pods:
         if pod.status.phase in {"Running", "Pending"}:
             status = section(pod, "status")
             for name in ("initContainerStatuses", "containerStatuses"):
@@ -243,12 +234,14 @@ def restarts_too_often(spec: JobSpec, active: Iterable[Pod]) -> bool:
     return restarts > 0 if spec.backoff_limit == 0 else restarts >= spec.backoff_limit
 
 
-def set_status_counts(status: Document, spec: JobSpec, counts: JobCounts) -> None:
+def set_status_counts(
+    status: Document, spec: JobSpec, counts: JobCounts, *, succeeded: int, failed: int
+) -> None:
     """Set the counts in the status of a job."""
     numbers = {
-        "active": len(counts.active),
-        "succeeded": counts.succeeded,
-        "failed": counts.failed - counts.delayed,
+        "active": counts.active_count,
+        "succeeded": succeeded,
+        "failed": failed,
         "completedIndexes": indexes_text(counts.indexes) if spec.is_indexed else "",
     }
     for name, number in numbers.items():
@@ -258,17 +251,14 @@ def set_status_counts(status: Document, spec: JobSpec, counts: JobCounts) -> Non
             status.pop(name, None)
     if counts.failed_indexes is not None:
         status["failedIndexes"] = indexes_text(counts.failed_indexes)
-    status["ready"] = sum(1 for pod in counts.active if is_ready(pod))
+    status["ready"] = counts.ready
     status["terminating"] = counts.terminating
-    status["uncountedTerminatedPods"] = {}
 
 
 # Failures and successes per index of an indexed job.
 #
 # With `backoffLimitPerIndex` each index has its own retries and its own backoff. The number of
-# failures is stored in an annotation of the next pod of the index. Therefore the last failed pod
-# of an index keeps its finalizer, and is not counted, until its replacement exists or none is
-# needed.
+# failures is stored in an annotation of the next pod of the index.
 
 FAILURES: Final = "batch.kubernetes.io/job-index-failure-count"
 IGNORED_FAILURES: Final = "batch.kubernetes.io/job-index-ignored-failure-count"
@@ -287,78 +277,74 @@ def _count(text: str) -> int:
     return number if number <= _COUNT_MAX else 0
 
 
-def failed_indexes(spec: JobSpec, known: str, ended: Iterable[TerminatedPod]) -> set[int]:
+def failed_indexes(spec: JobSpec, known: str, failed: Iterable[Pod]) -> set[int]:
     """Return the indexes that have exhausted their retries.
 
+    Notes
+    -----
     Upstream: calculateFailedIndexes, isIndexFailed
     """
     limit = spec.backoff_limit_per_index
     assert limit is not None, "no limit per index"
-    failed = {
-        each.index
-        for each in ended
-        if each.index >= 0
-        and not each.is_success
-        and (each.action == "FailIndex" or (each.action != "Ignore" and each.failures >= limit))
-    }
-    completions = spec.completions or 0
-    return {index for index in failed | parse_indexes(known) if index < completions}
+    indexes = parse_indexes(known)
+    for pod in failed:
+        action = failure_verdict(spec.pod_failure_policy, pod).action
+        if action == "FailIndex" or (action != "Ignore" and failures_of(pod)[0] >= limit):
+            index = index_of(pod, spec.completions)
+            assert index is not None, f"{pod.key} has no index"
+            indexes.add(index)
+    return {index for index in indexes if index < (spec.completions or 0)}
 
 
-def last_failures(
-    spec: JobSpec, ended: Iterable[TerminatedPod], active: Iterable[Pod], over: Iterable[int]
-) -> dict[int, TerminatedPod]:
-    """Return the last failure of each index that will be retried.
+def delayed_pods(spec: JobSpec, counts: JobCounts) -> dict[int, Pod]:
+    """Return the last failed pod of each index that will be retried.
 
-    Parameters
-    ----------
-    ended : iterable of TerminatedPod
-        Those whose pods still exist.
-    active : iterable of Pod
-        Pods whose indexes need no replacement.
-    over : iterable of int
-        Indexes that have succeeded or failed.
+    It keeps its finalizer, and is not counted, until its replacement exists.
 
     Notes
     -----
     Upstream: getPodsWithDelayedDeletionPerIndex
     """
-    done = frozenset((*over, *(index_of(pod, spec.completions) for pod in active)))
-    last: dict[int, TerminatedPod] = {}
-    for each in ended:
-        if each.is_success or each.index < 0 or each.index in done:
+    done = {index_of(pod, spec.completions) for pod in counts.active}
+    done |= counts.indexes | (counts.failed_indexes or set())
+    last = dict[int, Pod]()
+    for pod in counts.new_failed:
+        index = index_of(pod, spec.completions)
+        if index is None or index in done:
             continue
-        known = last.get(each.index)
+        known = last.get(index)
         if known is None or (
-            known.failures + known.ignored <= each.failures + each.ignored
-            and known.ended_ns <= each.ended_ns
+            sum(failures_of(known)) <= sum(failures_of(pod))
+            and finish_time_ns(known) <= finish_time_ns(pod)
         ):
-            last[each.index] = each
+            last[index] = pod
     return last
 
 
-def retry_ns(failure: TerminatedPod | None) -> int:
+def retry_ns(failed: Pod | None) -> int:
     """Return the time from which an index may be retried.
 
     Upstream: getRemainingTimePerIndex
     """
-    if failure is None:
+    if failed is None:
         return 0
     # The annotations of the failed pod count only the failures before it.
-    return BackoffRecord(failure.failures + failure.ignored + 1, failure.ended_ns).ends_ns()
+    return BackoffRecord(sum(failures_of(failed)) + 1, finish_time_ns(failed)).ends_ns()
 
 
-def failure_annotations(failure: TerminatedPod | None) -> dict[str, str]:
+def failure_annotations(spec: JobSpec, failed: Pod | None) -> dict[str, str]:
     """Return the annotations of the next pod of an index.
 
     Upstream: addIndexFailureCountAnnotation, getNewIndexFailureCounts
     """
-    if failure is None:
+    if failed is None:
         return {FAILURES: "0"}
-    is_ignored = failure.action == "Ignore"
-    ignored = failure.ignored + is_ignored
-    written = {FAILURES: str(failure.failures + (not is_ignored))}
-    return written | ({IGNORED_FAILURES: str(ignored)} if ignored else {})
+    failures, ignored = failures_of(failed)
+    if is_counted(spec, failed):
+        failures += 1
+    else:
+        ignored += 1
+    return {FAILURES: str(failures)} | ({IGNORED_FAILURES: str(ignored)} if ignored else {})
 
 
 def matching_success_rule(spec: JobSpec, succeeded: set[int]) -> int | None:
@@ -392,19 +378,29 @@ _SOME_INDEX_MESSAGE: Final = "Job has failed indexes"
 
 
 def finishing_condition(
-    job: KubernetesObject, spec: JobSpec, status: Document, counts: JobCounts, now_ns: int
+    job: KubernetesObject,
+    spec: JobSpec,
+    status: Document,
+    pods: Sequence[Pod],
+    counts: JobCounts,
+    now_ns: int,
 ) -> Document | None:
     """Return the condition SuccessCriteriaMet or FailureTarget, None if neither applies.
 
     Reaching the completions is detected separately, once no pod is active any more.
     """
-    known = condition_among(job, ("SuccessCriteriaMet", "FailureTarget"))
+    known = condition_among(job, ("SuccessCriteriaMet",)) or condition_among(
+        job, ("FailureTarget",)
+    )
     if known is not None:
         return known
-    if counts.fail_message:
-        return _failure("PodFailurePolicy", counts.fail_message, now_ns)
-    is_past = counts.has_new_failure and counts.failed > spec.backoff_limit
-    if is_past or restarts_too_often(spec, counts.active):
+    if spec.pod_failure_policy is not None:
+        for pod in pods:
+            if is_failed(spec, pod):
+                verdict = failure_verdict(spec.pod_failure_policy, pod)
+                if verdict.action == "FailJob":
+                    return _failure("PodFailurePolicy", verdict.message, now_ns)
+    if counts.failed > spec.backoff_limit or restarts_too_often(spec, pods):
         return _failure("BackoffLimitExceeded", _LIMIT_MESSAGE, now_ns)
     started_ns = timestamp_ns(status.get("startTime"))
     deadline = spec.active_deadline_seconds

@@ -13,12 +13,14 @@ from typing import Any, Final
 import msgspec
 
 from podwright.apimachinery.objects import (
+    SECOND_NS,
     Document,
     KubernetesObject,
     NamespacedName,
     ObjectMeta,
     Pod,
     Selector,
+    condition_of,
     decode_pod,
     timestamp_ns,
 )
@@ -258,23 +260,35 @@ def indexes_text(indexes: Iterable[int]) -> str:
 # ---------------------------------------------------------------------------- failures
 
 
-def finish_time_ns(pod: Pod) -> int | None:
-    """Return when the last container of a pod terminated, or when the pod was deleted.
+def finish_time_ns(pod: Pod) -> int:
+    """Return when the last container of a pod terminated, or when the pod did at the latest.
 
+    Notes
+    -----
     Upstream: pkg/controller/job/backoff_utils.go, getFinishedTime
     """
+    sidecars = {each.name for each in pod.spec.init_containers if each.is_sidecar}
+    status = section(pod, "status")
     times = [
-        timestamp_ns(((status.get("state") or {}).get("terminated") or {}).get("finishedAt"))
-        for status in section(pod, "status").get("containerStatuses") or ()
+        timestamp_ns(((each.get("state") or {}).get("terminated") or {}).get("finishedAt"))
+        for each in (
+            *(status.get("containerStatuses") or ()),
+            *(s for s in status.get("initContainerStatuses") or () if s.get("name") in sidecars),
+        )
     ]
     known = [time for time in times if time is not None]
     if known and len(known) == len(times):
         return max(known)
-    deleted_ns = timestamp_ns(pod.metadata.deletion_timestamp)
-    if deleted_ns is None:
-        return None
-    grace = pod.metadata.deletion_grace_period_seconds or 0
-    return deleted_ns - grace * 1_000_000_000
+    ready = condition_of(pod, "Ready")
+    if ready is not None and ready.status == "False":
+        since_ns = timestamp_ns(ready.last_transition_time)
+        if since_ns is not None:
+            return since_ns
+    metadata = pod.metadata
+    deleted_ns = timestamp_ns(metadata.deletion_timestamp)
+    if deleted_ns is not None:
+        return deleted_ns - (metadata.deletion_grace_period_seconds or 0) * SECOND_NS
+    return timestamp_ns(metadata.creation_timestamp) or 0
 
 
 class FailureVerdict(msgspec.Struct, frozen=True):

@@ -9,8 +9,9 @@ has a finalizer: its dependents are deleted first, and it is removed after those
 owner that is deleted with the orphan policy has another finalizer: the references to it are
 removed from its dependents first.
 
-An owner of an unknown kind counts as existing, because it may be an object that is not part of
-this cluster's data. An owner of a built-in kind that does not exist counts as removed.
+An object with an owner of an unknown kind stays as it is, because the owner may be an object that
+is not part of this cluster's data; and so does one without a namespace that names an owner in one.
+An owner of a built-in kind that does not exist counts as removed.
 
 Upstream: pkg/controller/garbagecollector/garbagecollector.go, graph_builder.go
 """
@@ -20,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Literal, NamedTuple
 
+from podwright._checkpointed import Saved
 from podwright.apimachinery.objects import (
     KubernetesObject,
     NamespacedName,
@@ -72,14 +74,18 @@ class GarbageCollector(Controller):
     kinds = (ALL_KINDS,)
     pod_changes = PodChange.METADATA | PodChange.ADDED | PodChange.DELETED
 
+    _foreground: Saved[dict[str, bool]]
+
     def __init__(self, lister: Lister) -> None:
         super().__init__(lister)
         # The dependents that an owner does not control, by the uid of the owner.
         self._uncontrolled_dependents: dict[str, dict[NamespacedName, None]] = {}
         # The kinds that have controlled objects, whose dependents the lister indexes.
         self._controlled: dict[GroupKind, None] = {}
-        # The uids of owners that are being deleted in the foreground.
-        self._waiting: dict[str, None] = {}
+        # The owners that are being deleted in the foreground: their keys, by uid.
+        self._waiting: dict[str, NamespacedName] = {}
+        # Those that have been since they were observed, by uid.
+        self._foreground = {}
         self._last_check = _NO_CHECK
 
     # ---------------------------------------------------------------------------- changes
@@ -112,7 +118,7 @@ class GarbageCollector(Controller):
         for reference in were:
             self._unregister(reference.uid, object_key)
             if reference.uid in self._waiting:
-                yield from self._waiting_owners(reference, obj)
+                yield self._waiting[reference.uid]
         owners, controller = obj.metadata.owner_references, obj.metadata.controller
         for reference in owners:
             if reference is controller:
@@ -144,7 +150,8 @@ class GarbageCollector(Controller):
         """Note whether an object is deleted in the foreground; return it if that is new."""
         metadata = new.metadata
         if FOREGROUND in metadata.finalizers:
-            self._waiting[metadata.uid] = None
+            self._waiting[metadata.uid] = _object_key(new)
+            self._foreground[metadata.uid] = True
         elif ORPHAN not in metadata.finalizers:
             self._waiting.pop(metadata.uid, None)
             return ()
@@ -162,6 +169,7 @@ class GarbageCollector(Controller):
         if uid == self._last_check.owner_uid:
             self._last_check = _NO_CHECK
         self._waiting.pop(uid, None)
+        self._foreground.pop(uid, None)
         keys = self._dependent_keys(old)
         if not self._waiting and not self._uncontrolled_dependents:
             return keys
@@ -169,7 +177,7 @@ class GarbageCollector(Controller):
         for reference in metadata.owner_references:
             self._unregister(reference.uid, object_key)
             if reference.uid in self._waiting:
-                keys.extend(self._waiting_owners(reference, old))
+                keys.append(self._waiting[reference.uid])
         return keys
 
     def _unregister(self, uid: str, object_key: NamespacedName) -> None:
@@ -178,14 +186,6 @@ class GarbageCollector(Controller):
             object_keys.pop(object_key, None)
             if not object_keys:
                 del self._uncontrolled_dependents[uid]
-
-    def _waiting_owners(
-        self, reference: OwnerReference, dependent: KubernetesObject
-    ) -> Iterator[str]:
-        """Yield the owner, if it is being deleted in the foreground."""
-        owner = self._owner(reference, dependent)
-        if owner is not None and _is_deleting_dependents(owner):
-            yield _object_key(owner)
 
     # ------------------------------------------------------------------------------- sync
 
@@ -208,8 +208,13 @@ class GarbageCollector(Controller):
         Upstream: attemptToDeleteItem
         """
         references = obj.metadata.owner_references
+        if not all(self._is_comparable(each, obj) for each in references):
+            return []
         removed = [each for each in references if self._is_removed(each, obj)]
-        waiting = [each for each in references if any(self._waiting_owners(each, obj))]
+        owners = [(each, self._owner(each, obj)) for each in references]
+        waiting = [
+            each for each, owner in owners if owner is not None and _is_deleting_dependents(owner)
+        ]
         if not removed and not waiting:
             return []
         if len(removed) + len(waiting) < len(references):
@@ -227,7 +232,8 @@ class GarbageCollector(Controller):
 
         Upstream: attemptToDeleteItem, unblockOwnerReferencesStrategicMergePatch
         """
-        if not any(_is_deleting_dependents(each) for each in self._dependents_of(obj)):
+        # Upstream: a node of the graph stays marked once it was deleted in the foreground.
+        if not any(each.uid in self._foreground for each in self._dependents_of(obj)):
             return []
         written = section(obj, "metadata").get("ownerReferences") or ()
         if not any(each.get("blockOwnerDeletion") for each in written):
@@ -263,27 +269,23 @@ class GarbageCollector(Controller):
         return self.sync_at(_object_key(owner), now_ns)
 
     def _process_deleting_dependents(self, owner: KubernetesObject, now_ns: int) -> Actions:
-        """Delete the dependents that block an owner; without any, remove the owner's finalizer.
+        """Delete the dependents of an owner; when none blocks it, remove the owner's finalizer.
 
-        Upstream: processDeletingDependentsItem
+        Upstream: processTransitions, processDeletingDependentsItem
         """
-        blocking = [
-            dependent
-            for dependent in self._dependents_of(owner)
-            if any(
-                reference.uid == owner.uid and reference.block_owner_deletion
-                for reference in dependent.metadata.owner_references
-            )
-        ]
-        if not blocking:
-            return [self._without(owner, FOREGROUND)]
+        dependents = self._dependents_of(owner)
         actions: Actions = []
-        for dependent in blocking:
+        for dependent in dependents:
             if len(actions) >= WRITES_MAX:
                 return [*actions, self._sync_again(owner, now_ns)]
             if dependent.metadata.deletion_timestamp is None:
                 actions.extend(self._attempt_to_delete(dependent))
-        return actions
+        is_blocked = any(
+            reference.uid == owner.uid and reference.block_owner_deletion
+            for dependent in dependents
+            for reference in dependent.metadata.owner_references
+        )
+        return actions if is_blocked else [*actions, self._without(owner, FOREGROUND)]
 
     # ------------------------------------------------------------------------ relations
 
@@ -314,10 +316,20 @@ class GarbageCollector(Controller):
         return None
 
     def _is_removed(self, reference: OwnerReference, dependent: KubernetesObject) -> bool:
-        if self._owner(reference, dependent) is not None:
-            return False
+        is_present = self._owner(reference, dependent) is not None
+        return not is_present and self._is_comparable(reference, dependent)
+
+    def _is_comparable(self, reference: OwnerReference, dependent: KubernetesObject) -> bool:
+        """Whether the kind of an owner is known, and such an owner may own the dependent.
+
+        Otherwise upstream fails for the dependent, whose other references stay too.
+
+        Upstream: isDangling, namespacedOwnerOfClusterScopedObjectErr
+        """
         kind = (api_group(reference.api_version), reference.kind)
-        return built_in().of(*kind) is not None or kind in self._lister.kinds()
+        if built_in().of(*kind) is None and kind not in self._lister.kinds():
+            return False
+        return bool(dependent.namespace) or not built_in().is_namespaced(*kind)
 
     def _at(self, object_key: NamespacedName) -> KubernetesObject | None:
         group, kind, key = object_key.split(_SEPARATOR)

@@ -27,6 +27,7 @@ from podwright.apimachinery.objects import (
 from podwright.apimachinery.objects.texts.times import timestamp_text
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import Api, CreateObject, DeleteObject, EvictPod, Rejection, UpdateObject
+from podwright.cluster.api.admission.typed_objects import prepared_change
 from podwright.cluster.api.object_edits import with_defaults
 from podwright.cluster.api.requests import RecordEvent
 from podwright.cluster.api.tests.writable import WritableStore
@@ -113,7 +114,8 @@ class Cluster:
             if old is None:
                 self.create(document)
             else:
-                self.store.update(with_defaults(decode(merged(encode(old), document))))
+                changed = with_defaults(decode(merged(encode(old), document)))
+                self.store.update(self._counted(changed, old))
         self.settle()
 
     def create(self, document: dict[str, Any]) -> KubernetesObject:
@@ -124,9 +126,18 @@ class Cluster:
         self, kind: str, name: str, change: Mapping[str, Any], *, status: bool = False
     ) -> None:
         obj = self.get(kind, name)
-        new = with_defaults(decode(merged(encode(obj), change)))
+        new: KubernetesObject = with_defaults(decode(merged(encode(obj), change)))
+        if not status:
+            new = self._counted(new, obj)
         self.store.update(new, scope="status" if status else "main")
         self.settle()
+
+    def _counted(self, new: KubernetesObject, old: KubernetesObject) -> KubernetesObject:
+        """Count the templates of a daemon set, as its strategy does.
+
+        That of a stateful set would drop the field `maxUnavailable`, which has an alpha gate.
+        """
+        return prepared_change(new, old, self.now_ns) if new.kind == "DaemonSet" else new
 
     def scale(self, kind: str, name: str, replicas: int) -> None:
         self.patch(kind, name, {"spec": {"replicas": replicas}})

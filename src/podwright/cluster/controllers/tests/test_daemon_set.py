@@ -247,7 +247,7 @@ def test_a_rolling_update_counts_unavailable_pods_against_max_unavailable():
     name = next(pod.name for pod in world.pods() if target_node(pod) == "n3")
     world.unready(name)
     world.patch("daemonset", "agent", image(2))
-    assert shape(world) == "n0:1- n1:1- n2:1 n3:1-"
+    assert shape(world) == "n0:1- n1:1 n2:1 n3:1-"
     world.run(10)
     assert shape(world) == "n0:2 n1:2 n2:2 n3:2"
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 from tests.properties.effort import effort
 
-from podwright.apimachinery.objects import Pod
+from podwright.apimachinery.objects import Pod, timestamp_ns
 from podwright.cluster.api import UpdateObject
 from podwright.cluster.controllers.batch.cron_job import JobTTLController
 from podwright.cluster.controllers.batch.job import JobController
@@ -19,7 +19,6 @@ from podwright.cluster.controllers.batch.job_counts import (
     IGNORED_FAILURES,
     BackoffRecord,
     JobCounts,
-    TerminatedPod,
     active_pods_for_removal,
     backoff_after,
     count_pods,
@@ -164,10 +163,19 @@ def test_a_success_resets_the_backoff():
 SECOND = 1_000_000_000
 
 
-def an_end(text: str) -> TerminatedPod:
-    """Return a terminated pod: `f7` failed at 7 s, `s8` succeeded at 8 s, `f` has no time."""
-    ended_ns = int(text[1:]) * SECOND if text[1:] else -1
-    return TerminatedPod(text, f"default/{text}", text[0] == "s", -1, ended_ns, "", "")
+def an_end(text: str) -> Pod:
+    """Return a pod that ended at a time, such as `f7`; `f` has none, and was created at 20 s."""
+    ended = {"exitCode": 1} | ({"finishedAt": at(int(text[1:]))} if text[1:] else {})
+    statuses = [{"name": "main", "state": {"terminated": ended}}]
+    made = document(
+        "Pod",
+        text,
+        namespace="default",
+        metadata={"creationTimestamp": at(20)},
+        status={"phase": "Failed", "containerStatuses": statuses},
+    )
+    assert isinstance(made, Pod)
+    return made
 
 
 @pytest.mark.parametrize(
@@ -198,14 +206,15 @@ def an_end(text: str) -> TerminatedPod:
     ],
 )
 def test_failures_since_the_last_success_are_counted(ends, failures, failed_at):
-    before = BackoffRecord(failures=2, failed_ns=5 * SECOND)
-    ended = [an_end(text) for text in ends.split()]
-    after = backoff_after(before, ended, now_ns=20 * SECOND)
+    before = BackoffRecord(failures=2, failed_ns=timestamp_ns(at(5)) or 0)
+    succeeded = [an_end(text) for text in ends.split() if text[0] == "s"]
+    failed = [an_end(text) for text in ends.split() if text[0] == "f"]
+    after = backoff_after(before, succeeded, failed)
     assert after.failures == failures
     if failed_at is None:
         assert after.ends_ns() == 0
     else:
-        assert after.failed_ns == failed_at * SECOND
+        assert after.failed_ns == timestamp_ns(at(failed_at))
 
 
 @pytest.mark.parametrize(
@@ -444,13 +453,13 @@ def test_surplus_pods_without_a_node_go_first_then_pending_then_unready_then_you
         pod("a"),
     ]
     spec = job_spec(a_job(completions=9))
-    counts = JobCounts(ordered[::-1], 0, 0, 0, set())
+    counts = JobCounts(ordered[::-1])
     for desired in range(6):
         chosen = active_pods_for_removal(spec, counts, desired)
         assert [each.name for each in chosen] == [each.name for each in ordered[: 5 - desired]]
 
 
-def test_pods_of_one_index_or_of_a_completed_one_are_surplus():
+def test_all_but_one_pod_of_an_index_and_pods_without_one_are_surplus():
     job = a_job(completions=4, parallelism=4, completionMode="Indexed")
     spec = job_spec(job)
     names = ("first", "second", "other", "done", "beyond")
@@ -458,14 +467,14 @@ def test_pods_of_one_index_or_of_a_completed_one_are_surplus():
         with_metadata(pod, name=name)
         for name, pod in zip(names, pods_of(job, spec, [0, 0, 1, 2, 9], {}), strict=True)
     ]
-    counts = JobCounts(active, 1, 0, 0, {2})
+    counts = JobCounts(active, indexes={2})
     chosen = active_pods_for_removal(spec, counts, 3)
-    assert [pod.name for pod in chosen] == ["second", "done", "beyond"]
+    assert [pod.name for pod in chosen] == ["beyond", "first"]
 
 
 def test_completed_indexes_beyond_the_completions_do_not_count():
     spec = job_spec(a_job(completions=3, completionMode="Indexed"))
-    counts = count_pods([], spec, {"completedIndexes": "0,2-4"}, [])
+    counts = count_pods([], spec, {"completedIndexes": "0,2-4"}, lambda _: True)
     assert (counts.indexes, counts.succeeded) == ({0, 2}, 2)
 
 
@@ -492,12 +501,26 @@ def test_surplus_pods_are_reported_as_terminating_at_once():
     assert statuses[0]["terminating"] == 3
 
 
-def test_a_running_pod_that_loses_its_finalizer_counts_as_failed():
+def test_a_running_pod_that_loses_its_finalizer_is_never_counted():
     cluster = cluster_with(a_job(completions=3, parallelism=1))
     cluster.run(1)
-    cluster.edit(POD, cluster.pods()[0].key, "metadata", finalizers=None)
+    (pod,) = cluster.pods()
+    cluster.edit(POD, pod.key, "metadata", finalizers=None)
     cluster.run(5)
-    assert cluster.status(JOB, "default/j")["failed"] == 1
+    assert cluster.status(JOB, "default/j")["active"] == 1
+    end(cluster, pod, "Succeeded")
+    cluster.run(8)
+    status = cluster.status(JOB, "default/j")
+    assert (status["active"], status.get("succeeded"), status.get("failed")) == (1, None, None)
+    assert len(cluster.pods()) == 2
+
+
+def test_a_pod_without_a_job_loses_its_finalizer():
+    cluster = cluster_with(a_job(completions=1))
+    alone = document("Pod", "p", namespace="default", metadata={"finalizers": [TRACKING]})
+    cluster.add(alone)
+    cluster.run(2)
+    assert cluster.get(POD, "default/p").metadata.finalizers == ()
 
 
 def test_a_work_queue_completes_after_its_first_success():
