@@ -17,6 +17,7 @@ CHANGED_IN_PLACE = {
     "cluster.api.admission.attributes.Attributes",
     "cluster.api.endpoints.calls.Call",
     "cluster.api.stages.write.DraftWrite",
+    "cluster.api.stages.write.ObjectWrite",
     "cluster.api.stages.write.SentWrite",
     "cluster.api.stages.write.Write",
     "simulation.scenarios.expectations.ObservedPod",

@@ -37,7 +37,7 @@ from podwright.apimachinery.objects import Document, KubernetesObject, timestamp
 from podwright.apimachinery.schema import decode
 from podwright.cli import main
 from podwright.cli.process_exit import reduced_collection
-from podwright.cluster.api.admission import Admission
+from podwright.cluster.api.stages.draft_admission import Admission
 from podwright.cluster.controllers import ControllerLoop
 from podwright.cluster.kubelets.lifecycle import Lifecycle
 from podwright.cluster.store import ObjectStore
@@ -317,7 +317,7 @@ _PARTS: tuple[tuple[str, type, tuple[str, ...]], ...] = (
     ("stages", Lifecycle, ("handle", "handle_change")),
     ("controllers", ControllerLoop, ("handle", "observe")),
     ("store", ObjectStore, ("create", "update", "bind", "delete")),
-    ("admission", Admission, ("admit",)),
+    ("admission", Admission, ("complete_new", "complete_change", "complete_recorded")),
     ("world", World, ("step",)),
 )
 

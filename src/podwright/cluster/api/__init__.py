@@ -19,10 +19,7 @@ from typing import TYPE_CHECKING
 from podwright._faces import names_on_first_use
 
 if TYPE_CHECKING:
-    from podwright.cluster.api.admission import (
-        Admission as Admission,
-        QuotaEvaluators as QuotaEvaluators,
-    )
+    from podwright.cluster.api.admission import QuotaEvaluators as QuotaEvaluators
     from podwright.cluster.api.admission.identities.certificate_requests import (
         UnreadableRequest as UnreadableRequest,
         certificate_subject as certificate_subject,
@@ -79,6 +76,7 @@ if TYPE_CHECKING:
         UpdateObject as UpdateObject,
         WriteRequest as WriteRequest,
     )
+    from podwright.cluster.api.stages.draft_admission import Admission as Admission
     from podwright.cluster.api.strategies.kinds import (
         GENERATED_JOB_LABELS as GENERATED_JOB_LABELS,
         with_generated_selector as with_generated_selector,

@@ -18,7 +18,6 @@ from typing import Any
 import msgspec
 
 from podwright.apimachinery.objects import InvalidObject, KubernetesObject
-from podwright.cluster.api.admission import Admission
 from podwright.cluster.api.create_update import Scope
 from podwright.cluster.api.deletion import DeleteOptions
 from podwright.cluster.api.field_management import ComponentOwners
@@ -40,9 +39,9 @@ from podwright.cluster.api.requests import (
     WriteRequest,
 )
 from podwright.cluster.api.resource_storage import ResourceStorage
+from podwright.cluster.api.stages.draft_admission import Admission, ComponentParts
 from podwright.cluster.api.stages.write import (
     Allocator,
-    ComponentParts,
     DraftWrite,
     Form,
     StatusWrites,
@@ -78,7 +77,7 @@ class Api:
             profile=profile,
             storage=storage,
             server_status=status,
-            admission=self.admission.chain,
+            admission=self.admission.admission,
             drafts=self.admission,
             validation=ObjectValidation(),
         )

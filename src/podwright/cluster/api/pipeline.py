@@ -25,18 +25,28 @@ from podwright.cluster.api.admission import AdmissionChain
 from podwright.cluster.api.field_management import ComponentOwners
 from podwright.cluster.api.rejections import Rejection
 from podwright.cluster.api.resource_storage import ResourceStorage
-from podwright.cluster.api.stages.admitting import admit, admit_deletion, admit_valid, own, warn
+from podwright.cluster.api.stages.admitting import (
+    admit,
+    admit_deletion,
+    admit_valid,
+    own,
+    refuse_escalation,
+    warn,
+)
 from podwright.cluster.api.stages.checking import check_change, check_new
+from podwright.cluster.api.stages.draft_admission import read_draft
 from podwright.cluster.api.stages.drafts import (
-    admit_draft,
     allocate_draft,
+    check_before_allocation,
     check_draft,
     complete_applied,
-    complete_draft,
+    complete_change,
+    complete_new,
     complete_recorded,
     make_namespace,
     merge,
     own_draft,
+    prepare_draft,
     restore,
 )
 from podwright.cluster.api.stages.pod_requests import (
@@ -118,8 +128,12 @@ STAGES: Final[dict[Verb, tuple[Step, ...]]] = {
         Step(make_namespace, OF_FILES),
         Step(set_metadata, SENT),
         Step(own, SENT),
-        Step(admit, SENT),
-        Step(admit_draft, TYPED),
+        Step(complete_new, TYPED),
+        Step(admit, SENT | TYPED),
+        Step(refuse_escalation, SENT),
+        Step(prepare_draft, TYPED),
+        Step(admit_valid, TYPED),
+        Step(read_draft, TYPED),
         Step(prepare_new, SENT),
         Step(check_new, SENT),
         Step(check_draft, UNCHECKED),
@@ -136,14 +150,18 @@ STAGES: Final[dict[Verb, tuple[Step, ...]]] = {
         Step(make_namespace, OF_FILES),
         Step(keep_distinct_owners, SENT),
         Step(own, SENT),
-        Step(admit, SENT),
-        Step(prepare_change, SENT),
-        Step(complete_draft, DRAFTS),
+        Step(complete_change, DRAFTS),
         Step(complete_applied, APPLIED),
         Step(complete_recorded, RECORDED),
+        Step(admit, SENT | DRAFTS),
+        Step(refuse_escalation, SENT),
+        Step(admit_valid, DRAFTS),
+        Step(read_draft, DRAFTS),
+        Step(prepare_change, SENT),
         Step(check_change, SENT),
         Step(check_draft, APPLIED),
         Step(allocate, SENT),
+        Step(check_before_allocation, DRAFTS, where="allocates"),
         Step(allocate_draft, UNCHECKED, where="allocates"),
         Step(warn, SENT),
         Step(admit_valid, SENT),

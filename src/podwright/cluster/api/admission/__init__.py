@@ -1,8 +1,7 @@
 """Admission: what completes or rejects a write before it is stored.
 
 A plugin is as upstream's of the same name; `plugins` has them in upstream's order, and `chain` runs
-them. `typed_objects` is admission for the typed objects of files and simulations. A plugin reads
-objects by `CurrentObjects`, which follows the store.
+them. A plugin reads objects by `CurrentObjects`, which follows the store.
 """
 
 from podwright.cluster.api.admission.attributes import (
@@ -18,4 +17,3 @@ from podwright.cluster.api.admission.plugins import (
     served_plugins as served_plugins,
 )
 from podwright.cluster.api.admission.quota import QuotaEvaluators as QuotaEvaluators
-from podwright.cluster.api.admission.typed_objects import SERVED as SERVED, Admission as Admission

@@ -8,7 +8,14 @@ from podwright.cluster.api.admission import Attributes
 from podwright.cluster.api.authorization import GROUP, EscalationCheck, MissingRole, RoleWrite
 from podwright.cluster.api.rejections import bad_request, forbidden, not_found
 from podwright.cluster.api.stages.kinds.custom_resources import write_warnings
-from podwright.cluster.api.stages.write import Parts, SentWrite, ServedParts, Write
+from podwright.cluster.api.stages.write import (
+    ObjectWrite,
+    Parts,
+    SentWrite,
+    ServedParts,
+    WithAdmission,
+    Write,
+)
 
 
 def own(parts: ServedParts, write: SentWrite) -> None:
@@ -25,15 +32,21 @@ def own(parts: ServedParts, write: SentWrite) -> None:
         )
 
 
-def admit(parts: ServedParts, write: SentWrite) -> None:
-    """Run the plugins that mutate, and check that no role gives more than its writer has."""
+def admit(parts: WithAdmission, write: ObjectWrite) -> None:
+    """Run the plugins that mutate."""
     sent, facts = write.new, write.attributes
-    facts.object = sent
-    parts.admission.admit(facts)
-    _refuse_escalation(parts.escalation, facts, write.name)
-    assert facts.object is not None, "admission keeps the object of a write"
-    write.new = facts.object
-    write.is_in_form = write.new.get("metadata") is sent.get("metadata")
+    if facts is not None:
+        facts.object = sent
+        parts.admission.admit(facts)
+        assert facts.object is not None, "admission keeps the object of a write"
+        write.new = facts.object
+        write.is_in_form = write.new.get("metadata") is sent.get("metadata")
+
+
+def refuse_escalation(parts: ServedParts, write: SentWrite) -> None:
+    """Check that no role gives more than its writer has."""
+    if write.attributes.resource.group == GROUP:
+        _check_rights(parts.escalation, write.attributes, write.name)
 
 
 def warn(parts: ServedParts, write: SentWrite) -> None:
@@ -48,12 +61,13 @@ def warn(parts: ServedParts, write: SentWrite) -> None:
             write.warnings += write_warnings(resource, new, old)
 
 
-def admit_valid(parts: Parts, write: SentWrite) -> None:
+def admit_valid(parts: WithAdmission, write: ObjectWrite) -> None:
     """Run the plugins that validate."""
     facts = write.attributes
-    facts.object = write.new
-    parts.admission.validate(facts)
-    write.warnings += facts.warnings
+    if facts is not None:
+        facts.object = write.new
+        parts.admission.validate(facts)
+        write.warnings += facts.warnings
 
 
 def admit_deletion(parts: Parts, write: Write) -> None:
@@ -63,7 +77,7 @@ def admit_deletion(parts: Parts, write: Write) -> None:
         parts.admission.validate(write.attributes)
 
 
-def _refuse_escalation(check: EscalationCheck, attributes: Attributes, request_name: str) -> None:
+def _check_rights(check: EscalationCheck, attributes: Attributes, request_name: str) -> None:
     """Reject a write of a role or a binding that grants more than the user has.
 
     Raises
@@ -72,8 +86,6 @@ def _refuse_escalation(check: EscalationCheck, attributes: Attributes, request_n
         The user does not have the rights, or the role of a binding does not exist.
     """
     resource = attributes.resource
-    if resource.group != GROUP:
-        return
     assert attributes.object is not None, "a deletion grants nothing"
     write = RoleWrite(
         user=attributes.user,

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from podwright._interludes import interlude
 from podwright.apimachinery.objects import KubernetesObject, encode, timestamp_text, with_fields
-from podwright.cluster.api.admission.typed_objects import prepared_change
 from podwright.cluster.api.bootstrap_objects import namespace
 from podwright.cluster.api.object_edits import edited, with_defaults, with_fields_of_others
-from podwright.cluster.api.stages.write import ComponentParts, DraftWrite
+from podwright.cluster.api.stages.draft_admission import ComponentParts, prepared_change
+from podwright.cluster.api.stages.write import DraftWrite
 from podwright.cluster.api.versions.resources import built_in_resources
 from podwright.cluster.store import NAMESPACE, kind_of
 
@@ -21,26 +21,34 @@ def make_namespace(parts: ComponentParts, write: DraftWrite) -> None:
     if not obj.namespace or storage.store.get(NAMESPACE, obj.namespace) is not None:
         return
     is_recorded = write.form == "recorded"
-    admit = parts.drafts.admit if is_recorded else parts.drafts.admit_new
+    admit = parts.drafts.complete_recorded if is_recorded else parts.drafts.admit_new
     admitted = admit(with_defaults(obj))
     if not is_recorded:
         parts.validation.check_new(admitted)
     storage.create(namespace(obj.namespace), write.now_ns)
 
 
-def admit_draft(parts: ComponentParts, write: DraftWrite) -> None:
-    """Complete a new object, and run the plugins."""
-    write.body = parts.drafts.admit_new(write.sent, write.user, write.now_ns)
+def complete_new(parts: ComponentParts, write: DraftWrite) -> None:
+    """Set the defaults of a new object; what the plugins made of the spec of a pod is known."""
+    parts.drafts.complete_new(write)
 
 
-def complete_draft(parts: ComponentParts, write: DraftWrite) -> None:
-    """Complete a changed object, and run the plugins."""
-    is_whole = write.scope == "whole"
-    obj = parts.drafts.complete_update(write.sent, write.user, write.now_ns, is_whole=is_whole)
+def prepare_draft(parts: ComponentParts, write: DraftWrite) -> None:
+    """Name a new object, and prepare it as its kind does, but for what a record has."""
+    parts.drafts.prepare(write)
+
+
+def complete_change(parts: ComponentParts, write: DraftWrite) -> None:
+    """Set the defaults of a changed object, and prepare it as its kind does."""
+    parts.drafts.complete_change(write)
+
+
+def check_before_allocation(parts: ComponentParts, write: DraftWrite) -> None:
+    """Validate a changed object to which something is allocated."""
+    obj: KubernetesObject = write.body
     if kind_of(obj) in parts.allocators:
         write.current = parts.storage.store.require(kind_of(obj), obj.key)
         _check_update(parts, obj, write.current)
-    write.body = obj
 
 
 def complete_applied(parts: ComponentParts, write: DraftWrite) -> None:
@@ -49,13 +57,13 @@ def complete_applied(parts: ComponentParts, write: DraftWrite) -> None:
     if write.scope == "main":
         obj = with_fields_of_others(obj, current)
     obj = with_defaults(obj)
-    obj = prepared_change(parts.drafts.admit(obj, write.now_ns), current, write.now_ns)
+    obj = prepared_change(parts.drafts.complete_recorded(obj, write.now_ns), current, write.now_ns)
     write.body = with_fields(obj, "metadata", resource_version="", uid="")
 
 
 def complete_recorded(parts: ComponentParts, write: DraftWrite) -> None:
     """Complete an object of another server: a file that none wrote lacks what only one sets."""
-    obj = parts.drafts.admit(write.sent, write.now_ns)
+    obj = parts.drafts.complete_recorded(write.sent, write.now_ns)
     write.body = with_fields(obj, "metadata", resource_version="", uid="")
 
 
@@ -107,4 +115,4 @@ def restore(parts: ComponentParts, write: DraftWrite) -> None:
     obj = write.sent
     if obj.metadata.creation_timestamp is None:  # a file that no server wrote has no times
         obj = with_fields(obj, "metadata", creation_timestamp=timestamp_text(write.now_ns))
-    write.stored = parts.storage.store.put(parts.drafts.admit(obj, write.now_ns))
+    write.stored = parts.storage.store.put(parts.drafts.complete_recorded(obj, write.now_ns))

@@ -9,12 +9,11 @@ import msgspec
 
 from podwright.apimachinery.objects import Document, KubernetesObject, NamespacedName
 from podwright.apimachinery.schema import built_in, decode
-from podwright.cluster.api.admission import Admission, AdmissionChain, Attributes
+from podwright.cluster.api.admission import AdmissionChain, Attributes
 from podwright.cluster.api.authorization import AuthorizerChain, EscalationCheck
 from podwright.cluster.api.create_update import Scope
 from podwright.cluster.api.field_management import SERVER_USER, ComponentOwners, FieldManagement
 from podwright.cluster.api.gated_fields import DisabledFields
-from podwright.cluster.api.object_validation import ObjectValidation
 from podwright.cluster.api.rejections import Rejection
 from podwright.cluster.api.resource_storage import ResourceStorage
 from podwright.cluster.api.stages.shared_specs import SharedSpecs
@@ -76,7 +75,26 @@ class Write(msgspec.Struct, kw_only=True, eq=False, gc=False):
     stored: Stored | None = None
 
 
-class DraftWrite(Write, kw_only=True, eq=False, gc=False):
+class ObjectWrite(Write, kw_only=True, eq=False, gc=False):
+    """A creation or an update, whose object is a document until it is complete.
+
+    Attributes
+    ----------
+    new : dict
+        The new object in the version of the request.
+    warnings : list of str
+        Those of the reply, which stages extend.
+    is_in_form : bool
+        Whether the metadata is in Go's form: what decoding and field management made is, what
+        others made may not be.
+    """
+
+    new: Document = {}
+    warnings: list[str] = []
+    is_in_form: bool = False
+
+
+class DraftWrite(ObjectWrite, kw_only=True, eq=False, gc=False):
     """A creation or an update of a typed object.
 
     Attributes
@@ -85,27 +103,26 @@ class DraftWrite(Write, kw_only=True, eq=False, gc=False):
         The object of the request.
     user : str
         The component that makes the request.
+    before : dict
+        The document of `body`.
     """
 
     sent: KubernetesObject
     user: str
+    before: Document = {}
 
 
-class SentWrite(Write, kw_only=True, eq=False, gc=False):
+class SentWrite(ObjectWrite, kw_only=True, eq=False, gc=False):
     """A creation or an update whose object was sent as a document, in some version of its kind.
 
     Attributes
     ----------
     attributes : Attributes
         Its resource, its user, and the stored object in the version of the request.
-    new : dict
-        The new object in that version.
     sent : dict
         It as it was decoded, for errors.
     text : bytes
         The body of the request.
-    warnings : list of str
-        Those of the reply, which stages extend.
     manager : str
         Who owns the fields that the write changes.
     name : str
@@ -114,28 +131,30 @@ class SentWrite(Write, kw_only=True, eq=False, gc=False):
         Whether the write owns the fields that it changes; an apply request has done that itself.
     is_post : bool
         Whether the request is a creation; updates and apply requests create objects too.
-    is_in_form : bool
-        Whether the metadata is in Go's form: what decoding and field management made is, what
-        others made may not be.
     has_new_spec : bool
         Whether no earlier body had the text of the spec.
     """
 
     attributes: Attributes
-    new: Document
     sent: Document
     text: bytes
-    warnings: list[str]
     manager: str
     name: str
     tracks_fields: bool = True
     is_post: bool = False
-    is_in_form: bool = False
     has_new_spec: bool = False
 
 
 Stage: TypeAlias = Callable[[Any, Any], Rejection | None]
 """Takes the parts of the cluster and the write; returns why the write is rejected."""
+
+
+class WithAdmission(Protocol):
+    """The part that runs the plugins."""
+
+    @property
+    def admission(self) -> AdmissionChain:
+        """The plugins in order."""
 
 
 class Allocator(Protocol):
@@ -181,7 +200,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     ----------
     name : str
     added_plugins : tuple of str
-        The admission plugins for components that other clusters omit (`typed_objects.OMITTED`).
+        The admission plugins for components that other clusters omit (`draft_admission.OMITTED`).
     keeps_fields : bool
         Whether the fields that components write have owners.
     allocates : bool
@@ -264,19 +283,3 @@ class ServedParts(Parts, frozen=True, kw_only=True, eq=False):
     escalation: EscalationCheck
     disabled_fields: DisabledFields
     compares_taints: bool = True
-
-
-class ComponentParts(Parts, frozen=True, kw_only=True, eq=False):
-    """The parts of a cluster that the stages of typed objects use.
-
-    Attributes
-    ----------
-    drafts : Admission
-    validation : ObjectValidation
-    owners : ComponentOwners or None
-        Keeps `managedFields`; None for a cluster without them.
-    """
-
-    drafts: Admission
-    validation: ObjectValidation
-    owners: ComponentOwners | None = None

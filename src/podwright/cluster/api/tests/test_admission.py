@@ -6,8 +6,8 @@ import pytest
 
 from podwright.apimachinery.objects import Document, KubernetesObject, Pod
 from podwright.apimachinery.schema import decode
-from podwright.cluster.api.admission import Admission
 from podwright.cluster.api.resource_storage import ResourceStorage
+from podwright.cluster.api.stages.draft_admission import Admission
 from podwright.cluster.store import ObjectStore
 from podwright.testing import make_pod
 
@@ -25,7 +25,7 @@ def a_class(value: int) -> KubernetesObject:
 
 
 def priority_of(admission: Admission, pod: Pod) -> int:
-    admitted = admission.admit(pod)
+    admitted = admission.complete_recorded(pod)
     assert isinstance(admitted, Pod)
     return admitted.priority
 
@@ -65,7 +65,7 @@ def test_a_pod_without_a_phase_is_pending_in_its_document_too(status: Document |
         }
     )
     assert isinstance(pod, Pod)
-    admitted = Admission(ObjectStore()).admit(pod)
+    admitted = Admission(ObjectStore()).complete_recorded(pod)
     assert isinstance(admitted, Pod)
     assert (admitted.status.phase, admitted.raw["status"]["phase"]) == ("Pending", "Pending")
     assert admitted.status.conditions == pod.status.conditions

@@ -27,9 +27,9 @@ from podwright.apimachinery.objects import (
 from podwright.apimachinery.objects.texts.times import timestamp_text
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import Api, CreateObject, DeleteObject, EvictPod, Rejection, UpdateObject
-from podwright.cluster.api.admission.typed_objects import prepared_change
 from podwright.cluster.api.object_edits import with_defaults
 from podwright.cluster.api.requests import RecordEvent
+from podwright.cluster.api.stages.draft_admission import prepared_change
 from podwright.cluster.api.tests.writable import WritableStore
 from podwright.cluster.controllers.controller_loop import ControllerLoop
 from podwright.cluster.controllers.interface import (

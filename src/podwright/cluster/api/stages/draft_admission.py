@@ -1,6 +1,7 @@
-"""Admission of the typed objects of files, simulations and controllers.
+"""The typed objects of files, simulations and controllers before and after admission.
 
-The plugins are those of the HTTP API, on the documents of the objects. What plugins make of the
+The plugins are those of the HTTP API, on the documents of the objects; the stages that run them
+are the same. What plugins make of the
 spec of a pod depends on the spec alone, unless its namespace has limit ranges, standards or
 policies: pods of one template share one `spec`, which is completed once. The room `schema` has the
 defaults. An object of another server keeps the fields that only admission sets.
@@ -31,9 +32,13 @@ from podwright.cluster.api.admission.new_objects import OF_VOLUMES, protected
 from podwright.cluster.api.admission.plugins import default_plugins
 from podwright.cluster.api.admission.pod_security.namespace_policy import policy_of
 from podwright.cluster.api.authorization.authorizers import AlwaysAllow
+from podwright.cluster.api.field_management import ComponentOwners
 from podwright.cluster.api.identity import uid_at, with_generated_name
 from podwright.cluster.api.object_edits import completed, edited, with_defaults
+from podwright.cluster.api.object_validation import ObjectValidation
 from podwright.cluster.api.pods.label_keys import with_label_keys
+from podwright.cluster.api.stages.admitting import admit, admit_valid
+from podwright.cluster.api.stages.write import DraftWrite, Parts, WithAdmission
 from podwright.cluster.api.strategies.kinds import JOB, with_own_selector
 from podwright.cluster.api.strategies.preparation import (
     GENERAL,
@@ -59,9 +64,6 @@ finalizer of PodGroups, or gives back what a quota counts; the order of groups a
 files does not matter. The labels of recorded pods are those that they had. Namespaces are made by
 their first object."""
 
-SERVED: Final = ("ServiceAccount", "ResourceQuota")
-"""The plugins that the components of a served cluster have besides those of a simulation."""
-
 _POLICY_BINDINGS: Final = tuple(
     ("admissionregistration.k8s.io", f"{kind}AdmissionPolicyBinding")
     for kind in ("Validating", "Mutating")
@@ -70,7 +72,7 @@ RESOURCE_QUOTA: Final = ("", "ResourceQuota")
 
 
 class Admission:
-    """Completes or rejects objects before they are stored.
+    """Completes objects for the plugins, and keeps what these made of the specs of pods.
 
     Parameters
     ----------
@@ -83,7 +85,7 @@ class Admission:
 
     Attributes
     ----------
-    chain : AdmissionChain
+    admission : AdmissionChain
         The plugins.
     """
 
@@ -106,10 +108,10 @@ class Admission:
         )
         omitted = frozenset(OMITTED) - frozenset(added)
         plugins = default_plugins(context, disabled=omitted, enabled=added)
-        self.chain = AdmissionChain(plugins)
+        self.admission = AdmissionChain(plugins)
         # The resources of which plugins know that are not policies.
         self._known = frozenset(key for each in plugins for key in each.resources or ())
-        self._changes = store.follow(*sorted({NAMESPACE, *self.chain.template_kinds}))
+        self._changes = store.follow(*sorted({NAMESPACE, *self.admission.template_kinds}))
         # The completed form of a `spec`, by its id() and the namespace if that matters; the value
         # keeps the `spec` alive, so that its id is not reused. In order of age: a rollout leaves
         # specs behind of which no pod is created any more.
@@ -139,8 +141,9 @@ class Admission:
         if known is None:
             namespace = self._store.get(NAMESPACE, pod.metadata.namespace)
             labels = {} if namespace is None else namespace.metadata.labels
-            attributes = _attributes(_PODS, "CREATE", pod, pod.raw, None, "", 0)
-            known = policy_of(labels).is_privileged and self.chain.decides_by_shape(attributes)
+            attributes = _attributes(_PODS, "CREATE", pod, None, "", 0)
+            attributes.object = pod.raw
+            known = policy_of(labels).is_privileged and self.admission.decides_by_shape(attributes)
             self._plain[pod.metadata.namespace] = known
         return known
 
@@ -162,7 +165,20 @@ class Admission:
         Rejection
             A plugin rejects it, such as a `NamespaceTerminating`.
         """
+        write = DraftWrite(now_ns=now_ns, body=obj, sent=obj, user=user)
+        self.complete_new(write)
+        return self._admitted(write)
+
+    def complete_new(self, write: DraftWrite) -> None:
+        """Complete a new object for the plugins, or with what they made of its spec before.
+
+        Raises
+        ------
+        Rejection
+            Its namespace is terminating, or a plugin rejects the spec of a pod.
+        """
         self._catch_up()
+        obj = write.sent
         if obj.metadata.deletion_timestamp is not None:
             # As of a dump; the new object is not being deleted.
             obj = with_fields(
@@ -173,60 +189,41 @@ class Admission:
         if found is not None and found.metadata.deletion_timestamp is not None:
             raise terminating(kind_of(obj)[0], plural_of(kind_of(obj)), obj.name, namespace)
         if isinstance(obj, Pod) and self._is_plain(obj):
-            return self._admit_pod(obj, now_ns)
-        return self._made(obj, user, now_ns)
+            write.body = self._admit_pod(obj, write.now_ns)
+        else:
+            self._complete(write, obj)
 
-    def complete_update(
-        self, obj: KubernetesObject, user: str = "", now_ns: int = 0, *, is_whole: bool = False
-    ) -> KubernetesObject:
-        """Return a changed object with defaults where its spec is not the stored one.
-
-        Parameters
-        ----------
-        is_whole : bool
-            Whether what only subresources change is written too, as the finalizers of a namespace.
+    def complete_change(self, write: DraftWrite) -> None:
+        """Complete a changed object where its spec is not the stored one, and for the plugins.
 
         Raises
         ------
         Rejection
-            A plugin rejects the change.
+            A plugin rejects the spec of a pod.
         """
         self._catch_up()
+        obj = write.sent
         stored = self._store.get(kind_of(obj), obj.key)
         spec = obj.raw.get("spec")
         is_same = stored is not None and spec is not None and spec is stored.raw.get("spec")
+        is_decided = is_same and not self._has_policies()
         if isinstance(obj, Pod):
-            obj = obj if is_same else self._admit_pod(obj, now_ns)
-            if stored is None or (is_same and not self._has_policies()) or self._is_plain(obj):
-                return obj
+            obj = obj if is_same else self._admit_pod(obj, write.now_ns)
+            is_decided = is_decided or stored is None or self._is_plain(obj)
         else:
             obj = obj if is_same else with_defaults(obj)
-            if stored is not None and not is_whole:
-                obj = prepared_change(obj, stored, now_ns)
-            if stored is None or (is_same and not self._has_policies()):
-                return obj
-        resource = self._resource_of(obj)
-        if resource is None:
-            return obj
-        document = encode(obj)
-        attributes = _attributes(resource, "UPDATE", obj, document, stored.raw, user, now_ns)
-        self.chain.admit(attributes)
-        self.chain.validate(attributes)
-        assert attributes.object is not None, "admission keeps the object of a write"
-        return edited(obj, attributes.object, document)
+            # What only subresources change is written by `whole`, as the finalizers of a namespace.
+            if stored is not None and write.scope != "whole":
+                obj = prepared_change(obj, stored, write.now_ns)
+        write.body = obj
+        resource = None if is_decided else self._resource_of(obj)
+        if stored is not None and resource is not None:
+            write.new = write.before = encode(obj)
+            write.attributes = _attributes(
+                resource, "UPDATE", obj, stored.raw, write.user, write.now_ns
+            )
 
-    def of_deletion(
-        self, kind: GroupKind, key: NamespacedName, user: str, now_ns: int
-    ) -> Attributes | None:
-        """Return a deletion as policies see it; None if there are none, which alone can deny it."""
-        self._catch_up()
-        obj = self._store.get(kind, key) if self._has_policies() else None
-        resource = None if obj is None else built_in_resources().get((obj.api_version, obj.kind))
-        if obj is None or resource is None:
-            return None
-        return _attributes(resource, "DELETE", obj, None, obj.raw, user, now_ns)
-
-    def admit(self, obj: KubernetesObject, now_ns: int = 0) -> KubernetesObject:
+    def complete_recorded(self, obj: KubernetesObject, now_ns: int = 0) -> KubernetesObject:
         """Return an object of another server, or a changed one, as it will be stored.
 
         Raises
@@ -242,6 +239,17 @@ class Admission:
             return obj
         return edited(obj, protected(encode(obj), finalizer))
 
+    def of_deletion(
+        self, kind: GroupKind, key: NamespacedName, user: str, now_ns: int
+    ) -> Attributes | None:
+        """Return a deletion as policies see it; None if there are none, which alone can deny it."""
+        self._catch_up()
+        obj = self._store.get(kind, key) if self._has_policies() else None
+        resource = None if obj is None else built_in_resources().get((obj.api_version, obj.kind))
+        if obj is None or resource is None:
+            return None
+        return _attributes(resource, "DELETE", obj, obj.raw, user, now_ns)
+
     def _resource_of(self, obj: KubernetesObject) -> Resource | None:
         """Return the resource of an object about which plugins may decide; None if none does."""
         resource = built_in_resources().get((obj.api_version, obj.kind))
@@ -250,36 +258,45 @@ class Admission:
         is_decided = self._has_policies() or self._has_quotas(obj.metadata.namespace)
         return resource if is_decided else None
 
-    def _made(self, obj: KubernetesObject, user: str, now_ns: int) -> KubernetesObject:
-        """Return a new object after defaults, all plugins, and the strategy of its kind.
-
-        Between the mutating and the validating plugins it is named and prepared.
-        """
-        kind = built_in_resources().get((obj.api_version, obj.kind))
-        if kind is None:
-            return obj
-        store = self._store
-        version = store.resource_version + 1
-        document = encode(obj)
-        made = completed(kind.kind, obj, document)
-        if kind.storage == JOB and not obj.uid:
-            # The labels and the selector of a job contain its uid.
-            made = with_own_selector(made, uid_at(store.seed, version))
-        resource = self._resource_of(obj)
+    def _complete(self, write: DraftWrite, obj: KubernetesObject) -> None:
+        write.body = obj
+        resource = built_in_resources().get((obj.api_version, obj.kind))
         if resource is None:
-            return edited(obj, _prepared(kind, made, now_ns), document)
-        attributes = _attributes(resource, "CREATE", obj, made, None, user, now_ns)
-        self.chain.admit(attributes)
+            return
+        write.before = encode(obj)
+        write.new = completed(resource.kind, obj, write.before)
+        store = self._store
+        if resource.storage == JOB and not obj.uid:
+            # The labels and the selector of a job contain its uid.
+            write.new = with_own_selector(write.new, uid_at(store.seed, store.resource_version + 1))
+        if self._resource_of(obj) is None:  # no plugin decides
+            made = _prepared(resource, write.new, write.now_ns)
+            write.body = edited(obj, made, write.before)
+        else:
+            write.attributes = _attributes(resource, "CREATE", obj, None, write.user, write.now_ns)
+
+    def prepare(self, write: DraftWrite) -> None:
+        """Name a new object, and prepare it as its kind does."""
+        if write.attributes is None:
+            return
+        resource, store = write.attributes.resource, self._store
         named = with_generated_name(
-            attributes.object or made,
+            write.new,
             taken=store.keys(resource.storage),
             seed=store.seed,
-            version=version,
+            version=store.resource_version + 1,
         )
-        attributes.object = _prepared(resource, named, now_ns)
-        attributes.name = (named.get("metadata") or {}).get("name", "")
-        self.chain.validate(attributes)
-        return edited(obj, attributes.object, document)
+        write.attributes.name = (named.get("metadata") or {}).get("name", "")
+        write.new = _prepared(resource, named, write.now_ns)
+
+    def _admitted(self, write: DraftWrite) -> KubernetesObject:
+        """Return a completed object as the plugins leave it."""
+        admit(self, write)
+        self.prepare(write)
+        admit_valid(self, write)
+        read_draft(self, write)
+        obj: KubernetesObject = write.body
+        return obj
 
     def _admit_pod(self, pod: Pod, now_ns: int) -> Pod:
         """Return a new pod of which its spec alone decides; the pods of a workload share one."""
@@ -291,7 +308,10 @@ class Admission:
         key = (id(written), pod.metadata.namespace if self._has_accounts else "")
         known = self._specs.get(key)
         if known is None:
-            made = self._made(_template(pod, written), "", now_ns)
+            template = _template(pod, written)
+            write = DraftWrite(now_ns=now_ns, body=template, sent=template, user="")
+            self._complete(write, template)
+            made = self._admitted(write)
             assert isinstance(made, Pod), "plugins keep the kind"
             known = written, made
             # The condition of a gated pod has the time of its creation.
@@ -306,6 +326,13 @@ class Admission:
         admitted = _with_status(pod, document, new, complete)
         self._last = (pod, admitted)
         return admitted
+
+
+def read_draft(parts: WithAdmission, write: DraftWrite) -> None:
+    """Read the typed object of what plugins and the strategy of its kind made."""
+    del parts
+    if write.attributes is not None:
+        write.body = edited(write.body, write.new, write.before)
 
 
 def _with_spec(pod: Pod, spec: Document) -> Pod:
@@ -392,7 +419,6 @@ def _attributes(
     resource: Resource,
     operation: Operation,
     obj: KubernetesObject,
-    document: Document | None,
     old: Document | None,
     user: str,
     now_ns: int,
@@ -403,7 +429,7 @@ def _attributes(
         subresource="",
         namespace=obj.metadata.namespace or (obj.name if obj.kind == "Namespace" else ""),
         name=obj.name,
-        object=document,
+        object=None,
         old=old,
         user=User(user),
         options={},
@@ -421,3 +447,19 @@ def _never(document: Document, now_ns: int) -> None:
 _PODS: Final = built_in_resources()["v1", "Pod"]
 _SPECS_MAX = 1_024
 """How many specs of pods are kept completed, 5 KB each."""
+
+
+class ComponentParts(Parts, frozen=True, kw_only=True, eq=False):
+    """The parts of a cluster that the stages of typed objects use.
+
+    Attributes
+    ----------
+    drafts : Admission
+    validation : ObjectValidation
+    owners : ComponentOwners or None
+        Keeps `managedFields`; None for a cluster without them.
+    """
+
+    drafts: Admission
+    validation: ObjectValidation
+    owners: ComponentOwners | None = None
