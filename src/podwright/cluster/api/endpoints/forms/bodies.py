@@ -18,6 +18,7 @@ distinguishes those that vary:
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Callable, Collection, Sequence
 from itertools import groupby, islice
 from operator import itemgetter
@@ -255,6 +256,17 @@ def getter(indices: Sequence[int]) -> Callable[[Sequence[bytes]], tuple[bytes, .
 
 # Possessive, as no value matches in another way: a quarter less time.
 _VALUE: Final = re.compile(rb'": ?+"([^"\\]*+(?:\\"[^"\\]*+)*+)')
+
+
+_IN_NAMES_AND_VALUES: Final = bytes({*range(256)} - {*b'"[]{}'})
+
+
+def outline_of(body: bytes) -> int:
+    """Return the checksum of the quotes and brackets of a body, which bodies of a shape share.
+
+    It takes a quarter of the time of `split_body`. Brackets in values are part of it.
+    """
+    return zlib.crc32(body.replace(b'\\"', b"").translate(None, _IN_NAMES_AND_VALUES))
 
 
 def split_body(body: bytes) -> tuple[list[bytes], Texts]:

@@ -36,6 +36,7 @@ from podwright.cluster.api.endpoints.forms.bodies import (
     ROLES,
     Shape,
     Texts,
+    outline_of,
     shape_of,
     span_of,
     split_body,
@@ -62,8 +63,11 @@ Learning costs as much as several creations. In a cluster of many workloads with
 most of what occurs twice does not occur often enough to repay that.
 """
 
-_SHAPE_AT: Final = 2
-"""How often bodies of a shape must occur until its places are found, as the first part of that."""
+_SHAPE_AT: Final = 4
+"""How often bodies of a shape must occur until its places are found, as the first part of that.
+
+Finding them costs more than a creation, and most shapes that occur twice do not occur four times.
+"""
 
 _BODY_MAX_BYTES: Final = 64 * 1024
 _SEEN_MAX: Final = 65_536
@@ -97,9 +101,8 @@ class SeenTexts:
         self._least = least
         self._counts: dict[int, int] = {}
 
-    def are_frequent(self, texts: Iterable[bytes]) -> bool:
-        """Count texts in this order, and return whether they have occurred often enough."""
-        checksum = zlib.crc32(b"".join(texts))
+    def are_frequent(self, checksum: int) -> bool:
+        """Count texts, and return whether they have occurred often enough."""
         count = self._counts.get(checksum, 0) + 1
         if count < self._least:
             if len(self._counts) >= _SEEN_MAX:
@@ -193,6 +196,8 @@ class KnownForms:
         self._authorizers = authorizers
         self._templates_max = templates_max
         self._known: dict[Key, _Known] = {}
+        # The outlines of their bodies: most bodies of other outlines are never split.
+        self._outlines: set[int] = set()
         self._count = 0
         # Places are found for bodies that have occurred some times, which most shapes never do.
         shapes_at = min(learned_at, _SHAPE_AT)
@@ -237,6 +242,8 @@ class KnownForms:
 
     def _found(self, request: HttpRequest) -> tuple[Template, Texts] | None:
         """Return the template of a request by its form, and the values of its body."""
+        if outline_of(request.body) not in self._outlines:
+            return None
         _, values, key = self._split_of(request)
         known = self._known.get(key)
         if known is None or known.shape is None:
@@ -310,20 +317,14 @@ class KnownForms:
         self._discard_changed()
         if max(self._count, len(self._known)) >= self._templates_max:
             self._discard(lambda _: True)
-        texts, values, key = self._split_of(request)
-        known = self._known.get(key)
-        if known is None:
-            if not self._seen_shapes.are_frequent(texts):
-                return
-            varies = self._admission.decides_by_shape(attributes)
-            shape = shape_of(kind, texts, values, varies=varies)
-            known = self._known[key] = _Known(attributes.namespace, shape, {})
-        if known.shape is None:
+        known = self._shape_known(request, attributes)
+        if known is None or known.shape is None:
             return
+        texts, values, _ = self._split_of(request)
         form = known.shape.form_of(values)
         if form in known.templates:
             return
-        if not self._seen_forms.are_frequent((*texts, repr(form).encode())):
+        if not self._seen_forms.are_frequent(_checksum((*texts, repr(form).encode()))):
             return
         template = None
         if self._admission.decides_by_template(attributes):
@@ -336,6 +337,23 @@ class KnownForms:
                 template = None
         known.templates[form] = template
         self._count += 1
+
+    def _shape_known(self, request: HttpRequest, attributes: Attributes) -> _Known | None:
+        """Return the bodies of the shape of a request; None for one that is not frequent."""
+        outline = outline_of(request.body)
+        is_new = outline not in self._outlines
+        if is_new and not self._seen_shapes.are_frequent(outline):
+            return None
+        if len(self._outlines) >= _SEEN_MAX:
+            self._outlines.clear()
+        self._outlines.add(outline)
+        texts, values, key = self._split_of(request)
+        known = self._known.get(key)
+        if known is None and (is_new or self._seen_shapes.are_frequent(_checksum(texts))):
+            kind, varies = attributes.resource.storage, self._admission.decides_by_shape(attributes)
+            shape = shape_of(kind, texts, values, varies=varies)
+            known = self._known[key] = _Known(attributes.namespace, shape, {})
+        return known
 
     def _gives_stored(self, template: Template, values: Texts, now_ns: int, known: _Known) -> bool:
         """Whether a template gives the object that was stored for the values."""
@@ -368,7 +386,13 @@ class KnownForms:
         self._repeats.clear()
         self._last.clear()
         self._known = {key: known for key, known in self._known.items() if not is_discarded(known)}
+        if not self._known:
+            self._outlines.clear()
         self._count = sum(len(known.templates) for known in self._known.values())
+
+
+def _checksum(texts: Iterable[bytes]) -> int:
+    return zlib.crc32(b"".join(texts))
 
 
 def _key(request: HttpRequest, texts: Sequence[bytes]) -> Key:

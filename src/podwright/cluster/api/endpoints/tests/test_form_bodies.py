@@ -2,9 +2,11 @@
 
 import pytest
 
+from podwright.cluster.api.endpoints.forms import known
 from podwright.cluster.api.endpoints.forms.bodies import (
     ROLES,
     joined_body,
+    outline_of,
     shape_of,
     span_of,
     split_body,
@@ -12,6 +14,7 @@ from podwright.cluster.api.endpoints.forms.bodies import (
 from podwright.cluster.store import EVENT, POD
 
 NAME = ("metadata", "name")
+SPEC = {"containers": [{"name": "main", "image": "a:1"}]}
 
 
 def role_of(kind, *place):
@@ -30,6 +33,31 @@ def test_a_body_is_split_at_its_values_and_joined_again():
     assert joined_body(texts, values) == body
     assert split_body(body.replace(b'":"', b'": "')) == (texts, values)
     assert [body[slice(*span_of(body, index))] for index in range(5)] == [*values]
+
+
+def test_the_outline_of_a_body_is_that_of_all_bodies_of_its_shape():
+    body = b'{"kind":"Event","note":"image \\"a\\"","series":{"count":1}}'
+    outline = outline_of(body)
+    assert outline_of(body.replace(b'\\"a\\"', b"of the node")) == outline
+    assert outline_of(body.replace(b"1", b"27")) == outline, "numbers are compared later"
+    assert outline_of(body.replace(b"1", b'"1"')) != outline
+    assert outline_of(body.replace(b"1", b"[1]")) != outline
+    assert outline_of(body.replace(b'"count":1', b"")) != outline
+
+
+def test_bodies_of_outlines_without_a_known_shape_are_not_split(server, monkeypatch):
+    split = []
+
+    def split_and_noted(body):
+        split.append(body)
+        return split_body(body)
+
+    monkeypatch.setattr(known, "split_body", split_and_noted)
+    for number in range(9):
+        labels = {f"label-{each}": "x" for each in range(number)}
+        body = {"metadata": {"name": f"a-{number}", "labels": labels}, "spec": SPEC}
+        assert server.reply("POST", "/api/v1/namespaces/default/pods", body)[0] == 201
+    assert not split
 
 
 @pytest.mark.parametrize(
