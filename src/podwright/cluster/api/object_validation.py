@@ -40,7 +40,7 @@ class ObjectValidation:
         self._valid_specs: dict[int, Document] = {}
 
     def problems(self, obj: KubernetesObject) -> list[Problem]:
-        """Return the errors of a new object whose defaults are set."""
+        """Return the errors of a new object whose defaults are set, so that its types are right."""
         kind = built_in().find(obj.api_version, obj.kind)
         if kind is None:
             return []
@@ -49,13 +49,13 @@ class ObjectValidation:
         found = kind.metadata_problems(document)
         if type(obj) is Pod and not metadata.get("annotations"):
             return found + self._problems_of_pod(kind, document)
-        return found + _problems_of(kind, document)
+        return found + kind.validation_problems(document)
 
     def _problems_of_pod(self, kind: Kind, document: Document) -> list[Problem]:
         spec = document.get("spec") or {}
         if id(spec) in self._valid_specs:
             return []
-        found = _problems_of(kind, document)
+        found = kind.validation_problems(document)
         # The names of the claims of ephemeral volumes contain the name of the pod.
         if not found and not any("ephemeral" in each for each in spec.get("volumes") or ()):
             if len(self._valid_specs) >= _SPECS_MAX:
@@ -170,11 +170,7 @@ def object_problems(obj: KubernetesObject) -> list[Problem]:
     if problems := wrong_types(kind, document):
         return problems
     document = kind.with_defaults(document)
-    return kind.metadata_problems(document) + _problems_of(kind, document)
-
-
-def _problems_of(kind: Kind, document: Document) -> list[Problem]:
-    return wrong_types(kind, document) or kind.validation_problems(document)
+    return kind.metadata_problems(document) + kind.validation_problems(document)
 
 
 def _differs_in_metadata_only(new: Document, old: Document) -> bool:
