@@ -22,7 +22,7 @@ those of the kwok provider: cloudprovider/kwok/kwok_provider.go, Refresh.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -61,6 +61,7 @@ from podwright.simulation.autoscaling.scale_up import (
     GroupOffer,
     PodGroup,
     expansion_options,
+    form_of,
     pod_groups,
     reasons_text,
 )
@@ -355,13 +356,17 @@ class ClusterAutoscaler(Controller):
                 if is_movable_pod(pod) and not pod.is_terminating:
                     self._trial.withdraw(pod.key)
                     found.append(with_node_name(pod, ""))
-        # Pods of one kind fail together.
+        # Pods of one kind fail together, and others of their form until a pod is placed.
         failed: list[Pod] = []
+        unfit: set[Hashable] = set()
         for group in pod_groups(sorted(found, key=lambda pod: -(pod.spec.priority or 0))):
             for index, pod in enumerate(group.pods):
-                if not self._trial.schedule(pod, names):
+                form = form_of(pod)
+                if form in unfit or not self._trial.schedule(pod, names):
+                    unfit.add(form)
                     failed += group.pods[index:]
                     break
+                unfit.clear()
         delay_ns = self._options.new_pod_scale_up_delay_ns
         return [pod for pod in failed if _created_ns(pod) + delay_ns <= now_ns]
 

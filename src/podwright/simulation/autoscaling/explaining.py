@@ -9,7 +9,7 @@ processors/status/eventing_scale_up_processor.go, ReasonsMessage
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Unpack
 
 import msgspec
@@ -25,6 +25,7 @@ from podwright.simulation.autoscaling.scale_up import (
     MAX_SIZE,
     GroupOffer,
     expansion_options,
+    form_of,
     pod_groups,
 )
 from podwright.simulation.autoscaling.trial_cluster import TrialCluster
@@ -161,23 +162,32 @@ def explain_autoscaling(
     ]
     choice = Choice(options=autoscaling.options, node_count=len(nodes), seed=options.seed)
     found = []
+    node_names = [each.name for each in nodes]
+    # Of pods that do not fit, since the last pod that did: nothing has changed for those alike.
+    unfit: dict[Hashable, tuple[tuple[GroupHelp, ...], tuple[str, ...]] | None] = {}
     with trial.forked():
         # Pods that fit take their room from those behind them in the queue.
         for key, pod in pending.items():
-            node = trial.schedule(pod, [each.name for each in nodes])
+            form = form_of(pod)
+            node = "" if form in unfit else trial.schedule(pod, node_names)
+            if node:
+                unfit.clear()
+            else:
+                unfit.setdefault(form, None)
             if names and key not in names:
                 continue
-            (alike,) = pod_groups([pod])
-            helping = [] if node else expansion_options(trial, offers, [alike])
-            found.append(
-                AutoscalingExplanation(
-                    pod=key,
-                    node=node,
-                    groups=tuple(_help(each, sizes, alike.rejections) for each in offers)
-                    if not node
-                    else (),
-                    chosen=tuple(each.group.name for each in equal_options(helping, choice)),
+            if node:
+                found.append(AutoscalingExplanation(pod=key, node=node, groups=(), chosen=()))
+                continue
+            if (answer := unfit[form]) is None:
+                (alike,) = pod_groups([pod])
+                helping = expansion_options(trial, offers, [alike])
+                answer = unfit[form] = (
+                    tuple(_help(each, sizes, alike.rejections) for each in offers),
+                    tuple(each.group.name for each in equal_options(helping, choice)),
                 )
+            found.append(
+                AutoscalingExplanation(pod=key, node="", groups=answer[0], chosen=answer[1])
             )
     return found
 

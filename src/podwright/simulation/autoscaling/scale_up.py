@@ -11,7 +11,7 @@ estimator/decreasing_pod_orderer.go; core/scaleup/equivalence/groups.go, BuildPo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Final
 
 import msgspec
@@ -93,6 +93,16 @@ def pod_groups(pods: Iterable[Pod]) -> list[PodGroup]:
     return found
 
 
+def form_of(pod: Pod) -> Hashable:
+    """Return what pods have in common that are decided alike in the same cluster.
+
+    Other than those of a group of pods, they may come from nobody and be any number.
+    """
+    meta, owner = pod.metadata, pod.metadata.controller
+    owner_uid = "" if owner is None else owner.uid
+    return meta.namespace, owner_uid, frozenset(meta.labels.items()), msgspec.json.encode(pod.spec)
+
+
 def _is_alike(one: Pod, other: Pod) -> bool:
     has_same_spec = one.spec is other.spec or one.spec == other.spec
     return has_same_spec and one.metadata.labels == other.metadata.labels
@@ -114,10 +124,14 @@ def expansion_options(
 def _fitting(trial: TrialCluster, offer: GroupOffer, groups: Iterable[PodGroup]) -> list[PodGroup]:
     """Return the groups of pods that fit on a node of a group."""
     found = []
+    decided: dict[Hashable, tuple[str, ...] | None] = {}
     with trial.forked():
         name = trial.add_node(offer.objects(f"template-node-for-{offer.group.name}"))
         for each in groups:
-            reasons = trial.rejection(each.pods[0], name)
+            form = form_of(each.pods[0])
+            if form not in decided:
+                decided[form] = trial.rejection(each.pods[0], name)
+            reasons = decided[form]
             if reasons is None:
                 each.accepted_by.append(offer.group.name)
                 found.append(each)

@@ -44,3 +44,21 @@ def test_a_pod_that_fits_needs_no_group():
 def test_a_pod_that_is_not_pending_is_an_error_with_the_nearest_name():
     with pytest.raises(InputError, match='did you mean "default/web"'):
         explained([make_pod("web", cpu="1")], [group()], "default/wep")
+
+
+def test_pods_alike_get_one_answer_until_another_pod_is_placed():
+    term = {
+        "labelSelector": {"matchLabels": {"app": "db"}},
+        "topologyKey": "kubernetes.io/hostname",
+    }
+    near = {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+    front = [make_pod(f"front-{number}", cpu="1", spec=near) for number in range(3)]
+    database = make_pod("db", cpu="1", labels={"app": "db"})
+    objects = [make_node("n", cpu="4"), *front[:2], database, front[2]]
+    found = explained(objects, [group()])
+    assert [(each.pod, each.node) for each in found] == [
+        ("default/front-0", ""), ("default/front-1", ""),
+        ("default/db", "n"), ("default/front-2", "n"),
+    ]  # fmt: skip
+    assert found[0].groups == found[1].groups
+    assert found[0].groups[0].reasons == ("node(s) didn't match pod affinity rules",)
