@@ -169,6 +169,7 @@ if TYPE_CHECKING:
     )
     from podwright.apimachinery.objects.owners import workload_of as workload_of
     from podwright.apimachinery.objects.pods.pod import (
+        DELETION_COST as DELETION_COST,
         Affinity as Affinity,
         AWSElasticBlockStoreVolumeSource as AWSElasticBlockStoreVolumeSource,
         AzureDiskVolumeSource as AzureDiskVolumeSource,
@@ -219,6 +220,7 @@ if TYPE_CHECKING:
         VsphereVolumeSource as VsphereVolumeSource,
         WeightedPodAffinityTerm as WeightedPodAffinityTerm,
         condition_of as condition_of,
+        deletion_cost as deletion_cost,
         is_ready as is_ready,
     )
     from podwright.apimachinery.objects.pods.requests import (

@@ -14,20 +14,19 @@ from typing import Any, Final
 import msgspec
 
 from podwright.apimachinery.objects import (
+    DELETION_COST,
     EVERYTHING,
     SECOND_NS,
     NamespacedName,
     Pod,
     Selector,
     condition_of,
+    deletion_cost,
     timestamp_ns,
 )
 
-DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
-
 _ENDED: Final = ("Succeeded", "Failed")
 _PHASE_ORDER: Final = {"Pending": 0, "Unknown": 1, "Running": 2}
-_MAX_INT32: Final = 2**31
 
 
 def is_active(pod: Pod) -> bool:
@@ -159,7 +158,7 @@ def _candidate(pod: Pod, ranks: Mapping[NamespacedName, int]) -> _Candidate:
         1 if pod.spec.node_name else 0,
         _PHASE_ORDER.get(pod.status.phase, 0),
         0 if ready_ns is None else 1,
-        _deletion_cost(pod),
+        deletion_cost(pod.metadata.annotations.get(DELETION_COST, "")) or 0,
         -ranks.get(key, 0),
     )
     created_ns = timestamp_ns(pod.metadata.creation_timestamp)
@@ -168,21 +167,6 @@ def _candidate(pod: Pod, ranks: Mapping[NamespacedName, int]) -> _Candidate:
 
 def _identity(candidate: _Candidate) -> tuple[str, str]:
     return candidate.identity
-
-
-def _deletion_cost(pod: Pod) -> int:
-    """Return the value of the annotation; 0 if it is not a 32-bit integer.
-
-    Notes
-    -----
-    Upstream: pkg/apis/core/v1/helper/helpers.go, GetDeletionCostFromPodAnnotations
-    """
-    text = pod.metadata.annotations.get(DELETION_COST, "")
-    digits = text.removeprefix("-")
-    if not (digits.isascii() and digits.isdigit()) or (len(digits) > 1 and digits[0] == "0"):
-        return 0
-    cost = int(text)
-    return cost if -_MAX_INT32 <= cost < _MAX_INT32 and text != "-0" else 0
 
 
 def _younger(

@@ -5,7 +5,8 @@ Upstream: staging/src/k8s.io/api/core/v1/types.go
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, TypeAlias
+import re
+from typing import ClassVar, Final, Literal, TypeAlias
 
 import msgspec
 
@@ -30,6 +31,9 @@ UnsatisfiableAction: TypeAlias = Literal["DoNotSchedule", "ScheduleAnyway"]
 InclusionPolicy: TypeAlias = Literal["Honor", "Ignore"]
 PreemptionPolicy: TypeAlias = Literal["", "PreemptLowerPriority", "Never"]
 PodPhase: TypeAlias = Literal["", "Pending", "Running", "Succeeded", "Failed", "Unknown"]
+
+DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
+_COST: Final = re.compile("(-0*|(?!0.))([0-9]{1,10})")
 
 
 # ------------------------------------------------------------------------ containers
@@ -473,3 +477,20 @@ def is_ready(pod: Pod) -> bool:
     """
     condition = condition_of(pod, "Ready")
     return condition is not None and condition.status == "True"
+
+
+def deletion_cost(text: str) -> int | None:
+    """Return the cost in the annotation `DELETION_COST`; None if it is not a 32-bit integer.
+
+    Parameters
+    ----------
+    text : str
+        A plus sign is invalid, and so are leading zeros that do not follow a minus sign.
+
+    Notes
+    -----
+    Upstream: pkg/apis/core/helper/helpers.go, GetDeletionCostFromPodAnnotations
+    """
+    found = _COST.fullmatch(text)
+    cost = int(found[1][:1] + found[2]) if found else 2**31
+    return cost if -(2**31) <= cost < 2**31 else None

@@ -16,7 +16,7 @@ from podwright.apimachinery.objects import (
 from podwright.apimachinery.objects.admission import admit, default_priority_class, with_allocatable
 from podwright.apimachinery.objects.decode import SharedSpecs, decode, decode_as
 from podwright.apimachinery.objects.names import subdomain_errors
-from podwright.apimachinery.objects.pods.pod import condition_of, is_ready
+from podwright.apimachinery.objects.pods.pod import condition_of, deletion_cost, is_ready
 from podwright.apimachinery.objects.pods.requests import (
     assigned_request_millis,
     has_actual_resources,
@@ -195,3 +195,17 @@ def test_a_subdomain_has_at_most_253_bytes() -> None:
 
 def test_what_a_pod_occupies_is_in_thousandths() -> None:
     assert assigned_request_millis(_pod()) == {"cpu": 1_000}
+
+
+@pytest.mark.parametrize(
+    ("text", "cost"),
+    [
+        ("0", 0), ("-0", 0), ("10", 10), ("-10", -10), ("-05", -5), ("-00000000000000000001", -1),
+        ("2147483647", 2**31 - 1), ("2147483648", None),
+        ("-2147483648", -(2**31)), ("-2147483649", None), ("9" * 5000, None),
+        ("", None), ("-", None), ("+5", None), ("05", None), ("00", None), ("5 ", None),
+        ("5\n", None), ("1.5", None), ("\u0665", None),
+    ],
+)  # fmt: skip
+def test_the_cost_of_a_deletion_is_a_number_of_32_bits(text: str, cost: int | None) -> None:
+    assert deletion_cost(text) == cost

@@ -621,6 +621,29 @@ def test_pods_of_several_autoscalers_are_scaled_by_none():
     assert replicas(cluster) == 4
 
 
+@pytest.mark.parametrize(
+    ("metadata", "template", "usages", "declares"),
+    [
+        pytest.param({}, {}, [], False, id="nothing"),
+        pytest.param({SHARED_CPU: "3"}, {}, [], True, id="shared by its pods"),
+        pytest.param({CPU: "3"}, {}, [], False, id="of no pod"),
+        pytest.param({}, {CPU: "3"}, [], True, id="of each pod"),
+        pytest.param({}, {SHARED_CPU: "3"}, [], False, id="shared by the pods of no workload"),
+        pytest.param({}, {}, [("ResourceUsage", "default")], True, id="in its namespace"),
+        pytest.param({}, {}, [("ResourceUsage", "other")], False, id="in another"),
+        pytest.param({}, {}, [("ClusterResourceUsage", "")], True, id="of the cluster"),
+    ],
+)
+def test_where_the_usage_of_a_workload_is_declared(metadata, template, usages, declares):
+    web = document(
+        "Deployment", "web", api="apps/v1", namespace="default",
+        metadata={"annotations": metadata},
+        spec={"template": {"metadata": {"annotations": template}}},
+    )  # fmt: skip
+    found = [usage_object(kind, "u", namespace=namespace) for kind, namespace in usages]
+    assert declares_usage(web, found) is declares
+
+
 @pytest.mark.parametrize("template", ["text", {"metadata": "text"}, {"metadata": {}}, None])
 def test_a_custom_target_may_have_any_template(template):
     custom = document("Flow", "web", api="example.com/v1", spec={"template": template})

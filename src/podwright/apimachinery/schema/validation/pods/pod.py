@@ -11,7 +11,14 @@ from typing import Final
 
 import msgspec
 
-from podwright.apimachinery.objects import Document, QuantityFormat, format_quantity, parse_quantity
+from podwright.apimachinery.objects import (
+    DELETION_COST,
+    Document,
+    QuantityFormat,
+    deletion_cost,
+    format_quantity,
+    parse_quantity,
+)
 from podwright.apimachinery.schema.container_totals import container_totals
 from podwright.apimachinery.schema.validation import rules as r
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors, internal_form
@@ -51,7 +58,6 @@ from podwright.apimachinery.schema.validation.pods.security import (
 _INT32_MAX: Final = 2**31 - 1
 MIRROR: Final = "kubernetes.io/config.mirror"
 """The annotation of static pods."""
-_DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
 _TOLERATIONS: Final = "scheduler.alpha.kubernetes.io/tolerations"
 _USUAL: Final = frozenset(
     {"affinity", "containers", "dnsPolicy", "enableServiceLinks", "initContainers", "nodeName",
@@ -140,18 +146,10 @@ def _validate_pod_annotations(
             errors.invalid(path, _TOLERATIONS, str(error))
         else:
             validate_tolerations(errors, f"{path}.{_TOLERATIONS}", tolerations or [])
-    cost = annotations.get(_DELETION_COST)
-    if cost is not None and not _is_int32(cost):
-        errors.invalid(f"{path}[{_DELETION_COST}]", cost, "must be a 32bit integer")
+    cost = annotations.get(DELETION_COST)
+    if cost is not None and deletion_cost(cost) is None:
+        errors.invalid(f"{path}[{DELETION_COST}]", cost, "must be a 32bit integer")
     validate_profiles(errors, path, annotations, spec)
-
-
-def _is_int32(text: str) -> bool:
-    # Upstream refuses a plus sign and leading zeros.
-    digits = text.removeprefix("-")
-    if not (digits.isascii() and digits.isdigit()) or (digits[0] == "0" and text != "0"):
-        return False
-    return -(2**31) <= int(text) <= _INT32_MAX
 
 
 def validate_pod_spec(

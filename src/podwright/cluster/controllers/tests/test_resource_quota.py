@@ -1,0 +1,88 @@
+"""The status of a quota follows what its namespace uses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podwright.cluster.api import QuotaEvaluators
+from podwright.cluster.controllers.core.resource_quota import ResourceQuotaController
+from podwright.cluster.controllers.kinds import RESOURCE_QUOTA
+from podwright.cluster.controllers.tests.staged_cluster import Cluster, a_pod, document
+from podwright.cluster.store import POD
+
+HARD = {"pods": "9", "requests.cpu": "9", "count/configmaps": "9"}
+REQUESTS = {"resources": {"requests": {"cpu": "500m"}}}
+
+
+def cluster_with(*objects: Any) -> Cluster:
+    cluster = Cluster((), schedules=False)
+    maker = lambda lister: ResourceQuotaController(lister, QuotaEvaluators(cluster.store))  # noqa: E731
+    cluster.makers = (maker,)
+    cluster.controllers = type(cluster.controllers)(cluster.makers)
+    cluster.add(*objects)
+    return cluster
+
+
+def a_quota(name: str = "q", **hard: str) -> Any:
+    return document("ResourceQuota", name, namespace="default", spec={"hard": hard or HARD})
+
+
+def worker(name: str, **options: Any) -> Any:
+    return a_pod(name, containers=[{"name": "main", "image": "app"} | REQUESTS], **options)
+
+
+def used(cluster: Cluster, name: str = "q") -> Any:
+    return cluster.status(RESOURCE_QUOTA, f"default/{name}").get("used")
+
+
+def test_a_new_quota_counts_what_there_is_in_its_namespace():
+    others = [worker("x", namespace="other"), document("ConfigMap", "c", namespace="default")]
+    cluster = cluster_with(worker("a"), worker("b"), *others, a_quota())
+    assert used(cluster) == {"pods": "2", "requests.cpu": "1", "count/configmaps": "1"}
+    assert cluster.status(RESOURCE_QUOTA, "default/q")["hard"] == HARD
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        pytest.param(lambda c: c.delete(POD, "default/b", grace_seconds=0), id="removed"),
+        pytest.param(
+            lambda c: c.edit(POD, "default/b", "status", phase="Succeeded"), id="terminated"
+        ),
+    ],
+)
+def test_what_a_pod_used_is_free_when_it_ends(end):
+    cluster = cluster_with(a_quota(), a_quota("other", **{"count/configmaps": "3"}))
+    cluster.add(worker("a"), worker("b"))
+    cluster.edit(RESOURCE_QUOTA, "default/q", "spec", hard={"pods": "9", "requests.cpu": "8"})
+    assert used(cluster) == {"pods": "2", "requests.cpu": "1"}
+    written = len(cluster.writes)
+    end(cluster)
+    assert used(cluster) == {"pods": "1", "requests.cpu": "500m"}
+    assert len(cluster.writes) == written + 1, "the other quota counts no pods"
+
+
+def test_a_quota_that_counts_quotas_counts_those_that_come_and_go():
+    cluster = cluster_with(a_quota("q", resourcequotas="5"))
+    assert used(cluster) == {"resourcequotas": "1"}
+    cluster.add(a_quota("other"))
+    assert used(cluster) == {"resourcequotas": "2"}
+    cluster.delete(RESOURCE_QUOTA, "default/other")
+    assert used(cluster) == {"resourcequotas": "1"}
+    cluster.delete(RESOURCE_QUOTA, "default/q")
+    cluster.add(worker("a"))
+    cluster.delete(POD, "default/a", grace_seconds=0)
+    assert not cluster.all(RESOURCE_QUOTA)
+
+
+def test_a_quota_of_many_objects_is_counted_once_a_second():
+    cluster = cluster_with(a_quota(), *[worker(f"p{number}") for number in range(200)])
+    for number in (0, 1):
+        cluster.delete(POD, f"default/p{number}", grace_seconds=0)
+    before = int(used(cluster)["pods"])
+    cluster.run(0.999)
+    assert int(used(cluster)["pods"]) == before
+    cluster.run(1)
+    assert used(cluster)["pods"] == "198"
