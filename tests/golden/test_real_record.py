@@ -8,8 +8,7 @@ import hashlib
 import pytest
 from tests.golden import real_cluster
 
-from podwright.cluster.store import ObjectStore
-from podwright.simulation.files.record import apply_line
+from podwright.cluster.store import ObjectStore, kind_of
 from podwright.simulation.shadow.comparison import agreement
 from podwright.simulation.shadow.record_shadow import Shadow
 
@@ -62,7 +61,10 @@ def test_our_store_reaches_the_state_of_the_dumps_object_by_object(record, dump)
         version = int(line.object.metadata.resource_version)
         if version > until:
             break
-        apply_line(store, line)
+        if line.event == "Delete":
+            store.drop(kind_of(line.object), line.object.key)
+        else:
+            store.put(line.object)
         versions[line.object.kind, line.object.namespace, line.object.name] = str(version)
     store.validate()
     found = by_identity(one.raw for kind in store.kinds() for one in store.list(kind).objects)

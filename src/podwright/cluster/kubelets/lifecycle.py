@@ -294,13 +294,6 @@ class Lifecycle:
         entry = self._entry(kind, key)
         return [failure_event(kind, key, entry.obj.uid if entry else "", error)]
 
-    def next_stage_of(self, obj: KubernetesObject) -> tuple[str, int] | None:
-        """Return the name and the due time of an object's next stage; None if it has none."""
-        entry = self._entry(kind_of(obj), obj.key)
-        if entry is None or entry.scheduled is None or entry.is_removed:
-            return None
-        return entry.stage_name, entry.scheduled.due_ns
-
     # ---------------------------------------------------------------------------- changes
 
     def _put(

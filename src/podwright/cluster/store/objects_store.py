@@ -166,11 +166,6 @@ class ObjectStore:
         return self._history.durable
 
     @property
-    def history_bytes(self) -> int:
-        """The size of the kept changes, as JSON, if the store bounds it."""
-        return self._history.size_bytes
-
-    @property
     def failure(self) -> str:
         """Why the store cannot be used any more; empty if it can."""
         return self._broken

@@ -158,11 +158,6 @@ class LeaseElection:
         self._renewed_ns: int | None = None
         """When it was taken or renewed, on the monotonic clock; None before."""
 
-    @property
-    def is_leader(self) -> bool:
-        """Whether this replica has taken the Lease."""
-        return self._renewed_ns is not None
-
     def is_renewed(self) -> bool:
         """Whether this replica waits for the Lease, or has renewed it while it was valid.
 

@@ -49,7 +49,7 @@ from podwright.apimachinery.objects import (
     utf8,
 )
 from podwright.apimachinery.schema import built_in
-from podwright.cluster.store import Change, GroupKind, ObjectStore, Stored, kind_of
+from podwright.cluster.store import Change, GroupKind
 from podwright.simulation.files.document_cache import MAGIC, too_large, unpacked, unpacked_max
 from podwright.simulation.files.documents import Place, Watch
 from podwright.simulation.files.object_reader import ObjectReader
@@ -197,19 +197,6 @@ def read_record(data: bytes, *, source: str, watch: Watch | None = None) -> Reco
         unterminated_line=unterminated,
         warnings=reading.warnings(),
     )
-
-
-def apply_line(store: ObjectStore, line: RecordLine) -> Stored:
-    """Apply a line of a record to a store, which assigns the object's version.
-
-    Raises
-    ------
-    NotFound
-        The line deletes an object that the store does not have.
-    """
-    if line.event == "Delete":
-        return store.drop(kind_of(line.object), line.object.key)
-    return store.put(line.object)
 
 
 def numbered_lines(data: bytes, *, source: str) -> Iterator[tuple[int, bytes, bool]]:

@@ -138,19 +138,6 @@ def kss_history(
     return attempts[::-1]
 
 
-def kss_attempt(
-    log: DecisionLog,
-    pod: NamespacedName,
-    attempt: int = -1,
-    *,
-    at_ns: int | None = None,
-    plugins: Iterable[type[Plugin]] = (),
-) -> KssAttempt:
-    """Return one attempt and its results; see `find_cycle` for the parameters."""
-    own = tuple(plugins)
-    return _attempt(log, find_cycle(log, pod, attempt, at_ns=at_ns, plugins=own), own)
-
-
 def first_profile_weights(setup: Setup, *, plugins: Iterable[type[Plugin]] = ()) -> dict[str, int]:
     """Return the weights by which the original multiplies the scores of all profiles.
 

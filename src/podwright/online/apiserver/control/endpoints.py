@@ -95,11 +95,6 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
         return self.path if self.is_at_root else f"{PREFIX}{self.path}"
 
     @property
-    def authorized_method(self) -> str:
-        """The method whose verb a user needs for the path."""
-        return "GET" if self.changes_nothing else self.method
-
-    @property
     def statuses(self) -> dict[int, str]:
         """The statuses of all problems with which it answers."""
         found = {

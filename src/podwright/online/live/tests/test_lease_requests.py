@@ -36,9 +36,10 @@ def test_a_waiting_replica_survives_failures_of_the_server():
     async def run():
         failures = [(status, {"message": "busy"}) for status in (503, 429, 500)]
         async with electing([(200, HELD), *failures, (200, FREE)]) as election:
-            assert not election.is_leader
+            with pytest.raises(LostLease):
+                election.check_held()
             await election.acquire()
-            assert election.is_leader
+            election.check_held()
             assert election.is_renewed()
 
     asyncio.run(run())
@@ -51,7 +52,7 @@ def test_a_waiting_replica_survives_a_server_that_starts_again():
         refusals = [forbidden("get", "leases"), (401, {}), (401, {})]
         async with electing([(200, HELD), *refusals, (200, FREE)]) as election:
             await election.acquire()
-            assert election.is_leader
+            election.check_held()
 
     asyncio.run(run())
 
@@ -61,7 +62,8 @@ def test_a_replica_without_rights_does_not_wait():
         async with electing([(403, {"message": "no"})]) as election:
             with pytest.raises(RejectedRequest):
                 await election.acquire()
-            assert not election.is_leader
+            with pytest.raises(LostLease):
+                election.check_held()
 
     asyncio.run(run())
 
@@ -74,7 +76,7 @@ def test_only_the_first_request_must_be_answered():
         # The client itself repeats a read whose connection was in use before.
         async with electing([(200, HELD), CUT, CUT, CUT, CUT, (200, FREE)]) as election:
             await election.acquire()
-            assert election.is_leader
+            election.check_held()
 
     asyncio.run(run())
 

@@ -4,10 +4,8 @@ import json
 import pytest
 
 from podwright.apimachinery.objects import InputError, Node, Pod
-from podwright.cluster.store import ObjectStore
 from podwright.simulation.files.record import (
     RecordReader,
-    apply_line,
     file_lines,
     load_record,
     numbered_lines,
@@ -175,26 +173,6 @@ def test_a_file_that_is_not_a_record_is_rejected(data, message):
 def test_a_missing_file_is_reported(tmp_path):
     with pytest.raises(InputError, match=r"none\.jsonl: cannot be read"):
         load_record(tmp_path / "none.jsonl")
-
-
-def test_a_record_can_be_applied_to_a_store():
-    read = read_record(
-        record(
-            line("Add", NODE),
-            line("Add", POD),
-            line("Update", with_node(POD, "n1")),
-            line("Add", POD | {"metadata": {"name": "q"}}),
-            line("Delete", {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "q"}}),
-        ),
-        source="r",
-    )
-    store = ObjectStore()
-    outcomes = [apply_line(store, one).outcome for one in read.lines]
-    assert outcomes == ["created", "created", "updated", "created", "deleted"]
-    pod = store.get(Pod, "a/p")
-    assert pod is not None
-    assert pod.spec.node_name == "n1"
-    assert store.count(Pod) == 1
 
 
 @pytest.mark.parametrize("is_packed", [False, True])

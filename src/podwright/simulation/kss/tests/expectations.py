@@ -2,7 +2,7 @@
 
 import json
 
-from podwright.simulation.kss.annotations import kss_annotations, kss_attempt
+from podwright.simulation.kss.annotations import kss_annotations, kss_history
 from podwright.simulation.kss.results import PREFIX
 
 PLUGIN_KEYS = {
@@ -21,7 +21,7 @@ def annotations(recorded, pod, attempt=-1):
 
 def results(recorded, pod, attempt=-1):
     """Return the results of one attempt, with JSON values decoded."""
-    return results_of(kss_attempt(recorded.run.log, pod, attempt, plugins=recorded.plugins))
+    return results_of(kss_history(recorded.run.log, pod, attempt, plugins=recorded.plugins)[-1])
 
 
 def results_of(one):

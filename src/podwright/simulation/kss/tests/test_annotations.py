@@ -7,7 +7,7 @@ import pytest
 import podwright as pw
 from podwright.apimachinery.objects import timestamp_text_nano, with_fields
 from podwright.scheduler.framework import PreFilterResult
-from podwright.simulation.kss.annotations import kss_annotations, kss_attempt
+from podwright.simulation.kss.annotations import kss_annotations, kss_history
 from podwright.simulation.kss.results import HISTORY, PREFIX
 from podwright.simulation.kss.tests.expectations import (
     PLUGIN_KEYS,
@@ -297,7 +297,7 @@ def test_by_default_the_final_scores_sum_to_the_totals_of_the_scheduler():
     recorded = Recorded()
     recorded.put(make_node("n1", cpu="4"), make_node("n2", cpu="8"))
     recorded.attempt(make_pod("web", cpu="1"))
-    attempt = kss_attempt(recorded.run.log, "default/web")
+    attempt = kss_history(recorded.run.log, "default/web")[-1]
     final = json.loads(attempt.results[f"{PREFIX}finalscore-result"])
     sums = {node: sum(map(int, statuses.values())) for node, statuses in final.items()}
     assert sums == attempt.explanation.totals != {}
@@ -446,7 +446,7 @@ def test_the_annotations_of_every_attempt_agree_with_its_explanation(tmp_path):
         counts: dict[str, int] = {}
         for _, pod in tried:
             counts[pod] = counts.get(pod, 0) + 1
-            attempt = kss_attempt(log, pod, counts[pod])
+            attempt = kss_history(log, pod, counts[pod])[-1]
             explanation = attempt.explanation
             found = results_of(attempt)
             assert found["selected-node"] == explanation.decision.node
@@ -477,7 +477,7 @@ def test_the_v1_16_rules_have_annotations():
     assert found["selected-node"] in ("n2", "n3")
     assert found["filter-result"].keys() == {"n1", "n2", "n3"}
     assert found["filter-result"]["n1"]["GeneralPredicates"] == "Insufficient cpu"
-    totals = kss_attempt(recorded.run.log, "default/web").explanation.totals
+    totals = kss_history(recorded.run.log, "default/web")[-1].explanation.totals
     final = {
         node: sum(map(int, statuses.values()))
         for node, statuses in found["finalscore-result"].items()

@@ -11,7 +11,7 @@ from podwright.scheduler.config import ExtenderReply
 from podwright.scheduler.framework.binding import CallError, Pending
 from podwright.scheduler.framework.cycle import add_custom_result
 from podwright.scheduler.machine import PodAllowed
-from podwright.simulation.kss.annotations import kss_annotations, kss_attempt
+from podwright.simulation.kss.annotations import kss_annotations, kss_history
 from podwright.simulation.kss.results import PREFIX
 from podwright.simulation.kss.tests.expectations import annotations, only, profile, results
 from podwright.simulation.recording.tests.recording import SECOND_NS, Recorded
@@ -255,7 +255,7 @@ def test_custom_results_of_plugins_are_separate_annotations():
         assert found[f"{PREFIX}selected-node"] == "n1"
         (element,) = json.loads(found[f"{PREFIX}result-history"])
         assert element["example.com/late"] == "on n1"
-    explanation = kss_attempt(recorded.run.log, "default/two", plugins=[Talkative]).explanation
+    explanation = kss_history(recorded.run.log, "default/two", plugins=[Talkative])[-1].explanation
     assert explanation.custom_results["example.com/early"] == "two"
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from podwright.scheduler.config import ExtenderReply
 from podwright.scheduler.machine import CallExtender, CycleDue, ExtenderReplied, ObjectPut
-from podwright.simulation.kss.annotations import kss_attempt
+from podwright.simulation.kss.annotations import kss_history
 from podwright.simulation.recording.explanations.explain import find_cycle
 from podwright.simulation.recording.explanations.outcome import OutcomeKind, find_outcome
 from podwright.simulation.recording.tests.recording import Recorded
@@ -66,7 +66,7 @@ def test_a_cycle_begins_when_the_one_that_it_waited_for_has_ended(asked):
     reply(asked, "n2")
     assert facts_of(asked, "two") == (["n1", "n2"], "n2", began_ns, OutcomeKind.BOUND)
     assert facts_of(asked, "one")[:2] == (["n1"], "n1")
-    assert kss_attempt(asked.run.log, "default/two").explanation.decision.node == "n2"
+    assert kss_history(asked.run.log, "default/two")[-1].explanation.decision.node == "n2"
 
 
 def test_what_happens_while_a_cycle_waits_may_come_before_its_answer(asked):

@@ -7,7 +7,7 @@ from podwright.apimachinery.objects import with_node_name
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api.tests.writable import WritableStore
 from podwright.scheduler.machine import CycleDue, Event, ObjectDeleted, ObjectPut
-from podwright.simulation.files.record import apply_line, read_record
+from podwright.simulation.files.record import read_record
 from podwright.simulation.recording.log.decision_log import DecisionLog
 from podwright.simulation.recording.log.record import (
     initial_lines,
@@ -110,7 +110,7 @@ def test_the_events_of_a_watch_are_a_record_of_the_store():
     lines = record_of_watch((NOW, event) for event in [*cursor.poll(), cursor.bookmark()])
     again = WritableStore()
     for line in read_record(b"".join(lines), source="r").lines:
-        apply_line(again, line)
+        again.put(line.object)
     bound = again.get(("", "Pod"), "default/web")
     assert bound is not None
     assert bound.raw["spec"]["nodeName"] == "n1"
