@@ -22,10 +22,11 @@ def test_the_pods_of_a_real_cluster_are_placed_by_us_as_well(tmp_path):
     record.write_bytes(real_cluster.content("record.jsonl"))
     run = pw.simulate([], events=record, output=tmp_path / "run")
     counts = run.summary.counts
-    # The trace's own scheduler placed 1998 of the 2082 pods, and preempted for 120.
-    assert counts.created == 2082
-    assert counts.placed > 1950
-    assert counts.preemptions > 50
+    # The recorded scheduler placed 1998 pods, and preempted for 120. Each of its decisions is
+    # compared in test_real_record.py, from the recorded state. This run draws other nodes among
+    # equal ones, so that other pods find no node later; what it decides with the default seed is:
+    assert (counts.created, counts.placed, counts.failed_decisions) == (2082, 2072, 15_812)
+    assert (counts.preemptions, counts.victims, counts.deleted) == (81, 150, 994)
     # No other work continues after the record.
     assert run.summary.simulated_ns < 10 * 60 * 10**9
     there = load(tmp_path / "run" / "objects.json").objects
