@@ -256,6 +256,23 @@ def test_commands_in_blocks_of_sh_are_run_elsewhere(page):
     assert are_there == (page in SHELL_BLOCKS), f"{page}: use ```console, or run them elsewhere"
 
 
+def test_the_numbers_of_specs_are_those_of_the_lists():
+    def listed(name):
+        return (ROOT / "tests" / "e2e" / name).read_text().splitlines()
+
+    required, passed = listed("conformance_required.txt"), listed("conformance_passed.txt")
+    own = [each for each in required if "[Conformance]" in each]
+    serial = sum("[Serial]" in each for each in own)
+    assert set(own) <= set(passed) <= set(required)
+    assert f"The {len(passed)} specs of upstream's end-to-end suite" in read("README.md")
+    page = " ".join(read("docs/explanation/conformance.md").split())
+    assert (
+        f"{len(own)} conformance specs pass, {serial} of them alone on the cluster (`[Serial]`), "
+        f"and {len(required) - len(own)} others"
+    ) in page
+    assert f"all {len(own)} conformance specs, and {len(passed) - len(own)} others" in page
+
+
 # ---------------------------------------------------------------- links and names
 
 LINK = re.compile(r"\[[^\]\n]*\]\((?P<target>[^)\s]+)\)")

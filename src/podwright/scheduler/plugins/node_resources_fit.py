@@ -10,10 +10,9 @@ have the maximum number of pods. Scores nodes by the requested share of their re
 or the part before their slash, that are not checked. ``scoringStrategy`` has the ``type``,
 the ``resources`` with their weights, and the shape.
 
-**Not supported.** With the feature gate DRAExtendedResource, upstream allocates devices for an
-extended resource that a DeviceClass backs (``spec.extendedResourceName``, or the name
-``deviceclass.resource.kubernetes.io/<class>``) on nodes that do not have the resource. Such a pod
-is rejected with that reason.
+An extended resource that a DeviceClass backs (``spec.extendedResourceName``, or the name
+``deviceclass.resource.kubernetes.io/<class>``; feature gate DRAExtendedResource) is not checked
+on nodes that do not have it: DynamicResources allocates devices there.
 
 **Example.** A node with 1 free CPU rejects a pod that requests 2 CPUs with ``Insufficient
 cpu``. The rejection is unresolvable (preemption is not tried) if the node's allocatable CPU is

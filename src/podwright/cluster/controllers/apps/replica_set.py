@@ -278,7 +278,7 @@ def _conditions(
 ) -> list[Document]:
     """Return the conditions of an owner, with ReplicaFailure if its pods were rejected.
 
-    The API server rejects no deletions here, so the reason is never `FailedDelete`.
+    Of a rejected deletion, upstream's reason is `FailedDelete`; it is not reported here.
 
     Upstream: replica_set_utils.go, calculateStatus
     """
