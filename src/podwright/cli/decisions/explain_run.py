@@ -21,7 +21,6 @@ from podwright.cli.decisions.explanation_output import print_view
 from podwright.cli.decisions.options import ExplainOptions
 from podwright.cli.inputs import find_node, read_inputs, scheduler_of, scheduler_options
 from podwright.cli.options import Setup
-from podwright.cli.planning.autoscale_run import print_groups
 from podwright.cli.workloads import (
     expand_workloads,
     find_pods,
@@ -31,7 +30,6 @@ from podwright.cli.workloads import (
 from podwright.cluster.controllers import ExpandedWorkload
 from podwright.cluster.store import GroupKind, kind_of
 from podwright.scheduler.assembly import Scheduler, UnknownPod
-from podwright.simulation.autoscaling import explain_autoscaling, read_node_groups
 from podwright.simulation.recording import ExplanationView, WorkloadView, present_view, view_of_pod
 
 
@@ -45,7 +43,12 @@ def run_explain(options: ExplainOptions) -> bool:
         namespace = namespace or namespace_in(text, CLUSTER_PREFIX)
     is_cluster = all(name.startswith(CLUSTER_PREFIX) for name in files)
     where = "in the cluster" if is_cluster else "in these files"
-    autoscaling = read_node_groups(options.node_groups) if options.node_groups else None
+    # The autoscaler is as large as the rest: only those wait for it who ask for it.
+    autoscaling = None
+    if options.node_groups:
+        from podwright.simulation.autoscaling import read_node_groups
+
+        autoscaling = read_node_groups(options.node_groups)
     inputs = read_inputs(files, setup)
     loaded, scheduler = inputs.loaded, scheduler_of(inputs, setup)
     expansion = expand_workloads(loaded, setup.hpa)
@@ -71,6 +74,9 @@ def run_explain(options: ExplainOptions) -> bool:
     if options.output in ("table", "wide"):
         _print_other_scheduler(view.explanation.pod, scheduler.scheduler_names)
     if autoscaling is not None and not fits and not view.explanation.pod.spec.node_name:
+        from podwright.cli.planning.autoscale_run import print_groups
+        from podwright.simulation.autoscaling import explain_autoscaling
+
         print_heading("Node groups:")
         how = scheduler_options(inputs, setup)
         found = explain_autoscaling(objects, autoscaling, [key], how, expands_workloads=False)
