@@ -54,6 +54,7 @@ class ClientRequest(msgspec.Struct, frozen=True, rename="camel"):
     content_type: str | None
     body: Any
     status: int
+    response_content_type: str | None
 
     @property
     def is_cut(self) -> bool:
