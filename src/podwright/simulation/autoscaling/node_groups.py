@@ -339,7 +339,10 @@ def _group_errors(group: NodeGroup, path: str) -> Iterator[FieldError]:
         shown = format_duration(group.provisioning_ns)
         yield invalid(f"{path}.provisioningTime", shown, "must not be negative")
     for index, outage in enumerate(group.outages):
-        if not 0 <= outage.start_ns < outage.end_ns:
+        if outage.start_ns < 0:
+            shown = format_duration(outage.start_ns)
+            yield invalid(f"{path}.outages[{index}].start", shown, "must not be negative")
+        if outage.end_ns <= outage.start_ns:
             shown = format_duration(outage.end_ns)
             yield invalid(f"{path}.outages[{index}].end", shown, "must be after the start")
     if group.template is None:

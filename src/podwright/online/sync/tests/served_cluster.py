@@ -43,9 +43,12 @@ class ServedCluster:
     requests : list of str
         Method, path and query of each request that changes something, or of all with `GET` and
         `WATCH`.
+    reports : list of dict, optional
+        The states of syncs that it was sent, if it takes any: None, as of a real server, if not.
     """
 
-    def __init__(self, seed: int = 0) -> None:
+    def __init__(self, seed: int = 0, *, reports: list[Document] | None = None) -> None:
+        self.reports = reports
         self.api = ApiServer(bare_store(START_NS, seed=seed), bare_options())
         self.now_ns = START_NS
         self.requests: list[str] = []
@@ -126,6 +129,9 @@ class ServedCluster:
         sent = HttpRequest(
             request.method, request.path, request.query_string, headers, await request.read()
         )
+        if self.reports is not None and request.path == "/podwright/v1/sync":
+            self.reports.append(json.loads(sent.body))
+            return web.json_response({})
         reply = self._execute(sent)
         if fault == UNANSWERED:
             transport.abort()

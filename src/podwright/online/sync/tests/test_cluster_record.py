@@ -157,6 +157,20 @@ def test_each_file_of_a_rotation_is_a_record_by_itself(tmp_path):
     assert load_record(record.files[-1]).lines[-1].object.metadata.resource_version == "59"
 
 
+def test_a_file_is_followed_by_another_as_soon_as_it_has_the_largest_size(tmp_path):
+    # Each limit of a line's length: some are met exactly, in the first file and in later ones.
+    for limit in range(800, 950):
+        folder = tmp_path / str(limit)
+        folder.mkdir()
+        record = ClusterRecord(folder / "r.jsonl", largest_bytes=limit)
+        for version in range(1, 20):
+            path, count = record.files[-1], len(record.files)
+            record.append([change("Update", "a", version, uid="a")], SECOND)
+            assert (len(record.files) > count) is (path.stat().st_size >= limit)
+        record.close()
+        assert len(record.files) > 2
+
+
 def test_a_compressed_record_is_not_resumed(tmp_path):
     path = tmp_path / "r.jsonl.gz"
     path.write_bytes(b"")

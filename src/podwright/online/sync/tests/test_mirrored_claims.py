@@ -200,6 +200,29 @@ def test_devices_that_follow_a_binding_are_allocated_then(claim):
     assert not any(isinstance(each, AllocateClaim) for each in taken(mirror, claim))
 
 
+def test_devices_that_a_claim_has_are_not_allocated_again_with_a_later_pod():
+    mirror = Mirror(SyncPolicies(bound=BoundPods.source))
+    taken(mirror, shared_claim(), user(node="", initial=False))
+    allocated = taken(mirror, user("Update", initial=False))
+    assert "default/s" in [each.key for each in allocated if isinstance(each, AllocateClaim)]
+    shares = {"resourceClaims": [{"name": "shared", "resourceClaimName": "s"}]}
+
+    def bound(name, uid):
+        new = change("Add", name, uid=uid, spec=shares)
+        return new, change("Update", name, uid=uid, node="n1", spec=shares)
+
+    reserved = change("Update", "s", uid="u3", kind="resourceclaims", status={
+        **ALLOCATED, "reservedFor": [{"resource": "pods", "uid": uid} for uid in ("u1", "u9")]
+    })  # fmt: skip
+    operations = taken(mirror, *bound("q", "u9"), reserved)
+    assert not any(isinstance(each, AllocateClaim) for each in operations)
+    # A new claim of the name has other devices.
+    deleted = change("Delete", "s", uid="u3", kind="resourceclaims")
+    new = change("Add", "s", uid="u7", kind="resourceclaims", status=ALLOCATED)
+    operations = taken(mirror, deleted, *bound("r", "u10"), new)
+    assert [each.pod for each in operations if isinstance(each, AllocateClaim)] == ["r"]
+
+
 def test_claims_of_templates_that_an_earlier_sync_has_created_stay_until_they_are_deleted():
     before = Mirror(SyncPolicies())
     claim, _, pod = taken(before, claim_of_template(), user())

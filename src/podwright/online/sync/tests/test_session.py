@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -445,6 +446,37 @@ def test_who_gets_reports(faults: list[str | int], least: int, most: int):
             assert len(sent()) <= most
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("repeat_seconds", "repeats"),
+    [pytest.param(0.02, True, id="old"), pytest.param(1e6, False, id="recent")],
+)
+def test_a_state_is_reported_when_it_changes_and_again_when_it_is_old(
+    monkeypatch: pytest.MonkeyPatch, repeat_seconds: float, repeats: bool
+):
+    monkeypatch.setattr(session, "_REPEAT_SECONDS", repeat_seconds)
+    reports: list[Document] = []
+
+    async def main() -> None:
+        source, here = ServedCluster(1), ServedCluster(2, reports=reports)
+        source.create(node("n1"))
+        async with syncing(source, here) as found:
+            await found.quiet()
+            (each,) = found.sync.destinations
+            await found.until(lambda: each.is_synced and bool(reports))
+            assert found.sync.status(each).phase == "following"
+            await asyncio.sleep(0.2)
+            count = len(reports)
+            source.create(node("n2"))
+            await found.until(lambda: len(reports) > count)
+
+    asyncio.run(main())
+    phases = [each["phase"] for each in reports]
+    assert phases[-1] == "stopped"
+    assert phases == sorted(phases, key=["listing", "following", "stopped"].index)
+    states = [{**each, "reportedAt": ""} for each in reports]
+    assert any(one == other for one, other in pairwise(states)) is repeats
 
 
 def test_the_destination_is_compared_with_its_source_when_that_is_requested():

@@ -7,7 +7,15 @@ from typing import Any
 
 import pytest
 
-from podwright.apimachinery.objects import decode, with_fields
+from podwright.apimachinery.objects import (
+    LabelSelector,
+    ObjectMeta,
+    PodDisruptionBudget,
+    PodDisruptionBudgetSpec,
+    PodDisruptionBudgetStatus,
+    decode,
+    with_fields,
+)
 from podwright.simulation.autoscaling.drainability import BlockingPod, Budgets, DrainRules
 from podwright.simulation.autoscaling.node_groups import AutoscalerOptions
 from podwright.simulation.autoscaling.tests.test_scale_up import (
@@ -103,6 +111,34 @@ def test_a_budget_without_disruptions_keeps_a_node(allowed, count):
     objects = [deployment("web", 8), budget(allowed)]
     _, seen = simulated(objects, [group()], QUICK, [scaled(3)])
     assert len(removed(seen)) == count
+
+
+def test_evictions_count_for_all_budgets_of_a_pod_and_for_no_other():
+    def of(name, namespace, labels, allowed):
+        return PodDisruptionBudget(
+            metadata=ObjectMeta(name=name, namespace=namespace),
+            spec=PodDisruptionBudgetSpec(selector=LabelSelector(match_labels=labels)),
+            status=PodDisruptionBudgetStatus(disruptions_allowed=allowed),
+        )
+
+    web = make_pod("a", labels={"app": "web", "tier": "front"})
+    other, db = make_pod("b", labels={"app": "web"}), make_pod("c", labels={"app": "db"})
+    budgets = Budgets(
+        [
+            of("web", "default", {"app": "web"}, 2),
+            of("front", "default", {"tier": "front"}, 1),
+            of("elsewhere", "other", {"app": "web"}, 0),
+            of("db", "default", {"app": "db"}, 5),
+        ]
+    )
+    assert [budgets.allowed(each) for each in (web, other, db)] == [[2, 1], [2], [5]]
+    assert budgets.allows_in_parallel([web, other])
+    assert not budgets.allows_in_parallel([web, other, other])
+    assert not budgets.allows_in_parallel([web, web])
+    budgets.remove([web, db, db])
+    assert [budgets.allowed(each) for each in (web, other, db)] == [[1, 0], [1], [3]]
+    assert not budgets.allows_in_parallel([web])
+    assert budgets.allows_in_parallel([other])
 
 
 def test_a_node_that_is_needed_again_is_not_removed():

@@ -278,6 +278,33 @@ def test_expanders_choose_as_upstream(expander, options, chosen):
     assert [each.group.name for each in found] == chosen
 
 
+@pytest.mark.parametrize(
+    ("nodes", "cpus"),
+    [
+        (1, 1), (2, 1), (3, 2), (6, 2), (7, 4), (20, 4), (21, 8), (60, 8), (61, 16), (200, 16),
+        (201, 32), (5000, 32),
+    ],
+)  # fmt: skip
+def test_the_more_nodes_a_cluster_has_the_larger_are_those_that_the_price_prefers(nodes, cpus):
+    """Upstream: expander/price/preferred.go"""
+    choice = Choice(options=AutoscalerOptions(expander=("price",)), node_count=nodes)
+    sizes = (cpus / 4, cpus / 2, cpus, cpus * 2, cpus * 4)
+    smaller, small, right, large, larger = (
+        option(f"{size}", f"{int(size * 1000)}m", "16Gi", 1, 1) for size in sizes
+    )
+    assert equal_options([smaller, small, right, large, larger], choice) == [right]
+    assert equal_options([smaller, small, large, larger], choice) == [small, large]
+
+
+@pytest.mark.parametrize(("price", "chosen"), [(0.591, "two"), (0.593, "one")])
+def test_the_price_is_that_of_the_pods_and_of_half_a_cpu_and_500_mebibytes(price, chosen):
+    """Upstream: expander/price/price.go, priceStabilizationPod"""
+    options = AutoscalerOptions(expander=("price",), pod_cpu_price=1.0, pod_memory_price=1.0)
+    given = [option("one", "1", "16Gi", 1, 1), option("two", "1", "16Gi", 1, 2, price)]
+    (found,) = equal_options(given, Choice(options=options, node_count=1))
+    assert found.group.name == chosen
+
+
 def test_the_capacity_of_a_node_is_exact_in_milli_cpu():
     node = NodeTemplate(allocatable={"cpu": "16200m", "memory": "1.5Gi"}).node("n")
     assert (capacity_of(node, "cpu"), capacity_of(node, "memory")) == (16_200, 3 << 29)
@@ -306,6 +333,47 @@ def test_each_mistake_of_a_file_has_its_path():
         "groups[2].provisioningTime", "groups[2].template.taints",
     ):  # fmt: skip
         assert any(each.startswith(path) for each in paths), (path, paths)
+
+
+@pytest.mark.parametrize(
+    ("fields", "path"),
+    [
+        pytest.param({"template": {"allocatable": {"cpu": "0"}}}, "", id="nothing of a resource"),
+        pytest.param({"template": {"allocatable": {"cpu": "1m"}}}, "", id="little of it"),
+        pytest.param(
+            {"template": {"allocatable": {"cpu": "-1m"}}}, "template.allocatable[cpu]", id="less"
+        ),
+        pytest.param({"template": {}}, "template.allocatable", id="no resources"),
+        pytest.param({"template": {"allocatable": {}}}, "template.allocatable", id="empty ones"),
+        pytest.param({"template": None}, "template", id="no template"),
+        pytest.param({"minSize": 0, "maxSize": 0}, "", id="no nodes"),
+        pytest.param({"minSize": -1}, "minSize", id="fewer"),
+        pytest.param({"minSize": 2, "maxSize": 1}, "maxSize", id="a maximum below the minimum"),
+        pytest.param({"price": 0}, "", id="free"),
+        pytest.param({"provisioningTime": "0s"}, "", id="at once"),
+        pytest.param({"outages": [{"start": "0s", "end": "1ns"}]}, "", id="a short outage"),
+        pytest.param({"outages": [{"start": "1s", "end": "1s"}]}, "outages[0].end", id="none"),
+        pytest.param(
+            {"outages": [{"start": "-1ns", "end": "1s"}]}, "outages[0].start", id="before the start"
+        ),
+    ],
+)
+def test_what_a_group_may_have(fields, path):
+    document = {"groups": [group(maxSize=1) | fields]}
+    if not path:
+        assert len(parse_node_groups(document, "g").groups) == 1
+        return
+    with pytest.raises(InputError) as caught:
+        parse_node_groups(document, "g")
+    (error,) = caught.value.errors
+    assert (error.source, error.path) == ("g", f"groups[0].{path}")
+
+
+@pytest.mark.parametrize("text", ["{", "- a", "3"])
+def test_a_file_of_another_form_is_named(text):
+    with pytest.raises(InputError) as caught:
+        parse_node_groups(text, "groups.yaml")
+    assert {error.source for error in caught.value.errors} == {"groups.yaml"}
 
 
 def test_a_duration_in_an_error_is_as_it_is_written():
