@@ -255,6 +255,7 @@ def planned_world(
     *,
     controllers: Iterable[Callable[[Lister], Controller]] | None = None,
     observers: Iterable[Observer] = (),
+    advance: Advance = unwatched,
 ) -> World:
     """Return a world with a cluster that has settled.
 
@@ -264,6 +265,8 @@ def planned_world(
         As for `planned_drains`.
     controllers, observers
         As for `World`.
+    advance
+        As for `settle_world`.
     """
     given = with_stand_ins(objects)
     if any(obj.metadata.uid for obj in given):
@@ -275,12 +278,18 @@ def planned_world(
     for obj in given:
         is_served = bool(obj.metadata.uid and obj.metadata.resource_version)
         world.do(Put(obj) if is_served else Apply(obj))
-    settle_world(world)
+    settle_world(world, advance)
     return world
 
 
-def settle_world(world: World) -> bool:
+def settle_world(world: World, advance: Advance = unwatched) -> bool:
     """Let `world` run until its drains are done and its pods run, or nothing changes any more.
+
+    Parameters
+    ----------
+    world : World
+    advance : callable
+        Receives how often it has been looked at, and 0: nobody knows how often it will be.
 
     Returns
     -------
@@ -289,7 +298,8 @@ def settle_world(world: World) -> bool:
     """
     before: object = None
     unchanged = 0
-    for _ in range(_LONGEST):
+    for looked in range(_LONGEST):
+        advance(looked, 0)
         world.run_until_ns(world.now_ns + _SETTLE_NS, progress=False)
         pods = [pod for pod in world.pods if not pod.is_terminal]
         if not world.draining_nodes and all(

@@ -80,7 +80,8 @@ def planned_scaling(
     call_extender : callable, optional
         Of the scheduler; the autoscaler's own trials do without extenders, as upstream's.
     advance : callable
-        Receives how many parts of the time have passed, and how many there are.
+        Receives how many parts of the time have passed, and how many there are; while the pods
+        settle, as for `settle_world`.
 
     Raises
     ------
@@ -98,6 +99,7 @@ def planned_scaling(
         call_extender,
         controllers=(*ALL_CONTROLLERS, autoscaler),
         observers=(sizes,),
+        advance=advance,
     )
     start_ns = world.now_ns
     for step in range(1, _STEPS + 1):

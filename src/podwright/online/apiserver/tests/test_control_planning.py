@@ -22,6 +22,8 @@ POD = {
     },
 }
 
+GROUP = {"name": "small", "maxSize": 3, "template": {"allocatable": {"cpu": "2"}}}
+
 
 @pytest.fixture
 def served(serve):
@@ -66,8 +68,7 @@ def test_an_autoscaler_takes_part_in_a_copy_of_the_cluster(served):
     path = "/apis/apps/v1/namespaces/default/deployments"
     assert served.send("POST", path, deployment | {"spec": spec})[0] == 201
     served.send("POST", f"{V1}/clock/step", {"duration": "30s"})
-    group = {"name": "small", "maxSize": 3, "template": {"allocatable": {"cpu": "2"}}}
-    status, found = served.send("POST", f"{V1}/autoscaling", {"groups": [group]})
+    status, found = served.send("POST", f"{V1}/autoscaling", {"groups": [GROUP]})
     assert status == 200
     (explained,) = found["pods"]
     assert (explained["chosen"], explained["groups"][0]["maxSize"]) == (["small"], 3)
@@ -77,9 +78,9 @@ def test_an_autoscaler_takes_part_in_a_copy_of_the_cluster(served):
     assert [each["size"] for each in found["groups"][0]["sizes"]] == [0, 1]
     assert len(served.send("GET", "/api/v1/nodes")[1]["items"]) == 2
     for body, field in (
-        ({"groups": [group | {"maxSize": -1}]}, "groups[0].maxSize"),
-        ({"groups": [group], "duration": "-1s"}, "duration"),
-        ({"groups": [group], "duration": "soon"}, "duration"),
+        ({"groups": [GROUP | {"maxSize": -1}]}, "groups[0].maxSize"),
+        ({"groups": [GROUP], "duration": "-1s"}, "duration"),
+        ({"groups": [GROUP], "duration": "soon"}, "duration"),
         ({}, "groups"),
     ):
         status, problem = served.send("POST", f"{V1}/autoscaling", body)
@@ -107,6 +108,8 @@ def test_an_answer_with_progress_ends_with_the_reply(served, monkeypatch):
         ("capacity", {"pods": [POD]}, [(done, 0) for done in range(1, 5)]),
         ("capacity", {"loss": ["node"]}, [(1, 2), (2, 2)]),
         ("drain-plan", {"nodes": ["n0"]}, [(1, 1)]),
+        # Nobody knows how long the pods take to settle.
+        ("autoscaling", {"groups": [GROUP]}, [(0, 0), *((done, 60) for done in range(1, 61))]),
     ):
         with contextlib.closing(served.connection()) as connection:
             connection.request("POST", f"{V1}/{path}", json.dumps(body | {"progress": True}), JSON)
