@@ -47,13 +47,15 @@ def save_cycle(
     run.run_to(begin)
     short = DecisionLog.create(setup=log.setup, fingerprints=log.header.fingerprints)
     is_restorable = not run.machine.unrestorable
-    if begin and not (is_restorable and short.checkpoint(run.machine, is_whole=True)):
+    if not (is_restorable and short.checkpoint(run.machine, is_whole=True)):
         if log.first:
             raise LogError(
                 f"the state before event {begin} cannot be saved, and the log has lost the events"
                 f" before {log.first}"
             )
         run = Replay(log, until=0, plugins=own)
+        # A log may begin with a state: that of a saved cycle does.
+        short.checkpoint(run.machine, is_whole=True)
     last = run.machine.last_decisions
     while run.index <= past.end and (step := run.step()) is not None:
         entry, actions = step

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from itertools import pairwise
 from typing import Any
 
@@ -58,6 +59,22 @@ def test_finishing_removes_the_checkpoint_and_the_parts(tmp_path, status, begun)
     kept = {"checkpoint", "parts"} if status == "interrupted" else set()
     assert left == {"manifest.json", "summary.json", "metrics.prom", "objects.json"} | kept
     assert folder.read_summary(dict[str, int]) == {"placed": 1}
+
+
+def test_a_file_has_its_name_once_all_of_it_is_on_disk(tmp_path, begun, monkeypatch):
+    """A power failure leaves the file that was there before, or the whole new one."""
+    folder, place = begun(tmp_path), tmp_path / "manifest.json"
+    before = place.read_bytes()
+    sizes = []
+
+    def synced(descriptor):
+        sizes.append(os.fstat(descriptor).st_size)
+        assert place.read_bytes() == before
+
+    monkeypatch.setattr(os, "fsync", synced)
+    folder.close("finished")
+    assert sizes == [place.stat().st_size]
+    assert place.read_bytes() != before
 
 
 def test_resuming_returns_the_last_checkpoint_and_the_rows_before_it(tmp_path, begun, opened):

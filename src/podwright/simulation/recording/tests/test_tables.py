@@ -75,3 +75,30 @@ def test_a_missing_library_is_named_with_the_command(monkeypatch):
         pw.to_arrow([])
     with pytest.raises(pw.PodwrightError, match="pip install pandas"):
         pw.to_pandas([])
+
+
+def test_several_explanations_are_one_row_per_score(scheduler):
+    explanations = [scheduler.explain(make_pod(name, cpu="4")) for name in ("web", "batch")]
+    columns = tables.to_columns(explanations)
+    rows = list(zip(*columns.values(), strict=True))
+    assert list(columns) == [
+        *("pod", "attempt", "node", "plugin"),
+        *("raw", "normalized", "weight", "weighted"),
+    ]
+    assert rows == [
+        (
+            explanation.pod.key,
+            explanation.attempt,
+            node,
+            scores.plugin,
+            raw,
+            scores.normalized[node],
+            scores.weight,
+            scores.normalized[node] * scores.weight,
+        )
+        for explanation in explanations
+        for scores in explanation.scores
+        for node, raw in scores.raw.items()
+    ]
+    assert {row[:3] for row in rows} >= {("default/web", 0, "huge"), ("default/batch", 0, "large")}
+    assert pw.to_arrow(explanations).num_rows == len(rows)

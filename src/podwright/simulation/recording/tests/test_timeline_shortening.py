@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import podwright as pw
+from podwright.simulation.recording.log.decision_log import DecisionLog
 from podwright.simulation.recording.tests.recording import named_state
 from podwright.simulation.recording.timelines.feed import shortened, timeline_of_log
 from podwright.testing import make_node, make_pod
@@ -53,3 +54,8 @@ def test_nothing_happened_before(timeline):
     assert found.first_ns == timeline.first_ns
     for name in ("times_ns", "subject_index", "field_index", "deltas"):
         assert getattr(found, name).tolist() == getattr(timeline, name).tolist()
+
+
+def test_an_empty_timeline_stays_empty():
+    empty = timeline_of_log(DecisionLog.create())
+    assert len(shortened(empty, 1).deltas) == 0

@@ -1,8 +1,21 @@
-"""Changes that cannot be made."""
+"""A past cycle with changes, and changes that cannot be made."""
 
 import pytest
 
-from podwright.simulation.recording.explanations.what_if import ImpossibleChange, _check_names
+from podwright.apimachinery.objects import Taint
+from podwright.scheduler.config import KubeSchedulerConfiguration, read_configuration
+from podwright.simulation.recording.explanations.what_if import (
+    ImpossibleChange,
+    _check_names,
+    what_if,
+)
+from podwright.simulation.recording.tests.recording import KIND, Recorded
+from podwright.testing import make_node, make_pod
+
+MOST_ALLOCATED = {
+    "name": "NodeResourcesFit",
+    "args": {"scoringStrategy": {"type": "MostAllocated", "resources": [{"name": "cpu"}]}},
+}
 
 
 @pytest.mark.parametrize(
@@ -18,3 +31,50 @@ def test_a_weight_of_an_unknown_plugin_is_an_error(name, hint):
         _check_names(known, {name: 2})
     assert hint in str(raised.value)
     _check_names(known, {"ImageLocality": 2})
+
+
+@pytest.fixture
+def log():
+    """A run in which pod `web` gets node `small`, the one with most requested afterwards."""
+    recorded = Recorded(profiles=[{"pluginConfig": [MOST_ALLOCATED]}])
+    recorded.attempt(
+        make_node("small", cpu="4"), make_node("large", cpu="8"), make_pod("web", cpu="1")
+    )
+    return recorded.run.log
+
+
+def chosen(log, **changes):
+    """Return the node with changes; without them it is `small`."""
+    found = what_if(log, "default/web", **changes)
+    assert found.before.decision.node == "small"
+    return found.after.decision.node
+
+
+def test_another_configuration_decides_by_its_own_arguments(log):
+    assert chosen(log) == "small"
+    assert chosen(log, configuration=KubeSchedulerConfiguration()) == "large"
+
+
+def test_a_configuration_without_the_scheduler_of_the_pod_is_refused(log):
+    other = read_configuration(KIND | {"profiles": [{"schedulerName": "other"}]}, source="c")
+    with pytest.raises(ImpossibleChange, match=r'schedulerName "default-scheduler".* are other$'):
+        chosen(log, configuration=other)
+
+
+def test_weights_change_a_choice_and_leave_the_recorded_one(log):
+    assert chosen(log, weights={"NodeResourcesFit": 0}) == "large"
+
+
+def test_a_taint_repels_a_pod_and_the_same_taint_is_removed_by_key_and_effect(log):
+    taint = Taint(key="team", value="a", effect="NoSchedule")
+    assert chosen(log, taint=("small", taint, "add")) == "large"
+    with pytest.raises(ImpossibleChange, match="node small has no taint team:NoSchedule"):
+        chosen(log, taint=("small", taint, "remove"))
+    with pytest.raises(ImpossibleChange, match=r'no node "smal".*; did you mean small'):
+        chosen(log, taint=("smal", taint, "add"))
+
+
+def test_a_new_node_may_be_chosen_and_one_of_a_name_that_is_taken_is_refused(log):
+    assert chosen(log, add_nodes=[make_node("tiny", cpu="1100m")]) == "tiny"
+    with pytest.raises(ImpossibleChange, match="node large exists already"):
+        chosen(log, add_nodes=[make_node("large", cpu="1")])

@@ -77,7 +77,7 @@ class Timeline:
             Whether to subtract the later changes from the final state.
         """
         end = int(np.searchsorted(self.times_ns, at_ns, side="right"))
-        keys = self.subject_index.astype(np.int64) * max(1, len(self.fields)) + self.field_index
+        keys = self.subject_index.astype(np.int64) * len(self.fields) + self.field_index
         deltas = self.deltas
         if is_rewound:
             keys = np.concatenate((keys, keys[end:]))

@@ -365,12 +365,11 @@ def shortened(timeline: Timeline, first_ns: int) -> Timeline:
         The time of the first state.
     """
     end = int(np.searchsorted(timeline.times_ns, first_ns, side="right"))
-    field_count = max(1, len(timeline.fields))
-    keys = timeline.subject_index.astype(np.int64) * field_count + timeline.field_index
+    keys = timeline.subject_index.astype(np.int64) * len(timeline.fields) + timeline.field_index
     cells, values = sums_of_cells(keys[:end], timeline.deltas[:end])
     first = np.full(len(cells), first_ns, dtype=np.int64)
     keys = np.concatenate((cells, keys[end:]))
-    subjects, fields = np.divmod(keys, field_count)
+    subjects, fields = np.divmod(keys, len(timeline.fields))
     deltas = np.concatenate((values, timeline.deltas[end:]))
     referring, referred = references_in(timeline.fields, subjects, fields, deltas)
     used = np.unique(np.concatenate((subjects, referred[referred >= 0])))
