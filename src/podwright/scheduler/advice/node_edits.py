@@ -76,18 +76,14 @@ def set_label(name: str, key: str, value: str, actual: str | None) -> Edit:
     )
 
 
-def _none(_name: str) -> Iterable[Object]:
-    return ()
-
-
 def add_nodes(
     like: Node,
     taken: Container[str],
     *,
-    count: int = 1,
-    larger: Mapping[str, int] | None = None,
-    labels: Mapping[str, str] | None = None,
-    companions: Callable[[str], Iterable[Object]] = _none,
+    count: int,
+    larger: Mapping[str, int],
+    labels: Mapping[str, str],
+    companions: Callable[[str], Iterable[Object]],
 ) -> Edit:
     """Add empty nodes that are like an existing one.
 
@@ -95,11 +91,11 @@ def add_nodes(
     ----------
     taken : container of str
         The names of all nodes.
-    larger : dict of str to int, optional
+    larger : dict of str to int
         Resources of which the new nodes have more, in the units of the columns.
-    labels : dict of str to str, optional
+    labels : dict of str to str
         Labels that differ.
-    companions : callable, optional
+    companions : callable
         Returns the other objects that a new node has, such as its CSINode, by its name.
     """
     names: list[str] = []
@@ -109,7 +105,6 @@ def add_nodes(
         name = f"{like.name}-new-{number}"
         if name not in taken:
             names.append(name)
-    larger, labels = larger or {}, labels or {}
     nodes = tuple(_new_node(like, name, larger, labels) for name in names)
     what = "a node" if count == 1 else f"{count} nodes"
     but = [f"{quantity_text(name, amount)} {name}" for name, amount in larger.items()]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from podwright.apimachinery.objects import Object, ResourceClaim, decode_pod
+from podwright.apimachinery.objects import Object, Pod, ResourceClaim, decode_pod, encode
 from podwright.apimachinery.schema import decode
 from podwright.scheduler.advice import Advice, NearNode, Remedy
 from podwright.scheduler.advice.trial_cluster import edited
@@ -370,12 +370,16 @@ def test_the_rule_that_taints_a_device_of_an_extended_resource_is_named() -> Non
     ]
 
 
-def _advice(*objects: Object) -> Advice:
-    scheduler = Scheduler()
+def _pod_with_claim() -> Pod:
     claim = {"name": "gpu", "resourceClaimName": "c"}
     spec = {"containers": [{"name": "main"}], "resourceClaims": [claim]}
     metadata = {"name": "pod", "namespace": "default", "uid": "pod"}
-    pod = decode_pod({"metadata": metadata, "spec": spec})
+    return decode_pod({"metadata": metadata, "spec": spec})
+
+
+def _advice(*objects: Object) -> Advice:
+    scheduler = Scheduler()
+    pod = _pod_with_claim()
     scheduler.add(make_node("n", cpu="4"), _object("DeviceClass", "gpu", {}), *objects, pod)
     return scheduler.advice(scheduler.explain(pod.key))
 
@@ -448,6 +452,17 @@ def test_a_wrong_name_in_the_selector_of_a_class_is_corrected() -> None:
         " broken",
         f"drop the selector {expression} from DeviceClass broken",
     ]
+
+
+def test_the_other_selectors_stay_as_they_are() -> None:
+    wrong = f'device.attributes["{_DRIVER}"].modle == "new"'
+    right, other = wrong.replace("modle", "model"), f'device.driver == "{_DRIVER}"'
+    selectors = [{"cel": {"expression": text}} for text in (other, wrong)]
+    broken = _object("DeviceClass", "broken", {"selectors": selectors})
+    found = _advice(_devices("new"), broken, _claim(_request(deviceClassName="broken")))
+    written, dropped = ([encode(obj)["spec"] for obj in each.put] for each in found.remedies)
+    assert written == [{"selectors": [{"cel": {"expression": text}} for text in (other, right)]}]
+    assert dropped == [{"selectors": [{"cel": {"expression": other}}]}]
 
 
 def test_a_selector_of_a_class_that_fails_can_be_dropped() -> None:
@@ -525,6 +540,22 @@ def test_the_nearest_name_of_a_class_is_tried() -> None:
     assert exactly is not None
     assert exactly.device_class_name == "gpu"
     assert found.limits == ("DeviceClass gqu does not exist; the cluster has gpu, half",)
+
+
+@pytest.mark.parametrize(
+    ("count", "listed"),
+    [
+        pytest.param(10, "c0, c1, c2, c3, c4, c5, c6, c7, c8, c9", id="ten"),
+        pytest.param(12, "c0, c1, c10, c11, c2, c3, c4, c5, c6, c7 and 2 more", id="more"),
+    ],
+)
+def test_of_many_classes_ten_are_listed(count: int, listed: str) -> None:
+    scheduler = Scheduler()
+    classes = [_object("DeviceClass", f"c{number}", {}) for number in range(count)]
+    pod = _pod_with_claim()
+    scheduler.add(make_node("n"), *classes, _claim(_request(deviceClassName="zzz")), pod)
+    limits = scheduler.advice(scheduler.explain(pod.key)).limits
+    assert limits[1] == f"DeviceClass zzz does not exist; the cluster has {listed}"
 
 
 def test_every_class_that_does_not_exist_is_replaced_by_one_remedy() -> None:

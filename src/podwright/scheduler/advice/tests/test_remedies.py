@@ -9,8 +9,11 @@ import pytest
 import podwright as pw
 from podwright.apimachinery.objects import decode
 from podwright.scheduler.advice.amounts import quantity_text
+from podwright.scheduler.advice.edits import Change
+from podwright.scheduler.advice.remedies import Outcome, Search
 from podwright.scheduler.assembly import Scheduler
-from podwright.scheduler.config import ExtenderCall, ExtenderReply
+from podwright.scheduler.config import DEFAULT_GATES, ExtenderCall, ExtenderReply
+from podwright.scheduler.framework import Explanation
 from podwright.testing import make_node, make_pod
 
 ZONE = "topology.kubernetes.io/zone"
@@ -334,12 +337,9 @@ def test_the_priority_of_an_existing_class_is_enough_to_preempt():
     assert (remedy.node, remedy.victims) == ("n", ("default/other",))
 
 
-OWNER = [{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db", "uid": "u",
-          "controller": True}]  # fmt: skip
-
-
-def owned(pod):
-    metadata = pod.raw["metadata"] | {"ownerReferences": OWNER}
+def owned(pod, kind="StatefulSet", name="db"):
+    owner = {"apiVersion": "apps/v1", "kind": kind, "name": name, "uid": "u", "controller": True}
+    metadata = pod.raw["metadata"] | {"ownerReferences": [owner]}
     return decode(pod.raw | {"metadata": metadata})
 
 
@@ -355,6 +355,87 @@ def test_a_stateful_set_gives_up_its_highest_ordinals():
     (remedy,) = [remedy for remedy in found if remedy.delete]
     assert remedy.text == "reduce replicas of StatefulSet default/db to 2"
     assert remedy.delete == ("default/db-2",)
+
+
+def workload(kind: str, name: str, node: str, count: int = 2):
+    """Return a node that the pods of one workload fill."""
+    pods = [owned(placed(f"{name}-{number}", node), kind, name) for number in range(count)]
+    return [make_node(node, cpu=f"{count}"), *pods]
+
+
+@pytest.mark.parametrize(
+    ("objects", "removals"),
+    [
+        pytest.param(
+            [*workload("StatefulSet", "db", "n"), *workload("ReplicaSet", "web", "m")],
+            ["reduce replicas of ReplicaSet default/web to 1",
+             "reduce replicas of StatefulSet default/db to 1"],
+            id="one of a ReplicaSet, which has no order, before the last of a StatefulSet",
+        ),
+        pytest.param(
+            [make_node("m", cpu="1"), placed("alone", "m"), *workload("StatefulSet", "db", "n")],
+            ["reduce replicas of StatefulSet default/db to 1", "delete pod default/alone"],
+            id="a replica less before a pod that nothing makes again",
+        ),
+        pytest.param(
+            [*workload("ReplicaSet", "web", "m", 1), make_node("n", cpu="1"), placed("alone", "n")],
+            ["delete pod default/alone", "reduce replicas of ReplicaSet default/web to 0"],
+            id="one pod before the end of a workload",
+        ),
+        pytest.param(
+            workload("Job", "sum", "n"),
+            ["reduce parallelism of Job default/sum to 1"],
+            id="of a Job the pods at the same time",
+        ),
+    ],
+)  # fmt: skip
+def test_what_stops_less_comes_first(objects, removals):
+    found = [remedy for remedy in remedies(pending(), *objects) if remedy.delete]
+    assert [remedy.text for remedy in found] == removals
+
+
+@pytest.mark.parametrize(
+    ("pods_ahead", "most"),
+    [
+        pytest.param(1_000, 6, id="6,000 pods for all trials together"),
+        pytest.param(5_000, 4, id="but four trials at least"),
+    ],
+)
+def test_the_pods_ahead_are_scheduled_again_a_limited_number_of_times(pods_ahead, most):
+    scheduler = Scheduler()
+    nodes = [make_node(f"n{number}", cpu="4", unschedulable=True) for number in range(8)]
+    scheduler.add(*nodes, *workload("StatefulSet", "db", "full"), pending())
+    explanation = scheduler.explain("default/pod")
+    trial = Crowded(explanation, pods_ahead)
+    search = Search(
+        explanation,
+        scheduler.cluster,
+        trial,
+        gates=DEFAULT_GATES,
+        classes={},
+        custom_plugins=(),
+    )
+    assert search.run().remedies == ()
+    assert trial.confirmed == most
+
+
+class Crowded:
+    """A trial of a pod that fits after every change, and not once the pods ahead are placed."""
+
+    def __init__(self, explanation: Explanation, pods_ahead: int) -> None:
+        self.explanation = explanation
+        self.pods_ahead = pods_ahead
+        self.confirmed = 0
+
+    def run(self, change: Change) -> Outcome | None:
+        return Outcome("n0", 1)
+
+    def confirm(self, change: Change) -> Outcome | None:
+        self.confirmed += 1
+        return None
+
+    def explain(self, change: Change) -> Explanation:
+        return self.explanation
 
 
 def test_an_extender_that_rejects_the_only_node_is_named():

@@ -22,7 +22,7 @@ EXTENDER = {"urlPrefix": "http://x", "filterVerb": "filter", "nodeCacheCapable":
 @pytest.fixture
 def saved(tmp_path):
     """Save the last cycle of a pod of a log, and open what was saved."""
-    opened = []
+    opened: list[DecisionLog] = []
 
     def saved(log, pod, *plugins):
         path = tmp_path / f"{len(opened)}"
