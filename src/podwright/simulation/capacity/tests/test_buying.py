@@ -7,8 +7,9 @@ import pytest
 
 import podwright as pw
 from podwright.apimachinery.objects import InputError, decode
+from podwright.scheduler.assembly import Scheduler
 from podwright.simulation.capacity import pool_types, read_node_types
-from podwright.simulation.capacity.buying import least_price
+from podwright.simulation.capacity.buying import least_price, purchase_in
 from podwright.testing import make_node, make_pod
 
 SMALL = pw.NodeType(name="small", price=1, allocatable={"cpu": "2", "memory": "4Gi"})
@@ -120,3 +121,43 @@ def test_the_bound_has_all_resources_together():
     limited = [msgspec.structs.replace(types[0], max=0), types[1]]
     assert least_price(limited, [((8, 1), 8)]) == pytest.approx(8)
     assert least_price(types, []) == 0
+
+
+@pytest.mark.parametrize(
+    ("most", "bound"),
+    [
+        pytest.param(0, 9, id="none of the cheap ones"),
+        pytest.param(1, 7, id="one, and two others"),
+        pytest.param(3, 3, id="all"),
+        pytest.param(None, 3, id="without a limit"),
+    ],
+)
+def test_the_bound_has_no_more_nodes_of_a_type_than_its_limit(most, bound):
+    cheap = pw.NodeType(name="cheap", price=1, allocatable={"cpu": "8"}, max=most)
+    other = pw.NodeType(name="other", price=3, allocatable={"cpu": "8"})
+    assert least_price([cheap, other], [((8, 8), 24)]) == pytest.approx(bound)
+    pods = [make_pod(f"p{number}", cpu="8") for number in range(3)]
+    found = pw.buy_nodes(pods, [cheap, other])
+    assert (found.price, found.bound) == pytest.approx((bound, bound))
+
+
+def test_the_gap_is_a_share_of_the_price_and_none_where_nothing_is_bought():
+    node = pw.NodeType(name="n", price=2, allocatable={"cpu": "4"})
+    assert pw.buy_nodes([make_node("old", cpu="4"), make_pod("p", cpu="1")], [node]).gap == 0
+    free = pw.NodeType(name="free", price=0, allocatable={"cpu": "4"})
+    found = pw.buy_nodes([make_pod("p", cpu="1")], [free])
+    assert (found.nodes, found.gap) == ({"free": 1}, 0)
+    part = msgspec.structs.replace(found, price=4.0, bound=3.0)
+    assert part.gap == 0.25
+
+
+def test_the_progress_is_how_many_mixes_were_tried_of_an_unknown_number():
+    scheduler = Scheduler()
+    objects = [make_pod(f"p{number}", cpu="1") for number in range(3)]
+    scheduler.add(*objects)
+    seen: list[tuple[int, int]] = []
+    found = purchase_in(
+        scheduler, objects, [SMALL], advance=lambda done, total: seen.append((done, total))
+    )
+    assert found.mixes > 1
+    assert seen == [(number, 0) for number in range(1, found.mixes + 1)]

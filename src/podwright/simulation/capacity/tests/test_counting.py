@@ -9,6 +9,7 @@ import podwright as pw
 from podwright.apimachinery.objects import InputError, decode, encode
 from podwright.scheduler.config import parse_gates, read_configuration
 from podwright.simulation.capacity import capacity_review, review_text
+from podwright.simulation.world.tests.test_devices import CLASS, TEMPLATE, devices
 from podwright.testing import make_node, make_pod
 
 
@@ -81,6 +82,15 @@ def test_pods_of_a_template_fill_the_cluster(template, count):
     assert [(each.plugin, each.nodes) for each in stop_of(found).reasons] == [
         ("NodeResourcesFit", 4)
     ]
+
+
+def test_each_pod_has_a_claim_of_the_template_that_it_names():
+    claims = [{"name": "gpu", "resourceClaimTemplateName": "one-gpu"}]
+    template = make_pod("x", cpu="1", spec={"resourceClaims": claims})
+    cluster = [make_node("n", cpu="8"), CLASS, TEMPLATE, devices("gpu-0", "gpu-1")]
+    found = pw.capacity(cluster, template)
+    assert found.count == 2
+    assert stop_of(found).message.startswith("0/1 nodes are available: 1 cannot allocate all")
 
 
 def test_a_pod_of_the_cluster_can_be_the_template():

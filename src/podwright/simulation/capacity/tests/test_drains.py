@@ -41,6 +41,24 @@ def test_nodes_are_drained_together_as_budgets_allow():
     assert first["nodes"] == plan.steps[0].nodes
 
 
+def test_only_budgets_of_the_pods_of_nodes_keep_these_apart():
+    """Not one of other pods in the namespace, and not one of the same labels in another."""
+    foreign = decode(
+        budget("web", {"app": "web"}, minAvailable=1).raw
+        | {"metadata": {"name": "web", "namespace": "other"}}
+    )
+    objects = [
+        *nodes(3),
+        *(make_pod(f"web-{i}", cpu="1", node=f"n{i}", labels={"app": "web"}) for i in range(2)),
+        make_pod("db", cpu="1", node="n2", labels={"app": "db"}),
+        make_pod("web", namespace="other", cpu="1", node="n2", labels={"app": "web"}),
+        budget("db", {"app": "db"}, minAvailable=1),
+        foreign,
+    ]
+    (step,) = pw.drain_plan(objects, ["n0", "n1"]).steps
+    assert (sorted(step.nodes), step.waits_for) == (["n0", "n1"], ())
+
+
 @pytest.mark.parametrize(
     ("least", "is_helped"),
     [

@@ -1,0 +1,29 @@
+"""Plans of an autoscaler: which pods get nodes, and how its progress is reported."""
+
+from __future__ import annotations
+
+import podwright as pw
+from podwright.apimachinery.objects import Object
+from podwright.simulation.autoscaling import parse_node_groups
+from podwright.simulation.autoscaling.tests.test_scale_up import group
+from podwright.simulation.capacity import planned_scaling
+from podwright.testing import make_node, make_pod
+
+MINUTE_NS = 60_000_000_000
+
+
+def test_a_copy_runs_in_sixty_parts_and_tells_what_was_added():
+    autoscaling = parse_node_groups({"groups": [group("a", cpu="4")]}, "groups")
+    objects: list[Object] = [make_node("old", cpu="1"), make_pod("big", cpu="3")]
+    seen: list[tuple[int, int]] = []
+    plan = planned_scaling(
+        objects,
+        autoscaling,
+        pw.SchedulerOptions(),
+        10 * MINUTE_NS,
+        advance=lambda done, total: seen.append((done, total)),
+    )
+    assert [(each.pod, each.chosen) for each in plan.pods] == [("default/big", ("a",))]
+    assert len(plan.new_nodes) == 1
+    # How long the pods take to settle before that is not known.
+    assert [each for each in seen if each[1]] == [(part, 60) for part in range(1, 61)]
