@@ -7,7 +7,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from podwright.apimachinery.objects import InputError, Object, ObjectDeleted, ObjectPut
+from podwright.apimachinery.objects import (
+    InputError,
+    Object,
+    ObjectDeleted,
+    ObjectPut,
+    PodwrightError,
+)
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import DeleteObject, UpdateObject
 from podwright.cluster.api.requests import NodeDown, NodeUp
@@ -423,6 +429,32 @@ def test_the_error_of_a_stage_names_the_stage_and_the_object(template, error, me
         driver.run()
     place = "s.yaml: document 1 (line 1): Stage s0: Pod default/web: "
     assert str(raised.value).startswith(place)
+
+
+def first_write(life: Lifecycle) -> UpdateObject:
+    (scheduled,) = life.handle(ObjectPut(a_pod("p")), NOW)
+    assert isinstance(scheduled, ScheduleStage)
+    (update,) = life.handle(scheduled.event, NOW)
+    assert isinstance(update, UpdateObject)
+    return update
+
+
+def test_a_rejected_write_is_an_event_and_a_warning_where_it_was_delivered():
+    life = Lifecycle()
+    update = first_write(life)
+    with pytest.warns(UserWarning, match="stages: no quota") as caught:
+        (event,) = life.rejected(update, PodwrightError("no quota"))
+    assert (event.key, event.type, event.note) == ("default/p", "Warning", "no quota")
+    assert [warning.filename for warning in caught] == [__file__]
+
+
+def test_a_rejected_write_is_reported_where_failures_are():
+    reports: list[tuple[object, ...]] = []
+    life = Lifecycle(report_failure=lambda *report: reports.append(report))
+    update, error = first_write(life), ValueError("no quota")
+    (event,) = life.rejected(update, error)
+    assert event.note == "ValueError: no quota"
+    assert reports == [("stages", "default/p", error)]
 
 
 def test_a_restored_machine_continues_like_the_original():

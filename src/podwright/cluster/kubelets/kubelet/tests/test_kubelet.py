@@ -4,6 +4,7 @@ import pytest
 
 from podwright.apimachinery.schema import decode
 from podwright.cluster.kubelets import ImageBehavior, default_stages, read_stages
+from podwright.cluster.kubelets.kubelet.pod_records import has_all_statuses
 from podwright.cluster.kubelets.kubelet.tests.kubelet_driver import (
     NEVER,
     KubeletDriver,
@@ -232,6 +233,43 @@ def test_addresses_come_from_the_pod_cidr_of_the_node():
     assert driver.status("default/other")["podIP"] == "10.9.1.3"
     host = driver.status("default/host")
     assert host["podIP"] == host["hostIP"]
+
+
+def test_an_address_of_the_pod_cidr_has_one_pod_at_a_time():
+    driver = KubeletDriver()
+    driver.cluster.add("Node", "n1", spec={"podCIDR": "10.9.1.0/29"})
+    kept = pod_of(container(), name="kept")
+    driver.put(pod_with_status(kept, {"phase": "Running", "podIP": "10.9.1.3"}))
+    names = ("a", "b", "c", "d")
+    for name in names:
+        driver.put(pod_of(container("main", "sleep infinity"), name=name))
+    driver.run(0)
+    found = [driver.status(f"default/{name}")["podIP"] for name in names]
+    assert found == ["10.9.1.2", "10.9.1.4", "10.9.1.5", "10.9.1.6"]
+    driver.remove("default/c", grace_seconds=0)
+    driver.run(1)
+    driver.put(pod_of(container(), name="next"))
+    driver.run(2)
+    assert driver.status("default/next")["podIP"] == "10.9.1.5"
+
+
+@pytest.mark.parametrize(
+    ("change", "has_all"),
+    [
+        pytest.param({}, True, id="as a kubelet writes it"),
+        pytest.param({"phase": "Pending"}, False, id="not running"),
+        pytest.param({"podIP": ""}, False, id="without an address"),
+        pytest.param({"startTime": None}, False, id="without a start"),
+        pytest.param({"containerStatuses": []}, False, id="without its containers"),
+        pytest.param({"initContainerStatuses": []}, False, id="without its init containers"),
+    ],
+)
+def test_a_running_pod_has_all_statuses_that_a_kubelet_writes(change, has_all):
+    driver = run_of(pod_of(container(), initContainers=[container("init", "true")]), 5)
+    status = driver.status() | change
+    pod = {**driver.objects["default/web"].raw}
+    pod["status"] = {name: value for name, value in status.items() if value is not None}
+    assert has_all_statuses(pod) is has_all
 
 
 STOLEN = """

@@ -29,6 +29,8 @@ SECOND_NS = 1_000_000_000
         ("if false; then echo 1; elif true; then echo 2; else echo 3; fi", 0, "2\n"),
         ("x=a.tar.gz; echo ${x%.*} ${x%%.*} ${x#*.} ${x##*.} ${#x}", 0, "a.tar a tar.gz gz 8\n"),
         ('echo ${y:-d} "${y:+no}"; y=1; echo ${y:+yes} ${z:=3} $z', 0, "d \nyes 3 3\n"),
+        ("x=1; echo ${x-d}${x:-d}${x=d}${x:=d}${x?d}${x:?d}", 0, "111111\n"),
+        ('y=; echo "<${y-d}${y=d}${y?d}${y+a}${y:+no}>" ${y:-d} ${y:=e} $y', 0, "<a> d e e\n"),
         (
             "echo $((7 / -2)) $((7 % -2)) $((1 ? 2 : 3)) $((~5 & 0x0f)) $((!3 || 1 << 2))",
             0,
