@@ -123,6 +123,28 @@ ZONE_A = "{topology.kubernetes.io/zone: a}"
             id="a node is late",
         ),
         pytest.param(
+            cluster(nodes(1), pod("a"), pod("b", "9")) + "  stop: {at: 20m}\n",
+            "scheduledWithin: 5m",
+            False,
+            "1 of 2 pods: default/b; longest wait 20m",
+            id="a pod without a node waits until the end",
+        ),
+        pytest.param(
+            cluster(nodes(1), pod("a", "9")) + LATER + "  stop: {at: 20m}\n",
+            "scheduledWithin: 10m",
+            True,
+            "1 pods; longest wait 10m",
+            id="a pod with a node waits until it has it",
+        ),
+        pytest.param(
+            cluster(nodes(1), pod("a"), pod("b", "9"))
+            + "  operations: [{at: 2m, delete: pod/b}]\n  stop: {at: 20m}\n",
+            "scheduledWithin: 2m",
+            True,
+            "2 pods; longest wait 2m",
+            id="a pod that is gone waits until it is",
+        ),
+        pytest.param(
             cluster(nodes(2, zones="[a, b]"), DEPLOYMENT),
             "pods: app=web, spread: {}",
             True,
@@ -306,6 +328,43 @@ def test_mistakes_in_expectations_have_a_path(expectation: str, error: str) -> N
     with pytest.raises(InputError) as raised:
         scenario(cluster(nodes(1), BUDGET) + f"  expectations: [{expectation}]\n")
     assert error in str(raised.value)
+
+
+MADE = """
+  operations:
+  - apply: {apiVersion: policy/v1, kind: PodDisruptionBudget,
+      metadata: {name: web, namespace: shop}, spec: {minAvailable: 1}}
+  - create: {apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, value: 1,
+      metadata: {name: gold}}
+  load:
+  - name: silver
+    arrivals: {every: 1s, count: 1}
+    object: {apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, value: 2}
+"""
+
+
+@pytest.mark.parametrize(
+    ("expectation", "is_there"),
+    [
+        pytest.param("{budgetBlocked: {budget: shop/web, atMost: 1m}}", True, id="applied"),
+        pytest.param(
+            "{budgetBlocked: {budget: default/web, atMost: 1m}}", False, id="in another namespace"
+        ),
+        pytest.param("{noPreemptionOf: gold}", True, id="created"),
+        pytest.param("{noPreemptionOf: silver-0}", True, id="of a load, with a number"),
+        pytest.param("{noPreemptionOf: silver}", False, id="of a load, without one"),
+        pytest.param("{noPreemptionOf: system-node-critical}", True, id="of every cluster"),
+    ],
+)
+def test_an_expectation_may_name_what_the_scenario_creates_later(
+    expectation: str, is_there: bool
+) -> None:
+    spec = cluster(nodes(1)) + MADE + f"  expectations: [{expectation}]\n"
+    if is_there:
+        scenario(spec)
+        return
+    with pytest.raises(InputError, match="there is no "):
+        scenario(spec)
 
 
 def test_a_past_decision_becomes_a_check() -> None:

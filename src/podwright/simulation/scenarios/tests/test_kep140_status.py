@@ -89,7 +89,11 @@ def test_a_preemption_is_a_deletion_by_the_scheduler() -> None:
     last = statuses_of(
         of(creation(1, node()), creation(1, pod("low")), creation(2, pod("high", 1)), DONE)
     )[1]
-    assert [each[1] for each in events(last)] == ["create", "delete", "podScheduled"]
+    assert [each[1:] for each in events(last)] == [
+        ("create", 2, 0),
+        ("delete", 2, 1),
+        ("podScheduled", 2, 2),
+    ]
     _, victim, _ = last["scenarioResult"]["timeline"]["2"]
     assert victim["delete"]["operation"]["objectMeta"]["name"] == "low"
 

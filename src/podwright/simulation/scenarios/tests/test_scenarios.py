@@ -10,7 +10,9 @@ import pytest
 
 import podwright as pw
 from podwright.apimachinery.objects import InputError, PodwrightError, encode
-from podwright.simulation.scenarios import ScenarioFile, is_scenario, read_scenario
+from podwright.simulation.scenarios import ScenarioFile, is_scenario, json_schema, read_scenario
+from podwright.simulation.scenarios.document import Load, Trace
+from podwright.simulation.scenarios.load import trace_workload
 from podwright.testing import make_node
 
 HEAD = "apiVersion: podwright.dev/v1alpha1\nkind: Scenario\n"
@@ -178,6 +180,53 @@ def test_a_trace_is_a_load() -> None:
     )
     assert found.summary.counts.succeeded == 2
     assert seconds(found) == 90
+
+
+def test_the_cells_of_a_trace_are_numbers_with_the_unit_of_their_column_or_texts() -> None:
+    trace = Trace(
+        file="t.csv",
+        arrival="at",
+        cpu="cpus",
+        memory="mem",
+        priority="prio",
+        unit={"arrival": "min", "memory": "GiB"},
+    )
+    data = b"at,cpus,mem,prio\n0,0.5,2,7\n1.5,1500m,512Mi,high\n2,,1,\n3h\n"
+    found = trace_workload(Load(name="t"), trace, data)
+    specs = [line["apply"]["spec"] for line in found]
+    assert [line["apply"]["metadata"]["name"] for line in found] == ["t-0", "t-1", "t-2", "t-3"]
+    assert [line["at"] for line in found] == ["0s", "1m30s", "2m0s", "3h0m0s"]
+    assert [spec["containers"][0].get("resources", {}).get("requests", {}) for spec in specs] == [
+        {"cpu": "0.5", "memory": f"{2 << 30}"},
+        {"cpu": "1500m", "memory": "512Mi"},
+        {"memory": f"{1 << 30}"},
+        {},
+    ]
+    assert [spec.get("priority") for spec in specs] == [7, None, None, None]
+    assert [spec.get("priorityClassName") for spec in specs] == [None, "high", None, None]
+
+
+def test_the_requests_of_a_load_are_amounts_of_their_resource() -> None:
+    batch, _ = scenario(LOAD).event_files(0)
+    requests = [
+        line["apply"]["spec"]["containers"][0]["resources"]["requests"]
+        for line in (msgspec.json.decode(text) for _, text, _ in batch.lines())
+    ]
+    assert {each["memory"] for each in requests} == {f"{1 << 30}", f"{2 << 30}"}
+    assert all(each["cpu"].endswith("m") for each in requests)
+    assert 100 < min(int(each["cpu"][:-1]) for each in requests) < 500
+    assert 500 < max(int(each["cpu"][:-1]) for each in requests) <= 4_000
+
+
+def test_what_is_a_name_or_has_fields_is_both_in_the_schema() -> None:
+    both = [{"type": "string"}, {"type": "object"}]
+    found = {
+        name
+        for definition in json_schema()["$defs"].values()
+        for name, shown in definition["properties"].items()
+        if shown.get("anyOf") == both
+    }
+    assert found == {"cordon", "uncordon", "drain", "fail", "restore", "timing"}
 
 
 def test_a_live_cluster_is_read_by_the_function_that_reads_clusters(tmp_path: Any) -> None:
