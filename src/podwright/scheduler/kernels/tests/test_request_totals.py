@@ -169,7 +169,7 @@ def test_settled_totals_equal_those_that_are_counted_again(is_based, data, drawn
     settled = counted_again()
     slots = data.draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=4))
     slots = np.array(slots, dtype=np.int32)
-    requested[slots, :2] += cpu // 2
+    requested[slots, :2] = allocatable[slots, :2] * data.draw(st.integers(0, 8), "eighths") // 8
     held = np.zeros((3, n), dtype=np.int64)
     settle_requests(allocatable, requested, non_zero, recipe, slots, held, base, settled)
     for one, another in zip(settled, counted_again(), strict=True):
