@@ -121,6 +121,10 @@ class Hint(enum.Enum):
 
 
 HintFunction = Callable[[Pod, object | None, object | None], Hint]
+"""`(pod, old, new) -> Hint`; `old` is None for an added object, `new` for a deleted one.
+
+An exception counts as `QUEUE`: a broken hint function must not strand a pod.
+"""
 
 
 class Concerned(NamedTuple):
@@ -136,12 +140,6 @@ class Concerned(NamedTuple):
 
     uid: str = ""
     claim: NamespacedName = ""
-
-
-"""`(pod, old, new) -> Hint`; `old` is None for an added object, `new` for a deleted one.
-
-An exception counts as `QUEUE`: a broken hint function must not strand a pod.
-"""
 
 
 class ClusterEvent(msgspec.Struct, frozen=True):

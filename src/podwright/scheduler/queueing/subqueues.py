@@ -454,6 +454,8 @@ class UnschedulablePods:
 
 def _named_claims(pod: Pod) -> list[str]:
     """Return the ResourceClaims that a pod names in its spec, each once."""
+    if not pod.spec.resource_claims:
+        return []
     namespace = pod.metadata.namespace
     names = dict.fromkeys([entry.resource_claim_name for entry in pod.spec.resource_claims])
     return [f"{namespace}/{name}" for name in names if name]

@@ -61,7 +61,6 @@ from podwright.simulation.autoscaling.scale_up import (
     GroupOffer,
     PodGroup,
     expansion_options,
-    form_of,
     pod_groups,
     reasons_text,
 )
@@ -361,9 +360,8 @@ class ClusterAutoscaler(Controller):
         unfit: set[Hashable] = set()
         for group in pod_groups(sorted(found, key=lambda pod: -(pod.spec.priority or 0))):
             for index, pod in enumerate(group.pods):
-                form = form_of(pod)
-                if form in unfit or not self._trial.schedule(pod, names):
-                    unfit.add(form)
+                if group.form in unfit or not self._trial.schedule(pod, names):
+                    unfit.add(group.form)
                     failed += group.pods[index:]
                     break
                 unfit.clear()

@@ -25,7 +25,6 @@ from podwright.simulation.autoscaling.scale_up import (
     MAX_SIZE,
     GroupOffer,
     expansion_options,
-    form_of,
     pod_groups,
 )
 from podwright.simulation.autoscaling.trial_cluster import TrialCluster
@@ -168,7 +167,8 @@ def explain_autoscaling(
     with trial.forked():
         # Pods that fit take their room from those behind them in the queue.
         for key, pod in pending.items():
-            form = form_of(pod)
+            (alike,) = pod_groups([pod])
+            form = alike.form
             node = "" if form in unfit else trial.schedule(pod, node_names)
             if node:
                 unfit.clear()
@@ -180,7 +180,6 @@ def explain_autoscaling(
                 found.append(AutoscalingExplanation(pod=key, node=node, groups=(), chosen=()))
                 continue
             if (answer := unfit[form]) is None:
-                (alike,) = pod_groups([pod])
                 helping = expansion_options(trial, offers, [alike])
                 answer = unfit[form] = (
                     tuple(_help(each, sizes, alike.rejections) for each in offers),

@@ -11,6 +11,7 @@ estimator/decreasing_pod_orderer.go; core/scaleup/equivalence/groups.go, BuildPo
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Final
 
@@ -35,6 +36,9 @@ class PodGroup(msgspec.Struct, frozen=True, kw_only=True):
     Attributes
     ----------
     pods : list of Pod
+    form : hashable
+        Equal for pods that are decided alike in the same cluster: those of one group, and those of
+        groups that have no controller, or too many kinds of pods for one.
     rejections : dict of str to tuple of str
         Why the nodes of a node group do not take them, by group.
     accepted_by : list of str
@@ -42,6 +46,7 @@ class PodGroup(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     pods: list[Pod]
+    form: Hashable
     rejections: dict[str, tuple[str, ...]]
     accepted_by: list[str]
 
@@ -78,34 +83,25 @@ class GroupOffer(msgspec.Struct, frozen=True, kw_only=True):
 def pod_groups(pods: Iterable[Pod]) -> list[PodGroup]:
     """Return pods in groups: those of one controller with the same labels and the same spec."""
     found: list[PodGroup] = []
-    by_controller: dict[str, list[PodGroup]] = {}
+    by_form: dict[Hashable, PodGroup] = {}
+    kinds: Counter[str] = Counter()
     for pod in pods:
-        owner = pod.metadata.controller
-        kinds = [] if owner is None else by_controller.setdefault(owner.uid, [])
-        known = next((each for each in kinds if _is_alike(each.pods[0], pod)), None)
-        if known is not None:
-            known.pods.append(pod)
+        owner, form = pod.metadata.controller, _form_of(pod)
+        if owner is not None and form in by_form:
+            by_form[form].pods.append(pod)
             continue
-        group = PodGroup(pods=[pod], rejections={}, accepted_by=[])
+        group = PodGroup(pods=[pod], form=form, rejections={}, accepted_by=[])
         found.append(group)
-        if owner is not None and len(kinds) < _KINDS_PER_CONTROLLER:
-            kinds.append(group)
+        if owner is not None and kinds[owner.uid] < _KINDS_PER_CONTROLLER:
+            kinds[owner.uid] += 1
+            by_form[form] = group
     return found
 
 
-def form_of(pod: Pod) -> Hashable:
-    """Return what pods have in common that are decided alike in the same cluster.
-
-    Other than those of a group of pods, they may come from nobody and be any number.
-    """
+def _form_of(pod: Pod) -> Hashable:
     meta, owner = pod.metadata, pod.metadata.controller
     owner_uid = "" if owner is None else owner.uid
     return meta.namespace, owner_uid, frozenset(meta.labels.items()), msgspec.json.encode(pod.spec)
-
-
-def _is_alike(one: Pod, other: Pod) -> bool:
-    has_same_spec = one.spec is other.spec or one.spec == other.spec
-    return has_same_spec and one.metadata.labels == other.metadata.labels
 
 
 def expansion_options(
@@ -128,10 +124,9 @@ def _fitting(trial: TrialCluster, offer: GroupOffer, groups: Iterable[PodGroup])
     with trial.forked():
         name = trial.add_node(offer.objects(f"template-node-for-{offer.group.name}"))
         for each in groups:
-            form = form_of(each.pods[0])
-            if form not in decided:
-                decided[form] = trial.rejection(each.pods[0], name)
-            reasons = decided[form]
+            if each.form not in decided:
+                decided[each.form] = trial.rejection(each.pods[0], name)
+            reasons = decided[each.form]
             if reasons is None:
                 each.accepted_by.append(offer.group.name)
                 found.append(each)

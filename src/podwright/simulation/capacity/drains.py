@@ -289,7 +289,7 @@ def settle_world(world: World, advance: Advance = unwatched) -> bool:
     ----------
     world : World
     advance : callable
-        Receives how often it has been looked at, and 0: nobody knows how often it will be.
+        Receives the number of the round, and 0, since the number of rounds is not known.
 
     Returns
     -------
@@ -298,8 +298,8 @@ def settle_world(world: World, advance: Advance = unwatched) -> bool:
     """
     before: object = None
     unchanged = 0
-    for looked in range(_LONGEST):
-        advance(looked, 0)
+    for number in range(_LONGEST):
+        advance(number, 0)
         world.run_until_ns(world.now_ns + _SETTLE_NS, progress=False)
         pods = [pod for pod in world.pods if not pod.is_terminal]
         if not world.draining_nodes and all(

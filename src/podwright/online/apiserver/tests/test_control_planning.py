@@ -108,7 +108,7 @@ def test_an_answer_with_progress_ends_with_the_reply(served, monkeypatch):
         ("capacity", {"pods": [POD]}, [(done, 0) for done in range(1, 5)]),
         ("capacity", {"loss": ["node"]}, [(1, 2), (2, 2)]),
         ("drain-plan", {"nodes": ["n0"]}, [(1, 1)]),
-        # Nobody knows how long the pods take to settle.
+        # How long the pods take to settle is not known.
         ("autoscaling", {"groups": [GROUP]}, [(0, 0), *((done, 60) for done in range(1, 61))]),
     ):
         with contextlib.closing(served.connection()) as connection:
