@@ -13,16 +13,28 @@ a pointer to it.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, get_args
 
 import typer
 from typer.core import TyperCommand
 
-_AS_WRITTEN = (
+_RANGE = r"(\S+) is not in the range (?:x>=(\S+)|(\S+)<=x<=(\S+)|x<=(\S+))\.$"
+
+
+def _range_in_words(found: re.Match[str]) -> str:
+    value, only_least, least, most, only_most = found.groups()
+    least, most = only_least or least, only_most or most
+    if least is not None and float(value) < float(least):
+        return f"{value} must be greater than or equal to {least}."
+    return f"{value} must be less than or equal to {most}."
+
+
+_AS_WRITTEN: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
     (re.compile(r"is not a valid int(?:eger)?(?: range)?\."), "is not an integer."),
     (re.compile(r"is not a valid float(?: range)?\."), "is not a number."),
-    (re.compile(r"is not in the range x>=(\S+)\.$"), r"must be greater than or equal to \1."),
+    (re.compile(_RANGE), _range_in_words),
 )
 """What Typer says in its own words, and in those of other messages."""
 
