@@ -23,12 +23,11 @@ from podwright.apimachinery.objects import (
     ObjectPut,
     api_group,
 )
-from podwright.cluster.api import NodeDown, NodeUp
+from podwright.cluster.api import CreateObject, DeleteObject, NodeDown, NodeUp
 from podwright.cluster.controllers.interface import (
     Actions,
     Controller,
     ControllerEvent,
-    CreateRejected,
     DrainNode,
     Keys,
     SyncAt,
@@ -136,11 +135,13 @@ class ControllerLoop:
             case NodeDown() | NodeUp() | DrainNode():
                 for each in self._controllers.values():
                     self._enqueue(each.name, each.on_node_event(event, now_ns))
-            case CreateRejected():
-                retry = self._retry(event.request.user, event.message, now_ns)
-                return [*self._create_rejected(event), *retry]
-            case WriteRejected(controller, message):
-                return self._retry(controller, message, now_ns)
+            case WriteRejected(request, message):
+                retry = self._retry(request.user, message, now_ns)
+                if isinstance(request, CreateObject):
+                    return [*self._create_rejected(request, message), *retry]
+                if isinstance(request, DeleteObject):
+                    self._delete_rejected(request, message)
+                return retry
         return []
 
     def runs(self, name: str) -> bool:
@@ -182,19 +183,28 @@ class ControllerLoop:
         # Without a time, an earlier failure has set one.
         return [*events[:1], *([] if due_ns is None else self._requeue(item, due_ns))]
 
-    def _create_rejected(self, event: CreateRejected) -> Actions:
+    def _delete_rejected(self, request: DeleteObject, message: str) -> None:
+        """Deliver the rejection to the controller, by the owner of what was not deleted."""
+        controller = self._controllers.get(request.user)
+        obj = self.lister.get((request.group, request.object_kind), request.key)
+        reference = None if obj is None else obj.metadata.controller
+        if controller is not None and obj is not None and reference is not None:
+            key = f"{obj.namespace}/{reference.name}"
+            self._enqueue(request.user, controller.on_delete_rejected(key, message))
+
+    def _create_rejected(self, request: CreateObject, message: str) -> Actions:
         """Record the FailedCreate Event once per sync and owner, or the controller's own Event.
 
         Upstream starts with one create and stops when it fails: controller_utils.go,
         slowStartBatch, createPods; pkg/controller/statefulset/stateful_pod_control.go,
         recordPodEvent
         """
-        obj, name = event.request.obj, event.request.user
+        obj, name = request.obj, request.user
         reference = obj.metadata.controller
         if reference is None:
             # A driver or a kubelet whose part a controller takes is not a controller.
             creator = self._controllers.get(name)
-            return [] if creator is None else creator.report_rejected(obj, event.message)
+            return [] if creator is None else creator.report_rejected(obj, message)
         if reference.uid in self._rejected_owners:
             return []
         self._rejected_owners.append(reference.uid)
@@ -202,11 +212,11 @@ class ControllerLoop:
         owner = self.lister.get((api_group(reference.api_version), reference.kind), key)
         if owner is None:
             return []
-        self._enqueue(name, self._controllers[name].on_create_rejected(key, event.message))
-        note = f"Error creating: {event.message}"
+        self._enqueue(name, self._controllers[name].on_create_rejected(key, message))
+        note = f"Error creating: {message}"
         if owner.kind == "StatefulSet":
             what = f"create {obj.kind} {obj.name} in StatefulSet {owner.name}"
-            note = f"{what} failed error: {event.message}"
+            note = f"{what} failed error: {message}"
         return [event_by(name, owner, "FailedCreate", note, is_warning=True)]
 
     def observe(self, changes: Iterable[Change]) -> None:

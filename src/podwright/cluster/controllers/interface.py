@@ -38,8 +38,10 @@ from podwright.cluster.api import (
     NodeDown,
     NodeUp,
     RecordEvent,
+    Rejection,
     Scope,
     UpdateObject,
+    WriteRequest,
     section,
 )
 from podwright.cluster.controllers.lister import Lister
@@ -103,32 +105,51 @@ NodeEvent: TypeAlias = NodeDown | NodeUp | DrainNode
 # ------------------------------------------------------------------------------ actions
 
 
-class CreateRejected(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
-    """The API server rejected an object that a controller creates.
-
-    Attributes
-    ----------
-    request : CreateObject
-    message : str
-        The reason.
-    """
-
-    request: CreateObject
-    message: str
-
-
 class WriteRejected(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
-    """The API server rejected another write of a controller, such as an update.
+    """The API server rejected a write, perhaps of a controller.
 
     Attributes
     ----------
-    controller : str
+    request : WriteRequest
     message : str
         The reason.
     """
 
-    controller: str
+    request: WriteRequest
     message: str
+
+
+class ReportedWrite(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
+    """Execute a write, and record an Event about its outcome.
+
+    Attributes
+    ----------
+    request : CreateObject or DeleteObject
+    succeeded : RecordEvent
+        The Event of a write that is accepted.
+    failed : RecordEvent, optional
+        The Event of a rejected one; the reason follows its note. The loop reports rejected pods.
+    """
+
+    request: CreateObject | DeleteObject
+    succeeded: RecordEvent
+    failed: RecordEvent | None = None
+
+    def event(self, error: Exception | None) -> RecordEvent | None:
+        """Return the Event after the write; none of an object that was gone already.
+
+        Parameters
+        ----------
+        error : Exception, optional
+            What the API server said about a rejected write.
+        """
+        if error is None:
+            return self.succeeded
+        # Upstream sends no uid; the conflict with another one is that the object is gone.
+        is_gone = isinstance(error, Rejection) and error.reason in {"NotFound", "Conflict"}
+        if self.failed is None or is_gone:
+            return None
+        return msgspec.structs.replace(self.failed, note=f"{self.failed.note}{error}")
 
 
 class SyncAt(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
@@ -139,11 +160,11 @@ class SyncAt(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
 
 
 ControllerEvent: TypeAlias = (
-    ObjectPut | ObjectDeleted | SyncNext | SyncDue | NodeEvent | CreateRejected | WriteRejected
+    ObjectPut | ObjectDeleted | SyncNext | SyncDue | NodeEvent | WriteRejected
 )
 
 ControllerAction: TypeAlias = (
-    CreateObject | UpdateObject | DeleteObject | EvictPod | RecordEvent | SyncAt
+    CreateObject | UpdateObject | DeleteObject | EvictPod | ReportedWrite | RecordEvent | SyncAt
 )
 
 Actions: TypeAlias = list[ControllerAction]
@@ -207,6 +228,26 @@ class Requests:
         """
         about = (*kind_of(obj), obj.key, obj.uid)
         return DeleteObject(*about, self.name, grace_seconds, propagation)
+
+    def delete_pod(self, owner: KubernetesObject, pod: Pod) -> ReportedWrite:
+        """Return the deletion of a pod, with the Event about its outcome.
+
+        Parameters
+        ----------
+        owner : KubernetesObject
+            The object that the Event regards.
+        pod : Pod
+            Its pod.
+
+        Notes
+        -----
+        Upstream: controller_utils.go, RealPodControl.DeletePod
+        """
+        return ReportedWrite(
+            self.delete(pod),
+            self.event(owner, "SuccessfulDelete", f"Deleted pod: {pod.name}"),
+            self.warning(owner, "FailedDelete", "Error deleting: "),
+        )
 
     def event(self, obj: KubernetesObject, reason: str, note: str) -> RecordEvent:
         """Return an Event of the type Normal about an object.
@@ -346,6 +387,19 @@ class Controller(Requests, Checkpointed, ABC):
             The `namespace/name` of the object that controls the rejected ones.
         message : str
             The API server's reason for the first rejection.
+        """
+        del owner, message
+        return ()
+
+    def on_delete_rejected(self, owner: NamespacedName, message: str) -> Keys:
+        """Return the keys to sync after the deletion of an object of an owner was rejected.
+
+        Parameters
+        ----------
+        owner : str
+            The `namespace/name` of the object that controls the one that stays.
+        message : str
+            The API server's reason.
         """
         del owner, message
         return ()

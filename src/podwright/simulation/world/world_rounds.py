@@ -18,7 +18,7 @@ from typing import Any, Final
 import msgspec
 
 from podwright._interludes import interlude
-from podwright.apimachinery.objects import InvalidObject, NamespacedName, Pod
+from podwright.apimachinery.objects import NamespacedName, Pod
 from podwright.cluster.api import (
     SCHEDULER_USER,
     ApplyObject,
@@ -32,9 +32,9 @@ from podwright.cluster.api import (
     WriteRequest,
 )
 from podwright.cluster.controllers import (
-    CreateRejected,
     DrainNode,
     NodeEvent,
+    ReportedWrite,
     SyncAt,
     WriteRejected,
 )
@@ -334,6 +334,7 @@ class WorldRounds:
             UpdateObject: self._write,
             CreateObject: self._write,
             DeleteObject: self._delete,
+            ReportedWrite: self._write_reported,
             EvictPod: self._evict,
             ApplyObject: self._write,
             PatchObject: self._write,
@@ -400,23 +401,35 @@ class WorldRounds:
             for observer in self._event_observers:
                 observer.event_recorded(event, self._heap.now_ns)
 
-    def _delete(self, request: DeleteObject) -> None:
-        """Execute a deletion by a controller or a stage."""
+    def _delete(self, request: DeleteObject) -> Exception | None:
+        """Execute a deletion by a controller or a stage; return the error that is ignored."""
         if request.object_kind == "Pod" and self._removal_observers:
-            self._remove_pod(request, request.key)
-        else:
-            self._write(request)
+            return self._remove_pod(request, request.key)
+        return self._write(request)
+
+    def _write_reported(self, action: ReportedWrite) -> None:
+        """Execute a write of a controller, and record the Event about its outcome."""
+        match action.request:
+            case DeleteObject() as request:
+                event = action.event(self._delete(request))
+            case request:
+                event = action.event(self._write(request))
+        if event is not None:
+            self._record(event)
 
     def _evict(self, request: EvictPod) -> None:
         self._remove_pod(request, request.pod)
 
-    def _remove_pod(self, request: DeleteObject | EvictPod, key: NamespacedName) -> None:
+    def _remove_pod(
+        self, request: DeleteObject | EvictPod, key: NamespacedName
+    ) -> Exception | None:
         """Execute a request that removes a pod, and deliver it to observers."""
         pod = self._store.get(Pod, key)
         error = self._write(request)
         if pod is not None:
             for observer in self._removal_observers:
                 observer.removal_handled(pod, request, error, self._heap.now_ns)
+        return error
 
     def _write(self, request: WriteRequest) -> Exception | None:
         """Execute a controller's or a stage's request; return the error that is ignored, if any."""
@@ -428,10 +441,7 @@ class WorldRounds:
                 isinstance(request, EvictPod) or error.has_cause("NamespaceTerminating")
             ):
                 return error
-            case (Rejection() | InvalidObject()) as error if isinstance(request, CreateObject):
-                self._handle_rejection(CreateRejected(request, str(error)))
-                return error
-            case error if self._handle_rejection(WriteRejected(request.user, str(error))):
+            case error if self._handle_rejection(WriteRejected(request, str(error))):
                 return error
             case Rejection(code=500) as error:  # too large, of a kubelet, which logs it
                 return error
@@ -444,10 +454,8 @@ class WorldRounds:
                     self._record(event)
                 return error
 
-    def _handle_rejection(self, rejection: CreateRejected | WriteRejected) -> bool:
-        """Deliver a rejected write to its controller; False if none made it that tries it again."""
-        controllers = self._controllers
-        if isinstance(rejection, WriteRejected) and not controllers.retries(rejection.controller):
-            return False
-        self._actions.extend(controllers.handle(rejection, self._heap.now_ns))
-        return True
+    def _handle_rejection(self, rejection: WriteRejected) -> bool:
+        """Deliver a rejected write to its controller; return whether nobody else must report it."""
+        self._actions.extend(self._controllers.handle(rejection, self._heap.now_ns))
+        request = rejection.request
+        return isinstance(request, CreateObject) or self._controllers.retries(request.user)

@@ -551,9 +551,7 @@ class _Sync(Requests):
             self._nodes.dirty[self._nodes.node_of(pod.key)] = None
             return
         self._deleted += 1
-        self._deletions.append(self.delete(pod))
-        text = f"Deleted pod: {pod.name}"
-        self._deletions.append(self.event(self._owner, "SuccessfulDelete", text))
+        self._deletions.append(self.delete_pod(self._owner, pod))
 
     def status(self, collision_count: int | None) -> Document:
         """Return the status of the daemon set."""

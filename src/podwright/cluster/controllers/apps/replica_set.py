@@ -97,7 +97,7 @@ class ReplicasController(PodOwnerController):
         self._counts: dict[str, PodCounts] = {}
         self._templates = PodTemplates()
         self._creation_events = CreationEvents()
-        # Why the API server rejected a pod since the last sync, by the key of the owner.
+        # Why a pod or its deletion was rejected since the last sync, by the key of the owner.
         self._rejections = {}
 
     # ---------------------------------------------------------------- differences by kind
@@ -145,6 +145,10 @@ class ReplicasController(PodOwnerController):
         """Return the owner, whose status will report the rejection."""
         self._rejections[owner] = message
         return (owner,)
+
+    def on_delete_rejected(self, owner: NamespacedName, message: str) -> Keys:
+        """Return the owner, whose status will report the rejection."""
+        return self.on_create_rejected(owner, f"unable to delete pods: {message}")
 
     def _pod_changed(self, old: Pod | None, new: Pod | None) -> Sequence[NamespacedName]:
         now = new.metadata.controller if new is not None else None
@@ -248,11 +252,7 @@ class ReplicasController(PodOwnerController):
         # Pods that the selector does not match were released before, so all of these match.
         pods = [pod for pod in self._pods_of(owner.uid) if is_active(pod)]
         pods = deletion_order(pods, self._ranks(owner, pods), now_ns)
-        actions: Actions = []
-        for pod in pods[:count]:
-            actions.append(self.delete(pod))
-            actions.append(self.event(owner, "SuccessfulDelete", f"Deleted pod: {pod.name}"))
-        return actions
+        return [self.delete_pod(owner, pod) for pod in pods[:count]]
 
     def _ranks(self, owner: KubernetesObject, pods: list[Pod]) -> dict[NamespacedName, int]:
         per_node: dict[str, int] = {}
@@ -276,17 +276,16 @@ class ReplicasController(PodOwnerController):
 def _conditions(
     owner: KubernetesObject, difference: int, rejection: str | None, now_ns: int
 ) -> list[Document]:
-    """Return the conditions of an owner, with ReplicaFailure if its pods were rejected.
-
-    Of a rejected deletion, upstream's reason is `FailedDelete`; it is not reported here.
+    """Return the conditions of an owner, with ReplicaFailure if a create or delete was rejected.
 
     Upstream: replica_set_utils.go, calculateStatus
     """
     written: list[Document] = list(status_of(owner).get("conditions") or ())
     known = any(each.get("type") == REPLICA_FAILURE for each in written)
     if rejection is not None and not known:
-        return [*written, condition(REPLICA_FAILURE, "True", "FailedCreate", rejection, now_ns)]
-    if known and rejection is None and difference >= 0:
+        reason = "FailedDelete" if difference > 0 else "FailedCreate"
+        return [*written, condition(REPLICA_FAILURE, "True", reason, rejection, now_ns)]
+    if known and rejection is None and not difference:
         return [each for each in written if each.get("type") != REPLICA_FAILURE]
     return written
 

@@ -50,7 +50,7 @@ from podwright.cluster.controllers.apps.stateful_pods import (
     stateful_spec,
     with_retention,
 )
-from podwright.cluster.controllers.interface import Actions, Keys, Requests, Version
+from podwright.cluster.controllers.interface import Actions, Keys, ReportedWrite, Requests, Version
 from podwright.cluster.controllers.kinds import PRIORITY_CLASS, PVC, STATEFUL_SET
 from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.controllers.pod_state import available_from_ns, is_equivalent
@@ -313,9 +313,9 @@ class _Sync(Requests):
             return  # the stale claim must be removed first
         pod = self._new_pod(ordinal)
         self._create_claims(pod, ordinal)
-        self._out.append(self.create(pod))
         text = f"Create Pod {pod.name} in StatefulSet {self._owner.name} successful"
-        self._record_event("SuccessfulCreate", text)
+        event = self.event(self._owner, "SuccessfulCreate", text)
+        self._out.append(ReportedWrite(self.create(pod), event))
         self._update_claims(pod)
 
     def _new_pod(self, ordinal: int) -> Pod:
@@ -328,11 +328,13 @@ class _Sync(Requests):
         return stateful_pod(base, self._owner, self._spec, ordinal, revision.name)
 
     def _delete(self, pod: Pod) -> None:
-        self._out.append(self.delete(pod))
-        self._record_event(
-            "SuccessfulDelete",
-            f"Delete Pod {pod.name} in StatefulSet {self._owner.name} successful",
+        what = f"Pod {pod.name} in StatefulSet {self._owner.name}"
+        deletion = ReportedWrite(
+            self.delete(pod),
+            self.event(self._owner, "SuccessfulDelete", f"Delete {what} successful"),
+            self.warning(self._owner, "FailedDelete", f"delete {what} failed error: "),
         )
+        self._out.append(deletion)
 
     def _update_identity(self, pod: Pod, ordinal: int) -> None:
         """Correct the labels and the claims of a pod.

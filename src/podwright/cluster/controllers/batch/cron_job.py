@@ -31,7 +31,13 @@ from podwright.apimachinery.schema import decode
 from podwright.cluster.api import section
 from podwright.cluster.controllers.adoption import controller_reference_document
 from podwright.cluster.controllers.batch.job_spec import finished_condition
-from podwright.cluster.controllers.interface import Actions, Controller, Keys, Version
+from podwright.cluster.controllers.interface import (
+    Actions,
+    Controller,
+    Keys,
+    ReportedWrite,
+    Version,
+)
 from podwright.cluster.controllers.kinds import CRON_JOB, JOB
 
 SCHEDULED_AT: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"
@@ -126,10 +132,12 @@ class CronJobController(Controller):
         return actions
 
     def _delete_job(self, cron_job: KubernetesObject, job: KubernetesObject) -> Actions:
-        return [
+        deletion = ReportedWrite(
             self.delete(job, propagation="Background"),
             self.event(cron_job, "SuccessfulDelete", f"Deleted job {job.name}"),
-        ]
+            self.warning(cron_job, "FailedDelete", "Deleted job: "),
+        )
+        return [deletion]
 
     def _update_active(
         self, cron_job: KubernetesObject, status: Document, jobs: Sequence[KubernetesObject]

@@ -573,12 +573,7 @@ class JobController(PodOwnerController):
         return pods_of(job, spec, indexes, annotations), open_ns
 
     def _deletions(self, job: KubernetesObject, pods: Iterable[Pod]) -> Actions:
-        actions: Actions = []
-        for pod in pods:
-            actions.append(self.delete(pod))
-            note = f"Deleted pod: {pod.name}"
-            actions.append(self.event(job, "SuccessfulDelete", note))
-        return actions
+        return [self.delete_pod(job, pod) for pod in pods]
 
     def _suspended_or_resumed(
         self, job: KubernetesObject, spec: JobSpec, status: Document, now_ns: int

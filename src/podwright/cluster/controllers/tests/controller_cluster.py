@@ -35,10 +35,11 @@ from podwright.cluster.controllers.controller_loop import ControllerLoop
 from podwright.cluster.controllers.interface import (
     Controller,
     ControllerAction,
-    CreateRejected,
+    ReportedWrite,
     SyncAt,
     SyncDue,
     SyncNext,
+    WriteRejected,
 )
 from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.controllers.workload_fields import status_of
@@ -217,24 +218,24 @@ class Cluster:
             for action in self.controllers.handle(SyncNext(), self.now_ns):
                 self._do(action)
 
-    def _do(self, action: ControllerAction) -> None:
+    def _do(self, action: ControllerAction) -> Exception | None:
+        """Execute an action; return the error of one whose outcome is reported."""
         self.actions.append(action)
         match action:
-            case CreateObject(obj):
-                try:
-                    self.store.create(self.admission.admit_new(obj), self.now_ns)
-                except AlreadyExists:
-                    self.story.append(f"! {obj.kind} {obj.key} exists")
-                except Rejection as error:
-                    self.story.append(f"! {error}")
-                    rejection = CreateRejected(action, str(error))
-                    for following in self.controllers.handle(rejection, self.now_ns):
-                        self._do(following)
+            case ReportedWrite(request):
+                self.actions.pop()
+                event = action.event(self._do(request))
+                if event is not None:
+                    self._do(event)
+            case CreateObject():
+                return self._create(action)
             case UpdateObject(obj, scope):
                 self.store.update(obj, scope=scope)
             case DeleteObject():
-                if self.api.handle(action, action.user, self.now_ns).error is not None:
+                reply = self.api.handle(action, action.user, self.now_ns)
+                if reply.error is not None:
                     self.story.append(f"! {action.object_kind} {action.key} is gone")
+                return reply.error
             case EvictPod():
                 self.api.handle(action, action.user, self.now_ns)
             case RecordEvent():
@@ -242,6 +243,22 @@ class Cluster:
                 self.story.append(f"{name}: {action.reason}: {action.note}")
             case SyncAt(due_ns, event):
                 self.at(due_ns, lambda: self._requeue(event))
+        return None
+
+    def _create(self, request: CreateObject) -> Exception | None:
+        obj = request.obj
+        try:
+            self.store.create(self.admission.admit_new(obj), self.now_ns)
+        except AlreadyExists as error:
+            self.story.append(f"! {obj.kind} {obj.key} exists")
+            return error
+        except Rejection as error:
+            self.story.append(f"! {error}")
+            rejection = WriteRejected(request, str(error))
+            for following in self.controllers.handle(rejection, self.now_ns):
+                self._do(following)
+            return error
+        return None
 
     def _requeue(self, event: SyncDue) -> None:
         self.controllers.handle(event, self.now_ns)
@@ -315,8 +332,9 @@ def counting(maker: Maker, syncs: list[Counter[str]]) -> Maker:
 
         def count(key: str, now_ns: int) -> list[ControllerAction]:
             actions: list[ControllerAction] = sync(key, now_ns)
-            created = sum(isinstance(a, CreateObject) and type(a.obj) is Pod for a in actions)
-            deleted = sum(isinstance(a, DeleteObject) and a.object_kind == "Pod" for a in actions)
+            writes = [a.request if isinstance(a, ReportedWrite) else a for a in actions]
+            created = sum(isinstance(a, CreateObject) and type(a.obj) is Pod for a in writes)
+            deleted = sum(isinstance(a, DeleteObject) and a.object_kind == "Pod" for a in writes)
             syncs.append(Counter(created=created, deleted=deleted))
             return actions
 

@@ -21,11 +21,12 @@ from podwright.cluster.api.tests.writable import WritableStore
 from podwright.cluster.controllers.controller_loop import ControllerLoop
 from podwright.cluster.controllers.interface import (
     Controller,
-    CreateRejected,
     DrainNode,
     NodeEvent,
+    ReportedWrite,
     SyncAt,
     SyncNext,
+    WriteRejected,
 )
 from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.kubelets import Lifecycle, ScheduleStage
@@ -239,23 +240,29 @@ class Cluster:
                     self.events.append((self.now, about, action.reason, action.note))
                 case CreateObject() | UpdateObject() | DeleteObject() | EvictPod():
                     self._write(action)
+                case ReportedWrite(request):
+                    event = action.event(self._write(request))
+                    self.do([] if event is None else [event])
                 case _:
                     raise AssertionError(f"unknown: {action}")
 
-    def _write(self, request: CreateObject | UpdateObject | DeleteObject | EvictPod) -> None:
+    def _write(
+        self, request: CreateObject | UpdateObject | DeleteObject | EvictPod
+    ) -> Exception | None:
         if not isinstance(request, EvictPod) and not request.user.startswith("kwok:"):
             self.writes.append(request)
         now_ns = self.heap.now_ns
         match self.api.handle(request, request.user, now_ns).error:
-            case None | Rejection(reason="NotFound" | "AlreadyExists"):
-                return
-            case Rejection() if type(request) is EvictPod:
-                return
-            case Rejection(reason="Conflict") if type(request) is DeleteObject:
-                return
+            case None | Rejection(reason="NotFound" | "AlreadyExists") as error:
+                return error
+            case Rejection() as error if type(request) is EvictPod:
+                return error
+            case Rejection(reason="Conflict") as error if type(request) is DeleteObject:
+                return error
             case error if type(request) is CreateObject:
-                rejection = CreateRejected(request, str(error))
+                rejection = WriteRejected(request, str(error))
                 self.do(self.controllers.handle(rejection, now_ns))
+                return error
             case error:
                 # A conflict is an error: two writes of one sync contradict each other.
                 raise error

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from podwright.apimachinery.objects import ObjectPut
+from podwright.cluster.api import UpdateObject
 from podwright.cluster.controllers.controller_loop import ControllerLoop
 from podwright.cluster.controllers.interface import (
     Controller,
@@ -97,14 +98,18 @@ def test_a_change_that_a_controller_cannot_process_reaches_the_others():
     assert _Sound.instance.syncs == 1
 
 
+def write_of(controller: str) -> UpdateObject:
+    return UpdateObject(MAP, "main", controller)
+
+
 def test_a_rejected_write_is_tried_again_once_for_each_sync():
     loop, reported = a_loop(_Faulty)
     loop.handle(ObjectPut(MAP), 0)
     loop.handle(SyncNext(), 0)
-    (later,) = loop.handle(WriteRejected("faulty", "denied by a policy"), 0)
+    (later,) = loop.handle(WriteRejected(write_of("faulty"), "denied by a policy"), 0)
     assert later.due_ns == 5_000_000
-    assert loop.handle(WriteRejected("faulty", "denied by a policy"), 0) == []
-    assert loop.handle(WriteRejected("another", "denied"), 0) == []
+    assert loop.handle(WriteRejected(write_of("faulty"), "denied by a policy"), 0) == []
+    assert loop.handle(WriteRejected(write_of("another"), "denied"), 0) == []
     assert reported == [("faulty", "shop/m", "denied by a policy")]
 
 

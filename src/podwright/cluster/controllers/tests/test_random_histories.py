@@ -200,13 +200,13 @@ def test_a_rollout_keeps_within_its_bounds(
 class Ordered(Cluster):
     """A cluster that checks at each sync whether pods of a stateful set are in order."""
 
-    def _do(self, action: ControllerAction) -> None:
+    def _do(self, action: ControllerAction) -> Exception | None:
         if isinstance(action, CreateObject) and isinstance(action.obj, Pod):
             below = range(ordinal_of(action.obj))
             pods = {ordinal_of(pod): pod for pod in self.pods("web")}
             assert all(number in pods and is_ready(pods[number]) for number in below)
             assert all(not pods[number].is_terminating for number in below)
-        super()._do(action)
+        return super()._do(action)
 
 
 @effort(40)

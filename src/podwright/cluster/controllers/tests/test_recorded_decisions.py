@@ -26,7 +26,7 @@ from podwright.cluster.controllers.batch import job
 from podwright.cluster.controllers.controller_loop import ControllerLoop
 from podwright.cluster.controllers.core.garbage_collector import GarbageCollector
 from podwright.cluster.controllers.core.resource_quota import ResourceQuotaController
-from podwright.cluster.controllers.interface import SyncAt, SyncNext
+from podwright.cluster.controllers.interface import ReportedWrite, SyncAt, SyncNext
 from podwright.cluster.controllers.network import EndpointSliceController, endpoint_slices
 from podwright.cluster.controllers.policies.disruption_budget import DisruptionController
 
@@ -164,6 +164,11 @@ class Run:
             self.events.append(f"{about} {action.type} {action.reason} {action.note}")
         elif isinstance(action, SyncAt):
             self.loop.handle(action.event, self.now_ns)
+        elif isinstance(action, ReportedWrite):
+            request = action.request
+            event = action.event(self.api.handle(request, request.user, self.now_ns).error)
+            if event is not None:
+                self._do(event)
         else:
             self.api.handle(action, action.user, self.now_ns)
 

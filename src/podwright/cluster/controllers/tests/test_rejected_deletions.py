@@ -1,0 +1,214 @@
+"""Deletions that a ValidatingAdmissionPolicy rejects are reported, and their pods stay."""
+
+from __future__ import annotations
+
+import warnings
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from podwright.apimachinery.schema import decode
+from podwright.simulation.world.observers import KubernetesEvent
+from podwright.simulation.world.world import World
+from podwright.testing import make_node
+
+LABELS = {"app": "web"}
+LONG = {"annotations": {"pod-complete.stage.kwok.x-k8s.io/delay": "1h"}, "labels": LABELS}
+
+
+def policy(operations: list[str], group: str, resource: str) -> list[Any]:
+    rule = {
+        "apiGroups": [group],
+        "apiVersions": ["*"],
+        "operations": operations,
+        "resources": [resource],
+    }
+    return [
+        decode(
+            {
+                "apiVersion": "admissionregistration.k8s.io/v1",
+                "kind": "ValidatingAdmissionPolicy",
+                "metadata": {"name": "keep"},
+                "spec": {
+                    "failurePolicy": "Fail",
+                    "matchConstraints": {"resourceRules": [rule]},
+                    "validations": [{"expression": "false", "message": "it stays"}],
+                },
+            }
+        ),
+        decode(
+            {
+                "apiVersion": "admissionregistration.k8s.io/v1",
+                "kind": "ValidatingAdmissionPolicyBinding",
+                "metadata": {"name": "keep"},
+                "spec": {"policyName": "keep", "validationActions": ["Deny"]},
+            }
+        ),
+    ]
+
+
+DENIED = "ValidatingAdmissionPolicy 'keep' with binding 'keep' denied request: it stays"
+
+
+class Events:
+    """Keeps the Events about one object."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.lines: list[tuple[str, str]] = []
+
+    def event_recorded(self, event: KubernetesEvent, now_ns: int) -> None:
+        del now_ns
+        if event.key.rpartition("/")[2] == self.name:
+            self.lines.append((event.reason, event.note))
+
+
+def workload(version: str, kind: str, **spec: Any) -> Any:
+    template = {
+        "metadata": LONG,
+        "spec": {"containers": [{"name": "c", "image": "web:1"}], **spec.pop("pod", {})},
+    }
+    return decode(
+        {
+            "apiVersion": version,
+            "kind": kind,
+            "metadata": {"name": "web", "namespace": "default"},
+            "spec": {"template": template, **spec},
+        }
+    )
+
+
+def run_rejected(*objects: Any, changed: Any, rejects: list[Any]) -> tuple[World, Events]:
+    """Run a workload, reject, and run it with another content; return its later Events."""
+    events = Events("web")
+    world = World(observers=[events])
+    world.add(make_node("n1", cpu="8"), *objects)
+    world.run(timedelta(seconds=30))
+    events.lines.clear()
+    world.add(*rejects)
+    world.add(changed)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*it stays", category=UserWarning)
+        world.run(timedelta(seconds=30))
+    return world, events
+
+
+SELECTOR = {"matchLabels": LABELS}
+NEVER = {"restartPolicy": "Never"}
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "before", "after", "note"),
+    [
+        ("v1", "ReplicationController", {"replicas": 1}, {"replicas": 0}, "Error deleting: "),
+        (
+            "apps/v1",
+            "ReplicaSet",
+            {"replicas": 1, "selector": SELECTOR},
+            {"replicas": 0, "selector": SELECTOR},
+            "Error deleting: ",
+        ),
+        (
+            "apps/v1",
+            "DaemonSet",
+            {"selector": SELECTOR},
+            {"selector": SELECTOR, "pod": {"nodeSelector": {"disk": "ssd"}}},
+            "Error deleting: ",
+        ),
+        (
+            "apps/v1",
+            "StatefulSet",
+            {"replicas": 1, "selector": SELECTOR},
+            {"replicas": 0, "selector": SELECTOR},
+            "delete Pod web-0 in StatefulSet web failed error: ",
+        ),
+        (
+            "batch/v1",
+            "Job",
+            {"pod": NEVER},
+            {"pod": NEVER, "parallelism": 0},
+            "Error deleting: ",
+        ),
+    ],
+)
+def test_a_pod_whose_deletion_is_rejected_stays_and_its_owner_reports_it(
+    version, kind, before, after, note
+):
+    world, events = run_rejected(
+        workload(version, kind, **before),
+        changed=workload(version, kind, **after),
+        rejects=policy(["DELETE"], "", "pods"),
+    )
+    (pod,) = world.store.list(("", "Pod")).objects
+    assert pod.metadata.deletion_timestamp is None
+    reported = [line for line in events.lines if "Delete" in line[0]]
+    assert reported
+    text = f'{note}pods "{pod.name}" is forbidden: {DENIED}'
+    assert set(reported) == {("FailedDelete", text)}
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "selector"),
+    [
+        ("apps/v1", "ReplicaSet", {"selector": SELECTOR}),
+        ("v1", "ReplicationController", {}),
+    ],
+)
+def test_a_set_has_the_condition_of_a_rejected_deletion_until_it_succeeds(version, kind, selector):
+    world, _ = run_rejected(
+        workload(version, kind, replicas=1, **selector),
+        changed=workload(version, kind, replicas=0, **selector),
+        rejects=policy(["DELETE"], "", "pods"),
+    )
+    group = version.rpartition("/")[0]
+
+    def conditions() -> list[Any]:
+        (obj,) = world.store.list((group, kind)).objects
+        found: list[Any] = obj.raw["status"].get("conditions", [])
+        return found
+
+    (condition,) = conditions()
+    assert (condition["type"], condition["status"]) == ("ReplicaFailure", "True")
+    assert condition["reason"] == "FailedDelete"
+    assert condition["message"].startswith('unable to delete pods: pods "web-')
+    binding = ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding")
+    world.remove(*world.store.list(binding).objects)
+    world.add(workload(version, kind, replicas=0, minReadySeconds=1, **selector))
+    world.run(timedelta(seconds=60))
+    assert conditions() == []
+    assert world.store.list(("", "Pod")).objects == ()
+
+
+def test_a_cron_job_reports_a_job_whose_deletion_is_rejected():
+    pod = {"containers": [{"name": "c", "image": "web:1"}], **NEVER}
+    job = {"template": {"metadata": LONG, "spec": pod}}
+    cron_job = {
+        "apiVersion": "batch/v1",
+        "kind": "CronJob",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {
+            "schedule": "* * * * *",
+            "concurrencyPolicy": "Replace",
+            "jobTemplate": {"spec": job},
+        },
+    }
+    events = Events("web")
+    world = World(observers=[events])
+    world.add(make_node("n1", cpu="8"), decode(cron_job), *policy(["DELETE"], "batch", "jobs"))
+    with pytest.warns(UserWarning, match="it stays"):
+        world.run(timedelta(seconds=130))
+    reported = [line for line in events.lines if "Delete" in line[0]]
+    assert reported
+    assert {reason for reason, _ in reported} == {"FailedDelete"}
+    assert all(note.startswith('Deleted job: jobs.batch "web-') for _, note in reported)
+    assert all(note.endswith(DENIED) for _, note in reported)
+
+
+def test_a_stateful_set_whose_pod_is_rejected_reports_no_success():
+    events = Events("web")
+    world = World(observers=[events])
+    world.add(*policy(["CREATE"], "", "pods"), make_node("n1", cpu="8"))
+    world.add(workload("apps/v1", "StatefulSet", replicas=1, selector=SELECTOR))
+    world.run(timedelta(seconds=30))
+    assert {reason for reason, _ in events.lines} == {"FailedCreate"}
