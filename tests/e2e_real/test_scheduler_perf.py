@@ -83,7 +83,7 @@ def reduced(operation: Operation) -> Operation:
     if isinstance(operation, CreatePodSets):
         changes["create_pods_op"] = reduced(operation.create_pods_op)
     if isinstance(operation, CreatePods | Sleep) and operation.duration_ns:
-        changes["duration"] = "1s"
+        changes["duration_ns"] = 1_000_000_000
     return msgspec.structs.replace(operation, **changes)
 
 

@@ -127,9 +127,7 @@ def run_workloads(workloads: Iterable[PerfWorkload]) -> Iterator[WorkloadResult]
     clock = _ProcessClock()
     for workload in workloads:
         gc.collect()
-        yield run_workload(
-            workload, read_ns=clock.read_ns, sleep=clock.sleep, read_memory=_resident_bytes
-        )
+        yield run_workload(workload, clock)
 
 
 class _ProcessClock:
@@ -150,11 +148,10 @@ class _ProcessClock:
         """Let time pass."""
         self._waited_ns += duration_ns
 
-
-def _resident_bytes() -> int:
-    """Return the memory of the process."""
-    try:
-        pages = int(Path("/proc/self/statm").read_bytes().split()[1])
-    except OSError:  # not Linux: the most so far, in KiB
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return pages * os.sysconf("SC_PAGE_SIZE")
+    def read_memory(self) -> int:
+        """Return the memory of the process."""
+        try:
+            pages = int(Path("/proc/self/statm").read_bytes().split()[1])
+        except OSError:  # not Linux: the most so far, in KiB
+            return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        return pages * os.sysconf("SC_PAGE_SIZE")

@@ -10,8 +10,10 @@ Upstream: test/integration/scheduler_perf/executor.go; test/utils/runners.go
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from fnmatch import fnmatchcase
-from typing import Any, Final
+from itertools import count
+from typing import Any, Final, Protocol
 
 import msgspec
 
@@ -59,6 +61,7 @@ from podwright.simulation.scheduler_perf.tested_cluster import (
     TestedCluster,
     WorkloadError,
     is_attempted,
+    is_scheduled,
 )
 from podwright.simulation.world import Apply, Create, Delete, Patch, World, uniform
 
@@ -104,19 +107,32 @@ _BASE_POD: Final[Document] = {
 }
 
 
-class _Task:
-    """Work of the background that is due at an interval; a late one is not repeated."""
+class Clock(Protocol):
+    """The clock of an execution, and what it measures of the process."""
 
-    def __init__(self, now_ns: int, interval_ns: int, step: Callable[[], bool]) -> None:
+    def read_ns(self) -> int:
+        """Return the reading of the clock."""
+
+    def sleep(self, duration_ns: int) -> None:
+        """Let time pass."""
+
+    def read_memory(self) -> int:
+        """Return the memory of the process, in bytes."""
+
+
+class _Task:
+    """Steps of the background that are due at an interval; a late one is not repeated."""
+
+    def __init__(self, now_ns: int, interval_ns: int, steps: Iterable[object]) -> None:
         self.due_ns = now_ns + interval_ns
         self._interval_ns = interval_ns
-        self._step = step
+        self._steps = iter(steps)
         self.is_over = False
 
     def run(self, now_ns: int) -> None:
         """Do one step if it is due."""
         if now_ns >= self.due_ns:
-            self.is_over = not self._step()
+            self.is_over = next(self._steps, self) is self
             self.due_ns += ((now_ns - self.due_ns) // self._interval_ns + 1) * self._interval_ns
 
 
@@ -126,12 +142,7 @@ class Execution:
     Parameters
     ----------
     workload : PerfWorkload
-    read_ns : callable
-        Returns the reading of a clock, in nanoseconds.
-    sleep : callable
-        Waits for so many nanoseconds.
-    read_memory : callable
-        Returns the memory of the process, in bytes.
+    clock : Clock
     name : str
         What the names of results start with.
 
@@ -142,22 +153,13 @@ class Execution:
     cluster : TestedCluster
     """
 
-    def __init__(
-        self,
-        workload: PerfWorkload,
-        *,
-        read_ns: Callable[[], int],
-        sleep: Callable[[int], None],
-        read_memory: Callable[[], int],
-        name: str,
-    ) -> None:
+    def __init__(self, workload: PerfWorkload, clock: Clock, name: str) -> None:
         self._workload = workload
-        self._sleep = sleep
-        self._read_memory = read_memory
+        self._clock = clock
         self._name = name
         self.items: list[DataItem] = []
         self._collection: Collection | None = None
-        self.cluster = TestedCluster(workload, read_ns, self._scheduled)
+        self.cluster = TestedCluster(workload, clock.read_ns, self._scheduled)
         self._world: World = self.cluster.world
         self._tasks: list[_Task] = []
         self._expected: dict[str, int] = {}
@@ -226,56 +228,43 @@ class Execution:
             due.append(self._collection.due_ns)
         return min(due, default=None)
 
-    def _wait(self, is_done: Callable[[], bool], what: Callable[[], str] | None = None) -> None:
-        """Let the world continue until a condition holds.
+    def _wait(
+        self,
+        is_done: Callable[[], bool],
+        what: Callable[[], str] | None = None,
+        poll_ns: int = 0,
+    ) -> None:
+        """Let the world continue until a condition holds, which is evaluated at an interval.
 
         Raises
         ------
         WorkloadError
             The condition cannot hold any more, or not within ten minutes.
         """
-        end_ns = self.cluster.now_ns() + _WAIT_MAX_NS
-        while not is_done():
+        now_ns = due_ns = self.cluster.now_ns()
+        end_ns = now_ns + _WAIT_MAX_NS
+        while now_ns < due_ns or not is_done():
+            if now_ns >= due_ns:
+                due_ns = self.cluster.now_ns() + poll_ns
             is_idle = self._turn()
             now_ns = self.cluster.now_ns()
             if what is not None and now_ns >= end_ns:
                 raise WorkloadError(what())
             if is_idle:
                 due = (self._world.next_due_ns, self._next_ns(), now_ns + _POLL_NS)
-                self._sleep(max(min(each for each in due if each is not None) - now_ns, 0))
+                self._clock.sleep(max(min(each for each in due if each is not None) - now_ns, 0))
+                now_ns = self.cluster.now_ns()
 
-    def _polled(self, condition: Callable[[], bool]) -> Callable[[], bool]:
-        """Return a condition that is evaluated only every tenth of a second."""
-        due_ns = self.cluster.now_ns()
-
-        def is_done() -> bool:
-            nonlocal due_ns
-            now_ns = self.cluster.now_ns()
-            if now_ns < due_ns:
-                return False
-            found = condition()
-            due_ns = self.cluster.now_ns() + _POLL_NS
-            return found
-
-        return is_done
-
-    def _at_rate(self, steps: Iterable[Callable[[], object]], per_second: int) -> _Task | None:
+    def _at_rate(self, steps: Iterable[object], per_second: int, *, waits: bool = True) -> None:
         """Do steps in the background, so many a second; or all at once, for 0."""
         if not per_second:
-            for step in steps:
-                step()
-            return None
-        rest = iter(steps)
-
-        def next_step() -> bool:
-            step = next(rest, None)
-            if step is not None:
-                step()
-            return step is not None
-
-        task = _Task(self.cluster.now_ns(), SECOND_NS // per_second, next_step)
+            for _ in steps:
+                pass
+            return
+        task = _Task(self.cluster.now_ns(), SECOND_NS // per_second, steps)
         self._tasks.append(task)
-        return task
+        if waits:
+            self._wait(lambda: task.is_over)
 
     def _create_each(self, objects: Iterable[KubernetesObject]) -> None:
         """Create objects while the scheduler works."""
@@ -289,21 +278,19 @@ class Execution:
     # ------------------------------------------------------------------------------- nodes
 
     def _create_nodes(self, operation: CreateNodes) -> None:
-        template = self._template(operation.node_template_path)
-        base = _BASE_NODE | {"metadata": {"generateName": f"node-{self._index}-"}}
+        named = with_metadata(_BASE_NODE, generateName=f"node-{self._index}-")
+        template = self._template(operation.node_template_path, named)
 
         def nodes() -> Iterator[Node]:
             for index in range(operation.count):
-                document, source = base, "createNodes"
-                if template is not None:
-                    document = template.document(index, operation.count)
-                    source = template.source
+                document = template.document(index, operation.count)
                 metadata = document.get("metadata") or {}
                 # Upstream draws the names, so that it can set the label in the same request.
                 prefix, number = metadata.get("generateName", ""), self._node_count + index
                 name = metadata.get("name") or f"{prefix}{number:05d}"
                 labels = (metadata.get("labels") or {}) | {"kubernetes.io/hostname": name}
-                yield decoded(with_metadata(document, name=name, labels=labels), source, Node)
+                document = with_metadata(document, name=name, labels=labels)
+                yield decoded(document, template.source, Node)
 
         self._create_each(nodes())
         first, self._node_count = self._node_count, self._node_count + operation.count
@@ -361,25 +348,25 @@ class Execution:
 
     # -------------------------------------------------------------------------------- pods
 
-    def _template(self, path: str) -> ObjectTemplate | None:
-        return self._workload.templates[path] if path else None
+    def _template(self, path: str, base: Document) -> ObjectTemplate:
+        """Return the template of a file, or the one that stands for none."""
+        if path:
+            return self._workload.templates[path]
+        return ObjectTemplate(msgspec.json.encode(base), f"the default {base['kind']}")
 
-    def _ensure_namespace(self, name: str) -> None:
+    def _create_namespace(self, name: str, base: Document = _BASE_NAMESPACE) -> None:
         if name and name not in self._expected:
-            self._world.do(Apply(decode(with_metadata(_BASE_NAMESPACE, name=name))))
+            self._world.do(Apply(decode(with_metadata(base, name=name))))
             self._expected[name] = 0
 
     def _create_namespaces(self, operation: CreateNamespaces) -> None:
-        template = self._template(operation.namespace_template_path)
-        base = _BASE_NAMESPACE if template is None else template.document()
+        base = self._template(operation.namespace_template_path, _BASE_NAMESPACE).document()
         for index in range(operation.count):
-            name = f"{operation.prefix}-{index}"
-            self._world.do(Apply(decode(with_metadata(base, name=name))))
-            self._expected.setdefault(name, 0)
+            self._create_namespace(f"{operation.prefix}-{index}", base)
 
     def _create_pods(self, operation: CreatePods) -> None:
         namespace = operation.namespace or f"namespace-{self._index}"
-        self._ensure_namespace(namespace)
+        self._create_namespace(namespace)
         if operation.collect_metrics:
             self._start_collecting(namespace, (namespace,), {})
         if operation.steady_state:
@@ -389,47 +376,50 @@ class Execution:
             if operation.skip_wait_to_completion:
                 self._expected[namespace] += operation.count
             else:
-                self._wait_for_scheduled(namespace, operation.count)
+                self._wait_for(namespace, operation.count, {})
         if operation.collect_metrics:
             self._stop_collecting()
 
     def _pods(self, operation: CreatePods, namespace: str) -> Iterator[KubernetesObject]:
         """Yield the objects of an operation: pods, each after its claim and its volume."""
         path = operation.pod_template_path or self._workload.default_pod_template
-        template = self._template(path)
-        claims = self._template(operation.persistent_volume_claim_template_path)
-        volumes = self._template(operation.persistent_volume_template_path)
-        is_constant = claims is None and (template is None or template.is_constant)
+        template = self._template(path, _BASE_POD)
+        claim_path = operation.persistent_volume_claim_template_path
+        is_constant = not claim_path and template.is_constant
         pod: Pod | None = None
         for index in range(operation.count):
-            if claims is not None and volumes is not None:
+            if claim_path:
+                claims = self._workload.templates[claim_path]
+                volumes = self._workload.templates[operation.persistent_volume_template_path]
                 yield from _bound_claim(claims, volumes, namespace, index)
             if pod is None or not is_constant:
-                document, source = _BASE_POD, "createPods"
-                if template is not None:
-                    document = template.document(index, operation.count)
-                    source = template.source
-                if claims is not None:
+                document = template.document(index, operation.count)
+                if claim_path:
                     volume = {"name": "vol", "persistentVolumeClaim": {"claimName": f"pvc-{index}"}}
                     document = document | {"spec": document["spec"] | {"volumes": [volume]}}
-                pod = decoded(with_metadata(document, namespace=namespace), source, Pod)
+                document = with_metadata(document, namespace=namespace)
+                pod = decoded(document, template.source, Pod)
             yield pod
 
-    def _wait_for_scheduled(self, namespace: str, count: int, labels: Labels | None = None) -> None:
+    def _wait_for(
+        self,
+        namespace: str,
+        count: int,
+        labels: Labels,
+        has_passed: Callable[[Pod], bool] = is_scheduled,
+        passed: str = "scheduled",
+    ) -> None:
+        """Wait until so many pods have passed a stage."""
+
         def is_done() -> bool:
-            if not labels:
-                return self.cluster.scheduled_counts.get(namespace, 0) >= count
-            pods = self.cluster.pods_of(namespace, labels)
-            return sum(bool(pod.spec.node_name) for pod in pods) >= count
+            return sum(map(has_passed, self.cluster.pods_of(namespace, labels))) >= count
 
         def what() -> str:
-            pods = self.cluster.pods_of(namespace, labels or {})
-            pending = next((pod.key for pod in pods if not pod.spec.node_name), "none")
-            return (
-                f"{count} pods of namespace {namespace} are not scheduled; the first is {pending}"
-            )
+            pods = self.cluster.pods_of(namespace, labels)
+            first = next((pod.key for pod in pods if not has_passed(pod)), "none")
+            return f"{count} pods of namespace {namespace} are not {passed}; the first is {first}"
 
-        self._wait(self._polled(is_done) if labels else is_done, what)
+        self._wait(is_done, what, _POLL_NS)
 
     def _keep_steady(self, operation: CreatePods, namespace: str) -> None:
         """Replace the pods of a namespace whenever all are scheduled, for a time."""
@@ -452,10 +442,9 @@ class Execution:
 
     def _delete_pods(self, operation: DeletePods) -> None:
         pods = self.cluster.pods_of(operation.namespace, operation.label_selector)
-        steps = [lambda key=pod.key: self._world.do(Delete(_POD, key)) for pod in pods]
-        task = self._at_rate(steps, operation.delete_pods_per_second)
-        if task is not None and not operation.skip_wait_to_completion:
-            self._wait(lambda: task.is_over)
+        steps = (Delete(_POD, pod.key) for pod in pods)
+        waits = not operation.skip_wait_to_completion
+        self._at_rate(map(self._world.do, steps), operation.delete_pods_per_second, waits=waits)
 
     def _barrier(self, operation: Barrier) -> None:
         labels = operation.label_selector
@@ -464,28 +453,20 @@ class Execution:
                 raise WorkloadError(f"unknown namespace {namespace}")
             count = self._expected[namespace]
             if operation.stage_requirement == "Attempted":
-                self._wait_for_attempted(namespace, count, labels)
+                self._wait_for(namespace, count, labels, is_attempted, "attempted")
             else:
-                self._wait_for_scheduled(namespace, count, labels)
+                self._wait_for(namespace, count, labels)
                 # Upstream forgets them: no pod of theirs is pending now.
                 self._expected[namespace] = 0
-
-    def _wait_for_attempted(self, namespace: str, count: int, labels: Labels) -> None:
-        def is_done() -> bool:
-            return sum(map(is_attempted, self.cluster.pods_of(namespace, labels))) >= count
-
-        self._wait(
-            self._polled(is_done), lambda: f"pods of namespace {namespace} have not been attempted"
-        )
 
     # ------------------------------------------------------------------------- any objects
 
     def _create_any(self, operation: CreateAny | CreateResourceClaims) -> None:
-        namespace, count = operation.namespace, operation.count
-        self._ensure_namespace(namespace)
+        namespace = operation.namespace
+        self._create_namespace(namespace)
         template = self._workload.templates[operation.template_path]
-        for index in range(count):
-            document = template.document(index, count)
+        for index in range(operation.count):
+            document = template.document(index, operation.count)
             end_ns = self.cluster.now_ns() + _RETRY_MAX_NS
             while True:
                 try:
@@ -496,61 +477,52 @@ class Execution:
                     if self.cluster.now_ns() >= end_ns:
                         raise
                     self._turn()
-                    self._sleep(_POLL_NS)
+                    self._clock.sleep(_POLL_NS)
         self._turn()
 
     def _update(self, operation: UpdateAny) -> None:
-        self._ensure_namespace(operation.namespace)
+        self._create_namespace(operation.namespace)
         template = self._workload.templates[operation.template_path]
 
-        def step(index: int) -> None:
-            document = template.document(index, operation.count)
-            for subresource in ("/".join(operation.subresources), "status"):
-                self.cluster.send("PUT", document, operation.namespace, subresource)
+        def steps() -> Iterator[None]:
+            for index in range(operation.count):
+                document = template.document(index, operation.count)
+                for subresource in ("/".join(operation.subresources), "status"):
+                    self.cluster.send("PUT", document, operation.namespace, subresource)
+                yield
 
-        steps = [lambda index=index: step(index) for index in range(operation.count)]
-        task = self._at_rate(steps, operation.update_per_second)
-        if task is not None:
-            self._wait(lambda: task.is_over)
+        self._at_rate(steps(), operation.update_per_second)
 
     def _churn(self, operation: Churn) -> None:
         namespace = operation.namespace or f"namespace-{self._index}"
         self._world.do(Apply(decode(with_metadata(_BASE_NAMESPACE, name=namespace))))
         documents = [self._workload.templates[path].document() for path in operation.template_paths]
-        slots: list[dict[int, Document]] = [{} for _ in documents]
-        number = 0
+        is_recreating, number = operation.mode == "recreate", operation.number
+        alive: list[dict[int, Document]] = [{} for _ in documents]
 
-        def step() -> bool:
-            nonlocal number
-            place = number % operation.number if operation.mode == "recreate" else number
-            for document, alive in zip(documents, slots, strict=True):
-                scope = namespace if self.cluster.is_namespaced(document) else ""
-                if (created := alive.pop(place, None)) is not None:
-                    self.cluster.send("DELETE", created, scope)
-                    continue
-                try:
-                    created = self.cluster.send("POST", document, scope)
-                except WorkloadError:
-                    continue  # as upstream does
-                if operation.mode == "recreate":
-                    alive[place] = created
-            number += 1
-            return operation.mode == "recreate" or not operation.number or number < operation.number
+        def steps() -> Iterator[None]:
+            for index in count() if is_recreating or not number else range(number):
+                place = index % number if is_recreating else index
+                for document, created in zip(documents, alive, strict=True):
+                    scope = namespace if self.cluster.is_namespaced(document) else ""
+                    if place in created:
+                        self.cluster.send("DELETE", created.pop(place), scope)
+                        continue
+                    with suppress(WorkloadError):  # as upstream does
+                        new = self.cluster.send("POST", document, scope)
+                        if is_recreating:
+                            created[place] = new
+                yield
 
-        interval_ms = operation.interval_milliseconds or _CHURN_MS
-        self._tasks.append(_Task(self.cluster.now_ns(), interval_ms * SECOND_NS // 1000, step))
+        interval_ns = (operation.interval_milliseconds or _CHURN_MS) * SECOND_NS // 1000
+        self._tasks.append(_Task(self.cluster.now_ns(), interval_ns, steps()))
 
     # ----------------------------------------------------------------------------- devices
 
     def _publish_devices(self, operation: CreateResourceDriver) -> None:
-        names = [node.metadata.name for node in self._world.nodes]
-
-        def slices() -> Iterator[KubernetesObject]:
-            for name in names:
-                if fnmatchcase(name, operation.nodes):
-                    yield decode(_slice(operation.driver_name, name, operation.max_claims_per_node))
-
-        self._create_each(slices())
+        names = [node.name for node in self._world.nodes if fnmatchcase(node.name, operation.nodes)]
+        driver, most = operation.driver_name, operation.max_claims_per_node
+        self._create_each(decode(_slice(driver, name, most)) for name in names)
         self._wait(lambda: self.cluster.catch_up(self.cluster.now_ns() + _SLICE_NS))
 
     def _allocate_claims(self, operation: AllocResourceClaims) -> None:
@@ -604,7 +576,7 @@ class Execution:
             labels,
             now_ns=self.cluster.now_ns(),
             before=self._world.machine.metrics_snapshot(),
-            read_memory=self._read_memory,
+            read_memory=self._clock.read_memory,
         )
 
     def _stop_collecting(self) -> None:

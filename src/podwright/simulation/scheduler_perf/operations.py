@@ -1,7 +1,7 @@
 """The operations of a workload, as structs: one for each opcode of scheduler_perf.
 
-Every field has a default, so that a document with mistakes is decoded as far as possible. A field
-whose name ends with `_param` names a parameter of the workload, which replaces the field before it.
+Every field has a default, so that a document with mistakes is decoded as far as possible. Numbers
+and durations must not be negative.
 
 Upstream: test/integration/scheduler_perf/operations.go, dra.go, update.go
 """
@@ -9,19 +9,14 @@ Upstream: test/integration/scheduler_perf/operations.go, dra.go, update.go
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from copy import copy
 from typing import Any, ClassVar, Final, Literal
 
 import msgspec
 
-from podwright.apimachinery.documents import (
-    forbidden,
-    invalid,
-    join,
-    not_supported,
-    problem,
-    required,
-)
-from podwright.apimachinery.objects import FieldError, parse_duration
+from podwright.apimachinery.documents import forbidden, invalid, join, problem, required
+from podwright.apimachinery.objects import FieldError
+from podwright.scheduler.config import DurationNs
 
 STEADY_EXCLUDES: Final = "may not be combined with skipWaitToCompletion"
 
@@ -34,38 +29,39 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     opcode : str
     """
 
-    collects: ClassVar[bool] = False
-    """Whether the results of measurements follow from the operation."""
+    needs: ClassVar[tuple[str, ...]] = ()
+    """The fields that must not be empty."""
 
     opcode: str = ""
 
+    @property
+    def collects(self) -> bool:
+        """Whether the results of measurements follow from the operation."""
+        return False
+
     def problems(self) -> Iterator[FieldError]:
         """Yield what is wrong, with paths below the operation."""
-        yield from ()
+        for field, name, value in self._fields():
+            if isinstance(value, Operation):
+                yield from (below(name, error) for error in value.problems())
+            elif isinstance(value, int) and value < 0:
+                yield invalid(name, value, "must be greater than or equal to 0")
+            elif field in self.needs and not value:
+                yield required(name)
 
     def paths(self) -> Iterator[tuple[str, str]]:
         """Yield the template files, each with its field."""
-        for field in self.__struct_fields__:
-            value = getattr(self, field)
-            if field.endswith("_path") and value:
-                yield self.__struct_encode_fields__[self.__struct_fields__.index(field)], value
+        for field, name, value in self._fields():
+            if isinstance(value, Operation):
+                yield from ((join(name, where), path) for where, path in value.paths())
+            elif field.endswith("_path") and value:
+                yield name, value
+            elif field.endswith("_paths"):
+                yield from ((f"{name}[{index}]", path) for index, path in enumerate(value))
 
-
-class Counted(Operation, frozen=True, kw_only=True):
-    """An operation on a number of objects.
-
-    Attributes
-    ----------
-    count : int
-    """
-
-    count: int = 0
-    count_param: str = ""
-
-    def problems(self) -> Iterator[FieldError]:
-        """Yield what is wrong."""
-        if self.count < 0:
-            yield invalid("count", self.count, "must be greater than or equal to 0")
+    def _fields(self) -> Iterator[tuple[str, str, Any]]:
+        names = zip(self.__struct_fields__, self.__struct_encode_fields__, strict=True)
+        return ((field, name, getattr(self, field)) for field, name in names)
 
 
 class NodeAllocatableStrategy(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -89,9 +85,10 @@ class UniqueNodeLabelStrategy(msgspec.Struct, frozen=True, kw_only=True, rename=
     label_key: str = ""
 
 
-class CreateNodes(Counted, frozen=True, kw_only=True):
+class CreateNodes(Operation, frozen=True, kw_only=True):
     """Create nodes; at most one strategy prepares them."""
 
+    count: int = 0
     node_template_path: str = ""
     node_allocatable_strategy: NodeAllocatableStrategy | None = None
     label_node_prepare_strategy: LabelNodePrepareStrategy | None = None
@@ -99,7 +96,7 @@ class CreateNodes(Counted, frozen=True, kw_only=True):
 
     def problems(self) -> Iterator[FieldError]:
         """Yield what is wrong."""
-        yield from Counted.problems(self)
+        yield from Operation.problems(self)
         allocatable, labels = self.node_allocatable_strategy, self.label_node_prepare_strategy
         given = (allocatable, labels, self.unique_node_label_strategy)
         if sum(each is not None for each in given) > 1:
@@ -108,14 +105,15 @@ class CreateNodes(Counted, frozen=True, kw_only=True):
             yield required("labelNodePrepareStrategy.labelValues")
 
 
-class CreateNamespaces(Counted, frozen=True, kw_only=True):
+class CreateNamespaces(Operation, frozen=True, kw_only=True):
     """Create the namespaces PREFIX-0, PREFIX-1 and so on."""
 
+    count: int = 0
     prefix: str = ""
     namespace_template_path: str = ""
 
 
-class CreatePods(Counted, frozen=True, kw_only=True):
+class CreatePods(Operation, frozen=True, kw_only=True):
     """Create pods, and wait until they are scheduled.
 
     Attributes
@@ -126,10 +124,9 @@ class CreatePods(Counted, frozen=True, kw_only=True):
         A fresh one, `namespace-INDEX`, if empty.
     """
 
+    count: int = 0
     steady_state: bool = False
-    steady_state_param: str = ""
-    duration: str = ""
-    duration_param: str = ""
+    duration_ns: DurationNs = msgspec.field(default=0, name="duration")
     collect_metrics: bool = False
     namespace: str = ""
     pod_template_path: str = ""
@@ -137,41 +134,35 @@ class CreatePods(Counted, frozen=True, kw_only=True):
     persistent_volume_template_path: str = ""
     persistent_volume_claim_template_path: str = ""
 
+    @property
+    def collects(self) -> bool:
+        """Whether the pods are measured."""
+        return self.collect_metrics
+
     def problems(self) -> Iterator[FieldError]:
         """Yield what is wrong."""
-        yield from Counted.problems(self)
+        yield from Operation.problems(self)
         if self.collect_metrics and self.skip_wait_to_completion:
             yield forbidden("collectMetrics", STEADY_EXCLUDES)
         if self.steady_state and self.skip_wait_to_completion:
             yield forbidden("steadyState", STEADY_EXCLUDES)
-        yield from _duration_problems(self.duration)
         if self.steady_state and not self.duration_ns:
             yield required("duration", "a steady state lasts longer than 0s")
         if self.persistent_volume_claim_template_path and not self.persistent_volume_template_path:
             yield required("persistentVolumeTemplatePath")
 
-    @property
-    def duration_ns(self) -> int:
-        """The duration of the steady state."""
-        return _duration_ns(self.duration)
 
-
-class CreatePodSets(Counted, frozen=True, kw_only=True):
+class CreatePodSets(Operation, frozen=True, kw_only=True):
     """The same creation of pods in the namespaces PREFIX-0, PREFIX-1 and so on."""
 
+    count: int = 0
     namespace_prefix: str = ""
     create_pods_op: CreatePods = CreatePods()
 
-    def problems(self) -> Iterator[FieldError]:
-        """Yield what is wrong."""
-        yield from Counted.problems(self)
-        for error in self.create_pods_op.problems():
-            yield msgspec.structs.replace(error, path=join("createPodsOp", error.path))
-
-    def paths(self) -> Iterator[tuple[str, str]]:
-        """Yield the template files."""
-        for field, path in self.create_pods_op.paths():
-            yield join("createPodsOp", field), path
+    @property
+    def collects(self) -> bool:
+        """Whether the pods are measured."""
+        return self.create_pods_op.collects
 
 
 class DeletePods(Operation, frozen=True, kw_only=True):
@@ -182,14 +173,11 @@ class DeletePods(Operation, frozen=True, kw_only=True):
     skip_wait_to_completion: bool = False
     delete_pods_per_second: int = 0
 
-    def problems(self) -> Iterator[FieldError]:
-        """Yield what is wrong."""
-        yield from _rate_problems("deletePodsPerSecond", self.delete_pods_per_second)
-
 
 class Churn(Operation, frozen=True, kw_only=True):
     """Create, or create and delete, objects in the background until the workload ends."""
 
+    needs = ("template_paths",)
     mode: Literal["create", "recreate"] = "create"
     number: int = 0
     interval_milliseconds: int = 0
@@ -198,20 +186,9 @@ class Churn(Operation, frozen=True, kw_only=True):
 
     def problems(self) -> Iterator[FieldError]:
         """Yield what is wrong."""
-        if self.number < 0 or (self.mode == "recreate" and not self.number):
-            least = 1 if self.mode == "recreate" else 0
-            yield invalid("number", self.number, f"must be greater than or equal to {least}")
-        if self.interval_milliseconds < 0:
-            yield invalid(
-                "intervalMilliseconds", self.interval_milliseconds, "must not be negative"
-            )
-        if not self.template_paths:
-            yield required("templatePaths")
-
-    def paths(self) -> Iterator[tuple[str, str]]:
-        """Yield the template files."""
-        for index, path in enumerate(self.template_paths):
-            yield f"templatePaths[{index}]", path
+        yield from Operation.problems(self)
+        if self.mode == "recreate" and not self.number:
+            yield invalid("number", 0, "must be greater than or equal to 1")
 
 
 class Barrier(Operation, frozen=True, kw_only=True):
@@ -225,99 +202,57 @@ class Barrier(Operation, frozen=True, kw_only=True):
 class Sleep(Operation, frozen=True, kw_only=True):
     """Wait for a time."""
 
-    duration: str = ""
-    duration_param: str = ""
-
-    def problems(self) -> Iterator[FieldError]:
-        """Yield what is wrong."""
-        yield from _duration_problems(self.duration)
-
-    @property
-    def duration_ns(self) -> int:
-        """How long."""
-        return _duration_ns(self.duration)
+    duration_ns: DurationNs = msgspec.field(default=0, name="duration")
 
 
 class StartCollectingMetrics(Operation, frozen=True, kw_only=True):
     """Start to measure pods of namespaces."""
 
+    needs = ("namespaces",)
     name: str = ""
     namespaces: tuple[str, ...] = ()
     label_selector: dict[str, str] = {}
-
-    def problems(self) -> Iterator[FieldError]:
-        """Yield what is wrong."""
-        if not self.namespaces:
-            yield required("namespaces")
 
 
 class StopCollectingMetrics(Operation, frozen=True, kw_only=True):
     """Stop to measure."""
 
-    collects = True
+    @property
+    def collects(self) -> bool:
+        """Whether the results of measurements follow."""
+        return True
 
 
-class OnObjects(Operation, frozen=True, kw_only=True):
-    """Objects of any kind from a template."""
+class CreateAny(Operation, frozen=True, kw_only=True):
+    """Create objects of any kind from a template."""
 
+    needs: ClassVar[tuple[str, ...]] = ("template_path",)
     namespace: str = ""
     template_path: str = ""
     count: int = 1
-    count_param: str = ""
-
-    def problems(self) -> Iterator[FieldError]:
-        """Yield what is wrong."""
-        if not self.template_path:
-            yield required("templatePath")
-        if self.count < 0:
-            yield invalid("count", self.count, "must be greater than or equal to 0")
 
 
-class CreateAny(OnObjects, frozen=True, kw_only=True):
-    """Create objects."""
-
-
-class UpdateAny(OnObjects, frozen=True, kw_only=True):
+class UpdateAny(CreateAny, frozen=True, kw_only=True):
     """Replace objects and then their status, all at once or so many a second."""
 
     update_per_second: int = 0
     subresources: tuple[str, ...] = ()
 
-    def problems(self) -> Iterator[FieldError]:
-        """Yield what is wrong."""
-        yield from OnObjects.problems(self)
-        yield from _rate_problems("updatePerSecond", self.update_per_second)
 
-
-class CreateResourceClaims(Counted, frozen=True, kw_only=True):
+class CreateResourceClaims(CreateAny, frozen=True, kw_only=True):
     """Create claims."""
 
-    namespace: str = ""
-    template_path: str = ""
-
-    def problems(self) -> Iterator[FieldError]:
-        """Yield what is wrong."""
-        yield from Counted.problems(self)
-        for name, value in (("namespace", self.namespace), ("templatePath", self.template_path)):
-            if not value:
-                yield required(name)
+    needs = ("namespace", "template_path")
+    count: int = 0
 
 
 class CreateResourceDriver(Operation, frozen=True, kw_only=True):
     """Publish devices of nodes whose names match a pattern."""
 
+    needs = ("driver_name", "nodes")
     driver_name: str = ""
     nodes: str = ""
     max_claims_per_node: int = 0
-    max_claims_per_node_param: str = ""
-
-    def problems(self) -> Iterator[FieldError]:
-        """Yield what is wrong."""
-        if self.max_claims_per_node < 0:
-            yield invalid("maxClaimsPerNode", self.max_claims_per_node, "must not be negative")
-        for name, value in (("driverName", self.driver_name), ("nodes", self.nodes)):
-            if not value:
-                yield required(name)
 
 
 class AllocResourceClaims(Operation, frozen=True, kw_only=True):
@@ -345,76 +280,50 @@ OPCODES: Final[dict[str, type[Operation]]] = {
 }
 """The structs by opcode."""
 
-
-def collects_metrics(operation: Operation) -> bool:
-    """Return whether the results of measurements follow from an operation."""
-    if isinstance(operation, CreatePodSets):
-        operation = operation.create_pods_op
-    return operation.collects or (isinstance(operation, CreatePods) and operation.collect_metrics)
-
-
-def opcode_problem(opcode: object) -> FieldError:
-    """Return the error of an unknown opcode."""
-    return not_supported("opcode", str(opcode), sorted(OPCODES))
-
-
-_TYPES: Final = {int: "an integer", bool: "true or false", str: "a text"}
+_WITH_PARAM: Final = {"count", "duration", "maxClaimsPerNode", "steadyState"}
+"""The fields whose value a field with the ending `Param` may take from a workload."""
 
 
 def with_params(
-    operation: Operation, params: Mapping[str, Any], used: set[str], errors: list[FieldError]
-) -> Operation:
-    """Return an operation with the values of parameters in place of their names.
+    written: Any, params: Mapping[str, Any], path: str, used: set[str], errors: list[FieldError]
+) -> Any:
+    """Return the document of an operation with the values of parameters in place of their names.
 
     Parameters
     ----------
+    written : object
+        The document; what is no mapping is returned as it is.
+    params : mapping of str to object
+        Those of a workload.
+    path : str
+        Of the operation.
     used : set of str, written
         Receives the names of the parameters.
     errors : list of FieldError, written
-        Receives what is wrong, with paths below the operation.
+        Receives what is wrong.
     """
-    changes: dict[str, Any] = {}
-    for field, name in zip(
-        operation.__struct_fields__, operation.__struct_encode_fields__, strict=True
-    ):
-        value = getattr(operation, field)
-        if isinstance(value, Operation):
-            inner: list[FieldError] = []
-            changes[field] = with_params(value, params, used, inner)
-            errors += [msgspec.structs.replace(e, path=join(name, e.path)) for e in inner]
-        if not field.endswith("_param") or not value:
+    if not isinstance(written, dict):
+        return written
+    found = copy(written)
+    for name, value in written.items():
+        target, where = name.removesuffix("Param"), join(path, name)
+        if name == "createPodsOp":
+            found[name] = with_params(value, params, where, used, errors)
+        if target == name or target not in _WITH_PARAM:
             continue
-        key, target = value.removeprefix("$"), field.removesuffix("_param")
+        del found[name]
+        key = str(value).removeprefix("$")
         used.add(key)
-        type_ = type(getattr(operation, target))
-        found = params.get(key)
-        if key == value:
-            errors.append(invalid(name, value, 'must be "$" and the name of a parameter'))
+        if key == value or not isinstance(value, str):
+            errors.append(invalid(where, value, 'must be "$" and the name of a parameter'))
         elif key not in params:
-            errors.append(problem(name, f"the workload has no parameter {key}"))
-        elif type(found) is not type_:
-            errors.append(invalid(name, found, f"{key} must be {_TYPES[type_]}"))
+            errors.append(problem(where, f"the workload has no parameter {key}"))
         else:
-            changes[target] = found
-    return msgspec.structs.replace(operation, **changes)
+            found[target] = params[key]
+    return found
 
 
-def _duration_ns(text: str) -> int:
-    try:
-        return parse_duration(text) if text else 0
-    except ValueError:
-        return 0
-
-
-def _duration_problems(text: str) -> Iterator[FieldError]:
-    try:
-        is_valid = not text or parse_duration(text) >= 0
-    except ValueError:
-        is_valid = False
-    if not is_valid:
-        yield invalid("duration", text, 'must be a duration that is not negative, such as "10s"')
-
-
-def _rate_problems(name: str, rate: int) -> Iterator[FieldError]:
-    if rate < 0:
-        yield invalid(name, rate, "must be greater than or equal to 0")
+def below(path: str, error: FieldError, of: str = "") -> FieldError:
+    """Return `error` with `path` before its own, about `of` if that is given."""
+    message = f"{of}: {error.message}" if of else error.message
+    return msgspec.structs.replace(error, path=f"{path}.{error.path}".strip("."), message=message)

@@ -6,13 +6,13 @@ dataItems2JSONFile
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
 
 from podwright.apimachinery.objects import SECOND_NS
-from podwright.simulation.scheduler_perf.execution import Execution
+from podwright.simulation.scheduler_perf.execution import Clock, Execution
 from podwright.simulation.scheduler_perf.measuring import DataItem
 from podwright.simulation.scheduler_perf.test_cases import PerfWorkload, labels_match
 from podwright.simulation.scheduler_perf.tested_cluster import WorkloadError
@@ -91,30 +91,11 @@ class WorkloadResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         return found | {"passed": self.has_passed}
 
 
-def run_workload(
-    workload: PerfWorkload,
-    *,
-    read_ns: Callable[[], int],
-    sleep: Callable[[int], None],
-    read_memory: Callable[[], int],
-) -> WorkloadResult:
-    """Execute a workload, and compare what is measured with its threshold.
-
-    Parameters
-    ----------
-    workload : PerfWorkload
-    read_ns : callable
-        Returns the reading of a clock, in nanoseconds.
-    sleep : callable
-        Waits for so many nanoseconds of that clock.
-    read_memory : callable
-        Returns the memory of the process, in bytes.
-    """
+def run_workload(workload: PerfWorkload, clock: Clock) -> WorkloadResult:
+    """Execute `workload` by `clock`, and compare what is measured with its threshold."""
     name = f"{BENCHMARK}/{workload.test_case}/{workload.name}"
-    began_ns = read_ns()
-    execution = Execution(
-        workload, read_ns=read_ns, sleep=sleep, read_memory=read_memory, name=name
-    )
+    began_ns = clock.read_ns()
+    execution = Execution(workload, clock, name)
     error = ""
     try:
         execution.run()
@@ -150,7 +131,7 @@ def run_workload(
         comparisons=tuple(comparisons),
         error=error,
         notes=tuple(execution.cluster.notes),
-        seconds=(read_ns() - began_ns) / SECOND_NS,
+        seconds=(clock.read_ns() - began_ns) / SECOND_NS,
     )
 
 

@@ -8,8 +8,9 @@ getTemplateFuncs
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
+from math import prod
+from operator import sub, truediv
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -36,45 +37,35 @@ def _number(value: Any) -> float:
         raise ValueError(f"cannot convert {value!r} to a number") from None
 
 
-def _sum(*numbers: Any) -> float:
-    return sum(map(_number, numbers))
+def _on_numbers(
+    compute: Callable[..., float], convert: Callable[[float], float] = float
+) -> Callable[..., float]:
+    """Return a function of the numbers that its arguments are."""
+
+    def function(*values: Any) -> float:
+        try:
+            return convert(compute(*map(_number, values)))
+        except ZeroDivisionError:
+            raise ValueError("division by zero") from None
+
+    return function
 
 
-def _difference(first: Any, second: Any) -> float:
-    return _number(first) - _number(second)
-
-
-def _product(*numbers: Any) -> float:
-    return math.prod(map(_number, numbers))
-
-
-def _quotient(first: Any, second: Any) -> float:
-    if not _number(second):
-        raise ValueError("division by zero")
-    return _number(first) / _number(second)
-
-
-def _remainder(first: Any, second: Any) -> int:
+def _remainder(first: float, second: float) -> float:
     # The sign is that of the first one, as in Go.
-    if not int(_number(second)):
-        raise ValueError("division by zero")
-    return int(math.fmod(int(_number(first)), int(_number(second))))
+    return int(first) - int(second) * int(int(first) / int(second))
 
 
-def _whole(function: Callable[..., float]) -> Callable[..., int]:
-    return lambda *numbers: int(function(*numbers))
-
-
-_ARITHMETIC: Final = {
-    "Add": _sum,
-    "Subtract": _difference,
-    "Multiply": _product,
-    "Divide": _quotient,
+_ARITHMETIC: Final[dict[str, Callable[..., float]]] = {
+    "Add": lambda *numbers: sum(numbers),
+    "Subtract": sub,
+    "Multiply": lambda *numbers: prod(numbers),
+    "Divide": truediv,
 }
 FUNCTIONS: Final[dict[str, Callable[..., float]]] = {
-    **{f"{name}Float": function for name, function in _ARITHMETIC.items()},
-    **{f"{name}Int": _whole(function) for name, function in _ARITHMETIC.items()},
-    "Mod": _remainder,
+    **{f"{name}Float": _on_numbers(compute) for name, compute in _ARITHMETIC.items()},
+    **{f"{name}Int": _on_numbers(compute, int) for name, compute in _ARITHMETIC.items()},
+    "Mod": _on_numbers(_remainder, int),
 }
 
 

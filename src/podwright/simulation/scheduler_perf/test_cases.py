@@ -6,7 +6,7 @@ Upstream: test/integration/scheduler_perf/scheduler_perf.go
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Any, Final
 
 import msgspec
@@ -17,11 +17,11 @@ from podwright.apimachinery.documents import (
     invalid,
     join,
     not_supported,
-    parse_document,
     problem,
+    read_document,
     required,
 )
-from podwright.apimachinery.objects import FieldError, InputError
+from podwright.apimachinery.objects import FieldError, InputError, collecting
 from podwright.scheduler.config import (
     GATES,
     KubeSchedulerConfiguration,
@@ -29,13 +29,7 @@ from podwright.scheduler.config import (
 )
 from podwright.scheduler.machine import METRIC_BY_NAME
 from podwright.simulation.files import read_bytes
-from podwright.simulation.scheduler_perf.operations import (
-    OPCODES,
-    Operation,
-    collects_metrics,
-    opcode_problem,
-    with_params,
-)
+from podwright.simulation.scheduler_perf.operations import OPCODES, Operation, below, with_params
 from podwright.simulation.scheduler_perf.templates import ObjectTemplate
 
 Read = Callable[[str], bytes]
@@ -192,11 +186,7 @@ def load_test_cases(
     InputError
         With all mistakes, each with its path.
     """
-    data = read(path)
-    try:
-        written = parse_document(data)
-    except ValueError as error:
-        raise InputError([FieldError(source=path, path="", message=str(error))]) from error
+    written = read_document(read(path), source=path)
     reading = _Reading(posixpath.dirname(path), read, topic)
     found = tuple(reading.workloads(written))
     if reading.errors:
@@ -237,38 +227,51 @@ class _Reading:
 
     def _case(self, case: _CaseEntry, path: str) -> Iterator[PerfWorkload]:
         errors = self.errors
-        operations: list[tuple[str, Operation]] = []
-        for index, entry in enumerate(case.workload_template):
+        entries = case.workload_template
+        before = len(errors)
+        used = {FEATURE_COUNT}
+        operations: list[tuple[str, type[Operation], Any]] = []
+        static: list[tuple[str, Operation]] = []
+        for index, entry in enumerate(entries):
             where = f"{path}.workloadTemplate[{index}]"
-            opcode = entry.get("opcode") if isinstance(entry, dict) else None
-            if opcode in OPCODES:
-                operations.append((where, decode(entry, OPCODES[opcode], where, errors)))
-            else:
-                errors.append(_below(where, opcode_problem(opcode)))
+            opcode = str(entry.get("opcode")) if isinstance(entry, dict) else "None"
+            if opcode not in OPCODES:
+                errors.append(not_supported(f"{where}.opcode", opcode, sorted(OPCODES)))
+                continue
+            operations.append((where, OPCODES[opcode], entry))
+            plain = with_params(entry, {}, where, used, [])
+            static.append((where, decode(plain, OPCODES[opcode], where, errors)))
+        known = errors[before:]
         for name, given in (
             ("workloads", case.workloads),
-            ("workloadTemplate", case.workload_template),
+            ("workloadTemplate", entries),
         ):
             if not given:
                 errors.append(required(f"{path}.{name}"))
-        if operations and not any(collects_metrics(each) for _, each in operations):
+        if static and not any(each.collects for _, each in static):
             errors.append(problem(f"{path}.workloadTemplate", "no operation collects metrics"))
+        default = case.default_pod_template_path
+        named = [
+            (join(where, field), name) for where, each in static for field, name in each.paths()
+        ]
+        named += [(f"{path}.defaultPodTemplatePath", default)] if default else []
         templates = {
             name: template
-            for where, each in operations
-            for field, name in each.paths()
-            if (template := self._template(name, join(where, field))) is not None
+            for where, name in named
+            if (template := self._template(name, where)) is not None
         }
-        default = case.default_pod_template_path
-        if default:
-            template = self._template(default, f"{path}.defaultPodTemplatePath")
-            templates |= {default: template} if template is not None else {}
-        configuration = self._configuration(case.scheduler_config_path, path)
+        config = case.scheduler_config_path
+        configuration = self._configuration(config) if config else None
         metrics = self._metrics(case.metrics_collector_config, path)
         names: set[str] = set()
         for index, entry in enumerate(case.workloads):
             where = f"{path}.workloads[{index}]"
             self._check_name(entry.name, names, where)
+            errors += [
+                problem(f"{where}.params.{name}", "no operation has this parameter")
+                for name in entry.params
+                if name not in used
+            ]
             selector = entry.threshold_metric_selector or case.default_threshold_metric_selector
             selector = selector or ThresholdMetricSelector(name=THROUGHPUT, data_bucket="Average")
             errors += _selector_problems(selector, metrics, f"{where}.thresholdMetricSelector")
@@ -278,7 +281,7 @@ class _Reading:
                 labels=(*case.labels, *entry.labels),
                 gates=self._gates(case.feature_gates | entry.feature_gates, where),
                 declared_features=int(entry.params.get(FEATURE_COUNT, 0)),
-                operations=self._operations(operations, entry, where),
+                operations=tuple(self._operations(operations, entry, known)),
                 templates=templates,
                 default_pod_template=default,
                 configuration=configuration,
@@ -289,23 +292,20 @@ class _Reading:
             )
 
     def _operations(
-        self, operations: Iterable[tuple[str, Operation]], entry: _WorkloadEntry, where: str
-    ) -> tuple[Operation, ...]:
-        """Return the operations with the values of a workload's parameters."""
-        used = {FEATURE_COUNT}
-        found = []
-        for path, each in operations:
+        self,
+        operations: Iterable[tuple[str, type[Operation], Any]],
+        workload: _WorkloadEntry,
+        known: Container[FieldError],
+    ) -> Iterator[Operation]:
+        """Yield the operations with the values of a workload's parameters."""
+        for path, type_, written in operations:
             errors: list[FieldError] = []
-            operation = with_params(each, entry.params, used, errors)
-            errors += operation.problems()
-            self.errors += [_below(path, error, f"workload {entry.name}") for error in errors]
-            found.append(operation)
-        self.errors += [
-            problem(f"{where}.params.{name}", "no operation has this parameter")
-            for name in entry.params
-            if name not in used
-        ]
-        return tuple(found)
+            document = with_params(written, workload.params, path, set(), errors)
+            operation = decode(document, type_, path, errors)
+            errors += (below(path, error) for error in operation.problems())
+            of = f"workload {workload.name}"
+            self.errors += [below("", error, of) for error in errors if error not in known]
+            yield operation
 
     def _gates(self, gates: dict[str, bool], where: str) -> dict[str, bool]:
         self.errors += [
@@ -341,15 +341,11 @@ class _Reading:
                 self.errors.append(problem(path, f"{where}: {error}"))
         return self._templates[name]
 
-    def _configuration(self, name: str, path: str) -> KubeSchedulerConfiguration | None:
-        if not name:
-            return None
+    def _configuration(self, name: str) -> KubeSchedulerConfiguration | None:
         where = posixpath.normpath(posixpath.join(self._folder, name))
-        try:
-            return read_configuration(self._read(where), source=where)
-        except InputError as error:
-            self.errors += error.errors
-        return None
+        return collecting(
+            self.errors, None, lambda: read_configuration(self._read(where), source=where)
+        )
 
     def _metrics(self, config: MetricsCollectorConfig | None, path: str) -> dict[str, LabelFilter]:
         if config is None:
@@ -402,8 +398,3 @@ def _selector_problems(
         for label, value in selector.labels.items()
     ):
         yield invalid(f"{path}.labels", selector.labels, "no series that is collected has them")
-
-
-def _below(path: str, error: FieldError, of: str = "") -> FieldError:
-    message = f"{of}: {error.message}" if of else error.message
-    return msgspec.structs.replace(error, path=join(path, error.path), message=message)

@@ -287,12 +287,17 @@ class TestedCluster:
         ]
 
 
+def is_scheduled(pod: Pod) -> bool:
+    """Tell whether a pod has a node."""
+    return bool(pod.spec.node_name)
+
+
 def is_attempted(pod: Pod) -> bool:
     """Tell whether a pod was tried: it has a node, or the scheduler has said why it has none."""
     # The API server says so of pods with gates when it creates them, before any attempt.
     is_gated = bool(pod.spec.scheduling_gates)
     return (
-        bool(pod.spec.node_name)
+        is_scheduled(pod)
         or is_gated
         or any(each.type == "PodScheduled" for each in pod.status.conditions)
     )

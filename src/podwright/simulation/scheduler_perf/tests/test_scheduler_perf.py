@@ -78,6 +78,9 @@ class Clock:
     def sleep(self, duration_ns: int) -> None:
         self.now_ns += duration_ns
 
+    def read_memory(self) -> int:
+        return 1 << 20
+
 
 def read_from(files: Mapping[str, str]) -> Any:
     """Return a function that reads files of a mapping."""
@@ -103,10 +106,7 @@ def run(text: str, topic: str = "") -> WorkloadResult:
     """Run the only workload of a file."""
     read = read_from(FILES | {"config.yaml": text})
     (workload,) = load_test_cases("config.yaml", read, topic=topic)
-    clock = Clock()
-    return run_workload(
-        workload, read_ns=clock.read_ns, sleep=clock.sleep, read_memory=lambda: 1 << 20
-    )
+    return run_workload(workload, Clock())
 
 
 def item(found_in: WorkloadResult, metric: str, /, **labels: str) -> dict[str, float]:
