@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -16,20 +15,23 @@ from podwright.cli.clusters.cluster_inputs import read_named
 from podwright.cli.clusters.options import CLUSTER_PREFIX
 from podwright.cli.console import (
     announce_compilation,
+    print_data,
     print_heading,
     print_message,
+    print_paragraph,
     print_table,
     print_warnings,
     waiting,
+    write_file,
 )
 from podwright.cli.inputs import extender_caller, load_plugins, read_inputs, scheduler_options
 from podwright.cli.options import Setup
-from podwright.cli.planning.options import PlannedCluster
+from podwright.cli.planning.options import CapacityOptions, DrainPlanOptions, PlannedCluster
 from podwright.cli.recorded.recorded_run import RecordedRun, open_for_command
 from podwright.cli.workloads import expand_workloads
 from podwright.scheduler.framework import CallExtender
 from podwright.scheduler.machine import SchedulerOptions
-from podwright.simulation.capacity import PlanTable
+from podwright.simulation.capacity import PlanReport
 from podwright.simulation.files import load_bytes
 from podwright.simulation.recording import options_of, replay
 
@@ -156,14 +158,39 @@ def planned_pods(name: str, setup: Setup) -> tuple[Object, ...]:
     return loaded.objects
 
 
-def print_plan_table(table: PlanTable) -> None:
-    """Print a table of a plan with its title, if it has rows."""
-    if table.rows:
-        print_heading(f"{table.title}:")
-        print_table(table.heads, table.rows)
+def show_plan(
+    report: PlanReport,
+    options: CapacityOptions | DrainPlanOptions,
+    document: Callable[[], object],
+    names: Iterable[str],
+) -> None:
+    """Write the report of a plan to the file of `--report`, and print the plan.
 
-
-def write_report(path: Path, content: str) -> None:
-    """Write the report of a plan."""
-    path.write_text(content, encoding="utf-8")
-    print_message(f"wrote {path}; open it in a browser")
+    Parameters
+    ----------
+    report : PlanReport
+    options : CapacityOptions or DrainPlanOptions
+    document, names
+        As for `print_data`.
+    """
+    if options.report is not None:
+        write_file(options.report, report.html(), mode="w")
+        print_message(f"wrote {options.report}; open it in a browser")
+    if print_data(options.output, document, names):
+        return
+    for finding in report.findings:
+        if not finding.details:
+            print_paragraph(finding.text, hanging=2)
+    for table in report.tables:
+        rows = table.rows if options.output == "wide" else table.rows[: table.shown]
+        if rows:
+            print_heading(f"{table.title}:")
+            print_table(table.heads, rows)
+        if rows and len(rows) < len(table.rows):
+            more = len(table.rows) - len(rows)
+            print_message(f"{more} more are shown with -o wide or -o json.")
+    for finding in report.findings:
+        if finding.details:
+            print_heading(finding.text)
+        for detail in finding.details:
+            print_paragraph(detail, indent=2)

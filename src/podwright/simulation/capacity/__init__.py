@@ -4,8 +4,8 @@
 what happens when nodes, zones or pools are lost; `buying.py` finds the cheapest nodes for a load.
 `filling.py` schedules in a fork of a scheduler, and `templates.py` makes pods of pods and
 workloads. `drains.py` plans drains in a world, and `scaling.py` what an autoscaler does there.
-`review.py` writes the report of cluster-capacity, `plan_tables.py` the tables of commands and of
-`html_report.py`, which writes pages for browsers.
+`review.py` writes the report of cluster-capacity, `plan_report.py` those that commands print and
+browsers show.
 
 The room does not decide what fits: each answer is a decision of the scheduler.
 """
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
         Move as Move,
         Unfit as Unfit,
         drain_plan as drain_plan,
-        planned_drains as planned_drains,
         settle_world as settle_world,
     )
     from podwright.simulation.capacity.filling import (
@@ -52,15 +51,12 @@ if TYPE_CHECKING:
         StopReason as StopReason,
         unwatched as unwatched,
     )
-    from podwright.simulation.capacity.html_report import (
-        capacity_html as capacity_html,
-        drain_plan_html as drain_plan_html,
-    )
     from podwright.simulation.capacity.losses import Loss as Loss, PendingAfter as PendingAfter
-    from podwright.simulation.capacity.plan_tables import (
-        PlanTable as PlanTable,
-        capacity_tables as capacity_tables,
-        drain_tables as drain_tables,
+    from podwright.simulation.capacity.plan_report import (
+        PlanReport as PlanReport,
+        capacity_report as capacity_report,
+        drain_report as drain_report,
+        purchase_report as purchase_report,
     )
     from podwright.simulation.capacity.review import (
         capacity_review as capacity_review,

@@ -178,23 +178,13 @@ def _csv_types(data: str | bytes) -> dict[str, Any]:
             if name.startswith("labels."):
                 found["labels"][name.removeprefix("labels.")] = value
             elif name in ("price", "max"):
-                found[name] = _number(value)
+                found[name] = parse_document(value)
             elif name == "name":
                 found[name] = value
             else:
                 found["allocatable"][name] = value
         types.append(found)
     return {"types": types}
-
-
-def _number(text: str) -> int | float | str:
-    """Return a number, or the text, which decoding rejects with its path."""
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            pass
-    return text
 
 
 def pool_types(objects: Iterable[Object], label: str = "") -> tuple[NodeType, ...]:
@@ -210,13 +200,18 @@ def pool_types(objects: Iterable[Object], label: str = "") -> tuple[NodeType, ..
     found: dict[str, NodeType] = {}
     for node in objects:
         if isinstance(node, Node) and (pool := pool_of(node, label)) and pool not in found:
-            found[pool] = NodeType(
-                name=pool,
-                allocatable={k: str(v) for k, v in node.status.allocatable.items()},
-                labels={k: v for k, v in node.metadata.labels.items() if k != HOSTNAME},
-                taints=tuple(msgspec.to_builtins(taint) for taint in node.spec.taints),
-            )
+            found[pool] = type_of(node, pool)
     return tuple(found.values())
+
+
+def type_of(node: Node, name: str) -> NodeType:
+    """Return the type `name` of nodes that are like `node`."""
+    return NodeType(
+        name=name,
+        allocatable={k: str(v) for k, v in node.status.allocatable.items()},
+        labels={k: v for k, v in node.metadata.labels.items() if k != HOSTNAME},
+        taints=tuple(msgspec.to_builtins(taint) for taint in node.spec.taints),
+    )
 
 
 def _type_errors(types: Sequence[NodeType]) -> Iterator[FieldError]:

@@ -31,7 +31,6 @@ from podwright.simulation.autoscaling import pool_of
 from podwright.simulation.capacity.filling import (
     Advance,
     CapacityStop,
-    Fill,
     fill,
     forked,
     is_recreated,
@@ -41,7 +40,6 @@ from podwright.simulation.capacity.filling import (
 )
 from podwright.simulation.capacity.losses import Loss, losses
 from podwright.simulation.capacity.templates import (
-    Replicas,
     Template,
     is_template,
     sources_of,
@@ -268,36 +266,45 @@ def capacity_in(
     decisions = settle(scheduler, preemption=question.preemption)
     scheduled = sum(decision.slot >= 0 for decision in decisions.values())
     nodes = {obj.name: obj for obj in kept if isinstance(obj, Node)}
+    headroom = _headroom(scheduler, kept, question, advance) if question.headroom else ()
+    groups = [
+        (of, name, members)
+        for of in LOSSES
+        if of in question.loss
+        for name, members in _groups(of, nodes, question.pool_label).items()
+    ]
+    lost = losses(scheduler, groups, nodes, advance)
     answer = Capacity(
         node_count=len(nodes),
         pending_scheduled=scheduled,
         pending_unscheduled=len(decisions) - scheduled,
+        headroom=tuple(headroom),
+        losses=tuple(lost),
     )
-    if question.headroom:
-        answer = msgspec.structs.replace(
-            answer, headroom=tuple(_headroom(scheduler, kept, question, advance))
-        )
-    if question.loss:
-        groups = [
-            (of, name, members)
-            for of in LOSSES
-            if of in question.loss
-            for name, members in _groups(of, nodes, question.pool_label).items()
-        ]
-        found = losses(scheduler, groups, nodes, advance)
-        answer = msgspec.structs.replace(answer, losses=tuple(found))
-    if templates:
-        # At the end: very many pods do not have to be removed again.
-        sources = sources_of(scheduler, templates, kept)
-        filled = fill(
-            scheduler,
-            sources,
-            preemption=question.preemption,
-            limit=question.max_limit,
-            advance=advance,
-        )
-        answer = _with_templates(answer, templates, sources, filled, nodes, question.pool_label)
-    return answer
+    if not templates:
+        return answer
+    # At the end: very many pods do not have to be removed again.
+    sources = sources_of(scheduler, templates, kept)
+    filled = fill(
+        scheduler,
+        sources,
+        preemption=question.preemption,
+        limit=question.max_limit,
+        advance=advance,
+    )
+    found = [
+        _template_capacity(template, source.weight, counts, nodes, question.pool_label)
+        for template, source, counts in zip(templates, sources, filled.nodes, strict=True)
+    ]
+    return msgspec.structs.replace(
+        answer,
+        templates=tuple(found),
+        count=sum(each.count for each in found),
+        sets=min(each.count // each.weight for each in found),
+        stop=filled.stop,
+        stopped_template=filled.stopped_source,
+        evicted=filled.evicted,
+    )
 
 
 def _checked(question: CapacityQuestion, objects: Iterable[Object]) -> list[Template]:
@@ -329,41 +336,23 @@ def _is_on(obj: Object, nodes: set[str]) -> bool:
     return isinstance(obj, Pod) and obj.spec.node_name in nodes
 
 
-def _with_templates(
-    answer: Capacity,
-    templates: Sequence[Template],
-    sources: Sequence[Replicas],
-    filled: Fill,
-    nodes: dict[str, Node],
-    pool_label: str,
-) -> Capacity:
-    found = []
-    for template, source, counts in zip(templates, sources, filled.nodes, strict=True):
-        zones: Counter[str] = Counter()
-        pools: Counter[str] = Counter()
-        for name, count in counts.items():
-            zones[zone_of(nodes[name])] += count
-            pools[pool_of(nodes[name], pool_label)] += count
-        found.append(
-            TemplateCapacity(
-                name=template.name,
-                kind=template.kind,
-                pod=template.obj,
-                weight=source.weight,
-                count=sum(counts.values()),
-                nodes=counts,
-                zones=dict(sorted(zones.items())),
-                pools=dict(sorted(pools.items())),
-            )
-        )
-    return msgspec.structs.replace(
-        answer,
-        templates=tuple(found),
-        count=sum(each.count for each in found),
-        sets=min(each.count // each.weight for each in found),
-        stop=filled.stop,
-        stopped_template=filled.stopped_source,
-        evicted=filled.evicted,
+def _template_capacity(
+    template: Template, weight: int, counts: dict[str, int], nodes: dict[str, Node], label: str
+) -> TemplateCapacity:
+    zones: Counter[str] = Counter()
+    pools: Counter[str] = Counter()
+    for name, count in counts.items():
+        zones[zone_of(nodes[name])] += count
+        pools[pool_of(nodes[name], label)] += count
+    return TemplateCapacity(
+        name=template.name,
+        kind=template.kind,
+        pod=template.obj,
+        weight=weight,
+        count=sum(counts.values()),
+        nodes=counts,
+        zones=dict(sorted(zones.items())),
+        pools=dict(sorted(pools.items())),
     )
 
 

@@ -25,11 +25,9 @@ from podwright.apimachinery.objects import (
     FieldError,
     InputError,
     NamespacedName,
-    Node,
     Object,
     Pod,
     PodDisruptionBudget,
-    decode,
     encode,
     is_ready,
     label_selector,
@@ -42,12 +40,12 @@ from podwright.scheduler.assembly import Scheduler
 from podwright.scheduler.config import KubeSchedulerConfiguration
 from podwright.scheduler.framework import CallExtender
 from podwright.scheduler.machine import DecisionKeywords, SchedulerOptions, names_decision_keywords
+from podwright.simulation.capacity.buying import type_of
 from podwright.simulation.capacity.filling import Advance, unwatched
 from podwright.simulation.capacity.stand_ins import with_stand_ins
 from podwright.simulation.recording import is_movable_pod
 from podwright.simulation.world import START_NS, Apply, Cordon, Delete, Drain, Observer, Put, World
 
-_HOSTNAME: Final = "kubernetes.io/hostname"
 _SETTLE_NS: Final = 10_000_000_000
 _PATIENCE: Final = 60
 """So many intervals of settling without a change mean that a drain is blocked."""
@@ -180,6 +178,7 @@ def drain_plan(
     surge: int = 0,
     most_nodes: int = 0,
     call_extender: CallExtender | None = None,
+    advance: Callable[[int, int], None] = unwatched,
     **keywords: Unpack[DecisionKeywords],
 ) -> DrainPlan:
     """Plan the drains of nodes.
@@ -200,49 +199,20 @@ def drain_plan(
         The most nodes of a step; 0 for no limit.
     call_extender, plugins, gates, seed, tie_rule, draws_preemption_offset
         As for `World`.
+    advance : callable
+        Receives how many nodes are planned, and how many there are.
 
     Raises
     ------
     InputError
         If there is no such node, a budget selects no pod, or a number is negative.
     """
-    return planned_drains(
-        objects,
-        (nodes,) if isinstance(nodes, str) else nodes,
-        SchedulerOptions.of(configuration, **keywords),
-        selector=selector,
-        surge=surge,
-        most_nodes=most_nodes,
-        call_extender=call_extender,
-    )
-
-
-def planned_drains(
-    objects: Iterable[Object],
-    nodes: Sequence[str],
-    options: SchedulerOptions,
-    *,
-    selector: str = "",
-    surge: int = 0,
-    most_nodes: int = 0,
-    call_extender: CallExtender | None = None,
-    advance: Advance = unwatched,
-) -> DrainPlan:
-    """Plan the drains of nodes as `drain_plan`, and report how many nodes are planned.
-
-    Parameters
-    ----------
-    objects, nodes, selector, surge, most_nodes, call_extender
-        As for `drain_plan`.
-    options : SchedulerOptions
-        Those of the scheduler.
-    advance : callable
-        Receives how many nodes are planned, and how many there are.
-    """
+    options = SchedulerOptions.of(configuration, **keywords)
     if not options.start_ns:
         options = msgspec.structs.replace(options, start_ns=START_NS)
+    given = (nodes,) if isinstance(nodes, str) else nodes
     world = planned_world(objects, options, call_extender)
-    names = _checked(world, nodes, selector, {"surge": surge, "mostNodes": most_nodes})
+    names = _checked(world, given, selector, {"surge": surge, "mostNodes": most_nodes})
     return _Planner(world, options, surge=surge, most_nodes=surge or most_nodes).plan(
         names, advance
     )
@@ -262,7 +232,7 @@ def planned_world(
     Parameters
     ----------
     objects, options, call_extender
-        As for `planned_drains`.
+        As for `drain_plan`; `options` are those of the scheduler.
     controllers, observers
         As for `World`.
     advance
@@ -329,25 +299,19 @@ def _checked(
     ]
     selected: list[str] = []
     if selector:
-        selected = list(_selected(selector, known, errors))
+        try:
+            matches = parse_label_selector(selector).matches
+            selected = [name for name, node in known.items() if matches(node.metadata.labels)]
+            if not selected:
+                errors.append(problem("selector", f'"{selector}" selects no node'))
+        except ValueError as error:
+            errors.append(problem("selector", str(error)))
     elif not nodes:
         errors.append(problem("nodes", "name at least one node"))
     errors += _idle_budgets(world)
     if errors:
         raise InputError(errors)
     return list(dict.fromkeys([*nodes, *selected]))
-
-
-def _selected(selector: str, known: Mapping[str, Node], errors: list[FieldError]) -> Iterator[str]:
-    try:
-        matches = parse_label_selector(selector).matches
-    except ValueError as error:
-        errors.append(problem("selector", str(error)))
-        return
-    found = [name for name, node in known.items() if matches(node.metadata.labels)]
-    if not found:
-        errors.append(problem("selector", f'"{selector}" selects no node'))
-    yield from found
 
 
 def _idle_budgets(world: World) -> Iterator[FieldError]:
@@ -494,31 +458,8 @@ class _Planner:
 
     def _new_node(self, world: World, name: str) -> str:
         """Add a node like another one, and return its name."""
-        node = next(node for node in world.nodes if node.name == name)
-        new, document = f"{name}-new", encode(node)
-        labels = dict(node.metadata.labels)
-        if labels.get(_HOSTNAME) == name:
-            labels[_HOSTNAME] = new
-        status = document.get("status", {})
-        spec = {
-            key: value
-            for key, value in document.get("spec", {}).items()
-            if key not in ("unschedulable", "providerID", "podCIDR", "podCIDRs")
-        }
-        kept = {key: status[key] for key in ("allocatable", "capacity", "images") if key in status}
-        world.do(
-            Apply(
-                decode(
-                    {
-                        "apiVersion": "v1",
-                        "kind": "Node",
-                        "metadata": {"name": new, "labels": labels},
-                        "spec": spec,
-                        "status": kept,
-                    }
-                )
-            )
-        )
+        node, new = next(node for node in world.nodes if node.name == name), f"{name}-new"
+        world.do(Apply(type_of(node, name).node(new)))
         return new
 
     def _blocked(self, world: World) -> Iterator[BlockedNode]:

@@ -10,7 +10,7 @@ import pytest
 
 import podwright as pw
 from podwright.apimachinery.objects import InputError, Object, decode
-from podwright.simulation.capacity import drain_tables, settle_world
+from podwright.simulation.capacity import drain_report, settle_world
 from podwright.simulation.capacity.tests.test_counting import workload
 from podwright.testing import make_node, make_pod
 
@@ -191,4 +191,4 @@ def test_two_hundred_executed_plans_are_never_blocked():
 def test_a_node_may_be_named_alone_and_many_are_counted():
     assert pw.drain_plan(nodes(2), "n1").steps[0].nodes == ("n1",)
     plan = pw.drain_plan(nodes(6), [f"n{i}" for i in range(5)])
-    assert drain_tables(plan)["steps"].rows[0][1] == "n0, n1, n2 and 2 more"
+    assert drain_report(plan).tables[0].rows[0][1] == "n0, n1, n2 and 2 more"

@@ -48,7 +48,7 @@ from podwright.simulation.capacity import (
     ScalingPlan,
     capacity_in,
     capacity_review,
-    planned_drains,
+    drain_plan,
     planned_scaling,
     pool_types,
     purchase_document,
@@ -236,7 +236,7 @@ class _Planning:
         served = chosen_scheduler(self._turns.cluster, query)
 
         def answer(advance: Advance) -> DrainPlan:
-            return planned_drains(
+            return drain_plan(
                 stored_objects(served.world.store),
                 body.nodes,
                 _options_now(served),

@@ -1,0 +1,51 @@
+"""Reports: findings first, text escaped, nothing loaded from elsewhere."""
+
+from __future__ import annotations
+
+import podwright as pw
+from podwright.simulation.capacity import capacity_report, drain_report, purchase_report
+from podwright.simulation.capacity.tests.test_counting import owned, workload
+from podwright.simulation.capacity.tests.test_drains import budget, nodes
+from podwright.testing import make_node, make_pod
+
+
+def test_a_report_of_capacity_begins_with_its_findings():
+    objects = [make_node("n0", cpu="4", zone="<a>"), owned("x", "n0", "2")]
+    question = pw.CapacityQuestion(
+        pods=(make_pod("web", cpu="1"),), headroom=True, loss=("node", "zone")
+    )
+    text = capacity_report(pw.capacity(objects, question), question).html()
+    assert text.index("2 of web fit on 1 node.") < text.index("<dl") < text.index("<table")
+    assert "1 pod pending after the loss of node n0: default/" in text
+    assert "&lt;a&gt;" in text
+    assert "<a>" not in text
+    assert "http" not in text
+    assert "<script" not in text
+
+
+def test_a_report_says_that_losses_leave_no_pod_pending():
+    objects = [*nodes(2), owned("x", "n0", "1")]
+    question = pw.CapacityQuestion(loss=("node",))
+    text = capacity_report(pw.capacity(objects, question), question).html()
+    assert "No pod is pending after any of 2 losses." in text
+
+
+def test_a_report_of_a_drain_plan_says_what_blocks():
+    objects = [*nodes(2, "2"), workload(cpu="2", replicas=2)]
+    text = drain_report(pw.drain_plan(objects, ["n0"])).html()
+    assert "1 node can be drained in 1 step." in text
+    assert "no node: 0/2 nodes are available" in text
+    assert "it fits after this: uncordon node n0" in text
+    objects = [*nodes(1), workload(replicas=1), budget("web", {"app": "web"}, minAvailable=1)]
+    text = drain_report(pw.drain_plan(objects, ["n0"])).html()
+    assert "Node n0 cannot be drained: default/web-" in text
+    assert "Cannot evict pod" in text
+    assert "budget default/web never allows an eviction" in text
+
+
+def test_a_report_of_a_purchase_has_the_price_and_the_bound():
+    types = [pw.NodeType(name="small", price=2, allocatable={"cpu": "2"})]
+    found = pw.buy_nodes([make_pod("web", cpu="1"), make_pod("large", cpu="5")], types)
+    text = purchase_report(found, types).html()
+    assert "1 node for 2: 1 of 2 pending pods have a node then." in text
+    assert "default/large has no node even then: 0/1 nodes are available" in text
