@@ -9,12 +9,29 @@ from typing import TYPE_CHECKING
 from podwright._faces import names_on_first_use
 
 if TYPE_CHECKING:
+    from podwright.apimachinery.documents.declared import (
+        Amount as Amount,
+        Count as Count,
+        DurationText as DurationText,
+        Name as Name,
+        NotNegative as NotNegative,
+        NotNegativeNs as NotNegativeNs,
+        OptionalDurationText as OptionalDurationText,
+        PositiveCount as PositiveCount,
+        SelectorText as SelectorText,
+        TimeoutText as TimeoutText,
+        checked as checked,
+        needed as needed,
+    )
     from podwright.apimachinery.documents.document import (
         Keys as Keys,
+        as_document as as_document,
         decode as decode,
+        given_fields as given_fields,
         has_more_documents as has_more_documents,
         parse_document as parse_document,
         read_document as read_document,
+        struct_errors as struct_errors,
     )
     from podwright.apimachinery.documents.field import (
         DID_YOU_MEAN as DID_YOU_MEAN,

@@ -10,7 +10,7 @@ import binascii
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from functools import cache
 from typing import Any, Final, TypeVar
 
@@ -18,15 +18,24 @@ import msgspec
 import yaml
 from msgspec import inspect
 
+from podwright.apimachinery.documents.declared import Check
 from podwright.apimachinery.documents.field import (
     EmptyList,
     did_you_mean,
     invalid,
+    is_required,
     join,
     not_supported,
     problem,
+    required,
 )
-from podwright.apimachinery.objects import FieldError, InputError, go_json_error, parse_duration
+from podwright.apimachinery.objects import (
+    FieldError,
+    InputError,
+    format_duration,
+    go_json_error,
+    parse_duration,
+)
 
 _T = TypeVar("_T", bound=msgspec.Struct)
 
@@ -220,11 +229,49 @@ def has_more_documents(text: str) -> bool:
 def decode(value: object, cls: type[_T], path: str, errors: list[FieldError]) -> _T:
     """Convert a plain value to a struct, and add its errors to a list.
 
-    Absent keys, nulls and values of a wrong type have the struct's default, or Go's zero value for
-    a required field, so that the rest of the document can be validated.
+    Absent keys, nulls and wrong values have the struct's default, or Go's zero value for a required
+    field, so that the rest of the document can be validated. A struct may declare bounds of its
+    numbers, what `documents.declared` has, and a method `problems(path)`, which yields errors.
     """
     decoded = _walk(value, _type_of(cls), path, errors)
     return cls() if decoded is _WRONG else decoded  # type: ignore[return-value]  # _walk_struct
+
+
+def struct_errors(struct: msgspec.Struct, path: str) -> list[FieldError]:
+    """Return what is wrong in a struct that no document was decoded to; `path` is its field."""
+    errors: list[FieldError] = []
+    decode(as_document(struct), type(struct), path, errors)
+    return errors
+
+
+def as_document(value: Any) -> Any:
+    """Return a struct, or what fields of it hold, as written: without defaults of fields."""
+    if isinstance(value, msgspec.Struct):
+        return {name: as_document(present) for name, present in given_fields(value).items()}
+    if isinstance(value, tuple | list):
+        return [as_document(each) for each in value]
+    return {k: as_document(v) for k, v in value.items()} if isinstance(value, dict) else value
+
+
+def given_fields(struct: msgspec.Struct) -> dict[str, Any]:
+    """Return the values of a struct by the names of their fields in a document, without defaults.
+
+    Durations are as written, and fields that are needed are there.
+    """
+    kind = _type_of(type(struct))
+    assert isinstance(kind, inspect.StructType), kind
+    found = {}
+    for field in kind.fields:
+        present = getattr(struct, field.name)
+        if present != _default_of(field) or "needed" in _extra(field.type):
+            is_duration = _is_duration(field.type) and present is not None
+            found[field.encode_name] = format_duration(present) if is_duration else present
+    return found
+
+
+def _default_of(field: inspect.Field) -> Any:
+    made = field.default_factory
+    return field.default if made is msgspec.NODEFAULT else made()
 
 
 _WRONG: Final = object()
@@ -241,9 +288,7 @@ def _type_of(cls: type) -> inspect.Type:
 def _walk(value: object, kind: inspect.Type, path: str, errors: list[FieldError]) -> object:
     """Check one value against its type; return the value of a struct's field, or `_WRONG`."""
     if isinstance(kind, inspect.Metadata):
-        if _is_duration(kind):
-            return _walk_duration(value, path, errors)
-        kind = kind.type
+        return _walk_declared(value, kind, path, errors)
     if isinstance(kind, inspect.UnionType):
         if value is None and kind.includes_none:
             return None
@@ -263,11 +308,26 @@ def _walk(value: object, kind: inspect.Type, path: str, errors: list[FieldError]
     return walker(value, kind, path, errors)
 
 
+def _walk_declared(
+    value: object, kind: inspect.Metadata, path: str, errors: list[FieldError]
+) -> object:
+    if _is_duration(kind):
+        return _walk_duration(value, kind.type, path, errors)
+    walked = _walk(value, kind.type, path, errors)
+    check: Check | None = _extra(kind).get("check")
+    if check is None or walked is _WRONG:
+        return walked
+    found = list(check(walked, path))
+    errors += found
+    return _WRONG if found else walked
+
+
 def _walk_struct(
     value: object, kind: inspect.StructType, path: str, errors: list[FieldError]
 ) -> object:
     if not isinstance(value, dict):
         return _wrong(value, "an object", path, errors)
+    before = len(errors)
     fields = {field.encode_name: field for field in kind.fields}
     type_in = _as_in_core if kind.cls.__module__.startswith(_CORE_TYPES) else _as_declared
     repeated: tuple[str, ...] = getattr(value, "repeated", ())
@@ -285,7 +345,32 @@ def _walk_struct(
     for field in kind.fields:
         if field.required:
             values.setdefault(field.name, _zero(field.type))
-    return kind.cls(**values)
+    made = kind.cls(**values)
+    own = list(_problems(made, kind, path, value))
+    if own and not value.keys() <= fields.keys():
+        # What a misspelled field may have been meant for is no second mistake.
+        places = {path, *(join(path, name) for name in fields)}
+        own = [one for one in own if one.path not in places or not is_required(one)]
+    wrong = [one.path for one in errors[before:]]
+    errors += [one for one in own if not any(_is_within(each, one.path) for each in wrong)]
+    return made
+
+
+def _problems(
+    made: Any, kind: inspect.StructType, path: str, written: dict[str, Any]
+) -> Iterator[FieldError]:
+    """Yield what a struct declares to be wrong: absent fields, and what its `problems` are."""
+    for field in kind.fields:
+        needed = _extra(field.type).get("needed")
+        if needed is not None and not written.get(field.encode_name):
+            yield required(join(path, field.encode_name), needed)
+    if hasattr(made, "problems"):
+        yield from made.problems(path)
+
+
+def _is_within(path: str, outer: str) -> bool:
+    """Whether a field is another one, or inside of it."""
+    return not outer or path == outer or path.startswith(f"{outer}.")
 
 
 _CORE_TYPES = "podwright.apimachinery.objects"
@@ -311,7 +396,12 @@ def _as_in_core(kind: inspect.Type) -> inspect.Type:
 
 def _is_duration(kind: inspect.Type) -> bool:
     """Report whether a null is decoded, as Go decodes it into a duration that is not a pointer."""
-    return isinstance(kind, inspect.Metadata) and (kind.extra or {}).get("format") == "duration"
+    return _extra(kind).get("format") == "duration"
+
+
+def _extra(kind: inspect.Type) -> dict[str, Any]:
+    """Return what a type declares beside itself."""
+    return (isinstance(kind, inspect.Metadata) and kind.extra) or {}
 
 
 def _zero(kind: inspect.Type) -> object:
@@ -350,20 +440,34 @@ def _walk_dict(
 def _walk_int(value: object, kind: inspect.IntType, path: str, errors: list[FieldError]) -> object:
     if not isinstance(value, int) or isinstance(value, bool):
         return _wrong(value, "an integer", path, errors)
-    low, high = kind.ge, kind.le
-    if (low is not None and value < low) or (high is not None and value > high):
-        errors.append(invalid(path, value, f"must be between {low} and {high}"))
-        return _WRONG
-    return value
+    return _bounded(value, value, kind, path, errors)
 
 
-def _walk_float(value: object, _: object, path: str, errors: list[FieldError]) -> object:
+def _bounded(
+    value: float, shown: object, kind: inspect.IntType | inspect.FloatType, path: str,
+    errors: list[FieldError],
+) -> object:  # fmt: skip
+    low, above, high = kind.ge, kind.gt, kind.le
+    is_low = (low is not None and value < low) or (above is not None and value <= above)
+    if not is_low and (high is None or value <= high):
+        return value
+    rule = f"must be between {low} and {high}"
+    if high is None:
+        rule = f"must be at least {low}" if low else "must not be negative"
+        rule = rule if above is None else f"must be greater than {above}"
+    errors.append(invalid(path, shown, rule))
+    return _WRONG
+
+
+def _walk_float(
+    value: object, kind: inspect.FloatType, path: str, errors: list[FieldError]
+) -> object:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return _wrong(value, "a number", path, errors)
     if not abs(value) <= _MAX_FLOAT32:
         errors.append(invalid(path, str(value), "must be a number of 32 bits"))
         return _WRONG
-    return float(value)
+    return _bounded(float(value), value, kind, path, errors)
 
 
 _MAX_FLOAT32 = 3.4028235677973366e38
@@ -392,11 +496,14 @@ def _walk_bytes(value: object, _: object, path: str, errors: list[FieldError]) -
         return _WRONG
 
 
-def _walk_duration(value: object, path: str, errors: list[FieldError]) -> object:
+def _walk_duration(
+    value: object, kind: inspect.Type, path: str, errors: list[FieldError]
+) -> object:
     if not isinstance(value, str | None):
         return _wrong(value, 'a duration such as "15s"', path, errors)
+    assert isinstance(kind, inspect.IntType), "nanoseconds"
     try:
-        return parse_duration(value or "")
+        return _bounded(parse_duration(value or ""), value, kind, path, errors)
     except ValueError as error:
         errors.append(invalid(path, value, str(error)))
         return _WRONG

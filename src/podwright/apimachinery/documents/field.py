@@ -39,6 +39,11 @@ def required(path: str, detail: str = "") -> FieldError:
     return problem(path, required_text(detail))
 
 
+def is_required(error: FieldError) -> bool:
+    """Report whether an error is that of a missing or empty value."""
+    return error.message.startswith("Required value")
+
+
 def invalid(path: str, value: object, detail: str) -> FieldError:
     """Return the error for a malformed value or one out of bounds."""
     return problem(path, f"Invalid value: {_quoted(value)}: {detail}")

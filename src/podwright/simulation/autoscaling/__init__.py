@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         HOSTNAME as HOSTNAME,
         AutoscalerOptions as AutoscalerOptions,
         Autoscaling as Autoscaling,
+        Expander as Expander,
         NodeGroup as NodeGroup,
         NodeTemplate as NodeTemplate,
         new_node as new_node,

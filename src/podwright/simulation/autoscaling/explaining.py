@@ -14,7 +14,7 @@ from typing import Unpack
 
 import msgspec
 
-from podwright.apimachinery.documents import did_you_mean, problem
+from podwright.apimachinery.documents import did_you_mean, problem, struct_errors
 from podwright.apimachinery.objects import InputError, NamespacedName, Node, Object
 from podwright.cluster.controllers import expand
 from podwright.scheduler.config import KubeSchedulerConfiguration
@@ -125,7 +125,7 @@ def explain_autoscaling(
     default/web ('a',) ()
     default/huge () ('Insufficient cpu',)
     """
-    errors = list(autoscaling.errors("autoscaling"))
+    errors = struct_errors(autoscaling, "autoscaling")
     if errors:
         raise InputError(errors)
     given = list(objects)

@@ -7,33 +7,35 @@ Upstream: cluster-autoscaler/config/flags/flags.go, config/autoscaling_options.g
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
 
 from podwright.apimachinery.documents import (
+    Amount,
+    Count,
+    NotNegative,
+    NotNegativeNs,
     decode as decode_struct,
     duplicate,
     invalid,
     join,
-    not_supported,
-    parse_document,
+    needed,
+    raise_errors,
+    read_document,
     required,
 )
 from podwright.apimachinery.objects import (
     SECOND_NS,
     FieldError,
-    InputError,
     InvalidObject,
     Node,
     Object,
     Pod,
     decode,
-    quantity_value,
     with_fields,
 )
 from podwright.cluster.controllers import expand
@@ -54,7 +56,9 @@ POOL_LABELS: Final = (
 )
 """The labels that say to which pool a node belongs; the first one that a node has counts."""
 
-EXPANDERS: Final = ("random", "least-waste", "most-pods", "least-nodes", "priority", "price")
+Expander: TypeAlias = Literal[
+    "random", "least-waste", "most-pods", "least-nodes", "priority", "price"
+]
 
 _MINUTE_NS: Final = 60 * SECOND_NS
 
@@ -84,7 +88,7 @@ class NodeTemplate(msgspec.Struct, frozen=True, kw_only=True):
         As in the spec of a node.
     """
 
-    allocatable: dict[str, str | int | float] = {}
+    allocatable: Annotated[dict[str, Amount], needed("such as {cpu: 4, memory: 16Gi}")] = {}
     labels: dict[str, str] = {}
     taints: tuple[dict[str, Any], ...] = ()
 
@@ -104,16 +108,8 @@ class NodeTemplate(msgspec.Struct, frozen=True, kw_only=True):
         assert isinstance(node, Node), node.kind
         return node
 
-    def errors(self, path: str) -> Iterator[FieldError]:
-        """Yield what is wrong with the template, whose field in the file is `path`."""
-        if not self.allocatable:
-            yield required(f"{path}.allocatable", "such as {cpu: 4, memory: 16Gi}")
-        for name, amount in self.allocatable.items():
-            try:
-                if quantity_value(str(amount)) < 0:
-                    yield invalid(f"{path}.allocatable[{name}]", amount, "must not be negative")
-            except ValueError:
-                pass  # which the node reports
+    def problems(self, path: str) -> Iterator[FieldError]:
+        """Yield what is wrong with a node of the template; `path` is that of the struct."""
         try:
             self.node("node")
         except InvalidObject as error:
@@ -147,8 +143,14 @@ class Outage(msgspec.Struct, frozen=True, kw_only=True):
         Nanoseconds since the start of the run; durations `start` and `end` in a file.
     """
 
-    start_ns: DurationNs = _duration("start", 0)
+    start_ns: NotNegativeNs = _duration("start", 0)
     end_ns: DurationNs = _duration("end", 0)
+
+    def problems(self, path: str) -> Iterator[FieldError]:
+        """Yield an error in `path` if it ends before it starts."""
+        if self.end_ns <= self.start_ns:
+            shown = format_duration(self.end_ns)
+            yield invalid(join(path, "end"), shown, "must be after the start")
 
 
 class NodeGroup(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -170,13 +172,23 @@ class NodeGroup(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         What its nodes are like.
     """
 
-    name: str = ""
-    min_size: int = 0
-    max_size: int | None = None
-    price: float = 0.0
-    provisioning_ns: DurationNs = _duration("provisioningTime", _MINUTE_NS)
+    name: Annotated[str, needed()] = ""
+    min_size: Count = 0
+    max_size: Count | None = None
+    price: NotNegative = 0.0
+    provisioning_ns: NotNegativeNs = _duration("provisioningTime", _MINUTE_NS)
     outages: tuple[Outage, ...] = ()
-    template: NodeTemplate | None = None
+    template: Annotated[
+        NodeTemplate | None, needed("such as {allocatable: {cpu: 4, memory: 16Gi}}")
+    ] = None
+
+    def problems(self, path: str) -> Iterator[FieldError]:
+        """Yield an error in `path` if its limits are none."""
+        if self.max_size is None:
+            yield required(join(path, "maxSize"))
+        elif self.max_size < self.min_size:
+            detail = f"must not be below minSize, which is {self.min_size}"
+            yield invalid(join(path, "maxSize"), self.max_size, detail)
 
     @property
     def size_limit(self) -> int:
@@ -257,41 +269,59 @@ class AutoscalerOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel
         Pods of controllers with fewer replicas keep their nodes.
     """
 
-    scan_interval_ns: DurationNs = _duration("scanInterval", 10 * SECOND_NS)
-    expander: tuple[str, ...] = ("least-waste",)
+    scan_interval_ns: NotNegativeNs = _duration("scanInterval", 10 * SECOND_NS)
+    expander: tuple[Expander, ...] = ("least-waste",)
     priorities: dict[str, tuple[str, ...]] = {}
-    pod_cpu_price: float = 0.033174
-    pod_memory_price: float = 0.004446
+    pod_cpu_price: NotNegative = 0.033174
+    pod_memory_price: NotNegative = 0.004446
     pool_label: str = ""
-    max_nodes_total: int = 0
-    max_nodes_per_scaleup: int = 1000
+    max_nodes_total: Count = 0
+    max_nodes_per_scaleup: Count = 1000
     enforce_node_group_min_size: bool = False
     expendable_pods_priority_cutoff: int = -10
-    new_pod_scale_up_delay_ns: DurationNs = _duration("newPodScaleUpDelay", 0)
-    max_node_provision_ns: DurationNs = _duration("maxNodeProvisionTime", 15 * _MINUTE_NS)
-    initial_backoff_ns: DurationNs = _duration("initialNodeGroupBackoffDuration", 5 * _MINUTE_NS)
-    max_backoff_ns: DurationNs = _duration("maxNodeGroupBackoffDuration", 30 * _MINUTE_NS)
-    backoff_reset_ns: DurationNs = _duration("nodeGroupBackoffResetTimeout", 180 * _MINUTE_NS)
-    ok_total_unready_count: int = 3
-    max_total_unready_percentage: float = 45.0
+    new_pod_scale_up_delay_ns: NotNegativeNs = _duration("newPodScaleUpDelay", 0)
+    max_node_provision_ns: NotNegativeNs = _duration("maxNodeProvisionTime", 15 * _MINUTE_NS)
+    initial_backoff_ns: NotNegativeNs = _duration("initialNodeGroupBackoffDuration", 5 * _MINUTE_NS)
+    max_backoff_ns: NotNegativeNs = _duration("maxNodeGroupBackoffDuration", 30 * _MINUTE_NS)
+    backoff_reset_ns: NotNegativeNs = _duration("nodeGroupBackoffResetTimeout", 180 * _MINUTE_NS)
+    ok_total_unready_count: Count = 3
+    max_total_unready_percentage: NotNegative = 45.0
     scale_down_enabled: bool = True
     scale_down_unready_enabled: bool = True
-    delay_after_add_ns: DurationNs = _duration("scaleDownDelayAfterAdd", 10 * _MINUTE_NS)
-    delay_after_delete_ns: DurationNs = _duration("scaleDownDelayAfterDelete", 0)
-    unneeded_ns: DurationNs = _duration("scaleDownUnneededTime", 10 * _MINUTE_NS)
-    unready_ns: DurationNs = _duration("scaleDownUnreadyTime", 20 * _MINUTE_NS)
-    utilization_threshold: float = msgspec.field(default=0.5, name="scaleDownUtilizationThreshold")
+    delay_after_add_ns: NotNegativeNs = _duration("scaleDownDelayAfterAdd", 10 * _MINUTE_NS)
+    delay_after_delete_ns: NotNegativeNs = _duration("scaleDownDelayAfterDelete", 0)
+    unneeded_ns: NotNegativeNs = _duration("scaleDownUnneededTime", 10 * _MINUTE_NS)
+    unready_ns: NotNegativeNs = _duration("scaleDownUnreadyTime", 20 * _MINUTE_NS)
+    utilization_threshold: NotNegative = msgspec.field(
+        default=0.5, name="scaleDownUtilizationThreshold"
+    )
     ignore_daemonsets_utilization: bool = False
-    max_scale_down_parallelism: int = 10
-    max_drain_parallelism: int = 1
-    recheck_ns: DurationNs = _duration("unremovableNodeRecheckTimeout", 5 * _MINUTE_NS)
-    delete_delay_ns: DurationNs = _duration("nodeDeleteDelayAfterTaint", 5 * SECOND_NS)
-    max_pod_eviction_ns: DurationNs = _duration("maxPodEvictionTime", 2 * _MINUTE_NS)
-    max_graceful_termination_sec: int = 600
+    max_scale_down_parallelism: Count = 10
+    max_drain_parallelism: Count = 1
+    recheck_ns: NotNegativeNs = _duration("unremovableNodeRecheckTimeout", 5 * _MINUTE_NS)
+    delete_delay_ns: NotNegativeNs = _duration("nodeDeleteDelayAfterTaint", 5 * SECOND_NS)
+    max_pod_eviction_ns: NotNegativeNs = _duration("maxPodEvictionTime", 2 * _MINUTE_NS)
+    max_graceful_termination_sec: Count = 600
     skip_nodes_with_system_pods: bool = True
     skip_nodes_with_local_storage: bool = True
     skip_nodes_with_custom_controller_pods: bool = True
-    min_replica_count: int = 0
+    min_replica_count: Count = 0
+
+    def problems(self, path: str) -> Iterator[FieldError]:
+        """Yield what is wrong with the fields together; `path` is that of the struct."""
+        if self.scan_interval_ns == 0:
+            yield invalid(join(path, "scanInterval"), "0s", "must be positive")
+        if "priority" in self.expander and not self.priorities:
+            yield required(join(path, "priorities"), "because of the expander priority")
+        for text, patterns in self.priorities.items():
+            place = join(path, f"priorities[{text}]")
+            if not text.isdecimal():
+                yield invalid(place, text, "a priority is a number from 0 on")
+            for index, pattern in enumerate(patterns):
+                try:
+                    re.compile(pattern)
+                except re.error as error:
+                    yield invalid(f"{place}[{index}]", pattern, str(error))
 
 
 class Autoscaling(msgspec.Struct, frozen=True, kw_only=True):
@@ -303,77 +333,18 @@ class Autoscaling(msgspec.Struct, frozen=True, kw_only=True):
     options : AutoscalerOptions
     """
 
-    groups: tuple[NodeGroup, ...] = ()
+    groups: Annotated[tuple[NodeGroup, ...], needed("at least one group is expected")] = ()
     options: AutoscalerOptions = AutoscalerOptions()
 
     def __repr__(self) -> str:
         return f"<Autoscaling: {', '.join(each.name for each in self.groups)}>"
 
-    def errors(self, path: str = "") -> Iterator[FieldError]:
-        """Yield what is wrong; paths begin with `path`."""
-        prefix = f"{path}." if path else ""
-        if not self.groups:
-            yield required(f"{prefix}groups", "at least one group is expected")
+    def problems(self, path: str) -> Iterator[FieldError]:
+        """Yield an error in `path` for each name that several groups have."""
         names = Counter(each.name for each in self.groups)
         for index, group in enumerate(self.groups):
-            where = f"{prefix}groups[{index}]"
-            if not group.name:
-                yield required(f"{where}.name")
-            elif names[group.name] > 1:
-                yield duplicate(f"{where}.name", group.name)
-            yield from _group_errors(group, where)
-        yield from _option_errors(self.options, f"{prefix}options")
-
-
-def _group_errors(group: NodeGroup, path: str) -> Iterator[FieldError]:
-    if group.min_size < 0:
-        yield invalid(f"{path}.minSize", group.min_size, "must not be negative")
-    if group.max_size is None:
-        yield required(f"{path}.maxSize")
-    elif group.max_size < max(group.min_size, 0):
-        detail = f"must not be below minSize, which is {max(group.min_size, 0)}"
-        yield invalid(f"{path}.maxSize", group.max_size, detail)
-    if not 0 <= group.price < math.inf:
-        yield invalid(f"{path}.price", group.price, "must not be negative, and finite")
-    if group.provisioning_ns < 0:
-        shown = format_duration(group.provisioning_ns)
-        yield invalid(f"{path}.provisioningTime", shown, "must not be negative")
-    for index, outage in enumerate(group.outages):
-        if outage.start_ns < 0:
-            shown = format_duration(outage.start_ns)
-            yield invalid(f"{path}.outages[{index}].start", shown, "must not be negative")
-        if outage.end_ns <= outage.start_ns:
-            shown = format_duration(outage.end_ns)
-            yield invalid(f"{path}.outages[{index}].end", shown, "must be after the start")
-    if group.template is None:
-        yield required(f"{path}.template", "such as {allocatable: {cpu: 4, memory: 16Gi}}")
-    else:
-        yield from group.template.errors(f"{path}.template")
-
-
-def _option_errors(options: AutoscalerOptions, path: str) -> Iterator[FieldError]:
-    fields = zip(options.__struct_fields__, options.__struct_encode_fields__, strict=True)
-    for field, name in fields:
-        value = getattr(options, field)
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if is_number and value < 0 and field != "expendable_pods_priority_cutoff":
-            shown = format_duration(int(value)) if field.endswith("_ns") else value
-            yield invalid(f"{path}.{name}", shown, "must not be negative")
-    if options.scan_interval_ns == 0:
-        yield invalid(f"{path}.scanInterval", "0s", "must be positive")
-    for index, name in enumerate(options.expander):
-        if name not in EXPANDERS:
-            yield not_supported(f"{path}.expander[{index}]", name, EXPANDERS)
-    if "priority" in options.expander and not options.priorities:
-        yield required(f"{path}.priorities", "because of the expander priority")
-    for text, patterns in options.priorities.items():
-        if not text.isdecimal():
-            yield invalid(f"{path}.priorities[{text}]", text, "a priority is a number from 0 on")
-        for index, pattern in enumerate(patterns):
-            try:
-                re.compile(pattern)
-            except re.error as error:
-                yield invalid(f"{path}.priorities[{text}][{index}]", pattern, str(error))
+            if group.name and names[group.name] > 1:
+                yield duplicate(join(path, f"groups[{index}].name"), group.name)
 
 
 def parse_node_groups(data: str | bytes | dict[str, Any], source: str) -> Autoscaling:
@@ -385,16 +356,9 @@ def parse_node_groups(data: str | bytes | dict[str, Any], source: str) -> Autosc
         With all mistakes, each with its path.
     """
     errors: list[FieldError] = []
-    try:
-        document = data if isinstance(data, dict) else parse_document(data)
-        found = decode_struct(document, Autoscaling, "", errors)
-    except ValueError as error:
-        raise InputError([FieldError(source=source, path="", message=str(error))]) from error
-    # A field of a wrong type has its default, which is not an error as well.
-    wrong = {each.path for each in errors}
-    errors += (each for each in found.errors() if each.path not in wrong)
-    if errors:
-        raise InputError(msgspec.structs.replace(each, source=source) for each in errors)
+    document = data if isinstance(data, dict) else read_document(data, source=source)
+    found = decode_struct(document, Autoscaling, "", errors)
+    raise_errors(errors, source=source)
     return found
 
 

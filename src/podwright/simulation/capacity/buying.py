@@ -18,7 +18,12 @@ import msgspec
 import numpy as np
 
 from podwright._arrays import I64Matrix
-from podwright.apimachinery.documents import decode as decode_struct, invalid, parse_document
+from podwright.apimachinery.documents import (
+    decode as decode_struct,
+    invalid,
+    parse_document,
+    struct_errors,
+)
 from podwright.apimachinery.objects import (
     FieldError,
     InputError,
@@ -157,7 +162,7 @@ def read_node_types(data: str | bytes, source: str) -> tuple[NodeType, ...]:
         found = decode_struct(document, Types, "", errors).types
     except (ValueError, csv.Error) as error:
         raise InputError([FieldError(source=source, path="", message=str(error))]) from error
-    errors += _type_errors(found)
+    errors += (each for each in _type_errors(found) if each not in errors)
     if errors:
         raise InputError(msgspec.structs.replace(each, source=source) for each in errors)
     return found
@@ -226,7 +231,7 @@ def _type_errors(types: Sequence[NodeType]) -> Iterator[FieldError]:
             yield invalid(f"{path}.price", each.price, "must not be negative, and finite")
         if each.max is not None and each.max < 0:
             yield invalid(f"{path}.max", each.max, "must not be negative")
-        yield from each.errors(path)
+        yield from struct_errors(each, path)
 
 
 @names_decision_keywords

@@ -6,25 +6,88 @@ docstrings are the descriptions in the schema that editors show.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
 import msgspec.inspect
 from msgspec import Meta
 
-from podwright.apimachinery.objects import QuantityText
-from podwright.simulation.world import Condition, Distribution
+from podwright.apimachinery.documents import (
+    Amount,
+    Count,
+    DurationText,
+    OptionalDurationText,
+    PositiveCount,
+    SelectorText,
+    checked,
+    decode,
+    duplicate,
+    forbidden,
+    given_fields,
+    invalid,
+    join,
+    needed,
+    not_supported,
+    problem,
+    required,
+)
+from podwright.apimachinery.objects import FieldError, InputError, api_group, read_time
+from podwright.apimachinery.schema import built_in
+from podwright.simulation.autoscaling import Autoscaling
+from podwright.simulation.world import (
+    START_NS,
+    Condition,
+    Distribution,
+    DurationDistribution,
+    OperationLine,
+    Selected,
+    amount_parser,
+    problems_of,
+)
 
 API_VERSION: Final = "podwright.dev/v1alpha1"
 KIND: Final = "Scenario"
 
 Object: TypeAlias = dict[str, Any]
-OnNodesEntry: TypeAlias = Annotated[
+TimingEntry: TypeAlias = Annotated[
     Any, Meta(extra_json_schema={"anyOf": [{"type": "string"}, {"type": "object"}]})
 ]
 
-TimingEntry: TypeAlias = Annotated[
-    Any, Meta(extra_json_schema={"anyOf": [{"type": "string"}, {"type": "object"}]})
+
+MOST_NODES: Final = 200_000
+MOST_ARRIVALS: Final = 5_000_000
+"""More are taken for a mistake."""
+
+
+def _between(low: int, high: int) -> Meta:
+    detail = f"must be between {low:,} and {high:,}"
+    return checked(lambda n, path: () if low <= n <= high else [invalid(path, n, detail)])
+
+
+def _end_problems(text: str, path: str) -> Iterator[FieldError]:
+    try:
+        read_time(text or "0s", "", start_ns=START_NS, first_ns=START_NS)
+    except InputError as error:
+        yield problem(path, error.errors[0].message)
+
+
+def _autoscaling_problems(document: object, path: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    decode(document, Autoscaling, path, errors)
+    return errors
+
+
+LabelKey: TypeAlias = Annotated[
+    str, checked(lambda key, path: () if key else [required(path, "a label of nodes")])
+]
+Share: TypeAlias = Annotated[
+    float,
+    checked(
+        lambda share, path: (
+            () if 0 <= share <= 1 else [invalid(path, share, "a share of 0 to 1 is expected")]
+        )
+    ),
 ]
 
 
@@ -50,11 +113,11 @@ class NodeGroup(_Entry, frozen=True, kw_only=True):
     """
 
     name: str = "node"
-    count: int = 1
-    cpu: QuantityText = "8"
-    memory: QuantityText = "32Gi"
-    pods: QuantityText = "110"
-    resources: dict[str, QuantityText] = {}
+    count: Annotated[int, _between(0, MOST_NODES)] = 1
+    cpu: Amount = "8"
+    memory: Amount = "32Gi"
+    pods: Amount = "110"
+    resources: dict[str, Amount] = {}
     zones: tuple[str, ...] = ()
     labels: dict[str, str] = {}
     taints: tuple[Object, ...] = ()
@@ -71,7 +134,7 @@ class RunState(_Entry, frozen=True, kw_only=True):
         A duration since the start of the run, or a time; its end if empty.
     """
 
-    folder: str = ""
+    folder: Annotated[str, needed()] = ""
     at: str = ""
 
 
@@ -117,11 +180,13 @@ class Arrivals(_Entry, frozen=True, kw_only=True):
     """
 
     process: Literal["poisson", "regular"] = "poisson"
-    every: str = ""
-    burst: int = 1
-    start: str = ""
-    until: str = ""
-    count: int | None = None
+    every: Annotated[OptionalDurationText, needed("the mean interval of arrivals, such as 10s")] = (
+        ""
+    )
+    burst: PositiveCount = 1
+    start: OptionalDurationText = ""
+    until: OptionalDurationText = ""
+    count: Annotated[int, _between(1, MOST_ARRIVALS)] | None = None
 
 
 class Trace(_Entry, frozen=True, kw_only=True):
@@ -140,8 +205,8 @@ class Trace(_Entry, frozen=True, kw_only=True):
         The units of columns of numbers, by field: arrival, duration, cpu, memory or a resource.
     """
 
-    file: str = ""
-    arrival: str = ""
+    file: Annotated[str, needed()] = ""
+    arrival: Annotated[str, needed()] = ""
     duration: str = ""
     name: str = ""
     cpu: str = ""
@@ -154,6 +219,19 @@ class Trace(_Entry, frozen=True, kw_only=True):
     labels: dict[str, str] = {}
     node_selector: dict[str, str] = {}
     unit: dict[str, str] = {}
+
+
+def pod_of(manifest: Object) -> Object | None:
+    """Return the pod or the pod template of a manifest."""
+    if manifest.get("kind") == "Pod":
+        return manifest
+    kind = api_group(str(manifest.get("apiVersion", ""))), str(manifest.get("kind", ""))
+    path = built_in().pod_templates.get(kind)
+    if path is None:
+        return None
+    for name in path.split("."):
+        manifest = manifest.setdefault(name, {})
+    return manifest
 
 
 class Load(_Entry, frozen=True, kw_only=True):
@@ -176,70 +254,33 @@ class Load(_Entry, frozen=True, kw_only=True):
         In place of the others.
     """
 
-    name: str = ""
+    name: Annotated[str, needed()] = ""
     object: Object | None = None
     arrivals: Arrivals | None = None
     requests: dict[str, Distribution] = {}
-    duration: Distribution | None = None
-    lifetime: Distribution | None = None
+    duration: DurationDistribution | None = None
+    lifetime: DurationDistribution | None = None
     trace: Trace | None = None
 
-
-class Operation(_Entry, frozen=True, kw_only=True):
-    """An operation: at most one of at and after, and one of the others, as in event files.
-
-    Attributes
-    ----------
-    at : str
-        When: a duration since the start, or a time. Times do not decrease.
-    after : str
-        How long after the operation before; without any time, immediately after it.
-    step : int, optional
-        Operations of a step start when those of the step before have no effect any more.
-    when : Condition, optional
-        Wait until this holds.
-    apply, create : dict, optional
-        A manifest; create fails if the object exists.
-    subresource : str
-        status, to apply the status.
-    patch, delete, scale : str, optional
-        kind/name.
-    with_ : object
-        The patch.
-    type : str
-        The type of the patch, as for kubectl patch.
-    namespace : str
-    grace_period_seconds, replicas : int, optional
-    cordon, uncordon, drain, fail, restore : str or dict, optional
-        A node, or a label selector: {selector: zone=a}.
-    wait_until : Condition, optional
-        Only wait.
-    done : bool, optional
-        End the scenario.
-    """
-
-    at: str | None = None
-    after: str | None = None
-    step: int | None = None
-    when: Condition | None = None
-    apply: Object | None = None
-    create: Object | None = None
-    subresource: Literal["", "status"] = ""
-    patch: str | None = None
-    with_: Any = msgspec.field(name="with", default=None)
-    type: Literal["strategic", "merge", "json"] = "strategic"
-    delete: str | None = None
-    namespace: str | None = None
-    grace_period_seconds: int | None = None
-    scale: str | None = None
-    replicas: int | None = None
-    cordon: OnNodesEntry = None
-    uncordon: OnNodesEntry = None
-    drain: OnNodesEntry = None
-    fail: OnNodesEntry = None
-    restore: OnNodesEntry = None
-    wait_until: Condition | None = None
-    done: bool | None = None
+    def problems(self, path: str) -> Iterator[FieldError]:
+        """Yield what is wrong with the fields together; `path` is that of the struct."""
+        if self.trace is not None:
+            for name in ("object", "arrivals", "requests", "duration", "lifetime"):
+                if getattr(self, name):
+                    yield forbidden(join(path, "trace"), f"cannot be combined with {name}")
+            return
+        if self.object is None:
+            yield required(join(path, "object"), "a manifest, or a trace in place of it")
+        elif pod_of(self.object) is None:
+            for name in ("requests", "duration"):
+                if getattr(self, name):
+                    why = "the object is not a pod and has no template"
+                    yield forbidden(join(path, name), why)
+        if self.arrivals is None:
+            yield required(join(path, "arrivals"))
+        for resource, amounts in self.requests.items():
+            place = join(path, f"requests[{resource}]")
+            yield from problems_of(amounts, place, amount_parser(resource))
 
 
 class Configuration(_Entry, frozen=True, kw_only=True):
@@ -264,6 +305,11 @@ class Configuration(_Entry, frozen=True, kw_only=True):
     plugins: tuple[str, ...] = ()
     feature_gates: str = ""
 
+    def problems(self, path: str) -> Iterator[FieldError]:
+        """Yield an error if there are two configurations."""
+        if self.file and self.configuration is not None:
+            yield forbidden(join(path, "configuration"), "cannot be combined with file")
+
 
 class Stop(_Entry, frozen=True, kw_only=True):
     """The end of the scenario: the first of these, or when nothing is left but retries.
@@ -275,7 +321,7 @@ class Stop(_Entry, frozen=True, kw_only=True):
     when : Condition, optional
     """
 
-    at: str = ""
+    at: Annotated[str, checked(_end_problems)] = ""
     when: Condition | None = None
 
 
@@ -307,8 +353,8 @@ class SpreadLimit(_Entry, frozen=True, kw_only=True):
     max_skew : int
     """
 
-    topology_key: str = "topology.kubernetes.io/zone"
-    max_skew: int = 1
+    topology_key: LabelKey = "topology.kubernetes.io/zone"
+    max_skew: Count = 1
 
 
 class UtilizationRange(_Entry, frozen=True, kw_only=True):
@@ -325,8 +371,8 @@ class UtilizationRange(_Entry, frozen=True, kw_only=True):
 
     resource: str = "cpu"
     of: Literal["mean", "peak"] = "mean"
-    at_least: float = 0.0
-    at_most: float | None = None
+    at_least: Share = 0.0
+    at_most: Share | None = None
 
 
 class BudgetLimit(_Entry, frozen=True, kw_only=True):
@@ -340,7 +386,7 @@ class BudgetLimit(_Entry, frozen=True, kw_only=True):
     """
 
     budget: str = ""
-    at_most: str = "0s"
+    at_most: DurationText = "0s"
 
 
 class Placement(_Entry, frozen=True, kw_only=True):
@@ -356,6 +402,11 @@ class Placement(_Entry, frozen=True, kw_only=True):
 
     pod: str = ""
     nodes: tuple[str, ...] = ()
+
+    def problems(self, path: str) -> Iterator[FieldError]:
+        """Yield an error if the pod is not named with its namespace."""
+        if "/" not in self.pod:
+            yield invalid(join(path, "pod"), self.pod, "namespace/name is expected")
 
 
 class Expectation(_Entry, frozen=True, kw_only=True):
@@ -385,17 +436,35 @@ class Expectation(_Entry, frozen=True, kw_only=True):
 
     name: str = ""
     configurations: tuple[str, ...] = ()
-    pods: str = ""
+    pods: SelectorText = ""
     namespace: str = ""
     priority_class: str = ""
-    scheduled_within: str | None = None
-    pending_at_most: int | None = None
+    scheduled_within: DurationText | None = None
+    pending_at_most: Count | None = None
     spread: SpreadLimit | None = None
     no_preemption_of: str | None = None
     utilization: UtilizationRange | None = None
     budget_blocked: BudgetLimit | None = None
     placed: Placement | None = None
     same_placement: tuple[str, ...] = ()
+
+    @property
+    def expected(self) -> dict[str, Any]:
+        """What is expected, by the name of its field: one of them."""
+        given = given_fields(self)
+        return {name: given[name] for name in given if name not in _BESIDE_AN_EXPECTATION}
+
+    def problems(self, path: str) -> Iterator[FieldError]:
+        """Yield what is wrong with the fields together; `path` is that of the struct."""
+        if len(self.expected) != 1:
+            kinds = [n for n in self.__struct_encode_fields__ if n not in _BESIDE_AN_EXPECTATION]
+            found = f", not {' and '.join(self.expected)}" if self.expected else ""
+            yield required(path, f"one of {', '.join(kinds)} is expected{found}")
+        if len(self.same_placement) == 1:
+            yield required(join(path, "samePlacement"), "two configurations or more")
+
+
+_BESIDE_AN_EXPECTATION: Final = ("name", "configurations", "pods", "namespace", "priorityClass")
 
 
 class Spec(_Entry, frozen=True, kw_only=True):
@@ -404,7 +473,7 @@ class Spec(_Entry, frozen=True, kw_only=True):
     Attributes
     ----------
     cluster : ClusterState
-    operations : tuple of Operation
+    operations : tuple of OperationLine
         In order; one that waits delays those after it.
     events : tuple of str
         Files of operations or recorded changes, one JSON object on each line.
@@ -424,16 +493,38 @@ class Spec(_Entry, frozen=True, kw_only=True):
     """
 
     cluster: ClusterState = ClusterState()
-    operations: tuple[Operation, ...] = ()
+    operations: tuple[OperationLine, ...] = ()
     events: tuple[str, ...] = ()
     load: tuple[Load, ...] = ()
     configurations: tuple[Configuration, ...] = ()
     seed: int = 0
     stop: Stop = Stop()
     options: Options = Options()
-    autoscaling: Object | None = None
+    autoscaling: Annotated[Object, checked(_autoscaling_problems)] | None = None
     timing: TimingEntry = None
     expectations: tuple[Expectation, ...] = ()
+
+    def problems(self, path: str) -> Iterator[FieldError]:
+        """Yield what is wrong with the fields together; `path` is that of the struct."""
+        names = [each.name for each in self.configurations] or ["default"]
+        for field, entries in (("configurations", self.configurations), ("load", self.load)):
+            taken = [each.name for each in entries]
+            for index, name in enumerate(taken):
+                if name in taken[:index]:
+                    yield duplicate(join(path, f"{field}[{index}].name"), name)
+        for index, entry in enumerate(self.load):
+            ends = entry.arrivals is None or entry.arrivals.count or entry.arrivals.until
+            if not ends and not self.stop.at:
+                detail = "never ends; set count or until here, or spec.stop.at"
+                yield required(join(path, f"load[{index}].arrivals"), detail)
+        for index, expectation in enumerate(self.expectations):
+            where = join(path, f"expectations[{index}]")
+            for field in ("configurations", "same_placement"):
+                shown = "samePlacement" if field == "same_placement" else field
+                for number, name in enumerate(getattr(expectation, field)):
+                    if name not in names:
+                        known = tuple(dict.fromkeys(names))
+                        yield not_supported(f"{where}.{shown}[{number}]", name, known)
 
 
 class ScenarioMetadata(_Entry, frozen=True, kw_only=True):
@@ -461,27 +552,28 @@ class Document(_Entry, frozen=True, kw_only=True):
     spec : Spec
     """
 
-    api_version: Literal["podwright.dev/v1alpha1"] = "podwright.dev/v1alpha1"
-    kind: Literal["Scenario"] = "Scenario"
+    api_version: Annotated[
+        Literal["podwright.dev/v1alpha1"], needed(f'"{API_VERSION}" is expected')
+    ] = "podwright.dev/v1alpha1"
+    kind: Annotated[Literal["Scenario"], needed(f'"{KIND}" is expected')] = "Scenario"
     metadata: ScenarioMetadata = ScenarioMetadata()
-    spec: Spec = Spec()
+    spec: Annotated[Spec, needed()] = Spec()
 
 
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema of a scenario file, for editors."""
     (root,), definitions = msgspec.json.schema_components([Document], ref_template="#/$defs/{name}")
-    by_name = _structs(Document, {})
-    for name, definition in definitions.items():
+    structs: tuple[Any, ...] = (
+        *_Entry.__subclasses__(), OperationLine, Selected, Condition, Distribution,
+    )  # fmt: skip
+    for cls in structs:
+        definition = definitions[cls.__name__]
         definition["additionalProperties"] = False
-        summary, fields = _described(by_name[name].__doc__ or "")
-        definition["description"] = summary
-        names = dict(
-            zip(
-                by_name[name].__struct_fields__, by_name[name].__struct_encode_fields__, strict=True
-            )
-        )
-        for field, text in fields.items():
-            shown = definition["properties"][names[field]]
+        definition["description"], texts = _described(cls.__doc__ or "")
+        fields = msgspec.inspect.type_info(cls).fields  # type: ignore[attr-defined]  # a struct's
+        for field in fields:
+            shown = definition["properties"][field.encode_name]
+            text = texts.get(field.name)
             if "$ref" not in shown and text:
                 shown["description"] = text
     definitions["Document"]["required"] = ["apiVersion", "kind", "spec"]
@@ -490,23 +582,6 @@ def json_schema() -> dict[str, Any]:
         **root,
         "$defs": dict(sorted(definitions.items())),
     }
-
-
-def _structs(cls: type[msgspec.Struct], found: dict[str, Any]) -> dict[str, Any]:
-    found[cls.__name__] = cls
-    for field in msgspec.inspect.type_info(cls).fields:  # type: ignore[attr-defined]  # a struct's
-        kinds = [field.type]
-        while kinds:
-            kind = kinds.pop()
-            kinds += getattr(kind, "types", ())
-            kinds += [
-                inner
-                for name in ("type", "item_type", "value_type")
-                if (inner := getattr(kind, name, None)) is not None
-            ]
-            if isinstance(kind, msgspec.inspect.StructType) and kind.cls.__name__ not in found:
-                _structs(kind.cls, found)
-    return found
 
 
 def _described(docstring: str) -> tuple[str, dict[str, str]]:

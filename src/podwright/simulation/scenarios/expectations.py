@@ -6,9 +6,10 @@ every value is what the API showed at a virtual time.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -23,7 +24,13 @@ from podwright.apimachinery.objects import (
 )
 from podwright.cluster.api import SCHEDULER_USER, DeleteObject, EvictPod, Rejection
 from podwright.scheduler.config import format_duration
-from podwright.simulation.scenarios.document import Expectation
+from podwright.simulation.scenarios.document import (
+    BudgetLimit,
+    Expectation,
+    Placement,
+    SpreadLimit,
+    UtilizationRange,
+)
 from podwright.simulation.world import Run
 
 _ENDED: Final = ("Succeeded", "Failed")
@@ -53,6 +60,16 @@ class ObservedPod(msgspec.Struct, kw_only=True):
     ended_ns: int | None = None
     has_completed: bool = False
     is_victim: bool = False
+
+    @property
+    def never_scheduled(self) -> bool:
+        """Whether it waits for a node at the end."""
+        return self.scheduled_ns is None and self.ended_ns is None
+
+    def wait_ns(self, end_ns: int) -> int:
+        """Return how long it waited for a node, in a run that ended at `end_ns`."""
+        until = (self.scheduled_ns, self.ended_ns, end_ns)
+        return next(each for each in until if each is not None) - self.created_ns
 
 
 class RunObserver:
@@ -155,61 +172,41 @@ class CheckedRun(msgspec.Struct, frozen=True):
         ]
 
 
+Pods = list[ObservedPod]
 Found = tuple[bool, str]
 """Whether an expectation is met, and what was found."""
 
 
 def found_by(expectation: Expectation, checked: CheckedRun) -> Found:
     """Return whether a run is as expected, and what was found."""
-    for field, check in _CHECKS.items():
-        if getattr(expectation, field) is not None:
-            return check(expectation, checked)
-    raise AssertionError(f"{expectation.name} expects nothing")
-
-
-def _scheduled_within(expectation: Expectation, checked: CheckedRun) -> Found:
+    ((name, value),) = expectation.expected.items()
     pods = checked.pods(expectation)
-    if not pods:
+    if name in _OF_PODS and not pods:
         return False, "no pod matches"
-    limit_ns = read_duration(expectation.scheduled_within or "", "", least_ns=0)
-    waits = [(_wait_ns(pod, checked.run.end_ns), pod) for pod in pods]
-    late = [pod for wait_ns, pod in waits if wait_ns > limit_ns or _never(pod)]
+    return _CHECKS[name](value, pods, checked)
+
+
+def _scheduled_within(within: str, pods: Pods, checked: CheckedRun) -> Found:
+    limit_ns = read_duration(within, "", least_ns=0)
+    waits = [(pod.wait_ns(checked.run.end_ns), pod) for pod in pods]
+    late = [pod for wait_ns, pod in waits if wait_ns > limit_ns or pod.never_scheduled]
     longest = format_duration(max(wait_ns for wait_ns, _ in waits))
     if late:
         return False, f"{len(late)} of {len(pods)} pods: {_names(late)}; longest wait {longest}"
     return True, f"{len(pods)} pods; longest wait {longest}"
 
 
-def _wait_ns(pod: ObservedPod, end_ns: int) -> int:
-    end_ns = pod.ended_ns if pod.ended_ns is not None else end_ns
-    return (end_ns if pod.scheduled_ns is None else pod.scheduled_ns) - pod.created_ns
-
-
-def _never(pod: ObservedPod) -> bool:
-    return pod.scheduled_ns is None and pod.ended_ns is None
-
-
-def _pending_at_most(expectation: Expectation, checked: CheckedRun) -> Found:
-    pods = checked.pods(expectation)
-    if not pods:
-        return False, "no pod matches"
-    left = [pod for pod in pods if _never(pod) and not pod.has_completed]
-    most = expectation.pending_at_most or 0
+def _pending_at_most(most: int, pods: Pods, checked: CheckedRun) -> Found:
+    left = [pod for pod in pods if pod.never_scheduled and not pod.has_completed]
     reasons = Counter(checked.run.pending.get(pod.key, "") for pod in left)
     why = "".join(f"; {reason}" for reason, _ in reasons.most_common(1) if reason)
     shown = f": {_names(left)}{why}" if left else ""
     return len(left) <= most, f"{len(left)} of {len(pods)} pods are pending{shown}"
 
 
-def _spread(expectation: Expectation, checked: CheckedRun) -> Found:
-    spread = expectation.spread
-    assert spread is not None, expectation.name
-    pods = [
-        pod
-        for pod in checked.pods(expectation)
-        if pod.node and pod.ended_ns is None and not pod.has_completed
-    ]
-    if not pods:
+def _spread(spread: SpreadLimit, pods: Pods, checked: CheckedRun) -> Found:
+    placed = [pod for pod in pods if pod.node and pod.ended_ns is None and not pod.has_completed]
+    if not placed:
         return False, "no pod matches"
     key = spread.topology_key
     domains = dict.fromkeys(
@@ -217,7 +214,7 @@ def _spread(expectation: Expectation, checked: CheckedRun) -> Found:
     )
     if not domains:
         return False, f"no node has the label {key}"
-    for pod in pods:
+    for pod in placed:
         domain = checked.observed.nodes.get(pod.node, {}).get(key)
         if domain is not None:
             domains[domain] += 1
@@ -226,19 +223,16 @@ def _spread(expectation: Expectation, checked: CheckedRun) -> Found:
     return skew <= spread.max_skew, f"skew {skew}: {shown}"
 
 
-def _no_preemption(expectation: Expectation, checked: CheckedRun) -> Found:
-    class_name = expectation.no_preemption_of
-    pods = [pod for pod in checked.pods(expectation) if pod.priority_class == class_name]
-    victims = [pod for pod in pods if pod.is_victim]
-    if not pods:
+def _no_preemption(class_name: str, pods: Pods, _: CheckedRun) -> Found:
+    of_class = [pod for pod in pods if pod.priority_class == class_name]
+    victims = [pod for pod in of_class if pod.is_victim]
+    if not of_class:
         return False, f"no pod has the priority class {class_name}"
     shown = f": {_names(victims)}" if victims else ""
-    return not victims, f"{len(victims)} of {len(pods)} pods were preempted{shown}"
+    return not victims, f"{len(victims)} of {len(of_class)} pods were preempted{shown}"
 
 
-def _utilization(expectation: Expectation, checked: CheckedRun) -> Found:
-    expected = expectation.utilization
-    assert expected is not None, expectation.name
+def _utilization(expected: UtilizationRange, _: Pods, checked: CheckedRun) -> Found:
     use = checked.run.summary.utilization.get(expected.resource)
     if use is None:
         return False, f"no node has {expected.resource}"
@@ -247,18 +241,14 @@ def _utilization(expectation: Expectation, checked: CheckedRun) -> Found:
     return is_met, f"{expected.of} {expected.resource} {share:.2%}"
 
 
-def _budget(expectation: Expectation, checked: CheckedRun) -> Found:
-    expected = expectation.budget_blocked
-    assert expected is not None, expectation.name
+def _budget(expected: BudgetLimit, _: Pods, checked: CheckedRun) -> Found:
     blocked_ns = checked.observed.blocked_ns.get(expected.budget, 0)
     limit_ns = read_duration(expected.at_most, "", least_ns=0)
     text = "never" if not blocked_ns else f"for {format_duration(blocked_ns)}"
     return blocked_ns <= limit_ns, f"{expected.budget} blocked an eviction {text}"
 
 
-def _placed(expectation: Expectation, checked: CheckedRun) -> Found:
-    expected = expectation.placed
-    assert expected is not None, expectation.name
+def _placed(expected: Placement, _: Pods, checked: CheckedRun) -> Found:
     node = checked.run.node_of.get(expected.pod, "")
     if not node and expected.pod not in checked.run.pending:
         return False, f"pod {expected.pod} does not exist at the end"
@@ -267,13 +257,14 @@ def _placed(expectation: Expectation, checked: CheckedRun) -> Found:
     return node in expected.nodes if expected.nodes else not node, found
 
 
-_CHECKS: Final[dict[str, Callable[[Expectation, CheckedRun], Found]]] = {
-    "scheduled_within": _scheduled_within,
-    "pending_at_most": _pending_at_most,
+_OF_PODS: Final = ("scheduledWithin", "pendingAtMost", "spread")
+_CHECKS: Final[dict[str, Callable[[Any, Pods, CheckedRun], Found]]] = {
+    "scheduledWithin": _scheduled_within,
+    "pendingAtMost": _pending_at_most,
     "spread": _spread,
-    "no_preemption_of": _no_preemption,
+    "noPreemptionOf": _no_preemption,
     "utilization": _utilization,
-    "budget_blocked": _budget,
+    "budgetBlocked": _budget,
     "placed": _placed,
 }
 
@@ -299,6 +290,6 @@ def _names(pods: Iterable[ObservedPod]) -> str:
 def expectation_names(expectations: Iterable[Expectation]) -> Iterator[str]:
     """Yield a name for each expectation: its own, or what it expects."""
     for number, expectation in enumerate(expectations):
-        kinds = [name for name in (*_CHECKS, "same_placement") if getattr(expectation, name)]
-        kind = kinds[0] if kinds else "pending_at_most"
-        yield expectation.name or f"{number}-{kind.replace('_', '-')}"
+        (kind,) = expectation.expected
+        words = re.sub("([A-Z])", lambda found: f"-{found[1].lower()}", kind)
+        yield expectation.name or f"{number}-{words}"

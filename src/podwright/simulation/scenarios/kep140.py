@@ -6,28 +6,40 @@ Upstream: kube-scheduler-simulator keps/140-scenario-based-simulation/README.md
 from __future__ import annotations
 
 import re
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Annotated, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
 from podwright.apimachinery.documents import (
+    checked,
     decode,
+    given_fields,
     invalid,
-    not_supported,
+    needed,
     parse_document,
     required,
 )
 from podwright.apimachinery.objects import FieldError, api_group
-from podwright.apimachinery.schema import built_in
+from podwright.apimachinery.schema import Kind, built_in
 from podwright.simulation.scenarios.document import API_VERSION, KIND, Object
 
 KEP140_GROUP: Final = "simulation.kube-scheduler-simulator.x-k8s.io"
 _SCHEDULER: Final = ("scheduler", "kube-scheduler")
-_PATCH_TYPES: Final = {
-    "application/json-patch+json": "json",
-    "application/merge-patch+json": "merge",
-    "application/strategic-merge-patch+json": "strategic",
-}
+PatchType: TypeAlias = Literal[
+    "application/json-patch+json",
+    "application/merge-patch+json",
+    "application/strategic-merge-patch+json",
+]
+_LIST: Final = "spec.operations"
+_ONE_OF: Final = "createOperation, patchOperation, deleteOperation, doneOperation"
+
+
+def _patch_problems(text: str, path: str) -> Iterator[FieldError]:
+    try:
+        parse_document(text)
+    except ValueError as error:
+        yield invalid(path, text, str(error))
 
 
 class _Entry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -38,24 +50,59 @@ class _Type(_Entry, frozen=True, kw_only=True):
     api_version: str = ""
     kind: str = ""
 
+    @property
+    def known(self) -> Kind | None:
+        return built_in().of(api_group(self.api_version), self.kind)
+
 
 class _Create(_Entry, frozen=True, kw_only=True):
-    object: Object | None = None
+    object: Annotated[Object | None, needed()] = None
     create_options: Object | None = None
 
+    def line(self) -> Object:
+        return {"create": self.object}
 
-class _Patch(_Entry, frozen=True, kw_only=True):
+
+class _OfObject(_Entry, frozen=True, kw_only=True):
     type_meta: _Type = _Type()
     object_meta: Object = {}
-    patch: str = ""
-    patch_type: str = ""
+
+    def problems(self, path: str) -> Iterator[FieldError]:
+        if self.type_meta.known is None:
+            text = f"{self.type_meta.api_version} {self.type_meta.kind}"
+            yield invalid(f"{path}.typeMeta", text, "is not a known kind")
+        if not self.object_meta.get("name"):
+            yield required(f"{path}.objectMeta.name")
+
+    def named(self, name: str) -> Object:
+        known, meta = self.type_meta.known, self.object_meta
+        assert known is not None, "checked"
+        namespace = meta.get("namespace") if known.row.namespaced else None
+        beside = {"namespace": namespace} if namespace else {}
+        return {name: f"{known.row.resource}/{meta['name']}", **beside}
+
+
+class _Patch(_OfObject, frozen=True, kw_only=True):
+    patch: Annotated[str, checked(_patch_problems)] = ""
+    patch_type: PatchType = "application/strategic-merge-patch+json"
     patch_options: Object | None = None
 
+    def line(self) -> Object:
+        changes = parse_document(self.patch)
+        return {
+            **self.named("patch"),
+            "with": changes,
+            "type": self.patch_type.rpartition("/")[2].split("-")[0],
+        }
 
-class _Delete(_Entry, frozen=True, kw_only=True):
-    type_meta: _Type = _Type()
-    object_meta: Object = {}
+
+class _Delete(_OfObject, frozen=True, kw_only=True):
     delete_options: Object | None = None
+
+    def line(self) -> Object:
+        grace = (self.delete_options or {}).get("gracePeriodSeconds")
+        beside = {} if grace is None else {"gracePeriodSeconds": grace}
+        return {**self.named("delete"), **beside}
 
 
 class _Operation(_Entry, frozen=True, kw_only=True):
@@ -65,6 +112,16 @@ class _Operation(_Entry, frozen=True, kw_only=True):
     patch_operation: _Patch | None = None
     delete_operation: _Delete | None = None
     done_operation: Object | None = None
+
+    def problems(self, path: str) -> Iterator[FieldError]:
+        if len(given_fields(self).keys() - {"id", "step"}) != 1:
+            yield required(path, f"one of {_ONE_OF} is expected")
+
+    def line(self) -> Object:
+        found = self.create_operation or self.patch_operation or self.delete_operation
+        # Done is a scenario when its last step is finished.
+        what = {"when": {"settled": True}, "done": True} if found is None else found.line()
+        return {"step": self.step, **what}
 
 
 class _Controller(_Entry, frozen=True, kw_only=True):
@@ -126,13 +183,12 @@ def converted(document: object, errors: list[FieldError]) -> Converted:
         # What ends the scenario is the last of its step.
         key=lambda one: (one[1].step, one[1].done_operation is not None),
     )
-    lines: list[Object] = []
-    places: list[int] = []
-    for index, entry in ordered:
-        line = _line(entry, f"spec.operations[{index}]", errors)
-        if line is not None:
-            lines.append({"step": entry.step, **line})
-            places.append(index)
+    wrong = [error.path for error in errors]
+    sound = [
+        (index, entry)
+        for index, entry in ordered
+        if not any(path.startswith(f"{_LIST}[{index}]") for path in wrong)
+    ]
     others = [
         each.name
         for each in read.spec.controllers.simulation_controllers.enabled
@@ -144,9 +200,9 @@ def converted(document: object, errors: list[FieldError]) -> Converted:
     )
     name = read.metadata.get("name")
     metadata = {"name": name} if isinstance(name, str) else {}
-    spec = {"operations": lines}
+    spec = {"operations": [entry.line() for _, entry in sound]}
     own = {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": spec}
-    return Converted(own, tuple(places), warnings)
+    return Converted(own, tuple(index for index, _ in sound), warnings)
 
 
 _FIELDS: Final = {
@@ -160,71 +216,3 @@ _FIELD: Final = re.compile(rf"(?<=\]\.)({'|'.join(_FIELDS)})(?![A-Za-z])")
 def kep140_path(path: str) -> str:
     """Return the path of a field of an operation as kube-scheduler-simulator has it."""
     return _FIELD.sub(lambda found: _FIELDS[found[1]], path)
-
-
-_ONE_OF: Final = "createOperation, patchOperation, deleteOperation, doneOperation"
-
-
-def _line(entry: _Operation, path: str, errors: list[FieldError]) -> Object | None:
-    created, patched, deleted = (
-        entry.create_operation,
-        entry.patch_operation,
-        entry.delete_operation,
-    )
-    given = [each for each in (created, patched, deleted, entry.done_operation) if each is not None]
-    if len(given) != 1:
-        errors.append(required(path, f"one of {_ONE_OF} is expected"))
-        return None
-    match given[0]:
-        case _Create(object=made):
-            if made is None:
-                errors.append(required(f"{path}.createOperation.object"))
-                return None
-            return {"create": made}
-        case _Patch() as patch:
-            return _patch_line(patch, f"{path}.patchOperation", errors)
-        case _Delete() as deleted:
-            found = _reference(deleted, f"{path}.deleteOperation", errors)
-            options = deleted.delete_options or {}
-            grace = {
-                name: options[name]
-                for name in ("gracePeriodSeconds",)
-                if options.get(name) is not None
-            }
-            return None if found is None else {"delete": found[0], **found[1], **grace}
-        case _:  # the scenario has succeeded when the step is finished
-            return {"when": {"settled": True}, "done": True}
-
-
-def _patch_line(patch: _Patch, path: str, errors: list[FieldError]) -> Object | None:
-    found = _reference(patch, path, errors)
-    patch_type = patch.patch_type or "application/strategic-merge-patch+json"
-    if patch_type not in _PATCH_TYPES:
-        errors.append(not_supported(f"{path}.patchType", patch_type, list(_PATCH_TYPES)))
-        return None
-    try:
-        changes: Any = parse_document(patch.patch)
-    except ValueError as error:
-        errors.append(invalid(f"{path}.patch", patch.patch, str(error)))
-        return None
-    if found is None:
-        return None
-    return {"patch": found[0], **found[1], "with": changes, "type": _PATCH_TYPES[patch_type]}
-
-
-def _reference(
-    entry: _Patch | _Delete, path: str, errors: list[FieldError]
-) -> tuple[str, Object] | None:
-    kind, name = entry.type_meta.kind, entry.object_meta.get("name")
-    found = built_in().of(api_group(entry.type_meta.api_version), kind)
-    if found is None:
-        text = f"{entry.type_meta.api_version} {kind}"
-        errors.append(invalid(f"{path}.typeMeta", text, "is not a known kind"))
-    if not isinstance(name, str) or not name:
-        errors.append(required(f"{path}.objectMeta.name"))
-        return None
-    if found is None:
-        return None
-    namespace = entry.object_meta.get("namespace")
-    beside = {"namespace": namespace} if found.row.namespaced and namespace else {}
-    return f"{found.row.resource}/{name}", beside

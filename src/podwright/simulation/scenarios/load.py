@@ -5,96 +5,31 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator
 from itertools import count
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
-from podwright.apimachinery.documents import duplicate, forbidden, invalid, join, required
-from podwright.apimachinery.objects import FieldError, InputError, api_group
-from podwright.apimachinery.schema import built_in
+from podwright.apimachinery.objects import FieldError, InputError
 from podwright.cluster.kubelets import RUN_DELAY
 from podwright.scheduler.config import format_duration
-from podwright.simulation.scenarios.document import Arrivals, Load, Trace
+from podwright.simulation.scenarios.document import (
+    MOST_ARRIVALS,
+    Arrivals,
+    Load,
+    Trace,
+    pod_of,
+)
 from podwright.simulation.world import (
     Distribution,
     Workload,
     amount_parser,
-    duration_problems,
     parse_duration_ns,
-    problems_of,
     sampler,
     stream_of,
     uniform,
 )
 
-MOST_ARRIVALS: Final = 5_000_000
-"""More arrivals are taken for a mistake."""
-
 Line = dict[str, Any]
-
-
-def problems_of_load(load: tuple[Load, ...], *, is_endless: bool) -> Iterator[FieldError]:
-    """Yield what is wrong in load generators.
-
-    Parameters
-    ----------
-    is_endless : bool
-        Whether the scenario has no end time.
-    """
-    names = [entry.name for entry in load]
-    for index, entry in enumerate(load):
-        path = f"spec.load[{index}]"
-        if not entry.name:
-            yield required(f"{path}.name")
-        elif entry.name in names[:index]:
-            yield duplicate(f"{path}.name", entry.name)
-        if entry.trace is not None:
-            yield from _trace_problems(entry, f"{path}.trace")
-            continue
-        yield from _object_problems(entry, path)
-        if entry.arrivals is None:
-            yield required(f"{path}.arrivals")
-        else:
-            yield from _arrival_problems(entry.arrivals, f"{path}.arrivals", is_endless=is_endless)
-        for resource, amounts in entry.requests.items():
-            place = f"{path}.requests[{resource}]"
-            yield from problems_of(amounts, place, amount_parser(resource))
-        for name in ("duration", "lifetime"):
-            given = getattr(entry, name)
-            if given is not None:
-                yield from problems_of(given, f"{path}.{name}", parse_duration_ns)
-
-
-def _object_problems(entry: Load, path: str) -> Iterator[FieldError]:
-    if entry.object is None:
-        yield required(f"{path}.object", "a manifest, or a trace in place of it")
-    elif _pod_of(entry.object) is None:
-        for name in ("requests", "duration"):
-            if getattr(entry, name):
-                yield forbidden(f"{path}.{name}", "the object is not a pod and has no template")
-
-
-def _arrival_problems(entry: Arrivals, path: str, *, is_endless: bool) -> Iterator[FieldError]:
-    for name in ("every", "start", "until"):
-        yield from duration_problems(getattr(entry, name), join(path, name))
-    if not entry.every:
-        yield required(f"{path}.every", "the mean interval of arrivals, such as 10s")
-    if entry.burst < 1:
-        yield invalid(f"{path}.burst", entry.burst, "must be at least 1")
-    if entry.count is not None and not 0 < entry.count <= MOST_ARRIVALS:
-        yield invalid(f"{path}.count", entry.count, f"must be between 1 and {MOST_ARRIVALS:,}")
-    if entry.count is None and not entry.until and is_endless:
-        yield required(path, "never ends; set count or until here, or spec.stop.at")
-
-
-def _trace_problems(entry: Load, path: str) -> Iterator[FieldError]:
-    assert entry.trace is not None, "no trace"
-    for name in ("file", "arrival"):
-        if not getattr(entry.trace, name):
-            yield required(join(path, name))
-    for name in ("object", "arrivals", "requests", "duration", "lifetime"):
-        if getattr(entry, name):
-            yield forbidden(path, f"cannot be combined with {name}")
 
 
 def load_lines(entry: Load, seed: int, end_ns: int | None) -> list[Line]:
@@ -182,7 +117,7 @@ class _Draws:
         entry = self._entry
         made: Line = msgspec.json.decode(self._object)
         made.setdefault("metadata", {})["name"] = f"{entry.name}-{number}"
-        pod = _pod_of(made)
+        pod = pod_of(made)
         if pod is None:
             return made
         if entry.duration is not None:
@@ -199,19 +134,6 @@ class _Draws:
             requests = container.setdefault("resources", {}).setdefault("requests", {})
             requests[resource] = f"{value}m" if resource == "cpu" else str(value)
         return made
-
-
-def _pod_of(manifest: Line) -> Line | None:
-    """Return the pod or the pod template of a manifest."""
-    if manifest.get("kind") == "Pod":
-        return manifest
-    kind = api_group(str(manifest.get("apiVersion", ""))), str(manifest.get("kind", ""))
-    path = built_in().pod_templates.get(kind)
-    if path is None:
-        return None
-    for name in path.split("."):
-        manifest = manifest.setdefault(name, {})
-    return manifest
 
 
 def trace_workload(entry: Load, trace: Trace, data: bytes) -> Workload:

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import msgspec
 
 from podwright.apimachinery.documents import (
     decode,
-    duplicate,
-    forbidden,
-    invalid,
-    join,
     parse_document,
     problem,
-    required,
 )
 from podwright.apimachinery.objects import (
     FieldError,
@@ -24,26 +19,19 @@ from podwright.apimachinery.objects import (
     PodwrightError,
     api_group,
     encode,
-    quantity_value,
-    read_time,
 )
-from podwright.simulation.autoscaling import parse_node_groups
 from podwright.simulation.files import PartialObjects, read_paths
 from podwright.simulation.recording import cluster_of, replay
 from podwright.simulation.scenarios.document import (
     API_VERSION,
-    KIND,
     Document,
-    NodeGroup,
     RunState,
     Spec,
 )
 from podwright.simulation.scenarios.expectation_problems import (
-    expectation_problems,
     reference_problems,
 )
 from podwright.simulation.scenarios.kep140 import KEP140_GROUP, converted
-from podwright.simulation.scenarios.load import problems_of_load
 from podwright.simulation.scenarios.scenario_file import Files, ScenarioFile
 from podwright.simulation.world import START_NS, Inputs, Run, timing_entry
 
@@ -51,12 +39,10 @@ Read = Callable[[Sequence[str]], Files]
 
 SCENARIO_HEAD_BYTES: Final = 100_000
 """The part of a file that says whether it is a scenario."""
-MOST_NODES: Final = 200_000
 _CLUSTER: Final = "cluster:"
 _HEAD: Final = re.compile(rb"""^[\s{]*["']?kind["']?\s*:\s*["']?Scenario\b""", re.MULTILINE)
 _OWN_GROUP: Final = api_group(API_VERSION)
 _GROUPS: Final = (_OWN_GROUP.encode(), KEP140_GROUP.encode())
-_OF_NODE_STATUS: Final = re.compile(r"spec\.cluster\.nodes\[\d+\]\.status\.")
 
 
 def is_scenario(data: bytes) -> bool:
@@ -161,22 +147,7 @@ class _Reading:
             own, order, warnings = converted(written, errors)
             written, places = own, order
         document = decode(written, Document, "", errors)
-        for name, expected in (("apiVersion", API_VERSION), ("kind", KIND)):
-            if isinstance(written, dict) and name not in written:
-                errors.append(required(name, f'"{expected}" is expected'))
         spec = document.spec
-        if isinstance(written, dict) and not written.get("spec"):
-            errors.append(required("spec"))
-        misspelled = {
-            one.path.rpartition(".")[0] for one in errors if "unknown field" in one.message
-        }
-        errors += (
-            one
-            for one in _problems(spec)
-            # What a misspelled field may have been meant for is no second mistake.
-            if not one.message.startswith("Required value")
-            or misspelled.isdisjoint({one.path, one.path.rpartition(".")[0]})
-        )
         files = self._files(spec.cluster.files, "spec.cluster.files")
         if spec.cluster.run is not None:
             files += self._run(spec.cluster.run)
@@ -195,12 +166,7 @@ class _Reading:
             one if one.source else msgspec.structs.replace(one, source=self._source)
             for one in errors
         ]
-        placed += (
-            one
-            for one in _later_errors(found, [one.path for one in errors])
-            # The amounts of a node group, which `_node_problems` has reported.
-            if not _OF_NODE_STATUS.match(one.path)
-        )
+        placed += _later_errors(found, [one.path for one in errors])
         if placed:
             placed = [found.as_written(one) for one in placed]
             distinct = {(one.source, one.path, one.message): one for one in placed}
@@ -257,7 +223,6 @@ class _Reading:
     def _run(self, state: RunState) -> Files:
         path = "spec.cluster.run"
         if not state.folder:
-            self._errors.append(required(f"{path}.folder"))
             return ()
         try:
             folder = self._run_folder(state.folder)
@@ -274,51 +239,6 @@ class _Reading:
             {"apiVersion": "v1", "kind": "List", "items": [encode(one) for one in at.objects]}
         )
         return ((f"{folder}.json", content),)
-
-
-def _problems(spec: Spec) -> Iterator[FieldError]:
-    """Yield what structs do not say."""
-    names = [each.name for each in spec.configurations] or ["default"]
-    try:
-        read_time(spec.stop.at or "0s", "", start_ns=START_NS, first_ns=START_NS)
-    except InputError as error:
-        yield problem("spec.stop.at", error.errors[0].message)
-    for index, each in enumerate(spec.configurations):
-        path = f"spec.configurations[{index}]"
-        if each.name in names[:index]:
-            yield duplicate(f"{path}.name", each.name)
-        if each.file and each.configuration is not None:
-            yield forbidden(f"{path}.configuration", "cannot be combined with file")
-    for index, group in enumerate(spec.cluster.nodes):
-        yield from _node_problems(group, f"spec.cluster.nodes[{index}]")
-    for name, condition in (("stop.when", spec.stop.when),):
-        if condition is not None:
-            yield from condition.problems(f"spec.{name}")
-    yield from problems_of_load(spec.load, is_endless=not spec.stop.at)
-    if spec.autoscaling is not None:
-        try:
-            parse_node_groups(spec.autoscaling, "")
-        except InputError as error:
-            for wrong in error.errors:
-                path = join("spec.autoscaling", wrong.path)
-                yield msgspec.structs.replace(wrong, path=path)
-    for index, expectation in enumerate(spec.expectations):
-        yield from expectation_problems(expectation, f"spec.expectations[{index}]", names)
-
-
-def _node_problems(group: NodeGroup, path: str) -> Iterator[FieldError]:
-    if not 0 <= group.count <= MOST_NODES:
-        yield invalid(f"{path}.count", group.count, f"must be between 0 and {MOST_NODES:,}")
-    amounts = [(name, getattr(group, name)) for name in ("cpu", "memory", "pods")]
-    amounts += [(f"resources[{name}]", text) for name, text in group.resources.items()]
-    for name, text in amounts:
-        try:
-            value = quantity_value(text)
-        except (PodwrightError, ValueError) as error:
-            yield invalid(join(path, name), text, str(error))
-        else:
-            if value < 0:
-                yield invalid(join(path, name), text, "must not be negative")
 
 
 def _later_errors(found: ScenarioFile, wrong: Sequence[str]) -> list[FieldError]:
@@ -346,7 +266,7 @@ def _later_errors(found: ScenarioFile, wrong: Sequence[str]) -> list[FieldError]
     if is_complete and not spec.events:
         errors += (
             msgspec.structs.replace(one, source=found.source)
-            for one in reference_problems(spec, loaded.objects, found.operations)
+            for one in reference_problems(spec, loaded.objects)
         )
     if not (wrong or errors):
         return []

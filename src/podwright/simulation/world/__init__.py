@@ -31,9 +31,7 @@ if TYPE_CHECKING:
     )
     from podwright.simulation.world.inputs.conditions import (
         Condition as Condition,
-        duration_problems as duration_problems,
         identity_of as identity_of,
-        selector_problems as selector_problems,
     )
     from podwright.simulation.world.inputs.event_lines import first_recorded_ns as first_recorded_ns
     from podwright.simulation.world.inputs.input_review import (
@@ -45,6 +43,10 @@ if TYPE_CHECKING:
         Arrival as Arrival,
         Ending as Ending,
         openb_arrivals as openb_arrivals,
+    )
+    from podwright.simulation.world.inputs.operation_line import (
+        OperationLine as OperationLine,
+        Selected as Selected,
     )
     from podwright.simulation.world.inputs.operations import (
         ON_NODE as ON_NODE,
@@ -127,6 +129,7 @@ if TYPE_CHECKING:
     )
     from podwright.simulation.world.timing.distributions import (
         Distribution as Distribution,
+        DurationDistribution as DurationDistribution,
         amount_parser as amount_parser,
         parse_duration_ns as parse_duration_ns,
         problems_of as problems_of,

@@ -219,14 +219,18 @@ def test_the_requests_of_a_load_are_amounts_of_their_resource() -> None:
 
 
 def test_what_is_a_name_or_has_fields_is_both_in_the_schema() -> None:
-    both = [{"type": "string"}, {"type": "object"}]
-    found = {
-        name
+    selected = [{"type": "string"}, {"$ref": "#/$defs/Selected"}, {"type": "null"}]
+    found: dict[str, list[Any]] = {
+        name: shown["anyOf"]
         for definition in json_schema()["$defs"].values()
         for name, shown in definition["properties"].items()
-        if shown.get("anyOf") == both
+        if {"type": "string"} in shown.get("anyOf", ())
+        and any("$ref" in each or each == {"type": "object"} for each in shown["anyOf"])
     }
-    assert found == {"cordon", "uncordon", "drain", "fail", "restore", "timing"}
+    assert found == {
+        **dict.fromkeys(("cordon", "uncordon", "drain", "fail", "restore"), selected),
+        "timing": [{"type": "string"}, {"type": "object"}],
+    }
 
 
 def test_a_live_cluster_is_read_by_the_function_that_reads_clusters(tmp_path: Any) -> None:
@@ -323,11 +327,11 @@ def test_five_mistakes_are_five_errors_with_paths() -> None:
 """
     ) == [
         's.yaml: spec.sed: unknown field "sed"; did you mean "seed"?',
-        's.yaml: spec.operations[0].drian: unknown field "drian"; did you mean "drain"?',
         "s.yaml: spec.cluster.nodes[0].count: Invalid value: -4: must be between 0 and 200,000",
+        's.yaml: spec.operations[0].drian: unknown field "drian"; did you mean "drain"?',
+        "s.yaml: spec.operations[1].replicas: Required value",
         "s.yaml: spec.cluster.objects[0].spec.containers[0].imag: unknown field;"
         ' did you mean "image"?',
-        "s.yaml: spec.operations[1].replicas: Required value",
     ]
 
 
@@ -351,12 +355,12 @@ def test_a_mistake_is_one_error_however_much_follows_from_it() -> None:
         's.yaml: spec.load[0].duration.exponential: unknown field "exponential"',
         's.yaml: spec.expectations[0].allScheduledWithin: unknown field "allScheduledWithin";'
         ' did you mean "scheduledWithin"?',
+        "s.yaml: spec.expectations[2].spread.topologyKey: Required value: a label of nodes",
         's.yaml: spec.stop.at: Invalid value: "-5m": must not be before the start,'
         " 2026-01-01T00:00:00Z",
         's.yaml: spec.configurations[1].name: Duplicate value: "a"',
         's.yaml: spec.expectations[1].samePlacement[1]: Unsupported value: "b":'
         ' supported values: "a"',
-        "s.yaml: spec.expectations[2].spread.topologyKey: Required value: a label of nodes",
         "s.yaml: spec.configurations[0].plugins[0]: absent.py: cannot be read:"
         " No such file or directory",
     ]
@@ -495,13 +499,12 @@ def test_options_of_a_run_that_a_scenario_determines_are_errors() -> None:
         pw.simulate(scenario(LOAD), until="1h")
 
 
-def test_each_field_of_an_operation_is_known_to_the_form_and_to_event_files() -> None:
-    from podwright.simulation.scenarios.document import Operation
-    from podwright.simulation.world.inputs import event_lines
+def test_each_field_of_an_operation_is_a_time_an_operation_or_beside_one() -> None:
+    from podwright.simulation.world.inputs import operation_line
 
-    fields = set(Operation.__struct_encode_fields__)
-    beside = set().union(*event_lines._BESIDE.values())
-    assert fields == {*event_lines._TIMES, *event_lines.OPERATIONS, *beside}
+    fields = set(operation_line.OperationLine.__struct_encode_fields__)
+    beside = set().union(*operation_line._BESIDE.values())
+    assert fields == {*operation_line.TIMES, *operation_line.OPERATIONS, *beside}
 
 
 def test_manifests_are_not_scenarios() -> None:

@@ -14,13 +14,20 @@ from typing import Final
 import msgspec
 
 from podwright.apimachinery.cel import StageExpressionError, stage_expression
-from podwright.apimachinery.documents import forbidden, invalid, join, problem, required
+from podwright.apimachinery.documents import (
+    Count,
+    SelectorText,
+    TimeoutText,
+    forbidden,
+    given_fields,
+    invalid,
+    join,
+    required,
+)
 from podwright.apimachinery.objects import (
     FieldError,
-    InputError,
     NamespacedName,
     Pod,
-    SelectorError,
     encode,
     is_ready,
     parse_label_selector,
@@ -31,8 +38,9 @@ from podwright.cluster.store import GroupKind, ObjectStore
 from podwright.simulation.world.inputs.operations import Operation
 
 _ENDED: Final = ("Succeeded", "Failed")
-_OF_PODS: Final = ("scheduled", "ready", "gone")
 _OF_OBJECT: Final = ("exists", "condition", "cel")
+_ENOUGH: Final = ("scheduled", "ready", "gone", "pendingAtMost", "object", "drained", "settled")
+"""The fields of which each condition has one."""
 
 
 class Condition(
@@ -70,11 +78,11 @@ class Condition(
         How long to wait; as long as anything else can happen if empty.
     """
 
-    scheduled: str | None = None
-    ready: str | None = None
-    gone: str | None = None
-    count: int | None = None
-    pending_at_most: int | None = None
+    scheduled: SelectorText | None = None
+    ready: SelectorText | None = None
+    gone: SelectorText | None = None
+    count: Count | None = None
+    pending_at_most: Count | None = None
     object: str = ""
     condition: str = ""
     cel: str = ""
@@ -82,49 +90,29 @@ class Condition(
     drained: str = ""
     settled: bool = False
     namespace: str = ""
-    timeout: str = ""
+    timeout: TimeoutText = ""
 
     def problems(self, path: str) -> Iterator[FieldError]:
-        """Yield what is wrong, each with its path, which starts with `path`."""
-        if not any(
-            (
-                *(getattr(self, name) is not None for name in _OF_PODS),
-                self.pending_at_most is not None,
-                self.object,
-                self.drained,
-                self.settled,
-            )
-        ):
-            names = "scheduled, ready, gone, pendingAtMost, object, drained, settled"
-            yield required(path, f"one of {names} is expected")
-        for name in _OF_PODS:
-            yield from selector_problems(getattr(self, name), join(path, name))
-        for name in ("count", "pending_at_most"):
-            number = getattr(self, name)
-            if number is not None and number < 0:
-                field = "pendingAtMost" if name == "pending_at_most" else name
-                yield invalid(join(path, field), number, "must not be negative")
-        if self.count is not None and self.scheduled is None and self.ready is None:
+        """Yield what is wrong with the fields together; `path` is that of the struct."""
+        given = given_fields(self)
+        if given.keys().isdisjoint(_ENOUGH):
+            yield required(path, f"one of {', '.join(_ENOUGH)} is expected")
+        if "count" in given and given.keys().isdisjoint({"scheduled", "ready"}):
             yield forbidden(join(path, "count"), "needs scheduled or ready")
-        yield from self._object_problems(path)
-        yield from duration_problems(self.timeout, join(path, "timeout"), least_ns=1)
-
-    def _object_problems(self, path: str) -> Iterator[FieldError]:
-        given = [name for name in _OF_OBJECT if getattr(self, name) not in (None, "")]
+        of_object = [name for name in _OF_OBJECT if name in given]
         if not self.object:
-            for name in given:
+            for name in of_object:
                 yield forbidden(join(path, name), "needs object")
-            return
-        if self.identity() is None:
+        elif self.identity() is None:
             detail = "kind/name is expected, such as deployment/web"
             yield invalid(join(path, "object"), self.object, detail)
-        if not given:
+        elif not of_object:
             yield required(path, "an object needs one of exists, condition, cel")
-        if self.cel:
-            try:
+        try:
+            if self.object and self.cel:
                 stage_expression(self.cel)
-            except StageExpressionError as error:
-                yield invalid(join(path, "cel"), self.cel, str(error))
+        except StageExpressionError as error:
+            yield invalid(join(path, "cel"), self.cel, str(error))
 
     @property
     def timeout_ns(self) -> int | None:
@@ -210,25 +198,6 @@ class Condition(
             if left:
                 return f"{left} pods{_of(self.gone)} are left"
         return ""
-
-
-def selector_problems(selector: str | None, path: str) -> Iterator[FieldError]:
-    """Yield what is wrong with the label `selector` in the field `path`; nothing if it is empty."""
-    try:
-        parse_label_selector(selector or "")
-    except SelectorError as error:
-        yield invalid(path, selector, str(error))
-
-
-def duration_problems(text: str | None, path: str, *, least_ns: int = 0) -> Iterator[FieldError]:
-    """Yield what is wrong with `text`, the duration in the field `path`; nothing if it is empty.
-
-    `least_ns` is the shortest valid one.
-    """
-    try:
-        read_duration(text or "1s", "", least_ns=least_ns)
-    except InputError as error:
-        yield problem(path, error.errors[0].message)
 
 
 def identity_of(text: str, namespace: str) -> tuple[GroupKind, NamespacedName] | None:

@@ -30,11 +30,15 @@ simulator/recorder/recorder.go
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final, TypeAlias, get_args
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from podwright.apimachinery.documents import decode as decode_struct, join
+from podwright.apimachinery.documents import (
+    decode as decode_struct,
+    given_fields,
+    join,
+)
 from podwright.apimachinery.objects import (
     FIRST_NS,
     LAST_NS,
@@ -46,16 +50,11 @@ from podwright.apimachinery.objects import (
     Object,
     OwnerReference,
     Pod,
-    PodwrightError,
-    SelectorError,
     encode,
     invalid,
-    nearest,
-    parse_label_selector,
     quoted,
     read_duration,
     read_time,
-    required,
     timestamp_ns,
     unsupported,
     with_fields,
@@ -74,6 +73,12 @@ from podwright.simulation.files import (
     Sourced,
 )
 from podwright.simulation.world.inputs.conditions import Condition, Step, identity_of
+from podwright.simulation.world.inputs.operation_line import (
+    OPERATIONS,
+    TIMES,
+    OperationLine,
+    Selected,
+)
 from podwright.simulation.world.inputs.operations import (
     ON_NODE,
     Apply,
@@ -82,7 +87,6 @@ from podwright.simulation.world.inputs.operations import (
     OnNodes,
     Operation,
     Patch,
-    PatchType,
     Put,
     Scale,
     Stop,
@@ -106,18 +110,8 @@ _MADE_BY_CONTROLLERS: Final = frozenset(
 """Kinds whose objects controllers may create, so that a reference cannot be checked."""
 
 _REFERENCES: Final = frozenset({"nodeName", "priorityClassName", "runtimeClassName"})
-OPERATIONS: Final = (
-    "apply", "create", "patch", "delete", "scale", *ON_NODE, "waitUntil", "done",
-)  # fmt: skip
-_TIMES: Final = ("at", "after", "when", "step")
-_OWN: Final = {*_TIMES, "waitUntil"}
+_OWN: Final = {*TIMES, "waitUntil"}
 """The fields of which each operation in a file has at least one."""
-_BESIDE: Final = {
-    "apply": {"subresource"},
-    "delete": {"namespace", "gracePeriodSeconds"},
-    "patch": {"namespace", "with", "type"},
-    "scale": {"namespace", "replicas"},
-}
 _SETTLED: Final = Condition(settled=True)
 
 
@@ -375,70 +369,39 @@ class _Reading:
 
     # ------------------------------------------------------------------------ own lines
 
-    def _own(self, line: Document, place: str) -> Step | None:
+    def _own(self, written: Any, place: str) -> Step | None:
         """Return a podwright line as a step, or add its errors."""
         before = len(self.errors)
+        wrong: list[FieldError] = []
+        line = decode_struct(written, OperationLine, self._path, wrong)
+        self.errors += (msgspec.structs.replace(each, source=place) for each in wrong)
         timing = self._timing(line, place)
-        given = [name for name in OPERATIONS if name in line]
-        if len(given) != 1:
-            message = f"one of {', '.join(OPERATIONS)} is expected"
-            found = f", not {' and '.join(given)}" if given else ""
-            near = next(filter(None, (nearest(field, OPERATIONS) for field in line)), None)
-            hint = f'; did you mean "{near}"?' if near and not given else ""
-            self._wrong(place, "", message + found + hint)
-            return None
-        name = given[0]
-        for field in line.keys() - {*_TIMES, name} - _BESIDE.get(name, set()):
-            allowed = [*_TIMES, name, *sorted(_BESIDE.get(name, ()))]
-            self._wrong(place, field, unsupported(field, allowed))
-        if name == "waitUntil":
-            timing = msgspec.structs.replace(timing, wait=self._condition(line, name, place))
-            operation = None
-        else:
-            operation = self._operation(name, line, place)
+        operation = None if wrong or line.wait_until else self._operation(line, place)
         if len(self.errors) > before:
             return None
         return msgspec.structs.replace(timing, operation=operation)
 
-    def _timing(self, line: Document, place: str) -> Step:
+    def _timing(self, line: OperationLine, place: str) -> Step:
         """Return a step without operation, and advance the earliest time of the lines."""
         shown = f"{place}: {self._path}" if self._path else place
-        wait: Condition | None = None
+        wait = line.wait_until or line.when
         at_ns = after_ns = 0
-        if "at" in line:
-            self._read_time(line["at"], place)
+        if line.at is not None:
+            self._read_time(line.at, place)
             at_ns = self._now_ns
-        elif "after" in line:
-            try:
-                after_ns = read_duration(line["after"], "after", least_ns=0)
-            except PodwrightError as error:
-                self._wrong(place, "after", _message(error))
+        elif line.after is not None:
+            after_ns = read_duration(line.after, "after", least_ns=0)
             self._now_ns += after_ns
-        if "when" in line:
-            wait = self._condition(line, "when", place)
-        if "step" in line:
-            number = self._number(line, "step", place) or 0
-            if number < self._last_step:
-                self._wrong(place, "step", invalid(number, "steps must not decrease"))
-            elif number > self._last_step:
+        if line.step is not None:
+            if line.step < self._last_step:
+                self._wrong(place, "step", invalid(line.step, "steps must not decrease"))
+            elif line.step > self._last_step:
                 wait = wait or _SETTLED
-            self._last_step = number
+            self._last_step = line.step
         return Step(place=shown, at_ns=at_ns, after_ns=after_ns, wait=wait)
 
-    def _condition(self, line: Document, name: str, place: str) -> Condition:
-        errors: list[FieldError] = []
-        path = join(self._path, name)
-        found = decode_struct(line[name], Condition, path, errors)
-        errors += () if errors else found.problems(path)
-        self.errors += (msgspec.structs.replace(error, source=place) for error in errors)
-        return found
-
-    def _read_time(self, at: Any, place: str) -> None:
+    def _read_time(self, at: str, place: str) -> None:
         start_ns = self._of.start_ns
-        if not isinstance(at, str):
-            detail = "a duration since the start such as 1h30m is expected, or a time"
-            self._wrong(place, "at", invalid(at, detail))
-            return
         try:
             due_ns = read_time(at, "at", start_ns=start_ns)
         except InputError as error:
@@ -451,85 +414,42 @@ class _Reading:
             return
         self._now_ns = due_ns
 
-    def _operation(self, name: str, line: Document, place: str) -> Operation | None:
-        value = line[name]
+    def _operation(self, line: OperationLine, place: str) -> Operation | None:
+        given = given_fields(line)
+        name, value = next((each, given[each]) for each in OPERATIONS if each in given)
         if name in ("apply", "create"):
-            return self._apply(name, value, line.get("subresource", ""), place)
+            return self._apply(name, value, line.subresource or "", place)
         if name == "done":
-            if value is not True:
-                self._wrong(place, name, invalid(value, "true is expected"))
             return Stop()
-        if name in ON_NODE and isinstance(value, dict):
-            return self._on_nodes(name, value, place)
-        if not isinstance(value, str) or not value:
-            self._wrong(place, name, invalid(value, "a name is expected"))
-            return None
+        if isinstance(value, Selected):
+            return OnNodes(name, value.selector)
         if name in ON_NODE:
             node = value.removeprefix("node/")
             if self._is_missing(_NODE, node):
                 self._wrong(place, name, f"Node {quoted(node)} does not exist at that time")
             return ON_NODE[name](node)
-        found = self._reference(name, value, line, place)
-        return None if found is None else self._on_object(name, line, place, *found)
-
-    def _on_object(
-        self, name: str, line: Document, place: str, kind: GroupKind, key: NamespacedName
-    ) -> Operation | None:
+        found = identity_of(value, line.namespace or "default")
+        if found is None:
+            detail = "kind/name is expected, such as deployment/web"
+            self._wrong(place, name, invalid(value, detail))
+            return None
+        kind, key = found
+        if self._is_missing(kind, key):
+            self._wrong(place, name, f"{kind[1]} {quoted(key)} does not exist at that time")
         if name == "delete":
-            grace = self._number(line, "gracePeriodSeconds", place)
-            return Delete(kind, key, grace_seconds=grace)
+            return Delete(kind, key, grace_seconds=line.grace_period_seconds)
         if name == "patch":
-            return self._patch(line, place, kind, key)
-        scaled = built_in().scaled
-        if kind not in scaled:
-            allowed = sorted(each for _, each in scaled)
-            self._wrong(place, name, unsupported(kind[1], allowed))
-        replicas = self._number(line, "replicas", place)
-        if replicas is None:
-            if "replicas" not in line:
-                self._wrong(place, "replicas", required())
-            return None
-        return Scale(kind, key, replicas)
+            return Patch(kind, key, line.with_, line.type or "strategic")
+        if kind not in (scaled := built_in().scaled):
+            self._wrong(place, name, unsupported(kind[1], sorted(each for _, each in scaled)))
+        return Scale(kind, key, line.replicas or 0)
 
-    def _patch(
-        self, line: Document, place: str, kind: GroupKind, key: NamespacedName
-    ) -> Operation | None:
-        patch_type, types = line.get("type", "strategic"), get_args(PatchType)
-        if patch_type not in types:
-            self._wrong(place, "type", unsupported(patch_type, types))
-            return None
-        expected, what = (list, "a list") if patch_type == "json" else (dict, "an object")
-        patch = line.get("with")
-        if not isinstance(patch, expected):
-            self._wrong(place, "with", invalid(patch, f"{what} is expected: the patch"))
-        return Patch(kind, key, patch, patch_type)
-
-    def _on_nodes(self, name: str, value: Document, place: str) -> Operation | None:
-        for field in value.keys() - {"selector"}:
-            self._wrong(place, f"{name}.{field}", unsupported(field, ["selector"]))
-        selector = value.get("selector")
-        if not isinstance(selector, str) or not selector:
-            detail = "a label selector is expected, such as topology.kubernetes.io/zone=a"
-            self._wrong(place, f"{name}.selector", invalid(selector, detail))
-            return None
-        try:
-            parse_label_selector(selector)
-        except SelectorError as error:
-            self._wrong(place, f"{name}.selector", invalid(selector, str(error)))
-            return None
-        return OnNodes(name, selector)
-
-    def _apply(self, name: str, value: Any, subresource: Any, place: str) -> Operation | None:
-        if not isinstance(value, dict):
-            self._wrong(place, name, invalid(value, "an object is expected"))
-            return None
+    def _apply(self, name: str, value: Document, subresource: str, place: str) -> Operation | None:
         obj = self._reader.read(value, Place(place), path=join(self._path, name))
         if obj is None:
             return None
         identity = (kind_of(obj), obj.key)
-        if subresource not in {"", "status"}:
-            self._wrong(place, "subresource", unsupported(subresource, ["status"]))
-        elif subresource:
+        if subresource:
             if self._is_missing(*identity):
                 text = f"{obj.kind} {quoted(obj.key)} does not exist at that time"
                 self._wrong(place, "apply", text)
@@ -544,39 +464,11 @@ class _Reading:
             self._of.added.append(Sourced(place, obj))
         return Apply(obj) if name == "apply" else Create(obj)
 
-    def _reference(
-        self, name: str, value: str, line: Document, place: str
-    ) -> tuple[GroupKind, NamespacedName] | None:
-        """Return the object that `kind/name` and the namespace of the line refer to."""
-        namespace = line.get("namespace", "default")
-        if not isinstance(namespace, str) or not namespace:
-            self._wrong(place, "namespace", invalid(namespace, "a name is expected"))
-            return None
-        found = identity_of(value, namespace)
-        if found is None:
-            self._wrong(
-                place, name, invalid(value, "kind/name is expected, such as deployment/web")
-            )
-            return None
-        kind, key = found
-        if self._is_missing(kind, key):
-            self._wrong(place, name, f"{kind[1]} {quoted(key)} does not exist at that time")
-        return kind, key
-
     def _is_missing(self, kind: GroupKind, key: NamespacedName) -> bool:
         """Whether no earlier line and no file has an object, and no controller creates it."""
         if not self._of.is_complete or kind in _MADE_BY_CONTROLLERS:
             return False
         return (kind, key) not in self._known
-
-    def _number(self, line: Document, name: str, place: str) -> int | None:
-        value = line.get(name)
-        if value is None:
-            return None
-        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            self._wrong(place, name, invalid(value, "a whole number is expected"))
-            return None
-        return value
 
     def _wrong(self, place: str, path: str, message: str) -> None:
         if self._path:
@@ -588,10 +480,6 @@ def _refers_to_nothing(pod: Pod) -> bool:
     """Whether a new pod names no node and no class, whose existence is checked."""
     spec = pod.raw.get("spec")
     return spec is not None and not pod.uid and spec.keys().isdisjoint(_REFERENCES)
-
-
-def _message(error: PodwrightError) -> str:
-    return error.errors[0].message if isinstance(error, InputError) else str(error)
 
 
 def _error(source: str, message: str, *, path: str = "") -> FieldError:

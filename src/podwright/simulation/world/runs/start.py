@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, Unpack, get_args
 import msgspec
 
 from podwright._interrupts import deferred_signals
-from podwright.apimachinery.documents import raise_errors
+from podwright.apimachinery.documents import raise_errors, struct_errors
 from podwright.apimachinery.objects import (
     CREATION_TIME,
     Duration,
@@ -81,7 +81,7 @@ from podwright.simulation.world.runs.run_options import (
     time_ns,
 )
 from podwright.simulation.world.runs.simulation import Simulation
-from podwright.simulation.world.timing.model import Timing, load_timing, timing_problems
+from podwright.simulation.world.timing.model import Timing, load_timing
 from podwright.simulation.world.world import World
 
 
@@ -453,7 +453,7 @@ def _timing(given: Any, errors: list[FieldError]) -> Timing | None:
         if given is None:
             return None
         if isinstance(given, Timing):
-            raise_errors(timing_problems(given), source="timing")
+            raise_errors(struct_errors(given, ""), source="timing")
             return given
         require_type(given, (str, PathLike), "timing", "a path or a Timing")
         return load_timing(given)
@@ -587,7 +587,7 @@ def _autoscaling(
     if given is None:
         return None
     require_type(given, Autoscaling, "node_groups", "a path, a dict or an Autoscaling")
-    wrong = list(given.errors("node_groups"))
+    wrong = struct_errors(given, "node_groups")
     errors += wrong
     files.append(InputFile("nodeGroups", "node_groups", sha256_of(msgspec.json.encode(given))))
     found: Autoscaling = given

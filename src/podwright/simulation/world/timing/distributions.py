@@ -9,14 +9,16 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from itertools import pairwise
+from functools import partial
+from itertools import accumulate, pairwise
 from statistics import NormalDist
-from typing import Final, Literal
+from typing import Annotated, Final, Literal, TypeAlias
 from zlib import crc32
 
 import msgspec
+from msgspec import Meta
 
-from podwright.apimachinery.documents import invalid, join, required
+from podwright.apimachinery.documents import NotNegative, checked, invalid, join, problem, required
 from podwright.apimachinery.objects import (
     FieldError,
     InputError,
@@ -72,11 +74,33 @@ class Distribution(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     median: str = ""
     min: str = ""
     max: str = ""
-    sigma: float = 1.0
-    shape: float = 1.5
+    sigma: Annotated[float, Meta(gt=0)] = 1.0
+    shape: Annotated[float, Meta(gt=0)] = 1.5
     values: tuple[str, ...] = ()
-    weights: tuple[float, ...] = ()
+    weights: tuple[NotNegative, ...] = ()
     percents: tuple[float, ...] = ()
+
+    def problems(self, path: str) -> Iterator[FieldError]:
+        """Yield what is wrong with the fields together; `path` is that of the struct."""
+        for name in _NEEDED[self.distribution]:
+            if not getattr(self, name):
+                yield required(join(path, name), f"of distribution {self.distribution}")
+        if self.weights and len(self.weights) != len(self.values):
+            detail = "as many as values are expected"
+            yield invalid(join(path, "weights"), list(self.weights), detail)
+        if self.weights and not any(self.weights):
+            yield invalid(join(path, "weights"), list(self.weights), "must be positive")
+        if self.distribution == "quantiles":
+            yield from self._percent_problems(join(path, "percents"))
+
+    def _percent_problems(self, path: str) -> Iterator[FieldError]:
+        percents = self.percents
+        if len(percents) != len(self.values):
+            yield invalid(path, list(percents), "as many as values are expected")
+        elif percents and (percents[0], percents[-1]) != (0, 100):
+            yield invalid(path, list(percents), "must be from 0 to 100")
+        if any(after <= before for before, after in pairwise(percents)):
+            yield invalid(path, list(percents), "must increase")
 
 
 def parse_duration_ns(text: str) -> int:
@@ -95,10 +119,7 @@ def amount_parser(resource: str) -> Parse:
 
 
 def problems_of(entry: Distribution, path: str, parse: Parse) -> Iterator[FieldError]:
-    """Yield what is wrong in `entry`, the field `path`, whose values `parse` reads."""
-    for name in _NEEDED[entry.distribution]:
-        if not getattr(entry, name):
-            yield required(join(path, name), f"of distribution {entry.distribution}")
+    """Yield what is wrong with the amounts of `entry`, the field `path`, which `parse` reads."""
     written = [(name, getattr(entry, name)) for name in _AMOUNTS if getattr(entry, name)]
     written += [(f"values[{index}]", text) for index, text in enumerate(entry.values)]
     amounts: dict[str, int] = {}
@@ -107,38 +128,22 @@ def problems_of(entry: Distribution, path: str, parse: Parse) -> Iterator[FieldE
             amounts[name] = parse(text)
         except (PodwrightError, ValueError) as error:
             detail = error.errors[0].message if isinstance(error, InputError) else str(error)
-            yield FieldError(source="", path=join(path, name), message=detail)
+            yield problem(join(path, name), detail)
             continue
         if amounts[name] < 0:
             yield invalid(join(path, name), text, "must not be negative")
     if "min" in amounts and "max" in amounts and amounts["min"] > amounts["max"]:
         yield invalid(join(path, "max"), entry.max, f"must be at least min, {entry.min}")
-    if entry.weights and len(entry.weights) != len(entry.values):
-        yield invalid(join(path, "weights"), list(entry.weights), "as many as values are expected")
-    if any(weight < 0 for weight in entry.weights) or (entry.weights and not any(entry.weights)):
-        yield invalid(join(path, "weights"), list(entry.weights), "must be positive")
-    if entry.distribution == "quantiles":
-        yield from _quantile_problems(entry, path, amounts)
-    for name, least in (("sigma", 0.0), ("shape", 0.0)):
-        if getattr(entry, name) <= least:
-            yield invalid(join(path, name), getattr(entry, name), "must be greater than 0")
-
-
-def _quantile_problems(
-    entry: Distribution, path: str, amounts: dict[str, int]
-) -> Iterator[FieldError]:
-    percents, ordered = (
-        entry.percents,
-        [amounts.get(f"values[{i}]", 0) for i in range(len(entry.values))],
-    )
-    if len(percents) != len(entry.values):
-        yield invalid(join(path, "percents"), list(percents), "as many as values are expected")
-    elif percents and (percents[0], percents[-1]) != (0, 100):
-        yield invalid(join(path, "percents"), list(percents), "must be from 0 to 100")
-    if any(after <= before for before, after in pairwise(percents)):
-        yield invalid(join(path, "percents"), list(percents), "must increase")
-    if len(amounts) >= len(ordered) and any(b < a for a, b in pairwise(ordered)):
+    ordered = [amounts.get(f"values[{index}]", 0) for index in range(len(entry.values))]
+    is_ordered = entry.distribution != "quantiles" or len(amounts) < len(ordered)
+    if not is_ordered and any(after < before for before, after in pairwise(ordered)):
         yield invalid(join(path, "values"), list(entry.values), "must not decrease")
+
+
+DurationDistribution: TypeAlias = Annotated[
+    Distribution, checked(partial(problems_of, parse=parse_duration_ns))
+]
+"""A distribution of durations."""
 
 
 def stream_of(text: str) -> int:
@@ -189,18 +194,8 @@ def _inverse(entry: Distribution, parse: Parse) -> Callable[[float], float]:
 
 
 def _choice(values: list[int], weights: tuple[float, ...]) -> Callable[[float], float]:
-    relative = weights or (1.0,) * len(values)
-    total = sum(relative)
-
-    def choose(share: float) -> float:
-        left = share * total
-        for value, weight in zip(values, relative, strict=True):
-            left -= weight
-            if left < 0:
-                return value
-        return values[-1]
-
-    return choose
+    ends = list(accumulate(weights or (1.0,) * len(values)))
+    return lambda share: values[min(bisect_right(ends, share * ends[-1]), len(values) - 1)]
 
 
 def _quantiles(values: list[int], percents: tuple[float, ...]) -> Callable[[float], float]:

@@ -13,26 +13,31 @@ A model is a YAML or JSON file of the kind Timing:
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, Literal
+from functools import partial
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
 
 from podwright.apimachinery.documents import (
+    Count,
+    DurationText,
+    NotNegative,
+    PositiveCount,
+    as_document,
+    checked,
     decode,
-    invalid,
-    join,
+    needed,
     problem,
     raise_errors,
     read_document,
-    required,
 )
 from podwright.apimachinery.objects import FieldError, InputError
 from podwright.scheduler.config import format_duration
 from podwright.simulation.files import read_paths
 from podwright.simulation.world.timing.distributions import (
     Distribution,
+    DurationDistribution,
     parse_duration_ns,
     problems_of,
     sampler,
@@ -42,12 +47,32 @@ TIMING_NOTE: Final = "timing model"
 """What the description of a model starts with."""
 
 PPM: Final = 1_000_000
-_API_VERSION: Final = "podwright.dev/v1alpha1"
-_KIND: Final = "Timing"
 
 
 class _Entry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A struct of the document."""
+
+
+def parse_factor(text: str) -> int:
+    """Return a factor in millionths.
+
+    Raises
+    ------
+    ValueError
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        raise ValueError(f'Invalid value: "{text}": a number is expected') from None
+    if not 0 <= value < PPM:
+        raise ValueError(f'Invalid value: "{text}": must be at least 0')
+    return round(value * PPM)
+
+
+FactorDistribution: TypeAlias = Annotated[
+    Distribution, checked(partial(problems_of, parse=parse_factor))
+]
+"""A distribution of factors."""
 
 
 class CycleTiming(_Entry, frozen=True, kw_only=True):
@@ -64,11 +89,11 @@ class CycleTiming(_Entry, frozen=True, kw_only=True):
         Numbers such as 1.5.
     """
 
-    constant: str = "0s"
-    per_node_evaluated: str = "0s"
-    per_node_scored: str = "0s"
-    per_plugin: dict[str, str] = {}
-    factor: Distribution | None = None
+    constant: DurationText = "0s"
+    per_node_evaluated: DurationText = "0s"
+    per_node_scored: DurationText = "0s"
+    per_plugin: dict[str, DurationText] = {}
+    factor: FactorDistribution | None = None
 
 
 class ClientTiming(_Entry, frozen=True, kw_only=True):
@@ -86,10 +111,10 @@ class ClientTiming(_Entry, frozen=True, kw_only=True):
         How long each takes.
     """
 
-    qps: float = 0.0
-    burst: int = 1
-    parallel: int = 0
-    duration: Distribution | None = None
+    qps: NotNegative = 0.0
+    burst: PositiveCount = 1
+    parallel: Count = 0
+    duration: DurationDistribution | None = None
 
 
 class ClientTimings(_Entry, frozen=True, kw_only=True):
@@ -116,7 +141,7 @@ class KubeletTiming(_Entry, frozen=True, kw_only=True):
         From the binding of a pod until it is ready, in addition to delays of Stages.
     """
 
-    start: Distribution | None = None
+    start: DurationDistribution | None = None
 
 
 class Timing(_Entry, frozen=True, kw_only=True):
@@ -135,12 +160,14 @@ class Timing(_Entry, frozen=True, kw_only=True):
     kubelet : KubeletTiming
     """
 
-    api_version: Literal["podwright.dev/v1alpha1"] = _API_VERSION
-    kind: Literal["Timing"] = _KIND
+    api_version: Annotated[
+        Literal["podwright.dev/v1alpha1"], needed('"podwright.dev/v1alpha1" is expected')
+    ] = "podwright.dev/v1alpha1"
+    kind: Annotated[Literal["Timing"], needed('"Timing" is expected')] = "Timing"
     name: str = ""
     cycle: CycleTiming = CycleTiming()
     clients: ClientTimings = ClientTimings()
-    watch_delay: Distribution | None = None
+    watch_delay: DurationDistribution | None = None
     kubelet: KubeletTiming = KubeletTiming()
 
     def __str__(self) -> str:
@@ -149,21 +176,8 @@ class Timing(_Entry, frozen=True, kw_only=True):
 
     def document(self) -> dict[str, Any]:
         """Return the model as its file has it."""
-        head = {"apiVersion": self.api_version, "kind": self.kind}
-        return head | _written(self)
-
-
-def _written(value: msgspec.Struct) -> dict[str, Any]:
-    """Return the fields of a struct that do not have their defaults."""
-    found: dict[str, Any] = {}
-    for field in msgspec.structs.fields(value):
-        present = getattr(value, field.name)
-        if present and present != field.default:
-            is_struct = isinstance(present, msgspec.Struct)
-            found[field.encode_name] = (
-                _written(present) if is_struct else msgspec.to_builtins(present)
-            )
-    return found
+        found: dict[str, Any] = as_document(self)
+        return found
 
 
 def read_timing(text: str | bytes, *, source: str) -> Timing:
@@ -175,13 +189,7 @@ def read_timing(text: str | bytes, *, source: str) -> Timing:
         With all mistakes, each with its path.
     """
     errors: list[FieldError] = []
-    written = read_document(text, source=source)
-    timing = decode(written, Timing, "", errors)
-    if isinstance(written, dict):
-        for name, expected in (("apiVersion", _API_VERSION), ("kind", _KIND)):
-            if name not in written:
-                errors.append(required(name, f'"{expected}" is expected'))
-    errors += timing_problems(timing)
+    timing = decode(read_document(text, source=source), Timing, "", errors)
     raise_errors(errors, source=source)
     return (
         timing if timing.name else msgspec.structs.replace(timing, name=source.rsplit("/", 1)[-1])
@@ -216,9 +224,7 @@ def timing_entry(
         except InputError as error:
             errors += (problem(path, str(each)) for each in error.errors)
             return None
-    timing = decode(entry, Timing, path, errors)
-    errors += timing_problems(timing, path)
-    return timing
+    return decode(entry, Timing, path, errors)
 
 
 def load_timing(path: Any) -> Timing:
@@ -236,52 +242,6 @@ def load_timing(path: Any) -> Timing:
     """
     ((source, text),) = read_paths([path])
     return read_timing(text, source=source)
-
-
-def timing_problems(timing: Timing, path: str = "") -> Iterator[FieldError]:
-    """Yield what is wrong in a model, each with its path."""
-    cycle = timing.cycle
-    durations = {"constant": cycle.constant, "perNodeEvaluated": cycle.per_node_evaluated}
-    durations["perNodeScored"] = cycle.per_node_scored
-    durations |= {f"perPlugin[{name}]": text for name, text in cycle.per_plugin.items()}
-    for name, text in durations.items():
-        try:
-            parse_duration_ns(text)
-        except InputError as error:
-            yield msgspec.structs.replace(error.errors[0], path=join(path, f"cycle.{name}"))
-    if cycle.factor is not None:
-        yield from problems_of(cycle.factor, join(path, "cycle.factor"), parse_factor)
-    for name in ("scheduler", "controllers"):
-        client: ClientTiming = getattr(timing.clients, name)
-        place = join(path, f"clients.{name}")
-        if not 0 <= client.qps < math.inf:
-            yield invalid(f"{place}.qps", client.qps, "must be at least 0")
-        if client.burst < 1:
-            yield invalid(f"{place}.burst", client.burst, "must be at least 1")
-        if client.parallel < 0:
-            yield invalid(f"{place}.parallel", client.parallel, "must be at least 0")
-        if client.duration is not None:
-            yield from problems_of(client.duration, f"{place}.duration", parse_duration_ns)
-    if timing.watch_delay is not None:
-        yield from problems_of(timing.watch_delay, join(path, "watchDelay"), parse_duration_ns)
-    if timing.kubelet.start is not None:
-        yield from problems_of(timing.kubelet.start, join(path, "kubelet.start"), parse_duration_ns)
-
-
-def parse_factor(text: str) -> int:
-    """Return a factor in millionths.
-
-    Raises
-    ------
-    ValueError
-    """
-    try:
-        value = float(text)
-    except ValueError:
-        raise ValueError(f'Invalid value: "{text}": a number is expected') from None
-    if not 0 <= value < PPM:
-        raise ValueError(f'Invalid value: "{text}": must be at least 0')
-    return round(value * PPM)
 
 
 def _parts(timing: Timing) -> Iterator[str]:

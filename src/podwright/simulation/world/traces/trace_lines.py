@@ -47,7 +47,6 @@ from podwright.simulation.files import (
     without_server_fields,
 )
 from podwright.simulation.recording import TableRow, trace_rows
-from podwright.simulation.world.inputs.event_lines import OPERATIONS
 from podwright.simulation.world.inputs.frame_columns import (
     ARRIVAL_UNITS,
     is_missing,
@@ -56,6 +55,7 @@ from podwright.simulation.world.inputs.frame_columns import (
     time_value_ns,
 )
 from podwright.simulation.world.inputs.openb_arrivals import openb_arrivals
+from podwright.simulation.world.inputs.operation_line import OPERATIONS
 from podwright.simulation.world.inputs.workload import Workload
 from podwright.simulation.world.traces.columns_file import (
     ColumnSource,
