@@ -429,6 +429,12 @@ def test_attempts_of_an_earlier_pod_of_the_same_name_are_excluded():
     assert len(history_of(recorded, "default/web", 2)) == 1
 
 
+def test_the_attempts_of_a_pod_are_all_without_a_number():
+    log = retried(make_pod("web", cpu="4")).run.log
+    assert [each.attempt for each in kss_history(log, "default/web")] == [1, 2, 3]
+    assert [each.attempt for each in kss_history(log, "default/web", 2)] == [1, 2]
+
+
 def test_attempts_are_found_by_number_and_by_time():
     recorded = retried(make_pod("web", cpu="4"))
     log = recorded.run.log

@@ -105,3 +105,40 @@ def test_events_are_processed_in_slices():
         slices += 1
     assert slices > len(world.log) // 2
     assert live.annotations("default/web") == replayed(world.log, "default/web")
+
+
+def test_results_are_kept_without_a_replay_for_a_pod_that_is_tried_again_or_replaced(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    def replay(*args: object, **kwargs: object) -> None:
+        raise AssertionError("the log is replayed")
+
+    world = pw.World()
+    live = LiveResults(world.log)
+    assert live.is_kept("default/web")
+    world.add(make_node("n1", cpu="2"), make_pod("web", cpu="4"))
+    world.run_until_ns(world.now_ns + SECOND)
+    world.add(make_node("n2", cpu="8"))
+    world.run_until_ns(world.now_ns + 20 * SECOND)
+    expected = [replayed(world.log, "default/web")]
+    live.advance()
+    world.remove(*world.pods)
+    world.run_until_ns(world.now_ns + 40 * SECOND)
+    world.add(make_pod("web", cpu="1"))
+    world.run_until_ns(world.now_ns + SECOND)
+    expected.append(replayed(world.log, "default/web"))
+    monkeypatch.setattr("podwright.simulation.kss.live_results.kss_annotations", replay)
+    assert live.annotations("default/web") == expected[1] != expected[0]
+    assert live.is_kept("default/web")
+
+
+def test_the_results_of_the_pod_that_was_first_tried_longest_ago_are_dropped_beyond_the_limit(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr("podwright.simulation.kss.live_results.PODS_MAX", 2)
+    world = pw.World()
+    live = LiveResults(world.log)
+    world.add(make_node("n1", cpu="8"), *(make_pod(name, cpu="1") for name in ("a", "b", "c")))
+    world.run_until_ns(world.now_ns + SECOND)
+    live.advance()
+    assert [live.is_kept(f"default/{name}") for name in ("a", "b", "c")] == [False, True, True]
