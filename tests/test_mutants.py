@@ -149,6 +149,28 @@ def test_a_test_module_that_does_not_end_is_left_out_and_the_others_are_recorded
     assert reach.tests_for(mutant, [hanging, ending], 1) == {f"{ending}::test": 0.0}
 
 
+def test_a_line_that_no_test_runs_is_tested_by_those_that_run_its_module(
+    tmp_path, monkeypatch
+) -> None:
+    mutant = mutants_of_module()[0]
+    path, other = MODULE.as_posix(), (1 << mutant.statement.stop).to_bytes(64, "little")
+    monkeypatch.setattr("tests.mutants.reach.digest_of", lambda file: file)
+    traces = {
+        "": Trace(),
+        "t::forks": Trace(seconds=2, lines={path: other}),
+        "t::fast": Trace(seconds=1, lines={"a.py": other}),
+    }
+    monkeypatch.setattr("tests.mutants.reach.perform", lambda run: Outcome(traces=traces))
+    reach = Reach(tmp_path / "reach.msgpack", is_compiled=True)
+    file = "tests/test_mutants.py"
+    with ThreadPoolExecutor(1) as pool:
+        reach.learn([file], [path], pool)
+    assert list(reach.tests_for(mutant, [file], 9)) == ["t::forks", "t::fast"]
+    seen = (1 << mutant.statement.start).to_bytes(64, "little")
+    traces["t::fast"].lines[path] = seen
+    assert list(reach.tests_for(mutant, [file], 9)) == ["t::fast", "t::forks"]
+
+
 def test_cases_of_a_table_that_has_changed_are_run() -> None:
     run = Run(files=("t.py",), tests=("t.py::b", "t.py::a[1]", "t.py::a[2]"))
     items: Any = [SimpleNamespace(nodeid=f"t.py::{name}") for name in ("a[1]", "a[3]", "b", "c[1]")]

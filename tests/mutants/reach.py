@@ -123,19 +123,21 @@ class Reach:
         Tests that run the changed statement come first. Of a statement that runs when a module is
         imported, these are the tests that run any line of the module. The other tests of their
         modules follow, because they may use the state of a fixture or of a cache. Among equals,
-        tests that killed more mutants of the area come first, and then the shortest.
+        tests that killed more mutants of the area come first, and then the shortest. If no test
+        runs the statement, a fork of one may, of which there is no record: then the tests that
+        run the module are chosen.
         """
         path, lines = mutant.path.as_posix(), mutant.statement
+        known = [self._known[file].traces for file in files if file not in self.unfinished]
+        is_seen = any(trace.runs(path, lines) for traces in known for trace in traces.values())
         classes: list[list[tuple[int, float, str]]] = [[], []]
-        for file in files:
-            if file in self.unfinished:
-                continue
-            traces = self._known[file].traces
+        for traces in known:
             is_imported = traces[""].runs(path, lines)
             reaching = {
                 test
                 for test, trace in traces.items()
-                if test and (trace.runs(path, lines) or (is_imported and path in trace.lines))
+                if test
+                if trace.runs(path, lines) or (path in trace.lines and (is_imported or not is_seen))
             }
             if not reaching and not is_imported:
                 continue

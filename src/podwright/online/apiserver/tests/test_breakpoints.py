@@ -1,5 +1,7 @@
 """Breakpoints of a served cluster, and the conditions that they have."""
 
+from urllib.parse import quote
+
 import pytest
 
 from podwright.online.apiserver import ClusterClock, ClusterOptions, new_cluster
@@ -179,6 +181,13 @@ def test_a_removed_breakpoint_stops_nothing(served):
     for missing in (number, "one", "1" * 30):
         status, found = served.send("DELETE", f"{V1}/breakpoints/{missing}")
         assert (status, found["detail"]) == (404, f"there is no breakpoint {missing}")
+
+
+def test_the_number_of_a_breakpoint_is_written_with_ascii_digits(served):
+    number = add(served, "pod=default/a")
+    arabic = quote(str(number).translate({ord("0") + n: 0x660 + n for n in range(10)}))
+    assert served.send("DELETE", f"{V1}/breakpoints/{arabic}")[0] == 404
+    assert len(served.send("GET", f"{V1}/breakpoints")[1]["breakpoints"]) == 1
 
 
 def test_another_scheduler_stops_at_the_breakpoints_too(served):

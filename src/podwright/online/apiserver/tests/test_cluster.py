@@ -9,6 +9,7 @@ from podwright.cluster.api.endpoints import HISTORY, HttpReply, Rejection
 from podwright.cluster.kubelets import default_stages
 from podwright.cluster.store import ObjectStore
 from podwright.online.apiserver import ClusterClock
+from podwright.online.apiserver.scheduling.present_scheduler import present_scheduler
 from podwright.online.apiserver.tests.conftest import START_NS, cluster_of, pod, request
 from podwright.scheduler.machine import ObjectPut
 from podwright.simulation.world import Apply, Patch
@@ -217,3 +218,11 @@ def test_nothing_is_kept_of_objects_that_were_deleted():
     while not cluster.catch_up(START_NS, lambda: False):
         pass
     assert not cluster.world.report_observers.state()["disruptions"]["deleted_uids"]
+
+
+def test_a_question_about_now_includes_the_pods_of_the_same_turn():
+    cluster = cluster_of()
+    settle(cluster, START_NS)
+    cluster.handle(request("POST", PODS, pod("web")), START_NS)
+    assert cluster.world.machine.pod("default/web") is None
+    assert present_scheduler(cluster).explain("default/web").decision.node

@@ -59,6 +59,27 @@ def test_the_document_describes_every_endpoint_and_its_problems(serve):
     assert f"{V1}/openapi.json" in found["paths"]
 
 
+def test_the_document_has_the_scheme_of_each_credential_that_it_names(serve):
+    _, found = paused(serve).send("GET", f"{V1}/openapi.json")
+    schemes = found["components"]["securitySchemes"]
+    assert {name for each in found["security"] for name in each} == set(schemes) == {"token"}
+    assert schemes["token"] == {"type": "http", "scheme": "bearer"}
+
+
+def test_a_pod_that_has_finished_is_a_problem_of_the_document(serve):
+    served = paused(serve)
+    served.send("POST", PODS, pod("done", nodeName="node-0"))
+    merge = {"content-type": "application/merge-patch+json"}
+    ended = {"status": {"phase": "Succeeded"}}
+    assert served.send("PATCH", f"{PODS}/done/status", ended, merge)[0] == 200
+    path = "/pods/{namespace}/{name}/explanation"
+    called = path.format(namespace="default", name="done")
+    status, found = served.send("GET", f"{V1}{called}?attempt=now")
+    assert (status, found["status"]) == (409, 409)
+    _, document = served.send("GET", f"{V1}/openapi.json")
+    assert "409" in document["paths"][f"{V1}{path}"]["get"]["responses"]
+
+
 def test_no_reply_in_json_is_without_a_schema(serve):
     _, found = paused(serve).send("GET", f"{V1}/openapi.json")
     untyped = {

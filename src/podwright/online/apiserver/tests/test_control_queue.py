@@ -1,6 +1,7 @@
 """The scheduling queue over HTTP: why pods wait, what may move them, and moves by hand."""
 
-from podwright.online.apiserver import ClusterClock, new_cluster
+import podwright as pw
+from podwright.online.apiserver import ClusterClock, ClusterOptions, new_cluster
 from podwright.online.apiserver.generated_nodes import generated_nodes
 from podwright.online.apiserver.tests.conftest import SERVER, START_NS, cluster_of, pod
 from podwright.scheduler.config import Gates
@@ -58,6 +59,33 @@ def test_an_event_that_is_named_moves_the_pod(serve):
         f"{V1}/queue",
         lambda found: [each["attempts"] for each in found["pods"]["unschedulable"]] == [2],
     )
+
+
+class Failing(pw.Plugin):
+    """A plugin that cannot decide."""
+
+    name = "Failing"
+
+    def pre_filter(self, cycle: pw.Cycle) -> pw.Status:
+        return pw.Status.error("no answer")
+
+
+def test_each_place_of_the_queue_is_shown_by_its_name(serve):
+    cluster = new_cluster(
+        SchedulerOptions(plugins=(Failing,)),
+        now_ns=START_NS,
+        options=ClusterOptions(),
+        server_options=SERVER,
+    )
+    served = paused(serve, cluster)
+    served.send("POST", PODS, pod("web"))
+    (found,) = waiting(served, "errorBackoff")
+    assert found["pod"] == "default/web"
+    status, only = served.send("GET", f"{V1}/queue?place=errorBackoff")
+    assert (status, set(only["pods"])) == (200, {"errorBackoff"})
+    assert set(found_counts := served.send("GET", f"{V1}/queue")[1]["counts"]) == {
+        "active", "backoff", "errorBackoff", "unschedulable", "gated", "inFlight",
+    }, found_counts  # fmt: skip
 
 
 def test_a_pod_is_moved_by_hand_and_tried_at_once(serve):

@@ -127,6 +127,24 @@ def test_a_client_continues_after_the_last_event_that_it_received(serve, follow)
     assert again.cells == other.cells
 
 
+def test_clients_that_continue_after_one_event_at_different_times_get_what_is_new_by_then(
+    serve, follow
+):
+    served = serve(cluster_of(2))
+    other, first = follow(served), follow(served)
+    other.take()
+    first.take()
+    first.connection.close()
+    for count, name in enumerate(("a", "b"), 1):
+        served.send("POST", PODS, requesting(name, "1"))
+        other.take_until(lambda has, count=count: has.pods["placed"] == count)
+        again = follow(served, last_id=first.id)
+        again.fields, again.nodes, again.cells = first.fields, first.nodes, dict(first.cells)
+        assert again.take()[0] == "changes"
+        assert (again.id, again.pods["placed"]) == (other.id, count)
+        assert again.cells == other.cells
+
+
 @pytest.mark.parametrize("last_id", ["deadbeef-1", "nonsense", "-"])
 def test_what_is_no_state_of_this_server_is_answered_with_all_of_it(serve, follow, last_id):
     stream = follow(serve(cluster_of(2)), last_id=last_id)
