@@ -160,7 +160,7 @@ def test_a_line_that_no_test_runs_is_tested_by_those_that_run_its_module(
         "t::forks": Trace(seconds=2, lines={path: other}),
         "t::fast": Trace(seconds=1, lines={"a.py": other}),
     }
-    monkeypatch.setattr("tests.mutants.reach.perform", lambda run: Outcome(traces=traces))
+    monkeypatch.setattr("tests.mutants.reach.perform", lambda _: Outcome(traces=traces))
     reach = Reach(tmp_path / "reach.msgpack", is_compiled=True)
     file = "tests/test_mutants.py"
     with ThreadPoolExecutor(1) as pool:

@@ -242,7 +242,7 @@ def _tune(pods: list[Pod], trace: FgdTrace, ratio: float, random: GoRandom) -> N
         if requested + request.milli > limit:
             return
         requested += request.total_milli
-        pods.append(with_fields(pod, "metadata", name=f"{pod.name}-tuned-{number}"))
+        pods.append(_clone(pod, f"{pod.name}-tuned-{number}"))
         number += 1
 
 
@@ -258,7 +258,12 @@ def _inflation(
         gpu_milli += gpu_request(pod).total_milli
         if milli_cpu > trace.total_milli_cpu or gpu_milli > trace.total_milli:
             return
-        yield with_fields(pod, "metadata", name=f"{pod.name}-clone-{number}")
+        yield _clone(pod, f"{pod.name}-clone-{number}")
+
+
+def _clone(pod: Pod, name: str) -> Pod:
+    """Return the pod under another name, and with another uid: its devices are its own."""
+    return with_fields(pod, "metadata", name=name, uid=f"{pod.uid}/{name}")
 
 
 class _Experiment:

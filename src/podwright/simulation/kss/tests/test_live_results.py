@@ -110,7 +110,7 @@ def test_events_are_processed_in_slices():
 def test_results_are_kept_without_a_replay_for_a_pod_that_is_tried_again_or_replaced(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    def replay(*args: object, **kwargs: object) -> None:
+    def replay(*_args: object, **_keywords: object) -> None:
         raise AssertionError("the log is replayed")
 
     world = pw.World()

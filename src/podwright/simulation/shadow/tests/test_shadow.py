@@ -1,6 +1,7 @@
 """Records of clusters small enough to derive the possible decisions by hand."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -221,6 +222,21 @@ def test_a_change_recorded_late_explains_a_binding():
     assert found.best == "large"
 
 
+def test_three_of_the_late_changes_are_named():
+    old = [pod(f"old-{i}", "300m", "small") for i in range(5)]
+    cluster = Cluster(node("small", "2"), node("large", "8"), *old)
+    cluster.add(0, pod("other", "4", "large"))
+    cluster.add_pending(1000, pod("first", "7"), late_ms=100)
+    cluster.add_pending(2000, pod("web", "500m"))
+    for each in old:
+        cluster.update(2050, with_status(each, phase="Succeeded"))
+    cluster.bind(2001, pod("web", "500m"), "small", took_ms=200)
+    (found,) = cluster.findings()
+    assert (found.outcome, found.reasons) == ("explained", ("delay",))
+    shown = r"(line \d+ \(Update Pod a/old-\d\), ){2}line \d+ \(Update Pod a/old-\d\) and \d more"
+    assert re.fullmatch(f"the real scheduler had already seen {shown}", found.explanation)
+
+
 def test_a_change_recorded_later_than_any_delay_explains_nothing():
     (found,) = late_by(20, ended_ms=2050).findings()
     assert found.outcome == "unexplained"
@@ -360,6 +376,28 @@ def test_the_results_of_an_attempt_are_not_part_of_its_observed_state():
         assert (found.outcome, found.best) == ("unexplained", "near"), found
 
 
+@with_and_without_log
+def test_the_node_that_an_attempt_selects_for_a_claim_is_not_part_of_its_observed_state(has_log):
+    storage_class = {
+        "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "fast"},
+        "provisioner": "example.com/disks", "volumeBindingMode": "WaitForFirstConsumer",
+    }  # fmt: skip
+    claim = {
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "data", "namespace": "a", "uid": "uid-data"},
+        "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+                 "resources": {"requests": {"storage": "1Gi"}}},
+    }  # fmt: skip
+    selected = {"annotations": {"volume.kubernetes.io/selected-node": "far"}}
+    cluster = Cluster(node("near"), node("far"), pod("old", "3", "far"), storage_class, claim)
+    db = pod("db", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}])
+    cluster.add_pending(1000, db, late_ms=50)
+    cluster.update(1060, claim | {"metadata": claim["metadata"] | selected})
+    cluster.bind(1055, db, "far", took_ms=30)
+    (found,) = cluster.findings(has_log=has_log)
+    assert (found.outcome, found.best) == ("unexplained", "near"), found
+
+
 # ---------------------------------------------------------------- sampling
 
 
@@ -387,6 +425,21 @@ def test_sampling_explains_a_node_that_is_not_the_best(evaluated, chosen, outcom
     (found,) = many_nodes(evaluated, chosen=chosen).findings()
     assert found.outcome == outcome
     assert found.reasons == (("sampling",) if outcome == "explained" else ())
+
+
+@pytest.mark.parametrize(("first", "outcome"), [(110, "explained"), (120, "unexplained")])
+def test_the_first_search_starts_where_the_one_before_ended(first, outcome, monkeypatch):
+    monkeypatch.setattr("podwright.simulation.shadow.record_shadow.MOST_SEARCHES", 1)
+    # From n110 on, a hundred nodes end before n095, which is the best; from n000 on they include it.
+    nodes = [node(f"n{i:03}", "4") for i in range(120)]
+    nodes[10] = node("n010", "32", memory="64Gi")
+    nodes[95] = node("n095", "64", memory="256Gi")
+    cluster = Cluster(*nodes)
+    for ms, name, on, evaluated in ((1000, "first", "n000", first), (2000, "web", "n010", 100)):
+        cluster.add_pending(ms, pod(name))
+        cluster.bind(ms + 1, pod(name), on, evaluated=evaluated)
+    found = {one.pod: one for one in cluster.findings()}["a/web"]
+    assert found.outcome == outcome
 
 
 def test_without_a_log_any_number_of_nodes_may_have_been_evaluated():
@@ -519,6 +572,24 @@ def outcomes(cluster, has_log):
 @with_and_without_log
 def test_a_preemption_with_the_least_important_victim_agrees(has_log):
     assert outcomes(preemption(), has_log) == [("preemption", "agreed"), ("binding", "agreed")]
+
+
+@pytest.mark.parametrize(
+    ("apart_ms", "found"),
+    [(40, ["preemption", "binding"]), (41, ["binding"])],
+)
+def test_a_victim_leaves_within_four_delays_of_the_nomination(apart_ms, found):
+    low = pod("low-1", "4", "n1", priority=1)
+    cluster = Cluster(node("n1"), node("n2"), low, pod("low-2", "4", "n2", priority=2))
+    urgent = pod("urgent", "2", priority=100)
+    nominated = with_status(urgent, nominatedNodeName="n1", conditions=[UNSCHEDULABLE])
+    cluster.add(1000, urgent)
+    cluster.update(1010, nominated)
+    cluster.update(1010 + apart_ms, terminating(low))
+    cluster.delete(1500, terminating(low))
+    cluster.update(1510, nominated | {"spec": nominated["spec"] | {"nodeName": "n1"}})
+    findings = cluster.findings(has_log=False, delay_ns=10_000_000)
+    assert [one.what for one in findings] == found
 
 
 @with_and_without_log

@@ -80,6 +80,13 @@ def test_random_runs_differ_by_seed_and_repeat(trace: FgdTrace) -> None:
     assert not np.array_equal(first.allocated_pct, other.allocated_pct)
 
 
+def test_each_pod_of_an_inflation_has_devices_of_its_own() -> None:
+    trace = FgdTrace.of([gpu_node("n1", 8), *(gpu_pod(f"p{i}", milli=1000) for i in range(2))])
+    run = run_fgd(trace, "05-BestFit", 42, tuning_ratio=0, inflation_ratio=4.0)
+    assert run.inflated is not None
+    assert run.inflated.allocated_pct == 100
+
+
 def test_inflation_adds_pods_while_requests_fit(trace: FgdTrace) -> None:
     run = run_fgd(trace, "05-BestFit", 42, tuning_ratio=0.5, inflation_ratio=3.0)
     assert run.inflated is not None
@@ -156,6 +163,63 @@ def test_a_world_writes_the_devices_to_the_pod() -> None:
     world.run_until("5s")
     found = {pod.name: pod.metadata.annotations["alibabacloud.com/gpu-index"] for pod in world.pods}
     assert found == {"a": "0", "b": "1"}
+
+
+@pytest.mark.parametrize(
+    ("policy", "pod", "unused", "used"),
+    [
+        # Both devices free: 33 less two. Another device is opened, or the shared one is used.
+        ("04-GpuPacking", {"milli": 300}, 31, 100 - 4),
+        ("04-GpuPacking", {"milli": 1000}, 31, 50 - 1),
+        ("04-GpuPacking", {"milli": 1000, "devices": 2}, 31, 50 - 2),
+        # A quarter of what is used of eight devices; and 75 with pods of this kind only, 25 without
+        # any, 0 with pods of other kinds only.
+        ("03-GpuClustering", {"milli": 300}, 18 + 25, 17 + 75),
+        ("03-GpuClustering", {"milli": 1000}, 18 + 25, 17),
+        ("03-GpuClustering", {"milli": 1000, "devices": 2}, 18 + 25, 17),
+    ],
+)
+def test_a_node_with_a_shared_device_and_an_unused_one_have_the_published_scores(
+    trace: FgdTrace, policy: str, pod: dict[str, int], unused: int, used: int
+) -> None:
+    scheduler = scheduler_with(policy, trace)
+    placed = gpu_pod("placed", milli=600, index="0", node="used")
+    scheduler.add(gpu_node("unused", 2), gpu_node("used", 3), placed)
+    (given,) = scheduler.explain(gpu_pod("new", **pod)).scores
+    assert given.raw == {"unused": unused, "used": used}
+
+
+def test_nodes_with_pods_of_several_kinds_are_half_as_good(trace: FgdTrace) -> None:
+    scheduler = scheduler_with("03-GpuClustering", trace)
+    share = gpu_pod("share", milli=400, index="0", node="mixed")
+    whole = gpu_pod("whole", milli=1000, index="1", node="mixed")
+    scheduler.add(gpu_node("mixed", 3), gpu_node("other", 3), share, whole)
+    (given,) = scheduler.explain(gpu_pod("new", milli=300)).scores
+    assert given.raw["mixed"] == 25 * (8_000 - 1_600) // 8_000 + 50
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_random_device_has_enough_left(trace: FgdTrace, seed: int) -> None:
+    plugin = POLICIES["01-Random"]
+    configuration = read_configuration(fgd_configuration(plugin, trace.typical), source="test")
+    scheduler = pw.Scheduler(configuration, plugins=[plugin], seed=seed)
+    scheduler.add(gpu_node("n1", 3))
+    left = [1000, 1000, 1000]
+    for number, milli in enumerate((600, 600, 600, 400, 300, 200)):
+        pod = gpu_pod(f"p{number}", milli=milli)
+        explained = scheduler.explain(pod)
+        device = int(explained.custom_results["alibabacloud.com/gpu-index"])
+        assert scheduler.schedule(pod).node == "n1"
+        left[device] -= milli
+        assert left[device] >= 0
+
+
+def test_a_list_of_pods_is_extended_until_it_requests_a_multiple_of_all_gpus() -> None:
+    trace = FgdTrace.of([gpu_node("n1", 8), *(gpu_pod(f"p{i}", milli=500) for i in range(4))])
+    run = run_fgd(trace, "05-BestFit", 42, tuning_ratio=1.0)
+    # Sixteen halves fit; the last clone is not above the limit.
+    assert run.allocated_pct[-1] == 100
+    assert len(run.allocated_pct) == 16
 
 
 @pytest.mark.parametrize("policy", POLICIES)
