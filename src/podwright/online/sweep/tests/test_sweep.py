@@ -283,6 +283,42 @@ def test_a_sweep_does_what_is_missing(client: Client, tmp_path: Path) -> None:
     assert summary.best("absent") is None
 
 
+def test_a_sweep_connects_to_workers_only_for_what_is_missing(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[dict[str, Any]] = []
+
+    @contextmanager
+    def connected(**given: Any) -> Iterator[Client]:
+        asked.append(given)
+        yield client
+
+    monkeypatch.setattr(execution, "workers", connected)
+    said: list[str] = []
+    plan = plan_with(seeds=1)
+    first = sweep(plan, output=tmp_path, worker_count=3, announce=said.append)
+    assert asked == [{"address": "", "count": 3, "memory_bytes": None}]
+    assert said == [f"1 runs; Dask's dashboard: {client.dashboard_link}"]
+    assert not first.missing
+    again = sweep(plan, output=tmp_path)
+    assert len(asked) == 1
+    assert again.figures == first.figures
+    sweep(plan_with(BROKEN, seeds=1), output=tmp_path)
+    assert len(asked) == 2
+    sweep(plan_with(BROKEN, seeds=1), output=tmp_path, retries_failed=True)
+    assert len(asked) == 3
+
+
+def test_the_cells_of_a_figure_have_its_unit() -> None:
+    (wait,) = summary_of_rows(a=[1234.5, 1235.5]).figures
+    assert figure_cells(wait)[:5] == ["small", "wait p99", "a", "2", "1,235s"]
+    cells = {
+        unit: figure_cells(wait._replace(unit=unit))[4]
+        for unit in ("s", "pods", "share")
+    }
+    assert cells == {"s": "1,235s", "pods": "1,235", "share": "123500.00%"}
+
+
 def test_results_are_written_at_once_and_read_back(tmp_path: Path) -> None:
     dataset = SweepDataset(tmp_path)
     run = SweepRun("id", "i", "c", 1)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from math import inf
 from pathlib import Path
 from shutil import copy
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 import yaml
@@ -199,6 +201,39 @@ def test_several_goals_have_a_front_and_constraints_exclude(client: Client, tmp_
     result = tuned(given, tmp_path / "some", client).result()
     assert result.best in result.front
     assert {each.goal.figure for each in result.comparisons} == {"placed", "cpu fragmented"}
+
+
+@pytest.mark.parametrize(("goal", "best"), [("wait p99", 2), ("+wait p99", 1)])
+def test_the_best_of_a_front_is_that_of_the_first_goal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, goal: str, best: int
+) -> None:
+    given = document(tmp_path)
+    given["goals"] = [goal, "cpu fragmented"]
+    trials = [
+        TunedTrial(number, {}, "complete", (mean, 0.0), True)
+        for number, mean in enumerate([5.0, 9.0, 3.0, 1.0])
+    ]
+    study = SimpleNamespace(
+        get_trials=lambda **_: trials, best_trials=[SimpleNamespace(number=n) for n in (2, 0, 1)]
+    )
+    monkeypatch.setattr(tuning, "_study", lambda *_: study)
+    monkeypatch.setattr(tuning, "_trial", lambda _, trial: trial)
+    monkeypatch.setattr(tuning._Tuning, "_run", lambda *_: [])
+    monkeypatch.setattr(tuning, "evidence_of", lambda *given: given[2:4])
+    nothing = cast(Any, None)
+    made: Any = tuning._Tuning(load_tuning_plan(given), nothing, SweepDataset(tmp_path), nothing)
+    assert made.result() == ([0, 1, 2], best)
+
+
+def test_a_tuning_of_a_file_is_written_into_its_folder(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tuning, "workers", lambda **_: nullcontext(client))
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(yaml.safe_dump(document(tmp_path, trials=1, batch=1)), encoding="utf-8")
+    result = pw.tune(plan, output=tmp_path / "out")
+    assert len(result.trials) == 1
+    assert (tmp_path / "out" / "best.yaml").exists()
 
 
 def test_a_goal_that_no_run_has_is_named(client: Client, tmp_path: Path) -> None:
