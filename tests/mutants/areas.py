@@ -17,7 +17,7 @@ class Area(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     Parameters
     ----------
     folders : tuple of str
-        Their modules are mutated, including folders below and excluding tests.
+        Their modules are mutated, including folders below and excluding tests; or single modules.
     compiled : bool
         Whether kernels are compiled when the tests run.
     tests : tuple of str
@@ -73,8 +73,10 @@ def modules_of(area: Area, root: Path = ROOT) -> dict[str, Path]:
     """
     found: dict[str, Path] = {}
     for folder in area.folders:
-        for path in sorted((root / folder).rglob("*.py")):
-            name = path.relative_to(root / folder)
+        # A module by itself stands for its folder without the folders below.
+        place = root / folder
+        for path in sorted(place.rglob("*.py")) if place.is_dir() else (place,):
+            name = path.relative_to(place if place.is_dir() else place.parent)
             if "tests" not in name.parts:
                 found[found_name(found, name, folder)] = path
     return found
