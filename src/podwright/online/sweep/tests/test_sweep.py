@@ -312,10 +312,7 @@ def test_a_sweep_connects_to_workers_only_for_what_is_missing(
 def test_the_cells_of_a_figure_have_its_unit() -> None:
     (wait,) = summary_of_rows(a=[1234.5, 1235.5]).figures
     assert figure_cells(wait)[:5] == ["small", "wait p99", "a", "2", "1,235s"]
-    cells = {
-        unit: figure_cells(wait._replace(unit=unit))[4]
-        for unit in ("s", "pods", "share")
-    }
+    cells = {unit: figure_cells(wait._replace(unit=unit))[4] for unit in ("s", "pods", "share")}
     assert cells == {"s": "1,235s", "pods": "1,235", "share": "123500.00%"}
 
 

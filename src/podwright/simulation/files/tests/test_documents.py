@@ -14,6 +14,7 @@ POD = {
     "spec": SPEC,
 }
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
+STORED = NODE | {"metadata": {"name": "s", "uid": "u", "resourceVersion": "7"}}
 CONFIG = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 
 YAML = b"""\
@@ -186,6 +187,12 @@ def test_a_snapshot_of_the_simulator_is_objects_and_a_configuration():
             ],
             id="keys twice in lines of JSON",
         ),
+        pytest.param(
+            b'{"apiVersion": "v1", "kind": "List", "items": [' + as_json(STORED) + b","
+            b'{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "name": "m"}}]}',
+            ['f: duplicate key "name"'],
+            id="keys twice beside an object of a server",
+        ),
         pytest.param(b"a: *b\n", ['f: line 1: unknown alias "b"'], id="an unknown alias"),
         pytest.param(b"\x1f\x8bxx", ["f: cannot be unpacked: "], id="broken gzip"),
         pytest.param(b"\xff\xfe\x00", ["f: not UTF-16 text: "], id="not UTF-16 text"),
@@ -250,6 +257,13 @@ def test_the_share_of_json_that_is_read_is_reported(data):
 
     assert len(read_manifest(data, source="f", watch=watch).objects) == 250
     assert shares == [("f", 0.0), ("f", 0.5), ("f", 0.7), ("f", 0.9)]
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz"])
+def test_another_table_is_an_error_with_what_reads_it(name):
+    (error,) = read_manifest(b"name,cores\nn1,4\n", source=name).errors
+    assert str(error).startswith(f"{name}: line 1: not a table of openb, which starts with ")
+    assert str(error).endswith("; `podwright trace` reads other tables with --columns")
 
 
 def test_openb_nodes_and_pods_are_kubernetes_objects():

@@ -5,6 +5,7 @@ import pytest
 
 from podwright.apimachinery.objects import InputError, Node, Pod
 from podwright.simulation.files.record import (
+    Record,
     RecordReader,
     file_lines,
     load_record,
@@ -68,6 +69,27 @@ def test_a_record_may_be_compressed_and_have_empty_lines(tmp_path):
 def test_a_deletion_by_name_has_the_last_state_of_the_object():
     read = read_record(record(line("Add", POD), line("Delete", NAME_ONLY)), source="r")
     assert read.lines[1].object == read.lines[0].object
+
+
+def test_an_object_that_is_added_after_its_deletion_is_new():
+    read = read_record(record(line("Add", POD), line("Delete", POD), line("Add", POD)), source="r")
+    assert read.lines[2].old is None
+    assert errors_of(line("Add", POD), line("Delete", POD), line("Update", POD)) == [
+        "r.jsonl: line 3: resource.metadata.name: Update of Pod a/p, which does not exist: no "
+        "earlier line adds it"
+    ]
+
+
+def test_a_record_without_a_file_has_no_steps_back():
+    empty = Record(source="r")
+    assert (empty.steps_back, empty.largest_step_back_ns, empty.unterminated_line) == (0, 0, 0)
+
+
+def test_a_namespace_that_is_no_text_is_an_error():
+    numbered = POD | {"metadata": {"name": "p", "namespace": 7}}
+    assert errors_of(line("Add", numbered)) == [
+        "r.jsonl: line 1: resource.metadata.namespace: Invalid value: 7: a string is expected"
+    ]
 
 
 def test_a_deletion_with_the_whole_object_has_that_object():

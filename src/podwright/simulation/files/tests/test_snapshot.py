@@ -10,6 +10,7 @@ from podwright.simulation.files.manifests import load_bytes
 from podwright.simulation.files.snapshot import (
     DEFAULT_CONFIGURATION,
     missing_namespaces,
+    readable_configuration,
     write_snapshot,
 )
 from podwright.testing import make_node, make_pod
@@ -75,6 +76,31 @@ def test_a_store_survives_a_round_trip_through_a_snapshot():
     kept = [obj for kind in store.kinds() for obj in store.list(kind).objects]
     again = load_bytes([("s", write_snapshot(kept))]).objects
     assert {obj.key: encode(obj) for obj in again} == {obj.key: encode(obj) for obj in kept}
+
+
+V1 = "kubescheduler.config.k8s.io/v1"
+READ_AS = f"it is read as {V1}"
+
+
+@pytest.mark.parametrize(
+    ("exported", "notes"),
+    [
+        ({"apiVersion": V1, "kind": "KubeSchedulerConfiguration"}, []),
+        (
+            {
+                "apiVersion": "kubescheduler.config.k8s.io/v1beta2",
+                "kind": "KubeSchedulerConfiguration",
+            },
+            [f"its version is kubescheduler.config.k8s.io/v1beta2; {READ_AS}"],
+        ),
+        ({"apiVersion": V1}, [f"it has no apiVersion and kind; {READ_AS}"]),
+        ({}, [f"it has no apiVersion and kind; {READ_AS}"]),
+    ],
+)
+def test_a_configuration_of_another_version_is_read_with_a_note(exported, notes):
+    document, found = readable_configuration(exported)
+    assert list(found) == notes
+    assert (document["apiVersion"], document["kind"]) == (V1, "KubeSchedulerConfiguration")
 
 
 def test_missing_namespaces_are_found():

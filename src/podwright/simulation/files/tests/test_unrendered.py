@@ -199,6 +199,9 @@ def compressed_node(number: int) -> bytes:
         pytest.param("- a: 1\n- b: 2\n", False, id="no object"),
         pytest.param("a: 1\na: 2\n", False, id="a key that is there twice"),
         pytest.param("[]\n", True, id="an empty list"),
+        pytest.param("a: 1\n---\n{b: 2, kind: Pod}\n", True, id="an object in a later document"),
+        pytest.param("a: 1\n---\nb: 2\n", False, id="documents without an object"),
+        pytest.param("# nothing\n", True, id="no document"),
     ],
 )
 def test_files_that_may_have_objects(text, has_objects):

@@ -1,0 +1,91 @@
+"""Traces of SimKube: their version, and the order of their events."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from podwright.apimachinery.objects import InputError
+from podwright.simulation.files import read_simkube, trace_format
+
+
+def written(folder: Path, *times: int, **fields: Any) -> str:
+    document = {"version": 2, "events": [{"ts": ts} for ts in times], **fields}
+    path = folder / "trace.mp"
+    path.write_bytes(msgspec.msgpack.encode(document))
+    return str(path)
+
+
+def test_events_of_one_second_keep_their_order(tmp_path: Path) -> None:
+    trace = read_simkube(written(tmp_path, 5, 7, 7, 9))
+    assert [event.ts for event in trace.events] == [5, 7, 7, 9]
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"times": (5, 4)}, r"events\[1\]\.ts: 1s before the previous event"),
+        ({"times": (1, 9, 6)}, r"events\[2\]\.ts: 3s before the previous event"),
+        ({"times": (), "version": 1}, "version: version 2 is expected, not 1; export the trace"),
+        ({"times": (), "version": 0}, "version 2 is expected, not none"),
+    ],
+)
+def test_a_trace_of_another_version_or_order_is_an_error(
+    tmp_path: Path, fields: dict[str, Any], message: str
+) -> None:
+    times = fields.pop("times")
+    with pytest.raises(InputError, match=message):
+        read_simkube(written(tmp_path, *times, **fields))
+
+
+def test_a_file_that_is_no_trace_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "trace.mp"
+    with pytest.raises(InputError, match="cannot be read: No such file"):
+        read_simkube(str(path))
+    path.write_bytes(b"\xc1")
+    with pytest.raises(InputError, match="not a SimKube trace"):
+        read_simkube(str(path))
+
+
+@pytest.mark.parametrize(
+    ("lives", "seconds"),
+    [
+        ([(10, 14), (20, 26), (30, 31)], 4),
+        ([(10, 14), (20, 26)], 4),
+        ([(10, 14), (20, None)], None),
+        ([], None),
+    ],
+)
+def test_pods_run_as_long_as_the_lower_median_of_their_owner(
+    tmp_path: Path, lives: list[tuple[int, int | None]], seconds: int | None
+) -> None:
+    pods = [{"start_ts": start, "end_ts": end} for start, end in lives]
+    lifecycles = {("batch/v1.Job", "a/j"): {7: pods[:1], 8: pods[1:]}}
+    trace = read_simkube(written(tmp_path, pod_lifecycles=lifecycles))
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j", "namespace": "a"}}
+    assert trace.run_seconds(job) == seconds
+    other = job | {"metadata": {"name": "k", "namespace": "a"}}
+    assert trace.run_seconds(other) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("t.mp", msgspec.msgpack.encode({"version": 2}), "simkube"),
+        ("t.jsonl", b"", "lines"),
+        ("t.jsonl.gz", b"\x1f\x8b", "lines"),
+        ("t.txt", b'{"at": "1s", "delete": "pod/a"}\n', "lines"),
+        ("t.json", b'{"kind": "Pod"}\n', "objects"),
+        ("t.yaml", b"at: 1s\n", "objects"),
+        ("empty", b"", "objects"),
+    ],
+)
+def test_the_format_of_a_trace_is_known_by_its_start_or_name(
+    tmp_path: Path, name: str, content: bytes, expected: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    assert trace_format(str(path)) == expected
