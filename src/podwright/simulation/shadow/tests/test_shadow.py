@@ -430,7 +430,7 @@ def test_sampling_explains_a_node_that_is_not_the_best(evaluated, chosen, outcom
 @pytest.mark.parametrize(("first", "outcome"), [(110, "explained"), (120, "unexplained")])
 def test_the_first_search_starts_where_the_one_before_ended(first, outcome, monkeypatch):
     monkeypatch.setattr("podwright.simulation.shadow.record_shadow.MOST_SEARCHES", 1)
-    # From n110 on, a hundred nodes end before n095, which is the best; from n000 on they include it.
+    # From n110 on, a hundred nodes end before n095, the best; from n000 on they include it.
     nodes = [node(f"n{i:03}", "4") for i in range(120)]
     nodes[10] = node("n010", "32", memory="64Gi")
     nodes[95] = node("n095", "64", memory="256Gi")
