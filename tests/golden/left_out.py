@@ -142,6 +142,10 @@ def plain(value: Any, names: Iterable[str]) -> Any:
     return json.loads(json.dumps(value, sort_keys=True))
 
 
+def _lines(value: Any) -> list[str]:
+    return json.dumps(value, indent=1).splitlines()
+
+
 def distinct(values: Iterable[Any]) -> list[Any]:
     """Return the distinct values in one order."""
     return [json.loads(each) for each in sorted({json.dumps(v, sort_keys=True) for v in values})]
@@ -165,9 +169,7 @@ def assert_same(ours: Any, real: Any, *names: str, of_set: bool = False) -> None
         return distinct(found) if of_set else found
 
     mine, theirs = compared(ours, names), compared(real, names)
-    assert mine == theirs, "\n".join(
-        unified_diff(*(json.dumps(each, indent=1).splitlines() for each in (theirs, mine)), n=1)
-    )
+    assert mine == theirs, "\n".join(unified_diff(_lines(theirs), _lines(mine), n=1))
     for name in names:
         others = [each for each in names if each != name]
         assert compared(ours, others) != compared(real, others), f"{name}: hides nothing; it goes"

@@ -382,9 +382,9 @@ def test_the_node_that_an_attempt_selects_for_a_claim_is_not_part_of_its_observe
         "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "fast"},
         "provisioner": "example.com/disks", "volumeBindingMode": "WaitForFirstConsumer",
     }  # fmt: skip
+    metadata = {"name": "data", "namespace": "a", "uid": "uid-data"}
     claim = {
-        "apiVersion": "v1", "kind": "PersistentVolumeClaim",
-        "metadata": {"name": "data", "namespace": "a", "uid": "uid-data"},
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata,
         "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
                  "resources": {"requests": {"storage": "1Gi"}}},
     }  # fmt: skip
@@ -392,7 +392,7 @@ def test_the_node_that_an_attempt_selects_for_a_claim_is_not_part_of_its_observe
     cluster = Cluster(node("near"), node("far"), pod("old", "3", "far"), storage_class, claim)
     db = pod("db", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}])
     cluster.add_pending(1000, db, late_ms=50)
-    cluster.update(1060, claim | {"metadata": claim["metadata"] | selected})
+    cluster.update(1060, claim | {"metadata": metadata | selected})
     cluster.bind(1055, db, "far", took_ms=30)
     (found,) = cluster.findings(has_log=has_log)
     assert (found.outcome, found.best) == ("unexplained", "near"), found

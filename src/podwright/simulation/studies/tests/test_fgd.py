@@ -180,7 +180,7 @@ def test_a_world_writes_the_devices_to_the_pod() -> None:
     ],
 )
 def test_a_node_with_a_shared_device_and_an_unused_one_have_the_published_scores(
-    trace: FgdTrace, policy: str, pod: dict[str, int], unused: int, used: int
+    trace: FgdTrace, policy: str, pod: dict[str, Any], unused: int, used: int
 ) -> None:
     scheduler = scheduler_with(policy, trace)
     placed = gpu_pod("placed", milli=600, index="0", node="used")
