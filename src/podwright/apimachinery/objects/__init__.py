@@ -20,12 +20,12 @@ from podwright.apimachinery.objects.decode import (
     DEFAULT_NAMESPACE as DEFAULT_NAMESPACE,
     UNDECODABLE as UNDECODABLE,
     Document as Document,
-    SharedSpecs as SharedSpecs,
     decode as decode,
     decode_as as decode_as,
     decode_json as decode_json,
     decode_node as decode_node,
     decode_pod as decode_pod,
+    decode_with_spec as decode_with_spec,
     without_nulls as without_nulls,
 )
 from podwright.apimachinery.objects.draw import (
@@ -44,6 +44,11 @@ from podwright.apimachinery.objects.encode import (
     with_fields as with_fields,
     with_node_name as with_node_name,
     with_nominated_node_name as with_nominated_node_name,
+)
+from podwright.apimachinery.objects.spec import (
+    Spec as Spec,
+    Specs as Specs,
+    facts_of as facts_of,
 )
 
 if TYPE_CHECKING:

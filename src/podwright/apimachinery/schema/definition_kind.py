@@ -67,9 +67,9 @@ class DefinitionKind(Kind):
         # Upstream's own decoders of these schemas are not strict.
         return (each for each in every if not each[1].startswith(UNKNOWN_FIELD))
 
-    def go_form(self, document: Document) -> Document:
+    def go_form(self, document: Document, like: Document | None = None) -> Document:
         """Return the document as upstream's structs write it; the types must be right."""
-        made = super().go_form(document)
+        made = super().go_form(document, like)
         versions = [
             _with_schema(_with_plain_status(each), self._formed) for each in _versions(made)
         ]

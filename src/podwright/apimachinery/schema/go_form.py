@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Mapping
+from itertools import zip_longest
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from podwright.apimachinery.objects import (
@@ -40,7 +41,7 @@ from podwright.apimachinery.schema.types import (
 )
 
 TypeOf: TypeAlias = Callable[[str], StructType]
-Convert: TypeAlias = Callable[[Any], Any]
+Convert: TypeAlias = Callable[[Any, Any], Any]
 
 _MICRO_NS: Final = 1_000
 _ABSENT: Final = object()
@@ -49,10 +50,7 @@ _ORDERS_MAX: Final = 1_024
 _NAMES_MAX: Final = 256
 """The most names of such a combination; a document of a client may have 200,000."""
 _NUMBERS: Final = frozenset({"int32", "int64", "double", "bool"})
-
-
-_MADE_MAX: Final = 8_192
-"""The most results that are recognized when they are converted again."""
+_NOTHING: Final[Mapping[str, Any]] = {}
 
 
 class FieldForm(NamedTuple):
@@ -62,7 +60,8 @@ class FieldForm(NamedTuple):
     ----------
     name : str
     convert : callable or None
-        Returns the canonical value; None if every value is canonical.
+        Returns the canonical value, given a value in Go's form that may have parts of it; None if
+        every value is canonical.
     omits_empty : bool
         Whether an empty value is omitted.
     zero : Any
@@ -117,10 +116,10 @@ class GoForms:
         self._type_of = type_of
         self.empty_lists: Final = EmptyLists(type_of)
         self._structs: dict[str, StructForm] = {}
-        # By id(): the values that are in Go's form. They are kept alive, so no id is reused.
-        self._made: dict[int, Document] = {}
 
-    def convert(self, document: Document, struct: str) -> Document:
+    def convert(
+        self, document: Document, struct: str, like: Mapping[str, Any] | None = None
+    ) -> Document:
         """Return a document in Go's form; its types must be right.
 
         Parameters
@@ -129,10 +128,13 @@ class GoForms:
             The document; it is not changed.
         struct : str
             The name of its struct.
+        like : mapping, optional
+            An earlier document in Go's form; parts of it are not converted again.
         """
-        made = self._made
-        if id(document) in made:  # a part of an earlier result, which never changes
+        if document is like:
             return document
+        if like is None:
+            like = _NOTHING
         form = self._structs.get(struct) or self._form(struct)
         found: Document = {}
         for name, convert, omits_empty, zero in form.written(tuple(document)):
@@ -142,22 +144,12 @@ class GoForms:
                     found[name] = zero() if callable(zero) else zero
                 continue
             if convert is not None:
-                value = convert(value)
+                formed = like.get(name)
+                if value is not formed:
+                    value = convert(value, formed)
             if value or not omits_empty:
                 found[name] = value
-        if len(made) >= _MADE_MAX:
-            made.clear()
-        made[id(found)] = found
         return found
-
-    def ordered(self, document: Document, struct: str) -> Document:
-        """Return a document in Go's form in the order of the fields of its struct."""
-        form = self._structs.get(struct) or self._form(struct)
-        return {
-            field.name: document[field.name]
-            for field in form.written(tuple(document))
-            if field.name in document
-        }
 
     def _form(self, struct: str) -> StructForm:
         of = self._type_of(struct)
@@ -197,7 +189,7 @@ class GoForms:
             return self._of_container(ref, ref.element)
         if ref.is_struct:
             name = ref.name
-            return lambda value: self.convert(value, name)
+            return lambda value, like: self.convert(value, name, like)
         return _SCALARS.get(ref.name)
 
     def _of_container(self, ref: TypeRef, element: TypeRef) -> Convert | None:
@@ -205,15 +197,23 @@ class GoForms:
         zero = self._zero_element(element)
         if ref.container == "list":
             if inner is None:
-                return lambda value: [zero() if each is None else each for each in value]
-            return lambda value: [zero() if each is None else inner(each) for each in value]
+                return lambda value, _: [zero() if each is None else each for each in value]
+
+            def converted_list(value: list[Any], like: list[Any] | None) -> list[Any]:
+                return [
+                    zero() if each is None else each if each is formed else inner(each, formed)
+                    for each, formed in zip_longest(value, (like or ())[: len(value)])
+                ]
+
+            return converted_list
         # Go writes maps in the order of their keys.
         if inner is None:
-            return lambda value: {
+            return lambda value, _: {
                 key: zero() if value[key] is None else value[key] for key in sorted(value)
             }
-        return lambda value: {
-            key: zero() if value[key] is None else inner(value[key]) for key in sorted(value)
+        return lambda value, like: {
+            key: zero() if value[key] is None else inner(value[key], (like or {}).get(key))
+            for key in sorted(value)
         }
 
     def _zero_element(self, element: TypeRef) -> Callable[[], Any]:
@@ -274,10 +274,10 @@ def _canonical_base64(text: str) -> str:
 
 
 _SCALARS: Final[dict[str, Convert]] = {
-    "quantity": format_quantity,
-    "time": canonical_time,
-    "micro-time": canonical_micro_time,
-    "bytes": _canonical_base64,
+    "quantity": lambda text, _: format_quantity(text),
+    "time": lambda text, _: canonical_time(text),
+    "micro-time": lambda text, _: canonical_micro_time(text),
+    "bytes": lambda text, _: _canonical_base64(text),
 }
 
 

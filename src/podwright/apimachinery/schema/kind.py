@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from importlib import import_module
-from typing import Any, Final, NamedTuple, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
 import msgspec
 
-from podwright.apimachinery.objects import Document, format_quantity
+from podwright.apimachinery.objects import Document, Spec, Specs, format_quantity
 from podwright.apimachinery.schema.decoding import Problem, decodable, decoding_problems
 from podwright.apimachinery.schema.go_form import GoForms
 from podwright.apimachinery.schema.printing.cells import Cell, CellFunction, cell_function
@@ -38,16 +38,7 @@ SetDefaults: TypeAlias = Callable[[Document], Document]
 """Returns the object with upstream's defaults. The argument must not be changed: what changes is
 copied, and the result shares the rest."""
 
-_MOST_SPECS: Final = 4_096
 _SIMPLE_DOCUMENT: Final = frozenset({"apiVersion", "kind", "metadata", "spec"})
-
-
-class _SpecText(NamedTuple):
-    """A spec, its JSON text, and the fields of the metadata that matter beside it."""
-
-    spec: Any
-    text: bytes
-    metadata_read: tuple[str, ...]
 
 
 class Kind:
@@ -76,9 +67,7 @@ class Kind:
         self._type_of = type_of
         self._structs = structs
         self._forms = forms
-        self._specs: dict[Hashable, tuple[Document, list[Problem]]] = {}
-        # By id(); the value keeps the document alive, so that its id is not reused.
-        self._texts: dict[int, _SpecText] = {}
+        self._specs: Final = Specs(row.metadata_read)
 
     @property
     def api_version(self) -> str:
@@ -171,17 +160,33 @@ class Kind:
         """Return the document with its quantities in upstream's canonical form."""
         return cast(Document, with_canonical_quantities(document, self.struct, self._type_of))
 
-    def go_form(self, document: Document) -> Document:
-        """Return the document as upstream's structs write it; the types must be right."""
-        return self._forms.convert(document, self.row.type)
+    def go_form(self, document: Document, like: Document | None = None) -> Document:
+        """Return the document as upstream's structs write it; the types must be right.
+
+        Parameters
+        ----------
+        document : dict
+        like : dict, optional
+            An earlier document in this form; what both have is not converted again.
+        """
+        facts = self.facts_of(document)
+        if facts is None:
+            return self._forms.convert(document, self.row.type, like)
+        known = facts.get("go_form")
+        if known is None:
+            made = self.with_shared_spec(self._forms.convert(document, self.row.type, like))
+            # A spec does not keep itself.
+            is_formed = made.get("spec") is document["spec"]
+            facts["go_form"] = is_formed or made.get("spec") or {}
+            return made
+        spec = document["spec"] if known is True else known
+        return self._forms.convert(
+            document | {"spec": spec}, self.row.type, {**(like or {}), "spec": spec}
+        )
 
     def as_stored(self, document: Document) -> Document:
         """Return a document in Go's form as upstream's storage gives it back."""
         return self._forms.empty_lists.as_stored(document, self.row.type)
-
-    def ordered_metadata(self, metadata: Document) -> Document:
-        """Return metadata in Go's form in the order of its fields."""
-        return self._forms.ordered(metadata, "meta.v1.ObjectMeta")
 
     # ---------------------------------------------------------- defaults and validation
 
@@ -242,9 +247,15 @@ class Kind:
 
         Metadata is validated by `metadata_problems`.
         """
+        facts = self.facts_of(document)
+        known: list[Problem] | None = None if facts is None else facts.get("problems")
+        if known is not None:
+            return [*known]
         errors = FieldErrors()
         if self._validate is not None:
             self._validate(errors, document)
+        if facts is not None:
+            facts["problems"] = [*errors.problems]
         return errors.problems
 
     def checked(self, document: Document) -> tuple[Document, list[Problem]]:
@@ -259,27 +270,26 @@ class Kind:
             Decoding problems, then what validation reports about the values of the right types,
             metadata first.
         """
-        key = self.spec_key(document)
-        known = None if key is None else self._specs.get(key)
+        shared = self.with_shared_spec(document)
+        facts = self.facts_of(shared)
+        known = None if facts is None else facts.get("checked")
+        spec = shared.get("spec") if known is None or known[0] is None else known[0]
         if known is not None and self._has_simple_rest(document):
-            return {**document, "spec": known[0]}, [*known[1]]
+            return document | {"spec": spec}, [*known[1]]
         written, document = document, self.with_zero_items(document)
-        if known is None:
-            problems = self.decoding_problems(document)
-        else:
-            problems = self.decoding_problems({**document, "spec": None})
+        problems = self.decoding_problems(document if known is None else document | {"spec": None})
         if problems and not all(text.startswith(UNKNOWN_FIELD) for _, text, _ in problems):
             return written, problems + self._problems_of_the_rest(document, problems)
         problems += self.metadata_problems(document)
         if known is not None:
-            spec, of_spec = known
-            return {**document, "spec": spec}, problems + of_spec
+            return document | {"spec": spec}, problems + known[1]
         made = self.with_defaults(self.with_canonical_quantities(document))
+        if facts is None or any(path.startswith("spec") for path, _, _ in problems):
+            return made, problems + self.validation_problems(made)
+        made = self.with_shared_spec(made)
         found = self.validation_problems(made)
-        if key is not None and not any(path.startswith("spec") for path, _, _ in problems):
-            if len(self._specs) >= _MOST_SPECS:
-                self._specs.clear()
-            self._specs[key] = made["spec"], found
+        # A spec does not keep itself.
+        facts["checked"] = None if made["spec"] is spec else made["spec"], found
         return made, problems + found
 
     def _has_simple_rest(self, document: Document) -> bool:
@@ -312,30 +322,38 @@ class Kind:
             and not any(_contains(problem[0], path) for path in removed)
         ]
 
-    def spec_key(self, document: Document) -> Hashable | None:
-        """Return on what defaults and validation depend; None if it is the whole object."""
-        metadata = document.get("metadata") or {}
+    def with_shared_spec(self, document: Document) -> Document:
+        """Return the document with the one spec of that content.
+
+        A document is returned as it is if the effects of its kind depend on more than the spec.
+        """
         spec = document.get("spec")
-        if not self.row.is_spec_only or spec is None:
+        if not self.row.is_spec_only or type(spec) is not dict:
+            return document
+        return document | {"spec": self.shared_spec(spec)}
+
+    def shared_spec(self, spec: Document) -> Document:
+        """Return the one spec of some content; the given one if that is large."""
+        if type(spec) is Spec and spec.table is self._specs:
+            return spec
+        return self._specs.of(spec) or spec
+
+    def facts_of(self, document: Document) -> dict[Any, Any] | None:
+        """Return what is known about the spec of an object; None if it is not shared.
+
+        Other objects with that spec have the same facts if they have the same metadata, as far as
+        defaults and validation depend on it.
+        """
+        spec = document.get("spec")
+        if type(spec) is not Spec or spec.table is not self._specs:
             return None
+        metadata = document.get("metadata") or {}
         if not isinstance(metadata, dict):
             return None  # decoding reports it
-        # Objects may share the document of a spec.
-        same = self._texts.get(id(spec)) or self._text_of(spec)
-        read = [value for field in same.metadata_read if (value := metadata.get(field)) is not None]
-        return (same.text, msgspec.json.encode(read)) if read else same.text
-
-    def _text_of(self, spec: Any) -> _SpecText:
-        """Encode a spec, and find which fields of the metadata matter for objects with it."""
-        text = msgspec.json.encode(spec)
-        read = tuple(
-            field
-            for field, inside in self.row.metadata_read.items()
-            if not inside or f'"{inside}"'.encode() in text
-        )
-        if len(self._texts) >= _MOST_SPECS:
-            self._texts.clear()
-        found = self._texts[id(spec)] = _SpecText(spec, text, read)
+        read = [value for field in spec.read if (value := metadata.get(field)) is not None]
+        if not read:
+            return spec.facts
+        found: dict[Any, Any] = spec.facts.setdefault(msgspec.json.encode(read), {})
         return found
 
     def metadata_update_problems(self, new: Document, old: Document) -> list[Problem]:

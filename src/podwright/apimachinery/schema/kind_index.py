@@ -13,7 +13,6 @@ from podwright.apimachinery.objects import (
     TYPE_OF,
     Document,
     Object,
-    SharedSpecs,
     api_group,
     nearest,
     quoted,
@@ -197,9 +196,7 @@ def built_in() -> Schema:
     return Schema(built_in_table())
 
 
-def decode(
-    document: Mapping[str, Any], *, source: str = "", shared: SharedSpecs | None = None
-) -> Object:
+def decode(document: Mapping[str, Any], *, source: str = "") -> Object:
     """Read an object of any kind, as `objects.decode`.
 
     An object without a namespace is in `default` if its kind is namespaced, also a kind that has
@@ -215,4 +212,4 @@ def decode(
         group = api_group(str(document.get("apiVersion", "")))
         if built_in().is_namespaced(group, str(document.get("kind"))):
             document = {**document, "metadata": metadata | {"namespace": DEFAULT_NAMESPACE}}
-    return objects.decode(document, source=source, shared=shared)
+    return objects.decode(document, source=source)

@@ -113,7 +113,8 @@ def _yaml(found: ImportedCluster) -> bytes:
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
     items = [obj for _, obj in found.objects]
     document = {"apiVersion": "v1", "kind": "List", "items": items}
-    text: str = yaml.dump(document, Dumper=dumper, sort_keys=False, allow_unicode=True)
+    plain = msgspec.to_builtins(document)
+    text: str = yaml.dump(plain, Dumper=dumper, sort_keys=False, allow_unicode=True)
     return text.encode()
 
 

@@ -6,9 +6,8 @@ staging/src/k8s.io/apimachinery/pkg/util/managedfields
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from podwright._interludes import interlude
 from podwright.apimachinery.objects import (
@@ -25,6 +24,7 @@ from podwright.apimachinery.patching import (
     with_unchanged_times,
     with_update_as_apply,
 )
+from podwright.apimachinery.schema import Kind
 from podwright.cluster.api.create_update import OwnersOf, Scope
 from podwright.cluster.api.users import SCHEDULER_USER
 from podwright.cluster.api.versions.resources import Resource, Resources
@@ -166,7 +166,6 @@ _APPLIERS: Final = {
     "validatingadmissionpolicy-status-controller": "validatingadmissionpolicy-status",
 }
 """The field managers of the controllers that write by server-side apply."""
-_SPECS_MAX: Final = 256
 _ENTRIES: Final = "managedFields"
 
 
@@ -193,9 +192,6 @@ class ComponentOwners:
         self._fields = fields
         self._of_kind: dict[GroupKind, Resource | None] = {}
         self._revision = -1
-        # The completed form of the specs of new objects, by the id() of the spec, which the value
-        # keeps alive: the pods of a workload share it.
-        self._specs: OrderedDict[int, tuple[Any, Any]] = OrderedDict()
 
     def created(self, obj: KubernetesObject, user: str, now_ns: int) -> list[Document] | None:
         """Return the entries of a new object."""
@@ -256,20 +252,14 @@ class ComponentOwners:
         )
         return with_update_as_apply(written, manager) if user in _APPLIERS else written
 
-    def _completed(self, resource: Resource, document: Document) -> Document:
+    @staticmethod
+    def _completed(resource: Resource, document: Document) -> Document:
         """Return a document with defaults and in Go's form, as a request would have it."""
         if resource.is_custom:
             return document
-        spec = document.get("spec")
-        if spec is None:
-            return resource.completed(document)
-        known = self._specs.get(id(spec))
-        if known is None:
-            known = spec, resource.completed(document).get("spec")
-            self._specs[id(spec)] = known
-            if len(self._specs) > _SPECS_MAX:
-                self._specs.popitem(last=False)
-        return {**document, "spec": known[1]}
+        assert isinstance(resource.kind, Kind), "kinds that are not custom are built in"
+        made = resource.completed(resource.kind.with_shared_spec(document))
+        return document | {"spec": made.get("spec")} if "spec" in document else made
 
     def _resource(self, kind: GroupKind) -> Resource | None:
         """Return the resource of the stored version of a kind; None if it is not served."""

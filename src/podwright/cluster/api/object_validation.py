@@ -17,27 +17,19 @@ from podwright.apimachinery.objects import (
     FieldError,
     InvalidObject,
     KubernetesObject,
-    Pod,
     encode,
 )
 from podwright.apimachinery.schema import (
     UNKNOWN_FIELD,
-    Kind,
     Problem,
     built_in,
 )
 from podwright.cluster.api.object_edits import with_defaults, wrong_types
 from podwright.cluster.api.rejections import Invalid
 
-_SPECS_MAX = 10_000
-
 
 class ObjectValidation:
-    """Validates objects; the specs of pods that share one are validated once."""
-
-    def __init__(self) -> None:
-        # By the id() of a `spec`; the value keeps the `spec` alive, so that its id is not reused.
-        self._valid_specs: dict[int, Document] = {}
+    """Validates objects."""
 
     def problems(self, obj: KubernetesObject) -> list[Problem]:
         """Return the errors of a new object whose defaults are set, so that its types are right."""
@@ -45,23 +37,7 @@ class ObjectValidation:
         if kind is None:
             return []
         document = encode(obj)
-        metadata = document.get("metadata") or {}
-        found = kind.metadata_problems(document)
-        if type(obj) is Pod and not metadata.get("annotations"):
-            return found + self._problems_of_pod(kind, document)
-        return found + kind.validation_problems(document)
-
-    def _problems_of_pod(self, kind: Kind, document: Document) -> list[Problem]:
-        spec = document.get("spec") or {}
-        if id(spec) in self._valid_specs:
-            return []
-        found = kind.validation_problems(document)
-        # The names of the claims of ephemeral volumes contain the name of the pod.
-        if not found and not any("ephemeral" in each for each in spec.get("volumes") or ()):
-            if len(self._valid_specs) >= _SPECS_MAX:
-                self._valid_specs.clear()
-            self._valid_specs[id(spec)] = spec
-        return found
+        return kind.metadata_problems(document) + kind.validation_problems(document)
 
     def check_new(self, obj: KubernetesObject) -> None:
         """Reject a new object with errors.

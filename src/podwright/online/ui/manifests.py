@@ -153,9 +153,8 @@ def conflicting_fields(
 
 def text_of(value: Any) -> str:
     """Return an object as YAML; managed fields are left out, as `kubectl edit` does."""
-    return yaml.safe_dump(
-        without_managed_fields(value), sort_keys=False, allow_unicode=True, width=1_000
-    )
+    plain = msgspec.to_builtins(without_managed_fields(value))
+    return yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=1_000)
 
 
 def without_managed_fields(value: Any) -> Any:

@@ -31,7 +31,6 @@ from podwright.apimachinery.objects import (
     Object,
     Pod,
     PriorityClass,
-    SharedSpecs,
     Unknown,
     api_group,
     encode,
@@ -127,7 +126,6 @@ class ObjectReader:
         self._has_defaults = has_defaults
         self._validate = validate
         self._schema = schema or built_in()
-        self._shared_specs = SharedSpecs()
         self._warnings: list[str] = []
         self._examined: dict[Kind, int] = {}
         self._newer: dict[str, tuple[str, dict[str, None]]] = {}
@@ -194,7 +192,7 @@ class ObjectReader:
         made, problems = kind.checked(document)
         document = made if self._has_defaults else document
         if not problems:
-            return self._decoded(document, found, shared=self._shared_specs)
+            return self._decoded(document, found)
         errors = [
             found.error(_written_path(kind, path), _with_suggestion(message, value), value)
             for path, message, value in problems
@@ -248,10 +246,9 @@ class ObjectReader:
         document: Document,
         found: _Reading,
         reported: Container[str] = (),
-        shared: SharedSpecs | None = None,
     ) -> Object | None:
         try:
-            return decode(document, shared=shared)
+            return decode(document)
         except InputError as error:
             several = [found.error(one.path, one.message, one.value) for one in error.errors]
             self.errors += [one for one in several if one.path not in reported]

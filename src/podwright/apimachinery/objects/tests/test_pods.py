@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+import weakref
 from typing import Any
 
 import pytest
@@ -10,11 +12,12 @@ from podwright.apimachinery.objects import (
     InvalidObject,
     Node,
     Pod,
+    Specs,
     decode_pod,
     is_extended_resource,
 )
 from podwright.apimachinery.objects.admission import admit, default_priority_class, with_allocatable
-from podwright.apimachinery.objects.decode import SharedSpecs, decode, decode_as
+from podwright.apimachinery.objects.decode import decode, decode_as
 from podwright.apimachinery.objects.names import subdomain_errors
 from podwright.apimachinery.objects.pods.pod import condition_of, deletion_cost, is_ready
 from podwright.apimachinery.objects.pods.requests import (
@@ -153,26 +156,38 @@ def test_only_objects_are_read(document: Any, text: str) -> None:
 
 
 def test_equal_documents_share_their_spec() -> None:
-    spec: dict[str, Any] = {"containers": [{"name": "c"}]}
-    shared = SharedSpecs()
+    specs, content = Specs(), {"containers": [{"name": "c"}]}
+    spec = specs.of(content)
+    assert specs.of({"containers": [{"name": "c"}]}) is spec
+    assert specs.of({"containers": [{"name": "d"}]}) is not spec
+    assert specs.of({"containers": [{"name": "c" * 70_000}]}) is None
 
     def read(name: str, **more: Any) -> Pod:
         document = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
-        found = decode(document | more, shared=shared)
+        found = decode(document | more)
         assert isinstance(found, Pod)
         return found
 
     first = read("a")
-    shared.keep(spec, Pod, first.spec)
-    for number in range(100):
-        shared.keep({"n": number}, Pod, None)
     second = read("b")
     assert second.spec is first.spec
     assert (second.metadata.name, second.metadata.namespace) == ("b", "default")
     assert second.raw["metadata"]["name"] == "b"
     assert read("c", status={"phase": "Running"}).status.phase == "Running"
-    assert shared.find(dict(spec), Pod) is None
-    assert shared.find(spec, Node) is None
+    assert decode_as({"metadata": {"name": "d"}, "spec": content}, Pod).spec is not first.spec
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "spec": spec}
+    assert isinstance(decode(node), Node)
+    assert type(pickle.loads(pickle.dumps(spec))) is dict
+
+
+def test_specs_that_no_object_has_are_forgotten_in_time() -> None:
+    specs = Specs()
+    first = weakref.ref(specs.of({"number": 0}))
+    held = specs.of({"number": 1})
+    for number in range(2, 2_100):
+        specs.of({"number": number})
+    assert first() is None
+    assert specs.of({"number": 1}) is held
 
 
 def test_admission_completes_requests_and_names_the_scheduler() -> None:

@@ -214,8 +214,9 @@ class CustomKind:
             )
         return problems
 
-    def go_form(self, document: Document) -> Document:
+    def go_form(self, document: Document, like: Document | None = None) -> Document:
         """Return an object without unknown fields and nulls, and with the metadata of Go."""
+        del like
         if not self.is_own(document):
             return shape.with_go_metadata(document)
         made = document

@@ -131,6 +131,26 @@ def test_the_form_of_a_form_is_the_same():
     assert go_form("v1", "Pod", once) == once
 
 
+def test_parts_of_an_earlier_form_are_not_converted_again():
+    pod = built_in().find("v1", "Pod")
+    assert pod is not None
+    containers = [{"name": name, "image": "", "env": [{"name": "E"}]} for name in "abc"]
+    made = pod.go_form(
+        {"metadata": {"labels": {"b": "", "a": ""}}, "spec": {"containers": containers}}
+    )
+    first, second, _ = made["spec"]["containers"]
+    changed = made["spec"] | {
+        "containers": [first, second | {"image": "", "tty": False}, {"name": "d"}]
+    }
+    again = pod.go_form(made | {"spec": changed}, like=made)
+    assert again["metadata"] is made["metadata"]
+    assert again["spec"]["containers"][0] is first
+    assert again["spec"]["containers"][1] == second
+    assert again["spec"]["containers"][1]["env"] is second["env"]
+    assert again == pod.go_form(again)
+    assert [*again["spec"]["containers"][2]] == ["name", "resources"]
+
+
 @pytest.mark.parametrize(
     ("kind", "document", "stored"),
     [

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
-from podwright.apimachinery.objects import Document, QuantityText, quantity_milli_value
+from podwright.apimachinery.objects import Document, QuantityText, facts_of, quantity_milli_value
 from podwright.apimachinery.schema.apparmor_annotations import USE_APPARMOR, apparmor_profile
 from podwright.apimachinery.schema.validation.field_errors import printed
 from podwright.apimachinery.schema.validation.names import dns_label
@@ -57,10 +57,6 @@ _SECCOMP_CONTAINER: Final = "container.seccomp.security.alpha.kubernetes.io/"
 _APPARMOR: Final = "container.apparmor.security.beta.kubernetes.io/"
 _USE_SECCOMP: Final = 'non-functional in v1.27+; use the "seccompProfile" field instead'
 _NO_SELECTOR: Final = "a null labelSelector results in matching no pod"
-_KNOWN_MAX: Final = 4_096
-# By the id() of a spec, the warnings about a pod without annotations; the value keeps the spec
-# alive, so that its id is not reused. Pods of one template share their spec.
-_known: dict[int, tuple[Document, list[str]]] = {}
 
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -76,15 +72,14 @@ def pod_warnings(pod: Document, old: Document | None) -> list[str]:
 
 
 def _shared_warnings(pod: Document) -> list[str]:
-    spec = pod.get("spec")
-    if not isinstance(spec, dict) or (pod.get("metadata") or {}).get("annotations"):
+    """Return the warnings about a pod but for its name; pods of one template share them."""
+    facts = facts_of(pod.get("spec"))
+    if facts is None or (pod.get("metadata") or {}).get("annotations"):
         return template_warnings("", pod)
-    known = _known.get(id(spec))
+    known: list[str] | None = facts.get("warnings")
     if known is None:
-        if len(_known) >= _KNOWN_MAX:
-            _known.clear()
-        known = _known[id(spec)] = spec, template_warnings("", pod)
-    return known[1]
+        known = facts["warnings"] = template_warnings("", pod)
+    return known
 
 
 def pod_status_warnings(pod: Document, old: Document | None) -> list[str]:

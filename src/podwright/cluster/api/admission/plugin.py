@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, TypeAlias
 
-import msgspec
-
 from podwright.apimachinery.objects import Document
 from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.rejections import Rejection, forbidden
@@ -96,26 +94,7 @@ def spec_of(attributes: Attributes) -> Document:
 def set_spec(attributes: Attributes, **fields: object) -> None:
     """Set fields of the spec of the object of a write."""
     assert attributes.object is not None, "there is no object to complete"
-    attributes.object = attributes.object | {"spec": _with_fields(spec_of(attributes), fields)}
-
-
-_SPECS_MAX = 2_048
-_changed_specs: dict[tuple[int, bytes], tuple[Document, Document]] = {}
-
-
-def _with_fields(spec: Document, fields: Document) -> Document:
-    """Return a spec with other fields; the same spec with the same fields is one document.
-
-    So the pods of a template share their spec also after admission.
-    """
-    key = (id(spec), msgspec.json.encode(fields))
-    known = _changed_specs.get(key)
-    if known is None:
-        if len(_changed_specs) >= _SPECS_MAX:
-            _changed_specs.clear()
-        # The first spec is kept alive, so that its id() is not reused.
-        known = _changed_specs[key] = spec, spec | fields
-    return known[1]
+    attributes.object = attributes.object | {"spec": spec_of(attributes) | fields}
 
 
 def aggregated(problems: Iterable[str]) -> str:

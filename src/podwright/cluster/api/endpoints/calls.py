@@ -67,8 +67,8 @@ class Call(msgspec.Struct, kw_only=True, eq=False):
         The warnings of the reply.
     sent : dict
         The object of a write as it was decoded, for errors.
-    has_new_spec : bool
-        Whether no earlier body had the text of the spec in this one.
+    formed : dict or None
+        It in Go's form and with defaults.
     """
 
     request: HttpRequest
@@ -81,7 +81,7 @@ class Call(msgspec.Struct, kw_only=True, eq=False):
     lines: SharedLines
     warnings: list[str] = []
     sent: Document = {}
-    has_new_spec: bool = False
+    formed: Document | None = None
 
     @property
     def namespace(self) -> str:

@@ -78,7 +78,6 @@ from podwright.cluster.api.rejections import (
 )
 from podwright.cluster.api.stages.kinds.custom_resources import DEFINITION
 from podwright.cluster.api.stages.kinds.service_allocation import ServiceAllocations
-from podwright.cluster.api.stages.shared_specs import SharedSpecs
 from podwright.cluster.api.stages.write import Allocator
 from podwright.cluster.api.users import ANONYMOUS, User
 from podwright.cluster.api.versions.resources import DEFAULT_GROUP_VERSIONS, Resource, Resources
@@ -245,7 +244,6 @@ class ApiServer:
             resources=self.resources,
             admission=admission,
             field_management=fields,
-            specs=SharedSpecs(),
             texts=SpecTexts(),
             forms=self._forms,
             tokens=tokens,

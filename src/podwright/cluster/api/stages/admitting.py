@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from podwright._interludes import interlude
+from podwright.apimachinery.objects import Spec
 from podwright.apimachinery.schema import Kind
 from podwright.cluster.api.admission import Attributes
 from podwright.cluster.api.authorization import GROUP, EscalationCheck, MissingRole, RoleWrite
@@ -39,8 +40,9 @@ def admit(parts: WithAdmission, write: ObjectWrite) -> None:
         facts.object = sent
         parts.admission.admit(facts)
         assert facts.object is not None, "admission keeps the object of a write"
-        write.new = facts.object
-        write.is_in_form = write.new.get("metadata") is sent.get("metadata")
+        write.new, kind = facts.object, facts.resource.kind
+        if type(sent.get("spec")) is Spec and isinstance(kind, Kind):
+            write.new = kind.with_shared_spec(write.new)
 
 
 def refuse_escalation(parts: ServedParts, write: SentWrite) -> None:

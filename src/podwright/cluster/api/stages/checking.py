@@ -56,13 +56,8 @@ def check_new(parts: ServedParts, write: SentWrite) -> None:
     check_kind_of_object(resource, document)
     is_checked = any(step.endswith("metadata") for step in row.validation_of_update)
     with interlude():
-        if write.has_new_spec:
-            document = resource.kind.go_form(document)
-            found = resource.kind.validation_problems(document)
-        else:
-            document, found = parts.specs.stored(
-                resource, document, has_metadata_in_form=write.is_in_form
-            )
+        document = resource.kind.go_form(document, like=write.formed)
+        found = resource.kind.validation_problems(document)
         qualifies = (
             is_checked
             and not resource.is_custom
@@ -123,7 +118,7 @@ def check_change(parts: ServedParts, write: SentWrite) -> None:
     assert old is not None, "an update has a stored object"
     check_kind_of_object(resource, new, old)
     with interlude():
-        new = write.new = resource.kind.go_form(new)
+        new = write.new = resource.kind.go_form(new, like=write.formed)
         problems = _problems_of(parts, write, new, old)
         if problems:
             exact = with_empty_parts(new, write.sent)

@@ -9,9 +9,8 @@ defaults. An object of another server keeps the fields that only admission sets.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Collection
-from typing import Final
+from typing import Final, cast
 
 import msgspec
 
@@ -20,10 +19,13 @@ from podwright.apimachinery.objects import (
     KubernetesObject,
     NamespacedName,
     Pod,
+    Spec,
     decode_as,
     encode,
+    facts_of,
     with_fields,
 )
+from podwright.apimachinery.schema import Kind
 from podwright.cluster.api.admission.attributes import Attributes, Operation
 from podwright.cluster.api.admission.chain import AdmissionChain
 from podwright.cluster.api.admission.context import AdmissionContext, UpdateStatus
@@ -112,10 +114,8 @@ class Admission:
         # The resources of which plugins know that are not policies.
         self._known = frozenset(key for each in plugins for key in each.resources or ())
         self._changes = store.follow(*sorted({NAMESPACE, *self.admission.template_kinds}))
-        # The completed form of a `spec`, by its id() and the namespace if that matters; the value
-        # keeps the `spec` alive, so that its id is not reused. In order of age: a rollout leaves
-        # specs behind of which no pod is created any more.
-        self._specs: OrderedDict[tuple[int, str], tuple[Document, Pod]] = OrderedDict()
+        # Stands for what admission depends on beside the spec, until it changes.
+        self._state = object()
         self._has_accounts = "ServiceAccount" in added
         # Whether the spec of a pod alone decides, by namespace.
         self._plain: dict[str, bool] = {}
@@ -130,7 +130,7 @@ class Admission:
             self._changes.clear()
             if not is_relevant:
                 return
-            self._specs.clear()
+            self._state = object()
             self._plain.clear()
             self._policies = None
             self._last = None
@@ -304,28 +304,37 @@ class Admission:
         if last is not None and last[0] is pod:
             return last[1]
         document = pod.raw or encode(pod)
-        written = document.get("spec") or {}
-        key = (id(written), pod.metadata.namespace if self._has_accounts else "")
-        known = self._specs.get(key)
-        if known is None:
-            template = _template(pod, written)
-            write = DraftWrite(now_ns=now_ns, body=template, sent=template, user="")
-            self._complete(write, template)
-            made = self._admitted(write)
-            assert isinstance(made, Pod), "plugins keep the kind"
-            known = written, made
-            # The condition of a gated pod has the time of its creation.
-            if not made.spec.scheduling_gates:
-                self._specs[key] = known
-                if len(self._specs) > _SPECS_MAX:
-                    self._specs.popitem(last=False)
-        new, complete = known[1], known[1].raw["spec"]
+        new = self._admitted_spec(pod, _POD.shared_spec(document.get("spec") or {}), now_ns)
+        complete = new.raw["spec"]
         merged = with_label_keys(complete, pod.metadata.labels)
         if merged is not complete:
             new, complete = _with_spec(new, merged), merged
         admitted = _with_status(pod, document, new, complete)
         self._last = (pod, admitted)
         return admitted
+
+    def _admitted_spec(self, pod: Pod, spec: Document, now_ns: int) -> Pod:
+        """Return a pod with a spec as admission leaves it; it is kept with the spec."""
+        namespace = pod.metadata.namespace if self._has_accounts else ""
+        facts = facts_of(spec)
+        state, made = (None, {}) if facts is None else facts.get(Admission, (None, {}))
+        known: Pod | None = made.get(namespace) if state is self._state else None
+        if known is not None and type(known.raw["spec"]) is Spec:
+            return known
+        if known is not None:  # most specs of a cluster without templates occur once
+            known = msgspec.structs.replace(known, raw=_POD.with_shared_spec(known.raw))
+        else:
+            template = _template(pod, spec)
+            write = DraftWrite(now_ns=now_ns, body=template, sent=template, user="")
+            self._complete(write, template)
+            admitted = self._admitted(write)
+            assert isinstance(admitted, Pod), "plugins keep the kind"
+            known = admitted
+        # The condition of a gated pod has the time of its creation.
+        if facts is not None and not known.spec.scheduling_gates:
+            made = made if state is self._state else {}
+            facts[Admission] = self._state, made | {namespace: known}
+        return known
 
 
 def read_draft(parts: WithAdmission, write: DraftWrite) -> None:
@@ -445,8 +454,7 @@ def _never(document: Document, now_ns: int) -> None:
 
 
 _PODS: Final = built_in_resources()["v1", "Pod"]
-_SPECS_MAX = 1_024
-"""How many specs of pods are kept completed, 5 KB each."""
+_POD: Final = cast(Kind, _PODS.kind)
 
 
 class ComponentParts(Parts, frozen=True, kw_only=True, eq=False):

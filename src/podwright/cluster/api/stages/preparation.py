@@ -77,7 +77,6 @@ def prepare_new(parts: ServedParts, write: SentWrite) -> None:
         document, warnings = with_apparmor_profiles(document)
         write.warnings += warnings
     document = with_requestor(resource, document, facts.user)
-    write.is_in_form = write.is_in_form and document["metadata"] is named["metadata"]
     if strategies.key_of(resource) == ("", "Service") and not write.is_dry_run:
         check_address_owner(document)
     write.new = document

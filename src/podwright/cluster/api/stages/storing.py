@@ -59,11 +59,11 @@ def encode(parts: ServedParts, write: SentWrite) -> None:
             before_bytes = parts.store.encodings.size_of(write.current.raw)
         new = _fitting(write, new, before_bytes)
     write.new = new
-    write.body = _stored_object(parts, facts.resource, new)
+    write.body = _stored_object(facts.resource, new)
     write.uid = write.body.uid
 
 
-def _stored_object(parts: ServedParts, resource: Resource, document: Document) -> KubernetesObject:
+def _stored_object(resource: Resource, document: Document) -> KubernetesObject:
     """Return a document of the request's version as the store keeps it.
 
     Raises
@@ -74,7 +74,7 @@ def _stored_object(parts: ServedParts, resource: Resource, document: Document) -
     stored = resource.stored(document)
     try:
         with interlude():
-            return parts.specs.decoded(stored)
+            return decode(stored)
     except InvalidObject as error:
         if any(each.path.startswith("status") for each in error.errors):
             # The API does not check all values of a status; what the typed object cannot hold

@@ -16,7 +16,6 @@ from podwright.cluster.api.field_management import SERVER_USER, ComponentOwners,
 from podwright.cluster.api.gated_fields import DisabledFields
 from podwright.cluster.api.rejections import Rejection
 from podwright.cluster.api.resource_storage import ResourceStorage
-from podwright.cluster.api.stages.shared_specs import SharedSpecs
 from podwright.cluster.api.versions.resources import Resource
 from podwright.cluster.store import GroupKind, ObjectStore, Stored
 
@@ -84,14 +83,13 @@ class ObjectWrite(Write, kw_only=True, eq=False, gc=False):
         The new object in the version of the request.
     warnings : list of str
         Those of the reply, which stages extend.
-    is_in_form : bool
-        Whether the metadata is in Go's form: what decoding and field management made is, what
-        others made may not be.
+    formed : dict or None
+        The object as it was decoded, in Go's form.
     """
 
     new: Document = {}
     warnings: list[str] = []
-    is_in_form: bool = False
+    formed: Document | None = None
 
 
 class DraftWrite(ObjectWrite, kw_only=True, eq=False, gc=False):
@@ -131,8 +129,6 @@ class SentWrite(ObjectWrite, kw_only=True, eq=False, gc=False):
         Whether the write owns the fields that it changes; an apply request has done that itself.
     is_post : bool
         Whether the request is a creation; updates and apply requests create objects too.
-    has_new_spec : bool
-        Whether no earlier body had the text of the spec.
     """
 
     attributes: Attributes
@@ -142,7 +138,6 @@ class SentWrite(ObjectWrite, kw_only=True, eq=False, gc=False):
     name: str
     tracks_fields: bool = True
     is_post: bool = False
-    has_new_spec: bool = False
 
 
 Stage: TypeAlias = Callable[[Any, Any], Rejection | None]
@@ -264,8 +259,6 @@ class ServedParts(Parts, frozen=True, kw_only=True, eq=False):
         The stored objects; stages read it.
     field_management : FieldManagement
         Keeps `managedFields`.
-    specs : SharedSpecs
-        The specs that objects share.
     authorizers : AuthorizerChain
         Decide what users may do.
     escalation : EscalationCheck
@@ -278,7 +271,6 @@ class ServedParts(Parts, frozen=True, kw_only=True, eq=False):
 
     store: ObjectStore
     field_management: FieldManagement
-    specs: SharedSpecs
     authorizers: AuthorizerChain
     escalation: EscalationCheck
     disabled_fields: DisabledFields

@@ -67,6 +67,26 @@ def policy(api: Api, expression: str, *operations: str) -> None:
     assert reply.error is None, reply.error
 
 
+def test_equal_specs_are_one_object_until_something_else_decides(api):
+    def created(name: str, **priority: Any) -> Pod:
+        document = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}}
+        containers = [{"name": "c", "image": "equal"}]
+        pod = decode(document | {"spec": {"containers": containers, **priority}})
+        made = api.handle(CreateObject(pod, user="u"), "u", 0).stored.object
+        assert isinstance(made, Pod)
+        return made
+
+    created("first")
+    several = [created(name) for name in ("a", "b")]
+    assert several[0].raw["spec"] is several[1].raw["spec"]
+    assert several[0].spec is several[1].spec
+    important = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "value": 7}
+    important |= {"metadata": {"name": "default"}, "globalDefault": True}
+    assert not api.handle(CreateObject(decode(important), user="u"), "u", 0).error
+    assert [created(name).spec.priority for name in ("c", "d")] == [7, 7]
+    assert [each.spec.priority for each in several] == [0, 0]
+
+
 def test_a_limit_range_completes_and_rejects_pods(api):
     assert not spec_of(create_pod(api, "before"))["containers"][0]["resources"]
     limits = [{"type": "Container", "default": {"cpu": "500m"}, "max": {"cpu": "1"}}]

@@ -93,8 +93,8 @@ class ObjectKind(Protocol):
     def decoding_problems(self, document: Document) -> list[Problem]:
         """Return every unknown field and every value of a wrong type."""
 
-    def go_form(self, document: Document) -> Document:
-        """Return the document as it is stored."""
+    def go_form(self, document: Document, like: Document | None = None) -> Document:
+        """Return the document as it is stored; the other one may have parts in that form."""
 
     def with_defaults(self, document: Document) -> Document:
         """Return the document with defaults."""
@@ -204,9 +204,21 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True, dict=True, eq=False):
         """Return a document whose types are right in Go's form and with defaults."""
         kind = self.kind
         document = document if self.is_custom else with_reset_owners(document)
-        made = kind.go_form(kind.with_defaults(kind.go_form(document)))
         fix = ROUND_TRIPS.get((self.group, self.name))
-        return made if fix is None else fix(made)
+        facts = kind.facts_of(document) if isinstance(kind, Kind) else None
+        known = None if facts is None else facts.get("completed")
+        if known is not None:
+            made = kind.go_form(document if known is True else document | {"spec": known})
+            return made if fix is None else fix(made)
+        formed = kind.go_form(document)
+        made = kind.go_form(kind.with_defaults(formed), like=formed)
+        made = made if fix is None else fix(made)
+        if facts is not None and isinstance(kind, Kind):
+            made = kind.with_shared_spec(made)
+            spec = made.get("spec")
+            # A spec does not keep itself.
+            facts["completed"] = spec is document["spec"] or spec or {}
+        return made
 
     def bookmark(self, metadata: Document) -> Document:
         """Return the object of a bookmark, which is empty but for its metadata."""

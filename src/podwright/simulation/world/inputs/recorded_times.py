@@ -16,7 +16,7 @@ import msgspec
 from podwright.apimachinery.objects import (
     SECOND_NS,
     Object,
-    SharedSpecs,
+    decode_with_spec,
     encode,
     timestamp_ns,
     timestamp_text,
@@ -56,24 +56,22 @@ def with_times_moved(obj: Object, shift_ns: int) -> Object:
     changed = _with_times_moved(found, whole_ns)
     if changed is found:
         return obj
-    moved = document | changed
-    shared = SharedSpecs()
-    spec = document.get("spec")
-    if spec is not None and obj.raw:
-        shared.keep(spec, type(obj), getattr(obj, "spec", None))
-    return decode(moved, shared=shared)
+    moved, spec = document | changed, getattr(obj, "spec", None)
+    if spec is not None and moved.get("spec") is obj.raw.get("spec"):
+        return decode_with_spec(moved, spec, type(obj)) or decode(moved)
+    return decode(moved)
 
 
 def _with_times_moved(value: Any, shift_ns: int) -> Any:
     """Return a mapping or a list with moved times; itself if it has none."""
     changed = None
-    for key, inner in value.items() if type(value) is dict else enumerate(value):
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
         moved = inner
         kind = type(inner)
         if kind is str:
             if len(inner) >= _TIME_MIN_LENGTH and inner[_DATE_LENGTH] == "T":
                 moved = _moved(inner, shift_ns)
-        elif inner and (kind is dict or kind is list):
+        elif inner and isinstance(inner, dict | list):
             moved = _with_times_moved(inner, shift_ns)
         if moved is not inner:
             if changed is None:

@@ -10,6 +10,7 @@ from typing import Final
 
 from podwright._interludes import interlude
 from podwright.apimachinery.objects import Document, with_raw_text
+from podwright.apimachinery.schema import Kind
 from podwright.cluster.api.endpoints.calls import Backend, Call
 from podwright.cluster.api.endpoints.custom_resources import (
     cannot_be_custom,
@@ -72,7 +73,6 @@ def _body_of(backend: Backend, call: Call, validation: FieldValidation) -> Docum
         if path is not None and is_json and not decoded.duplicates:
             document = with_raw_text(document, call.request.body, path)
     call.sent = document
-    call.has_new_spec = decoded.has_new_spec
     try:
         warnings = check_fields(document, resource.kind, decoded, validation=validation)
     except (StrictDecodingError, TypeMismatchError) as error:
@@ -82,9 +82,11 @@ def _body_of(backend: Backend, call: Call, validation: FieldValidation) -> Docum
     call.warnings += warnings
     if resource.is_custom:
         check_custom_version(document, resource.kind)
-    if validation == "Ignore" or warnings or decoded.has_new_spec:
-        return resource.completed(document)
-    return backend.specs.completed(resource, document, resource.completed)
+    is_known = not (validation == "Ignore" or warnings or decoded.has_new_spec)
+    if is_known and isinstance(resource.kind, Kind):
+        document = resource.kind.with_shared_spec(document)
+    call.formed = made = resource.completed(document)
+    return made
 
 
 def in_namespace(call: Call, document: Document) -> Document:

@@ -51,8 +51,10 @@ def _encoded(document: Any, media: MediaType) -> bytes:
     if media.format == "protobuf":
         return encoded_metadata_list(document)
     if media.format == "yaml":
+        # Shared parts are written in full.
+        plain = msgspec.to_builtins(document)
         text: str = yaml.dump(
-            document, Dumper=_Dumper, default_flow_style=False, allow_unicode=True, width=10**9
+            plain, Dumper=_Dumper, default_flow_style=False, allow_unicode=True, width=10**9
         )
         return text.encode()
     body = msgspec.json.encode(document)
@@ -62,12 +64,7 @@ def _encoded(document: Any, media: MediaType) -> bytes:
 
 
 class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]  # chosen at import
-    """Quotes text as upstream's encoder does, and writes no anchors."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        """Write shared parts in full."""
-        del data
-        return True
+    """Quotes text as upstream's encoder does."""
 
 
 _LETTERS: Final = ("y", "Y", "n", "N")

@@ -259,7 +259,7 @@ def decoded_patch(
         # The fields of a patched document have no order of their own.
         call.warnings += [*field_warnings(found), *sorted(warnings)]
     call.sent = patched
-    document = resource.completed(patched)
+    call.formed = document = resource.completed(patched)
     in_namespace(call, document)
     check_name(call, document)
     return document

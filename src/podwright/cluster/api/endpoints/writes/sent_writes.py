@@ -60,7 +60,7 @@ def sent_write(
         name=info.name,
         tracks_fields=tracks_fields,
         is_post=info.verb == "create",
-        has_new_spec=call.has_new_spec,
+        formed=call.formed,
     )
 
 
