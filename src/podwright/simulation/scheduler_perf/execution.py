@@ -158,8 +158,7 @@ class Execution:
         self._clock = clock
         self._name = name
         self.items: list[DataItem] = []
-        self._collection: Collection | None = None
-        self.cluster = TestedCluster(workload, clock.read_ns, self._scheduled)
+        self.cluster = TestedCluster(workload, clock.read_ns)
         self._world: World = self.cluster.world
         self._tasks: list[_Task] = []
         self._expected: dict[str, int] = {}
@@ -207,25 +206,21 @@ class Execution:
 
     # -------------------------------------------------------------------------------- time
 
-    def _scheduled(self, pod: Pod, now_ns: int) -> None:
-        if self._collection is not None:
-            self._collection.scheduled(pod, now_ns)
-
     def _turn(self) -> bool:
         """Do what is due, for a slice of time; tell whether nothing is left."""
         now_ns = self.cluster.now_ns()
         for task in self._tasks:
             task.run(now_ns)
         self._tasks = [task for task in self._tasks if not task.is_over]
-        if self._collection is not None:
-            self._collection.sample(now_ns)
+        if self.cluster.collection is not None:
+            self.cluster.collection.sample(now_ns)
         return self.cluster.catch_up(min(now_ns + _SLICE_NS, self._next_ns() or now_ns + _SLICE_NS))
 
     def _next_ns(self) -> int | None:
         """Return when the next task or sample is due."""
         due = [task.due_ns for task in self._tasks]
-        if self._collection is not None:
-            due.append(self._collection.due_ns)
+        if self.cluster.collection is not None:
+            due.append(self.cluster.collection.due_ns)
         return min(due, default=None)
 
     def _wait(
@@ -296,22 +291,18 @@ class Execution:
         first, self._node_count = self._node_count, self._node_count + operation.count
         # Like upstream, which takes the nodes from a list in the order of names.
         created = self._world.nodes[first : self._node_count]
-        if operation.node_allocatable_strategy or operation.label_node_prepare_strategy:
-            for index, node in enumerate(created):
-                self._prepare(node, index, operation)
-        elif operation.unique_node_label_strategy:
-            key = operation.unique_node_label_strategy.label_key
-            for node in created:
-                self._patch_node(node, {"metadata": {"labels": {key: node.metadata.uid}}})
+        for index, node in enumerate(created):
+            self._prepare(node, index, operation)
         self._declare_features()
 
     def _prepare(self, node: Node, index: int, operation: CreateNodes) -> None:
-        labels = operation.label_node_prepare_strategy
-        allocatable = operation.node_allocatable_strategy
-        if labels is not None:
+        unique = operation.unique_node_label_strategy
+        if labels := operation.label_node_prepare_strategy:
             value = labels.label_values[index % len(labels.label_values)]
             self._patch_node(node, {"metadata": {"labels": {labels.label_key: value}}})
-        if allocatable is not None:
+        elif unique is not None:
+            self._patch_node(node, {"metadata": {"labels": {unique.label_key: node.metadata.uid}}})
+        elif allocatable := operation.node_allocatable_strategy:
             self._patch_node(node, {"status": {"allocatable": allocatable.node_allocatable}})
             name = node.metadata.name
             plugins = ",".join(allocatable.migrated_plugins)
@@ -566,10 +557,10 @@ class Execution:
     # --------------------------------------------------------------------------- measuring
 
     def _start_collecting(self, name: str, namespaces: Sequence[str], labels: Labels) -> None:
-        if self._collection is not None:
+        if self.cluster.collection is not None:
             raise WorkloadError("another collection of metrics has not been stopped")
         self.cluster.attempts.take()
-        self._collection = Collection(
+        self.cluster.collection = Collection(
             f"{self._name}/{name}",
             self._workload,
             namespaces,
@@ -580,12 +571,12 @@ class Execution:
         )
 
     def _stop_collecting(self) -> None:
-        if self._collection is None:
+        if self.cluster.collection is None:
             raise WorkloadError("no collection of metrics has been started")
         now_ns = self.cluster.now_ns()
         after = self._world.machine.metrics_snapshot()
-        self.items += self._collection.items(now_ns, after, self.cluster.attempts.take())
-        self._collection = None
+        self.items += self.cluster.collection.items(now_ns, after, self.cluster.attempts.take())
+        self.cluster.collection = None
 
 
 _CLAIMS_STREAM: Final = 1

@@ -47,7 +47,7 @@ from podwright.cluster.store import ObjectStore
 from podwright.scheduler.config import GATES, Gates, set_gates
 from podwright.scheduler.framework import Decision
 from podwright.scheduler.machine import PluginTimer
-from podwright.simulation.scheduler_perf.measuring import Attempts
+from podwright.simulation.scheduler_perf.measuring import Attempts, Collection
 from podwright.simulation.scheduler_perf.test_cases import PerfWorkload
 from podwright.simulation.world import START_NS, Patch, World
 
@@ -81,8 +81,6 @@ class TestedCluster:
     workload : PerfWorkload
     read_ns : callable
         Returns the reading of the clock.
-    scheduled : callable
-        Receives each pod that is scheduled, and the time.
 
     Attributes
     ----------
@@ -92,21 +90,18 @@ class TestedCluster:
     scheduled_counts : dict of str to int
         How many pods of a namespace have a node.
     attempts : Attempts
+    collection : Collection or None
+        What is measured at the moment.
     notes : list of str
         What differs from what the file says.
     """
 
     __test__ = False  # for pytest
 
-    def __init__(
-        self,
-        workload: PerfWorkload,
-        read_ns: Callable[[], int],
-        scheduled: Callable[[Pod, int], None],
-    ) -> None:
+    def __init__(self, workload: PerfWorkload, read_ns: Callable[[], int]) -> None:
         self._read_ns = read_ns
         self._begin_ns = read_ns()
-        self._scheduled = scheduled
+        self.collection: Collection | None = None
         self._step_ns = START_NS
         self.pods: dict[str, dict[str, Pod]] = {}
         self.scheduled_counts: dict[str, int] = {}
@@ -187,7 +182,8 @@ class TestedCluster:
         if after is not None and is_ and not was:
             now_ns = self.now_ns()
             self.attempts.bound(after.metadata.uid, now_ns)
-            self._scheduled(after, now_ns)
+            if self.collection is not None:
+                self.collection.scheduled(after, now_ns)
 
     def decided(self, decisions: Sequence[Decision], now_ns: int) -> None:
         """Receive the decisions of a scheduling cycle."""
