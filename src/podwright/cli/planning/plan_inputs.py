@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 import typer
 
-from podwright.apimachinery.objects import FieldError, InputError, Object, Pod, with_node_name
+from podwright.apimachinery.objects import FieldError, InputError, Object
 from podwright.cli.clusters.cluster_inputs import read_named
 from podwright.cli.clusters.options import CLUSTER_PREFIX
 from podwright.cli.console import (
@@ -33,7 +33,7 @@ from podwright.scheduler.framework import CallExtender
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.capacity import PlanReport
 from podwright.simulation.files import load_bytes
-from podwright.simulation.recording import options_of, replay
+from podwright.simulation.recording import options_of, placed_objects, replay
 
 
 class Planned(NamedTuple):
@@ -119,15 +119,8 @@ def planned_cluster(
         machine = replay(run.log, until=until, plugins=run.plugins)
     if "config" in setup.given:
         options = scheduler_options(read_inputs((), setup), setup)
-    assumed = machine.assumed()
-    objects = [
-        with_node_name(obj, assumed[obj.key])
-        if isinstance(obj, Pod) and obj.key in assumed
-        else obj
-        for obj in machine.objects()
-    ]
     caller = extender_caller(options.configuration, options.source)
-    return Planned(objects, options, caller, source)
+    return Planned(placed_objects(machine), options, caller, source)
 
 
 def _with_options(

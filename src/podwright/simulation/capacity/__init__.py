@@ -16,8 +16,6 @@ from podwright._faces import names_on_first_use
 
 if TYPE_CHECKING:
     from podwright.simulation.capacity.buying import (
-        NodePurchase as NodePurchase,
-        NodeType as NodeType,
         buy_nodes as buy_nodes,
         pool_types as pool_types,
         purchase_document as purchase_document,
@@ -25,33 +23,23 @@ if TYPE_CHECKING:
         read_node_types as read_node_types,
     )
     from podwright.simulation.capacity.counting import (
-        HEADROOM_LIMIT as HEADROOM_LIMIT,
         LOSSES as LOSSES,
-        Capacity as Capacity,
         CapacityQuestion as CapacityQuestion,
         CapacityScope as CapacityScope,
-        Headroom as Headroom,
         LossOf as LossOf,
-        TemplateCapacity as TemplateCapacity,
         capacity as capacity,
         capacity_in as capacity_in,
     )
     from podwright.simulation.capacity.drains import (
-        BlockedNode as BlockedNode,
         DrainPlan as DrainPlan,
-        DrainStep as DrainStep,
         Move as Move,
-        Unfit as Unfit,
         drain_plan as drain_plan,
         settle_world as settle_world,
     )
     from podwright.simulation.capacity.filling import (
         Advance as Advance,
-        CapacityStop as CapacityStop,
-        StopReason as StopReason,
         unwatched as unwatched,
     )
-    from podwright.simulation.capacity.losses import Loss as Loss, PendingAfter as PendingAfter
     from podwright.simulation.capacity.plan_report import (
         PlanReport as PlanReport,
         capacity_report as capacity_report,

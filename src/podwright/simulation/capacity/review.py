@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from podwright.apimachinery.objects import Pod, decode, pending_requests
+import msgspec
+
+from podwright.apimachinery.objects import (
+    Pod,
+    decode,
+    format_quantity,
+    parse_quantity_text,
+    pending_requests,
+)
 from podwright.simulation.capacity.counting import Capacity, TemplateCapacity
 from podwright.simulation.capacity.filling import CapacityStop
 from podwright.simulation.capacity.templates import pod_document
@@ -33,9 +41,7 @@ def capacity_review(answer: Capacity, *, max_limit: int = 0, now: str = "") -> d
     status: dict[str, Any] = {
         "creationTimestamp": now or None,
         "replicas": answer.count,
-        "failReason": None
-        if stop is None
-        else {"failType": stop.type, "failMessage": stop.message},
+        "failReason": None if stop is None else _reason(stop),
         "pods": [
             _result(each, stop if index == answer.stopped_template else None)
             for index, each in enumerate(answer.templates)
@@ -47,41 +53,38 @@ def capacity_review(answer: Capacity, *, max_limit: int = 0, now: str = "") -> d
             "unscheduled": answer.pending_unscheduled,
         },
     }
-    if answer.evicted:
-        status["evicted"] = list(answer.evicted)
-    if stop is not None and stop.nominated_node:
-        status["preemption"] = {"node": stop.nominated_node, "victims": list(stop.victims)}
-    if answer.headroom:
-        status["headroom"] = [
+    more: dict[str, Any] = {
+        "evicted": list(answer.evicted),
+        "preemption": stop is not None
+        and stop.nominated_node
+        and {"node": stop.nominated_node, "victims": list(stop.victims)},
+        "headroom": [
             {
                 "kind": each.kind,
                 "workload": each.key,
                 "running": each.running,
                 "replicas": each.count,
-                "failReason": {"failType": each.stop.type, "failMessage": each.stop.message},
+                "failReason": _reason(each.stop),
             }
             for each in answer.headroom
-        ]
-    if answer.losses:
-        status["losses"] = [
-            {
-                "of": each.of,
-                "name": each.name,
-                "nodes": each.nodes,
-                "recreated": each.recreated,
-                "pending": [
-                    {"pod": one.pod, "failMessage": one.stop.message} for one in each.pending
-                ],
-                "gone": list(each.gone),
-            }
+        ],
+        "losses": [
+            msgspec.structs.asdict(each)
+            | {"pending": [{"pod": p.pod, "failMessage": p.stop.message} for p in each.pending]}
             for each in answer.losses
-        ]
+        ],
+    }
+    status |= {name: value for name, value in more.items() if value}
     spec = {
         "templates": [pod_document(each.pod) for each in answer.templates],
         "replicas": max_limit,
         "podRequirements": [_requirements(each) for each in answer.templates],
     }
     return {"kind": "ClusterCapacityReview", "spec": spec, "status": status}
+
+
+def _reason(stop: CapacityStop) -> dict[str, str]:
+    return {"failType": stop.type, "failMessage": stop.message}
 
 
 def _result(found: TemplateCapacity, stop: CapacityStop | None) -> dict[str, Any]:
@@ -116,12 +119,10 @@ def _requirements(found: TemplateCapacity) -> dict[str, Any]:
 
 
 def _text(name: str, amount: int) -> str:
-    if name == "cpu":
-        return f"{amount // 1000}" if amount % 1000 == 0 else f"{amount}m"
-    for power, suffix in ((3, "Gi"), (2, "Mi"), (1, "Ki")):
-        if amount and amount % 1024**power == 0:
-            return f"{amount // 1024**power}{suffix}"
-    return str(amount)
+    text = f"{amount}m" if name == "cpu" else str(amount)
+    if name != "cpu" and amount % 1024 == 0:
+        text = f"{amount // 1024}Ki"
+    return format_quantity(parse_quantity_text(text))
 
 
 def review_text(review: Mapping[str, Any]) -> Iterator[str]:

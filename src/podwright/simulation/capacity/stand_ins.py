@@ -8,8 +8,8 @@ as many replicas as it has pods; other references to missing owners are removed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, TypeAlias
 
 from podwright.apimachinery.objects import (
     Document,
@@ -41,6 +41,8 @@ _OF_ONE_POD: Final = frozenset(
 """Labels that controllers add to pods, and templates do not have."""
 
 _ENDLESS: Final = 2**31 - 1
+_ON_DELETE: Final = {"updateStrategy": {"type": "OnDelete"}}
+_KINDS: Final = ("ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet", "Job")
 
 
 def with_stand_ins(objects: Iterable[Object]) -> list[Object]:
@@ -52,7 +54,7 @@ def with_stand_ins(objects: Iterable[Object]) -> list[Object]:
         owner = obj.metadata.controller
         if not isinstance(obj, Pod) or obj.is_terminal or owner is None or owner.uid in uids:
             continue
-        if owner.kind in _SPECS:
+        if owner.kind in _KINDS:
             key = (owner.api_version, owner.kind, owner.name, obj.namespace)
             pods.setdefault(key, []).append(obj)
     stand_ins = [_stand_in(key, several) for key, several in pods.items()]
@@ -65,13 +67,6 @@ def _stand_in(key: _Key, pods: _ManyPods) -> Object:
     assert owner is not None
     common = set.intersection(*(set(pod.metadata.labels.items()) for pod in pods))
     labels = {key: value for key, value in sorted(common) if key not in _OF_ONE_POD}
-    spec = {
-        key: value
-        for key, value in encode(pods[0])["spec"].items()
-        if key not in ("nodeName", "hostname")
-    }
-    template = {"metadata": {"labels": labels}, "spec": spec}
-    own = {"replicas": len(pods), "selector": {"matchLabels": labels}, "template": template}
     return decode(
         {
             "apiVersion": api_version,
@@ -82,68 +77,51 @@ def _stand_in(key: _Key, pods: _ManyPods) -> Object:
                 "uid": owner.uid,
                 "resourceVersion": "1",
             },
-            "spec": _SPECS[kind](own, pods),
+            "spec": _spec(kind, labels, pods),
         },
         source=f"{kind} {namespace}/{name}",
     )
 
 
-def _as_it_is(spec: Document, _: _ManyPods) -> Document:
-    return spec
+def _spec(kind: str, labels: Mapping[str, str], pods: _ManyPods) -> Document:
+    """Return the spec of a controller of `pods`, whose template is like the first one."""
+    pod = {k: v for k, v in encode(pods[0])["spec"].items() if k not in ("nodeName", "hostname")}
+    template = {"metadata": {"labels": labels}, "spec": pod}
+    spec = {"selector": {"matchLabels": labels}, "template": template}
+    count = len(pods)
+    match kind:
+        case "Job":
+            counts = {"parallelism": count, "completions": count, "backoffLimit": _ENDLESS}
+            return {**spec, **counts, "manualSelector": True}
+        case "DaemonSet":  # for the nodes that have its pods
+            nodes = sorted({pod.spec.node_name for pod in pods if pod.spec.node_name})
+            fields = [{"key": "metadata.name", "operator": "In", "values": [n]} for n in nodes]
+            terms = {"nodeSelectorTerms": [{"matchFields": [field]} for field in fields]}
+            required = {"requiredDuringSchedulingIgnoredDuringExecution": terms}
+            pod["affinity"] = {**(pod.get("affinity") or {}), "nodeAffinity": required}
+            return spec | _ON_DELETE
+        case "StatefulSet":
+            return spec | _ON_DELETE | _ordinals_and_claims(pod, pods)
+        case "ReplicationController":
+            return spec | {"selector": labels, "replicas": count}
+        case _:
+            return spec | {"replicas": count}
 
 
-def _replication_controller(spec: Document, _: _ManyPods) -> Document:
-    return spec | {"selector": spec["selector"]["matchLabels"]}
-
-
-def _job(spec: Document, _: _ManyPods) -> Document:
-    count = spec["replicas"]
-    kept = {"selector": spec["selector"], "template": spec["template"]}
-    counts = {"parallelism": count, "completions": count, "backoffLimit": _ENDLESS}
-    return {**kept, **counts, "manualSelector": True}
-
-
-def _daemon_set(spec: Document, pods: _ManyPods) -> Document:
-    """Return a set for the nodes that have its pods, which it does not replace."""
-    nodes = sorted({pod.spec.node_name for pod in pods if pod.spec.node_name})
-    fields = [{"key": "metadata.name", "operator": "In", "values": [name]} for name in nodes]
-    terms = [{"matchFields": [field]} for field in fields]
-    affinity = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
-    template = spec["template"]
-    pod_spec = template["spec"]
-    pod_spec["affinity"] = {**(pod_spec.get("affinity") or {}), "nodeAffinity": affinity}
-    kept = {"selector": spec["selector"], "template": template}
-    return kept | {"updateStrategy": {"type": "OnDelete"}}
-
-
-def _stateful_set(spec: Document, pods: _ManyPods) -> Document:
-    """Return a set with the ordinals of its pods, and a template of each of their claims."""
-    ordinals = [int(tail) for pod in pods if (tail := pod.name.rpartition("-")[2]).isdecimal()]
+def _ordinals_and_claims(pod: Document, pods: _ManyPods) -> Document:
+    """Return the ordinals of pods, and templates of their claims, which `pod` loses."""
+    ordinals = [int(tail) for each in pods if (tail := each.name.rpartition("-")[2]).isdecimal()]
     start = min(ordinals, default=0)
-    pod_spec = spec["template"]["spec"]
-    claims: list[str] = []
-    volumes: list[Mapping[str, Any]] = []
-    for volume in pod_spec.get("volumes") or ():
-        claim = (volume.get("persistentVolumeClaim") or {}).get("claimName")
-        if claim == f"{volume['name']}-{pods[0].name}":
-            claims.append(volume["name"])
-        else:
-            volumes.append(volume)
-    return spec | {
+    own = {
+        volume["name"]: volume
+        for volume in pod.get("volumes") or ()
+        if (volume.get("persistentVolumeClaim") or {}).get("claimName")
+        == f"{volume['name']}-{pods[0].name}"
+    }
+    pod["volumes"] = [each for each in pod.get("volumes") or () if each["name"] not in own]
+    return {
         "replicas": max(ordinals, default=len(pods) - 1) - start + 1,
         "ordinals": {"start": start},
-        "template": spec["template"] | {"spec": pod_spec | {"volumes": volumes}},
-        "volumeClaimTemplates": [{"metadata": {"name": name}, "spec": _CLAIM} for name in claims],
+        "volumeClaimTemplates": [{"metadata": {"name": name}, "spec": _CLAIM} for name in own],
         "podManagementPolicy": "Parallel",
-        "updateStrategy": {"type": "OnDelete"},
     }
-
-
-_SPECS: Final[Mapping[str, Callable[[Document, _ManyPods], Document]]] = {
-    "ReplicaSet": _as_it_is,
-    "ReplicationController": _replication_controller,
-    "StatefulSet": _stateful_set,
-    "DaemonSet": _daemon_set,
-    "Job": _job,
-}
-"""The spec of a stand-in of each kind, made of that of a ReplicaSet."""

@@ -26,15 +26,12 @@ from podwright.apimachinery.objects import (
 from podwright.cluster.controllers import EXPANDED_KINDS, expand
 from podwright.cluster.store import kind_of
 from podwright.scheduler.assembly import Scheduler
+from podwright.simulation.files import without_server_fields
 
 _UNCOUNTED: Final = (("apps", "DaemonSet"), ("batch", "CronJob"))
 """The kinds of workloads whose spec does not say how many pods they have."""
 
 _FIRST_PART: Final = 16
-_OF_SERVER: Final = (
-    "uid", "resourceVersion", "creationTimestamp", "generation", "managedFields",
-    "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink",
-)  # fmt: skip
 
 
 class Template(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,13 +98,12 @@ def templates_of(
         if weight < 1
     ]
     raise_errors(errors, source=source)
-    if ratio:
+    if len(found) == 1 or ratio:
+        weights = ratio or (1,)
         return [
             msgspec.structs.replace(each, weight=weight)
-            for each, weight in zip(found, ratio, strict=True)
+            for each, weight in zip(found, weights, strict=True)
         ]
-    if len(found) == 1:
-        return [msgspec.structs.replace(found[0], weight=1)]
     return found
 
 
@@ -123,17 +119,11 @@ def _count_fields(obj: Object) -> tuple[str, ...]:
 
 def as_template(obj: Object, weight: int) -> Template:
     """Return an object as a user would create it, with how many pods a set has."""
-    document = encode(obj)
-    metadata = {k: v for k, v in document.get("metadata", {}).items() if k not in _OF_SERVER}
-    metadata.setdefault("namespace", "default")
-    metadata.setdefault("name", metadata.get("generateName", "pod").rstrip("-"))
-    spec = {k: v for k, v in document.get("spec", {}).items() if k != "nodeName"}
-    new = decode({**_without_status(document), "metadata": metadata, "spec": spec})
+    document = without_server_fields(encode(obj))
+    metadata = document["metadata"]
+    name = metadata.get("generateName", "pod").rstrip("-")
+    new = decode(document | {"metadata": {"namespace": "default", "name": name, **metadata}})
     return Template(kind=obj.kind, key=f"{new.namespace}/{new.name}", obj=new, weight=weight)
-
-
-def _without_status(document: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in document.items() if name != "status"}
 
 
 class Replicas:

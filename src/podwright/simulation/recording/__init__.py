@@ -124,6 +124,7 @@ if TYPE_CHECKING:
         PendingPod as PendingPod,
         QueueAt as QueueAt,
         cluster_of as cluster_of,
+        placed_objects as placed_objects,
         queue_of as queue_of,
         resume as resume,
         resume_log as resume_log,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final, cast
 
-from podwright.apimachinery.objects import Node, Object, Pod, with_node_name
+from podwright.apimachinery.objects import Node, Object, Pod
 from podwright.cluster.store import POD, Cursor, Expired, ObjectStore, WatchEvent
 from podwright.online.apiserver.cluster import Cluster
 from podwright.online.apiserver.scheduling.served_scheduler import ServedScheduler
@@ -20,6 +20,7 @@ from podwright.scheduler.machine import (
     ObjectPut,
     SchedulerOptions,
 )
+from podwright.simulation.recording import placed_objects
 from podwright.simulation.world import World
 
 _SHORT_LIVED: Final = ("Event", "Lease")
@@ -37,15 +38,7 @@ def present_objects(scheduler: ServedScheduler) -> list[Object]:
         store = world.store
         read = [kind for kind in store.kinds() if kind not in UNWATCHED_KINDS]
         return cast(list[Object], [obj for kind in read for obj in store.list(kind).objects])
-    machine = world.machine
-    assumed = machine.assumed()
-    received = [
-        with_node_name(obj, assumed[obj.key])
-        if isinstance(obj, Pod) and obj.key in assumed
-        else obj
-        for obj in machine.objects()
-    ]
-    return [*received, *_undelivered(world)]
+    return [*placed_objects(world.machine), *_undelivered(world)]
 
 
 def _undelivered(world: World) -> list[Pod]:

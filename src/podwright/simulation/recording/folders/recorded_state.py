@@ -10,7 +10,14 @@ import msgspec
 
 from podwright._html import paragraphs, section, table
 from podwright._version import __version__
-from podwright.apimachinery.objects import NamespacedName, Object, Time, timestamp_text
+from podwright.apimachinery.objects import (
+    NamespacedName,
+    Object,
+    Pod,
+    Time,
+    timestamp_text,
+    with_node_name,
+)
 from podwright.scheduler.framework import Plugin
 from podwright.scheduler.machine import Machine
 from podwright.scheduler.queueing import QueuedPod, QueueName
@@ -134,6 +141,17 @@ def cluster_of(machine: Machine, now_ns: int) -> ClusterAt:
         node_of={key: names[placed.slot] for key, placed in machine.cluster.pods.items()},
         assumed=frozenset(machine.assumed()),
     )
+
+
+def placed_objects(machine: Machine) -> list[Object]:
+    """Return the objects of a machine; pods that are being bound have their nodes."""
+    assumed = machine.assumed()
+    return [
+        with_node_name(obj, assumed[obj.key])
+        if isinstance(obj, Pod) and obj.key in assumed
+        else obj
+        for obj in machine.objects()
+    ]
 
 
 def queue_at(log: DecisionLog, at: Time, *, plugins: Iterable[type[Plugin]] = ()) -> QueueAt:

@@ -23,7 +23,7 @@ from podwright.apimachinery.objects import (
 from podwright.apimachinery.schema import decode
 from podwright.cluster.controllers import expand
 from podwright.online.apiserver.control.endpoints import ControlledCluster, Endpoint, declared
-from podwright.online.apiserver.control.problems import Problem, input_problem
+from podwright.online.apiserver.control.problems import Problem
 from podwright.online.apiserver.control.scheduling.configuration import (
     UNKNOWN,
     SchedulerParameter,
@@ -213,21 +213,18 @@ class _Planning:
     @answers("/capacity", reply=ClusterCapacityReview, problems={404: UNKNOWN})
     async def count(self, body: CapacityRequest, query: SchedulerParameter) -> Response:
         """Count how many more pods fit, where, and what stops the next one."""
-        served = chosen_scheduler(self._turns.cluster, query)
         cluster = self._turns.cluster
+        served = chosen_scheduler(cluster, query)
 
         def answer(advance: Advance) -> Document:
+            scope = {name: getattr(body, name) for name in CapacityScope.__struct_fields__}
+            question = CapacityQuestion(pods=tuple(_decoded(body.pods)), **scope)
             found = capacity_in(
                 present_scheduler(cluster, served), present_objects(served), question, advance
             )
             now = timestamp_text(served.world.now_ns)
             return capacity_review(found, max_limit=body.max_limit, now=now)
 
-        try:
-            scope = {name: getattr(body, name) for name in CapacityScope.__struct_fields__}
-            question = CapacityQuestion(pods=tuple(_decoded(body.pods)), **scope)
-        except InputError as error:
-            raise input_problem(error) from error
         return await reply(self._readers, answer, has_progress=body.progress)
 
     @answers("/drain-plan", reply=DrainPlan, problems={404: UNKNOWN})
@@ -253,9 +250,10 @@ class _Planning:
     async def buy(self, body: PurchaseRequest, query: SchedulerParameter) -> Response:
         """Find the cheapest nodes for the pending pods, and for those of the request."""
         served = chosen_scheduler(self._turns.cluster, query)
-        cluster, load = self._turns.cluster, _decoded(body.pods)
+        cluster = self._turns.cluster
 
         def answer(advance: Advance) -> Document:
+            load = _decoded(body.pods)
             scheduler, objects = present_scheduler(cluster, served), present_objects(served)
             added = expand(load).with_objects(load)
             scheduler.add(*added)
@@ -270,11 +268,10 @@ class _Planning:
                 Move(pod=key, node="", to=node, requests=pending_requests(pending[key]))
                 for key, node in found.placed.items()
             ]
-            more = {
+            return purchase_document(found, types) | {
                 "newNodes": [encode(node) for node in found.added],
                 "moves": [msgspec.structs.asdict(move) for move in moves],
             }
-            return purchase_document(found, types) | more
 
         return await reply(self._readers, answer, has_progress=body.progress)
 
@@ -282,25 +279,20 @@ class _Planning:
     async def scale(self, body: AutoscalingRequest, query: SchedulerParameter) -> Response:
         """Let an autoscaler take part in a copy of the cluster, and say what it does."""
         served = chosen_scheduler(self._turns.cluster, query)
-        autoscaling = self._turns.cluster.autoscaling
+        present = self._turns.cluster.autoscaling
         try:
             duration_ns = parse_duration(body.duration)
         except ValueError as error:
             raise Problem(422, str(error), field="duration") from error
         if not 0 < duration_ns <= SCALING_MAX_NS:
             raise Problem(422, "must be positive, and at most a week", field="duration")
-        if body.groups or body.options or autoscaling is None:
-            try:
-                autoscaling = parse_node_groups(
-                    {"groups": body.groups, "options": body.options}, ""
-                )
-            except InputError as error:
-                raise input_problem(error) from error
 
         def answer(advance: Advance) -> ScalingPlan:
+            document = {"groups": body.groups, "options": body.options}
+            is_given = body.groups or body.options
             return planned_scaling(
                 stored_objects(served.world.store),
-                autoscaling,
+                present if present and not is_given else parse_node_groups(document, ""),
                 _options_now(served),
                 duration_ns,
                 call_extender=served.call_extender,
@@ -317,7 +309,10 @@ def _decoded(pods: Iterable[Document]) -> list[Object]:
         try:
             found.append(decode(document))
         except InputError as error:
-            raise input_problem(error, prefix=f"pods[{index}].") from error
+            raise InputError(
+                msgspec.structs.replace(each, path=f"pods[{index}].{each.path}")
+                for each in error.errors
+            ) from error
     return found
 
 
