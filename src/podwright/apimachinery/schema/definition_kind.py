@@ -101,7 +101,7 @@ class DefinitionKind(Kind):
         return made
 
     def _loose(self, schema: Document) -> Document:
-        return self._formed(self._forms.convert(schema, _SCHEMA_TYPE))
+        return self._formed(self._forms.of(_SCHEMA_TYPE).convert(schema))
 
 
 def _versions(document: Document) -> list[Document]:

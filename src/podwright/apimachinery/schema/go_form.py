@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Mapping
+from functools import cache
 from itertools import zip_longest
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -77,30 +78,58 @@ class FieldForm(NamedTuple):
 class StructForm:
     """How the fields of one struct are written.
 
-    Attributes
+    Parameters
     ----------
-    fields : list of FieldForm
-        In the order of upstream's struct.
+    compiled : callable
+        Returns the fields in the order of upstream's struct; structs contain each other.
     """
 
-    __slots__ = ("_orders", "fields")
+    __slots__ = ("_compiled", "_orders")
 
-    def __init__(self, fields: list[FieldForm]) -> None:
-        self.fields = fields
+    def __init__(self, compiled: Callable[[], list[FieldForm]]) -> None:
+        self._compiled = compiled
         self._orders: dict[tuple[str, ...], list[FieldForm]] = {}
 
-    def written(self, names: tuple[str, ...]) -> list[FieldForm]:
+    def convert(self, document: Document, like: Mapping[str, Any] | None = None) -> Document:
+        """Return a document in Go's form; its types must be right.
+
+        Parameters
+        ----------
+        document : dict
+            The document; it is not changed.
+        like : mapping, optional
+            An earlier document in Go's form; parts of it are not converted again.
+        """
+        if document is like:
+            return document
+        if like is None:
+            like = _NOTHING
+        names = tuple(document)
+        found: Document = {}
+        for name, convert, omits_empty, zero in self._orders.get(names) or self._written(names):
+            value = document.get(name)
+            if value is None:
+                if zero is not _ABSENT:
+                    found[name] = zero() if callable(zero) else zero
+                continue
+            if convert is not None:
+                formed = like.get(name)
+                if value is not formed:
+                    value = convert(value, formed)
+            if value or not omits_empty:
+                found[name] = value
+        return found
+
+    def _written(self, names: tuple[str, ...]) -> list[FieldForm]:
         """Return the fields that may be written for a document with some names, in order."""
-        known = self._orders.get(names)
-        if known is None:
-            known = [
-                field for field in self.fields if field.name in names or field.zero is not _ABSENT
-            ]
-            if len(names) <= _NAMES_MAX:
-                if len(self._orders) >= _ORDERS_MAX:
-                    self._orders.clear()
-                self._orders[names] = known
-        return known
+        found = [
+            field for field in self._compiled() if field.name in names or field.zero is not _ABSENT
+        ]
+        if len(names) <= _NAMES_MAX:
+            if len(self._orders) >= _ORDERS_MAX:
+                self._orders.clear()
+            self._orders[names] = found
+        return found
 
 
 class GoForms:
@@ -117,46 +146,18 @@ class GoForms:
         self.empty_lists: Final = EmptyLists(type_of)
         self._structs: dict[str, StructForm] = {}
 
-    def convert(
-        self, document: Document, struct: str, like: Mapping[str, Any] | None = None
-    ) -> Document:
-        """Return a document in Go's form; its types must be right.
+    def of(self, struct: str) -> StructForm:
+        """Return how a struct is written, by its name."""
+        known = self._structs.get(struct)
+        if known is None:
 
-        Parameters
-        ----------
-        document : dict
-            The document; it is not changed.
-        struct : str
-            The name of its struct.
-        like : mapping, optional
-            An earlier document in Go's form; parts of it are not converted again.
-        """
-        if document is like:
-            return document
-        if like is None:
-            like = _NOTHING
-        form = self._structs.get(struct) or self._form(struct)
-        found: Document = {}
-        for name, convert, omits_empty, zero in form.written(tuple(document)):
-            value = document.get(name)
-            if value is None:
-                if zero is not _ABSENT:
-                    found[name] = zero() if callable(zero) else zero
-                continue
-            if convert is not None:
-                formed = like.get(name)
-                if value is not formed:
-                    value = convert(value, formed)
-            if value or not omits_empty:
-                found[name] = value
-        return found
+            @cache
+            def compiled() -> list[FieldForm]:
+                of = self._type_of(struct)
+                return [self._compiled(of.name, field) for field in go_ordered(of)]
 
-    def _form(self, struct: str) -> StructForm:
-        of = self._type_of(struct)
-        form = self._structs[struct] = StructForm(
-            [self._compiled(of.name, field) for field in go_ordered(of)]
-        )
-        return form
+            known = self._structs[struct] = StructForm(compiled)
+        return known
 
     def _compiled(self, struct: str, field: Field) -> FieldForm:
         name, ref = field.name, field.type
@@ -172,7 +173,7 @@ class GoForms:
         if ref.container or field.is_null:
             return None if field.is_null else _ABSENT
         if ref.is_struct:
-            return (lambda: self.convert({}, ref.name)) if field.is_zero else _ABSENT
+            return (lambda: self.of(ref.name).convert({})) if field.is_zero else _ABSENT
         if ref.name in ("time", "micro-time"):
             is_value = name in TIME_VALUES or (struct, name) in TIME_FIELDS
             return None if is_value else _ABSENT
@@ -188,8 +189,7 @@ class GoForms:
         if ref.element is not None:
             return self._of_container(ref, ref.element)
         if ref.is_struct:
-            name = ref.name
-            return lambda value, like: self.convert(value, name, like)
+            return self.of(ref.name).convert
         return _SCALARS.get(ref.name)
 
     def _of_container(self, ref: TypeRef, element: TypeRef) -> Convert | None:
@@ -197,7 +197,9 @@ class GoForms:
         zero = self._zero_element(element)
         if ref.container == "list":
             if inner is None:
-                return lambda value, _: [zero() if each is None else each for each in value]
+                return lambda value, _: (
+                    [zero() if each is None else each for each in value] if None in value else value
+                )
 
             def converted_list(value: list[Any], like: list[Any] | None) -> list[Any]:
                 return [
@@ -209,7 +211,7 @@ class GoForms:
         # Go writes maps in the order of their keys.
         if inner is None:
             return lambda value, _: {
-                key: zero() if value[key] is None else value[key] for key in sorted(value)
+                key: zero() if one is None else one for key, one in sorted(value.items())
             }
         return lambda value, like: {
             key: zero() if value[key] is None else inner(value[key], (like or {}).get(key))
@@ -220,7 +222,7 @@ class GoForms:
         if element.container:
             return lambda: None
         if element.is_struct:
-            return lambda: self.convert({}, element.name)
+            return lambda: self.of(element.name).convert({})
         values: dict[str, Any] = {"string": "", "bool": False, "quantity": "0", "bytes": ""}
         zero = values.get(element.name, 0 if element.name in _NUMBERS else None)
         return lambda: zero

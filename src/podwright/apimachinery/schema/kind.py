@@ -67,6 +67,7 @@ class Kind:
         self._type_of = type_of
         self._structs = structs
         self._forms = forms
+        self._form = forms.of(row.type)
         self._specs: Final = Specs(row.metadata_read)
 
     @property
@@ -171,18 +172,16 @@ class Kind:
         """
         facts = self.facts_of(document)
         if facts is None:
-            return self._forms.convert(document, self.row.type, like)
+            return self._form.convert(document, like)
         known = facts.get("go_form")
         if known is None:
-            made = self.with_shared_spec(self._forms.convert(document, self.row.type, like))
+            made = self.with_shared_spec(self._form.convert(document, like))
             # A spec does not keep itself.
             is_formed = made.get("spec") is document["spec"]
             facts["go_form"] = is_formed or made.get("spec") or {}
             return made
         spec = document["spec"] if known is True else known
-        return self._forms.convert(
-            document | {"spec": spec}, self.row.type, {**(like or {}), "spec": spec}
-        )
+        return self._form.convert(document | {"spec": spec}, {**(like or {}), "spec": spec})
 
     def as_stored(self, document: Document) -> Document:
         """Return a document in Go's form as upstream's storage gives it back."""

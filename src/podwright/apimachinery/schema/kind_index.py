@@ -78,7 +78,7 @@ class Schema:
 
     def struct_form(self, name: str, document: Document) -> Document:
         """Return a part of an object as upstream's struct of a name writes it."""
-        return self._forms.convert(document, name)
+        return self._forms.of(name).convert(document)
 
     def struct_problems(self, name: str, document: Any, path: str) -> list[Problem]:
         """Return every unknown field and wrong type in a part that a struct describes."""

@@ -7,6 +7,7 @@ ValidateResourceQuantityValue; pkg/apis/core/helper/helpers.go
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from podwright.apimachinery.objects import (
@@ -173,13 +174,15 @@ def validate_requirements(
         return
     limits: dict[str, Quantity] = {}
     for name, text in sorted(written_limits.items()):
-        at = f"{path}.limits[{name}]"
-        amount = _validated(errors, at, name, text, name_rule)
+        amount = _plain(name, text, name_rule)
+        if amount is None:
+            amount = _validated(errors, f"{path}.limits[{name}]", name, text, name_rule)
         if amount is not None:
             limits[name] = amount
     for name, text in sorted(written_requests.items()):
-        at = f"{path}.requests[{name}]"
-        amount = _validated(errors, at, name, text, name_rule)
+        amount = _plain(name, text, name_rule)
+        if amount is None:
+            amount = _validated(errors, f"{path}.requests[{name}]", name, text, name_rule)
         if name not in written_limits:
             if not is_overcommit_allowed(name):
                 detail = "Limit must be set for non overcommitable resources"
@@ -211,6 +214,14 @@ def _validated(
         written = format_quantity(amount)
         errors.invalid(path, written, f"{written} is not positive integer multiple of {name}")
     return amount
+
+
+@lru_cache(maxsize=4_096, typed=True)
+def _plain(name: str, text: Any, name_rule: ResourceNameRule) -> Quantity | None:
+    """Return a valid amount of a valid resource; None for another."""
+    errors = FieldErrors()
+    amount = _validated(errors, "", name, text, name_rule)
+    return None if errors.problems else amount
 
 
 def _validate_request(
