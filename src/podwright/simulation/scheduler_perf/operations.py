@@ -1,7 +1,6 @@
 """The operations of a workload, as structs: one for each opcode of scheduler_perf.
 
-Every field has a default, so that a document with mistakes is decoded as far as possible. Numbers
-and durations must not be negative.
+Every field has a default, so that a document with mistakes is decoded as far as possible.
 
 Upstream: test/integration/scheduler_perf/operations.go, dra.go, update.go
 """
@@ -10,13 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from copy import copy
-from typing import Any, ClassVar, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
-from podwright.apimachinery.documents import forbidden, invalid, join, problem, required
+from podwright.apimachinery.documents import (
+    Count,
+    NotNegativeNs,
+    forbidden,
+    invalid,
+    join,
+    needed,
+    problem,
+    required,
+)
 from podwright.apimachinery.objects import FieldError
-from podwright.scheduler.config import DurationNs
 
 STEADY_EXCLUDES: Final = "may not be combined with skipWaitToCompletion"
 
@@ -29,9 +36,6 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     opcode : str
     """
 
-    needs: ClassVar[tuple[str, ...]] = ()
-    """The fields that must not be empty."""
-
     opcode: str = ""
 
     @property
@@ -39,29 +43,17 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         """Whether the results of measurements follow from the operation."""
         return False
 
-    def problems(self) -> Iterator[FieldError]:
-        """Yield what is wrong, with paths below the operation."""
-        for field, name, value in self._fields():
-            if isinstance(value, Operation):
-                yield from (below(name, error) for error in value.problems())
-            elif isinstance(value, int) and value < 0:
-                yield invalid(name, value, "must be greater than or equal to 0")
-            elif field in self.needs and not value:
-                yield required(name)
-
     def paths(self) -> Iterator[tuple[str, str]]:
         """Yield the template files, each with its field."""
-        for field, name, value in self._fields():
+        names = zip(self.__struct_fields__, self.__struct_encode_fields__, strict=True)
+        for field, name in names:
+            value = getattr(self, field)
             if isinstance(value, Operation):
                 yield from ((join(name, where), path) for where, path in value.paths())
             elif field.endswith("_path") and value:
                 yield name, value
             elif field.endswith("_paths"):
                 yield from ((f"{name}[{index}]", path) for index, path in enumerate(value))
-
-    def _fields(self) -> Iterator[tuple[str, str, Any]]:
-        names = zip(self.__struct_fields__, self.__struct_encode_fields__, strict=True)
-        return ((field, name, getattr(self, field)) for field, name in names)
 
 
 class NodeAllocatableStrategy(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -76,7 +68,7 @@ class LabelNodePrepareStrategy(msgspec.Struct, frozen=True, kw_only=True, rename
     """A label whose values are dealt in turn."""
 
     label_key: str = ""
-    label_values: tuple[str, ...] = ()
+    label_values: Annotated[tuple[str, ...], needed()] = ()
 
 
 class UniqueNodeLabelStrategy(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -88,27 +80,27 @@ class UniqueNodeLabelStrategy(msgspec.Struct, frozen=True, kw_only=True, rename=
 class CreateNodes(Operation, frozen=True, kw_only=True):
     """Create nodes; at most one strategy prepares them."""
 
-    count: int = 0
+    count: Count = 0
     node_template_path: str = ""
     node_allocatable_strategy: NodeAllocatableStrategy | None = None
     label_node_prepare_strategy: LabelNodePrepareStrategy | None = None
     unique_node_label_strategy: UniqueNodeLabelStrategy | None = None
 
-    def problems(self) -> Iterator[FieldError]:
-        """Yield what is wrong."""
-        yield from Operation.problems(self)
-        allocatable, labels = self.node_allocatable_strategy, self.label_node_prepare_strategy
-        given = (allocatable, labels, self.unique_node_label_strategy)
+    def problems(self, path: str) -> Iterator[FieldError]:
+        """Yield what is wrong, below `path`."""
+        given = (
+            self.node_allocatable_strategy,
+            self.label_node_prepare_strategy,
+            self.unique_node_label_strategy,
+        )
         if sum(each is not None for each in given) > 1:
-            yield forbidden("", "at most one strategy may be specified")
-        if labels is not None and not labels.label_values:
-            yield required("labelNodePrepareStrategy.labelValues")
+            yield forbidden(path, "at most one strategy may be specified")
 
 
 class CreateNamespaces(Operation, frozen=True, kw_only=True):
     """Create the namespaces PREFIX-0, PREFIX-1 and so on."""
 
-    count: int = 0
+    count: Count = 0
     prefix: str = ""
     namespace_template_path: str = ""
 
@@ -124,9 +116,9 @@ class CreatePods(Operation, frozen=True, kw_only=True):
         A fresh one, `namespace-INDEX`, if empty.
     """
 
-    count: int = 0
+    count: Count = 0
     steady_state: bool = False
-    duration_ns: DurationNs = msgspec.field(default=0, name="duration")
+    duration_ns: NotNegativeNs = msgspec.field(default=0, name="duration")
     collect_metrics: bool = False
     namespace: str = ""
     pod_template_path: str = ""
@@ -139,23 +131,22 @@ class CreatePods(Operation, frozen=True, kw_only=True):
         """Whether the pods are measured."""
         return self.collect_metrics
 
-    def problems(self) -> Iterator[FieldError]:
-        """Yield what is wrong."""
-        yield from Operation.problems(self)
+    def problems(self, path: str) -> Iterator[FieldError]:
+        """Yield what is wrong, below `path`."""
         if self.collect_metrics and self.skip_wait_to_completion:
-            yield forbidden("collectMetrics", STEADY_EXCLUDES)
+            yield forbidden(join(path, "collectMetrics"), STEADY_EXCLUDES)
         if self.steady_state and self.skip_wait_to_completion:
-            yield forbidden("steadyState", STEADY_EXCLUDES)
+            yield forbidden(join(path, "steadyState"), STEADY_EXCLUDES)
         if self.steady_state and not self.duration_ns:
-            yield required("duration", "a steady state lasts longer than 0s")
+            yield required(join(path, "duration"), "a steady state lasts longer than 0s")
         if self.persistent_volume_claim_template_path and not self.persistent_volume_template_path:
-            yield required("persistentVolumeTemplatePath")
+            yield required(join(path, "persistentVolumeTemplatePath"))
 
 
 class CreatePodSets(Operation, frozen=True, kw_only=True):
     """The same creation of pods in the namespaces PREFIX-0, PREFIX-1 and so on."""
 
-    count: int = 0
+    count: Count = 0
     namespace_prefix: str = ""
     create_pods_op: CreatePods = CreatePods()
 
@@ -171,24 +162,22 @@ class DeletePods(Operation, frozen=True, kw_only=True):
     namespace: str = ""
     label_selector: dict[str, str] = {}
     skip_wait_to_completion: bool = False
-    delete_pods_per_second: int = 0
+    delete_pods_per_second: Count = 0
 
 
 class Churn(Operation, frozen=True, kw_only=True):
     """Create, or create and delete, objects in the background until the workload ends."""
 
-    needs = ("template_paths",)
     mode: Literal["create", "recreate"] = "create"
-    number: int = 0
-    interval_milliseconds: int = 0
+    number: Count = 0
+    interval_milliseconds: Count = 0
     namespace: str = ""
-    template_paths: tuple[str, ...] = ()
+    template_paths: Annotated[tuple[str, ...], needed()] = ()
 
-    def problems(self) -> Iterator[FieldError]:
-        """Yield what is wrong."""
-        yield from Operation.problems(self)
+    def problems(self, path: str) -> Iterator[FieldError]:
+        """Yield what is wrong, below `path`."""
         if self.mode == "recreate" and not self.number:
-            yield invalid("number", 0, "must be greater than or equal to 1")
+            yield invalid(join(path, "number"), 0, "must be greater than or equal to 1")
 
 
 class Barrier(Operation, frozen=True, kw_only=True):
@@ -202,15 +191,14 @@ class Barrier(Operation, frozen=True, kw_only=True):
 class Sleep(Operation, frozen=True, kw_only=True):
     """Wait for a time."""
 
-    duration_ns: DurationNs = msgspec.field(default=0, name="duration")
+    duration_ns: NotNegativeNs = msgspec.field(default=0, name="duration")
 
 
 class StartCollectingMetrics(Operation, frozen=True, kw_only=True):
     """Start to measure pods of namespaces."""
 
-    needs = ("namespaces",)
     name: str = ""
-    namespaces: tuple[str, ...] = ()
+    namespaces: Annotated[tuple[str, ...], needed()] = ()
     label_selector: dict[str, str] = {}
 
 
@@ -226,33 +214,31 @@ class StopCollectingMetrics(Operation, frozen=True, kw_only=True):
 class CreateAny(Operation, frozen=True, kw_only=True):
     """Create objects of any kind from a template."""
 
-    needs: ClassVar[tuple[str, ...]] = ("template_path",)
     namespace: str = ""
-    template_path: str = ""
-    count: int = 1
+    template_path: Annotated[str, needed()] = ""
+    count: Count = 1
 
 
 class UpdateAny(CreateAny, frozen=True, kw_only=True):
     """Replace objects and then their status, all at once or so many a second."""
 
-    update_per_second: int = 0
+    update_per_second: Count = 0
     subresources: tuple[str, ...] = ()
 
 
 class CreateResourceClaims(CreateAny, frozen=True, kw_only=True):
     """Create claims."""
 
-    needs = ("namespace", "template_path")
-    count: int = 0
+    namespace: Annotated[str, needed()] = ""
+    count: Count = 0
 
 
 class CreateResourceDriver(Operation, frozen=True, kw_only=True):
     """Publish devices of nodes whose names match a pattern."""
 
-    needs = ("driver_name", "nodes")
-    driver_name: str = ""
-    nodes: str = ""
-    max_claims_per_node: int = 0
+    driver_name: Annotated[str, needed()] = ""
+    nodes: Annotated[str, needed()] = ""
+    max_claims_per_node: Count = 0
 
 
 class AllocResourceClaims(Operation, frozen=True, kw_only=True):
@@ -321,9 +307,3 @@ def with_params(
         else:
             found[target] = params[key]
     return found
-
-
-def below(path: str, error: FieldError, of: str = "") -> FieldError:
-    """Return `error` with `path` before its own, about `of` if that is given."""
-    message = f"{of}: {error.message}" if of else error.message
-    return msgspec.structs.replace(error, path=f"{path}.{error.path}".strip("."), message=message)

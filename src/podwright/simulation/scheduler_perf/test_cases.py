@@ -6,8 +6,8 @@ Upstream: test/integration/scheduler_perf/scheduler_perf.go
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Container, Iterable, Iterator
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator
+from typing import Annotated, Any, Final
 
 import msgspec
 
@@ -16,10 +16,10 @@ from podwright.apimachinery.documents import (
     duplicate,
     invalid,
     join,
+    needed,
     not_supported,
     problem,
     read_document,
-    required,
 )
 from podwright.apimachinery.objects import FieldError, InputError, collecting
 from podwright.scheduler.config import (
@@ -29,7 +29,7 @@ from podwright.scheduler.config import (
 )
 from podwright.scheduler.machine import METRIC_BY_NAME
 from podwright.simulation.files import read_bytes
-from podwright.simulation.scheduler_perf.operations import OPCODES, Operation, below, with_params
+from podwright.simulation.scheduler_perf.operations import OPCODES, Operation, with_params
 from podwright.simulation.scheduler_perf.templates import ObjectTemplate
 
 Read = Callable[[str], bytes]
@@ -86,12 +86,12 @@ class ThresholdMetricSelector(_Entry, frozen=True, kw_only=True):
 
     name: str = ""
     labels: dict[str, str] = {}
-    data_bucket: str = ""
+    data_bucket: Annotated[str, needed()] = ""
     expect_lower: bool = False
 
 
 class _WorkloadEntry(_Entry, frozen=True, kw_only=True):
-    name: str = ""
+    name: Annotated[str, needed()] = ""
     params: dict[str, Any] = {}
     labels: tuple[str, ...] = ()
     threshold: Any = None
@@ -100,11 +100,11 @@ class _WorkloadEntry(_Entry, frozen=True, kw_only=True):
 
 
 class _CaseEntry(_Entry, frozen=True, kw_only=True):
-    name: str = ""
+    name: Annotated[str, needed()] = ""
     feature_gates: dict[str, bool] = {}
     metrics_collector_config: MetricsCollectorConfig | None = None
-    workload_template: tuple[Any, ...] = ()
-    workloads: tuple[_WorkloadEntry, ...] = ()
+    workload_template: Annotated[tuple[Any, ...], needed()] = ()
+    workloads: Annotated[tuple[_WorkloadEntry, ...], needed()] = ()
     scheduler_config_path: str = ""
     default_pod_template_path: str = ""
     labels: tuple[str, ...] = ()
@@ -204,7 +204,7 @@ class _Reading:
         self._folder = folder
         self._read = read
         self._topic = topic
-        self._templates: dict[str, ObjectTemplate | None] = {}
+        self._templates: dict[str, ObjectTemplate] = {}
         self.errors: list[FieldError] = []
 
     def workloads(self, written: object) -> Iterator[PerfWorkload]:
@@ -219,70 +219,34 @@ class _Reading:
             yield from self._case(case, path)
 
     def _check_name(self, name: str, names: set[str], path: str) -> None:
-        if not name:
-            self.errors.append(required(f"{path}.name"))
-        elif name in names:
+        if name in names:
             self.errors.append(duplicate(f"{path}.name", name))
-        names.add(name)
+        names.add(name or path)
 
     def _case(self, case: _CaseEntry, path: str) -> Iterator[PerfWorkload]:
-        errors = self.errors
-        entries = case.workload_template
-        before = len(errors)
-        used = {FEATURE_COUNT}
-        operations: list[tuple[str, type[Operation], Any]] = []
-        static: list[tuple[str, Operation]] = []
-        for index, entry in enumerate(entries):
-            where = f"{path}.workloadTemplate[{index}]"
-            opcode = str(entry.get("opcode")) if isinstance(entry, dict) else "None"
-            if opcode not in OPCODES:
-                errors.append(not_supported(f"{where}.opcode", opcode, sorted(OPCODES)))
-                continue
-            operations.append((where, OPCODES[opcode], entry))
-            plain = with_params(entry, {}, where, used, [])
-            static.append((where, decode(plain, OPCODES[opcode], where, errors)))
-        known = errors[before:]
-        for name, given in (
-            ("workloads", case.workloads),
-            ("workloadTemplate", entries),
-        ):
-            if not given:
-                errors.append(required(f"{path}.{name}"))
-        if static and not any(each.collects for _, each in static):
-            errors.append(problem(f"{path}.workloadTemplate", "no operation collects metrics"))
-        default = case.default_pod_template_path
-        named = [
-            (join(where, field), name) for where, each in static for field, name in each.paths()
-        ]
-        named += [(f"{path}.defaultPodTemplatePath", default)] if default else []
-        templates = {
-            name: template
-            for where, name in named
-            if (template := self._template(name, where)) is not None
-        }
-        config = case.scheduler_config_path
+        default, config = case.default_pod_template_path, case.scheduler_config_path
+        if default:
+            self._read_template(default, f"{path}.defaultPodTemplatePath")
         configuration = self._configuration(config) if config else None
         metrics = self._metrics(case.metrics_collector_config, path)
         names: set[str] = set()
+        collects = not case.workloads
         for index, entry in enumerate(case.workloads):
             where = f"{path}.workloads[{index}]"
             self._check_name(entry.name, names, where)
-            errors += [
-                problem(f"{where}.params.{name}", "no operation has this parameter")
-                for name in entry.params
-                if name not in used
-            ]
             selector = entry.threshold_metric_selector or case.default_threshold_metric_selector
             selector = selector or ThresholdMetricSelector(name=THROUGHPUT, data_bucket="Average")
-            errors += _selector_problems(selector, metrics, f"{where}.thresholdMetricSelector")
+            self.errors += _selector_problems(selector, metrics, f"{where}.thresholdMetricSelector")
+            operations = tuple(self._operations(case.workload_template, entry, path, where))
+            collects = collects or not operations or any(each.collects for each in operations)
             yield PerfWorkload(
                 test_case=case.name,
                 name=entry.name,
                 labels=(*case.labels, *entry.labels),
                 gates=self._gates(case.feature_gates | entry.feature_gates, where),
                 declared_features=int(entry.params.get(FEATURE_COUNT, 0)),
-                operations=tuple(self._operations(operations, entry, known)),
-                templates=templates,
+                operations=operations,
+                templates=self._templates,
                 default_pod_template=default,
                 configuration=configuration,
                 metrics=metrics,
@@ -290,22 +254,38 @@ class _Reading:
                 threshold=self._threshold(entry.threshold, f"{where}.threshold"),
                 selector=selector,
             )
+        if not collects:
+            self.errors.append(problem(f"{path}.workloadTemplate", "no operation collects metrics"))
 
     def _operations(
-        self,
-        operations: Iterable[tuple[str, type[Operation], Any]],
-        workload: _WorkloadEntry,
-        known: Container[FieldError],
+        self, entries: Iterable[Any], workload: _WorkloadEntry, path: str, where: str
     ) -> Iterator[Operation]:
         """Yield the operations with the values of a workload's parameters."""
-        for path, type_, written in operations:
+        used = {FEATURE_COUNT}
+        for index, written in enumerate(entries):
+            place = f"{path}.workloadTemplate[{index}]"
+            opcode = str(written.get("opcode")) if isinstance(written, dict) else "None"
+            if opcode not in OPCODES:
+                self._add([not_supported(f"{place}.opcode", opcode, sorted(OPCODES))])
+                continue
             errors: list[FieldError] = []
-            document = with_params(written, workload.params, path, set(), errors)
-            operation = decode(document, type_, path, errors)
-            errors += (below(path, error) for error in operation.problems())
-            of = f"workload {workload.name}"
-            self.errors += [below("", error, of) for error in errors if error not in known]
+            document = with_params(written, workload.params, place, used, errors)
+            operation = decode(document, OPCODES[opcode], place, errors)
+            # Without parameters, the errors are those of all workloads.
+            of = "" if document == written else f"workload {workload.name}: "
+            self._add(msgspec.structs.replace(e, message=f"{of}{e.message}") for e in errors)
+            for field, name in operation.paths():
+                self._read_template(name, join(place, field))
             yield operation
+        self._add(
+            problem(f"{where}.params.{name}", "no operation has this parameter")
+            for name in workload.params
+            if name not in used
+        )
+
+    def _add(self, errors: Iterable[FieldError]) -> None:
+        """Add errors, each of which several workloads may have, once."""
+        self.errors += [error for error in errors if error not in self.errors]
 
     def _gates(self, gates: dict[str, bool], where: str) -> dict[str, bool]:
         self.errors += [
@@ -329,17 +309,15 @@ class _Reading:
             found[topic] = float(value)
         return found.get(self._topic, found.get("", 0.0))
 
-    def _template(self, name: str, path: str) -> ObjectTemplate | None:
+    def _read_template(self, name: str, path: str) -> None:
         where = posixpath.normpath(posixpath.join(self._folder, name))
-        if name not in self._templates:
-            self._templates[name] = None
-            try:
+        try:
+            if name not in self._templates:
                 self._templates[name] = ObjectTemplate(self._read(where), where)
-            except InputError as error:
-                self.errors += [problem(path, str(each)) for each in error.errors]
-            except ValueError as error:
-                self.errors.append(problem(path, f"{where}: {error}"))
-        return self._templates[name]
+        except InputError as error:
+            self._add(problem(path, str(each)) for each in error.errors)
+        except ValueError as error:
+            self._add([problem(path, f"{where}: {error}")])
 
     def _configuration(self, name: str) -> KubeSchedulerConfiguration | None:
         where = posixpath.normpath(posixpath.join(self._folder, name))
@@ -385,8 +363,6 @@ DEFAULT_METRICS: Final[dict[str, LabelFilter]] = {
 def _selector_problems(
     selector: ThresholdMetricSelector, metrics: dict[str, LabelFilter], path: str
 ) -> Iterator[FieldError]:
-    if not selector.data_bucket:
-        yield required(f"{path}.dataBucket")
     if selector.name == THROUGHPUT:
         return
     if selector.name not in metrics:
