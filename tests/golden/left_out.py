@@ -51,6 +51,20 @@ def without_events(reason: str) -> Change:
     return lambda events: [each for each in events if reason not in each]
 
 
+def without_account(value: Any) -> Any:
+    """Take the service account away, and the names of the volume with its token."""
+    if isinstance(value, dict):
+        names = value.keys() - {"serviceAccount", "serviceAccountName"}
+        return {name: without_account(value[name]) for name in value if name in names}
+    if isinstance(value, list | tuple):
+        return [
+            without_account(each)
+            for each in value
+            if not (isinstance(each, str) and each.startswith("kube-api-access-"))
+        ]
+    return value
+
+
 def without_delays(pod: Any) -> Any:
     """Take the annotations away that delay the pod of a form, and what is empty then."""
     metadata, *others = without(RUN_DELAY, EXIT_CODE)(pod)
@@ -127,8 +141,8 @@ TABLE: Final[dict[str, tuple[str, Change]]] = {
         without("topology.kubernetes.io/region", "topology.kubernetes.io/zone"),
     ),
     "service account": (
-        "admission adds the account and its volume",
-        without("serviceAccount", "serviceAccountName"),
+        "admission adds the account and its volume; the controllers run without it",
+        without_account,
     ),
     "bound volume": ("no controller of volumes runs here", without("volumeName")),
 }

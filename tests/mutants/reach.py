@@ -156,8 +156,9 @@ class Reach:
 
 @cache
 def digest_of(file: str) -> str:
-    """Return a digest that identifies the version of a module."""
-    return hashlib.sha256((ROOT / file).read_bytes()).hexdigest()
+    """Return a digest that identifies the version of a module; empty if it is gone meanwhile."""
+    path = ROOT / file
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else ""
 
 
 @cache
