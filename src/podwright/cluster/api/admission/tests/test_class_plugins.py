@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from podwright.apimachinery.schema import decode
+from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.plugins import OPTIONAL, PLUGINS, default_plugins
+from podwright.cluster.api.admission.pods.pod_groups import PodGroupWorkloadExists
 from podwright.cluster.api.admission.tests.contexts import a_context
 from podwright.cluster.api.endpoints.tests.conftest import pod
+from podwright.cluster.api.rejections import Rejection
+from podwright.cluster.api.tests.writable import WritableStore
+from podwright.cluster.api.users import User
 
 DEFAULT = "/api/v1/namespaces/default"
 PODS = f"{DEFAULT}/pods"
@@ -183,3 +190,58 @@ def test_plugins_can_be_switched_off():
     assert names == [name for name in PLUGINS if name not in {"Priority", *OPTIONAL}]
     with pytest.raises(ValueError, match="admission plugins Nosuch do not exist; known are"):
         default_plugins(a_context(), disabled=["Nosuch"])
+
+
+# ------------------------------------------------------------------------------- pod groups
+
+
+GROUPS = SimpleNamespace(group="scheduling.k8s.io", plural="podgroups", kind="PodGroup")
+
+
+def a_group(namespace: str, workload: str, template: str) -> Attributes:
+    reference = {"workload": {"workloadName": workload, "podGroupTemplateName": template}}
+    return Attributes(
+        operation="CREATE",
+        resource=cast(Any, GROUPS),
+        subresource="",
+        namespace=namespace,
+        name="g",
+        object={"kind": "PodGroup", "spec": {"podGroupTemplateRef": reference}},
+        old=None,
+        user=User("admin"),
+        options={},
+        is_dry_run=False,
+        now_ns=0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("namespace", "workload", "template", "message"),
+    [
+        ("a", "w", "workers", None),
+        ("b", "w", "workers", 'Workload "w" not found'),
+        ("a", "v", "workers", 'Workload "v" not found'),
+        ("a", "w", "drivers", 'PodGroupTemplate "drivers" not found in Workload "w"'),
+        ("a", "old", "workers", 'Workload "old" is being deleted'),
+    ],
+)
+def test_a_group_belongs_to_a_workload_of_its_namespace(namespace, workload, template, message):
+    store = WritableStore()
+    for name, fields in (("w", {}), ("old", {"deletionTimestamp": "2026-01-01T00:00:00Z"})):
+        store.put(
+            decode(
+                {
+                    "apiVersion": "scheduling.k8s.io/v1alpha2",
+                    "kind": "Workload",
+                    "metadata": {"name": name, "namespace": "a", **fields},
+                    "spec": {"podGroupTemplates": [{"name": "workers"}]},
+                }
+            )
+        )
+    plugin = PodGroupWorkloadExists(store)
+    given = a_group(namespace, workload, template)
+    if message is None:
+        plugin.validate(given)
+        return
+    with pytest.raises(Rejection, match=f"PodGroup rejected: {message}"):
+        plugin.validate(given)

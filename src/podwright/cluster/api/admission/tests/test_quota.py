@@ -10,7 +10,7 @@ import pytest
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api.admission.amounts import texts_of
 from podwright.cluster.api.admission.quota.device_claims import DeviceClaims
-from podwright.cluster.api.admission.quota.pods import Pods
+from podwright.cluster.api.admission.quota.pods import Pods, _is_best_effort
 from podwright.cluster.api.admission.quota.registry import QuotaEvaluators
 from podwright.cluster.api.admission.quota.scopes import selects
 from podwright.cluster.api.endpoints.tests.conftest import config_map, pod
@@ -123,6 +123,24 @@ def devices(*requests: dict[str, Any]) -> dict[str, Any]:
                 "fpga.deviceclass.resource.k8s.io/devices": "1",
             },
             id="devices, at worst",
+        ),
+        pytest.param(
+            f"{DEFAULT}/services",
+            a_service("LoadBalancer"),
+            {"services": "1", "services.loadbalancers": "1", "services.nodeports": "2"},
+            id="a load balancer",
+        ),
+        pytest.param(
+            f"{DEFAULT}/services",
+            a_service("LoadBalancer", allocateLoadBalancerNodePorts=False),
+            {"services": "1", "services.loadbalancers": "1", "services.nodeports": "0"},
+            id="a load balancer without node ports",
+        ),
+        pytest.param(
+            f"{DEFAULT}/services",
+            a_service("ClusterIP"),
+            {"services": "1", "services.loadbalancers": "0", "services.nodeports": "0"},
+            id="a service without node ports",
         ),
         pytest.param(
             f"{DEFAULT}/secrets",
@@ -245,6 +263,16 @@ def test_only_pods_in_scope_count(server, scope, inside, outside):
     assert server.reply("POST", f"{DEFAULT}/pods", pod("in", **inside))[0] == 201
     assert used(server) == {"pods": "1"}
     assert server.reply("POST", f"{DEFAULT}/pods", pod("more", **inside))[0] == 403
+
+
+@pytest.mark.parametrize("known", ["Burstable", "BestEffort"])
+def test_the_quality_of_a_pod_is_that_of_its_status(known):
+    amounts = {"requests": {"cpu": "1"}} if known == "BestEffort" else {}
+    spec = {"containers": [{"name": "c", "resources": amounts}]}
+    is_best_effort = known == "BestEffort"
+    recorded = {"spec": spec, "status": {"qosClass": known}}
+    assert _is_best_effort(recorded) is is_best_effort
+    assert _is_best_effort({"spec": spec}) is not is_best_effort
 
 
 def test_an_update_counts_what_it_adds(server):

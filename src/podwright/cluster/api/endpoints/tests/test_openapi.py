@@ -11,7 +11,7 @@ import pytest
 
 from podwright.apimachinery.schema import KindRow, built_in, go_ordered
 from podwright.cluster.api.endpoints import HttpReply
-from podwright.cluster.api.endpoints.openapi import OpenApi
+from podwright.cluster.api.endpoints.openapi import OpenApi, version2_protobuf
 from podwright.cluster.api.endpoints.openapi.custom import custom_document, custom_schemas
 from podwright.cluster.api.endpoints.protobuf.encoding import field
 from podwright.cluster.api.endpoints.protobuf.wire import varint
@@ -224,6 +224,65 @@ def test_a_schema_of_version_2_has_its_fields_as_protobuf():
         parts[1][0]: fields_of(parts[2][0]) for parts in map(fields_of, fields_of(pod[25][0])[1])
     }
     assert properties[b"spec"][1] == [b"#/definitions/io.k8s.api.core.v1.PodSpec"]
+
+
+SCHEMA_FIELDS = (
+    "$ref", "format", "title", "description", "default", "multipleOf", "maximum",
+    "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength", "minLength", "pattern",
+    "maxItems", "minItems", "uniqueItems", "maxProperties", "minProperties", "required", "enum",
+    "additionalProperties", "type", "items", "allOf", "properties",
+)  # fmt: skip
+"""In the order of their numbers, from 1."""
+
+
+@pytest.mark.parametrize(
+    ("table", "numbers"),
+    [
+        (
+            version2_protobuf._SCHEMA,
+            {name: number for number, name in enumerate(SCHEMA_FIELDS, 1)} | {"example": 30},
+        ),
+        (
+            version2_protobuf._BODY,
+            {"description": 1, "name": 2, "in": 3, "required": 4, "schema": 5},
+        ),
+        (
+            version2_protobuf._QUERY,
+            {"required": 1, "in": 2, "description": 3, "name": 4, "type": 6, "uniqueItems": 20},
+        ),
+        (
+            version2_protobuf._PATH,
+            {"required": 1, "in": 2, "description": 3, "name": 4, "type": 5, "uniqueItems": 19},
+        ),
+        (version2_protobuf._RESPONSE, {"description": 1, "schema": 2}),
+        (
+            version2_protobuf._OPERATION,
+            {
+                "tags": 1, "summary": 2, "description": 3, "operationId": 5, "produces": 6,
+                "consumes": 7, "parameters": 8, "responses": 9, "schemes": 10, "deprecated": 11,
+            },
+        ),
+        (
+            version2_protobuf._PATH_ITEM,
+            {
+                "get": 2, "put": 3, "post": 4, "delete": 5, "options": 6, "head": 7, "patch": 8,
+                "parameters": 9,
+            },
+        ),
+        (version2_protobuf._API_KEY, {"type": 1, "name": 2, "in": 3, "description": 4}),
+        (version2_protobuf._INFO, {"title": 1, "version": 2, "description": 3}),
+        (
+            version2_protobuf._DOCUMENT,
+            {
+                "swagger": 1, "info": 2, "paths": 8, "definitions": 9, "security": 12,
+                "securityDefinitions": 13,
+            },
+        ),
+    ],
+)  # fmt: skip
+def test_the_numbers_of_fields_are_those_of_gnostic(table, numbers):
+    # github.com/google/gnostic-models, openapiv2/OpenAPIv2.proto
+    assert {name: number for name, (number, _) in table.items()} == numbers
 
 
 def fields_of(message):
