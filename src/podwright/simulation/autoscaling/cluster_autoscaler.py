@@ -51,7 +51,7 @@ from podwright.simulation.autoscaling.autoscaler_events import (
     status_event,
 )
 from podwright.simulation.autoscaling.expanders import Choice, best_option
-from podwright.simulation.autoscaling.node_groups import Autoscaling, NodeGroup, pool_of
+from podwright.simulation.autoscaling.node_groups import Autoscaling, NodeGroup, new_node, pool_of
 from podwright.simulation.autoscaling.scale_down import REMOVAL, ScaleDown
 from podwright.simulation.autoscaling.scale_up import (
     BACKOFF,
@@ -256,14 +256,14 @@ class ClusterAutoscaler(Controller):
             and _created_ns(node) + _STARTUP_NS > now_ns
         ]
 
-    def _is_healthy(self, count: int, ready: int) -> bool:
-        """Whether not too many of some nodes are missing.
+    def _has_too_many(self, missing: int, count: int) -> bool:
+        """Whether too many of some nodes are missing.
 
         Upstream: clusterstate/clusterstate.go, IsClusterHealthy, IsNodeGroupHealthy
         """
-        missing = count - ready
-        limit = self._options.max_total_unready_percentage / 100 * count
-        return missing <= self._options.ok_total_unready_count or missing <= limit
+        options = self._options
+        limit = options.max_total_unready_percentage / 100 * count
+        return missing > max(options.ok_total_unready_count, limit)
 
     # ------------------------------------------------------------------------ the loop
 
@@ -272,7 +272,7 @@ class ClusterAutoscaler(Controller):
         starting = self._starting(nodes, now_ns)
         present = [node for node in nodes if node not in starting]
         unready = sum(not is_node_ready(node) for node in present)
-        if not self._is_healthy(len(nodes), len(nodes) - unready):
+        if self._has_too_many(unready, len(nodes)):
             return [status_event("Warning", "ClusterUnhealthy", "Cluster is unhealthy")]
         actions: list[ControllerAction] = []
         daemon_sets = self._daemon_sets()
@@ -281,13 +281,8 @@ class ClusterAutoscaler(Controller):
             names = [node.name for node in present]
             self._trial.withdraw_expendable(self._options.expendable_pods_priority_cutoff)
             for number, group in enumerate(upcoming):
-                offer = GroupOffer(
-                    group=self._groups[group],
-                    template=self._templates[group],
-                    daemon_sets=daemon_sets,
-                    limit=1,
-                )
-                names.append(self._trial.add_node(offer.objects(f"upcoming-{number}")))
+                made = new_node(self._templates[group], f"upcoming-{number}", daemon_sets)
+                names.append(self._trial.add_node(*made))
             pods = self._unplaced(names, now_ns)
             if pods:
                 actions = self._scale_up(pods, len(nodes) - unready, len(names), now_ns)
@@ -452,9 +447,7 @@ class ClusterAutoscaler(Controller):
         request, backoff = self._requests.get(name), self._backoffs.get(name)
         ready = [is_node_ready(node) for node in self._nodes() if self._group_of(node) == name]
         least = sizes[name] - (0 if request is None else request.increase)
-        missing = max(0, least - sum(ready))
-        limit = self._options.max_total_unready_percentage / 100 * len(ready)
-        if missing > self._options.ok_total_unready_count and missing > limit:
+        if self._has_too_many(least - sum(ready), len(ready)):
             return NOT_READY
         if backoff is not None and backoff.until_ns >= now_ns:
             return BACKOFF

@@ -6,8 +6,9 @@ simulator/drainability/rules/rules.go; utils/drain/drain.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -61,10 +62,7 @@ class Budgets:
 
     def allows_in_parallel(self, pods: Sequence[Pod]) -> bool:
         """Whether pods may be evicted at the same time."""
-        counts: dict[int, int] = {}
-        for pod in pods:
-            for index in self._matching(pod):
-                counts[index] = counts.get(index, 0) + 1
+        counts = Counter(index for pod in pods for index in self._matching(pod))
         return all(self._allowed[index] >= count for index, count in counts.items())
 
     def remove(self, pods: Iterable[Pod]) -> None:
@@ -82,19 +80,9 @@ class Budgets:
         ]
 
 
-class BlockingPod(msgspec.Struct, frozen=True, kw_only=True):
-    """A pod that keeps its node.
+class BlockingPod(NamedTuple):
+    """A pod that keeps its node: upstream's name of the reason, and its message."""
 
-    Attributes
-    ----------
-    pod : str
-    reason : str
-        Upstream's name of the reason.
-    message : str
-        Upstream's.
-    """
-
-    pod: str
     reason: str
     message: str
 
@@ -122,68 +110,59 @@ class DrainRules(msgspec.Struct, frozen=True, kw_only=True):
         for pod in pods:
             if is_mirror(pod) or self._is_long_terminating(pod):
                 continue
-            blocking = self._blocking(pod)
-            if blocking is not None:
+            for blocking in self._blocking(pod):
                 return blocking
             if not is_of_daemon_set(pod):
                 found.append(pod)
         return found
 
-    def _blocking(self, pod: Pod) -> BlockingPod | None:
-        annotations = pod.metadata.annotations
-        if self.options.skip_nodes_with_custom_controller_pods:
-            blocking = self._by_owner(pod)
-            if blocking is not None:
-                return blocking
-        if is_of_daemon_set(pod) or annotations.get(SAFE_TO_EVICT) == "true" or pod.is_terminal:
-            return None
-        return self._by_pod(pod)
-
-    def _by_pod(self, pod: Pod) -> BlockingPod | None:
+    def _blocking(self, pod: Pod) -> Iterator[BlockingPod]:
+        """Yield why a pod keeps its node, in upstream's order."""
         options, annotations = self.options, pod.metadata.annotations
         owner = pod.metadata.controller
-        is_custom = owner is not None and owner.kind not in _REPLICATED
-        if owner is None or (options.skip_nodes_with_custom_controller_pods and is_custom):
-            return _blocked(pod, "NotReplicated", f"{pod.key} is not replicated")
+        is_of_other_kind = owner is not None and owner.kind not in _REPLICATED
+        if options.skip_nodes_with_custom_controller_pods:
+            yield from self._by_owner(pod)
+        if is_of_daemon_set(pod) or annotations.get(SAFE_TO_EVICT) == "true" or pod.is_terminal:
+            return
+        if owner is None or (options.skip_nodes_with_custom_controller_pods and is_of_other_kind):
+            yield BlockingPod("NotReplicated", f"{pod.key} is not replicated")
         allowed = self.budgets.allowed(pod)
         is_system = pod.namespace == "kube-system" and not allowed
         if options.skip_nodes_with_system_pods and is_system:
             created_ns = timestamp_ns(pod.metadata.creation_timestamp)
             if created_ns is not None and self.now_ns > created_ns + _SYSTEM_PODS_NS:
-                return None
+                return
             what = "non-daemonset, non-mirrored, non-pdb-assigned kube-system pod present"
-            return _blocked(pod, "UnmovableKubeSystemPod", f"{what}: {pod.name}")
+            yield BlockingPod("UnmovableKubeSystemPod", f"{what}: {pod.name}")
         if annotations.get(SAFE_TO_EVICT) == "false":
-            message = f"pod annotated as not safe to evict present: {pod.name}"
-            return _blocked(pod, "NotSafeToEvictAnnotation", message)
+            what = "pod annotated as not safe to evict present"
+            yield BlockingPod("NotSafeToEvictAnnotation", f"{what}: {pod.name}")
         if options.skip_nodes_with_local_storage and _has_local_storage(pod):
-            message = f"pod with local storage present: {pod.name}"
-            return _blocked(pod, "LocalStorageRequested", message)
+            what = "pod with local storage present"
+            yield BlockingPod("LocalStorageRequested", f"{what}: {pod.name}")
         if any(number < 1 for number in allowed):
-            message = f"not enough pod disruption budget to move {pod.key}"
-            return _blocked(pod, "NotEnoughPdb", message)
-        return None
+            what = "not enough pod disruption budget to move"
+            yield BlockingPod("NotEnoughPdb", f"{what} {pod.key}")
 
-    def _by_owner(self, pod: Pod) -> BlockingPod | None:
-        """Return that a pod's owner is missing, or has too few replicas.
+    def _by_owner(self, pod: Pod) -> Iterator[BlockingPod]:
+        """Yield that a pod's owner is missing, or has too few replicas.
 
         Upstream: simulator/drainability/rules/replicacount/rule.go
         """
         owner, lister = pod.metadata.controller, self.lister
         if owner is None or lister is None or owner.kind not in (*_REPLICATED, "DaemonSet"):
-            return None
+            return
         kind = (api_group(owner.api_version), owner.kind)
         found = lister.get(kind, f"{pod.namespace}/{owner.name}")
         if found is None:
-            message = f"{owner.kind} for {pod.key} is not available"
-            return _blocked(pod, "ControllerNotFound", message)
-        if owner.kind in _WITH_REPLICAS:
-            spec: Document = section(found, "spec")
-            replicas, least = spec.get("replicas", 1), self.options.min_replica_count
-            if replicas < least:
-                message = f"{owner.kind} for {pod.key} has too few replicas: {replicas}"
-                return _blocked(pod, "MinReplicasReached", message)
-        return None
+            what = f"{owner.kind} for {pod.key} is not available"
+            yield BlockingPod("ControllerNotFound", what)
+        elif owner.kind in _WITH_REPLICAS:
+            replicas = section(found, "spec").get("replicas", 1)
+            if replicas < self.options.min_replica_count:
+                what = f"{owner.kind} for {pod.key} has too few replicas: {replicas}"
+                yield BlockingPod("MinReplicasReached", what)
 
     def _is_long_terminating(self, pod: Pod) -> bool:
         deleted_ns = timestamp_ns(pod.metadata.deletion_timestamp)
@@ -217,7 +196,3 @@ def _is_local(volume: Document) -> bool:
     if "emptyDir" in volume:
         return (volume["emptyDir"] or {}).get("medium") != "Memory"
     return "hostPath" in volume
-
-
-def _blocked(pod: Pod, reason: str, message: str) -> BlockingPod:
-    return BlockingPod(pod=pod.key, reason=reason, message=message)

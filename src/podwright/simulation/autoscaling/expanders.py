@@ -83,10 +83,7 @@ Options = Sequence[ScaleUpOption]
 
 def best_option(found: Options, choice: Choice) -> ScaleUpOption | None:
     """Return the option that the expanders choose; None without options."""
-    for name in choice.options.expander:
-        found = _FILTERS[name](found, choice)
-        if len(found) == 1:
-            return found[0]
+    found = equal_options(found, choice)
     if not found:
         return None
     return found[draw(choice.seed, EXPANDER_STREAM, choice.number) % len(found)]

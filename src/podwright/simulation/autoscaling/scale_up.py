@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
+from itertools import chain
 from typing import Final
 
 import msgspec
@@ -74,10 +75,9 @@ class GroupOffer(msgspec.Struct, frozen=True, kw_only=True):
     daemon_sets: tuple[Object, ...]
     limit: int
 
-    def objects(self, name: str) -> list[Object]:
-        """Return a new node with its pods."""
-        node, pods = new_node(self.template, name, self.daemon_sets)
-        return [node, *pods]
+    def new_node(self, name: str) -> tuple[Node, list[Pod]]:
+        """Return a new node named `name` with its pods."""
+        return new_node(self.template, name, self.daemon_sets)
 
 
 def pod_groups(pods: Iterable[Pod]) -> list[PodGroup]:
@@ -122,7 +122,7 @@ def _fitting(trial: TrialCluster, offer: GroupOffer, groups: Iterable[PodGroup])
     found = []
     decided: dict[Hashable, tuple[str, ...] | None] = {}
     with trial.forked():
-        name = trial.add_node(offer.objects(f"template-node-for-{offer.group.name}"))
+        name = trial.add_node(*offer.new_node(f"template-node-for-{offer.group.name}"))
         for each in groups:
             if each.form not in decided:
                 decided[each.form] = trial.rejection(each.pods[0], name)
@@ -162,7 +162,7 @@ def _estimate(
                 if is_last_empty or len(names) >= offer.limit:
                     break
                 name = f"template-node-for-{offer.group.name}-{len(names)}"
-                names.append(trial.add_node(offer.objects(name)))
+                names.append(trial.add_node(*offer.new_node(name)))
                 if not fits(pod, names[-1:]):
                     break
     if not scheduled:
@@ -186,8 +186,5 @@ def reasons_text(group: PodGroup, skipped: dict[str, str]) -> str:
     Upstream: processors/status/eventing_scale_up_processor.go, ReasonsMessage. There the order is
     that of a map, which is not fixed.
     """
-    counts: dict[str, int] = {}
-    for reasons in (*group.rejections.values(), *((text,) for text in skipped.values())):
-        for reason in reasons:
-            counts[reason] = counts.get(reason, 0) + 1
+    counts = Counter(chain(*group.rejections.values(), skipped.values()))
     return ", ".join(f"{number} {reason}" for reason, number in sorted(counts.items()))

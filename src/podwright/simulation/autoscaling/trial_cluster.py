@@ -18,7 +18,6 @@ import msgspec
 from podwright.apimachinery.objects import (
     NamespacedName,
     Node,
-    Object,
     Pod,
     pending_requests,
     with_fields,
@@ -165,15 +164,12 @@ class TrialCluster:
             cluster.delete(node)
         del self._added[added:], self._removed[removed:]
 
-    def add_node(self, objects: Iterable[Object]) -> str:
+    def add_node(self, node: Node, pods: Iterable[Pod]) -> str:
         """Add a node with its pods in a fork, and return its name."""
-        node, *pods = objects
-        assert isinstance(node, Node), node.kind
         self.scheduler.cluster.put(node)
         self._added.append(node)
         for pod in pods:
-            if isinstance(pod, Pod):
-                self.put_pod(pod, node.name)
+            self.put_pod(pod, node.name)
         return node.name
 
     def remove_node(self, name: str) -> list[Pod]:
