@@ -65,11 +65,30 @@ class UsageError(ValueError):
     """A declared usage that is no amount, with the path of its field."""
 
 
+def usage_problem(text: Any) -> str:
+    """Return why a text, or a number of YAML, is no usage; "" if it is."""
+    try:
+        usage = parse_quantity(text)
+    except QuantityError as error:
+        return str(error)
+    return "must be greater than or equal to 0" if usage.nano < 0 else ""
+
+
 class UsageValue(Struct, frozen=True):
     """An amount, or the CEL expression that computes it."""
 
     value: Any = None
     expression: str | None = None
+
+    def problems(self, path: str) -> Iterator[FieldError]:
+        """Yield why it is no usage; `path` is its field."""
+        try:
+            if self.value is None and self.expression is not None:
+                cel.usage_expression(self.expression)
+            elif self.value is not None and (why := usage_problem(self.value)):
+                yield invalid(join(path, "value"), self.value, why)
+        except cel.StageExpressionError as error:
+            yield invalid(join(path, "expression"), self.expression, str(error))
 
 
 class ContainerUsage(Struct, frozen=True):
@@ -250,36 +269,8 @@ class DeclaredUsages:
 def usage_spec(obj: KubernetesObject, errors: list[FieldError]) -> UsageSpec:
     """Read the spec of one of KWOK's objects with usage; all that is wrong is added to `errors`."""
     is_of_cluster = kind_of(obj) == CLUSTER_RESOURCE_USAGE
-    before = len(errors)
     kind = ClusterUsageSpec if is_of_cluster else UsageSpec
-    spec = decode(encode(obj).get("spec") or {}, kind, "spec", errors)
-    if len(errors) > before:
-        return kind()
-    errors += _problems(spec)
-    return spec
-
-
-def _problems(spec: UsageSpec) -> Iterator[FieldError]:
-    for index, entry in enumerate(spec.usages):
-        for resource, declared in entry.usage.items():
-            path = f"spec.usages[{index}].usage[{resource}]"
-            if declared.value is not None:
-                if problem := usage_problem(declared.value):
-                    yield invalid(join(path, "value"), declared.value, problem)
-            elif declared.expression is not None:
-                try:
-                    cel.usage_expression(declared.expression)
-                except cel.StageExpressionError as error:
-                    yield invalid(join(path, "expression"), declared.expression, str(error))
-
-
-def usage_problem(text: Any) -> str:
-    """Return why a text, or a number of YAML, is no usage; "" if it is."""
-    try:
-        usage = parse_quantity(text)
-    except QuantityError as error:
-        return str(error)
-    return "must be greater than or equal to 0" if usage.nano < 0 else ""
+    return decode(encode(obj).get("spec") or {}, kind, "spec", errors)
 
 
 def _spec_of(obj: KubernetesObject) -> UsageSpec:
