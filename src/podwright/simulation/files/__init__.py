@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from podwright.simulation.files.documents import Place as Place, Watch as Watch
     from podwright.simulation.files.manifests import (
         STDIN_SOURCE as STDIN_SOURCE,
-        DistinctObjects as DistinctObjects,
         LoadedObjects as LoadedObjects,
         PartialObjects as PartialObjects,
         count_openb_gpus as count_openb_gpus,
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
         load_bytes as load_bytes,
         read_bytes as read_bytes,
         read_paths as read_paths,
+        with_documents as with_documents,
     )
     from podwright.simulation.files.object_reader import (
         FieldValidation as FieldValidation,

@@ -18,6 +18,7 @@ import msgspec
 from podwright._html import paragraphs, section, table
 from podwright._progress import metered
 from podwright.apimachinery.objects import (
+    Document,
     FieldError,
     InputError,
     KubernetesObject,
@@ -35,9 +36,10 @@ from podwright.apimachinery.objects import (
 from podwright.apimachinery.schema import built_in
 from podwright.simulation import files
 from podwright.simulation.files.document_cache import DocumentCache
-from podwright.simulation.files.documents import Watch
+from podwright.simulation.files.documents import Place, Watch
 from podwright.simulation.files.object_reader import (
     FieldValidation,
+    ObjectReader,
     Sourced,
     SourcedDocument,
     read_manifest,
@@ -415,6 +417,38 @@ def load_bytes(
     if errors:
         raise PartialObjects(errors, loaded, is_complete=is_complete)
     return loaded
+
+
+def with_documents(
+    loaded: LoadedObjects,
+    documents: Iterable[tuple[Place, str, Document]],
+    errors: list[FieldError],
+    validate: FieldValidation = "strict",
+) -> tuple[LoadedObjects, bool]:
+    """Return objects with those of further documents, and whether each of them could be read.
+
+    Parameters
+    ----------
+    loaded : LoadedObjects
+    documents : iterable of (Place, str, dict)
+        Where each document is, and its path there.
+    errors : list of FieldError, written
+    validate : str
+    """
+    distinct = DistinctObjects(errors)
+    for entry in loaded.sourced:
+        distinct.add(entry)
+    reader = ObjectReader(validate)
+    is_complete = True
+    for place, path, document in documents:
+        obj = reader.read(document, place, path=path)
+        if obj is None:
+            is_complete = False
+        else:
+            distinct.add(Sourced(f"{place}: {path}" if path else str(place), obj))
+    errors += reader.errors
+    kept, warnings = tuple(distinct.kept), (*loaded.warnings, *reader.warnings())
+    return msgspec.structs.replace(loaded, sourced=kept, warnings=warnings), is_complete
 
 
 # Objects of several inputs, each of them once.

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import count
 from typing import Any, Final
 
 import msgspec
 
 from podwright.apimachinery.documents import (
+    as_document,
     decode,
-    parse_document,
     problem,
+    read_document,
 )
 from podwright.apimachinery.objects import (
     FieldError,
@@ -111,10 +113,7 @@ def read_scenario(
     InputError
         With all mistakes, each with its path.
     """
-    try:
-        written = parse_document(text)
-    except ValueError as error:
-        raise InputError([FieldError(source=source, path="", message=str(error))]) from error
+    written = read_document(text, source=source)
 
     def beside(name: str) -> str:
         return name if name.startswith("/") else f"{folder}{name}"
@@ -154,7 +153,7 @@ class _Reading:
         found = ScenarioFile(
             source=self._source,
             document=document,
-            operations=self._lines(written, places),
+            operations=tuple(self._lines(spec, count() if places is None else places)),
             files=files,
             events=self._files(spec.events, "spec.events"),
             others=self._others(spec),
@@ -173,22 +172,12 @@ class _Reading:
             raise InputError(distinct.values())
         return found
 
-    def _lines(
-        self, written: object, places: tuple[int, ...] | None
-    ) -> tuple[tuple[int, bytes], ...]:
-        """Return the operations without errors so far, as lines."""
-        spec = written.get("spec") if isinstance(written, dict) else None
-        listed = spec.get("operations") if isinstance(spec, dict) else None
-        lines = []
-        for index, line in enumerate(listed if isinstance(listed, list) else ()):
-            place = index if places is None else places[index]
+    def _lines(self, spec: Spec, places: Iterable[int]) -> Iterator[tuple[int, bytes]]:
+        """Yield the operations without errors so far, as lines."""
+        for place, line in zip(places, spec.operations, strict=False):
             path = f"spec.operations[{place}]"
-            is_wrong = any(
-                one.path == path or one.path.startswith(f"{path}.") for one in self._errors
-            )
-            if isinstance(line, dict) and not is_wrong:
-                lines.append((place + 1, msgspec.json.encode(line)))
-        return tuple(lines)
+            if not any(one.path == path or one.path.startswith(f"{path}.") for one in self._errors):
+                yield place + 1, msgspec.json.encode(as_document(line))
 
     def _files(self, names: Sequence[str], path: str) -> Files:
         found: Files = ()

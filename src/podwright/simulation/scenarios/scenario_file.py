@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cached_property, partial
 from typing import Any, Final
@@ -25,14 +25,12 @@ from podwright.scheduler.config import (
 from podwright.scheduler.framework import Plugin
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.files import (
-    DistinctObjects,
     LoadedObjects,
-    ObjectReader,
     PartialObjects,
     Place,
-    Sourced,
     load_bytes,
     numbered_lines,
+    with_documents,
 )
 from podwright.simulation.scenarios.document import Configuration, Document, NodeGroup
 from podwright.simulation.scenarios.kep140 import kep140_path
@@ -118,9 +116,7 @@ class ScenarioFile(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def digest(self) -> str:
         """The hash of the scenario and of the contents of its files."""
-        parts: list[Any] = [self.document, self.operations]
-        parts += [] if self.timing is None else [self.timing]
-        digest = hashlib.sha256(msgspec.json.encode(parts))
+        digest = hashlib.sha256(msgspec.json.encode([self.document, self.operations, self.timing]))
         others = tuple(sorted(self.others.items()))
         for name, content in (*self.files, *self.events, *others):
             digest.update(f"{name.rsplit('/', 1)[-1]} {len(content)} ".encode())
@@ -233,32 +229,18 @@ class ScenarioFile(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         except PartialObjects as error:
             errors += error.errors
             found, is_complete = error.loaded, error.is_complete
-        reader = ObjectReader()
-        distinct = DistinctObjects(errors)
-        for entry in found.sourced:
-            distinct.add(entry)
-        for path, document in self._manifests():
-            before = len(reader.errors)
-            obj = reader.read(document, Place(self.source), path=path)
-            if obj is not None and len(reader.errors) == before:
-                distinct.add(Sourced(f"{self.source}: {path}", obj))
-        errors += reader.errors
-        loaded = msgspec.structs.replace(
-            found,
-            sourced=tuple(distinct.kept),
-            warnings=(*found.warnings, *reader.warnings()),
-        )
+        loaded, all_read = with_documents(found, self._manifests(), errors)
         if errors:
-            raise PartialObjects(errors, loaded, is_complete=is_complete and not reader.errors)
+            raise PartialObjects(errors, loaded, is_complete=is_complete and all_read)
         return loaded
 
-    def _manifests(self) -> Iterable[tuple[str, Line]]:
-        cluster = self.document.spec.cluster
+    def _manifests(self) -> Iterator[tuple[Place, str, Line]]:
+        place, cluster = Place(self.source), self.document.spec.cluster
         for index, document in enumerate(cluster.objects):
-            yield f"spec.cluster.objects[{index}]", document
+            yield place, f"spec.cluster.objects[{index}]", document
         for index, group in enumerate(cluster.nodes):
             for number in range(group.count):
-                yield f"spec.cluster.nodes[{index}]", _node(group, number)
+                yield place, f"spec.cluster.nodes[{index}]", _node(group, number)
 
     def event_files(self, seed: int) -> list[EventFile]:
         """Return the operations, event files and loads, drawn with `seed`, as files of events.

@@ -38,18 +38,16 @@ from podwright.scheduler.framework import CallExtender
 from podwright.scheduler.machine import DecisionKeywords, SchedulerOptions, names_decision_keywords
 from podwright.simulation.autoscaling import Autoscaling, parse_node_groups, read_node_groups
 from podwright.simulation.files import (
-    DistinctObjects,
     FieldValidation,
     LoadedObjects,
-    ObjectReader,
     OpenbGpus,
     PartialObjects,
     Place,
-    Sourced,
     count_openb_gpus,
     file_lines,
     load_bytes,
     read_paths,
+    with_documents,
 )
 from podwright.simulation.recording import (
     InputFile,
@@ -553,23 +551,12 @@ def _loaded(given: Any, validate: FieldValidation, errors: list[FieldError]) -> 
         is_complete = False
     if objects:
         files.append(_digest(objects))
-    reader = ObjectReader(validate)
-    distinct = DistinctObjects(errors)
-    for entry in loaded.sourced:
-        distinct.add(entry)
-    count = 0
-    for index, obj in enumerate(objects):
-        read = reader.read(encode(obj), place := _place(index, obj))
-        if read is not None:
-            count += 1
-            distinct.add(Sourced(str(place), read))
-    errors += reader.errors
-    found = msgspec.structs.replace(
-        loaded,
-        sourced=tuple(distinct.kept),
-        warnings=(*loaded.warnings, *reader.warnings()),
+    given_documents = (
+        (Place(f"objects[{index}] ({obj.kind} {obj.key})"), "", encode(obj))
+        for index, obj in enumerate(objects)
     )
-    return _Loaded(found, files, is_complete and count == len(objects))
+    found, all_read = with_documents(loaded, given_documents, errors, validate)
+    return _Loaded(found, files, is_complete and all_read)
 
 
 def _autoscaling(
@@ -592,10 +579,6 @@ def _autoscaling(
     files.append(InputFile("nodeGroups", "node_groups", sha256_of(msgspec.json.encode(given))))
     found: Autoscaling = given
     return None if wrong else found
-
-
-def _place(index: int, obj: Object) -> Place:
-    return Place(f"objects[{index}] ({obj.kind} {obj.key})")
 
 
 def _digest(objects: Iterable[Object]) -> InputFile:
