@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
+from itertools import groupby
 from os import PathLike
 from xml.etree import ElementTree as ET
 
@@ -11,10 +12,10 @@ import msgspec
 from podwright._html import bars, page, section, whole_table
 from podwright.scheduler.config import KubeSchedulerConfiguration
 from podwright.scheduler.framework import CallExtender
-from podwright.simulation.scenarios.document import Expectation
 from podwright.simulation.scenarios.expectations import (
     CheckedRun,
     CheckResult,
+    Found,
     RunObserver,
     expectation_names,
     found_by,
@@ -43,6 +44,11 @@ class ScenarioRun(msgspec.Struct, frozen=True, kw_only=True):
     configuration: str
     summary: Summary
     warnings: tuple[str, ...] = ()
+
+    @property
+    def where(self) -> str:
+        """The scenario and its configuration."""
+        return f"{self.scenario} ({self.configuration})"
 
 
 class CheckReport(msgspec.Struct, frozen=True):
@@ -76,7 +82,8 @@ class CheckReport(msgspec.Struct, frozen=True):
         root = ET.Element(
             "testsuites", tests=str(len(self.results)), failures=str(len(self.failed))
         )
-        for name, results in self._groups().items():
+        for name, group in groupby(self.results, lambda one: one.where):
+            results = list(group)
             failures = sum(not one.passed for one in results)
             suite = ET.SubElement(
                 root, "testsuite", name=name, tests=str(len(results)), failures=str(failures)
@@ -96,15 +103,14 @@ class CheckReport(msgspec.Struct, frozen=True):
         lines.append("|---|---|---|---|")
         for one in sorted(self.results, key=lambda one: one.passed):
             mark = "✅" if one.passed else "❌"
-            cells = (f"{one.scenario} ({one.configuration})", one.expectation, one.message)
+            cells = (one.where, one.expectation, one.message)
             shown = (cell.replace("|", "\\|").replace("\n", " ") for cell in cells)
             lines.append(f"| {mark} | {' | '.join(shown)} |")
         return "\n".join(lines) + "\n"
 
     def html(self) -> str:
         """Return the results and the figures of the runs as a page: findings first."""
-        names = [f"{one.scenario} ({one.configuration})" for one in self.runs]
-        summaries = dict(zip(names, (one.summary for one in self.runs), strict=True))
+        summaries = {one.where: one.summary for one in self.runs}
         resources = dict.fromkeys(name for one in summaries.values() for name in one.utilization)
         figures: dict[str, dict[str, float]] = {
             "Pending pods": {name: one.pending_count for name, one in summaries.items()},
@@ -134,16 +140,16 @@ class CheckReport(msgspec.Struct, frozen=True):
         for name, one in summaries.items():
             parts += [section(name), one._repr_html_()]
             parts += [] if one.report is None else [one.report._repr_html_()]
-        return page("Scenarios", self._findings(names), parts)
+        return page("Scenarios", self._findings(), parts)
 
-    def _findings(self, names: Iterable[str]) -> Iterator[str]:
+    def _findings(self) -> Iterator[str]:
         if self.results:
             met = len(self.results) - len(self.failed)
             yield f"{met} of {len(self.results)} expectations are met."
         for one in self.failed:
-            yield f"{one.scenario} ({one.configuration}), {one.expectation}: {one.message}"
-        for name, run in zip(names, self.runs, strict=True):
-            summary = run.summary
+            yield f"{one.where}, {one.expectation}: {one.message}"
+        for run in self.runs:
+            name, summary = run.where, run.summary
             yield (
                 f"{name}: {summary.counts.placed} of {summary.counts.created} pods were placed,"
                 f" {summary.pending_count} are pending at the end;"
@@ -152,12 +158,6 @@ class CheckReport(msgspec.Struct, frozen=True):
             for reason, count in summary.pending.items():
                 yield f"{name}: {count} pods are pending: {reason}"
             yield from (f"{name}: {warning}" for warning in run.warnings)
-
-    def _groups(self) -> dict[str, list[CheckResult]]:
-        found: dict[str, list[CheckResult]] = {}
-        for one in self.results:
-            found.setdefault(f"{one.scenario} ({one.configuration})", []).append(one)
-        return found
 
 
 ExtenderCaller = Callable[[KubeSchedulerConfiguration | None, str], CallExtender | None]
@@ -192,80 +192,69 @@ def check(
     InputError
         With all errors of a scenario.
     """
-    report = CheckReport()
+    results: list[CheckResult] = []
+    runs: list[ScenarioRun] = []
     for each in scenarios:
         scenario = each if isinstance(each, ScenarioFile) else load_scenario(each)
-        report = _with_scenario(report, scenario, seed, extender_caller, observers)
-    return report
+        checked = {
+            name: _checked_run(scenario, name, seed, extender_caller, observers)
+            for name in scenario.configurations
+        }
+        results += _results(scenario, checked)
+        runs += (
+            ScenarioRun(
+                scenario=scenario.name,
+                configuration=name,
+                summary=one.run.summary,
+                warnings=tuple(one.run.warnings),
+            )
+            for name, one in checked.items()
+        )
+    return CheckReport(tuple(results), tuple(runs))
 
 
-def _with_scenario(
-    report: CheckReport,
+def _checked_run(
     scenario: ScenarioFile,
+    configuration: str,
     seed: int | None,
     extender_caller: ExtenderCaller | None,
     observers: tuple[Observer, ...],
-) -> CheckReport:
-    runs: dict[str, CheckedRun] = {}
-    results: list[CheckResult] = []
+) -> CheckedRun:
+    observer = RunObserver()
+    prepared = scenario.prepare(
+        configuration=configuration, seed=seed, observers=(observer, *observers)
+    )
+    if extender_caller is not None:
+        call = extender_caller(prepared.options.scheduler.configuration, scenario.source)
+        options = msgspec.structs.replace(prepared.options, call_extender=call)
+        prepared = prepared._replace(options=options)
+    run = started_run(prepared, RunArguments(progress=False))
+    observer.end(run.end_ns)
+    return CheckedRun(run, observer)
+
+
+def _results(scenario: ScenarioFile, runs: dict[str, CheckedRun]) -> Iterator[CheckResult]:
     expectations = scenario.document.spec.expectations
     named = list(zip(expectation_names(expectations), expectations, strict=True))
-    for configuration in scenario.configurations:
-        observer = RunObserver()
-        prepared = scenario.prepare(
-            configuration=configuration, seed=seed, observers=(observer, *observers)
-        )
-        if extender_caller is not None:
-            call = extender_caller(prepared.options.scheduler.configuration, scenario.source)
-            options = msgspec.structs.replace(prepared.options, call_extender=call)
-            prepared = prepared._replace(options=options)
-        run = started_run(prepared, RunArguments(progress=False))
-        observer.end(run.end_ns)
-        checked = runs[configuration] = CheckedRun(run, observer)
-        found = [(OPERATIONS, False, unmet) for unmet in run.unmet]
-        found += [
-            (name, *found_by(expectation, checked))
-            for name, expectation in named
-            if not expectation.same_placement and _concerns(expectation, configuration)
-        ]
-        results += (
-            CheckResult(
-                scenario=scenario.name,
-                configuration=configuration,
-                expectation=name,
-                passed=passed,
-                message=message,
-            )
-            for name, passed, message in found
-        )
-    results += _same(scenario, named, runs)
-    ended = (
-        ScenarioRun(
+
+    def result(configuration: str, name: str, found: Found) -> CheckResult:
+        return CheckResult(
             scenario=scenario.name,
-            configuration=name,
-            summary=one.run.summary,
-            warnings=tuple(one.run.warnings),
+            configuration=configuration,
+            expectation=name,
+            passed=found[0],
+            message=found[1],
         )
-        for name, one in runs.items()
-    )
-    return CheckReport((*report.results, *results), (*report.runs, *ended))
 
-
-def _same(
-    scenario: ScenarioFile, named: Iterable[tuple[str, Expectation]], runs: dict[str, CheckedRun]
-) -> Iterator[CheckResult]:
+    for configuration, checked in runs.items():
+        for unmet in checked.run.unmet:
+            yield result(configuration, OPERATIONS, (False, unmet))
+        for name, expectation in named:
+            concerns = configuration in (expectation.configurations or runs)
+            if concerns and not expectation.same_placement:
+                yield result(configuration, name, found_by(expectation, checked))
     for name, expectation in named:
-        first, *others = expectation.same_placement or ("",)
-        for other in others:
-            passed, message = same_placement(runs[first].run, runs[other].run)
-            yield CheckResult(
-                scenario=scenario.name,
-                configuration=f"{first}, {other}",
-                expectation=name,
-                passed=passed,
-                message=message,
-            )
-
-
-def _concerns(expectation: Expectation, configuration: str) -> bool:
-    return not expectation.configurations or configuration in expectation.configurations
+        for other in expectation.same_placement[1:]:
+            first = expectation.same_placement[0]
+            found = same_placement(runs[first].run, runs[other].run)
+            yield result(f"{first}, {other}", name, found)

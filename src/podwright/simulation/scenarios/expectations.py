@@ -153,6 +153,11 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     passed: bool
     message: str
 
+    @property
+    def where(self) -> str:
+        """The scenario and its configuration."""
+        return f"{self.scenario} ({self.configuration})"
+
 
 class CheckedRun(msgspec.Struct, frozen=True):
     """A run with what was observed of it."""
