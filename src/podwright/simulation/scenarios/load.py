@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
-from itertools import count
 from typing import Any
 
 import msgspec
@@ -21,12 +20,10 @@ from podwright.simulation.scenarios.document import (
 )
 from podwright.simulation.world import (
     Distribution,
+    Draws,
     Workload,
     amount_parser,
     parse_duration_ns,
-    sampler,
-    stream_of,
-    uniform,
 )
 
 Line = dict[str, Any]
@@ -47,20 +44,48 @@ def load_lines(entry: Load, seed: int, end_ns: int | None) -> list[Line]:
     """
     assert entry.object is not None, entry.name
     assert entry.arrivals is not None, entry.name
-    arrivals = entry.arrivals
-    draws = _Draws(entry, seed)
+    arrivals, manifest = entry.arrivals, msgspec.json.encode(entry.object)
+    duration, lifetime = (
+        Draws(given, f"{entry.name}/{what}", seed)
+        for what, given in (("duration", entry.duration), ("lifetime", entry.lifetime))
+    )
+    requests = {
+        resource: Draws(amounts, f"{entry.name}/requests/{resource}", seed, amount_parser(resource))
+        for resource, amounts in entry.requests.items()
+    }
     timed: list[tuple[int, int, Line]] = []
-    for number, due_ns in enumerate(_times(arrivals, draws, end_ns)):
+    for number, due_ns in enumerate(_times(entry.name, arrivals, seed, end_ns)):
         if number >= MOST_ARRIVALS:
             message = f"more than {MOST_ARRIVALS:,} arrivals; set a longer interval or an end"
             raise InputError([FieldError(source="", path=f"load {entry.name}", message=message)])
-        made = draws.manifest(number)
+        made: Line = msgspec.json.decode(manifest)
+        made.setdefault("metadata", {})["name"] = f"{entry.name}-{number}"
+        pod = pod_of(made)
+        if pod is not None:
+            if entry.duration is not None:
+                _set_duration(pod, duration.at(number))
+            for resource, amounts in requests.items():
+                _set_request(pod, resource, amounts.at(number))
         timed.append((due_ns, 1, {"at": format_duration(due_ns), "apply": made}))
         if entry.lifetime is not None:
-            gone_ns = due_ns + max(draws.sample("lifetime", entry.lifetime, number), 1)
+            gone_ns = due_ns + max(lifetime.at(number), 1)
             timed.append((gone_ns, 0, _deletion(made, gone_ns)))
     timed.sort(key=lambda one: one[:2])
     return [line for _, _, line in timed]
+
+
+def _set_duration(pod: Line, ran_ns: int) -> None:
+    annotations = pod.setdefault("metadata", {}).setdefault("annotations", {})
+    annotations[RUN_DELAY] = format_duration(ran_ns)
+    if pod.get("kind") == "Pod":
+        pod.setdefault("spec", {}).setdefault("restartPolicy", "Never")
+
+
+def _set_request(pod: Line, resource: str, value: int) -> None:
+    container = pod.setdefault("spec", {}).setdefault("containers", [{"name": "main"}])[0]
+    container.setdefault("image", "registry.k8s.io/pause:3.10")
+    requests = container.setdefault("resources", {}).setdefault("requests", {})
+    requests[resource] = f"{value}m" if resource == "cpu" else str(value)
 
 
 def _deletion(made: Line, gone_ns: int) -> Line:
@@ -71,69 +96,19 @@ def _deletion(made: Line, gone_ns: int) -> Line:
     return line
 
 
-def _times(arrivals: Arrivals, draws: _Draws, end_ns: int | None) -> Iterator[int]:
+def _times(name: str, arrivals: Arrivals, seed: int, end_ns: int | None) -> Iterator[int]:
     every_ns = parse_duration_ns(arrivals.every)
     now_ns = parse_duration_ns(arrivals.start) if arrivals.start else 0
     until_ns = parse_duration_ns(arrivals.until) if arrivals.until else end_ns
-    left = arrivals.count
-    for number in count():
-        if number and (every_ns or arrivals.process == "poisson"):
-            interval = Distribution(distribution="exponential", mean=arrivals.every)
-            is_random = arrivals.process == "poisson"
-            now_ns += draws.sample("arrivals", interval, number) if is_random else every_ns
+    interval = Distribution(distribution="exponential", mean=arrivals.every)
+    draws, is_random = Draws(interval, f"{name}/arrivals", seed), arrivals.process == "poisson"
+    for number in range(MOST_ARRIVALS + 1) if arrivals.count is None else range(arrivals.count):
+        burst, place = divmod(number, arrivals.burst)
+        if burst and not place:
+            now_ns += draws.at(burst) if is_random else every_ns
         if until_ns is not None and now_ns > until_ns:
             return
-        for _ in range(arrivals.burst):
-            if left is not None:
-                if not left:
-                    return
-                left -= 1
-            yield now_ns
-
-
-class _Draws:
-    """The random values of a generator."""
-
-    def __init__(self, entry: Load, seed: int) -> None:
-        self._entry = entry
-        self._seed = seed
-        self._samplers: dict[str, Any] = {}
-        self._object = msgspec.json.encode(entry.object)
-
-    def sample(self, what: str, entry: Distribution, number: int) -> int:
-        """Return the value of a distribution for one object."""
-        found = self._samplers.get(what)
-        if found is None:
-            _, is_request, resource = what.partition("requests/")
-            parse = amount_parser(resource) if is_request else parse_duration_ns
-            stream = stream_of(f"{self._entry.name}/{what}")
-            found = self._samplers[what] = sampler(entry, parse), stream
-        inverse, stream = found
-        value: int = inverse(uniform(self._seed, stream, number))
-        return value
-
-    def manifest(self, number: int) -> Line:
-        """Return the object with a number."""
-        entry = self._entry
-        made: Line = msgspec.json.decode(self._object)
-        made.setdefault("metadata", {})["name"] = f"{entry.name}-{number}"
-        pod = pod_of(made)
-        if pod is None:
-            return made
-        if entry.duration is not None:
-            ran_ns = self.sample("duration", entry.duration, number)
-            annotations = pod.setdefault("metadata", {}).setdefault("annotations", {})
-            annotations[RUN_DELAY] = format_duration(ran_ns)
-            if pod is made:
-                pod.setdefault("spec", {}).setdefault("restartPolicy", "Never")
-        for resource, amounts in entry.requests.items():
-            value = self.sample(f"requests/{resource}", amounts, number)
-            containers = pod.setdefault("spec", {}).setdefault("containers", [{"name": "main"}])
-            container = containers[0]
-            container.setdefault("image", "registry.k8s.io/pause:3.10")
-            requests = container.setdefault("resources", {}).setdefault("requests", {})
-            requests[resource] = f"{value}m" if resource == "cpu" else str(value)
-        return made
+        yield now_ns
 
 
 def trace_workload(entry: Load, trace: Trace, data: bytes) -> Workload:

@@ -20,6 +20,7 @@ from podwright.apimachinery.objects import (
     InputError,
     PodwrightError,
     api_group,
+    collecting,
     encode,
 )
 from podwright.simulation.files import PartialObjects, read_paths
@@ -262,14 +263,6 @@ def _later_errors(found: ScenarioFile, wrong: Sequence[str]) -> list[FieldError]
     operations = msgspec.structs.replace(
         found, document=msgspec.structs.replace(found.document, spec=Spec(stop=spec.stop))
     )
-    try:
-        Inputs(
-            loaded,
-            operations.event_files(spec.seed),
-            start_ns=START_NS,
-            is_endless=False,
-            is_complete=is_complete,
-        )
-    except InputError as error:
-        errors += error.errors
+    files = operations.event_files(spec.seed)
+    collecting(errors, None, Inputs, loaded, files, start_ns=START_NS, is_complete=is_complete)
     return errors

@@ -129,12 +129,11 @@ if TYPE_CHECKING:
     )
     from podwright.simulation.world.timing.distributions import (
         Distribution as Distribution,
+        Draws as Draws,
         DurationDistribution as DurationDistribution,
         amount_parser as amount_parser,
         parse_duration_ns as parse_duration_ns,
         problems_of as problems_of,
-        sampler as sampler,
-        stream_of as stream_of,
         uniform as uniform,
     )
     from podwright.simulation.world.timing.fitting import fit_timing as fit_timing

@@ -382,7 +382,7 @@ def prepared_run(objects: Any, scheduler: SchedulerOptions, given: RunArguments)
         field = option_error("openb_gpus", "")
         loaded = collecting(errors, loaded, count_openb_gpus, loaded, given.openb_gpus, field)
     event_files, more = _events(given.events, errors)
-    autoscaling = _autoscaling(given.node_groups, more, errors)
+    autoscaling = collecting(errors, None, _autoscaling, given.node_groups, more)
     start_ns = (
         start_of(loaded, event_files)
         if given.start is None
@@ -397,7 +397,7 @@ def prepared_run(objects: Any, scheduler: SchedulerOptions, given: RunArguments)
     elif ending != "at_deletion_time" and not has_openb_times(loaded):
         why = "has no effect without pods of the openb trace that have times"
         errors.append(option_error("ending", why))
-    timing = _timing(given.timing, errors)
+    timing = collecting(errors, None, _timing, given.timing)
     scheduler = msgspec.structs.replace(
         scheduler, configuration=_configured(scheduler, loaded, errors), start_ns=start_ns
     )
@@ -445,19 +445,13 @@ def prepared_run(objects: Any, scheduler: SchedulerOptions, given: RunArguments)
     return PreparedRun(options, inputs, manifest, (*loaded.warnings, *inputs.warnings))
 
 
-def _timing(given: Any, errors: list[FieldError]) -> Timing | None:
+def _timing(given: Any) -> Timing | None:
     """Return the timing model of an argument."""
-    try:
-        if given is None:
-            return None
-        if isinstance(given, Timing):
-            raise_errors(struct_errors(given, ""), source="timing")
-            return given
-        require_type(given, (str, PathLike), "timing", "a path or a Timing")
-        return load_timing(given)
-    except InputError as error:
-        errors += error.errors
-        return None
+    if given is None or isinstance(given, Timing):
+        raise_errors(struct_errors(given, "") if given else (), source="timing")
+        return given
+    require_type(given, (str, PathLike), "timing", "a path or a Timing")
+    return load_timing(given)
 
 
 def _configured(
@@ -559,26 +553,19 @@ def _loaded(given: Any, validate: FieldValidation, errors: list[FieldError]) -> 
     return _Loaded(found, files, is_complete and all_read)
 
 
-def _autoscaling(
-    given: Any, files: list[InputFile], errors: list[FieldError]
-) -> Autoscaling | None:
+def _autoscaling(given: Any, files: list[InputFile]) -> Autoscaling | None:
     """Return the node groups that an option names or has."""
-    try:
-        if isinstance(given, str | PathLike):
-            given = read_node_groups(given)
-        elif isinstance(given, Mapping):
-            given = parse_node_groups(dict(given), "node_groups")
-    except InputError as error:
-        errors += error.errors
-        return None
     if given is None:
         return None
+    if isinstance(given, str | PathLike):
+        given = read_node_groups(given)
+    elif isinstance(given, Mapping):
+        given = parse_node_groups(dict(given), "node_groups")
     require_type(given, Autoscaling, "node_groups", "a path, a dict or an Autoscaling")
-    wrong = struct_errors(given, "node_groups")
-    errors += wrong
-    files.append(InputFile("nodeGroups", "node_groups", sha256_of(msgspec.json.encode(given))))
     found: Autoscaling = given
-    return None if wrong else found
+    raise_errors(struct_errors(found, "node_groups"), source="")
+    files.append(InputFile("nodeGroups", "node_groups", sha256_of(msgspec.json.encode(found))))
+    return found
 
 
 def _digest(objects: Iterable[Object]) -> InputFile:

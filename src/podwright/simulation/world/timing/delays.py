@@ -10,7 +10,7 @@ All draws depend on the seed and on their numbers alone.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import msgspec
@@ -20,13 +20,7 @@ from podwright.apimachinery.objects import SECOND_NS
 from podwright.cluster.api import WriteRequest
 from podwright.scheduler.framework import Decision, Profile
 from podwright.scheduler.machine import ApiCall, EmitEvent, ObjectDeleted, ObjectPut
-from podwright.simulation.world.timing.distributions import (
-    Distribution,
-    parse_duration_ns,
-    sampler,
-    stream_of,
-    uniform,
-)
+from podwright.simulation.world.timing.distributions import Draws, parse_duration_ns
 from podwright.simulation.world.timing.model import PPM, ClientTiming, Timing, parse_factor
 
 STARTING_STAGE: Final = "pod-ready"
@@ -58,29 +52,6 @@ class Watched(msgspec.Struct, frozen=True):
 TimedEvent = CycleOver | Issued | Written | Watched
 
 
-class Draws(Checkpointed):
-    """Values of a distribution, one after the other; 0 without one."""
-
-    _count: Saved[int]
-
-    def __init__(
-        self,
-        entry: Distribution | None,
-        name: str,
-        seed: int,
-        parse: Callable[[str], int] = parse_duration_ns,
-    ) -> None:
-        self._sample = None if entry is None else sampler(entry, parse)
-        self._seed, self._stream, self._count = seed, stream_of(f"timing {name}"), 0
-
-    def next(self) -> int:
-        """Return the next value."""
-        if self._sample is None:
-            return 0
-        self._count += 1
-        return self._sample(uniform(self._seed, self._stream, self._count))
-
-
 class Client(Checkpointed):
     """The writes of a client: a token bucket, and places in parallel."""
 
@@ -95,7 +66,7 @@ class Client(Checkpointed):
         self._ahead_ns = self._interval_ns * (timing.burst - 1)
         self._full_ns = 0
         self._free_ns = [0] * timing.parallel
-        self._durations = Draws(timing.duration, name, seed)
+        self._durations = Draws(timing.duration, f"timing {name}", seed)
 
     def end_ns(self, now_ns: int) -> int:
         """Return when a write takes effect that is issued now."""
@@ -143,9 +114,9 @@ class Delays(Checkpointed):
         self.scheduler = Client(clients.scheduler, "scheduler", seed)
         self.controllers = Client(clients.controllers, "controllers", seed)
         self.scheduler_ns = self.controllers_ns = self._watched_ns = 0
-        self._factors = Draws(cycle.factor, "cycle", seed, parse_factor)
-        self.watch = Draws(timing.watch_delay, "watch", seed)
-        self._starts = Draws(timing.kubelet.start, "kubelet", seed)
+        self._factors = Draws(cycle.factor, "timing cycle", seed, parse_factor)
+        self.watch = Draws(timing.watch_delay, "timing watch", seed)
+        self._starts = Draws(timing.kubelet.start, "timing kubelet", seed)
         self._has_factor = cycle.factor is not None
         self._starts_late = timing.kubelet.start is not None
         self._evaluated_ns = parse_duration_ns(cycle.per_node_evaluated)

@@ -18,6 +18,7 @@ from zlib import crc32
 import msgspec
 from msgspec import Meta
 
+from podwright._checkpointed import Checkpointed, Saved
 from podwright.apimachinery.documents import NotNegative, checked, invalid, join, problem, required
 from podwright.apimachinery.objects import (
     FieldError,
@@ -146,12 +147,6 @@ DurationDistribution: TypeAlias = Annotated[
 """A distribution of durations."""
 
 
-def stream_of(text: str) -> int:
-    """Return the stream of draws of the name `text`: it does not depend on other names."""
-    # The streams of the scheduler are small numbers.
-    return (1 << 32) + crc32(text.encode())
-
-
 def uniform(seed: int, stream: int, number: int) -> float:
     """Return draw `number` of `stream` of `seed`, greater than 0 and less than 1."""
     return (draw(seed, stream, number) + 0.5) / _DRAWS
@@ -168,6 +163,42 @@ def sampler(entry: Distribution, parse: Parse) -> Callable[[float], int]:
         return round(value if most is None else min(value, most))
 
     return sample
+
+
+class Draws(Checkpointed):
+    """The values of a distribution: each depends on its number, and not on those before it.
+
+    Parameters
+    ----------
+    entry : Distribution, optional
+        Without it, all values are 0.
+    name : str
+        Values of other names are independent.
+    seed : int
+    parse : callable
+        Reads the amounts.
+    """
+
+    _count: Saved[int]
+
+    def __init__(
+        self, entry: Distribution | None, name: str, seed: int, parse: Parse = parse_duration_ns
+    ) -> None:
+        self._sample = None if entry is None else sampler(entry, parse)
+        # The streams of the scheduler are small numbers.
+        self._seed, self._stream = seed, (1 << 32) + crc32(name.encode())
+        self._count = 0
+
+    def at(self, number: int) -> int:
+        """Return the value with a number."""
+        if self._sample is None:
+            return 0
+        return self._sample(uniform(self._seed, self._stream, number))
+
+    def next(self) -> int:
+        """Return the next value."""
+        self._count += 1
+        return self.at(self._count)
 
 
 def _inverse(entry: Distribution, parse: Parse) -> Callable[[float], float]:
