@@ -10,7 +10,7 @@ import binascii
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable
 from functools import cache
 from typing import Any, Final, TypeVar
 
@@ -258,20 +258,47 @@ def given_fields(struct: msgspec.Struct) -> dict[str, Any]:
 
     Durations are as written, and fields that are needed are there.
     """
-    kind = _type_of(type(struct))
-    assert isinstance(kind, inspect.StructType), kind
     found = {}
-    for field in kind.fields:
+    for field in _form_of(type(struct)).values():
         present = getattr(struct, field.name)
-        if present != _default_of(field) or "needed" in _extra(field.type):
-            is_duration = _is_duration(field.type) and present is not None
-            found[field.encode_name] = format_duration(present) if is_duration else present
+        if field.needed is not None or present != field.default:
+            is_text = field.is_duration and present is not None
+            found[field.encode_name] = format_duration(present) if is_text else present
     return found
 
 
-def _default_of(field: inspect.Field) -> Any:
-    made = field.default_factory
-    return field.default if made is msgspec.NODEFAULT else made()
+class _Field(msgspec.Struct, frozen=True):
+    """What a field of a struct declares; `needed` says what it is, if it may not be absent."""
+
+    name: str
+    encode_name: str
+    type: inspect.Type
+    default: Any
+    is_required: bool
+    is_duration: bool
+    needed: str | None
+
+
+@cache
+def _form_of(cls: type[msgspec.Struct]) -> dict[str, _Field]:
+    """Return the fields of a struct by their names in a document."""
+    kind = _type_of(cls)
+    assert isinstance(kind, inspect.StructType), kind
+    type_in = _as_in_core if cls.__module__.startswith(_CORE_TYPES) else _as_declared
+    return {
+        field.encode_name: _Field(
+            name=field.name,
+            encode_name=field.encode_name,
+            type=type_in(field.type),
+            default=field.default
+            if field.default_factory is msgspec.NODEFAULT
+            else field.default_factory(),
+            is_required=field.required,
+            is_duration=_is_duration(field.type),
+            needed=_extra(field.type).get("needed"),
+        )
+        for field in kind.fields
+    }
 
 
 _WRONG: Final = object()
@@ -328,8 +355,7 @@ def _walk_struct(
     if not isinstance(value, dict):
         return _wrong(value, "an object", path, errors)
     before = len(errors)
-    fields = {field.encode_name: field for field in kind.fields}
-    type_in = _as_in_core if kind.cls.__module__.startswith(_CORE_TYPES) else _as_declared
+    fields = _form_of(kind.cls)
     repeated: tuple[str, ...] = getattr(value, "repeated", ())
     errors.extend(problem(join(path, n), f'duplicate field "{n}"') for n in repeated)
     values: dict[str, object] = {}
@@ -338,15 +364,19 @@ def _walk_struct(
         if field is None:
             hint = did_you_mean(name, fields)
             errors.append(problem(join(path, name), f'unknown field "{name}"{hint}'))
-        elif item is not None or _is_duration(field.type):
-            walked = _walk(item, type_in(field.type), join(path, name), errors)
+        elif item is not None or field.is_duration:
+            walked = _walk(item, field.type, join(path, name), errors)
             if walked is not _WRONG:
                 values[field.name] = walked
-    for field in kind.fields:
-        if field.required:
+    own = []
+    for name, field in fields.items():
+        if field.is_required:
             values.setdefault(field.name, _zero(field.type))
+        if field.needed is not None and not value.get(name):
+            own.append(required(join(path, name), field.needed))
     made = kind.cls(**values)
-    own = list(_problems(made, kind, path, value))
+    if hasattr(made, "problems"):
+        own += made.problems(path)
     if own and not value.keys() <= fields.keys():
         # What a misspelled field may have been meant for is no second mistake.
         places = {path, *(join(path, name) for name in fields)}
@@ -354,18 +384,6 @@ def _walk_struct(
     wrong = [one.path for one in errors[before:]]
     errors += [one for one in own if not any(_is_within(each, one.path) for each in wrong)]
     return made
-
-
-def _problems(
-    made: Any, kind: inspect.StructType, path: str, written: dict[str, Any]
-) -> Iterator[FieldError]:
-    """Yield what a struct declares to be wrong: absent fields, and what its `problems` are."""
-    for field in kind.fields:
-        needed = _extra(field.type).get("needed")
-        if needed is not None and not written.get(field.encode_name):
-            yield required(join(path, field.encode_name), needed)
-    if hasattr(made, "problems"):
-        yield from made.problems(path)
 
 
 def _is_within(path: str, outer: str) -> bool:

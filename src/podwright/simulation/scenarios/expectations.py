@@ -33,8 +33,6 @@ from podwright.simulation.scenarios.document import (
 )
 from podwright.simulation.world import Run
 
-_ENDED: Final = ("Succeeded", "Failed")
-
 
 class ObservedPod(msgspec.Struct, kw_only=True):
     """A pod of a run.
@@ -105,7 +103,7 @@ class RunObserver:
             )
         if pod.spec.node_name and known.scheduled_ns is None:
             known.node, known.scheduled_ns = pod.spec.node_name, now_ns
-        known.has_completed = pod.status.phase in _ENDED
+        known.has_completed = pod.is_terminal
         if is_deleted:
             known.ended_ns = now_ns
             self._unblock(pod.uid, now_ns)

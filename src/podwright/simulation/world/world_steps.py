@@ -237,10 +237,10 @@ class WorldSteps:
                 self._operate_input(operation)
                 self._take_input()
             case StepDue(sequence):
-                step_operation = sequence.reached(self._heap.now_ns)
+                sequence.start(self._heap.now_ns)
                 if not sequence.is_waiting:
-                    if step_operation is not None:
-                        self.operate(step_operation)
+                    if sequence.step.operation is not None:
+                        self.operate(sequence.step.operation)
                     self._take_step(sequence)
             case CycleOver() | Issued() | Written() | Watched():
                 self._rounds.process_timed(event)
@@ -341,9 +341,8 @@ class WorldSteps:
         for sequence in self.sequences:
             if sequence.is_waiting and sequence.try_release(self._unmet):
                 has_released = True
-                operation = sequence.released
-                if operation is not None:
-                    self._heap.push(self._heap.now_ns, Turn.INPUT, operation)
+                if sequence.step.operation is not None:
+                    self._heap.push(self._heap.now_ns, Turn.INPUT, sequence.step.operation)
                 self._take_step(sequence)
         return has_released
 

@@ -9,6 +9,7 @@ time passes by checking it.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+from itertools import chain
 from typing import Final
 
 import msgspec
@@ -37,7 +38,6 @@ from podwright.apimachinery.schema import built_in
 from podwright.cluster.store import GroupKind, ObjectStore
 from podwright.simulation.world.inputs.operations import Operation
 
-_ENDED: Final = ("Succeeded", "Failed")
 _OF_OBJECT: Final = ("exists", "condition", "cel")
 _ENOUGH: Final = ("scheduled", "ready", "gone", "pendingAtMost", "object", "drained", "settled")
 """The fields of which each condition has one."""
@@ -143,44 +143,35 @@ class Condition(
             return "the cluster has work left"
         if self.drained and self.drained in draining:
             return f"the drain of node {self.drained} is in progress"
-        if self.object:
-            found = self._unmet_object(store, now_ns)
-            if found:
-                return found
-        return self._unmet_pods(store)
+        return next(chain(self._reasons_of_object(store, now_ns), self._reasons_of_pods(store)), "")
 
-    def _unmet_object(self, store: ObjectStore, now_ns: int) -> str:
+    def _reasons_of_object(self, store: ObjectStore, now_ns: int) -> Iterator[str]:
+        if not self.object:
+            return
         identity = self.identity()
         assert identity is not None, self.object
         there = store.get(*identity)
         if there is None or self.exists is False:
-            if (there is not None) == (self.exists is not False):
-                return ""
-            return f"{self.object} {'still exists' if there is not None else 'does not exist'}"
+            if (there is None) == (self.exists is not False):
+                yield f"{self.object} {'does not exist' if there is None else 'still exists'}"
+            return
         document = encode(there)
-        if self.condition:
-            conditions = (document.get("status") or {}).get("conditions") or ()
-            if not any(
-                each.get("type") == self.condition and each.get("status") == "True"
-                for each in conditions
-            ):
-                return f"condition {self.condition} of {self.object} is not true"
-        if self.cel:
-            try:
-                if stage_expression(self.cel).evaluate(document, now_ns) is not True:
-                    return f"{self.cel} is not true of {self.object}"
-            except StageExpressionError as error:
-                return f"{self.cel}: {error}"
-        return ""
+        conditions = (document.get("status") or {}).get("conditions") or ()
+        found = (one.get("status") for one in conditions if one.get("type") == self.condition)
+        if self.condition and "True" not in found:
+            yield f"condition {self.condition} of {self.object} is not true"
+        try:
+            if self.cel and stage_expression(self.cel).evaluate(document, now_ns) is not True:
+                yield f"{self.cel} is not true of {self.object}"
+        except StageExpressionError as error:
+            yield f"{self.cel}: {error}"
 
-    def _unmet_pods(self, store: ObjectStore) -> str:
+    def _reasons_of_pods(self, store: ObjectStore) -> Iterator[str]:
         if self.pending_at_most is not None:
-            pending = sum(
-                not pod.spec.node_name and pod.status.phase not in _ENDED
-                for pod in _pods(store, "", self.namespace)
-            )
+            active = (pod for pod in _pods(store, "", self.namespace) if not pod.is_terminal)
+            pending = sum(not pod.spec.node_name for pod in active)
             if pending > self.pending_at_most:
-                return f"{pending} pods are pending"
+                yield f"{pending} pods are pending"
         for name, selector, is_met in (
             ("scheduled", self.scheduled, _is_scheduled),
             ("ready", self.ready, _is_ready),
@@ -190,14 +181,11 @@ class Condition(
                 met, least = sum(map(is_met, pods)), max(len(pods), 1)
                 least = least if self.count is None else self.count
                 if met < least:
-                    return f"{met} of {least} pods{_of(selector)} are {name}"
+                    yield f"{met} of {least} pods{_of(selector)} are {name}"
         if self.gone is not None:
-            left = sum(
-                pod.status.phase not in _ENDED for pod in _pods(store, self.gone, self.namespace)
-            )
+            left = sum(not pod.is_terminal for pod in _pods(store, self.gone, self.namespace))
             if left:
-                return f"{left} pods{_of(self.gone)} are left"
-        return ""
+                yield f"{left} pods{_of(self.gone)} are left"
 
 
 def identity_of(text: str, namespace: str) -> tuple[GroupKind, NamespacedName] | None:
@@ -274,63 +262,53 @@ class OperationSequence:
 
     Attributes
     ----------
+    step : Step
+        The step that is due next, or waits.
     is_waiting : bool
-        Whether a step waits for its condition.
+        Whether it waits for its condition.
+    deadline_ns : int, optional
+        When the wait ends without success.
     """
 
     def __init__(self, steps: Iterator[Step]) -> None:
         self._steps = steps
-        self._step: Step | None = None
-        self._deadline_ns: int | None = None
-        self._unmet = ""
+        self.step = Step(place="")
         self.is_waiting = False
-        self._failure = ""
+        self.deadline_ns: int | None = None
+        self._unmet = self._failure = ""
 
     def next_due_ns(self, now_ns: int) -> int | None:
         """Take the next step and return when it is due; None if none is left."""
-        self._step = next(self._steps, None)
-        if self._step is None:
+        step = next(self._steps, None)
+        if step is None:
             return None
-        return max(self._step.at_ns, now_ns + self._step.after_ns)
+        self.step = step
+        return max(step.at_ns, now_ns + step.after_ns)
 
-    def reached(self, now_ns: int) -> Operation | None:
-        """Return the operation of the step that is due; None if it waits or has none."""
-        assert self._step is not None, "no step is due"
-        if self._step.wait is None:
-            return self._step.operation
-        self.is_waiting = True
-        timeout_ns = self._step.wait.timeout_ns
-        self._deadline_ns = None if timeout_ns is None else now_ns + timeout_ns
-        return None
+    def start(self, now_ns: int) -> None:
+        """Start the step that is due: its wait, if it has one."""
+        wait = self.step.wait
+        self.is_waiting = wait is not None
+        timeout_ns = None if wait is None else wait.timeout_ns
+        self.deadline_ns = None if timeout_ns is None else now_ns + timeout_ns
 
     def try_release(self, unmet: Callable[[Condition], str]) -> bool:
         """End the wait if its condition holds."""
-        assert self._step is not None, "no step is due"
-        assert self._step.wait is not None, "nothing is waited for"
-        self._unmet = unmet(self._step.wait)
-        self.is_waiting = bool(self._unmet)
+        assert self.step.wait is not None, "nothing is waited for"
+        self._unmet = unmet(self.step.wait)
+        if not self._unmet:
+            self.is_waiting, self.deadline_ns = False, None
         return not self.is_waiting
-
-    @property
-    def released(self) -> Operation | None:
-        """The operation of the step whose wait has ended."""
-        return None if self._step is None else self._step.operation
-
-    @property
-    def deadline_ns(self) -> int | None:
-        """When the wait ends without success."""
-        return self._deadline_ns if self.is_waiting else None
 
     def give_up(self, why: str) -> None:
         """Leave out the step that waits and all after it."""
-        assert self._step is not None, "nothing is waited for"
-        self.is_waiting = False
-        self._failure = f"{self._step.place}: {self._unmet} {why}"
+        self.is_waiting, self.deadline_ns = False, None
+        self._failure = f"{self.step.place}: {self._unmet} {why}"
 
     @property
     def failure(self) -> str:
         """Why the steps from one on were left out: what it waits for does not hold; or ""."""
         text = self._failure
-        if self.is_waiting and self._step is not None:
-            text = f"{self._step.place}: {self._unmet} at the end of the run"
+        if self.is_waiting:
+            text = f"{self.step.place}: {self._unmet} at the end of the run"
         return f"{text}; this operation and those after it were left out" if text else ""

@@ -36,7 +36,6 @@ import msgspec
 
 from podwright.apimachinery.documents import (
     decode as decode_struct,
-    given_fields,
     join,
 )
 from podwright.apimachinery.objects import (
@@ -110,6 +109,7 @@ _MADE_BY_CONTROLLERS: Final = frozenset(
 """Kinds whose objects controllers may create, so that a reference cannot be checked."""
 
 _REFERENCES: Final = frozenset({"nodeName", "priorityClassName", "runtimeClassName"})
+_CONDITIONS: Final = {"when", "waitUntil"}
 _OWN: Final = {*TIMES, "waitUntil"}
 """The fields of which each operation in a file has at least one."""
 _SETTLED: Final = Condition(settled=True)
@@ -373,7 +373,11 @@ class _Reading:
         """Return a podwright line as a step, or add its errors."""
         before = len(self.errors)
         wrong: list[FieldError] = []
-        line = decode_struct(written, OperationLine, self._path, wrong)
+        if self._is_check or not _CONDITIONS.isdisjoint(written):
+            line = decode_struct(written, OperationLine, self._path, wrong)
+        else:  # the first pass has checked it
+            present = {name: value for name, value in written.items() if value is not None}
+            line = msgspec.convert(present, OperationLine)
         self.errors += (msgspec.structs.replace(each, source=place) for each in wrong)
         timing = self._timing(line, place)
         operation = None if wrong or line.wait_until else self._operation(line, place)
@@ -415,8 +419,8 @@ class _Reading:
         self._now_ns = due_ns
 
     def _operation(self, line: OperationLine, place: str) -> Operation | None:
-        given = given_fields(line)
-        name, value = next((each, given[each]) for each in OPERATIONS if each in given)
+        name = next(each for each in OPERATIONS if getattr(line, each, None) is not None)
+        value: Any = getattr(line, name)
         if name in ("apply", "create"):
             return self._apply(name, value, line.subresource or "", place)
         if name == "done":

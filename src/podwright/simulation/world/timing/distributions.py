@@ -190,7 +190,7 @@ class Draws(Checkpointed):
         self._count = 0
 
     def at(self, number: int) -> int:
-        """Return the value with a number."""
+        """Return the value `number`."""
         if self._sample is None:
             return 0
         return self._sample(uniform(self._seed, self._stream, number))
