@@ -12,15 +12,19 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count, product
-from typing import Any, Final, TypeAlias, Unpack
+from typing import Annotated, Any, Final, TypeAlias, Unpack
 
 import msgspec
 import numpy as np
 
 from podwright._arrays import I64Matrix
 from podwright.apimachinery.documents import (
+    Count,
+    NotNegative,
     decode as decode_struct,
-    invalid,
+    duplicate,
+    join,
+    needed,
     parse_document,
     struct_errors,
 )
@@ -85,9 +89,19 @@ class NodeType(NodeTemplate, frozen=True, kw_only=True):
         As for `NodeTemplate`.
     """
 
-    name: str = ""
-    price: float = 1.0
-    max: int | None = None
+    name: Annotated[str, needed()] = ""
+    price: NotNegative = 1.0
+    max: Count | None = None
+
+
+class _NodeTypes(msgspec.Struct, frozen=True):
+    types: Annotated[tuple[NodeType, ...], needed("at least one type is expected")] = ()
+
+    def problems(self, path: str) -> Iterator[FieldError]:
+        names = [each.name for each in self.types]
+        for index, name in enumerate(names):
+            if name and name in names[:index]:
+                yield duplicate(join(path, f"types[{index}].name"), name)
 
 
 class NodePurchase(msgspec.Struct, frozen=True, kw_only=True):
@@ -152,17 +166,12 @@ def read_node_types(data: str | bytes, source: str) -> tuple[NodeType, ...]:
     InputError
         With all mistakes, each with its path.
     """
-
-    class Types(msgspec.Struct, frozen=True):
-        types: tuple[NodeType, ...] = ()
-
     errors: list[FieldError] = []
     try:
         document = _csv_types(data) if source.endswith(".csv") else parse_document(data)
-        found = decode_struct(document, Types, "", errors).types
+        found = decode_struct(document, _NodeTypes, "", errors).types
     except (ValueError, csv.Error) as error:
         raise InputError([FieldError(source=source, path="", message=str(error))]) from error
-    errors += (each for each in _type_errors(found) if each not in errors)
     if errors:
         raise InputError(msgspec.structs.replace(each, source=source) for each in errors)
     return found
@@ -217,21 +226,6 @@ def type_of(node: Node, name: str) -> NodeType:
         labels={k: v for k, v in node.metadata.labels.items() if k != HOSTNAME},
         taints=tuple(msgspec.to_builtins(taint) for taint in node.spec.taints),
     )
-
-
-def _type_errors(types: Sequence[NodeType]) -> Iterator[FieldError]:
-    if not types:
-        yield FieldError(source="", path="types", message="at least one type is expected")
-    names = Counter(each.name for each in types)
-    for index, each in enumerate(types):
-        path = f"types[{index}]"
-        if not each.name or names[each.name] > 1:
-            yield invalid(f"{path}.name", each.name, "must be a unique name")
-        if not 0 <= each.price < math.inf:
-            yield invalid(f"{path}.price", each.price, "must not be negative, and finite")
-        if each.max is not None and each.max < 0:
-            yield invalid(f"{path}.max", each.max, "must not be negative")
-        yield from struct_errors(each, path)
 
 
 @names_decision_keywords
@@ -300,7 +294,7 @@ def purchase_in(
         Receives how many mixes were tried, and 0: how many there are is not known.
     """
     offered = tuple(types)
-    errors = list(_type_errors(offered))
+    errors = struct_errors(_NodeTypes(offered), "")
     if errors:
         raise InputError(errors)
     if not scheduler.pending:
