@@ -19,6 +19,16 @@ from podwright.cli.options import (
 )
 
 
+def cluster_argument(before: str = "") -> Any:
+    """Declare the files of a cluster; `before` says which files come first."""
+    text = (
+        "manifests, dumps or snapshots; folders of them; - for stdin; cluster: or cluster:CONTEXT "
+        "for a real cluster.  [default: cluster:, that of the current context]"
+    )
+    the = f"{before}; then the cluster" if before else "The cluster"
+    return argument(f"{the}: {text}", "FILE", default=())
+
+
 class PlannedCluster(Options):
     """Which cluster a plan is for."""
 
@@ -42,12 +52,8 @@ def report_option() -> Any:
 class DrainPlanOptions(Judged):
     """The options of `podwright drain-plan`."""
 
-    files: tuple[str, ...] = argument(
-        "First the nodes to drain, separated by commas, unless -l is given; then the cluster: "
-        "manifests, dumps or snapshots; folders of them; - for stdin; cluster: or cluster:CONTEXT "
-        "for a real cluster.  [default: cluster:, that of the current context]",
-        "FILE",
-        default=(),
+    files: tuple[str, ...] = cluster_argument(
+        "First the nodes to drain, separated by commas, unless -l is given"
     )
     cluster: PlannedCluster = PlannedCluster.group()
     selector: str = option("The labels of the nodes to drain.", "SELECTOR", "-l", default="")
@@ -69,12 +75,7 @@ class AutoscaleOptions(Judged):
     """The options of `podwright autoscale`."""
 
     groups: str = argument("The file of node groups, as for simulate --node-groups.", "GROUPS")
-    files: tuple[str, ...] = argument(
-        "The cluster: manifests, dumps or snapshots; folders of them; - for stdin; cluster: or "
-        "cluster:CONTEXT for a real cluster.  [default: cluster:, that of the current context]",
-        "FILE",
-        default=(),
-    )
+    files: tuple[str, ...] = cluster_argument()
     cluster: PlannedCluster = PlannedCluster.group()
     pod: tuple[str, ...] = option(
         "Only this pending pod, as namespace/name. Repeatable.", "POD", default=()
@@ -86,13 +87,9 @@ class AutoscaleOptions(Judged):
 class CapacityOptions(Judged):
     """The options of `podwright capacity`."""
 
-    files: tuple[str, ...] = argument(
+    files: tuple[str, ...] = cluster_argument(
         "First a file with the pods or workloads to count, unless --podspec, --headroom, "
-        "--loss or --buy is given; then the cluster: manifests, dumps or snapshots; folders of "
-        "them; - for stdin; cluster: or cluster:CONTEXT for a real cluster.  "
-        "[default: cluster:, that of the current context]",
-        "FILE",
-        default=(),
+        "--loss or --buy is given"
     )
     cluster: PlannedCluster = PlannedCluster.group()
     podspec: str = option(

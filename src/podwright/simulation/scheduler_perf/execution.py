@@ -70,7 +70,6 @@ Document = dict[str, Any]
 _SLICE_NS: Final = SECOND_NS // 50
 _POLL_NS: Final = SECOND_NS // 10
 _WAIT_MAX_NS: Final = 600 * SECOND_NS
-_RETRY_MAX_NS: Final = 20 * SECOND_NS
 _CREATED_AT_ONCE: Final = 30
 """How many creations are in flight upstream."""
 
@@ -457,19 +456,8 @@ class Execution:
         self._create_namespace(namespace)
         template = self._workload.templates[operation.template_path]
         for index in range(operation.count):
-            document = template.document(index, operation.count)
-            end_ns = self.cluster.now_ns() + _RETRY_MAX_NS
-            while True:
-                try:
-                    self.cluster.send("POST", document, namespace)
-                    break
-                except WorkloadError:
-                    # A custom kind, for example, is served some time after its definition.
-                    if self.cluster.now_ns() >= end_ns:
-                        raise
-                    self._turn()
-                    self._clock.sleep(_POLL_NS)
-        self._turn()
+            self.cluster.send("POST", template.document(index, operation.count), namespace)
+        self._turn()  # a custom kind, for example, is served from now on
 
     def _update(self, operation: UpdateAny) -> None:
         self._create_namespace(operation.namespace)

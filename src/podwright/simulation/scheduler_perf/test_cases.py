@@ -69,7 +69,7 @@ class LabelValues(_Entry, frozen=True, kw_only=True):
 class MetricsCollectorConfig(_Entry, frozen=True, kw_only=True):
     """The histograms that are collected: by name none, one or several labels with values."""
 
-    metrics: dict[str, Any] = {}
+    metrics: dict[str, LabelValues | tuple[LabelValues, ...] | None] = {}
 
 
 class ThresholdMetricSelector(_Entry, frozen=True, kw_only=True):
@@ -331,8 +331,7 @@ class _Reading:
         found: dict[str, LabelFilter] = {}
         for name, written in config.metrics.items():
             where = f"{path}.metricsCollectorConfig.metrics.{name}"
-            entries = [] if written is None else written if isinstance(written, list) else [written]
-            labels = [decode(each, LabelValues, where, self.errors) for each in entries]
+            labels = (written,) if isinstance(written, LabelValues) else written or ()
             found[name] = {each.label: each.values for each in labels}
             known = METRIC_BY_NAME.get(name)
             if known is not None:

@@ -61,6 +61,22 @@ kind: PersistentVolumeClaim
 metadata: {annotations: {pv.kubernetes.io/bind-completed: "true"}}
 spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
 """,
+    "crd.yaml": """
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.example.com}
+spec:
+  group: example.com
+  names: {kind: Thing, plural: things, singular: thing, listKind: ThingList}
+  scope: Namespaced
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+""",
+    "thing.yaml": """
+apiVersion: example.com/v1
+kind: Thing
+metadata: {name: one}
+""",
     "ends.yaml": POD.replace("spec:", "spec:\n  terminationGracePeriodSeconds: 0"),
 }
 
@@ -299,6 +315,14 @@ def test_devices_are_published_and_claims_allocated():
     assert run(case(*operations, params={"claims": 2})).error == ""
     few = run(case(*operations, params={"claims": 1}))
     assert few.error.startswith("operation 5 (allocResourceClaims): no node has devices for claim")
+
+
+def test_objects_of_a_kind_are_created_once_it_is_defined():
+    defined = {"opcode": "createAny", "templatePath": "crd.yaml"}
+    created = {"opcode": "createAny", "templatePath": "thing.yaml", "namespace": "own"}
+    assert run(case(NODES, defined, created, {**PODS, "count": 1})).error == ""
+    too_early = run(case(NODES, created, {**PODS, "count": 1}))
+    assert too_early.error == "operation 1 (createAny): example.com/v1 Thing is not served"
 
 
 def test_pod_sets_and_namespaces_have_numbers():
