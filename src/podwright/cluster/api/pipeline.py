@@ -54,6 +54,8 @@ from podwright.cluster.api.stages.pod_requests import (
     bind,
     charge_budget,
     check_binding,
+    check_name,
+    read_binding,
     read_options,
 )
 from podwright.cluster.api.stages.preparation import (
@@ -174,11 +176,18 @@ STAGES: Final[dict[Verb, tuple[Step, ...]]] = {
         Step(restore),
     ),
     "bind": (
+        Step(admit, SENT),
+        Step(read_binding, SENT),
+        Step(admit_valid, SENT),
+        Step(check_name, SENT),
         Step(find),
         Step(check_binding),
         Step(bind),
     ),
     "evict": (
+        Step(admit, SENT),
+        Step(admit_valid, SENT),
+        Step(check_name, SENT),
         Step(find),
         Step(charge_budget),
         Step(announce_eviction),

@@ -14,7 +14,13 @@ from typing import Final
 from podwright.apimachinery.objects import KubernetesObject, go_quoted
 from podwright.apimachinery.schema import built_in
 from podwright.cluster.api.deletion import DeleteOptions
-from podwright.cluster.api.rejections import MODIFIED, Rejection, conflict, unclassified_error
+from podwright.cluster.api.rejections import (
+    MODIFIED,
+    Rejection,
+    bad_request,
+    conflict,
+    unclassified_error,
+)
 from podwright.cluster.api.versions.resources import Resource, plural_of
 from podwright.cluster.store import GroupKind
 
@@ -129,3 +135,20 @@ def other_value(
         f" {sent}, {field} in object meta: {stored}"
     )
     return conflict(group, plural, key.rpartition("/")[2], text)
+
+
+def check_path_segment(name: str) -> None:
+    """Reject a name that no object can have, since its key would be another path.
+
+    Upstream: staging/src/k8s.io/apimachinery/pkg/api/validation/path/name.go,
+    IsValidPathSegmentName
+
+    Raises
+    ------
+    Rejection
+        The name is not valid.
+    """
+    problems = [f"may not be '{name}'"] if name in (".", "..") else []
+    problems = problems or [f"may not contain '{each}'" for each in "/%" if each in name]
+    if problems:
+        raise bad_request(f"Name parameter invalid: {go_quoted(name)}: {';'.join(problems)}")

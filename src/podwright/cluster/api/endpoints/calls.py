@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from podwright.apimachinery.objects import Document, KubernetesObject, go_quoted
+from podwright.apimachinery.objects import Document, KubernetesObject
 from podwright.cluster.api.endpoints.access.authentication import Authenticator
 from podwright.cluster.api.endpoints.access.service_account_tokens import ServiceAccountTokens
 from podwright.cluster.api.endpoints.decoding.spec_texts import SpecTexts
@@ -13,7 +13,8 @@ from podwright.cluster.api.endpoints.paths import RequestInfo
 from podwright.cluster.api.endpoints.replies.negotiation import MediaType
 from podwright.cluster.api.endpoints.request import HttpRequest
 from podwright.cluster.api.endpoints.shared_lines import SharedLines
-from podwright.cluster.api.rejections import Rejection, bad_request, not_found
+from podwright.cluster.api.preconditions import check_path_segment
+from podwright.cluster.api.rejections import Rejection, not_found
 from podwright.cluster.api.stages.write import ServedParts
 from podwright.cluster.api.users import User
 from podwright.cluster.api.versions.resources import Resource, Resources
@@ -113,23 +114,6 @@ def find(backend: Backend, call: Call) -> KubernetesObject:
     if found is None:
         raise call.missing()
     return found
-
-
-def check_path_segment(name: str) -> None:
-    """Reject a name that no object can have, since its key would be another path.
-
-    Upstream: staging/src/k8s.io/apimachinery/pkg/api/validation/path/name.go,
-    IsValidPathSegmentName
-
-    Raises
-    ------
-    Rejection
-        The name is not valid.
-    """
-    problems = [f"may not be '{name}'"] if name in (".", "..") else []
-    problems = problems or [f"may not contain '{each}'" for each in "/%" if each in name]
-    if problems:
-        raise bad_request(f"Name parameter invalid: {go_quoted(name)}: {';'.join(problems)}")
 
 
 def served(call: Call, obj: KubernetesObject) -> Document:

@@ -17,7 +17,6 @@ from podwright.apimachinery.objects import Document, FieldSelector, KubernetesOb
 from podwright.cluster.api.endpoints.calls import (
     Backend,
     Call,
-    check_path_segment,
     find,
     served,
 )
@@ -31,6 +30,7 @@ from podwright.cluster.api.endpoints.replies.responses import (
 )
 from podwright.cluster.api.endpoints.request import HttpReply
 from podwright.cluster.api.endpoints.selectable import stored_fields
+from podwright.cluster.api.preconditions import check_path_segment
 from podwright.cluster.api.rejections import (
     Rejection,
     bad_request,

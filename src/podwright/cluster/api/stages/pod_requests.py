@@ -9,14 +9,60 @@ from typing import cast
 
 import msgspec
 
-from podwright.apimachinery.objects import Pod, PodDisruptionBudget, encode
+from podwright.apimachinery.objects import Document, Pod, PodDisruptionBudget, encode
 from podwright.cluster.api.deletion import DeleteOptions
-from podwright.cluster.api.pods.binding import binding_problem, with_probe_times
+from podwright.cluster.api.pods.binding import (
+    NO_LABELS,
+    Binding,
+    binding_problem,
+    with_probe_times,
+)
 from podwright.cluster.api.pods.eviction import Eviction, decide_eviction, with_disruption_target
-from podwright.cluster.api.preconditions import deletion_conflict
-from podwright.cluster.api.rejections import Rejection
-from podwright.cluster.api.stages.write import Parts, Write
+from podwright.cluster.api.preconditions import check_path_segment, deletion_conflict
+from podwright.cluster.api.rejections import Rejection, unclassified_error
+from podwright.cluster.api.stages.write import ObjectWrite, Parts, Write
 from podwright.cluster.store import POD
+
+
+def read_binding(parts: Parts, write: ObjectWrite) -> None:
+    """Read what a binding sets.
+
+    Upstream: pkg/apis/core/validation/validation.go, ValidatePodBinding;
+    pkg/registry/core/pod/storage/storage.go, Create
+
+    Raises
+    ------
+    Rejection
+        The target is not a node.
+    """
+    del parts
+    target = write.new.get("target") or {}
+    problems = []
+    if target.get("kind") and target["kind"] != "Node":
+        problems.append(
+            f'target.kind: Unsupported value: "{target["kind"]}": supported values: "Node",'
+            ' "<empty>"'
+        )
+    if not target.get("name"):
+        problems.append("target.name: Required value")
+    if problems:
+        text = ", ".join(problems)
+        raise unclassified_error(text if len(problems) == 1 else f"[{text}]")
+    sent: Document = write.new.get("metadata") or {}
+    write.body = Binding(
+        node=target["name"],
+        uid=sent.get("uid") or "",
+        version=sent.get("resourceVersion") or "",
+        labels=sent.get("labels") or NO_LABELS,
+        annotations=sent.get("annotations") or NO_LABELS,
+    )
+
+
+def check_name(parts: Parts, write: Write) -> None:
+    """Check that an object can have the name of the request."""
+    del parts
+    assert write.attributes is not None, "a client has sent the request"
+    check_path_segment(write.attributes.name)
 
 
 def check_binding(parts: Parts, write: Write) -> Rejection | None:

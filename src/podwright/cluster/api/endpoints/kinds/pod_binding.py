@@ -8,20 +8,18 @@ from __future__ import annotations
 import msgspec
 
 from podwright.apimachinery.objects import Document
-from podwright.cluster.api.endpoints.calls import Backend, Call, check_path_segment
+from podwright.cluster.api.endpoints.calls import Backend, Call
 from podwright.cluster.api.endpoints.decoding.sent_objects import body_of, in_namespace
 from podwright.cluster.api.endpoints.options import WriteOptions, write_options
 from podwright.cluster.api.endpoints.replies.responses import object_reply
 from podwright.cluster.api.endpoints.request import HttpReply
 from podwright.cluster.api.endpoints.writes.sent_writes import attributes_of
 from podwright.cluster.api.pipeline import executed
-from podwright.cluster.api.pods.binding import NO_LABELS, Binding
 from podwright.cluster.api.rejections import (
     bad_request,
     success,
-    unclassified_error,
 )
-from podwright.cluster.api.stages.write import Write
+from podwright.cluster.api.stages.write import ObjectWrite
 from podwright.cluster.store import POD
 
 
@@ -60,44 +58,16 @@ def _bind(
     backend: Backend, call: Call, binding: Document, options: WriteOptions, *, admitted: Call
 ) -> HttpReply:
     """Bind a pod; admission sees the request as it was sent."""
-    attributes = attributes_of(admitted, "CREATE", binding, None, options)
-    backend.admission.admit(attributes)
-    assert attributes.object is not None, "admission keeps the binding"
-    binding = attributes.object
-    _check(binding)
-    backend.admission.validate(attributes)
-    call.warnings += attributes.warnings
-    check_path_segment(call.info.name)
-    sent: Document = binding.get("metadata") or {}
-    body = Binding(
-        node=binding["target"]["name"],
-        uid=sent.get("uid") or "",
-        version=sent.get("resourceVersion") or "",
-        labels=sent.get("labels") or NO_LABELS,
-        annotations=sent.get("annotations") or NO_LABELS,
-    )
-    write = Write(
-        kind=POD, key=call.key, now_ns=call.now_ns, body=body, is_dry_run=options.is_dry_run
+    write = ObjectWrite(
+        form="sent",
+        kind=POD,
+        key=call.key,
+        now_ns=call.now_ns,
+        body=None,
+        is_dry_run=options.is_dry_run,
+        attributes=attributes_of(admitted, "CREATE", binding, None, options),
+        new=binding,
+        warnings=call.warnings,
     )
     executed(backend, "bind", write)
     return object_reply(call, success(code=201), 201)
-
-
-def _check(binding: Document) -> None:
-    """Reject a binding to something that is not a node.
-
-    Upstream: pkg/apis/core/validation/validation.go, ValidatePodBinding;
-    pkg/registry/core/pod/storage/storage.go, Create
-    """
-    target = binding.get("target") or {}
-    problems = []
-    if target.get("kind") and target["kind"] != "Node":
-        problems.append(
-            f'target.kind: Unsupported value: "{target["kind"]}": supported values: "Node",'
-            ' "<empty>"'
-        )
-    if not target.get("name"):
-        problems.append("target.name: Required value")
-    if problems:
-        text = ", ".join(problems)
-        raise unclassified_error(text if len(problems) == 1 else f"[{text}]")

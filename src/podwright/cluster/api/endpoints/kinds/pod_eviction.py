@@ -9,7 +9,7 @@ from typing import Final
 
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema import built_in
-from podwright.cluster.api.endpoints.calls import Backend, Call, check_path_segment
+from podwright.cluster.api.endpoints.calls import Backend, Call
 from podwright.cluster.api.endpoints.decoding.bodies import read_object
 from podwright.cluster.api.endpoints.decoding.body_fields import (
     StrictDecodingError,
@@ -26,7 +26,7 @@ from podwright.cluster.api.endpoints.writes.sent_writes import attributes_of
 from podwright.cluster.api.pipeline import executed
 from podwright.cluster.api.pods.eviction import Eviction
 from podwright.cluster.api.rejections import bad_request, invalid, success, unclassified_error
-from podwright.cluster.api.stages.write import Write
+from podwright.cluster.api.stages.write import ObjectWrite
 from podwright.cluster.store import POD
 
 _OLD_VERSION: Final = "policy/v1beta1"
@@ -41,13 +41,9 @@ def evict(backend: Backend, call: Call) -> HttpReply:
     if name != call.info.name:
         raise bad_request("name in URL does not match name in Eviction object")
     body = _delete_body(eviction, call, options)
-    attributes = attributes_of(call, "CREATE", eviction, None, options)
-    backend.admission.admit(attributes)
-    backend.admission.validate(attributes)
-    call.warnings += attributes.warnings
-    check_path_segment(call.info.name)
     sent: Document = body.get("preconditions") or {}
-    write = Write(
+    write = ObjectWrite(
+        form="sent",
         kind=POD,
         key=call.key,
         now_ns=call.now_ns,
@@ -57,6 +53,9 @@ def evict(backend: Backend, call: Call) -> HttpReply:
             read_options=lambda: delete_options(body, call.request),
         ),
         is_dry_run=bool(body.get("dryRun")),
+        attributes=attributes_of(call, "CREATE", eviction, None, options),
+        new=eviction,
+        warnings=call.warnings,
     )
     executed(backend, "evict", write)
     return object_reply(call, success(code=201), 201)
