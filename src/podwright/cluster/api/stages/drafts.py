@@ -86,7 +86,8 @@ def allocate_draft(parts: ComponentParts, write: DraftWrite) -> None:
     if kind_of(obj) in parts.allocators:
         resource = built_in_resources()[obj.api_version, obj.kind]
         stored = None if write.current is None else encode(write.current)
-        write.body = edited(obj, parts.allocated(resource, encode(obj), stored, is_dry_run=False))
+        write.new = parts.allocated(resource, encode(obj), stored, is_dry_run=False)
+        write.body = edited(obj, write.new)
 
 
 def merge(parts: ComponentParts, write: DraftWrite) -> None:

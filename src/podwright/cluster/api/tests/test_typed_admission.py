@@ -151,7 +151,22 @@ def test_a_policy_reads_the_name_that_is_made_of_a_prefix(api, expression):
     assert reply.stored.object.name.startswith("web-")
 
 
+def test_a_quota_does_not_count_an_invalid_pod():
+    api = api_with_quota_of_one_pod()
+    assert "image" in str(create_pod(api, "bad", containers=[{"name": "c"}]).error)
+    assert create_pod(api, "good").error is None
+    assert "exceeded quota: q" in str(create_pod(api, "third").error)
+
+
 def test_a_quota_rejects_a_pod_by_the_name_that_is_made_of_a_prefix():
+    api = api_with_quota_of_one_pod()
+    first = create_generated_pod(api)
+    assert first.error is None
+    second = create_generated_pod(api)
+    assert re.match(r'pods "web-[a-z0-9]{5}" is forbidden: exceeded quota: q', str(second.error))
+
+
+def api_with_quota_of_one_pod() -> Api:
     api = Api(ObjectStore(), is_served=True)
     metadata = {"name": "default", "namespace": "default"}
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
@@ -161,10 +176,7 @@ def test_a_quota_rejects_a_pod_by_the_name_that_is_made_of_a_prefix():
         api, "ResourceQuota", "q", spec={"hard": hard}, status={"hard": hard, "used": {"pods": "0"}}
     )
     assert quota.error is None
-    first = create_generated_pod(api)
-    assert first.error is None
-    second = create_generated_pod(api)
-    assert re.match(r'pods "web-[a-z0-9]{5}" is forbidden: exceeded quota: q', str(second.error))
+    return api
 
 
 def test_a_claim_gets_the_default_storage_class(api):
