@@ -16,9 +16,11 @@ from podwright.apimachinery.schema import decode
 from podwright.simulation.files.manifests import LoadedObjects, load
 from podwright.simulation.files.record import file_lines
 from podwright.simulation.world.clock import START_NS
+from podwright.simulation.world.inputs.conditions import Condition, OperationSequence, Step
 from podwright.simulation.world.inputs.operations import Apply, Delete, Put
 from podwright.simulation.world.inputs.run_inputs import EventFile, Inputs, start_of
 from podwright.simulation.world.inputs.usage_trace import usage_lines
+from podwright.testing import make_node, make_pod
 
 SECOND = 1_000_000_000
 
@@ -428,3 +430,26 @@ def test_an_autoscaler_without_usage_scales_to_its_bounds_and_no_further(written
     world.add(pw.testing.make_node("n1"), decode(deployment), decode(autoscaler))
     world.run_until()
     assert len(world.pods) == found
+
+
+def test_the_operations_of_a_sequence_are_executed_each_at_its_time_or_condition() -> None:
+    world = pw.World()
+    world.add(make_node("n1", cpu="4"))
+    start_ns = world.now_ns
+    waits = Condition(scheduled="", count=1)
+    world.add_sequence(
+        OperationSequence(
+            iter(
+                [
+                    Step(place="1", at_ns=start_ns + 2 * SECOND, operation=Put(make_pod("a"))),
+                    Step(place="2", after_ns=3 * SECOND, operation=Put(make_pod("b"))),
+                    Step(place="3", wait=waits, operation=Put(make_pod("c"))),
+                ]
+            )
+        )
+    )
+    seen = []
+    for seconds in (1, 2, 4, 5):
+        world.run_until_ns(start_ns + seconds * SECOND)
+        seen.append("".join(sorted(pod.name for pod in world.pods)))
+    assert seen == ["", "a", "a", "abc"]

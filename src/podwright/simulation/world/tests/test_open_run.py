@@ -43,6 +43,7 @@ def test_a_finished_run_is_opened(tmp_path):
 def test_a_run_has_one_figure_in_memory_and_in_a_folder(tmp_path):
     figure = played(tmp_path / "run").plot()
     use, pending, waits = figure.axes
+    assert tuple(figure.get_size_inches()) == (11, 3.2)
     assert use.get_ylabel() == "requested (% of allocatable)"
     assert use.get_xlabel() == pending.get_xlabel()
     assert "placed pods (%)" in waits.get_ylabel()

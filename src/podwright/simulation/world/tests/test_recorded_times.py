@@ -46,6 +46,22 @@ def test_every_time_in_an_object_is_moved(written, moved):
     assert with_times_moved(node, 0) is node
 
 
+@pytest.mark.parametrize(
+    ("written", "shift_seconds", "moved"),
+    [
+        ("0001-01-01T00:00:01Z", -1, "0001-01-01T00:00:00Z"),
+        ("0001-01-01T00:00:01Z", -2, "0001-01-01T00:00:01Z"),
+        ("9999-12-31T23:59:58Z", 1, "9999-12-31T23:59:59Z"),
+        ("9999-12-31T23:59:58Z", 2, "9999-12-31T23:59:58Z"),
+    ],
+)
+def test_a_time_stays_if_it_would_leave_the_years_of_rfc_3339(written, shift_seconds, moved):
+    document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "n"}}
+    obj = decode(document | {"data": {"at": written}})
+    found = encode(with_times_moved(obj, shift_seconds * 1_000_000_000))
+    assert found["data"] == {"at": moved}
+
+
 def test_keys_and_quotations_in_strings_stay():
     time, later = "2026-01-01T00:00:00Z", "2026-01-01T01:00:00Z"
     data = {time: time, "json": f'{{"a":"{time}"}}', "open": f'"{time}'}

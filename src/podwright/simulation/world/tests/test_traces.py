@@ -404,6 +404,7 @@ def test_a_cut_starts_at_its_start_and_may_have_what_runs() -> None:
         ((10, "c"), 10.0),
         ((40, "d"), 10.0),
     ]
+    assert list(cut(trace)) == trace
     assert len(list(cut(trace, first=2))) == 2
     many = [pod_line(number, f"p{number}") for number in range(1000)]
     drawn = list(cut(many, share=0.3, seed=4))
