@@ -119,13 +119,6 @@ class Backoff(msgspec.Struct, frozen=True, kw_only=True):
     failed_ns: int
 
 
-class Reported(msgspec.Struct, frozen=True, kw_only=True):
-    """The last Event that said why a pod triggered no scale-up."""
-
-    note: str
-    time_ns: int
-
-
 class ClusterAutoscaler(Controller):
     """Scales node groups.
 
@@ -142,7 +135,7 @@ class ClusterAutoscaler(Controller):
     _arrivals: Saved[list[Arrival]]
     _requests: Saved[dict[str, ScaleUpRequest]]
     _backoffs: Saved[dict[str, Backoff]]
-    _reported: Saved[dict[NamespacedName, Reported]]
+    _reported: Saved[dict[NamespacedName, tuple[str, int]]]
     _looped_ns: Saved[int]
     _due_ns: Saved[int | None]
     _start_ns: Saved[int]
@@ -165,6 +158,7 @@ class ClusterAutoscaler(Controller):
         self._arrivals = []
         self._requests = {}
         self._backoffs = {}
+        # The last note about each pod that triggers no scale-up, and its time.
         self._reported = {}
         self._looped_ns = -1
         self._due_ns = None
@@ -461,15 +455,10 @@ class ClusterAutoscaler(Controller):
         for group in groups:
             note = f"pod didn't trigger scale-up: {why(group)}"
             for pod in group.pods:
-                last = self._reported.get(pod.key)
-                if (
-                    last is not None
-                    and last.note == note
-                    and now_ns < last.time_ns + _SIMILAR_EVENTS_NS
-                ):
-                    continue
-                self._reported[pod.key] = Reported(note=note, time_ns=now_ns)
-                found.append(object_event(pod, "NotTriggerScaleUp", note))
+                last, time_ns = self._reported.get(pod.key, ("", 0))
+                if last != note or now_ns >= time_ns + _SIMILAR_EVENTS_NS:
+                    self._reported[pod.key] = note, now_ns
+                    found.append(object_event(pod, "NotTriggerScaleUp", note))
         return found
 
     # ------------------------------------------------------------------------ nodes

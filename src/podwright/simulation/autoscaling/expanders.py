@@ -90,9 +90,12 @@ def best_option(found: Options, choice: Choice) -> ScaleUpOption | None:
 
 
 def equal_options(found: Options, choice: Choice) -> Options:
-    """Return the options among which is drawn."""
+    """Return the options among which is drawn: each expander leaves those of its least score."""
     for name in choice.options.expander:
-        found = _FILTERS[name](found, choice)
+        score = _SCORES[name]
+        scored = [(score(each, choice), each) for each in found]
+        least = min((value for value, _ in scored), default=0.0)
+        found = [each for value, each in scored if value == least]
     return found
 
 
@@ -107,50 +110,25 @@ def capacity_of(node: Node, resource: str) -> int:
     return quantity_milli_value(text) if resource == "cpu" else quantity_value(text)
 
 
-def _least(found: Options, score: Callable[[ScaleUpOption], float]) -> Options:
-    scored = [(score(each), each) for each in found]
-    least = min((value for value, _ in scored), default=0.0)
-    return [each for value, each in scored if value == least]
+def _waste(option: ScaleUpOption, _: Choice) -> float:
+    total = 0.0
+    for resource in ("cpu", "memory"):
+        offered = capacity_of(option.node, resource) * option.count
+        used = requested(option.pods, resource)
+        total += (offered - used) / offered if offered else math.inf
+    return total
 
 
-def _any(found: Options, _: Choice) -> Options:
-    return found
+def _priority(option: ScaleUpOption, choice: Choice) -> int:
+    """Return the highest priority of a group; -1 if it has none."""
+    name = option.group.name
+    patterns = choice.options.priorities.items()
+    matching = (int(n) for n, each in patterns if any(re.search(p, name) for p in each))
+    return max(matching, default=-1)
 
 
-def _least_waste(found: Options, _: Choice) -> Options:
-    def waste(option: ScaleUpOption) -> float:
-        total = 0.0
-        for resource in ("cpu", "memory"):
-            offered = capacity_of(option.node, resource) * option.count
-            used = requested(option.pods, resource)
-            total += (offered - used) / offered if offered else math.inf
-        return total
-
-    return _least(found, waste)
-
-
-def _most_pods(found: Options, _: Choice) -> Options:
-    return _least(found, lambda option: -len(option.pods))
-
-
-def _least_nodes(found: Options, _: Choice) -> Options:
-    return _least(found, lambda option: option.count)
-
-
-def _priority(found: Options, choice: Choice) -> Options:
-    """Return the options of the highest priority; all of them if none has one."""
-    patterns = choice.options.priorities
-
-    def priority(option: ScaleUpOption) -> int:
-        name = option.group.name
-        matching = (int(n) for n, each in patterns.items() if any(re.search(p, name) for p in each))
-        return max(matching, default=-1)
-
-    return _least(found, lambda option: -priority(option))
-
-
-def _price(found: Options, choice: Choice) -> Options:
-    """Return the options whose nodes cost least for their pods, and are of a fitting size."""
+def _price(option: ScaleUpOption, choice: Choice) -> float:
+    """Return what the nodes cost for their pods, less for nodes of a fitting size."""
     options = choice.options
 
     def pod_price(cpu: int, memory: int) -> float:
@@ -158,24 +136,20 @@ def _price(found: Options, choice: Choice) -> Options:
 
     stable = pod_price(_STABILIZING_CPU, _STABILIZING_MEMORY)
     preferred = next((cpu for size, cpu in _PREFERRED if choice.node_count <= size), _LARGEST)
-
-    def score(option: ScaleUpOption) -> float:
-        cpu, memory = (requested(option.pods, name) for name in ("cpu", "memory"))
-        nodes_price = option.group.price * option.count
-        ratio = (nodes_price + stable) / (pod_price(cpu, memory) + stable) if stable else 0.0
-        own = capacity_of(option.node, "cpu") or 1
-        unfitness = max(preferred / own, own / preferred)
-        suppressed = (unfitness - 1.0) * (1.0 - math.tanh((option.count - 1) / _SUPPRESSION)) + 1.0
-        return suppressed * ratio
-
-    return _least(found, score)
+    cpu, memory = (requested(option.pods, name) for name in ("cpu", "memory"))
+    nodes_price = option.group.price * option.count
+    ratio = (nodes_price + stable) / (pod_price(cpu, memory) + stable) if stable else 0.0
+    own = capacity_of(option.node, "cpu") or 1
+    unfitness = max(preferred / own, own / preferred)
+    suppressed = (unfitness - 1.0) * (1.0 - math.tanh((option.count - 1) / _SUPPRESSION)) + 1.0
+    return suppressed * ratio
 
 
-_FILTERS: Final = {
-    "random": _any,
-    "least-waste": _least_waste,
-    "most-pods": _most_pods,
-    "least-nodes": _least_nodes,
-    "priority": _priority,
+_SCORES: Final[dict[str, Callable[[ScaleUpOption, Choice], float]]] = {
+    "random": lambda _option, _choice: 0.0,
+    "least-waste": _waste,
+    "most-pods": lambda option, _: -len(option.pods),
+    "least-nodes": lambda option, _: option.count,
+    "priority": lambda option, choice: -_priority(option, choice),
     "price": _price,
 }

@@ -176,18 +176,13 @@ def explain_autoscaling(
                 unfit.setdefault(form, None)
             if names and key not in names:
                 continue
-            if node:
-                found.append(AutoscalingExplanation(pod=key, node=node, groups=(), chosen=()))
-                continue
-            if (answer := unfit[form]) is None:
+            groups, chosen = ((), ()) if node else unfit[form] or ((), ())
+            if not node and not groups:
                 helping = expansion_options(trial, offers, [alike])
-                answer = unfit[form] = (
-                    tuple(_help(each, sizes, alike.rejections) for each in offers),
-                    tuple(each.group.name for each in equal_options(helping, choice)),
-                )
-            found.append(
-                AutoscalingExplanation(pod=key, node="", groups=answer[0], chosen=answer[1])
-            )
+                groups = tuple(_help(each, sizes, alike.rejections) for each in offers)
+                chosen = tuple(each.group.name for each in equal_options(helping, choice))
+                unfit[form] = groups, chosen
+            found.append(AutoscalingExplanation(pod=key, node=node, groups=groups, chosen=chosen))
     return found
 
 

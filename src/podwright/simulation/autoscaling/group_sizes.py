@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import msgspec
 
 from podwright._checkpointed import Checkpointed, Saved
@@ -81,11 +83,8 @@ class NodeGroupSizes(Checkpointed):
         found = []
         for group in self._groups:
             sizes = self._sizes[group.name]
-            ends_ns = [time_ns for time_ns, _ in sizes[1:]] + [now_ns]
-            hours = (
-                sum(n * (end_ns - at_ns) for (at_ns, n), end_ns in zip(sizes, ends_ns, strict=True))
-                / _HOUR_NS
-            )
+            spans = pairwise([*sizes, (now_ns, 0)])
+            hours = sum(n * (end_ns - at_ns) for (at_ns, n), (end_ns, _) in spans) / _HOUR_NS
             found.append(
                 GroupSizes(
                     name=group.name,
