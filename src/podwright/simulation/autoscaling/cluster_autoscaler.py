@@ -293,22 +293,17 @@ class ClusterAutoscaler(Controller):
         self, nodes: Sequence[Node], *, is_waiting: bool, now_ns: int
     ) -> list[ControllerAction]:
         """Return the actions of a scale-down; none is started while new pods are waited for."""
-        sizes = self._sizes()
-        least = {name: group.min_size for name, group in self._groups.items()}
+        spare = {name: size - self._groups[name].min_size for name, size in self._sizes().items()}
         groups = {node.name: name for node in nodes if (name := self._group_of(node))}
-        candidates = [
-            node
-            for node in nodes
-            if (group := groups.get(node.name)) is not None and sizes[group] > least[group]
-        ]
+        grouped = [node for node in nodes if node.name in groups]
+        candidates = [node for node in grouped if spare[groups[node.name]] > 0]
         self._scale_down.update(candidates, [node.name for node in nodes], now_ns)
         is_cooling = self._scale_up_ns >= 0 and (
             self._scale_up_ns + self._options.delay_after_add_ns > now_ns
         )
         started: list[ControllerAction] = []
         if not is_waiting and not is_cooling:
-            started = self._scale_down.start(groups, sizes, least, now_ns)
-        grouped = [node for node in nodes if node.name in groups]
+            started = self._scale_down.start(groups, spare, now_ns)
         return [*started, *self._scale_down.soft_taints(grouped)]
 
     def _with_least_sizes(self, now_ns: int) -> list[ControllerAction]:
@@ -342,7 +337,7 @@ class ClusterAutoscaler(Controller):
             # These pods will be pending soon.
             for pod in self._trial.pods_on(name) if removal.has_drain and name in names else ():
                 if is_movable_pod(pod) and not pod.is_terminating:
-                    self._trial.withdraw(pod.key)
+                    self._trial.scheduler.withdraw(pod.key)
                     found.append(with_node_name(pod, ""))
         # Pods of one kind fail together, and others of their form until a pod is placed.
         failed: list[Pod] = []

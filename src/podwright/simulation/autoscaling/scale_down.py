@@ -228,22 +228,20 @@ class ScaleDown(Checkpointed):
     # ------------------------------------------------------------------------ removals
 
     def start(
-        self, groups: Mapping[str, str], sizes: Mapping[str, int], least: Mapping[str, int],
-        now_ns: int,
-    ) -> list[ControllerAction]:  # fmt: skip
+        self, groups: Mapping[str, str], spare: dict[str, int], now_ns: int
+    ) -> list[ControllerAction]:
         """Start the removal of the nodes that were unneeded for long enough.
 
         Parameters
         ----------
         groups : mapping of str to str
             The group of each node.
-        sizes, least : mapping of str to int
-            The sizes of the groups, and their least sizes.
+        spare : dict of str to int, written
+            How many nodes each group has above its least size.
         """
         options, removed_ns = self._options, self._removed_ns
         if removed_ns is not None and removed_ns + options.delay_after_delete_ns > now_ns:
             return []
-        spare = {name: size - least[name] for name, size in sizes.items()}
         for removal in self.removals.values():
             spare[removal.group] -= 1
         due = []
@@ -358,25 +356,20 @@ class ScaleDown(Checkpointed):
 
     def _deleted(self, node: Node, removal: Removal) -> list[ControllerAction]:
         del self.removals[node.name]
+        reason, what = "ScaleDownEmpty", f"empty node {node.name} removed"
         if removal.has_drain:
-            note = f"Scale-down: node {node.name} removed with drain"
-            status = status_event("Normal", "ScaleDown", note)
-        else:
-            note = f"Scale-down: empty node {node.name} removed"
-            status = status_event("Normal", "ScaleDownEmpty", note)
+            reason, what = "ScaleDown", f"node {node.name} removed with drain"
         return [
             DeleteObject("", "Node", node.name, node.uid, NAME),
             object_event(node, "ScaleDown", "nodes removed by cluster autoscaler"),
-            status,
+            status_event("Normal", reason, f"Scale-down: {what}"),
         ]
 
     def _failed(self, node: Node, removal: Removal, why: str) -> list[ControllerAction]:
         del self.removals[node.name]
-        what = "failed to drain and delete node" if removal.has_drain else (
-            "failed to delete empty node"
-        )  # fmt: skip
+        how = "drain and delete" if removal.has_drain else "delete empty"
         return [
-            object_event(node, "ScaleDownFailed", f"{what}: {why}", "Warning"),
+            object_event(node, "ScaleDownFailed", f"failed to {how} node: {why}", "Warning"),
             _with_taints(node, _without(node, TO_BE_DELETED)),
         ]
 

@@ -16,7 +16,6 @@ from typing import Any, Final
 import msgspec
 
 from podwright.apimachinery.objects import (
-    NamespacedName,
     Node,
     Pod,
     pending_requests,
@@ -204,10 +203,6 @@ class TrialCluster:
             for key, placed in list(cluster.pods.items()):
                 if is_expendable(placed.pod, cutoff):
                     self.scheduler.withdraw(key)
-
-    def withdraw(self, pod: NamespacedName) -> None:
-        """Take a pod off its node in a fork."""
-        self.scheduler.withdraw(pod)
 
     # ------------------------------------------------------------------------ decisions
 

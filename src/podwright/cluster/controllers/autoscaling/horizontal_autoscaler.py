@@ -184,23 +184,22 @@ class HorizontalAutoscalerController(Controller):
         bound = _bound(spec, current)
         if bound is not None:
             return self._rescaled(autoscaler, target, current, *bound, now_ns)
+
+        def inactive(reason: str, note: str, **counts: Any) -> Actions:
+            off = condition("ScalingActive", "False", reason, note, now_ns)
+            return self._written(autoscaler, [able, off], currentReplicas=current, **counts)
+
         if not current:
             note = "scaling is disabled since the replica count of the target is zero"
-            off = condition("ScalingActive", "False", "ScalingDisabled", note, now_ns)
-            return self._written(
-                autoscaler, [able, off], currentReplicas=0, desiredReplicas=0, currentMetrics=None
-            )
+            return inactive("ScalingDisabled", note, desiredReplicas=0, currentMetrics=None)
         pods = self._pods(target)
         if rivals := self._rivals(autoscaler, pods):
             names = " ".join(f"{{{each.name} {each.namespace}}}" for each in rivals)
             which = f"pods by selector {_selector(target)}"
             note = f"{which} are controlled by multiple HPAs: [{names}]"
-            off = condition("ScalingActive", "False", "AmbiguousSelector", note, now_ns)
             return [
                 self.warning(autoscaler, "AmbiguousSelector", note),
-                *self._written(
-                    autoscaler, [able, off], currentReplicas=current, currentMetrics=None
-                ),
+                *inactive("AmbiguousSelector", note, currentMetrics=None),
                 self.warning(autoscaler, "FailedComputeMetricsReplicas", note),
             ]
         usages = DeclaredUsages(self._lister.get, self._objects_of, now_ns)
@@ -217,18 +216,14 @@ class HorizontalAutoscalerController(Controller):
         ]
         if best is None or (missing and best.replicas < current):
             first = missing[0]
-            note = f"the HPA was unable to compute the replica count: {first.message}"
-            off = condition("ScalingActive", "False", first.reason, note, now_ns)
-            error = f"failed to get {first.what} metric value: {first.message}"
+            why = f"the HPA was unable to compute the replica count: {first.message}"
             note = (
                 f"invalid metrics ({len(missing)} invalid out of {len(found)}), first error is:"
-                f" {error}"
+                f" failed to get {first.what} metric value: {first.message}"
             )
             return [
                 *warnings,
-                *self._written(
-                    autoscaler, [able, off], currentReplicas=current, currentMetrics=statuses
-                ),
+                *inactive(first.reason, why, currentMetrics=statuses),
                 self.warning(autoscaler, "FailedComputeMetricsReplicas", note),
             ]
         return [*warnings, *self._scaled(autoscaler, target, current, best, statuses, now_ns)]
