@@ -331,7 +331,7 @@ def _compared_conditions(old: Any, new: Any, of: ValueType) -> tuple[Node, Node]
     Pods that start in one second have equal conditions, so the last results are kept. The fields
     that they set are the same at any time, so those are one set.
     """
-    key = id(of), msgspec.json.encode((old, new))
+    key = of, msgspec.json.encode((old, new))
     known = _known_conditions.get(key)
     if known is None:
         changed: Node = {}
@@ -340,9 +340,8 @@ def _compared_conditions(old: Any, new: Any, of: ValueType) -> tuple[Node, Node]
         if len(_known_conditions) >= _CONDITIONS_MAX:
             _known_conditions.clear()
             _known_sets.clear()
-        known = of, _shared(changed), _shared(removed)
-        _known_conditions[key] = known
-    return known[1:]
+        known = _known_conditions[key] = _shared(changed), _shared(removed)
+    return known
 
 
 def _shared(node: Node) -> Node:
@@ -351,8 +350,8 @@ def _shared(node: Node) -> Node:
 
 _CONDITIONS_MAX: Final = 1_024
 _TYPE: Final = ("type",)
-_known_conditions: dict[tuple[int, bytes], tuple[ValueType, Node, Node]] = {}
-"""By the id() of a type, which the value keeps alive, and the two lists."""
+_known_conditions: dict[tuple[ValueType, bytes], tuple[Node, Node]] = {}
+"""By the type, and the two lists."""
 _known_sets: dict[bytes, Node] = {}
 
 

@@ -22,7 +22,6 @@ from podwright.cluster.api.create_update import Scope
 from podwright.cluster.api.deletion import DeleteOptions
 from podwright.cluster.api.field_management import ComponentOwners
 from podwright.cluster.api.object_edits import merge_patched
-from podwright.cluster.api.object_validation import ObjectValidation
 from podwright.cluster.api.pipeline import SERVED, SIMULATED, Verb, execute
 from podwright.cluster.api.pods.binding import NO_LABELS, Binding, topology_labels
 from podwright.cluster.api.pods.eviction import Eviction
@@ -79,7 +78,6 @@ class Api:
             server_status=status,
             admission=self.admission.admission,
             drafts=self.admission,
-            validation=ObjectValidation(),
         )
         self._writes: dict[type, Callable[[Any, int], tuple[Verb, Write]]] = {
             CreateObject: self._creation,

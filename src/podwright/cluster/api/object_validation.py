@@ -21,6 +21,7 @@ from podwright.apimachinery.objects import (
 )
 from podwright.apimachinery.schema import (
     UNKNOWN_FIELD,
+    Kind,
     Problem,
     built_in,
 )
@@ -28,52 +29,50 @@ from podwright.cluster.api.object_edits import with_defaults, wrong_types
 from podwright.cluster.api.rejections import Invalid
 
 
-class ObjectValidation:
-    """Validates objects."""
+def check_new(obj: KubernetesObject) -> None:
+    """Reject a new object with errors; its defaults are set, so that its types are right.
 
-    def problems(self, obj: KubernetesObject) -> list[Problem]:
-        """Return the errors of a new object whose defaults are set, so that its types are right."""
-        kind = built_in().find(obj.api_version, obj.kind)
-        if kind is None:
-            return []
-        document = encode(obj)
-        return kind.metadata_problems(document) + kind.validation_problems(document)
+    Raises
+    ------
+    Invalid
+        With all errors.
+    """
+    kind = built_in().find(obj.api_version, obj.kind)
+    if kind is None:
+        return
+    document = encode(obj)
+    if problems := kind.metadata_problems(document) + kind.validation_problems(document):
+        raise Invalid(obj, problems)
 
-    def check_new(self, obj: KubernetesObject) -> None:
-        """Reject a new object with errors.
 
-        Raises
-        ------
-        Invalid
-            With all errors.
-        """
-        if problems := self.problems(obj):
-            raise Invalid(obj, problems)
+def check_update(new: KubernetesObject, old: KubernetesObject) -> None:
+    """Reject a changed object with errors that the stored one does not have.
 
-    def check_update(self, new: KubernetesObject, old: KubernetesObject) -> None:
-        """Reject a changed object with errors that the stored one does not have.
+    Raises
+    ------
+    Invalid
+        With all errors.
+    """
+    kind = built_in().find(new.api_version, new.kind)
+    if kind is None:
+        return
+    document, stored = encode(new), encode(old)
+    if _differs_in_metadata_only(document, stored):
+        # The rest was validated when it was stored.
+        document, stored = ({"metadata": each.get("metadata")} for each in (document, stored))
+        problems = kind.metadata_update_problems(document, stored)
+    else:
+        problems = wrong_types(kind, document) or kind.update_problems(document, stored)
+    if added := _added(kind, problems, stored):
+        raise Invalid(new, added)
 
-        Raises
-        ------
-        Invalid
-            With all errors.
-        """
-        kind = built_in().find(new.api_version, new.kind)
-        if kind is None:
-            return
-        document, stored = encode(new), encode(old)
-        if _differs_in_metadata_only(document, stored):
-            # The rest was validated when it was stored.
-            document, stored = ({"metadata": each.get("metadata")} for each in (document, stored))
-            problems = kind.metadata_update_problems(document, stored)
-        else:
-            problems = wrong_types(kind, document) or kind.update_problems(document, stored)
-        if not problems:
-            return
-        known = {(path, message) for path, message, _ in kind.update_problems(stored, stored)}
-        added = [each for each in problems if (each[0], each[1]) not in known]
-        if added:
-            raise Invalid(new, added)
+
+def _added(kind: Kind, problems: list[Problem], stored: Document) -> list[Problem]:
+    """Return the errors of a changed object that the stored one does not have."""
+    if not problems:
+        return []
+    known = {(path, message) for path, message, _ in kind.update_problems(stored, stored)}
+    return [each for each in problems if (each[0], each[1]) not in known]
 
 
 def update_problems(new: KubernetesObject, old: KubernetesObject) -> list[Problem]:
@@ -81,11 +80,9 @@ def update_problems(new: KubernetesObject, old: KubernetesObject) -> list[Proble
     kind = built_in().find(new.api_version, new.kind)
     if kind is None:
         return []
-    changed, stored = (encode(with_defaults(obj)) for obj in (new, old))
     # What is missing in a manifest that no server has completed is not a refusal of the change.
-    known = {(path, message) for path, message, _ in kind.update_problems(stored, stored)}
-    found = kind.update_problems(changed, stored)
-    return [each for each in found if (each[0], each[1]) not in known]
+    changed, stored = (encode(with_defaults(obj)) for obj in (new, old))
+    return _added(kind, kind.update_problems(changed, stored), stored)
 
 
 def check_objects(

@@ -37,7 +37,6 @@ from podwright.cluster.api.authorization.authorizers import AlwaysAllow
 from podwright.cluster.api.field_management import ComponentOwners
 from podwright.cluster.api.identity import uid_at, with_generated_name
 from podwright.cluster.api.object_edits import completed, edited, with_defaults
-from podwright.cluster.api.object_validation import ObjectValidation
 from podwright.cluster.api.pods.label_keys import with_label_keys
 from podwright.cluster.api.stages.admitting import admit, admit_valid
 from podwright.cluster.api.stages.write import DraftWrite, Parts, WithAdmission
@@ -463,11 +462,9 @@ class ComponentParts(Parts, frozen=True, kw_only=True, eq=False):
     Attributes
     ----------
     drafts : Admission
-    validation : ObjectValidation
     owners : ComponentOwners or None
         Keeps `managedFields`; None for a cluster without them.
     """
 
     drafts: Admission
-    validation: ObjectValidation
     owners: ComponentOwners | None = None

@@ -9,6 +9,7 @@ from podwright._interludes import interlude
 from podwright.apimachinery.objects import KubernetesObject, encode, timestamp_text, with_fields
 from podwright.cluster.api.bootstrap_objects import namespace
 from podwright.cluster.api.object_edits import edited, with_defaults, with_fields_of_others
+from podwright.cluster.api.object_validation import check_new, check_update
 from podwright.cluster.api.stages.draft_admission import ComponentParts, prepared_change
 from podwright.cluster.api.stages.write import DraftWrite
 from podwright.cluster.api.versions.resources import built_in_resources
@@ -24,7 +25,7 @@ def make_namespace(parts: ComponentParts, write: DraftWrite) -> None:
     admit = parts.drafts.complete_recorded if is_recorded else parts.drafts.admit_new
     admitted = admit(with_defaults(obj))
     if not is_recorded:
-        parts.validation.check_new(admitted)
+        check_new(admitted)
     storage.create(namespace(obj.namespace), write.now_ns)
 
 
@@ -48,7 +49,7 @@ def check_before_allocation(parts: ComponentParts, write: DraftWrite) -> None:
     obj: KubernetesObject = write.body
     if kind_of(obj) in parts.allocators:
         write.current = parts.storage.store.require(kind_of(obj), obj.key)
-        _check_update(parts, obj, write.current)
+        _check_update(obj, write.current)
 
 
 def complete_applied(parts: ComponentParts, write: DraftWrite) -> None:
@@ -69,8 +70,9 @@ def complete_recorded(parts: ComponentParts, write: DraftWrite) -> None:
 
 def check_draft(parts: ComponentParts, write: DraftWrite) -> None:
     """Validate an object as a whole."""
+    del parts
     with interlude():
-        parts.validation.check_new(write.body)
+        check_new(write.body)
 
 
 def own_draft(parts: ComponentParts, write: DraftWrite) -> None:
@@ -95,20 +97,15 @@ def merge(parts: ComponentParts, write: DraftWrite) -> None:
     owners_of = None
     if parts.owners is not None and write.form != "recorded":
         owners_of = parts.owners.of_update(write.scope, write.user, write.now_ns)
-    validate = None
-    if write.form == "draft":
-
-        def validate(new: KubernetesObject, old: KubernetesObject) -> None:
-            _check_update(parts, new, old)
-
+    validate = _check_update if write.form == "draft" else None
     write.stored = parts.storage.update(
         write.body, scope=write.scope, validate=validate, owners_of=owners_of
     )
 
 
-def _check_update(parts: ComponentParts, new: KubernetesObject, old: KubernetesObject) -> None:
+def _check_update(new: KubernetesObject, old: KubernetesObject) -> None:
     with interlude():
-        parts.validation.check_update(new, old)
+        check_update(new, old)
 
 
 def restore(parts: ComponentParts, write: DraftWrite) -> None:
