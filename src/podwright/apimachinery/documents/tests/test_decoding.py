@@ -30,7 +30,7 @@ from podwright.apimachinery.documents import (
     struct_errors,
 )
 from podwright.apimachinery.documents.field import EmptyList
-from podwright.apimachinery.objects import FieldError
+from podwright.apimachinery.objects import FieldError, TopologySpreadConstraint
 
 
 def even(value: Any, path: str) -> Iterator[FieldError]:
@@ -186,6 +186,36 @@ def test_a_wrong_value_has_the_default_and_the_rest_is_decoded() -> None:
     assert len(errors) == 2
     assert (whole.at_least, whole.count) == (3, 7)
     assert [part.part_name for part in whole.parts] == ["a", "", ""]
+
+
+class Required(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    count: int
+    parts: tuple[Part, ...]
+    part: Part
+    is_on: bool
+    mode: Literal["Fast", "Safe"]
+
+
+def test_a_required_field_that_is_absent_has_the_zero_value_of_go() -> None:
+    zero = Required(name="", count=0, parts=(), part=Part(), is_on=False, mode="")  # type: ignore[arg-type]
+    for document in ({}, {"name": 7, "count": "x", "parts": 1, "is_on": 0, "mode": "z"}):
+        errors: list[FieldError] = []
+        assert decode(document, Required, "", errors) == zero
+        assert len(errors) == len(document)
+
+
+@pytest.mark.parametrize(
+    ("skew", "is_valid"),
+    [(-(2**31), True), (2**31 - 1, True), (-(2**31) - 1, False), (2**31, False), (-63, True)],
+)
+def test_a_number_of_a_core_type_has_32_bits_and_an_enumeration_is_any_text(
+    skew: int, is_valid: bool
+) -> None:
+    errors: list[FieldError] = []
+    document = {"maxSkew": skew, "topologyKey": "zone", "whenUnsatisfiable": "Perhaps"}
+    decode(document, TopologySpreadConstraint, "", errors)
+    assert [each.path for each in errors] == ([] if is_valid else ["maxSkew"])
 
 
 def test_duplicate_keys_are_errors_at_any_depth() -> None:

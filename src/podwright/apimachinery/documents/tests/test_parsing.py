@@ -84,6 +84,11 @@ def test_keys_that_are_there_twice_are_known(
     assert (document.repeated, document.is_yaml) == (repeated, is_yaml)
 
 
+def test_a_key_that_is_no_text_is_read_whole() -> None:
+    assert parse_document("? [a, [b]]\n: c\n") == {"['a', ['b']]": "c"}
+    assert parse_document("1.5: a\n~: b\n") == {"1.5": "a", "None": "b"}
+
+
 def test_a_key_that_overrides_one_of_a_merged_mapping_is_there_twice() -> None:
     document: Any = parse_document("x: &x {a: 1, b: 2}\nz: {<<: *x, a: 3}\n")
     assert document["z"] == {"a": 3, "b": 2}
