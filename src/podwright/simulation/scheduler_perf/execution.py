@@ -547,7 +547,6 @@ class Execution:
     def _start_collecting(self, name: str, namespaces: Sequence[str], labels: Labels) -> None:
         if self.cluster.collection is not None:
             raise WorkloadError("another collection of metrics has not been stopped")
-        self.cluster.attempts.take()
         self.cluster.collection = Collection(
             f"{self._name}/{name}",
             self._workload,
@@ -561,9 +560,8 @@ class Execution:
     def _stop_collecting(self) -> None:
         if self.cluster.collection is None:
             raise WorkloadError("no collection of metrics has been started")
-        now_ns = self.cluster.now_ns()
         after = self._world.machine.metrics_snapshot()
-        self.items += self.cluster.collection.items(now_ns, after, self.cluster.attempts.take())
+        self.items += self.cluster.collection.items(self.cluster.now_ns(), after)
         self.cluster.collection = None
 
 

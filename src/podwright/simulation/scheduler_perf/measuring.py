@@ -9,7 +9,7 @@ Upstream: test/integration/scheduler_perf/util.go; component-base/metrics/testut
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from typing import Any, Final
 
@@ -101,37 +101,11 @@ class Throughput:
         return percentiles(samples) if samples else {}
 
 
-class Attempts:
-    """How long attempts took: from the start of a cycle until the pod is bound, or rejected.
-
-    All cycles are of one thread, so a cycle starts when the step before it ends.
-    """
-
-    def __init__(self) -> None:
-        self._started: dict[str, int] = {}
-        self._durations: dict[str, list[int]] = {}
-
-    def decided(self, pod: str, began_ns: int, now_ns: int, *, is_placed: bool) -> None:
-        """Receive a decision, and when its cycle began."""
-        if is_placed:
-            self._started[pod] = began_ns
-        else:
-            self._durations.setdefault("unschedulable", []).append(now_ns - began_ns)
-
-    def bound(self, pod: str, now_ns: int) -> None:
-        """Receive that a pod was bound."""
-        began_ns = self._started.pop(pod, None)
-        if began_ns is not None:
-            self._durations.setdefault("scheduled", []).append(now_ns - began_ns)
-
-    def take(self) -> dict[str, list[int]]:
-        """Return the durations by result since the last time."""
-        found, self._durations = self._durations, {}
-        return found
-
-
 class Collection:
     """What is measured from a start to a stop.
+
+    An attempt takes from the start of a cycle until the pod is bound, or rejected. All cycles are
+    of one thread, so a cycle starts when the step before it ends.
 
     Parameters
     ----------
@@ -168,17 +142,28 @@ class Collection:
         self._throughput = Throughput(now_ns)
         self._throughput_due_ns = now_ns + THROUGHPUT_INTERVAL_NS
         self._memory = [(now_ns, read_memory() / _MIB)]
+        self._started: dict[str, int] = {}
+        self._durations: dict[str, list[int]] = {}
 
     @property
     def due_ns(self) -> int:
         """When the next sample is due."""
         return min(self._throughput_due_ns, self._memory[-1][0] + MEMORY_INTERVAL_NS)
 
+    def decided(self, pod: Pod, began_ns: int, now_ns: int, *, is_placed: bool) -> None:
+        """Receive a decision, and when its cycle began."""
+        if is_placed:
+            self._started[pod.uid] = began_ns
+        else:
+            self._durations.setdefault("unschedulable", []).append(now_ns - began_ns)
+
     def scheduled(self, pod: Pod, now_ns: int) -> None:
-        """Receive that a pod was scheduled."""
-        metadata = pod.metadata
-        if metadata.namespace in self._namespaces and labels_match(
-            metadata.labels, self._label_selector
+        """Receive that a pod was bound."""
+        if pod.uid in self._started:
+            duration_ns = now_ns - self._started.pop(pod.uid)
+            self._durations.setdefault("scheduled", []).append(duration_ns)
+        if pod.namespace in self._namespaces and labels_match(
+            pod.metadata.labels, self._label_selector
         ):
             self._throughput.scheduled(now_ns)
 
@@ -191,14 +176,12 @@ class Collection:
         if now_ns >= self._memory[-1][0] + MEMORY_INTERVAL_NS:
             self._memory.append((now_ns, self._read_memory() / _MIB))
 
-    def items(
-        self, now_ns: int, after: MetricsSnapshot, attempts: Mapping[str, Sequence[int]]
-    ) -> list[DataItem]:
+    def items(self, now_ns: int, after: MetricsSnapshot) -> list[DataItem]:
         """Return the results."""
         found = [self._item(THROUGHPUT, self._throughput.result(), "pods/s")]
         for name, filters in self._workload.metrics.items():
             if name == _ATTEMPTS:
-                found += self._attempt_items(filters, attempts)
+                found += self._attempt_items(filters)
             elif name in METRIC_BY_NAME:
                 found += self._histogram_items(name, filters, after)
         memory = [amount for _, amount in self._memory]
@@ -215,11 +198,9 @@ class Collection:
     def _item(self, metric: str, data: dict[str, float], unit: str, **labels: str) -> DataItem:
         return DataItem(data=data, unit=unit, labels={"Metric": metric, **self._labels, **labels})
 
-    def _attempt_items(
-        self, filters: LabelFilter, attempts: Mapping[str, Sequence[int]]
-    ) -> Iterator[DataItem]:
-        for result in filters.get("result") or attempts:
-            if durations := attempts.get(result):
+    def _attempt_items(self, filters: LabelFilter) -> Iterator[DataItem]:
+        for result in filters.get("result") or self._durations:
+            if durations := self._durations.get(result):
                 in_ms = [each * _MS_PER_SECOND / SECOND_NS for each in durations]
                 yield self._item(_ATTEMPTS, percentiles(in_ms), "ms", result=result)
 

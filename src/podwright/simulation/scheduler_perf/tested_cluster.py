@@ -47,7 +47,7 @@ from podwright.cluster.store import ObjectStore
 from podwright.scheduler.config import GATES, Gates, set_gates
 from podwright.scheduler.framework import Decision
 from podwright.scheduler.machine import PluginTimer
-from podwright.simulation.scheduler_perf.measuring import Attempts, Collection
+from podwright.simulation.scheduler_perf.measuring import Collection
 from podwright.simulation.scheduler_perf.test_cases import PerfWorkload
 from podwright.simulation.world import START_NS, Patch, World
 
@@ -89,7 +89,6 @@ class TestedCluster:
         By namespace and name.
     scheduled_counts : dict of str to int
         How many pods of a namespace have a node.
-    attempts : Attempts
     collection : Collection or None
         What is measured at the moment.
     notes : list of str
@@ -105,7 +104,6 @@ class TestedCluster:
         self._step_ns = START_NS
         self.pods: dict[str, dict[str, Pod]] = {}
         self.scheduled_counts: dict[str, int] = {}
-        self.attempts = Attempts()
         self._bound_volumes: list[PersistentVolume] = []
         self.notes: list[str] = []
         gates = self._gates(workload.gates)
@@ -179,19 +177,17 @@ class TestedCluster:
         if was != is_:
             count = self.scheduled_counts.get(namespace, 0)
             self.scheduled_counts[namespace] = count + (1 if is_ else -1)
-        if after is not None and is_ and not was:
-            now_ns = self.now_ns()
-            self.attempts.bound(after.metadata.uid, now_ns)
-            if self.collection is not None:
-                self.collection.scheduled(after, now_ns)
+        if after is not None and is_ and not was and self.collection is not None:
+            self.collection.scheduled(after, self.now_ns())
 
     def decided(self, decisions: Sequence[Decision], now_ns: int) -> None:
         """Receive the decisions of a scheduling cycle."""
         began_ns, self._step_ns = self._step_ns, self.now_ns()
+        if self.collection is None:
+            return
         for each in decisions:
             is_placed = bool(each.node)
-            uid = each.pod.metadata.uid
-            self.attempts.decided(uid, began_ns, self._step_ns, is_placed=is_placed)
+            self.collection.decided(each.pod, began_ns, self._step_ns, is_placed=is_placed)
 
     # -------------------------------------------------------------------------------- time
 
