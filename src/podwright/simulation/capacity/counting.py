@@ -346,7 +346,7 @@ def _template_capacity(
         pools[pool_of(nodes[name], label)] += count
     return TemplateCapacity(
         name=template.name,
-        kind=template.kind,
+        kind=template.obj.kind,
         pod=template.obj,
         weight=weight,
         count=sum(counts.values()),

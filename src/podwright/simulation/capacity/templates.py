@@ -34,29 +34,25 @@ _UNCOUNTED: Final = (("apps", "DaemonSet"), ("batch", "CronJob"))
 _FIRST_PART: Final = 16
 
 
-class Template(msgspec.Struct, frozen=True, kw_only=True):
+class Template(msgspec.Struct, frozen=True):
     """A pod or a workload whose pods are counted.
 
     Attributes
     ----------
-    kind, key : str
-        The kind, and `namespace/name`.
     obj : Object
         As a user would create it: without a node, a status and what a server sets.
     weight : int
         How many pods of it a set has.
     """
 
-    kind: str
-    key: NamespacedName
     obj: Object
     weight: int = 1
 
     @property
     def name(self) -> str:
         """The name that results show: that of a pod, or `kind/name`."""
-        name = self.key.partition("/")[2]
-        return name if self.kind == "Pod" else f"{self.kind.lower()}/{name}"
+        kind, name = self.obj.kind, self.obj.name
+        return name if kind == "Pod" else f"{kind.lower()}/{name}"
 
 
 def templates_of(
@@ -79,11 +75,9 @@ def templates_of(
     found: list[Template] = []
     errors: list[FieldError] = []
     for index, obj in enumerate(objects):
-        if obj.kind == "Pod":
-            found.append(as_template(obj, 1))
-        elif is_template(obj):
-            spec = encode(obj).get("spec", {})
-            found.append(as_template(obj, max(1, spec.get(_count_fields(obj)[0], 1))))
+        if is_template(obj):
+            replicas = encode(obj).get("spec", {}).get(_count_fields(obj)[0], 1)
+            found.append(Template(as_new(obj), max(1, replicas)))
         elif kind_of(obj) in EXPANDED_KINDS:
             message = f"a {obj.kind} has no replicas to count; give a Pod with its template"
             errors.append(problem(f"[{index}].kind", message))
@@ -117,13 +111,12 @@ def _count_fields(obj: Object) -> tuple[str, ...]:
     return ("parallelism", "completions") if obj.kind == "Job" else ("replicas",)
 
 
-def as_template(obj: Object, weight: int) -> Template:
-    """Return an object as a user would create it, with how many pods a set has."""
+def as_new(obj: Object) -> Object:
+    """Return an object as a user would create it."""
     document = without_server_fields(encode(obj))
     metadata = document["metadata"]
     name = metadata.get("generateName", "pod").rstrip("-")
-    new = decode(document | {"metadata": {"namespace": "default", "name": name, **metadata}})
-    return Template(kind=obj.kind, key=f"{new.namespace}/{new.name}", obj=new, weight=weight)
+    return decode(document | {"metadata": {"namespace": "default", "name": name, **metadata}})
 
 
 class Replicas:
@@ -158,7 +151,7 @@ class Replicas:
         assert isinstance(pod, Pod), pod.kind
         self.gang = scheduler.gang_of(pod)
         self._scheduler = scheduler
-        self._template = template
+        self._obj = template.obj
         self._made = 0
         self._references = [obj for obj in references if obj.kind == "ResourceClaimTemplate"]
         self._added: list[Object] = []
@@ -179,12 +172,7 @@ class Replicas:
 
     def _make(self) -> Iterator[Pod]:
         first = self._created(1)
-        if (
-            self._added
-            or self.gang
-            or self._template.kind == "StatefulSet"
-            or _is_indexed(self._template.obj)
-        ):
+        if self._added or self.gang or self._obj.kind == "StatefulSet" or _is_indexed(self._obj):
             yield from self._each_created(first)
         else:
             yield from self._alike(first[0])
@@ -251,13 +239,13 @@ class Replicas:
         return pods
 
     def _scaled(self, number: int) -> list[Object]:
-        document = encode(self._template.obj)
-        if self._template.kind == "Pod":
+        document = encode(self._obj)
+        if self._obj.kind == "Pod":
             return [
                 decode({**document, "metadata": {**document["metadata"], "name": f"{name}"}})
                 for name in (f"{document['metadata']['name']}-{i}" for i in range(number))
             ]
-        fields = dict.fromkeys(_count_fields(self._template.obj), number)
+        fields = dict.fromkeys(_count_fields(self._obj), number)
         return [decode({**document, "spec": {**document["spec"], **fields}})]
 
 
