@@ -16,14 +16,13 @@ from podwright.apimachinery.objects import (
     InputError,
     Object,
     encode,
-    parse_duration,
     pending_requests,
+    read_duration,
     timestamp_text,
 )
 from podwright.apimachinery.schema import decode
 from podwright.cluster.controllers import expand
 from podwright.online.apiserver.control.endpoints import ControlledCluster, Endpoint, declared
-from podwright.online.apiserver.control.problems import Problem
 from podwright.online.apiserver.control.scheduling.configuration import (
     UNKNOWN,
     SchedulerParameter,
@@ -280,14 +279,11 @@ class _Planning:
         """Let an autoscaler take part in a copy of the cluster, and say what it does."""
         served = chosen_scheduler(self._turns.cluster, query)
         present = self._turns.cluster.autoscaling
-        try:
-            duration_ns = parse_duration(body.duration)
-        except ValueError as error:
-            raise Problem(422, str(error), field="duration") from error
-        if not 0 < duration_ns <= SCALING_MAX_NS:
-            raise Problem(422, "must be positive, and at most a week", field="duration")
 
         def answer(advance: Advance) -> ScalingPlan:
+            duration_ns = read_duration(body.duration, "duration")
+            if duration_ns > SCALING_MAX_NS:
+                raise InputError.of("duration", f"{body.duration} is longer than a week")
             document = {"groups": body.groups, "options": body.options}
             is_given = body.groups or body.options
             return planned_scaling(
