@@ -10,9 +10,7 @@ staging/src/k8s.io/apiserver/pkg/admission/plugin/policy/mutating/reinvocationco
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import msgspec
+from collections.abc import Callable
 
 from podwright._interludes import interlude
 from podwright.apimachinery.cel import AdmissionInput, MutatingPolicy, PolicyError
@@ -26,11 +24,7 @@ from podwright.cluster.api.admission.policies.active_policies import (
     ActivePolicy,
     policy_kinds,
 )
-from podwright.cluster.api.admission.policies.matching import (
-    PolicyConfigurationError,
-    matched_resource,
-)
-from podwright.cluster.api.admission.policies.parameters import parameters
+from podwright.cluster.api.admission.policies.parameters import Invocation, invocations
 from podwright.cluster.api.admission.policies.policy_input import (
     converted,
     is_reviewed,
@@ -38,21 +32,6 @@ from podwright.cluster.api.admission.policies.policy_input import (
 )
 from podwright.cluster.api.rejections import Rejection, internal
 from podwright.cluster.api.versions.resources import Resource
-
-
-class _Invocation(msgspec.Struct, frozen=True, eq=False):
-    """A policy that matches a request by a binding, with one parameter."""
-
-    policy: ActivePolicy[MutatingPolicy]
-    binding: Document
-    resource: Resource
-    params: Document | None
-
-    @property
-    def key(self) -> tuple[str, str, str]:
-        metadata = (self.params or {}).get("metadata") or {}
-        params = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
-        return self.policy.name, self.binding["metadata"]["name"], params
 
 
 class MutatingAdmissionPolicy(Plugin):
@@ -78,13 +57,17 @@ class MutatingAdmissionPolicy(Plugin):
         if not policies or not is_reviewed(attributes):
             return
         failures: list[str] = []
-        invocations = list(self._invocations(policies, attributes, failures))
+        found = [
+            (policy, each)
+            for policy in policies
+            for each in invocations(self._context, attributes, policy, _failing(policy, failures))
+        ]
         state = attributes.reinvocation
         if state.is_second and state.last_object != attributes.object:
             state.require_again()
-        for invocation in invocations:
+        for policy, invocation in found:
             with interlude():
-                self._invoke(invocation, attributes, failures)
+                self._invoke(policy, invocation, attributes, failures)
         state.last_object = attributes.object
         if failures:
             reason = "Invalid" if failures[0] in state.invalid else "Forbidden"
@@ -95,43 +78,18 @@ class MutatingAdmissionPolicy(Plugin):
         """Return whether no policy applies, which could read the name."""
         return not (self._policies.active() and is_reviewed(attributes))
 
-    def _invocations(
+    def _invoke(
         self,
-        policies: list[ActivePolicy[MutatingPolicy]],
+        policy: ActivePolicy[MutatingPolicy],
+        invocation: Invocation,
         attributes: Attributes,
         failures: list[str],
-    ) -> Iterator[_Invocation]:
-        for policy in policies:
-            constraints = policy.spec.get("matchConstraints")
-            try:
-                matched = matched_resource(self._context, attributes, constraints)
-            except PolicyConfigurationError as error:
-                if not policy.ignores_failures:
-                    text = f"failed to configure policy: {error}"
-                    failures.append(f'policy "{policy.name}" denied request: {text}')
-                continue
-            if matched is None:
-                continue
-            for binding in policy.bindings:
-                match = (binding.get("spec") or {}).get("matchResources")
-                try:
-                    if matched_resource(self._context, attributes, match) is None:
-                        continue
-                    found = parameters(self._context, attributes, policy.document, binding)
-                except PolicyConfigurationError as error:
-                    if not policy.ignores_failures:
-                        text = f"failed to configure binding: {error}"
-                        failures.append(_denial(policy.name, binding, text))
-                    continue
-                for params in found:
-                    yield _Invocation(policy, binding, matched, params)
-
-    def _invoke(self, invocation: _Invocation, attributes: Attributes, failures: list[str]) -> None:
-        policy, state = invocation.policy, attributes.reinvocation
+    ) -> None:
+        state, key = attributes.reinvocation, _key(policy, invocation)
 
         def fail(error: Exception) -> None:
             if not policy.ignores_failures:
-                text = _denial(policy.name, invocation.binding, str(error))
+                text = _denial(policy.name, invocation.binding_name, str(error))
                 state.invalid.add(text)
                 failures.append(text)
 
@@ -141,7 +99,7 @@ class MutatingAdmissionPolicy(Plugin):
         except PolicyError as error:
             fail(error)
             return
-        if state.is_second and invocation.key not in state.again:
+        if state.is_second and key not in state.again:
             return
         before = attributes.object
         for index, kind in enumerate(policy.compiled.mutations):
@@ -156,9 +114,9 @@ class MutatingAdmissionPolicy(Plugin):
             state.require_again()
             state.is_required = True
         if policy.spec.get("reinvocationPolicy") == "IfNeeded":
-            state.invoked.add(invocation.key)
+            state.invoked.add(key)
 
-    def _values(self, invocation: _Invocation, attributes: Attributes) -> AdmissionInput:
+    def _values(self, invocation: Invocation, attributes: Attributes) -> AdmissionInput:
         return policy_input(self._context, attributes, invocation.resource, invocation.params)
 
     def _patched(
@@ -199,6 +157,18 @@ class MutatingAdmissionPolicy(Plugin):
         return found
 
 
-def _denial(policy: str, binding: Document, text: str) -> str:
-    name = binding["metadata"]["name"]
-    return f"policy '{policy}' with binding '{name}' denied request: {text}"
+def _failing(
+    policy: ActivePolicy[MutatingPolicy], failures: list[str]
+) -> Callable[[str, str], None]:
+    return lambda text, binding: failures.append(_denial(policy.name, binding, text))
+
+
+def _denial(policy: str, binding: str, text: str) -> str:
+    by = f"'{policy}' with binding '{binding}'" if binding else f'"{policy}"'
+    return f"policy {by} denied request: {text}"
+
+
+def _key(policy: ActivePolicy[MutatingPolicy], invocation: Invocation) -> tuple[str, str, str]:
+    metadata = (invocation.params or {}).get("metadata") or {}
+    params = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
+    return policy.name, invocation.binding_name, params

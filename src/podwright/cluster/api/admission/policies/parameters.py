@@ -1,4 +1,4 @@
-"""The objects that a binding passes to its policy.
+"""The bindings by which a policy applies to a request, and the objects that they pass to it.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/admission/plugin/policy/generic/policy_dispatcher.go,
 CollectParams
@@ -6,17 +6,84 @@ CollectParams
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+
 from podwright.apimachinery.objects import Document, api_group
 from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.context import AdmissionContext
+from podwright.cluster.api.admission.policies.active_policies import ActivePolicy
 from podwright.cluster.api.admission.policies.matching import (
     PolicyConfigurationError,
+    matched_resource,
     selector_from,
 )
 from podwright.cluster.api.versions.resources import Resource
 
 
-def parameters(
+class Invocation(msgspec.Struct, frozen=True, eq=False):
+    """A policy that matches a request by a binding, with one parameter.
+
+    Attributes
+    ----------
+    binding : dict
+    resource : Resource
+        The version of the object that the policy reads.
+    params : dict or None
+    """
+
+    binding: Document
+    resource: Resource
+    params: Document | None
+
+    @property
+    def binding_name(self) -> str:
+        """The name of the binding."""
+        return str(self.binding["metadata"]["name"])
+
+
+def invocations(
+    context: AdmissionContext,
+    attributes: Attributes,
+    policy: ActivePolicy[Any],
+    fail: Callable[[str, str], None],
+) -> Iterator[Invocation]:
+    """Yield how a policy applies to a request.
+
+    Parameters
+    ----------
+    context : AdmissionContext
+    attributes : Attributes
+    policy : ActivePolicy
+    fail : callable
+        Takes the text of an error of the configuration, and the name of the binding, "" for none;
+        it is not called for a policy that ignores failures.
+    """
+    try:
+        matched = matched_resource(context, attributes, policy.spec.get("matchConstraints"))
+    except PolicyConfigurationError as error:
+        if not policy.ignores_failures:
+            fail(f"failed to configure policy: {error}", "")
+        return
+    if matched is None:
+        return
+    for binding in policy.bindings:
+        match = (binding.get("spec") or {}).get("matchResources")
+        try:
+            if matched_resource(context, attributes, match) is None:
+                continue
+            found = _parameters(context, attributes, policy.document, binding)
+        except PolicyConfigurationError as error:
+            if not policy.ignores_failures:
+                fail(f"failed to configure binding: {error}", binding["metadata"]["name"])
+            continue
+        for params in found:
+            yield Invocation(binding, matched, params)
+
+
+def _parameters(
     context: AdmissionContext, attributes: Attributes, policy: Document, binding: Document
 ) -> list[Document | None]:
     """Return the parameters with which a policy is evaluated, in turn.

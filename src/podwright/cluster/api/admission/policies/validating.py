@@ -21,11 +21,7 @@ from podwright.cluster.api.admission.policies.active_policies import (
     ActivePolicy,
     policy_kinds,
 )
-from podwright.cluster.api.admission.policies.matching import (
-    PolicyConfigurationError,
-    matched_resource,
-)
-from podwright.cluster.api.admission.policies.parameters import parameters
+from podwright.cluster.api.admission.policies.parameters import invocations
 from podwright.cluster.api.admission.policies.policy_input import is_reviewed, policy_input
 
 FAILURE_ANNOTATION: Final = "validation.policy.admission.k8s.io/validation_failure"
@@ -91,36 +87,16 @@ class ValidatingAdmissionPolicy(Plugin):
         attributes: Attributes,
         denials: list[_Denial],
     ) -> None:
-        def fail(what: str, error: PolicyConfigurationError, binding: str = "") -> None:
-            if not policy.ignores_failures:
-                text = f"failed to configure {what}: {error}"
-                denials.append(_Denial(policy.name, binding, text, ""))
+        def fail(text: str, binding: str) -> None:
+            denials.append(_Denial(policy.name, binding, text, ""))
 
-        try:
-            matched = matched_resource(
-                self._context, attributes, policy.spec.get("matchConstraints")
-            )
-        except PolicyConfigurationError as error:
-            fail("policy", error)
-            return
-        if matched is None:
-            return
         annotations: dict[str, dict[str, None]] = {}
-        for binding in policy.bindings:
-            name, spec = binding["metadata"]["name"], binding.get("spec") or {}
-            try:
-                if matched_resource(self._context, attributes, spec.get("matchResources")) is None:
-                    continue
-                found = parameters(self._context, attributes, policy.document, binding)
-            except PolicyConfigurationError as error:
-                fail("binding", error, name)
-                continue
-            for params in found:
-                values = policy_input(self._context, attributes, matched, params)
-                with interlude():
-                    result = policy.compiled.validate(values)
-                self._decide(policy.name, binding, result, attributes, denials)
-                denials += _annotated(policy.name, name, result, annotations)
+        for found in invocations(self._context, attributes, policy, fail):
+            values = policy_input(self._context, attributes, found.resource, found.params)
+            with interlude():
+                result = policy.compiled.validate(values)
+            self._decide(policy.name, found.binding, result, attributes, denials)
+            denials += _annotated(policy.name, found.binding_name, result, annotations)
         for key, texts in annotations.items():
             attributes.audit_annotations[f"{policy.name}/{key}"] = ", ".join(texts)
 
