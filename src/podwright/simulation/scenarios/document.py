@@ -385,7 +385,7 @@ class BudgetLimit(_Entry, frozen=True, kw_only=True):
     at_most : str
     """
 
-    budget: str = ""
+    budget: Annotated[str, needed("namespace/name")] = ""
     at_most: DurationText = "0s"
 
 

@@ -17,33 +17,21 @@ _BUILT_IN_CLASSES: Final = ("system-cluster-critical", "system-node-critical")
 
 def reference_problems(spec: Spec, objects: Iterable[Object]) -> Iterator[FieldError]:
     """Yield an error for each budget and priority class that nothing creates."""
-    known: dict[str, set[str]] = {"PodDisruptionBudget": set(), "PriorityClass": set()}
-    for kind, key in _created(spec, objects):
-        if kind in known:
-            known[kind].add(key)
-    known["PriorityClass"] |= {f"default/{name}" for name in _BUILT_IN_CLASSES}
-    classes = {key.partition("/")[2] for key in known["PriorityClass"]}
-    for index, expectation in enumerate(spec.expectations):
-        path = f"spec.expectations[{index}]"
-        if expectation.budget_blocked is not None:
-            name = expectation.budget_blocked.budget
-            budgets = known["PodDisruptionBudget"]
-            yield from _missing(
-                "PodDisruptionBudget", name, budgets, f"{path}.budgetBlocked.budget"
-            )
-        for field, written in (
-            ("no_preemption_of", "noPreemptionOf"),
-            ("priority_class", "priorityClass"),
+    created = list(_created(spec, objects))
+    budgets = {key for kind, key in created if kind == "PodDisruptionBudget"}
+    classes = {key.partition("/")[2] for kind, key in created if kind == "PriorityClass"}
+    classes |= {*_BUILT_IN_CLASSES}
+    for index, each in enumerate(spec.expectations):
+        budget = None if each.budget_blocked is None else each.budget_blocked.budget
+        for kind, field, name, known in (
+            ("PodDisruptionBudget", "budgetBlocked.budget", budget, budgets),
+            ("PriorityClass", "noPreemptionOf", each.no_preemption_of, classes),
+            ("PriorityClass", "priorityClass", each.priority_class, classes),
         ):
-            name = getattr(expectation, field)
-            if name:
-                yield from _missing("PriorityClass", name, classes, f"{path}.{written}")
-
-
-def _missing(kind: str, name: str, known: set[str], path: str) -> Iterator[FieldError]:
-    if name not in known:
-        hint = did_you_mean(name, sorted(known))
-        yield problem(path, f'there is no {kind} "{name}"{hint}')
+            if name and name not in known:
+                hint = did_you_mean(name, sorted(known))
+                message = f'there is no {kind} "{name}"{hint}'
+                yield problem(f"spec.expectations[{index}].{field}", message)
 
 
 def _created(spec: Spec, objects: Iterable[Object]) -> Iterator[tuple[str, str]]:

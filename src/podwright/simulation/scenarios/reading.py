@@ -185,13 +185,11 @@ class _Reading:
         for index, name in enumerate(names):
             try:
                 found += self._read([name])
-            except InputError as error:
+            except PodwrightError as error:  # a file, or a cluster that cannot be read
+                whole = [FieldError(source=name, path="", message=str(error))]
+                wrong = error.errors if isinstance(error, InputError) else whole
                 where = f"{path}[{index}]"
-                self._errors += (
-                    problem(where, f"{one.source}: {one.message}") for one in error.errors
-                )
-            except PodwrightError as error:  # a cluster that cannot be read
-                self._errors.append(problem(f"{path}[{index}]", f"{name}: {error}"))
+                self._errors += (problem(where, f"{one.source}: {one.message}") for one in wrong)
         return found
 
     def _others(self, spec: Spec) -> dict[str, bytes]:

@@ -145,7 +145,6 @@ if TYPE_CHECKING:
         KubeletTiming as KubeletTiming,
         Timing as Timing,
         load_timing as load_timing,
-        read_timing as read_timing,
         timing_entry as timing_entry,
     )
     from podwright.simulation.world.traces.trace_changes import (

@@ -309,7 +309,7 @@ class _Reading:
             self._shift_ns = self._of.start_ns - change.time_ns
         due_ns = self._of.start_ns + change.time_ns - self._record_start_ns
         if due_ns < self._now_ns - MAX_STEP_BACK_NS:
-            message = f"{_since(self._now_ns - due_ns)} before the previous line"
+            message = f"{format_duration(self._now_ns - due_ns)} before the previous line"
             self.errors.append(_error(place, message, path="time"))
             return False
         self._now_ns = max(self._now_ns, due_ns)
@@ -413,7 +413,9 @@ class _Reading:
             return
         if due_ns < self._now_ns:
             what = "the start" if self._now_ns == start_ns else "the previous line"
-            detail = f"{_since(self._now_ns - due_ns)} before {what}; times must not decrease"
+            detail = (
+                f"{format_duration(self._now_ns - due_ns)} before {what}; times must not decrease"
+            )
             self._wrong(place, "at", invalid(at, detail))
             return
         self._now_ns = due_ns
@@ -488,10 +490,6 @@ def _refers_to_nothing(pod: Pod) -> bool:
 
 def _error(source: str, message: str, *, path: str = "") -> FieldError:
     return FieldError(source=source, path=path, message=message)
-
-
-def _since(duration_ns: int) -> str:
-    return format_duration(duration_ns)
 
 
 def _undecided(pod: Pod) -> Pod:

@@ -10,7 +10,8 @@ import podwright as pw
 from podwright.apimachinery.objects import SECOND_NS, InputError, Pod
 from podwright.apimachinery.schema import decode
 from podwright.simulation.files import SchedulerLog, load_scheduler_log
-from podwright.simulation.world import CannotCopy, Timing, fit_timing, read_timing
+from podwright.simulation.world import CannotCopy, Timing, fit_timing
+from podwright.simulation.world.timing.model import read_timing
 from podwright.testing import make_node, make_pod
 
 MS = SECOND_NS // 1000
