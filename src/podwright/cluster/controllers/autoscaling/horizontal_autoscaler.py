@@ -426,13 +426,12 @@ def _read(
 
 def _tolerance(spec: Document) -> Tolerance:
     behavior = spec.get("behavior") or {}
-    down, up = (
-        (behavior.get(direction) or {}).get("tolerance") for direction in ("scaleDown", "scaleUp")
-    )
-    default = Tolerance()
+    given = ((behavior.get(each) or {}).get("tolerance") for each in ("scaleDown", "scaleUp"))
     return Tolerance(
-        default.down if down is None else parse_quantity(down).nano / 1e9,
-        default.up if up is None else parse_quantity(up).nano / 1e9,
+        *(
+            default if text is None else parse_quantity(text).nano / 1e9
+            for text, default in zip(given, Tolerance(), strict=True)
+        )
     )
 
 

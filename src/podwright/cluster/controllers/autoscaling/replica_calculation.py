@@ -145,14 +145,13 @@ def proposed_replicas(
     requests: dict[str, int] = {}
     if target.utilization is not None:
         requests = {pod.name: _milli_request(pod, target) for pod in several}
-    found = _ratio(ready, requests, target)
-    ratio = found.ratio
+    ratio, average, utilization = _ratio(ready, requests, target)
     counts_unready = bool(unready) and ratio > 1
     replicas = current
     if not counts_unready and not missing:
         if not tolerance.has(ratio):
             replicas = ceil(ratio * len(ready))
-        return Proposal(replicas, found.average_milli, found.utilization)
+        return Proposal(replicas, average, utilization)
     usage = dict(ready)
     if ratio < 1:
         # What is missing would be reason enough to keep the pods.
@@ -161,31 +160,26 @@ def proposed_replicas(
         usage.update((name, 0) for name in missing)
     if counts_unready:
         usage.update((name, 0) for name in unready)
-    assumed = _ratio(usage, requests, target).ratio
+    assumed, *_ = _ratio(usage, requests, target)
     if not tolerance.has(assumed) and (ratio < 1) == (assumed < 1):
         proposed = ceil(assumed * len(usage))
         if not ((assumed < 1 and proposed > current) or (assumed > 1 and proposed < current)):
             replicas = proposed
-    return Proposal(replicas, found.average_milli, found.utilization)
-
-
-class _Measured(NamedTuple):
-    ratio: float
-    average_milli: int
-    utilization: int | None
+    return Proposal(replicas, average, utilization)
 
 
 def _ratio(
     usage: Mapping[str, int], requests: Mapping[str, int], target: ResourceTarget
-) -> _Measured:
+) -> tuple[float, int, int | None]:
+    """Return the ratio of usage to target, the usage of a pod, and what it is in percent."""
     total, average = sum(usage.values()), sum(usage.values()) // len(usage)
     if target.utilization is None:
-        return _Measured(average / target.average_milli, average, None)
+        return average / target.average_milli, average, None
     requested = sum(requests[name] for name in usage)
     if not requested:
         raise CalculationError("no metrics returned matched known pods")
     percent = total * 100 // requested
-    return _Measured(percent / target.utilization, average, percent)
+    return percent / target.utilization, average, percent
 
 
 def _assumed(request: int | None, target: ResourceTarget) -> int:
