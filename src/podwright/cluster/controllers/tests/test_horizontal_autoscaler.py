@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -19,8 +20,14 @@ UNAVAILABLE = (
 )
 
 
-def cluster_with(replicas: int, target: str = "web", kind: str = "Deployment", **spec: Any):
-    cluster = Cluster([HorizontalAutoscalerController])
+def cluster_with(
+    replicas: int,
+    target: str = "web",
+    kind: str = "Deployment",
+    makers: Any = (HorizontalAutoscalerController,),
+    **spec: Any,
+):
+    cluster = Cluster(list(makers))
     labels = {"app": "web"}
     template = {
         "metadata": {"labels": labels},
@@ -73,6 +80,19 @@ def test_a_target_is_scaled_to_the_bound_that_it_exceeds(present, becomes, reaso
     assert cluster.event_notes("SuccessfulRescale") == [f"New size: {becomes}; reason: {reason}"]
     note = f"the HPA controller was able to update the target scale to {becomes}"
     assert conditions(cluster) == {"AbleToScale": ("True", "SucceededRescale", note)}
+
+
+@pytest.mark.parametrize(("present", "becomes"), [(1, 2), (9, 5), (3, 3)])
+def test_without_declared_usage_a_simulation_keeps_the_bounds_and_does_nothing_else(
+    present, becomes
+):
+    cluster = cluster_with(
+        present, makers=(partial(HorizontalAutoscalerController, needs_usage=True),)
+    )
+    cluster.run(120)
+    assert replicas(cluster) == becomes
+    if becomes == present:
+        assert (cluster.events, conditions(cluster)) == ([], {})
 
 
 def test_without_metrics_the_status_and_the_events_say_so_every_period():

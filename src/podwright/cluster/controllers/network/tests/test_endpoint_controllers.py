@@ -261,6 +261,18 @@ def test_endpoints_of_users_are_mirrored(cluster):
     assert managers == ["endpointslice-controller.k8s.io"]
 
 
+def test_ports_are_mirrored_with_their_names(cluster):
+    ports = [
+        {"name": "http", "port": 80, "protocol": "TCP", "appProtocol": "kubernetes.io/h2c"},
+        {"name": "dns", "port": 53, "protocol": "UDP"},
+    ]
+    subset = {"addresses": [{"ip": "10.9.0.1"}], "ports": ports}
+    endpoints = document("Endpoints", "web", namespace="default", subsets=[subset])
+    cluster.add(a_service(selector=None), endpoints)
+    (only,) = cluster.all(SLICE)
+    assert sorted(only.raw["ports"], key=lambda port: port["name"]) == [ports[1], ports[0]]
+
+
 def test_endpoints_that_say_so_are_not_mirrored(cluster):
     skipped = {"endpointslice.kubernetes.io/skip-mirror": "true"}
     cluster.add(a_service(selector=None), endpoints_of_users("10.9.0.1", labels=skipped))
