@@ -205,14 +205,8 @@ def _of(selector: str) -> str:
 
 
 def _pods(store: ObjectStore, selector: str, namespace: str) -> list[Pod]:
-    matches = parse_label_selector(selector).matches if selector else None
-    return [
-        pod
-        for pod in store.list(Pod).objects
-        if isinstance(pod, Pod)
-        and (not namespace or pod.namespace == namespace)
-        and (matches is None or matches(pod.metadata.labels))
-    ]
+    found = store.list(Pod, namespace=namespace or None, labels=parse_label_selector(selector))
+    return [pod for pod in found.objects if isinstance(pod, Pod)]
 
 
 def _is_scheduled(pod: Pod) -> bool:
