@@ -123,6 +123,7 @@ def test_utilization_and_its_spread() -> None:
     cpu = found.resources[0]
     assert (cpu.resource, cpu.requested, cpu.allocatable) == ("cpu", (2000, 2000), (8000, 8000))
     assert cpu.share == (0.25, 0.25)
+    assert [type(each) for each in (*cpu.share, *cpu.spread)] == [float] * 4
     assert cpu.spread == (0.0, 0.25)
     assert [use.resource for use in found.resources] == ["cpu", "memory", "pods"]
 

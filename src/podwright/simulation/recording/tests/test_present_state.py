@@ -88,6 +88,32 @@ def test_conditions_are_changes_although_scheduling_does_not_read_them():
     assert (("node", "n1"), "ready") not in client.state()
 
 
+def test_a_cluster_without_nodes_has_fields_and_counts_of_pods():
+    run = Recorded()
+    state = PresentState(run.run.machine)
+    assert state.update()
+    assert (state.nodes, state.values.shape) == ([], (0, len(state.fields)))
+    assert state.fields
+    run.attempt(make_pod("a", cpu="1"))
+    assert state.update()
+    assert state.pods == {
+        "active": 0, "backoff": 1, "unschedulable": 0, "gated": 0, "in_flight": 0, "placed": 0,
+    }  # fmt: skip
+
+
+def test_changes_are_kept_of_as_many_slots_as_there_are_nodes():
+    run = Recorded()
+    nodes = [make_node(f"n{number}", cpu="4") for number in range(3_000)]
+    run.put(nodes[0])
+    state = PresentState(run.run.machine)
+    state.update()
+    client = Client(state)
+    run.put(*nodes[1:])
+    state.update()
+    assert client.catch_up(state)
+    assert len(client.nodes) == 3_000
+
+
 def test_a_resource_that_no_node_has_is_sent_once():
     run = Recorded()
     run.put(make_node("n1", cpu="4"))
