@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import json
 import os
 import re
@@ -12,6 +13,8 @@ import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+
+import pytest
 
 from podwright.scheduler.assembly.registry import module_of
 from podwright.scheduler.config import IN_TREE_POINTS
@@ -48,6 +51,16 @@ def tree_of(path: Path) -> ast.Module:
 def nodes_of(path: Path) -> tuple[ast.AST, ...]:
     """Return all nodes of a module, cached."""
     return tuple(ast.walk(tree_of(path)))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _syntax_trees() -> Iterator[None]:
+    """Keep a million nodes without collections, which would visit all of them again and again."""
+    gc.disable()
+    yield
+    tree_of.cache_clear()
+    nodes_of.cache_clear()
+    gc.enable()
 
 
 def name_of(path: Path) -> str:
@@ -295,23 +308,18 @@ STARTED_BY = {"schemathesis": "tests/test_generated_requests.py"}
 """The test that starts a dependency as a program."""
 
 
-def imported_when_needed(path: Path) -> Iterator[str]:
-    """Yield the libraries that `recording.tables` imports if they are installed."""
-    for node in nodes_of(path):
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
-            continue
-        if node.func.id == "library":
-            yield ast.literal_eval(node.args[0])
-
-
 def test_every_dependency_is_used() -> None:
     """Each requirement, optional ones included, is imported, or called by the Makefile."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
+    # `recording.tables` imports a library if it is installed.
     imported = {
-        name.partition(".")[0]
+        name
         for path in (*all_python(), ROOT / "conftest.py")
-        for name in (*imported_by(path), *imported_when_needed(path))
+        for names in re.findall(
+            r'^\s*(?:from|import) (\w+)|\blibrary\("(\w+)', path.read_text("utf-8"), re.MULTILINE
+        )
+        for name in names
     }
     called = (ROOT / "Makefile").read_text(encoding="utf-8")
     settings = (ROOT / "pyproject.toml").read_text(encoding="utf-8")

@@ -4,46 +4,48 @@ import gzip
 import json
 import os
 import re
-import shlex
 import subprocess
 import sys
-from functools import cache
 from pathlib import Path
 
 import pytest
+import typer
 import yaml
 from tests.e2e.command_line import NODES, QUICKSTART, ROOT, pod, run
-from typer.testing import CliRunner
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
 
 from podwright.cli import COMMANDS, app
 
 # ---------------------------------------------------------------- help
 
 
-def commands_with_help() -> list[list[str]]:
-    return [
-        [],
-        *([name] for name in COMMANDS),
-        *(["clock", name] for name in ("show", "pause", "resume", "step", "speed", "run-to")),
-        *(
-            ["debug", name]
-            for name in ("timings", "failures", "breakpoints", "break", "save-case", "unbreak")
-        ),
-        ["config", "show"],
-        ["config", "check"],
-        ["run", "show"],
-        ["run", "step"],
-    ]
+def all_commands() -> dict[str, TyperCommand | TyperGroup]:
+    """Return all commands by their names, as the command line finds them."""
+    found: dict[str, TyperCommand | TyperGroup] = {}
+
+    def add(name: str, command: TyperCommand | TyperGroup) -> None:
+        found[name] = command
+        if isinstance(command, TyperGroup):
+            context = typer.Context(command)
+            for below in command.list_commands(context):
+                add(f"{name} {below}".strip(), command.get_command(context, below))
+
+    add("", get_command(app))
+    return found
 
 
-@pytest.mark.parametrize("command", commands_with_help(), ids=" ".join)
+ALL_COMMANDS = all_commands()
+
+
+@pytest.mark.parametrize("command", ALL_COMMANDS)
 def test_every_command_has_help(command):
-    assert "Usage: podwright" in run(f"{shlex.join(command)} --help").stdout
+    assert "Usage: podwright" in run(f"{command} --help").stdout
 
 
-@pytest.mark.parametrize("command", commands_with_help(), ids=" ".join)
+@pytest.mark.parametrize("command", ALL_COMMANDS)
 def test_usage_has_names_in_it_and_no_types(command):
-    text = run(f"{shlex.join(command)} --help").stdout
+    text = run(f"{command} --help").stdout
     assert not re.search(r"list\[|<str>|<int|<path>|\[\[|\{FILE|\{POD", text)
 
 
@@ -83,23 +85,29 @@ def test_usage_errors_have_no_internals(line, usage, error):
     assert f"error: {error}" in stderr
 
 
-@cache
+WITHOUT_EXAMPLE = {"clock", "config", "debug", "run", "study", "trace"}
+
+
+def examples_of_help(command: str) -> list[str]:
+    text = joined(ALL_COMMANDS[command].epilog or "")
+    return re.findall(r"^ *\$ podwright (.*)$", text, re.MULTILINE)
+
+
+def joined(text: str) -> str:
+    return re.sub(r"\\\n\s+", "", text)
+
+
+@pytest.mark.parametrize("command", ALL_COMMANDS)
+def test_help_has_examples(command):
+    found = examples_of_help(command)
+    assert bool(found) != (command in WITHOUT_EXAMPLE)
+    shown = joined(run(f"{command} --help").stdout)
+    assert [line for line in found if f"  $ podwright {line}\n" not in shown] == []
+
+
 def examples() -> tuple[str, ...]:
-    lines: list[str] = []
-    for command in commands_with_help():
-        text = CliRunner().invoke(app, [*command, "--help"], prog_name="podwright").stdout
-        joined = re.sub(r"\\\n\s+", "", text)
-        found = re.findall(r"^\s*\$ podwright (.*)$", joined, re.MULTILINE)
-        assert found or command in (
-            ["clock"],
-            ["config"],
-            ["debug"],
-            ["run"],
-            ["study"],
-            ["trace"],
-        ), f"{command}: no example"
-        lines += found
     reference = (ROOT / "docs/reference/cli.md").read_text()
+    lines = [line for command in ALL_COMMANDS for line in examples_of_help(command)]
     lines += re.findall(r"^    \$ podwright (.*)$", reference, re.MULTILINE)
     return tuple(dict.fromkeys(lines))
 
@@ -126,6 +134,7 @@ def test_the_examples_of_the_help_and_the_reference_run(line, a_run):
         line = re.sub(r"\bRUN\b", str(a_run), line)
     for written in ("report.html", "results", "tuned"):
         line = line.replace(f" {written}", f" {a_run.parent / written}")
+    line = re.sub(r"(?<=--out )(?=\w+\.jsonl)", f"{a_run.parent}/", line)
     result = run(line, status=1 if may_fail else 0, stdin="" if reads_nothing else None)
     assert result.stdout or result.stderr
 

@@ -13,6 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 PARALLEL = 4
 MODULE = Path(__file__).parent
 RUNS = 40
@@ -58,7 +60,7 @@ def _answers(program: str, text: str, normal: Callable[[str], str]) -> list[str]
 
 def read_record(path: Path) -> list[Any]:
     """Return the cases of a compressed record."""
-    return [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
+    return msgspec.json.Decoder().decode_lines(gzip.decompress(path.read_bytes()))
 
 
 def write_record(path: Path, cases: Iterable[Any]) -> None:

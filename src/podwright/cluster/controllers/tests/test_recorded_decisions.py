@@ -31,7 +31,6 @@ from podwright.cluster.controllers.network import EndpointSliceController, endpo
 from podwright.cluster.controllers.policies.disruption_budget import DisruptionController
 
 RECORD = Path(__file__).with_name("recorded_decisions.jsonl.gz")
-CASES = read_record(RECORD)
 MAKERS: Final[dict[str, Callable[[WritableStore], Callable[[Any], Any]]]] = {
     "deployment": lambda _: DeploymentController,
     "replicaset": lambda _: ReplicaSetController,
@@ -286,15 +285,19 @@ def agrees(case: Any, run: Run, outcome: Outcome, applied: frozenset[str]) -> bo
     )
 
 
-def compare(controller: str, counts: Counter[str]) -> list[dict[str, Any]]:
-    """Return the cases that differ, and count the normalizations without which others would."""
+@pytest.fixture(scope="module")
+def recorded_cases() -> list[dict[str, Any]]:
+    return read_record(RECORD)
+
+
+def compare(cases: list[dict[str, Any]], counts: Counter[str]) -> list[dict[str, Any]]:
+    """Return the cases that differ; count the normalizations without which others would."""
+    controller = cases[0]["controller"]
     names = frozenset(
         name for name, each in NORMALIZATIONS.items() if controller in each.controllers
     )
     found = []
-    for case in CASES:
-        if case["controller"] != controller:
-            continue
+    for case in cases:
         run = Run(case)
         outcome = run.outcome()
         if agrees(case, run, outcome, names):
@@ -307,14 +310,15 @@ def compare(controller: str, counts: Counter[str]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("controller", MAKERS)
-def test_controllers_decide_as_upstream(controller, monkeypatch, record_property):
+def test_controllers_decide_as_upstream(controller, recorded_cases, monkeypatch, record_property):
     # The recorded slices have few endpoints, so that some are full.
     monkeypatch.setattr(endpoint_slices, "ENDPOINTS_MAX", 3)
     # No time passes.
     monkeypatch.setattr(job, "_BATCH_NS", 0)
-    assert sum(case["controller"] == controller for case in CASES) >= 500
+    cases = [case for case in recorded_cases if case["controller"] == controller]
+    assert len(cases) >= 500
     counts = Counter[str]()
-    differing = compare(controller, counts)
+    differing = compare(cases, counts)
     assert not differing, f"{len(differing)} differ, the first: {json.dumps(differing[0])}"
     for name, each in NORMALIZATIONS.items():
         record_property(name, counts[name])
