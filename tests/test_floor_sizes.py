@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import os
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src" / "podwright"
@@ -16,18 +17,27 @@ SIZES = Path(__file__).with_name("floor_sizes.toml")
 HUNDRED = 100
 
 
+def bodies(node: ast.AST) -> Iterator[list[ast.stmt]]:
+    """Yield the bodies that may begin with a docstring; expressions, most nodes, have none."""
+    kinds = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    if isinstance(node, kinds) and node.body:
+        yield node.body
+    for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for below in getattr(node, part, ()):
+            yield from bodies(below)
+
+
 def lines_of_code(path: Path) -> int:
     text = path.read_text(encoding="utf-8")
     docstrings: set[int] = set()
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            first = node.body[0] if node.body else None
-            if (
-                isinstance(first, ast.Expr)
-                and isinstance(first.value, ast.Constant)
-                and isinstance(first.value.value, str)
-            ):
-                docstrings.update(range(first.lineno, (first.end_lineno or first.lineno) + 1))
+    for body in bodies(ast.parse(text)):
+        first = body[0]
+        if (
+            isinstance(first, ast.Expr)
+            and isinstance(first.value, ast.Constant)
+            and isinstance(first.value.value, str)
+        ):
+            docstrings.update(range(first.lineno, (first.end_lineno or first.lineno) + 1))
     return sum(
         number not in docstrings and bool(line.strip()) and not line.lstrip().startswith("#")
         for number, line in enumerate(text.splitlines(), 1)

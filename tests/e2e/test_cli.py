@@ -7,12 +7,13 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
 import yaml
 from tests.e2e.command_line import NODES, QUICKSTART, ROOT, pod, run
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperGroup
 from typer.main import get_command
 
 from podwright.cli import COMMANDS, app
@@ -20,11 +21,11 @@ from podwright.cli import COMMANDS, app
 # ---------------------------------------------------------------- help
 
 
-def all_commands() -> dict[str, TyperCommand | TyperGroup]:
+def all_commands() -> dict[str, Any]:
     """Return all commands by their names, as the command line finds them."""
-    found: dict[str, TyperCommand | TyperGroup] = {}
+    found: dict[str, Any] = {}
 
-    def add(name: str, command: TyperCommand | TyperGroup) -> None:
+    def add(name: str, command: Any) -> None:
         found[name] = command
         if isinstance(command, TyperGroup):
             context = typer.Context(command)
