@@ -158,6 +158,15 @@ def test_pods_are_created_scheduled_and_measured():
     assert handled["Average"] > 0
 
 
+def test_a_result_has_the_seconds_that_the_workload_took():
+    text = case(NODES, {**PODS, "count": 4})
+    (workload,) = load_test_cases("config.yaml", read_from(FILES | {"config.yaml": text}))
+    clock = Clock()
+    clock.now_ns = began_ns = 3_600 * SECOND
+    result = run_workload(workload, clock)
+    assert 0 < result.seconds <= (clock.now_ns - began_ns) / SECOND
+
+
 def test_a_threshold_is_missed_or_met_and_topics_have_their_own():
     text = case(NODES, {**PODS, "count": 4}, threshold={"slow": 1e9, "": 1})
     assert run(text).has_passed
@@ -433,6 +442,21 @@ def test_templates_compute_as_go_does():
     )
     template = ObjectTemplate(text.encode(), "t")
     assert template.document(4, 5) == {"a": "5 -4 6 3 1 1.5 0.25"}
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ('AddFloat "1.5" 2', 3.5),
+        ('SubtractFloat "1.5" .Index', -0.5),
+        ('MultiplyFloat "1.5" .Index', 3.0),
+        ("DivideFloat 7 .Index", 3.5),
+        ("DivideInt 7 .Index", 3),
+    ],
+)
+def test_functions_of_templates_read_texts_as_numbers(expression, value):
+    template = ObjectTemplate(f"value: {{{{ {expression} }}}}\n".encode(), "t.yaml")
+    assert template.document(2, 3) == {"value": value}
 
 
 def test_fields_of_templates_may_be_written_in_any_case():
