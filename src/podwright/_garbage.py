@@ -8,17 +8,29 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def frozen_creations() -> Iterator[None]:
-    """Never visit the objects that are created in the block; collect nothing in it.
+def gc_paused() -> Iterator[None]:
+    """Collect nothing in the block, which creates very many objects that live on.
 
-    After a block with very many of them, the next collection of young objects would visit them
-    all. Scanning the millions of objects of a large dump takes longer than creating them.
+    Scanning the million objects of a large cluster again and again takes as long as creating them.
     """
     was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        gc.freeze()
         if was_enabled:
             gc.enable()
+
+
+@contextmanager
+def frozen_creations() -> Iterator[None]:
+    """Never visit the objects that are created in the block; collect nothing in it.
+
+    After a block with very many of them, the next collection of young objects would visit them
+    all.
+    """
+    with gc_paused():
+        try:
+            yield
+        finally:
+            gc.freeze()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import typer
 
+from podwright._garbage import gc_paused
 from podwright.apimachinery.objects import InputError, read_time, shortest_time_text
 from podwright.scheduler.assembly import installed_plugins
 from podwright.scheduler.config import format_duration
@@ -19,7 +20,6 @@ from podwright.simulation.recording import (
     RunFolder,
     class_name,
     end_of_run,
-    gc_paused,
     start_of_run,
 )
 

@@ -15,7 +15,6 @@ stays unchanged. docs/decisions/0009-store.md explains these settings.
 
 from __future__ import annotations
 
-import gc
 import os
 import sqlite3
 import zlib
@@ -24,6 +23,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from podwright._garbage import gc_paused
 from podwright._private_files import write_private
 from podwright.apimachinery.objects import (
     InvalidObject,
@@ -151,7 +151,7 @@ def open_store(
         journal=journal,
         encodings=encodings,
     )
-    with _gc_disabled():
+    with gc_paused():
         store.restore_saved(saved)
     try:
         journal.check_versions(store.oldest_version, store.resource_version)
@@ -412,27 +412,12 @@ def _read(path: Path) -> Saved:
     has_log = _log_of(path).exists()
     mode = "ro" if has_log else "ro&immutable=1"
     try:
-        with _translated_errors(path), _gc_disabled():
+        with _translated_errors(path), gc_paused():
             return _read_as(path, mode)
     except UnusableStore as error:
         if not has_log and _log_of(path).exists():
             raise _in_use(path) from error
         raise
-
-
-@contextmanager
-def _gc_disabled() -> Iterator[None]:
-    """Disable the garbage collector while many objects are created.
-
-    All of them are kept; scanning them repeatedly would double the time.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _read_as(path: Path, mode: str) -> Saved:

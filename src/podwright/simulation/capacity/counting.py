@@ -12,6 +12,7 @@ from typing import Final, Literal, TypeAlias, Unpack, get_args
 
 import msgspec
 
+from podwright._garbage import gc_paused
 from podwright.apimachinery.documents import did_you_mean, problem
 from podwright.apimachinery.objects import (
     InputError,
@@ -45,7 +46,7 @@ from podwright.simulation.capacity.templates import (
     sources_of,
     templates_of,
 )
-from podwright.simulation.recording import as_new_pod, gc_paused
+from podwright.simulation.recording import as_new_pod
 
 HEADROOM_LIMIT: Final = 1000
 """The most pods that are counted of an existing workload."""

@@ -13,6 +13,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
+from podwright._garbage import gc_paused
 from podwright.apimachinery.objects import NamespacedName, Node, Pod
 from podwright.scheduler.assembly import Scheduler, SchedulerState
 from podwright.scheduler.framework import Decision
@@ -21,7 +22,6 @@ from podwright.simulation.capacity.templates import Replicas
 from podwright.simulation.recording import (
     ZONE,
     as_new_pod,
-    gc_paused,
     is_movable_pod,
     nomination_of,
     outcome_of,

@@ -169,7 +169,6 @@ if TYPE_CHECKING:
         TableRow as TableRow,
         trace_rows as trace_rows,
     )
-    from podwright.simulation.recording.gc_pause import gc_paused as gc_paused
     from podwright.simulation.recording.log.decision_log import DecisionLog as DecisionLog
     from podwright.simulation.recording.log.log_files import SUFFIX as SUFFIX
     from podwright.simulation.recording.log.log_format import (

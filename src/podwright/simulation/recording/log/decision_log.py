@@ -18,10 +18,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+from podwright._garbage import gc_paused
 from podwright._version import __version__
 from podwright.apimachinery.objects import KubernetesObject
 from podwright.scheduler.machine import Action, Event, Machine, ObjectDeleted
-from podwright.simulation.recording.gc_pause import gc_paused
 from podwright.simulation.recording.log.log_events import EventRows
 from podwright.simulation.recording.log.log_files import Folder, Frame, Medium, Memory, frames_until
 from podwright.simulation.recording.log.log_format import (

@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
+from podwright._garbage import gc_paused
 from podwright._html import facts, section
 from podwright._progress import NO_METER, Meter, metered
 from podwright.apimachinery.objects import ArgumentError, KubernetesObject, NamespacedName, Time
 from podwright.scheduler.framework import Plugin
 from podwright.scheduler.machine import Action, Event, Machine, ObjectDeleted, ObjectPut
-from podwright.simulation.recording.gc_pause import gc_paused
 from podwright.simulation.recording.log.decision_log import DecisionLog
 from podwright.simulation.recording.log.log_format import (
     Entry,
