@@ -148,6 +148,14 @@ def test_a_long_note_is_cut():
     assert note.endswith("ä ...")
 
 
+def test_a_note_of_the_greatest_length_is_not_cut():
+    writer = EventWriter("me")
+    note = "a" * 1024
+    request = writer.request(EmitEvent("a/p", "u", "Normal", "R", "A", note, "s"), 10**18)
+    assert request is not None
+    assert request.body["note"] == note
+
+
 CLAIM: Any = decode({
     "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim",
     "metadata": {"name": "c", "namespace": "a", "uid": "v"},

@@ -1,10 +1,11 @@
 """The health endpoints over HTTP, and the counts of their checks."""
 
 import asyncio
+import re
 
 import aiohttp
 
-from podwright.online.live.health_server import HealthServer, health_checks
+from podwright.online.live.health_server import HealthServer, ProcessMetrics, health_checks
 
 COUNTS = "/metrics/slis"
 TOTAL = "kubernetes_healthchecks_total"
@@ -71,3 +72,14 @@ def test_the_counts_are_reset_by_delete():
 def test_what_passes_is_200_and_what_fails_is_500():
     found = replies(("GET", "/readyz"), ("GET", "/livez"), ("GET", "/metrics"), is_listed=False)
     assert [status for status, _ in found] == [500, 200, 200]
+
+
+def test_durations_of_requests_have_the_buckets_of_component_base():
+    # staging/src/k8s.io/component-base/metrics/prometheus/restclient/metrics.go
+    metrics = ProcessMetrics("")
+    metrics.replied("GET", "https://example.com:6443", 200, 0.3)
+    bounds = re.findall(r'duration_seconds_bucket\{.*le="([^"]+)"', metrics.text().decode())
+    assert bounds == [
+        "0.005", "0.025", "0.1", "0.25", "0.5", "1.0", "2.0", "4.0", "8.0", "15.0", "30.0", "60.0",
+        "+Inf",
+    ]  # fmt: skip
