@@ -185,7 +185,7 @@ def test_errors_in_objects_and_in_events_are_reported_together(write) -> None:
         "cluster.yaml: document 3 (line 18): spec.hostname: Invalid value: 5: a string is"
         " expected; put it in quotes",
         'events.jsonl: line 3: drain: Node "absent" does not exist at that time',
-        "events.jsonl: line 4: drain: Invalid value: 5: a name is expected",
+        "events.jsonl: line 4: drain: Invalid value: 5: must be a string or an object",
     ]
 
 

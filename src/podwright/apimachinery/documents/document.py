@@ -323,13 +323,17 @@ def _walk(value: object, kind: inspect.Type, path: str, errors: list[FieldError]
         # Last, because the errors inside of an object say more than that it is no text.
         kinds.sort(key=lambda each: isinstance(each, inspect.StructType))
         walked: object = _WRONG
-        found: list[FieldError] = []
+        attempts: list[list[FieldError]] = []
         for each in kinds:
-            found.clear()
-            walked = _walk(value, each, path, found)
-            if not found:
-                break
-        errors.extend(found)  # those of the last type
+            attempts.append([])
+            walked = _walk(value, each, path, attempts[-1])
+            if not attempts[-1]:
+                return walked
+        start = invalid(path, value, "must be ").message
+        if all(found[0].message.startswith(start) for found in attempts):  # of no type at all
+            expected = [found[0].message.removeprefix(start) for found in attempts]
+            return _wrong(value, " or ".join(dict.fromkeys(expected)), path, errors)
+        errors.extend(attempts[-1])
         return walked
     walker = _WALKERS[type(kind)]
     return walker(value, kind, path, errors)
