@@ -320,6 +320,8 @@ def _walk(value: object, kind: inspect.Type, path: str, errors: list[FieldError]
         if value is None and kind.includes_none:
             return None
         kinds = [each for each in kind.types if not isinstance(each, inspect.NoneType)]
+        if len(kinds) == 1:
+            return _walk(value, kinds[0], path, errors)
         # Last, because the errors inside of an object say more than that it is no text.
         kinds.sort(key=lambda each: isinstance(each, inspect.StructType))
         walked: object = _WRONG
@@ -452,6 +454,8 @@ def _walk_dict(
 ) -> object:
     if not isinstance(value, dict):
         return _wrong(value, "an object", path, errors)
+    if isinstance(kind.value_type, inspect.AnyType):
+        return value
     walked = {
         name: _walk(item, kind.value_type, f"{path}[{name}]", errors)
         for name, item in value.items()
