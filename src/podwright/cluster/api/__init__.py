@@ -61,7 +61,11 @@ if TYPE_CHECKING:
         with_disruption_target as with_disruption_target,
     )
     from podwright.cluster.api.pods.pod_quotas import PodQuotas as PodQuotas
-    from podwright.cluster.api.rejections import Invalid as Invalid, Rejection as Rejection
+    from podwright.cluster.api.rejections import (
+        Invalid as Invalid,
+        Rejection as Rejection,
+        aggregated as aggregated,
+    )
     from podwright.cluster.api.requests import (
         ApplyObject as ApplyObject,
         BindPod as BindPod,

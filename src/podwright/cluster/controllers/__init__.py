@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from podwright.cluster.controllers.controller_loop import (
         ControllerLoop as ControllerLoop,
         ControllerLoopState as ControllerLoopState,
-        RejectedWrite as RejectedWrite,
         ReportFailure as ReportFailure,
     )
     from podwright.cluster.controllers.core.garbage_collector import (
@@ -72,6 +71,7 @@ if TYPE_CHECKING:
         Keys as Keys,
         NodeEvent as NodeEvent,
         PodChange as PodChange,
+        RejectedWrite as RejectedWrite,
         ReportedWrite as ReportedWrite,
         Requests as Requests,
         SyncAt as SyncAt,

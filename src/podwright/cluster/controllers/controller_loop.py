@@ -30,6 +30,7 @@ from podwright.cluster.controllers.interface import (
     ControllerEvent,
     DrainNode,
     Keys,
+    RejectedWrite,
     SyncAt,
     SyncDue,
     SyncNext,
@@ -61,10 +62,6 @@ class ControllerLoopState(msgspec.Struct, frozen=True):
     workqueue: tuple[tuple[str, NamespacedName], ...]
     requeue_at: tuple[tuple[str, NamespacedName, int], ...]
     controller_states: dict[str, dict[str, Any]]
-
-
-class RejectedWrite(Exception):  # noqa: N818 - it is reported, not raised
-    """The API server rejected a write of a controller; the text is the reason."""
 
 
 class ControllerLoop:
@@ -196,8 +193,7 @@ class ControllerLoop:
         """Record the FailedCreate Event once per sync and owner, or the controller's own Event.
 
         Upstream starts with one create and stops when it fails: controller_utils.go,
-        slowStartBatch, createPods; pkg/controller/statefulset/stateful_pod_control.go,
-        recordPodEvent
+        slowStartBatch, createPods
         """
         obj, name = request.obj, request.user
         reference = obj.metadata.controller
@@ -210,13 +206,10 @@ class ControllerLoop:
         self._rejected_owners.append(reference.uid)
         key = f"{obj.namespace}/{reference.name}"
         owner = self.lister.get((api_group(reference.api_version), reference.kind), key)
-        if owner is None:
+        if owner is None or owner.kind == "StatefulSet":  # whose writes report themselves
             return []
         self._enqueue(name, self._controllers[name].on_create_rejected(key, message))
         note = f"Error creating: {message}"
-        if owner.kind == "StatefulSet":
-            what = f"create {obj.kind} {obj.name} in StatefulSet {owner.name}"
-            note = f"{what} failed error: {message}"
         return [event_by(name, owner, "FailedCreate", note, is_warning=True)]
 
     def observe(self, changes: Iterable[Change]) -> None:

@@ -16,7 +16,7 @@ expectations and conflict retries that upstream needs because its caches lag beh
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Sequence, Sized
+from collections.abc import Callable, Collection, Iterable, Sequence, Sized
 from enum import IntFlag
 from typing import Final, Literal, TypeAlias, TypeVar
 
@@ -42,6 +42,7 @@ from podwright.cluster.api import (
     Scope,
     UpdateObject,
     WriteRequest,
+    aggregated,
     section,
 )
 from podwright.cluster.controllers.lister import Lister
@@ -119,6 +120,10 @@ class WriteRejected(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=
     message: str
 
 
+class RejectedWrite(Exception):  # noqa: N818 - it is reported, not raised
+    """The API server rejected a write of a controller; the text is the reason."""
+
+
 class ReportedWrite(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=False):
     """Execute a write, and record an Event about its outcome.
 
@@ -128,26 +133,53 @@ class ReportedWrite(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=
     succeeded : RecordEvent
         The Event of a write that is accepted.
     failed : RecordEvent, optional
-        The Event of a rejected one; the reason follows its note. The loop reports rejected pods.
+        The Event of a rejected one; the reason follows its note. Without it, the loop reports
+        rejected objects.
+    needs : tuple of ReportedWrite
+        Creations before it; it is not executed if one of them is rejected.
+    name : str
+        The object, in the error of a write that needs this one.
     """
 
     request: CreateObject | DeleteObject
     succeeded: RecordEvent
     failed: RecordEvent | None = None
+    needs: tuple[ReportedWrite, ...] = ()
+    name: str = ""
 
-    def event(self, error: Exception | None) -> RecordEvent | None:
-        """Return the Event after the write; none of an object that was gone already.
+    def execute(
+        self,
+        write: Callable[[CreateObject | DeleteObject], Exception | None],
+        record: Callable[[RecordEvent], object],
+    ) -> Exception | None:
+        """Execute the writes and record their Events; return the error of a rejected one.
 
         Parameters
         ----------
-        error : Exception, optional
-            What the API server said about a rejected write.
+        write : callable
+            Executes a request, and returns what the API server said about a rejected one.
+        record : callable
+            Records an Event.
         """
-        if error is None:
-            return self.succeeded
+        errors = [
+            f"failed to create {need.name}: {error}"
+            for need in self.needs
+            if (error := need.execute(write, record)) is not None
+        ]
+        error = RejectedWrite(aggregated(errors)) if errors else write(self.request)
+        event = self.succeeded if error is None else self._failure(error)
+        if event is not None:
+            record(event)
+        return error
+
+    def _failure(self, error: Exception) -> RecordEvent | None:
+        """Return the Event of a rejected write; none of what was there, or gone, already."""
         # Upstream sends no uid; the conflict with another one is that the object is gone.
-        is_gone = isinstance(error, Rejection) and error.reason in {"NotFound", "Conflict"}
-        if self.failed is None or is_gone:
+        is_done = isinstance(error, Rejection) and (
+            error.reason in {"AlreadyExists", "Conflict", "NotFound"}
+            or error.has_cause("NamespaceTerminating")
+        )
+        if self.failed is None or is_done:
             return None
         return msgspec.structs.replace(self.failed, note=f"{self.failed.note}{error}")
 

@@ -333,7 +333,7 @@ class WorldRounds:
             ScheduleStage: self._schedule_stage,
             UpdateObject: self._write,
             CreateObject: self._write,
-            DeleteObject: self._delete,
+            DeleteObject: self._create_or_delete,
             ReportedWrite: self._write_reported,
             EvictPod: self._evict,
             ApplyObject: self._write,
@@ -401,21 +401,15 @@ class WorldRounds:
             for observer in self._event_observers:
                 observer.event_recorded(event, self._heap.now_ns)
 
-    def _delete(self, request: DeleteObject) -> Exception | None:
-        """Execute a deletion by a controller or a stage; return the error that is ignored."""
-        if request.object_kind == "Pod" and self._removal_observers:
+    def _create_or_delete(self, request: CreateObject | DeleteObject) -> Exception | None:
+        """Execute a request of a controller or a stage; return the error that is ignored."""
+        if isinstance(request, DeleteObject) and request.object_kind == "Pod":
             return self._remove_pod(request, request.key)
         return self._write(request)
 
     def _write_reported(self, action: ReportedWrite) -> None:
         """Execute a write of a controller, and record the Event about its outcome."""
-        match action.request:
-            case DeleteObject() as request:
-                event = action.event(self._delete(request))
-            case request:
-                event = action.event(self._write(request))
-        if event is not None:
-            self._record(event)
+        action.execute(self._create_or_delete, self._record)
 
     def _evict(self, request: EvictPod) -> None:
         self._remove_pod(request, request.pod)
@@ -424,7 +418,7 @@ class WorldRounds:
         self, request: DeleteObject | EvictPod, key: NamespacedName
     ) -> Exception | None:
         """Execute a request that removes a pod, and deliver it to observers."""
-        pod = self._store.get(Pod, key)
+        pod = self._store.get(Pod, key) if self._removal_observers else None
         error = self._write(request)
         if pod is not None:
             for observer in self._removal_observers:

@@ -5,7 +5,6 @@ Upstream: staging/src/k8s.io/apiserver/pkg/admission/errors.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final, TypeAlias
 
 from podwright.apimachinery.objects import Document
@@ -95,12 +94,3 @@ def set_spec(attributes: Attributes, **fields: object) -> None:
     """Set fields of the spec of the object of a write."""
     assert attributes.object is not None, "there is no object to complete"
     attributes.object = attributes.object | {"spec": spec_of(attributes) | fields}
-
-
-def aggregated(problems: Iterable[str]) -> str:
-    """Return the text of several problems, each once.
-
-    Upstream: staging/src/k8s.io/apimachinery/pkg/util/errors/errors.go, aggregate
-    """
-    texts = list(dict.fromkeys(problems))
-    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"

@@ -41,4 +41,4 @@ from podwright.cluster.api.authorization.role_resolver import (
     MissingRole as MissingRole,
     RoleResolver as RoleResolver,
 )
-from podwright.cluster.api.authorization.texts import aggregated as aggregated, quoted as quoted
+from podwright.cluster.api.authorization.texts import quoted as quoted

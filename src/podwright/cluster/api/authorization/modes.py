@@ -25,7 +25,7 @@ from podwright.cluster.api.authorization.authorizers import (
 from podwright.cluster.api.authorization.node_authorizer import NodeAuthorizer
 from podwright.cluster.api.authorization.policy_rules import rule_allows
 from podwright.cluster.api.authorization.role_resolver import RoleResolver
-from podwright.cluster.api.authorization.texts import aggregated
+from podwright.cluster.api.rejections import aggregated
 from podwright.cluster.api.users import User
 from podwright.cluster.store import ObjectStore
 

@@ -17,9 +17,3 @@ def quoted(text: str) -> str:
 def quoted_list(values: Iterable[str]) -> str:
     """Return a list of strings in quotes, without commas."""
     return f"[{' '.join(map(quoted, values))}]"
-
-
-def aggregated(messages: Iterable[str]) -> str:
-    """Return several errors as one; "" for none."""
-    texts = list(dict.fromkeys(messages))
-    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]" if texts else ""

@@ -10,6 +10,7 @@ Upstream: pkg/controller/statefulset/stateful_set.go, stateful_set_control.go
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from podwright.apimachinery.objects import (
@@ -207,7 +208,7 @@ class _Sync(Requests):
             try:
                 self._step()
             except InvalidObject as error:
-                text = f"create Pod in StatefulSet {self._owner.name} failed error: {error}"
+                text = f"Create Pod in StatefulSet {self._owner.name} failed error: {error}"
                 self._out.append(self.warning(self._owner, "FailedCreate", text))
         status = self._status()
         self._out += self.status_update(self._owner, status)
@@ -246,7 +247,7 @@ class _Sync(Requests):
                 self._delete(pod)
             return True
         if pod.status.phase in ("", "Pending"):
-            self._create_claims(pod, ordinal)
+            self._out += self._new_claims(pod, ordinal)
             self._update_claims(pod)
         if pod.is_terminating or not self._is_available(pod):
             if not self._spec.is_ordered:
@@ -312,10 +313,14 @@ class _Sync(Requests):
         if any(claim is not None and is_stale(claim) for claim in claims):
             return  # the stale claim must be removed first
         pod = self._new_pod(ordinal)
-        self._create_claims(pod, ordinal)
-        text = f"Create Pod {pod.name} in StatefulSet {self._owner.name} successful"
-        event = self.event(self._owner, "SuccessfulCreate", text)
-        self._out.append(ReportedWrite(self.create(pod), event))
+        what = f"Create Pod {pod.name} in StatefulSet {self._owner.name}"
+        creation = ReportedWrite(
+            self.create(pod),
+            self.event(self._owner, "SuccessfulCreate", f"{what} successful"),
+            self.warning(self._owner, "FailedCreate", f"{what} failed error: "),
+            needs=tuple(self._new_claims(pod, ordinal)),
+        )
+        self._out.append(creation)
         self._update_claims(pod)
 
     def _new_pod(self, ordinal: int) -> Pod:
@@ -328,11 +333,11 @@ class _Sync(Requests):
         return stateful_pod(base, self._owner, self._spec, ordinal, revision.name)
 
     def _delete(self, pod: Pod) -> None:
-        what = f"Pod {pod.name} in StatefulSet {self._owner.name}"
+        what = f"Delete Pod {pod.name} in StatefulSet {self._owner.name}"
         deletion = ReportedWrite(
             self.delete(pod),
-            self.event(self._owner, "SuccessfulDelete", f"Delete {what} successful"),
-            self.warning(self._owner, "FailedDelete", f"delete {what} failed error: "),
+            self.event(self._owner, "SuccessfulDelete", f"{what} successful"),
+            self.warning(self._owner, "FailedDelete", f"{what} failed error: "),
         )
         self._out.append(deletion)
 
@@ -357,16 +362,30 @@ class _Sync(Requests):
         found = self._lister.get(PVC, f"{self._owner.namespace}/{name}")
         return found if isinstance(found, PersistentVolumeClaim) else None
 
-    def _create_claims(self, pod: Pod, ordinal: int) -> None:
+    def _new_claims(self, pod: Pod, ordinal: int) -> Iterator[ReportedWrite]:
+        """Yield the creations of the claims of a pod that do not exist.
+
+        Upstream: stateful_pod_control.go, createPersistentVolumeClaims
+        """
         for template in self._spec.claim_templates:
             name = claim_name(template, self._owner, ordinal)
             if self._claim(name) is None:
                 made = stateful_claim(template, self._owner, self._spec, ordinal)
                 # Upstream writes the owner references afterwards.
                 made = with_retention(made, self._owner, pod, self._spec)
-                self._out.append(self.create(made))
                 place = f"Pod {pod.name} in StatefulSet {self._owner.name}"
-                self._record_event("SuccessfulCreate", f"Create Claim {name} {place} success")
+                yield ReportedWrite(
+                    self.create(made),
+                    self.event(
+                        self._owner, "SuccessfulCreate", f"Create Claim {name} {place} success"
+                    ),
+                    self.warning(
+                        self._owner,
+                        "FailedCreate",
+                        f"Create Claim {name} for {place} failed error: ",
+                    ),
+                    name=f"PVC {name}",
+                )
 
     def _update_claims(self, pod: Pod) -> bool:
         """Set the owner references of a pod's claims as the retention policy requires.

@@ -222,11 +222,9 @@ class Cluster:
         """Execute an action; return the error of one whose outcome is reported."""
         self.actions.append(action)
         match action:
-            case ReportedWrite(request):
+            case ReportedWrite():
                 self.actions.pop()
-                event = action.event(self._do(request))
-                if event is not None:
-                    self._do(event)
+                return action.execute(self._do, self._do)
             case CreateObject():
                 return self._create(action)
             case UpdateObject(obj, scope):

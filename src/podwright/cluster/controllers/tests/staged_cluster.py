@@ -240,9 +240,8 @@ class Cluster:
                     self.events.append((self.now, about, action.reason, action.note))
                 case CreateObject() | UpdateObject() | DeleteObject() | EvictPod():
                     self._write(action)
-                case ReportedWrite(request):
-                    event = action.event(self._write(request))
-                    self.do([] if event is None else [event])
+                case ReportedWrite():
+                    action.execute(self._write, lambda event: self.do([event]))
                 case _:
                     raise AssertionError(f"unknown: {action}")
 

@@ -164,10 +164,9 @@ class Run:
         elif isinstance(action, SyncAt):
             self.loop.handle(action.event, self.now_ns)
         elif isinstance(action, ReportedWrite):
-            request = action.request
-            event = action.event(self.api.handle(request, request.user, self.now_ns).error)
-            if event is not None:
-                self._do(event)
+            action.execute(
+                lambda request: self.api.handle(request, request.user, self.now_ns).error, self._do
+            )
         else:
             self.api.handle(action, action.user, self.now_ns)
 

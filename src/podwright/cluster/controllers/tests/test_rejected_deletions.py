@@ -121,7 +121,7 @@ NEVER = {"restartPolicy": "Never"}
             "StatefulSet",
             {"replicas": 1, "selector": SELECTOR},
             {"replicas": 0, "selector": SELECTOR},
-            "delete Pod web-0 in StatefulSet web failed error: ",
+            "Delete Pod web-0 in StatefulSet web failed error: ",
         ),
         (
             "batch/v1",
@@ -212,3 +212,25 @@ def test_a_stateful_set_whose_pod_is_rejected_reports_no_success():
     world.add(workload("apps/v1", "StatefulSet", replicas=1, selector=SELECTOR))
     world.run(timedelta(seconds=30))
     assert {reason for reason, _ in events.lines} == {"FailedCreate"}
+
+
+def test_a_stateful_set_whose_claim_is_rejected_has_no_pod():
+    events = Events("web")
+    world = World(observers=[events])
+    size = {"requests": {"storage": "1Gi"}}
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": size}
+    claim = {"metadata": {"name": "data"}, "spec": spec}
+    world.add(*policy(["CREATE"], "", "persistentvolumeclaims"), make_node("n1", cpu="8"))
+    world.add(
+        workload(
+            "apps/v1", "StatefulSet", replicas=1, selector=SELECTOR, volumeClaimTemplates=[claim]
+        )
+    )
+    world.run(timedelta(seconds=30))
+    error = f'persistentvolumeclaims "data-web-0" is forbidden: {DENIED}'
+    what = "Pod web-0 in StatefulSet web failed error:"
+    assert events.lines == [
+        ("FailedCreate", f"Create Claim data-web-0 for {what} {error}"),
+        ("FailedCreate", f"Create {what} failed to create PVC data-web-0: {error}"),
+    ]
+    assert world.store.list(("", "Pod")).objects == ()

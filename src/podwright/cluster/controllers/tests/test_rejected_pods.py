@@ -52,7 +52,7 @@ def test_pods_are_created_when_their_priority_class_is_added(version, kind, sele
     events = world.new_events()
     (refusal,) = [line for line in events if line.startswith("!")]
     assert "no PriorityClass with name urgent was found" in refusal
-    failure = "create Pod web-0 in StatefulSet web failed error:"
+    failure = "Create Pod web-0 in StatefulSet web failed error:"
     note = failure if kind == "StatefulSet" else "Error creating:"
     assert len([line for line in events if "FailedCreate" in line and note in line]) == 1
     world.apply(CLASS)

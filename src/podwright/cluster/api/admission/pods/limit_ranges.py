@@ -17,10 +17,10 @@ from podwright.cluster.api.admission.plugin import (
     PODS,
     Plugin,
     Resources,
-    aggregated,
     rejected,
 )
 from podwright.cluster.api.admission.pods.pod_amounts import spec_amounts
+from podwright.cluster.api.rejections import aggregated
 from podwright.cluster.store import GroupKind, ObjectStore
 
 ANNOTATION: Final = "kubernetes.io/limit-ranger"

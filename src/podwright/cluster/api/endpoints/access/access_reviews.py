@@ -15,12 +15,12 @@ from podwright.apimachinery.objects import (
     parse_field_selector,
     parse_label_selector,
 )
-from podwright.cluster.api.authorization import Access, Authorizer, Rules, aggregated, allows
+from podwright.cluster.api.authorization import Access, Authorizer, Rules, allows
 from podwright.cluster.api.endpoints.access.reviews import read_review, validate_review
 from podwright.cluster.api.endpoints.calls import Backend, Call
 from podwright.cluster.api.endpoints.replies.responses import object_reply
 from podwright.cluster.api.endpoints.request import HttpReply
-from podwright.cluster.api.rejections import bad_request, invalid
+from podwright.cluster.api.rejections import aggregated, bad_request, invalid
 from podwright.cluster.api.users import User
 
 _GROUP: Final = "authorization.k8s.io"
