@@ -86,6 +86,16 @@ def test_kinds_namespaces_and_waiting_pods_can_be_chosen(options, expected):
     assert set(imported(cluster(), **options)[1]) == expected
 
 
+def test_the_devices_of_a_node_are_read_without_the_pods_that_run_there():
+    served = cluster()
+    pool = {"name": "p", "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": "d", "nodeName": "n1", "pool": pool, "devices": []}
+    of_node = document("ResourceSlice", "s", spec=spec) | {"apiVersion": "resource.k8s.io/v1"}
+    served.send("POST", "/apis/resource.k8s.io/v1/resourceslices", of_node)
+    names = imported(served, kinds=["pods", "resourceslices"], excludes_running=True)[1]
+    assert set(names) == {"pods/a", "pods/b", "resourceslices/s"}
+
+
 @pytest.mark.parametrize("status", [403, 404])
 def test_a_kind_that_the_server_does_not_have_is_left_out(status):
     served = cluster()

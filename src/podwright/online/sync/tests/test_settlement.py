@@ -12,6 +12,7 @@ from podwright.apimachinery.objects import SOURCE_UID
 from podwright.online.client import BoundPods, SyncPolicies
 from podwright.online.client.cluster import ChangedObject, Meta
 from podwright.online.sync.mirror import Mirror
+from podwright.online.sync.operations import Settle, settling_writes
 from podwright.online.sync.placements import SeenPods
 from podwright.online.sync.settlement import settled
 from podwright.online.sync.source import SourceChange
@@ -179,6 +180,33 @@ def test_differences_that_a_policy_explains_have_its_name():
         ("metadata.labels.a", True), ("spec.nodeName", True), ("status.phase", True),
     ]  # fmt: skip
     assert "--follow-labels" in found[0][1].policy
+
+
+def test_a_difference_has_the_value_of_the_source_and_the_own_one():
+    source = {"containers": [{"name": "c", "image": "new"}]}
+    obj = copy("pods", spec=source, metadata={"labels": {"a": "source"}})
+    own = {"containers": [{"name": "c", "image": "old"}], "nodeName": "n1"}
+    present = here(obj, spec=own, metadata={"labels": {"a": "own"}})
+    settlement = settled(KINDS["pods"], obj, present, SyncPolicies(), node="n1")
+    assert [(each.path, each.source, each.here) for each in settlement.kept] == [
+        ("spec.containers[0].image", "new", "old"),
+        ("metadata.labels.a", "source", "own"),
+    ]
+
+
+def test_resources_are_resized_by_a_strategic_patch():
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "2"}}}
+    obj = copy("pods", spec={"containers": [container]}, metadata={"labels": {"a": "b"}})
+    smaller = {**container, "resources": {"requests": {"cpu": "1"}}}
+    present = here(obj, spec={"containers": [smaller], "nodeName": "n1"}, metadata={"labels": {}})
+    policies = SyncPolicies(follows_resources=True, follows_labels=True)
+    settlement = settled(KINDS["pods"], obj, present, policies, node="n1")
+    settle = Settle(KINDS["pods"], "default/x", obj, node="n1")
+    requests = settling_writes(settle, settlement, present)
+    assert [(each.path.rpartition("/")[2], each.content_type) for each in requests] == [
+        ("x", "application/merge-patch+json"),
+        ("resize", "application/strategic-merge-patch+json"),
+    ]
 
 
 # ------------------------------------------------------------------------------------ histories
