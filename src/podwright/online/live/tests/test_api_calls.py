@@ -14,6 +14,7 @@ from podwright.online.live.api_calls import (
     STRATEGIC,
     Attempts,
     EventWriter,
+    call_error,
     object_path,
     request_of,
 )
@@ -251,3 +252,15 @@ def test_a_wait_is_at_least_what_the_server_demands(monkeypatch):
     error = RejectedRequest("busy", status=429, retry_after_seconds=30)
     assert asyncio.run(attempts.wait(error))
     assert waits == [30]
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (RejectedRequest("busy", status=503, reason="ServiceUnavailable"), "ServiceUnavailable"),
+        (RejectedRequest("busy", status=503), "503"),
+        (UnreachableCluster("gone"), ""),
+    ],
+)
+def test_the_reason_of_a_failed_call_is_that_of_the_reply_or_its_status(error, reason):
+    assert call_error(error).reason == reason
