@@ -115,7 +115,7 @@ TABLE: Final[dict[str, tuple[str, Change]]] = {
         lambda events: [each for each in events if not each[0].startswith("Provisioning")],
     ),
     "driver": (
-        "the recorded provisioner has handles and attributes of its own",
+        "the recorded provisioner has its own handles and attributes",
         without("volumeAttributes", "volumeHandle"),
     ),
     "any zone": (

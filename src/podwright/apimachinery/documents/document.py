@@ -384,7 +384,7 @@ def _walk_struct(
     if hasattr(made, "problems"):
         own += made.problems(path)
     if own and not value.keys() <= fields.keys():
-        # What a misspelled field may have been meant for is no second mistake.
+        # What a misspelled field may have been meant for is not a second mistake.
         places = {path, *(join(path, name) for name in fields)}
         own = [one for one in own if one.path not in places or not is_required(one)]
     wrong = [one.path for one in errors[before:]]

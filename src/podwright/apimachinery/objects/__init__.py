@@ -336,6 +336,7 @@ if TYPE_CHECKING:
         time_zone as time_zone,
     )
     from podwright.apimachinery.objects.texts.go_text import (
+        aggregated as aggregated,
         go_json_error as go_json_error,
         go_quoted as go_quoted,
         write_go_json as write_go_json,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 from typing import Any, Final
-from weakref import KeyedRef
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -40,7 +40,8 @@ class Spec(dict[str, Any]):
     read : tuple of str
         The fields of the metadata of an object on which facts about this spec depend.
     facts : dict
-        What readers found out about it; each has its own keys.
+        What readers found out about it; each has its own keys. None of it refers to the spec, which
+        would stay forever in a server, where no collector visits what is old.
     """
 
     __slots__ = ("__weakref__", "facts", "read", "table")
@@ -67,7 +68,7 @@ class Specs:
 
     def __init__(self, metadata_read: Mapping[str, str] | None = None) -> None:
         self._metadata_read = (metadata_read or {}).items()
-        self._by_text: dict[bytes, KeyedRef[bytes, Spec]] = {}
+        self._by_text: WeakValueDictionary[bytes, Spec] = WeakValueDictionary()
         self._last: deque[Spec] = deque(maxlen=_KEPT_MAX)
         # Components create objects of one template after another.
         self._found: tuple[Any, Spec | None] = None, None
@@ -78,23 +79,17 @@ class Specs:
         if document is written:
             return found
         text = msgspec.json.encode(document)
-        known = self._by_text.get(text)
-        found = None if known is None else known()
+        found = self._by_text.get(text)
         if found is None and len(text) <= _TEXT_MAX_BYTES:
             read = tuple(
                 field
                 for field, inside in self._metadata_read
                 if not inside or f'"{inside}"'.encode() in text
             )
-            found = Spec(document, self, read)
-            self._by_text[text] = KeyedRef(found, self._forget, text)
+            found = self._by_text[text] = Spec(document, self, read)
             self._last.append(found)
         self._found = document, found
         return found
-
-    def _forget(self, gone: KeyedRef[bytes, Spec]) -> None:
-        if self._by_text.get(gone.key) is gone:
-            del self._by_text[gone.key]
 
 
 def facts_of(spec: Any) -> dict[Any, Any] | None:

@@ -64,7 +64,6 @@ if TYPE_CHECKING:
     from podwright.cluster.api.rejections import (
         Invalid as Invalid,
         Rejection as Rejection,
-        aggregated as aggregated,
     )
     from podwright.cluster.api.requests import (
         ApplyObject as ApplyObject,

@@ -369,12 +369,3 @@ class Invalid(Rejection, InvalidObject):
         name = obj.name or obj.metadata.generate_name
         found = invalid(api_group(obj.api_version), obj.kind, name, problems)
         Rejection.__init__(self, found.code, found.reason, found.message, found.details)
-
-
-def aggregated(problems: Iterable[str]) -> str:
-    """Return several errors as one text, each once; "" for none.
-
-    Upstream: staging/src/k8s.io/apimachinery/pkg/util/errors/errors.go, aggregate
-    """
-    texts = list(dict.fromkeys(problems))
-    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]" if texts else ""

@@ -30,6 +30,7 @@ from podwright.apimachinery.objects import (
     ObjectDeleted,
     ObjectPut,
     Pod,
+    aggregated,
 )
 from podwright.cluster.api import (
     CreateObject,
@@ -42,7 +43,6 @@ from podwright.cluster.api import (
     Scope,
     UpdateObject,
     WriteRequest,
-    aggregated,
     section,
 )
 from podwright.cluster.controllers.lister import Lister

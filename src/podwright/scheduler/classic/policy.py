@@ -21,6 +21,7 @@ import msgspec
 from podwright.apimachinery.objects import (
     FieldError,
     InputError,
+    aggregated,
     is_extended_resource,
     label_key_errors,
     nearest,
@@ -241,14 +242,13 @@ def _refuse(source: str, stages: Sequence[Sequence[_Problem]]) -> None:
     failing = [stage for stage in stages if stage]
     if not failing:
         return
-    texts = list(dict.fromkeys(problem.message for problem in failing[0]))
     raise PolicyError(
         [
             FieldError(source=source, path=problem.path, message=problem.message + problem.hint)
             for stage in failing
             for problem in stage
         ],
-        texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]",
+        aggregated(problem.message for problem in failing[0]),
     )
 
 

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from podwright.apimachinery.objects import Pod
+from podwright.apimachinery.objects import Pod, aggregated
 from podwright.scheduler.columns import priority_of
 from podwright.scheduler.framework import (
     Code,
@@ -147,7 +147,9 @@ def conclude(failed: FilteredCycle, found: DryRun, left: Candidates | Status) ->
     """
     if not len(found.candidates):
         if found.errors:
-            return PostFilterResult(status=_together(found.errors), details=_nothing(found))
+            return PostFilterResult(
+                status=Status.error(aggregated(found.errors)), details=_nothing(found)
+            )
         return PostFilterResult(
             status=Status.unschedulable(_why_not(failed, found)),
             # As upstream, an empty name clears the pod's earlier nomination; None would keep it.
@@ -185,12 +187,6 @@ def _why_not(failed: FilteredCycle, found: DryRun) -> str:
     rest = Rejection(NOT_HELPFUL, node_count - rejected_count)
     rejections = (*found.rejections, rest) if rest.count else found.rejections
     return fit_error(node_count, None, rejections)
-
-
-def _together(errors: tuple[str, ...]) -> Status:
-    """Join errors as upstream's aggregates do: each once."""
-    distinct = list(dict.fromkeys(errors))
-    return Status.error(distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]")
 
 
 def _lower_nominated(failed: FilteredCycle, chosen: Candidate) -> tuple[Pod, ...]:

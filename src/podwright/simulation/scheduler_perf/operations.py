@@ -278,7 +278,7 @@ def with_params(
     Parameters
     ----------
     written : object
-        The document; what is no mapping is returned as it is.
+        The document; what is not a mapping is returned as it is.
     params : mapping of str to object
         Those of a workload.
     path : str

@@ -449,7 +449,7 @@ class WorldRounds:
                 return error
 
     def _handle_rejection(self, rejection: WriteRejected) -> bool:
-        """Deliver a rejected write to its controller; return whether nobody else must report it."""
+        """Deliver a rejected write to its controller; return whether that reports it."""
         self._actions.extend(self._controllers.handle(rejection, self._heap.now_ns))
         request = rejection.request
         return isinstance(request, CreateObject) or self._controllers.retries(request.user)

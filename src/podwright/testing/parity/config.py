@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from podwright.apimachinery.objects import FieldError, InputError
+from podwright.apimachinery.objects import FieldError, InputError, aggregated
 from podwright.scheduler.assembly import Registry, assemble
 from podwright.scheduler.config import (
     DEFAULT_GATES,
@@ -92,7 +92,7 @@ def check_config(case: Case) -> Check:
         agrees = expected in texts or _is_same_set(expected, texts)
         yield Comparison("error", expected, texts, agrees)
     else:
-        actual = _aggregate(result.validation)
+        actual = aggregated(result.validation)
         # Upstream visits the extension points of a profile in random order.
         agrees = _is_same_set(expected, result.validation)
         yield Comparison("error", expected, actual, agrees)
@@ -150,12 +150,6 @@ def _no_file(name: str) -> bytes:
 def _text(message: str) -> str:
     """Return a text without podwright's suggestion."""
     return message.partition(DID_YOU_MEAN)[0]
-
-
-def _aggregate(texts: list[str]) -> str:
-    """Return the text of upstream's aggregate of errors."""
-    distinct = list(dict.fromkeys(texts))
-    return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]"
 
 
 def _is_same_set(expected: str, texts: list[str]) -> bool:

@@ -53,6 +53,7 @@ from podwright.apimachinery.cel.values import (
     Value,
     type_name,
 )
+from podwright.apimachinery.objects import aggregated
 
 MAX_MESSAGE_LENGTH: Final = 5 * 1024
 """The most bytes of a message that an expression gives."""
@@ -148,13 +149,12 @@ class MatchConditions:
             raise PolicyError(str(error)) from None
         if any(result.value is False for result in results):
             return False
-        errors = dict.fromkeys(result.error for result in results if result.error)
+        errors = [result.error for result in results if result.error]
         if not errors:
             return True
         if ignores_failures:
             return False
-        text = next(iter(errors)) if len(errors) == 1 else f"[{', '.join(errors)}]"
-        raise PolicyError(text)
+        raise PolicyError(aggregated(errors))
 
 
 def match_condition_problems(

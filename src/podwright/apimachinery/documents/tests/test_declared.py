@@ -90,7 +90,7 @@ def errors_of(**fields: Any) -> list[str]:
         pytest.param(
             {"every": "often"},
             ["form.every: Invalid value"],
-            id="what follows is no second mistake",
+            id="what follows is not a second mistake",
         ),
         pytest.param(
             {"every": None, "evry": "1s"},

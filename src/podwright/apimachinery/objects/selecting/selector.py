@@ -17,6 +17,7 @@ import msgspec
 
 from podwright.apimachinery.objects.meta import LabelSelector
 from podwright.apimachinery.objects.names import label_key_errors, label_value_errors
+from podwright.apimachinery.objects.texts.go_text import aggregated
 from podwright.apimachinery.objects.texts.short_texts import cache_short
 
 RequirementOperator: TypeAlias = Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]
@@ -253,8 +254,7 @@ def shown(value: str | tuple[str, ...]) -> str:
 def raise_errors(errors: Sequence[str]) -> None:
     """Raise the errors with the text of upstream's error aggregates."""
     if errors:
-        distinct = list(dict.fromkeys(errors))
-        raise SelectorError(distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]")
+        raise SelectorError(aggregated(errors))
 
 
 # --------------------------------------------------------- label selectors as strings

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Iterable
 from typing import Any, Final
 
 _UNSAFE_IN_HTML: Final = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
@@ -123,3 +124,12 @@ def go_json_error(body: bytes, error: Exception) -> str:
     except (UnicodeDecodeError, RecursionError, ValueError):
         pass
     return str(error)
+
+
+def aggregated(problems: Iterable[str]) -> str:
+    """Return several errors as one text, each once; "" for none.
+
+    Upstream: staging/src/k8s.io/apimachinery/pkg/util/errors/errors.go, aggregate
+    """
+    texts = list(dict.fromkeys(problems))
+    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]" if texts else ""

@@ -14,13 +14,12 @@ from typing import Final
 
 import msgspec
 
-from podwright.apimachinery.objects import Document
+from podwright.apimachinery.objects import Document, aggregated
 from podwright.cluster.api.authorization.access import Access
 from podwright.cluster.api.authorization.authorizers import AuthorizerChain
 from podwright.cluster.api.authorization.policy_rules import descriptions, uncovered
 from podwright.cluster.api.authorization.role_resolver import GROUP, MissingRole, RoleResolver
 from podwright.cluster.api.authorization.texts import quoted, quoted_list
-from podwright.cluster.api.rejections import aggregated
 from podwright.cluster.api.users import MASTERS, User
 
 _FULL_AUTHORITY: Final[list[Document]] = [

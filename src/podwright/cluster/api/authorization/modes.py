@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, Literal, TypeAlias
 
+from podwright.apimachinery.objects import aggregated
 from podwright.cluster.api.authorization.access import (
     NO_OPINION,
     Access,
@@ -25,7 +26,6 @@ from podwright.cluster.api.authorization.authorizers import (
 from podwright.cluster.api.authorization.node_authorizer import NodeAuthorizer
 from podwright.cluster.api.authorization.policy_rules import rule_allows
 from podwright.cluster.api.authorization.role_resolver import RoleResolver
-from podwright.cluster.api.rejections import aggregated
 from podwright.cluster.api.users import User
 from podwright.cluster.store import ObjectStore
 

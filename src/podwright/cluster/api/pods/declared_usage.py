@@ -66,7 +66,7 @@ class UsageError(ValueError):
 
 
 def usage_problem(text: Any) -> str:
-    """Return why a text, or a number of YAML, is no usage; "" if it is."""
+    """Return why a text, or a number of YAML, is not a usage; "" if it is."""
     try:
         usage = parse_quantity(text)
     except QuantityError as error:
@@ -81,7 +81,7 @@ class UsageValue(Struct, frozen=True):
     expression: str | None = None
 
     def problems(self, path: str) -> Iterator[FieldError]:
-        """Yield why it is no usage; `path` is its field."""
+        """Yield why it is not a usage; `path` is its field."""
         try:
             if self.value is None and self.expression is not None:
                 cel.usage_expression(self.expression)

@@ -318,6 +318,8 @@ class Admission:
         facts = facts_of(spec)
         state, made = (None, {}) if facts is None else facts.get(Admission, (None, {}))
         known: Pod | None = made.get(namespace) if state is self._state else None
+        if known is not None and known.raw["spec"] is None:
+            return msgspec.structs.replace(known, raw=known.raw | {"spec": spec})
         if known is not None and type(known.raw["spec"]) is Spec:
             return known
         if known is not None:  # most specs of a cluster without templates occur once
@@ -332,7 +334,10 @@ class Admission:
         # The condition of a gated pod has the time of its creation.
         if facts is not None and not known.spec.scheduling_gates:
             made = made if state is self._state else {}
-            facts[Admission] = self._state, made | {namespace: known}
+            kept = known
+            if known.raw["spec"] is spec:  # a spec does not keep itself
+                kept = msgspec.structs.replace(known, raw=known.raw | {"spec": None})
+            facts[Admission] = self._state, made | {namespace: kept}
         return known
 
 

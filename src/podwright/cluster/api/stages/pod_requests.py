@@ -9,7 +9,7 @@ from typing import cast
 
 import msgspec
 
-from podwright.apimachinery.objects import Document, Pod, PodDisruptionBudget, encode
+from podwright.apimachinery.objects import Document, Pod, PodDisruptionBudget, aggregated, encode
 from podwright.cluster.api.deletion import DeleteOptions
 from podwright.cluster.api.pods.binding import (
     NO_LABELS,
@@ -46,8 +46,7 @@ def read_binding(parts: Parts, write: ObjectWrite) -> None:
     if not target.get("name"):
         problems.append("target.name: Required value")
     if problems:
-        text = ", ".join(problems)
-        raise unclassified_error(text if len(problems) == 1 else f"[{text}]")
+        raise unclassified_error(aggregated(problems))
     sent: Document = write.new.get("metadata") or {}
     write.body = Binding(
         node=target["name"],

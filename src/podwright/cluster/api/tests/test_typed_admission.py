@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from podwright.apimachinery.objects import Pod
+from podwright.apimachinery.objects import Pod, Spec
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import Api, ApplyObject, CreateObject, DeleteObject, Reply
 from podwright.cluster.store import ObjectStore
@@ -333,3 +334,27 @@ def test_the_generation_of_a_daemon_sets_template_counts_its_changes(api):
     assert [generation("a"), generation("a"), generation("b")] == ["1", "1", "2"]
     labels = {"x": "y"}
     assert generation("b", labels=labels) == "2"
+
+
+def test_a_complete_spec_does_not_keep_itself(api):
+    # In a server nothing collects cycles of old objects.
+    complete = dict(spec_of(create_pod(api)))
+    first, second = (spec_of(create_pod(api, name, **complete)) for name in ("a", "b"))
+    assert first is second
+    assert type(first) is Spec
+    del second
+    left = [part for part in all_parts(first.facts) if part is first]
+    assert left == []
+
+
+def all_parts(value: Any) -> Iterator[Any]:
+    """Yield the dicts, lists and structs in a value."""
+    yield value
+    if isinstance(value, dict):
+        parts = [*value.values()]
+    elif isinstance(value, Pod):
+        parts = [value.raw]
+    else:
+        parts = [*value] if isinstance(value, list | tuple) else []
+    for part in parts:
+        yield from all_parts(part)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from podwright.apimachinery.objects import Document, Quantity, format_quantity
+from podwright.apimachinery.objects import Document, Quantity, aggregated, format_quantity
 from podwright.cluster.api.admission.amounts import Amounts, amounts_of
 from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.current_objects import CurrentObjects
@@ -20,7 +20,6 @@ from podwright.cluster.api.admission.plugin import (
     rejected,
 )
 from podwright.cluster.api.admission.pods.pod_amounts import spec_amounts
-from podwright.cluster.api.rejections import aggregated
 from podwright.cluster.store import GroupKind, ObjectStore
 
 ANNOTATION: Final = "kubernetes.io/limit-ranger"

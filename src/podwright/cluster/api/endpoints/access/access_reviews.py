@@ -12,6 +12,7 @@ from podwright.apimachinery.objects import (
     FieldRequirement,
     FieldSelector,
     SelectorError,
+    aggregated,
     parse_field_selector,
     parse_label_selector,
 )
@@ -20,7 +21,7 @@ from podwright.cluster.api.endpoints.access.reviews import read_review, validate
 from podwright.cluster.api.endpoints.calls import Backend, Call
 from podwright.cluster.api.endpoints.replies.responses import object_reply
 from podwright.cluster.api.endpoints.request import HttpReply
-from podwright.cluster.api.rejections import aggregated, bad_request, invalid
+from podwright.cluster.api.rejections import bad_request, invalid
 from podwright.cluster.api.users import User
 
 _GROUP: Final = "authorization.k8s.io"

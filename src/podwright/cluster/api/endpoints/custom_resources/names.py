@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from podwright.apimachinery.objects import Document
+from podwright.apimachinery.objects import Document, aggregated
 from podwright.apimachinery.schema import printed
 from podwright.apimachinery.schema.structural import approval_of
 from podwright.cluster.api.endpoints.custom_resources.conditions import (
@@ -123,9 +123,8 @@ def _accepted(
             is_own = (value or "") == (accepted.get(field) or "")
             found = [] if is_own or (value or "") not in used else [value or ""]
         if found:
-            texts = list(dict.fromkeys(f"{printed(each)} is already in use" for each in found))
             reason = f"{word}Conflict"
-            message = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+            message = aggregated(f"{printed(each)} is already in use" for each in found)
         elif value:
             names[field] = value
         else:
