@@ -125,7 +125,8 @@ class ScenarioController:
         try:
             await self._client.body_of(request)
         except RequestFailed as error:
-            if error.status not in (404, 409):  # deleted, or replaced by another one
+            present = self._client.turns.cluster.store.get(_SCENARIO, scenario.key)
+            if present is not None and present.uid == scenario.uid:  # neither deleted nor replaced
                 _LOG.error("the status of Scenario %s is not written: %s", scenario.key, error)
             return False
         return True

@@ -12,7 +12,11 @@ from hypothesis import given, strategies as st
 from podwright.apimachinery.objects import parse_schedule, time_zone
 from podwright.apimachinery.objects.texts.times import timestamp_ns, timestamp_text
 from podwright.apimachinery.schema import decode
-from podwright.cluster.controllers.batch.cron_job import CronJobController, most_recent_due
+from podwright.cluster.controllers.batch.cron_job import (
+    CronJobController,
+    JobTTLController,
+    most_recent_due,
+)
 from podwright.cluster.controllers.batch.job import JobController
 from podwright.cluster.controllers.kinds import CRON_JOB, JOB
 from podwright.cluster.controllers.tests.staged_cluster import NOW, Cluster, at, document
@@ -337,3 +341,113 @@ def test_an_active_job_that_was_deleted_is_missed():
     assert set(cluster.event_notes("MissingJob")) == {f"Active job went missing: c-{FIRST + 1}"}
     (active,) = cluster.status(CRON_JOB, "default/c")["active"]
     assert active["name"] == f"c-{FIRST + 2}"
+
+
+MINUTE_NS = 60_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("after", "now", "due", "count"),
+    [
+        pytest.param(0, 59, None, 0, id="none yet"),
+        pytest.param(0, 60, 1, 1, id="exactly now"),
+        pytest.param(0, 119, 1, 1, id="one"),
+        pytest.param(60, 119, None, 0, id="the one before has its job"),
+        pytest.param(0, 120, 2, 2, id="the second is exactly now"),
+        pytest.param(0, 301, 5, 5, id="several"),
+        pytest.param(30, 6_060, 101, 101, id="many"),
+    ],
+)
+def test_the_latest_missed_time_is_due(after, now, due, count):
+    schedule = parse_schedule("* * * * *")
+    start_ns = FIRST * MINUTE_NS
+    missed = most_recent_due(schedule, start_ns + after * 10**9, start_ns + now * 10**9, UTC)
+    assert missed.due_ns == (None if due is None else start_ns + due * MINUTE_NS)
+    assert missed.count == count
+
+
+@pytest.mark.parametrize(("minutes", "is_said"), [(100, False), (101, True)])
+def test_more_than_a_hundred_missed_times_are_a_warning_and_one_job(minutes, is_said):
+    cluster = cluster_with(a_cron_job(suspend=True))
+    cluster.run(minutes * MINUTE + 10)
+    cluster.edit(CRON_JOB, "default/c", "spec", suspend=False)
+    cluster.run(minutes * MINUTE + 20)
+    assert jobs(cluster) == [f"c-{FIRST + minutes}"]
+    note = (
+        f"too many missed start times: {minutes}. Set or decrease .spec.startingDeadlineSeconds or"
+        " check clock skew"
+    )
+    assert cluster.event_notes("TooManyMissedTimes") == [note] * is_said
+
+
+@pytest.mark.parametrize(
+    ("zone", "scheduled_at"),
+    [
+        (None, "2026-01-01T00:01:00Z"),
+        ("Etc/UTC", "2026-01-01T00:01:00Z"),
+        ("Europe/Berlin", "2026-01-01T01:01:00+01:00"),
+        ("America/St_Johns", "2025-12-31T20:31:00-03:30"),
+    ],
+)
+def test_a_job_has_the_metadata_of_its_template_and_its_time_in_the_zone(zone, scheduled_at):
+    made = a_cron_job(timeZone=zone) if zone else a_cron_job()
+    template = made.raw["spec"]["jobTemplate"]
+    template["metadata"] = {"labels": {"a": "b"}, "annotations": {"c": "d"}, "name": "no"}
+    cluster = cluster_with(decode(made.raw))
+    cluster.run(MINUTE)
+    job = cluster.raw(JOB, f"default/c-{FIRST + 1}")
+    assert job["metadata"]["labels"] == {"a": "b"}
+    assert job["metadata"]["annotations"] == {
+        "c": "d", "batch.kubernetes.io/cronjob-scheduled-timestamp": scheduled_at,
+    }  # fmt: skip
+    (entry,) = cluster.status(CRON_JOB, "default/c")["active"]
+    assert entry == {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "name": f"c-{FIRST + 1}",
+        "namespace": "default",
+        "uid": job["metadata"]["uid"],
+        "resourceVersion": entry["resourceVersion"],
+    }
+    assert cluster.event_notes("SuccessfulCreate")[0] == f"Created job c-{FIRST + 1}"
+
+
+def test_a_cron_job_that_is_deleted_creates_nothing_more():
+    cluster = cluster_with(a_cron_job())
+    cron_job = cluster.raw(CRON_JOB, "default/c")
+    held = {"deletionTimestamp": at(40), "finalizers": ["example.com/hold"]}
+    cluster.store.put(decode(cron_job | {"metadata": cron_job["metadata"] | held}))
+    cluster.settle()
+    cluster.run(3 * MINUTE)
+    assert jobs(cluster) == []
+
+
+def test_the_deadline_limits_how_far_a_schedule_is_looked_back():
+    cluster = cluster_with(a_cron_job(suspend=True, startingDeadlineSeconds=90))
+    cluster.run(200 * MINUTE + 10)
+    cluster.edit(CRON_JOB, "default/c", "spec", suspend=False)
+    cluster.run(200 * MINUTE + 20)
+    assert jobs(cluster) == [f"c-{FIRST + 200}"]
+    assert cluster.event_notes("TooManyMissedTimes") == []
+
+
+@pytest.mark.parametrize(
+    ("ttl", "outcome", "removed_at"),
+    [(0, "Complete", 0), (30, "Complete", 30), (30, "Failed", 30), (None, "Complete", None),
+     (0, "Suspended", None)],
+)  # fmt: skip
+def test_a_finished_job_is_deleted_at_the_end_of_its_time_to_live(ttl, outcome, removed_at):
+    cluster = Cluster((JobTTLController,), stages=())
+    spec = a_cron_job().raw["spec"]["jobTemplate"]["spec"]
+    spec = spec | ({} if ttl is None else {"ttlSecondsAfterFinished": ttl})
+    condition = {"type": outcome, "status": "True", "lastTransitionTime": at(0)}
+    cluster.add(document("Job", "j", api="batch/v1", namespace="default", spec=spec))
+    cluster.edit(JOB, "default/j", "status", conditions=[condition])
+    deleted: list[int] = []
+    for second in (0, 29, 30, 31):
+        cluster.run(second)
+        deleted += [second] * (bool(cluster.writes) and not deleted)
+    assert deleted == ([] if removed_at is None else [removed_at])
+    if deleted:
+        write: Any = cluster.writes[0]
+        assert write.propagation == "Foreground"

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from podwright.apimachinery.schema import decode
 from podwright.cluster.api import DeleteObject
 from podwright.cluster.controllers.batch.job import JobController
 from podwright.cluster.controllers.core.garbage_collector import GarbageCollector
-from podwright.cluster.controllers.core.namespace import NamespaceController
+from podwright.cluster.controllers.core.namespace import (
+    NamespaceController,
+    _resource,
+    with_namespace_defaults,
+)
 from podwright.cluster.controllers.tests.staged_cluster import Cluster, a_pod, at, document
 from podwright.cluster.store import EVENT, NAMESPACE
 
@@ -152,3 +159,92 @@ def test_content_that_is_removed_late_is_not_counted_at_each_change():
     cluster.run(12)
     message = str(cluster.status(NAMESPACE, "shop")["conditions"])
     assert "configmaps. has 130 resource instances" in message
+
+
+@pytest.mark.parametrize(
+    ("group", "kind", "resource"),
+    [
+        ("", "Pod", "pods."),
+        ("", "Endpoints", "endpoints."),
+        ("batch", "Job", "jobs.batch"),
+        ("networking.k8s.io", "Ingress", "ingresses.networking.k8s.io"),
+        ("networking.k8s.io", "NetworkPolicy", "networkpolicies.networking.k8s.io"),
+        ("storage.k8s.io", "CSIStorageCapacity", "csistoragecapacities.storage.k8s.io"),
+        ("example.com", "Box", "boxes.example.com"),
+        ("example.com", "Switch", "switches.example.com"),
+    ],
+)
+def test_what_remains_is_named_by_its_resource(group, kind, resource):
+    assert _resource(group, kind) == resource
+
+
+def test_the_conditions_of_a_terminating_namespace_are_those_of_upstream():
+    held = [
+        document("Secret", "s", namespace="shop", metadata={"finalizers": ["b/x", "a/x"]}),
+        document("ConfigMap", "m", namespace="shop", metadata={"finalizers": ["b/x"]}),
+        document("ConfigMap", "n", namespace="shop", metadata={"finalizers": ["b/x"]}),
+    ]
+    cluster = cluster_with(*held)
+    cluster.delete(NAMESPACE, "shop")
+    conditions = cluster.status(NAMESPACE, "shop")["conditions"]
+    fields = ("type", "status", "reason", "message")
+    assert [tuple(each[field] for field in fields) for each in conditions] == [
+        (
+            "NamespaceDeletionDiscoveryFailure", "False", "ResourcesDiscovered",
+            "All resources successfully discovered",
+        ),
+        (
+            "NamespaceDeletionGroupVersionParsingFailure", "False", "ParsedGroupVersions",
+            "All legacy kube types successfully parsed",
+        ),
+        (
+            "NamespaceDeletionContentFailure", "False", "ContentDeleted",
+            "All content successfully deleted, may be waiting on finalization",
+        ),
+        (
+            "NamespaceContentRemaining", "True", "SomeResourcesRemain",
+            "Some resources are remaining: configmaps. has 2 resource instances, secrets. has 1"
+            " resource instances",
+        ),
+        (
+            "NamespaceFinalizersRemaining", "True", "SomeFinalizersRemain",
+            "Some content in the namespace has finalizers remaining: a/x in 1 resource instances,"
+            " b/x in 3 resource instances",
+        ),
+    ]  # fmt: skip
+    for kind, name in (("Secret", "s"), ("ConfigMap", "m"), ("ConfigMap", "n")):
+        cluster.edit(("", kind), f"shop/{name}", "metadata", finalizers=None)
+    assert not cluster.has(NAMESPACE, "shop")
+
+
+def test_a_namespace_keeps_the_finalizers_of_others_and_waits_for_them():
+    cluster = cluster_with()
+    cluster.edit(NAMESPACE, "shop", "spec", finalizers=["example.com/mine", "kubernetes"])
+    cluster.delete(NAMESPACE, "shop")
+    assert cluster.raw(NAMESPACE, "shop")["spec"]["finalizers"] == ["example.com/mine"]
+    said = {
+        each["type"]: each["reason"] for each in cluster.status(NAMESPACE, "shop")["conditions"]
+    }
+    assert said["NamespaceContentRemaining"] == "ContentRemoved"
+    assert said["NamespaceFinalizersRemaining"] == "ContentHasNoFinalizers"
+
+
+@pytest.mark.parametrize(
+    "lost",
+    [
+        {"metadata": {"labels": {"a": "b"}}},
+        {"metadata": {"labels": {"kubernetes.io/metadata.name": "other", "a": "b"}}},
+        {"spec": {"finalizers": []}},
+        {"status": {"phase": ""}},
+    ],
+    ids=["no label", "another label", "no finalizer", "no phase"],
+)
+def test_a_namespace_that_lost_a_default_gets_it_again(lost):
+    complete = {
+        "apiVersion": "v1", "kind": "Namespace",
+        "metadata": {"name": "shop", "labels": {"kubernetes.io/metadata.name": "shop", "a": "b"}},
+        "spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"},
+    }  # fmt: skip
+    assert with_namespace_defaults(same := decode(complete)) is same
+    lost = {"metadata": {"name": "shop", **lost["metadata"]}} if "metadata" in lost else lost
+    assert with_namespace_defaults(decode(complete | lost)).raw == complete

@@ -26,9 +26,6 @@ from podwright.online.apiserver.turn_loop import TurnLoop
 from podwright.simulation.kss import LiveResults
 from podwright.simulation.recording import DecisionLog
 
-_GONE: Final = frozenset({404, 409})
-"""The pod was deleted, or another one has its name."""
-
 _LOG = logging.getLogger(__name__)
 
 
@@ -94,7 +91,8 @@ async def _annotate(
     try:
         await client.body_of(request)
     except RequestFailed as error:
-        if error.status not in _GONE:
+        present = client.turns.cluster.store.get(POD, pod)
+        if present is not None and present.metadata.uid == uid:  # neither deleted nor replaced
             _LOG.error("pod %s is not annotated: %s", pod, error)
 
 

@@ -1,16 +1,20 @@
 """Breakpoints of a served cluster, and the conditions that they have."""
 
+from types import SimpleNamespace
+from typing import Any
 from urllib.parse import quote
 
+import numpy as np
 import pytest
 
 from podwright.online.apiserver import ClusterClock, ClusterOptions, new_cluster
 from podwright.online.apiserver.breakpoints import BREAKPOINTS_MAX, Breakpoints, read_condition
 from podwright.online.apiserver.generated_nodes import generated_nodes
 from podwright.online.apiserver.tests.conftest import SERVER, START_NS, pod
-from podwright.scheduler.framework import Plugin, Status
+from podwright.scheduler.framework import Decision, ObservedMethod, Plugin, Status
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.recording.log.replay import verify
+from podwright.testing import make_pod
 
 V1 = "/podwright/v1"
 PODS = "/api/v1/namespaces/default/pods"
@@ -237,3 +241,128 @@ def test_without_a_scheduler_there_is_no_breakpoint(serve):
     )
     status, found = serve(cluster).send("POST", f"{V1}/breakpoints", {"condition": "pod=a"})
     assert (status, found["status"]) == (409, 409)
+
+
+NOBODY: Any = None
+
+
+def called(point="Filter", plugin="Picky"):
+    return ObservedMethod(print, NOBODY, plugin=plugin, point=point, profile="default-scheduler")
+
+
+REJECTED, FAILED = Status.unschedulable("no"), Status.error("broken")
+
+
+@pytest.mark.parametrize(
+    ("text", "method", "status", "answer", "matches"),
+    [
+        ("plugin=Picky", called(), Status(), None, True),
+        ("plugin=Picky", called(plugin="Other"), Status(), None, False),
+        ("point=Score", called("Score"), Status(), 1, True),
+        ("point=Score", called(), Status(), None, False),
+        ("plugin=Picky,point=Score", called(), Status(), None, False),
+        ("plugin=Picky,on=call", called(), REJECTED, None, True),
+        ("on=reject", called(), REJECTED, None, True),
+        ("on=reject", called(), FAILED, None, False),
+        ("on=reject", called(), Status(), None, False),
+        ("on=error", called(), FAILED, None, True),
+        ("on=error", called(), REJECTED, None, False),
+        ("score-above=50", called("Score"), Status(), 51, True),
+        ("score-above=50", called("Score"), Status(), 50, False),
+        ("score-above=50", called("ScoreExtensionNormalize"), Status(), 51, True),
+        ("score-above=50", called("Filter"), Status(), 51, False),
+        ("score-above=50", called("Score"), Status(), "51", False),
+        ("score-above=-1", called("Score"), Status(), 0, True),
+        ("on=call,pod=other/web", called(), Status(), None, False),
+        ("on=call,pod=web", called(), Status(), None, True),
+        ("on=call,label=app=web,label=tier=front", called(), Status(), None, True),
+        ("on=call,label=app=web,label=tier=back", called(), Status(), None, False),
+        ("on=call,label=none=", called(), Status(), None, False),
+    ],
+)
+def test_a_condition_about_calls_matches_by_all_of_its_parts(text, method, status, answer, matches):
+    pod_of_call = make_pod("web", labels={"app": "web", "tier": "front"})
+    condition = read_condition(text)
+    assert condition.is_about_calls
+    assert condition.matches_call(method, (pod_of_call,), status, answer) is matches
+
+
+@pytest.mark.parametrize(
+    ("codes", "rows", "matches"),
+    [([0, 0], [0, 1], False), ([0, 2], [0, 1], True), ([2, 0], [1], False), ([1], [], False)],
+)
+def test_a_filter_on_columns_rejects_if_it_does_one_of_its_rows(codes, rows, matches):
+    verdicts = SimpleNamespace(codes=np.array(codes), rows=np.array(rows, dtype=int))
+    arguments = (make_pod("web"), None, verdicts)
+    condition = read_condition("on=reject")
+    assert condition.matches_call(called(), arguments, Status(), None) is matches
+
+
+def test_the_first_matching_breakpoint_has_the_hit_and_others_wait_until_it_is_released():
+    breakpoints = Breakpoints()
+    breakpoints.attempt_of = lambda _: 3
+    numbers = [
+        breakpoints.add(read_condition(text)).number
+        for text in ("pod=other", "pod=web", "label=app=web")
+    ]
+    assert numbers == [1, 2, 3]
+    assert not breakpoints.has_call_conditions
+    decisions = [
+        Decision(pod=make_pod(name, labels={"app": name}), node="n") for name in ("first", "web")
+    ]
+    is_over = breakpoints.until_hit(lambda: False)
+    assert not is_over()
+    breakpoints.decided(decisions, START_NS)
+    assert is_over()
+    hit = breakpoints.hit
+    assert hit is not None
+    assert (hit.breakpoint, hit.pod, hit.attempt, hit.plugin, hit.message) == (
+        2, "default/web", 3, "", "",
+    )  # fmt: skip
+    breakpoints.decided(decisions, START_NS)
+    assert [each.hit_count for each in breakpoints.list()] == [0, 1, 0]
+    breakpoints.release()
+    assert not is_over()
+    assert breakpoints.until_hit(lambda: True)()
+
+
+def test_a_hit_of_a_call_says_which_call_it_was():
+    breakpoints = Breakpoints()
+    breakpoints.add(read_condition("pod=web"))
+    added = breakpoints.add(read_condition("on=reject"))
+    was_about_calls = breakpoints.has_call_conditions
+    breakpoints.called(called("Reserve"), (make_pod("web"), "n1"), REJECTED, None)
+    hit = breakpoints.hit
+    assert hit is not None
+    assert (hit.breakpoint, hit.pod, hit.plugin, hit.point, hit.node, hit.message) == (
+        added.number, "default/web", "Picky", "Reserve", "n1", "no",
+    )  # fmt: skip
+    assert breakpoints.remove(added.number)
+    assert (was_about_calls, breakpoints.has_call_conditions) == (True, False)
+    assert breakpoints.hit is hit, "a cluster that has stopped stays so"
+    assert not breakpoints.remove(added.number)
+    assert breakpoints.add(read_condition("pod=web")).number == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "pod_key", "outcome"),
+    [
+        ("pod=web", "default/web", ""),
+        ("pod=team/web", "team/web", ""),
+        ("label=app=a=b", "", ""),
+        ("plugin=Any", "", "call"),
+        ("point=Score", "", "call"),
+        ("score-above=1", "", "call"),
+        ("point=Score,on=error", "", "error"),
+    ],
+)
+def test_a_condition_is_read(text, pod_key, outcome):
+    found = read_condition(text)
+    assert (found.text, found.pod, found.outcome) == (text, pod_key, outcome)
+    assert found.labels == ((("app", "a=b"),) if text.startswith("label") else ())
+
+
+@pytest.mark.parametrize("text", ["pod=/web", "pod=team/", "pod=a/b/c"])
+def test_the_name_of_a_pod_has_at_most_one_namespace_and_none_that_is_empty(text):
+    with pytest.raises(ValueError, match="write NAMESPACE/NAME"):
+        read_condition(text)

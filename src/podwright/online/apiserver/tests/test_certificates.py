@@ -6,7 +6,8 @@ import stat
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519
+from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from podwright.online.apiserver.access import certificates
 from podwright.online.apiserver.access.certificates import (
@@ -143,3 +144,124 @@ def test_a_certificate_that_is_not_valid_now_is_an_error(tmp_path, monkeypatch, 
     monkeypatch.setattr(certificates, "_now", lambda: then)
     with pytest.raises(CertificateError, match=message):
         check_pair(files.server, files.server_key)
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """The files of a cluster, which no test changes."""
+    return kept_certificates(tmp_path_factory.mktemp("certificates"), NAMES)
+
+
+def extension(certificate, kind):
+    return certificate.extensions.get_extension_for_class(kind)
+
+
+@pytest.mark.parametrize(
+    ("name", "subject", "purposes", "years"),
+    [
+        ("authority", "CN=podwright", None, 10),
+        ("server", "CN=kube-apiserver", [ExtendedKeyUsageOID.SERVER_AUTH], 1),
+        ("admin", "CN=admin,O=system:masters", [ExtendedKeyUsageOID.CLIENT_AUTH], 1),
+    ],
+)
+def test_a_certificate_has_the_subject_the_usages_and_the_lifetime_of_kubeadm(
+    kept, name, subject, purposes, years
+):
+    found = read(getattr(kept, name))
+    is_authority = purposes is None
+    assert found.subject.rfc4514_string() == subject
+    assert found.issuer.rfc4514_string() == "CN=podwright"
+    constraints, usage = (extension(found, kind) for kind in (x509.BasicConstraints, x509.KeyUsage))
+    assert (constraints.value.ca, constraints.critical, usage.critical) == (
+        is_authority, True, True,
+    )  # fmt: skip
+    may = {
+        part
+        for part in (
+            "digital_signature", "key_encipherment", "key_cert_sign", "crl_sign",
+            "content_commitment", "data_encipherment", "key_agreement",
+        )
+        if getattr(usage.value, part)
+    }  # fmt: skip
+    expected = {"key_cert_sign", "crl_sign"} if is_authority else {"key_encipherment"}
+    assert may == {"digital_signature"} | expected
+    if not is_authority:
+        assert list(extension(found, x509.ExtendedKeyUsage).value) == purposes
+        issuer = extension(found, x509.AuthorityKeyIdentifier).value.key_identifier
+        own = extension(read(kept.authority), x509.SubjectKeyIdentifier).value.digest
+        assert issuer == own
+    now = dt.datetime.now(dt.UTC)
+    left = found.not_valid_after_utc - now
+    assert dt.timedelta(days=365 * years) - left < dt.timedelta(hours=1)
+    assert left <= dt.timedelta(days=365 * years)
+    # Clocks of clients may be five minutes late.
+    early = now - found.not_valid_before_utc
+    assert dt.timedelta(minutes=5) <= early < dt.timedelta(minutes=65)
+
+
+def test_names_are_names_and_addresses_are_addresses(kept):
+    names = extension(read(kept.server), x509.SubjectAlternativeName).value
+    assert names.get_values_for_type(x509.DNSName) == ["localhost"]
+    assert list(map(str, names.get_values_for_type(x509.IPAddress))) == ["127.0.0.1", "::1"]
+    assert names_of(kept.admin) == frozenset()
+
+
+def test_certificates_are_readable_by_all_and_nothing_else_is_in_the_folder(kept):
+    folder = kept.authority.parent
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
+    assert modes == {
+        f"{part}.{kind}": mode
+        for part in ("ca", "server", "admin")
+        for kind, mode in (("crt", 0o644), ("key", 0o600))
+    }
+
+
+@pytest.mark.parametrize(("days", "is_kept"), [(334, True), (336, False)])
+def test_certificates_are_renewed_thirty_days_before_their_end(
+    tmp_path, monkeypatch, days, is_kept
+):
+    files = kept_certificates(tmp_path, NAMES)
+    before = files.server.read_bytes()
+    later = dt.datetime.now(dt.UTC) + dt.timedelta(days=days)
+    monkeypatch.setattr(certificates, "_now", lambda: later)
+    kept_certificates(tmp_path, NAMES)
+    assert (files.server.read_bytes() == before) is is_kept
+
+
+def test_clocks_may_be_five_minutes_apart(kept, monkeypatch):
+    begin = read(kept.server).not_valid_before_utc
+    for minutes, is_valid in ((5, True), (6, False)):
+        monkeypatch.setattr(
+            certificates, "_now", lambda minutes=minutes: begin - dt.timedelta(minutes=minutes)
+        )
+        if is_valid:
+            check_pair(kept.server, kept.server_key)
+        else:
+            with pytest.raises(CertificateError, match="is not valid before"):
+                check_pair(kept.server, kept.server_key)
+
+
+def test_a_damaged_certificate_of_the_server_is_made_again(tmp_path):
+    files = kept_certificates(tmp_path, NAMES)
+    admin = files.admin.read_bytes()
+    files.server.write_bytes(b"")
+    files.server_key.unlink()
+    kept_certificates(tmp_path, NAMES)
+    check_pair(files.server, files.server_key)
+    assert files.admin.read_bytes() == admin
+
+
+def test_a_key_of_another_kind_cannot_sign(tmp_path, kept):
+    key = ed25519.Ed25519PrivateKey.generate()
+    found = Authority.read(kept.authority, kept.authority_key).sign_server(key.public_key(), NAMES)
+    certificate, private = tmp_path / "x.crt", tmp_path / "x.key"
+    certificate.write_bytes(found.public_bytes(serialization.Encoding.PEM))
+    private.write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+    )
+    with pytest.raises(CertificateError, match="a key of RSA or of an elliptic curve is expected"):
+        check_pair(certificate, private)

@@ -5,6 +5,8 @@ import pytest
 from podwright.cluster.api.endpoints import User
 from podwright.online.apiserver.access.certificates import certified_user
 
+UID = "1.3.6.1.4.1.57683.2"
+
 
 class Connection:
     """What `ssl.SSLObject` returns for a verified certificate."""
@@ -46,3 +48,18 @@ def test_the_subject_is_the_user():
 )
 def test_no_name_is_no_user(connection):
     assert certified_user(connection) is None
+
+
+@pytest.mark.parametrize(
+    ("subject", "name", "uid"),
+    [
+        ([("commonName", "a"), ("commonName", "b")], "b", ""),
+        ([("commonName", "a"), (UID, "7"), (UID, "8")], "a", ""),
+        ([(UID, "7"), ("commonName", "a")], "a", "7"),
+    ],
+    ids=["the last common name", "two uids are none", "any order"],
+)
+def test_repeated_parts_of_a_subject(subject, name, uid):
+    found = certified_user(Connection(*subject))
+    assert found is not None
+    assert (found.name, found.uid, found.groups) == (name, uid, ())

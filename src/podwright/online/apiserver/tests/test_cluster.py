@@ -4,14 +4,18 @@ import json
 
 import pytest
 
+from podwright.apimachinery.objects import PodwrightError
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api.endpoints import HISTORY, HttpReply, Rejection
 from podwright.cluster.kubelets import default_stages
-from podwright.cluster.store import ObjectStore
+from podwright.cluster.store import ObjectStore, UnusableStore
 from podwright.online.apiserver import ClusterClock
+from podwright.online.apiserver.breakpoints import read_condition
+from podwright.online.apiserver.cluster import _log_controller_failure
 from podwright.online.apiserver.scheduling.present_scheduler import present_scheduler
 from podwright.online.apiserver.tests.conftest import START_NS, cluster_of, pod, request
 from podwright.scheduler.machine import ObjectPut
+from podwright.simulation.autoscaling import parse_node_groups
 from podwright.simulation.world import Apply, Patch
 
 PODS = "/api/v1/namespaces/default/pods"
@@ -226,3 +230,121 @@ def test_a_question_about_now_includes_the_pods_of_the_same_turn():
     cluster.handle(request("POST", PODS, pod("web")), START_NS)
     assert cluster.world.machine.pod("default/web") is None
     assert present_scheduler(cluster).explain("default/web").decision.node
+
+
+def test_operations_of_users_are_done_at_their_times_and_rejected_ones_are_reported():
+    cluster = cluster_of()
+    config = {"apiVersion": "v1", "kind": "ConfigMap"}
+    late, wrong, last = (
+        Apply(decode(config | {"metadata": {"name": name, "namespace": namespace}}))
+        for name, namespace in (("late", "default"), ("wrong", "Not a name"), ("last", "default"))
+    )
+    rejected = []
+    inputs = [(START_NS + 5 * SECOND_NS, late), (START_NS + 6 * SECOND_NS, wrong)]
+    inputs.append((START_NS + 7 * SECOND_NS, last))
+    cluster.add_inputs(inputs, lambda *found: rejected.append(found))
+    names = []
+    for seconds in (4, 5, 7):
+        settle(cluster, START_NS + seconds * SECOND_NS)
+        found = read(cluster, "/api/v1/namespaces/default/configmaps")["items"]
+        names.append({each["metadata"]["name"] for each in found} & {"late", "last"})
+    assert names == [set(), {"late"}, {"late", "last"}]
+    ((operation, error),) = rejected
+    assert operation is wrong
+    assert isinstance(error, PodwrightError)
+
+
+def test_a_store_that_cannot_write_is_not_a_rejected_operation(monkeypatch):
+    cluster = cluster_of()
+
+    def fail(_):
+        raise UnusableStore("disk full")
+
+    monkeypatch.setattr(cluster.world, "operate", fail)
+    operation = Apply(decode({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}))
+    cluster.add_inputs([(START_NS + SECOND_NS, operation)], lambda *_: None)
+    with pytest.raises(UnusableStore):
+        settle(cluster, START_NS + 2 * SECOND_NS)
+
+
+def test_a_cluster_that_rests_does_nothing_until_it_goes_on():
+    cluster = cluster_of()
+    settle(cluster, START_NS)
+    cluster.handle(request("POST", PODS, pod("web")), START_NS)
+    cluster.is_resting = True
+    assert cluster.catch_up(START_NS + SECOND_NS, lambda: False)
+    assert "nodeName" not in read(cluster, f"{PODS}/web")["spec"]
+    assert cluster.next_due_ns == cluster.server.next_due_ns
+    assert cluster.late_steps is None
+    cluster.begin_turn(START_NS + 60 * SECOND_NS)
+    assert cluster.world.now_ns < START_NS + 60 * SECOND_NS
+    cluster.is_resting = False
+    assert cluster.next_due_ns == START_NS
+    settle(cluster, START_NS + SECOND_NS)
+    assert read(cluster, f"{PODS}/web")["spec"]["nodeName"]
+
+
+def test_a_cluster_at_a_breakpoint_does_nothing_but_write_its_events():
+    cluster = cluster_of()
+    cluster.add_breakpoint(read_condition("pod=web"))
+    cluster.handle(request("POST", PODS, pod("web")), START_NS)
+    settle(cluster, START_NS + SECOND_NS)
+    hit = cluster.breakpoints.hit
+    assert hit is not None
+    assert hit.pod == "default/web"
+    assert cluster.next_due_ns == cluster.server.next_due_ns
+    assert "nodeName" not in read(cluster, f"{PODS}/web")["spec"]
+    assert not cluster.events.has_pending
+    cluster.breakpoints.release()
+    settle(cluster, START_NS + SECOND_NS)
+    assert read(cluster, f"{PODS}/web")["spec"]["nodeName"]
+
+
+def test_only_a_breakpoint_on_calls_starts_to_observe_the_plugins():
+    cluster = cluster_of()
+    cluster.add_breakpoint(read_condition("pod=web"))
+    observed = [cluster.monitor.is_observing]
+    cluster.add_breakpoint(read_condition("on=error"))
+    observed.append(cluster.monitor.is_observing)
+    assert observed == [False, True]
+    assert {"NodeResourcesFit", "DefaultBinder"} <= cluster.plugin_names()
+
+
+@pytest.mark.parametrize(
+    ("error", "level", "text"),
+    [
+        (UserWarning("only a warning"), "WARNING", "only a warning"),
+        (PodwrightError("rejected"), "WARNING", "could not sync default/web, and tries again"),
+        (KeyError("defect"), "ERROR", "could not sync default/web, and tries again"),
+    ],
+)
+def test_what_a_controller_cannot_do_is_a_line_of_the_log(error, level, text, caplog):
+    _log_controller_failure("job-controller", "default/web", error)
+    (record,) = caplog.records
+    assert (record.levelname, text in record.getMessage()) == (level, True)
+    assert bool(record.exc_info) is (level == "ERROR")
+
+
+def test_an_autoscaler_takes_part_with_its_node_groups():
+    group = {"name": "small", "maxSize": 3, "template": {"allocatable": {"cpu": "4", "pods": "9"}}}
+    autoscaling = parse_node_groups({"groups": [group]}, "")
+    cluster = cluster_of(0, autoscaling=autoscaling)
+    assert cluster.autoscaling is autoscaling
+    cluster.handle(request("POST", PODS, pod("web")), START_NS)
+    settle(cluster, START_NS + 600 * SECOND_NS)
+    (node,) = read(cluster, "/api/v1/nodes")["items"]
+    assert read(cluster, f"{PODS}/web")["spec"]["nodeName"] == node["metadata"]["name"]
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        ({}, {"etcd-0", "controller-manager", "scheduler"}),
+        ({"has_scheduler": False}, {"etcd-0", "controller-manager"}),
+        ({"has_controllers": False}, {"etcd-0", "scheduler"}),
+        ({"is_bare": True}, set()),
+    ],
+)
+def test_the_components_that_run_are_shown(options, names):
+    found = read(cluster_of(0, **options), "/api/v1/componentstatuses")["items"]
+    assert {each["metadata"]["name"] for each in found} == names

@@ -2,8 +2,14 @@
 
 import pytest
 
+from podwright.cluster.api.endpoints import HttpReply, HttpRequest
 from podwright.online.apiserver import ClusterClock
-from podwright.online.apiserver.cluster_clock import END_NS
+from podwright.online.apiserver.cluster_clock import (
+    END_NS,
+    SPEED_MAX,
+    SPEED_MIN,
+    with_lease_warning,
+)
 
 
 class RealTime:
@@ -118,3 +124,77 @@ def test_time_does_not_go_back(real):
         clock.step(-1)
     with pytest.raises(ValueError, match="back in time"):
         clock.run_to(49)
+
+
+def test_steps_and_changes_of_a_running_clock_lose_no_time(real):
+    clock = ClusterClock(start_ns=0, read_ns=real)
+    real.ns += 7
+    clock.step(10)
+    assert clock.now_ns() == 17
+    real.ns += 3
+    clock.set_speed(2.0)
+    assert clock.now_ns() == 20
+    real.ns += 5
+    assert clock.now_ns() == 30
+    clock.set_speed(1.0)
+    real.ns += 5
+    assert clock.now_ns() == 35
+
+
+def test_a_step_to_the_end_and_a_run_to_now_are_allowed(real):
+    clock = ClusterClock(start_ns=END_NS - 10, read_ns=real)
+    clock.run_to(END_NS - 10)
+    clock.step(0)
+    assert clock.now_ns() == END_NS - 10
+    clock.step(10)
+    assert clock.now_ns() == END_NS
+    real.ns = 2 * END_NS
+    clock.set_to_real_time()
+    assert clock.now_ns() == END_NS
+
+
+def test_a_clock_ahead_of_the_real_time_is_not_set_back_to_it(real):
+    clock = ClusterClock(start_ns=5_000, read_ns=real)
+    clock.set_to_real_time()
+    assert clock.now_ns() == 5_000
+    clock.pause()
+    clock.set_to_real_time()
+    assert clock.now_ns() == 5_000
+
+
+@pytest.mark.parametrize("speed", [SPEED_MIN, SPEED_MAX])
+def test_the_limits_of_the_speed_are_speeds(real, speed):
+    clock = ClusterClock(start_ns=0, read_ns=real)
+    clock.set_speed(speed)
+    real.ns += 1_000_000
+    assert clock.now_ns() == int(1_000_000 * speed)
+    with pytest.raises(ValueError, match="a speed"):
+        clock.set_speed(0)
+    assert clock.speed == speed
+
+
+LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-scheduler"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "speed", "is_paused", "warning"),
+    [
+        ("PUT", LEASE, 1.0, False, ""),
+        ("PUT", LEASE, 1.0, True, "is paused"),
+        ("POST", LEASE, 2.0, False, "runs at 2 times the speed of real time"),
+        ("PATCH", LEASE, 2.0, True, "is paused"),
+        ("GET", LEASE, 2.0, True, ""),
+        ("PUT", "/api/v1/nodes/n", 2.0, True, ""),
+    ],
+)
+def test_who_writes_a_lease_is_warned_unless_the_time_is_real(
+    real, method, path, speed, is_paused, warning
+):
+    clock = ClusterClock(start_ns=0, speed=speed, read_ns=real)
+    if is_paused:
+        clock.pause()
+    reply = HttpReply(200, (("content-type", "application/json"),), b"{}")
+    found = with_lease_warning(HttpRequest(method, path, "", {}, b""), reply, clock)
+    text = f'299 - "the clock of this cluster {warning}: leases end by the clocks of their holders"'
+    assert found.headers == (*reply.headers, *([("warning", text)] if warning else []))
+    assert (found.status, found.body) == (200, b"{}")

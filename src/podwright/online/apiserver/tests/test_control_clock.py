@@ -7,6 +7,7 @@ import pytest
 
 from podwright.cluster.api.endpoints import ServerOptions, static_tokens
 from podwright.online.apiserver import ClusterClock, new_cluster
+from podwright.online.apiserver.cluster_clock import END_NS
 from podwright.online.apiserver.tests.conftest import ADMIN, START_NS, cluster_of, pod
 from podwright.scheduler.machine import SchedulerOptions
 
@@ -165,3 +166,34 @@ def test_holders_of_leases_are_warned_at_another_speed(serve, speed, is_warned):
     connection.close()
     assert response.status == 201
     assert ("10 times" in (response.getheader("warning") or "")) == is_warned
+
+
+@pytest.mark.parametrize(
+    ("action", "body", "message"),
+    [
+        ("run-to", {"time": "2039-01-01T00:00:00Z"}, "is more than ten years ahead"),
+        ("run-to", {"time": "2027-01-15T07:59:59Z"}, "has passed: it is 2027-01-15T08:00:00.0"),
+        ("step", {"duration": "0s"}, "must be positive, and at most ten years"),
+        ("step", {"duration": "87841h"}, "must be positive, and at most ten years"),
+    ],
+)
+def test_a_time_that_cannot_be_reached_is_a_problem(serve, action, body, message):
+    status, found = paused(serve).send("POST", f"{CLOCK}/{action}", body)
+    assert (status, found["field"]) == (422, next(iter(body)))
+    assert message in found["detail"]
+
+
+def test_the_longest_step_and_the_present_are_reached_and_2200_is_the_end(serve):
+    cluster = cluster_of(0, has_controllers=False, has_lifecycle=False)
+    served = paused(serve, cluster)
+    present = served.send("GET", CLOCK)[1]["time"]
+    status, found = served.send("POST", f"{CLOCK}/run-to", {"time": present})
+    assert (status, found["time"]) == (200, present)
+    status, found = served.send("POST", f"{CLOCK}/step", {"duration": "87840h"})
+    assert (status, found["time"][:19]) == (200, "2037-01-22T08:00:00")
+    served.clock.step(END_NS - served.clock.now_ns() - 1_000_000_000)
+    beyond = {"step": {"duration": "2s"}, "run-to": {"time": "2200-01-01T00:00:01Z"}}
+    for action, body in beyond.items():
+        status, found = served.send("POST", f"{CLOCK}/{action}", body)
+        assert (status, found["field"]) == (422, next(iter(body)))
+        assert "2200-01-01" in found["detail"]

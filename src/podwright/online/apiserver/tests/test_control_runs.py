@@ -158,3 +158,15 @@ def test_a_run_of_unknown_plugins_is_an_error_that_says_what_to_do(serve, folder
     status, found = served.send("GET", f"{V1}/runs/odd/timeline")
     assert status == 409
     assert "Odd; start it with --plugin FILE" in found["detail"]
+
+
+def test_a_folder_that_cannot_be_read_is_a_problem(serve, folder, monkeypatch):
+    runs = RunCollection(folder)
+    served = serve(cluster_of(0), runs=runs)
+
+    def unreadable():
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(runs, "list", unreadable)
+    status, found = served.send("GET", f"{V1}/runs")
+    assert (status, found["detail"]) == (409, "the folder of runs: Input/output error")

@@ -92,3 +92,12 @@ def test_the_last_report_is_served_as_metrics(serve):
         "podwright_sync_unfreed_pods 6",
         "podwright_sync_waiting_changes 1",
     ]
+
+
+def test_a_comparison_is_requested_once_and_only_of_a_sync(serve):
+    cluster = served(serve)
+    assert cluster.send("POST", f"{SYNC}/check")[0] == 404
+    assert cluster.send("PUT", SYNC, STATUS) == (200, {"check": False})
+    assert cluster.send("POST", f"{SYNC}/check") == (200, {"check": True})
+    assert cluster.send("PUT", SYNC, STATUS) == (200, {"check": True})
+    assert cluster.send("PUT", SYNC, STATUS) == (200, {"check": False})

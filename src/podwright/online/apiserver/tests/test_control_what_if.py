@@ -5,8 +5,11 @@ import json
 
 import pytest
 
+from podwright.apimachinery.objects import InputError
 from podwright.online.apiserver import ClusterClock, new_cluster
+from podwright.online.apiserver.control.scheduling.what_if import with_weights
 from podwright.online.apiserver.tests.conftest import SERVER, START_NS, cluster_of, pod
+from podwright.scheduler.assembly import prepare
 from podwright.scheduler.config import read_configuration
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.testing import make_node, make_pod
@@ -342,3 +345,37 @@ def test_a_comparison_with_progress_that_is_not_valid_has_the_status_of_the_erro
     status, (problem,) = lines_of(paused(serve), removed=[{"kind": "Node", "name": "none"}])
     assert status == 422
     assert "none" in problem["detail"]
+
+
+def test_weights_change_all_profiles_that_score_with_the_plugin_and_nothing_else():
+    score = {"enabled": [{"name": "NodeAffinity", "weight": 4}, {"name": "ImageLocality"}]}
+    profiles = [
+        {"schedulerName": "a", "plugins": {"score": score}},
+        {"schedulerName": "b", "plugins": {"multiPoint": {"enabled": [{"name": "NodeAffinity"}]}}},
+        {"schedulerName": "c"},
+    ]
+    configuration = read_configuration({**KIND, "profiles": profiles}, source="test")
+    options = SchedulerOptions(configuration=configuration, source="test")
+    assert with_weights(options, {}) is options
+    changed = with_weights(options, {"NodeAffinity": 9})
+
+    def weights(options):
+        profiles = prepare(options)[0].profiles
+        return [dict(each.plugins["score"]) for each in profiles]
+
+    before, after = weights(options), weights(changed)
+    assert [each["NodeAffinity"] for each in after] == [9, 9, 9]
+    for side in (*before, *after):
+        side.pop("NodeAffinity")
+    assert before == after
+
+
+def test_the_rules_of_1_16_have_no_weights_and_too_large_ones_are_wrong():
+    rules = read_configuration({**KIND, "rules": {"name": "classic"}}, source="test")
+    with pytest.raises(InputError, match=r"v1\.16 rules have priorities of a policy instead"):
+        with_weights(SchedulerOptions(configuration=rules), {"NodeAffinity": 2})
+    with pytest.raises(InputError) as raised:
+        with_weights(SchedulerOptions(), {"NodeAffinity": 1, "NodeAfinity": 1, "Other": 1})
+    assert [each.path for each in raised.value.errors] == ["NodeAfinity", "Other"]
+    with pytest.raises(InputError):
+        with_weights(SchedulerOptions(), {"NodeAffinity": 10**18, "ImageLocality": 10**18})

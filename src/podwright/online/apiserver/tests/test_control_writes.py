@@ -1,7 +1,10 @@
 """Several writes of the Kubernetes API in one request."""
 
-from podwright.online.apiserver import ClusterClock
-from podwright.online.apiserver.tests.conftest import START_NS, cluster_of
+from podwright.cluster.api.endpoints import ServerOptions, static_tokens
+from podwright.online.apiserver import ClusterClock, new_cluster
+from podwright.online.apiserver.tests.conftest import ADMIN, START_NS, cluster_of
+from podwright.online.apiserver.wire.latency import ApiLatency, read_latency_rule
+from podwright.scheduler.machine import SchedulerOptions
 
 WRITES = "/podwright/v1/writes"
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -55,3 +58,33 @@ def test_only_writes_of_the_kubernetes_api_are_taken(serve):
     status, found = served.send("POST", WRITES, {"writes": [other]})
     assert (status, found["field"]) == (422, "writes[0].path")
     assert not served.send("GET", "/podwright/v1/clock")[1]["isPaused"]
+
+
+def test_the_delays_of_all_writes_pass_before_the_first_of_them(serve, monkeypatch):
+    slept = []
+
+    async def sleep(seconds):
+        slept.append(seconds)
+
+    monkeypatch.setattr("podwright.online.apiserver.control.writes.asyncio.sleep", sleep)
+    latency = ApiLatency([read_latency_rule("create=2s"), read_latency_rule("delete=3s")])
+    served = serve(cluster_of(), ClusterClock(start_ns=START_NS), latency=latency)
+    writes = [write("POST", body=config_map("a")), write("DELETE", "a"), write("PUT", "a", {})]
+    status, found = served.send("POST", WRITES, {"writes": writes})
+    assert (status, [each["status"] for each in found["replies"]][:2]) == (200, [201, 200])
+    assert 5.0 in slept
+    latency.rules = ()
+    slept.clear()
+    served.send("POST", WRITES, {"writes": writes})
+    assert [each for each in slept if each > 1] == []
+
+
+def test_writes_have_the_rights_of_the_user_who_sends_them(serve):
+    options = ServerOptions(tokens=(static_tokens({"admin": ADMIN}),))
+    cluster = new_cluster(SchedulerOptions(), now_ns=START_NS, server_options=options)
+    served = serve(cluster, ClusterClock(start_ns=START_NS))
+    sent = {"writes": [write("POST", body=config_map("a"))]}
+    user = {"impersonate-user": "kim", "authorization": "Bearer admin"}
+    assert served.send("POST", WRITES, sent, user)[0] == 403
+    status, found = served.send("POST", WRITES, sent, {"authorization": "Bearer admin"})
+    assert (status, found["replies"][0]["status"]) == (200, 201)

@@ -2,14 +2,21 @@
 
 import json
 
+import msgspec
 import pytest
 
-from podwright.apimachinery.objects import Pod
+from podwright.apimachinery.objects import Node, Pod
 from podwright.apimachinery.objects.event_series import SERIES_NS
 from podwright.cluster.api.endpoints import HttpReply, ServerOptions
 from podwright.cluster.api.endpoints.forms import LEARNED_AT, TEMPLATES_MAX
 from podwright.online.apiserver.cluster import new_cluster
-from podwright.online.apiserver.event_correlation import BURST, COMBINED, REFILL_NS, SIMILAR_NS
+from podwright.online.apiserver.event_correlation import (
+    BURST,
+    COMBINED,
+    REFILL_NS,
+    SIMILAR_NS,
+    EventCorrelator,
+)
 from podwright.online.apiserver.event_objects import EventObjects
 from podwright.online.apiserver.tests.conftest import ADMIN, START_NS, cluster_of, pod, request
 from podwright.scheduler.machine import SchedulerOptions
@@ -245,3 +252,260 @@ def test_events_of_a_template_are_rejected_in_a_terminating_namespace():
     cluster.handle(request("DELETE", "/api/v1/namespaces/other"), START_NS)
     write(cluster, events, (about("late"), START_NS + 10))
     assert events.dropped == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"object_kind": "Node"},
+        {"key": "default/other"},
+        {"type": "Warning"},
+        {"reason": "Other"},
+        {"note": "other"},
+        {"source": "kubelet"},
+        {"group": "apps"},
+        {"uid": "v"},
+        {"host": "node-1"},
+        {"field_path": "spec.containers{main}"},
+    ],
+    ids=lambda other: next(iter(other)),
+)
+def test_an_event_of_a_controller_that_differs_is_another_object(other):
+    cluster, events = cluster_of(0), EventObjects()
+    base = event(uid="u")
+    write(cluster, events, (base, START_NS), (msgspec.structs.replace(base, **other), START_NS))
+    assert [each["count"] for each in recorded(cluster)] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"key": "default/other"},
+        {"type": "Normal"},
+        {"reason": "Other"},
+        {"source": "second-scheduler"},
+        {"uid": "v"},
+        {"resource_version": "8"},
+        {"action": "Preempting"},
+    ],
+    ids=lambda other: next(iter(other)),
+)
+def test_an_event_of_the_scheduler_that_differs_starts_another_series(other):
+    cluster, events = cluster_of(0), EventObjects()
+    base, _ = failed()
+    write(cluster, events, (base, START_NS), (msgspec.structs.replace(base, **other), START_NS))
+    assert ["series" in each for each in recorded(cluster)] == [False, False]
+
+
+@pytest.mark.parametrize(
+    ("other", "is_another"),
+    [
+        ({"object_kind": "Node"}, True),
+        ({"key": "default/other"}, True),
+        ({"type": "Warning"}, True),
+        ({"group": "apps"}, True),
+        ({"uid": "v"}, True),
+        ({"host": "node-1"}, True),
+        ({"source": "kubelet"}, True),
+        ({"reason": "Other"}, False),
+        ({"field_path": "spec.containers{main}"}, False),
+    ],
+    ids=lambda other: next(iter(other)) if isinstance(other, dict) else "",
+)
+def test_what_a_component_may_write_is_limited_for_each_object_and_type(other, is_another):
+    cluster, events = cluster_of(0), EventObjects()
+    base = event(uid="u")
+    some = [msgspec.structs.replace(base, reason=f"R{number}") for number in range(BURST)]
+    write(cluster, events, *((each, START_NS) for each in some))
+    write(cluster, events, (msgspec.structs.replace(base, **other), START_NS))
+    assert len(recorded(cluster)) == BURST + is_another
+
+
+def test_the_allowance_is_refilled_in_exactly_five_minutes_and_never_above_25():
+    correlator = EventCorrelator()
+
+    def allowed(count, at_ns):
+        return sum(correlator.is_allowed(event(), at_ns) for _ in range(count))
+
+    assert allowed(BURST + 1, START_NS) == BURST
+    assert allowed(1, START_NS + REFILL_NS - 1) == 0
+    assert allowed(2, START_NS + REFILL_NS) == 1
+    assert allowed(3, START_NS + 3 * REFILL_NS) == 2
+    assert allowed(BURST + 5, START_NS + 100 * REFILL_NS) == BURST
+
+
+def test_an_event_that_may_not_be_written_is_counted_with_the_next_one():
+    cluster, events = cluster_of(0), EventObjects()
+    write(cluster, events, *((event(), START_NS) for _ in range(BURST + 3)))
+    assert [each["count"] for each in recorded(cluster)] == [BURST]
+    write(cluster, events, (event(), START_NS + REFILL_NS))
+    assert [each["count"] for each in recorded(cluster)] == [BURST + 4]
+    assert events.dropped == 0
+
+
+def test_a_slice_writes_at_least_one_event_and_the_rest_later():
+    cluster, events = cluster_of(0), EventObjects()
+    for note in "abc":
+        events.event_recorded(event(note), START_NS)
+    found = []
+    while events.has_pending:
+        events.write(cluster.server, cluster.store, lambda: True)
+        found.append([each["message"] for each in recorded(cluster)])
+    assert [sorted(each) for each in found] == [["a"], ["a", "b"], ["a", "b", "c"]]
+
+
+def test_a_series_whose_object_was_deleted_is_another_object():
+    cluster, events = cluster_of(0), EventObjects()
+    write(cluster, events, failed())
+    (found,) = recorded(cluster)
+    cluster.handle(request("DELETE", f"{EVENTS}/{found['metadata']['name']}"), START_NS)
+    write(cluster, events, failed("again", at_ns=START_NS + 1))
+    (found,) = recorded(cluster)
+    assert (found["message"], "series" in found) == ("again", False)
+    write(cluster, events, failed(at_ns=START_NS + 2))
+    assert [each["series"]["count"] for each in recorded(cluster)] == [2]
+
+
+@pytest.mark.parametrize(
+    ("fields", "manager"),
+    [
+        ({"source": "kubelet", "host": "node-1"}, "kubelet"),
+        ({"source": "kwok"}, "kwok"),
+        ({"source": "kube-scheduler"}, "kube-scheduler"),
+        ({"source": "deployment-controller"}, "kube-controller-manager"),
+        ({"source": "second-scheduler", "action": "Binding"}, "kube-scheduler"),
+    ],
+)
+def test_the_manager_of_an_event_is_the_component_of_its_source(fields, manager):
+    cluster, events = cluster_of(0), EventObjects()
+    write(cluster, events, (msgspec.structs.replace(event(), **fields), START_NS))
+    (found,) = recorded(cluster)
+    assert [each["manager"] for each in found["metadata"]["managedFields"]] == [manager]
+
+
+def shown(found):
+    """Return an Event without what the API server adds, and without empty fields."""
+    left_out = {"metadata", "apiVersion", "kind"}
+    return {key: value for key, value in found.items() if value and key not in left_out}
+
+
+def test_an_event_of_a_kubelet_has_the_fields_that_client_go_writes():
+    cluster, events = cluster_of(0), EventObjects()
+    of_kubelet = msgspec.structs.replace(
+        event(host="node-1", uid="u", resource_version="7", field_path="spec.containers{main}"),
+        source="kubelet",
+    )
+    write(cluster, events, (of_kubelet, START_NS))
+    (found,) = recorded(cluster)
+    time = "2027-01-15T08:00:00Z"
+    assert shown(found) == {
+        "type": "Normal",
+        "reason": "Reason",
+        "message": "Pulled",
+        "source": {"component": "kubelet", "host": "node-1"},
+        "firstTimestamp": time,
+        "lastTimestamp": time,
+        "count": 1,
+        "reportingComponent": "kubelet",
+        "reportingInstance": "node-1",
+        # Of a controller's object that is gone, nothing is known but what the Event has.
+        "involvedObject": {
+            "kind": "Pod",
+            "namespace": "default",
+            "name": "web",
+            "uid": "u",
+            "fieldPath": "spec.containers{main}",
+        },
+    }
+    assert found["metadata"]["name"].startswith("web.")
+
+
+def test_an_event_of_the_scheduler_has_the_fields_of_the_newer_api():
+    cluster, events = cluster_of(0), EventObjects()
+    write(cluster, events, failed(at_ns=START_NS + 1_234))
+    reply = cluster.handle(
+        request("GET", "/apis/events.k8s.io/v1/namespaces/default/events"), START_NS
+    )
+    assert isinstance(reply, HttpReply)
+    (found,) = json.loads(reply.body)["items"]
+    assert shown(found) == {
+        "type": "Warning",
+        "reason": "Reason",
+        "note": "no node",
+        "action": "Scheduling",
+        "eventTime": "2027-01-15T08:00:00.000001Z",
+        "reportingController": "source",
+        "reportingInstance": "source-podwright",
+        "regarding": {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "namespace": "default",
+            "name": "web",
+            "uid": "u",
+            "resourceVersion": "7",
+        },
+    }
+
+
+def test_an_event_about_an_object_without_a_namespace_is_in_the_default_one():
+    cluster, events = cluster_of(1), EventObjects()
+    about = KubernetesEvent("Node", "node-0", "Normal", "R", "n", "node-controller", uid="other")
+    stored = cluster.store.get(Node, "node-0")
+    assert stored is not None
+    known = msgspec.structs.replace(about, uid=stored.metadata.uid, reason="S")
+    write(cluster, events, (about, START_NS), (known, START_NS))
+    other, found = sorted(recorded(cluster), key=lambda each: each["reason"])
+    # A reference to an object of the same name that is gone has no version of the present one.
+    assert other["involvedObject"] == {"kind": "Node", "name": "node-0", "uid": "other"}
+    assert found["involvedObject"] == {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "name": "node-0",
+        "uid": stored.metadata.uid,
+        "resourceVersion": stored.metadata.resource_version,
+    }
+    assert found["metadata"]["namespace"] == "default"
+
+
+def test_the_api_group_of_an_object_is_that_of_its_kind():
+    cluster, events = cluster_of(0), EventObjects()
+    claim = {
+        "apiVersion": "batch/v1",
+        "kind": "CronJob",
+        "metadata": {"name": "web"},
+        "spec": {
+            "schedule": "* * * * *",
+            "jobTemplate": {
+                "spec": {
+                    "template": {
+                        "spec": {
+                            "containers": [{"name": "c", "image": "i"}],
+                            "restartPolicy": "Never",
+                        }
+                    }
+                }
+            },
+        },
+    }
+    create(cluster, "/apis/batch/v1/namespaces/default/cronjobs", claim)
+    stored = cluster.store.get(("batch", "CronJob"), "default/web")
+    assert stored is not None
+    uid = stored.metadata.uid
+    about = msgspec.structs.replace(event(uid=uid, group="batch"), object_kind="CronJob")
+    write(cluster, events, (about, START_NS))
+    (found,) = recorded(cluster)
+    assert found["involvedObject"]["apiVersion"] == "batch/v1"
+
+
+def test_the_names_of_events_of_one_object_differ_and_are_not_too_long():
+    cluster, events = cluster_of(0), EventObjects()
+    long = "x" * 253
+    write(
+        cluster,
+        events,
+        *((msgspec.structs.replace(event(note), key=f"default/{long}"), START_NS) for note in "ab"),
+    )
+    names = [each["metadata"]["name"] for each in recorded(cluster)]
+    assert [name.partition(".")[0] for name in names] == ["x" * 230] * 2
+    assert len(set(names)) == 2
+    assert events.dropped == 0

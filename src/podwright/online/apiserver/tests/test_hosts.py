@@ -1,8 +1,11 @@
 """Which requests of browsers are served."""
 
+import asyncio
+import json
+
 import pytest
 
-from podwright.online.apiserver.wire.hosts import AllowedHosts
+from podwright.online.apiserver.wire.hosts import AllowedHosts, CheckedHosts
 
 OWN = {"host": "127.0.0.1:8180", "origin": "http://127.0.0.1:8180"}
 KSS = "http://localhost:3000"
@@ -96,3 +99,49 @@ def test_names_can_be_added():
     hosts = AllowedHosts({"cluster.example"})
     assert hosts.rejection("GET", {"host": "Cluster.example:8443"}) is None
     assert hosts.rejection("GET", {"host": "127.0.0.1"}) is not None
+
+
+@pytest.mark.parametrize(
+    ("host", "is_served"),
+    [
+        ("192.0.2.7:8180", True),
+        ("[2001:db8::1]:8180", True),
+        ("localhost", True),
+        ("rebound.example", False),
+        ("192.0.2.7.rebound.example", False),
+        ("", True),
+    ],
+)
+def test_a_server_on_all_addresses_is_reached_by_any_address_but_not_by_any_name(host, is_served):
+    headers = {"host": host}
+    served = AllowedHosts(allows_addresses=True).rejection("GET", headers)
+    assert (served is None) is is_served
+    only = AllowedHosts().rejection("GET", headers)
+    assert (only is None) is (host in ("", "localhost"))
+
+
+def test_the_check_is_in_front_of_an_application():
+    async def application(scope, receive, send):
+        del receive
+        await send({"type": "http.response.start", "status": 200, "scope": scope})
+
+    def answered(method, scheme="http", **headers):
+        sent = []
+
+        async def send(message):
+            sent.append(message)
+
+        encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
+        scope = {"method": method, "scheme": scheme, "headers": encoded}
+        asyncio.run(CheckedHosts(application, AllowedHosts())(scope, None, send))
+        return sent
+
+    assert [each["status"] for each in answered("GET", host="localhost")] == [200]
+    secure = {"scheme": "https", "host": "localhost", "origin": "https://localhost"}
+    assert [each["status"] for each in answered("GET", **secure)] == [200]
+    start, body = answered("GET", host="rebound.example")
+    assert start["status"] == 403
+    assert (b"content-type", b"application/json") in start["headers"]
+    assert json.loads(body["body"])["message"].endswith('"rebound.example"')
+    page = {"host": "localhost", "origin": "http://localhost"}
+    assert answered("POST", **page)[0]["status"] == 415

@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from podwright.online.apiserver import KubeconfigError, kubeconfig, write_kubeconfig
+from podwright.online.apiserver.access.kubeconfig import TlsData
 
 
 def test_it_is_readable_by_its_owner_only(tmp_path):
@@ -75,3 +76,36 @@ def test_nothing_is_left_of_a_file_that_cannot_be_written(tmp_path):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("tls", "cluster", "user"),
+    [
+        (TlsData(authority=b"ca"), {"certificate-authority-data": "Y2E="}, {}),
+        (
+            TlsData(authority=b"ca", server_name="podwright"),
+            {"certificate-authority-data": "Y2E=", "tls-server-name": "podwright"},
+            {},
+        ),
+        (
+            TlsData(authority=b"ca", certificate=b"crt", key=b"key"),
+            {"certificate-authority-data": "Y2E="},
+            {"client-certificate-data": "Y3J0", "client-key-data": "a2V5"},
+        ),
+    ],
+)
+def test_a_server_with_tls_has_its_certificates_in_it(tls, cluster, user):
+    found = kubeconfig("https://127.0.0.1:1", "secret", tls)
+    assert found["clusters"][0]["cluster"] == {"server": "https://127.0.0.1:1", **cluster}
+    assert found["users"][0]["user"] == {"token": "secret", **user}
+    assert found["contexts"] == [
+        {"name": "podwright", "context": {"cluster": "podwright", "user": "podwright"}}
+    ]
+
+
+def test_its_own_file_of_another_version_is_replaced(tmp_path):
+    path = tmp_path / "config"
+    path.write_text("# Written by `podwright up`; replaced at its next start.\nanything: else\n")
+    (tmp_path / ".config.partial").write_text("of a process that was killed")
+    write_kubeconfig(path, kubeconfig("http://127.0.0.1:1", "second"))
+    assert "second" in path.read_text()

@@ -19,6 +19,8 @@ WIDGETS = "/apis/example.com/v1/widgets"
         ("list=1s", LatencyRule("list", "*", 1_000_000_000)),
         ("create:pods/binding=2ms", LatencyRule("create", "pods/binding", 2_000_000)),
         ("*:widgets.example.com=0", LatencyRule("*", "widgets.example.com", 0)),
+        ("*:*=1m", LatencyRule("*", "*", 60_000_000_000)),
+        ("*=1ms", LatencyRule("*", "*", 1_000_000)),
     ],
 )
 def test_a_rule_is_read(text, rule):
@@ -36,6 +38,8 @@ def test_a_rule_is_read(text, rule):
         ("gett=5ms", 'did you mean "get"?'),
         ("get:pod=5ms", 'did you mean "pods"?'),
         ("get:pods/bind=5ms", 'has no subresource "bind"'),
+        ("get:configmaps/status=5ms", "it has none"),
+        ("1m1ns", "at most one minute"),
     ],
 )
 def test_what_is_wrong_is_named(text, message):
@@ -52,12 +56,19 @@ def test_what_is_wrong_is_named(text, message):
         ("POST", PODS, 0.02),
         ("POST", f"{PODS}/web/binding", 0.03),
         ("GET", WIDGETS, 0.04),
+        ("PUT", f"{WIDGETS}/web/status", 0.06),
+        ("PATCH", f"{WIDGETS}/web/status", 0.06),
+        ("PATCH", "/apis/other.io/v1/widgets/web", 0.05),
+        ("DELETE", PODS, 0.07),
+        ("DELETE", f"{PODS}/web", 0.05),
+        ("GET", f"{PODS}/web/binding", 0.05),
         ("GET", "/healthz", 0),
     ],
 )
 def test_the_last_matching_rule_applies(method, path, seconds):
     texts = ("50ms", "list=10ms", "create:pods=20ms", "create:pods/binding=30ms",
-             "*:widgets.example.com=40ms")  # fmt: skip
+             "*:widgets.example.com=40ms", "*:widgets.example.com/status=60ms",
+             "deletecollection=70ms")  # fmt: skip
     latency = ApiLatency(map(read_latency_rule, texts))
     assert latency.delay_seconds(request(method, path)) == seconds
 
@@ -69,7 +80,7 @@ def test_requests_are_delayed_and_the_rules_can_be_replaced(serve):
     began = time.monotonic()
     assert served.send("POST", PODS, pod("web"))[0] == 201
     assert time.monotonic() - began >= 0.3
-    sent = {"rules": ["list=2s", "1ms"]}
+    sent = {"rules": ["list=2s", "create:pods/binding=2s", "*:nodes=2s", "1ms"]}
     assert served.send("PUT", LATENCY, sent) == (200, sent)
     assert latency.delay_seconds(request("GET", PODS)) == 0.001
     status, found = served.send("PUT", LATENCY, {"rules": ["1ms", "lst=1ms"]})

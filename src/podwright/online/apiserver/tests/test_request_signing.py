@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import ipaddress
-from base64 import b64encode
+from base64 import b64decode, b64encode
 
 import pytest
 from cryptography import x509
@@ -89,9 +89,55 @@ def test_a_kubelet_gets_a_server_certificate_with_its_names():
         pytest.param(a_request(**NODE), KUBELET_CLIENT, SERVER_USAGES,
                      r"usages did not match \[client auth digital signature key encipherment\]",
                      id="usages of the other signer"),
+        pytest.param(a_request("system:node:n1", ("system:nodes", "dev")), KUBELET_CLIENT,
+                     CLIENT_USAGES, "subject organization is not system:nodes", id="two"),
+        pytest.param(a_request(**NODE, names=[x509.RFC822Name("a@b.c"), ADDRESS]), KUBELET_SERVING,
+                     SERVER_USAGES, "Email subjectAltNames are not allowed", id="email"),
+        pytest.param(a_request(**NODE, names=[x509.UniformResourceIdentifier("a://b"), ADDRESS]),
+                     KUBELET_SERVING, SERVER_USAGES, "URI subjectAltNames are not allowed",
+                     id="URI"),
+        pytest.param(a_request(**NODE, names=[x509.DNSName("n1")]), KUBELET_CLIENT, CLIENT_USAGES,
+                     "DNS subjectAltNames are not allowed", id="name of a client"),
+        pytest.param(a_request(**NODE, names=[x509.RFC822Name("a@b.c")]), KUBELET_CLIENT,
+                     CLIENT_USAGES, "Email subjectAltNames are not allowed", id="client's email"),
+        pytest.param(a_request(**NODE), KUBELET_CLIENT, ("client auth", "key encipherment"),
+                     "usages did not match", id="no signature"),
+        pytest.param(a_request(**NODE), KUBELET_CLIENT, ("client auth", *CLIENT_USAGES),
+                     "usages did not match", id="repeated usage"),
+        pytest.param(a_request(**NODE, names=[ADDRESS]), KUBELET_SERVING, CLIENT_USAGES,
+                     r"usages did not match \[digital signature key encipherment server auth\]",
+                     id="usages of a client"),
         pytest.param("bm90IFBFTQ==", CLIENT, CLIENT_USAGES, "unable to parse csr: ", id="no PEM"),
     ],
 )  # fmt: skip
 def test_requests_without_what_the_signer_demands_are_refused(request_, signer, usages, message):
     with pytest.raises(RefusedRequestError, match=f"^{message}"):
         signed(request_, signer, usages)
+
+
+@pytest.mark.parametrize(
+    ("request_", "signer", "usages", "has_encipherment"),
+    [
+        (a_request(**NODE), KUBELET_CLIENT, CLIENT_USAGES, False),
+        (a_request(**NODE), KUBELET_CLIENT, ("key encipherment", *CLIENT_USAGES), True),
+        (a_request(**NODE, names=[x509.DNSName("n1")]), KUBELET_SERVING, SERVER_USAGES, True),
+        (a_request(names=[x509.DNSName("any")]), CLIENT, ("client auth",), False),
+    ],
+    ids=["kubelet's client", "with encipherment", "name of a kubelet", "names of a client"],
+)
+def test_requests_with_what_the_signer_demands_are_signed(
+    request_, signer, usages, has_encipherment
+):
+    found = signed(request_, signer, usages)
+    assert extension(found, x509.KeyUsage).key_encipherment is has_encipherment
+    assert len(list(extension(found, x509.ExtendedKeyUsage))) == 1
+
+
+def test_a_request_that_was_changed_after_it_was_signed_is_refused():
+    pem = b64decode(a_request())
+    encoded = bytearray(x509.load_pem_x509_csr(pem).public_bytes(serialization.Encoding.DER))
+    encoded[encoded.index(b"kim")] = ord("j")
+    body = b64encode(bytes(encoded)).decode()
+    changed = f"-----BEGIN CERTIFICATE REQUEST-----\n{body}\n-----END CERTIFICATE REQUEST-----\n"
+    with pytest.raises(RefusedRequestError, match="the signature is not valid"):
+        signed(b64encode(changed.encode()).decode(), CLIENT, CLIENT_USAGES)

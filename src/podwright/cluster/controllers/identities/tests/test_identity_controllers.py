@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from typing import Any
 
 import pytest
@@ -150,3 +150,73 @@ def test_old_certificate_requests_are_deleted(status, hours):
     assert cluster.has(csr, "r")
     cluster.run(hours * 3600)
     assert not cluster.has(csr, "r")
+
+
+def token_in(cluster, name):
+    return b64decode(cluster.raw(SECRET, f"shop/{name}")["data"]["token"]).decode()
+
+
+def test_a_token_stays_and_what_else_is_changed_is_restored(with_tokens):
+    with_tokens.add(
+        document("ServiceAccount", "robot", namespace="shop"), a_token_secret("t", "robot")
+    )
+    own = b64encode(b"own").decode()
+    with_tokens.edit(SECRET, "shop/t", "data", **{"token": own, "ca.crt": "eA=="})
+    data = with_tokens.raw(SECRET, "shop/t")["data"]
+    assert b64decode(data["ca.crt"]) == b"PEM"
+    assert token_in(with_tokens, "t") == "own"
+    with_tokens.edit(SECRET, "shop/t", "data", token=None, namespace=own)
+    assert token_in(with_tokens, "t") == "token of robot in t"
+    assert b64decode(with_tokens.raw(SECRET, "shop/t")["data"]["namespace"]) == b"own"
+
+
+def test_a_token_secret_of_an_earlier_account_of_the_name_is_deleted(with_tokens):
+    stale = a_token_secret("stale", "robot")
+    stale.metadata.annotations["kubernetes.io/service-account.uid"] = "earlier"
+    other = document("Secret", "none", namespace="shop", type="kubernetes.io/service-account-token")
+    with_tokens.add(document("ServiceAccount", "robot", namespace="shop"), stale, other)
+    assert [obj.name for obj in with_tokens.all(SECRET)] == ["none"]
+    assert "data" not in with_tokens.raw(SECRET, "shop/none")
+
+
+def test_all_token_secrets_of_an_account_and_no_others_go_with_it(with_tokens):
+    for name in ("robot", "other"):
+        with_tokens.add(document("ServiceAccount", name, namespace="shop"))
+    for name, account in (("a", "robot"), ("b", "robot"), ("c", "other")):
+        with_tokens.add(a_token_secret(name, account))
+    with_tokens.delete(SECRET, "shop/a")
+    with_tokens.replace_controllers()
+    with_tokens.delete(ACCOUNT, "shop/robot")
+    assert [obj.name for obj in with_tokens.all(SECRET)] == ["c"]
+
+
+def test_nothing_is_created_in_a_namespace_that_leaves_or_for_other_accounts():
+    cluster = Cluster((ServiceAccountsController, RootCAPublisher))
+    cluster.add(a_namespace("shop"), a_namespace("leaving", "Terminating"))
+    cluster.add(document("ServiceAccount", "robot", namespace="shop"))
+    written = len(cluster.writes)
+    assert written == 2
+    cluster.delete(ACCOUNT, "shop/robot")
+    cluster.edit(CONFIG_MAP, "shop/kube-root-ca.crt", "metadata", labels={"a": "b"})
+    assert len(cluster.writes) == written
+    assert [obj.key for obj in cluster.all(CONFIG_MAP)] == ["shop/kube-root-ca.crt"]
+    assert cluster.raw(CONFIG_MAP, "shop/kube-root-ca.crt")["metadata"]["labels"] == {"a": "b"}
+
+
+def test_aggregated_rules_have_their_fields_and_no_role_selects_itself():
+    cluster = Cluster((ClusterRoleAggregationController,))
+    label = {"to-view": "true"}
+    rule = {"verbs": ["get"], "apiGroups": ["apps"], "resources": ["x"], "resourceNames": ["n"]}
+    urls = {"verbs": ["get"], "nonResourceURLs": ["/healthz"]}
+    selectors = [{"matchLabels": {"none": ""}}, {"matchLabels": label}]
+    cluster.add(
+        a_role("view", "delete", labels=label, selectors=selectors),
+        document(
+            "ClusterRole", "a", api="rbac.authorization.k8s.io/v1", metadata={"labels": label},
+            rules=[rule | {"nonResourceURLs": []}, urls, rule],
+        ),
+    )  # fmt: skip
+    assert cluster.raw(ROLE, "view")["rules"] == [rule, urls]
+    written = len(cluster.writes)
+    cluster.edit(ROLE, "view", "metadata", annotations={"a": "b"})
+    assert len(cluster.writes) == written
