@@ -93,42 +93,54 @@ def score_allocation(
 
 
 @kernel
-def score_balance(
+def balances(
     capacity_a: F64Array,
     used_a: F64Array,
     capacity_b: F64Array,
     used_b: F64Array,
-    plan: I64Array,
+    requests: tuple[float, float],
     size: int,
     result: F64Array,
 ) -> None:
-    """Score one chunk by how the pod changes the balance between two resources.
+    """Calculate the balance between two resources on one chunk, with a pod or without one.
 
     Parameters
     ----------
     capacity_a, used_a, capacity_b, used_b : (CHUNK,) float64
         What each slot has of the two resources, and how much of that is in use.
-    plan
-        As for `pair_balanced_scores`.
+    requests : (float, float)
+        The pod's; 0 without one.
     size : int
         How many slots there are.
     result : (CHUNK,) float64, written
+        Whole numbers from 50 to 100.
     """
-    first_request, second_request = np.float64(plan[1]), np.float64(plan[3])
+    first_request, second_request = requests
     for i in range(size):
         a, b = capacity_a[i], capacity_b[i]
-        before_a = min(used_a[i] / max(a, 1.0), 1.0)
-        before_b = min(used_b[i] / max(b, 1.0), 1.0)
-        after_a = min((used_a[i] + first_request) / max(a, 1.0), 1.0)
-        after_b = min((used_b[i] + second_request) / max(b, 1.0), 1.0)
+        part_a = min((used_a[i] + first_request) / max(a, 1.0), 1.0)
+        part_b = min((used_b[i] + second_request) / max(b, 1.0), 1.0)
         # A node that lacks one of the two has nothing to balance.
-        is_pair = a > 0.0 and b > 0.0
-        deviation_before = abs((before_a - before_b) / 2.0) if is_pair else 0.0
-        deviation_after = abs((after_a - after_b) / 2.0) if is_pair else 0.0
-        balance_before = np.floor((1.0 - deviation_before) * 100.0)
-        balance_after = np.floor((1.0 - deviation_after) * 100.0)
+        deviation = abs((part_a - part_b) / 2.0) if (a > 0.0) & (b > 0.0) else 0.0
+        result[i] = np.floor((1.0 - deviation) * 100.0)
+
+
+@kernel
+def score_balance(before: F64Array, size: int, result: F64Array) -> None:
+    """Score one chunk by how the pod changes the balance between two resources.
+
+    Parameters
+    ----------
+    before : (CHUNK,) float64
+        The balances without the pod.
+    size : int
+        How many slots there are.
+    result : (CHUNK,) float64, written
+        The balances with the pod, then the scores.
+    """
+    for i in range(size):
         # From -50 to 50, so half of it is never negative before it is cut.
-        result[i] = 50.0 + np.floor((50.0 + balance_after - balance_before) / 2.0)
+        result[i] = 50.0 + np.floor((50.0 + result[i] - before[i]) / 2.0)
 
 
 @kernel
@@ -160,8 +172,9 @@ def pair_scores(
         False if a node is too large for this kernel; `scores` is undefined then.
     """
     first, second = np.uintp(columns[0]), np.uintp(columns[1])
-    work = np.empty((5, CHUNK), dtype=np.float64)
-    capacity_a, used_a, capacity_b, used_b, result = work[0], work[1], work[2], work[3], work[4]
+    work = np.empty((6, CHUNK), dtype=np.float64)
+    capacity_a, used_a, capacity_b, used_b = work[0], work[1], work[2], work[3]
+    before, result = work[4], work[5]
     largest = np.int64(0)
     run = first_of_run(rows)
     for start in range(0, len(rows), CHUNK):
@@ -186,7 +199,10 @@ def pair_scores(
                 capacity_b[i] = there_b
                 used_b[i] = used[slot, second]
         if measure == BALANCE:
-            score_balance(capacity_a, used_a, capacity_b, used_b, plan, size, result)
+            requests = np.float64(plan[1]), np.float64(plan[3])
+            balances(capacity_a, used_a, capacity_b, used_b, (0.0, 0.0), size, before)
+            balances(capacity_a, used_a, capacity_b, used_b, requests, size, result)
+            score_balance(before, size, result)
         else:
             score_allocation(capacity_a, used_a, capacity_b, used_b, plan, measure, size, result)
         for i in range(size):

@@ -15,15 +15,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from podwright._arrays import I32Array, I64Array, I64Matrix
+from podwright._arrays import F64Matrix, I32Array, I64Array, I64Matrix
 from podwright.scheduler.kernels._jit import kernel
 from podwright.scheduler.kernels.fit import fit_codes
-from podwright.scheduler.kernels.pair_scores import CHUNK, LARGEST, score_allocation, score_balance
+from podwright.scheduler.kernels.pair_scores import (
+    CHUNK,
+    LARGEST,
+    balances,
+    score_allocation,
+    score_balance,
+)
 from podwright.scheduler.kernels.resource_scores import allocation_scores, balanced_scores
 from podwright.scheduler.kernels.select import settle
 
 HEAD = 7
 """Numbers of a recipe before its plans."""
+
+PAIR_COLUMNS = 8
+"""Columns of `gather_pairs`."""
 
 _PODS = 3
 
@@ -126,18 +135,45 @@ def is_pair_recipe(recipe: I64Array) -> bool:
 
 
 @kernel
-def pair_request_totals(
+def gather_pairs(
     allocatable: I64Matrix,
     requested: I64Matrix,
     non_zero: I64Matrix,
-    recipe: I64Array,
-    totals: I32Array,
-) -> bool:
+    slots: I32Array,
+    columns: F64Matrix,
+) -> None:
+    """Copy what `pair_request_totals` reads of some slots.
+
+    Parameters
+    ----------
+    allocatable, requested, non_zero
+        As in `request_totals`.
+    slots : (k,) int32
+    columns : (PAIR_COLUMNS, n_slots) float64, written at `slots`
+        CPU and memory that a node has, that is requested, and that is counted by scores; how many
+        pods fit; the balance without a pod.
+    """
+    none = 0.0, 0.0
+    for i in range(len(slots)):
+        slot = np.uintp(slots[i])
+        for resource in range(2):
+            columns[resource, slot] = allocatable[slot, resource]
+            columns[2 + resource, slot] = requested[slot, resource]
+            columns[4 + resource, slot] = non_zero[slot, resource]
+        columns[6, slot] = allocatable[slot, _PODS] - requested[slot, _PODS]
+        here = columns[:, slot : slot + 1]
+        balances(here[0], here[2], here[1], here[3], none, 1, here[7])
+
+
+@kernel
+def pair_request_totals(columns: F64Matrix, recipe: I64Array, totals: I32Array) -> bool:
     """Do the same as `request_totals` for all slots, where `is_pair_recipe`.
 
     Parameters
     ----------
-    allocatable, requested, non_zero, recipe
+    columns : (PAIR_COLUMNS, n_slots) float64
+        As `gather_pairs` writes them: a processor takes eight numbers of a column at a time.
+    recipe
         As there.
     totals : (n_slots,) int32, written
 
@@ -146,37 +182,35 @@ def pair_request_totals(
     bool
         False if a node is too large for this kernel; `totals` is undefined then.
     """
-    first, second = np.uintp(recipe[HEAD]), np.uintp(recipe[HEAD + 2])
-    first_request, second_request = recipe[HEAD + 1], recipe[HEAD + 3]
-    share_plan, balance_plan = recipe[HEAD + 4 : HEAD + 12], recipe[HEAD + 12 :]
+    first, second = recipe[HEAD], recipe[HEAD + 2]
+    first_request, second_request = np.float64(recipe[HEAD + 1]), np.float64(recipe[HEAD + 3])
+    requests = first_request, second_request
+    share_plan = recipe[HEAD + 4 : HEAD + 12]
     constant = np.float64(recipe[0])
     share_weight, balance_weight = np.float64(recipe[1]), np.float64(recipe[3])
-    held = np.empty((8, CHUNK), dtype=np.float64)
-    capacity_a, used_a, counted_a = held[0], held[1], held[2]
-    capacity_b, used_b, counted_b = held[3], held[4], held[5]
-    shares, balances = held[6], held[7]
-    fits = np.empty(CHUNK, dtype=np.bool_)
-    largest = np.int64(0)
+    held = np.empty((2, CHUNK), dtype=np.float64)
+    shares, after = held[0], held[1]
+    is_small = True
     for start in range(0, len(totals), CHUNK):
         size = min(CHUNK, len(totals) - start)
-        for i in range(size):
-            slot = np.uintp(start + i)
-            there_a, there_b = allocatable[slot, first], allocatable[slot, second]
-            taken_a, taken_b = requested[slot, first], requested[slot, second]
-            largest = max(largest, there_a, there_b)
-            fits[i] = (
-                (requested[slot, _PODS] + 1 <= allocatable[slot, _PODS])
-                & (first_request <= there_a - taken_a)
-                & (second_request <= there_b - taken_b)
-            )
-            capacity_a[i], capacity_b[i] = there_a, there_b
-            used_a[i], used_b[i] = taken_a, taken_b
-            counted_a[i], counted_b[i] = non_zero[slot, first], non_zero[slot, second]
+        end = start + size
+        capacity_a, capacity_b = columns[first, start:end], columns[second, start:end]
+        used_a, used_b = columns[2 + first, start:end], columns[2 + second, start:end]
+        counted_a, counted_b = columns[4 + first, start:end], columns[4 + second, start:end]
+        pods_left, before = columns[6, start:end], columns[7, start:end]
+        chunk = totals[start:end]
         score_allocation(
             capacity_a, counted_a, capacity_b, counted_b, share_plan, recipe[2], size, shares
         )
-        score_balance(capacity_a, used_a, capacity_b, used_b, balance_plan, size, balances)
+        balances(capacity_a, used_a, capacity_b, used_b, requests, size, after)
+        score_balance(before, size, after)
         for i in range(size):
-            total = constant + share_weight * shares[i] + balance_weight * balances[i]
-            totals[start + i] = np.int32(total) if fits[i] else np.int32(-1)
-    return bool(largest <= LARGEST)
+            is_small &= (capacity_a[i] <= LARGEST) & (capacity_b[i] <= LARGEST)
+            fits = (
+                (pods_left[i] >= 1.0)
+                & (first_request <= capacity_a[i] - used_a[i])
+                & (second_request <= capacity_b[i] - used_b[i])
+            )
+            total = constant + share_weight * shares[i] + balance_weight * after[i]
+            chunk[i] = np.int32(total) if fits else np.int32(-1)
+    return is_small

@@ -12,11 +12,11 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 
-from podwright._arrays import I32Array, I32Matrix, I64Array, I64Matrix, Mask
+from podwright._arrays import F64Matrix, I32Array, I32Matrix, I64Array, I64Matrix, Mask
 from podwright.scheduler.columns import Cluster, NodeColumns
 from podwright.scheduler.framework.adapter import PluginFailure
 from podwright.scheduler.framework.cycle import Cycle
@@ -34,6 +34,9 @@ from podwright.scheduler.kernels import (
     request_totals as request_totals_kernels,
 )
 from podwright.scheduler.kernels.groups import SIZE
+from podwright.scheduler.kernels.request_totals import HEAD
+
+A = TypeVar("A", I32Array, F64Matrix)
 
 _MOST_GROUPS = 256
 """With more groups than this it is as quick to go over all slots."""
@@ -332,17 +335,17 @@ class RequestTotals:
             score_rows.append(row)
         share_plan = _NO_PLAN if shares is None else shares.plan
         balance_plan = _NO_PLAN if balance is None else balance.plan
+        strategy = 0 if shares is None else shares.strategy
+        lengths = len(sums), len(share_plan), len(balance_plan)
+        # Slices: `concatenate` of three short arrays and a tuple takes four times as long.
+        recipe: I64Array = np.empty(HEAD + sum(lengths), dtype=np.int64)
         # The constant is the first entry, which `begin` overwrites.
-        head = (
-            0,
-            share_weight,
-            0 if shares is None else shares.strategy,
-            balance_weight,
-            len(sums),
-            len(share_plan),
-            len(balance_plan),
-        )
-        recipe = np.concatenate((head, sums, share_plan, balance_plan))
+        recipe[:HEAD] = 0, share_weight, strategy, balance_weight, *lengths
+        shares_at = HEAD + lengths[0]
+        balance_at = shares_at + lengths[1]
+        recipe[HEAD:shares_at] = sums
+        recipe[shares_at:balance_at] = share_plan
+        recipe[balance_at:] = balance_plan
         return cls(filter_row, tuple(score_rows), recipe, scratch)
 
     def begin(self, constant: int) -> None:
@@ -363,46 +366,25 @@ class RequestTotals:
         if kept is None and not held.is_recipe_known(key):
             self._calculate(cluster, totals)
             return
-        if kept is None or not self._follow(cluster, kept):
-            kept = self._calculated(cluster)
+        changed = None if kept is None else kept.changed(cluster)
+        if kept is None or changed is None:
+            of_recipe: I32Array = np.empty(cluster.nodes.n_slots, dtype=np.int32)
+            self._calculate(cluster, of_recipe)
+            kept = Followed(of_recipe, cluster)
+        else:
+            for slots in changed:
+                # A slot that is named twice has the same total twice.
+                kept.values[slots] = self.of_some(cluster.nodes, slots)
         if len(by_recipe) >= _MOST_RECIPES:
             by_recipe.popitem(last=False)
         by_recipe[key] = kept
-        totals[:] = kept.totals
-
-    def _follow(self, cluster: Cluster, kept: RecipeTotals) -> bool:
-        """Bring totals up to date; False if too many slots have changed."""
-        nodes = cluster.nodes
-        if kept.numbering != cluster.numbering or len(kept.totals) != nodes.n_slots:
-            return False
-        of_nodes = nodes.node_journal.since(kept.node_version)
-        of_pods = nodes.pods_journal.since(kept.pods_version)
-        if of_nodes is None or of_pods is None:
-            return False
-        if _LEAST_PART * (len(of_nodes) + len(of_pods)) > nodes.n_slots:
-            return False
-        for slots in (of_nodes, of_pods):
-            if len(slots):
-                # A slot that is named twice has the same total twice.
-                kept.totals[slots] = self.of_some(nodes, slots)
-        kept.node_version = nodes.node_journal.version
-        kept.pods_version = nodes.pods_journal.version
-        return True
-
-    def _calculated(self, cluster: Cluster) -> RecipeTotals:
-        nodes = cluster.nodes
-        totals: I32Array = np.empty(nodes.n_slots, dtype=np.int32)
-        self._calculate(cluster, totals)
-        return RecipeTotals(
-            totals, cluster.numbering, nodes.node_journal.version, nodes.pods_journal.version
-        )
+        totals[:] = kept.values
 
     def _calculate(self, cluster: Cluster, totals: I32Array) -> None:
-        nodes = cluster.nodes
         if not self._is_pair or not request_totals_kernels.pair_request_totals(
-            nodes.allocatable, nodes.requested, nodes.non_zero_requested, self._recipe, totals
+            self._held.pairs_of(cluster), self._recipe, totals
         ):
-            self._write(nodes, self._held.all_slots, totals)
+            self._write(cluster.nodes, self._held.all_slots, totals)
 
     def of_some(self, nodes: NodeColumns, slots: I32Array) -> I32Array:
         """Return the totals of some slots: (k,) int32, good until the next call."""
@@ -447,18 +429,46 @@ class RequestTotals:
 # memory to the system, which must map it again.
 
 
-@dataclass(slots=True)
-class RecipeTotals:
-    """The totals of one recipe, and what they are right for; see `groups.RequestTotals`."""
+class Followed(Generic[A]):
+    """Values of all slots, and the state of the cluster that they are right for.
 
-    totals: I32Array
-    numbering: int
-    node_version: int
-    pods_version: int
+    Parameters
+    ----------
+    values : (..., n_slots)
+        As of now.
+    """
+
+    __slots__ = ("_node_version", "_pods_version", "values")
+
+    def __init__(self, values: A, cluster: Cluster) -> None:
+        self.values = values
+        self._node_version = cluster.nodes.node_journal.version
+        self._pods_version = cluster.nodes.pods_journal.version
+
+    def changed(self, cluster: Cluster) -> Sequence[I32Array] | None:
+        """Return the slots whose values the caller brings up to date now.
+
+        Returns
+        -------
+        sequence of (k,) int32, optional
+            None if all have to be.
+        """
+        nodes = cluster.nodes
+        if self.values.shape[-1] != nodes.n_slots:
+            return None
+        of_nodes = nodes.node_journal.since(self._node_version)
+        of_pods = nodes.pods_journal.since(self._pods_version)
+        if of_nodes is None or of_pods is None:
+            return None
+        if _LEAST_PART * (len(of_nodes) + len(of_pods)) > nodes.n_slots:
+            return None
+        self._node_version = nodes.node_journal.version
+        self._pods_version = nodes.pods_journal.version
+        return [slots for slots in (of_nodes, of_pods) if len(slots)]
 
 
 class Scratch:
-    """Arrays of which only `by_recipe` holds something from one cycle to the next.
+    """Arrays of which only those in `by_recipe` and `pairs_of` hold something between cycles.
 
     Attributes
     ----------
@@ -472,12 +482,13 @@ class Scratch:
     by_slot : (3, n_slots) int64
     all_slots : (n_slots,) int32
         Every slot, in order; not written.
-    by_recipe : dict of bytes to RecipeTotals
+    by_recipe : dict of bytes to Followed
         The recipes that were used last.
     """
 
     __slots__ = (
         "_known_recipes",
+        "_pairs",
         "all_slots",
         "by_recipe",
         "by_slot",
@@ -493,7 +504,8 @@ class Scratch:
 
     def __init__(self) -> None:
         self._make(0)
-        self.by_recipe: OrderedDict[bytes, RecipeTotals] = OrderedDict()
+        self.by_recipe: OrderedDict[bytes, Followed[I32Array]] = OrderedDict()
+        self._pairs: Followed[F64Matrix] | None = None
         self._known_recipes: set[bytes] = set()
         self.state: I64Array = np.zeros(3, dtype=np.int64)
         self.one_total: I32Array = np.zeros(1, dtype=np.int32)
@@ -507,6 +519,20 @@ class Scratch:
             known.clear()
         known.add(recipe)
         return False
+
+    def pairs_of(self, cluster: Cluster) -> F64Matrix:
+        """Return the columns of `kernels.request_totals.gather_pairs`: (PAIR_COLUMNS, n_slots)."""
+        nodes, pairs = cluster.nodes, self._pairs
+        changed = None if pairs is None else pairs.changed(cluster)
+        if pairs is None or changed is None:
+            shape = request_totals_kernels.PAIR_COLUMNS, nodes.n_slots
+            pairs = self._pairs = Followed(np.empty(shape, dtype=np.float64), cluster)
+            changed = (self.all_slots,)
+        for slots in changed:
+            request_totals_kernels.gather_pairs(
+                nodes.allocatable, nodes.requested, nodes.non_zero_requested, slots, pairs.values
+            )
+        return pairs.values
 
     def fit(self, n_slots: int) -> None:
         """Have exactly `n_slots` rows."""

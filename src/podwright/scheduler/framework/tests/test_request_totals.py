@@ -19,3 +19,26 @@ def test_each_score_that_reads_requests_adds_a_hundred(requests, greatest):
     ranking = PluginRunner(profile(), cluster_of(node("n"))).ranking_of(incoming)
     assert ranking._requests is not None
     assert ranking._requests.greatest == greatest
+
+
+def test_totals_of_new_requests_follow_pods_nodes_and_numbers():
+    # Enough nodes that single changes are followed instead of all slots read again.
+    cluster = cluster_of(*(node(f"n{i}", cpu="4") for i in range(100)))
+    kept = PluginRunner(profile(), cluster)
+    changes = [
+        lambda: cluster.place(pod("a", cpu="3"), 7),
+        lambda: cluster.put(node("n8", cpu="1")),
+        lambda: cluster.put(node("new", cpu="64")),
+        lambda: cluster.remove("default/a"),
+        lambda: cluster.delete(node("n3", cpu="4")),
+        lambda: [cluster.place(pod(f"many-{i}", cpu="1"), i + 10) for i in range(20)],
+    ]
+    for number, change in enumerate(changes):
+        change()
+        # No two have the same requests, so nothing but the nodes is remembered.
+        requests = {"cpu": f"{1_000 + number}m", "memory": "1Gi"}
+        containers = [{"name": "c", "image": "i", "resources": {"requests": requests}}]
+        incoming = pod("p", containers=containers)
+        found = kept.decide(incoming, cycle_number=number)
+        assert found == PluginRunner(profile(), cluster).decide(incoming, cycle_number=number)
+        assert found.node

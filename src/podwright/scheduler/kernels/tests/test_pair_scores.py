@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from podwright.scheduler.kernels.pair_scores import (
+    balances,
     first_of_run,
     pair_allocation_scores,
     pair_balanced_scores,
@@ -97,8 +98,13 @@ def test_one_chunk_is_scored_with_upstreams_formula():
     score_allocation(capacity_a, used_a, capacity_b, used_b, plan, LEAST_ALLOCATED, 3, result)
     # (50 + 75) / 2; none free and all free; and the second resource alone.
     assert result.tolist() == [62, 50, 75]
-    score_balance(capacity_a, used_a, capacity_b, used_b, np.array([0, 1000, 1, 0]), 3, result)
+    before = np.zeros(3)
+    balances(capacity_a, used_a, capacity_b, used_b, (0.0, 0.0), 3, before)
+    balances(capacity_a, used_a, capacity_b, used_b, (1000.0, 0.0), 3, result)
     # 1/4 and 1/4 become 1/2 and 1/4; full and empty are unchanged; no pair to balance.
+    assert before.tolist() == [100, 50, 100]
+    assert result.tolist() == [87, 50, 100]
+    score_balance(before, 3, result)
     assert result.tolist() == [50 + (50 + 87 - 100) // 2, 75, 75]
 
 

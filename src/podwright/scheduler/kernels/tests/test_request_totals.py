@@ -7,6 +7,8 @@ from hypothesis import given, strategies as st
 from podwright.scheduler.kernels.fit import fit_codes
 from podwright.scheduler.kernels.request_totals import (
     HEAD,
+    PAIR_COLUMNS,
+    gather_pairs,
     is_pair_recipe,
     pair_request_totals,
     request_totals,
@@ -40,6 +42,13 @@ def columns(drawn):
     allocatable[:, :2], allocatable[:, 3] = table[:, :2], table[:, 4]
     requested[:, :2], requested[:, 3] = table[:, 2:4], table[:, 5]
     return allocatable, requested, requested[:, :2] + np.arange(n)[:, None] % 3 * 1_000_000_000
+
+
+def gathered(there):
+    """Return the columns of a pair of resources, gathered slot after slot from the last."""
+    found = np.zeros((PAIR_COLUMNS, len(there[0])))
+    gather_pairs(*there, np.arange(len(there[0]), dtype=np.int32)[::-1].copy(), found)
+    return found
 
 
 def recipe_of(constant, weights, strategy, sums, shares, balance):
@@ -81,7 +90,7 @@ def test_a_call_for_all_slots_equals_a_call_per_slot(drawn, cpu, memory, weights
     held = np.zeros((3, len(drawn)), dtype=np.int64)
     request_totals(allocatable, requested, non_zero, recipe, slots, held, one_by_one)
     assert is_pair_recipe(recipe)
-    assert pair_request_totals(allocatable, requested, non_zero, recipe, at_once)
+    assert pair_request_totals(gathered(there), recipe, at_once)
     assert one_by_one.tolist() == at_once.tolist() == apart(there, recipe, slots)
 
 
@@ -138,12 +147,13 @@ def test_other_plans_are_no_pair(sums, shares, balance):
     assert not is_pair_recipe(recipe_of(0, (1, 1), LEAST_ALLOCATED, sums, shares, balance))
 
 
-def test_a_node_that_is_too_large_is_reported():
-    allocatable, requested, non_zero = columns([((1 << 46) + 1, 1, 0, 0, 1, 0)])
+@pytest.mark.parametrize("capacity", [((1 << 46) + 1, 1), (1, (1 << 46) + 1)])
+def test_a_node_that_is_too_large_is_reported(capacity):
+    there = columns([(1, 1, 0, 0, 1, 0), (*capacity, 0, 0, 1, 0), (1, 1, 0, 0, 1, 0)])
     pair = (0, 1, 1, 1)
     recipe = recipe_of(0, (1, 1), 0, pair, (NON_ZERO, 0, 1, 1, NON_ZERO, 1, 1, 1), pair)
-    totals = np.empty(1, dtype=np.int32)
-    assert not pair_request_totals(allocatable, requested, non_zero, recipe, totals)
+    totals = np.empty(3, dtype=np.int32)
+    assert not pair_request_totals(gathered(there), recipe, totals)
 
 
 @pytest.mark.property
