@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from podwright._arrays import I32Array, I64Array
+from podwright._arrays import I32Array, I64Array, Mask
 from podwright.scheduler.kernels._jit import kernel
+from podwright.scheduler.kernels.spread import BASE, LOWEST, STRIDE, UNIT
 
 
 @kernel
@@ -65,6 +66,39 @@ def reject_counted(
             domain = domains[slot]
             if domain >= 0 and counts[domain] > 0:
                 codes[slot] = code
+
+
+@kernel
+def reject_groups(
+    counts: I64Array,
+    digits: I64Array,
+    requires: bool,  # noqa: FBT001 - kernels take no keywords
+    label_is_enough: bool,  # noqa: FBT001
+    rejected: Mask,
+) -> None:
+    """Reject groups of slots as `require_counted` or `reject_counted` rejects slots.
+
+    Parameters
+    ----------
+    counts : (n_domains,) int64
+    digits : (5,) int64
+        As for `spread.add_digits`.
+    requires : bool
+        True for `require_counted`.
+    label_is_enough : bool
+        As there.
+    rejected : (n_groups,) bool, written
+    """
+    unit, lowest = digits[UNIT], digits[LOWEST]
+    base, stride = digits[BASE], digits[STRIDE]
+    for group in range(len(rejected)):
+        digit = group // stride % base
+        if digit == base - 1:
+            rejected[group] |= requires
+        elif (lowest + digit * unit if unit else counts[digit]) > 0:
+            rejected[group] |= not requires
+        else:
+            rejected[group] |= requires and not label_is_enough
 
 
 @kernel

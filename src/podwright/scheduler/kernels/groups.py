@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from podwright._arrays import I32Array, I32Matrix, I64Array, I64Matrix
+from podwright._arrays import I32Array, I32Matrix, I64Array, I64Matrix, Mask
 from podwright.scheduler.kernels._jit import kernel
 
 BLOCK = 256
@@ -16,6 +16,83 @@ BLOCK = 256
 
 BEST, SIZE = 0, 1
 """Rows of the state that `count_groups` makes."""
+
+
+# Where several plugins group the slots, the group of a slot is a number whose digits are the
+# groups of the plugins. The last digit, with the stride 1, is that of the first plugin.
+
+
+@kernel
+def add_digit(slots: I32Array, digits: I32Array, stride: int, groups: I32Array) -> None:
+    """Add the digit of another plugin to the groups of slots.
+
+    Parameters
+    ----------
+    slots : (k,) int32
+        A slot may be named twice.
+    digits : (n_slots,) int32
+        The groups of the plugin, at `slots`.
+    stride : int
+        How many groups there are without this digit.
+    groups : (n_slots,) int32, written
+        At `slots`.
+    """
+    for i in range(len(slots)):
+        slot = slots[i]
+        groups[slot] = np.int32(groups[slot] % stride + stride * digits[slot])
+
+
+@kernel
+def close_groups(rejected: Mask, stride: int, closed: Mask) -> None:
+    """Close the groups with a digit that its plugin rejects.
+
+    Parameters
+    ----------
+    rejected : (base,) bool
+        By digit.
+    stride : int
+        Of the digit.
+    closed : (n_groups,) bool, written
+    """
+    base = len(rejected)
+    for group in range(len(closed)):
+        closed[group] |= rejected[group // stride % base]
+
+
+@kernel
+def open_sizes(sizes: I64Array, closed: Mask, stride: int, found: I64Array) -> None:
+    """Count the slots of open groups by their first digit.
+
+    Parameters
+    ----------
+    sizes : (n_groups,) int64
+    closed : (n_groups,) bool
+    stride : int
+        Of the first digit.
+    found : (n_groups / stride,) int64, written
+    """
+    found[:] = 0
+    for group in range(len(sizes)):
+        if not closed[group]:
+            found[group // stride] += sizes[group]
+
+
+@kernel
+def open_points(points: I64Array, closed: Mask, stride: int, found: I64Array) -> None:
+    """Give each group the points of its first digit, -1 if it is closed.
+
+    Parameters
+    ----------
+    points : (n_groups / stride,) int64
+        0 for all if there are none.
+    closed : (n_groups,) bool
+    stride : int
+        Of the first digit.
+    found : (n_groups,) int64, written
+    """
+    for group in range(len(found)):
+        of_digit = points[group // stride] if len(points) else np.int64(0)
+        found[group] = np.int64(-1) if closed[group] else of_digit
 
 
 @kernel

@@ -16,7 +16,7 @@ from podwright.scheduler.kernels.division import EXACT, divide
 MISSING_LABEL, TOO_SKEWED = 1, 2
 """Codes of the filter."""
 
-UNIT, LOWEST, BASE, STRIDE = 0, 1, 2, 3
+UNIT, LOWEST, BASE, STRIDE, IS_CAPPED = 0, 1, 2, 3, 4
 """What the digits of a group mean; see `add_digits`."""
 
 MAX_SKEW_LESS_ONE, IS_PER_NODE, ABSENT_DOMAIN = 0, 1, 2
@@ -269,10 +269,11 @@ def add_digits(
     ----------
     domains, counts
         As for `add_spread_scores`.
-    digits : (4,) int64
+    digits : (5,) int64
         `UNIT`: if it is not 0, digit d means a count of `LOWEST` + d x `UNIT`; otherwise it is a
         domain. `BASE`: how many digits there are; the last one means that the slot has no domain.
-        `STRIDE`: the product of the bases of the counters before.
+        `STRIDE`: the product of the bases of the counters before. `IS_CAPPED`: the last digit
+        but one means that count and all above.
     slots : (k,) int32
     groups : (n_slots,) int32, written
         At `slots`. The first counter has the last digit.
@@ -292,7 +293,9 @@ def add_digits(
             digit = np.int64(domain)
             if unit:
                 digit = (counts[domain] - lowest) // unit
-                if lowest + digit * unit != counts[domain]:
+                if digits[IS_CAPPED]:
+                    digit = min(digit, np.int64(base - 2))
+                elif lowest + digit * unit != counts[domain]:
                     return False
             if digit < 0 or digit >= base - 1:
                 return False
@@ -316,7 +319,7 @@ def reject_groups(
     ----------
     counts, eligible, min_domains, most
         As for `reject_skewed`.
-    digits : (4,) int64
+    digits : (5,) int64
         As for `add_digits`.
     rejected : (n_groups,) bool, written
     """
@@ -336,7 +339,7 @@ def add_counted(counts: I64Array, digits: I64Array, values: I64Array) -> None:
     Parameters
     ----------
     counts : (n_domains,) int64
-    digits : (4,) int64
+    digits : (5,) int64
         As for `add_digits`.
     values : (n_groups,) int64, written
     """

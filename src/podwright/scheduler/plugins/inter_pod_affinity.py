@@ -25,7 +25,7 @@ from typing import ClassVar
 import msgspec
 import numpy as np
 
-from podwright._arrays import I64Array
+from podwright._arrays import I64Array, Mask
 from podwright.apimachinery.objects import Node, Pod, PodAffinityTerm, label_selector
 from podwright.scheduler.columns import (
     NO_TERMS,
@@ -35,6 +35,7 @@ from podwright.scheduler.columns import (
     Counted,
     CountedGroups,
     Counter,
+    Digits,
     DomainRule,
     PodSelector,
     TermKind,
@@ -49,6 +50,7 @@ from podwright.scheduler.framework import (
     ActionType,
     Cycle,
     EventHint,
+    FilterGroups,
     Hint,
     NodeColumns,
     Normalization,
@@ -194,6 +196,28 @@ class _FilterState:
         return count
 
 
+class _FilteredGroups(CountedGroups, FilterGroups):
+    """Nodes in whose domains the same of the counted pods are, as required terms see them."""
+
+    def __init__(
+        self, state: _FilterState, counters: Sequence[Counter], digits: list[Digits]
+    ) -> None:
+        super().__init__(counters, digits)
+        self._state = state
+
+    def rejected(self) -> Mask | None:
+        """Return which groups a term rejects; None if domains have other numbers."""
+        counts = self._counts()
+        if counts is None:
+            return None
+        rejected: Mask = np.zeros(self.n_groups, dtype=np.bool_)
+        is_first = self._state.is_first
+        n_required = len(self._state.affinity)
+        for i, (of_counter, digits) in enumerate(zip(counts, self._digits, strict=True)):
+            term_kernels.reject_groups(of_counter, digits, i < n_required, is_first, rejected)
+        return rejected
+
+
 class _ScoreState:
     """One counter of weights per topology key."""
 
@@ -323,6 +347,13 @@ class InterPodAffinity(Plugin):
         for counter in state.of_placed.values():
             counts = counter.current()
             term_kernels.reject_counted(counter.domains.reading, counts, _OF_PLACED, rows, codes)
+
+    def filter_groups(self, cycle: Cycle) -> FilterGroups | None:
+        """Return nodes that have the counted pods in the same of their domains as groups."""
+        state = cycle.read(_FILTER)
+        counters = [*state.affinity.values(), *state.anti.values(), *state.of_placed.values()]
+        digits = CountedGroups.digits_of(counters, of_presence=True)
+        return None if digits is None else _FilteredGroups(state, counters, digits)
 
     def add_pod(self, cycle: Cycle, placed: PlacedPod) -> None:
         """Count one pod more."""

@@ -36,15 +36,24 @@ class Digits(NamedTuple):
     unit : int
         If it is not 0, digit d means a count of `lowest + d * unit`; otherwise it is a domain.
     lowest : int
+    is_capped : bool
+        Whether the last digit but one also means all counts above its own.
     """
 
     base: int
     unit: int = 0
     lowest: int = 0
+    is_capped: bool = False
 
     @classmethod
-    def of(cls, counter: Counter) -> Digits | None:
-        """Choose the digits for the current counts; None if there would be many."""
+    def of(cls, counter: Counter, *, of_presence: bool = False) -> Digits | None:
+        """Choose the digits for the current counts; None if there would be many.
+
+        Parameters
+        ----------
+        of_presence : bool
+            Whether it only matters if a count is above 0; then none may be negative.
+        """
         counts, domains = counter.current(), counter.domains.reading
         if len(counts) <= _FEW_DOMAINS:
             return cls(len(counts) + 1)
@@ -52,6 +61,8 @@ class Digits(NamedTuple):
         # Elsewhere a pod would change the groups of nodes that do not run it.
         if not spread_kernels.common_counts(domains, counts, found):
             return None
+        if of_presence:
+            return cls(3, unit=1, is_capped=True)
         divisor, lowest, highest = found.tolist()
         unit = divisor or 1
         least, greatest = lowest // unit, highest // unit
@@ -74,15 +85,20 @@ class CountedGroups:
         self._counted = tuple([(counter, counter.domains) for counter in counters])
         strides = accumulate([1, *bases[:-1]], mul)
         self._digits: list[I64Array] = [
-            np.array([each.unit, each.lowest, each.base, stride])
+            np.array([each.unit, each.lowest, each.base, stride, each.is_capped])
             for each, stride in zip(digits, strides, strict=True)
         ]
 
     @staticmethod
-    def digits_of(counters: Sequence[Counter]) -> list[Digits] | None:
-        """Choose the digits of all counters; None if one would have many."""
-        found = [digits for counter in counters if (digits := Digits.of(counter)) is not None]
-        return found if len(found) == len(counters) else None
+    def digits_of(counters: Sequence[Counter], *, of_presence: bool = False) -> list[Digits] | None:
+        """Choose the digits of all counters, as `Digits.of`; None if one would have many."""
+        found: list[Digits] = []
+        for counter in counters:
+            digits = Digits.of(counter, of_presence=of_presence)
+            if digits is None:
+                return None
+            found.append(digits)
+        return found
 
     def assign(self, slots: I32Array, out: I32Array) -> bool:
         """Write the group of every slot in `slots` to `out`; as `ScoreGroups.assign` does."""

@@ -12,9 +12,10 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from podwright._arrays import F64Matrix, I32Array, I32Matrix, I64Array, I64Matrix, Mask
 from podwright.scheduler.columns import Cluster, NodeColumns
@@ -36,7 +37,9 @@ from podwright.scheduler.kernels import (
 from podwright.scheduler.kernels.groups import SIZE
 from podwright.scheduler.kernels.request_totals import HEAD
 
-A = TypeVar("A", I32Array, F64Matrix)
+A = TypeVar("A", bound=npt.NDArray[Any])
+
+_NO_POINTS: I64Array = np.empty(0, dtype=np.int64)
 
 _MOST_GROUPS = 256
 """With more groups than this it is as quick to go over all slots."""
@@ -173,58 +176,54 @@ class GroupedTotals:
 
     def _assign(self, slots: I32Array, out: I32Array, cycle: Cycle) -> bool:
         """Write the groups of some slots: the group of the first plugin is the last digit."""
-        combined = np.zeros(0, dtype=np.int32)
         stride = 1
         for plugin, known in self._parts:
+            digits = out if stride == 1 else self._scratch.digits
             try:
-                if not known.assign(slots, out):
+                if not known.assign(slots, digits):
                     return False
             except Exception as error:
                 point = "Score" if isinstance(known, ScoreGroups) else "Filter"
                 raise PluginFailure.raised(plugin, point, cycle, error) from error
-            if len(self._parts) > 1:
-                digits = stride * out[slots]
-                combined = digits if stride == 1 else combined + digits
-                stride *= known.n_groups
-        if len(self._parts) > 1:
-            out[slots] = combined
+            if digits is not out:
+                groups_kernels.add_digit(slots, digits, stride, out)
+            stride *= known.n_groups
         return True
 
     def pick(self, draw: int, cycle: Cycle) -> int:
         """Return one of the best slots; -1 if there is none, or the groups are outdated."""
         sizes = self._state[SIZE]
-        points: I64Array | None = None
-        closed: Mask | None = None
-        stride = 1
+        points = _NO_POINTS
+        closed: Mask = np.zeros(len(sizes), dtype=np.bool_)
+        stride, is_filtered = 1, False
         for plugin, known in self._parts:
             try:
                 if isinstance(known, ScoreGroups):
-                    # It is the last plugin: its groups are the first digits.
-                    if closed is not None:
-                        sizes = np.where(closed, 0, sizes).reshape(-1, stride).sum(axis=1)
-                    points = known.scores(sizes)
-                    self.is_outdated = points is None
-                    if points is not None and closed is not None:
-                        points = np.where(closed, -1, np.repeat(points, stride))
+                    # It is the last plugin, whose groups are the first digits.
+                    if is_filtered:
+                        of_digits: I64Array = np.empty(known.n_groups, dtype=np.int64)
+                        groups_kernels.open_sizes(sizes, closed, stride, of_digits)
+                        sizes = of_digits
+                    scores = known.scores(sizes)
+                    self.is_outdated = scores is None
+                    points = _NO_POINTS if scores is None else scores
                 else:
                     rejected = known.rejected()
                     self.is_outdated = rejected is None
-                    if rejected is not None and len(rejected) == len(sizes):
-                        closed = rejected
-                    elif rejected is not None:
-                        if closed is None:
-                            closed = np.zeros(len(sizes), dtype=np.bool_)
-                        # Groups by digits: of the plugins after it, its own, of those before.
-                        closed.reshape(-1, len(rejected), stride)[:, rejected] = True
+                    if rejected is not None:
+                        groups_kernels.close_groups(rejected, stride, closed)
             except Exception as error:
                 point = "Score" if isinstance(known, ScoreGroups) else "Filter"
                 raise PluginFailure.raised(plugin, point, cycle, error) from error
             if self.is_outdated:
                 return -1
-            stride *= known.n_groups
-        if points is None:
-            assert closed is not None, "no plugin groups the slots"
-            points = np.negative(closed, dtype=np.int64)
+            if isinstance(known, FilterGroups):
+                is_filtered = True
+                stride *= known.n_groups
+        if is_filtered:
+            of_all: I64Array = np.empty(len(closed), dtype=np.int64)
+            groups_kernels.open_points(points, closed, stride, of_all)
+            points = of_all
         slot, self.best_total, self.tie_count, self.feasible_count = groups_kernels.pick_of_groups(
             self._totals,
             self._groups,
@@ -475,7 +474,7 @@ class Scratch:
     totals : (n_slots,) int32
     swept, values : (n_slots,) int64
     feasible : (n_slots,) bool
-    rows, groups : (n_slots,) int32
+    rows, groups, digits : (n_slots,) int32
     state : (3,) int64
         As `kernels.select.settle` keeps it.
     one_total : (1,) int32
@@ -492,6 +491,7 @@ class Scratch:
         "all_slots",
         "by_recipe",
         "by_slot",
+        "digits",
         "feasible",
         "groups",
         "one_total",
@@ -546,5 +546,6 @@ class Scratch:
         self.feasible: Mask = np.zeros(n_slots, dtype=np.bool_)
         self.rows: I32Array = np.zeros(n_slots, dtype=np.int32)
         self.groups: I32Array = np.zeros(n_slots, dtype=np.int32)
+        self.digits: I32Array = np.zeros(n_slots, dtype=np.int32)
         self.by_slot: I64Matrix = np.zeros((3, n_slots), dtype=np.int64)
         self.all_slots: I32Array = np.arange(n_slots, dtype=np.int32)

@@ -6,6 +6,7 @@ from podwright.scheduler.kernels.affinity_terms import (
     is_any_counted,
     normalize_between,
     reject_counted,
+    reject_groups,
     require_counted,
 )
 
@@ -31,6 +32,28 @@ def test_reject_counted_passes_nodes_without_the_label():
     found = np.zeros(3, dtype=np.int64)
     reject_counted(DOMAINS, COUNTS, 5, ROWS, found)
     assert found.tolist() == [0, 5, 0]
+
+
+# Digits 0 and 1 of a zone (2: none), then no pod or some on a host (2: no host).
+ZONES, HOSTS = np.array([0, 0, 3, 1, 0]), np.array([1, 0, 3, 3, 1])
+
+
+@pytest.mark.parametrize(
+    ("counts", "digits", "requires", "label_is_enough", "passed"),
+    [
+        pytest.param([0, 2], ZONES, True, False, [1, 4, 7], id="a pod in the zone is needed"),
+        pytest.param([0, 0], ZONES, True, True, [0, 1, 3, 4, 6, 7], id="any zone is enough"),
+        pytest.param([0, 2], ZONES, False, False, [0, 2, 3, 5, 6, 8], id="no pod in the zone"),
+        pytest.param([1, 1, 7], HOSTS, True, False, [3, 4, 5], id="a pod on the host is needed"),
+        pytest.param([1], HOSTS, False, False, [0, 1, 2, 6, 7, 8], id="no pod on the host"),
+    ],
+)
+def test_groups_are_rejected_by_their_digit(counts, digits, requires, label_is_enough, passed):
+    rejected = np.zeros(9, dtype=np.bool_)
+    reject_groups(np.array(counts, dtype=np.int64), digits, requires, label_is_enough, rejected)
+    assert np.flatnonzero(~rejected).tolist() == passed
+    reject_groups(np.array([0, 0, 0]), ZONES, True, False, rejected)
+    assert rejected.all(), "what was rejected before stays"
 
 
 def test_add_counts_adds_up_the_domains_of_a_slot():

@@ -5,7 +5,17 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, strategies as st
 
-from podwright.scheduler.kernels.groups import BEST, SIZE, count_groups, pick_of_groups, regroup
+from podwright.scheduler.kernels.groups import (
+    BEST,
+    SIZE,
+    add_digit,
+    close_groups,
+    count_groups,
+    open_points,
+    open_sizes,
+    pick_of_groups,
+    regroup,
+)
 from podwright.scheduler.kernels.select import pick_drawn
 
 LEAST, GREATEST, GROUPS = 10, 14, 3
@@ -76,3 +86,28 @@ def test_regrouping_equals_counting_from_scratch(slots, changes):
     assert grouped.counts.tolist() == expected.counts.tolist()
     assert grouped.state[SIZE].tolist() == expected.state[SIZE].tolist()
     assert grouped.state[BEST].tolist() == expected.state[BEST].tolist()
+
+
+def test_the_digits_of_two_plugins_are_one_group():
+    groups = np.array([1, 0, 1, 9], dtype=np.int32)
+    slots = np.array([2, 0, 2], dtype=np.int32)
+    # A slot that is named twice gets its digit once, in place of the one before.
+    add_digit(slots, np.array([2, 9, 1, 9], dtype=np.int32), 2, groups)
+    assert groups.tolist() == [5, 0, 3, 9]
+    add_digit(slots, np.array([0, 9, 2, 9], dtype=np.int32), 2, groups)
+    assert groups.tolist() == [1, 0, 5, 9]
+
+
+def test_groups_with_a_rejected_digit_are_closed():
+    # Three digits of a plugin with the stride 2, below the two of another one.
+    closed = np.array([True] + [False] * 11)
+    close_groups(np.array([False, True, False]), 2, closed)
+    assert np.flatnonzero(closed).tolist() == [0, 2, 3, 8, 9]
+    sizes, found = np.arange(12, dtype=np.int64), np.full(2, 99, dtype=np.int64)
+    open_sizes(sizes, closed, 6, found)
+    assert found.tolist() == [1 + 4 + 5, 6 + 7 + 10 + 11]
+    points = np.zeros(12, dtype=np.int64)
+    open_points(np.array([30, 70], dtype=np.int64), closed, 6, points)
+    assert points.tolist() == [-1, 30, -1, -1, 30, 30, 70, 70, -1, -1, 70, 70]
+    open_points(np.zeros(0, dtype=np.int64), closed, 6, points)
+    assert points.tolist() == [-1 if each else 0 for each in closed.tolist()]

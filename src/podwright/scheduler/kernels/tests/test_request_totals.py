@@ -47,7 +47,8 @@ def columns(drawn):
 def gathered(there):
     """Return the columns of a pair of resources, gathered slot after slot from the last."""
     found = np.zeros((PAIR_COLUMNS, len(there[0])))
-    gather_pairs(*there, np.arange(len(there[0]), dtype=np.int32)[::-1].copy(), found)
+    slots = np.arange(len(there[0]), dtype=np.int32)[::-1].copy()
+    gather_pairs(there[0], there[1], there[2], slots, found)
     return found
 
 

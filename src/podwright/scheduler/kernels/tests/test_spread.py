@@ -148,7 +148,7 @@ def test_groups_get_the_points_that_their_slots_get(drawn):
         domains, counts, settings, bases, strides, strict=True
     ):
         is_per_node = bool(setting[1])
-        digits = ints(int(is_per_node), 0, base, stride)
+        digits = ints(int(is_per_node), 0, base, stride, 0)
         assert add_digits(slots(*domain_of), ints(*count_of), digits, all_slots, groups)
     sizes = np.bincount(groups[rows], minlength=math.prod(bases))
     filled = np.flatnonzero(sizes).astype(np.int32)
@@ -164,13 +164,21 @@ def test_groups_get_the_points_that_their_slots_get(drawn):
 
 def test_a_slot_with_more_pods_than_there_are_digits_is_in_no_group():
     groups = slots(0, 0)
-    arguments = slots(0, 1), ints(1, 2), ints(1, 0, 3, 1)
+    arguments = slots(0, 1), ints(1, 2), ints(1, 0, 3, 1, 0)
     assert add_digits(*arguments, slots(0), groups)
     assert not add_digits(*arguments, slots(0, 1), groups)
 
 
+def test_the_last_capped_digit_means_all_greater_counts():
+    groups = np.ones(5, dtype=np.int32)
+    capped = ints(1, 0, 3, 2, 1)
+    assert add_digits(slots(0, 1, 2, 3, -1), ints(0, 1, 2, 9), capped, slots(*range(5)), groups)
+    # Beside a digit of 1 from another counter: none, one, more, many, and no domain.
+    assert groups.tolist() == [1, 3, 3, 3, 5]
+
+
 # Digits 0 and 1 of a zone (2: none), then counts of 4, 6 and 8 on hosts (3: none).
-ZONES, HOSTS = ints(0, 0, 3, 1), ints(2, 4, 4, 3)
+ZONES, HOSTS = ints(0, 0, 3, 1, 0), ints(2, 4, 4, 3, 0)
 
 
 def test_groups_are_rejected_where_their_slots_are():
