@@ -164,6 +164,7 @@ class ClusterAutoscaler(Controller):
         self._due_ns = None
         self._start_ns = -1
         self._scale_up_ns = -1
+        self._has_delayed_pods = False  # in the present loop
         self._draws = 0
         # Of the next node of each group: names are not used twice.
         self._numbers = {}
@@ -212,6 +213,7 @@ class ClusterAutoscaler(Controller):
         """Whether a later loop may do something although nothing changes."""
         return (
             bool(self._arrivals)
+            or self._has_delayed_pods
             or self._scale_down.has_timers
             or any(each.until_ns >= now_ns for each in self._backoffs.values())
         )
@@ -350,7 +352,9 @@ class ClusterAutoscaler(Controller):
                     break
                 unfit.clear()
         delay_ns = self._options.new_pod_scale_up_delay_ns
-        return [pod for pod in failed if _created_ns(pod) + delay_ns <= now_ns]
+        due = [pod for pod in failed if _created_ns(pod) + delay_ns <= now_ns]
+        self._has_delayed_pods = len(due) < len(failed)
+        return due
 
     def _unschedulable(self) -> Iterator[Pod]:
         """Yield the pods that the scheduler found unschedulable, without those of DaemonSets.
