@@ -25,6 +25,16 @@ POD = {
 GROUP = {"name": "small", "maxSize": 3, "template": {"allocatable": {"cpu": "2"}}}
 
 
+def is_stream(served, path, body):
+    """Return whether the reply to a question is a stream of lines."""
+    with contextlib.closing(served.connection()) as connection:
+        connection.request("POST", f"{V1}/{path}", json.dumps(body), JSON)
+        response = connection.getresponse()
+        assert response.status == 200, response.read()
+        response.read()
+        return response.getheader("content-type") == "application/x-ndjson"
+
+
 @pytest.fixture
 def served(serve):
     cluster = new_cluster(SchedulerOptions(), now_ns=START_NS, server_options=SERVER)
@@ -136,6 +146,24 @@ def test_a_wrong_question_names_its_field(served, path, body, field):
     status, problem = served.send("POST", f"{V1}/{path}", body)
     assert status == 422
     assert problem["field"] == field
+
+
+SMALL = {"name": "small", "price": 1, "allocatable": {"cpu": 2, "memory": "4Gi"}}
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("capacity", {"pods": [POD]}),
+        ("drain-plan", {"nodes": ["n0"]}),
+        ("purchase", {"types": [SMALL], "pods": [POD]}),
+        ("autoscaling", {"groups": [GROUP], "duration": "1m"}),
+        ("what-if", {}),
+    ],
+)
+def test_an_answer_is_a_stream_of_lines_only_on_request(served, path, body):
+    assert not is_stream(served, path, body)
+    assert is_stream(served, path, body | {"progress": True})
 
 
 def test_a_scenario_starts_with_the_running_cluster(served):

@@ -1,6 +1,8 @@
 """Turns: what happens to requests when a turn fails."""
 
 import asyncio
+import time
+from collections import deque
 from types import SimpleNamespace
 from typing import Any
 
@@ -262,3 +264,23 @@ def test_a_request_after_the_last_turn_is_cancelled():
                 await late
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("what", "waits"),
+    [
+        pytest.param({}, True, id="several clients, soon after a slice"),
+        pytest.param({"_are_clients_concurrent": False}, False, id="one client"),
+        pytest.param({"_is_stopping": True}, False, id="the end"),
+        pytest.param({"_calls": deque([None])}, False, id="a call"),
+        pytest.param({"_reached": [None]}, False, id="somebody waits for a time"),
+        pytest.param({"_long": deque([None])}, False, id="a long request"),
+        pytest.param({"_world_ended_ns": -(10**18)}, False, id="long after a slice"),
+    ],
+)
+def test_the_world_waits_for_nobody_who_waits_for_it(what, waits):
+    turns = TurnLoop(cluster_of(), ClusterClock(start_ns=START_NS), world_pause_ns=10**12)
+    present = {"_are_clients_concurrent": True, "_world_ended_ns": time.perf_counter_ns()}
+    for name, value in (present | what).items():
+        setattr(turns, name, value)
+    assert turns._is_world_waiting is waits
