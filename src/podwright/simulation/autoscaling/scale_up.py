@@ -158,8 +158,8 @@ def _estimate(
             for pod in each.pods[number:]:
                 if fits(pod, names[-1:]):
                     continue
-                is_last_empty = bool(names) and names[-1] not in scheduled
-                if is_last_empty or len(names) >= offer.limit:
+                # It does not even fit on the last node, which is empty.
+                if (names and names[-1] not in scheduled) or len(names) >= offer.limit:
                     break
                 name = f"template-node-for-{offer.group.name}-{len(names)}"
                 names.append(trial.add_node(*offer.new_node(name)))

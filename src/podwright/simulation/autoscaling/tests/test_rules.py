@@ -7,9 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from podwright.apimachinery.objects import decode
-from podwright.cluster.controllers import Lister
-from podwright.simulation.autoscaling import parse_node_groups
+from podwright.apimachinery.objects import decode, with_fields
+from podwright.cluster.api import RecordEvent
+from podwright.cluster.controllers import Lister, SyncAt
+from podwright.scheduler.machine import SchedulerOptions
+from podwright.simulation.autoscaling import ClusterAutoscaler, parse_node_groups
 from podwright.simulation.autoscaling.drainability import BlockingPod, Budgets, DrainRules
 from podwright.simulation.autoscaling.expanders import Choice, equal_options
 from podwright.simulation.autoscaling.group_sizes import NodeGroupSizes
@@ -416,3 +418,29 @@ def test_daemon_sets_count_for_the_utilization_unless_they_are_ignored():
         options = {**QUICK, "ignoreDaemonsetsUtilization": ignored}
         _, seen = simulated(objects, [group()], options, [scaled(0)], until="20m")
         assert len(removed(seen)) == count
+
+
+@pytest.mark.parametrize(
+    ("pool", "is_healthy"),
+    [pytest.param("a", True, id="that start"), pytest.param("none", False, id="of no group")],
+)
+def test_new_nodes_of_groups_that_are_not_ready_start_and_others_are_unhealthy(pool, is_healthy):
+    conditions = [{"type": "Ready", "status": "False"}]
+    nodes = [make_node(f"n{number}", labels={"pool": pool}) for number in range(4)]
+    unready = [
+        decode({**node.raw, "status": {**node.raw["status"], "conditions": conditions}})
+        for node in nodes
+    ]
+    options = {"okTotalUnreadyCount": 3, "maxTotalUnreadyPercentage": 45}
+    autoscaling = parse_node_groups({"groups": [group()], "options": options}, "")
+    lister = Lister()
+    scaler = ClusterAutoscaler(lister, autoscaling=autoscaling, scheduler=SchedulerOptions())
+    for node in unready:
+        created = with_fields(node, "metadata", creation_timestamp="2026-01-01T00:00:00Z")
+        lister.put(created)
+        scaler.observe(None, created)
+    found = scaler.sync("loop", START_NS)
+    if not found or isinstance(found[0], SyncAt):
+        found = scaler.sync("loop", START_NS + 10 * SECOND_NS)
+    reported = [each.reason for each in found if isinstance(each, RecordEvent)]
+    assert ("ClusterUnhealthy" in reported) is not is_healthy
