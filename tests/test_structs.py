@@ -28,6 +28,7 @@ CHANGED_IN_PLACE = {
     "apimachinery.cel.types.Function",
     "apimachinery.cel.uses.rule_nodes.RuleNode",
     "apimachinery.cel.uses.schema_types.DeclaredType",
+    "scheduler.columns.placement.PlacedPod",
     "scheduler.classic.preemption.Preemption",
     "scheduler.classic.node_info.Resources",
     "scheduler.classic.scheduler.Decision",

@@ -421,7 +421,7 @@ class Cluster:
     def place(self, pod: Pod, slot: int, key: str = "") -> PlacedPod:
         """Count `pod` on the node in `slot`; `key` is its "namespace/name", if known."""
         keys = self._keys.of(pod)
-        placed = PlacedPod(pod, keys, slot, key)
+        placed = PlacedPod(pod, keys, slot, key or pod.key)
         self._count(placed, 1)
         self.pods[placed.key] = placed
         priority, priorities = pod.spec.priority or 0, self._priorities
@@ -521,7 +521,7 @@ class SlotDryRun:
 
     def add(self, pod: Pod) -> PlacedPod:
         """Count `pod` on the slot."""
-        placed = PlacedPod(pod, self._cluster.keys_of(pod), self.slot)
+        placed = PlacedPod(pod, self._cluster.keys_of(pod), self.slot, pod.key)
         self._apply(placed, 1)
         return placed
 

@@ -14,7 +14,7 @@ from podwright.apimachinery.objects import Pod, timestamp_ns
 from podwright.scheduler.columns.ports import HostPort
 
 
-class PodKeys(msgspec.Struct, frozen=True, eq=False):
+class PodKeys(msgspec.Struct, frozen=True, eq=False, gc=False):
     """The parts of a pod that count on the node where it is placed.
 
     Parameters
@@ -46,7 +46,7 @@ class PodKeys(msgspec.Struct, frozen=True, eq=False):
     term_ids: tuple[int, ...]
 
 
-class PlacedPod:
+class PlacedPod(msgspec.Struct, eq=False, gc=False):
     """A pod on a node.
 
     Parameters
@@ -58,16 +58,13 @@ class PlacedPod:
     slot : int
         The slot of the node.
     key : str
-        The `namespace/name` of the pod, of all versions; read from `pod` if empty.
+        The `namespace/name` of the pod, of all versions.
     """
 
-    __slots__ = ("key", "keys", "pod", "slot")
-
-    def __init__(self, pod: Pod, keys: PodKeys, slot: int, key: str = "") -> None:
-        self.pod = pod
-        self.key = key or pod.key
-        self.keys = keys
-        self.slot = slot
+    pod: Pod
+    keys: PodKeys
+    slot: int
+    key: str
 
     @property
     def is_terminating(self) -> bool:
