@@ -194,3 +194,57 @@ def test_a_record_that_cannot_be_written_says_why_in_a_few_words(tmp_path):
     with pytest.raises(UnwritableClusterRecord) as error:
         ClusterRecord(path)
     assert str(error.value) == f"{path}: cannot be written: No such file or directory"
+
+
+def test_a_rotation_neither_appends_to_a_file_nor_resumes_one(tmp_path):
+    path = tmp_path / "r.jsonl"
+    (tmp_path / "r-2.jsonl").write_text("mine")
+    record = ClusterRecord(path, largest_bytes=1)
+    with pytest.raises(UnwritableClusterRecord, match=r"r-2.jsonl: cannot be written: File exists"):
+        record.append([change("Add", "n", 1)], SECOND)
+    assert (tmp_path / "r-2.jsonl").read_text() == "mine"
+    with pytest.raises(UnwritableClusterRecord, match="has no effect with --rotate"):
+        ClusterRecord(path, resumes=True, largest_bytes=1)
+
+
+def test_lines_are_counted_and_the_same_version_is_written_once(tmp_path):
+    path = tmp_path / "r.jsonl"
+    record = ClusterRecord(path)
+    record.append([change("Add", "n", 1), change("Update", "n", 1)], SECOND)
+    assert (record.lines, len(lines(path))) == (1, 1), "it is on disk at once"
+    # A replaced object was deleted meanwhile; kinds have their own names.
+    record.append([change("Update", "n", 2, uid="v"), change("Add", "n", 3, kind="pods")], SECOND)
+    record.synced(SECOND)
+    record.close()
+    assert lines(path)[1:] == [("Delete", "n"), ("Add", "n"), ("Add", "n")]
+    assert record.lines == 4
+    first = path.read_text().splitlines()[0]
+    start = '{"time":"1970-01-01T00:00:01.000000000Z","event":"Add","resource":{"apiVersion":"v1",'
+    assert first.startswith(f'{start}"kind":"Node",')
+    assert path.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    ("container", "expected"),
+    [
+        ({"env": [{"name": "A", "value": ""}]}, {"env": [{"name": "A", "value": "redacted"}]}),
+        ({"env": [{"name": "A"}]}, {"env": [{"name": "A"}]}),
+        ({"env": [{"name": "A", "valueFrom": {"secretKeyRef": {"name": "s"}}}]},
+         {"env": [{"name": "A", "valueFrom": {"secretKeyRef": {"name": "s"}}}]}),
+        ({"command": ["a", "b"], "args": []}, {"command": ["redacted"], "args": []}),
+        ({"startupProbe": {"exec": {"command": ["a"]}, "periodSeconds": 3}},
+         {"startupProbe": {"exec": {"command": ["redacted"]}, "periodSeconds": 3}}),
+        ({"livenessProbe": {"httpGet": {"port": 1, "httpHeaders": [{"name": "A", "value": "x"}]}}},
+         {"livenessProbe": {"httpGet": {"port": 1, "httpHeaders": [
+             {"name": "A", "value": "redacted"}]}}}),
+        ({"readinessProbe": {"tcpSocket": {"port": 1}}},
+         {"readinessProbe": {"tcpSocket": {"port": 1}}}),
+        ({"lifecycle": {"postStart": {"exec": {"command": ["a"]}}, "stopSignal": "SIGTERM"}},
+         {"lifecycle": {"postStart": {"exec": {"command": ["redacted"]}},
+                        "stopSignal": "SIGTERM"}}),
+    ],
+)  # fmt: skip
+def test_only_confidential_fields_are_redacted(container, expected):
+    for field in ("containers", "initContainers", "ephemeralContainers"):
+        obj = {"metadata": {"name": "p"}, "spec": {field: [container], "nodeName": "n"}}
+        assert redacted(obj)["spec"] == {field: [expected], "nodeName": "n"}

@@ -10,12 +10,18 @@ from aiohttp import web
 
 from podwright.apimachinery.objects import Document
 from podwright.online.client import SyncPolicies
-from podwright.online.client.cluster import Batch, ClusterAddress
-from podwright.online.sync.following import Destination
+from podwright.online.client.cluster import (
+    Batch,
+    ChangedObject,
+    ClusterAddress,
+    Meta,
+    UnreachableCluster,
+)
+from podwright.online.sync.following import Destination, Lag, note_placements
 from podwright.online.sync.mirror import Mirror
 from podwright.online.sync.operations import AllocateClaim
 from podwright.online.sync.placements import Placements
-from podwright.online.sync.source import ChangeGroup
+from podwright.online.sync.source import ChangeGroup, SourceChange
 from podwright.online.sync.source_kinds import source_kinds
 from podwright.online.sync.target import Target
 from podwright.online.sync.tests.source_changes import change
@@ -258,3 +264,192 @@ def test_devices_wait_until_the_claim_is_made():
     assert server.written[1][1]["status"] == {
         "allocation": allocation, "reservedFor": [{"resource": "pods", "name": "p", "uid": "own"}],
     }  # fmt: skip
+
+
+class Executing:
+    """A destination in memory that notes what it is given, and rejects what it is told to."""
+
+    def __init__(self, *, together=True):
+        self.name = "here"
+        self.together = together
+        self.rejected: dict[tuple[str, str], Any] = {}
+        self.given: list[Any] = []
+        self.last_error = ""
+        self.changed: list[tuple[str, bool]] = []
+        self.batches_of_pods: list[Any] = []
+        self.failures: list[Exception] = []
+
+    def executes_together(self, operations):
+        return self.together
+
+    async def execute_in_order(self, operations):
+        self.given.append([(type(each).__name__, each.key) for each in operations])
+
+    async def execute(self, operation):
+        self.given.append((type(operation).__name__, operation.key))
+
+    def supersede(self, resource, key):
+        return self.rejected.pop((resource, key), None) is not None
+
+    async def objects(self, kind):
+        if self.failures:
+            raise self.failures.pop()
+        return {}
+
+    async def pod_changed(self, key, *, is_gone):
+        self.changed.append((key, is_gone))
+
+    def pods(self):
+        return self
+
+    async def batches(self):
+        for each in self.batches_of_pods:
+            yield Batch([each.change], 0, is_synced=True)
+
+
+def destination(target: Any, policies: SyncPolicies | None = None) -> Destination:
+    return Destination(target, Mirror(policies or SyncPolicies()), 1)
+
+
+@pytest.mark.parametrize("event", ["Update", "Delete"])
+def test_a_change_of_what_was_rejected_is_a_new_attempt(event):
+    target = Executing()
+    each = destination(target)
+    asyncio.run(each._execute([change("Add", "c", kind="runtimeclasses", handler="h")]))
+    target.rejected["runtimeclasses", "c"] = []
+    asyncio.run(each._execute([change(event, "c", kind="runtimeclasses", handler="h")]))
+    # It was not created, so an unchanged object is created; it may be there, so it is deleted.
+    expected = "Create" if event == "Update" else "Delete"
+    assert target.given == [[("Create", "c")], [(expected, "c")]]
+
+
+def test_kinds_are_executed_in_their_order_and_pods_in_theirs():
+    target = Executing(together=False)
+    changes = [
+        change("Add", "c", kind="runtimeclasses"), change("Add", "d", kind="runtimeclasses"),
+        change("Add", "p"), change("Add", "q", uid="u2"), change("Add", "e", kind="runtimeclasses"),
+    ]  # fmt: skip
+    asyncio.run(destination(target)._execute(changes))
+    assert target.given == [
+        ("Create", "c"), ("Create", "d"), [("Create", "default/p"), ("Create", "default/q")],
+        ("Create", "e"),
+    ]  # fmt: skip
+    # Pods that keep their node need no order: no scheduler tries them.
+    target = Executing(together=False)
+    bound = [change("Add", name, uid=name, node="n1", initial=True) for name in "ab"]
+    asyncio.run(destination(target)._execute(bound))
+    assert target.given == [("Create", "default/a"), ("Create", "default/b")]
+
+
+def test_at_most_two_hundred_changes_are_executed_together():
+    target = Executing()
+    changes = [change("Add", f"p{n}", uid=f"u{n}") for n in range(401)]
+    asyncio.run(destination(target)._execute(changes))
+    assert [len(each) for each in target.given] == [200, 200, 1]
+    target.given.clear()
+    kind = changes[0].kind
+    asyncio.run(destination(target)._compare(kind, changes))
+    assert [len(each) for each in target.given] == [200, 200, 1]
+
+
+def test_a_list_waits_until_the_destination_can_be_read(monkeypatch):
+    waits: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    target = Executing()
+    target.failures = [UnreachableCluster("cut"), UnreachableCluster("cut")]
+    first = change("Add", "p")
+    asyncio.run(destination(target)._compare(first.kind, [first]))
+    assert target.given == [[("Create", "default/p")]]
+    assert target.last_error == "cut"
+    assert len(waits) == 2
+    assert 0.1 < waits[0] < waits[1] < 10
+
+
+def test_services_are_read_and_not_written():
+    target = Executing()
+    target.failures = [UnreachableCluster("it is not read")]
+    kind = next(each for each in source_kinds(has_workloads=True) if each.resource == "services")
+    body = b'{"metadata": {"name": "s", "namespace": "default"}, "spec": {"selector": {"a": "b"}}}'
+    added = ChangedObject("Add", Meta(name="s", namespace="default", uid="s"), body)
+    each = destination(target)
+    asyncio.run(each._compare(kind, [SourceChange(kind, added, 0)]))
+    assert target.given == []
+    (created,) = each.mirror.take(change("Add", "p", metadata={"labels": {"a": "b"}}))
+    assert "a=b" in str(created)
+
+
+def unschedulable(**fields):
+    conditions = [{"type": "PodScheduled", "reason": "Unschedulable", "status": "False"}]
+    return {"status": {"conditions": conditions}, **fields}
+
+
+def test_the_pods_of_the_destination_are_placed_and_deleted():
+    target = Executing()
+    each, placements = destination(target), Placements(2)
+    reports: list[Any] = []
+    for name in ("p", "q", "foreign"):
+        placements.put(0, f"default/{name}", "n1")
+    each.mirror.take(change("Add", "p"))
+    each.mirror.take(change("Add", "q", uid="u2"))
+    target.batches_of_pods = [
+        change("Add", "p"), change("Update", "p", **unschedulable()),
+        change("Update", "q", node="n2"), change("Delete", "foreign"),
+    ]  # fmt: skip
+    asyncio.run(each.watch_pods(placements, reports.append))
+    assert [(found.pod, found.nodes) for found in reports] == [
+        ("default/p", ["n1", ""]), ("default/q", ["n1", "n2"])
+    ]  # fmt: skip
+    assert target.changed == [
+        ("default/p", False), ("default/p", False), ("default/q", False), ("default/foreign", True)
+    ]  # fmt: skip
+    # A pod that sync has not created says nothing about what a later sync must know.
+    assert not each._has_deleted.is_set()
+    # One with a node is compared with its selector no longer, one without is.
+    assert set(each.mirror._waiting["default"]) == {"default/p"}
+    target.batches_of_pods = [change("Delete", "q", uid="u2")]
+    asyncio.run(each.watch_pods(placements, reports.append))
+    assert each._has_deleted.is_set()
+    assert [found.pod for found in placements.different()] == ["default/p"]
+    assert not placements.is_placed(1, "default/q")
+
+
+def test_the_pods_of_the_source_are_placed_and_deleted():
+    placements, reports = Placements(2), list[Any]()
+    placements.put(1, "default/p", "n1")
+    note_placements(
+        [change("Add", "n", kind="nodes"), change("Add", "p"),
+         change("Update", "p", node="n1"), change("Update", "p", node="n2")],
+        placements, reports.append,
+    )  # fmt: skip
+    assert [found.nodes for found in reports] == [["n2", "n1"]]
+    note_placements([change("Delete", "p")], placements, reports.append)
+    assert len(reports) == 1
+    assert placements.different() == []
+    conditions = [{"type": "Ready", "reason": "Unschedulable"}, {"type": "PodScheduled"}]
+    note_placements(
+        [change("Add", "p", status={"conditions": conditions})], placements, reports.append
+    )
+    assert len(reports) == 1, "it was not tried yet"
+
+
+def test_the_lag_is_that_of_changes_that_were_written_after_the_first_list():
+    lag = Lag()
+    assert (lag.count, lag.mean_ns) == (0, 0)
+    for each in (5, 8, 2):
+        lag.add(each)
+    assert (lag.count, lag.last_ns, lag.longest_ns, lag.mean_ns) == (3, 2, 8, 5)
+    for together in (True, False):
+        one = destination(Executing(together=together))
+        first = change("Add", "c", kind="runtimeclasses", handler="h")
+        asyncio.run(one._execute([first]))
+        assert one.lag.count == 0
+        one.is_synced = True
+        asyncio.run(one._execute([first]))
+        assert one.lag.count == 0, "nothing was written"
+        asyncio.run(one._execute([change("Update", "c", kind="runtimeclasses", handler="i")]))
+        assert one.lag.count == 1
+        assert one.lag.last_ns > 0

@@ -8,10 +8,16 @@ import pytest
 from podwright.apimachinery.objects import SOURCE_UID
 from podwright.online.client import BoundPods, SyncPolicies
 from podwright.online.client.cluster import ChangedObject, Meta
-from podwright.online.sync.mirror import IGNORED_DELETIONS, Mirror
+from podwright.online.sync.mirror import (
+    DELETED_HERE,
+    IGNORED_DELETIONS,
+    MADE_CLAIMS,
+    RUNNING_PODS,
+    Mirror,
+)
 from podwright.online.sync.operations import BindPod, Create, Delete, Settle
 from podwright.online.sync.placements import RECENT_MAX, Placements, SeenPods
-from podwright.online.sync.settlement import ObjectDifference
+from podwright.online.sync.settlement import THERE, Difference, ObjectDifference
 from podwright.online.sync.source import SourceChange
 from podwright.online.sync.source_kinds import source_kinds
 from podwright.online.sync.tests.copied_cluster import CopiedCluster
@@ -433,3 +439,271 @@ def test_a_pod_that_replaces_a_waiting_one_is_not_bound_in_its_place():
     taken(mirror, change("Add", "p"), change("Delete", "p"))
     made = taken(mirror, change("Add", "p", uid="u2", node="n1", initial=True))
     assert [type(each) for each in made] == [Create]
+
+
+def claim(name="c", uid="u1", metadata=None, **status):
+    return change("Add", name, uid=uid, kind="resourceclaims", metadata=metadata, status=status)
+
+
+DEVICES = {"devices": {"results": [{"request": "r", "device": "gpu-0"}]}}
+
+
+def test_a_claim_is_created_without_devices_and_users():
+    (created,) = taken(Mirror(SyncPolicies()), claim(allocation=DEVICES, reservedFor=[{}]))
+    assert isinstance(created, Create)
+    assert "status" not in created.obj
+    (created,) = taken(Mirror(SyncPolicies()), change("Add", "v", kind="persistentvolumeclaims",
+                                                      status={"phase": "Bound"}))  # fmt: skip
+    assert created.obj["status"] == {"phase": "Bound"}, "servers set the status of others"
+
+
+def test_what_the_destination_has_not_got_is_created_with_its_next_change():
+    mirror = Mirror(SyncPolicies())
+    taken(mirror, change("Add", "c", kind="runtimeclasses", handler="h"))
+    assert mirror.mirrors("runtimeclasses", "c")
+    mirror.forget("runtimeclasses", "c")
+    assert not mirror.mirrors("runtimeclasses", "c")
+    mirror.forget("runtimeclasses", "c")
+    (created,) = taken(mirror, change("Update", "c", kind="runtimeclasses", handler="h"))
+    assert isinstance(created, Create)
+
+
+def test_an_unchanged_object_is_not_written():
+    mirror = Mirror(SyncPolicies())
+    for kind, field in (("runtimeclasses", "handler"), ("pods", "metadata")):
+        values = [{"labels": {"a": "1"}}, {"labels": {"a": "2"}}] if kind == "pods" else ["1", "2"]
+        taken(mirror, change("Add", "c", kind=kind, **{field: values[0]}))
+        assert taken(mirror, change("Update", "c", kind=kind, **{field: values[0]})) == []
+        (settle,) = taken(mirror, change("Update", "c", kind=kind, **{field: values[1]}))
+        assert isinstance(settle, Settle)
+
+
+ZONE = {"topology.kubernetes.io/zone": "z1", "app": "a"}
+
+
+@pytest.mark.parametrize(
+    ("bound", "labels", "keeps_status"),
+    [
+        pytest.param(BoundPods.kss, ZONE, True, id="it keeps its node and what that gave it"),
+        pytest.param(BoundPods.source, ZONE, True, id="the source schedules"),
+        pytest.param(BoundPods.none, {"app": "a"}, False, id="another node gives it another zone"),
+    ],
+)
+def test_a_pod_has_the_topology_and_the_status_of_the_node_that_it_keeps(
+    bound, labels, keeps_status
+):
+    mirror = Mirror(SyncPolicies(bound=bound))
+    pod = change("Add", "p", node="n1", metadata={"labels": ZONE}, status={"phase": "Running"})
+    (created,) = taken(mirror, pod)
+    assert created.obj["metadata"]["labels"] == labels
+    assert ("status" in created.obj) is keeps_status
+    assert created.node == "n1"
+
+
+@pytest.mark.parametrize(
+    ("owner", "annotations", "keeps"),
+    [("ReplicaSet", {"a": "b"}, False), ("DaemonSet", None, True), ("Job", None, False)],
+)
+def test_pods_of_other_owners_are_scheduled_here(owner, annotations, keeps):
+    metadata = {"ownerReferences": [{"kind": owner, "name": "o"}], "annotations": annotations}
+    mirror = Mirror(SyncPolicies(bound=BoundPods.none))
+    made = taken(mirror, change("Add", "p", node="n1", metadata=metadata, spec={"containers": []}))
+    assert node_of(made) == ("n1" if keeps else "")
+
+
+def test_a_finished_pod_is_created_and_then_gets_its_phase():
+    policies = SyncPolicies(mirrors_pod_status=True)
+    for phase, operations in (
+        ("Succeeded", [Create, Settle]),
+        ("Failed", [Create, Settle]),
+        ("Running", [Create]),
+    ):
+        pod = change("Add", "p", node="n1", initial=True, status={"phase": phase})
+        assert [type(each) for each in taken(Mirror(policies), pod)] == operations
+
+
+def test_a_pod_that_replaces_a_finished_one_occupies_what_it_occupies():
+    mirror = Mirror(SyncPolicies())
+    spec = {"containers": resources("1")}
+    for phase in ("Running", "Failed"):
+        taken(mirror, change("Update", "p", spec=spec, node="n1", status={"phase": phase}))
+    assert mirror.unfreed(lambda _: True).milli_cpu == 1000
+    taken(mirror, change("Update", "p", uid="u2", spec=spec, status={"phase": "Running"}))
+    assert mirror.unfreed(lambda _: True).pods == 0
+
+
+RUNNING = {"node": "n1", "initial": True, "created": "2030-01-01T00:00:04Z"}
+WAITING = {"initial": True, "created": "2030-01-01T00:00:04Z"}
+NEW = {"node": "n1", "initial": True, "created": "2030-01-01T00:00:20Z"}
+
+
+@pytest.mark.parametrize(
+    ("policies", "until", "pod", "policy"),
+    [
+        pytest.param({"excludes_running": True}, "", RUNNING, RUNNING_PODS, id="the first sync"),
+        pytest.param({"excludes_running": True}, "", WAITING, None, id="it waits"),
+        pytest.param({"excludes_running": True}, "", {"node": "n1"}, None, id="it came later"),
+        pytest.param({"excludes_running": True}, "2030-01-01T00:00:15Z", RUNNING, RUNNING_PODS,
+                     id="an earlier sync left it out"),
+        pytest.param({"excludes_running": True}, "2030-01-01T00:00:15Z", NEW, None,
+                     id="it was created and placed while nothing was followed"),
+        pytest.param({"excludes_running": True, "restores_deleted": True}, "2030-01-01T00:00:15Z",
+                     WAITING, None, id="it was deleted here, and is restored"),
+        pytest.param({}, "2030-01-01T00:00:15Z", WAITING, DELETED_HERE, id="it was deleted here"),
+        pytest.param({}, "", RUNNING, None, id="nothing is left out"),
+    ],
+)  # fmt: skip
+def test_which_pods_are_left_out_and_why(policies, until, pod, policy):
+    kept: list[ObjectDifference] = []
+    mirror = Mirror(SyncPolicies(**policies), seen=SeenPods(until), on_kept=kept.append)
+    made = taken(mirror, change("Add", "p", **pod))
+    assert bool(made) is (policy is None)
+    assert mirror.kept_deleted == (policy == DELETED_HERE)
+    expected = [] if policy is None else [
+        ObjectDifference(KINDS["pods"], "default/p", Difference("", THERE, None, policy))
+    ]  # fmt: skip
+    assert kept == expected
+
+
+def test_a_claim_that_was_made_for_a_pod_is_left_out_and_named():
+    kept: list[ObjectDifference] = []
+    mirror = Mirror(SyncPolicies(), on_kept=kept.append)
+    metadata = {
+        "ownerReferences": [{"kind": "Pod", "uid": "p", "controller": True}],
+        "annotations": {"resource.kubernetes.io/pod-claim-name": "gpu"},
+    }
+    assert taken(mirror, claim(metadata=metadata)) == []
+    difference = Difference("", THERE, None, MADE_CLAIMS)
+    assert kept == [ObjectDifference(KINDS["resourceclaims"], "default/c", difference)]
+
+
+def test_a_comparison_deletes_copies_alone():
+    def here(name, **annotations):
+        metadata = {"name": name, "namespace": "default", "annotations": annotations or None}
+        return json.dumps({"metadata": metadata}).encode()
+
+    extended = "resource.kubernetes.io/extended-resource-claim"
+    present = {
+        "default/own": here("own"),
+        "default/gone": here("gone", **{SOURCE_UID: "u7"}),
+        "default/other": here("other", **{SOURCE_UID: "u8"}),
+        "default/of-pod": here("of-pod", **{SOURCE_UID: "u9", extended: "true"}),
+    }
+    kind = KINDS["resourceclaims"]
+    compared = [*Mirror(SyncPolicies()).compare(kind, [claim("other")], present)]
+    deleted = [(each.change.meta, list(operations)) for each, operations in compared[:2]]
+    assert deleted == [
+        (Meta(name=name, namespace="default", uid=uid), [Delete(kind, f"default/{name}")])
+        for name, uid in (("gone", "u7"), ("other", "u8"))
+    ]
+    # What has another uid is no copy of it, and is created.
+    ((_, (created,)),) = compared[2:]
+    assert isinstance(created, Create)
+
+
+def workload(event, resource, name, *, namespace="default", **document):
+    kind = {each.resource: each for each in source_kinds(has_workloads=True)}[resource]
+    metadata = {"name": name, "namespace": namespace}
+    body = json.dumps({"metadata": metadata, **document}).encode()
+    meta = Meta(name=name, namespace=namespace, uid=name, resource_version="1")
+    return SourceChange(kind, ChangedObject(event, meta, body), 0)
+
+
+def test_a_service_changes_the_pods_of_its_namespace_that_wait():
+    mirror, copied = Mirror(SyncPolicies()), CopiedCluster()
+    labels = {"labels": {"tier": "x"}, "annotations": {"team": "a"}}
+    for name, uid in (("p", "u1"), ("placed", "u2")):
+        copied.follow(mirror, change("Add", name, uid=uid, metadata=labels, spec={}))
+    mirror.placed("default/placed")
+    service = workload("Add", "services", "s", spec={"selector": {"tier": "x"}})
+    elsewhere = workload("Add", "services", "s", namespace="n", spec={"selector": {"tier": "x"}})
+    copied.follow(mirror, elsewhere)
+    assert copied.writes == ["create", "create"]
+    copied.follow(mirror, service)
+    selector = "podwright.dev/spread-selector"
+    assert copied.pod()["metadata"]["annotations"] == {
+        "team": "a", SOURCE_UID: "u1", selector: "tier=x"
+    }  # fmt: skip
+    assert selector not in copied.pod("placed")["metadata"]["annotations"]
+    # What is not read of a Service changes nothing.
+    ports = {"selector": {"tier": "x"}, "ports": [{"port": 80}]}
+    assert mirror.take(workload("Update", "services", "s", spec=ports)) == ()
+    copied.follow(mirror, workload("Update", "services", "s", spec={"selector": {"tier": "y"}}))
+    assert selector not in copied.pod()["metadata"]["annotations"]
+    copied.follow(mirror, service)
+    assert selector in copied.pod()["metadata"]["annotations"]
+    copied.follow(mirror, workload("Delete", "services", "s"))
+    assert selector not in copied.pod()["metadata"]["annotations"]
+    assert mirror.take(workload("Delete", "services", "s")) == ()
+
+
+def test_a_pod_with_constraints_of_its_own_gets_no_others():
+    own = [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}]
+    for is_explicit in (True, False):
+        mirror = Mirror(SyncPolicies(has_explicit_spread=is_explicit))
+        taken(mirror, workload("Add", "services", "s", spec={"selector": {"tier": "x"}}))
+        spec = {"containers": [], "topologySpreadConstraints": own}
+        (made,) = taken(mirror, change("Add", "p", metadata={"labels": {"tier": "x"}}, spec=spec))
+        assert made.obj["spec"]["topologySpreadConstraints"] == own
+        assert made.obj["metadata"]["annotations"] == {SOURCE_UID: "u1"}
+
+
+def test_an_expression_without_values_is_written_without_them():
+    mirror = Mirror(SyncPolicies(has_explicit_spread=True))
+    selector = {"matchExpressions": [{"key": "app", "operator": "Exists"}]}
+    taken(
+        mirror, workload("Add", "replicasets", "web", spec={"selector": selector, "template": {}})
+    )
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "web"}
+    metadata = {"labels": {"app": "a"}, "ownerReferences": [{**owner, "controller": True}]}
+    (made,) = taken(mirror, change("Add", "p", metadata=metadata))
+    for each in made.obj["spec"]["topologySpreadConstraints"]:
+        assert each["whenUnsatisfiable"] == "ScheduleAnyway"
+        expressions = each["labelSelector"]["matchExpressions"]
+        assert expressions == [{"key": "app", "operator": "Exists"}]
+
+
+def test_a_pod_that_returns_to_no_decision_is_different_no_longer():
+    placements = Placements(2)
+    placements.put(0, "p", "n1")
+    placements.put(1, "p", "n2")
+    assert placements.is_placed(1, "p")
+    assert placements.put(1, "p", None) is None
+    assert (placements.different(), placements.elsewhere(1)) == ([], 0)
+    assert not placements.is_placed(1, "p")
+    # It is a difference again when it is decided again, and so is another node.
+    assert placements.put(1, "p", "n2") is not None
+    found = placements.put(1, "p", "n3")
+    assert found is not None
+    assert (found.pod, found.nodes) == ("p", ["n1", "n3"])
+    assert [each.nodes for each in placements.different()] == [["n1", "n3"]]
+    # One that the source does not have is not placed otherwise.
+    placements.put(1, "q", "n1")
+    assert placements.elsewhere(1) == 1
+
+
+def test_uids_are_known_of_the_last_five_seconds_to_the_second():
+    seen = SeenPods()
+    for uid, second in (("a", "04"), ("b", "05"), ("c", "10"), ("late", "04")):
+        seen.add(uid, f"2030-01-01T00:00:{second}Z")
+    assert seen.recent == ["b", "c"]
+    after = SeenPods(seen.until, seen.recent)
+    table = [("x", "04", True), ("x", "05", False), ("b", "05", True), ("x", "11", False)]
+    for uid, second, expected in table:
+        assert after.has_seen_before(uid, f"2030-01-01T00:00:{second}Z") is expected
+    # What the later sync sees changes nothing about the earlier one, and keeps its uids.
+    after.add("d", "2030-01-01T00:00:12Z")
+    assert not after.has_seen_before("d", "2030-01-01T00:00:12Z")
+    assert after.recent == ["b", "c", "d"]
+    after.add("e", "2030-01-01T00:00:16Z")
+    assert after.recent == ["d", "e"]
+
+
+def test_a_class_that_is_no_default_any_longer_is_an_update():
+    notes = {"storageclass.beta.kubernetes.io/is-default-class": "true"}
+    own = {"metadata": {"name": "s", "annotations": notes}, "provisioner": "p"}
+    kind = KINDS["storageclasses"]
+    ((each, (settle,)),) = Mirror(SyncPolicies()).compare(kind, [], {"s": json.dumps(own).encode()})
+    assert (each.kind, each.change.event, each.change.meta) == (kind, "Update", Meta(name="s"))
+    assert isinstance(settle, Settle)
+    assert (settle.key, settle.present) == ("s", own)

@@ -4,9 +4,12 @@ import pytest
 
 from podwright.apimachinery.objects import SOURCE_UID
 from podwright.online.sync.object_copy import (
+    claims_of,
     created_copy,
+    is_made_for_pod,
     is_of_extended_resources,
     owned,
+    pod_of,
     stored_copy,
 )
 from podwright.online.sync.source_kinds import source_kinds
@@ -121,3 +124,59 @@ def test_a_claim_for_extended_resources_is_owned_and_reserved_by_its_pod():
     ]  # fmt: skip
     assert found["status"]["reservedFor"] == [{"resource": "pods", "name": "p", "uid": "u"}]
     assert found["status"]["allocation"] == devices
+
+
+def test_only_the_token_that_is_mounted_where_tokens_are_is_left_out():
+    obj = pod()
+    mounts = [
+        {"name": "kube-api-access-x", "mountPath": TOKEN},
+        {"name": "kube-api-access-x", "mountPath": "/elsewhere"},
+    ]
+    for field in ("containers", "initContainers", "ephemeralContainers"):
+        obj["spec"][field] = [{"name": "c", "volumeMounts": mounts}, {"name": "d"}]
+    obj["spec"]["volumes"] = obj["spec"]["volumes"][:1]
+    for field in ("containers", "initContainers"):
+        copy = created_copy(KINDS["pods"], obj)["spec"]
+        assert copy[field] == [{"name": "c", "volumeMounts": mounts[1:]}, {"name": "d"}]
+        assert "volumes" not in copy
+    kept = created_copy(KINDS["pods"], obj, keeps_accounts=True, keeps_owners=True)
+    assert kept["spec"]["volumes"] == obj["spec"]["volumes"]
+    assert kept["spec"]["serviceAccountName"] == "sa"
+    assert kept["metadata"]["ownerReferences"] == obj["metadata"]["ownerReferences"]
+    assert "finalizers" not in kept["metadata"]
+    file = stored_copy(KINDS["pods"], obj)
+    assert (file["apiVersion"], file["kind"]) == ("v1", "Pod")
+    assert "serviceAccount" not in file["spec"]
+
+
+@pytest.mark.parametrize(
+    ("status", "entries", "expected"),
+    [
+        ([], [{"name": "a", "resourceClaimName": "c"}], {"a": "c"}),
+        ([{"name": "a", "resourceClaimName": "m"}], [{"name": "a"}], {"a": "m"}),
+        ([{"name": "b", "resourceClaimName": "m"}], [{"name": "a"}], {}),
+        ([{"name": "a"}], [{"name": "a"}], {}),
+        (None, None, {}),
+    ],
+)
+def test_the_claims_of_a_pod_are_named_or_made(status, entries, expected):
+    obj = {"spec": {"resourceClaims": entries}, "status": {"resourceClaimStatuses": status}}
+    assert claims_of(obj) == expected
+    assert claims_of({}) == {}
+
+
+@pytest.mark.parametrize(
+    ("owner", "expected"),
+    [
+        ({"kind": "Pod", "uid": "u", "controller": True}, "u"),
+        ({"kind": "Pod", "uid": "u"}, None),
+        ({"kind": "Job", "uid": "u", "controller": True}, None),
+    ],
+)
+def test_a_claim_belongs_to_the_pod_that_controls_it(owner, expected):
+    annotations = {"resource.kubernetes.io/pod-claim-name": "g"}
+    claim = {"metadata": {"ownerReferences": [owner], "annotations": annotations}}
+    assert pod_of(claim) == expected
+    assert is_made_for_pod(claim) is (expected is not None)
+    del claim["metadata"]["annotations"]
+    assert not is_made_for_pod(claim)

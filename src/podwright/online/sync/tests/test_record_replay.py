@@ -89,3 +89,28 @@ def test_a_change_has_a_time_and_a_name(tmp_path, wrong):
     path = written(tmp_path, line("Add", "Node", "n1"), line("Add", "Node", "n2") | wrong)
     with pytest.raises(InputError, match="line 2: a change needs a time and the name"):
         list(recorded_changes(path))
+
+
+def test_a_deletion_is_that_of_the_object_that_was_added(tmp_path):
+    def named(event, uid):
+        return line(event, "Node", "n1", metadata={"uid": uid})
+
+    lines = [named("Add", "u1"), named("Update", "u1"), named("Delete", ""), named("Delete", "")]
+    path = written(tmp_path, *lines, named("Add", "u2"))
+    found = list(recorded_changes(path))
+    changes = [each.change and each.change.change for each in found]
+    assert [each and (each.event, each.meta.uid) for each in changes] == [
+        ("Add", "u1"), ("Update", "u1"), ("Delete", "u1"), None, ("Add", "u2")
+    ]  # fmt: skip
+    assert [each.line for each in found] == [1, 2, 3, 4, 5]
+    assert found[2].text == "Delete Node default/n1"
+    assert found[0].time_ns == 1_795_164_517_403_691_000
+
+
+def test_a_line_that_is_cut_off_and_empty_lines_are_skipped(tmp_path):
+    path = tmp_path / "record.jsonl"
+    one = json.dumps(line("Add", "Node", "n1"))
+    path.write_text(f"{one}\n\n  \n{one.replace('n1', 'n2')}\n{one.replace('n1', 'n3')[:-1]}")
+    assert [(each.line, each.text) for each in recorded_changes(path)] == [
+        (1, "Add Node default/n1"), (4, "Add Node default/n2")
+    ]  # fmt: skip

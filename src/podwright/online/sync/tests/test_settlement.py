@@ -424,3 +424,187 @@ class Histories(RuleBasedStateMachine):
 
 TestHistories = Histories.TestCase
 TestHistories.settings = effort(60, stateful_step_count=25)
+
+
+def kept_of(settlement):
+    return [(each.path, each.source, each.here, each.policy) for each in settlement.kept]
+
+
+def placed(*, labels=None, cpu="1", annotations=None, **spec):
+    metadata = {"name": "p", "labels": labels or {}, "annotations": annotations or {}}
+    containers = [{"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}]
+    return {"metadata": metadata, "spec": {"containers": containers, **spec}}
+
+
+@pytest.mark.parametrize(
+    ("source", "own", "node", "policies", "kept", "paths"),
+    [
+        pytest.param({"cpu": "2"}, {"nodeName": "n1"}, "n1", {}, [
+            ("spec.containers[0].resources.requests.cpu", "2", "1",
+             "changes of pods that both sides have placed are not mirrored without"
+             " --follow-resources")], [], id="resources"),
+        pytest.param({"cpu": "2"}, {"nodeName": "n1"}, "n1", {"follows_resources": True}, [],
+                     ["spec.containers[0].resources.requests.cpu"], id="followed resources"),
+        pytest.param({"labels": {"a": "2"}}, {"nodeName": "n1", "labels": {"a": "1"}}, "n1", {}, [
+            ("metadata.labels.a", "2", "1", "changes of pods that both sides have placed are not"
+             " mirrored without --follow-labels")], [], id="labels"),
+        pytest.param({"labels": {"a": "2"}}, {"nodeName": "n1", "labels": {"a": "1"}}, "n1",
+                     {"follows_labels": True}, [], ["metadata.labels.a"], id="followed labels"),
+        pytest.param({"annotations": {"a": "2"}}, {"nodeName": "n1"}, "n1", {}, [
+            ("metadata.annotations.a", "2", None,
+             "changes of pods that both sides have placed are not mirrored")], [],
+            id="annotations"),
+        pytest.param({"priority": 7}, {"nodeName": "n1", "priority": 3}, "n1", {}, [
+            ("spec.priority", 7, 3,
+             "changes of pods that both sides have placed are not mirrored")], [], id="the spec"),
+        pytest.param({}, {"nodeName": "n2"}, "n1", {}, [
+            ("spec.nodeName", "n1", "n2", "pods are placed by the destination (--bound)")], [],
+            id="another node"),
+        pytest.param({}, {"nodeName": "n2"}, "", {}, [
+            ("spec.nodeName", None, "n2", "pods are placed by the destination (--bound)")], [],
+            id="no node at the source"),
+        pytest.param({}, {}, "n1", {}, [
+            ("spec.nodeName", "n1", None, "pods are placed by the destination (--bound)")], [],
+            id="no node here"),
+        pytest.param({}, {}, "n1", {"bound": BoundPods.source}, [], [],
+                     id="no node here yet, and the source schedules"),
+        pytest.param({}, {"nodeName": "n2"}, "n1", {"bound": BoundPods.source}, [
+            ("spec.nodeName", "n1", "n2", "pods are placed by the destination (--bound)")], [],
+            id="the source schedules, and this is another node"),
+        pytest.param({"cpu": "2", "labels": {"a": "1"}}, {}, "", {}, [],
+                     ["spec.containers[0].resources.requests.cpu", "metadata.labels.a"],
+                     id="a pod that waits follows everything"),
+    ],
+)  # fmt: skip
+def test_what_stays_different_of_a_pod_has_both_values_and_its_policy(
+    source, own, node, policies, kept, paths
+):
+    aim, present = placed(**source), here(placed(**own))
+    settlement = settled(KINDS["pods"], aim, present, SyncPolicies(**policies), node=node)
+    assert kept_of(settlement) == kept
+    assert sorted(each.path for each in settlement.differences) == sorted(paths)
+
+
+@pytest.mark.parametrize(
+    ("phase", "own", "mirrors", "kept", "paths"),
+    [
+        ("Succeeded", "Running", False, [("status.phase", "Succeeded", "Running")], []),
+        ("Failed", "Running", True, [], ["status.phase"]),
+        ("Running", "Pending", True, [], []),
+        ("Failed", "Failed", False, [], []),
+    ],
+)
+def test_a_pod_ends_here_only_on_request(phase, own, mirrors, kept, paths):
+    aim = {**placed(nodeName="n1"), "status": {"phase": phase, "podIP": "10.0.0.1"}}
+    present = {**here(placed(nodeName="n1")), "status": {"phase": own, "podIP": "10.0.0.2"}}
+    policies = SyncPolicies(mirrors_pod_status=mirrors)
+    settlement = settled(KINDS["pods"], aim, present, policies, node="n1")
+    assert [each[:3] for each in kept_of(settlement)] == kept
+    assert [each.path for each in settlement.differences] == paths
+    assert settlement.obj["status"]["podIP"] == "10.0.0.2", "the rest is that of this cluster"
+
+
+def test_a_frozen_node_keeps_its_status_and_says_so():
+    aim = {"metadata": {"name": "n"}, "spec": {}, "status": {"capacity": {"cpu": "8"}}}
+    present = {"metadata": {"name": "n"}, "spec": {}, "status": {"capacity": {"cpu": "4"}}}
+    frozen = settled(KINDS["nodes"], aim, present, SyncPolicies(freezes_node_status=True))
+    policy = "nodes keep the status of their creation (--freeze-node-status)"
+    assert kept_of(frozen) == [("status.capacity.cpu", "8", "4", policy)]
+    assert (frozen.differences, frozen.obj["status"]) == ([], present["status"])
+    followed = settled(KINDS["nodes"], aim, present, SyncPolicies())
+    # What is allocatable is the capacity, where nothing else is given.
+    assert [each.path for each in followed.differences] == [
+        "status.capacity.cpu", "status.allocatable.cpu"
+    ]  # fmt: skip
+    writes = settling_writes(Settle(KINDS["nodes"], "n", aim, SyncPolicies()), followed, present)
+    assert [(each.method, each.path) for each in writes] == [("PUT", "/api/v1/nodes/n/status")]
+
+
+@pytest.mark.parametrize(
+    ("field", "volumes"),
+    [("volumesAttached", [{"name": "v"}]), ("volumesInUse", ["v"])],
+)
+def test_attached_volumes_are_those_of_this_cluster(field, volumes):
+    aim = {"metadata": {"name": "n"}, "status": {field: ["at the source"], "phase": "x"}}
+    for own in ({field: volumes}, {}):
+        present = {"metadata": {"name": "n"}, "status": own}
+        found = settled(KINDS["nodes"], aim, present, SyncPolicies()).obj
+        assert found["status"] == {"phase": "x", **own}
+    networks = {"podCIDR": "10.0.1.0/24", "podCIDRs": ["10.0.1.0/24"]}
+    source = {"metadata": {"name": "n"}, "spec": {"podCIDR": "10.9.0.0/24", "providerID": "p"}}
+    present = {"metadata": {"name": "n"}, "spec": networks}
+    found = settled(KINDS["nodes"], source, present, SyncPolicies()).obj
+    assert found["spec"] == {"providerID": "p", **networks}
+
+
+def test_a_request_that_a_limit_implies_is_no_resize():
+    aim, present = placed(labels={"a": "2"}), here(placed(labels={"a": "1"}))
+    limits = {"cpu": "1", "memory": "1Gi"}
+    aim["spec"]["containers"][0]["resources"] = {"limits": limits}
+    present["spec"]["containers"][0]["resources"] = {"limits": limits, "requests": limits}
+    operation = Settle(KINDS["pods"], "default/p", aim, SyncPolicies())
+    settlement = operation.settled(present)
+    writes = settling_writes(operation, settlement, present)
+    assert [(each.method, each.path) for each in writes] == [
+        ("PATCH", "/api/v1/namespaces/default/pods/p")
+    ]
+    body = json.loads(bytes(writes[0].body))
+    assert body["metadata"]["labels"] == {"a": "2"}
+    assert "spec" not in body
+
+
+@pytest.mark.parametrize(
+    ("source", "own", "is_bound_otherwise"),
+    [
+        ({"volumeName": "v1"}, {"volumeName": "v2"}, True),
+        ({"volumeName": "v1"}, {"volumeName": "v1"}, False),
+        ({"volumeName": "v1"}, {}, False),
+        ({}, {"volumeName": "v1"}, True),
+        ({"claimRef": {"namespace": "a", "name": "c"}},
+         {"claimRef": {"namespace": "a", "name": "d"}}, True),
+        ({"claimRef": {"namespace": "a", "name": "c"}},
+         {"claimRef": {"namespace": "b", "name": "c"}}, True),
+        ({"claimRef": {"namespace": "a", "name": "c", "uid": "1"}},
+         {"claimRef": {"namespace": "a", "name": "c", "uid": "2"}}, False),
+        ({}, {"claimRef": {"namespace": "a", "name": "c"}}, True),
+        ({"claimRef": {"namespace": "a", "name": "c"}}, {}, False),
+    ],
+)  # fmt: skip
+def test_which_volumes_and_claims_are_bound_otherwise(source, own, is_bound_otherwise):
+    aim = {"metadata": {"name": "x"}, "spec": {"storage": "2Gi", **source}}
+    present = {"metadata": {"name": "x"}, "spec": {"storage": "1Gi", **own}}
+    kind = KINDS["persistentvolumes" if "claimRef" in str((source, own)) else
+                 "persistentvolumeclaims"]  # fmt: skip
+    found = settled(kind, aim, present, SyncPolicies())
+    assert bool(found.kept) is is_bound_otherwise
+    if is_bound_otherwise:
+        assert found.obj["spec"] == present["spec"]
+        assert ("spec.storage", "2Gi", "1Gi") in [each[:3] for each in kept_of(found)]
+        assert {each.policy for each in found.kept} == {
+            "claims and volumes that the destination has bound stay so"
+        }
+    else:
+        assert found.obj["spec"] == aim["spec"]
+
+
+@pytest.mark.parametrize(
+    ("annotation", "is_own"),
+    [
+        ("kube-scheduler-simulator.sigs.k8s.io/result", True),
+        ("node.alpha.kubernetes.io/ttl", True),
+        ("pv.kubernetes.io/bind-completed", True),
+        ("resource.kubernetes.io/x", True),
+        ("volume.beta.kubernetes.io/storage-provisioner", True),
+        ("volume.kubernetes.io/selected-node", True),
+        ("example.com/pv.kubernetes.io/", False),
+        ("team", False),
+    ],
+)
+def test_annotations_of_components_are_those_of_the_destination(annotation, is_own):
+    aim = {"metadata": {"name": "c", "annotations": {annotation: "source"}}, "handler": "h"}
+    for own in ({annotation: "here"}, {}):
+        present = {"metadata": {"name": "c", "annotations": own}, "handler": "h"}
+        found = settled(KINDS["runtimeclasses"], aim, present, SyncPolicies())
+        expected = own if is_own else {annotation: "source"}
+        assert found.obj["metadata"]["annotations"] == expected
+        assert bool(found.differences) is not is_own

@@ -9,9 +9,17 @@ from typing import Any
 import pytest
 
 from podwright.apimachinery.objects import SOURCE_UID
+from podwright.online.client import SyncPolicies
 from podwright.online.client.cluster import ClusterAddress, RejectedRequest
-from podwright.online.sync.operations import BindPod, Create, Operation
-from podwright.online.sync.target import Target
+from podwright.online.sync.operations import (
+    AllocateClaim,
+    AllocateExtended,
+    BindPod,
+    Create,
+    Delete,
+    Operation,
+)
+from podwright.online.sync.target import SavedState, Target, seen_pods
 from podwright.online.sync.tests.source_changes import KINDS
 
 CLASSES = "/apis/node.k8s.io/v1/runtimeclasses"
@@ -24,30 +32,49 @@ class Destination:
         self.refused = refused
         self.objects = {f"/{path}": obj for path, obj in objects.items()}
         self.requests: list[str] = []
+        self.paths: list[str] = []
         self.bodies: list[Any] = []
+        self.media: list[str] = []
+        self.gets_until_gone: dict[str, int] = {}
 
     async def get(self, path: str) -> bytes:
+        if path in self.gets_until_gone:
+            self.gets_until_gone[path] -= 1
+            if not self.gets_until_gone[path]:
+                self.objects.pop(path)
         if path not in self.objects:
             raise RejectedRequest("absent", status=404)
         return json.dumps(self.objects[path]).encode()
 
-    async def write(self, verb: str, path: str, body: bytes, **_: Any) -> bytes:
+    async def write(
+        self, verb: str, path: str, body: bytes, content_type: str = "application/json"
+    ) -> bytes:
         self.requests.append(f"{verb} {path.rpartition('/')[2]}")
+        self.paths.append(path)
         self.bodies.append(json.loads(body or b"null"))
+        self.media.append(content_type)
         status = self.refused.pop(verb, 0)
         if status:
             raise RejectedRequest("refused", status=status)
         if verb == "DELETE":
+            if path not in self.objects:
+                raise RejectedRequest("absent", status=404)
             self.objects.pop(path)
         return body
 
 
-def executed(operation: Operation, refused: dict[str, int], **objects: Any) -> tuple[Target, Any]:
-    """Execute an operation on a destination that refuses the first request with a verb."""
+def target_of(refused: dict[str, int], **objects: Any) -> tuple[Target, Any]:
+    """Return a target whose destination refuses the first request with a verb."""
     target = Target(ClusterAddress(server="http://127.0.0.1:1"), "d")
     destination: Any = Destination(refused)
     destination.objects.update(objects)
     target._connection = destination
+    return target, destination
+
+
+def executed(operation: Operation, refused: dict[str, int], **objects: Any) -> tuple[Target, Any]:
+    """Execute an operation on a destination that refuses the first request with a verb."""
+    target, destination = target_of(refused, **objects)
     asyncio.run(target.execute(operation))
     return target, destination
 
@@ -125,3 +152,340 @@ def test_an_object_that_was_deleted_before_is_made_when_its_name_is_free(status,
     assert destination.requests == ["POST runtimeclasses"] * (1 + is_tried_again)
     assert target.done["created"] == is_tried_again
     assert bool(target.rejected) is not is_tried_again
+
+
+POD = "/api/v1/namespaces/default/pods/p"
+STATE = "/api/v1/namespaces/kube-system/configmaps"
+CLAIM = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims/c"
+
+
+def pod(node: str = "", cpu: str = "1", **fields: Any) -> dict[str, Any]:
+    containers = [{"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}]
+    spec = {"containers": containers, **({"nodeName": node} if node else {})}
+    metadata = {"name": "p", "namespace": "default", "uid": "own", "annotations": {}}
+    return {"metadata": metadata, "spec": spec, **fields}
+
+
+def test_the_state_of_a_sync_is_read_back_from_its_destination():
+    target, destination = target_of({"PUT": 404})
+    target._identity = "d1"
+    asyncio.run(target.save(SavedState("s1", "2030-01-01T00:00:05Z", ("u1", "u2"))))
+    # The first save creates it.
+    assert destination.paths == [f"{STATE}/podwright-sync", STATE]
+    saved = destination.bodies[-1]
+    assert saved == {
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": "podwright-sync", "namespace": "kube-system"},
+        "data": {
+            "source": "s1", "destination": "d1",
+            "syncedUntil": "2030-01-01T00:00:05Z", "syncedLast": "u1 u2",
+        },
+    }  # fmt: skip
+    destination.objects[f"{STATE}/podwright-sync"] = saved
+    found = asyncio.run(target.state())
+    assert (found.source, found.synced_until) == ("s1", "2030-01-01T00:00:05Z")
+    assert list(found.synced_last) == ["u1", "u2"]
+    seen = seen_pods(found, "s1")
+    assert seen is not None
+    assert (seen.until, list(seen.recent)) == ("2030-01-01T00:00:05Z", ["u1", "u2"])
+    assert seen_pods(found, "another source") is None
+    # What was saved in a cluster that this one has replaced says nothing about this one.
+    target._identity = "d2"
+    assert asyncio.run(target.state()) == SavedState()
+
+
+def test_a_state_that_cannot_be_saved_is_an_error():
+    target, destination = target_of({"PUT": 403})
+    with pytest.raises(RejectedRequest):
+        asyncio.run(target.save(SavedState("s1")))
+    assert destination.paths == [f"{STATE}/podwright-sync"]
+    assert asyncio.run(target.state()) == SavedState()
+
+
+@pytest.mark.parametrize(
+    ("resource", "key", "path", "body"),
+    [
+        ("pods", "default/p", POD, {"gracePeriodSeconds": 0}),
+        ("runtimeclasses", "a", f"{CLASSES}/a", None),
+    ],
+)
+def test_an_object_is_deleted_once_and_pods_at_once(resource, key, path, body):
+    operation = Delete(KINDS[resource], key)
+    target, destination = executed(operation, {}, **{path: pod()})
+    asyncio.run(target.execute(operation))
+    assert destination.paths == [path, path]
+    assert destination.bodies == [body, body]
+    assert (target.done["deleted"], target.done["absent"]) == (1, 1)
+    assert not target.rejected
+
+
+def test_a_new_node_gets_back_what_admission_has_changed():
+    node = {"metadata": {"name": "n"}, "spec": {}, "status": {"capacity": {"cpu": "4"}}}
+    target, destination = target_of({})
+    taint = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+
+    async def write(verb: str, path: str, body: bytes, **options: Any) -> bytes:
+        reply = await Destination.write(destination, verb, path, body, **options)
+        return json.dumps(json.loads(reply) | {"spec": {"taints": [taint]}, "status": {}}).encode()
+
+    destination.write = write
+    asyncio.run(target.execute(Create(KINDS["nodes"], "n", node)))
+    assert destination.requests == ["POST nodes", "PUT n", "PUT status"]
+    assert destination.bodies[1]["spec"] == {}
+    assert destination.bodies[2]["status"] == node["status"]
+    assert dict(target.done) == {"created": 1, "updated": 1, "statuses": 1}
+
+
+@pytest.mark.parametrize(
+    ("here", "node", "status", "node_is_there", "is_replaced"),
+    [
+        pytest.param("", "", 422, True, True, id="a pod without a node, by the same rule"),
+        pytest.param("", "", 403, True, False, id="a pod without a node that may not be changed"),
+        pytest.param("n1", "", 403, False, True, id="it waits at the source, its node is gone"),
+        pytest.param("n1", "", 403, True, False, id="its node is there"),
+        pytest.param("n1", "n1", 403, False, False, id="it has its node at the source"),
+        pytest.param("n1", "", 422, False, False, id="a value that is not valid"),
+    ],
+)
+def test_which_pods_are_replaced(here, node, status, node_is_there, is_replaced):
+    policies = SyncPolicies(follows_resources=True)
+    wanted = pod(node, cpu="2")
+    wanted["metadata"] = {"name": "p", "namespace": "default", "annotations": {}}
+    operation = Create(KINDS["pods"], "default/p", wanted, policies, node).settling()
+    objects = {POD: pod(here)} | ({"/api/v1/nodes/n1": {}} if node_is_there else {})
+    target, destination = executed(operation, {"PATCH": status}, **objects)
+    assert destination.requests[0] == "PATCH resize"
+    assert destination.media[0] == "application/strategic-merge-patch+json"
+    assert bool(target.rejected) is not is_replaced
+    if is_replaced:
+        assert destination.requests[1:] == ["DELETE p", "POST pods"]
+        # Another pod of its name stays, and this one does not wait for its containers.
+        assert destination.bodies[1] == {"preconditions": {"uid": "own"}, "gracePeriodSeconds": 0}
+        assert "nodeName" not in destination.bodies[2]["spec"], "it is scheduled here"
+        assert destination.bodies[2]["spec"]["containers"] == wanted["spec"]["containers"]
+        assert (target.done["deleted"], target.done["created"]) == (1, 1)
+
+
+def test_another_object_is_replaced_as_a_whole():
+    operation = Create(KINDS["runtimeclasses"], "a", runtime_class("u1", "new")).settling()
+    _, destination = executed(operation, {"PUT": 422}, **{f"{CLASSES}/a": runtime_class("u1")})
+    assert destination.requests == ["PUT a", "DELETE a", "POST runtimeclasses"]
+    assert destination.bodies[1] == {"preconditions": {"uid": "own"}}
+    assert destination.bodies[2]["handler"] == "new"
+
+
+@pytest.mark.parametrize("resource", ["pods", "runtimeclasses"])
+def test_what_the_destination_has_deleted_is_made_again_but_for_pods(resource):
+    kind, key = KINDS[resource], {"pods": "default/p"}.get(resource, "a")
+    obj = pod() if resource == "pods" else runtime_class("u1")
+    target, destination = executed(Create(kind, key, obj).settling(), {})
+    expected = [] if resource == "pods" else ["POST runtimeclasses"]
+    assert destination.requests == expected
+    assert (target.done["absent"], target.done["created"]) == ((0, 1) if expected else (1, 0))
+
+
+def test_an_object_that_always_changes_is_rejected_after_five_attempts():
+    target, destination = target_of({}, **{f"{CLASSES}/a": runtime_class("u1")})
+
+    async def write(verb: str, path: str, _: bytes, **__: Any) -> bytes:
+        destination.requests.append(f"{verb} {path}")
+        raise RejectedRequest("changed", status=409, reason="Conflict")
+
+    destination.write = write
+    operation = Create(KINDS["runtimeclasses"], "a", runtime_class("u1", "new")).settling()
+    asyncio.run(target.execute(operation))
+    assert len(destination.requests) == 5
+    assert target.errors == {("RuntimeClass", "Conflict"): 1}
+    # The same rejection of a later attempt is no other error.
+    target.last_error = ""
+    asyncio.run(target.retry())
+    assert target.errors == {("RuntimeClass", "Conflict"): 1}
+    assert target.last_error == ""
+    assert len(target.rejected["runtimeclasses", "a"]) == 1
+    # A change of the object is another attempt, and its rejection counts.
+    assert target.supersede("runtimeclasses", "a")
+    assert not target.supersede("runtimeclasses", "a")
+    asyncio.run(target.execute(operation))
+    assert target.errors == {("RuntimeClass", "Conflict"): 2}
+    assert "changed" in target.last_error
+
+
+def test_an_error_without_a_reason_is_counted_by_its_status():
+    target, _ = executed(BindPod(KINDS["pods"], "default/p", "n1"), {"POST": 418})
+    assert target.errors == {("Pod", "418"): 1}
+
+
+@pytest.mark.parametrize(
+    ("gets", "is_created"),
+    [pytest.param(3, True, id="it goes soon"), pytest.param(99, False, id="a finalizer holds it")],
+)
+def test_a_name_is_waited_for_shortly(gets, is_created, monkeypatch):
+    waits: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    going = runtime_class("u0")
+    going["metadata"]["deletionTimestamp"] = "2030-01-01T00:00:00Z"
+    target, destination = target_of({"POST": 409}, **{f"{CLASSES}/a": going})
+    destination.gets_until_gone[f"{CLASSES}/a"] = gets
+    asyncio.run(target.execute(Create(KINDS["runtimeclasses"], "a", runtime_class("u1"))))
+    assert (target.done["created"], bool(target.rejected)) == (is_created, not is_created)
+    # Twice as long each time: 1.3 s in all.
+    assert waits == [0.02 * 2**n for n in range(gets - 1 if is_created else 6)]
+
+
+def test_a_rejection_that_is_passing_is_not_counted(monkeypatch):
+    waits: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    for status in (429, 500, 502, 503, 504):
+        target, destination = executed(BindPod(KINDS["pods"], "default/p", "n1"), {"POST": status})
+        assert destination.requests == ["POST binding", "POST binding"]
+        assert (target.done["bound"], target.errors, target.rejected) == (1, {}, {})
+    assert len(waits) == 5
+    assert all(0.1 < each < 5 for each in waits)
+
+
+@pytest.mark.parametrize(
+    ("status", "takes_several"), [(403, False), (404, False), (405, False), (409, True)]
+)
+def test_a_server_that_has_no_endpoint_for_several_writes_is_known(status, takes_several):
+    target, destination = target_of({"POST": status})
+    operations = [Create(KINDS["runtimeclasses"], n, runtime_class("u1")) for n in ("a", "b")]
+    asyncio.run(target.execute_in_order(operations))
+    assert destination.requests == ["POST writes", "POST runtimeclasses", "POST runtimeclasses"]
+    assert target.done["created"] == 2
+    assert target.takes_several is takes_several
+    assert target.executes_together(operations) is takes_several
+
+
+def test_only_what_needs_no_replies_is_executed_together():
+    target, _ = target_of({})
+    create = Create(KINDS["runtimeclasses"], "a", runtime_class("u1"))
+    binding = BindPod(KINDS["pods"], "default/p", "n1")
+    together = [create, binding, Delete(KINDS["pods"], "default/p")]
+    assert target.executes_together(together)
+    apart = [
+        create.settling(),
+        Create(KINDS["nodes"], "a", {"metadata": {"name": "a"}}),
+        Create(KINDS["persistentvolumes"], "a", {"metadata": {"name": "a"}}),
+    ]
+    for each in apart:
+        assert not target.executes_together([create, each])
+
+
+def allocation(device: str) -> dict[str, Any]:
+    return {"devices": {"results": [{"device": device}]}}
+
+
+def device_claim(device: str = "", **metadata: Any) -> dict[str, Any]:
+    status = {"allocation": allocation(device)} if device else {}
+    return {"metadata": {"name": "c", "namespace": "default", **metadata}, "status": status}
+
+
+@pytest.mark.parametrize(
+    ("here", "writes", "done"),
+    [
+        pytest.param("", ["PUT c", "PUT status"], {"updated": 1, "statuses": 1}, id="none yet"),
+        pytest.param("gpu-0", [], {"claims": 0}, id="the same devices"),
+        pytest.param("gpu-1", [], {"claims": 1}, id="others"),
+    ],
+)
+def test_a_claim_that_has_devices_keeps_them(here, writes, done):
+    entry = {"name": "gpu", "resourceClaimName": "c"}
+    user = pod("n1")
+    user["spec"]["resourceClaims"] = [entry]
+    claim = device_claim(here, resourceVersion="7", finalizers=["example.com/f"])
+    operation = AllocateClaim(
+        KINDS["resourceclaims"], "default/c", device_claim("gpu-0"), "p", "n1", "gpu"
+    )
+    target, destination = executed(operation, {}, **{POD: user, CLAIM: claim})
+    assert destination.requests == writes
+    assert dict(target.done) == done
+    if writes:
+        body = destination.bodies[0]
+        assert body == destination.bodies[1]
+        assert body["status"]["allocation"] == allocation("gpu-0")
+        assert "resourceVersion" not in body["metadata"]
+        protection = "resource.kubernetes.io/delete-protection"
+        assert body["metadata"]["finalizers"] == ["example.com/f", protection]
+
+
+@pytest.mark.parametrize(
+    ("user", "done"),
+    [
+        pytest.param(None, {"absent": 1}, id="the pod is gone"),
+        pytest.param(pod("n2"), {}, id="it has another node"),
+    ],
+)
+def test_devices_are_those_of_the_node_of_their_pod(user, done):
+    if user:
+        user["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": "c"}]
+    operation = AllocateClaim(
+        KINDS["resourceclaims"], "default/c", device_claim("gpu-0"), "p", "n1", "gpu"
+    )
+    objects = {CLAIM: device_claim()} | ({POD: user} if user else {})
+    target, destination = executed(operation, {}, **objects)
+    assert (destination.requests, dict(target.done)) == ([], done)
+    # Nothing waits any longer.
+    asyncio.run(target.pod_changed("default/p", is_gone=False))
+    assert dict(target.done) == done
+
+
+EXTENDED = {"resourceClaimName": "c", "requestMappings": []}
+
+
+@pytest.mark.parametrize(
+    ("user", "is_there", "writes"),
+    [
+        pytest.param(pod("n1"), False, ["POST resourceclaims", "PUT status", "PATCH status"],
+                     id="the claim follows the pod"),
+        pytest.param(pod("n1"), True, ["PUT status", "PATCH status"], id="the claim is there"),
+        pytest.param(pod("n2"), False, [], id="another node"),
+        pytest.param(pod("n1", status={"extendedResourceClaimStatus": EXTENDED}), True, [],
+                     id="the pod has its claim"),
+        pytest.param(None, False, [], id="the pod is gone"),
+    ],
+)  # fmt: skip
+def test_the_claim_of_extended_resources_is_made_once(user, is_there, writes):
+    operation = AllocateExtended(
+        KINDS["resourceclaims"], "default/c", device_claim("gpu-0"), "p", "n1", EXTENDED
+    )
+    objects = ({POD: user} if user else {}) | ({CLAIM: device_claim()} if is_there else {})
+    target, destination = executed(operation, {}, **objects)
+    assert destination.requests == writes
+    assert target.done["absent"] == (user is None)
+    if writes:
+        made = len(writes) - 2
+        assert (target.done["created"], target.done["statuses"]) == (made, 2)
+        claim, status = destination.bodies[-2:]
+        assert destination.paths[-2:] == [f"{CLAIM}/status", f"{POD}/status"]
+        assert claim["status"]["allocation"] == allocation("gpu-0")
+        assert claim["metadata"]["ownerReferences"][0]["uid"] == "own"
+        assert status == {"status": {"extendedResourceClaimStatus": EXTENDED}}
+        assert destination.media[-1] == "application/merge-patch+json"
+
+
+def test_what_stays_different_is_counted_by_what_it_is():
+    labels = {"labels": {"a": "b"}}
+    changed = pod("n1")
+    changed["metadata"] = {"name": "p", "namespace": "default", "annotations": {}, **labels}
+    table = [
+        # Changes of a pod that both sides have placed are ignored; its node alone is no change.
+        (Create(KINDS["pods"], "default/p", changed, SyncPolicies(), "n1"), pod("n1"), "ignored"),
+        (Create(KINDS["pods"], "default/p", pod("n1"), SyncPolicies(), "n1"), pod("n2"), ""),
+        (Create(KINDS["resourceclaims"], "default/c", device_claim("gpu-0", annotations={})),
+         device_claim("gpu-1"), "claims"),
+        (Create(KINDS["resourceclaims"], "default/c", device_claim("gpu-0", annotations={})),
+         device_claim("gpu-0"), ""),
+    ]  # fmt: skip
+    for operation, present, counted in table:
+        path = POD if operation.kind.resource == "pods" else CLAIM
+        target, destination = executed(operation.settling(), {}, **{path: present})
+        assert {k: n for k, n in target.done.items() if n} == ({counted: 1} if counted else {})
+        assert destination.requests == []
