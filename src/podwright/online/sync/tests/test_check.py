@@ -62,8 +62,9 @@ DEVICES = Difference("status", "devices are allocated", None)
 @pytest.mark.parametrize(
     ("operation", "is_there", "expected"),
     [
-        pytest.param(Delete(POD, "a/p"), True, [Difference("", None, "is there")], id="too much"),
-        pytest.param(Create(POD, "a/p", {}), False, [Difference("", "is there", None)], id="absent"),
+        pytest.param(Delete(POD, "a/p"), True, [Difference("", None, "is there")], id="extra"),
+        pytest.param(Create(POD, "a/p", {}), False, [Difference("", "is there", None)],
+                     id="absent"),
         pytest.param(Create(POD, "a/p", {}), True, [Difference("", "is there", FOREIGN)],
                      id="another object"),
         pytest.param(BindPod(POD, "a/p", "n1"), True, [Difference("spec.nodeName", "n1", None)],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -372,5 +373,5 @@ def test_changes_are_held_for_half_a_minute_while_a_kind_is_behind(
     each = Source(connection, Scope(kinds=[]))
     reflectors: list[Any] = [Behind(at) for at in since]
     each._reflectors = reflectors
-    monkeypatch.setattr(source.time, "monotonic", lambda: 100.0)
+    monkeypatch.setattr(time, "monotonic", lambda: 100.0)
     assert each._is_interrupted() is is_interrupted

@@ -368,9 +368,9 @@ def test_only_what_needs_no_replies_is_executed_together():
     target, _ = target_of({})
     create = Create(KINDS["runtimeclasses"], "a", runtime_class("u1"))
     binding = BindPod(KINDS["pods"], "default/p", "n1")
-    together = [create, binding, Delete(KINDS["pods"], "default/p")]
+    together: list[Operation] = [create, binding, Delete(KINDS["pods"], "default/p")]
     assert target.executes_together(together)
-    apart = [
+    apart: list[Operation] = [
         create.settling(),
         Create(KINDS["nodes"], "a", {"metadata": {"name": "a"}}),
         Create(KINDS["persistentvolumes"], "a", {"metadata": {"name": "a"}}),
@@ -489,3 +489,28 @@ def test_what_stays_different_is_counted_by_what_it_is():
         target, destination = executed(operation.settling(), {}, **{path: present})
         assert {k: n for k, n in target.done.items() if n} == ({counted: 1} if counted else {})
         assert destination.requests == []
+
+
+@pytest.mark.parametrize(
+    ("status", "takes_reports", "has_error"),
+    [
+        pytest.param(404, False, False, id="a server that is not podwright's"),
+        pytest.param(403, False, True, id="it forbids them"),
+        pytest.param(503, True, True, id="it cannot take one now"),
+    ],
+)
+def test_a_destination_that_takes_no_reports_gets_no_more(status, takes_reports, has_error):
+    target, destination = target_of({"PUT": status})
+    report: Any = {}
+    for _ in range(2):
+        assert asyncio.run(target.report(report)) is takes_reports
+    assert len(destination.requests) == (2 if takes_reports else 1)
+    assert bool(target.last_error) is has_error
+
+
+@pytest.mark.parametrize("is_due", [True, False])
+def test_a_comparison_is_requested_by_the_reply_to_a_report(is_due):
+    target, _ = target_of({})
+    report: Any = {"check": is_due}
+    assert asyncio.run(target.report(report))
+    assert target.check_due.is_set() is is_due
