@@ -6,8 +6,13 @@ import pytest
 
 import podwright as pw
 from podwright.apimachinery.objects import Object, Pod, decode_as, encode
-from podwright.scheduler.advice import Advice
+from podwright.scheduler.advice import Advice, find_advice, node_edits
+from podwright.scheduler.advice.edits import Change
+from podwright.scheduler.advice.fixes import Fixes
+from podwright.scheduler.advice.remedies import Outcome, Search
 from podwright.scheduler.assembly import Scheduler
+from podwright.scheduler.config import DEFAULT_GATES
+from podwright.scheduler.framework import Explanation
 from podwright.testing import make_node, make_pod
 
 ZONE = "topology.kubernetes.io/zone"
@@ -129,3 +134,68 @@ def test_advice_without_custom_plugins_has_no_limits() -> None:
     assert found.remedies[0].text == "uncordon node n"
     assert found.limits == ()
     assert advice(make_pod("p"), make_node("n")) == Advice()
+
+
+def test_only_a_cordoned_node_is_uncordoned_for_a_custom_plugin() -> None:
+    """A guess makes a node more like those that the plugin accepts."""
+    full = make_node("full", cpu="500m", labels={"tier": "gold"})
+    for is_cordoned in (False, True):
+        node = make_node("n", cpu="4", taints=["k:NoExecute"], unschedulable=is_cordoned)
+        scheduler = Scheduler(plugins=(KeepTier,))
+        scheduler.add(full, node, make_pod("p", cpu="1"))
+        fixes = Fixes(
+            scheduler.explain("default/p"), scheduler.cluster, DEFAULT_GATES,
+            custom_plugins={"KeepTier"},
+        )  # fmt: skip
+        plans = fixes._guesses("KeepTier", node)
+        texts = {edit.text for plan in plans for edit in plan}
+        expected = {"set label tier=gold on node n", "remove taint k:NoExecute from node n"}
+        assert texts == expected | ({"uncordon node n"} if is_cordoned else set())
+        assert len(plans[-1]) == len(expected) + is_cordoned, "all of them together"
+
+
+def test_no_change_is_tried_after_ten_that_differ_by_their_node_have_failed() -> None:
+    scheduler = Scheduler()
+    scheduler.add(
+        *(make_node(f"n{number:02}", cpu="4", unschedulable=True) for number in range(15)),
+        make_pod("p", cpu="1"),
+    )
+    explanation = scheduler.explain("default/p")
+    trial = Failing(explanation)
+    search = Search(
+        explanation, scheduler.cluster, trial, gates=DEFAULT_GATES, classes={}, custom_plugins=()
+    )
+    plans = [(node_edits.uncordon(f"n{number:02}"),) for number in range(15)]
+    search._try_group(frozenset({("uncordon",)}), plans)
+    assert trial.tried == 10
+
+
+class Failing:
+    """A trial of a pod that fits after no change."""
+
+    pods_ahead = 0
+
+    def __init__(self, explanation: Explanation) -> None:
+        self.explanation = explanation
+        self.tried = 0
+        self.priorities: set[int] = set()
+
+    def run(self, change: Change) -> Outcome | None:
+        self.tried += 1
+        self.priorities.add(change.pod.priority)
+        return None
+
+    confirm = run
+
+    def explain(self, change: Change) -> Explanation:
+        return self.explanation
+
+
+def test_without_priority_classes_a_new_one_is_tried() -> None:
+    scheduler = Scheduler()
+    scheduler.add(make_node("n", cpu="1"), make_pod("low", cpu="1", priority=3, node="n"))
+    scheduler.add(make_pod("p", cpu="1"))
+    explanation = scheduler.explain("default/p")
+    trial = Failing(explanation)
+    assert find_advice(explanation, scheduler.cluster, trial) == Advice()
+    assert trial.priorities == {0, 4}

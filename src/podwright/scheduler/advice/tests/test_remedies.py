@@ -9,6 +9,7 @@ import pytest
 import podwright as pw
 from podwright.apimachinery.objects import decode
 from podwright.scheduler.advice.amounts import quantity_text
+from podwright.scheduler.advice.claim_fixes import VolumeFixes
 from podwright.scheduler.advice.edits import Change
 from podwright.scheduler.advice.remedies import Outcome, Search
 from podwright.scheduler.assembly import Scheduler
@@ -577,3 +578,40 @@ def test_the_mounts_of_a_removed_volume_are_removed_too():
     spec = found[0].pod.raw["spec"]
     assert spec["volumes"] == [{"name": "logs", "emptyDir": {}}]
     assert spec["containers"][0]["volumeMounts"] == [{"name": "logs", "mountPath": "/logs"}]
+
+
+@pytest.mark.parametrize(
+    ("stale", "texts"),
+    [
+        pytest.param(
+            ("b", "d"), [["delete", "delete"], ["remove", "remove"]], id="of both drivers"
+        ),
+        pytest.param(("b",), [["remove", "remove"]], id="of one driver"),
+        pytest.param((), [["remove", "remove"]], id="none"),
+    ],
+)
+def test_attachments_are_deleted_if_there_are_enough_for_each_driver(stale, texts):
+    other = "other.example.com"
+    drivers = {"a": DRIVER, "b": DRIVER, "c": other, "d": other}
+    objects = []
+    for name, driver in drivers.items():
+        bound, volume = bound_claim(name)
+        csi = {"driver": driver, "volumeHandle": name}
+        objects += [bound, decode(volume.raw | {"spec": volume.raw["spec"] | {"csi": csi}})]
+    for name in stale:
+        made = attachment(f"of-{name}", "n", f"pv-{name}")
+        objects.append(decode(made.raw | {"spec": made.raw["spec"] | {"attacher": drivers[name]}}))
+    counts = [
+        {"name": driver, "nodeID": "n", "allocatable": {"count": 0 if not stale else 1}}
+        for driver in (DRIVER, other)
+    ]
+    if stale == ("b",):
+        counts[1]["allocatable"] = {"count": 0}
+    scheduler = Scheduler()
+    node = make_node("n")
+    scheduler.add(
+        node, document("CSINode", "n", "storage.k8s.io/v1", spec={"drivers": counts}), *objects
+    )
+    fixes = VolumeFixes(pending(volumes=claims_of("a", "c")), scheduler.cluster)
+    plans = fixes.of_node(node)
+    assert [[edit.text.partition(" ")[0] for edit in plan] for plan in plans] == texts

@@ -21,7 +21,7 @@ from podwright.apimachinery.objects import (
     with_fields,
     with_node_name,
 )
-from podwright.simulation.capacity import pool_types, read_node_types
+from podwright.simulation.capacity import capacity_report, pool_types, read_node_types
 from podwright.simulation.capacity.buying import (
     NodePurchase,
     _near,
@@ -35,6 +35,7 @@ from podwright.simulation.capacity.drains import _has_local_data, _remedy, moves
 from podwright.simulation.capacity.filling import CapacityStop, StopReason, is_recreated
 from podwright.simulation.capacity.review import _text, capacity_review, review_text
 from podwright.simulation.capacity.stand_ins import with_stand_ins
+from podwright.simulation.capacity.templates import as_new
 from podwright.testing import make_node, make_pod
 
 # -------------------------------------------------------------------------------- buying
@@ -416,3 +417,67 @@ def test_a_stand_in_of_a_daemon_set_is_for_the_nodes_that_have_its_pods():
         for term in required["nodeSelectorTerms"]
         for field in term["matchFields"]
     ] == [("metadata.name", "In", ["n1"]), ("metadata.name", "In", ["n2"])]
+
+
+# ----------------------------------------------------------------------------- templates
+
+
+def test_a_template_is_as_a_user_would_create_it():
+    given = make_pod("x")
+    metadata = {"generateName": "web-", "uid": "u", "resourceVersion": "7"}
+    found = as_new(decode({**given.raw, "metadata": metadata}))
+    assert (found.key, found.uid, found.metadata.resource_version) == ("default/web", "", "")
+    named = as_new(decode({**given.raw, "metadata": {"name": "a", "namespace": "team"}}))
+    assert named.key == "team/a"
+    nameless = as_new(decode({**given.raw, "metadata": {}}))
+    assert nameless.name == "pod"
+
+
+def test_the_pods_of_a_template_have_the_names_that_their_controller_gives_them():
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [container]}}
+    spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template, "serviceName": "s"}
+    metadata = {"name": "db", "namespace": "default"}
+    workload = {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": metadata, "spec": spec}
+    found = pw.capacity([make_node("n1", cpu="2")], decode(workload))
+    assert found.stop is not None
+    assert (found.count, found.stop.pod) == (2, "default/db-2")
+    alone = pw.capacity([make_node("n1", cpu="2")], make_pod("web", cpu="1"))
+    assert alone.stop is not None
+    assert (alone.count, alone.stop.pod) == (2, "default/web-2")
+
+
+# ------------------------------------------------------------------------------- reports
+
+
+@pytest.mark.parametrize(
+    ("pods", "fields", "present", "absent"),
+    [
+        ([], {"headroom": True}, "No workload of the cluster has pods on nodes.", "No more pods"),
+        ([owned("a", "n1", cpu="1")], {"headroom": True},
+         "No more pods of these workloads fit: replicaset/default/o1.", "No workload"),
+        ([], {"loss": ("zone", "pool")}, "No node has a label that names its zone or pool.",
+         "No pod is pending"),
+        ([], {"pods": tuple(make_pod(name, cpu="1") for name in "pq")}, "(0 sets).", "No workload"),
+        ([make_pod("old", cpu="1")], {"pods": (make_pod("p", cpu="1"),)},
+         "1 of 1 pending pods of the cluster were scheduled before.", "evicted"),
+    ],
+)  # fmt: skip
+def test_the_findings_of_a_report(pods, fields, present, absent):
+    question = CapacityQuestion(**fields)
+    found = pw.capacity([make_node("n1", cpu="1"), *pods], question)
+    text = capacity_report(found, question).html()
+    assert present in text
+    assert absent not in text
+
+
+def test_a_report_says_what_preemption_would_evict_and_has_evicted():
+    low = make_pod("low", cpu="1", priority=1, node="n1")
+    high = make_pod("high", cpu="1", priority=9)
+    for preemption, text in (
+        (False, "Preemption would evict default/low from n1: --preemption."),
+        (True, "1 pods of lower priority are evicted."),
+    ):
+        question = CapacityQuestion(pods=(high,), preemption=preemption)
+        found = pw.capacity([make_node("n1", cpu="1"), low], question)
+        assert text in capacity_report(found, question).html()

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import msgspec
 import pytest
 
+from podwright.apimachinery.documents import decode
 from podwright.apimachinery.objects import (
+    FieldError,
     InputError,
     with_fields,
     with_node_name,
 )
 from podwright.cluster.api import DeleteObject, EvictPod, Rejection
-from podwright.simulation.scenarios import is_scenario, load_scenario, read_scenario
+from podwright.simulation.scenarios import (
+    document,
+    is_scenario,
+    kep140,
+    load_scenario,
+    read_scenario,
+)
 from podwright.simulation.scenarios.document import Expectation, Load, NodeGroup, pod_of
 from podwright.simulation.scenarios.expectations import (
     CheckedRun,
@@ -510,4 +519,38 @@ def test_operations_of_kube_scheduler_simulator_are_ordered_by_step_and_done_is_
         read_scenario(KEP_140.replace('"y"}}}', '"y"}}'), source="k.yaml", read=nothing)
     assert [each.path for each in raised.value.errors] == [
         "spec.operations[3].patchOperation.patch"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cls", "field", "least", "most"),
+    [(NodeGroup, "count", 0, 200_000), (document.Arrivals, "count", 1, 5_000_000)],
+)
+def test_the_limits_of_a_number_are_numbers(cls, field, least, most):
+    given = {"every": "1s"} if cls is document.Arrivals else {}
+    for number, is_valid in ((least - 1, False), (least, True), (most, True), (most + 1, False)):
+        errors: list[FieldError] = []
+        decode({**given, field: number}, cls, "x", errors)
+        assert ([error.path for error in errors] == []) is is_valid
+
+
+@pytest.mark.parametrize(
+    "cls", [*document._Entry.__subclasses__(), *kep140._Entry.__subclasses__()]
+)
+def test_the_parts_of_a_document_are_made_with_the_names_of_their_fields(cls):
+    kinds = {each.kind for each in inspect.signature(cls).parameters.values()}
+    assert kinds == {inspect.Parameter.KEYWORD_ONLY}
+
+
+def test_a_wrong_object_is_the_only_mistake_of_an_expectation_about_it():
+    found = errors_of(
+        """
+  cluster:
+    objects:
+    - {apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: gold}, value: high}
+  expectations: [{noPreemptionOf: gold}]
+"""
+    )
+    assert [each.partition(": ")[2].partition(":")[0] for each in found] == [
+        "spec.cluster.objects[0].value"
     ]
