@@ -17,6 +17,7 @@ from podwright.cluster.controllers.autoscaling.declared_usage import (
 )
 from podwright.cluster.controllers.autoscaling.horizontal_autoscaler import (
     HorizontalAutoscalerController,
+    _tolerance,
 )
 from podwright.cluster.controllers.autoscaling.replica_calculation import (
     CalculationError,
@@ -660,3 +661,18 @@ def test_what_is_wrong_with_the_usage_of_a_template():
     assert found[1].message == 'Invalid value: "-1Gi": must be greater than or equal to 0'
     usages.update({CPU: "0", MEMORY: "1Gi"})
     assert not wrong_usages(document("Flow", "web", api="e.com/v1", spec={"template": template}))
+
+
+@pytest.mark.parametrize(
+    ("behavior", "expected"),
+    [
+        (None, Tolerance()),
+        ({"scaleUp": {}, "scaleDown": {}}, Tolerance()),
+        ({"scaleUp": {"tolerance": "0.2"}}, Tolerance(0.1, 0.2)),
+        ({"scaleDown": {"tolerance": "50m"}}, Tolerance(0.05, 0.1)),
+        ({"scaleDown": {"tolerance": "0"}, "scaleUp": {"tolerance": "1"}}, Tolerance(0, 1)),
+    ],
+)
+def test_the_tolerance_of_each_direction_is_the_one_of_its_behavior(behavior, expected):
+    assert _tolerance({"behavior": behavior}) == expected
+    assert Tolerance() == (0.1, 0.1)

@@ -261,6 +261,22 @@ def test_the_topology_keys_of_a_driver_become_node_affinity():
     assert term == {"matchExpressions": [{"key": "rack", "operator": "In", "values": ["r1"]}]}
 
 
+def test_the_topology_keys_are_those_of_the_driver_of_the_class():
+    drivers = [
+        {"name": name, "nodeID": "x", "topologyKeys": [key]}
+        for name, key in (("other.example.com", "room"), ("csi.example.com", "rack"))
+    ]
+    csi_node = document("CSINode", "n-a", api="storage.k8s.io/v1", spec={"drivers": drivers})
+    cluster = cluster_with(a_class("fast", "WaitForFirstConsumer"), csi_node)
+    cluster.edit(("", "Node"), "n-a", "metadata", labels={"rack": "r1", "room": "m1", ZONE: "a"})
+    cluster.add(a_claim(storageClassName="fast"))
+    select(cluster, "n-a")
+    required = cluster.raw(PV, volume_of(cluster))["spec"]["nodeAffinity"]["required"]
+    assert required["nodeSelectorTerms"] == [
+        {"matchExpressions": [{"key": "rack", "operator": "In", "values": ["r1"]}]}
+    ]
+
+
 def test_a_binding_of_the_scheduler_is_completed():
     cluster = cluster_with(
         a_class("local", "WaitForFirstConsumer", provisioner="kubernetes.io/no-provisioner"),
