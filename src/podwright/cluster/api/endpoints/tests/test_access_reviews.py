@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from podwright.cluster.api.endpoints import BARE_TOKENS
 from podwright.cluster.api.endpoints.access.authentication import with_authenticated
 
@@ -87,3 +89,94 @@ def test_requests_as_another_user(server):
     assert status == 403
     assert 'User "alice" cannot impersonate-on:user-info:create resource' in body["message"]
     assert server.reply("POST", path, {}, headers={"impersonate-uid": "1"})[0] == 400
+
+
+def reviewed(server, spec, kind="subjectaccessreviews", sender=None):
+    """Return the status of a review."""
+    given = {} if sender is None else {"user": sender}
+    status, body = server.reply("POST", f"{REVIEWS}/{kind}", {"spec": spec}, **given)
+    assert status == 201, body
+    return body["status"]
+
+
+RIGHT = {
+    "namespace": "default", "verb": "get", "group": "apps", "resource": "deployments",
+    "subresource": "scale", "name": "web",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{}, {"namespace": "other"}, {"verb": "list"}, {"group": ""}, {"resource": "replicasets"},
+     {"subresource": ""}, {"name": "db"}],
+    ids=lambda other: next(iter(other), "all"),
+)  # fmt: skip
+def test_a_review_is_about_each_attribute(server, other):
+    given = rule("deployments/scale", "get", group="apps", resourceNames=["web"])
+    grant(server, "one", given)
+    spec = {"user": "alice", "resourceAttributes": RIGHT | other}
+    assert reviewed(server, spec)["allowed"] is (not other)
+    attributes = {"resourceAttributes": RIGHT | other}
+    own = reviewed(server, attributes, "selfsubjectaccessreviews", ALICE)
+    assert own["allowed"] is (not other)
+
+
+def test_a_review_is_about_the_user_and_the_groups_that_it_names(server):
+    attributes = {"resourceAttributes": RIGHT}
+    assert reviewed(server, {"user": "nobody", **attributes})["allowed"] is False
+    masters = {"user": "nobody", "groups": ["system:masters"], **attributes}
+    assert reviewed(server, masters)["allowed"] is True
+    paths = {"nonResourceAttributes": {"path": "/metrics", "verb": "get"}}
+    assert reviewed(server, {"user": "nobody", **paths})["allowed"] is False
+    assert reviewed(server, {"user": "x", "groups": ["system:masters"], **paths})["allowed"] is True
+
+
+@pytest.mark.parametrize(
+    ("selectors", "errors"),
+    [
+        ({"fieldSelector": {"rawSelector": "a=b"}}, []),
+        ({"fieldSelector": {"rawSelector": "a"}}, ["fieldSelector ignored"]),
+        ({"labelSelector": {"rawSelector": "a=b"}}, []),
+        ({"labelSelector": {"requirements": [{"key": "a", "operator": "Exists"}]}}, []),
+        ({"labelSelector": {"requirements": [{"key": "a", "operator": "Gt", "values": ["1"]}]}},
+         ["labelSelector ignored"]),
+        ({"labelSelector": {"requirements": [
+            {"key": "a", "operator": "Exists"},
+            {"key": "a", "operator": "Gt", "values": ["1"]}]}},
+         ["labelSelector partially ignored"]),
+        ({"fieldSelector": {"requirements": [
+            {"key": "a", "operator": "In", "values": ["b", "c"]}]}},
+         ["fieldSelector ignored"]),
+        ({"fieldSelector": {"requirements": [{"key": "a", "operator": "NotIn", "values": ["b"]}]}},
+         []),
+    ],
+)  # fmt: skip
+def test_a_selector_of_a_review_that_is_not_understood_is_said(server, selectors, errors):
+    spec = {
+        "user": "alice",
+        "resourceAttributes": {"verb": "list", "resource": "pods", **selectors},
+    }
+    found = reviewed(server, spec).get("evaluationError", "")
+    expected = [f"spec.resourceAttributes.{error} due to parse error" for error in errors]
+    assert found == "; ".join(expected)
+
+
+def test_the_rules_of_a_user_in_a_namespace_are_listed(server):
+    grant(server, "one", rule("configmaps", "get", "list", resourceNames=["only"]))
+    path = f"{REVIEWS}/selfsubjectrulesreviews"
+    status, body = server.reply("POST", path, {"spec": {"namespace": "default"}}, user=ALICE)
+    assert (status, body["kind"], body["metadata"]) == (
+        201, "SelfSubjectRulesReview", {},
+    )  # fmt: skip
+    found = body["status"]
+    assert {
+        "verbs": ["get", "list"], "apiGroups": [""], "resources": ["configmaps"],
+        "resourceNames": ["only"],
+    } in found["resourceRules"]  # fmt: skip
+    assert any("/healthz" in each["nonResourceURLs"] for each in found["nonResourceRules"])
+    assert all("resources" not in each for each in found["nonResourceRules"])
+    other = {"spec": {"namespace": "other"}}
+    elsewhere = server.reply("POST", path, other, user=ALICE)[1]["status"]["resourceRules"]
+    assert all(each["resources"] != ["configmaps"] for each in elsewhere)
+    status, body = server.reply("POST", path, {"spec": {}}, user=ALICE)
+    assert (status, body["message"]) == (400, "no namespace on request")
