@@ -69,7 +69,6 @@ CHANGED_IN_PLACE = {
     "cluster.kubelets.kubelet.pod_records.RunRecord",
     "cluster.kubelets.kubelet.shell.syntax.Redirection",
     "cluster.kubelets.object_state.ObjectState",
-    "cluster.store.history.Change",
 }
 """The structs that their owner changes; all others are values that many places share."""
 

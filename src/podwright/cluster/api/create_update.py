@@ -45,9 +45,6 @@ _KEPT = tuple(key for key in METADATA_KEYS.values() if key != "finalizers")
 _OWNERS = "managedFields"
 _KEPT_WITH_OWNERS = (*_KEPT, _OWNERS)
 
-_DROPPED_AT_CREATION = ("generation", "selfLink")
-"""The metadata fields that a create request cannot set."""
-
 
 def created(
     obj: T,
@@ -87,8 +84,9 @@ def created(
         creation_timestamp=now,
     )
     document: dict[str, Any] = (obj.raw.get("metadata") or {}).copy()
-    for key in _DROPPED_AT_CREATION:
-        document.pop(key, None)
+    # A create request cannot set them.
+    document.pop("generation", None)
+    document.pop("selfLink", None)
     document["name"] = name
     document["uid"] = uid
     document["resourceVersion"] = text

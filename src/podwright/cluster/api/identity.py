@@ -24,10 +24,9 @@ _PREFIX_LENGTH_MAX = 58
 _ATTEMPTS_MAX = 1_000
 
 
-@lru_cache(maxsize=64)  # a creation uses it twice
 def uid_at(seed: int, version: int) -> str:
     """Return the uid of the object that a version creates, in the form of a random UUID."""
-    digits = _digest("uid", seed, version, 0).hex()
+    digits = _digest("uid", seed, version, 0).hexdigest()
     variant = _VARIANTS[digits[16]]
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
 
@@ -55,7 +54,9 @@ def generated_name(
     prefix = prefix[:_PREFIX_LENGTH_MAX]
     where = f"{namespace}/" if namespace else ""
     for attempt in range(_ATTEMPTS_MAX):
-        number = int.from_bytes(_digest("name", seed, version, attempt), "big") % _SUFFIX_COUNT
+        number = (
+            int.from_bytes(_digest("name", seed, version, attempt).digest(), "big") % _SUFFIX_COUNT
+        )
         # The digits of the number in the alphabet, lowest first, two at a time.
         first, rest = _PAIRS[number % _PAIR_COUNT], number // _PAIR_COUNT
         name = f"{prefix}{first}{_PAIRS[rest % _PAIR_COUNT]}{_ALPHABET[rest // _PAIR_COUNT]}"
@@ -92,10 +93,10 @@ def with_generated_name(
     return document | {"metadata": {"name": name} | metadata | {"name": name}}
 
 
-def _digest(stream: str, seed: int, version: int, attempt: int) -> bytes:
+def _digest(stream: str, seed: int, version: int, attempt: int) -> blake2b:
     digest = _begun(stream, seed).copy()
     digest.update(b"%d/%d" % (version, attempt))
-    return digest.digest()
+    return digest
 
 
 @lru_cache(maxsize=64)

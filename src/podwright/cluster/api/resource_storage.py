@@ -101,12 +101,11 @@ class ResourceStorage:
         """
         kind = kind_of(obj)
         obj = with_document(obj)
-        store = self.store
-        taken = store.keys(kind)
+        store, metadata = self.store, obj.metadata
         version = store.resource_version + 1
-        name, namespace = obj.metadata.name, obj.metadata.namespace
+        name, namespace = metadata.name, metadata.namespace
         if not name:
-            prefix = obj.metadata.generate_name
+            prefix, taken = metadata.generate_name, store.keys(kind)
             assert prefix, f"{kind[1]}: neither name nor generateName"
             name = generated_name(
                 prefix, namespace=namespace, taken=taken, seed=store.seed, version=version
@@ -194,7 +193,7 @@ class ResourceStorage:
                 new.raw["metadata"]["managedFields"] = owners
             else:
                 new.raw["metadata"].pop("managedFields", None)
-        return self._commit_update(kind, current, new, version)
+        return self._commit_update(kind, key, current, new, version)
 
     def replace(
         self, current: KubernetesObject, new: KubernetesObject, *, is_dry_run: bool = False
@@ -220,14 +219,20 @@ class ResourceStorage:
         version = self.store.resource_version + 1
         if is_dry_run:
             return Stored(new, version, "updated")
-        return self._commit_update(kind_of(current), current, at_version(new, version), version)
+        kind, key, new = kind_of(current), current.key, at_version(new, version)
+        return self._commit_update(kind, key, current, new, version)
 
     def _commit_update(
-        self, kind: GroupKind, current: KubernetesObject, new: KubernetesObject, version: int
+        self,
+        kind: GroupKind,
+        key: NamespacedName,
+        current: KubernetesObject,
+        new: KubernetesObject,
+        version: int,
     ) -> Stored:
         is_last = is_released(kind, current, new)
         after = None if is_last else new
-        self._commit(version, kind, current.key, current, after)
+        self._commit(version, kind, key, current, after)
         return Stored(new, version, "deleted" if is_last else "updated")
 
     def bind(

@@ -40,7 +40,7 @@ from podwright.cluster.controllers.interface import (
 )
 from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.controllers.subscriptions import Subscriptions
-from podwright.cluster.store import EVENT, Change, GroupKind, kind_of
+from podwright.cluster.store import EVENT, Change, GroupKind, RestingChange, kind_of
 
 ReportFailure: TypeAlias = Callable[[str, NamespacedName, Exception], None]
 """Receives the name of a controller, the key that it synced, and what failed."""
@@ -219,7 +219,7 @@ class ControllerLoop:
         """
         lister, deliver = self.lister, self._deliver
         for change in changes:
-            if change.kind == EVENT and change.is_resting and not change.previous:
+            if change.kind == EVENT and isinstance(change, RestingChange) and not change.previous:
                 # There when the loop starts. No controller waits for Events, only for their names.
                 lister.add_event(change.key)
                 continue

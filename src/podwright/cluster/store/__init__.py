@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from podwright.cluster.store.history import (
         METADATA_KEYS as METADATA_KEYS,
         Change as Change,
+        FreshChange as FreshChange,
+        RestingChange as RestingChange,
         WatchEvent as WatchEvent,
         at_version as at_version,
         change_of as change_of,

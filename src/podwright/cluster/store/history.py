@@ -8,7 +8,7 @@ read up to the horizon `durable`, which is `current` except while writes are com
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import merge
 from operator import attrgetter
@@ -50,11 +50,10 @@ class WatchEvent(msgspec.Struct, frozen=True, gc=False):
     ends_initial: bool = False
 
 
-class Change(msgspec.Struct, gc=False):
-    """One version: an object was created, updated or deleted.
+class FreshChange(msgspec.Struct, frozen=True, gc=False):
+    """A change whose objects are in memory.
 
-    A change is created for every write, so it has only the parts that its event needs. An older
-    change may be at rest: then its objects are read from their JSON whenever they are used.
+    It is created for every write, so it has only the parts that its event needs.
 
     Attributes
     ----------
@@ -64,97 +63,84 @@ class Change(msgspec.Struct, gc=False):
         Group and kind.
     key : NamespacedName
         The object's key.
+    old : KubernetesObject or None
+        The object before; None if it did not exist.
+    new : KubernetesObject or None
+        The object after the change; None if it was deleted.
+    object : KubernetesObject
+        The object after the change; for a deletion its last state with the change's version.
     """
 
     version: int
     kind: GroupKind
     key: NamespacedName
-    _old: KubernetesObject | None
-    _new: KubernetesObject | None
-    _object: KubernetesObject | None
-    _at_rest: ObjectsAtRest | None = None
-    _previous: int = 0
-    _is_removal: bool = False
-
-    @classmethod
-    def resting(
-        cls,
-        version: int,
-        kind: GroupKind,
-        key: NamespacedName,
-        at_rest: ObjectsAtRest,
-        *,
-        previous: int,
-        is_removal: bool,
-    ) -> Change:
-        """Return a change whose objects are at rest.
-
-        Parameters
-        ----------
-        at_rest : ObjectsAtRest
-            Has the objects of both versions.
-        previous : int
-            The version that it replaces; 0 for a new object.
-        is_removal : bool
-        """
-        return cls(version, kind, key, None, None, None, at_rest, previous, is_removal)
-
-    @property
-    def old(self) -> KubernetesObject | None:
-        """The object before; None if it did not exist."""
-        if self._at_rest is None:
-            return self._old
-        return self._at_rest.read(self._previous) if self._previous else None
-
-    @property
-    def new(self) -> KubernetesObject | None:
-        """The object after the change; None if it was deleted."""
-        if self._at_rest is None:
-            return self._new
-        return None if self._is_removal else self._at_rest.read(self.version)
-
-    @property
-    def object(self) -> KubernetesObject:
-        """The object after the change; for a deletion its last state with the change's version."""
-        if self._object is not None:
-            return self._object
-        new = self.new
-        if new is not None:
-            return new
-        old = self.old
-        assert old is not None, f"version {self.version} has neither a state before nor after"
-        return at_version(old, self.version)
+    old: KubernetesObject | None
+    new: KubernetesObject | None
+    object: KubernetesObject
 
     @property
     def previous(self) -> int:
         """The version that the change replaces; 0 for a new object."""
-        if self._at_rest is not None:
-            return self._previous
-        return 0 if self._old is None else int(self._old.metadata.resource_version)
+        return 0 if self.old is None else int(self.old.metadata.resource_version)
 
     @property
     def is_removal(self) -> bool:
         """Whether the object was deleted."""
-        return self._is_removal if self._at_rest is not None else self._new is None
+        return self.new is None
+
+
+class RestingChange(msgspec.Struct, frozen=True, gc=False):
+    """A change whose objects are at rest: they are read from their JSON whenever they are used.
+
+    Attributes
+    ----------
+    version, kind, key
+        As of a `FreshChange`.
+    at_rest : ObjectsAtRest
+        Has the objects of both versions.
+    previous : int
+        The version that the change replaces; 0 for a new object.
+    is_removal : bool
+        Whether the object was deleted.
+    """
+
+    version: int
+    kind: GroupKind
+    key: NamespacedName
+    at_rest: ObjectsAtRest
+    previous: int = 0
+    is_removal: bool = False
 
     @property
-    def is_resting(self) -> bool:
-        """Whether the objects are at rest."""
-        return self._at_rest is not None
-
-    def rest(self, at_rest: ObjectsAtRest) -> None:
-        """Release the objects, which are at rest now."""
-        self._previous, self._is_removal = self.previous, self.is_removal
-        self._at_rest = at_rest
-        self._old = self._new = self._object = None
+    def old(self) -> KubernetesObject | None:
+        """The object before; None if it did not exist."""
+        return self.at_rest.read(self.previous) if self.previous else None
 
     @property
-    def event(self) -> WatchEvent:
-        """The event of a watch without selectors."""
-        old = self.old
-        if self.is_removal:
-            return WatchEvent("DELETED", self.version, self.object, old)
-        return WatchEvent("ADDED" if old is None else "MODIFIED", self.version, self.object, old)
+    def new(self) -> KubernetesObject | None:
+        """The object after the change; None if it was deleted."""
+        return None if self.is_removal else self.at_rest.read(self.version)
+
+    @property
+    def object(self) -> KubernetesObject:
+        """The object after the change; for a deletion its last state with the change's version."""
+        new, old = self.new, self.old
+        if new is not None:
+            return new
+        assert old is not None, f"version {self.version} has neither a state before nor after"
+        return at_version(old, self.version)
+
+
+Change: TypeAlias = FreshChange | RestingChange
+"""One version: an object was created, updated or deleted."""
+
+
+def event_of(change: Change) -> WatchEvent:
+    """Return the event of a watch without selectors."""
+    version, old, obj = change.version, change.old, change.object
+    if change.is_removal:
+        return WatchEvent("DELETED", version, obj, old)
+    return WatchEvent("ADDED" if old is None else "MODIFIED", version, obj, old)
 
 
 def change_of(
@@ -166,9 +152,9 @@ def change_of(
 ) -> Change:
     """Return the change from one state of an object to the next; None if it does not exist."""
     if new is not None:
-        return Change(version, kind, key, old, new, new)
+        return FreshChange(version, kind, key, old, new, new)
     assert old is not None, f"{kind[1]} {key}: neither before nor after version {version}"
-    return Change(version, kind, key, old, None, at_version(old, version))
+    return FreshChange(version, kind, key, old, None, at_version(old, version))
 
 
 _version_of = attrgetter("version")
@@ -307,7 +293,7 @@ class History:
         return self._changes[: max(version - self.oldest, 0)]
 
     def to_rest(self, kept_count: int, limit: int) -> Sequence[Change]:
-        """Return the next changes that may rest; the caller lets them.
+        """Return the next changes that may rest; the caller replaces them.
 
         Parameters
         ----------
@@ -322,6 +308,14 @@ class History:
             return ()
         self._resting_until = end
         return self._changes[begin - self.oldest : end - self.oldest]
+
+    def replace(self, change: Change) -> None:
+        """Replace the change of a version by one that is at rest."""
+        version = change.version
+        self._changes[version - self.oldest - 1] = change
+        if version <= self._sorted_until:
+            log = self._of_kind[change.kind]
+            log[bisect_left(log, version, key=_version_of)] = change
 
     def discard_before(self, version: int) -> None:
         """Make a version the oldest."""

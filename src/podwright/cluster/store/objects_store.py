@@ -49,6 +49,7 @@ from podwright.cluster.store.history import (
     History,
     PastState,
     PastStates,
+    RestingChange,
     at_version,
     change_of,
     with_document,
@@ -64,7 +65,7 @@ from podwright.cluster.store.pages import (
 )
 from podwright.cluster.store.query import NO_FIELDS, Query, query_for
 from podwright.cluster.store.stored import LARGE_BYTES, Journal, Mark, Saved, Stored, WriteTimes
-from podwright.cluster.store.table import KindTable
+from podwright.cluster.store.table import KindTables
 from podwright.cluster.store.watch import Cursor, InitialEvents
 
 T = TypeVar("T", bound=KubernetesObject)
@@ -108,6 +109,8 @@ class ObjectStore:
     Attributes
     ----------
     encodings : Encodings
+    keeps_encodings : bool
+        Whether the JSON of each new object is kept, because the sizes of changes are bounded.
     large : dict of (str, str) to set of str
         The names of the large objects of each kind that has any; empty if the store does not bound
         the size of its changes.
@@ -128,6 +131,7 @@ class ObjectStore:
         self._window = window
         self._window_ns = window_ns
         self._window_bytes = window_bytes
+        self.keeps_encodings = window_bytes is not None
         # More than the window, so that compactions are rare.
         self._kept_max = window + min(window // 4, _TRIMMED_MAX)
         self._times = WriteTimes(TIMES_KEPT_NS)
@@ -136,10 +140,9 @@ class ObjectStore:
         self._oldest_in_time = 0
         self._journal = journal
         self._at_rest = ObjectsAtRest(CompressedTexts() if journal is None else journal)
-        self._tables: dict[GroupKind, KindTable] = {}
+        self._tables = KindTables(self._at_rest)
         self._history = History(FIRST_VERSION)
         self._past_states = PastStates()
-        self._orders_keys = False
         self._readers: WeakSet[ObjectReader] = WeakSet()
         self._batch: list[Change] | None = None
         self._batch_marks: list[Mark] = []
@@ -170,11 +173,6 @@ class ObjectStore:
         """Why the store cannot be used any more; empty if it can."""
         return self._broken
 
-    @property
-    def keeps_encodings(self) -> bool:
-        """Whether the JSON of each new object is kept, because the sizes of changes are bounded."""
-        return self._window_bytes is not None
-
     def time_of(self, version: int) -> int | None:
         """Return when a version was written, up to a second too early, in nanoseconds since 1970.
 
@@ -191,7 +189,7 @@ class ObjectStore:
 
     def keys(self, kind: KindLike) -> AbstractSet[NamespacedName]:
         """Return the keys of the objects of a kind; not a copy, and nothing is decoded."""
-        return self._table(group_kind(kind)).objects.keys()
+        return self._tables[group_kind(kind)].objects.keys()
 
     def require(self, kind: GroupKind, key: NamespacedName) -> KubernetesObject:
         """Return an object that must exist.
@@ -222,38 +220,38 @@ class ObjectStore:
         if self._broken:
             raise UnusableStore(f"{self._broken}; open the store again")
         history = self._history
-        mark = self._times.note(history.current, self._now_ns)
         marks: tuple[Mark, ...] = ()
-        if mark is not None:
-            marks = (mark,)
-            if self._window_ns is not None:
-                self._oldest_in_time = self._times.last_written_before(
-                    mark.time_ns - self._window_ns
-                )
+        if self._now_ns >= self._times.next_mark_ns:
+            marks = self._mark()
         if self._batch is not None:
             self._batch.extend(changes)
             self._batch_marks.extend(marks)
         elif self._journal is not None:
             self._journal.append(changes, marks)
         for change in changes:
-            self._table(change.kind).put(change.key, change.old, change.new)
-            size_bytes = self._size_of(change)
+            kind = change.kind
+            self._tables[kind].put(change.key, change.old, change.new)
+            size_bytes = self.encodings.size_of(change.object.raw) if self.keeps_encodings else 0
             history.append(change, size_bytes)
             if self.large or size_bytes >= LARGE_BYTES:
                 self._note_size(change, size_bytes)
             for follower in self._followers:
                 follower.append(change)
-            for follower in self._followers_of.get(change.kind, ()):
-                follower.append(change)
+            if kind in self._followers_of:
+                for follower in self._followers_of[kind]:
+                    follower.append(change)
         if self._batch is None:
             history.durable = history.current
             self._trim()
 
-    def _size_of(self, change: Change) -> int:
-        """Return the size of a change as JSON, 0 if the store does not bound sizes."""
-        if not self.keeps_encodings:
-            return 0
-        return self.encodings.size_of(change.object.raw)
+    def _mark(self) -> tuple[Mark, ...]:
+        """Note the time of the next versions."""
+        mark = self._times.note(self._history.current, self._now_ns)
+        if mark is None:
+            return ()
+        if self._window_ns is not None:
+            self._oldest_in_time = self._times.last_written_before(mark.time_ns - self._window_ns)
+        return (mark,)
 
     def _note_size(self, change: Change, size_bytes: int) -> None:
         """Note whether the object of a change is large now."""
@@ -274,7 +272,7 @@ class ObjectStore:
         kind = kind_of(obj)
         obj = with_document(obj)
         assert obj.name, f"{kind[1]}: an object without a name cannot be put"
-        table = self._table(kind)
+        table = self._tables[kind]
         current = table.objects.get(obj.key)
         if current is not None:
             same = with_metadata(obj, resource_version=current.metadata.resource_version)
@@ -330,23 +328,13 @@ class ObjectStore:
             self._history.durable = self._history.current
             self._trim()
 
-    def _table(self, kind: GroupKind) -> KindTable:
-        table = self._tables.get(kind)
-        if table is None:
-            table = self._tables[kind] = KindTable(kind, self._at_rest)
-            if self._orders_keys:
-                table.order_keys()
-        return table
-
     def order_keys(self) -> None:
         """Keep the keys of all kinds in order from now on.
 
         Otherwise the first list or count in a namespace sorts those of its kind, which takes 60 ms
         for 50,000 objects.
         """
-        self._orders_keys = True
-        for table in self._tables.values():
-            table.order_keys()
+        self._tables.order_keys()
 
     # ------------------------------------------------------------------------- reads
 
@@ -366,7 +354,7 @@ class ObjectStore:
 
     def versions(self, kind: KindLike) -> Iterator[tuple[NamespacedName, int]]:
         """Yield the keys and versions of the objects of a kind; nothing is decoded."""
-        for key, version, _ in self._table(group_kind(kind)).states():
+        for key, version, _ in self._tables[group_kind(kind)].states():
             yield key, version
 
     def kinds(self) -> list[GroupKind]:
@@ -438,7 +426,7 @@ class ObjectStore:
                 continue_token=token_for(NEWEST, after),
             ) from None
         return read_page(
-            self._table(kind), query, version=version, past=past, after=after, limit=limit
+            self._tables[kind], query, version=version, past=past, after=after, limit=limit
         )
 
     def reader(
@@ -469,7 +457,7 @@ class ObjectStore:
         )
 
     def _reader(self, kind: GroupKind, query: Query) -> ObjectReader:
-        reader = ObjectReader(self._table(kind), kind, query, self._history)
+        reader = ObjectReader(self._tables[kind], kind, query, self._history)
         self._readers.add(reader)
         return reader
 
@@ -561,11 +549,7 @@ class ObjectStore:
         for kind, table in self._tables.items():
             for key, version, obj in table.states():
                 if obj is None:
-                    found.append(
-                        Change.resting(
-                            version, kind, key, self._at_rest, previous=0, is_removal=False
-                        )
-                    )
+                    found.append(RestingChange(version, kind, key, self._at_rest))
                 else:
                     found.append(change_of(version, kind, key, None, obj))
         found.sort(key=attrgetter("version"))
@@ -592,14 +576,16 @@ class ObjectStore:
 
     def _release(self, change: Change) -> None:
         """Release what a change alone still needs, and let its object rest if it is current."""
-        if change.is_resting:
+        if isinstance(change, RestingChange):
             return
         new = change.new
         if change.old is not None:
             self.encodings.forget(change.old.raw)
         if new is None:
             self.encodings.forget(change.object.raw)
-        elif self._table(change.kind).rest(change, lambda: self.encodings.peek(new.raw)):
+            return
+        table = self._tables[change.kind]
+        if table.rests and table.rest(change, lambda: self.encodings.peek(new.raw)):
             self.encodings.forget(new.raw)
 
     def _trim(self) -> None:
@@ -608,7 +594,16 @@ class ObjectStore:
         if self._journal is not None:
             for change in history.to_rest(AWAKE_MAX, _TRIMMED_MAX):
                 self._release(change)
-                change.rest(self._at_rest)
+                history.replace(
+                    RestingChange(
+                        change.version,
+                        change.kind,
+                        change.key,
+                        self._at_rest,
+                        change.previous,
+                        change.is_removal,
+                    )
+                )
         oldest = history.oldest
         excess = 0
         if history.current - oldest > self._kept_max:
@@ -628,22 +623,17 @@ class ObjectStore:
         """Set the state of a version in an empty store."""
         assert not self._tables, "the store is not empty"
         for obj in objects:
-            self._table(kind_of(obj)).put(obj.key, None, obj)
+            self._tables[kind_of(obj)].put(obj.key, None, obj)
         self._history = History(oldest)
 
     def restore_saved(self, saved: Saved) -> None:
         """Set the state of a file in an empty store."""
         self.restore(saved.objects, saved.oldest)
         for kind, versions in saved.resting.items():
-            self._table(kind).restore_resting(versions)
+            self._tables[kind].restore_resting(versions)
         for each in saved.changes:
-            change = Change.resting(
-                each.version,
-                each.kind,
-                each.key,
-                self._at_rest,
-                previous=each.previous,
-                is_removal=each.is_removal,
+            change = RestingChange(
+                each.version, each.kind, each.key, self._at_rest, each.previous, each.is_removal
             )
             self._history.append(change, each.size_bytes if self.keeps_encodings else 0)
         self._history.durable = self._history.current

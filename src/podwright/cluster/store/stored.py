@@ -131,12 +131,17 @@ class WriteTimes:
     ----------
     kept_ns : int
         How long marks are kept.
+
+    Attributes
+    ----------
+    next_mark_ns : int
+        The time from which on `note` makes another mark.
     """
 
     def __init__(self, kept_ns: int) -> None:
         self._kept_ns = kept_ns
         self._marks: list[Mark] = []
-        self._next_mark_ns = 0
+        self.next_mark_ns = 0
 
     @property
     def newest(self) -> Mark | None:
@@ -147,18 +152,18 @@ class WriteTimes:
         """Set the marks of a file."""
         self._marks = list(marks)
         if self._marks:
-            self._next_mark_ns = self._marks[-1].time_ns + MARK_PERIOD_NS
+            self.next_mark_ns = self._marks[-1].time_ns + MARK_PERIOD_NS
 
     def note(self, version: int, now_ns: int) -> Mark | None:
         """Make a mark for the versions after one, unless the last mark is still young.
 
         A time before the last one is ignored.
         """
-        if now_ns < self._next_mark_ns:
+        if now_ns < self.next_mark_ns:
             return None
         mark = Mark(version, now_ns)
         self._marks.append(mark)
-        self._next_mark_ns = now_ns + MARK_PERIOD_NS
+        self.next_mark_ns = now_ns + MARK_PERIOD_NS
         return mark
 
     def time_of(self, version: int) -> int | None:

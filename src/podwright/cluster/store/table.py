@@ -44,13 +44,19 @@ class KindTable:
     Parameters
     ----------
     kind : GroupKind
-        The kind; it determines the indexed fields, and whether objects may rest.
+        The kind; it determines the indexed fields, and whether objects rest.
     at_rest : ObjectsAtRest
+
+    Attributes
+    ----------
+    rests : bool
+        Whether objects may rest.
     """
 
     def __init__(self, kind: GroupKind, at_rest: ObjectsAtRest) -> None:
         self._at_rest = at_rest
-        self._resting = RestingObjects(at_rest) if rests(kind) else None
+        self.rests = rests(kind)
+        self._resting = RestingObjects(at_rest) if self.rests else None
         self.objects: MutableMapping[NamespacedName, KubernetesObject] = (
             {} if self._resting is None else self._resting
         )
@@ -221,6 +227,32 @@ class KindTable:
             index.validate(self.objects)
         if self._names is not None:
             self._names.validate(self.objects)
+
+
+class KindTables(dict[GroupKind, KindTable]):
+    """The tables of the kinds; the table of a kind is created when it is first used.
+
+    Parameters
+    ----------
+    at_rest : ObjectsAtRest
+    """
+
+    def __init__(self, at_rest: ObjectsAtRest) -> None:
+        super().__init__()
+        self._at_rest = at_rest
+        self._orders_keys = False
+
+    def __missing__(self, kind: GroupKind) -> KindTable:
+        table = self[kind] = KindTable(kind, self._at_rest)
+        if self._orders_keys:
+            table.order_keys()
+        return table
+
+    def order_keys(self) -> None:
+        """Keep the keys of all kinds in order from now on."""
+        self._orders_keys = True
+        for table in self.values():
+            table.order_keys()
 
 
 def _size(parts: list[Keys]) -> int:

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Hashable, Sequence
 
 from podwright.cluster.store.errors import GroupKind
-from podwright.cluster.store.history import Change, History, WatchEvent, at_version
+from podwright.cluster.store.history import Change, History, WatchEvent, at_version, event_of
 from podwright.cluster.store.pages import ObjectReader
 from podwright.cluster.store.query import Query
 
@@ -104,7 +104,7 @@ class Cursor:
             return events
         changes = self.poll_changes(limit)
         if self._query.is_empty:
-            return [change.event for change in changes]
+            return [event_of(change) for change in changes]
         seen = (event_for(change, self._query) for change in changes)
         return [event for event in seen if event is not None]
 
@@ -157,17 +157,19 @@ class Cursor:
 
 def event_for(change: Change, query: Query) -> WatchEvent | None:
     """Return the event of a change for a query, None if the change does not match."""
-    did_match = change.old is not None and query.matches(change.old)
-    does_match = change.new is not None and query.matches(change.new)
-    if does_match and not did_match and change.old is not None:
-        return WatchEvent("ADDED", change.version, change.new)
-    if did_match and not does_match and change.new is not None:
-        assert change.old is not None, f"version {change.version} did not match"
+    old, new = change.old, change.new
+    did_match = old is not None and query.matches(old)
+    does_match = new is not None and query.matches(new)
+    if not (did_match or does_match):
+        return None
+    if not did_match and old is not None:
+        return WatchEvent("ADDED", change.version, new)
+    if not does_match and new is not None:
+        assert old is not None, f"version {change.version} did not match"
         # The object still exists: the event has its last matching state, with the version at which
         # it stopped matching.
-        obsolete = at_version(change.old, change.version)
-        return WatchEvent("DELETED", change.version, obsolete, change.old)
-    return change.event if did_match or does_match else None
+        return WatchEvent("DELETED", change.version, at_version(old, change.version), old)
+    return event_of(change)
 
 
 class InitialEvents:

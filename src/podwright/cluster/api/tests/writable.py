@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,13 +18,9 @@ from podwright.cluster.store import POD, KindLike, ObjectStore, Stored, group_ki
 class WritableStore(ObjectStore):
     """A store that has the operations of `ResourceStorage` as methods."""
 
-    _writes: ResourceStorage | None = None
-
-    @property
+    @cached_property
     def storage(self) -> ResourceStorage:
-        if self._writes is None:
-            self._writes = ResourceStorage(self)
-        return self._writes
+        return ResourceStorage(self)
 
     def create(self, obj: KubernetesObject, now_ns: int) -> Stored:
         return self.storage.create(obj, now_ns)

@@ -22,6 +22,7 @@ from podwright.cluster.store import (
     FutureVersion,
     InvalidContinue,
 )
+from podwright.cluster.store.history import event_of
 from podwright.cluster.store.pages import NEWEST, token_for
 from podwright.cluster.store.query import query_for
 from podwright.cluster.store.tests.documents import (
@@ -497,7 +498,7 @@ def test_a_follower_receives_the_changes_of_a_watch_of_all_kinds(store: Writable
     store.delete(Pod, pod.key, NOW)
     store.delete(Pod, pod.key, NOW, grace_seconds=0)  # marked, and gone
     assert [change.version for change in changes] == [3, 4, 5, 6, 7, 8]
-    assert [change.event for change in changes] == cursor.poll()
+    assert [event_of(change) for change in changes] == cursor.poll()
     changes.clear()
     store.drop(Pod, "default/before")
     assert [(change.key, change.new) for change in changes] == [("default/before", None)]

@@ -3,7 +3,7 @@
 import pytest
 
 from podwright.apimachinery.objects import KubernetesObject
-from podwright.cluster.store import Change, kind_of
+from podwright.cluster.store import FreshChange, kind_of
 from podwright.scheduler.framework import Cycle, NodeView, Plugin, Status
 from podwright.simulation.shadow import LiveShadow, Shadow, report_of
 from podwright.simulation.shadow.tests.test_shadow import Cluster, node, pod, with_status
@@ -15,7 +15,7 @@ def change_of(line):
     is_deletion = line.event == "Delete"
     new: KubernetesObject | None = None if is_deletion else line.object
     obj = line.object
-    return Change(line.line, kind_of(obj), obj.key, line.old, new, obj)
+    return FreshChange(line.line, kind_of(obj), obj.key, line.old, new, obj)
 
 
 def busy_cluster(count=40):
