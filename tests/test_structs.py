@@ -51,6 +51,8 @@ CHANGED_IN_PLACE = {
     "simulation.recording.log.log_format.EventIndex",
     "simulation.recording.log.log_format.Objects",
     "simulation.recording.log.log_format.Pods",
+    "simulation.recording.log.log_pods.SpecCell",
+    "simulation.recording.log.log_pods.StatusCell",
     "simulation.recording.folders.run_contents._Summary",
     "simulation.recording.folders.run_manifest._Format",
     "simulation.recording.folders.run_tables.Counts",

@@ -36,10 +36,10 @@ _POD: Final = _CODES[Pod]
 class _Columns:
     """The columns of some objects."""
 
-    def __init__(self) -> None:
+    def __init__(self, rows: PodRows) -> None:
         self.kinds = bytearray()
         self._older: list[int] = []
-        self._pods = PodColumns()
+        self._pods = PodColumns(rows.part)
         self._others: list[Any] = []
 
     def add_pod(self, row: PodRow) -> None:
@@ -110,8 +110,8 @@ class ObjectWriter:
     def __init__(self, count: int = 0, known: Mapping[int, KubernetesObject] | None = None) -> None:
         self.count = count
         self.numbers: dict[int, int] = {}
-        self._columns = _Columns()
         self._rows = PodRows()
+        self._columns = _Columns(self._rows)
         self._known: dict[int, KubernetesObject] = {}
         self._row_of: dict[int, PodRow] = {}
         # The latest number by uid; the machine refers to an older version of some objects as well.
@@ -201,7 +201,7 @@ class ObjectWriter:
 
     def take(self) -> Objects:
         """Return the columns, and start new ones."""
-        columns, self._columns = self._columns, _Columns()
+        columns, self._columns = self._columns, _Columns(self._rows)
         self._rows.forget_parts()
         count = len(columns.kinds)
         # New numbers are consecutive: all differences after the first are 1.
@@ -213,7 +213,7 @@ class ObjectWriter:
 
     def written(self, objects: Mapping[int, KubernetesObject]) -> Objects:
         """Encode known objects into separate columns, none as a version of another."""
-        columns = _Columns()
+        columns = _Columns(self._rows)
         for number, obj in objects.items():
             if isinstance(obj, Pod):
                 row = self._row_of.get(number)
@@ -224,7 +224,7 @@ class ObjectWriter:
 
     def keep_only(self, objects: Mapping[int, KubernetesObject]) -> None:
         """Forget all other objects; these were written in a checkpoint."""
-        self._columns = _Columns()
+        self._columns = _Columns(self._rows)
         known, latest = self._known, self._latest
         for number in known.keys() - objects.keys():
             obj = self._drop(number)

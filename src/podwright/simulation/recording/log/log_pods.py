@@ -16,6 +16,7 @@ read back as in the older version.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import islice
 from typing import Any, Final, TypeAlias, cast
 
@@ -54,32 +55,61 @@ OWNERS: Final = "managedFields"
 _replace = msgspec.structs.replace
 
 
-class SpecCell(msgspec.Struct, frozen=True, gc=False):
+_Part: TypeAlias = Callable[[object], bytes]
+"""Encodes a part; equal parts are one object."""
+
+
+class SpecCell(msgspec.Struct, gc=False):
     """The spec of a pod, and the section of its document.
+
+    Most older versions have the spec of the new one, so parts are encoded when they are compared.
 
     Parameters
     ----------
     source : int
         Where the node is: `SPEC_ONLY`, `BOTH`, or `NONE` without a node.
-    spec_part, part : bytes
+    parts : (bytes, bytes or None), optional
         The encoded spec and section; without the node where `source` includes it.
     """
 
     spec: PodSpec
     section: _Section
     source: int
-    spec_part: bytes
-    part: bytes | None
+    parts: tuple[bytes, bytes | None] | None = None
+
+    def encoded(self, part_of: _Part) -> tuple[bytes, bytes | None]:
+        """Return the parts."""
+        if self.parts is None:
+            spec, section = self.spec, self.section
+            if self.source != NONE:
+                spec = _replace(spec, node_name="")
+            if self.source == BOTH:
+                assert section is not None, "there is no node in no document"
+                section = _without_node(section)
+            self.parts = part_of(spec), None if section is None else part_of(section)
+        return self.parts
 
 
-class StatusCell(msgspec.Struct, frozen=True, gc=False):
-    """The status of a pod, and the section of its document, encoded without addresses."""
+class StatusCell(msgspec.Struct, gc=False):
+    """The status of a pod, and the section of its document, encoded without addresses.
+
+    They are encoded when they are compared, as those of `SpecCell`.
+    """
 
     status: PodStatus
     section: _Section
-    status_part: bytes
-    part: bytes | None
     addresses: tuple[str, ...]
+    parts: tuple[bytes, bytes | None] | None = None
+
+    def encoded(self, part_of: _Part) -> tuple[bytes, bytes | None]:
+        """Return the parts."""
+        if self.parts is None:
+            section = self.section
+            if section is not None and self.addresses:
+                without = {n: "" for n in _ADDRESSES if isinstance(section.get(n), str)}
+                section = section | without
+            self.parts = part_of(self.status), None if section is None else part_of(section)
+        return self.parts
 
 
 class PodRow(msgspec.Struct, frozen=True, gc=False):
@@ -122,7 +152,7 @@ class PodRows:
         # changes of one time, such as the condition PodScheduled.
         self._shared: dict[int, StatusCell] = {}
         spec, status = self._spec(_NO_POD.spec, None), self._status(_NO_POD.status, None)
-        self._last = PodRow(_NO_POD, self._part(_NO_POD.raw), WRITTEN, None, spec, status)
+        self._last = PodRow(_NO_POD, self.part(_NO_POD.raw), WRITTEN, None, spec, status)
 
     def of(self, pod: Pod) -> PodRow:
         """Return the row of a pod; cheaper if the pod before is of the same template."""
@@ -138,7 +168,7 @@ class PodRows:
             spec = self._spec(pod.spec, _section(raw, "spec"))
         if pod.status is not status.status or raw.get("status") is not status.section:
             status = self._status(pod.status, _section(raw, "status"))
-        outline = last.outline if is_raw_same else self._part(_outline(raw))
+        outline = last.outline if is_raw_same else self.part(_outline(raw))
         row = self._last = PodRow(pod, outline, source, metadata_part, spec, status)
         return row
 
@@ -148,7 +178,7 @@ class PodRows:
         metadata, spec, status = raw.get("metadata"), raw.get("spec"), raw.get("status")
         outline, source, metadata_part = old.outline, old.source, old.metadata_part
         if raw is not before and not _is_outline_same(raw, before, metadata, spec, status):
-            outline = self._part(_outline(raw))
+            outline = self.part(_outline(raw))
         is_section_same = metadata is before.get("metadata")
         if (pod.metadata is not old.pod.metadata or not is_section_same) and not (
             source == DOCUMENT and _differs_only_in_version(pod, old.pod)
@@ -170,19 +200,20 @@ class PodRows:
                 del self._parts[part]
                 self._unnamed.pop(part, None)
 
-    def _part(self, part: object) -> bytes:
+    def part(self, part: object) -> bytes:
+        """Encode a part; equal parts are one object."""
         encoded = ENCODER.encode(part)
         return self._parts.setdefault(encoded, encoded)
 
     def _optional(self, section: _Section) -> bytes | None:
-        return None if section is None else self._part(section)
+        return None if section is None else self.part(section)
 
     def _metadata(self, metadata: ObjectMeta, section: _Section) -> tuple[int, bytes | None]:
         if section is not None and _has_names(section, metadata):
             unnamed = {**section, **_UNNAMED}
             if self.omits_owners:
                 unnamed.pop(OWNERS, None)
-            part = self._part(unnamed)
+            part = self.part(unnamed)
             if part not in self._unnamed:
                 self._unnamed[part] = _metadata_of(unnamed)
             # Only if reading the section gives the same typed metadata: a driver may change either.
@@ -195,11 +226,9 @@ class PodRows:
     def _spec(self, spec: PodSpec, section: _Section) -> SpecCell:
         node = spec.node_name
         if not node:
-            return SpecCell(spec, section, NONE, self._part(spec), self._optional(section))
-        part = self._part(_replace(spec, node_name=""))
-        if section is not None and section.get("nodeName") == node:
-            return SpecCell(spec, section, BOTH, part, self._part(_without_node(section)))
-        return SpecCell(spec, section, SPEC_ONLY, part, self._optional(section))
+            return SpecCell(spec, section, NONE)
+        is_in_both = section is not None and section.get("nodeName") == node
+        return SpecCell(spec, section, BOTH if is_in_both else SPEC_ONLY)
 
     def _changed_spec(self, spec: PodSpec, section: _Section, old: SpecCell) -> SpecCell:
         node = spec.node_name
@@ -207,40 +236,40 @@ class PodRows:
             # The pod was bound; nothing else changed.
             before = old.section
             if section is None and before is None:
-                return SpecCell(spec, None, SPEC_ONLY, old.spec_part, None)
+                return SpecCell(spec, None, SPEC_ONLY, old.encoded(self.part))
             if section is not None and before is not None:
                 # Otherwise the older part contains a node name that the binding replaced.
                 has_no_other = old.source == BOTH or "nodeName" not in before
                 if has_no_other and section == {**before, "nodeName": node}:
-                    return SpecCell(spec, section, BOTH, old.spec_part, old.part)
+                    return SpecCell(spec, section, BOTH, old.encoded(self.part))
         return self._spec(spec, section)
 
     def _status(self, status: PodStatus, section: _Section) -> StatusCell:
         shared = self._shared.get(id(section))
         if shared is not None and shared.status is status:
             return shared
-        status_part = self._part(status)
         if section is None:
-            return StatusCell(status, None, status_part, None, ())
+            return StatusCell(status, None, ())
         host, pod = section.get("hostIP"), section.get("podIP")
-        if isinstance(host, str) and isinstance(pod, str):
-            part = self._part({**section, "hostIP": "", "podIP": ""})
-            return StatusCell(status, section, status_part, part, (host, pod))
         if isinstance(host, str):
-            part = self._part({**section, "hostIP": ""})
-            return StatusCell(status, section, status_part, part, (host,))
+            return StatusCell(status, section, (host, pod) if isinstance(pod, str) else (host,))
         if isinstance(pod, str):
-            part = self._part({**section, "podIP": ""})
-            return StatusCell(status, section, status_part, part, (pod,))
-        cell = StatusCell(status, section, status_part, self._part(section), ())
-        self._shared[id(section)] = cell
+            return StatusCell(status, section, (pod,))
+        cell = self._shared[id(section)] = StatusCell(status, section, ())
         return cell
 
 
 class PodColumns:
-    """The columns of some pods."""
+    """The columns of some pods.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    part_of : callable
+        Encodes a part of a row.
+    """
+
+    def __init__(self, part_of: _Part) -> None:
+        self._part_of = part_of
         self._metadata: list[ObjectMeta] = []
         self._names: list[str] = []
         self._uids: list[str] = []
@@ -269,15 +298,17 @@ class PodColumns:
             or row.metadata_part is not last.metadata_part
             or row.source != last.source
         ):
+            spec_part, raw_spec = spec.encoded(self._part_of)
+            status_part, raw_status = status.encoded(self._part_of)
             shape = (
                 row.source,
                 spec.source,
-                _place(self._specs, spec.spec_part),
-                _place(self._statuses, status.status_part),
+                _place(self._specs, spec_part),
+                _place(self._statuses, status_part),
                 _place(self._outlines, row.outline),
                 _place(self._raw_metadata, row.metadata_part),
-                _place(self._raw_specs, spec.part),
-                _place(self._raw_statuses, status.part),
+                _place(self._raw_specs, raw_spec),
+                _place(self._raw_statuses, raw_status),
             )
             self._last_shape = self._shapes.setdefault(shape, len(self._shapes))
         self._last = row
@@ -347,21 +378,24 @@ class PodColumns:
             self._write_metadata(row)
         was = old.spec
         if spec is not was:
-            is_same = spec.spec_part == was.spec_part and spec.part == was.part
+            parts = spec.encoded(self._part_of)
+            is_same = parts == was.encoded(self._part_of)
             # A reader can add a node to the older spec, or replace it in place, but not remove it.
             if not is_same or was.source not in (NONE, spec.source):
-                spec_at = _place(self._specs, spec.spec_part)
-                raw_spec = _place(self._raw_specs, spec.part)
+                spec_at = _place(self._specs, parts[0])
+                raw_spec = _place(self._raw_specs, parts[1])
                 node = spec.source
             elif spec.spec.node_name != was.spec.node_name:
                 node = spec.source
             if node != NONE:
                 self._nodes.append(spec.spec.node_name)
         if status is not old.status:
-            if status.status_part != old.status.status_part:
-                status_at = _place(self._statuses, status.status_part)
-            if status.part != old.status.part or status.addresses != old.status.addresses:
-                raw_status = _place(self._raw_statuses, status.part)
+            typed_part, part = status.encoded(self._part_of)
+            old_typed_part, old_part = old.status.encoded(self._part_of)
+            if typed_part != old_typed_part:
+                status_at = _place(self._statuses, typed_part)
+            if part != old_part or status.addresses != old.status.addresses:
+                raw_status = _place(self._raw_statuses, part)
                 self._addresses.extend(status.addresses)
         shape = (source, node, spec_at, status_at, outline, raw_metadata, raw_spec, raw_status)
         self._shape_of.append(self._shapes.setdefault(shape, len(self._shapes)))
@@ -406,8 +440,8 @@ def _encoded(parts: dict[bytes, int]) -> Any:
 def _have_same_sections(row: PodRow, old: PodRow) -> bool:
     """Tell whether documents have the same sections; a null section belongs to the outline."""
     return (
-        (row.status.part is None) == (old.status.part is None)
-        and (row.spec.part is None) == (old.spec.part is None)
+        (row.status.section is None) == (old.status.section is None)
+        and (row.spec.section is None) == (old.spec.section is None)
         and (row.metadata_part is None) == (old.metadata_part is None)
     )
 
