@@ -30,6 +30,9 @@ T = TypeVar("T")
 WRONG_USE = 2
 """Exit status for usage errors and invalid input."""
 
+NO_NODE = "<none>"
+"""In place of the node of a pod that has none."""
+
 _UNLIMITED = 100_000
 _LONG_WORK = 500
 _LEAST_LAST = 20

@@ -10,6 +10,7 @@ import msgspec
 from rich.text import Text
 
 from podwright.cli.console import (
+    NO_NODE,
     announce_compilation,
     print_data,
     print_heading,
@@ -19,10 +20,7 @@ from podwright.cli.console import (
 )
 from podwright.cli.decisions.diff_run import SHOWN_SCORES, reason_text
 from podwright.cli.decisions.options import CompareRulesOptions
-from podwright.cli.decisions.schedule_run import (
-    NO_NODE,
-    NothingToSchedule,
-)
+from podwright.cli.decisions.schedule_run import NothingToSchedule
 from podwright.cli.inputs import (
     Inputs,
     read_inputs,

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from podwright.apimachinery.objects import Pod
 from podwright.cli.console import (
+    NO_NODE,
     announce_compilation,
     print_data,
     print_heading,
@@ -50,8 +51,6 @@ if TYPE_CHECKING:
     from podwright.simulation.world import RunComparison
 
 # The words of differences: places, shares, and the reason of a different decision.
-
-NO_NODE = "<none>"
 
 SHOWN_SCORES = 3
 """The number of score differences in a table."""

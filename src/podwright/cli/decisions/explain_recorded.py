@@ -13,7 +13,6 @@ from podwright.cli.decisions.explanation_output import print_view
 from podwright.cli.decisions.options import ExplainOptions
 from podwright.cli.inputs import find_key, find_node, load_plugins
 from podwright.cli.recorded.recorded_run import RecordedRun, open_for_command
-from podwright.cli.workloads import find_workload, owners_of
 from podwright.scheduler.assembly import UnknownPod
 from podwright.scheduler.framework import Plugin
 from podwright.scheduler.queueing import QueueName
@@ -34,8 +33,7 @@ def run_explain_recorded(options: ExplainOptions, folder: Path) -> bool:
     run = RecordedRun(folder, load_plugins(options.setup.plugins))
     announce_compilation()
     with open_for_command(run):
-        cycles = Cycles(run.log)
-        key, at_ns = _attempt_of(options, run, cycles)
+        key, at_ns, cycles = _attempt_of(options, run)
         past = find_cycle(
             run.log, key, options.attempt or -1, at_ns=at_ns, plugins=run.plugins, cycles=cycles
         )
@@ -59,7 +57,7 @@ def run_explain_kss(options: ExplainOptions, folder: Path) -> bool:
     run = RecordedRun(folder, load_plugins(options.setup.plugins))
     announce_compilation()
     with open_for_command(run):
-        key, at_ns = _attempt_of(options, run, Cycles(run.log))
+        key, at_ns, _ = _attempt_of(options, run)
         attempts = kss_history(
             run.log, key, options.attempt or -1, at_ns=at_ns, plugins=run.plugins
         )
@@ -77,14 +75,16 @@ def run_explain_kss(options: ExplainOptions, folder: Path) -> bool:
     return bool(explanation.decision.node)
 
 
-def _attempt_of(
-    options: ExplainOptions, run: RecordedRun, cycles: Cycles
-) -> tuple[str, int | None]:
-    """Return the pod, and the time of its attempt if that was given."""
-    key = find_recorded_pod(
-        options.pod, run.log, cycles, namespace=options.namespace, plugins=run.plugins
-    )
-    return key, run.moment(options.at) if options.at else None
+def _attempt_of(options: ExplainOptions, run: RecordedRun) -> tuple[str, int | None, Cycles]:
+    """Return the pod, the time of its attempt if that was given, and cycles with all of the pod."""
+    text, namespace = options.pod, options.namespace
+    cycles = Cycles(run.log, naming=text.rpartition("/")[2])
+    try:
+        key = find_key(text, cycles.pods, namespace=namespace)
+    except UnknownPod:  # what is like it is searched among all
+        cycles = Cycles(run.log)
+        key = find_recorded_pod(text, run.log, cycles, namespace=namespace, plugins=run.plugins)
+    return key, run.moment(options.at) if options.at else None, cycles
 
 
 def find_recorded_pod(
@@ -141,6 +141,8 @@ def _pod_of_workload(
     UnknownPod
         If there is no such workload, or the name is ambiguous; with suggestions.
     """
+    from podwright.cli.workloads import find_workload, owners_of
+
     known = {pod.key: pod for pod in pods if pod.key in cycles.pods}
     where = "with a scheduling attempt in this run"
     found = find_workload(text, owners_of(known.values()), namespace=namespace, where=where)

@@ -10,6 +10,7 @@ from rich.text import Text
 from podwright.apimachinery.documents import first_names
 from podwright.apimachinery.objects import Pod
 from podwright.cli.console import (
+    NO_NODE,
     print_data,
     print_heading,
     print_paragraph,
@@ -17,7 +18,6 @@ from podwright.cli.console import (
     stdout,
     write,
 )
-from podwright.cli.decisions.schedule_run import NO_NODE
 from podwright.scheduler.advice import NearNode, Remedy
 from podwright.scheduler.assembly import Displacement
 from podwright.scheduler.columns import priority_of

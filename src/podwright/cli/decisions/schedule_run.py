@@ -20,6 +20,7 @@ from podwright.apimachinery.objects import (
     with_node_name,
 )
 from podwright.cli.console import (
+    NO_NODE,
     announce_compilation,
     print_data,
     print_document,
@@ -42,7 +43,6 @@ from podwright.simulation.recording import (
     rejections_of,
 )
 
-NO_NODE = "<none>"
 _PODS_SHOWN = 4
 _GATED = "Scheduling is blocked due to non-empty scheduling gates"
 

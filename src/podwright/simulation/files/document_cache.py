@@ -32,7 +32,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
-import yaml
 
 from podwright.apimachinery.objects import YamlDocument, read_yaml
 
@@ -188,6 +187,8 @@ class CacheEntry:
 @cache
 def _fingerprint() -> bytes:
     """Return a hash of all that parsed documents depend on; empty if there are no sources."""
+    import yaml  # 20 ms, which a question about a recorded run does not need
+
     loader = "libyaml" if hasattr(yaml, "CSafeLoader") else "python"
     state = sha256(f"{yaml.__version__} {loader} {msgspec.__version__}\n".encode())
     try:

@@ -41,6 +41,8 @@ class Cycles:
     Parameters
     ----------
     log : DecisionLog
+    naming : str
+        A part of a name: all cycles of the pods whose names contain it, and few others.
 
     Attributes
     ----------
@@ -48,10 +50,10 @@ class Cycles:
         The numbers of the events in which cycles ended, in order.
     """
 
-    def __init__(self, log: DecisionLog) -> None:
+    def __init__(self, log: DecisionLog, naming: str = "") -> None:
         self._ends: dict[NamespacedName, list[int]] = {}
         self.ends: list[int] = []
-        for index, pod in log.cycles():
+        for index, pod in log.cycles(naming):
             self._ends.setdefault(pod, []).append(index)
             # The cycle of a pod group ends for all its pods in one event.
             if self.ends[-1:] != [index]:
@@ -267,13 +269,13 @@ def _explained(
     requested: Sequence[tuple[int, NamespacedName]],
     own: tuple[type[Plugin], ...],
 ) -> Iterator[tuple[NamespacedName, Explanation]]:
-    known = Cycles(log)
+    known, checkpoints = Cycles(log), log.checkpoints
     run: Replay | None = None
     for end, pod in requested:
         if end not in known.of(pod):
             raise UnknownCycle(f"no cycle of pod {pod} ended in event {end}")
         # A checkpoint on the way saves handling the events before it.
-        if run is None or any(run.index < start <= end for start in log.checkpoints):
+        if run is None or any(run.index < start <= end for start in checkpoints):
             run = Replay(log, until=end, plugins=own)
         run.run_to(end)
         entry = run.peek()

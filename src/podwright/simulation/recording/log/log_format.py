@@ -203,6 +203,21 @@ def decode_payload(
     LogError
         If it is damaged.
     """
+    read = decode_payload_naming(b"", payload, head, cls, part=part, source=source)
+    assert read is not None, "all bytes contain no bytes"
+    return read
+
+
+def decode_payload_naming(
+    text: bytes, payload: bytes, head: FrameHead, cls: type[_T], *, part: int = 0, source: str
+) -> _T | None:
+    """Read a part of a payload that contains a text; None if it does not, which is not decoded.
+
+    Raises
+    ------
+    LogError
+        If it is damaged.
+    """
     if len(payload) == head.length and zlib.crc32(payload) == head.checksum:
         try:
             for _ in range(part):
@@ -210,7 +225,8 @@ def decode_payload(
                 before = zlib.decompressobj()
                 before.decompress(payload)
                 payload = before.unused_data
-            return decoder_of(cls).decode(zlib.decompressobj().decompress(payload))
+            encoded = zlib.decompressobj().decompress(payload)
+            return decoder_of(cls).decode(encoded) if text in encoded else None
         except (zlib.error, *UNDECODABLE) as error:
             raise LogError(
                 f"{source}: the block of event {head.first} cannot be read: {error};"

@@ -23,6 +23,7 @@ from podwright.simulation.recording.log.log_format import (
     OutcomeBlock,
     Setup,
     decode_payload,
+    decode_payload_naming,
     decoder_of,
 )
 from podwright.simulation.recording.log.log_objects import decode_objects
@@ -268,14 +269,23 @@ class LogReading:
 
         It is a `namespace/name`.
         """
-        return [index for index, name in self.cycles() if name == pod]
+        return [index for index, name in self.cycles(pod) if name == pod]
 
-    def cycles(self) -> Iterator[tuple[int, str]]:
-        """Yield the number of each event in which a scheduling cycle ended, with the pod."""
+    def cycles(self, naming: str = "") -> Iterator[tuple[int, str]]:
+        """Yield the number of each event in which a scheduling cycle ended, with the pod.
+
+        Only those of the blocks in which the name of a pod contains `naming`.
+        """
         self._flush_to_read()
+        text, source = naming.encode(), self._medium.source
         for frame in self._frames:
             if frame.head.kind == EVENTS:
-                columns = self._read(frame, EventIndex)
+                payload = self._medium.read(frame)
+                columns = decode_payload_naming(
+                    text, payload, frame.head, EventIndex, source=source
+                )
+                if columns is None:
+                    continue
                 for place, pod in zip(columns.cycle_places, columns.cycle_pods, strict=True):
                     yield frame.head.first + place, pod
 
