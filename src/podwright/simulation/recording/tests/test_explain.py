@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import json
 
+import msgspec
 import pytest
 
+from podwright.apimachinery.objects import ArgumentError
 from podwright.scheduler.config import ExtenderReply
 from podwright.scheduler.machine import CallExtender, CycleDue, ExtenderReplied, ObjectPut
 from podwright.simulation.kss.annotations import kss_history
-from podwright.simulation.recording.explanations.explain import find_cycle
+from podwright.simulation.recording.explanations.explain import (
+    Cycles,
+    UnknownCycle,
+    explain_cycles,
+    find_cycle,
+    select_cycles,
+)
 from podwright.simulation.recording.explanations.outcome import OutcomeKind, find_outcome
-from podwright.simulation.recording.tests.recording import Recorded
+from podwright.simulation.recording.explanations.recorded import recorded_view
+from podwright.simulation.recording.tests.recording import SECOND_NS, Recorded
 from podwright.testing import make_node, make_pod
 
 EXTENDER = {
@@ -76,3 +85,125 @@ def test_what_happens_while_a_cycle_waits_may_come_before_its_answer(asked):
     reply(asked, "n1", "n2")
     for pod, nodes in (("one", ["n1"]), ("two", ["n1", "n2"])):
         assert facts_of(asked, pod)[0] == nodes
+
+
+def logged():
+    """A log in which pod `a` has attempts at 1 s and 9 s, and `b` one at 2 s."""
+    recorded = Recorded()
+    recorded.attempt(make_node("small", cpu="100m"), make_pod("a", cpu="1"))
+    recorded.attempt(make_pod("b", namespace="other", cpu="1"))
+    recorded.now_ns = 8 * SECOND_NS
+    recorded.attempt(make_node("n1", cpu="4"))
+    return recorded.run.log
+
+
+@pytest.mark.parametrize(
+    ("pod", "options", "message"),
+    [
+        ("default/a", {"attempt": 3}, "default/a has 2 scheduling attempts: there is no attempt 3"),
+        (
+            "default/a",
+            {"attempt": -3},
+            "default/a has 2 scheduling attempts: there is no attempt -3",
+        ),
+        ("default/a", {"attempt": 0}, "default/a has 2 scheduling attempts: there is no attempt 0"),
+        ("other/b", {"attempt": 2}, "other/b has 1 scheduling attempt: there is no attempt 2"),
+        ("a", {}, "pod a has no scheduling attempt in this log; did you mean default/a"),
+        ("other/bb", {}, "in this log; did you mean other/b"),
+        ("x/y", {}, "pod x/y has no scheduling attempt in this log"),
+    ],
+)
+def test_an_attempt_that_there_is_not_is_an_error_that_says_what_there_is(pod, options, message):
+    with pytest.raises(UnknownCycle) as error:
+        find_cycle(logged(), pod, **options)
+    assert message in str(error.value)
+
+
+def test_an_attempt_is_found_by_its_number_or_the_time_but_not_by_both():
+    log = logged()
+    cycles = Cycles(log)
+    assert list(cycles.pods) == ["default/a", "other/b"]
+    assert cycles.ends == sorted([*cycles.of("default/a"), *cycles.of("other/b")])
+    assert cycles.of("default/c") == ()
+    first, second = cycles.of("default/a")
+    assert [find_cycle(log, "default/a", n).end for n in (1, 2, -1, -2)] == [
+        first, second, second, first
+    ]  # fmt: skip
+    # Cycles at the time count.
+    for at, end in ((1, first), (8, first), (9, second)):
+        assert find_cycle(log, "default/a", at_ns=at * SECOND_NS).end == end
+    with pytest.raises(ArgumentError, match="one of them is expected, not both"):
+        find_cycle(log, "default/a", 1, at_ns=SECOND_NS)
+
+
+def test_cycles_are_selected_by_pods_and_by_times():
+    log = logged()
+    a1, b, a2 = Cycles(log).ends
+    assert select_cycles(log) == [(a1, "default/a"), (b, "other/b"), (a2, "default/a")]
+    assert select_cycles(log, ["other/b", "other/b"]) == [(b, "other/b")]
+    one, two = 2 * SECOND_NS, 9 * SECOND_NS
+    assert select_cycles(log, first_ns=one) == [(b, "other/b"), (a2, "default/a")]
+    assert select_cycles(log, first_ns=one + 1, last_ns=two) == [(a2, "default/a")]
+    assert select_cycles(log, last_ns=two - 1) == [(a1, "default/a"), (b, "other/b")]
+    with pytest.raises(UnknownCycle, match="pod x/y has no scheduling attempt"):
+        select_cycles(log, ["x/y"])
+
+
+def test_many_cycles_are_explained_in_their_order_each_as_alone():
+    log = logged()
+    a1, b, a2 = Cycles(log).ends
+    found = [*explain_cycles(log, [(a2, "default/a"), (a1, "default/a"), (b, "other/b")])]
+    assert [pod for pod, _ in found] == ["default/a", "other/b", "default/a"]
+    assert [each.attempt for _, each in found] == [1, 1, 2]
+    assert [each.decision.node for _, each in found] == ["", "", "n1"]
+    assert found[2][1].decision == find_cycle(log, "default/a").explain().decision
+    with pytest.raises(UnknownCycle, match=f"no cycle of pod other/b ended in event {a1}"):
+        [*explain_cycles(log, [(a1, "other/b")])]
+
+
+def test_a_cycle_that_waited_is_explained_among_others(asked):
+    reply(asked, "n1")
+    asked.holds = set()
+    log = asked.run.log
+    (end,) = Cycles(log).ends
+    ((pod, found),) = explain_cycles(log, [(end, "default/one")])
+    assert (pod, found.attempt, found.decision.node) == ("default/one", 1, "n1")
+
+
+@pytest.mark.parametrize(
+    ("attempt", "then"),
+    [
+        (1, {"outcome": "queued", "node": None, "error": None, "queue": "unschedulable",
+             "nominatedNode": None}),
+        (2, {"outcome": "bound", "node": "n1", "error": None, "queue": None, "waitsFor": [],
+             "backoffEnd": None, "nominatedNode": None}),
+    ],
+)  # fmt: skip
+def test_a_recorded_attempt_has_its_place_in_the_run_and_what_followed(attempt, then):
+    log = logged()
+    past = find_cycle(log, "default/a", attempt)
+    event, number = past.end + 1, past.attempt
+    found = recorded_view(past, log, start_ns=0, end_ns=20 * SECOND_NS).past
+    assert found is not None
+    document = msgspec.to_builtins(found.document)
+    assert (document["event"], document["attempt"], document["attempts"]) == (event, number, 2)
+    assert document["sinceStart"] == ("1s" if attempt == 1 else "9s")
+    assert then.items() <= document["then"].items()
+    assert found.when.startswith(f"{number} of 2, {document['sinceStart']} into the run (1970")
+    assert found.when.endswith(f"event {event}")
+    if attempt == 1:
+        assert document["nextAttempt"] == "1970-01-01T00:00:09Z"
+        assert found.then.endswith("; attempt 2 followed 8s later")
+        assert "requeued as unschedulable, waiting for " in found.then
+    else:
+        assert document["nextAttempt"] is None
+        assert found.then == "bound to n1 immediately"
+
+
+def test_an_attempt_without_another_one_says_how_long_the_run_went_on():
+    log = logged()
+    past = find_cycle(log, "other/b")
+    found = recorded_view(past, log, start_ns=0, end_ns=20 * SECOND_NS).past
+    assert found is not None
+    text = "; no further attempt before the end of the run, 18s later"
+    assert found.then.endswith(text)

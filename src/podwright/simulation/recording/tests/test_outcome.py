@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from podwright.apimachinery.objects import with_fields, with_node_name
 from podwright.scheduler.framework.binding import CallError
 from podwright.scheduler.machine import Bind, CallDone, CycleDue, ObjectDeleted, ObjectPut
 from podwright.simulation.recording.explanations.explain import UnknownCycle, find_cycle
@@ -86,3 +87,36 @@ def test_a_binding_that_goes_on_at_the_end_of_the_run_is_neither():
 def test_a_pod_that_is_deleted_while_it_is_bound_is_gone():
     found = after(bound(ObjectDeleted(make_pod("web", cpu="1"))), "web")
     assert found.kind is OutcomeKind.GONE
+
+
+def test_a_pod_of_another_uid_is_not_the_one_that_was_tried():
+    run = record()
+    run.handle(ObjectPut(make_node("n1", cpu="4")), SECOND)
+    run.handle(ObjectPut(make_pod("web", cpu="1")), 2 * SECOND)
+    run.handle(CycleDue(), 3 * SECOND)
+    run.handle(ObjectPut(with_fields(make_pod("web", node="n1"), "metadata", uid="b")), 4 * SECOND)
+    found = after(run.log, "web", 1)
+    assert (found.kind, found.now_ns) == (OutcomeKind.GONE, 4 * SECOND)
+
+
+def test_a_pod_that_the_api_server_shows_on_a_node_is_bound_there():
+    run = record()
+    run.handle(ObjectPut(make_node("n1", cpu="4")), SECOND)
+    pod = make_pod("web", cpu="1")
+    run.handle(ObjectPut(pod), 2 * SECOND)
+    run.handle(CycleDue(), 3 * SECOND)
+    run.handle(ObjectPut(make_node("n2", cpu="4")), 4 * SECOND)
+    run.handle(ObjectPut(with_node_name(pod, "n2")), 5 * SECOND)
+    found = after(run.log, "web")
+    assert (found.kind, found.node, found.now_ns) == (OutcomeKind.BOUND, "n2", 5 * SECOND)
+
+
+def test_a_pod_that_waits_has_neither_a_node_nor_an_error(log):
+    found = after(log, "hopeless", 1)
+    assert (found.node, found.error, found.nominated_node) == ("", "", "")
+    placed = after(log, "db")
+    assert (placed.place, placed.waits_for, placed.backoff_end_ns, placed.error) == ("", (), -1, "")
+    # Another pod's failure is not this one's.
+    nominated = after(log, "urgent")
+    assert nominated.kind is OutcomeKind.BOUND
+    assert nominated.error == ""

@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 from pyarrow import parquet
 
+from podwright.apimachinery.objects import Pod
 from podwright.simulation.recording.folders import tables
 from podwright.simulation.recording.folders.run_folder import RunFolder
 from podwright.simulation.recording.folders.run_manifest import InputFile, Manifest, RunError
 from podwright.simulation.recording.folders.tables import MissingExtra, arrow_table, require_arrow
+from podwright.testing import make_node, make_pod
 
 MANIFEST = Manifest(
     seed=7, start_ns=0, inputs=(InputFile("objects", "nodes.yaml", "aa"),), options={"sample": "1m"}
@@ -246,3 +248,96 @@ def test_the_manifest_is_plain_json(tmp_path, begun):
     document = json.loads((tmp_path / "manifest.json").read_text())
     assert document["startNs"] == 0
     assert document["inputs"] == [{"role": "objects", "path": "nodes.yaml", "sha256": "aa"}]
+
+
+@pytest.mark.parametrize(
+    ("options", "command"),
+    [
+        ({"files": ["a.yaml"]}, "podwright simulate --resume {path}"),
+        ({"sample": "1m"}, "pw.simulate(..., output={path!r}, resume=True)"),
+    ],
+)
+def test_an_interrupted_run_says_how_to_resume_it(tmp_path, options, command, opened):
+    given = {name: getattr(MANIFEST, name) for name in MANIFEST.__struct_fields__}
+    folder = opened(RunFolder.create(tmp_path / "run", Manifest(**(given | {"options": options}))))
+    expected = command.format(path=str(tmp_path / "run"))
+    assert folder.resume_command == expected
+    assert folder.interruption == f"interrupted; resume the run with: {expected}"
+    folder.check_begun()
+    folder.interrupt()
+    with pytest.raises(RunError, match="has no events: the run was interrupted before its first"):
+        folder.check_begun()
+    (tmp_path / "run/log").mkdir()
+    (tmp_path / "run/log/00000000.pwlog").write_bytes(b"")
+    folder.check_begun()
+
+
+def test_an_interruption_removes_results_and_the_lock_once(tmp_path, begun, opened):
+    folder = begun(tmp_path)
+    folder.write_end({"placed": 1}, "", [make_pod("a"), make_node("n1")])
+    assert not folder.has_results, "those of a running run are old"
+    assert [pod.key for pod in folder.read_pods()] == ["default/a"]
+    assert isinstance(folder.read_pods()[0], Pod)
+    folder.interrupt()
+    assert RunFolder.open(tmp_path).manifest.status == "interrupted"
+    assert not (tmp_path / "summary.json").exists()
+    assert not (tmp_path / ".lock").exists()
+    # A folder that is closed is left as it is.
+    (tmp_path / "summary.json").write_text("{}")
+    folder.interrupt()
+    assert folder.has_results
+    opened(RunFolder.open(tmp_path)).lock()
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(28, "No space left on device")])
+def test_a_file_that_cannot_be_written_leaves_the_one_before(tmp_path, begun, error):
+    folder = begun(tmp_path)
+    folder.write_timeline([b"before"])
+
+    def chunks():
+        yield b"half"
+        raise error
+
+    if isinstance(error, KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt):
+            folder.write_timeline(chunks())
+    else:
+        with pytest.raises(RunError, match="timeline cannot be written: No space left on device"):
+            folder.write_timeline(chunks())
+    assert (tmp_path / "timeline").read_bytes() == b"before"
+    assert {file.name for file in tmp_path.iterdir()} == {".lock", "manifest.json", "timeline"}
+
+
+def test_a_list_of_objects_is_json_with_any_number_of_them(tmp_path, begun):
+    folder = begun(tmp_path)
+    for objects in ([], [make_pod("a")], [make_pod("a"), make_pod("b")]):
+        folder.write_end({}, "", objects)
+        text = (tmp_path / "objects.json").read_text()
+        document = json.loads(text)
+        names = [each["metadata"]["name"] for each in document["items"]]
+        assert names == [each.name for each in objects]
+        assert text == json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def test_damaged_parts_and_results_are_named(tmp_path, begun):
+    folder = begun(tmp_path)
+    folder.write_checkpoint(b"here", ROWS)
+    (tmp_path / "parts/000000").write_bytes(b"\xc1")
+    with pytest.raises(RunError, match=r"parts/000000 cannot be read: .*; it was left as it is"):
+        list(folder.parts())
+    with pytest.raises(RunError, match=r"summary.json cannot be read: No such file or directory"):
+        folder.read_summary(dict)
+    (tmp_path / "summary.json").write_text("{")
+    with pytest.raises(RunError, match=r"summary.json cannot be read: .*; it was left as it is"):
+        folder.read_summary(dict)
+    (tmp_path / "summary.json").write_text("[]")
+    with pytest.raises(RunError, match=r": summary.json cannot be read: Expected"):
+        folder.read_summary(dict)
+
+
+def test_a_folder_has_tables_if_it_has_each_of_them(tmp_path, begun):
+    folder = begun(tmp_path)
+    folder.write_tables({"a": {"pod": "text"}}, [{"a": {"pod": ["x"]}}])
+    assert folder.has_tables(["a"])
+    assert folder.has_tables([])
+    assert not folder.has_tables(["a", "b"])

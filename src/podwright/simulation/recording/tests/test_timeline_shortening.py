@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 import podwright as pw
+from podwright.scheduler.machine import Event, ObjectDeleted, ObjectPut
 from podwright.simulation.recording.log.decision_log import DecisionLog
-from podwright.simulation.recording.tests.recording import named_state
-from podwright.simulation.recording.timelines.feed import shortened, timeline_of_log
+from podwright.simulation.recording.tests.recording import SECOND_NS, Recorded, named_state
+from podwright.simulation.recording.timelines.feed import TimelineFeed, shortened, timeline_of_log
 from podwright.testing import make_node, make_pod
 
 
@@ -59,3 +60,48 @@ def test_nothing_happened_before(timeline):
 def test_an_empty_timeline_stays_empty():
     empty = timeline_of_log(DecisionLog.create())
     assert len(shortened(empty, 1).deltas) == 0
+
+
+def test_a_feed_that_drops_its_past_goes_on_as_one_that_keeps_it():
+    recorded = Recorded()
+    whole, dropping = (TimelineFeed(recorded.run.machine) for _ in range(2))
+    for each in (whole, dropping):
+        recorded.run.add_feed(each)
+    recorded.put(make_node("n1", cpu="4"), make_node("n2", cpu="4"), make_node("gone", cpu="1"))
+    for number in range(12):
+        recorded.attempt(make_pod(f"p{number:02}", cpu="1"))
+        if number == 3:
+            recorded.tell(ObjectDeleted(make_node("gone", cpu="1")))
+        if number % 4 == 3:
+            recorded.remove(recorded.pods[f"default/p{number - 2:02}"])
+            dropping.drop_before(recorded.now_ns)
+    first_ns = recorded.now_ns
+    recorded.now_ns += SECOND_NS
+    recorded.put(make_node("n3", cpu="8"))
+    kept, short = whole.timeline(), dropping.timeline()
+    assert short.first_ns == first_ns > kept.first_ns
+    assert len(short.deltas) < len(kept.deltas)
+    for at_ns in (first_ns, first_ns + 1, recorded.now_ns):
+        assert named_state(short, at_ns) == named_state(kept, at_ns)
+    assert ("node", "gone") not in short.subjects
+
+
+def test_a_feed_receives_each_event_until_it_is_removed():
+    class Feed:
+        def __init__(self) -> None:
+            self.received: list[object] = []
+
+        def advance(self, now_ns: int) -> None:
+            self.received.append(now_ns)
+
+        def handled(self, event: Event) -> None:
+            self.received.append(event)
+
+    recorded, feed = Recorded(), Feed()
+    recorded.run.add_feed(feed)
+    recorded.now_ns = 7
+    node = make_node("n1")
+    recorded.put(node)
+    recorded.run.remove_feed(feed)
+    recorded.put(make_node("n2"))
+    assert feed.received == [7, ObjectPut(node)]

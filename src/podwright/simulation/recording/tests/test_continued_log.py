@@ -1,0 +1,113 @@
+"""A log that is closed and continued equals one that was never closed."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from podwright.scheduler.assembly import machine_of
+from podwright.scheduler.machine import CycleDue, ObjectDeleted, ObjectPut
+from podwright.simulation.recording.folders.recorded_state import resume
+from podwright.simulation.recording.log import log_files
+from podwright.simulation.recording.log.decision_log import DecisionLog
+from podwright.simulation.recording.log.log_format import LogError, Setup
+from podwright.simulation.recording.log.record import Recorder, options_of
+from podwright.testing import make_node, make_pod
+
+EVENTS = [
+    event
+    for number in range(12)
+    for event in (
+        ObjectPut(make_node(f"n{number}", cpu="4")),
+        ObjectPut(make_pod(f"p{number}", cpu="1")),
+        *((ObjectDeleted(make_pod(f"p{number - 1}", cpu="1")),) if number % 3 == 2 else ()),
+    )
+]
+
+
+def begun(folder, **options):
+    log = DecisionLog.create(folder, Setup(), **options)
+    return Recorder(machine_of(options_of(log.setup)), log)
+
+
+def handled(recorder, first, end):
+    for number in range(first, end):
+        recorder.handle(EVENTS[number], number)
+    return recorder
+
+
+def contents(folder):
+    return [file.read_bytes() for file in sorted(folder.glob("*.pwlog"))]
+
+
+@pytest.mark.parametrize(
+    ("checkpoint_events", "checkpoints"), [(5, (5, 10, 15, 20, 25)), (100, ())]
+)
+def test_a_log_that_is_continued_has_the_bytes_of_one_that_was_never_closed(
+    tmp_path, checkpoint_events, checkpoints
+):
+    recorder = begun(tmp_path / "whole", block_events=4, checkpoint_events=checkpoint_events)
+    handled(recorder, 0, len(EVENTS)).log.close()
+    whole = DecisionLog.open(tmp_path / "whole")
+    assert whole.checkpoints == checkpoints
+    for end in whole.ends[:-1]:
+        folder = tmp_path / f"{end}"
+        shutil.copytree(tmp_path / "whole", folder)
+        handled(resume(str(folder), until=end), end, len(EVENTS)).log.close()
+        assert DecisionLog.open(folder).checkpoints == checkpoints, end
+        assert contents(folder) == contents(tmp_path / "whole"), end
+
+
+def test_a_copy_encodes_events_when_they_are_read_and_shares_nothing():
+    recorder = begun(None, block_events=2, checkpoint_events=4)
+    handled(recorder, 0, 6)
+    copy = recorder.log.copy()
+    assert len(copy) == 6
+    for number in range(5):
+        copy.append(number, CycleDue(), [])
+    assert (len(copy), len(copy.rows), len(recorder.log)) == (11, 5, 6)
+    assert len([*copy.entries()]) == 11
+    assert not copy.is_checkpoint_due
+    # An object that the log has is referred to, not written again.
+    copy.append(9, EVENTS[0], [])
+    *_, last = copy.entries()
+    assert last.event == EVENTS[0]
+
+
+def test_the_last_state_is_that_of_the_last_checkpoint_of_any_kind():
+    recorder = begun(None)
+    log, machine = recorder.log, recorder.machine
+    assert (log.last_start, log.last_state) == (0, 0)
+    handled(recorder, 0, 3)
+    checkpoint = log.memory_checkpoint(machine)
+    assert checkpoint is not None
+    log.keep_memory_checkpoint(checkpoint)
+    handled(recorder, 3, 5)
+    log.keep_state(machine)
+    assert (log.last_start, log.last_state) == (3, 5)
+    handled(recorder, 5, 8)
+    assert log.checkpoint(machine)
+    assert (log.last_start, log.last_state) == (8, 8)
+
+
+def test_a_recorder_in_a_folder_writes_a_block_as_soon_as_it_is_full(tmp_path):
+    recorder = begun(tmp_path / "log", block_events=4, checkpoint_events=6)
+    written = []
+    for number in range(13):
+        handled(recorder, number, number + 1)
+        written.append(len(DecisionLog.open(tmp_path / "log")))
+    # The event after a full block writes it; a checkpoint writes what there is.
+    assert written == [0, 0, 0, 0, 4, 4, 6, 6, 6, 6, 10, 10, 12]
+    assert DecisionLog.open(tmp_path / "log").checkpoints == (6, 12)
+    recorder.log.abandon()
+
+
+def test_only_the_last_segment_may_end_in_the_middle_of_a_block(tmp_path, monkeypatch):
+    monkeypatch.setattr(log_files, "SEGMENT_LIMIT_BYTES", 600)
+    handled(begun(tmp_path, block_events=2), 0, 20).log.close()
+    first, *others = sorted(tmp_path.glob("*.pwlog"))
+    assert others
+    first.write_bytes(first.read_bytes()[:-1])
+    with pytest.raises(LogError, match="ends in the middle of a block, and is not the last"):
+        DecisionLog.open(tmp_path)
