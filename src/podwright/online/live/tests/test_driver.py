@@ -1,6 +1,7 @@
 """The loop around the machine, with an executor of the test."""
 
 import asyncio
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,16 +10,23 @@ import pytest
 from podwright.apimachinery.objects import encode, with_node_name
 from podwright.online.live import Executor, LiveDriver
 from podwright.scheduler.assembly import machine_of
-from podwright.scheduler.config import parse_gates
+from podwright.scheduler.config import ExtenderReply, parse_gates
 from podwright.scheduler.framework import CallError
 from podwright.scheduler.machine import (
     ApiCall,
     Bind,
     CallDone,
+    CallExtender,
+    CycleDue,
     EmitEvent,
     Event,
+    ExtenderReplied,
     Machine,
+    ObjectDeleted,
+    ObjectPut,
     SchedulerOptions,
+    TimerFired,
+    WakeAt,
 )
 from podwright.testing import make_node, make_pod
 
@@ -256,3 +264,113 @@ def test_queues_are_flushed_each_second_and_each_half_minute(monkeypatch):
     delivered = asyncio.run(run())
     assert delivered.count("FlushBackoff") == 61
     assert delivered.count("FlushUnschedulable") == 2
+
+
+def service(selector: dict[str, str], **status: Any) -> dict[str, Any]:
+    metadata = {"name": "s", "namespace": "default", "uid": "s"}
+    spec = {"selector": selector}
+    return {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec, **status}
+
+
+class Machines:
+    """Notes the events that a machine gets."""
+
+    def __init__(self) -> None:
+        self.machine = machine()
+        self.events: list[Event] = []
+        self.actions: list[Any] = []
+
+    def handle(self, event: Event, now_ns: int) -> list[Any]:
+        self.events.append(event)
+        actions, self.actions = self.actions, []
+        return actions
+
+
+def test_the_machine_gets_what_it_decides_by():
+    made = Machines()
+    driver = LiveDriver(made.machine, made.handle, Held())
+    for document in (
+        service({"a": "b"}), service({"a": "b"}, status={"loadBalancer": {}}), service({"a": "c"}),
+        encode(make_node("n")), encode(make_node("n")),
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "d"}},
+    ):  # fmt: skip
+        driver.put(document)
+    kinds = [event.obj.kind for event in made.events if isinstance(event, ObjectPut)]
+    assert [each for each in kinds if each != "ConfigMap"] == ["Service"] * 2 + ["Node"] * 2
+    made.events.clear()
+    driver.delete("v1", "Node", "n")
+    driver.delete("v1", "Node", "n")
+    driver.delete("v1", "Pod", "default/unknown")
+    (gone,) = made.events
+    assert isinstance(gone, ObjectDeleted)
+    assert (gone.obj.kind, gone.obj.key) == ("Node", "n")
+
+
+def test_a_failed_task_ends_the_driver():
+    class Failing(Held):
+        async def emit(self, event: EmitEvent, now_ns: int) -> None:
+            assert (type(event), type(now_ns)) == (EmitEvent, int)
+            raise ZeroDivisionError
+
+    async def run() -> None:
+        made = Machines()
+        driver = LiveDriver(made.machine, made.handle, Failing())
+        made.actions = [EmitEvent("default/p", "u", "Normal", "Scheduled", "Binding", "on n", "s")]
+        running = asyncio.create_task(driver.run())
+        await turns()
+        driver.deliver(TimerFired())
+        async with asyncio.timeout(60):
+            await running
+
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(run())
+
+
+def test_a_timer_fires_once_a_millisecond_after_it_is_due(monkeypatch):
+    async def run() -> list[float]:
+        delays: list[float] = []
+        loop = asyncio.get_running_loop()
+        later = loop.call_later
+
+        def call_later(delay: float, fire: Any, *_: Any) -> Any:
+            delays.append(delay)
+            return later(0, fire)
+
+        monkeypatch.setattr(loop, "call_later", call_later)
+        made = Machines()
+        driver = LiveDriver(made.machine, made.handle, Held())
+        for wait_ns in (3_000_000_000, -5):
+            made.actions = [WakeAt(due_ns=driver._now() + wait_ns)]
+            driver.deliver(CycleDue())
+            assert len(driver._timers) == 1
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            assert not driver._timers
+            assert isinstance(made.events[-1], TimerFired)
+        return delays
+
+    first, second = asyncio.run(run())
+    assert 2.5 < first <= 3.001
+    assert second == 0.001
+
+
+def test_an_extender_is_called_in_a_thread_and_its_reply_delivered():
+    call: Any = "the request"
+    reply = ExtenderReply(status=200, body=b"{}")
+    calls: list[Any] = []
+
+    def call_extender(request: Any) -> ExtenderReply:
+        calls.append((request, threading.current_thread() is threading.main_thread()))
+        return reply
+
+    async def run() -> list[Event]:
+        made = Machines()
+        driver = LiveDriver(made.machine, made.handle, Held(), call_extender=call_extender)
+        made.actions = [CallExtender(7, call)]
+        driver.deliver(CycleDue())
+        await driver.finish(60)
+        return made.events
+
+    _, event = asyncio.run(run())
+    assert event == ExtenderReplied(7, reply)
+    assert calls == [(call, False)]

@@ -428,3 +428,41 @@ def test_an_event_behind_too_many_is_dropped_and_later_ones_are_not(
     writes = asyncio.run(emitted(server, events[:3], events[3:]))
     assert sorted(body["reason"] for _, _, body in server.requests) == ["R0", "R1", "R3"]
     assert writes.failures == {"EmitEvent": 1}
+
+
+@pytest.mark.parametrize(
+    ("refusals", "verbs", "failures"),
+    [
+        pytest.param([status(503)], ["PATCH"] * 2, 1, id="it is repeated as it is"),
+        pytest.param([status(422, "Invalid")], ["PATCH"], 1, id="it is given up"),
+        pytest.param([status(404, "NotFound")], ["PATCH", "POST"], 0, id="it is created again"),
+    ],
+)
+def test_only_a_series_that_is_not_there_is_created_again(refusals, verbs, failures):
+    server = FakeServer(POST=[CREATED], PATCH=[*refusals, (200, {})])
+    *_, counts = result(server, EVENT, EVENT)
+    assert server.verbs() == ["POST", *verbs]
+    assert counts.get("EmitEvent", 0) == failures
+
+
+def test_each_failed_attempt_is_counted_by_the_kind_of_its_call():
+    call = PatchPodStatus(1, "a/p", "u", Condition(type="T"))
+    server = FakeServer(PATCH=[status(429), status(503), CREATED, status(422, "Invalid")])
+    first, second, failures = result(server, call, call)
+    assert first is None
+    assert second.reason == "Invalid"
+    assert failures == {"PatchPodStatus": 3}
+
+
+def test_a_list_without_items_has_no_pod():
+    server = FakeServer(POST=[CUT], GET=[(200, {"items": None})])
+    assert result(server, BIND)[0] == CallError("pod default/p is gone", "NotFound")
+
+
+def test_a_right_that_is_absent_is_reported_once():
+    reported: list[str] = []
+    server = FakeServer(POST=[NO_ROLES])
+    result(server, BIND, BIND, times=BRIEF, report=reported.append)
+    assert len(reported) == 1
+    # Without a receiver, nothing is reported.
+    assert result(FakeServer(POST=[NO_ROLES]), BIND, times=BRIEF)[0].reason == "Forbidden"

@@ -4,8 +4,15 @@ import asyncio
 import re
 
 import aiohttp
+import pytest
 
-from podwright.online.live.health_server import HealthServer, ProcessMetrics, health_checks
+from podwright.online.live.health_server import (
+    Check,
+    HealthServer,
+    ProcessMetrics,
+    health_checks,
+    health_text,
+)
 
 COUNTS = "/metrics/slis"
 TOTAL = "kubernetes_healthchecks_total"
@@ -82,4 +89,71 @@ def test_durations_of_requests_have_the_buckets_of_component_base():
     assert bounds == [
         "0.005", "0.025", "0.1", "0.25", "0.5", "1.0", "2.0", "4.0", "8.0", "15.0", "30.0", "60.0",
         "+Inf",
+    ]  # fmt: skip
+
+
+def test_what_passes_is_listed_on_request_alone():
+    plain, verbose = replies(("GET", "/livez"), ("GET", "/livez?verbose"))
+    assert plain == (200, "ok")
+    assert verbose == (200, "[+]ping ok\nlivez check passed\n")
+
+
+def test_each_replica_says_whether_it_leads():
+    metrics = ProcessMetrics("podwright")
+    status = 'leader_election_master_status{name="podwright"}'
+    for leads, value in ((True, "1.0"), (False, "0.0"), (True, "1.0")):
+        metrics.lead(leads=leads)
+        assert f"{status} {value}" in metrics.text().decode()
+    alone = ProcessMetrics("")
+    alone.lead(leads=True)
+    assert "leader_election_master_status" not in alone.text().decode()
+
+
+def test_requests_are_counted_by_status_method_and_host():
+    metrics = ProcessMetrics("")
+    for status, seconds in ((200, 0.3), (200, 3.0), (409, 0.1)):
+        metrics.replied("POST", "https://example.com:6443/path", status, seconds)
+    text = metrics.text().decode()
+    host = 'host="example.com:6443"'
+    for code, count in (("200", "2.0"), ("409", "1.0")):
+        assert f'rest_client_requests_total{{code="{code}",{host},method="POST"}} {count}' in text
+    name = "rest_client_request_duration_seconds"
+    assert f'{name}_bucket{{{host},le="0.25",verb="POST"}} 1.0' in text
+    assert f'{name}_bucket{{{host},le="0.5",verb="POST"}} 2.0' in text
+    assert f'{name}_count{{{host},verb="POST"}} 3.0' in text
+    assert "_created" not in text, "Kubernetes' components have no such series"
+
+
+@pytest.mark.parametrize(
+    ("is_listed", "is_stopping", "is_renewed", "failing"),
+    [
+        (True, False, None, set()),
+        (False, False, None, {"/readyz"}),
+        (True, True, None, {"/readyz"}),
+        (True, False, True, set()),
+        (True, False, False, {"/healthz", "/readyz"}),
+    ],
+)
+def test_which_endpoints_fail(is_listed, is_stopping, is_renewed, failing):
+    renewed = None if is_renewed is None else lambda: is_renewed
+    checks = health_checks(lambda: is_listed, lambda: is_stopping, renewed)
+    assert {path for path, own in checks.items() if not health_text(path, own)[0]} == failing
+    names = {path: [each.name for each in own] for path, own in checks.items()}
+    election = [] if is_renewed is None else ["leaderElection"]
+    assert names == {
+        "/healthz": election or ["ping"], "/livez": ["ping"],
+        "/readyz": [*election, "shutdown", "sched-handler-sync"],
+    }  # fmt: skip
+
+
+def test_a_failed_check_is_named_without_its_reason():
+    checks = [Check("one", lambda: False), Check("two", lambda: True)]
+    lines = ["[-]one failed: reason withheld", "[+]two ok", "readyz check failed"]
+    assert health_text("/readyz", checks) == (False, "\n".join([*lines, ""]))
+    passes, text = health_text("/readyz", checks, excluded=["one", "z", "y"], is_verbose=True)
+    assert passes
+    assert text.splitlines() == [
+        "[+]one excluded: ok", "[+]two ok",
+        'warn: some health checks cannot be excluded: no matches for "y", "z"',
+        "readyz check passed",
     ]  # fmt: skip

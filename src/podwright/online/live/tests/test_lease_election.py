@@ -109,3 +109,58 @@ def test_two_replicas_never_schedule_at_once(steps):
         elif until[number] < now:
             until[number] = -1
         assert sum(end >= now for end in until) <= 1
+
+
+@pytest.mark.parametrize(
+    ("holder_before", "acquired", "transitions"),
+    [("", None, 4), ("a", "2020-01-01T00:00:00.000000Z", 4), ("gone", None, 5)],
+)
+def test_a_lease_says_since_when_its_holder_has_it(holder_before, acquired, transitions):
+    state = LeaseState("a", TIMES)
+    spec = {
+        "holderIdentity": holder_before, "leaseDurationSeconds": 3, "leaseTransitions": 4,
+        "acquireTime": "2020-01-01T00:00:00.000000Z", "renewTime": "2020-01-01T00:00:01.000000Z",
+        "strategy": "kept",
+    }  # fmt: skip
+    metadata = {"name": "l", "resourceVersion": "7"}
+    state.observe({"metadata": metadata, "spec": spec}, 0)
+    now = "1970-01-01T00:00:09.000000Z"
+    # The duration of the holder counts, not the own one.
+    lease = lease_of(state, 3 * SECOND, 9 * SECOND)
+    assert lease == {
+        "metadata": metadata,
+        "spec": {
+            "holderIdentity": "a", "leaseDurationSeconds": 15, "leaseTransitions": transitions,
+            "acquireTime": acquired or now, "renewTime": now, "strategy": "kept",
+        },
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("duration_ns", "seconds"), [(999_999_999, 1), (1_999_999_999, 1),
+                                                      (60 * SECOND, 60)])  # fmt: skip
+def test_the_duration_of_a_lease_is_in_whole_seconds(duration_ns, seconds):
+    times = ElectionTimes(lease_duration_ns=duration_ns, renew_deadline_ns=1, retry_period_ns=1)
+    state = LeaseState("a", times)
+    state.observe(None, 0)
+    assert lease_of(state, 0)["spec"]["leaseDurationSeconds"] == seconds
+
+
+def test_a_lease_is_released_by_its_holder_alone():
+    state = LeaseState("a", TIMES)
+    assert state.released() is None
+    state.observe({"spec": {"holderIdentity": "b"}}, 0)
+    assert state.released() is None
+    state.observe({"metadata": {"name": "l"}, "spec": {"holderIdentity": "a", "x": 1}}, 0)
+    assert state.released() == {
+        "metadata": {"name": "l"},
+        "spec": {"holderIdentity": "", "leaseDurationSeconds": 1, "x": 1},
+    }
+
+
+@pytest.mark.parametrize(
+    ("since", "wait", "limit"),
+    [(0, 2, 5), (3, 2, 5), (4, 2, 4), (7, 2, 1), (9, 1, 0), (12, 0, 0)],
+)
+def test_renewals_end_at_the_deadline(since, wait, limit):
+    found = TIMES.next_attempt(100 * SECOND, (100 + since) * SECOND)
+    assert found == (wait * SECOND, limit * SECOND)
