@@ -1,12 +1,13 @@
 import gzip
 import io
+import itertools
 import json
 
 import pytest
 
 from podwright import drain_plan
 from podwright.apimachinery.objects import InputError, Node, Pod
-from podwright.simulation.files.manifests import load, load_bytes, read_paths
+from podwright.simulation.files.manifests import PartialObjects, load, load_bytes, read_paths
 
 CONFIG = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 
@@ -109,3 +110,70 @@ def test_the_objects_of_files_are_passed_on_as_they_are(tmp_path):
     loaded = load(tmp_path)
     assert [*loaded] == [*loaded.objects]
     assert drain_plan(loaded, ["n1"]).is_complete
+
+
+def test_the_newest_version_of_an_object_counts_whatever_their_order():
+    def budget(version, **spec):
+        metadata = {"name": "b", "namespace": "a"}
+        kind = {"apiVersion": f"example.com/{version}", "kind": "Thing"}
+        return {**kind, "metadata": metadata, "spec": spec}
+
+    order = ["other", "v1alpha1", "v1alpha2", "v1beta1", "v1beta2", "v1", "v2"]
+    for low, high in itertools.combinations(order, 2):
+        for several in ((low, high), (high, low)):
+            (obj,) = load_bytes([(each, as_json(budget(each, x=each))) for each in several])
+            assert obj.raw["spec"] == {"x": high}
+
+
+def test_objects_whose_names_are_generated_are_all_there():
+    one = {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"generateName": "p-"}}
+    assert len(load_bytes([("a", as_json(one)), ("b", as_json(one))]).objects) == 2
+
+
+def test_loaded_objects_are_shown_by_kind():
+    thing = {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "t"}}
+    other = thing | {"metadata": {"name": "u"}}
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
+    documents = (node("a"), thing, node("b"), other, config)
+    loaded = load_bytes([("a", b"".join(map(as_json, documents)))])
+    assert repr(loaded) == "<LoadedObjects: 2 Node, 2 Thing, 1 ConfigMap>"
+    assert [obj.name for obj in loaded] == ["a", "t", "b", "u", "c"]
+    assert [entry.object.name for entry in loaded.of_custom_kinds()] == ["t"]
+    text = loaded._repr_html_()
+    assert "Loaded objects" in text
+    assert ">Thing<" in text
+    assert repr(load_bytes([])) == "<LoadedObjects: none>"
+
+
+@pytest.mark.parametrize(
+    ("documents", "is_complete"),
+    [
+        ([{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"},
+           "spec": {"containers": [{"name": "c", "image": "i"}], "x": 1}}], True),
+        ([{"apiVersion": "v1", "kind": "Pod", "metadata": 7}], False),
+        ([{"apiVersion": "v1", "kind": "Pod", "metadata": 7}, node("n")], False),
+    ],
+)  # fmt: skip
+def test_errors_say_whether_every_object_is_there(documents, is_complete):
+    with pytest.raises(PartialObjects) as error:
+        load_bytes([("a", as_json(documents[0])), *(("b", as_json(d)) for d in documents[1:])])
+    assert error.value.is_complete is is_complete
+    names = [obj.name for obj in error.value.loaded.objects]
+    assert names == (["p"] if is_complete else ["n"] * (len(documents) - 1))
+
+
+def test_standard_input_is_read_once():
+    stdin = io.BytesIO(as_json(node("n")))
+    assert [name for name, _ in read_paths(["-", "-"], stdin=stdin)] == ["stdin"]
+
+
+def test_what_a_node_can_hold_is_its_capacity_if_nothing_else_is_given():
+    large = str(1 << 70)
+    status = {"capacity": {"memory": large}}
+    data = as_json(node("n") | {"status": status})
+    with_both = node("m") | {"status": status | {"allocatable": {"memory": "1Gi"}}}
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
+    loaded = load_bytes([("a", as_json(config) + as_json(with_both) + data)], validate="ignore",
+                        has_defaults=False)  # fmt: skip
+    (warning,) = loaded.warnings
+    assert f"status.allocatable[memory]: {large} does not fit 64 bits" in warning

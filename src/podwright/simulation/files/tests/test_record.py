@@ -3,11 +3,16 @@ import json
 
 import pytest
 
-from podwright.apimachinery.objects import InputError, Node, Pod
+from podwright.apimachinery.objects import InputError, Node, Pod, with_node_name
+from podwright.apimachinery.schema import decode
+from podwright.cluster.store import FreshChange
 from podwright.simulation.files.record import (
     Record,
     RecordReader,
+    added_line,
+    change_line,
     file_lines,
+    is_recorded,
     load_record,
     numbered_lines,
     read_record,
@@ -224,3 +229,76 @@ def test_an_unreadable_file_is_named_when_read_line_by_line(tmp_path, content, m
         path.write_bytes(content)
     with pytest.raises(InputError, match=message):
         list(file_lines(path))
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_written"),
+    [
+        (("", "Event"), False), (("events.k8s.io", "Event"), False), (("", "Secret"), False),
+        (("coordination.k8s.io", "Lease"), False), (("", "ConfigMap"), False),
+        (("", "Pod"), True), (("example.com", "Secret"), True),
+    ],
+)  # fmt: skip
+def test_confidential_and_frequent_objects_are_not_recorded(kind, is_written):
+    assert is_recorded(kind) is is_written
+
+
+def test_a_written_line_is_read_as_the_change_that_it_was():
+    metadata = {"name": "p", "namespace": "a", "managedFields": [{}], "labels": {"a": "b"}}
+    pod, node = decode(POD | {"metadata": metadata}), decode(NODE)
+    assert isinstance(pod, Pod)
+    bound, place = with_node_name(pod, "n1"), (("", "Pod"), "a/p")
+    changes = [
+        FreshChange(1, *place, None, pod, pod),
+        FreshChange(2, *place, pod, bound, bound),
+        FreshChange(3, *place, bound, None, bound),
+    ]
+    lines = [added_line(node, 5 * 10**9), *(change_line(each, 6 * 10**9) for each in changes)]
+    read = read_record(b"".join(lines), source="r")
+    assert [(one.event, one.object.key, one.time_ns) for one in read.lines] == [
+        ("Add", "n1", 5 * 10**9), ("Add", "a/p", 6 * 10**9), ("Update", "a/p", 6 * 10**9),
+        ("Delete", "a/p", 6 * 10**9),
+    ]  # fmt: skip
+    assert b"managedFields" not in lines[1]
+    assert b'"labels":{"a":"b"}' in lines[1]
+    assert lines[0].startswith(b'{"time":"1970-01-01T00:00:05.000000000Z","event":"Add",')
+    assert all(each.endswith(b"}\n") and each.count(b"\n") == 1 for each in lines)
+
+
+def test_an_object_whose_lines_are_wrong_is_reported_until_it_is_added():
+    unknown = line("Update", POD)
+    errors = errors_of(unknown, unknown, line("Delete", POD), line("Add", POD), unknown)
+    assert errors == [
+        "r.jsonl: line 1: resource.metadata.name: Update of Pod a/p, which does not exist: "
+        "no earlier line adds it"
+    ]
+    broken = line("Add", POD | {"spec": {"containers": 7}})
+    errors = errors_of(broken, unknown, line("Add", POD), line("Delete", POD), unknown)
+    assert [each.split(": ")[1] for each in errors] == ["line 1", "line 5"]
+
+
+def test_the_share_that_is_read_is_reported_every_thousand_lines():
+    lines = [line("Add", NODE | {"metadata": {"name": f"n{n}"}}) for n in range(2_001)]
+    shares: list[float] = []
+    data = record(*lines)
+    read_record(data, source="r", watch=lambda _, share: shares.append(share))
+    first = len(lines[0]) + 1
+    assert len(shares) == 3
+    assert shares[0] == first / len(data)
+    assert shares == sorted(shares)
+    assert shares[2] == 1.0
+
+
+def test_steps_back_are_counted_with_the_largest():
+    times = ["12.5", "12.5", "12.4", "13.0", "12.0", "12.999"]
+    lines = [
+        line("Add", NODE | {"metadata": {"name": f"n{n}"}}, f"2026-03-02T10:11:{each}Z")
+        for n, each in enumerate(times)
+    ]
+    read = read_record(record(*lines), source="r")
+    assert (read.steps_back, read.largest_step_back_ns) == (3, 10**9)
+    offsets = [one.time_ns - read.lines[0].time_ns for one in read.lines]
+    assert offsets == [0, 0, 0, 500_000_000, 500_000_000, 500_000_000]
+    late = line("Add", POD, "2026-03-02T10:11:11.9Z")
+    assert "1.100 s before an earlier line" in errors_of(*lines, late)[0]
+    assert "(up to 1 s is tolerated)" in errors_of(*lines, late)[0]

@@ -158,3 +158,63 @@ def test_a_written_snapshot_can_be_read(objects, configuration):
     found = read.configuration
     assert (found.document if found else None) == configuration
     assert write_snapshot(read.objects, configuration=configuration) == written
+
+
+def enabled(*names):
+    return {"enabled": [{"name": name, "weight": 2} for name in names]}
+
+
+def test_plugins_and_fields_that_are_gone_are_removed_with_a_note():
+    exported = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
+        "healthzBindAddress": "x", "parallelism": 8,
+        "profiles": [
+            {"schedulerName": "a", "plugins": {
+                "score": enabled("SelectorSpread", "NodeAffinity", "NodeLabel"),
+                "filter": enabled("NodeName"), "preScore": {"enabled": []},
+                "reserve": {"disabled": [{"name": "*"}]},
+            }},
+            {"schedulerName": "b", "weight": 7},
+            {"schedulerName": "c", "plugins": {"filter": enabled("NodeLabel"),
+                                               "score": enabled("ImageLocality")}},
+        ],
+    }  # fmt: skip
+    before = json.loads(json.dumps(exported))
+    document, notes = readable_configuration(exported)
+    assert exported == before
+    assert document == {
+        "apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
+        "parallelism": 8,
+        "profiles": [
+            {"schedulerName": "a", "plugins": {
+                "score": enabled("NodeAffinity"), "filter": enabled("NodeName"),
+                "preScore": {"enabled": []}, "reserve": {"disabled": [{"name": "*"}]},
+            }},
+            {"schedulerName": "b"},
+            {"schedulerName": "c", "plugins": {"filter": enabled(),
+                                               "score": enabled("ImageLocality")}},
+        ],
+    }  # fmt: skip
+    assert notes == (
+        "plugins that Kubernetes has removed are ignored: SelectorSpread, NodeLabel",
+        "fields that kubescheduler.config.k8s.io/v1 does not have are ignored: "
+        "healthzBindAddress, profiles[1].weight",
+    )
+
+
+def test_what_is_wrong_otherwise_stays_to_be_reported():
+    exported = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
+        "parallelism": -1, "profiles": [7, {"schedulerName": "a", "plugins": 3}],
+    }  # fmt: skip
+    assert readable_configuration(exported) == (exported, ())
+
+
+def test_namespaces_of_what_a_snapshot_has_are_missing():
+    pod, claim = an_object("Pod", "p"), an_object("PersistentVolumeClaim", "c")
+    assert [each.name for each in missing_namespaces([pod, claim])] == ["a"]
+    service = decode({"apiVersion": "v1", "kind": "Service", "metadata": {
+        "name": "s", "namespace": "b"}}, source="test")  # fmt: skip
+    default = make_pod("p")
+    assert missing_namespaces([service, default, make_node("n")]) == []
+    assert missing_namespaces([pod, Namespace(metadata=pod.metadata.__class__(name="a"))]) == []

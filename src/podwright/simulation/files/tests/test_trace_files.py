@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from podwright.apimachinery.objects import InputError
 from podwright.simulation.files import read_simkube, trace_format
+from podwright.simulation.files.trace_files import without_server_fields, write_trace
 
 
 def written(folder: Path, *times: int, **fields: Any) -> str:
@@ -89,3 +91,33 @@ def test_the_format_of_a_trace_is_known_by_its_start_or_name(
     path = tmp_path / name
     path.write_bytes(content)
     assert trace_format(str(path)) == expected
+
+
+def test_an_object_is_as_its_user_wrote_it_without_a_node():
+    metadata = {"name": "p", "labels": {"a": "b"}}
+    server = dict.fromkeys(("uid", "resourceVersion", "creationTimestamp", "managedFields"), "x")
+    spec = {"containers": [], "nodeName": "n1"}
+    kept = without_server_fields(
+        {"kind": "Pod", "metadata": metadata | server, "spec": spec, "status": {"phase": "x"}}
+    )
+    assert kept == {"kind": "Pod", "metadata": metadata, "spec": {"containers": []}}
+    other = without_server_fields({"kind": "Thing", "spec": spec, "status": {}})
+    assert other == {"kind": "Thing", "metadata": {}, "spec": spec}
+    assert without_server_fields({"kind": "Pod", "metadata": None})["spec"] == {}
+
+
+def test_a_trace_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    place = tmp_path / "t.jsonl"
+    write_trace(str(place), [b"one", b"two"])
+    assert place.read_bytes() == b"onetwo"
+
+    def parts() -> Iterator[bytes]:
+        yield b"half"
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(InputError, match=r"t\.jsonl: cannot be written: No space left on device"):
+        write_trace(str(place), parts())
+    assert place.read_bytes() == b"onetwo"
+    assert [each.name for each in tmp_path.iterdir()] == ["t.jsonl"]
+    with pytest.raises(InputError, match="absent: cannot be read: No such file or directory"):
+        trace_format(str(tmp_path / "absent"))

@@ -70,9 +70,9 @@ ONE = use(("n1", "a", 4, 1))
 )
 def test_how_a_placement_differs(before, after, change):
     pods = [{} if each is None else {"p": each} for each in (before, after)]
-    sides = [side(ONE, same=on("n1"), **each) for each in pods]
-    assert changes_of(*sides) == ({} if change is None else {"default/p": change})
-    found = compare(*sides, {})
+    first, second = (side(ONE, same=on("n1"), **each) for each in pods)
+    assert changes_of(first, second) == ({} if change is None else {"default/p": change})
+    found = compare(first, second, {})
     assert found.counts == ({} if change is None else {change: 1})
     assert found.is_same is (change is None)
     lists = {
@@ -105,8 +105,8 @@ def test_nodes_that_one_side_has_are_added_or_removed():
 def test_a_resource_that_no_pod_requests_is_left_out(requested, is_shown):
     idle = side(use(("n1", "", 4, 0), resource="example.com/gpu"))
     used = side(use(("n1", "", 4, requested), resource="example.com/gpu"))
-    for sides in ((idle, used), (used, idle)):
-        found = {each.resource: each for each in compare(*sides, {}).resources}
+    for before, after in ((idle, used), (used, idle)):
+        found = {each.resource: each for each in compare(before, after, {}).resources}
         assert ("example.com/gpu" in found) is is_shown
         assert list(found)[:3] == ["cpu", "memory", "pods"]
 

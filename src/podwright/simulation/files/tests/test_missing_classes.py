@@ -1,0 +1,114 @@
+"""Classes that pods and pod templates name, and that do not exist; namespaces of documents."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from podwright.apimachinery.objects import InputError
+from podwright.simulation.files.manifests import load_bytes
+from podwright.simulation.files.object_reader import missing_classes
+
+CONTAINERS = [{"name": "c", "image": "i"}]
+
+
+def pod(**spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "a"},
+        "spec": {"containers": CONTAINERS, **spec},
+    }  # fmt: skip
+
+
+def deployment(**spec: Any) -> dict[str, Any]:
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": CONTAINERS, **spec}}
+    return {
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d", "namespace": "a"},
+        "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template},
+    }  # fmt: skip
+
+
+def priority_class(name: str) -> dict[str, Any]:
+    kind = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass"}
+    return {**kind, "metadata": {"name": name}, "value": 7}
+
+
+def runtime_class(name: str) -> dict[str, Any]:
+    kind = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass"}
+    return {**kind, "metadata": {"name": name}, "handler": "h"}
+
+
+def stored(document: dict[str, Any]) -> dict[str, Any]:
+    metadata = {**document["metadata"], "uid": "u", "resourceVersion": "7"}
+    return {**document, "metadata": metadata}
+
+
+def errors_of(*documents: dict[str, Any]) -> list[tuple[str, str]]:
+    loaded = load_bytes([("f", b"".join(json.dumps(each).encode() for each in documents))])
+    errors = [*missing_classes(loaded.sourced)]
+    assert all(each.source.startswith("f") for each in errors)
+    return [(each.path, each.message) for each in errors]
+
+
+NO_PRIORITY = 'there is no PriorityClass "high"'
+NO_RUNTIME = 'there is no RuntimeClass "gvisor"'
+
+
+@pytest.mark.parametrize(
+    ("documents", "errors"),
+    [
+        ([pod(priorityClassName="high")], [("spec.priorityClassName", NO_PRIORITY)]),
+        ([pod(priorityClassName="high"), priority_class("high")], []),
+        ([pod(priorityClassName="system-node-critical")], []),
+        ([pod(priorityClassName="high"), priority_class("higher")],
+         [("spec.priorityClassName", f'{NO_PRIORITY}; did you mean "higher"?')]),
+        # Its priority is known.
+        ([stored(pod(priorityClassName="high", priority=7))], []),
+        # A class of another kind is none.
+        ([pod(priorityClassName="high"), runtime_class("high")],
+         [("spec.priorityClassName", NO_PRIORITY)]),
+        ([pod(runtimeClassName="gvisor")], [("spec.runtimeClassName", NO_RUNTIME)]),
+        ([pod(runtimeClassName="gvisor"), runtime_class("gvisor")], []),
+        ([stored(pod(runtimeClassName="gvisor"))], []),
+        ([stored(pod(runtimeClassName="gvisor")), runtime_class("x")],
+         [("spec.runtimeClassName", NO_RUNTIME)]),
+        ([deployment(priorityClassName="high", runtimeClassName="gvisor")],
+         [("spec.template.spec.priorityClassName", NO_PRIORITY),
+          ("spec.template.spec.runtimeClassName", NO_RUNTIME)]),
+        # What has no pods, and pods after a stored one, are examined, too.
+        ([{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}},
+          stored(pod(runtimeClassName="gvisor")), deployment(runtimeClassName="gvisor")],
+         [("spec.template.spec.runtimeClassName", NO_RUNTIME)]),
+    ],
+)  # fmt: skip
+def test_a_class_that_does_not_exist_is_an_error_with_its_path(documents, errors):
+    assert errors_of(*documents) == errors
+
+
+@pytest.mark.parametrize(
+    ("document", "namespace"),
+    [
+        (pod(), "a"),
+        ({**pod(), "metadata": {"name": "p"}}, "team"),
+        ({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}, ""),
+    ],
+)
+def test_an_object_of_a_namespaced_kind_is_in_the_namespace_that_is_given(document, namespace):
+    (obj,) = load_bytes([("f", json.dumps(document).encode())], namespace="team").objects
+    assert obj.namespace == namespace
+
+
+@pytest.mark.parametrize(
+    ("metadata", "is_error"), [({"generateName": "p-"}, False), ({"labels": {"a": "b"}}, True)]
+)
+def test_an_object_has_a_name_or_the_start_of_one(metadata, is_error):
+    document = {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": metadata}
+    data = json.dumps(document).encode()
+    if not is_error:
+        assert len(load_bytes([("f", data)]).objects) == 1
+        return
+    with pytest.raises(InputError) as error:
+        load_bytes([("f", data)])
+    (one,) = error.value.errors
+    assert (one.path, one.message) == ("metadata.name", "Required value: name or generateName")
