@@ -7,6 +7,7 @@ import pytest
 from podwright.scheduler.framework.binding import CallError
 from podwright.scheduler.machine import FlushBackoff
 from podwright.simulation.recording.explanations.attempts import attempts_of
+from podwright.simulation.recording.tests.recorded import recorded_log
 from podwright.simulation.recording.tests.recording import Recorded
 from podwright.testing import make_node, make_pod
 
@@ -64,3 +65,16 @@ def test_a_preemptor_has_the_node_on_which_room_is_made(recorded):
     recorded.attempt(make_pod("high", cpu="2", priority=100))
     (attempt,) = attempts_of(recorded.run.log, "default/high")
     assert (attempt.outcome, attempt.nominated_node, attempt.node) == ("Unschedulable", "n1", None)
+
+
+@pytest.mark.parametrize("pod", ["batch", "urgent", "web", "hopeless"])
+def test_checkpoints_change_nothing_about_attempts(tmp_path, pod):
+    plain = recorded_log(tmp_path / "plain")
+    with_checkpoints = recorded_log(tmp_path / "checkpoints", checkpoint_events=20)
+    assert with_checkpoints.checkpoints
+    found = attempts_of(with_checkpoints, f"default/{pod}")
+    assert found == attempts_of(plain, f"default/{pod}")
+    assert [each.event - 1 for each in found] == with_checkpoints.cycles_of(f"default/{pod}")
+    assert [each.attempt for each in found] == [*range(1, len(found) + 1)]
+    for log in (plain, with_checkpoints):
+        log.close()

@@ -12,7 +12,7 @@ from podwright.simulation.recording.folders.recorded_state import queue_of
 from podwright.simulation.recording.folders.stepping import Stepper
 from podwright.simulation.recording.log.decision_log import DecisionLog
 from podwright.simulation.recording.log.record import record
-from podwright.simulation.recording.log.replay import replay
+from podwright.simulation.recording.log.replay import Replay, replay
 from podwright.simulation.recording.tests.recorded import MINUTE, SECOND, START, recorded_log
 from podwright.testing import make_node
 
@@ -151,3 +151,29 @@ def test_a_configured_checkpoint_distance_does_not_depend_on_the_objects(tmp_pat
 
     assert checkpoints("asked", 30) == (30, 60, 90)
     assert checkpoints("left", None) == ()
+
+
+def test_an_event_that_evicts_a_pod_is_about_it(log):
+    stepper = Stepper(log)
+    found = []
+    while stepper.next_about("default/web"):
+        assert stepper.moment is not None
+        found.append(stepper.moment.entry)
+    (evicting,) = [each for each in found if each.pods == ("default/urgent",)]
+    assert isinstance(evicting.event, CycleDue)
+    # From the middle, the replies to earlier calls are found as well.
+    indexes = [each.index for each in found]
+    for index in indexes[:-1]:
+        again = Stepper(log)
+        again.go_to(index + 1)
+        assert again.next_about("default/web")
+        assert again.position == indexes[indexes.index(index) + 1] + 1
+
+
+def test_a_replay_that_yields_events_is_at_the_next_one(log):
+    run = Replay(log, until=0)
+    for entry, index in run.processed():
+        assert run.index == entry.index + 1 == index + 1
+    assert run.index == len(log)
+    whole = replay(log)
+    assert run.machine.objects() == whole.objects()

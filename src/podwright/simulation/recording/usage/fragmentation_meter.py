@@ -257,7 +257,7 @@ class TypicalPods(Checkpointed):
         self.typical_count = 0
         self._counts = {}
         self._pod_count = 0
-        # Pods of one template share their spec.
+        # Pods of one template share their spec. A spec that is here keeps its address.
         self._shape_of: dict[int, tuple[object, Shape]] = {}
         self._typical = ()
         self._typical_pod_count = 0
@@ -280,7 +280,7 @@ class TypicalPods(Checkpointed):
         """
         spec = pod.spec
         known = self._shape_of.get(id(spec))
-        if known is None or known[0] is not spec:
+        if known is None:
             if len(self._shape_of) >= _CACHED_SPECS:
                 self._shape_of.clear()
             requests = pending_requests(pod)

@@ -1,0 +1,39 @@
+"""When a run began and ended, by its folder and its log."""
+
+from __future__ import annotations
+
+import pytest
+
+from podwright.scheduler.machine import CycleDue
+from podwright.simulation.recording.folders.run_contents import end_of_run, start_of_run
+from podwright.simulation.recording.folders.run_folder import RunFolder
+from podwright.simulation.recording.folders.run_manifest import Manifest
+from podwright.simulation.recording.log.decision_log import DecisionLog
+from podwright.simulation.recording.log.log_format import Setup
+
+SECOND = 1_000_000_000
+
+
+def logged(*seconds: int) -> DecisionLog:
+    log = DecisionLog.create(None, Setup(start_ns=2 * SECOND))
+    for each in seconds:
+        log.append(each * SECOND, CycleDue(), [])
+    return log
+
+
+def test_a_log_by_itself_ends_with_its_last_event(tmp_path):
+    assert start_of_run(tmp_path, logged(5, 7)) == logged(5, 7).start_ns
+    assert end_of_run(tmp_path, logged(5, 7)) == 7 * SECOND
+    assert end_of_run(tmp_path, logged()) == logged().start_ns
+
+
+@pytest.mark.parametrize(
+    ("end", "expected"), [("1970-01-01T00:00:09Z", 9), ("1970-01-01T00:00:03Z", 7), (None, 7)]
+)
+def test_a_run_ends_when_its_summary_says_unless_its_log_goes_on(tmp_path, end, expected):
+    folder = RunFolder.create(tmp_path / "run", Manifest(seed=1, start_ns=4 * SECOND))
+    if end is not None:
+        folder.write_end({"end": end}, "", [])
+    folder.release()
+    assert start_of_run(folder.path, logged(5, 7)) == 4 * SECOND
+    assert end_of_run(folder.path, logged(5, 7)) == expected * SECOND
