@@ -150,11 +150,8 @@ class Ranking:
         self.best_total = self.tie_count = self.feasible_count = -1
         self._local_filters = [row for row in parts.filters if isinstance(row, VerdictRow)]
         self._sweeps = [row for row in parts.filters if isinstance(row, Sweep)]
-        self._requests = (
-            RequestTotals.of(self._local_filters, parts.scores, cycle, scratch)
-            if parts.failure is None
-            else None
-        )
+        self._scratch = scratch
+        self._requests = self._find_requests(cycle)
         self._is_sweeping = bool(self._sweeps or parts.sweeping_scores)
         self._keep_rows()
         self._plain: list[tuple[ScoreRow, int]] = []
@@ -162,7 +159,6 @@ class Ranking:
         self._node_version = -1
         self._pods_version = -1
         self._constant_sum = 0
-        self._scratch = scratch
         self._is_kept = is_kept
         self._grouped: GroupedTotals | None = None
         self._totals: I32Array = np.empty(0, dtype=np.int32)
@@ -170,6 +166,28 @@ class Ranking:
         self._base: I32Array | None = None
         self._counts: I32Array = np.empty(0, dtype=np.int32)
         self._state: I64Array = np.zeros(3, dtype=np.int64) if is_kept else scratch.state
+
+    def restart(self, cycle: Cycle) -> bool:
+        """Rank for another key that differs only in the rows that were restarted.
+
+        Returns
+        -------
+        bool
+            False if other rows than before follow from requests alone, so that this cannot be.
+        """
+        requests = self._find_requests(cycle)
+        if _summed(requests) != _summed(self._requests):
+            return False
+        self.cycle = cycle
+        self.own_state = {}
+        self._requests = requests
+        self._node_version = -1
+        return True
+
+    def _find_requests(self, cycle: Cycle) -> RequestTotals | None:
+        if self.failure is not None:
+            return None
+        return RequestTotals.of(self._local_filters, self.scores, cycle, self._scratch)
 
     # ---------------------------------------------------------------- settled totals
 
@@ -203,8 +221,7 @@ class Ranking:
 
     def _keep_rows(self) -> None:
         """Choose the rows that are brought up to date with every change."""
-        requests = self._requests
-        without = () if requests is None else (requests.filter_row, *requests.score_rows)
+        without = _summed(self._requests)
         self._judging = [row for row in self._local_filters if row not in without]
         self._rows: list[VerdictRow | ScoreRow] = [*self._judging]
         self._rows += [row for row, _ in self.scores if row not in without]
@@ -583,6 +600,11 @@ def _distinct(slots: I32Array) -> I32Array:
         return slots
     # The order of the set has no effect: local rows evaluate each slot alone.
     return np.array(list(distinct), dtype=np.int32)
+
+
+def _summed(requests: RequestTotals | None) -> tuple[VerdictRow | ScoreRow, ...]:
+    """Return the rows that requests alone determine."""
+    return () if requests is None else (requests.filter_row, *requests.score_rows)
 
 
 def _normalized_constant(plugin: Plugin, raw: int) -> int:

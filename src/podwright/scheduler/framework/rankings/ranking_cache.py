@@ -8,7 +8,7 @@ share a frame. A frame completed with the rows of the varying plugins is a ranki
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 from podwright.apimachinery.objects import Pod
@@ -49,7 +49,11 @@ _CLUSTER, _NODE = int(Reads.CLUSTER), int(Reads.NODE)
 
 
 class _Frame:
-    """The rows of the steady plugins; a Plugin marks the position of a varying plugin's row."""
+    """The rows of the steady plugins; a Plugin marks the position of a varying plugin's row.
+
+    `spare` is the last ranking that was completed for a key that is not kept, with its varying
+    rows, which are spare, too: it serves the next such key.
+    """
 
     __slots__ = (
         "filters",
@@ -57,6 +61,7 @@ class _Frame:
         "reads",
         "scores",
         "skipped_scores",
+        "spare",
         "state",
         "sweeping",
         "versions",
@@ -78,6 +83,7 @@ class _Frame:
         self.state = ranking.cycle.state
         self.reads = ranking.reads
         self.versions = ranking.prepared_for
+        self.spare: tuple[Ranking, list[VerdictRow | ScoreRow]] | None = None
 
 
 class RankingCache:
@@ -378,6 +384,10 @@ class RankingCache:
             if call_pre_score(plugin, cycle) != (plugin.name in frame.skipped_scores):
                 return None
         numbers = {name: key[place] for name, place in self._varying_places}
+        if not keep and frame.spare is not None:
+            spare, rows = frame.spare
+            if self._restart(rows, cycle, numbers) and spare.restart(cycle):
+                return spare
         parts = Parts(
             filters=tuple(
                 [
@@ -401,7 +411,26 @@ class RankingCache:
         ranking = Ranking(cycle, frame.outcome, parts, scratch=self._scratch, is_kept=keep)
         ranking.reads = frame.reads
         ranking.prepared_for = frame.versions
+        frame.spare = None
+        if not keep:
+            every: list[VerdictRow | ScoreRow | Sweep] = [*ranking.filters]
+            every += [row for row, _ in ranking.scores]
+            varying = [row for row in every if row.plugin.name in self._varying]
+            rows = [row for row in varying if not isinstance(row, Sweep) and row.is_spare]
+            if len(rows) == len(varying):
+                frame.spare = ranking, rows
         return ranking
+
+    def _restart(
+        self, rows: list[VerdictRow | ScoreRow], cycle: Cycle, numbers: Mapping[str, int]
+    ) -> bool:
+        """Use spare rows for another key; False if that key needs rows that read otherwise."""
+        for row in rows:
+            reads = self._reads_of(row.plugin, numbers[row.plugin.name])
+            if row.reads is not (reads.filter if isinstance(row, VerdictRow) else reads.score):
+                return False
+            row.restart(cycle)
+        return True
 
     # ---------------------------------------------------------------- rows
 

@@ -4,6 +4,7 @@ import pytest
 
 from podwright.scheduler.framework.run import PluginRunner
 from podwright.scheduler.preemption.tests.situations import cluster_of, node, pod, profile
+from podwright.testing import make_node
 
 
 @pytest.mark.parametrize(
@@ -42,3 +43,26 @@ def test_totals_of_new_requests_follow_pods_nodes_and_numbers():
         found = kept.decide(incoming, cycle_number=number)
         assert found == PluginRunner(profile(), cluster).decide(incoming, cycle_number=number)
         assert found.node
+
+
+def test_a_spare_ranking_serves_requests_of_other_kinds_in_turn():
+    with_gpus = make_node("gpu", cpu=8, resources={"example.com/gpu": 4})
+    cluster = cluster_of(node("small", cpu="1"), node("large", cpu="8"), with_gpus)
+    kept = PluginRunner(profile(), cluster)
+    kinds = [
+        {"cpu": "700m", "memory": "1Gi"},
+        {"cpu": "701m", "memory": "1Gi", "example.com/gpu": "1"},
+        {"cpu": "1500m"},
+        {"cpu": "702m", "memory": "20Gi"},
+        {},
+        {"cpu": "703m", "memory": "2Gi", "example.com/gpu": "5"},
+        {"memory": "3Gi"},
+        {"cpu": "704m", "memory": "1Gi"},
+    ]
+    for number, kind in enumerate(kinds * 2):
+        # No two request the same, so no ranking is kept.
+        requests = kind | ({"memory": f"{number}Mi"} if number >= len(kinds) else {})
+        containers = [{"name": "c", "image": "i", "resources": {"requests": requests}}]
+        incoming = pod("p", containers=containers)
+        found = kept.decide(incoming, cycle_number=number)
+        assert found == PluginRunner(profile(), cluster).decide(incoming, cycle_number=number)
