@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
@@ -219,7 +220,8 @@ def test_a_process_ends_at_once_with_its_exit_status(monkeypatch, code, status):
 
     monkeypatch.setattr("podwright.cli.main", run)
     monkeypatch.setattr(os, "_exit", ended.append)
-    _console.main()
+    main: Any = _console.main  # it does not return
+    main()
     assert ended == [status]
 
 
