@@ -48,3 +48,63 @@ def test_a_made_pod_is_one_that_the_default_profile_decides_for():
     assert make_pod("web").spec.scheduler_name == "default-scheduler"
     assert make_pod("web", scheduler="other").spec.scheduler_name == "other"
     assert make_pod("web", spec={"schedulerName": "third"}).spec.scheduler_name == "third"
+
+
+@pytest.mark.parametrize(
+    ("options", "requests", "limits"),
+    [
+        ({}, {}, None),
+        ({"cpu": "1", "memory": "1Gi"}, {"cpu": "1", "memory": "1Gi"}, None),
+        ({"cpu": 2}, {"cpu": "2"}, None),
+        ({"gpu": 3}, {"nvidia.com/gpu": "3"}, {"nvidia.com/gpu": "3"}),
+        ({"resources": {"example.com/x": 7, "cpu": "1"}, "cpu": "2"},
+         {"example.com/x": "7", "cpu": "2"}, {"example.com/x": "7"}),
+    ],
+)  # fmt: skip
+def test_a_pod_that_requests_an_extended_resource_has_it_as_its_limit(options, requests, limits):
+    (container,) = make_pod("p", **options).raw["spec"]["containers"]
+    assert container["resources"]["requests"] == requests
+    assert container["resources"].get("limits") == limits
+
+
+def test_a_node_has_what_is_given_and_nothing_else():
+    plain = make_node("n").raw
+    assert "nvidia.com/gpu" not in plain["status"]["allocatable"]
+    assert plain["metadata"]["labels"] == {"kubernetes.io/hostname": "n"}
+    assert "unschedulable" not in plain["spec"]
+    assert "images" not in plain["status"]
+    full = make_node(
+        "n", gpu=2, zone="z", labels={"kubernetes.io/hostname": "h"}, unschedulable=True,
+        images={"i": "300Mi"}, resources={"example.com/x": 1}, pods=7,
+    ).raw  # fmt: skip
+    amounts = full["status"]["allocatable"]
+    assert amounts == full["status"]["capacity"]
+    assert (amounts["nvidia.com/gpu"], amounts["example.com/x"], amounts["pods"]) == (
+        "2", "1", "7"
+    )  # fmt: skip
+    assert full["metadata"]["labels"] == {
+        "kubernetes.io/hostname": "h", "topology.kubernetes.io/zone": "z"
+    }  # fmt: skip
+    assert full["spec"]["unschedulable"] is True
+    assert full["status"]["images"] == [{"names": ["i"], "sizeBytes": 300 << 20}]
+
+
+def test_a_pod_has_what_is_given_and_nothing_else():
+    plain = make_pod("p").raw
+    assert plain["metadata"] == {
+        "name": "p", "namespace": "default", "uid": "default/p", "labels": {}
+    }  # fmt: skip
+    assert set(plain["spec"]) == {"containers", "schedulerName"}
+    full = make_pod(
+        "p", namespace="a", duration="90s", host_port=80, gates=["g"], node_selector={"a": "b"},
+        annotations={"x": "y"}, priority=7, scheduler="s", image="i", spec={"hostNetwork": True},
+    ).raw  # fmt: skip
+    assert full["metadata"]["annotations"] == {
+        "x": "y", "pod-complete.stage.kwok.x-k8s.io/delay": "1m30s"
+    }  # fmt: skip
+    spec = full["spec"]
+    assert spec["restartPolicy"] == "Never"
+    assert spec["containers"][0]["ports"] == [{"containerPort": 80, "hostPort": 80}]
+    assert spec["containers"][0]["image"] == "i"
+    assert (spec["schedulingGates"], spec["nodeSelector"]) == ([{"name": "g"}], {"a": "b"})
+    assert (spec["priority"], spec["schedulerName"], spec["hostNetwork"]) == (7, "s", True)
