@@ -466,3 +466,21 @@ def test_a_right_that_is_absent_is_reported_once():
     assert len(reported) == 1
     # Without a receiver, nothing is reported.
     assert result(FakeServer(POST=[NO_ROLES]), BIND, times=BRIEF)[0].reason == "Forbidden"
+
+
+def test_the_count_of_a_series_is_written_when_it_is_due():
+    async def run(server: FakeServer) -> None:
+        async with (
+            serving(server) as address,
+            WriteConnection(address, per_second=10_000, burst=1000) as connection,
+        ):
+            writes = Writes(connection, connection, EventWriter("me"), times=TIMES)
+            for minutes in (0, 0, 0, 0, 31):
+                await writes.emit(EVENT, 10**18 + minutes * 60 * 10**9)
+
+    server = FakeServer(POST=[CREATED], PATCH=[(200, {})])
+    asyncio.run(run(server))
+    counts = [body["series"]["count"] for verb, _, body in server.requests if verb == "PATCH"]
+    # The second begins the series; the others are written together.
+    assert counts[0] == 2
+    assert counts[-1] >= 4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import inspect
 import os
 import resource
 import signal
@@ -11,6 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from podwright.apimachinery.objects import YamlDocument, YamlError, read_yaml
@@ -314,3 +316,36 @@ def test_an_entry_may_be_exactly_as_large_as_the_limit(dump, tmp_path, spare_byt
     entry = CacheEntry(key, (place,), bytes_max=limit, folder=None, folder_bytes_max=0)
     list(entry.recorded(parse(dump.read_bytes())))
     assert place.exists() is is_written
+
+
+def test_other_code_that_parses_is_another_cache(monkeypatch, tmp_path):
+    fingerprint = document_cache._fingerprint.__wrapped__
+    present = fingerprint()
+    assert present
+    assert present == fingerprint()
+    code = tmp_path / "code.py"
+    code.write_text("parsed otherwise")
+    monkeypatch.setattr(inspect, "getsourcefile", lambda _: str(code))
+    other = fingerprint()
+    assert other not in (present, b"")
+    code.write_text("parsed in a third way")
+    assert fingerprint() not in (present, other)
+    # Without its sources, nothing says whether a cache is of this code.
+    monkeypatch.setattr(inspect, "getsourcefile", lambda _: None)
+    assert fingerprint() == b""
+
+
+def test_only_a_part_that_several_objects_have_is_written_apart():
+    packer = document_cache._Packer()
+    for document in parse(TEXT.encode()):
+        packer.add(document)
+    packed = packer.packed()
+    assert packed is not None
+    shared = msgspec.msgpack.decode(packed[0])
+    assert {"app": "web", "tier": "front"} in shared
+    (alone,) = read_yaml("kind: ConfigMap\nmetadata: {name: c, labels: {app: other, tier: x}}\n")
+    packer = document_cache._Packer()
+    packer.add(alone)
+    packed = packer.packed()
+    assert packed is not None
+    assert msgspec.msgpack.decode(packed[0]) == []
