@@ -119,7 +119,8 @@ class PodKeysCache:
         metadata = pod.metadata
         like_key = (has_actual_resources(pod), metadata.namespace, *metadata.labels.items())
         last = self._last.get(like_key)
-        if last is not None:
+        # Most pods with equal labels and another spec have other containers.
+        if last is not None and last[0].spec.containers == pod.spec.containers:
             like, keys = last
             spec = msgspec.structs.replace(
                 like.spec, node_name=pod.spec.node_name, volumes=pod.spec.volumes

@@ -177,7 +177,8 @@ def non_zero_requests(pod: Pod) -> dict[str, int]:
     """
     single = _of_single_container(pod)
     if single is not None:
-        return {"cpu": 0, "memory": 0} | _with_missing(pod, single, only_cpu_and_memory=True)
+        amounts = _with_missing(pod, single)
+        return {"cpu": amounts["cpu"], "memory": amounts["memory"]}
     missing = tuple(_MISSING)
     if _has_pod_level_requests(pod):
         named = _pod_requests(pod, _nanos, use_status=True)
@@ -197,7 +198,7 @@ def score_requests_fit(pod: Pod) -> dict[str, int]:
     """
     single = _of_single_container(pod)
     if single is not None:
-        return {"cpu": 0, "memory": 0} | _with_missing(pod, single)
+        return _with_missing(pod, single)
     return {"cpu": 0, "memory": 0} | _requests(pod, use_status=True, missing=tuple(_MISSING))
 
 
@@ -241,21 +242,12 @@ def _of_single_container(pod: Pod) -> dict[str, int] | None:
     return amounts
 
 
-def _with_missing(
-    pod: Pod, single: dict[str, int], *, only_cpu_and_memory: bool = False
-) -> dict[str, int]:
+def _with_missing(pod: Pod, single: dict[str, int]) -> dict[str, int]:
     """Return the requests of a single container with scoring's defaults for missing ones."""
     named = pod.spec.containers[0].resources.requests
-    amounts = {
-        name: amount
-        for name, amount in single.items()
-        if not only_cpu_and_memory or name in ("cpu", "memory")
-    }
-    if "cpu" not in named:
-        amounts["cpu"] = DEFAULT_MILLI_CPU_REQUEST
-    if "memory" not in named:
-        amounts["memory"] = DEFAULT_MEMORY_REQUEST_BYTES
-    return amounts
+    cpu = 0 if "cpu" in named else DEFAULT_MILLI_CPU_REQUEST
+    memory = 0 if "memory" in named else DEFAULT_MEMORY_REQUEST_BYTES
+    return {"cpu": cpu, "memory": memory} | single
 
 
 def _requests(pod: Pod, *, use_status: bool, missing: tuple[str, ...] = ()) -> dict[str, int]:
