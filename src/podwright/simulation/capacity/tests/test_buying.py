@@ -161,3 +161,22 @@ def test_the_progress_is_how_many_mixes_were_tried_of_an_unknown_number():
     )
     assert found.mixes > 1
     assert seen == [(number, 0) for number in range(1, found.mixes + 1)]
+
+
+@pytest.mark.parametrize(
+    ("cpus", "sizes", "price"),
+    [
+        ([3, 4, 2, 2], [(3, 3), (5, 4)], 11),
+        ([3, 2, 2, 4, 5, 3], [(8, 1), (5, 1), (12, 3)], 3),
+        ([1, 2, 3, 4, 1, 3], [(6, 7), (3, 2)], 18),
+    ],
+)
+def test_a_cheaper_mix_is_taken_only_if_all_pods_find_nodes(cpus, sizes, price):
+    """The first: 3 | 4 | 2 and 2. The third has a pod of 4 cores, so nodes of 3 are not enough."""
+    pods = [make_pod(f"p{i}", cpu=str(cpu)) for i, cpu in enumerate(cpus)]
+    types = [
+        pw.NodeType(name=f"t{i}", price=cost, allocatable={"cpu": str(cpu)})
+        for i, (cpu, cost) in enumerate(sizes)
+    ]
+    found = pw.buy_nodes(pods, types)
+    assert (found.unplaced, found.scheduled, found.price) == ((), len(pods), price)

@@ -192,3 +192,29 @@ def test_a_node_may_be_named_alone_and_many_are_counted():
     assert pw.drain_plan(nodes(2), "n1").steps[0].nodes == ("n1",)
     plan = pw.drain_plan(nodes(6), [f"n{i}" for i in range(5)])
     assert drain_report(plan).tables[0].rows[0][1] == "n0, n1, n2 and 2 more"
+
+
+def test_nodes_with_pods_of_a_budget_for_one_are_drained_one_after_the_other():
+    objects = [
+        *(make_node(f"n{i}", cpu="2") for i in range(2)),
+        make_node("n2", cpu="8", taints=["kept=yes:PreferNoSchedule"]),
+        workload(cpu="2", replicas=2),
+        budget("web", {"app": "web"}, maxUnavailable=1),
+    ]
+    plan = pw.drain_plan(objects, ["n0", "n1"])
+    assert [(step.nodes, step.waits_for) for step in plan.steps] == [(("n0",), ()), (("n1",), ())]
+
+
+@pytest.mark.parametrize("is_drained", [False, True])
+def test_a_world_in_which_nothing_changes_is_not_waited_for(is_drained):
+    """It is run no longer: six intervals if a pod waits, sixty if a drain does."""
+    world = pw.World()
+    web, large = make_pod("web", node="n0", labels={"a": "b"}), make_pod("large", cpu="9")
+    for obj in (*nodes(1), large, web, budget("web", {"a": "b"}, minAvailable=1)):
+        world.do(pw.Apply(obj))
+    settle_world(world)
+    if is_drained:
+        world.do(pw.Drain("n0"))
+    rounds = []
+    assert settle_world(world, lambda done, of: rounds.append((done, of))) == (not is_drained)
+    assert rounds == [(number, 0) for number in range(61 if is_drained else 7)]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import podwright as pw
+from podwright.scheduler.assembly import Scheduler
 from podwright.simulation.capacity import capacity_report, drain_report, purchase_report
+from podwright.simulation.capacity.counting import capacity_in
 from podwright.simulation.capacity.tests.test_counting import owned, workload
 from podwright.simulation.capacity.tests.test_drains import budget, nodes
 from podwright.testing import make_node, make_pod
@@ -49,3 +51,23 @@ def test_a_report_of_a_purchase_has_the_price_and_the_bound():
     text = purchase_report(found, types).html()
     assert "1 node for 2: 1 of 2 pending pods have a node then." in text
     assert "default/large has no node even then: 0/1 nodes are available" in text
+
+
+def test_a_report_of_a_drain_plan_names_pods_that_nobody_creates_again():
+    objects = [*nodes(1), make_pod("alone", cpu="1", node="n0")]
+    report = drain_report(pw.drain_plan(objects, ["n0"]))
+    (finding,) = (each for each in report.findings if "recreates" in each.text)
+    assert finding.text == "Pods that no controller recreates:"
+    assert finding.details == ("default/alone",)
+
+
+def test_a_report_has_ten_losses_at_most():
+    objects = [*nodes(12), *(owned(f"x{i}", f"n{i}", "4") for i in range(12))]
+    seen: list[tuple[int, int]] = []
+    question = pw.CapacityQuestion(loss=("node",))
+    scheduler = Scheduler()
+    scheduler.add(*objects)
+    found = capacity_in(scheduler, objects, question, lambda *part: seen.append(part))
+    report = capacity_report(found, question)
+    assert len([each for each in report.findings if "after the loss" in each.text]) == 10
+    assert seen == [(part, 12) for part in range(1, 13)]

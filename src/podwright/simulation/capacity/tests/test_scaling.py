@@ -24,6 +24,9 @@ def test_a_copy_runs_in_sixty_parts_and_tells_what_was_added():
         advance=lambda done, total: seen.append((done, total)),
     )
     assert [(each.pod, each.chosen) for each in plan.pods] == [("default/big", ("a",))]
-    assert len(plan.new_nodes) == 1
+    (node,) = plan.new_nodes
+    assert (node["kind"], node["status"]["allocatable"]["cpu"]) == ("Node", "4")
+    (move,) = plan.moves
+    assert (move.pod, move.node, move.to) == ("default/big", "", node["metadata"]["name"])
     # How long the pods take to settle before that is not known.
     assert [each for each in seen if each[1]] == [(part, 60) for part in range(1, 61)]
