@@ -9,6 +9,7 @@ import pytest
 from podwright.apimachinery.objects import Object, Pod, ResourceClaim, decode_pod, encode
 from podwright.apimachinery.schema import decode
 from podwright.scheduler.advice import Advice, NearNode, Remedy
+from podwright.scheduler.advice.device_refusals import DeviceRefusals
 from podwright.scheduler.advice.trial_cluster import edited
 from podwright.scheduler.assembly import Scheduler
 from podwright.scheduler.config import parse_gates
@@ -666,3 +667,26 @@ def _in(key: str, value: str) -> Document:
 def test_a_claim_that_the_node_cannot_use_is_named(claim: Object, lacks: str) -> None:
     _, near, _ = _explained(_devices("new"), claim)
     assert near[0].lacks == (lacks,)
+
+
+def _refusals(pod: Pod, *objects: Object, gates: str = "") -> DeviceRefusals:
+    scheduler = Scheduler()
+    scheduler.add(make_node("n"), *objects, pod)
+    return DeviceRefusals(pod, scheduler.cluster, parse_gates(gates))
+
+
+def test_only_resources_that_a_class_backs_are_devices() -> None:
+    amounts = {"example.com/gpu": "1", "example.com/other": "1"}
+    containers = [{"name": "main", "resources": {"requests": amounts, "limits": amounts}}]
+    metadata = {"name": "pod", "namespace": "default", "uid": "pod"}
+    pod = decode_pod({"metadata": metadata, "spec": {"containers": containers}})
+    backing = _object("DeviceClass", "gpu", {"extendedResourceName": "example.com/gpu"})
+    of = "DRAExtendedResource"
+    assert _refusals(pod, backing, gates=f"{of}=true").backing_classes() == ["gpu"]
+    assert _refusals(pod, backing, gates=f"{of}=false").backing_classes() == []
+
+
+def test_a_pod_whose_claim_does_not_exist_has_no_claims_to_advise_on() -> None:
+    assert _refusals(_pod_with_claim()).claims == []
+    claim = _claim(_request())
+    assert _refusals(_pod_with_claim(), claim).claims == [claim]

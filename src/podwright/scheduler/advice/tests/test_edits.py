@@ -295,7 +295,7 @@ def test_only_changes_beyond_the_pod_concern_others():
 def of_workload(kind, count):
     """Return the texts, efforts and removed pods of the plans for a workload."""
     placed: Any = PlacedPod
-    pods = [placed(make_pod(f"w-{number}"), 0, number) for number in range(count)]
+    pods = [placed(made, 0, 0, made.key) for made in (make_pod(f"w-{i}") for i in range(count))]
     return [
         (edit.text, round(edit.effort, 3), [each.name for each in edit.delete],
          [[each.name for each in some] for some in edit.each])

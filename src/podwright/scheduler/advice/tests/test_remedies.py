@@ -463,15 +463,19 @@ def test_a_pod_that_fits_and_one_of_another_scheduler_have_no_remedies():
     assert remedies(pending(schedulerName="other"), make_node("n", cpu="0")) == []
 
 
-def test_nodes_are_added_until_one_is_left_by_the_pods_ahead():
+@pytest.mark.parametrize(("ahead", "count"), [(2, 2), (3, 4), (5, 8), (9, 16)])
+def test_nodes_are_added_until_one_is_left_by_the_pods_ahead(ahead, count):
+    """Their number is doubled: one of the nodes is there, and one is for the pod itself."""
     scheduler = Scheduler()
     scheduler.add(make_node("n", cpu="1"))
-    scheduler.add(*[make_pod(f"first-{number}", cpu="1") for number in range(3)], pending())
+    scheduler.add(*[make_pod(f"first-{number}", cpu="1") for number in range(ahead)], pending())
     before = scheduler.state()
     for _ in scheduler.schedule_before("default/pod"):
         pass
     found = scheduler.remedies(scheduler.explain("default/pod"), since=before)
-    assert [str(remedy) for remedy in found if "add" in remedy.text] == ["add 4 nodes like n"]
+    assert [str(remedy) for remedy in found if "add" in remedy.text] == [
+        f"add {count} nodes like n"
+    ]
     taken = scheduler.displacement(scheduler.explain("default/pod"), before)
     assert taken is not None
     assert (taken.node, taken.pods) == ("n", ("default/first-0",))

@@ -246,3 +246,20 @@ def test_the_bounds_themselves_are_within_bounds(server):
     limit(server, {"type": "Container", **bounds}, {"type": "Pod", **bounds})
     resources = {"limits": {"cpu": "1"}, "requests": {"cpu": "500m"}}
     assert server.reply("POST", PODS, pod("a", containers=[container("c", **resources)]))[0] == 201
+
+
+@pytest.mark.parametrize(
+    ("least", "requested", "status"),
+    [
+        ("2", "1500m", 403),
+        ("2", "2", 201),
+        # Amounts whose thousandths are no int64 are compared as whole numbers, rounded up.
+        ("10000000000000000", "9999999999999999500m", 201),
+        ("10000000000000000", "9999999999999999", 403),
+    ],
+)
+def test_the_least_amount_is_compared_in_thousandths_if_these_fit(server, least, requested, status):
+    limit(server, {"type": "Container", "min": {"cpu": least}})
+    given = pod("web", containers=[container(requests={"cpu": requested})])
+    found, made = server.reply("POST", PODS, given)
+    assert found == status, made

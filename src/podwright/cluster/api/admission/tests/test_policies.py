@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from podwright.apimachinery.cel import PolicyDecision
+from podwright.cluster.api.admission.policies.validating import _failure_text
 from podwright.cluster.api.endpoints import HttpReply
 from podwright.cluster.api.endpoints.tests.conftest import config_map, pod
 
@@ -330,3 +332,12 @@ def test_match_conditions_choose_requests(server):
     mutate(server, patch, matchConditions=conditions)
     assert "x" in server.reply("POST", CONFIG_MAPS, config_map("yes", k="v"))[1]["data"]
     assert "x" not in server.reply("POST", CONFIG_MAPS, config_map("no", k="v"))[1]["data"]
+
+
+def test_the_annotation_of_a_failure_has_the_fields_of_upstream():
+    decision = PolicyDecision(is_denied=True, message="not \u00e4", reason="Invalid")
+    text = _failure_text("few", "few-here", 2, decision, ["Audit", "Warn"])
+    assert text == (
+        '[{"message":"not \u00e4","policy":"few","binding":"few-here","expressionIndex":2,'
+        '"validationActions":["Audit","Warn"]}]'
+    )

@@ -329,6 +329,10 @@ def test_version_2_has_neither_defaults_nor_alternatives():
     options = found["definitions"]["io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"]
     groups = [each["group"] for each in options["x-kubernetes-group-version-kind"]]
     assert {"", "apps", "batch", "extensions"} <= set(groups)
+    of_one_group = found["definitions"]["io.k8s.api.core.v1.Pod"]
+    assert len(of_one_group["x-kubernetes-group-version-kind"]) == 1
+    part = found["definitions"]["io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"]
+    assert "x-kubernetes-group-version-kind" not in part
     jwks = found["paths"]["/openid/v1/jwks/"]["get"]
     assert "consumes" not in jwks
 

@@ -188,3 +188,12 @@ def test_the_options_of_a_deletion_may_be_in_the_query(server):
     query = f"uid={metadata['uid']}&resourceVersion={metadata['resourceVersion']}"
     assert server.reply("DELETE", f"{path}?{query}&gracePeriodSeconds=0")[0] == 200
     assert server.reply("GET", path)[0] == 404
+
+
+def test_a_selector_has_256_kibibytes_at_most(server):
+    longest = "metadata.name=".ljust(256 * 1024, "x")
+    assert server.reply("GET", f"{MAPS}?fieldSelector={longest}")[0] == 200
+    for name in ("fieldSelector", "labelSelector"):
+        status, message = problem(server, "GET", f"{name}={longest}x")
+        text = "selector is too long: may not be more than 262144 bytes"
+        assert (status, message) == (400, text)

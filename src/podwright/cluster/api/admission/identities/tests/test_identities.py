@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from podwright.cluster.api.admission import default_plugins
+from podwright.cluster.api.admission.identities.node_restriction import _forbidden_labels
 from podwright.cluster.api.endpoints import (
     DEFAULT_GROUP_VERSIONS,
     GATED_RESOURCES,
@@ -522,3 +523,48 @@ def test_a_node_requests_certificates_of_the_pods_that_it_runs(nodes):
 def test_unknown_plugins_are_refused():
     with pytest.raises(ValueError, match="admission plugins Foo do not exist"):
         server_with("Foo")
+
+
+@pytest.mark.parametrize(
+    ("label", "is_forbidden"),
+    [
+        ("team", False),
+        ("example.com/team", False),
+        ("mykubernetes.io/team", False),
+        ("kubernetes.io/team", True),
+        ("k8s.io/team", True),
+        ("sub.k8s.io/team", True),
+        ("node-role.kubernetes.io/control-plane", True),
+        ("kubernetes.io/hostname", False),
+        ("topology.kubernetes.io/zone", False),
+        ("kubelet.kubernetes.io/team", False),
+        ("sub.kubelet.kubernetes.io/team", False),
+        ("node.kubernetes.io/team", False),
+        ("sub.node.kubernetes.io/team", False),
+        ("node-restriction.kubernetes.io/team", True),
+        ("sub.node-restriction.kubernetes.io/team", True),
+    ],
+)
+def test_the_labels_that_a_node_may_not_change(label, is_forbidden):
+    expected = [label] if is_forbidden else []
+
+    def with_label(value):
+        return {"metadata": {"name": "n1", "labels": {label: value}}}
+
+    assert _forbidden_labels(with_label("a"), {}) == expected
+    assert _forbidden_labels({}, with_label("a")) == expected
+    assert _forbidden_labels(with_label("a"), with_label("b")) == expected
+    assert _forbidden_labels(with_label("a"), with_label("a")) == []
+
+
+def test_the_account_completes_no_pod_that_is_there_already(accounts):
+    store = accounts.store
+    plain = Server()
+    plain.store = store
+    plain.api = ApiServer(store, ServerOptions(admission=lambda *_args, **_keywords: ()))
+    status, made = plain.reply("POST", PODS, pod("old"))
+    assert status == 201, made
+    made["metadata"]["labels"] = {"a": "b"}
+    status, found = accounts.reply("PUT", f"{PODS}/old", made)
+    assert status == 200, found
+    assert "imagePullSecrets" not in found["spec"]
