@@ -188,6 +188,13 @@ ZONE_A = "{topology.kubernetes.io/zone: a}"
         ),
         pytest.param(
             cluster(nodes(1), pod("a")),
+            "utilization: {of: peak, atLeast: 0.4}",
+            True,
+            "peak cpu 50.00%",
+            id="utilization without a most",
+        ),
+        pytest.param(
+            cluster(nodes(1), pod("a")),
             "utilization: {resource: nvidia.com/gpu, atLeast: 0.1}",
             False,
             "no node has nvidia.com/gpu",

@@ -483,6 +483,9 @@ def test_files_are_relative_to_the_folder_of_the_scenario(tmp_path):
         ("apiVersion: podwright.dev/v1alpha1\nkind: ScenarioList\n", False),
         ("apiVersion: podwright.dev/v1alpha1\nspec: {kind: Scenario}\n", False),
         ("# " + "x" * 100_000 + "\napiVersion: podwright.dev/v1alpha1\nkind: Scenario\n", False),
+        # The kind ends with the first 100,000 bytes, and is cut off by one byte.
+        (("\napiVersion: podwright.dev/v1alpha1\nkind: Scenario").rjust(100_000, "#"), True),
+        (("\napiVersion: podwright.dev/v1alpha1\nkind: Scenario").rjust(100_001, "#"), False),
     ],
 )
 def test_the_head_of_a_file_says_whether_it_is_a_scenario(text, expected):
