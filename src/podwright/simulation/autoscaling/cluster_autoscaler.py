@@ -395,10 +395,7 @@ class ClusterAutoscaler(Controller):
             options=self._options, node_count=node_count, seed=self._seed, number=self._draws
         )
         best = best_option(found, choice)
-        count = 0 if best is None else best.count
-        if most:
-            count = min(count, most - node_count)
-        if best is None or count < 1:
+        if best is None:
             return self._not_triggered(
                 [each for each in groups if not each.is_schedulable],
                 lambda each: reasons_text(each, skipped),
@@ -406,7 +403,7 @@ class ClusterAutoscaler(Controller):
             )
         self._draws += 1
         self._scale_up_ns = now_ns
-        name, size = best.group.name, sizes[best.group.name]
+        name, count, size = best.group.name, best.count, sizes[best.group.name]
         change = f"{name} {size}->{size + count} (max: {best.group.size_limit})"
         return [
             *self._requested(best.group, size, count, now_ns),
@@ -546,9 +543,7 @@ class ClusterAutoscaler(Controller):
         duration_ns = self._options.initial_backoff_ns
         known = self._backoffs.get(name)
         if known is not None:
-            is_over = known.until_ns < now_ns
-            longer_ns = min(2 * known.duration_ns, self._options.max_backoff_ns)
-            duration_ns = longer_ns if is_over else known.duration_ns
+            duration_ns = min(2 * known.duration_ns, self._options.max_backoff_ns)
         self._backoffs[name] = Backoff(
             duration_ns=duration_ns, until_ns=now_ns + duration_ns, failed_ns=now_ns
         )

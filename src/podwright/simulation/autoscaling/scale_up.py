@@ -163,8 +163,7 @@ def _estimate(
                     break
                 name = f"template-node-for-{offer.group.name}-{len(names)}"
                 names.append(trial.add_node(*offer.new_node(name)))
-                if not fits(pod, names[-1:]):
-                    break
+                fits(pod, names[-1:])
     if not scheduled:
         return None
     pods = tuple(pod for name in names for pod in scheduled.get(name, ()))
