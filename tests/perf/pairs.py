@@ -8,14 +8,16 @@ The other commit is checked out in a temporary worktree. Each run is a separate 
 this commit first in every second pair, so that a machine that becomes slower or faster changes both
 alike. A ratio above 1 means that this commit is better. Nothing is asserted.
 
-The clock is the CPU time of the process and of the processes that it has started, also where a
-case measures elapsed time. Both commits run with the packages of this environment.
+The clock is the CPU time of the process and of all processes that it has started, those that run
+included, also where a case measures elapsed time. Both commits run with the packages of this
+environment.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import statistics
 import subprocess
 import sys
@@ -48,19 +50,45 @@ for name in sys.argv[1:]:
         print(case.name, name, case.is_more_better)
 """
 _RUN = """
-import importlib, resource, sys, time
+import importlib, os, resource, sys, time
+from pathlib import Path
+
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 def cpu_s():
     kinds = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    return sum(sum(resource.getrusage(kind)[:2]) for kind in kinds)
+    return sum(sum(resource.getrusage(kind)[:2]) for kind in kinds) + running_s("self")
+
+# A server that a case has started has not ended when its figure is taken.
+def running_s(pid):
+    found = 0.0
+    for children in Path("/proc", pid, "task").glob("*/children"):
+        for child in children.read_text().split():
+            try:
+                fields = Path("/proc", child, "stat").read_text().rpartition(")")[2].split()
+                # utime, stime, and the same of its children that have ended.
+                found += sum(map(int, fields[11:15])) / TICKS_PER_S + running_s(child)
+            except OSError:
+                pass
+    return found
 
 time.perf_counter = cpu_s
+# Cases start the script beside Python, which knows one commit only.
+sys.executable = sys.argv[3]
 module = importlib.import_module(f"tests.perf.{sys.argv[1]}")
 case = next(case for case in module.CASES if case.name == sys.argv[2])
 if not case.is_process_per_run:
     case.measure()
 figure = case.measure()
 print(cpu_s() if case.is_timed_from_start else figure)
+"""
+_SCRIPT = """
+import importlib, sys
+try:
+    from podwright._console import main
+except ImportError:
+    from podwright.cli import main
+sys.exit(main())
 """
 
 
@@ -73,7 +101,7 @@ def main() -> int:
     parser.add_argument("--share", action="store_true", help="a few short cases, two pairs")
     options = parser.parse_args()
     only = SHARE if options.share else tuple(name for name in options.only.split(",") if name)
-    with worktree(options.against) as other:
+    with worktree(options.against) as other, scripts() as python:
         if other is None:
             print(f"no such commit: {options.against}", file=sys.stderr)
             # A shallow clone has few commits, and the share is a report.
@@ -85,7 +113,8 @@ def main() -> int:
         print(f"{'case':36} {'here':>12} {'there':>12}    least median greatest ratio")
         for name in only or [name for name in here if name in there]:
             found = here[name]
-            pairs = list(measured(name, found, other, 2 if options.share else options.runs))
+            runs = 2 if options.share else options.runs
+            pairs = list(measured(name, found, other, runs, python))
             print(line(name, pairs, is_more_better=found.is_more_better), flush=True)
     return 0
 
@@ -106,6 +135,18 @@ def worktree(commit: str) -> Iterator[Path | None]:
                 subprocess.run([*git, "remove", "--force", str(path)], check=True)
 
 
+@contextmanager
+def scripts() -> Iterator[Path]:
+    """Make a folder with a script `podwright` of any commit; yield the Python beside it."""
+    with tempfile.TemporaryDirectory() as folder:
+        starts = {"python": "", "podwright": f" -c {shlex.quote(_SCRIPT)}"}
+        for name, code in starts.items():
+            path = Path(folder, name)
+            path.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)}{code} "$@"\n', "utf-8")
+            path.chmod(0o755)
+        yield Path(folder, "python")
+
+
 def cases(root: Path, names: tuple[str, ...]) -> dict[str, Found]:
     """Return cases of a commit by their names; all without names."""
     texts = {file.stem: file.read_text("utf-8") for file in (root / "tests/perf").glob("*.py")}
@@ -119,11 +160,13 @@ def cases(root: Path, names: tuple[str, ...]) -> dict[str, Found]:
     return {name: each for name, each in found.items() if not names or name in names}
 
 
-def measured(case: str, here: Found, other: Path, runs: int) -> Iterator[tuple[float, float]]:
+def measured(
+    case: str, here: Found, other: Path, runs: int, python: Path
+) -> Iterator[tuple[float, float]]:
     """Run a case in pairs; yield the figures of this commit and of the other one."""
 
     def run(root: Path) -> float:
-        return float(_output(root, _RUN, here.module, case).split()[-1])
+        return float(_output(root, _RUN, here.module, case, str(python)).split()[-1])
 
     # Kernels are compiled and bytecode is written before the first pair.
     for root in (_ROOT, other):
