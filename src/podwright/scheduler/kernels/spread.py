@@ -377,6 +377,30 @@ def _slots_without(digit: int, base: int, stride: int, rows: I32Array, sizes: I6
 
 
 @kernel
+def filled_groups(sizes: I64Array, rows: I32Array) -> int:
+    """Find the groups that are not empty.
+
+    Parameters
+    ----------
+    sizes : (n_groups,) int64
+        How many feasible slots are in each group.
+    rows : (n_groups,) int32, written
+        The groups, ascending, from the front.
+
+    Returns
+    -------
+    int
+        How many there are.
+    """
+    count = 0
+    for group in range(len(sizes)):
+        if sizes[group]:
+            rows[count] = group
+            count += 1
+    return count
+
+
+@kernel
 def add_group_scores(
     counts: I64Array,
     setting: I64Array,

@@ -25,7 +25,7 @@ from typing import ClassVar
 import msgspec
 import numpy as np
 
-from podwright._arrays import I64Array, Mask
+from podwright._arrays import I32Array, I64Array, Mask
 from podwright.apimachinery.objects import Node, Pod, PodAffinityTerm, label_selector
 from podwright.scheduler.columns import (
     NO_TERMS,
@@ -424,7 +424,9 @@ class _ScoredGroups(CountedGroups, ScoreGroups):
         values: I64Array = np.zeros(self.n_groups, dtype=np.int64)
         for of_counter, digits in zip(counts, self._digits, strict=True):
             spread_kernels.add_counted(of_counter, digits, values)
-        term_kernels.normalize_between(np.flatnonzero(sizes).astype(np.int32), values)
+        rows: I32Array = np.empty(self.n_groups, dtype=np.int32)
+        filled = spread_kernels.filled_groups(sizes, rows)
+        term_kernels.normalize_between(rows[:filled], values)
         return values
 
 

@@ -61,8 +61,15 @@ class SpreadGroups(CountedGroups, ScoreGroups):
 
     def __init__(self, state: ScoreState, digits: list[Digits]) -> None:
         super().__init__(state.counters, digits)
-        self._state = state
+        self._requires_all = state.requires_all
+        # Rows of the settings are views, and plain numbers are quicker than those of an array.
+        self._constraints = [
+            (setting, int(each[BASE]), int(each[STRIDE]))
+            for setting, each in zip(state.settings, self._digits, strict=True)
+        ]
         self._scores: I64Array = np.zeros(self.n_groups, dtype=np.int64)
+        self._rows: I32Array = np.zeros(self.n_groups, dtype=np.int32)
+        self._sums: F64Array = np.zeros(self.n_groups, dtype=np.float64)
 
     @classmethod
     def of(cls, state: ScoreState) -> SpreadGroups | None:
@@ -89,16 +96,13 @@ class SpreadGroups(CountedGroups, ScoreGroups):
         counts = self._counts()
         if counts is None:
             return None
-        requires_all = self._state.requires_all
-        rows: I32Array = np.flatnonzero(sizes).astype(np.int32)
-        sums: F64Array = np.zeros(len(rows), dtype=np.float64)
-        for count_of, setting, digits in zip(
-            counts, self._state.settings, self._digits, strict=True
-        ):
-            base, stride = int(digits[BASE]), int(digits[STRIDE])
+        filled = spread_kernels.filled_groups(sizes, self._rows)
+        rows, sums, requires_all = self._rows[:filled], self._sums[:filled], self._requires_all
+        sums.fill(0.0)
+        for count_of, (setting, base, stride) in zip(counts, self._constraints, strict=True):
             spread_kernels.add_group_scores(
                 count_of, setting, base, stride, requires_all, sizes, rows, sums
             )
-        first_base = int(self._digits[0][BASE])
+        first_base = self._constraints[0][1]
         spread_kernels.normalize_groups(sums, first_base, requires_all, rows, self._scores)
         return self._scores

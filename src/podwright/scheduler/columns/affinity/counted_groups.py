@@ -105,12 +105,11 @@ class CountedGroups:
         counts = self._counts()
         if counts is None:
             return False
-        return all(
-            spread_kernels.add_digits(domains.reading, of_counter, digits, slots, out)
-            for of_counter, (_, domains), digits in zip(
-                counts, self._counted, self._digits, strict=True
-            )
-        )
+        parts = zip(counts, self._counted, self._digits, strict=True)
+        for of_counter, (_, domains), digits in parts:
+            if not spread_kernels.add_digits(domains.reading, of_counter, digits, slots, out):
+                return False
+        return True
 
     def _counts(self) -> list[I64Array] | None:
         """Return the counts; None if domains have other numbers now."""

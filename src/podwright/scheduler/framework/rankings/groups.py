@@ -57,8 +57,8 @@ class GroupedTotals:
     """
 
     __slots__ = (
-        "_counts", "_groups", "_least", "_parts", "_scratch", "_state", "_totals", "_weight",
-        "best_total", "feasible_count", "is_outdated", "tie_count",
+        "_closed", "_counts", "_groups", "_least", "_parts", "_scratch", "_state", "_totals",
+        "_weight", "best_total", "feasible_count", "is_outdated", "tie_count",
     )  # fmt: skip
 
     def __init__(
@@ -78,6 +78,8 @@ class GroupedTotals:
         self._groups: I32Array = np.zeros(len(totals), dtype=np.int32)
         self._counts: I32Matrix = np.zeros((n, greatest - self._least + 1), dtype=np.int32)
         self._state: I64Matrix = np.zeros((2, n), dtype=np.int64)
+        # Of `pick`.
+        self._closed: Mask = np.zeros(n, dtype=np.bool_)
         self.best_total = self.tie_count = self.feasible_count = -1
         self.is_outdated = False
 
@@ -194,7 +196,8 @@ class GroupedTotals:
         """Return one of the best slots; -1 if there is none, or the groups are outdated."""
         sizes = self._state[SIZE]
         points = _NO_POINTS
-        closed: Mask = np.zeros(len(sizes), dtype=np.bool_)
+        closed = self._closed
+        closed[:] = False
         stride, is_filtered = 1, False
         for plugin, known in self._parts:
             try:

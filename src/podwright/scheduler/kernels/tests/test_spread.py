@@ -10,6 +10,7 @@ from podwright.scheduler.kernels.spread import (
     add_group_scores,
     add_spread_scores,
     common_counts,
+    filled_groups,
     normalize_groups,
     normalize_spread,
     reject_groups,
@@ -198,3 +199,10 @@ def test_counts_are_added_to_the_groups_that_have_them():
     add_counted(ints(5, 7), ZONES, values)
     add_counted(ints(4, 8, 6), HOSTS, values)
     assert values.tolist() == [9, 11, 4, 11, 13, 6, 13, 15, 8, 5, 7, 0]
+
+
+def test_filled_groups_are_listed_from_the_front():
+    rows = slots(9, 9, 9, 9)
+    assert filled_groups(ints(0, 3, 0, 1), rows) == 2
+    assert rows.tolist()[:2] == [1, 3]
+    assert filled_groups(ints(0, 0), rows) == 0
