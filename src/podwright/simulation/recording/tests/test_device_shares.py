@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from podwright.apimachinery.objects import Object, decode
+from podwright.apimachinery.objects import Object, decode, decode_pod
 from podwright.scheduler.assembly import Scheduler
 from podwright.scheduler.columns import Cluster
-from podwright.simulation.recording.usage.utilization import DeviceShares
-from podwright.testing import make_node
+from podwright.simulation.recording.usage.utilization import DeviceShares, requested_shares
+from podwright.testing import make_node, make_pod
 
 GROUP = "resource.k8s.io/v1"
 DRIVER = "gpu.example.com"
@@ -87,3 +87,100 @@ def test_the_shares_after_each_change_are_those_of_a_new_table(cluster: Cluster)
             assert (found[:, table.shape[1] :] == -1).all()
         totals.append(sum(int(each[each > 0].sum()) for each in anew.free.values()))
     assert totals == [0, 2000, 2000, 3000, 2700, 2250, 2250, 5250, 3550, 3550, 4550, 5000]
+
+
+MILLI = f"{DRIVER}/gpu-milli"
+
+
+def table(shares: DeviceShares) -> dict[str, list[list[int]]]:
+    return {resource: free[:2].tolist() for resource, free in shares.free.items()}
+
+
+def test_an_update_returns_the_slots_whose_shares_may_have_changed(cluster: Cluster) -> None:
+    shares = DeviceShares()
+
+    def updated() -> list[int] | None:
+        slots = shares.update(cluster)
+        return None if slots is None else slots.tolist()
+
+    cluster.put(make_node("n0"))
+    assert updated() == [], "there are no shares"
+    cluster.put(make_node("n1"))
+    assert updated() == [], "there are still none"
+    cluster.put(gpus("n1", 2))
+    assert updated() is None, "the first shares are a new table"
+    assert table(shares) == {MILLI: [[-1, -1], [1000, 1000]]}
+    assert updated() == []
+    cluster.put(used("n1", "300"))
+    assert updated() == [1]
+    assert table(shares) == {MILLI: [[-1, -1], [700, 1000]]}
+    cluster.put(gpus("n0", 1))
+    assert updated() == [0]
+    assert table(shares) == {MILLI: [[1000, -1], [700, 1000]]}
+    cluster.put(gpus("n0", 3))
+    assert updated() is None, "the table has no room for so many"
+    assert table(shares) == {MILLI: [[1000, 1000, 1000], [700, 1000, -1]]}
+    cluster.delete(make_node("n0"))
+    assert updated() == [0]
+    assert table(shares) == {MILLI: [[-1, -1, -1], [700, 1000, -1]]}
+
+
+def test_devices_that_are_not_shared_or_of_no_node_have_no_shares(cluster: Cluster) -> None:
+    cluster.put(make_node("n0"))
+    whole = gpus("n0", 1).raw
+    whole["spec"]["devices"][0].pop("allowMultipleAllocations")
+    cluster.put(decode(whole))
+    anywhere = gpus("n0", 1).raw
+    anywhere["metadata"] = {"name": "anywhere"}
+    anywhere["spec"].pop("nodeName")
+    anywhere["spec"]["allNodes"] = True
+    anywhere["spec"]["pool"]["name"] = "anywhere"
+    cluster.put(decode(anywhere))
+    shares = DeviceShares()
+    shares.update(cluster)
+    assert shares.free == {}
+
+
+def test_more_consumed_than_there_is_leaves_nothing(cluster: Cluster) -> None:
+    cluster.put(make_node("n0"))
+    cluster.put(gpus("n0", 1))
+    cluster.put(used("n0", "1300"))
+    shares = DeviceShares()
+    shares.update(cluster)
+    assert table(shares) == {MILLI: [[0]]}
+
+
+@pytest.mark.parametrize(
+    ("request_", "claim", "resources", "expected"),
+    [
+        pytest.param({"gpu_milli": "250"}, "c", {MILLI: 500}, {MILLI: 250}, id="a share"),
+        pytest.param({"x.io/gpu_milli": "250"}, "c", {MILLI: 500}, {MILLI: 250}, id="qualified"),
+        pytest.param({"memory": "2Gi"}, "c", {MILLI: 500}, {}, id="of another capacity"),
+        pytest.param({"gpu_milli": "250"}, "c", {"cpu": 1}, {}, id="of no requested resource"),
+        pytest.param({"gpu_milli": "250"}, "other", {MILLI: 500}, {}, id="a missing claim"),
+        pytest.param(None, "c", {MILLI: 500}, {}, id="a request without capacities"),
+        pytest.param("alternatives", "c", {MILLI: 500}, {}, id="a request of alternatives"),
+    ],
+)
+def test_the_share_that_a_pod_requests_of_each_device(
+    cluster: Cluster,
+    request_: Any,
+    claim: str,
+    resources: dict[str, int],
+    expected: dict[str, int],
+) -> None:
+    exactly: dict[str, Any] = {"deviceClassName": "gpu", "count": 2}
+    if isinstance(request_, dict):
+        exactly["capacity"] = {"requests": request_}
+    entry: dict[str, Any] = {"name": "r", "exactly": exactly}
+    if request_ == "alternatives":
+        entry = {"name": "r", "firstAvailable": [exactly | {"name": "a"}]}
+    cluster.put(decode({
+        "apiVersion": GROUP, "kind": "ResourceClaim",
+        "metadata": {"name": "c", "namespace": "default", "uid": "c"},
+        "spec": {"devices": {"requests": [entry]}},
+    }))  # fmt: skip
+    raw = make_pod("p").raw
+    spec = raw["spec"] | {"resourceClaims": [{"name": "g", "resourceClaimName": claim}]}
+    pod = decode_pod(raw | {"spec": spec})
+    assert dict(requested_shares(cluster.devices, pod, resources)) == expected

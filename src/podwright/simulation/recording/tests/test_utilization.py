@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
 from podwright.apimachinery.objects import Condition, Node, with_fields
 from podwright.scheduler.columns import CPU, Cluster
-from podwright.simulation.recording.usage.utilization import NodeAmounts, UtilizationMeter
+from podwright.simulation.recording.usage.utilization import (
+    NodeAmounts,
+    UtilizationMeter,
+    is_ready,
+)
 from podwright.testing import make_node, make_pod
 
 STEPS = st.lists(
@@ -74,3 +79,105 @@ def test_a_node_that_is_not_ready_counts_neither_its_capacity_nor_its_pods():
         amounts.update(cluster.nodes)
         assert (amounts.allocatable_sums[CPU], amounts.requested_sums[CPU]) == expected
     assert NodeAmounts().update(cluster.nodes) is None
+
+
+def amounts_of(allocatable: int, requested: int) -> NodeAmounts:
+    """Return amounts of one resource."""
+    amounts = NodeAmounts()
+    amounts.columns = {"cpu": 0}
+    amounts.allocatable_sums = np.array([allocatable])
+    amounts.requested_sums = np.array([requested])
+    return amounts
+
+
+SLOT = np.array([0])
+NO_SLOT = SLOT[:0]
+
+
+@pytest.mark.parametrize(
+    ("steps", "mean", "peak"),
+    [
+        # Each step: allocatable, requested, and how long it lasts.
+        pytest.param([(10, 4, 30), (10, 8, 10)], (0.4 * 30 + 0.8 * 10) / 40, 0.8, id="two"),
+        pytest.param([(10, 4, 30), (10, 9, 0), (10, 8, 10)], 0.5, 0.8, id="one lasts no time"),
+        pytest.param([(10, 4, 30), (10, 9, 0)], 0.4, 0.9, id="the last one counts as a peak"),
+        pytest.param([(10, 4, 0)], 0.4, 0.4, id="the only one lasts no time"),
+        pytest.param([(10, 4, 30), (0, 0, 50)], 0.4, 0.4, id="a time without the resource"),
+        pytest.param([(0, 0, 50), (10, 4, 30)], 0.4, 0.4, id="a time before the resource"),
+        pytest.param([(10, 4, 10), (0, 0, 50), (10, 6, 10)], 0.5, 0.6, id="a time between"),
+        pytest.param([(10, 0, 10)], 0.0, 0.0, id="nothing requested"),
+        pytest.param([(10, 12, 10)], 1.2, 1.2, id="more than there is"),
+    ],
+)
+def test_means_are_weighted_by_time_and_peaks_lasted(steps, mean, peak):
+    meter, now_ns = UtilizationMeter(), 100
+    amounts = NodeAmounts()
+    for allocatable, requested, lasts_ns in steps:
+        amounts = amounts_of(allocatable, requested)
+        meter.advance(amounts, SLOT, now_ns, now_ns + lasts_ns)
+        now_ns += lasts_ns
+    meter.end(amounts, NO_SLOT, now_ns)
+    assert meter.means() == {"cpu": (pytest.approx(mean), peak)}
+
+
+def test_a_resource_that_no_node_ever_had_is_not_measured():
+    meter = UtilizationMeter()
+    meter.end(amounts_of(0, 0), None, 10)
+    assert meter.means() == {}
+
+
+def test_nothing_is_measured_again_where_no_slot_changed():
+    meter = UtilizationMeter()
+    meter.advance(amounts_of(10, 4), None, 0, 10)
+    meter.advance(amounts_of(10, 8), NO_SLOT, 10, 20)
+    assert meter.uses["cpu"].share == 0.4
+    meter.advance(amounts_of(10, 8), None, 20, 30)
+    assert (meter.uses["cpu"].share, meter.uses["cpu"].lasted_ns) == (0.8, 20)
+
+
+def test_an_update_returns_the_slots_that_may_have_changed():
+    cluster, amounts = Cluster(), NodeAmounts()
+    for name in ("n0", "n1", "n2"):
+        cluster.put(make_node(name))
+    assert amounts.update(cluster.nodes) is None
+    assert [*amounts.update(cluster.nodes)] == []
+    cluster.put(make_pod("a", cpu=1, node="n2"))
+    cluster.put(make_node("n2", cpu=8))
+    cluster.put(make_pod("b", cpu=1, node="n0"))
+    assert amounts.update(cluster.nodes).tolist() == [0, 2]
+    assert amounts.requested[:3, CPU].tolist() == [1000, 0, 1000]
+    assert amounts.allocatable[:3, CPU].tolist() == [4000, 4000, 8000]
+    assert (amounts.requested_sums[CPU], amounts.allocatable_sums[CPU]) == (2000, 16000)
+    cluster.put(make_node("n1", gpu=1))
+    assert amounts.update(cluster.nodes) is None, "there is one more column"
+    assert amounts.columns == dict(cluster.nodes.resources)
+
+
+def test_conditions_concern_only_those_who_count_ready_nodes():
+    cluster = Cluster()
+    cluster.put(make_node("n0", cpu=4))
+    all_nodes, ready = NodeAmounts(), NodeAmounts(only_ready=True)
+    for each in (all_nodes, ready):
+        each.update(cluster.nodes)
+    conditions = (Condition(type="Ready", status="False"),)
+    cluster.put(with_fields(make_node("n0", cpu=4), "status", conditions=conditions))
+    all_nodes.update(cluster.nodes)
+    assert ready.update(cluster.nodes).tolist() == [0]
+    assert (all_nodes.allocatable_sums[CPU], ready.allocatable_sums[CPU]) == (4000, 0)
+    assert not ready.allocatable[0].any()
+
+
+@pytest.mark.parametrize(
+    ("conditions", "expected"),
+    [
+        ([], True),
+        ([("Ready", "True")], True),
+        ([("Ready", "False")], False),
+        ([("Ready", "Unknown")], False),
+        ([("MemoryPressure", "False"), ("Ready", "True")], True),
+        ([("DiskPressure", "True"), ("Ready", "False")], False),
+    ],
+)
+def test_a_node_is_ready_unless_its_condition_is_not_true(conditions, expected):
+    listed = tuple(Condition(type=kind, status=status) for kind, status in conditions)
+    assert is_ready(with_fields(make_node("n"), "status", conditions=listed)) is expected
