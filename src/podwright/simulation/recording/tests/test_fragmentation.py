@@ -160,6 +160,7 @@ def shares_now(cluster: Cluster, pods: TypicalPods) -> dict[str, float]:
 
 # ------------------------------------------------------------------ the typical pods
 
+
 def counted(*counts: int) -> TypicalPods:
     """Count so many pods of each shape."""
     pods = TypicalPods()

@@ -263,7 +263,7 @@ def test_rows_are_added_amended_and_taken_from_the_front():
             lambda pod: ended(pod, "Succeeded"), "Succeeded", Counts(succeeded=1), id="succeeded"
         ),
         pytest.param(lambda pod: ended(pod, "Failed"), "Failed", Counts(failed=1), id="failed"),
-        pytest.param(lambda pod: None, "Deleted", Counts(deleted=1), id="deleted"),
+        pytest.param(lambda _: None, "Deleted", Counts(deleted=1), id="deleted"),
         pytest.param(
             lambda pod: with_node_name(pod, "n1"), "Scheduled", Counts(placed=1), id="placed"
         ),
@@ -464,7 +464,9 @@ def test_a_late_failure_of_a_replaced_pod_does_not_concern_the_new_one():
     ("result", "nominated", "preempted"),
     [
         pytest.param(None, None, 0, id="no PostFilter"),
-        pytest.param(PostFilterResult(status=NO_ROOM.pre_filter), None, 0, id="no node"),
+        pytest.param(
+            PostFilterResult(status=Status.unschedulable("no room")), None, 0, id="no node"
+        ),
         pytest.param(
             PostFilterResult(status=Status(), nominated_node="n1"), "n1", 0, id="no victims"
         ),
@@ -484,10 +486,13 @@ def test_a_nomination_is_in_the_row_and_each_victim_has_one(result, nominated, p
     tables, pod = RunTables(MINUTE), make_pod("web", namespace="shop")
     tables.decided([decision(pod, diagnosis=NO_ROOM, post_filter=result)], 7)
     assert columns_of(tables, "decisions", "nominated_node") == [(nominated,)]
-    assert columns_of(tables, "preemptions", *TABLES["preemptions"]) == [
-        (7, "shop", "web", 0, "n1", "default", "a", 0),
-        (7, "shop", "web", 0, "n1", "default", "b", -5),
-    ][:preempted]
+    assert (
+        columns_of(tables, "preemptions", *TABLES["preemptions"])
+        == [
+            (7, "shop", "web", 0, "n1", "default", "a", 0),
+            (7, "shop", "web", 0, "n1", "default", "b", -5),
+        ][:preempted]
+    )
     assert (tables.counts.preemptions, tables.counts.victims) == (bool(preempted), preempted)
 
 
@@ -589,7 +594,8 @@ def test_a_reason_that_has_no_more_pods_has_one_row_of_zero():
 
 def test_pods_that_were_never_tried():
     tables = RunTables(MINUTE)
-    pods = [make_pod("tried"), make_pod("new"), with_spec(make_pod("g"), schedulingGates=[{"name": "q"}])]
+    gated = with_spec(make_pod("gated"), schedulingGates=[{"name": "q"}])
+    pods = [make_pod("tried"), make_pod("new"), gated]
     for pod in pods:
         tables.changed(None, pod, 0)
     assert tables.never_tried() == ("default/tried", "default/new")
@@ -617,15 +623,19 @@ def test_shared_devices_count_as_changes_of_their_nodes():
     tables, _ = sampled_world(make_node("n1", resources={MILLI: 2000}), make_node("n2"))
     assert tables._machine is not None
     cluster = tables._machine.cluster
-    assert tables._with_devices(None, cluster) is None
-    changed = np.array([1])
-    assert tables._with_devices(changed, cluster).tolist() == [1]
+
+    def changed(*slots: int) -> list[int] | None:
+        found = tables._with_devices(np.array(slots) if slots else None, cluster)
+        return None if found is None else found.tolist()
+
+    assert changed() is None
+    assert changed(1) == [1]
     cluster.put(gpus("n1", 2))
-    assert tables._with_devices(changed, cluster) is None, "they are the first"
+    assert changed(1) is None, "they are the first"
     cluster.put(used("n1", "300"))
-    assert tables._with_devices(changed, cluster).tolist() == [0, 1]
+    assert changed(1) == [0, 1]
     cluster.put(used("n1", "200"))
-    assert tables._with_devices(None, cluster) is None
+    assert changed() is None
 
 
 def test_rows_are_part_of_the_state():
