@@ -62,3 +62,11 @@ def test_pods_alike_get_one_answer_until_another_pod_is_placed():
     ]  # fmt: skip
     assert found[0].groups == found[1].groups
     assert found[0].groups[0].reasons == ("node(s) didn't match pod affinity rules",)
+
+
+def test_only_nodes_count_for_the_size_of_a_group():
+    pods = [make_pod("web", cpu="6", labels={"pool": "a"})]
+    (found,) = explained(pods, [group(size=1, cpu="8")])
+    assert (found.groups[0].size, found.groups[0].max_size, found.chosen) == (0, 1, ("a",))
+    (found,) = explained([make_node("n", cpu="1", labels={"pool": "a"}), *pods], [group(cpu="8")])
+    assert (found.groups[0].size, found.groups[0].max_size) == (1, 10)

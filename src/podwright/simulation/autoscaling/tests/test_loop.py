@@ -192,6 +192,14 @@ def test_the_arrivals_that_are_still_to_come_are_waited_for():
     assert scaler.sync(80, "arrivals") == [("create", "b-0")]
 
 
+def test_nodes_of_all_requests_of_a_group_may_still_come():
+    scaler = Scaler([group(size=30)], [waiting(f"p{n}", cpu="4") for n in range(3)])
+    for second, size in ((10, 3), (20, 6), (30, 9)):
+        found = scaler.sync(second)
+        assert found[0][3].endswith(f"size to {size} instead of {size - 3} (max: 30)")
+        scaler.add(*(waiting(f"p{second}-{n}", cpu="4", created=10) for n in range(3)))
+
+
 def not_triggered(second, scaler):
     return [each[1:4:2] for each in scaler.sync(second) if each[2] == "NotTriggerScaleUp"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import msgspec
@@ -13,7 +14,7 @@ from podwright.cluster.controllers import Lister, SyncAt
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.autoscaling import ClusterAutoscaler, parse_node_groups
 from podwright.simulation.autoscaling.drainability import BlockingPod, Budgets, DrainRules
-from podwright.simulation.autoscaling.expanders import Choice, equal_options
+from podwright.simulation.autoscaling.expanders import _SCORES, Choice, best_option, equal_options
 from podwright.simulation.autoscaling.group_sizes import NodeGroupSizes
 from podwright.simulation.autoscaling.node_groups import (
     AutoscalerOptions,
@@ -313,6 +314,51 @@ def test_expanders_apply_in_their_order_and_a_group_without_a_priority_is_the_la
     assert chosen("priority", _1=("^o",), _9=("arg",)) == ["large"]
     assert chosen("priority", _0=("^o",)) == ["other"]
     assert chosen("priority", _1=("none",)) == ["small", "large", "other"]
+
+
+@pytest.mark.parametrize(
+    ("cpu", "memory", "count", "pods", "waste"),
+    [
+        ("1", "2000Mi", 1, 2, 0.0),
+        ("2", "2000Mi", 1, 2, 0.5),
+        ("2", "4000Mi", 1, 2, 1.0),
+        ("2", "4000Mi", 2, 2, 1.5),
+        ("2", "0", 1, 2, math.inf),
+    ],
+)
+def test_the_waste_is_the_unused_share_of_cpu_and_of_memory(cpu, memory, count, pods, waste):
+    """Upstream: expander/waste/waste.go"""
+    score = _SCORES["least-waste"]
+    choice = Choice(options=AutoscalerOptions(), node_count=1)
+    assert score(option("a", cpu, memory, count, pods), choice) == waste
+
+
+@pytest.mark.parametrize(
+    ("cpu", "count", "unfitness"),
+    [
+        ("1", 1, 1.0),
+        ("2", 1, 2.0),
+        ("500m", 1, 2.0),
+        ("4", 1, 4.0),
+        ("2", 16, 2.0 - 0.7615941559557649),
+        ("4", 16, 4.0 - 3 * 0.7615941559557649),
+        ("2", 31, 2.0 - 0.9640275800758169),
+    ],
+)
+def test_a_size_that_does_not_fit_matters_less_with_many_nodes(cpu, count, unfitness):
+    """Upstream: expander/price/price.go, nodeCountUnfitnessSuppression; tanh(1) and tanh(2)"""
+    options = AutoscalerOptions(pod_cpu_price=1.0, pod_memory_price=0.0)
+    given = option("a", cpu, "16Gi", count, 1, price=0.5 / count)
+    # The pod costs a half, as does what stabilizes: both sums are one.
+    found = _SCORES["price"](given, Choice(options=options, node_count=1))
+    assert found == pytest.approx(unfitness)
+
+
+@pytest.mark.parametrize("expander", list(_SCORES))
+def test_an_expander_leaves_nothing_of_nothing(expander):
+    choice = Choice(options=AutoscalerOptions(expander=(expander,)), node_count=1)
+    assert list(equal_options([], choice)) == []
+    assert best_option([], choice) is None
 
 
 def created(seen):

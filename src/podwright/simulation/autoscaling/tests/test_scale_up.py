@@ -235,6 +235,19 @@ def test_host_ports_need_a_node_each():
     assert estimate([make_pod(f"p{i}", host_port=5555) for i in range(8)]) == (8, 8)
 
 
+def test_a_template_without_a_resource_orders_pods_by_the_others():
+    trial = TrialCluster(SchedulerOptions())
+    for number, cpu in enumerate(["1", "3", "1"]):
+        trial.change(None, make_pod(f"p{number}", cpu=cpu))
+    template = NodeTemplate(allocatable={"cpu": "4", "pods": "10"})
+    offer = GroupOffer(
+        group=NodeGroup(name="a", template=template), template=template, daemon_sets=(), limit=9
+    )
+    (found,) = expansion_options(trial, [offer], pod_groups(trial.scheduler.pending.values()))
+    assert [pod.name for pod in found.pods] == ["p1", "p0", "p2"]
+    assert found.count == 2
+
+
 # ---------------------------------------------------------------------------- expanders
 
 

@@ -1,0 +1,179 @@
+"""The search for the cheapest mix of nodes step by step, with a given answer to what fits."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from podwright.scheduler.assembly import Scheduler
+from podwright.simulation.capacity.buying import NodeType, _Search
+from podwright.simulation.capacity.filling import CapacityStop
+from podwright.testing import make_node, make_pod
+
+
+def search(types, pods=(), objects=(), seen=None):
+    scheduler = Scheduler()
+    scheduler.add(*objects, *pods)
+    advance = (lambda *_: None) if seen is None else lambda *part: seen.append(part)
+    return _Search(scheduler, [*objects, *pods], types, advance)
+
+
+def node_type(name, price, cpu="4", most=None, pods=110):
+    return NodeType(
+        name=name, price=price, max=most, allocatable={"cpu": cpu, "memory": "64Gi", "pods": pods}
+    )
+
+
+def pods_of(*cpus):
+    return [make_pod(f"p{number}", cpu=cpu) for number, cpu in enumerate(cpus)]
+
+
+class Given(_Search):
+    """A search in which a rule says how many of some pods fit on a mix."""
+
+    def __init__(self, types, count, placed):
+        pods = pods_of(*["1"] * count)
+        scheduler = Scheduler()
+        scheduler.add(*pods)
+        super().__init__(scheduler, pods, types, lambda *_: None)
+        self._placed = placed
+        self.tried = []
+
+    def _unplaced(self, counts):
+        self.tried.append(counts)
+        keys = sorted(self._demand)
+        stop = CapacityStop(type="Unschedulable", message="")
+        return dict.fromkeys(keys[min(len(keys), self._placed(counts)) :], stop)
+
+
+A, B = node_type("a", 3.0), node_type("b", 5.0)
+
+
+def test_prices_and_the_order_of_mixes():
+    found = search([A, B])
+    assert found._price((2, 1)) == 11.0
+    mixes = [(0, 3), (5, 0), (1, 1), (2, 0), (0, 0)]
+    assert sorted(mixes, key=found._order) == [(0, 0), (2, 0), (1, 1), (0, 3), (5, 0)]
+    equal = search([node_type("a", 1.0), node_type("b", 2.0)])
+    assert sorted([(2, 0), (0, 1)], key=equal._order) == [(0, 1), (2, 0)], "fewer nodes first"
+
+
+@pytest.mark.parametrize(
+    ("counts", "is_offered"),
+    [((0, 0), True), ((-1, 0), False), ((0, -1), False), ((2, 9), True), ((3, 0), False)],
+)
+def test_mixes_within_the_limits_are_offered(counts, is_offered):
+    assert search([node_type("a", 1, most=2), B])._is_offered(counts) is is_offered
+
+
+@pytest.mark.parametrize(
+    ("counts", "bound", "is_possible"),
+    [((1, 0), 3.0, True), ((1, 0), 3.1, False), ((1, 1), 3.1, True), ((-1, 5), 1.0, False)],
+)
+def test_mixes_that_cost_less_than_the_bound_are_not_tried(counts, bound, is_possible):
+    assert search([A, B])._is_possible(counts, bound) is is_possible
+
+
+def test_new_nodes_have_names_of_their_own():
+    found = search([A, B], objects=[make_node("a-new-0"), make_node("a-new-2")])
+    names = [node.name for node, _ in found._new_nodes((3, 1))]
+    assert names == ["a-new-1", "a-new-3", "a-new-4", "b-new-0"]
+    assert [node.name for node, _ in found._new_nodes((1, 0))] == ["a-new-1"], "kept"
+
+
+def test_each_mix_is_tried_once_and_leaves_the_scheduler_as_it_was():
+    seen: list[tuple[int, int]] = []
+    found = search([A], pods_of("3", "3", "5"), seen=seen)
+    assert list(found._unplaced((0,))) == ["default/p0", "default/p1", "default/p2"]
+    assert list(found._unplaced((1,))) == ["default/p1", "default/p2"]
+    assert list(found._unplaced((2,))) == ["default/p2"]
+    assert found._unplaced((2,))["default/p2"].reasons[0].reason == "Insufficient cpu"
+    assert seen == [(1, 0), (2, 0), (3, 0)]
+    assert len(found._scheduler.pending) == 3
+    assert not found._scheduler.cluster.nodes.slot_of
+
+
+def test_a_mix_grows_by_what_places_most_for_its_price():
+    # One b takes ten pods for 5, one a four for 3.
+    found = Given([A, B], 20, lambda mix: 4 * mix[0] + 10 * mix[1])
+    assert found._grown((0, 0), range(2)) == (0, 2)
+    assert found._grown((0, 0), [0]) == (5, 0)
+    assert found._grown((2, 1), [1]) == (2, 2)
+
+
+def test_a_mix_grows_by_several_nodes_if_one_does_not_help():
+    found = Given([A], 8, lambda mix: 8 * (mix[0] >= 4))
+    assert found._grown((0,), [0]) == (4,)
+    found = Given([A], 3, lambda mix: 3 * (mix[0] >= 4))
+    assert found._grown((0,), [0]) == (0,), "more nodes than pods do not help"
+    found = Given([A], 4, lambda mix: 4 * (mix[0] >= 4))
+    assert found._grown((0,), [0]) == (4,), "as many as pods"
+
+
+def test_a_mix_does_not_grow_beyond_the_limits():
+    limited = [node_type("a", 1.0, most=2), B]
+    found = Given(limited, 20, lambda mix: 4 * mix[0] + 10 * mix[1])
+    assert found._grown((0, 0), range(2)) == (2, 2)
+    found = Given([node_type("a", 1.0, most=2)], 20, lambda mix: 4 * mix[0])
+    assert found._grown((0,), [0]) == (2,)
+
+
+def test_the_gain_is_the_share_of_the_requests_of_what_is_left():
+    found = Given([A, B], 10, lambda mix: 4 * mix[0])
+    left = found._unplaced((0, 0))
+    count, value = found._gain(left, (1, 0), 0)
+    # Four of ten pods: two fifths of the CPU, and of the pods, for 3.
+    assert count == 4
+    assert value == pytest.approx(2 * 0.4 / 3.0)
+    assert found._gain(left, (0, 1), 1) == (0, 0.0)
+    free = Given([node_type("a", 0.0)], 10, lambda mix: 4 * mix[0])
+    assert free._gain(free._unplaced((0,)), (1,), 0)[1] == pytest.approx(0.8e9)
+
+
+@pytest.mark.parametrize(
+    ("start", "need", "reduced"),
+    [((9, 0), 20, (0, 2)), ((0, 9), 20, (0, 2)), ((5, 0), 20, (0, 2)), ((1, 2), 20, (0, 2))],
+)
+def test_a_mix_is_reduced_to_a_cheaper_one_nearby(start, need, reduced):
+    found = Given([A, B], need, lambda mix: 4 * mix[0] + 10 * mix[1])
+    assert found._reduced(start, 0.0) == reduced
+    assert all(min(mix) >= 0 for mix in found.tried)
+    assert found._reduced((2, 2), 16.0) == (2, 2), "nothing below the bound"
+
+
+@pytest.mark.parametrize("rule", [(4, 10), (3, 6), (5, 5), (2, 7)])
+@pytest.mark.parametrize("need", [1, 9, 20])
+def test_the_cheapest_mix_of_all_is_found_from_any_start(rule, need):
+    def placed(mix):
+        return rule[0] * mix[0] + rule[1] * mix[1]
+
+    found = Given([A, B], need, placed)
+    fitting = [mix for mix in product(range(21), repeat=2) if placed(mix) >= need]
+    cheapest = min(fitting, key=found._order)
+    assert found._cheaper((20, 0), 0.0) == (cheapest, True)
+    assert found._cheaper(cheapest, 0.0) == (cheapest, True)
+    # What costs less than the bound is not tried.
+    tried = Given([A, B], need, placed)
+    bound = tried._price(cheapest)
+    assert tried._cheaper((20, 0), bound) == (cheapest, True)
+    assert all(tried._price(mix) >= bound for mix in tried.tried)
+
+
+def test_a_search_that_takes_too_long_says_so():
+    found = Given([A, B], 200, lambda mix: 2 * mix[0])
+    assert found._cheaper((100, 0), 0.0) == ((100, 0), False)
+    # 40,000 decisions: two hundred mixes of two hundred pods.
+    assert len(found.tried) == 200
+
+
+def test_nodes_are_bought_for_the_rest_that_the_cluster_does_not_take():
+    pods = pods_of("3", "3", "3", "9")
+    found = search([A, B], pods, [make_node("old")]).purchase()
+    assert found.nodes == {"a": 2}
+    assert (found.price, found.pending, found.scheduled) == (6.0, 4, 3)
+    assert [each.pod for each in found.unplaced] == ["default/p3"]
+    assert [node.name for node in found.added] == ["a-new-0", "a-new-1"]
+    assert sorted(found.placed.values()) == ["a-new-0", "a-new-1", "old"]
+    assert found.is_cheapest
+    assert 0 < found.bound <= 6.0
