@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import podwright as pw
-from podwright.apimachinery.objects import InputError
+from podwright.apimachinery.objects import InputError, decode
 from podwright.simulation.autoscaling import parse_node_groups
-from podwright.simulation.autoscaling.tests.test_scale_up import group
+from podwright.simulation.autoscaling.tests.test_scale_up import deployment, group
 from podwright.testing import make_node, make_pod
 
 
@@ -70,3 +70,23 @@ def test_only_nodes_count_for_the_size_of_a_group():
     assert (found.groups[0].size, found.groups[0].max_size, found.chosen) == (0, 1, ("a",))
     (found,) = explained([make_node("n", cpu="1", labels={"pool": "a"}), *pods], [group(cpu="8")])
     assert (found.groups[0].size, found.groups[0].max_size) == (1, 10)
+
+
+def test_new_nodes_have_pods_of_daemon_sets_and_of_no_other_workload():
+    metadata = {"name": "x", "namespace": "default"}
+    for kind, chosen in (("ReplicaSet", ("a",)), ("DaemonSet", ())):
+        spec = {**deployment("x", 0, cpu="2").raw["spec"]}
+        if kind == "DaemonSet":
+            del spec["replicas"]
+        other = {"apiVersion": "apps/v1", "kind": kind, "metadata": metadata, "spec": spec}
+        (found,) = explained([decode(other), make_pod("web", cpu="3")], [group()])
+        assert found.chosen == chosen
+        assert found.is_helped is bool(chosen)
+
+
+@pytest.mark.parametrize(("count", "chosen"), [(2, "one"), (3, "two"), (7, "four")])
+def test_the_price_depends_on_the_number_of_nodes(count, chosen):
+    nodes = [make_node(f"n{number}", cpu="1m") for number in range(count)]
+    groups = [group(name, cpu=cpu) for name, cpu in (("one", "1"), ("two", "2"), ("four", "4"))]
+    (found,) = explained([*nodes, make_pod("web", cpu="1")], groups, expander=["price"])
+    assert found.chosen == (chosen,)

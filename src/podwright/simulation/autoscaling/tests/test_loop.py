@@ -458,3 +458,27 @@ def test_no_removal_starts_soon_after_a_scale_up(second, starts):
         (*each[:2], each[-1]) for each in found
     ] or not starts
     assert ("ScaleDownEmpty" in {each[2] for each in found}) is starts
+
+
+def test_a_node_that_is_gone_while_it_is_drained_ends_no_loop():
+    quick = {"scaleDownUnneededTime": "5s", "skipNodesWithCustomControllerPods": False}
+    given = make_pod("p", cpu="1", node="n").raw
+    owner = {"apiVersion": "apps/v1", "kind": "Job", "name": "o", "uid": "u", "controller": True}
+    pod = decode({**given, "metadata": {**given["metadata"], "ownerReferences": [owner]}})
+    node = pooled("n")
+    scaler = Scaler([group()], [node, pooled("m", "other"), pod], **quick)
+    scaler.sync(0)
+    assert "ScaleDown" in {each[2] for each in scaler.sync(10)}
+    for obj in (pod, node):
+        scaler.lister.remove(("", obj.kind), obj.key, obj)
+        scaler.autoscaler.observe(obj, None)
+    assert scaler.sync(20) == [("sync", "loop", 30)], "its removal is not over"
+    assert scaler.sync(20, "node/n") == []
+    assert scaler.sync(30) == []
+
+
+@pytest.mark.parametrize(("priority", "needs_nodes"), [(-11, False), (-10, True)])
+def test_the_room_of_expendable_pods_is_free(priority, needs_nodes):
+    pods = [make_pod("low", cpu="4", priority=priority, node="n"), waiting("p")]
+    found = Scaler([group()], [pooled("n", "other"), *pods]).sync(10)
+    assert any(each[2] == "TriggeredScaleUp" for each in found) is needs_nodes

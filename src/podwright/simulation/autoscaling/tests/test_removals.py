@@ -215,6 +215,18 @@ def test_the_budgets_of_all_unneeded_nodes_are_counted_together(allowed, count):
     assert len(removals.update(0)) == count
 
 
+def test_pods_that_want_to_be_together_move_together():
+    term = {
+        "labelSelector": {"matchLabels": {"app": "web"}},
+        "topologyKey": "kubernetes.io/hostname",
+    }
+    near = {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+    web = {"labels": {"app": "web"}, "cpu": "500m", "node": "n", "spec": near}
+    removals = Removals(pooled("n"), pooled("m"), owned("p", **web), owned("q", **web))
+    # The first of them goes anywhere as soon as none of them is left.
+    assert removals.update(0, ["n"]) == ["n"]
+
+
 # -------------------------------------------------------------------------------- the start
 
 
