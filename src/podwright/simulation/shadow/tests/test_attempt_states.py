@@ -747,6 +747,16 @@ def test_attempts_before_the_record_are_left_out_unless_it_shows_their_binding()
     assert [(one.time_ns - START_NS) // MS for one in logged(cluster)] == [500, 1000]
 
 
+def test_volumes_that_were_deleted_bind_nothing():
+    cluster = Cluster(volume(), claim("data"))
+    cluster.update(1000, volume("data"))
+    cluster.update(1100, volume("data") | {"status": {"phase": "Bound"}})
+    cluster.delete(1200, volume("data"))
+    cluster.add(1300, volume("data"))
+    view = RecordedCluster(cluster.record().lines, Columns())
+    assert view._positions_of_claim == {"a/data": [1, 4]}, "it is bound to the claim twice"
+
+
 def test_bindings_of_a_log_are_those_of_the_record_in_order():
     cluster = Cluster(node("n1"), node("n2"))
     for start in (1000, 2000):

@@ -1,0 +1,182 @@
+"""One decision compared: which nodes and victims are possible, and what a finding says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from podwright.apimachinery.objects import Pod
+from podwright.scheduler.assembly import Scheduler
+from podwright.scheduler.framework import TieRule
+from podwright.simulation.shadow.comparison import DecisionComparer, Finding, ScoreDifference
+from podwright.simulation.shadow.recorded_cluster import CopiedImageCounts
+from podwright.testing import make_node, make_pod
+
+
+def comparer(*objects: Any, percentage: int | None = None) -> DecisionComparer:
+    """Compare with the default profile."""
+    scheduler = Scheduler(tie_rule=TieRule.HEAP)
+    for obj in objects:
+        scheduler.cluster.put(obj)
+    (profile,) = scheduler.profiles.values()
+    if percentage is not None:
+        profile = msgspec.structs.replace(profile, percentage_of_nodes_to_score=percentage)
+    images = CopiedImageCounts(scheduler.cluster)
+    images.copy(scheduler.cluster.nodes.slot_of)
+    return DecisionComparer(profile, scheduler.cluster, images)
+
+
+NODES = (make_node("n1", cpu=4), make_node("n2", cpu=8), make_node("n3", cpu=1))
+
+
+@pytest.mark.parametrize(
+    ("cpu", "node", "expected"),
+    [
+        pytest.param(2, "n2", (), id="the best"),
+        pytest.param(2, "n1", None, id="a worse one"),
+        pytest.param(2, "n3", None, id="one without room"),
+        pytest.param(2, "unknown", None, id="unknown"),
+        pytest.param(6, "n2", (), id="the only one"),
+        pytest.param(6, "n1", None, id="not the only one"),
+        pytest.param(9, "n2", None, id="none has room"),
+    ],
+)
+def test_a_binding_is_possible_to_the_best_node(cpu, node, expected):
+    assert comparer(*NODES).explain_binding(make_pod("p", cpu=cpu), node) == expected
+
+
+def test_any_of_the_best_nodes_is_possible():
+    found = comparer(*(make_node(name) for name in ("n1", "n2", "n3")))
+    pod = make_pod("p", cpu=1)
+    assert [found.explain_binding(pod, name) for name in ("n1", "n2", "n3")] == [()] * 3
+
+
+@pytest.mark.parametrize(
+    ("evaluated_count", "start", "expected"),
+    [
+        # The node is the fourth of five. Starts with which a search reaches it, the nearest first.
+        (0, 4, [4, 3, 0, 2, 1]),
+        (0, 0, [0, 1, 4, 3, 2]),
+        (1, 0, [3]),
+        (2, 0, [3, 2]),
+        (2, 1, [2, 3]),
+        (9, 3, [3, 2, 4, 1, 0]),
+    ],
+)
+def test_a_search_reaches_a_node_from_the_starts_before_it(evaluated_count, start, expected):
+    found = comparer(*(make_node(f"n{number}") for number in range(5)))
+    slot = int(found._cluster.nodes.visiting_order()[3])
+    starts = found._starts(slot, evaluated_count, start)
+    assert starts[:1] == expected[:1]
+    assert sorted(starts) == sorted(expected)
+    away = [min((begin - start) % 5, (start - begin) % 5) for begin in starts]
+    assert away == sorted(away)
+
+
+NEVER = "0/3 nodes are available: 3 Insufficient cpu."
+UNHELPFUL = (
+    "no new claims to deallocate, 0/3 nodes are available: 3 Preemption is not helpful for "
+    "scheduling."
+)
+
+
+def bound(node: str) -> Finding:
+    return Finding(what="binding", line=1, pod="default/p", node=node, outcome="unexplained")
+
+
+def test_a_worse_node_has_its_scores():
+    found = comparer(*NODES).with_scores(bound("n1"), make_pod("p", cpu=2, memory="1Gi"))
+    assert (found.best, found.rejection) == ("n2", "")
+    # Of 4 and 8 cores, 2 are requested; memory is the same. Half a node is left, or three quarters.
+    by_plugin = {score.plugin: (score.chosen, score.best) for score in found.scores}
+    memory = 100 * 15 // 16
+    assert by_plugin["NodeResourcesFit"] == ((50 + memory) // 2, (75 + memory) // 2)
+    assert all(score.chosen != score.best for score in found.scores)
+    assert isinstance(found.scores[0], ScoreDifference)
+
+
+@pytest.mark.parametrize(
+    ("cpu", "node", "best", "rejection"),
+    [
+        (2, "unknown", "n2", "there is no such node"),
+        (2, "n3", "n2", "Insufficient cpu"),
+        (9, "n1", "", f"{NEVER} {UNHELPFUL}"),
+        (9, "unknown", "", "there is no such node"),
+    ],
+)
+def test_an_impossible_node_has_its_rejection(cpu, node, best, rejection):
+    found = comparer(*NODES).with_scores(bound(node), make_pod("p", cpu=cpu))
+    assert (found.best, found.rejection, found.scores) == (best, rejection, ())
+
+
+# -------------------------------------------------------------------------- preemptions
+
+
+def urgent(cpu: int = 4) -> Pod:
+    pod = make_pod("urgent", cpu=cpu)
+    return msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, priority=1000))
+
+
+def placed(name: str, node: str, cpu: int, priority: int = 0) -> Pod:
+    pod = make_pod(name, cpu=cpu, node=node)
+    return msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, priority=priority))
+
+
+FULL = (
+    make_node("n1", cpu=4),
+    make_node("n2", cpu=4),
+    make_node("n3", cpu=1),
+    placed("low", "n1", 4),
+    placed("high", "n2", 4, 500),
+)
+
+
+@pytest.mark.parametrize(
+    ("node", "victims", "expected"),
+    [
+        pytest.param("n1", ["default/low"], (), id="the least important victim"),
+        pytest.param("n2", ["default/high"], None, id="a more important one"),
+        pytest.param("n1", ["default/high"], None, id="the victim of another node"),
+        pytest.param("n1", [], None, id="no victim"),
+        pytest.param("n1", ["default/low", "default/x"], None, id="too many"),
+        pytest.param("n3", ["default/low"], None, id="too small"),
+        pytest.param("unknown", ["default/low"], None, id="unknown"),
+    ],
+)
+def test_a_preemption_is_possible_with_the_least_important_victims(node, victims, expected):
+    assert comparer(*FULL).explain_preemption(urgent(), node, victims, 0) == expected
+
+
+def test_no_preemption_is_possible_where_the_pod_fits_or_never_fits():
+    found = comparer(*FULL)
+    assert found.explain_preemption(urgent(1), "n3", [], 0) is None
+    assert found.explain_preemption(urgent(9), "n1", ["default/low"], 0) is None
+
+
+def preempted(node: str) -> Finding:
+    return Finding(
+        what="preemption", line=1, pod="default/urgent", node=node, outcome="unexplained"
+    )
+
+
+@pytest.mark.parametrize(
+    ("node", "rejection", "victims"),
+    [
+        ("n1", "", ("default/low",)),
+        ("n2", "", ("default/high",)),
+        ("n3", "preemption would not help on that node", ()),
+    ],
+)
+def test_a_preemption_has_ours_beside_it(node, rejection, victims):
+    found = comparer(*FULL).with_our_preemption(preempted(node), urgent(), 0)
+    assert (found.best, found.rejection, found.our_victims) == ("n1", rejection, victims)
+
+
+def test_a_preemption_that_is_not_needed_or_does_not_help_says_so():
+    fits = comparer(*FULL).with_our_preemption(preempted("n1"), urgent(1), 0)
+    assert (fits.best, fits.rejection) == ("", "the pod fits on n3")
+    never = comparer(*FULL).with_our_preemption(preempted("n1"), urgent(9), 0)
+    assert never.best == ""
+    assert never.rejection.startswith(NEVER)
