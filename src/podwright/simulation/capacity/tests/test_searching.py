@@ -6,8 +6,9 @@ from itertools import product
 
 import pytest
 
+from podwright.apimachinery.objects import InputError
 from podwright.scheduler.assembly import Scheduler
-from podwright.simulation.capacity.buying import NodeType, _Search
+from podwright.simulation.capacity.buying import NodeType, _Search, buy_nodes
 from podwright.simulation.capacity.filling import CapacityStop
 from podwright.testing import make_node, make_pod
 
@@ -177,3 +178,27 @@ def test_nodes_are_bought_for_the_rest_that_the_cluster_does_not_take():
     assert sorted(found.placed.values()) == ["a-new-0", "a-new-1", "old"]
     assert found.is_cheapest
     assert 0 < found.bound <= 6.0
+
+
+@pytest.mark.parametrize(
+    ("existing", "bound"),
+    [
+        pytest.param([], 9.0, id="three new nodes"),
+        pytest.param([make_node("old")], 6.0, id="one pod has room"),
+        pytest.param([make_node("old", taints=["k=v:NoSchedule"])], 9.0, id="not there"),
+        pytest.param([make_node("a"), make_node("b", taints=["k=v:NoSchedule"])], 6.0, id="both"),
+        pytest.param([make_node("old", cpu="8")], 3.0, id="two have"),
+        pytest.param([make_node("old", cpu="2")], 9.0, id="none has"),
+    ],
+)
+def test_the_bound_counts_the_room_of_nodes_that_take_pods(existing, bound):
+    assert search([A], pods_of("3", "3", "3"), existing)._bound() == pytest.approx(bound)
+
+
+def test_types_are_needed_for_a_purchase():
+    with pytest.raises(InputError) as caught:
+        buy_nodes(pods_of("1"), [])
+    assert "at least one type is expected" in str(caught.value)
+    with pytest.raises(InputError) as caught:
+        buy_nodes([make_node("n")], [A])
+    assert str(caught.value) == "no pod is pending"
