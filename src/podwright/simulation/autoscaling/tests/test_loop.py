@@ -17,6 +17,10 @@ from podwright.cluster.api import (
 from podwright.cluster.controllers import Lister, SyncAt
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.autoscaling import ClusterAutoscaler, parse_node_groups
+from podwright.simulation.autoscaling.cluster_autoscaler import Arrival, Backoff, ScaleUpRequest
+from podwright.simulation.autoscaling.expanders import Choice
+from podwright.simulation.autoscaling.group_sizes import GroupSizes, SizeChange
+from podwright.simulation.autoscaling.scale_down import Candidate, Removal
 from podwright.simulation.autoscaling.tests.test_scale_up import SECOND_NS, group
 from podwright.testing import make_node, make_pod
 
@@ -174,6 +178,7 @@ def test_nodes_of_an_outage_never_come_while_those_of_other_requests_do():
     assert not [each for each in scaler.sync(10) if each[:2] == ("sync", "arrivals")]
     scaler.add(waiting("q", created=10, cpu="3"))
     assert ("sync", "arrivals", 40) in scaler.sync(20)
+    assert scaler.sync(39, "arrivals") == [("sync", "arrivals", 40)]
     assert scaler.sync(40, "arrivals") == [("create", "a-0")]
     scaler.add(pooled("a-0", created=40))
     # The node that never comes is waited for until it is late, and then the group is in backoff.
@@ -482,3 +487,14 @@ def test_the_room_of_expendable_pods_is_free(priority, needs_nodes):
     pods = [make_pod("low", cpu="4", priority=priority, node="n"), waiting("p")]
     found = Scaler([group()], [pooled("n", "other"), *pods]).sync(10)
     assert any(each[2] == "TriggeredScaleUp" for each in found) is needs_nodes
+
+
+@pytest.mark.parametrize(
+    "struct", [Arrival, ScaleUpRequest, Backoff, Removal, Candidate, Choice, GroupSizes, SizeChange]
+)
+def test_records_are_made_by_keyword(struct):
+    """Numbers and names of one type after another are mistaken for each other by position."""
+    names = struct.__struct_fields__
+    assert struct(**dict.fromkeys(names, 1)) is not None
+    with pytest.raises(TypeError):
+        struct(*[1] * len(names))
