@@ -35,6 +35,45 @@ from podwright.cluster.kubelets.templates.template_parser import TemplateError
         ('{{ (fromJson "{\\"a\\": 5}").a }} {{ kindOf .map }} {{ toJson "<" }}', '5 map "\\u003c"'),
         ('{{ b64enc "a" }} {{ b64dec "YQ==" }} {{ sha256sum "" | trunc 8 }}', "YQ== a e3b0c442"),
         ('{{ atoi "12" }} {{ int64 "x" }} {{ float64 "1.5" }}', "12 0 1.5"),
+        (
+            "{{ reverse (list 1 2 3) }} {{ initial (list 1 2 3) }} {{ last (list 1 2 3) }}",
+            "[3 2 1] [1 2] 3",
+        ),
+        (
+            "{{ rest (list 1 2 3) }} {{ append (list 1) 2 }} {{ prepend (list 1) 2 }}",
+            "[2 3] [1 2] [2 1]",
+        ),
+        (
+            '{{ concat (list 1 2) (list 3) (list 4) }} {{ compact (list 1 0 "a" "") }}',
+            "[1 2 3 4] [1 a]",
+        ),
+        (
+            "{{ slice (list 1 2 3 4) 1 3 }} {{ slice (list 1 2 3 4) 2 }} {{ slice (list 1 2) }}",
+            "[2 3] [3 4] [1 2]",
+        ),
+        (
+            "{{ uniq (list 1 2 1 3 2) }} {{ without (list 1 2 3 1) 1 3 }} {{ has 5 (list 1 4) }}",
+            "[1 2 3] [2] false",
+        ),
+        ('{{ mod "7" "4" }} {{ mod -7 4 }} {{ div 7 "2" }} {{ div 9 3 }}', "3 -3 3 3"),
+        ("{{ max 2 9 4 }} {{ min 5 2 9 }} {{ maxf 1.5 3 2 }} {{ minf 1.5 3 0.5 }}", "9 2 3 0.5"),
+        ("{{ addf 1.5 2 }} {{ subf 7.5 2 3 }} {{ mulf 1.5 2 2 }} {{ divf 10 4 }}", "3.5 2.5 6 2.5"),
+        ("{{ until 0 }}{{ until -3 }} {{ untilStep 0 -6 -2 }}", "[][0 -1 -2] [0 -2 -4]"),
+        ('{{ coalesce 0 "" }}|{{ empty 0 }} {{ empty "a" }}', "<no value>|true false"),
+        ('{{ ternary "y" "n" false }} {{ get .map "z" }}|{{ hasKey .map "x" }}', "n |true"),
+        (
+            '{{ keys (dict "b" 1 "a" 2) (dict "c" 3) }} {{ values (dict "b" 1 "a" 2) }}',
+            "[a b c] [2 1]",
+        ),
+        ('{{ pluck "a" (dict "a" 1) (dict "b" 2) (dict "a" 3) }}', "[1 3]"),
+        (
+            '{{ kindIs "string" "a" }} {{ kindIs "int" "a" }} {{ kindOf (list 1) }}',
+            "true false slice",
+        ),
+        (
+            '{{ sha1sum "" | trunc 8 }} {{ first (list) }} {{ last (list) }}',
+            "da39a3ee <no value> <no value>",
+        ),
     ],
 )
 def test_functions_return_what_sprig_returns(text, expected):

@@ -1,0 +1,177 @@
+"""Which pods a kubelet rejects; upstream: pkg/kubelet/lifecycle/predicate.go and its tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podwright.apimachinery.objects import Pod, decode
+from podwright.cluster.kubelets.kubelet.kubelet_node import rejection_of, use_of
+from podwright.testing import make_node, make_pod
+
+
+def pod(name="p", ports=(), **spec):
+    given = make_pod(name, cpu="1", memory="1Gi").raw
+    containers = [{**given["spec"]["containers"][0], "ports": list(ports)}]
+    found = decode({**given, "spec": {**given["spec"], "containers": containers, **spec}})
+    assert isinstance(found, Pod)
+    return found
+
+
+def node(allocatable=None, labels=None, taints=()):
+    made = make_node("n", cpu="2", memory="4Gi", labels=labels or {})
+    status = made.raw["status"] if allocatable is None else {"allocatable": allocatable}
+    found: Any = decode({**made.raw, "status": status, "spec": {"taints": list(taints)}})
+    return found
+
+
+def reason(given, of=None, *others):
+    found = rejection_of(given, use_of(given), of or node(), [use_of(each) for each in others])
+    return "" if found is None else found.reason
+
+
+def port(number, address="", protocol=""):
+    fields = {"hostIP": address, "protocol": protocol}
+    return {
+        "containerPort": 80, "hostPort": number,
+        **{key: value for key, value in fields.items() if value},
+    }  # fmt: skip
+
+
+def needs(**requests):
+    names = {key.replace("__", "/").replace("_", "-"): value for key, value in requests.items()}
+    container: dict[str, Any] = {"name": "c", "image": "i", "resources": {"requests": names}}
+    if any("/" in name for name in names):
+        container["resources"]["limits"] = names
+    return pod(containers=[container])
+
+
+@pytest.mark.parametrize(
+    ("given", "allocatable", "found"),
+    [
+        (needs(cpu="2"), {"cpu": "2", "pods": "1"}, ""),
+        (needs(cpu="2001m"), {"cpu": "2", "pods": "1"}, "OutOfcpu"),
+        (needs(memory="4Gi"), {"memory": "4Gi", "pods": "1"}, ""),
+        (needs(memory="4097Mi"), {"memory": "4Gi", "pods": "1"}, "OutOfmemory"),
+        (needs(ephemeral_storage="2"), {"ephemeral-storage": "1", "pods": "1"},
+         "OutOfephemeral-storage"),
+        (needs(cpu="1"), {"pods": "1"}, "OutOfcpu"),
+        (needs(cpu="1"), {}, ""),
+        (needs(cpu="1"), {"cpu": "1"}, ""),
+        (needs(cpu="1"), {"cpu": "1", "pods": "0"}, "OutOfpods"),
+        (needs(a_b__gpu="2"), {"a-b/gpu": "1", "pods": "1"}, "InsufficientResourcea-b/gpu"),
+        (needs(a_b__gpu="2"), {"a-b/gpu": "2", "pods": "1"}, ""),
+        (needs(a_b__gpu="2"), {"pods": "1"}, ""),
+    ],
+)  # fmt: skip
+def test_a_pod_has_room_on_its_node(given, allocatable, found):
+    assert reason(given, node(allocatable)) == found
+
+
+def test_the_other_pods_of_a_node_take_their_room():
+    of = node({"cpu": "3", "memory": "8Gi", "pods": "3"})
+    others = [pod("a"), pod("b")]
+    assert reason(pod(), of, *others) == ""
+    assert reason(needs(cpu="1001m"), of, *others) == "OutOfcpu"
+    assert reason(needs(cpu="1m"), of, *others, needs()) == "OutOfpods"
+    given = needs(cpu="1500m")
+    found = rejection_of(given, use_of(given), of, [use_of(each) for each in others])
+    assert found is not None
+    assert found.message == (
+        "Node didn't have enough resource: cpu, requested: 1500, used: 2000, capacity: 3000"
+    )
+
+
+@pytest.mark.parametrize(
+    ("spec", "labels", "found"),
+    [
+        ({"os": {"name": "linux"}}, {}, ""),
+        ({"os": {"name": "windows"}}, {}, "PodOSNotSupported"),
+        ({"nodeSelector": {"kubernetes.io/os": "windows"}}, {"kubernetes.io/os": "linux"},
+         "PodOSSelectorNodeLabelDoesNotMatch"),
+        ({"nodeSelector": {"kubernetes.io/os": "linux"}}, {"kubernetes.io/os": "linux"}, ""),
+        ({"nodeSelector": {"a": "b"}}, {"a": "b", "c": "d"}, ""),
+        ({"nodeSelector": {"a": "b"}}, {"a": "c"}, "NodeAffinity"),
+        ({"nodeSelector": {"a": "b", "c": "d"}}, {"a": "b"}, "NodeAffinity"),
+    ],
+)  # fmt: skip
+def test_a_pod_is_for_the_labels_of_its_node(spec, labels, found):
+    assert reason(pod(**spec), node(labels=labels)) == found
+
+
+@pytest.mark.parametrize(
+    ("operator", "values", "found"), [("In", ["b"], ""), ("NotIn", ["b"], "NodeAffinity")]
+)
+@pytest.mark.parametrize("kind", ["required", "preferred"])
+def test_required_terms_decide(operator, values, found, kind):
+    term = {"matchExpressions": [{"key": "a", "operator": operator, "values": values}]}
+    affinity = {
+        "required": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}
+        },
+        "preferred": {
+            "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": term}]
+        },
+    }[kind]
+    given = pod(affinity={"nodeAffinity": affinity})
+    assert reason(given, node(labels={"a": "b"})) == (found if kind == "required" else "")
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "conflicts"),
+    [
+        (port(80), port(80), True),
+        (port(80), port(81), False),
+        (port(80), port(80, protocol="UDP"), False),
+        (port(80, protocol="TCP"), port(80), True),
+        (port(80, "10.0.0.1"), port(80), True),
+        (port(80), port(80, "10.0.0.1"), True),
+        (port(80, "10.0.0.1"), port(80, "10.0.0.1"), True),
+        (port(80, "10.0.0.1"), port(80, "10.0.0.2"), False),
+        (port(80, "0.0.0.0"), port(80, "10.0.0.2"), True),
+        ({"containerPort": 80}, {"containerPort": 80}, False),
+    ],
+)
+def test_a_port_of_a_node_has_one_pod(own, other, conflicts):
+    found = reason(pod(ports=[own]), None, pod("o", ports=[other]))
+    assert found == ("NodePorts" if conflicts else "")
+
+
+def test_ports_of_sidecars_count_and_those_of_init_containers_do_not():
+    container = {"name": "i", "image": "i", "ports": [port(80)]}
+    sidecar = {**container, "restartPolicy": "Always"}
+    for init, found in ((container, ""), (sidecar, "NodePorts")):
+        assert reason(pod(initContainers=[init]), None, pod("o", ports=[port(80)])) == found
+
+
+def taint(effect, key="k"):
+    return {"key": key, "value": "v", "effect": effect}
+
+
+@pytest.mark.parametrize(
+    ("taints", "tolerations", "found"),
+    [
+        ([], [], ""),
+        ([taint("NoExecute")], [], "TaintToleration"),
+        ([taint("NoSchedule"), taint("PreferNoSchedule")], [], ""),
+        ([taint("NoSchedule"), taint("NoExecute")], [], "TaintToleration"),
+        ([taint("NoExecute")], [{"key": "k", "operator": "Exists"}], ""),
+        ([taint("NoExecute")], [{"key": "k", "operator": "Equal", "value": "w"}],
+         "TaintToleration"),
+        ([taint("NoExecute"), taint("NoExecute", "l")], [{"key": "k", "operator": "Exists"}],
+         "TaintToleration"),
+    ],
+)  # fmt: skip
+def test_only_taints_that_end_pods_matter(taints, tolerations, found):
+    assert reason(pod(tolerations=tolerations), node(taints=taints)) == found
+
+
+def test_the_first_of_several_reasons_is_that_of_resources():
+    of = node({"cpu": "0", "pods": "1"}, taints=[taint("NoExecute")])
+    given = pod(nodeSelector={"a": "b"}, ports=[port(80)])
+    assert reason(given, of, pod("o", ports=[port(80)])) == "OutOfpods"
+    assert reason(given, node(taints=[taint("NoExecute")])) == "NodeAffinity"
+    given = pod(ports=[port(80)])
+    of = node(taints=[taint("NoExecute")])
+    assert reason(given, of, pod("o", ports=[port(80)])) == "NodePorts"
