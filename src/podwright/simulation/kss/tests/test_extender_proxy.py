@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from podwright.simulation.kss import (
     ExtenderProxy,
     UnknownExtender,
 )
+from podwright.simulation.kss.results import ExtenderAnswer, extender_results
 
 ARGUMENTS = {"Pod": {"metadata": {"name": "web", "namespace": "default"}}, "NodeNames": ["a"]}
 KEY = "kube-scheduler-simulator.sigs.k8s.io/extender-prioritize-result"
@@ -50,3 +52,132 @@ def test_extenders_and_verbs_that_the_configuration_does_not_have():
         proxy.call(1, "prioritize", b"{}")
     with pytest.raises(UnknownExtender, match=r"extenders\[0\] has no filterVerb"):
         proxy.call(0, "filter", b"{}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "pod"),
+    [
+        (ARGUMENTS, "default/web"),
+        ({"PodName": "web", "PodNamespace": "shop", "PodUID": "u", "Node": "n"}, "shop/web"),
+    ],
+)
+def test_answers_are_kept_by_the_pod_of_the_arguments(arguments, pod):
+    proxy = ExtenderProxy([Extender(url_prefix="http://x", prioritize_verb="score", weight=1)])
+    call = proxy.call(0, "prioritize", json.dumps(arguments).encode())
+    proxy.answered(call, ExtenderReply(status=200, body=b"[]"))
+    assert list(proxy._answers) == [pod]
+
+
+def test_other_answers_are_returned_as_they_are():
+    proxy = ExtenderProxy([Extender(url_prefix="http://x", filter_verb="f", http_timeout_ns=7)])
+    call = proxy.call(0, "filter", json.dumps(ARGUMENTS).encode())
+    assert call.timeout_ns == 7
+    body = b'{"NodeNames":["a"], "unknown":1}'
+    assert proxy.answered(call, ExtenderReply(status=200, body=body)) == body
+
+
+@pytest.mark.parametrize(
+    ("reply", "arguments", "message"),
+    [
+        (ExtenderReply(error="no route"), ARGUMENTS, "^no route$"),
+        (ExtenderReply(status=200, error="cut off", body=b"[]"), ARGUMENTS, "^cut off$"),
+        (ExtenderReply(status=503), ARGUMENTS, "^http://x/score: status 503$"),
+        (ExtenderReply(status=200, body=b"[]"), [], "^http://x/score: the arguments are not"),
+    ],
+)
+def test_a_failure_of_an_extender_says_what_failed(reply, arguments, message):
+    proxy = ExtenderProxy([Extender(url_prefix="http://x", prioritize_verb="score", weight=1)])
+    call = proxy.call(0, "prioritize", json.dumps(arguments).encode())
+    with pytest.raises(ExtenderFailed, match=message):
+        proxy.answered(call, reply)
+
+
+def test_the_answers_about_the_oldest_pods_are_discarded(monkeypatch):
+    monkeypatch.setattr("podwright.simulation.kss.extender_proxy.PODS_MAX", 2)
+    proxy = ExtenderProxy([Extender(url_prefix="http://x", prioritize_verb="score", weight=1)])
+    for name in "abca":
+        arguments = {"Pod": {"metadata": {"name": name, "namespace": "default"}}}
+        call = proxy.call(0, "prioritize", json.dumps(arguments).encode())
+        proxy.answered(call, ExtenderReply(status=200, body=b"[]"))
+    assert list(proxy._answers) == ["default/c", "default/a"]
+    assert len(proxy._answers["default/a"]) == 1
+
+
+PREFIX = "kube-scheduler-simulator.sigs.k8s.io/extender-"
+
+
+def answer(verb: Any, value: Any, *, weight: int = 1, **reply: Any) -> ExtenderAnswer:
+    body = value if isinstance(value, bytes) else json.dumps(value).encode()
+    fields: dict[str, Any] = {"status": 200, "body": body} | reply
+    given = ExtenderReply(**fields)
+    return ExtenderAnswer(name="http://x", weight=weight, verb=verb, reply=given)
+
+
+@pytest.mark.parametrize(
+    ("verb", "value", "expected"),
+    [
+        pytest.param(
+            "filter",
+            {},
+            '{"Nodes":null,"NodeNames":null,"FailedNodes":null,'
+            '"FailedAndUnresolvableNodes":null,"Error":""}',
+            id="an empty filter result",
+        ),
+        pytest.param(
+            "filter",
+            {"FailedNodes": {"b": "x", "a": None}, "NodeNames": ["c", None], "Error": "e"},
+            '{"Nodes":null,"NodeNames":["c",""],"FailedNodes":{"a":"","b":"x"},'
+            '"FailedAndUnresolvableNodes":null,"Error":"e"}',
+            id="names of nodes",
+        ),
+        pytest.param(
+            "filter",
+            {"Nodes": {"items": [], "kind": "", "apiVersion": "v1"}},
+            '{"Nodes":{"apiVersion":"v1","metadata":{},"items":[]},"NodeNames":null,'
+            '"FailedNodes":null,"FailedAndUnresolvableNodes":null,"Error":""}',
+            id="nodes",
+        ),
+        pytest.param(
+            "prioritize",
+            [{"Host": "b", "Score": 1}, {}],
+            '[{"Host":"b","Score":10},{"Host":"","Score":0}]',
+            id="scores",
+        ),
+        pytest.param("prioritize", None, "null", id="no scores"),
+        pytest.param(
+            "preempt",
+            {
+                "NodeNameToMetaVictims": {
+                    "b": {"Pods": [{"UID": "u"}, {}, None], "NumPDBViolations": 2},
+                    "a": {},
+                    "c": None,
+                }
+            },
+            '{"NodeNameToMetaVictims":{"a":{"Pods":null,"NumPDBViolations":0},'
+            '"b":{"Pods":[{"UID":"u"},{"UID":""},null],"NumPDBViolations":2},"c":null}}',
+            id="victims",
+        ),
+        pytest.param("preempt", {}, '{"NodeNameToMetaVictims":null}', id="no victims"),
+        pytest.param("bind", {}, '{"Error":""}', id="a binding"),
+        pytest.param("bind", {"Error": "e"}, '{"Error":"e"}', id="a failed binding"),
+    ],
+)
+def test_answers_are_written_as_their_go_structs(verb, value, expected):
+    found = extender_results([answer(verb, value)])
+    keys = [f"{PREFIX}{each}-result" for each in ("filter", "prioritize", "preempt", "bind")]
+    assert list(found) == keys
+    mine = f"{PREFIX}{verb}-result"
+    assert found.pop(mine) == f'{{"http://x":{expected}}}'
+    assert set(found.values()) == {"{}"}
+
+
+def test_answers_that_the_original_cannot_read_are_left_out():
+    good = answer("bind", {"Error": "e"})
+    bad = [
+        answer("filter", b"no json"),
+        answer("filter", {}, status=500),
+        answer("filter", {}, error="cut off"),
+        answer("prioritize", {}),
+    ]
+    assert extender_results(bad) == {}
+    assert extender_results([*bad, good]) == extender_results([good])

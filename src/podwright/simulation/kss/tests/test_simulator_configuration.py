@@ -65,7 +65,21 @@ def test_a_switch_of_the_environment_that_is_not_true_is_off():
         ("port: 0", "config.yaml: port: Required value"),
         ("prot: 1", 'config.yaml: prot: unknown field "prot"; did you mean '),
         ("corsAllowedOriginList: [nonsense]", "corsAllowedOriginList[0]: Invalid value"),
-        ("kind: Other", "must be a SimulatorConfiguration"),
+        (
+            "kind: Other",
+            "must be a SimulatorConfiguration of kube-scheduler-simulator-config/v1alpha1, not "
+            "Other of kube-scheduler-simulator-config/v1alpha1",
+        ),
+        ("etcdURL: ''", "config.yaml: etcdURL: Required value"),
+        ("kubeApiServerUrl: ''", "config.yaml: kubeApiServerUrl: Required value"),
+        (
+            "externalImportEnabled: true\nkubeConfig: ''",
+            "kubeConfig: Required value: with external",
+        ),
+        (
+            "replayEnabled: true\nresourceSyncEnabled: true",
+            "config.yaml: resourceSyncEnabled: resourceSyncEnabled and replayEnabled cannot",
+        ),
         (
             "externalImportEnabled: true\nreplayEnabled: true",
             "externalImportEnabled and replayEnabled cannot be used simultaneously",
@@ -89,3 +103,50 @@ def test_keys_without_effect_have_a_reason():
     assert list(read().without_effect) == ["etcdURL"]
     found = read(TEXT + "externalSchedulerEnabled: true\n")
     assert "--no-scheduler" in found.without_effect["externalSchedulerEnabled"]
+
+
+@pytest.mark.parametrize("text", ["[]", "text", "- a"])
+def test_a_file_that_is_no_mapping_is_an_error(text):
+    with pytest.raises(InputError, match="must be a SimulatorConfiguration"):
+        read(text)
+
+
+@pytest.mark.parametrize(
+    ("origin", "is_url"),
+    [("http://a.example", True), ("/path", True), ("a.example", False), ("", False)],
+)
+def test_origins_are_urls(origin, is_url):
+    text = TEXT.replace("http://localhost:3000", origin)
+    if is_url:
+        assert read(text).cors_allowed_origin_list == (origin,)
+    else:
+        with pytest.raises(InputError, match=r"corsAllowedOriginList\[0\]"):
+            read(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "value", "expected"),
+    [
+        ("PORT", "port", "+80", 80),
+        ("PORT", "port", "", 1212),
+        ("KUBE_SCHEDULER_SIMULATOR_ETCD_URL", "etcd_url", "http://e", "http://e"),
+        ("KUBE_APISERVER_URL", "kube_api_server_url", "", "http://127.0.0.1:3131"),
+        ("EXTERNAL_IMPORT_ENABLED", "external_import_enabled", "true", True),
+        ("EXTERNAL_IMPORT_ENABLED", "external_import_enabled", "0", False),
+        ("RESOURCE_SYNC_ENABLED", "resource_sync_enabled", "1", True),
+        ("REPLAYER_ENABLED", "replay_enabled", "false", False),
+    ],
+)
+def test_each_variable_of_the_environment_has_its_field(name, field, value, expected):
+    found = read(**{name: value})
+    assert getattr(found, field) == expected
+    others = [each for each in found.__struct_fields__ if each != field]
+    assert [getattr(found, each) for each in others] == [getattr(read(), each) for each in others]
+
+
+@pytest.mark.parametrize(
+    ("labels", "selector"),
+    [("", ""), ("resourceImportLabelSelector: {matchLabels: {b: x, a: z}}\n", "a=z,b=x")],
+)
+def test_the_selector_of_imported_objects_is_that_of_a_query(labels, selector):
+    assert read(TEXT + labels).selector == selector

@@ -224,11 +224,19 @@ def priority_class(name: str) -> dict[str, Any]:
     return {"apiVersion": f"{CLASS[0]}/v1", "kind": CLASS[1], "metadata": metadata, "value": 1}
 
 
+STORAGE_CLASS = ("storage.k8s.io", "StorageClass")
+STORAGE = {
+    "apiVersion": "storage.k8s.io/v1",
+    "kind": "StorageClass",
+    "metadata": {"name": "fast"},
+    "provisioner": "example.com/x",
+}
+
+
 def around_an_attempt() -> Cluster:
     """Changes within and beyond 250 ms of an attempt at 2,000 ms, which ends at 2,010."""
-    cluster = Cluster(node("n1"))
-    waiting = pod("p")
-    cluster.add(1000, waiting)
+    cluster = Cluster(node("n1"), STORAGE)
+    cluster.add(1000, pod("p"))
     cluster.add(1500, node("n0"))
     cluster.add(1900, node("n2"))
     cluster.log_line(2000, "attempt", "p")
@@ -237,6 +245,7 @@ def around_an_attempt() -> Cluster:
     cluster.add(2100, node("n3"))
     cluster.add(2200, priority_class("high"))
     cluster.update(2240, pod("p", on="n1"))
+    cluster.add(2245, node("n5"))
     cluster.add(2250, pod("r"))
     cluster.add(2400, node("n4"))
     return cluster
@@ -250,10 +259,10 @@ def test_the_states_within_the_delays_are_tried_the_nearest_first():
     found = logged(around_an_attempt())
     (attempt,) = list(iter_first(found))
     view = found._view
-    assert view.positions() == {NODE: 3, POD: 1, CLASS: 0}
+    assert view.positions() == {NODE: 3, POD: 1, CLASS: 0, STORAGE_CLASS: 1}
     states = shown(found.states(attempt, view.pods["a/p"]))
     together = [{NODE: 3, CLASS: 0}, {NODE: 4, CLASS: 0}, {NODE: 4, CLASS: 1}]
-    # Of pods: only q, before the binding. One kind alone, then all with the same delay.
+    # Of pods: only q, before the binding, as is n3. One kind alone, then all with the same delay.
     assert states == [
         {POD: 2},
         {NODE: 2},
@@ -292,9 +301,9 @@ def test_the_state_of_an_attempt_never_goes_backward():
     found = logged(cluster)
     positions = [found._view.positions() for _ in found]
     assert positions == [
-        {NODE: 3, POD: 1, CLASS: 0},
-        {NODE: 3, POD: 1, CLASS: 0},
-        {NODE: 5, POD: 4, CLASS: 1},
+        {NODE: 3, POD: 1, CLASS: 0, STORAGE_CLASS: 1},
+        {NODE: 3, POD: 1, CLASS: 0, STORAGE_CLASS: 1},
+        {NODE: 6, POD: 4, CLASS: 1, STORAGE_CLASS: 1},
     ]
 
 
@@ -498,6 +507,18 @@ def test_states_without_a_log_are_earlier_and_have_later_bindings():
     ]
 
 
+def test_pods_that_wait_for_their_bindings_have_been_placed():
+    cluster = Cluster(node("n1"), node("n2"), pod("p"), pod("e"), pod("f"))
+    cluster.update(2000, pod("p", on="n1"))
+    cluster.update(2050, with_status(pod("e"), nominatedNodeName="n2"))
+    failed = {"nominatedNodeName": "n2", "conditions": [UNSCHEDULABLE]}
+    cluster.update(2060, with_status(pod("f"), **failed))
+    found = recorded(cluster)
+    attempt = next(iter(found))
+    placed = [one.placed for one in found.states(attempt, found._view.pods["a/p"])]
+    assert [[(each.name, where) for each, where in one] for one in placed] == [[("e", "n2")]]
+
+
 def test_so_many_states_without_a_log_are_tried(monkeypatch):
     cluster = Cluster(node("n1"))
     for name in "pcde":
@@ -551,7 +572,7 @@ def test_a_pod_is_assumed_from_its_decision_on():
             id="it waited for another node",
         ),
         pytest.param(
-            [(1000, with_status(NOMINATED, conditions=[UNSCHEDULABLE])), (2000, pod("p", on="n1"))],
+            [(1900, with_status(NOMINATED, conditions=[UNSCHEDULABLE])), (2000, pod("p", on="n1"))],
             [(2000, "a/p", "n1", "", [])],
             id="a nomination without victims",
         ),
@@ -627,6 +648,31 @@ def test_a_late_change_delays_those_behind_it():
         2,
         3,
     ]
+
+
+def test_kinds_that_the_scheduler_does_not_read_are_left_out():
+    thing = {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "x"}}
+    cluster = Cluster(thing, priority_class("high"), pod("p", on="n1"), node("n1"))
+    view = RecordedCluster(cluster.record().lines, Columns())
+    assert view.positions() == {CLASS: 0, POD: 0, NODE: 0}
+    view.go_to({CLASS: 1})
+    assert list(view.touched) == []
+    view.go_to({POD: 1, NODE: 1})
+    assert list(view.touched) == ["n1"]
+
+
+def test_a_nomination_stays_until_the_api_shows_another_one_or_the_binding():
+    cluster = Cluster(node("n1"), node("n2"), pod("p"))
+    cluster.update(1000, with_status(pod("p"), conditions=[UNSCHEDULABLE]))
+    cluster.update(2000, pod("p", on="n1"))
+    view = RecordedCluster(cluster.record().lines, Columns())
+    view.go_to({NODE: 2, POD: 1})
+    view.nominate(view.pods["a/p"], "n2")
+    view.go_to({POD: 2})
+    assert list(view.cluster.nominated["n2"]) == ["a/p"], "no nomination is shown"
+    view.go_to({POD: 3})
+    view.go_to({POD: 2})
+    assert not view.cluster.nominated.get("n2"), "it was bound"
 
 
 def test_volumes_of_an_assumed_pod_are_bound_until_it_is_forgotten(monkeypatch):
@@ -770,3 +816,16 @@ def test_bindings_of_a_log_are_those_of_the_record_in_order():
     cluster.log_line(3011, "bound", "p", node="n1", evaluatedNodes=1, feasibleNodes=1)
     cluster.update(3020, pod("p", on="n2"))
     assert [one.line for one in logged(cluster).attempts] == [4, 7, 0], "the last is elsewhere"
+
+
+@pytest.mark.parametrize("late", [0, 2])
+def test_an_unexplained_binding_says_in_how_many_states(late):
+    cluster = Cluster(node("n1"), node("n2", cpu="8"), pod("p"))
+    for number in range(late):
+        cluster.add(1990 + number, node(f"late-{number}"))
+    cluster.update(2000, pod("p", on="n1"))
+    (found,) = cluster.findings(has_log=False)
+    states = f"any of {late + 1} observable states" if late else "the observed state"
+    assert found.explanation == (
+        f"no explanation: in {states}, neither sampling nor older image counts lead to it"
+    )
