@@ -143,6 +143,12 @@ def answer(verb: Any, value: Any, *, weight: int = 1, **reply: Any) -> ExtenderA
             '[{"Host":"b","Score":10},{"Host":"","Score":0}]',
             id="scores",
         ),
+        pytest.param(
+            "prioritize",
+            [{"Host": "a", "Score": 2**62 + 2**60}],
+            f'[{{"Host":"a","Score":{2**61}}}]',
+            id="a score beyond 64 bits",
+        ),
         pytest.param("prioritize", None, "null", id="no scores"),
         pytest.param(
             "preempt",

@@ -7,10 +7,12 @@ from hypothesis import given, strategies as st
 from tests.properties.effort import effort
 
 import podwright as pw
+from podwright.scheduler.config import ExtenderCall, ExtenderReply
 from podwright.simulation.kss import kss_annotations
 from podwright.simulation.kss.live_results import LiveResults
 from podwright.simulation.kss.results import HISTORY
 from podwright.simulation.recording import DecisionLog, UnknownCycle
+from podwright.simulation.recording.tests.recording import Recorded
 from podwright.testing import make_node, make_pod
 
 SECOND = 1_000_000_000
@@ -142,3 +144,47 @@ def test_the_results_of_the_pod_that_was_first_tried_longest_ago_are_dropped_bey
     world.run_until_ns(world.now_ns + SECOND)
     live.advance()
     assert [live.is_kept(f"default/{name}") for name in ("a", "b", "c")] == [False, True, True]
+
+
+EXTENDER = {
+    "urlPrefix": "http://127.0.0.1:9/x",
+    "filterVerb": "f",
+    "prioritizeVerb": "p",
+    "weight": 2,
+    "nodeCacheCapable": True,
+}
+
+
+def replying(request: ExtenderCall) -> ExtenderReply:
+    scores = '[{"Host":"n1","Score":3},{"Host":"n2","Score":1}]'
+    body = '{"NodeNames":["n1","n2"]}' if request.verb == "filter" else scores
+    return ExtenderReply(status=200, body=body.encode())
+
+
+def test_results_with_extenders_are_those_of_a_replay_also_while_a_cycle_waits():
+    recorded = Recorded(extenders=[EXTENDER])
+    recorded.call_extender = replying
+    log = recorded.run.log
+    live = LiveResults(log)
+
+    def are_as_replayed() -> bool:
+        log.flush()
+        names = [f"default/{name}" for name in ("a", "b", "c")]
+        return all(live.annotations(name) == replayed(log, name) for name in names)
+
+    recorded.put(make_node("n1", cpu="2"), make_node("n2", cpu="2"), make_node("n3", cpu="2"))
+    for name in ("a", "b"):
+        recorded.attempt(make_pod(name, cpu="1"))
+        assert live.annotations(f"default/{name}"), "its cycle is over"
+        assert are_as_replayed()
+    recorded.holds = {"CallExtender"}
+    recorded.put(make_pod("c", cpu="2"))
+    recorded.cycle()
+    while recorded.held:
+        recorded.put(make_node(f"late-{len(recorded.held)}"))
+        assert live.annotations("default/c") == {}, "its cycle waits for an extender"
+        assert are_as_replayed()
+        recorded.answer(recorded.held.pop())
+    assert live.annotations("default/c")
+    assert are_as_replayed()
+    assert live.is_kept("default/c"), "without a replay"

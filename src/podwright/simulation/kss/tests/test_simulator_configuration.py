@@ -107,7 +107,7 @@ def test_keys_without_effect_have_a_reason():
 
 @pytest.mark.parametrize("text", ["[]", "text", "- a"])
 def test_a_file_that_is_no_mapping_is_an_error(text):
-    with pytest.raises(InputError, match="must be a SimulatorConfiguration"):
+    with pytest.raises(InputError, match=r"^config\.yaml: must be a SimulatorConfiguration$"):
         read(text)
 
 
