@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from podwright.scheduler.assembly import Scheduler, UnknownPod
+from podwright.scheduler.framework import Decision, PostFilterResult, Status
 from podwright.scheduler.machine import SchedulerOptions
+from podwright.scheduler.preemption import Candidate, Choice, DryRun, Preemption
 from podwright.simulation.recording.explanations.decision import (
     decision_document,
     nomination_of,
@@ -69,3 +71,48 @@ def test_a_pod_is_explained_if_it_waits_or_has_a_node():
     for explain in (explanation_of_pod, view_of_pod):
         with pytest.raises(UnknownPod, match="pod default/x is neither pending nor on a node"):
             explain(made, "default/x")
+
+
+VICTIMS = (make_pod("a"), make_pod("b"))
+TAKEN = Candidate(node="n1", victims=VICTIMS)
+PREEMPTION = Preemption(
+    dry_run=DryRun(candidates=(TAKEN,)),
+    candidates=(TAKEN,),
+    choice=Choice(candidate=TAKEN, criterion=None, acceptable=("n1",)),
+)
+
+
+@pytest.mark.parametrize(
+    ("result", "expected"),
+    [
+        pytest.param(None, ("", ()), id="no PostFilter"),
+        pytest.param(PostFilterResult(status=Status()), ("", ()), id="no node"),
+        pytest.param(PostFilterResult(status=Status(), nominated_node=""), ("", ()), id="cleared"),
+        pytest.param(
+            PostFilterResult(status=Status(), nominated_node="n1", details=PREEMPTION),
+            ("n1", VICTIMS),
+            id="preemption",
+        ),
+        pytest.param(
+            PostFilterResult(status=Status(), nominated_node="n1", details="of a plugin"),
+            ("n1", ()),
+            id="another plugin",
+        ),
+    ],
+)
+def test_a_nomination_has_its_victims(result, expected):
+    assert nomination_of(Decision(pod=make_pod("p"), post_filter=result)) == expected
+
+
+@pytest.mark.parametrize(
+    ("fields", "outcome"),
+    [
+        ({"node": "n1"}, "Scheduled"),
+        ({"ignored": "it is deleted"}, "Ignored"),
+        ({"gated_by": Status.unschedulable("gated")}, "SchedulingGated"),
+        ({"error": Status.error("broken")}, "SchedulerError"),
+        ({}, "Unschedulable"),
+    ],
+)
+def test_the_outcome_of_a_decision(fields, outcome):
+    assert outcome_of(Decision(pod=make_pod("p"), **fields)) == outcome

@@ -11,6 +11,7 @@ from podwright.apimachinery.objects import ArgumentError
 from podwright.scheduler.config import ExtenderReply
 from podwright.scheduler.machine import CallExtender, CycleDue, ExtenderReplied, ObjectPut
 from podwright.simulation.kss.annotations import kss_history
+from podwright.simulation.recording.explanations import explain
 from podwright.simulation.recording.explanations.explain import (
     Cycles,
     UnknownCycle,
@@ -207,3 +208,26 @@ def test_an_attempt_without_another_one_says_how_long_the_run_went_on():
     assert found is not None
     text = "; no further attempt before the end of the run, 18s later"
     assert found.then.endswith(text)
+
+
+class Bounded:
+    """A log whose first events are dropped."""
+
+    def __init__(self, first: int, count: int) -> None:
+        self.first = first
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def time_of(self, index: int) -> int:
+        return index * 1_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("first", "count", "since"),
+    [(0, 9, ""), (9, 9, ""), (1, 9, "1970-01-01T00:00:01"), (8, 9, "1970-01-01T00:00:08")],
+)
+def test_a_message_says_what_a_bounded_log_has_no_more(first, count, since):
+    found = explain._dropped(Bounded(first, count))  # type: ignore[arg-type]
+    assert found.startswith(f"; the attempts before {since}") if since else found == ""

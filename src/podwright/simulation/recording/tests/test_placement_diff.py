@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -218,3 +219,30 @@ def test_a_pod_that_preempts_is_nominated_until_another_one_has_its_name():
     assert placed(recorded, "high").nominated == "n1"
     recorded.put(with_fields(make_pod("high", cpu="1"), "metadata", uid="another"))
     assert placed(recorded, "high") == PodPlacement()
+
+
+USE = ClusterUse(
+    nodes=("a", "b"),
+    zones=("z", ""),
+    resources=("cpu",),
+    allocatable=np.array([[1], [2]]),
+    requested=np.array([[0], [1]]),
+    pods=np.array([0, 1]),
+    movable_pods=np.array([0, 1]),
+)
+
+
+@pytest.mark.parametrize(
+    ("change", "is_equal"),
+    [
+        ({}, True),
+        ({"nodes": ("a", "c")}, False),
+        ({"zones": ("z", "z")}, False),
+        ({"resources": ("memory",)}, False),
+        ({"allocatable": np.array([[1], [3]])}, False),
+        ({"requested": np.array([[1], [1]])}, False),
+        ({"pods": np.array([1, 1])}, False),
+    ],
+)
+def test_two_uses_are_equal_if_their_nodes_have_the_same_requests(change, is_equal):
+    assert USE.equals(dataclasses.replace(USE, **change)) is is_equal

@@ -12,7 +12,8 @@ from podwright.cluster.store import kind_of
 from podwright.scheduler.assembly import Scheduler
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.recording import ExplanationView, explanation_document, view_of_pod
-from podwright.testing import make_node
+from podwright.simulation.recording.explanations import replicas
+from podwright.testing import make_node, make_pod
 
 REDUCE, TOLERATE = "reduce the cpu", "add a toleration"
 UNTAINT = "remove taint gpu=yes:NoSchedule"
@@ -109,3 +110,28 @@ def test_one_replica_has_no_others():
     found = view(owner, placed=0)
     assert set(found.replicas) == {None}
     assert all("replicas" not in each for each in explanation_document(found)["remedies"])
+
+
+def test_the_pod_with_the_highest_ordinal_is_replaced_first():
+    pods = [make_pod(name) for name in ("w-9", "w-x", "w-10", "w-0", "v-x")]
+    ordered = sorted(pods, key=replicas._ordinal, reverse=True)
+    assert [pod.name for pod in ordered] == ["w-10", "w-9", "w-0", "w-x", "v-x"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "expected"),
+    [
+        ("Deployment", {}, True),
+        ("Job", {}, True),
+        ("StatefulSet", {}, True),
+        ("StatefulSet", {"updateStrategy": {"type": "OnDelete"}}, False),
+        ("StatefulSet", {"updateStrategy": {"type": "RollingUpdate"}}, True),
+        ("DaemonSet", {"updateStrategy": {"type": "OnDelete"}}, False),
+        ("ReplicaSet", {}, False),
+    ],
+)
+def test_pods_are_replaced_by_owners_that_roll_out_their_templates(kind, spec, expected):
+    owner = workload(kind, **spec)
+    if kind == "DaemonSet":
+        del owner["spec"]["replicas"]
+    assert replicas._replaces(decode(owner)) is expected
