@@ -17,6 +17,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Mapping
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 from podwright.apimachinery.objects import YamlError, read_yaml
@@ -417,7 +418,12 @@ def _printf(form: str, *values: Any) -> str:
 
 
 def _print(*values: Any) -> str:
-    return "".join(map(go_text, values))
+    # Go's Sprint separates two operands if neither is a text.
+    parts = [go_text(value) for value in values[:1]]
+    for before, value in pairwise(values):
+        is_apart = not isinstance(before, str) and not isinstance(value, str)
+        parts.append(f"{' ' * is_apart}{go_text(value)}")
+    return "".join(parts)
 
 
 def _integer(value: Any) -> int:

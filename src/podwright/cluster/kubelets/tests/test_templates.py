@@ -166,3 +166,29 @@ def test_runtime_errors_have_their_line(text, error):
 def test_rendered_text_that_is_not_yaml_is_reported():
     with pytest.raises(TemplateError, match="is not YAML"):
         Template("a: [{{ .name }}").value(DATA)
+
+
+@pytest.mark.parametrize(
+    ("name", "less", "same", "more"),
+    [
+        ("lt", True, False, False), ("le", True, True, False), ("gt", False, False, True),
+        ("ge", False, True, True), ("eq", False, True, False), ("ne", True, False, True),
+    ],
+)  # fmt: skip
+def test_comparisons_are_those_of_go(name, less, same, more):
+    for left, expected in ((1, less), (2, same), (3, more)):
+        assert Template(f"{{{{ {name} {left} 2 }}}}").render({}) == str(expected).lower()
+    for text, expected in (("a", less), ("b", same), ("c", more)):
+        assert Template(f'{{{{ {name} "{text}" "b" }}}}').render({}) == str(expected).lower()
+
+
+@pytest.mark.parametrize(
+    ("operands", "made"),
+    [
+        ("", ""), ("1", "1"), ("1 2 3", "1 2 3"), ('"a" "b"', "ab"), ('"a" 1 "b"', "a1b"),
+        ('1 2 "a" 3 4', "1 2a3 4"), ("true 1", "true 1"), (".flag .count .name", "false 3web"),
+    ],
+)  # fmt: skip
+def test_print_separates_operands_that_are_no_texts(operands, made):
+    """Go: fmt.Sprint"""
+    assert Template(f"{{{{ print {operands} }}}}").render(DATA) == made
