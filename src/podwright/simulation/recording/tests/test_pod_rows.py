@@ -24,6 +24,7 @@ from podwright.simulation.recording.log.log_format import (
     Pods,
     decoder_of,
 )
+from podwright.simulation.recording.log.log_objects import ObjectWriter
 from podwright.simulation.recording.log.log_pods import PodColumns, PodReader, PodRow, PodRows
 
 
@@ -377,3 +378,12 @@ def test_a_status_that_several_pods_share_is_one_cell_until_parts_are_forgotten(
     rows.forget_parts()
     rows.of(PODS["no document"])
     assert rows.of(pods[1]).status is not first
+
+
+def test_parts_are_forgotten_after_each_block(monkeypatch):
+    monkeypatch.setattr(log_pods, "_KEPT_PARTS", 1)
+    writer = ObjectWriter()
+    for number in range(20):
+        writer.add(pod_of(metadata={"labels": {"a": str(number)}}))
+        writer.take()
+        assert len(writer._rows._parts) == 1

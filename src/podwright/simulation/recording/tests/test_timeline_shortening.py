@@ -86,6 +86,28 @@ def test_a_feed_that_drops_its_past_goes_on_as_one_that_keeps_it():
     assert ("node", "gone") not in short.subjects
 
 
+@pytest.mark.parametrize("drops", [False, True], ids=["whole", "without its past"])
+def test_what_a_pod_refers_to_is_named(drops):
+    recorded = Recorded()
+    feed = TimelineFeed(recorded.run.machine)
+    recorded.run.add_feed(feed)
+    recorded.holds = {"DeletePod"}
+    recorded.put(make_node("n0", cpu="1"), make_node("n1", cpu="4"), make_node("gone", cpu="1"))
+    recorded.put(make_pod("low", cpu="4", node="n1"))
+    recorded.attempt(make_pod("high", cpu="4", priority=9))
+    recorded.now_ns += SECOND_NS
+    recorded.tell(ObjectDeleted(make_node("gone", cpu="1")))
+    if drops:
+        feed.drop_before(recorded.now_ns)
+        recorded.now_ns += SECOND_NS
+        recorded.put(make_node("n2"))
+    found = feed.timeline()
+    state = named_state(found, recorded.now_ns)
+    assert state[("pod", "default/high"), "nominatedTo"] == ("node", "n1")
+    assert state[("pod", "default/low"), "node"] == ("node", "n1")
+    assert (("pod", "default/high"), "node") not in state
+
+
 def test_a_feed_receives_each_event_until_it_is_removed():
     class Feed:
         def __init__(self) -> None:
