@@ -14,11 +14,18 @@ from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.autoscaling import parse_node_groups
 from podwright.simulation.autoscaling.tests.test_scale_up import deployment, group
 from podwright.simulation.capacity import planned_scaling
-from podwright.simulation.capacity.drains import BlockedNode, DrainStep, _Planner, evicted_pods
-from podwright.simulation.capacity.filling import settle
+from podwright.simulation.capacity.drains import (
+    BlockedNode,
+    DrainStep,
+    _Planner,
+    evicted_pods,
+    planned_world,
+)
+from podwright.simulation.capacity.filling import _place_all, settle
 from podwright.simulation.capacity.scaling import _moves
 from podwright.simulation.capacity.stand_ins import with_stand_ins
 from podwright.simulation.capacity.tests.test_counting import owned
+from podwright.simulation.world import START_NS
 from podwright.testing import make_node, make_pod
 
 MINUTE_NS = 60_000_000_000
@@ -281,3 +288,39 @@ def test_a_plan_of_scaling_names_the_nodes_that_go():
     objects = [make_node(name, labels={"pool": "a"}) for name in ("b", "a")]
     quick = {"scaleDownUnneededTime": "30s", "scaleDownDelayAfterAdd": "0s"}
     assert scaled(objects, **quick).removed_nodes == ("a", "b")
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 7])
+def test_uids_of_a_plan_are_not_those_of_the_cluster(seed):
+    """They are functions of the seed."""
+    options = SchedulerOptions(seed=seed, start_ns=START_NS)
+    served = make_node("n").raw
+    served = {**served, "metadata": {**served["metadata"], "uid": "u"}}
+    assert planned_world([decode(served)], options).store.seed != seed
+    assert planned_world([make_node("n")], options).store.seed == seed
+
+
+@pytest.mark.parametrize(
+    ("cpus", "placed"), [(["2", "2"], 2), (["2", "3"], 0), (["1", "2", "3"], 0), (["1", "1"], 2)]
+)
+def test_pods_that_belong_together_are_placed_as_a_whole(cpus, placed):
+    scheduler = Scheduler()
+    keys = [f"default/p{number}" for number in range(len(cpus))]
+    scheduler.add(
+        make_node("n"), *(make_pod(f"p{number}", cpu=cpu) for number, cpu in enumerate(cpus))
+    )
+    unfit, evicted = _place_all(scheduler, keys, preemption=False)
+    assert (unfit is None) is bool(placed)
+    assert evicted == []
+    assert len(scheduler.cluster.pods) == placed
+
+
+@pytest.mark.parametrize(("expands", "count"), [(True, 3), (False, None)])
+def test_the_pods_of_workloads_are_bought_for_if_they_are_expanded(expands, count):
+    types = [pw.NodeType(name="t", price=1.0, allocatable={"cpu": "4", "memory": "64Gi"})]
+    objects = [deployment("web", 3, cpu="3")]
+    if count is None:
+        with pytest.raises(InputError):
+            pw.buy_nodes(objects, types, expands_workloads=expands)
+    else:
+        assert pw.buy_nodes(objects, types, expands_workloads=expands).nodes == {"t": count}
