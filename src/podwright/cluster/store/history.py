@@ -124,9 +124,9 @@ class RestingChange(msgspec.Struct, frozen=True, gc=False):
     @property
     def object(self) -> KubernetesObject:
         """The object after the change; for a deletion its last state with the change's version."""
-        new, old = self.new, self.old
-        if new is not None:
-            return new
+        if not self.is_removal:
+            return self.at_rest.read(self.version)
+        old = self.old
         assert old is not None, f"version {self.version} has neither a state before nor after"
         return at_version(old, self.version)
 

@@ -593,6 +593,8 @@ class ObjectStore:
         history = self._history
         if self._journal is not None:
             for change in history.to_rest(AWAKE_MAX, _TRIMMED_MAX):
+                if isinstance(change, RestingChange):  # read from the file
+                    continue
                 self._release(change)
                 history.replace(
                     RestingChange(

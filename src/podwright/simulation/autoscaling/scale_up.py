@@ -158,12 +158,12 @@ def _estimate(
             for pod in each.pods[number:]:
                 if fits(pod, names[-1:]):
                     continue
-                # It does not even fit on the last node, which is empty.
                 if (names and names[-1] not in scheduled) or len(names) >= offer.limit:
                     break
                 name = f"template-node-for-{offer.group.name}-{len(names)}"
                 names.append(trial.add_node(*offer.new_node(name)))
-                fits(pod, names[-1:])
+                if not fits(pod, names[-1:]):
+                    break
     if not scheduled:
         return None
     pods = tuple(pod for name in names for pod in scheduled.get(name, ()))

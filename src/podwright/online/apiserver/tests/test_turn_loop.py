@@ -278,7 +278,7 @@ def test_a_request_after_the_last_turn_is_cancelled():
         pytest.param({"_world_ended_ns": -(10**18)}, False, id="long after a slice"),
     ],
 )
-def test_the_world_waits_for_nobody_who_waits_for_it(what, waits):
+def test_the_world_does_not_wait_for_what_waits_for_it(what, waits):
     turns = TurnLoop(cluster_of(), ClusterClock(start_ns=START_NS), world_pause_ns=10**12)
     present = {"_are_clients_concurrent": True, "_world_ended_ns": time.perf_counter_ns()}
     for name, value in (present | what).items():

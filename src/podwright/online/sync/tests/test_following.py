@@ -267,7 +267,7 @@ def test_devices_wait_until_the_claim_is_made():
 
 
 class Executing:
-    """A destination in memory that notes what it is given, and rejects what it is told to."""
+    """A destination in memory that notes what it is given, and rejects what a test names."""
 
     def __init__(self, *, together=True):
         self.name = "here"

@@ -596,7 +596,7 @@ def test_a_comparison_deletes_copies_alone():
         (Meta(name=name, namespace="default", uid=uid), [Delete(kind, f"default/{name}")])
         for name, uid in (("gone", "u7"), ("other", "u8"))
     ]
-    # What has another uid is no copy of it, and is created.
+    # An object with another uid is not a copy of it, and is created.
     ((_, (created,)),) = compared[2:]
     assert isinstance(created, Create)
 

@@ -249,9 +249,9 @@ def test_a_new_node_gets_back_what_admission_has_changed():
 )
 def test_which_pods_are_replaced(here, node, status, node_is_there, is_replaced):
     policies = SyncPolicies(follows_resources=True)
-    wanted = pod(node, cpu="2")
-    wanted["metadata"] = {"name": "p", "namespace": "default", "annotations": {}}
-    operation = Create(KINDS["pods"], "default/p", wanted, policies, node).settling()
+    desired = pod(node, cpu="2")
+    desired["metadata"] = {"name": "p", "namespace": "default", "annotations": {}}
+    operation = Create(KINDS["pods"], "default/p", desired, policies, node).settling()
     objects = {POD: pod(here)} | ({"/api/v1/nodes/n1": {}} if node_is_there else {})
     target, destination = executed(operation, {"PATCH": status}, **objects)
     assert destination.requests[0] == "PATCH resize"
@@ -262,7 +262,7 @@ def test_which_pods_are_replaced(here, node, status, node_is_there, is_replaced)
         # Another pod of its name stays, and this one does not wait for its containers.
         assert destination.bodies[1] == {"preconditions": {"uid": "own"}, "gracePeriodSeconds": 0}
         assert "nodeName" not in destination.bodies[2]["spec"], "it is scheduled here"
-        assert destination.bodies[2]["spec"]["containers"] == wanted["spec"]["containers"]
+        assert destination.bodies[2]["spec"]["containers"] == desired["spec"]["containers"]
         assert (target.done["deleted"], target.done["created"]) == (1, 1)
 
 
@@ -296,7 +296,7 @@ def test_an_object_that_always_changes_is_rejected_after_five_attempts():
     asyncio.run(target.execute(operation))
     assert len(destination.requests) == 5
     assert target.errors == {("RuntimeClass", "Conflict"): 1}
-    # The same rejection of a later attempt is no other error.
+    # The same rejection of a later attempt is not another error.
     target.last_error = ""
     asyncio.run(target.retry())
     assert target.errors == {("RuntimeClass", "Conflict"): 1}
@@ -476,7 +476,7 @@ def test_what_stays_different_is_counted_by_what_it_is():
     changed = pod("n1")
     changed["metadata"] = {"name": "p", "namespace": "default", "annotations": {}, **labels}
     table = [
-        # Changes of a pod that both sides have placed are ignored; its node alone is no change.
+        # Changes of a pod that both sides have placed are ignored; its node alone is not a change.
         (Create(KINDS["pods"], "default/p", changed, SyncPolicies(), "n1"), pod("n1"), "ignored"),
         (Create(KINDS["pods"], "default/p", pod("n1"), SyncPolicies(), "n1"), pod("n2"), ""),
         (Create(KINDS["resourceclaims"], "default/c", device_claim("gpu-0", annotations={})),

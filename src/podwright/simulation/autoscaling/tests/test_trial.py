@@ -48,7 +48,7 @@ def test_a_pod_goes_to_one_of_the_nodes_that_are_given():
 
 
 class Named(Plugin):
-    """A plugin that has names of its own."""
+    """A plugin of a user."""
 
     name = "Named"
 

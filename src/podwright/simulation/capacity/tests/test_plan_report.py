@@ -53,7 +53,7 @@ def test_a_report_of_a_purchase_has_the_price_and_the_bound():
     assert "default/large has no node even then: 0/1 nodes are available" in text
 
 
-def test_a_report_of_a_drain_plan_names_pods_that_nobody_creates_again():
+def test_a_report_of_a_drain_plan_names_pods_that_no_controller_creates_again():
     objects = [*nodes(1), make_pod("alone", cpu="1", node="n0")]
     report = drain_report(pw.drain_plan(objects, ["n0"]))
     (finding,) = (each for each in report.findings if "recreates" in each.text)

@@ -86,7 +86,7 @@ def test_results_of_permit(node, calls, statuses, timeouts):
     ("has_begun", "calls", "expected"),
     [
         pytest.param(False, [], {}, id="not begun"),
-        pytest.param(True, [], {"A": "success", "B": "success"}, id="nobody reports more"),
+        pytest.param(True, [], {"A": "success", "B": "success"}, id="no plugin reports more"),
         pytest.param(False, [("A", Status.OK)], {"A": "success", "B": "success"}, id="called"),
         pytest.param(True, [("A", NO)], {"A": "no"}, id="the first failed"),
         pytest.param(True, [("B", NO)], {"A": "success", "B": "no"}, id="the second failed"),
@@ -223,7 +223,7 @@ def test_answers_of_extenders_about_the_pod_are_kept():
         return ExtenderReplied(number, ExtenderReply(status=200, body=body))
 
     trace.process(entry(3), [calls(1, "filter")])
-    trace.process(entry(4, replied(9, b"of nobody")), [])
+    trace.process(entry(4, replied(9, b"of no call")), [])
     trace.process(entry(5, replied(1, b"1")), [calls(2, "bind", b'{"PodUID":"v"}')])
     assert not trace.placed().is_binding, "another pod is bound"
     trace.process(entry(6, replied(2, b"2")), [calls(3, "filter")])

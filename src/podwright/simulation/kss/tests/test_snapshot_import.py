@@ -102,6 +102,7 @@ def test_keys_are_those_of_objects_in_a_store():
         (b'{"pods": [1]}', r"pods\[0\] is not an object"),
         (b'{"pods": [{"metadata": {"name": "p"}}, {}]}', r"pods\[1\].metadata.name is missing"),
         (b'{"pods": [{"metadata": {"name": 1}}]}', r"pods\[0\].metadata.name is missing"),
+        (b'{"nodes": [{"metadata": {"name": 1}}]}', r"nodes\[0\].metadata.name is missing"),
     ],
 )
 def test_what_is_no_snapshot_is_refused_with_its_place(body, message):

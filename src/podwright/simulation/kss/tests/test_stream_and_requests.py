@@ -19,7 +19,6 @@ from podwright.simulation.kss.live_results import (
 from podwright.simulation.kss.snapshot_import import (
     SnapshotImport,
     SnapshotKind,
-    UndecodableSnapshot,
     apply_request,
     claim_request,
     list_request,
@@ -259,20 +258,3 @@ def test_keys_that_a_snapshot_does_not_have_are_named():
     found = SnapshotImport(json.dumps(body).encode())
     assert found.unknown_keys == ("deployments", "x")
     assert (found.configuration, found.warnings) == (None, ())
-
-
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        (b"{", "the snapshot is not JSON"),
-        (b"[]", "the snapshot is not an object"),
-        (b'{"schedulerConfig": 1}', "schedulerConfig is not an object"),
-        (b'{"pods": {}}', "pods is not a list"),
-        (b'{"pods": [1]}', r"pods\[0\] is not an object"),
-        (b'{"pods": [{"metadata": {"name": "a"}}, {}]}', r"pods\[1\].metadata.name is missing"),
-        (b'{"nodes": [{"metadata": {"name": 1}}]}', r"nodes\[0\].metadata.name is missing"),
-    ],
-)
-def test_what_is_no_snapshot_is_an_error_with_its_place(body, message):
-    with pytest.raises(UndecodableSnapshot, match=message):
-        SnapshotImport(body)

@@ -204,7 +204,7 @@ def decode_payload(
         If it is damaged.
     """
     read = decode_payload_naming(b"", payload, head, cls, part=part, source=source)
-    assert read is not None, "all bytes contain no bytes"
+    assert read is not None, "the empty text is in every payload"
     return read
 
 

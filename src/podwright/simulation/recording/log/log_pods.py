@@ -84,7 +84,7 @@ class SpecCell(msgspec.Struct, gc=False):
             if self.source != NONE:
                 spec = _replace(spec, node_name="")
             if self.source == BOTH:
-                assert section is not None, "there is no node in no document"
+                assert section is not None, "without a document, no node is in it"
                 section = _without_node(section)
             self.parts = part_of(spec), None if section is None else part_of(section)
         return self.parts

@@ -263,7 +263,7 @@ def test_a_device_is_unusable_for_pods_whose_share_it_does_not_have(
     weights = pods.weights(row)[0].tolist()
     assert (weights[0], weights[4], *weights[6:]) == expected
     assert weights[1:4] == [weights[0]] * 3
-    assert weights[5] == 4, "nobody requests the other devices"
+    assert weights[5] == 4, "no pod requests the other devices"
 
 
 def test_a_pod_that_requests_what_no_node_has_fits_nowhere():

@@ -388,7 +388,7 @@ def test_a_failure_after_the_choice_of_a_node_is_the_result(failure, result, rea
     assert tables.counts == Counts(created=1, decisions=1, failed_decisions=1)
     waiting = tables.waiting["default/web"]
     assert (waiting.reason, waiting.message) == (reason, failure.message)
-    # The next attempt is one of its own.
+    # The next attempt is counted separately.
     tables.decided([decision(pod, "n2")], 3 * SECOND)
     assert columns_of(tables, "decisions", "attempt", "result")[1] == (2, "Scheduled")
 

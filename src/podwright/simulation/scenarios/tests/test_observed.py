@@ -280,7 +280,7 @@ def test_pods_are_spread_over_all_domains_of_the_nodes(nodes, skew, expected):
     assert found_by(expect(spread=missing), run) == (False, "no node has the label rack")
 
 
-def test_runs_that_place_pods_differently_are_told_with_the_first_of_them():
+def test_runs_that_place_pods_differently_are_named_with_the_first_of_them():
     one: Any = Result(node_of={"default/a": "n1", "default/b": "n1"}, pending={"default/c": ""})
     other: Any = Result(node_of={"default/a": "n1", "default/c": "n2"})
     assert same_placement(one, one) == (True, "3 pods are placed the same")

@@ -339,9 +339,9 @@ def test_a_node_requests_tokens_for_the_audiences_of_its_pods(spec, audience, is
     given = write("CREATE", "serviceaccounts", token(audiences=audience), sub="token", name="a")
     objects = [pod(**spec), DRIVER, *BOUND, VOLUME]
     found = refusal(given, *objects, authorizer=NoOpinion())
-    wanted = (audience or [""])[0]
+    requested = (audience or [""])[0]
     assert found == ("" if is_allowed else (
-        f'audience "{wanted}" not found in pod spec volume, system:node:n1 is not authorized to'
+        f'audience "{requested}" not found in pod spec volume, system:node:n1 is not authorized to'
         " request tokens for this audience"
     ))  # fmt: skip
     assert refusal(given, *objects) == "", "the authorizer allows all of them"
@@ -449,7 +449,7 @@ def test_the_token_is_mounted_where_nothing_else_is():
         ],
     }  # fmt: skip
     alone = admitted(plain(containers=containers[:1]), account())
-    assert "volumes" not in alone, "nobody mounts it"
+    assert "volumes" not in alone, "no pod mounts it"
 
 
 def test_a_volume_with_a_token_is_used_and_the_others_stay():
