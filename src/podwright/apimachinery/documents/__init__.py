@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         Count as Count,
         DurationText as DurationText,
         Name as Name,
+        NamespacedNameText as NamespacedNameText,
         NotNegative as NotNegative,
         NotNegativeNs as NotNegativeNs,
         OptionalDurationText as OptionalDurationText,

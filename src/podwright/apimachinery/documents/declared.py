@@ -72,6 +72,12 @@ Amount: TypeAlias = Annotated[QuantityText, checked(_amount_problems)]
 Name: TypeAlias = Annotated[
     str, checked(lambda name, path: () if name else [invalid(path, name, "a name is expected")])
 ]
+NamespacedNameText: TypeAlias = Annotated[
+    str,
+    checked(
+        lambda key, path: () if "/" in key else [invalid(path, key, "namespace/name is expected")]
+    ),
+]
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
 PositiveCount: TypeAlias = Annotated[int, Meta(ge=1)]
 NotNegative: TypeAlias = Annotated[float, Meta(ge=0)]

@@ -17,6 +17,7 @@ from podwright.apimachinery.documents import (
     Amount,
     Count,
     DurationText,
+    NamespacedNameText,
     OptionalDurationText,
     PositiveCount,
     SelectorText,
@@ -385,7 +386,7 @@ class BudgetLimit(_Entry, frozen=True, kw_only=True):
     at_most : str
     """
 
-    budget: Annotated[str, needed("namespace/name")] = ""
+    budget: Annotated[NamespacedNameText, needed("namespace/name")] = ""
     at_most: DurationText = "0s"
 
 
@@ -400,13 +401,8 @@ class Placement(_Entry, frozen=True, kw_only=True):
         It is on one of these; pending if there are none.
     """
 
-    pod: str = ""
+    pod: Annotated[NamespacedNameText, needed("namespace/name")] = ""
     nodes: tuple[str, ...] = ()
-
-    def problems(self, path: str) -> Iterator[FieldError]:
-        """Yield an error if the pod is not named with its namespace."""
-        if "/" not in self.pod:
-            yield invalid(join(path, "pod"), self.pod, "namespace/name is expected")
 
 
 class Expectation(_Entry, frozen=True, kw_only=True):

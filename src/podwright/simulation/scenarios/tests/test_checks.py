@@ -329,6 +329,9 @@ def test_the_report_is_junit_and_markdown() -> None:
             "{scheduledWithin: soon}", "spec.expectations[0].scheduledWithin: ", id="a duration"
         ),
         pytest.param("{placed: {pod: a}}", "namespace/name is expected", id="a name alone"),
+        pytest.param(
+            "{budgetBlocked: {budget: a}}", "namespace/name is expected", id="a budget alone"
+        ),
     ],
 )
 def test_mistakes_in_expectations_have_a_path(expectation: str, error: str) -> None:
