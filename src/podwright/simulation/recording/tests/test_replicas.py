@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from podwright.apimachinery.objects import Pod, Toleration, with_fields
 from podwright.apimachinery.schema import decode
 from podwright.cluster.controllers import expand
 from podwright.cluster.store import kind_of
+from podwright.scheduler.advice import Remedy
 from podwright.scheduler.assembly import Scheduler
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.recording import ExplanationView, explanation_document, view_of_pod
 from podwright.simulation.recording.explanations import replicas
+from podwright.simulation.recording.explanations.document_structs import ReplicaOutcome
 from podwright.testing import make_node, make_pod
 
 REDUCE, TOLERATE = "reduce the cpu", "add a toleration"
@@ -116,6 +121,122 @@ def test_the_pod_with_the_highest_ordinal_is_replaced_first():
     pods = [make_pod(name) for name in ("w-9", "w-x", "w-10", "w-0", "v-x")]
     ordered = sorted(pods, key=replicas._ordinal, reverse=True)
     assert [pod.name for pod in ordered] == ["w-10", "w-9", "w-0", "w-x", "v-x"]
+
+
+def tolerate(pod: Pod) -> Pod:
+    return with_fields(pod, "spec", tolerations=(Toleration(key="gpu", operator="Exists"),))
+
+
+def after(
+    owner: dict[str, Any], *, placed: int, free: int, edit: Callable[[Pod], Pod] | None
+) -> ReplicaOutcome | None:
+    """Return the outcome where `free` tainted nodes have room for one pod each.
+
+    Without an edit of the pods, the remedy removes the taints.
+    """
+    tainted = [
+        make_node(f"t{number}", cpu="4", taints=["gpu=yes:NoSchedule"]) for number in range(free)
+    ]
+    objects = [decode(owner), *(make_node(f"n{number}", cpu="4") for number in range(placed))]
+    objects = expand(objects).with_objects([*objects, *tainted])
+    scheduler = Scheduler(SchedulerOptions())
+    scheduler.add(*objects)
+    for pod in scheduler.in_queue_order()[:placed]:
+        scheduler.schedule(pod.key)
+    by_key = {(kind_of(obj), obj.key): obj for obj in objects}
+    before = (set(scheduler.pending), set(scheduler.cluster.pods))
+    pods = [*scheduler.in_queue_order(), *(each.pod for each in scheduler.cluster.pods.values())]
+    remedy = Remedy(text="", edits=(), node="t0", node_count=1, pod=pods[0])
+    if edit is None:
+        remedy = replace(remedy, put=tuple(make_node(node.name, cpu="4") for node in tainted))
+    else:
+        remedy = replace(remedy, pod=tolerate(pods[0]), pod_edits=(edit,))
+    found = replicas.Replicas(scheduler, pods[0], lambda *each: by_key.get(each)).after(remedy)
+    assert before == (set(scheduler.pending), set(scheduler.cluster.pods)), "not reverted"
+    return found
+
+
+# For 1 to 4 of four pods that have a node, how many fit with room for 0, 1 and 2 more.
+AT_ONCE = "123 234 344 444"
+ONE_BY_ONE = "012 014 044 444"
+WITH_SURGE = "012 012 014 044"
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "fit"),
+    [
+        pytest.param("Deployment", {}, ONE_BY_ONE, id="one more, and one may be missing"),
+        pytest.param(
+            "Deployment",
+            {"strategy": {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}},
+            ONE_BY_ONE,
+            id="one may be missing",
+        ),
+        pytest.param(
+            "Deployment",
+            {"strategy": {"rollingUpdate": {"maxSurge": 2, "maxUnavailable": 0}}},
+            WITH_SURGE,
+            id="none may be missing: each needs room beside the old ones",
+        ),
+        pytest.param("Deployment", {"strategy": {"type": "Recreate"}}, AT_ONCE, id="recreate"),
+        pytest.param("Job", {}, AT_ONCE, id="a job is created again"),
+        pytest.param("StatefulSet", {"serviceName": "w"}, ONE_BY_ONE, id="one waits for another"),
+    ],
+)
+def test_how_many_replicas_fit_while_they_are_replaced(kind, spec, fit):
+    owner = workload(kind, **spec)
+    rows = [
+        [after(owner, placed=placed, free=free, edit=tolerate) for free in (0, 1, 2)]
+        for placed in (1, 2, 3, 4)
+    ]
+    outcomes = [each for row in rows for each in row if each is not None]
+    assert len(outcomes) == 12
+    assert {(each.workload, each.total, each.is_rollout) for each in outcomes} == {
+        (f"{kind} shop/w", 4, True)
+    }
+    found = ["".join(str(each.fit) for each in row if each is not None) for row in rows]
+    assert " ".join(found) == fit
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "edit"),
+    [
+        pytest.param("Deployment", {}, None, id="nodes change"),
+        pytest.param("Job", {}, None, id="nodes change for a job"),
+        pytest.param("ReplicaSet", {}, tolerate, id="a ReplicaSet keeps its pods"),
+        pytest.param(
+            "StatefulSet",
+            {"serviceName": "w", "updateStrategy": {"type": "OnDelete"}},
+            tolerate,
+            id="pods are replaced when somebody deletes them",
+        ),
+    ],
+)
+def test_without_a_replacement_the_pending_replicas_count(kind, spec, edit):
+    owner = workload(kind, **spec)
+    found = [
+        [after(owner, placed=placed, free=free, edit=edit) for free in (0, 1, 2)]
+        for placed in (0, 2, 3)
+    ]
+    shown = [
+        [None if each is None else (each.fit, each.total, each.is_rollout) for each in row]
+        for row in found
+    ]
+    assert shown == [
+        [(0, 4, False), (1, 4, False), (2, 4, False)],
+        [(0, 2, False), (1, 2, False), (2, 2, False)],
+        # A single one that fits goes without saying.
+        [(0, 1, False), None, None],
+    ]
+
+
+def test_an_edit_that_a_replica_cannot_have_is_not_tried():
+    def fails(_pod: Pod) -> Pod:
+        raise LookupError("no such container")
+
+    for kind in ("Deployment", "Job"):
+        assert after(workload(kind), placed=2, free=1, edit=None) is not None
+    assert after(workload("Job"), placed=2, free=1, edit=fails) is None
 
 
 @pytest.mark.parametrize(
