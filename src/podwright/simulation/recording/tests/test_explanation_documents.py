@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from podwright.apimachinery.objects import Pod
 from podwright.scheduler.advice import Advice, NearNode, ReasonDetail, ReasonGroup, Remedy
 from podwright.scheduler.assembly import Displacement
 from podwright.scheduler.framework import (
@@ -467,16 +468,18 @@ CANDIDATES = (
 )
 
 
-def preempted(**fields: object) -> Decision:
-    """Return the decision of a pod that preempts with the result `fields`."""
+def preempted(choice: Choice | None, cleared: tuple[Pod, ...] = ()) -> Decision:
+    """Return the decision of a pod that preempts."""
     dry_run = DryRun(
         candidates=CANDIDATES,
         rejections=(Rejection(CPU, 4),),
         visited_count=5,
         helpable_count=7,
     )
-    details = Preemption(dry_run=dry_run, candidates=CANDIDATES, **fields)
-    nominated = "n2" if details.choice is not None else None
+    details = Preemption(
+        dry_run=dry_run, candidates=CANDIDATES, choice=choice, cleared_nominations=cleared
+    )
+    nominated = "n2" if choice is not None else None
     result = PostFilterResult(status=Status(), nominated_node=nominated, details=details)
     diagnosis = Diagnosis(node_count=9, rejections=(Rejection(CPU, 8), Rejection(LEFT_OUT, 1)))
     return Decision(pod=POD, evaluated_count=9, diagnosis=diagnosis, post_filter=result)
@@ -486,7 +489,7 @@ def test_preemption_as_a_document_has_the_chosen_candidate_first():
     choice = Choice(
         candidate=CANDIDATES[1], criterion=Criterion.FEWEST_VICTIMS, acceptable=("n2", "n3")
     )
-    decision = preempted(choice=choice, cleared_nominations=(B, C))
+    decision = preempted(choice, (B, C))
     found = preemption_of(decision)
     assert found is not None
     assert [one.node for one in ordered_candidates(found)] == ["n2", "n1", "n3"]
@@ -549,7 +552,7 @@ def test_preemption_as_a_document_has_the_chosen_candidate_first():
     ],
 )
 def test_preemption_without_a_choice_or_a_criterion(choice, expected):
-    found = typed_preemption(preempted(choice=choice))
+    found = typed_preemption(preempted(choice))
     assert found is not None
     nodes = [one.node for one in found.candidates]
     assert (nodes, found.chosen, found.criterion, found.equally_good) == expected
