@@ -238,8 +238,8 @@ def references_in(
 
 def starts_of_cells(subjects: I64Array, fields: I64Array) -> I64Array:
     """Return the places at which another subject or field starts."""
-    is_other = (np.diff(subjects, prepend=-1) != 0) | (np.diff(fields, prepend=-1) != 0)
-    return np.flatnonzero(is_other)
+    is_other = np.diff((subjects, fields), prepend=-1) != 0
+    return np.flatnonzero(is_other.any(axis=0))
 
 
 def sums_of_cells(keys: I64Array, deltas: I64Array) -> tuple[I64Array, I64Array]:
