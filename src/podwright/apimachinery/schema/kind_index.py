@@ -53,7 +53,7 @@ class Schema:
             name: self._versions[row.group, row.kind][0]
             for row in sorted(table.kinds.values(), key=lambda row: row.group, reverse=True)
             if row.resource
-            for plain in (row.resource, row.singular, *row.short_names)
+            for plain in filter(None, (row.resource, row.singular, *row.short_names))
             for name in (plain, f"{plain}.{row.group}")
         }
         self._groups: dict[str, dict[str, None]] = {}

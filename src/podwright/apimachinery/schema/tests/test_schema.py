@@ -66,6 +66,11 @@ def test_events_without_a_group_are_those_of_the_core_group() -> None:
     assert (core.api_version, grouped.api_version) == ("v1", "events.k8s.io/v1")
 
 
+def test_no_resource_has_an_empty_name() -> None:
+    """Those of metrics.k8s.io have no singular."""
+    assert [built_in().resource(name) for name in ("", ".metrics.k8s.io")] == [None, None]
+
+
 @pytest.mark.parametrize(
     ("api_version", "name", "message"),
     [
