@@ -50,7 +50,12 @@ from podwright.apimachinery.objects import (
 from podwright.cluster.store import POD, GroupKind, group_kind
 from podwright.scheduler.columns import claim_uses
 from podwright.simulation.files import LogLine, RecordLine, SchedulerLog
-from podwright.simulation.shadow.recorded_cluster import Positions, RecordedCluster, Track
+from podwright.simulation.shadow.recorded_cluster import (
+    Positions,
+    RecordedCluster,
+    Track,
+    updated_pod,
+)
 
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 
@@ -136,11 +141,11 @@ class Delays(msgspec.Struct, frozen=True):
         The bounds for changes of pods.
     """
 
-    usual_ns: int = 0
-    least_ns: int = 0
-    most_ns: int = 0
-    pods_least_ns: int = 0
-    pods_most_ns: int = 0
+    usual_ns: int
+    least_ns: int
+    most_ns: int
+    pods_least_ns: int
+    pods_most_ns: int
 
 
 def attempts_of(log: SchedulerLog) -> list[Attempt]:
@@ -253,8 +258,7 @@ class LoggedAttempts:
         attempts = iter(self.attempts)
         upcoming = next(attempts, None)
         for index, line in enumerate(self._log.lines):
-            if line.what == "condition":
-                self._write_nomination(line)
+            self._write_nomination(line)
             if upcoming is None or index != upcoming.index:
                 continue
             # The state of an attempt before the record started is unknown.
@@ -469,29 +473,31 @@ def nearest_positions(positions: range, here: int, lines: list[RecordLine]) -> l
 def _is_inert(line: RecordLine) -> bool:
     """Whether a change is irrelevant for scheduling, such as a status update of a bound pod."""
     new, old = line.object, line.old
-    if old is None or type(new) is not type(old) or line.event == "Delete":
+    if old is None or line.event == "Delete":
         return False
     if new.metadata.labels != old.metadata.labels or _spec(new) != _spec(old):
         return False
-    if isinstance(new, Pod) and isinstance(old, Pod):
-        return (
-            new.metadata.deletion_timestamp == old.metadata.deletion_timestamp
-            and new.is_terminal == old.is_terminal
-            and new.status.nominated_node_name == old.status.nominated_node_name
-            and new.status.start_time == old.status.start_time
-            and not has_actual_resources(new)
-            and not has_actual_resources(old)
-        )
-    if isinstance(new, Node) and isinstance(old, Node):
-        return (
-            new.status.allocatable == old.status.allocatable
-            and new.status.images == old.status.images
-            and new.status.declared_features == old.status.declared_features
-        )
-    # The scheduler also reads their status or annotations.
-    if isinstance(new, PodDisruptionBudget | PersistentVolume | PersistentVolumeClaim):
-        return False
-    return hasattr(new, "spec")
+    match new, old:
+        case Pod(), Pod():
+            return (
+                new.metadata.deletion_timestamp == old.metadata.deletion_timestamp
+                and new.is_terminal == old.is_terminal
+                and new.status.nominated_node_name == old.status.nominated_node_name
+                and new.status.start_time == old.status.start_time
+                and not has_actual_resources(new)
+                and not has_actual_resources(old)
+            )
+        case Node(), Node():
+            return (
+                new.status.allocatable == old.status.allocatable
+                and new.status.images == old.status.images
+                and new.status.declared_features == old.status.declared_features
+            )
+        # The scheduler also reads their status or annotations.
+        case ((PodDisruptionBudget() | PersistentVolume() | PersistentVolumeClaim()), _):
+            return False
+        case _:
+            return hasattr(new, "spec")
 
 
 def _spec(obj: Object) -> object:
@@ -515,15 +521,11 @@ def _is_new(line: RecordLine) -> bool:
 
 def is_binding(line: RecordLine) -> bool:
     """Whether the change binds an existing pod."""
-    new, old = line.object, line.old
-    return (
-        isinstance(new, Pod)
-        and isinstance(old, Pod)
-        and line.event != "Delete"
-        and new.uid == old.uid
-        and bool(new.spec.node_name)
-        and not old.spec.node_name
-    )
+    pods = updated_pod(line)
+    if pods is None:
+        return False
+    new, old = pods
+    return new.uid == old.uid and bool(new.spec.node_name) and not old.spec.node_name
 
 
 # When the real scheduler observed changes of pods, read from its log.
@@ -565,7 +567,7 @@ class Arrivals:
         for index, line in enumerate(log):
             if line.what == "observed":
                 self.is_complete = True
-            if line.what == "observed" or (line.what == "queue" and line.event == _NEW):
+            if line.what == "observed" or line.event == _NEW:
                 logged[line.pod, line.event].append(index)
         found = []
         for position, change in enumerate(pods):
@@ -607,8 +609,7 @@ def _observation(line: RecordLine) -> Observation | None:
         return None
     if line.event == "Delete" or new.is_terminal:
         return (new.key, _ENDED) if old.spec.node_name else None
-    is_assigned = bool(new.spec.node_name) and not old.spec.node_name
-    return (new.key, _ASSIGNED) if is_assigned else None
+    return (new.key, _ASSIGNED) if new.spec.node_name and not old.spec.node_name else None
 
 
 def _in_order(pairs: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:

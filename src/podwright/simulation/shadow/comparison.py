@@ -115,7 +115,7 @@ class DecisionComparer:
     # ---------------------------------------------------------------- bindings
 
     def explain_binding(
-        self, pod: Pod, node: str, *, evaluated_count: int = 0, start: int = 0
+        self, pod: Pod, node: str, *, evaluated_count: int, start: int
     ) -> tuple[Reason, ...] | None:
         """Return the reasons for which a node is the best one for a pod.
 
@@ -158,7 +158,7 @@ class DecisionComparer:
             return False
         more = self._image_weight * self._images.differences(pod, slots)
         scored = totals[slots] + more
-        return bool((scored[slots == slot] == scored.max()).any())
+        return slot in slots[scored == scored.max()]
 
     def _sampled(
         self, pod: Pod, slot: int, evaluated_count: int, start: int
@@ -166,17 +166,13 @@ class DecisionComparer:
         """Repeat the search from each start node until the chosen node is the best one."""
         sampler = self._sampler
         copied: tuple[Reason, ...] | None = None
-        for begin in self._starts(slot, evaluated_count, start):
-            if not self.searches_left:
-                break
+        for begin in self._starts(slot, evaluated_count, start)[: self.searches_left]:
             self.searches_left -= 1
             sampler.node_search.next_start = begin
             decision = sampler.decide(pod, cycle_number=_CYCLE)
             if sampler.scored is None or evaluated_count not in {0, decision.evaluated_count}:
                 continue
             totals, slots = sampler.scored
-            if totals[slot] < 0:
-                continue
             if totals[slot] == totals.max():
                 return ("sampling",)
             if copied is None and self._is_best_as_copied(pod, totals, slots, slot):

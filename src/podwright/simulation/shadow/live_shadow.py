@@ -22,7 +22,7 @@ from podwright.simulation.files import ChangeType, Record, RecordLine
 from podwright.simulation.shadow.attempts import DEFAULT_DELAY_NS, is_binding
 from podwright.simulation.shadow.comparison import Agreement, Finding, agreement, sum_of
 from podwright.simulation.shadow.record_shadow import Shadow
-from podwright.simulation.shadow.recorded_cluster import waits_to_be_bound
+from podwright.simulation.shadow.recorded_cluster import updated_pod, waits_to_be_bound
 
 _READ: Final = tuple(cls for cls in get_args(Object) if cls is not Unknown)
 
@@ -84,7 +84,6 @@ class LiveShadow:
         self._source = source
         self._delay_ns = delay_ns
         self._base: dict[tuple[GroupKind, NamespacedName], Object] = {}
-        self._base_ns = 0
         self._lines: list[RecordLine] = []
         self._next_line = 1
         self._settled_line = 0
@@ -97,9 +96,8 @@ class LiveShadow:
 
     # ---------------------------------------------------------------- changes
 
-    def begin(self, objects: Iterable[KubernetesObject], now_ns: int) -> None:
+    def begin(self, objects: Iterable[KubernetesObject]) -> None:
         """Start from these objects, each of which is a line of the record."""
-        self._base_ns = now_ns
         for obj in objects:
             self._next_line += 1
             if isinstance(obj, _READ):
@@ -161,16 +159,14 @@ class LiveShadow:
         """
         until_ns = now_ns - _DELAYS * self._delay_ns
         last = self._next_line - 1 if is_over else self._last_line_at(until_ns)
-        if not self.has_open_decisions:
+        if last <= self._settled_line or not self.has_open_decisions:
             return Compared(findings=(), last_line=max(last, self._settled_line))
-        if last <= self._settled_line:
-            return Compared(findings=(), last_line=self._settled_line)
         start = self._lines[0].line - len(self._base)
         objects = [
             RecordLine(
                 line=start + index,
-                time_ns=self._base_ns,
-                seen_ns=self._base_ns,
+                time_ns=0,
+                seen_ns=0,
                 event="Add",
                 object=obj,
             )
@@ -220,7 +216,6 @@ class LiveShadow:
         count = min(count, bisect_right(self._lines, oldest - 1, key=lambda line: line.line))
         for line in self._lines[:count]:
             key = (kind_of(line.object), line.object.key)
-            self._base_ns = line.seen_ns
             if line.event == "Delete":
                 self._base.pop(key, None)
             else:
@@ -241,14 +236,10 @@ class LiveShadow:
 
 def _may_be_result(line: RecordLine) -> bool:
     """Whether a change may be a binding or a nomination."""
-    new, old = line.object, line.old
     if is_binding(line):
         return True
-    return (
-        isinstance(new, Pod)
-        and isinstance(old, Pod)
-        and line.event != "Delete"
-        and new.status.nominated_node_name != old.status.nominated_node_name
+    return (pods := updated_pod(line)) is not None and (
+        pods[0].status.nominated_node_name != pods[1].status.nominated_node_name
     )
 
 

@@ -48,6 +48,7 @@ from podwright.simulation.shadow.recorded_cluster import (
     Positions,
     RecordedCluster,
     Track,
+    updated_pod,
     waits_to_be_bound,
 )
 
@@ -109,8 +110,8 @@ class RecordedAttempts:
     def _first_result(self, binding: RecordLine, pod: Pod) -> RecordLine:
         """Return the first line that is a result of the decision."""
         old = binding.old
-        was_nominated = isinstance(old, Pod) and bool(old.status.nominated_node_name)
-        if not claim_uses(pod) and not was_nominated:
+        assert isinstance(old, Pod), f"line {binding.line} is a binding"
+        if not claim_uses(pod) and not old.status.nominated_node_name:
             return binding
         first = binding
         for index in range(self._index_of[binding.line] - 1, -1, -1):
@@ -120,7 +121,7 @@ class RecordedAttempts:
                 if obj.uid != pod.uid:
                     continue
                 # The pod was added here: no result is earlier.
-                if line.old is None:
+                if line.old is None or line.old.uid != pod.uid:
                     break
                 # The scheduler nominates a pod to its chosen node if binding volumes takes time.
                 if not _is_nomination(line, pod.spec.node_name):
@@ -137,9 +138,9 @@ class RecordedAttempts:
         leaving: dict[str, list[RecordLine]] = defaultdict(list)
         nominations: dict[str, list[RecordLine]] = defaultdict(list)
         for line in self._pods.lines:
-            new, old = line.object, line.old
-            if not isinstance(new, Pod) or not isinstance(old, Pod) or line.event == "Delete":
+            if (pods := updated_pod(line)) is None:
                 continue
+            new, old = pods
             node = new.status.nominated_node_name
             is_new = not new.spec.node_name and _is_nomination(line, node)
             if node and is_new and not waits_to_be_bound(new):
@@ -176,9 +177,8 @@ class RecordedAttempts:
                 }
             )
             yield attempt
-            pod = self._view.pods.get(attempt.pod)
-            if pod is not None and attempt.node and not pod.spec.node_name:
-                self._view.assume(pod, attempt.node)
+            if attempt.node:
+                self._view.assume(self._view.pods[attempt.pod], attempt.node)
 
     # ---------------------------------------------------------------- other possible states
 
@@ -222,12 +222,12 @@ class RecordedAttempts:
     def _coming(self, attempt: Attempt, position: int) -> tuple[tuple[Pod, str], ...]:
         """Return existing pods whose bindings follow within the delay, in order."""
         found = []
-        for line in self._pods.lines[position:]:
-            if line.seen_ns > attempt.time_ns + self._delay_ns:
-                break
-            placed = line.object
-            if not isinstance(placed, Pod) or placed.key == attempt.pod:
+        for line in self._pods.lines[
+            position : self._pods.seen_at(attempt.time_ns + self._delay_ns)
+        ]:
+            if (pods := updated_pod(line)) is None or pods[0].key == attempt.pod:
                 continue
+            placed = pods[0]
             there = self._view.pods.get(placed.key)
             node = placed.spec.node_name if is_binding(line) else _awaited_node(line)
             if node and there is not None and there.uid == placed.uid:
@@ -237,9 +237,9 @@ class RecordedAttempts:
     def _placed_between(self, position: int, here: int) -> tuple[tuple[Pod, str], ...]:
         """Return the pods that were bound between two positions."""
         return tuple(
-            (line.old, line.object.spec.node_name)
+            (pods[1], pods[0].spec.node_name)
             for line in self._pods.lines[position:here]
-            if is_binding(line) and isinstance(line.object, Pod) and isinstance(line.old, Pod)
+            if is_binding(line) and (pods := updated_pod(line))
         )
 
 
@@ -249,21 +249,16 @@ def _is_preempted(pod: Pod) -> bool:
 
 
 def _is_nomination(line: RecordLine, node: str) -> bool:
-    new, old = line.object, line.old
-    return (
-        isinstance(new, Pod)
-        and isinstance(old, Pod)
-        and new.status.nominated_node_name == node
-        and old.status.nominated_node_name != node
-    )
+    return (pods := updated_pod(line)) is not None and [
+        pod.status.nominated_node_name == node for pod in pods
+    ] == [True, False]
 
 
 def _awaited_node(line: RecordLine) -> str:
     """Return the node to which this change nominates a pod that was placed there."""
-    pod = line.object
-    if not isinstance(pod, Pod) or not waits_to_be_bound(pod):
+    if (pods := updated_pod(line)) is None or not waits_to_be_bound(pods[0]):
         return ""
-    node = pod.status.nominated_node_name
+    node = pods[0].status.nominated_node_name
     return node if _is_nomination(line, node) else ""
 
 
@@ -279,7 +274,6 @@ _MOST_STATES = 1_500
 _DESCRIPTIONS: dict[Reason, str] = {
     "sampling": "it stopped looking after enough feasible nodes",
     "image counts": "it scored each node with the image counts of when the node last changed",
-    "delay": "",
 }
 
 

@@ -110,7 +110,8 @@ class RecordedCluster:
         self._volume_lines = self.tracks.get(_VOLUME) or Track([])
         self._positions_of_claim = _positions_by_claim(self._volume_lines.lines)
         self._nominations: dict[str, str] = {}
-        self._superseded: set[str] = set()
+        # The lines that replaced the nominations, which count again where these are reverted.
+        self._superseded: dict[str, int] = {}
         self._speculative: dict[str, tuple[Pod, str]] = {}
         self._is_speculating = False
 
@@ -148,16 +149,11 @@ class RecordedCluster:
 
     def place_speculatively(self, placed: Iterable[tuple[Pod, str]]) -> None:
         """Also place these pods on these nodes, instead of those of the last call."""
-        speculative = {pod.uid: (pod, node) for pod, node in placed}
-        changed = [
-            pod
-            for uid, (pod, node) in self._speculative.items()
-            if speculative.get(uid) != (pod, node)
-        ]
-        changed += [pod for uid, (pod, _) in speculative.items() if uid not in self._speculative]
-        self._speculative = speculative
-        for pod in changed:
-            self._update_cluster(pod)
+        before = self._speculative
+        self._speculative = {pod.uid: (pod, node) for pod, node in placed}
+        for uid, (pod, _) in (before | self._speculative).items():
+            if before.get(uid) != self._speculative.get(uid):
+                self._update_cluster(pod)
 
     def _apply(self, line: RecordLine) -> None:
         obj = line.object
@@ -170,7 +166,7 @@ class RecordedCluster:
             else:
                 self.pods[obj.key] = obj
                 if self._supersedes(line):
-                    self._superseded.add(obj.uid)
+                    self._superseded.setdefault(obj.uid, line.line)
                 if not self._is_speculating:
                     self._drop_outdated(obj)
             self._mark_touched(line)
@@ -185,8 +181,8 @@ class RecordedCluster:
     def _revert(self, line: RecordLine) -> None:
         obj, old = line.object, line.old
         if isinstance(obj, Pod):
-            if self._supersedes(line):
-                self._superseded.discard(obj.uid)
+            if self._superseded.get(obj.uid) == line.line:
+                del self._superseded[obj.uid]
             if isinstance(old, Pod):
                 self.pods[obj.key] = old
             else:
@@ -260,7 +256,7 @@ class RecordedCluster:
     def nominate(self, pod: Pod, node: str) -> None:
         """Nominate a pod to a node, or to none, until the API shows another nomination."""
         self._nominations[pod.uid] = node
-        self._superseded.discard(pod.uid)
+        self._superseded.pop(pod.uid, None)
         self._update_cluster(pod)
 
     def _supersedes(self, line: RecordLine) -> bool:
@@ -270,9 +266,9 @@ class RecordedCluster:
         -----
         Upstream: pkg/scheduler/backend/queue/nominator.go, `UpdateNominatedPod`
         """
-        new, old = line.object, line.old
-        if not isinstance(new, Pod) or not isinstance(old, Pod):
+        if (pods := updated_pod(line)) is None:
             return False
+        new, old = pods
         shown = new.status.nominated_node_name
         own = self._nominations.get(new.uid, shown)
         return own != shown and bool(shown or old.status.nominated_node_name)
@@ -283,7 +279,7 @@ class RecordedCluster:
             self._assumed.pop(pod.uid, None)
         if pod.spec.node_name or pod.uid in self._superseded:
             self._nominations.pop(pod.uid, None)
-            self._superseded.discard(pod.uid)
+            self._superseded.pop(pod.uid, None)
 
     def pending(self, key: NamespacedName) -> Pod | None:
         """Return a pod as the scheduler pops it from its queue; None if it does not exist.
@@ -319,6 +315,14 @@ class RecordedCluster:
                 node = pod.status.nominated_node_name
             pod = self._nominated(pod) if node is None else with_node_name(pod, node)
         self.cluster.put(pod)
+
+
+def updated_pod(line: RecordLine) -> tuple[Pod, Pod] | None:
+    """Return a pod after and before its update; None if the change is no update of a pod."""
+    match line.object, line.old:
+        case Pod() as new, Pod() as old if line.event != "Delete":
+            return new, old
+    return None
 
 
 def waits_to_be_bound(pod: Pod) -> bool:

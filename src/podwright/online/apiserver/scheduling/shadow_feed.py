@@ -37,7 +37,7 @@ class ShadowFeed:
         """Take the current objects, and follow the later changes."""
         self._changes = store.follow()
         kinds = filter(is_recorded, store.kinds())
-        self._shadow.begin((obj for kind in kinds for obj in store.list(kind).objects), now_ns)
+        self._shadow.begin(obj for kind in kinds for obj in store.list(kind).objects)
 
     def append(self, now_ns: int) -> None:
         """Take the changes since the last call.

@@ -9,15 +9,28 @@ import pytest
 
 from podwright.apimachinery.objects import Pod
 from podwright.scheduler.assembly import Scheduler
+from podwright.scheduler.config import KubeSchedulerConfiguration, read_configuration
 from podwright.scheduler.framework import TieRule
 from podwright.simulation.shadow.comparison import DecisionComparer, Finding, ScoreDifference
 from podwright.simulation.shadow.recorded_cluster import CopiedImageCounts
 from podwright.testing import make_node, make_pod
 
 
-def comparer(*objects: Any, percentage: int | None = None) -> DecisionComparer:
-    """Compare with the default profile."""
-    scheduler = Scheduler(tie_rule=TieRule.HEAP)
+def configured(*profile: dict[str, Any]) -> KubeSchedulerConfiguration:
+    head = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    document = head | {
+        "profiles": [{"schedulerName": "default-scheduler"} | one for one in profile]
+    }
+    return read_configuration(document, source="config.yaml")
+
+
+def comparer(
+    *objects: Any,
+    percentage: int | None = None,
+    configuration: KubeSchedulerConfiguration | None = None,
+) -> DecisionComparer:
+    """Compare with the default profile, or a configured one."""
+    scheduler = Scheduler(configuration, tie_rule=TieRule.HEAP)
     for obj in objects:
         scheduler.cluster.put(obj)
     (profile,) = scheduler.profiles.values()
@@ -28,6 +41,7 @@ def comparer(*objects: Any, percentage: int | None = None) -> DecisionComparer:
     return DecisionComparer(profile, scheduler.cluster, images)
 
 
+SEARCH = {"evaluated_count": 0, "start": 0}
 NODES = (make_node("n1", cpu=4), make_node("n2", cpu=8), make_node("n3", cpu=1))
 
 
@@ -44,13 +58,13 @@ NODES = (make_node("n1", cpu=4), make_node("n2", cpu=8), make_node("n3", cpu=1))
     ],
 )
 def test_a_binding_is_possible_to_the_best_node(cpu, node, expected):
-    assert comparer(*NODES).explain_binding(make_pod("p", cpu=cpu), node) == expected
+    assert comparer(*NODES).explain_binding(make_pod("p", cpu=cpu), node, **SEARCH) == expected
 
 
 def test_any_of_the_best_nodes_is_possible():
     found = comparer(*(make_node(name) for name in ("n1", "n2", "n3")))
     pod = make_pod("p", cpu=1)
-    assert [found.explain_binding(pod, name) for name in ("n1", "n2", "n3")] == [()] * 3
+    assert [found.explain_binding(pod, name, **SEARCH) for name in ("n1", "n2", "n3")] == [()] * 3
 
 
 @pytest.mark.parametrize(
@@ -180,3 +194,86 @@ def test_a_preemption_that_is_not_needed_or_does_not_help_says_so():
     never = comparer(*FULL).with_our_preemption(preempted("n1"), urgent(9), 0)
     assert never.best == ""
     assert never.rejection.startswith(NEVER)
+
+
+def test_the_first_of_equal_nodes_is_ours():
+    names = [f"n{number}" for number in range(7)]
+    equals = [each for name in names for each in (make_node(name, cpu=4), placed(name, name, 4))]
+    for name in ("urgent", "other", "third"):
+        pod = msgspec.structs.replace(urgent(), metadata=make_pod(name).metadata)
+        found = comparer(*equals).with_our_preemption(preempted("n3"), pod, 0)
+        assert (found.best, found.our_victims) == ("n0", ("default/n3",))
+
+
+def few_candidates(least: int) -> KubeSchedulerConfiguration:
+    args = {"minCandidateNodesPercentage": 0, "minCandidateNodesAbsolute": least}
+    return configured({"pluginConfig": [{"name": "DefaultPreemption", "args": args}]})
+
+
+@pytest.mark.parametrize(
+    ("least", "node", "expected"),
+    [
+        # The victims have the priorities 1 to 4, so n1 is the best of all and n4 the worst.
+        (4, "n1", ()),
+        (4, "n2", None),
+        (3, "n1", ()),
+        (3, "n2", ("sampling",)),
+        (3, "n3", None),
+        (2, "n3", ("sampling",)),
+        (2, "n4", None),
+        (1, "n4", ("sampling",)),
+    ],
+)
+def test_a_node_is_the_best_of_so_many_candidates(least, node, expected):
+    objects = [
+        each
+        for number in (1, 2, 3, 4)
+        for each in (
+            make_node(f"n{number}", cpu=4),
+            placed(f"v{number}", f"n{number}", 4, priority=number),
+        )
+    ]
+    found = comparer(*objects, configuration=few_candidates(least))
+    victims = [f"default/v{node[1]}"]
+    assert found.explain_preemption(urgent(), node, victims, 0) == expected
+
+
+def test_candidates_that_equal_a_better_one_are_left_out_together():
+    # Without n1 and n2, which are equal, one candidate is left: fewer than two.
+    objects = [
+        each
+        for name, priority in (("n1", 1), ("n2", 1), ("n3", 2))
+        for each in (make_node(name, cpu=4), placed(f"v-{name}", name, 4, priority=priority))
+    ]
+    for least, expected in ((2, None), (1, ("sampling",))):
+        found = comparer(*objects, configuration=few_candidates(least))
+        assert found.explain_preemption(urgent(), "n3", ["default/v-n3"], 0) == expected
+
+
+def test_the_weight_of_image_locality_is_that_of_the_profile():
+    weights = [
+        configured(
+            {"plugins": {"multiPoint": {"enabled": [{"name": "ImageLocality", "weight": 7}]}}}
+        ),
+        configured({"plugins": {"score": {"disabled": [{"name": "ImageLocality"}]}}}),
+        None,
+    ]
+    assert [comparer(*NODES, configuration=one)._image_weight for one in weights] == [7, 0, 1]
+    without = comparer(*NODES, configuration=weights[1])
+    assert without.explain_binding(make_pod("p", cpu=2), "n1", **SEARCH) is None
+
+
+def test_searches_are_made_only_for_nodes_that_a_sample_may_find():
+    nodes = [make_node(f"n{number:03}", cpu=4) for number in range(102)]
+    found = comparer(*nodes, make_node("large", cpu=64), make_node("small", cpu=1))
+    pod = make_pod("p", cpu=2)
+    assert found.explain_binding(pod, "small", **SEARCH) is None
+    assert found.searches_left == 5_000
+    # The best one is the next to the last of 104, and a search evaluates 100.
+    assert found.explain_binding(pod, "n000", **SEARCH) == ("sampling",)
+    assert found.searches_left == 4_999
+    exact = comparer(*nodes[:99], make_node("large", cpu=64))
+    assert exact.explain_binding(pod, "n000", **SEARCH) is None
+    assert exact.searches_left == 5_000, "a search evaluates all hundred"
+    found.searches_left = 0
+    assert found.explain_binding(pod, "n000", **SEARCH) is None

@@ -40,7 +40,7 @@ def followed(record, every, **options):
     """Compare a record in parts, as its lines appear; the number of lines kept at most too."""
     live = LiveShadow(**options)
     first = [line for line in record.lines if line.seen_ns == record.lines[0].seen_ns]
-    live.begin([line.object for line in first], first[0].seen_ns)
+    live.begin([line.object for line in first])
     kept = 0
     for index, line in enumerate(record.lines[len(first) :]):
         live.add([change_of(line)], line.seen_ns)
@@ -74,7 +74,7 @@ def test_changes_are_dropped_when_no_decision_needs_them():
 def test_a_decision_is_open_until_later_changes_cannot_matter():
     record = busy_cluster(1)
     live = LiveShadow()
-    live.begin([], 0)
+    live.begin([])
     live.add(map(change_of, record.lines), record.lines[-1].seen_ns)
     assert live.has_open_decisions
     assert live.compare(record.lines[-1].seen_ns).findings == ()

@@ -25,6 +25,7 @@ def claim(**status):
 PLACED = pod("web", on="one")
 ONE = node("one", images={"app:1": 5})
 SIZES = ONE["status"]["allocatable"]
+SMALL = {"requests": {"cpu": "100m"}}
 CONDITION = {"type": "Ready", "status": "True"}
 
 
@@ -59,6 +60,8 @@ def test_a_change_that_no_plugin_reads_makes_no_state(before, after):
             PLACED, with_status(PLACED, startTime="2026-03-02T09:30:00Z"), id="start of a pod"
         ),
         pytest.param(PLACED, with_status(PLACED, nominatedNodeName="two"), id="nomination"),
+        pytest.param(PLACED, with_status(PLACED, resources=SMALL), id="resources of a pod"),
+        pytest.param(with_status(PLACED, resources=SMALL), PLACED, id="resources of before"),
         pytest.param(
             ONE, with_status(ONE, allocatable=SIZES | {"cpu": "8"}), id="allocatable of a node"
         ),

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+import msgspec
 import pytest
 
-from podwright.apimachinery.objects import Pod, with_node_name, with_nominated_node_name
+from podwright.apimachinery.objects import InputError, Pod, with_node_name, with_nominated_node_name
 from podwright.apimachinery.schema import decode
 from podwright.cluster.store import FreshChange, kind_of
+from podwright.scheduler.config import read_configuration
 from podwright.simulation.shadow import LiveShadow, live_shadow, report_of
-from podwright.simulation.shadow.comparison import Agreement, Finding, agreement, sum_of
+from podwright.simulation.shadow.comparison import (
+    Agreement,
+    Finding,
+    ScoreDifference,
+    agreement,
+    sum_of,
+)
 from podwright.testing import make_node, make_pod
 
 SECOND_NS = 1_000_000_000
@@ -71,6 +80,92 @@ def test_settled_findings_add_up_and_the_last_differences_are_kept(monkeypatch):
     assert [each.line for each in report.differences] == [1, 5, 9]
 
 
+def test_reports_are_documents_with_the_names_of_the_api():
+    differing = Finding(
+        what="preemption", line=3, pod="a/p", node="n1", best="n2", outcome="explained",
+        reasons=("delay",), explanation="late", rejection="full",
+        scores=(ScoreDifference("Fit", chosen=1, best=2),), victims=("a/v",), our_victims=("a/w",),
+    )  # fmt: skip
+    nothing = {"total": 0, "agreed": 0, "explained": 0, "unexplained": 0, "explainedBy": {}}
+    document = {
+        "what": "preemption", "line": 3, "pod": "a/p", "node": "n1", "ourNode": "n2",
+        "outcome": "explained", "reasons": ["delay"], "explanation": "late", "rejection": "full",
+        "scores": [{"plugin": "Fit", "node": 1, "ourNode": 2}],
+        "victims": ["a/v"], "ourVictims": ["a/w"],
+    }  # fmt: skip
+    assert json.loads(msgspec.json.encode(report_of([differing]))) == {
+        "bindings": nothing,
+        "preemptions": nothing | {"total": 1, "explained": 1, "explainedBy": {"delay": 1}},
+        "failedAttempts": {"total": 0, "sameMessage": 0},
+        "differences": [document],
+    }
+    assert json.loads(msgspec.json.encode(finding("agreed"))) == {
+        "what": "binding", "line": 1, "pod": "a/p", "node": "n", "ourNode": "",
+        "outcome": "agreed", "reasons": [], "explanation": "", "rejection": "", "scores": [],
+    }  # fmt: skip
+
+
+def test_ten_thousand_differences_are_kept():
+    live = LiveShadow()
+    findings = tuple(finding("unexplained", line=number) for number in range(10_001))
+    live.settle(live_shadow.Compared(findings=findings, last_line=0))
+    assert [each.line for each in live.report().differences] == list(range(1, 10_001))
+
+
+def test_a_configuration_is_checked_before_there_is_anything_to_compare():
+    configuration = read_configuration(
+        {
+            "apiVersion": "kubescheduler.config.k8s.io/v1",
+            "kind": "KubeSchedulerConfiguration",
+            "extenders": [{"urlPrefix": "http://x", "filterVerb": "f"}],
+        },
+        source="config.yaml",
+    )
+    with pytest.raises(InputError, match=r"other\.yaml: extenders: a record does not contain"):
+        LiveShadow(configuration=configuration, source="other.yaml")
+
+
+def lines_of(live: LiveShadow) -> list[int]:
+    return [each.line for each in live._lines]
+
+
+def test_lines_are_settled_once_and_dropped_after_four_delays(monkeypatch):
+    live = LiveShadow()
+    assert live.compare(0) == live_shadow.Compared(findings=(), last_line=0)
+    live.begin([make_node("n1")])
+    p, q = make_pod("p"), make_pod("q")
+    live.add([change(2, None, p), change(3, p, with_node_name(p, "n1"))], 10 * SECOND_NS)
+    assert live.compare(11 * SECOND_NS - 1) == live_shadow.Compared(findings=(), last_line=1)
+    compared = live.compare(11 * SECOND_NS)
+    assert ([one.line for one in compared.findings], compared.last_line) == ([3], 3)
+    assert live.compare(0, is_over=True) == compared
+    live.settle(compared)
+    assert (lines_of(live), live.has_open_decisions) == ([2, 3], False)
+    live.add([change(4, None, q)], 12 * SECOND_NS)
+    live.add([change(5, q, with_nominated_node_name(q, "n1"))], 14 * SECOND_NS)
+    # Nothing further is final, so nothing is compared.
+    made: list[object] = []
+    with monkeypatch.context() as patched:
+        patched.setattr(live, "_shadow", made.append)
+        assert live.compare(12 * SECOND_NS) == live_shadow.Compared(findings=(), last_line=3)
+    assert made == []
+    live.settle(live.compare(15 * SECOND_NS))
+    # Those of 10 s and 12 s are four delays old, but not the nomination, for which q waits.
+    assert (lines_of(live), [key for _, key in live._base]) == (
+        [5],
+        ["n1", "default/p", "default/q"],
+    )
+    live.add([change(6, None, make_pod("r"))], 30 * SECOND_NS)
+    live.settle(live.compare(40 * SECOND_NS))
+    assert lines_of(live) == [5, 6]
+    waiting = with_nominated_node_name(q, "n1")
+    live.add([change(7, waiting, with_node_name(waiting, "n1"))], 50 * SECOND_NS)
+    live.add([change(8, p, None)], 52 * SECOND_NS)
+    live.settle(live.compare(0, is_over=True))
+    assert lines_of(live) == [8]
+    assert live.report().bindings.total == 2
+
+
 def change(number: int, old: Any, new: Any) -> FreshChange:
     obj = new or old
     return FreshChange(number, kind_of(obj), obj.key, old, new, obj)
@@ -79,7 +174,7 @@ def change(number: int, old: Any, new: Any) -> FreshChange:
 def test_what_the_scheduler_does_not_read_is_a_line_without_a_change():
     live = LiveShadow()
     thing = decode({"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "t"}})
-    live.begin([thing, make_node("n1")], 5 * SECOND_NS)
+    live.begin([thing, make_node("n1")])
     assert [key for _, key in live._base] == ["n1"]
     pod = make_pod("p")
     live.add([change(1, None, thing), change(2, None, pod)], 6 * SECOND_NS)
@@ -105,7 +200,7 @@ def test_what_the_scheduler_does_not_read_is_a_line_without_a_change():
 )  # fmt: skip
 def test_decisions_are_bindings_and_nominations(old, new, is_open):
     live = LiveShadow()
-    live.begin([make_node("n1")], SECOND_NS)
+    live.begin([make_node("n1")])
     pod: Pod = make_pod("p")
     live.add([change(2, old(pod), new(pod))], 2 * SECOND_NS)
     assert live.has_open_decisions is is_open
@@ -113,7 +208,7 @@ def test_decisions_are_bindings_and_nominations(old, new, is_open):
 
 def test_a_pod_waits_until_it_is_bound_or_gone():
     live = LiveShadow()
-    live.begin([make_node("n1")], SECOND_NS)
+    live.begin([make_node("n1")])
     pod, other = make_pod("p"), make_pod("q")
     nominated = with_nominated_node_name(pod, "n1")
     live.add([change(2, None, pod), change(3, pod, nominated)], 2 * SECOND_NS)

@@ -442,6 +442,38 @@ def test_the_first_search_starts_where_the_one_before_ended(first, outcome, monk
     assert found.outcome == outcome
 
 
+def test_the_first_search_of_all_starts_at_the_first_node(monkeypatch):
+    monkeypatch.setattr("podwright.simulation.shadow.record_shadow.MOST_SEARCHES", 1)
+    nodes = [node(f"n{i:03}", "4") for i in range(120)]
+    nodes[10] = node("n010", "32", memory="64Gi")
+    nodes[100] = node("n100", "64", memory="256Gi")
+    cluster = Cluster(*nodes)
+    cluster.add_pending(1000, pod("web"))
+    cluster.bind(1001, pod("web"), "n010", evaluated=100)
+    (found,) = cluster.findings()
+    assert (found.outcome, found.reasons) == ("explained", ("sampling",))
+    assert found.explanation == "it stopped looking after enough feasible nodes"
+
+
+def test_a_failed_search_moves_the_start_by_what_it_evaluated(monkeypatch):
+    monkeypatch.setattr("podwright.simulation.shadow.record_shadow.MOST_SEARCHES", 1)
+    # The pod that fails may run on n000 only, so one node is evaluated: the next search starts at
+    # n001, ends with n100, and finds the best of all there.
+    nodes = [node(f"n{i:03}", "4") for i in range(120)]
+    nodes[10] = node("n010", "32", memory="64Gi")
+    nodes[100] = node("n100", "64", memory="256Gi")
+    term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n000"]}]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+    cluster = Cluster(*nodes)
+    cluster.add_pending(900, pod("fails", "9", affinity={"nodeAffinity": required}))
+    cluster.log_line(901, "attempt", "fails")
+    cluster.log_line(902, "unschedulable", "fails", err="no")
+    cluster.add_pending(1000, pod("web"))
+    cluster.bind(1001, pod("web"), "n010", evaluated=100)
+    (found,) = cluster.findings()
+    assert found.outcome == "unexplained"
+
+
 def test_without_a_log_any_number_of_nodes_may_have_been_evaluated():
     (found,) = many_nodes(120).findings(has_log=False)
     assert found.reasons == ("sampling",)
@@ -708,14 +740,23 @@ def test_a_binding_to_an_unknown_node_is_rejected():
     ]
 
 
+def test_only_nodes_are_known_as_nodes():
+    cluster = Cluster(node("n1"), pod("ghost"))
+    cluster.bind(1001, pod("ghost"), "ghost")
+    with pytest.raises(InputError, match='no line adds the node "ghost"'):
+        cluster.findings()
+
+
 def test_the_log_of_another_cluster_is_rejected():
     cluster, other = Cluster(node("n1")), Cluster(node("n1"))
     cluster.add_pending(1000, pod("p"))
     cluster.bind(1001, pod("p"), "n1")
     other.add_pending(1000, pod("q"))
     other.bind(1001, pod("q"), "n1")
-    with pytest.raises(InputError, match=r"none of the bindings in record\.jsonl is in"):
+    with pytest.raises(InputError) as caught:
         Shadow(cluster.record(), other.log())
+    message = "none of the bindings in record.jsonl is in this log"
+    assert str(caught.value) == f"scheduler.jsonl: {message}"
 
 
 def test_a_binding_missing_from_the_log_is_unexplained():
