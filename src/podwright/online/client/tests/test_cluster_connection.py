@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import base64
 import json
+import ssl
+from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,6 +20,7 @@ from podwright.online.client.cluster.errors import ConnectionSettingsError, reje
 from podwright.online.client.cluster_connection import (
     ClusterAccess,
     ClusterError,
+    _connection,
     read_access,
     send,
 )
@@ -76,6 +80,13 @@ def test_a_context_that_cannot_be_used_is_named_with_the_reason(
         read_access(path, context)
     assert str(raised.value).startswith(f"{path}: ")
     assert message in str(raised.value)
+
+
+def test_a_name_that_is_near_no_other_has_no_hint(tmp_path):
+    path = written(tmp_path)
+    with pytest.raises(ClusterError) as raised:
+        read_access(path, "production")
+    assert str(raised.value) == f'{path}: context "production" does not exist'
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path):
@@ -213,3 +224,46 @@ def test_a_rejection_without_a_status_has_the_phrase_of_http():
     found = rejection(b"<html>", status=503, retry_after="", what='context "prod"')
     assert found.cause == "Service Unavailable"
     assert (found.reason, found.retry_after_seconds) == ("", 0)
+
+
+@pytest.mark.parametrize("server", ["", "a:1", "ftp://a:1", "http://", "https:///path"])
+def test_an_address_of_another_form_is_refused(server):
+    with pytest.raises(ClusterError) as raised:
+        send(ClusterAccess(server=server), "GET", "/x")
+    assert str(raised.value) == (
+        f"{server} cannot be reached: the address must be http://HOST:PORT or https://HOST:PORT; "
+        "check that podwright up serves there"
+    )
+
+
+def test_a_connection_with_tls_trusts_what_the_kubeconfig_says(monkeypatch):
+    trusted: list[str | None] = []
+    default = ssl.create_default_context
+
+    def context(*, cadata: str | None) -> ssl.SSLContext:
+        trusted.append(cadata)
+        return default()
+
+    monkeypatch.setattr(ssl, "create_default_context", context)
+    checked: Any = _connection(ClusterAccess(server="https://a:1", authority=b"PEM"), 3)
+    assert (checked.host, checked.port, checked.timeout) == ("a", 1, 3)
+    assert (checked._server_name, checked._tls.verify_mode) == ("a", ssl.CERT_REQUIRED)
+    access = ClusterAccess(server="https://a", server_name="inner", is_unverified=True)
+    loose: Any = _connection(access, 3)
+    assert (loose.port, loose._server_name) == (443, "inner")
+    assert (loose._tls.verify_mode, loose._tls.check_hostname) == (ssl.CERT_NONE, False)
+    assert trusted == ["PEM", None]
+
+
+def test_the_handshake_names_the_server_of_the_certificate(monkeypatch):
+    names: list[str] = []
+    connection: Any = _connection(ClusterAccess(server="https://a", server_name="inner"), 3)
+    monkeypatch.setattr(HTTPConnection, "connect", lambda self: setattr(self, "sock", "plain"))
+
+    def wrap(sock: str, *, server_hostname: str) -> str:
+        names.append(server_hostname)
+        return f"wrapped {sock}"
+
+    connection._tls = SimpleNamespace(wrap_socket=wrap)
+    connection.connect()
+    assert (connection.sock, names) == ("wrapped plain", ["inner"])

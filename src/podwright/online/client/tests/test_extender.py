@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Iterator
@@ -14,7 +16,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from podwright.online.client import extender as module
-from podwright.online.client.extender import ExtenderClient, _TimedSocket
+from podwright.online.client.extender import ExtenderClient, _error_text, _TimedSocket
 from podwright.scheduler.config import (
     Extender,
     ExtenderCall,
@@ -193,3 +195,56 @@ def test_each_step_of_a_call_has_what_is_left_of_its_time():
     with pytest.raises(TimeoutError):
         timed.sendall(b"abc")
     assert len(steps) == 2
+
+
+def certificate_error() -> ssl.SSLCertVerificationError:
+    error = ssl.SSLCertVerificationError(1, "long text")
+    error.verify_message = "expired"
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (certificate_error(), "the certificate cannot be verified: expired"),
+        (ConnectionRefusedError(111, "Connection refused"), "Connection refused"),
+        (FileNotFoundError(2, "No such file", "ca.pem"), "No such file: ca.pem"),
+        (OSError("plain"), "plain"),
+        (ValueError("odd"), "odd"),
+        (ValueError(), "ValueError"),
+    ],
+)
+def test_an_error_of_a_call_is_told_in_a_line(error, text):
+    assert _error_text(error) == text
+
+
+@pytest.mark.parametrize(
+    ("settings", "has_tls"),
+    [
+        ({"enable_https": True}, True),
+        ({"url_prefix": "HTTPS://x"}, True),
+        ({"url_prefix": "http://x"}, False),
+    ],
+)
+def test_an_extender_has_settings_of_tls_if_https_is_enabled_or_in_its_url(settings, has_tls):
+    given: Any = {"url_prefix": "http://x", "filter_verb": "filter"} | settings
+    with ExtenderClient(KubeSchedulerConfiguration(extenders=(Extender(**given),))) as client:
+        connections = client._extenders[0]
+        assert (connections._context is not None) is has_tls
+        assert (connections._take(urlsplit("https://h/f"))._context is not None) is has_tls
+        assert connections._take(urlsplit("http://h/f"))._context is None
+
+
+def test_the_copy_of_a_process_leaves_the_connections_of_the_first_one_open(monkeypatch):
+    replies = [reply(b"%d" % number) for number in range(3)]
+    with serving(*replies) as server, client_of() as client:
+        url = f"http://127.0.0.1:{server.port}/filter"
+        assert called(client, url).body == b"0"
+        connections = client._extenders[0]
+        (first,) = connections._idle
+        monkeypatch.setattr(os, "getpid", lambda: -1)  # as in a fork
+        assert [called(client, url).body for _ in range(2)] == [b"1", b"2"]
+        assert server.connections == 2, "the copy has one of its own, which it keeps"
+        assert first.sock is not None, "still open"
+        assert first not in connections._idle
+        first.close()

@@ -228,3 +228,21 @@ def test_a_reflector_is_behind_since_the_first_of_several_failures(monkeypatch):
     assert times[0] is not None
     assert set(times) == {times[0]}
     assert reflector.behind_since is None
+
+
+def test_a_reflector_does_not_give_up_once_the_server_has_replied():
+    count = 0
+
+    async def handler(request):
+        nonlocal count
+        count += 1
+        if 1 < count <= 3:  # aiohttp repeats a request once
+            request.transport.abort()
+            raise web.HTTPInternalServerError
+        token = "more" if count == 1 else ""
+        metadata = {"resourceVersion": "1", "continue": token}
+        return web.json_response({"metadata": metadata, "items": [obj(f"n{count}", 1)]})
+
+    seen, reflector = followed(handler, 1)
+    assert seen == [("Add", "n1"), ("Add", "n4")]
+    assert reflector.failures == 1
