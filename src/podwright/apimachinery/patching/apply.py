@@ -65,6 +65,12 @@ from podwright.apimachinery.patching.value_types import UntypedError, ValueType
 _BEFORE_FIRST_APPLY: Final = "before-first-apply"
 _UNKNOWN: Final = "unknown"
 _KUBECTL: Final = "kubectl"
+_UNCONVERTED: Final = "failed to convert new object: "
+_UNPRUNED: Final = "failed to prune fields: "
+_NOT_LAST: Final = f"{_UNPRUNED}failed to convert merged object to last applied version: "
+_NOT_ADDED_BACK: Final = (
+    f"{_UNPRUNED}failed add back owned items: failed to convert merged object at version"
+)
 _SELF: Final = Manager("", "", "", "")
 """The write itself, before its fields are joined with those of its manager."""
 
@@ -141,13 +147,14 @@ def applied(
         if manager != _KUBECTL or not _are_of_last_applied(of, live, conflicts):
             raise
         found, after = request.applied(live, configuration, managers, applier, force=True)
+    except UntypedError as error:
+        raise unclassified(str(error)) from None
     if found is not live and applier in after:
         after[applier] = after[applier]._replace(time=now, entry=None)
     if manager == _KUBECTL:
         found = with_last_applied(found, configuration)
-    if found is live and after == managers and stored:
-        return live
-    return with_entries(found, written_entries(after))
+    entries = written_entries(after)
+    return live if found is live and entries == stored else with_entries(found, entries)
 
 
 def _check(of: ObjectType, configuration: Document) -> None:
@@ -232,26 +239,33 @@ class _Apply:
     ) -> tuple[Document, Managers]:
         """Return the object without changes of `managedFields`, and its managers."""
         of = self._of
+        for one in managers.values():
+            self._converted(live, one.api_version)
         found: Document = merged(live, configuration, of.root)
         last = managers.get(applier)
         after = dict(managers)
-        if last is None:
-            after[applier] = Owned(self._fields, of.api_version, None)
-        elif last.fields != self._fields or last.api_version != of.api_version:
-            after[applier] = Owned(self._fields, of.api_version, last.time)
-            if last.api_version != of.api_version or not contains(self._fields, last.fields):
-                # An empty object of the configuration stays, whatever was removed from it.
-                pruned = self._pruned(found, after, last)
-                found = merged(pruned, _without_empty_lists(configuration), of.root)
+        if last is None or last.fields != self._fields or last.api_version != of.api_version:
+            time = None if last is None else last.time
+            after[applier] = Owned(self._fields, of.api_version, time)
+        if last is not None and not self._keeps_all(last, managers):
+            pruned = self._pruned(found, after, last)
+            # A conversion and its reverse make another object of what stays the same.
+            found = live if pruned == live else pruned
         changes = _Changes(of, live, found, self._subresource, self._convert)
         after = _without_changed(after, applier, changes, force=force)
         if not self._fields:
             after.pop(applier, None)
         return found, after
 
+    def _keeps_all(self, last: Owned, managers: Managers) -> bool:
+        """Whether the manager gives nothing up, and no version has to be converted."""
+        if any(one.api_version != self._of.api_version for one in managers.values()):
+            return False
+        return last.fields == self._fields or contains(self._fields, last.fields)
+
     def _pruned(self, found: Document, managers: Managers, last: Owned) -> Document:
         """Return an object without what the manager owned and nobody owns now."""
-        source = self._converted(found, last.api_version)
+        source = self._converted(found, last.api_version, problem=_NOT_LAST)
         if source is None:
             return found
         document, of = source
@@ -268,20 +282,21 @@ class _Apply:
         all_fields = with_named_fields(field_set(document, of.root), of.root)
         rest_fields = with_named_fields(field_set(rest, of.root), of.root)
         gone = intersection(difference(all_fields, rest_fields), was_owned)
-        if not gone:
+        if not gone and of is self._of:
             return found
         left: Document = removed_from(document, gone, of.root) or {}
         if of is not self._of:
             converted = self._converted(left, self._of.api_version, source=of)
             left = left if converted is None else converted[0]
-        return _without_nulls(left, gone)
+        return left
 
     def _with_owned(
         self, document: Document, rest: Document, of: ObjectType, version: str, fields: FieldSet
     ) -> Document:
         """Return an object again with the removed fields that have owners in a version."""
         if version != of.api_version:
-            whole = self._converted(document, version, source=of)
+            problem = f"{_NOT_ADDED_BACK} {version}: "
+            whole = self._converted(document, version, source=of, problem=problem)
             part = self._converted(rest, version, source=of)
             if whole is None or part is None:
                 return rest
@@ -295,44 +310,35 @@ class _Apply:
         return removed_from(document, difference(all_fields, kept_fields), root) or {}
 
     def _converted(
-        self, document: Document, api_version: str, *, source: ObjectType | None = None
+        self,
+        document: Document,
+        api_version: str,
+        *,
+        source: ObjectType | None = None,
+        problem: str = "",
     ) -> tuple[Document, ObjectType] | None:
         """Return a document of one version (the request's by default) in another one."""
-        of = source or self._of
-        if api_version == of.api_version:
-            return document, of
-        return None if self._convert is None else self._convert(document, api_version)
+        return _in_version(self._convert, source or self._of, document, api_version, problem)
 
 
-def _without_empty_lists(value: Any) -> Any:
-    """Return a document without the fields of its objects that are empty lists."""
-    if isinstance(value, dict):
-        return {key: _without_empty_lists(one) for key, one in value.items() if one != []}
-    return value
+def _in_version(
+    convert: Convert | None, of: ObjectType, document: Document, api_version: str, problem: str
+) -> tuple[Document, ObjectType] | None:
+    """Return a document in another version; None if there is no such version.
 
-
-def _without_nulls(document: Document, gone: FieldSet) -> Document:
-    """Return an object without the nulls that the removal of fields left."""
-    found = document
-    for key, node in gone.items():
-        name = key[2:]
-        if key[0] != "f" or name not in document:
-            continue
-        value = document[name]
-        if isinstance(value, dict) and node:
-            value = _without_nulls(value, node)
-        elif isinstance(value, list) and node:
-            inside = {key: one for below in node.values() for key, one in below.items()}
-            value = [
-                _without_nulls(item, inside) if isinstance(item, dict) else item for item in value
-            ]
-        if value is not document[name] or value is None:
-            found = dict(found) if found is document else found
-            if value is None:
-                del found[name]
-            else:
-                found[name] = value
-    return found
+    Raises
+    ------
+    UntypedError
+        A custom resource has fields that the version does not have. The text begins with `problem`.
+    """
+    if api_version == of.api_version:
+        return document, of
+    converted = None if convert is None else convert(document, api_version)
+    if converted is not None and converted[1].is_custom:
+        errors = converted[1].applied_fields(converted[0])[1]
+        if errors:
+            raise UntypedError(f"{problem}{joined_errors(errors)}")
+    return converted
 
 
 # ------------------------------------------------------------------------ other writes
@@ -466,14 +472,11 @@ class _Changes:
     def _compared(self, api_version: str) -> Difference | None:
         of, old, new = self._of, self._old, self._new
         if api_version != of.api_version:
-            if self._convert is None:
-                return None
-            before, after = self._convert(old, api_version), self._convert(new, api_version)
+            before = _in_version(self._convert, of, old, api_version, "")
+            after = _in_version(self._convert, of, new, api_version, _UNCONVERTED)
             if before is None or after is None:
                 return None
             (old, of), (new, _) = before, after
-            if of.is_custom and of.applied_fields(new)[1]:
-                raise UntypedError
         changed, removed = difference_of(of.completed(old), of.completed(new), of.root)
         return Difference(
             of.tracked(changed, self._subresource), of.tracked(removed, self._subresource)

@@ -565,7 +565,8 @@ def _merged_order(before: list[Hashable], after: list[Hashable]) -> list[tuple[H
 def removed_from(value: Any, items: FieldSet, of: ValueType) -> Any:
     """Return a value without the fields of a set and what is below them.
 
-    A map or list of which nothing is left becomes None.
+    A map or list of which nothing is left becomes None; one inside another stays, empty, unless it
+    is in the set itself.
     """
     if not items:
         return value
@@ -579,7 +580,7 @@ def removed_from(value: Any, items: FieldSet, of: ValueType) -> Any:
             if node is None:
                 kept[name] = one
             elif not is_member(node):
-                kept[name] = removed_from(one, node, fields.get(name) or element or DEDUCED)
+                kept[name] = _left_of(one, node, fields.get(name) or element or DEDUCED)
         return kept or None
     if isinstance(value, list):
         if of.is_atomic or of.form != "list" or of.element is None:
@@ -590,9 +591,14 @@ def removed_from(value: Any, items: FieldSet, of: ValueType) -> Any:
             if node is None:
                 left.append(item)
             elif not is_member(node):
-                left.append(removed_from(item, node, of.element))
+                left.append(_left_of(item, node, of.element))
         return left or None
     return value
+
+
+def _left_of(value: Any, items: FieldSet, of: ValueType) -> Any:
+    left = removed_from(value, items, of)
+    return value.__class__() if left is None and isinstance(value, dict | list) else left
 
 
 def with_named_fields(found: FieldSet, of: ValueType) -> FieldSet:

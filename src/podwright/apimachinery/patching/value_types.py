@@ -302,8 +302,6 @@ def structural_type(schema: Mapping[str, Any]) -> ValueType:
 
 
 def _structural(schema: Mapping[str, Any], *, is_object: bool = False) -> ValueType:
-    if schema.get("x-kubernetes-int-or-string"):
-        return ValueType("scalar")
     kind = schema.get("type", "")
     if kind == "array":
         return _structural_list(schema)

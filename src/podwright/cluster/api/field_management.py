@@ -118,15 +118,17 @@ class FieldManagement:
             return None
 
         def convert(document: Document, api_version: str) -> tuple[Document, ObjectType] | None:
-            version = api_version.rpartition("/")[2]
-            group = api_group(api_version)
-            target = self._resources.find(group, version, resource.plural)
-            if target is None or target.storage != resource.storage:
+            # An apply also converts back what it has converted.
+            source, target = (
+                self._resources.find(api_group(each), each.rpartition("/")[2], resource.plural)
+                for each in (document["apiVersion"], api_version)
+            )
+            if source is None or target is None or target.storage != resource.storage:
                 return None
             if resource.is_custom:
                 # Neither pruned nor completed, so that it may not have the types of the version.
                 return document | {"apiVersion": api_version}, target.object_type
-            return target.served(resource.stored(document)), target.object_type
+            return target.served(source.stored(document)), target.object_type
 
         return convert
 

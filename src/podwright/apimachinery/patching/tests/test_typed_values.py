@@ -390,11 +390,11 @@ def test_merging_what_is_there_gives_the_value_itself() -> None:
     [
         ({}, {"overhead": {"a": "1"}, "containers": [{"name": "c", "image": "i"}]}),
         ({"f:containers": {}}, {"overhead": {"a": "1"}}),
-        ({"f:containers": {C: {}}}, {"overhead": {"a": "1"}, "containers": None}),
+        ({"f:containers": {C: {}}}, {"overhead": {"a": "1"}, "containers": []}),
         ({"f:containers": {C: {"f:image": {}}}},
          {"overhead": {"a": "1"}, "containers": [{"name": "c"}]}),
         ({"f:overhead": {"f:a": {}}},
-         {"overhead": None, "containers": [{"name": "c", "image": "i"}]}),
+         {"overhead": {}, "containers": [{"name": "c", "image": "i"}]}),
         ({"f:nodeSelector": {}},
          {"overhead": {"a": "1"}, "containers": [{"name": "c", "image": "i"}]}),
     ],

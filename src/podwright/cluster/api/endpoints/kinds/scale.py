@@ -20,7 +20,12 @@ from podwright.apimachinery.objects import (
     label_selector,
     labels_as_selector,
 )
-from podwright.apimachinery.patching import PatchError, object_entries, scale_entries
+from podwright.apimachinery.patching import (
+    PatchError,
+    object_entries,
+    scale_entries,
+    unclassified,
+)
 from podwright.apimachinery.schema import built_in
 from podwright.apimachinery.schema.structural import AccessError, ScalePaths, integer_at, text_at
 from podwright.cluster.api.endpoints.calls import Backend, Call, find, served
@@ -47,6 +52,12 @@ from podwright.cluster.api.versions.resources import Resource
 _PATH: Final = ("spec", "replicas")
 _UNNAMED: Final = (
     'no kind is registered for the type v1.Scale in scheme "pkg/runtime/scheme.go:111"'
+)
+_BEFORE: Final = "failed to create manager for existing fields: failed to convert live object"
+_AFTER: Final = "failed to convert new object"
+_UNCONVERTED: Final = (
+    "{step} (/{name}; autoscaling/v1, Kind=Scale) to proper version:"
+    " request to convert CR to an invalid group/version: autoscaling/v1"
 )
 _UNSET: Final = -(2**31)
 """The replicas that stand for absent ones, which a request must set."""
@@ -177,11 +188,30 @@ def patch_scale(backend: Backend, call: Call) -> HttpReply:
     try:
         if is_apply:
             make = applied_by(backend, scale_call, options)
+            make = _unconvertible(make) if call.resource.is_custom else make
         else:
             make = patched_by(scale_call, options, media_type)
         return _write(backend, call, options, make, tracks_fields=not is_apply)
     except PatchError as error:
         raise status_of(error) from None
+
+
+def _unconvertible(make: MakeNew) -> MakeNew:
+    """Return a function that applies a Scale of a custom resource as upstream does.
+
+    Upstream converts what an apply changes to the version of the custom resource, which fails.
+    """
+
+    def checked(current: Document | None) -> Document:
+        assert current is not None, "a Scale creates nothing"
+        if not current["metadata"].get("managedFields"):
+            raise unclassified(_UNCONVERTED.format(step=_BEFORE, name=""))
+        after = make(current)
+        if after.get("spec") != current.get("spec"):
+            raise unclassified(_UNCONVERTED.format(step=_AFTER, name=current["metadata"]["name"]))
+        return after
+
+    return checked
 
 
 def _of_scale(call: Call) -> Call:
