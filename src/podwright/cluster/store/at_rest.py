@@ -15,6 +15,7 @@ from typing import Any, Final, Protocol, cast
 
 from podwright.apimachinery.objects import TYPES, KubernetesObject, NamespacedName, decode_json
 from podwright.apimachinery.schema import decode
+from podwright.cluster.store.encodings import FormedText, TextForm
 from podwright.cluster.store.errors import GroupKind, group_kind
 from podwright.cluster.store.sorted_keys import Names
 
@@ -48,7 +49,7 @@ class Texts(Protocol):
             The file cannot be read, or was altered.
         """
 
-    def keep(self, version: int, kind: GroupKind, text: Callable[[], bytes]) -> None:
+    def keep(self, version: int, kind: GroupKind, text: Callable[[], FormedText]) -> None:
         """Keep the JSON of a version, unless it is in the file anyway."""
 
     def forget(self, version: int) -> None:
@@ -58,24 +59,29 @@ class Texts(Protocol):
 class CompressedTexts:
     """The JSON of objects at rest in memory.
 
-    Objects of a kind have much in common: the first ones are the dictionary for the others.
+    Of texts with a form only the values are kept. Other objects of a kind have much in common too:
+    the first ones are the dictionary for the others.
     """
 
     def __init__(self) -> None:
-        self._texts: dict[int, tuple[_Codec, bytes]] = {}
+        self._texts: dict[int, tuple[TextForm | _Codec, bytes]] = {}
         self._codecs: dict[GroupKind, _Codec] = {}
 
     def read(self, version: int) -> bytes:
         """Return the JSON of a version."""
-        codec, data = self._texts[version]
-        return codec.decompressed(data)
+        form, data = self._texts[version]
+        return form.restored(data)
 
-    def keep(self, version: int, kind: GroupKind, text: Callable[[], bytes]) -> None:
+    def keep(self, version: int, kind: GroupKind, text: Callable[[], FormedText]) -> None:
         """Keep the JSON of a version."""
+        form, data = text()
+        if form is not None:
+            self._texts[version] = form, data
+            return
         codec = self._codecs.get(kind)
         if codec is None or codec.is_full:
             codec = self._codecs[kind] = _Codec(b"" if codec is None else codec.next_dictionary)
-        self._texts[version] = codec, codec.compressed(text())
+        self._texts[version] = codec, codec.compressed(data)
 
     def forget(self, version: int) -> None:
         """Release the JSON of a version."""
@@ -112,7 +118,7 @@ class _Codec:
         compressor = self._compressor.copy()
         return compressor.compress(text) + compressor.flush()
 
-    def decompressed(self, data: bytes) -> bytes:
+    def restored(self, data: bytes) -> bytes:
         """Return the text of `compressed`."""
         return zlib.decompressobj(_WINDOW_BITS, zdict=self._dictionary).decompress(data)
 

@@ -74,13 +74,20 @@ class TextForm:
         """Return the text with values."""
         return self.format % tuple(values)
 
+    def restored(self, joined: bytes) -> bytes:
+        """Return the text with values that line breaks separate."""
+        return self.format % tuple(joined.split(_BREAK))
+
     def size_with(self, joined: bytes) -> int:
         """Return the size of the text with values that line breaks separate."""
         return self.size_bytes + len(joined) - self._breaks
 
 
+FormedText: TypeAlias = tuple[TextForm | None, bytes]
+"""JSON; or its form, and the values with line breaks between them."""
+
 _Kept: TypeAlias = tuple[Document, TextForm | None, bytes]
-"""A document, and its JSON; or its form, and the values with line breaks between them."""
+"""A document, and its JSON as a `FormedText`."""
 
 _Sections: TypeAlias = tuple[object, ...]
 
@@ -183,6 +190,11 @@ class Encodings:
         known = self._kept.get(id(document))
         return msgspec.json.encode(document) if known is None else _text_of(known)
 
+    def peek_formed(self, document: Document) -> FormedText:
+        """Return the JSON of a stored document as it is kept, for what keeps it elsewhere."""
+        known = self._kept.get(id(document))
+        return (None, msgspec.json.encode(document)) if known is None else known[1:]
+
     def forget(self, document: Document) -> None:
         """Release a document that is not read again, and its JSON."""
         known = self._kept.pop(id(document), None)
@@ -192,7 +204,7 @@ class Encodings:
 
 def _text_of(kept: _Kept) -> bytes:
     _, form, text = kept
-    return text if form is None else form.filled(text.split(_BREAK))
+    return text if form is None else form.restored(text)
 
 
 def _form_of(document: Document, section: str, before: Document, field: str) -> TextForm | None:

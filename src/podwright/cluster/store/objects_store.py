@@ -585,7 +585,7 @@ class ObjectStore:
             self.encodings.forget(change.object.raw)
             return
         table = self._tables[change.kind]
-        if table.rests and table.rest(change, lambda: self.encodings.peek(new.raw)):
+        if table.rests and table.rest(change, lambda: self.encodings.peek_formed(new.raw)):
             self.encodings.forget(new.raw)
 
     def _trim(self) -> None:

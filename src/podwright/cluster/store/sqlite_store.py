@@ -33,7 +33,7 @@ from podwright.apimachinery.objects import (
 )
 from podwright.apimachinery.schema import decode
 from podwright.cluster.store.at_rest import rests
-from podwright.cluster.store.encodings import Encodings, indexed_values
+from podwright.cluster.store.encodings import Encodings, FormedText, indexed_values
 from podwright.cluster.store.errors import GroupKind, UnusableStore
 from podwright.cluster.store.history import Change
 from podwright.cluster.store.objects_store import DEFAULT_WINDOW, FIRST_VERSION, ObjectStore
@@ -290,7 +290,7 @@ class SqliteJournal:
         text: bytes = row[-2]
         return text
 
-    def keep(self, version: int, kind: GroupKind, text: Callable[[], bytes]) -> None:
+    def keep(self, version: int, kind: GroupKind, text: Callable[[], FormedText]) -> None:
         """Keep nothing: the file has all versions that are read."""
 
     def forget(self, version: int) -> None:

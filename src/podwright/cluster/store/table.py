@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 from podwright.apimachinery.objects import KubernetesObject, NamespacedName, Requirement
 from podwright.cluster.store.at_rest import ObjectsAtRest, RestingObjects, rests
-from podwright.cluster.store.encodings import Getter, fields_of, indexed_fields
+from podwright.cluster.store.encodings import FormedText, Getter, fields_of, indexed_fields
 from podwright.cluster.store.errors import GroupKind
 from podwright.cluster.store.history import Change
 from podwright.cluster.store.query import Query
@@ -94,7 +94,7 @@ class KindTable:
             elif old is None:
                 self._names.add(key)
 
-    def rest(self, change: Change, text: Callable[[], bytes]) -> bool:
+    def rest(self, change: Change, text: Callable[[], FormedText]) -> bool:
         """Let an object rest if a change has its current state; return whether it does.
 
         Parameters

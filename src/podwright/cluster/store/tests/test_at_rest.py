@@ -12,9 +12,17 @@ import msgspec
 import pytest
 
 from podwright.apimachinery.objects import parse_field_selector
-from podwright.cluster.store import Names, ObjectStore, at_rest, objects_store, open_store
+from podwright.cluster.store import (
+    Names,
+    ObjectStore,
+    at_rest,
+    change_of,
+    objects_store,
+    open_store,
+    with_document,
+)
 from podwright.cluster.store.at_rest import CompressedTexts, ObjectsAtRest, RestingObjects
-from podwright.cluster.store.encodings import indexed_values
+from podwright.cluster.store.encodings import FormedText, TextForm, indexed_values
 from podwright.cluster.store.tests.documents import EVENT, a_config_map, a_pod, document, names
 
 EVENTS = 2_000
@@ -96,7 +104,9 @@ def test_the_objects_that_were_read_last_stay_decoded(monkeypatch):
     monkeypatch.setattr(at_rest, "DECODED_MAX", 2)
     texts = CompressedTexts()
     for version in range(1, 5):
-        texts.keep(version, EVENT, partial(msgspec.json.encode, an_event(version).raw))
+        texts.keep(
+            version, EVENT, partial(_without_form, msgspec.json.encode(an_event(version).raw))
+        )
     objects = ObjectsAtRest(texts)
     one, two = objects.read(1), objects.read(2)
     assert objects.read(1) is one
@@ -110,12 +120,41 @@ def test_the_objects_that_were_read_last_stay_decoded(monkeypatch):
         texts.read(1)
 
 
+def _without_form(text: bytes) -> FormedText:
+    return None, text
+
+
+def test_of_a_text_with_a_form_only_the_values_are_kept():
+    form = TextForm([b'{"name":"', b'","share":"5%","uid":"', b'"}'])
+    texts = CompressedTexts()
+    texts.keep(7, EVENT, lambda: (form, b"web-1\nuid-1"))
+    assert texts.read(7) == b'{"name":"web-1","share":"5%","uid":"uid-1"}'
+    assert texts._texts[7] == (form, b"web-1\nuid-1")
+
+
+def test_an_object_whose_text_has_a_form_rests_as_its_values(monkeypatch):
+    monkeypatch.setattr(objects_store, "AWAKE_MAX", 10)
+    store = ObjectStore(window=10, window_bytes=1 << 30)
+    form = TextForm([b'{"apiVersion":"v1","kind":"Event","metadata":{"name":"', b'"}}'])
+    event = with_document(an_event(1))
+    store.encodings.keep_filled(event.raw, form, [b"of-the-form"])
+    store.commit(change_of(store.resource_version + 1, EVENT, event.key, None, event))
+    for number in range(2, 40):
+        store.put(an_event(number))
+    texts = store._at_rest.texts
+    assert isinstance(texts, CompressedTexts)
+    assert texts._texts[2] == (form, b"of-the-form")
+    found = store.get(EVENT, event.key)
+    assert found is not None
+    assert found.name == "of-the-form"
+
+
 def test_texts_of_a_kind_are_compressed_with_those_before_them():
     texts = CompressedTexts()
     for number in range(200):
         text = msgspec.json.encode(an_event(number).raw)
         for kind, version in ((EVENT, number), (POD, 1_000 + number)):
-            texts.keep(version, kind, partial(bytes, text))
+            texts.keep(version, kind, partial(_without_form, text))
         assert texts.read(number) == texts.read(1_000 + number) == text
     sizes = [len(data) for _, data in texts._texts.values()]
     assert max(sizes[-100:]) < min(sizes[:4]) / 3
