@@ -4,7 +4,7 @@ import asyncio
 import itertools
 import time
 
-from podwright.online.apiserver.wire.sending import PASS_NS, Connection, Pace
+from podwright.online.apiserver.wire.sending import PASS_NS, Connection, JoinedHead, Pace
 
 
 def passes_of(costs_bytes):
@@ -106,3 +106,50 @@ def test_a_client_that_takes_nothing_is_cut_off_and_one_that_has_left_gets_nothi
         assert (len(sent), aborted) == (2, [1])
 
     asyncio.run(main())
+
+
+class _Connection(asyncio.Transport):
+    """Keeps what is written to it, and that it was closed."""
+
+    def __init__(self):
+        super().__init__()
+        self.written = []
+
+    def write(self, data):
+        self.written.append(data)
+
+    def close(self):
+        self.written.append("closed")
+
+    def is_closing(self):
+        return "closed" in self.written
+
+
+def test_the_head_of_a_reply_is_sent_with_what_follows():
+    connection = _Connection()
+    written, reply = connection.written, JoinedHead(connection)
+    reply.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+    reply.write(b"HTTP/1.1 200 OK\r\n\r\n")
+    assert written == [b"HTTP/1.1 100 Continue\r\n\r\n"]
+    for part in (b"1", b"", b"HTTP/1.1 200 OK in a log"):
+        reply.write(part)
+    assert written[1:] == [b"HTTP/1.1 200 OK\r\n\r\n1", b"", b"HTTP/1.1 200 OK in a log"]
+    reply.close()
+    assert written[4:] == ["closed"]
+    assert reply.is_closing()
+
+
+def test_the_head_of_a_watch_does_not_wait_for_an_event():
+    connection = _Connection()
+    written, reply = connection.written, JoinedHead(connection)
+    reply.write(b"HTTP/1.1 200 OK\r\n\r\n")
+    reply.write(b"")
+    assert written == [b"HTTP/1.1 200 OK\r\n\r\n"]
+
+
+def test_a_reply_that_ends_after_its_head_is_sent_before_the_connection_closes():
+    connection = _Connection()
+    written, reply = connection.written, JoinedHead(connection)
+    reply.write(b"HTTP/1.1 204 No Content\r\n\r\n")
+    reply.close()
+    assert written == [b"HTTP/1.1 204 No Content\r\n\r\n", "closed"]
