@@ -1,0 +1,171 @@
+"""What speaks for and against a tuned configuration."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+from podwright.online.sweep.goals import Goal
+from podwright.online.sweep.summary import SweepFigure, SweepSummary
+from podwright.online.sweep.tuning.evidence import (
+    Comparison,
+    TunedTrial,
+    TuningResult,
+    is_worse,
+)
+from podwright.simulation.studies import Interval
+
+PLACED = Goal("placed", is_greatest=True)
+WAIT = Goal("wait p99")
+UP, DOWN, UNCLEAR = Interval(2.0, 1.0, 1.0), Interval(-2.0, 1.0, 1.0), Interval(1.0, 1.0, 3.0)
+
+
+def figure(name: str, change: Interval | None, configuration: str = "tuned") -> SweepFigure:
+    return SweepFigure("x", configuration, name, "pods", 3, Interval(9.0, 1.0, 1.0), change)
+
+
+@pytest.mark.parametrize(
+    ("name", "if_greater", "if_less"),
+    [
+        ("wait p99", True, False),
+        ("pending", True, False),
+        ("pending: Insufficient cpu", True, False),
+        ("failed", True, False),
+        ("preemptions", True, False),
+        ("victims", True, False),
+        ("cpu fragmented", True, False),
+        ("placed", False, True),
+        ("succeeded", False, True),
+        ("placed: pods", False, False),
+        ("waiting: pods", False, False),
+        ("cpu mean", False, False),
+        ("nodes", False, False),
+    ],
+)
+def test_a_figure_is_worse_in_the_direction_that_its_name_has(name, if_greater, if_less):
+    assert is_worse(figure(name, UP)) is if_greater
+    assert is_worse(figure(name, DOWN)) is if_less
+    assert not is_worse(figure(name, UNCLEAR))
+    assert not is_worse(figure(name, None))
+    assert not is_worse(figure(name, UP, "today"))
+    assert not is_worse(figure(name, DOWN, "today"))
+
+
+@pytest.mark.parametrize(
+    ("goal", "change", "verdict"),
+    [
+        (PLACED, UP, "better"),
+        (PLACED, DOWN, "worse"),
+        (WAIT, UP, "worse"),
+        (WAIT, DOWN, "better"),
+        (WAIT, UNCLEAR, "no difference"),
+    ],
+)
+def test_a_verdict_has_the_direction_of_the_goal(goal, change, verdict):
+    assert Comparison("x", "today", goal, 3, change).verdict == verdict
+
+
+def result(**changes: Any) -> TuningResult:
+    trials = (
+        TunedTrial(0, {"p": 1}, "complete", (5.0,), True),
+        TunedTrial(1, {"p": 2}, "complete", (4.0,), False),
+        TunedTrial(2, {"p": 3}, "pruned", (), True),
+        TunedTrial(3, {"p": 4}, "complete", (3.0,), True),
+        TunedTrial(4, {"p": 5}, "complete", (6.0,), True),
+    )
+    figures = (figure("wait p99", UP), figure("placed", UP), figure("pending", UP))
+    given: dict[str, Any] = {
+        "configuration": {"kind": "é", "b": 1},
+        "best": 3,
+        "front": (3,),
+        "trials": trials,
+        "goals": (WAIT,),
+        "held_out": SweepSummary(figures, (), 0),
+        "comparisons": (
+            Comparison("x", "today", WAIT, 3, DOWN),
+            Comparison("x", "other", PLACED, 1, UNCLEAR),
+        ),
+        "placements": None,
+    }
+    return TuningResult(**given | changes)
+
+
+def test_the_sentences_say_what_is_better_and_what_is_worse():
+    assert list(result().sentences()) == [
+        "x, wait p99: better than today (-2 ±1, 3 held-out seeds).",
+        "x, placed: no difference from other (+1 on one held-out seed).",
+        "It makes worse: wait p99, pending.",
+    ]
+    nothing = result(held_out=SweepSummary((), (), 0), comparisons=())
+    assert list(nothing.sentences()) == ["It makes worse: nothing that was measured."]
+    assert list(result(best=None).sentences()) == ["No trial satisfies the constraints."]
+
+
+def test_the_evidence_is_written_with_the_configuration_if_there_is_one(tmp_path):
+    result().write(tmp_path)
+    document = json.loads((tmp_path / "evidence.json").read_bytes())
+    assert {
+        name: document[name] for name in ("best", "front", "values", "goals", "placements", "worse")
+    } == {
+        "best": 3,
+        "front": [3],
+        "values": {"p": 4},
+        "goals": ["wait p99"],
+        "placements": None,
+        "worse": [
+            {"input": "x", "name": name, "change": {"mean": 2.0, "deviation": 1.0, "margin": 1.0}}
+            for name in ("wait p99", "pending")
+        ],
+    }
+    assert [(each["goal"], each["verdict"]) for each in document["comparisons"]] == [
+        ("wait p99", "better"),
+        ("+placed", "no difference"),
+    ]
+    assert document["trials"][1] == {
+        "number": 1,
+        "values": {"p": 2},
+        "state": "complete",
+        "means": [4.0],
+        "isAllowed": False,
+    }
+    text = (tmp_path / "best.yaml").read_text(encoding="utf-8")
+    assert text == "b: 1\nkind: é\n"
+    assert yaml.safe_load(text) == result().configuration
+    (tmp_path / "none").mkdir()
+    result(configuration=None, best=None).write(tmp_path / "none")
+    assert [path.name for path in (tmp_path / "none").iterdir()] == ["evidence.json"]
+    assert json.loads((tmp_path / "none/evidence.json").read_bytes())["values"] == {}
+
+
+@pytest.mark.parametrize(("goal", "best"), [(WAIT, [5, 3, 3]), (PLACED, [5, 5, 6])])
+def test_the_figure_has_the_trials_and_the_best_that_is_allowed_so_far(goal, best):
+    (panel,) = result(goals=(goal,)).plot().axes
+    allowed, not_allowed, so_far = panel.get_lines()
+    assert np.asarray(allowed.get_xdata()).tolist() == [0, 3, 4]
+    assert np.asarray(not_allowed.get_xdata()).tolist() == [1]
+    assert np.asarray(so_far.get_data()).tolist() == [[0, 3, 4], best]
+    assert [line.get_label() for line in panel.get_lines()] == [
+        "trials",
+        "not allowed",
+        "best so far",
+    ]
+    assert panel.get_ylabel() == f"{goal.figure}, mean of the seeds of trials"
+    everything = tuple(each for each in result().trials if each.is_allowed)
+    (panel,) = result(trials=everything).plot().axes
+    assert [line.get_label() for line in panel.get_lines()] == ["trials", "best so far"]
+
+
+def test_the_page_has_the_trials_with_empty_cells_for_what_was_not_measured():
+    page = result(goals=(WAIT, PLACED)).page("Tuning <1>").decode()
+    assert "Tuning &lt;1&gt;" in page
+    assert "It makes worse: wait p99, pending." in page
+    rows = [row for row in page.split("<tr>") if "pruned" in row or "&quot;p&quot;:2" in row]
+    cells = [[cell.partition("</td>")[0] for cell in row.split("<td")[1:]] for row in rows]
+    assert [[cell.partition(">")[2] for cell in row] for row in cells] == [
+        ["1", "complete", "no", "4", "", "{&quot;p&quot;:2}"],
+        ["2", "pruned", "yes", "", "", "{&quot;p&quot;:3}"],
+    ]
