@@ -121,7 +121,7 @@ class TraceColumns(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         """Yield the path of each value, and how it is computed."""
         values = msgspec.structs.astuple(self)
         for path, found in zip(self.__struct_encode_fields__, values, strict=True):
-            if path in _NOT_SOURCES or found is None:
+            if path in _NOT_SOURCES or not found:
                 continue
             is_keyed = isinstance(found, dict)
             given = {f"{path}[{key}]": found[key] for key in found} if is_keyed else {path: found}

@@ -1,0 +1,415 @@
+"""Changes of traces line by line, and files of columns with all that is wrong with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podwright.apimachinery.objects import InputError, parse_quantity
+from podwright.cluster.kubelets import RUN_DELAY
+from podwright.simulation.world.inputs.workload import POD_GROUP_LABEL
+from podwright.simulation.world.traces.columns_file import (
+    ColumnSource,
+    EventRows,
+    TraceColumns,
+    read_columns,
+    shipped_columns,
+)
+from podwright.simulation.world.traces.trace_changes import (
+    anonymize,
+    cut,
+    merge,
+    requests_of,
+    run_ns_of,
+    scale,
+)
+from podwright.simulation.world.traces.trace_lines import TraceLine
+
+SECOND = 1_000_000_000
+
+
+def pod(name: str = "a", run: str = "", kind: str = "Pod", **metadata: Any) -> dict[str, Any]:
+    """Return a pod of two containers that runs for a time."""
+    annotations = {"annotations": {RUN_DELAY: run}} if run else {}
+    containers = [
+        {
+            "name": f"c{index}",
+            "image": "secret",
+            "command": ["secret"],
+            "resources": {
+                "requests": {"cpu": cpu, "memory": "1Mi", "example.com/gpu": "1"},
+                "limits": {"cpu": "1"},
+                "claims": [],
+            },
+        }
+        for index, cpu in enumerate(("250m", "1"))
+    ]
+    return {
+        "apiVersion": "v1",
+        "kind": kind,
+        "metadata": {"name": name, "namespace": "n", **annotations, **metadata},
+        "spec": {"containers": containers},
+    }
+
+
+def at(second: float, applied: dict[str, Any]) -> TraceLine:
+    return TraceLine(round(second * SECOND), {"apply": applied})
+
+
+GROUP = {"apiVersion": "v1", "kind": "PodGroup", "metadata": {"name": "g", "namespace": "n"}}
+CONFIG = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}}
+
+
+def shown(lines: Any) -> list[tuple[float, str, str]]:
+    """Return the second, the name and the run time of each line."""
+    return [
+        (
+            line.at_ns / SECOND,
+            line.applied["metadata"]["name"],
+            (line.applied["metadata"].get("annotations") or {}).get(RUN_DELAY, ""),
+        )
+        for line in lines
+    ]
+
+
+TRACE = [
+    at(0, CONFIG),
+    at(0, pod("early", "10s")),
+    at(1, pod("endless")),
+    at(2, pod("exact", "8s")),
+    at(10, pod("first", "3s")),
+    at(19, GROUP),
+    at(20, pod("last", "3s")),
+]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, [(0, "m", ""), (0, "early", "10s"), (1, "endless", ""), (2, "exact", "8s"),
+              (10, "first", "3s"), (19, "g", ""), (20, "last", "3s")]),
+        # The end is not in the part; other objects stay for later pods.
+        ({"from_ns": 10 * SECOND, "to_ns": 20 * SECOND},
+         [(0, "m", ""), (0, "first", "3s"), (9, "g", "")]),
+        ({"from_ns": 10 * SECOND, "to_ns": 20 * SECOND + 1},
+         [(0, "m", ""), (0, "first", "3s"), (9, "g", ""), (10, "last", "3s")]),
+        # What ends with the start of the part does not run in it.
+        ({"from_ns": 10 * SECOND, "to_ns": 12 * SECOND, "with_running": True},
+         [(0, "m", ""), (0, "endless", ""), (0, "first", "3s")]),
+        ({"from_ns": 9 * SECOND, "to_ns": 10 * SECOND, "with_running": True},
+         [(0, "m", ""), (0, "early", "1s"), (0, "endless", ""), (0, "exact", "1s")]),
+        ({"first": 2}, [(0, "m", ""), (0, "early", "10s"), (1, "endless", "")]),
+        ({"first": 1, "from_ns": 10 * SECOND}, [(0, "m", ""), (0, "first", "3s"), (9, "g", "")]),
+        ({"first": 0}, [(0, "m", "")]),
+        ({"share": 0.0}, [(0, "m", ""), (19, "g", "")]),
+        ({"share": 1.0, "to_ns": SECOND}, [(0, "m", ""), (0, "early", "10s")]),
+    ],
+)  # fmt: skip
+def test_a_part_of_a_trace(options, expected):
+    assert shown(cut(TRACE, **options)) == expected
+
+
+def test_the_draws_of_a_part_are_those_of_the_places_of_pods():
+    pods = [at(number, pod(f"p{number}")) for number in range(200)]
+    drawn = {name for _, name, _ in shown(cut(pods, share=0.5, seed=3))}
+    assert 70 < len(drawn) < 130
+    # Other objects in between are not counted, and a start changes no draw.
+    mixed = [line for each in pods for line in (at(0, CONFIG), each)]
+    assert {name for _, name, _ in shown(cut(mixed, share=0.5, seed=3))} - {"m"} == drawn
+    later = {name for _, name, _ in shown(cut(pods, share=0.5, seed=3, from_ns=50 * SECOND))}
+    assert later == {name for name in drawn if int(name[1:]) >= 50}
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, [(4, "a", "10s"), (6, "m", "")]),
+        ({"rate": 2}, [(2, "a", "10s"), (3, "m", "")]),
+        ({"rate": 0.5}, [(8, "a", "10s"), (12, "m", "")]),
+        ({"pods": 0}, [(6, "m", "")]),
+        ({"pods": 3}, [(4, "a", "10s"), (4, "a-copy-1", "10s"), (4, "a-copy-2", "10s"),
+                       (6, "m", "")]),
+        ({"duration": 0.25}, [(4, "a", "2.5s"), (6, "m", "")]),
+        ({"duration": 3, "rate": 4}, [(1, "a", "30s"), (1.5, "m", "")]),
+    ],
+)  # fmt: skip
+def test_a_trace_with_another_load(options, expected):
+    assert shown(scale([at(4, pod("a", "10s")), at(6, CONFIG)], **options)) == expected
+
+
+def test_pods_without_an_end_have_none_in_another_load():
+    assert shown(scale([at(4, pod("a"))], duration=3)) == [(4, "a", "")]
+
+
+@pytest.mark.parametrize(
+    ("factor", "requests"),
+    [
+        (1, {"cpu": "250m", "memory": "1Mi", "example.com/gpu": "1"}),
+        (2, {"cpu": "500m", "memory": "2097152", "example.com/gpu": "1"}),
+        (0.1, {"cpu": "25m", "memory": "104858", "example.com/gpu": "1"}),
+        (0.001, {"cpu": "1m", "memory": "1049", "example.com/gpu": "1"}),
+        (1.5, {"cpu": "375m", "memory": "1572864", "example.com/gpu": "1"}),
+    ],
+)
+def test_requests_are_scaled_in_thousandths_and_bytes(factor, requests):
+    given = pod("a")
+    (line,) = scale([at(0, given)], requests=factor)
+    first, second = line.applied["spec"]["containers"]
+    assert first["resources"]["requests"] == requests
+    assert first["resources"]["limits"] == {"cpu": "1" if factor == 1 else f"{factor * 1000:g}m"}
+    assert first["resources"]["claims"] == []
+    assert (second["name"], second["image"]) == ("c1", "secret")
+    # The line that was given is as it was.
+    assert given == pod("a")
+
+
+def test_what_a_pod_requests_and_how_long_it_runs():
+    assert {name: amount.nano for name, amount in requests_of(pod()).items()} == {
+        name: parse_quantity(text).nano
+        for name, text in (("cpu", "1250m"), ("memory", "2Mi"), ("example.com/gpu", "2"))
+    }
+    assert requests_of({"kind": "Pod"}) == {}
+    assert [run_ns_of(pod(run=text)) for text in ("", "90s", "0s")] == [None, 90 * SECOND, 0]
+    assert run_ns_of({"metadata": {}}) is None
+    with pytest.raises(InputError) as error:
+        run_ns_of(pod("x", "soon"))
+    assert str(error.value).startswith(f"pod x: metadata.annotations[{RUN_DELAY}]: ")
+
+
+def test_traces_are_merged_by_time_and_the_first_comes_first():
+    one = [at(0, pod("a", labels={POD_GROUP_LABEL: "g", "x": "y"})), at(2, pod("c"))]
+    two = [at(0, pod("b")), at(1, GROUP), at(2, CONFIG), TraceLine(3 * SECOND, {"delete": "pod/b"})]
+    merged = [*merge([one, two], ["x", "y"])]
+    names = [(line.applied.get("metadata") or {}).get("name") for line in merged]
+    assert names == ["x-a", "y-b", "y-g", "x-c", "m", None]
+    assert [line.at_ns // SECOND for line in merged] == [0, 0, 1, 2, 2, 3]
+    assert merged[0].applied["metadata"]["labels"] == {POD_GROUP_LABEL: "x-g", "x": "y"}
+    assert merged[-1] is two[-1]
+    assert [*merge([one, two])] == [one[0], two[0], two[1], one[1], two[2], two[3]]
+    # A name may come back in one trace, and in another namespace or kind.
+    again = [at(5, pod("a")), at(6, pod("a"))]
+    other = [at(5, pod("a", namespace="o")), at(7, pod("a", kind="PodGroup"))]
+    assert len([*merge([again, other])]) == 4
+    with pytest.raises(InputError) as error:
+        [*merge([one, two, [at(9, pod("b"))]])]
+    assert str(error.value) == (
+        "trace 3: Pod n/b is also in trace 2; give the names of each trace a prefix: --prefix a"
+        " --prefix b"
+    )
+
+
+def test_an_anonymized_trace_as_a_whole():
+    labels = {"team": "red", POD_GROUP_LABEL: "g", "kubernetes.io/arch": "arm64"}
+    annotations = {RUN_DELAY: "5s", "secret": "secret"}
+    given = pod("secret", labels=labels, annotations=annotations)
+    expressions = [
+        {"key": "team", "operator": "In", "values": ["red", "blue"]},
+        {"key": "size", "operator": "Gt", "values": ["4"]},
+        {"key": "team", "operator": "Exists"},
+    ]
+    given["spec"] |= {
+        "initContainers": [{"name": "i", "image": "secret", "ports": [{"hostPort": 1}]}],
+        "nodeSelector": {"team": "red", "kubernetes.io/os": "linux"},
+        "schedulingGates": [{"name": "wait"}],
+        "affinity": {"x": [{"matchExpressions": expressions, "matchFields": expressions[:1]}]},
+        "topologySpreadConstraints": [
+            {
+                "maxSkew": 1,
+                "topologyKey": "rack",
+                "labelSelector": {"matchLabels": {"team": "red"}},
+                "matchLabelKeys": ["team"],
+                "namespaces": ["n", "o"],
+            }
+        ],
+        "tolerations": [{"key": "secretless"}],
+        "priority": 3,
+        "volumes": ["secret"],
+        "serviceAccountName": "secret",
+    }
+    group = GROUP | {"spec": {"minMember": 4, "x": "secret"}}
+    notes: list[str] = []
+    lines = [at(1, given), at(2, group), at(3, GROUP), at(4, CONFIG), at(4, CONFIG)]
+    found = [*anonymize(lines, warn=notes.append)]
+    assert [line.at_ns // SECOND for line in found] == [1, 2, 3]
+    resources = [container["resources"] for container in given["spec"]["containers"]]
+    assert found[0].applied == {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": "pod-0",
+            "namespace": "namespace-0",
+            "labels": {
+                "label-0": "value-0", POD_GROUP_LABEL: "group-0", "kubernetes.io/arch": "arm64",
+            },
+            "annotations": {RUN_DELAY: "5s"},
+        },
+        "spec": {
+            "affinity": {
+                "x": [
+                    {
+                        "matchExpressions": [
+                            {"key": "label-0", "operator": "In", "values": ["value-0", "value-1"]},
+                            {"key": "label-1", "operator": "Gt", "values": ["4"]},
+                            {"key": "label-0", "operator": "Exists"},
+                        ],
+                        "matchFields": [
+                            {"key": "label-0", "operator": "In", "values": ["value-0", "value-1"]}
+                        ],
+                    }
+                ]
+            },
+            "nodeSelector": {"label-0": "value-0", "kubernetes.io/os": "linux"},
+            "priority": 3,
+            "schedulingGates": [{"name": "gate-0"}],
+            "tolerations": [{"key": "secretless"}],
+            "topologySpreadConstraints": [
+                {
+                    "maxSkew": 1,
+                    "topologyKey": "label-2",
+                    "labelSelector": {"matchLabels": {"label-0": "value-0"}},
+                    "matchLabelKeys": ["label-0"],
+                    "namespaces": ["namespace-0", "namespace-1"],
+                }
+            ],
+            "initContainers": [{"name": "c0", "image": "image", "ports": [{"hostPort": 1}]}],
+            "containers": [
+                {"name": f"c{index}", "image": "image", "resources": each}
+                for index, each in enumerate(resources)
+            ],
+        },
+    }  # fmt: skip
+    # The group of the pod has the name that its label has.
+    assert [line.applied for line in found[1:]] == [
+        {
+            "apiVersion": "v1",
+            "kind": "PodGroup",
+            "metadata": {"name": "group-0", "namespace": "namespace-0"},
+            "spec": {"minMember": members},
+        }
+        for members in (4, 1)
+    ]
+    assert notes == ["2 of ConfigMap left out: only pods and groups of pods are anonymized"]
+
+
+# ------------------------------------------------------------------------------ columns
+
+
+def test_all_fields_of_a_file_of_columns():
+    columns = read_columns(
+        """
+description: A table.
+header: [a, b]
+query: select 1
+where: {status: [ok, 2]}
+events: {column: e, start: [s], end: [f], key: [j, k], time: t}
+arrival: {column: t, unit: ms}
+duration: {column: u, since: t, times: 2}
+name: {columns: [j, k]}
+cpu: cores
+memory: {column: mem, unit: GiB, perReplica: true, missing: [""]}
+resources: {example.com/gpu: {column: "$.gpus[*]", count: true}}
+labels: {team: owner}
+replicas: r
+priority: {column: p, values: {high: 9}}
+""",
+        source="c.yaml",
+    )
+    assert columns.events == EventRows(
+        column="e", start=("s",), end=("f",), key=("j", "k"), time="t"
+    )
+    assert columns.where == {"status": ("ok", "2")}
+    assert dict(columns.sources()) == {
+        "arrival": ColumnSource(column="t", unit="ms"),
+        "duration": ColumnSource(column="u", since="t", times="2"),
+        "name": ColumnSource(columns=("j", "k")),
+        "cpu": ColumnSource(column="cores"),
+        "memory": ColumnSource(column="mem", unit="GiB", per_replica=True, missing=("",)),
+        "resources[example.com/gpu]": ColumnSource(column="$.gpus[*]", count=True),
+        "priority": ColumnSource(column="p", values={"high": "9"}),
+        "labels[team]": ColumnSource(column="owner"),
+        "replicas": ColumnSource(column="r"),
+    }
+    assert [*columns.read()] == [
+        ("arrival.column", "t"),
+        ("duration.column", "u"),
+        ("duration.column", "t"),
+        ("name.column", "j"),
+        ("name.column", "k"),
+        ("cpu.column", "cores"),
+        ("memory.column", "mem"),
+        ("resources[example.com/gpu].column", "$.gpus[*]"),
+        ("priority.column", "p"),
+        ("labels[team].column", "owner"),
+        ("replicas.column", "r"),
+        ("where[status]", "status"),
+        ("events", "e"),
+        ("events", "j"),
+        ("events", "k"),
+        ("events", "t"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "problems"),
+    [
+        ("cpu: c", ["arrival: Required value: the column of arrival times is expected"]),
+        ("arrival: {unit: s}", ["arrival.column: Required value"]),
+        (
+            "arrival: {column: a, columns: [b]}",
+            ["arrival.columns: has no effect with column; give one of them"],
+        ),
+        (
+            "arrival: a\nreplicas: {column: b, count: true}",
+            ["replicas.count: needs a JSONPath in column, such as $.attempts[*]"],
+        ),
+        (
+            "arrival: a\ncpu: {column: b, perReplica: true}",
+            ["cpu.perReplica: has no effect without replicas"],
+        ),
+        (
+            "arrival: a\nname: {column: b, times: 2}",
+            ["name.times: only numbers can be multiplied"],
+        ),
+        (
+            "arrival: a\nlabels: {x: {column: b, times: 2}}",
+            ["labels[x].times: only numbers can be multiplied"],
+        ),
+        ("arrival: a\nresources: {x: {column: b, times: 1/2}}", []),
+        (
+            "arrival: a\ncpu: {column: b, times: 1/0}",
+            ['cpu.times: Invalid value: "1/0": a number is expected'],
+        ),
+        (
+            "arrival: a\ncpu: {column: b, times: x}",
+            ['cpu.times: Invalid value: "x": a number is expected'],
+        ),
+        ("arrival: a\nname: {column: b, unit: furlong}", []),
+        (
+            "arrival: a\nevents: {end: [x]}",
+            [
+                "events.column: Required value", "events.start: Required value",
+                "events.key: Required value", "events.time: Required value",
+            ],
+        ),
+    ],
+)  # fmt: skip
+def test_all_that_is_wrong_with_a_file_of_columns(text, problems):
+    if not problems:
+        assert isinstance(read_columns(text, source="c"), TraceColumns)
+        return
+    with pytest.raises(InputError) as error:
+        read_columns(text, source="c")
+    assert [str(each) for each in error.value.errors] == [f"c: {each}" for each in problems]
+
+
+@pytest.mark.parametrize("field", ["arrival", "duration", "memory", "cpu"])
+def test_units_are_those_of_the_field(field):
+    text = f"{field}: {{column: a, unit: furlong}}\n" + ("" if field == "arrival" else "arrival: t")
+    with pytest.raises(InputError, match=rf'^c: {field}\.unit: Unsupported value: "furlong": '):
+        read_columns(text, source="c")
+
+
+def test_the_shipped_files_are_named_in_order():
+    assert list(shipped_columns()) == sorted(shipped_columns())
+    assert all("arrival" in text for text in shipped_columns().values())
