@@ -13,7 +13,7 @@ from podwright.cluster.store import GroupKind
 from podwright.scheduler.advice import Change, Outcome
 from podwright.scheduler.assembly import Scheduler
 from podwright.scheduler.config import DEFAULT_GATES, ExtenderCall, ExtenderReply
-from podwright.scheduler.framework import Cycle, Plugin, Status
+from podwright.scheduler.framework import Cycle, NodeView, Plugin, PostFilterResult, Status
 from podwright.scheduler.framework.binding import CallError
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.recording import find_cycle
@@ -245,6 +245,32 @@ def test_a_trial_runs_to_reserve_with_the_pod_assumed_and_leaves_nothing_behind(
     }
     assert trial.explain(Change(pod, put=(second,), delete=(low,))).decision.node == "n2"
     assert trial.pods_ahead == 0
+
+
+class Nominates(Plugin):
+    """Nominates node `n1`, by itself; from the second cycle on it fits there."""
+
+    name = "Nominates"
+
+    def filter(self, cycle: Cycle, node: NodeView) -> Status:
+        fits = node.name == "n2" or cycle.pod.priority > 0
+        return Status() if fits else Status.unschedulable("not yet")
+
+    def post_filter(self, cycle: Cycle, statuses: object) -> PostFilterResult:
+        return PostFilterResult(status=Status(), nominated_node="n1", details="of a plugin")
+
+
+def test_a_nomination_of_another_plugin_has_no_victims():
+    enabled = {"multiPoint": {"enabled": [{"name": "Nominates"}]}}
+    disabled = {"postFilter": {"disabled": [{"name": "*"}], "enabled": [{"name": "Nominates"}]}}
+    run = Recorded(Nominates, profiles=[{"plugins": enabled | disabled}])
+    run.attempt(make_node("n1", cpu="2"), make_pod("p", cpu="1"))
+    past = find_cycle(run.run.log, "default/p", plugins=run.plugins)
+    past.explain()
+    trial = _PastTrial(past)
+    # The next cycle, without victims, does not fit either.
+    assert trial.run(Change(make_pod("p", cpu="1"))) is None
+    assert trial.run(Change(make_pod("p", cpu="1"), put=(make_node("n2"),))) == Outcome("n2", 1)
 
 
 def test_every_trial_starts_its_search_where_the_recorded_cycle_did():

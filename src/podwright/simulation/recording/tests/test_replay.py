@@ -15,7 +15,8 @@ from podwright.simulation.recording.folders.recorded_state import resume
 from podwright.simulation.recording.log.decision_log import DecisionLog
 from podwright.simulation.recording.log.log_format import LogError
 from podwright.simulation.recording.log.record import Recorder, options_of, record
-from podwright.simulation.recording.log.replay import verify
+from podwright.simulation.recording.log.replay import Replay, verify, verify_replay
+from podwright.simulation.recording.tests.recording import Recorded
 from podwright.testing import make_node, make_pod
 
 
@@ -125,3 +126,26 @@ def test_an_event_that_cannot_be_written_is_not_recorded(tmp_path):
     with DecisionLog.open(tmp_path / "full") as whole:
         assert verify(whole).is_same
         assert len(whole) == 7
+
+
+def test_the_progress_of_a_verification_is_counted_from_its_start():
+    class Counted:
+        def __init__(self) -> None:
+            self.done: list[int] = []
+
+        def advance(self, count: int) -> None:
+            self.done.append(count)
+
+    run = Recorded()
+    run.run = record(None, checkpoint_events=1 << 40)
+    run.attempt(make_node("n1", cpu="2"), make_pod("a", cpu="1"))
+    assert run.run.log.checkpoint(run.run.machine, is_whole=True)
+    run.attempt(make_pod("b", cpu="1"))
+    log = run.run.log
+    meter = Counted()
+    replayed = Replay(log, until=len(log), is_checked=False)
+    begin = replayed.index
+    assert begin > 0
+    found = verify_replay(replayed, meter)  # type: ignore[arg-type]
+    assert meter.done == [*range(1, len(log) - begin + 1)]
+    assert (found.event_count, found.difference) == (len(log) - begin, None)

@@ -15,7 +15,7 @@ from podwright.apimachinery.objects import (
     with_condition,
     with_fields,
 )
-from podwright.scheduler.machine import ObjectDeleted
+from podwright.scheduler.machine import ObjectDeleted, ObjectPut
 from podwright.simulation.recording.tests.recording import SECOND_NS, Recorded
 from podwright.simulation.recording.timelines import columns, feed as feeds
 from podwright.simulation.recording.timelines.feed import TimelineFeed
@@ -255,6 +255,22 @@ def test_rows_do_not_depend_on_when_they_are_collected(monkeypatch, packed_numbe
     monkeypatch.setattr(feeds, "_EVENTS_AT_ONCE", events_at_once)
     rows = [row for row in pods_of_a_run().rows() if " n1 allocatable" not in row]
     assert rows == EXPECTED_ROWS
+
+
+def test_what_changed_is_noted_before_the_queue_forgets_it():
+    """At one time, so that no comparison comes between."""
+    run = Watched()
+    run.put(PLAIN)
+    run.feed.timeline()
+    for number in range(12_000):
+        run.feed.handled(ObjectPut(BIG))
+        run.run.machine.handle(
+            ObjectPut(with_fields(BIG, "metadata", labels={"n": str(number % 2)})), 0
+        )
+    run.feed._collect()
+    # All pods would be compared if some operation had been missed.
+    assert not run.feed._are_all_pods
+    assert list(run.feed._names) == ["default/big"]
 
 
 # ------------------------------------------------------------------------------ the present

@@ -1,0 +1,960 @@
+"""How objects of single kinds are prepared for a write, with given objects and whole results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podwright.apimachinery.objects import Document
+from podwright.apimachinery.schema import built_in
+from podwright.cluster.api.strategies.preparation import (
+    as_read,
+    prepared_for_create,
+    prepared_for_update,
+    update_problems,
+)
+from podwright.cluster.api.strategies.services import family_problems, needs_node_ports
+from podwright.cluster.api.versions.resources import Resource, built_in_resource
+
+NOW_NS = 1_767_225_600 * 1_000_000_000
+NOW, EARLIER = "2026-01-01T00:00:00Z", "2025-01-01T00:00:00Z"
+
+
+def resource(kind: str, group: str = "") -> Resource:
+    found = built_in().of(group, kind)
+    assert found is not None, kind
+    return built_in_resource(found)
+
+
+def create(kind: str, document: Document, group: str = "") -> Document:
+    return prepared_for_create(resource(kind, group), document, NOW_NS)
+
+
+def update(
+    kind: str, new: Document, old: Document, group: str = "", subresource: str = ""
+) -> Document:
+    return prepared_for_update(resource(kind, group), new, old, NOW_NS, subresource)
+
+
+SENT = {"metadata": {"name": "n"}, "spec": {"a": 1}, "status": {"b": 2}}
+UNSCHEDULED = {
+    "type": "PodScheduled",
+    "status": "False",
+    "lastProbeTime": None,
+    "lastTransitionTime": NOW,
+    "reason": "SchedulingGated",
+    "message": "Scheduling is blocked due to non-empty scheduling gates",
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "sent", "stored"),
+    [
+        # The general rule: a status that is a subresource is not created.
+        ("apps/Deployment", SENT, {"metadata": {"name": "n"}, "spec": {"a": 1}}),
+        ("/ConfigMap", {"data": {"a": "1"}}, {"data": {"a": "1"}}),
+        ("/Node", SENT, SENT),
+        ("/Node", {"spec": {"configSource": {}, "b": 1}}, {"spec": {"b": 1}}),
+        ("/Node", {"metadata": {}}, {"metadata": {}}),
+        (
+            "/Pod",
+            {"metadata": {}, "spec": {"containers": [{"name": "c"}]}, "status": {"phase": "X"}},
+            {
+                "metadata": {},
+                "spec": {"containers": [{"name": "c"}]},
+                "status": {"phase": "Pending", "qosClass": "BestEffort"},
+            },
+        ),
+        (
+            "/Pod",
+            {"spec": {"schedulingGates": [{"name": "g"}]}},
+            {
+                "spec": {"schedulingGates": [{"name": "g"}]},
+                "status": {
+                    "phase": "Pending", "qosClass": "BestEffort", "conditions": [UNSCHEDULED],
+                },
+            },
+        ),
+        (
+            "/Pod",
+            {
+                "spec": {
+                    "containers": [
+                        {"name": "a", "lifecycle": {"stopSignal": "SIGINT", "preStop": {}}},
+                        {"name": "b", "lifecycle": {"stopSignal": "SIGINT"}},
+                        {"name": "c", "lifecycle": {"preStop": {}}},
+                    ],
+                    "initContainers": [{"name": "d"}],
+                }
+            },
+            {
+                "spec": {
+                    "containers": [
+                        {"name": "a", "lifecycle": {"preStop": {}}},
+                        {"name": "b"},
+                        {"name": "c", "lifecycle": {"preStop": {}}},
+                    ],
+                    "initContainers": [{"name": "d"}],
+                },
+                "status": {"phase": "Pending", "qosClass": "BestEffort"},
+            },
+        ),
+        (
+            "apps/Deployment",
+            {"spec": {"template": {"spec": {"initContainers": [
+                {"name": "a", "lifecycle": {"stopSignal": "SIGINT"}}]}}}},
+            {"spec": {"template": {"spec": {"initContainers": [{"name": "a"}]}}}},
+        ),
+        ("apps/Deployment", {"spec": {"template": None}}, {"spec": {"template": None}}),
+        ("/PersistentVolumeClaim", {}, {"status": {"phase": "Pending"}}),
+        (
+            "/PersistentVolumeClaim",
+            {"spec": {"dataSource": {"kind": "PersistentVolumeClaim", "name": "x"}}},
+            {
+                "spec": {
+                    "dataSource": {"kind": "PersistentVolumeClaim", "name": "x"},
+                    "dataSourceRef": {"kind": "PersistentVolumeClaim", "name": "x"},
+                },
+                "status": {"phase": "Pending"},
+            },
+        ),
+        (
+            "/PersistentVolumeClaim",
+            {"spec": {"a": 1, "dataSource": {"apiGroup": "x", "kind": "Y"}}},
+            {"spec": {"a": 1}, "status": {"phase": "Pending"}},
+        ),
+        (
+            "/PersistentVolumeClaim",
+            {"spec": {"dataSource": {"apiGroup": "snapshot.storage.k8s.io",
+                                     "kind": "VolumeSnapshot"}}},
+            {
+                "spec": {
+                    name: {"apiGroup": "snapshot.storage.k8s.io", "kind": "VolumeSnapshot"}
+                    for name in ("dataSource", "dataSourceRef")
+                },
+                "status": {"phase": "Pending"},
+            },
+        ),
+        (
+            "/PersistentVolumeClaim",
+            {"spec": {"dataSourceRef": {"apiGroup": "x", "kind": "Y"}}},
+            {
+                "spec": {name: {"apiGroup": "x", "kind": "Y"}
+                         for name in ("dataSource", "dataSourceRef")},
+                "status": {"phase": "Pending"},
+            },
+        ),
+        (
+            "/PersistentVolumeClaim",
+            {"spec": {"dataSourceRef": {"kind": "Y", "namespace": "z"}}},
+            {
+                "spec": {"dataSourceRef": {"kind": "Y", "namespace": "z"}},
+                "status": {"phase": "Pending"},
+            },
+        ),
+        (
+            "/PersistentVolume",
+            {"spec": {}, "status": {"phase": "Bound"}},
+            {"spec": {}, "status": {"phase": "Pending", "lastPhaseTransitionTime": NOW}},
+        ),
+        (
+            "/Namespace",
+            {"metadata": {"name": "n", "labels": {"a": "b"}}},
+            {
+                "metadata": {
+                    "name": "n", "labels": {"a": "b", "kubernetes.io/metadata.name": "n"},
+                },
+                "spec": {"finalizers": ["kubernetes"]},
+                "status": {"phase": "Active"},
+            },
+        ),
+        (
+            "/Namespace",
+            {"metadata": {}, "spec": {"x": 1, "finalizers": ["kubernetes", "own"]}},
+            {
+                "metadata": {"labels": {"kubernetes.io/metadata.name": ""}},
+                "spec": {"x": 1, "finalizers": ["kubernetes", "own"]},
+                "status": {"phase": "Active"},
+            },
+        ),
+        (
+            "/Namespace",
+            {"metadata": {"name": "n"}, "spec": {"finalizers": ["own"]}},
+            {
+                "metadata": {"name": "n", "labels": {"kubernetes.io/metadata.name": "n"}},
+                "spec": {"finalizers": ["own", "kubernetes"]},
+                "status": {"phase": "Active"},
+            },
+        ),
+        (
+            "apps/DaemonSet",
+            {"metadata": {"annotations": {"a": "b"}}, "status": {}},
+            {
+                "metadata": {
+                    "annotations": {"a": "b", "deprecated.daemonset.template.generation": "1"}
+                }
+            },
+        ),
+        (
+            "apps/StatefulSet",
+            {"spec": {"updateStrategy": {"type": "t", "rollingUpdate": {
+                "maxUnavailable": 1, "partition": 0}}}, "status": {}},
+            {"spec": {"updateStrategy": {"type": "t", "rollingUpdate": {"partition": 0}}}},
+        ),
+        ("apps/StatefulSet", {"spec": {}}, {"spec": {}}),
+        (
+            "coordination.k8s.io/Lease",
+            {"spec": {"strategy": "s", "preferredHolder": "p", "holderIdentity": "h"}},
+            {"spec": {"holderIdentity": "h"}},
+        ),
+        ("coordination.k8s.io/Lease", {"spec": {"a": 1}}, {"spec": {"a": 1}}),
+        (
+            "/ServiceAccount",
+            {"secrets": [{"name": "a", "kind": "Secret"}, {"kind": "x"}]},
+            {"secrets": [{"name": "a"}, {}]},
+        ),
+        ("/ServiceAccount", {"secrets": [{"name": "a"}]}, {"secrets": [{"name": "a"}]}),
+        ("/ServiceAccount", {"metadata": {}}, {"metadata": {}}),
+        (
+            "batch/Job",
+            {"metadata": {"name": "j", "uid": "u"}, "spec": {"manualSelector": True}, "status": {}},
+            {"metadata": {"name": "j", "uid": "u"}, "spec": {"manualSelector": True}},
+        ),
+        (
+            "resource.k8s.io/ResourceSlice",
+            {"spec": {"devices": [{"name": "a", "taints": [
+                {"key": "k"}, {"key": "l", "timeAdded": EARLIER}]}, {"name": "b"}]}},
+            {"spec": {"devices": [{"name": "a", "taints": [
+                {"key": "k", "timeAdded": NOW}, {"key": "l", "timeAdded": EARLIER}]},
+                {"name": "b"}]}},
+        ),
+        (
+            "resource.k8s.io/ResourceSlice",
+            {"spec": {"devices": [{"name": "b"}]}},
+            {"spec": {"devices": [{"name": "b"}]}},
+        ),
+        (
+            "apiregistration.k8s.io/APIService",
+            {"spec": {}, "status": {}},
+            {
+                "spec": {},
+                "status": {
+                    "conditions": [
+                        {
+                            "lastTransitionTime": NOW,
+                            "message": "Local APIServices are always available",
+                            "reason": "Local",
+                            "status": "True",
+                            "type": "Available",
+                        }
+                    ]
+                },
+            },
+        ),
+        (
+            "apiregistration.k8s.io/APIService",
+            {"spec": {"service": {}}},
+            {
+                "spec": {"service": {}},
+                "status": {
+                    "conditions": [
+                        {
+                            "lastTransitionTime": NOW,
+                            "message": "this server forwards no requests to other servers",
+                            "reason": "NotForwarded",
+                            "status": "False",
+                            "type": "Available",
+                        }
+                    ]
+                },
+            },
+        ),
+        (
+            "apiextensions.k8s.io/CustomResourceDefinition",
+            {"spec": {"versions": [{"name": "v1"}, {"name": "v2", "storage": True}]},
+             "status": {"storedVersions": ["v0"]}},
+            {"spec": {"versions": [{"name": "v1"}, {"name": "v2", "storage": True}]},
+             "status": {"storedVersions": ["v2"]}},
+        ),
+    ],
+)  # fmt: skip
+def test_a_new_object_as_it_is_stored(kind, sent, stored):
+    group, _, name = kind.rpartition("/")
+    assert create(name, sent, group) == stored
+
+
+GENERATION = {"generation": 4}
+
+
+@pytest.mark.parametrize(
+    ("kind", "new", "old", "stored"),
+    [
+        # The general rule: the status is kept, and another spec is counted.
+        (
+            "apps/Deployment",
+            {"metadata": {"name": "n"}, "spec": {"a": 2}, "status": {"x": 1}},
+            {"metadata": {"name": "n", "generation": 4}, "spec": {"a": 1}, "status": {"y": 1}},
+            {"metadata": {"name": "n", "generation": 5}, "spec": {"a": 2}, "status": {"y": 1}},
+        ),
+        (
+            "apps/Deployment",
+            {"metadata": {"generation": 4, "labels": {"a": "b"}}, "spec": {"a": 1}},
+            {"metadata": {"generation": 4}, "spec": {"a": 1}},
+            {"metadata": {"generation": 4, "labels": {"a": "b"}}, "spec": {"a": 1}},
+        ),
+        ("/ConfigMap", {"data": {"a": "2"}}, {"data": {}}, {"data": {"a": "2"}}),
+        (
+            "scheduling.k8s.io/PriorityClass",
+            {"metadata": GENERATION, "value": 2},
+            {"metadata": GENERATION, "value": 1},
+            {"metadata": GENERATION, "value": 2},
+        ),
+        (
+            "networking.k8s.io/NetworkPolicy",
+            {"metadata": GENERATION, "spec": {"podSelector": {}, "ingress": []}},
+            {"metadata": GENERATION, "spec": {"podSelector": {}}},
+            {"metadata": {"generation": 5}, "spec": {"podSelector": {}, "ingress": []}},
+        ),
+        (
+            "networking.k8s.io/NetworkPolicy",
+            {"metadata": GENERATION, "spec": {"podSelector": {"matchLabels": {}}}},
+            {"metadata": GENERATION, "spec": {"podSelector": {}}},
+            {"metadata": {"generation": 5}, "spec": {"podSelector": {"matchLabels": {}}}},
+        ),
+        (
+            "networking.k8s.io/NetworkPolicy",
+            {"metadata": GENERATION, "spec": {"podSelector": {"matchLabels": {"a": "b"}}}},
+            {"metadata": GENERATION, "spec": {"podSelector": {"matchLabels": {"a": "b"}}}},
+            {"metadata": GENERATION, "spec": {"podSelector": {"matchLabels": {"a": "b"}}}},
+        ),
+        (
+            "/Node",
+            {"spec": {"configSource": {}, "a": 1}, "status": {"x": 1}},
+            {"spec": {}, "status": {"y": 1}},
+            {"spec": {"a": 1}, "status": {"y": 1}},
+        ),
+        (
+            "/Node",
+            {"spec": {"configSource": {"b": 1}}},
+            {"spec": {"configSource": {}}, "status": {"y": 1}},
+            {"spec": {"configSource": {"b": 1}}, "status": {"y": 1}},
+        ),
+        (
+            "/PersistentVolumeClaim",
+            {"spec": {"dataSource": {"kind": "Y"}, "dataSourceRef": None}, "status": {"x": 1}},
+            {"spec": {"dataSource": {"kind": "Y"}}, "status": {"y": 1}},
+            {"spec": {"dataSource": {"kind": "Y"}, "dataSourceRef": {"kind": "Y"}},
+             "status": {"y": 1}},
+        ),
+        (
+            "/PersistentVolumeClaim",
+            {"spec": {"dataSource": {"kind": "Y"}}},
+            {"spec": {}, "status": {"y": 1}},
+            {"spec": {}, "status": {"y": 1}},
+        ),
+        (
+            "/PersistentVolumeClaim",
+            {"metadata": {}},
+            {"status": {}},
+            {"metadata": {}, "status": {}},
+        ),
+        (
+            "/Namespace",
+            {"metadata": {}, "spec": {"finalizers": ["x"]}, "status": {"x": 1}},
+            {"metadata": {}, "spec": {"finalizers": ["kubernetes"]}, "status": {"y": 1}},
+            {"metadata": {}, "spec": {"finalizers": ["kubernetes"]}, "status": {"y": 1}},
+        ),
+        (
+            "/Namespace",
+            {"metadata": {}, "spec": {"finalizers": ["x"]}},
+            {"metadata": {}},
+            {"metadata": {}, "spec": {}},
+        ),
+        (
+            "coordination.k8s.io/Lease",
+            {"spec": {"strategy": "s", "preferredHolder": "p"}},
+            {"spec": {"strategy": "t"}},
+            {"spec": {"strategy": "s"}},
+        ),
+        (
+            "/ServiceAccount",
+            {"secrets": [{"name": "a", "kind": "Secret"}]},
+            {},
+            {"secrets": [{"name": "a"}]},
+        ),
+        (
+            "storage.k8s.io/CSIDriver",
+            {"metadata": {"generation": 4}, "spec": {"a": 2}},
+            {"metadata": {"generation": 4}, "spec": {"a": 1}},
+            {"metadata": {"generation": 5}, "spec": {"a": 2}},
+        ),
+        (
+            "storage.k8s.io/CSIDriver",
+            {"metadata": {}, "spec": {"a": 2}},
+            {"metadata": {}, "spec": {"a": 1}},
+            {"metadata": {"generation": 1}, "spec": {"a": 2}},
+        ),
+        (
+            "storage.k8s.io/CSIDriver",
+            {"metadata": {"x": 1}, "spec": {"a": 2}},
+            {"metadata": {}, "spec": {"a": 2}},
+            {"metadata": {"x": 1}, "spec": {"a": 2}},
+        ),
+        (
+            "resource.k8s.io/ResourceSlice",
+            {"metadata": {}, "spec": {"devices": [{"taints": [{"key": "k"}]}]}},
+            {"metadata": {}, "spec": {}},
+            {
+                "metadata": {"generation": 1},
+                "spec": {"devices": [{"taints": [{"key": "k", "timeAdded": NOW}]}]},
+            },
+        ),
+        (
+            "apiextensions.k8s.io/CustomResourceDefinition",
+            {"metadata": {"generation": 1}, "spec": {"versions": [{"name": "v2", "storage": True}]},
+             "status": {"storedVersions": ["x"]}},
+            {"metadata": {"generation": 1}, "spec": {"versions": [{"name": "v1", "storage": True}]},
+             "status": {"storedVersions": ["v1"]}},
+            {"metadata": {"generation": 2}, "spec": {"versions": [{"name": "v2", "storage": True}]},
+             "status": {"storedVersions": ["v1", "v2"]}},
+        ),
+        (
+            "apiextensions.k8s.io/CustomResourceDefinition",
+            {"metadata": {}, "spec": {"versions": [{"name": "v1", "storage": True}]}},
+            {"metadata": {}, "spec": {"versions": [{"name": "v1", "storage": True}]},
+             "status": {"storedVersions": ["v1"]}},
+            {"metadata": {}, "spec": {"versions": [{"name": "v1", "storage": True}]},
+             "status": {"storedVersions": ["v1"]}},
+        ),
+        (
+            "certificates.k8s.io/CertificateSigningRequest",
+            {"metadata": {"labels": {"a": "b"}}, "spec": {"x": 1}, "status": {"x": 1}},
+            {"metadata": {}, "spec": {"y": 1}},
+            {"metadata": {"labels": {"a": "b"}}, "spec": {"y": 1}, "status": {}},
+        ),
+    ],
+)  # fmt: skip
+def test_a_changed_object_as_it_is_stored(kind, new, old, stored):
+    group, _, name = kind.rpartition("/")
+    assert update(name, new, old, group) == stored
+
+
+TEMPLATE = "deprecated.daemonset.template.generation"
+
+
+@pytest.mark.parametrize(
+    ("before", "is_changed", "after"),
+    [
+        ("3", False, "3"),
+        ("3", True, "4"),
+        (None, False, None),
+        (None, True, "1"),
+        ("x", True, "1"),
+        ("-3", False, None),
+        ("9" * 19, True, "1"),
+        ("9" * 18, True, str(10**18)),
+    ],
+)
+def test_changed_templates_of_a_daemon_set_are_counted(before, is_changed, after):
+    annotations = {} if before is None else {TEMPLATE: before}
+    old = {"metadata": {"annotations": annotations}, "spec": {"template": {"a": 1}}}
+    new = {"metadata": {}, "spec": {"template": {"a": 2 if is_changed else 1}}}
+    found = update("DaemonSet", new, old, "apps")
+    assert (found["metadata"].get("annotations") or {}).get(TEMPLATE) == after
+    assert found["metadata"].get("generation") == (1 if is_changed else None)
+
+
+@pytest.mark.parametrize("limits_before", [True, False])
+def test_a_stateful_set_keeps_a_limit_that_it_has(limits_before):
+    def spec(**rolling: int) -> Document:
+        return {"updateStrategy": {"rollingUpdate": rolling}}
+
+    old = {"metadata": {}, "spec": spec(maxUnavailable=2) if limits_before else spec()}
+    new = {"metadata": {}, "spec": spec(maxUnavailable=3), "status": {"x": 1}}
+    found = update("StatefulSet", new, old, "apps")
+    assert found["spec"] == (spec(maxUnavailable=3) if limits_before else spec())
+    assert "status" not in found
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "stored"),
+    [
+        ({"key": "k"}, {"key": "k"}, {"timeAdded": NOW, "key": "k"}),
+        (
+            {"effect": "NoExecute", "timeAdded": EARLIER},
+            {"effect": "NoSchedule", "timeAdded": EARLIER},
+            {"effect": "NoExecute", "timeAdded": NOW},
+        ),
+        (
+            {"effect": "NoSchedule", "timeAdded": EARLIER},
+            {"effect": "NoSchedule", "timeAdded": EARLIER},
+            {"effect": "NoSchedule", "timeAdded": EARLIER},
+        ),
+        (
+            {"effect": "NoExecute", "timeAdded": EARLIER},
+            {"effect": "NoSchedule", "timeAdded": "2024-01-01T00:00:00Z"},
+            {"effect": "NoExecute", "timeAdded": EARLIER},
+        ),
+    ],
+)
+def test_the_time_of_a_taint_rule_is_that_of_its_effect(new, old, stored):
+    rule = resource_rule()
+    sent = {"metadata": {}, "spec": {"taint": new}, "status": {"x": 1}}
+    before = {"metadata": {}, "spec": {"taint": old}, "status": {"y": 1}}
+    found = prepared_for_update(rule, sent, before, NOW_NS)
+    assert (found["spec"]["taint"], found["status"]) == (stored, {"y": 1})
+    made = prepared_for_create(rule, sent, NOW_NS)
+    assert made["spec"]["taint"] == {"timeAdded": NOW} | new
+    assert "status" not in made
+
+
+def resource_rule() -> Resource:
+    kind = built_in().find("resource.k8s.io/v1beta2", "DeviceTaintRule")
+    assert kind is not None
+    return built_in_resource(kind)
+
+
+# ------------------------------------------------------------------------------ subresources
+
+
+@pytest.mark.parametrize(
+    ("kind", "new", "old", "stored"),
+    [
+        # Older kinds take the sent metadata, newer ones keep their own.
+        (
+            "/ReplicationController",
+            {"metadata": {"labels": {"a": "b"}}, "spec": {"x": 1}, "status": {"r": 1}},
+            {"metadata": {"labels": {}}, "spec": {"y": 1}, "status": {"r": 0}},
+            {"metadata": {"labels": {"a": "b"}}, "spec": {"y": 1}, "status": {"r": 1}},
+        ),
+        (
+            "apps/Deployment",
+            {"metadata": {"labels": {"a": "b"}, "annotations": {"c": "d"}}, "status": {"r": 1}},
+            {"metadata": {"labels": {"e": "f"}}, "spec": {"y": 1}},
+            {
+                "metadata": {"labels": {"e": "f"}, "annotations": {"c": "d"}},
+                "spec": {"y": 1},
+                "status": {"r": 1},
+            },
+        ),
+        ("apps/Deployment", {"metadata": {}}, {"metadata": {"labels": {"e": "f"}}, "status": {}},
+         {"metadata": {"labels": {"e": "f"}}}),
+        (
+            "/Node",
+            {"metadata": {"labels": {"a": "b"}}, "spec": {"x": 1},
+             "status": {"config": {}, "phase": "p"}},
+            {"metadata": {}, "spec": {"y": 1}, "status": {"images": []}},
+            {"metadata": {"labels": {"a": "b"}}, "spec": {"y": 1}, "status": {"phase": "p"}},
+        ),
+        (
+            "/Node",
+            {"metadata": {}, "status": {"config": {"a": 1}}},
+            {"metadata": {}, "status": {"config": {}}},
+            {"metadata": {}, "status": {"config": {"a": 1}}},
+        ),
+        (
+            "/Pod",
+            {"metadata": {"labels": {"a": "b"}, "ownerReferences": [1], "deletionTimestamp": "t"},
+             "status": {"phase": "Running", "nodeAllocatableResourceClaimStatuses": [1]}},
+            {"metadata": {"deletionTimestamp": "u"}, "spec": {"y": 1},
+             "status": {"qosClass": "Burstable"}},
+            {"metadata": {"labels": {"a": "b"}, "deletionTimestamp": "u"}, "spec": {"y": 1},
+             "status": {"phase": "Running", "qosClass": "Burstable"}},
+        ),
+        (
+            "/Pod",
+            {"metadata": {}, "status": {"qosClass": "BestEffort",
+                                        "nodeAllocatableResourceClaimStatuses": [1]}},
+            {"metadata": {"ownerReferences": [2]},
+             "status": {"qosClass": "Burstable", "nodeAllocatableResourceClaimStatuses": [2]}},
+            {"metadata": {"ownerReferences": [2]},
+             "status": {"qosClass": "BestEffort", "nodeAllocatableResourceClaimStatuses": [1]}},
+        ),
+        (
+            "/PersistentVolume",
+            {"metadata": {}, "status": {"phase": "Bound"}},
+            {"spec": {}, "status": {"phase": "Pending", "lastPhaseTransitionTime": EARLIER}},
+            {"metadata": {}, "spec": {},
+             "status": {"phase": "Bound", "lastPhaseTransitionTime": NOW}},
+        ),
+        (
+            "/PersistentVolume",
+            {"metadata": {}, "status": {"phase": "Bound", "lastPhaseTransitionTime": EARLIER}},
+            {"status": {"phase": "Pending", "lastPhaseTransitionTime": EARLIER}},
+            {"metadata": {}, "status": {"phase": "Bound", "lastPhaseTransitionTime": NOW}},
+        ),
+        (
+            "/PersistentVolume",
+            {"metadata": {}, "status": {"phase": "Bound", "lastPhaseTransitionTime": "own"}},
+            {"status": {"phase": "Pending", "lastPhaseTransitionTime": EARLIER}},
+            {"metadata": {}, "status": {"phase": "Bound", "lastPhaseTransitionTime": "own"}},
+        ),
+        (
+            "/PersistentVolume",
+            {"metadata": {}, "status": {"phase": "Bound"}},
+            {"status": {"phase": "Bound", "lastPhaseTransitionTime": EARLIER}},
+            {"metadata": {}, "status": {"phase": "Bound", "lastPhaseTransitionTime": EARLIER}},
+        ),
+        (
+            "/PersistentVolume",
+            {"metadata": {}, "status": {"phase": "Bound"}},
+            {"status": {"phase": "Bound"}},
+            {"metadata": {}, "status": {"phase": "Bound"}},
+        ),
+        (
+            "apiextensions.k8s.io/CustomResourceDefinition",
+            {"metadata": {"a": 1}, "spec": {"x": 1}, "status": {"s": 1}},
+            {"metadata": {}, "spec": {"y": 1}, "status": {}},
+            {"metadata": {"a": 1}, "spec": {"y": 1}, "status": {"s": 1}},
+        ),
+    ],
+)  # fmt: skip
+def test_a_changed_status_as_it_is_stored(kind, new, old, stored):
+    group, _, name = kind.rpartition("/")
+    assert update(name, new, old, group, "status") == stored
+
+
+def test_a_status_of_a_newer_kind_keeps_its_metadata():
+    kinds = [each for each in built_in() if each.row.status_keeps_metadata and each.row.resource]
+    assert kinds
+    stored = {name: f"old {name}" for name in ("labels", "finalizers", "ownerReferences")}
+    sent = {name: f"new {name}" for name in ("labels", "annotations", "generation", "uid")}
+    new, old = {"metadata": sent, "status": {"a": 1}}, {"metadata": stored, "spec": {"b": 1}}
+    found = prepared_for_update(built_in_resource(kinds[0]), new, old, NOW_NS, "status")
+    assert found == {
+        "metadata": stored | {"uid": "new uid"}, "spec": {"b": 1}, "status": {"a": 1},
+    }  # fmt: skip
+
+
+def test_parts_of_pods_take_only_their_fields():
+    old: Document = {
+        "metadata": {"name": "p", "labels": {"a": "b"}, "managedFields": [1], "generation": 1},
+        "spec": {"containers": [{"name": "c", "image": "i", "resources": {"x": 1}}], "y": 1},
+        "status": {"phase": "Running"},
+    }
+    new = {
+        "metadata": {"name": "p", "labels": {}, "managedFields": [2]},
+        "spec": {
+            "containers": [
+                {"name": "c", "image": "other", "resources": {"x": 2}, "resizePolicy": [3]}
+            ],
+            "ephemeralContainers": [{"name": "e"}],
+            "resources": {"z": 1},
+        },
+        "status": {},
+    }
+    metadata = {"name": "p", "labels": {"a": "b"}, "managedFields": [2], "generation": 2}
+    ephemeral = update("Pod", new, old, subresource="ephemeralcontainers")
+    assert ephemeral == {
+        "metadata": metadata,
+        "spec": old["spec"] | {"ephemeralContainers": [{"name": "e"}]},
+        "status": {"phase": "Running"},
+    }
+    resized = update("Pod", new, old, subresource="resize")
+    assert resized == {
+        "metadata": metadata,
+        "spec": {
+            "containers": [{"name": "c", "image": "i", "resources": {"x": 2}, "resizePolicy": [3]}],
+            "y": 1,
+            "resources": {"z": 1},
+        },
+        "status": {"phase": "Running"},
+    }
+    # Others than those that are there are errors, which validation reports.
+    for containers in ([], [{"name": "d"}]):
+        wrong = new | {"spec": {"containers": containers}}
+        found = update("Pod", wrong, old, subresource="resize")
+        assert found["spec"]["containers"] == containers
+
+
+def test_finalizing_a_namespace_changes_its_finalizers():
+    new = {"metadata": {}, "spec": {"finalizers": []}, "status": {"x": 1}}
+    old = {"metadata": {}, "spec": {"finalizers": ["kubernetes"]}, "status": {"y": 1}}
+    found = update("Namespace", new, old, subresource="finalize")
+    assert found == {"metadata": {}, "spec": {"finalizers": []}, "status": {"y": 1}}
+
+
+APPROVED = {"type": "Approved", "status": "True", "reason": "r"}
+DENIED = {"type": "Denied", "status": "True"}
+FAILED = {"type": "Failed", "status": "True"}
+
+
+def with_times(condition: Document, updated: str = NOW, changed: str = NOW) -> Document:
+    return condition | {"lastUpdateTime": updated, "lastTransitionTime": changed}
+
+
+@pytest.mark.parametrize(
+    ("subresource", "new", "old", "conditions"),
+    [
+        ("approval", [APPROVED], [], [with_times(APPROVED)]),
+        ("approval", [], [APPROVED], None),
+        (
+            "approval",
+            [APPROVED, DENIED],
+            [with_times(APPROVED, EARLIER, EARLIER)],
+            [with_times(APPROVED, NOW, EARLIER), with_times(DENIED)],
+        ),
+        # Of another status, the time is that of the change.
+        (
+            "approval",
+            [APPROVED | {"status": "False"}],
+            [with_times(APPROVED, EARLIER, EARLIER)],
+            [with_times(APPROVED | {"status": "False"})],
+        ),
+        # The status of a request does not approve it.
+        (
+            "status",
+            [APPROVED | {"reason": "other"}, FAILED],
+            [with_times(APPROVED, EARLIER, EARLIER)],
+            [with_times(APPROVED, EARLIER, EARLIER), with_times(FAILED)],
+        ),
+        ("status", [APPROVED], [], [with_times(APPROVED)]),
+        ("status", [], [], None),
+    ],
+)
+def test_who_sets_the_conditions_of_a_certificate_request(subresource, new, old, conditions):
+    def request(listed: list[Document], **parts: Any) -> Document:
+        return {"metadata": {}, "status": {"conditions": listed, **parts}}
+
+    stored = request(old, certificate="old") | {"spec": {"y": 1}}
+    sent = request(new, certificate="new") | {"spec": {"x": 1}}
+    found = update("CertificateSigningRequest", sent, stored, "certificates.k8s.io", subresource)
+    assert found["spec"] == {"y": 1}
+    assert (found["status"].get("conditions") or None) == conditions
+    certificate = "new" if subresource == "status" else "old"
+    assert found["status"]["certificate"] == certificate
+
+
+def test_a_job_is_read_with_the_labels_of_its_template():
+    job = {"metadata": {"name": "j"}, "spec": {"template": {"metadata": {"labels": {"a": "b"}}}}}
+    assert as_read(resource("Job", "batch"), job)["metadata"]["labels"] == {"a": "b"}
+    assert as_read(resource("Deployment", "apps"), job) is job
+    made = create("Job", job | {"metadata": {"name": "j", "uid": "u"}, "status": {}}, "batch")
+    own = {
+        "batch.kubernetes.io/controller-uid": "u",
+        "controller-uid": "u",
+        "batch.kubernetes.io/job-name": "j",
+        "job-name": "j",
+    }
+    assert made == {
+        "metadata": {"name": "j", "uid": "u", "labels": {"a": "b"} | own},
+        "spec": {
+            "selector": {"matchLabels": {"batch.kubernetes.io/controller-uid": "u"}},
+            "template": {"metadata": {"labels": {"a": "b"} | own}},
+        },
+    }
+
+
+# ------------------------------------------------------------------------------ services
+
+CLUSTER_IP = {"type": "ClusterIP", "clusterIP": "10.0.0.1", "clusterIPs": ["10.0.0.1"],
+              "ipFamilies": ["IPv4"], "ipFamilyPolicy": "SingleStack"}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("sent", "stored"),
+    [
+        ({"type": "ExternalName"}, {"type": "ExternalName"}),
+        ({}, {"ipFamilyPolicy": "SingleStack", "ipFamilies": ["IPv4"]}),
+        (
+            {"clusterIP": "10.0.0.1"},
+            {"clusterIP": "10.0.0.1", "clusterIPs": ["10.0.0.1"], "ipFamilyPolicy": "SingleStack",
+             "ipFamilies": ["IPv4"]},
+        ),
+        (
+            {"clusterIP": "a", "clusterIPs": ["b"]},
+            {"clusterIP": "a", "clusterIPs": ["b"], "ipFamilyPolicy": "SingleStack",
+             "ipFamilies": ["IPv4"]},
+        ),
+        (
+            {"clusterIP": "::1"},
+            {"clusterIP": "::1", "clusterIPs": ["::1"], "ipFamilyPolicy": "SingleStack"},
+        ),
+        (
+            {"clusterIP": "None"},
+            {"clusterIP": "None", "clusterIPs": ["None"], "ipFamilyPolicy": "RequireDualStack",
+             "ipFamilies": ["IPv4", "IPv6"]},
+        ),
+        (
+            {"clusterIP": "None", "ipFamilyPolicy": "SingleStack"},
+            {"clusterIP": "None", "clusterIPs": ["None"], "ipFamilyPolicy": "SingleStack",
+             "ipFamilies": ["IPv4"]},
+        ),
+        (
+            {"clusterIP": "None", "ipFamilies": ["IPv6"]},
+            {"clusterIP": "None", "clusterIPs": ["None"], "ipFamilyPolicy": "RequireDualStack",
+             "ipFamilies": ["IPv6"]},
+        ),
+        (
+            {"clusterIP": "None", "selector": {"a": "b"}},
+            {"clusterIP": "None", "clusterIPs": ["None"], "selector": {"a": "b"},
+             "ipFamilyPolicy": "SingleStack", "ipFamilies": ["IPv4"]},
+        ),
+    ],
+)  # fmt: skip
+def test_a_new_service(sent, stored):
+    assert create("Service", {"spec": sent, "status": {"x": 1}}) == {"spec": stored}
+
+
+@pytest.mark.parametrize(
+    ("sent", "before", "stored"),
+    [
+        ({"type": "ClusterIP"}, CLUSTER_IP, CLUSTER_IP),
+        (
+            {"type": "ClusterIP", "clusterIP": "10.0.0.2", "clusterIPs": ["10.0.0.1"]},
+            CLUSTER_IP,
+            CLUSTER_IP | {"clusterIP": "10.0.0.2", "clusterIPs": ["10.0.0.2"]},
+        ),
+        (CLUSTER_IP | {"type": "ExternalName"}, CLUSTER_IP, {"type": "ExternalName"}),
+        (
+            CLUSTER_IP | {"type": "ExternalName", "clusterIP": "other"},
+            CLUSTER_IP,
+            {"type": "ExternalName", "clusterIP": "other"},
+        ),
+        # A policy alone releases the second address.
+        (
+            {"type": "ClusterIP", "ipFamilyPolicy": "SingleStack", "clusterIP": "a",
+             "clusterIPs": ["a", "b"], "ipFamilies": ["IPv4", "IPv6"]},
+            {"type": "ClusterIP", "clusterIP": "a", "clusterIPs": ["a", "b"],
+             "ipFamilies": ["IPv4", "IPv6"], "ipFamilyPolicy": "PreferDualStack"},
+            {"type": "ClusterIP", "ipFamilyPolicy": "SingleStack", "clusterIP": "a",
+             "clusterIPs": ["a"], "ipFamilies": ["IPv4"]},
+        ),
+        (
+            {"type": "NodePort", "ports": [{"name": "a"}, {"name": "b", "nodePort": 7},
+                                           {"name": "c"}]},
+            CLUSTER_IP | {"type": "NodePort", "ports": [
+                {"name": "a", "nodePort": 5}, {"name": "b", "nodePort": 6},
+                {"name": "c", "nodePort": 7}]},
+            CLUSTER_IP | {"type": "NodePort", "ports": [
+                {"name": "a", "nodePort": 5}, {"name": "b", "nodePort": 7}, {"name": "c"}]},
+        ),
+        (
+            {"type": "ClusterIP", "externalTrafficPolicy": "Local",
+             "ports": [{"name": "a", "nodePort": 5}]},
+            CLUSTER_IP | {"type": "NodePort", "externalTrafficPolicy": "Local",
+                          "ports": [{"name": "a", "nodePort": 5}]},
+            CLUSTER_IP | {"ports": [{"name": "a"}]},
+        ),
+        # Ports that are new, and what is changed, stay to be refused.
+        (
+            {"type": "ClusterIP", "externalTrafficPolicy": "Cluster",
+             "ports": [{"name": "a", "nodePort": 6}]},
+            CLUSTER_IP | {"type": "NodePort", "externalTrafficPolicy": "Local",
+                          "ports": [{"name": "a", "nodePort": 5}]},
+            CLUSTER_IP | {"externalTrafficPolicy": "Cluster",
+                          "ports": [{"name": "a", "nodePort": 6}]},
+        ),
+        (
+            {"type": "NodePort", "ports": [], "loadBalancerClass": "x",
+             "allocateLoadBalancerNodePorts": True, "healthCheckNodePort": 9},
+            CLUSTER_IP | {"type": "LoadBalancer", "loadBalancerClass": "x",
+                          "allocateLoadBalancerNodePorts": True, "healthCheckNodePort": 8},
+            CLUSTER_IP | {"type": "NodePort", "ports": [], "healthCheckNodePort": 9},
+        ),
+        (
+            {"type": "LoadBalancer", "externalTrafficPolicy": "Local", "ports": []},
+            CLUSTER_IP | {"type": "LoadBalancer", "externalTrafficPolicy": "Local",
+                          "healthCheckNodePort": 8},
+            CLUSTER_IP | {"type": "LoadBalancer", "externalTrafficPolicy": "Local", "ports": [],
+                          "healthCheckNodePort": 8},
+        ),
+    ],
+)  # fmt: skip
+def test_a_changed_service_keeps_what_was_allocated(sent, before, stored):
+    old = {"metadata": {}, "spec": before, "status": {"y": 1}}
+    found = update("Service", {"metadata": {}, "spec": sent, "status": {"x": 1}}, old)
+    assert found["spec"] == stored
+    assert found["status"] == {"y": 1}
+    assert "status" not in update("Service", {"metadata": {}, "spec": sent}, {"spec": before})
+
+
+@pytest.mark.parametrize(
+    ("spec", "has_ports"),
+    [
+        ({"type": "NodePort", "allocateLoadBalancerNodePorts": False}, True),
+        ({"type": "LoadBalancer"}, True),
+        ({"type": "LoadBalancer", "allocateLoadBalancerNodePorts": True}, True),
+        ({"type": "LoadBalancer", "allocateLoadBalancerNodePorts": False}, False),
+        ({"type": "ClusterIP"}, False),
+        ({}, False),
+    ],
+)
+def test_services_with_node_ports(spec, has_ports):
+    assert needs_node_ports(spec) is has_ports
+
+
+DUAL = {"clusterIPs": ["a", "b"], "ipFamilies": ["IPv4", "IPv6"]}
+AT = "spec.ipFamilyPolicy"
+
+
+@pytest.mark.parametrize(
+    ("spec", "stored", "problems"),
+    [
+        ({"type": "ExternalName", "ipFamilyPolicy": "RequireDualStack"}, None, []),
+        ({"ipFamilyPolicy": "SingleStack", "ipFamilies": ["IPv4"]}, None, []),
+        (
+            {"ipFamilyPolicy": "SingleStack", **DUAL},
+            None,
+            [
+                (AT, 'Invalid value: "SingleStack": must be \'RequireDualStack\' or'
+                 " 'PreferDualStack' when multiple cluster IPs are specified"),
+                (AT, 'Invalid value: "SingleStack": must be \'RequireDualStack\' or'
+                 " 'PreferDualStack' when multiple IP families are specified"),
+            ],
+        ),
+        (
+            {"ipFamilyPolicy": "PreferDualStack", "clusterIPs": ["a"], "ipFamilies": ["IPv4"]},
+            DUAL,
+            [
+                (AT, 'Invalid value: "PreferDualStack": must be \'SingleStack\' to release the'
+                 " secondary cluster IP"),
+                (AT, 'Invalid value: "PreferDualStack": must be \'SingleStack\' to release the'
+                 " secondary IP family"),
+            ],
+        ),
+        (
+            {"ipFamilyPolicy": "PreferDualStack", "clusterIPs": ["b"], "ipFamilies": ["IPv4"]},
+            {"clusterIPs": ["a", "b"], "ipFamilies": ["IPv4"]},
+            [],
+        ),
+        (
+            {"ipFamilyPolicy": "PreferDualStack", "clusterIPs": ["::1"]},
+            None,
+            [("spec.clusterIPs[0]",
+              'Invalid value: ["::1"]: IPv6 is not configured on this cluster')],
+        ),
+        (
+            {"ipFamilyPolicy": "RequireDualStack", "ipFamilies": ["IPv4", "IPv6"]},
+            None,
+            [
+                (AT, 'Invalid value: "RequireDualStack": this cluster is not configured for'
+                 " dual-stack services"),
+                ("spec.ipFamilies[1]",
+                 'Invalid value: "IPv6": not configured on this cluster'),
+            ],
+        ),
+        ({"ipFamilyPolicy": "RequireDualStack", "clusterIP": "None"}, None, []),
+        (
+            {"ipFamilyPolicy": "RequireDualStack", "clusterIP": "None", "selector": {"a": "b"}},
+            None,
+            [(AT, 'Invalid value: "RequireDualStack": this cluster is not configured for'
+              " dual-stack services")],
+        ),
+    ],
+)  # fmt: skip
+def test_what_a_cluster_of_one_family_refuses(spec, stored, problems):
+    assert [(path, text) for path, text, _ in family_problems(spec, stored)] == problems
+
+
+# ------------------------------------------------------------------------------ validation
+
+
+def test_finalizers_of_a_namespace_are_qualified_names():
+    metadata = {"name": "n", "uid": "u", "resourceVersion": "1"}
+    old = {"metadata": metadata, "spec": {"finalizers": ["kubernetes"]}}
+    new = {"metadata": metadata, "spec": {"finalizers": ["kubernetes", "own", "a.b/c"]}}
+    found = update_problems(resource("Namespace"), new, old, "finalize")
+    assert {path for path, _, _ in found} == {"spec.finalizers[1]"}
+    assert update_problems(resource("Namespace"), old, old, "finalize") == []
