@@ -9,7 +9,7 @@ import pytest
 from podwright.scheduler.assembly import machine_of
 from podwright.scheduler.machine import CycleDue, ObjectDeleted, ObjectPut
 from podwright.simulation.recording.folders.recorded_state import resume
-from podwright.simulation.recording.log import log_files
+from podwright.simulation.recording.log import decision_log, log_files
 from podwright.simulation.recording.log.decision_log import DecisionLog
 from podwright.simulation.recording.log.log_format import LogError, Setup
 from podwright.simulation.recording.log.record import Recorder, options_of
@@ -56,6 +56,20 @@ def test_a_log_that_is_continued_has_the_bytes_of_one_that_was_never_closed(
         shutil.copytree(tmp_path / "whole", folder)
         handled(resume(str(folder), until=end), end, len(EVENTS)).log.close()
         assert DecisionLog.open(folder).checkpoints == checkpoints, end
+        assert contents(folder) == contents(tmp_path / "whole"), end
+
+
+def test_a_log_whose_first_checkpoint_is_put_off_is_continued_where_it_was(tmp_path, monkeypatch):
+    """By default the first checkpoint comes after so many events for each object."""
+    monkeypatch.setattr(decision_log, "CHECKPOINT_EVENTS", 5)
+    monkeypatch.setattr(decision_log, "EVENTS_PER_OBJECT", 2)
+    handled(begun(tmp_path / "whole", block_events=4), 0, len(EVENTS)).log.close()
+    whole = DecisionLog.open(tmp_path / "whole")
+    assert 5 < whole.checkpoints[0] < len(EVENTS)
+    for end in whole.ends[:-1]:
+        folder = tmp_path / f"{end}"
+        shutil.copytree(tmp_path / "whole", folder)
+        handled(resume(str(folder), until=end), end, len(EVENTS)).log.close()
         assert contents(folder) == contents(tmp_path / "whole"), end
 
 
