@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         Cluster as Cluster,
         Reads as Reads,
         SlotDryRun as SlotDryRun,
+        TriedSlots as TriedSlots,
     )
     from podwright.scheduler.columns.device_fits import (
         DEVICE_CLASS_PREFIX as DEVICE_CLASS_PREFIX,

@@ -43,6 +43,7 @@ from podwright.scheduler.columns.ports import PortUse
 from podwright.scheduler.columns.ranked_pods import RankedPods
 from podwright.scheduler.columns.volumes.storage import StorageIndex
 from podwright.scheduler.columns.workloads import WorkloadIndex
+from podwright.scheduler.kernels.preemption import N_RESULTS
 
 
 class Reads(IntFlag):
@@ -564,33 +565,26 @@ class TriedSlots:
 
     Attributes
     ----------
-    written : (n_slots,) int64
-        The value of `RankedPods.written` for which the slot was evaluated; 0: the slot has no
-        result.
-    codes : (n_slots,) int64
-    measures : (n_slots, 5) int64
-    lower : (n_slots,) int64
-        The number of its pods (the last ones) with a lower priority.
+    rows : (n_slots, N_RESULTS) int64
+        As of `kernels.preemption.KnownResults`; the first column is the value of
+        `RankedPods.written` for which the slot was evaluated, 0 if it has no result.
     marks : (n_pool,) int8
         By place in the pool of `RankedPods`.
     """
 
-    __slots__ = ("_allowed", "_node_version", "codes", "lower", "marks", "measures", "written")
+    __slots__ = ("_allowed", "_node_version", "marks", "rows")
 
     def __init__(self, n_slots: int) -> None:
-        self.written: I64Array = np.zeros(n_slots, dtype=np.int64)
-        self.codes: I64Array = np.empty(n_slots, dtype=np.int64)
-        self.measures: I64Matrix = np.empty((n_slots, 5), dtype=np.int64)
-        self.lower: I64Array = np.empty(n_slots, dtype=np.int64)
+        self.rows: I64Matrix = np.zeros((n_slots, N_RESULTS), dtype=np.int64)
         self.marks: I8Array = np.empty(0, dtype=np.int8)
         self._node_version = -1
         self._allowed: list[int] = []
 
     def forget(self) -> None:
         """Invalidate the results of all slots."""
-        self.written.fill(0)
+        self.rows[:, 0] = 0
 
-    def catch_up(self, nodes: NodeColumns, budgets: BudgetIndex, n_pool: int) -> None:
+    def catch_up(self, nodes: NodeColumns, budgets: BudgetIndex) -> None:
         """Invalidate results after changes of nodes and budgets; `written` covers pods."""
         version = nodes.node_journal.version
         if self._node_version != version:
@@ -598,12 +592,15 @@ class TriedSlots:
             if changed is None:
                 self.forget()
             else:
-                self.written[changed] = 0
+                self.rows[changed, 0] = 0
             self._node_version = version
         if self._allowed != budgets.allowed:
             # If a budget covers other pods than before, all slots are rewritten anyway.
             self.forget()
             self._allowed = list(budgets.allowed)
+
+    def reserve(self, n_pool: int) -> None:
+        """Make room for the marks of a pool of `n_pool` places."""
         if len(self.marks) < n_pool:
             longer: I8Array = np.empty(n_pool, dtype=np.int8)
             longer[: len(self.marks)] = self.marks
@@ -618,7 +615,7 @@ class DryRunCache:
         self._budgets = budgets
         self._kept: OrderedDict[tuple[int, bytes], TriedSlots] = OrderedDict()
 
-    def of(self, priority: int, pairs: I64Array, n_pool: int) -> TriedSlots:
+    def of(self, priority: int, pairs: I64Array) -> TriedSlots:
         """Return the results for a kind of preemptor, to read and to update.
 
         Parameters
@@ -626,8 +623,6 @@ class DryRunCache:
         priority : int
         pairs : (2 * n_requested,) int64
             Pairs of resource column and requested amount.
-        n_pool : int
-            The size of the pool of `RankedPods`.
         """
         n_slots = self._nodes.n_slots
         key = (priority, pairs.tobytes())
@@ -636,8 +631,8 @@ class DryRunCache:
             # Reuse the arrays of the least recently used kind.
             _, tried = self._kept.popitem(last=False)
             tried.forget()
-        if tried is None or len(tried.written) != n_slots:
+        if tried is None or len(tried.rows) != n_slots:
             tried = TriedSlots(n_slots)
         self._kept[key] = tried
-        tried.catch_up(self._nodes, self._budgets, n_pool)
+        tried.catch_up(self._nodes, self._budgets)
         return tried

@@ -9,13 +9,12 @@ the first preemption.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Protocol
 from weakref import ref
 
 import numpy as np
 
-from podwright._arrays import I32Array, I64Array, I64Matrix, Mask
+from podwright._arrays import I32Array, I64Array, I64Matrix
 from podwright.apimachinery.objects import Pod
 from podwright.scheduler.columns.budgets import BudgetIndex
 from podwright.scheduler.columns.nodes import NodeColumns
@@ -25,6 +24,9 @@ _LEAST_POOL = 1_024
 _MIN_CAPACITY = 4
 _WASTED_PART = 2
 """The pool is compacted when more than one part in so many lies idle."""
+
+STALE = -1
+"""The writing of a slot that has to be written before it is read."""
 
 
 class Borrower(Protocol):
@@ -50,8 +52,8 @@ class RankedPods:
     pods : list of tuple of Pod
         Per slot, the pods of its chunk in the same order.
     written : (n_slots,) int64
-        The number of the writing of each slot, never the same for two writings; 0 before the
-        first one.
+        The number of the writing of each slot, never the same for two writings; `STALE` if its
+        pods have changed since, and before the first one.
     reach : int
         The number of slots that the next search should write together, because it is likely to
         visit them; maintained by the search.
@@ -74,7 +76,6 @@ class RankedPods:
         nodes = self._nodes
         n_slots = nodes.n_slots
         self._pods_version = nodes.pods_journal.version
-        self._stale: Mask = np.ones(n_slots, dtype=np.bool_)
         self._room: I64Array = np.zeros(n_slots, dtype=np.int64)
         self._used = 0
         self._wasted = 0
@@ -86,9 +87,17 @@ class RankedPods:
         self.starts: I64Array = np.zeros(_LEAST_POOL, dtype=np.int64)
         self.requests: I64Matrix = np.zeros((_LEAST_POOL, len(nodes.resources)), dtype=np.int64)
         self.budget_sets: I32Array = np.zeros(_LEAST_POOL, dtype=np.int32)
-        self.written: I64Array = np.zeros(n_slots, dtype=np.int64)
+        self.written: I64Array = np.full(n_slots, STALE, dtype=np.int64)
         self.pods: list[tuple[Pod, ...]] = [()] * n_slots
+        self._set_views()
         self._drop_budgets()
+
+    def _set_views(self) -> None:
+        # Writing the few cells of a slot takes a third of the time for arrays.
+        self._priority_cells = self.priorities.data
+        self._start_cells = self.starts.data
+        self._request_cells = self.requests.data
+        self._budget_set_cells = self.budget_sets.data
 
     def _drop_budgets(self) -> None:
         self._budgets_version = self._budgets.version
@@ -103,18 +112,38 @@ class RankedPods:
 
         The arrays are replaced when they grow: take them from here after this call.
         """
-        self._record_changes()
-        stale = slots[self._stale[slots]]
-        if not len(stale):
+        self.record_changes()
+        self.write(slots)
+
+    def record_changes(self) -> None:
+        """Learn from the journal and the versions which slots have to be written again."""
+        nodes = self._nodes
+        changed = nodes.pods_journal.since(self._pods_version)
+        if changed is None or nodes.n_slots < len(self.written):
+            self._call_in()
+            self._start_over()
             return
         if self._wasted > len(self.priorities) // _WASTED_PART:
+            self._call_in()
             self._compact()
-            # Compaction discards all ranges, so every requested slot is written again.
-            stale = slots
+            return
+        if nodes.n_slots > len(self.written):
+            self._lengthen(nodes.n_slots)
+        if len(nodes.resources) > self.requests.shape[1]:
+            self.requests = _grown(self.requests, (len(self.priorities), len(nodes.resources)))
+            self._set_views()
+        if self._budgets.version != self._budgets_version:
+            self._drop_budgets()
+            self.written[:] = STALE
+        if len(changed):
+            self.written[changed] = STALE
+        self._pods_version = nodes.pods_journal.version
+
+    def write(self, slots: I32Array) -> None:
+        """Write the stretches of `slots` that are stale, as `record_changes` has found."""
         self._call_in()
-        for slot in stale.tolist():
+        for slot in slots[self.written[slots] == STALE].tolist():
             self._write(slot)
-        self._stale[stale] = False
 
     def _compact(self) -> None:
         """Drop unused ranges; all slots are written again when they are read."""
@@ -133,57 +162,35 @@ class RankedPods:
                 borrower.settle()
         self._borrowers.clear()
 
-    def _record_changes(self) -> None:
-        """Learn from the journal and the versions which slots have to be written again."""
-        nodes = self._nodes
-        changed = nodes.pods_journal.since(self._pods_version)
-        if changed is None or nodes.n_slots < len(self._stale):
-            self._start_over()
-            return
-        if nodes.n_slots > len(self._stale):
-            self._lengthen(nodes.n_slots)
-        if len(nodes.resources) > self.requests.shape[1]:
-            self.requests = _grown(self.requests, (len(self.priorities), len(nodes.resources)))
-        if self._budgets.version != self._budgets_version:
-            self._drop_budgets()
-            self._stale[:] = True
-        if len(changed):
-            self._stale[changed] = True
-        self._pods_version = nodes.pods_journal.version
-
     # ---------------------------------------------------------------- writing
 
     def _write(self, slot: int) -> None:
-        there = [(importance(placed.pod), placed) for placed in self._pods_on[slot].values()]
+        # No two keys are equal, so pods are never compared.
+        there = sorted(
+            [(importance(placed.pod), placed) for placed in self._pods_on[slot].values()]
+        )
         n = len(there)
-        if n > 1:
-            there.sort(key=_first)
-        if n > self._room[slot]:
+        if n > self._room.item(slot):
             self._move(slot, n)
         self.counts[slot] = n
         self._writing_count += 1
         self.written[slot] = self._writing_count
         self.pods[slot] = tuple([placed.pod for _, placed in there])
-        if not n:
-            return
-        start = self.first.item(slot)
-        end = start + n
-        starts = [key[1] for key, _ in there]
-        self.priorities[start:end] = [-key[0] for key, _ in there]
-        self.starts[start:end] = starts
-        latest = max([start for start in starts if start != NOT_STARTED], default=0)
-        self.latest_start_ns = max(self.latest_start_ns, latest)
-        begin = start
-        for rows, requests in _runs(there):
-            requested_rows = self.requests[begin : begin + rows]
-            requested_rows[:, : len(requests)] = requests
-            if len(requests) < requested_rows.shape[1]:
-                requested_rows[:, len(requests) :] = 0
-            begin += rows
-        if self._budgets:
-            self.budget_sets[start:end] = [self._set_of(placed.pod) for _, placed in there]
-        else:
-            self.budget_sets[start:end] = 0
+        priorities, starts, requests = self._priority_cells, self._start_cells, self._request_cells
+        budget_sets, has_budgets = self._budget_set_cells, bool(self._budgets)
+        columns = range(self.requests.shape[1])
+        place = self.first.item(slot)
+        for (minus_priority, started, _), placed in there:
+            priorities[place] = -minus_priority
+            starts[place] = started
+            if started != NOT_STARTED and started > self.latest_start_ns:
+                self.latest_start_ns = started
+            for column in columns:
+                requests[place, column] = 0
+            for column, amount in placed.keys.amounts:
+                requests[place, column] = amount
+            budget_sets[place] = self._set_of(placed.pod) if has_budgets else 0
+            place += 1
 
     def _set_of(self, pod: Pod) -> int:
         """Return the number of the set of budgets that cover `pod`."""
@@ -206,33 +213,18 @@ class RankedPods:
             self.starts = _grown(self.starts, (pool,))
             self.budget_sets = _grown(self.budget_sets, (pool,))
             self.requests = _grown(self.requests, (pool, self.requests.shape[1]))
+            self._set_views()
         self.first[slot] = self._used
         self._room[slot] = room
         self._used += room
 
     def _lengthen(self, n_slots: int) -> None:
-        n_new = n_slots - len(self._stale)
-        self._stale = np.append(self._stale, np.ones(n_new, dtype=np.bool_))
+        n_new = n_slots - len(self.written)
+        self.written = np.append(self.written, np.full(n_new, STALE, dtype=np.int64))
         self.first = _grown(self.first, (n_slots,))
         self.counts = _grown(self.counts, (n_slots,))
-        self.written = _grown(self.written, (n_slots,))
         self._room = _grown(self._room, (n_slots,))
         self.pods += [()] * n_new
-
-
-def _runs(there: list[tuple[Any, PlacedPod]]) -> Iterator[tuple[int, I64Array]]:
-    """Give the requests of pods, with how many neighbors share them: those of one template."""
-    rows, requests = 0, there[0][1].keys.requests
-    for _, placed in there:
-        if placed.keys.requests is not requests:
-            yield rows, requests
-            rows, requests = 0, placed.keys.requests
-        rows += 1
-    yield rows, requests
-
-
-def _first(entry: tuple[Any, PlacedPod]) -> Any:
-    return entry[0]
 
 
 def _grown(array: np.ndarray[Any, Any], shape: tuple[int, ...]) -> Any:

@@ -1,10 +1,11 @@
 """Preemption dry runs for pods whose filters depend only on sums of requests.
 
 For a pod whose filters depend on other pods only through the sums of their requests, removing
-and adding pods is subtraction and addition. For each slot, `dry_run_sums` computes what
+and adding pods is subtraction and addition. For each slot, `try_slots` computes what
 `podwright.scheduler.preemption.victims` computes by calling the filters: remove all pods of lower
 priority, check, add back first those whose removal would violate a disruption budget and then
-the others; the pods that cannot be added back are the victims.
+the others; the pods that cannot be added back are the victims. `visit` collects the candidates in
+the order of the search, and stops at a slot that has to be tried first.
 """
 
 from __future__ import annotations
@@ -37,6 +38,9 @@ _PODS = 3
 # Upstream adds MaxInt32 + 1 to each victim's priority, so that no victim lowers the sum.
 _EACH = 1 << 31
 _SPARED, _VICTIM, _VIOLATING, _OTHER, _NOBODY = 0, 1, 2, 3, 4
+
+_WRITTEN, _CODE, LOWER, END, VIOLATIONS, N_RESULTS = 0, 1, 2, 3, 4, 9
+"""Columns of `KnownResults.rows`."""
 
 
 class Room(NamedTuple):
@@ -76,7 +80,7 @@ class Ranked(NamedTuple):
     set_members : (k,) int64
         Numbers of the budgets of a set: `set_members[set_first[s]:set_first[s + 1]]`.
     written : (n_slots,) int64
-        The number of the writing of the stretch; greater than 0.
+        The number of the writing of the stretch; greater than 0 where it is tried.
     """
 
     first: I64Array
@@ -91,27 +95,20 @@ class Ranked(NamedTuple):
 
 
 class KnownResults(NamedTuple):
-    """Earlier results for the same kind of preemptor, by slot.
+    """Results for one kind of preemptor, by slot.
 
     Parameters
     ----------
-    written : (n_slots,) int64
-        The writing of the slot's pods that was tried; 0 if nothing is known.
-    codes : (n_slots,) int64
-        As of `dry_run_sums`, blocked slots apart.
-    measures : (n_slots, 5) int64
-        For candidates, the values of the criteria; the last one is -`NOT_STARTED` where the
-        current time is used.
-    lower : (n_slots,) int64
-        How many pods of lower priority there are.
+    rows : (n_slots, N_RESULTS) int64
+        Columns: the writing of the slot's pods that was tried, 0 if nothing is known; the code as
+        of `visit`, blocked slots apart; how many pods of lower priority there are; the place in
+        the pool behind the last one; for candidates the values of the criteria, the last of which
+        is -`NOT_STARTED` where the current time is used.
     marks : (n_pool,) int8
         By place in the pool, 1 if the pod is a victim.
     """
 
-    written: I64Array
-    codes: I64Array
-    measures: I64Matrix
-    lower: I64Array
+    rows: I64Matrix
     marks: I8Array
 
 
@@ -195,7 +192,7 @@ def fit_codes_with_reserved(room: Room, slots: I32Array, blocked: I8Array, codes
     slots : (k,) int32
         Slots that have a row in `room.reserved`.
     blocked : (n_slots,) int8
-        As in `dry_run_sums`.
+        As in `visit`.
     codes : (k,) int64, written
         By position in `slots`; 0 where the pod fits, and where an earlier filter rejects.
     """
@@ -245,68 +242,54 @@ def _code_of(slack: I64Array, allocatable: I64Array, pairs: I64Array) -> np.int6
 
 
 @kernel
-def dry_run_sums(
+def visit(
     slots: I32Array,
+    start: int,
     blocked: I8Array,
-    room: Room,
-    pods: Ranked,
-    tried: KnownResults,
-    left: I64Array,
+    written: I64Array,
+    rows: I64Matrix,
     goal: I64Array,
     codes: I64Array,
-) -> tuple[int, I32Array, I64Matrix, I64Array, I8Array]:
-    """Try preemption on one slot after the other, until there are enough candidates.
+    found: I32Array,
+) -> int:
+    """Collect candidates until there are enough, or a slot has to be tried first.
 
     Parameters
     ----------
     slots : (k,) int32
         The slots to visit, in order.
+    start : int
+        Where in `slots` to begin.
     blocked : (n_slots,) int8
         1 where a filter that does not read pods rejects before the sums are checked, 2 where
         one does after them; empty: on no slot.
-    room : Room
-    pods : Ranked
-    tried : KnownResults, read and written
-        Earlier results of slots that have not been written since.
-    left : (n_budgets,) int64
-        Disruptions that each budget has left; changed for a moment.
-    goal : (5,) int64, read and written
-        The preemptor's priority; the current time in ns; the required number of candidates; the
-        number found, and how many of those violate no budget.
+    written : (n_slots,) int64
+        The writing of each slot's pods.
+    rows : (n_slots, N_RESULTS) int64
+        See `KnownResults`.
+    goal : (3,) int64, read and written
+        The required number of candidates; the number found, and how many of those violate no
+        budget.
     codes : (n_slots,) int64, written at the visited slots
         0 for candidates; otherwise one of the codes of this module, or the code of `fit_codes`
         after all pods of lower priority are removed.
+    found : (k,) int32, written
+        The candidates.
 
     Returns
     -------
-    (visited, found, measures, first_mark, marks)
-        The number of visited slots. The candidates: (c,) int32. The values of the criteria: (c,
-        5) int64, see `preemption.candidates`. Per candidate the start of its marks,
-        and the end: (c + 1,) int64. Per pod of lower priority, the most important first, 1 if
-        it is a victim: int8.
+    int
+        The place in `slots` behind the last slot that was visited.
     """
-    reserved_row = room.reserved_row
-    now_ns, target = goal[1], goal[2]
-    n_marks = 0
-    for slot in slots:
-        n_marks += pods.counts[slot]
-    all_marks = np.empty(n_marks, dtype=np.int8)
-    first_mark = np.zeros(len(slots) + 1, dtype=np.int64)
-    found = np.empty(len(slots), dtype=np.int32)
-    measures = np.empty((len(slots), 5), dtype=np.int64)
-    n = 0
-    visited = 0
-    for slot in slots:
-        visited += 1
-        row = reserved_row[slot] if len(reserved_row) else -1
-        if row >= 0:
-            # `written` does not cover nominated pods.
-            _try_slot(slot, row, room, pods, tried, left, goal[0])
-            tried.written[slot] = 0
-        elif tried.written[slot] != pods.written[slot]:
-            _try_slot(slot, row, room, pods, tried, left, goal[0])
-            tried.written[slot] = pods.written[slot]
-        code = tried.codes[slot]
+    target, n, harmless = goal[0], goal[1], goal[2]
+    visited = len(slots)
+    for i in range(start, len(slots)):
+        slot = slots[i]
+        # Upstream's `DryRunPreemption` continues until a candidate violates no budget.
+        if (harmless > 0 and n >= target) or rows[slot, _WRITTEN] != written[slot]:
+            visited = i
+            break
+        code = rows[slot, _CODE]
         # Upstream's dry run looks for pods of lower priority before it runs any filter.
         if len(blocked) and code != NO_LOWER_PRIORITY:
             if blocked[slot] == 1:
@@ -314,31 +297,124 @@ def dry_run_sums(
             elif blocked[slot] == 2 and code <= 0:
                 code = BLOCKED_AFTER
         codes[slot] = code
-        if code != 0:
-            continue
-        found[n] = slot
-        out, known = measures[n], tried.measures[slot]
-        out[0], out[1], out[2], out[3] = known[0], known[1], known[2], known[3]
-        # A missing start counts as now, which a cached result cannot contain.
-        out[4] = -now_ns if known[4] == -NOT_STARTED else known[4]
-        end = pods.first[slot] + pods.counts[slot]
-        begin = first_mark[n]
-        for place in range(end - tried.lower[slot], end):
-            all_marks[begin] = tried.marks[place]
-            begin += 1
-        n += 1
-        first_mark[n] = begin
-        goal[3] += 1
-        if measures[n - 1, 0] == 0:
-            goal[4] += 1
-        # Upstream's `DryRunPreemption` continues until a candidate violates no budget.
-        if goal[4] > 0 and goal[3] >= target:
-            break
-    return visited, found[:n], measures[:n], first_mark[: n + 1], all_marks[: first_mark[n]]
+        if code == 0:
+            found[n] = slot
+            n += 1
+            harmless += rows[slot, VIOLATIONS] == 0
+    goal[1], goal[2] = n, harmless
+    return visited
 
 
 @kernel
-def _try_slot(  # noqa: C901, PLR0912, PLR0915 - a call with these arrays costs more than a part
+def measures_at(rows: I64Matrix, places: I32Array, now_ns: int) -> I64Matrix:
+    """Return the values of the criteria of candidates.
+
+    Parameters
+    ----------
+    rows : (n, N_RESULTS) int64
+        See `KnownResults`.
+    places : (k,) int32
+        Rows.
+    now_ns : int
+        The start of a pod that has not started.
+
+    Returns
+    -------
+    (k, 5) int64
+        See `preemption.victims.measures_of`.
+    """
+    measures = np.empty((len(places), N_RESULTS - VIOLATIONS), dtype=np.int64)
+    for i in range(len(places)):
+        for j in range(N_RESULTS - VIOLATIONS):
+            measures[i, j] = rows[places[i], VIOLATIONS + j]
+        # A missing start counts as now, which a result that is kept cannot contain.
+        if measures[i, -1] == -NOT_STARTED:
+            measures[i, -1] = -now_ns
+    return measures
+
+
+@kernel
+def settled(slots: I32Array, rows: I64Matrix, marks: I8Array) -> tuple[I64Matrix, I8Array]:
+    """Copy the results of some slots.
+
+    Parameters
+    ----------
+    slots : (n,) int32
+    rows : (n_slots, N_RESULTS) int64
+    marks : (n_pool,) int8
+        See `KnownResults`.
+
+    Returns
+    -------
+    (rows, marks)
+        The same by place in `slots`, with a pool of their own.
+    """
+    n_marks = 0
+    for slot in slots:
+        n_marks += rows[slot, LOWER]
+    own_rows = np.empty((len(slots), N_RESULTS), dtype=np.int64)
+    own_marks = np.empty(n_marks, dtype=np.int8)
+    end = 0
+    for i in range(len(slots)):
+        for j in range(N_RESULTS):
+            own_rows[i, j] = rows[slots[i], j]
+        for place in range(own_rows[i, END] - own_rows[i, LOWER], own_rows[i, END]):
+            own_marks[end] = marks[place]
+            end += 1
+        own_rows[i, END] = end
+    return own_rows, own_marks
+
+
+@kernel
+def try_slots(  # noqa: PLR0913, PLR0917 - see below
+    slots: I32Array,
+    allocatable: I64Matrix,
+    requested: I64Matrix,
+    pairs: I64Array,
+    reserved_row: I32Array,
+    reserved: I64Matrix,
+    first: I64Array,
+    counts: I64Array,
+    priorities: I64Array,
+    starts: I64Array,
+    requests: I64Matrix,
+    budget_sets: I32Array,
+    set_first: I64Array,
+    set_members: I64Array,
+    written: I64Array,
+    rows: I64Matrix,
+    marks: I8Array,
+    left: I64Array,
+    priority: int,
+) -> None:
+    """Try preemption on the slots whose results are not known for the current writing.
+
+    The arrays are those of `Room`, `Ranked` and `KnownResults`: a call with tuples takes ten
+    times as long.
+
+    Parameters
+    ----------
+    slots : (k,) int32
+    rows, marks : written
+    left : (n_budgets,) int64
+        Disruptions that each budget has left; changed for a moment.
+    priority : int
+        The preemptor's.
+    """
+    room = Room(allocatable, requested, pairs, reserved_row, reserved)
+    pods = Ranked(
+        first, counts, priorities, starts, requests, budget_sets, set_first, set_members, written
+    )
+    tried = KnownResults(rows, marks)
+    for slot in slots:
+        if rows[slot, _WRITTEN] != written[slot]:
+            row = reserved_row[slot] if len(reserved_row) else -1
+            _try_slot(slot, row, room, pods, tried, left, priority)
+            rows[slot, _WRITTEN] = written[slot]
+
+
+@kernel
+def _try_slot(  # noqa: C901, PLR0912 - a call with these arrays costs more than a part
     slot: int,
     row: int,
     room: Room,
@@ -359,14 +435,14 @@ def _try_slot(  # noqa: C901, PLR0912, PLR0915 - a call with these arrays costs 
     """
     allocatable, requested, pairs = room.allocatable, room.requested, room.pairs
     priorities, starts, requests = pods.priorities, pods.starts, pods.requests
-    codes = tried.codes
+    out = tried.rows[slot]
     first, end = pods.first[slot], pods.first[slot] + pods.counts[slot]
     # The most important pods come first, so those of lower priority are the last ones.
     while first < end and priorities[first] >= priority:
         first += 1
-    tried.lower[slot] = end - first
+    out[LOWER], out[END] = end - first, end
     if first == end:
-        codes[slot] = NO_LOWER_PRIORITY
+        out[_CODE] = NO_LOWER_PRIORITY
         return
 
     # Remove all pods of lower priority.
@@ -386,7 +462,7 @@ def _try_slot(  # noqa: C901, PLR0912, PLR0915 - a call with these arrays costs 
         slack[j] = left_over
         lacks |= left_over < 0
     if lacks:
-        codes[slot] = _code_of(slack, allocatable[slot], pairs)
+        out[_CODE] = _code_of(slack, allocatable[slot], pairs)
         return
 
     # Add back the pods that fit, first those whose budgets allow no disruption.
@@ -420,10 +496,9 @@ def _try_slot(  # noqa: C901, PLR0912, PLR0915 - a call with these arrays costs 
                 earliest = min(earliest, starts[first + i])
             victims += 1
             total += value + _EACH
-    codes[slot] = 0 if victims else HAS_ROOM
-    out = tried.measures[slot]
+    out[_CODE] = 0 if victims else HAS_ROOM
     # `narrow` takes the least value, and the latest of the earliest starts is best: negated.
-    out[0], out[1], out[2], out[3], out[4] = violations, greatest, total, victims, -earliest
+    out[4], out[5], out[6], out[7], out[8] = violations, greatest, total, victims, -earliest
 
 
 @kernel

@@ -7,16 +7,15 @@ result.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import chain
 from operator import itemgetter
 from typing import TypeVar, overload
 
 import msgspec
 import numpy as np
 
-from podwright._arrays import I8Array, I32Array, I64Array, I64Matrix
+from podwright._arrays import I32Array, I64Array, I64Matrix
 from podwright.apimachinery.objects import DRAW_BITS, OFFSET_STREAM, Pod, draw
-from podwright.scheduler.columns import NodeColumns, priority_of
+from podwright.scheduler.columns import Cluster, TriedSlots, priority_of
 from podwright.scheduler.framework import (
     Code,
     FilteredCycle,
@@ -29,10 +28,12 @@ from podwright.scheduler.kernels import preemption, tally as tally_kernels
 from podwright.scheduler.kernels.preemption import (
     BLOCKED_AFTER,
     BLOCKED_BEFORE,
+    END,
     HAS_ROOM,
+    LOWER,
     NO_LOWER_PRIORITY,
-    KnownResults,
-    Ranked,
+    VIOLATIONS,
+    Room,
 )
 from podwright.scheduler.preemption.victims import (
     NO_VICTIMS,
@@ -52,69 +53,40 @@ class SummedCandidates(Sequence[Candidate]):
 
     Parameters
     ----------
-    nodes : NodeColumns
-        The nodes of the slots.
+    cluster : Cluster
+        Its `ranked_pods` notify before they change.
     slots : (n,) int32
-    pods : sequence of tuple of Pod
-        Per slot; `RankedPods` notifies before it changes.
-
-    Attributes
-    ----------
-    measures : (n, 5) int64
-        The values of the criteria.
+    tried : TriedSlots
+        The results of these slots.
+    now_ns : int
+        The start of pods that have not started.
     """
 
     __slots__ = (
-        "__weakref__",
-        "_first_mark",
-        "_marks",
-        "_names",
-        "_pods",
-        "_ranks",
-        "_settled",
+        "__weakref__", "_marks", "_names", "_now_ns", "_places", "_pods", "_ranks", "_rows",
         "_slots",
-        "measures",
-    )
+    )  # fmt: skip
 
-    def __init__(
-        self,
-        nodes: NodeColumns,
-        slots: I32Array,
-        pods: Sequence[tuple[Pod, ...]],
-        measures: I64Matrix,
-        first_mark: I64Array,
-        marks: I8Array,
-    ) -> None:
+    def __init__(self, cluster: Cluster, slots: I32Array, tried: TriedSlots, now_ns: int) -> None:
         # Entries of these two are never changed for an existing slot.
-        self._names, self._ranks = nodes.names, nodes.name_ranks()
-        self._slots = slots
-        self._pods = pods
-        self._settled: tuple[tuple[Pod, ...], ...] | None = None
-        self.measures = measures
-        self._first_mark = first_mark
-        self._marks = marks
+        self._names, self._ranks = cluster.nodes.names, cluster.nodes.name_ranks()
+        self._slots = self._places = slots
+        self._pods: Sequence[tuple[Pod, ...]] = cluster.ranked_pods.pods
+        self._rows, self._marks = tried.rows, tried.marks
+        self._now_ns = now_ns
+        cluster.ranked_pods.lend(self)
 
-    @classmethod
-    def together(cls, nodes: NodeColumns, parts: Sequence[SummedCandidates]) -> SummedCandidates:
-        """Return the candidates of all parts, in order."""
-        lengths = np.concatenate([np.diff(part._first_mark) for part in parts])  # noqa: SLF001 - its own
-        whole = cls(
-            nodes,
-            np.concatenate([part._slots for part in parts]),  # noqa: SLF001 - its own
-            (),
-            np.concatenate([part.measures for part in parts]),
-            np.concatenate([[0], np.cumsum(lengths)]),
-            np.concatenate([part._marks for part in parts]),  # noqa: SLF001 - its own
-        )
-        whole._settled = tuple(chain.from_iterable([part.settle() for part in parts]))
-        return whole
+    def settle(self) -> None:
+        """Copy the results and pods of the candidates before they change."""
+        slots = self._slots
+        self._pods = at(self._pods, slots.tolist())
+        self._rows, self._marks = preemption.settled(slots, self._rows, self._marks)
+        self._places = np.arange(len(slots), dtype=np.int32)
 
-    def settle(self) -> tuple[tuple[Pod, ...], ...]:
-        """Copy the pods of the candidates before the cluster changes."""
-        if self._settled is None:
-            self._settled = at(self._pods, self._slots.tolist())
-            self._pods = ()
-        return self._settled
+    @property
+    def measures(self) -> I64Matrix:
+        """The values of the criteria: (n, 5) int64."""
+        return preemption.measures_at(self._rows, self._places, self._now_ns)
 
     def names(self, rows: I64Array) -> tuple[str, ...]:
         """Return the nodes of the candidates at `rows`, (k,) int64, sorted."""
@@ -136,15 +108,15 @@ class SummedCandidates(Sequence[Candidate]):
             return [self[i] for i in range(*index.indices(len(self)))]
         if index < 0:
             index += len(self)
-        slot = self._slots[index]
-        pods = self._pods[slot] if self._settled is None else self._settled[index]
-        marks = self._marks[self._first_mark[index] : self._first_mark[index + 1]].tolist()
+        place = self._places[index]
+        pods, row = self._pods[place], self._rows[place].tolist()
+        marks = self._marks[row[END] - row[LOWER] : row[END]].tolist()
         lower = pods[len(pods) - len(marks) :]
         return Candidate(
-            node=self._names[slot],
+            node=self._names[self._slots[index]],
             victims=tuple([pod for pod, mark in zip(lower, marks, strict=True) if mark]),
             spared=tuple([pod for pod, mark in zip(lower, marks, strict=True) if not mark]),
-            pdb_violations=int(self.measures[index, 0]),
+            pdb_violations=row[VIOLATIONS],
         )
 
 
@@ -174,64 +146,70 @@ class SummedNodes:
             The sufficient number of candidates, if one of them violates no budget.
         """
         cluster, failed = self._cluster, self._failed
-        n_slots = cluster.nodes.n_slots
-        room, _ = self._filters.room_for(failed.pod, cluster)
+        n_slots, ranked = cluster.nodes.n_slots, cluster.ranked_pods
+        room, touched = self._filters.room_for(failed.pod, cluster)
         blocked = self._filters.blocked(n_slots)
         codes: I64Array = np.empty(n_slots, dtype=np.int64)
-        left: I64Array = np.array(cluster.budgets.allowed, dtype=np.int64)
-        priority = priority_of(failed.pod)
-        goal: I64Array = np.array([priority, failed.now_ns, required, 0, 0], dtype=np.int64)
-        ranked = cluster.ranked_pods
+        found: I32Array = np.empty(len(slots), dtype=np.int32)
+        goal: I64Array = np.array([required, 0, 0], dtype=np.int64)
+        ranked.record_changes()
+        if ranked.latest_start_ns > failed.now_ns:
+            return None
+        tried = cluster.dry_run_cache.of(priority_of(failed.pod), room.pairs)
+        # The results of slots with nominated pods are good for one search.
+        tried.rows[touched, 0] = 0
+        reach = max(2 * required, ranked.reach)
         visited = 0
-        parts: list[SummedCandidates] = []
-        # The first chunk (twice the required number of nodes, or what the last search needed)
-        # usually has enough candidates; the pods of the other nodes need not be sorted.
-        reach = max(2 * required, ranked.reach, 1)
-        while visited < len(slots) and not (goal[4] > 0 and goal[3] >= required):
-            chunk = slots[visited : visited + reach]
-            ranked.bring_up_to_date(chunk)
-            if ranked.latest_start_ns > failed.now_ns:
+        while True:
+            visited = preemption.visit(
+                slots, visited, blocked, ranked.written, tried.rows, goal, codes, found
+            )
+            if visited == len(slots) or (goal[2] > 0 and goal[1] >= required):
+                break
+            # As many slots as a search needs; the pods of the others need not be sorted.
+            if not self._try(slots[visited : visited + reach], room, tried):
                 return None
-            pods = Ranked(
-                ranked.first,
-                ranked.counts,
-                ranked.priorities,
-                ranked.starts,
-                ranked.requests,
-                ranked.budget_sets,
-                ranked.set_first,
-                ranked.set_members,
-                ranked.written,
-            )
-            known = cluster.dry_run_cache.of(priority, room.pairs, len(ranked.priorities))
-            tried = KnownResults(
-                known.written, known.codes, known.measures, known.lower, known.marks
-            )
-            seen, found, measures, first_mark, marks = preemption.dry_run_sums(
-                chunk, blocked, room, pods, tried, left, goal, codes
-            )
-            parts.append(self._candidates(found, measures, first_mark, marks))
-            visited += seen
-        # A quarter more than this search visited, so that a similar one needs a single chunk.
+        tried.rows[touched, 0] = 0
+        # A quarter more than this search visited, so that a similar one writes them all at once.
         ranked.reach = visited + visited // 4
-        is_everywhere = sum(map(len, parts)) == visited
-        rejections, errors = ((), ()) if is_everywhere else self._rejections(codes, slots[:visited])
+        count = goal.item(1)
+        rejections, errors = (
+            ((), ()) if count == visited else self._rejections(codes, slots[:visited])
+        )
         return DryRun(
-            candidates=(
-                parts[0] if len(parts) == 1 else SummedCandidates.together(cluster.nodes, parts)
-            ),
+            candidates=SummedCandidates(cluster, found[:count], tried, failed.now_ns),
             rejections=rejections,
             errors=errors,
             visited_count=visited,
         )
 
-    def _candidates(
-        self, found: I32Array, measures: I64Matrix, first_mark: I64Array, marks: I8Array
-    ) -> SummedCandidates:
-        nodes, ranked = self._cluster.nodes, self._cluster.ranked_pods
-        candidates = SummedCandidates(nodes, found, ranked.pods, measures, first_mark, marks)
-        ranked.lend(candidates)
-        return candidates
+    def _try(self, slots: I32Array, room: Room, tried: TriedSlots) -> bool:
+        """Write what is not known of `slots`; return False if pods there start in the future."""
+        cluster, failed = self._cluster, self._failed
+        ranked = cluster.ranked_pods
+        ranked.write(slots)
+        if ranked.latest_start_ns > failed.now_ns:
+            return False
+        tried.reserve(len(ranked.priorities))
+        left: I64Array = np.array(cluster.budgets.allowed, dtype=np.int64)
+        preemption.try_slots(
+            slots,
+            *room,
+            ranked.first,
+            ranked.counts,
+            ranked.priorities,
+            ranked.starts,
+            ranked.requests,
+            ranked.budget_sets,
+            ranked.set_first,
+            ranked.set_members,
+            ranked.written,
+            tried.rows,
+            tried.marks,
+            left,
+            priority_of(failed.pod),
+        )
+        return True
 
     def _rejections(
         self, codes: I64Array, visited: I32Array

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -14,18 +13,24 @@ from podwright.scheduler.kernels.fit import TOO_MANY_PODS, UNRESOLVABLE, fit_cod
 from podwright.scheduler.kernels.preemption import (
     BLOCKED_AFTER,
     BLOCKED_BEFORE,
+    END,
     HAS_ROOM,
+    LOWER,
+    N_RESULTS,
     NO_LOWER_PRIORITY,
     NOT_STARTED,
     KnownResults,
     Ranked,
     Room,
     add_reserved,
-    dry_run_sums,
     fit_codes_with_reserved,
     least_ranked,
+    measures_at,
     narrow,
+    settled,
     slots_with,
+    try_slots,
+    visit,
 )
 
 CPU, PODS, GPU, N_RESOURCES = 0, 3, 4, 5
@@ -128,12 +133,8 @@ class Situation(NamedTuple):
 
     def tried(self) -> KnownResults:
         """Return the results before any dry run: none."""
-        n = len(self.pods)
         return KnownResults(
-            np.zeros(n, dtype=np.int64),
-            np.empty(n, dtype=np.int64),
-            np.empty((n, 5), dtype=np.int64),
-            np.empty(n, dtype=np.int64),
+            np.zeros((len(self.pods), N_RESULTS), dtype=np.int64),
             np.empty(sum(map(len, self.pods)), dtype=np.int8),
         )
 
@@ -279,19 +280,27 @@ def plain_candidate(it: Situation, slot: int) -> int | tuple[list[int], list[int
 
 def check_dry_run(it: Situation, random: Random, known: KnownResults) -> None:
     order = random.sample(range(len(it.allocatable)), len(it.allocatable))
-    left = np.array(it.left, dtype=np.int64)
-    goal = np.array([it.priority, it.now, it.required, 0, 0], dtype=np.int64)
+    slots, left = np.array(order, dtype=np.int32), np.array(it.left, dtype=np.int64)
+    blocked, ranked = np.array(it.blocked, dtype=np.int8), it.ranked()
+    goal = np.array([it.required, 0, 0], dtype=np.int64)
     codes = np.full(len(order), -7, dtype=np.int64)
-    visited, found, measures, first_mark, marks = dry_run_sums(
-        np.array(order, dtype=np.int32),
-        np.array(it.blocked, dtype=np.int8),
-        it.room(),
-        it.ranked(),
-        known,
-        left,
-        goal,
-        codes,
-    )
+    candidates = np.empty(len(order), dtype=np.int32)
+    visited = 0
+    # Results with nominated pods are good for one search.
+    known.rows[list(it.reserved), 0] = 0
+    while True:
+        visited = visit(
+            slots, visited, blocked, ranked.written, known.rows, goal, codes, candidates
+        )
+        if visited == len(order) or (goal[2] > 0 and goal[1] >= it.required):
+            break
+        reach = random.randint(1, len(order))
+        chunk = slots[visited : visited + reach]
+        arguments: Any = (chunk, *it.room(), *ranked, *known, left, it.priority)
+        try_slots(*arguments)
+    known.rows[list(it.reserved), 0] = 0
+    found = candidates[: goal[1]]
+    measures = measures_at(known.rows, found, it.now)
     expected: list[tuple[int, list[int], list[int]]] = []
     expected_codes = [-7] * len(order)
     tried = 0
@@ -310,17 +319,28 @@ def check_dry_run(it: Situation, random: Random, known: KnownResults) -> None:
     assert codes.tolist() == expected_codes
     assert found.tolist() == [slot for slot, _, _ in expected]
     assert measures.tolist() == [measure for _, measure, _ in expected]
-    assert [marks[first:end].tolist() for first, end in pairwise(first_mark.tolist())] == [
+    stretches = [known.rows[slot, LOWER : END + 1].tolist() for slot in found]
+    assert [known.marks[end - lower : end].tolist() for lower, end in stretches] == [
         marked for _, _, marked in expected
     ]
     assert left.tolist() == it.left, "budgets are changed for a moment only"
-    assert goal[3] == len(expected)
+    assert goal[2] == sum(measure[0] == 0 for _, measure, _ in expected)
 
 
 @given(randoms)
 def test_a_dry_run_on_sums_is_a_dry_run(random: Random) -> None:
     it = a_situation(random)
     check_dry_run(it, random, it.tried())
+
+
+def test_settled_results_are_copies_with_a_pool_of_their_own() -> None:
+    rows = np.zeros((3, N_RESULTS), dtype=np.int64)
+    rows[:, LOWER], rows[:, END], rows[:, -1] = [2, 0, 1], [3, 5, 9], [7, 8, 9]
+    marks = np.array([0, 1, 0, 1, 0, 1, 0, 0, 1], dtype=np.int8)
+    own_rows, own_marks = settled(np.array([2, 0], dtype=np.int32), rows, marks)
+    rows[:], marks[:] = -1, -1
+    assert own_rows[:, [LOWER, END, -1]].tolist() == [[1, 1, 9], [2, 3, 7]]
+    assert own_marks.tolist() == [1, 1, 0]
 
 
 @given(randoms)
