@@ -1,0 +1,432 @@
+"""Versions of autoscalers, fields behind gates, quotas of pods and admin access, field by field."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from podwright.apimachinery.objects import Document
+from podwright.apimachinery.schema import decode
+from podwright.cluster.api.gated_fields import (
+    GATED_FIELDS,
+    disabled_fields,
+    has_field,
+    without_comparisons,
+    without_disabled,
+)
+from podwright.cluster.api.pods.pod_quotas import PodQuotas
+from podwright.cluster.api.stages.kinds.admin_access import admin_access_problems
+from podwright.cluster.api.versions.autoscaler_versions import (
+    autoscaler_v1,
+    autoscaler_v2,
+    consistent_autoscaler,
+)
+from podwright.cluster.api.versions.resources import built_in_resources
+from podwright.cluster.store import ObjectStore
+from podwright.testing import make_pod
+
+PREFIX = "autoscaling.alpha.kubernetes.io/"
+SELECTOR = {"matchLabels": {"a": "b"}}
+OWNER = {"kind": "Service", "name": "s"}
+
+
+@pytest.mark.parametrize(
+    ("metric", "older"),
+    [
+        pytest.param(
+            {"type": "Object", "object": {"describedObject": OWNER,
+             "metric": {"name": "m", "selector": SELECTOR},
+             "target": {"type": "Value", "value": "5"}}},
+            {"type": "Object", "object": {"target": OWNER, "metricName": "m", "targetValue": "5",
+             "selector": SELECTOR}},
+            id="an object by its value",
+        ),
+        pytest.param(
+            {"type": "Object", "object": {"describedObject": OWNER, "metric": {"name": "m"},
+             "target": {"type": "AverageValue", "averageValue": "5"}}},
+            {"type": "Object", "object": {"target": OWNER, "metricName": "m", "targetValue": "0",
+             "averageValue": "5"}},
+            id="an object by its average",
+        ),
+        pytest.param(
+            {"type": "Pods", "pods": {"metric": {"name": "m", "selector": SELECTOR},
+             "target": {"type": "AverageValue", "averageValue": "5"}}},
+            {"type": "Pods", "pods": {"metricName": "m", "targetAverageValue": "5",
+             "selector": SELECTOR}},
+            id="pods",
+        ),
+        pytest.param(
+            {"type": "Resource", "resource": {"name": "memory",
+             "target": {"type": "AverageValue", "averageValue": "5"}}},
+            {"type": "Resource", "resource": {"name": "memory", "targetAverageValue": "5"}},
+            id="a resource by its amount",
+        ),
+        pytest.param(
+            {"type": "Resource", "resource": {"name": "memory",
+             "target": {"type": "Utilization", "averageUtilization": 50}}},
+            {"type": "Resource", "resource": {"name": "memory", "targetAverageUtilization": 50}},
+            id="a resource by its share",
+        ),
+        pytest.param(
+            {"type": "ContainerResource", "containerResource": {"name": "cpu", "container": "c",
+             "target": {"type": "Utilization", "averageUtilization": 50}}},
+            {"type": "ContainerResource", "containerResource": {"name": "cpu",
+             "targetAverageUtilization": 50, "container": "c"}},
+            id="a resource of a container",
+        ),
+        pytest.param(
+            {"type": "External", "external": {"metric": {"name": "m", "selector": SELECTOR},
+             "target": {"type": "Value", "value": "5"}}},
+            {"type": "External", "external": {"metricName": "m", "metricSelector": SELECTOR,
+             "targetValue": "5"}},
+            id="an external one by its value",
+        ),
+        pytest.param(
+            {"type": "External", "external": {"metric": {"name": "m"},
+             "target": {"type": "AverageValue", "averageValue": "5"}}},
+            {"type": "External", "external": {"metricName": "m", "targetAverageValue": "5"}},
+            id="an external one by its average",
+        ),
+    ],
+)  # fmt: skip
+def test_a_metric_in_both_versions(metric, older):
+    newer = autoscaler({"metrics": [metric]})
+    found = autoscaler_v1(newer)
+    assert found["apiVersion"] == "autoscaling/v1"
+    assert json.loads(found["metadata"]["annotations"][f"{PREFIX}metrics"]) == [older]
+    assert "metrics" not in found["spec"]
+    again = autoscaler_v2(found)
+    assert again["apiVersion"] == "autoscaling/v2"
+    assert again["spec"]["metrics"] == [metric]
+    assert not again["metadata"].get("annotations")
+
+
+def autoscaler(spec: Document, version: str = "v2", **parts: Any) -> Document:
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}
+    return {
+        "apiVersion": f"autoscaling/{version}",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "h", "namespace": "n"},
+        "spec": {"scaleTargetRef": target, "maxReplicas": 3, **spec},
+        **parts,
+    }
+
+
+def cpu(share: int, part: str = "target") -> Document:
+    values: Document = {"averageUtilization": share}
+    if part == "target":
+        values = {"type": "Utilization"} | values
+    return {"type": "Resource", "resource": {"name": "cpu", part: values}}
+
+
+def test_the_share_of_the_cpu_has_a_field_in_v1():
+    found = autoscaler_v1(autoscaler({"metrics": [cpu(60), cpu(70)]}))
+    # The first of several.
+    assert found["spec"]["targetCPUUtilizationPercentage"] == 60
+    assert f"{PREFIX}metrics" not in (found["metadata"].get("annotations") or {})
+    assert autoscaler_v2(found)["spec"]["metrics"] == [cpu(60)]
+    # By amount, it is a metric as any other.
+    amount = {"type": "Resource", "resource": {"name": "cpu",
+              "target": {"type": "AverageValue", "averageValue": "1"}}}  # fmt: skip
+    other = autoscaler_v1(autoscaler({"metrics": [amount]}))
+    assert "targetCPUUtilizationPercentage" not in other["spec"]
+    assert autoscaler_v2(other)["spec"]["metrics"] == [amount]
+
+
+def test_an_autoscaler_without_metrics_has_80_percent_of_the_cpu():
+    assert autoscaler_v2(autoscaler({}, "v1"))["spec"]["metrics"] == [cpu(80)]
+    given = autoscaler({"targetCPUUtilizationPercentage": 50}, "v1")
+    assert autoscaler_v2(given)["spec"]["metrics"] == [cpu(50)]
+
+
+def test_the_status_and_the_behavior_in_both_versions():
+    behavior = {"scaleDown": {"stabilizationWindowSeconds": 60, "selectPolicy": "Max"}}
+    condition = {"type": "AbleToScale", "status": "True"}
+    current = {"type": "Pods", "pods": {"metric": {"name": "m"}, "current": {"averageValue": "4"}}}
+    status = {
+        "currentReplicas": 1,
+        "desiredReplicas": 2,
+        "currentMetrics": [cpu(30, "current"), current],
+        "conditions": [condition],
+    }
+    given = autoscaler({"metrics": [cpu(60)], "behavior": behavior}, status=status)
+    given["metadata"]["annotations"] = {"own": "kept", f"{PREFIX}metrics": "[]"}
+    found = autoscaler_v1(given)
+    annotations = found["metadata"]["annotations"]
+    assert annotations["own"] == "kept"
+    assert sorted(annotations) == [
+        f"{PREFIX}behavior", f"{PREFIX}conditions", f"{PREFIX}current-metrics", "own",
+    ]  # fmt: skip
+    assert json.loads(annotations[f"{PREFIX}current-metrics"]) == [
+        {"type": "Resource", "resource": {"name": "cpu", "currentAverageUtilization": 30,
+                                          "currentAverageValue": "0"}},
+        {"type": "Pods", "pods": {"metricName": "m", "currentAverageValue": "4"}},
+    ]  # fmt: skip
+    assert found["status"]["currentCPUUtilizationPercentage"] == 30
+    assert {"currentMetrics", "conditions"}.isdisjoint(found["status"])
+    again = autoscaler_v2(found)
+    assert again["spec"]["behavior"]["scaleDown"]["stabilizationWindowSeconds"] == 60
+    assert again["spec"]["metrics"] == [cpu(60)]
+    assert again["status"]["conditions"][0]["type"] == "AbleToScale"
+    assert again["status"]["currentMetrics"][1]["pods"]["current"] == {"averageValue": "4"}
+    assert "currentCPUUtilizationPercentage" not in again["status"]
+    assert again["metadata"]["annotations"] == {"own": "kept"}
+    used = autoscaler({}, "v1", status={"currentCPUUtilizationPercentage": 40,
+                                        "currentReplicas": 1, "desiredReplicas": 1})  # fmt: skip
+    assert autoscaler_v2(used)["status"]["currentMetrics"] == [cpu(40, "current")]
+
+
+@pytest.mark.parametrize("text", ["", "{", "null", '{"type": "x"}', "[1]"])
+def test_annotations_that_are_no_metrics_are_dropped(text):
+    given = autoscaler({"targetCPUUtilizationPercentage": 50}, "v1")
+    given["metadata"]["annotations"] = {f"{PREFIX}metrics": text}
+    found = autoscaler_v2(given)
+    assert found["spec"]["metrics"] == [cpu(50)]
+    assert consistent_autoscaler(given) == autoscaler_v1(found)
+    assert consistent_autoscaler(found) is found
+
+
+# ------------------------------------------------------------------------------ gates
+
+
+@pytest.mark.parametrize(
+    ("value", "path", "has"),
+    [
+        ({"a": {"b": 1}}, "a.b", True),
+        ({"a": {"b": None}}, "a.b", False),
+        ({"a": {"b": []}}, "a.b", False),
+        ({"a": {"b": {}}}, "a.b", False),
+        ({"a": {"b": 0}}, "a.b", True),
+        ({"a": {}}, "a.b", False),
+        ({"a": []}, "a.b", False),
+        ({}, "a.b", False),
+        ({"a": [{"c": 1}, {"b": 1}]}, "a.*.b", True),
+        ({"a": [{"c": 1}]}, "a.*.b", False),
+        ({"a": {"x": {"b": 1}}}, "a.*.b", True),
+        ({"a": None}, "a.*.b", False),
+    ],
+)
+def test_whether_a_field_is_set(value, path, has):
+    assert has_field(value, path.split(".")) is has
+
+
+CLAIM = ("resource.k8s.io", "ResourceClaim")
+
+
+def claim(**exactly: Any) -> Document:
+    return {"spec": {"devices": {"requests": [{"name": "a"}, {"name": "b", "exactly": exactly}]}}}
+
+
+def test_fields_of_gates_that_are_off_are_dropped_unless_they_are_there_already():
+    off = disabled_fields(frozenset({"DRAConsumableCapacity"}))
+    groups = off[CLAIM]
+    assert [[field.gates for field in group] for group in groups] == [
+        [("DRAConsumableCapacity",)] * 3
+    ]
+    given = claim(capacity={"x": 1}, tolerations=[1], count=2)
+    assert without_disabled(groups, given, None) == claim(tolerations=[1], count=2)
+    # A stored object that has one of the fields keeps them all.
+    assert without_disabled(groups, given, claim(capacity={"y": 1})) is given
+    constraint = {"spec": {"devices": {"constraints": [{"distinctAttribute": "x"}]}}}
+    assert without_disabled(groups, given, constraint) is given
+    assert without_disabled(groups, given, claim()) == claim(tolerations=[1], count=2)
+    plain = claim(count=2)
+    assert without_disabled(groups, plain, None) is plain
+    # Nothing is dropped if all are on; a field of two gates needs both.
+    assert disabled_fields(frozenset()) == {}
+    both = disabled_fields(frozenset({"DRAResourceClaimDeviceStatus"}))
+    assert {".".join(field.path) for group in both["resource.k8s.io", "ResourceSlice"]
+            for field in group} == {
+        "spec.devices.*.bindsToNode", "spec.devices.*.bindingConditions",
+        "spec.devices.*.bindingFailureConditions",
+    }  # fmt: skip
+    assert CLAIM not in both
+
+
+def test_fields_of_maps_and_lists_are_dropped_everywhere():
+    off = disabled_fields(frozenset({"DRAListTypeAttributes"}))
+    groups = off["resource.k8s.io", "ResourceSlice"]
+    device = {"attributes": {"a": {"ints": [1], "int": 2}, "b": {"bools": [True]}, "c": {"x": 1}}}
+    given = {"spec": {"devices": [{"name": "d"}, device]}}
+    assert without_disabled(groups, given, None) == {
+        "spec": {
+            "devices": [
+                {"name": "d"},
+                {"attributes": {"a": {"int": 2}, "b": {}, "c": {"x": 1}}},
+            ]
+        }
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "path"),
+    [
+        (("", "Pod"), "spec"),
+        (("apps", "Deployment"), "spec.template.spec"),
+        (("batch", "CronJob"), "spec.jobTemplate.spec.template.spec"),
+        (("", "PodTemplate"), "template.spec"),
+        (("node.k8s.io", "RuntimeClass"), "scheduling"),
+    ],
+)
+def test_comparisons_of_tolerations_are_refused_in_their_place(kind, path):
+    def document(*operators: str) -> Document:
+        made: Document = {"tolerations": [{"operator": each} for each in operators]}
+        for name in reversed(path.split(".")):
+            made = {name: made}
+        return made
+
+    at = f"{path}.tolerations"
+    before = [
+        ("metadata.name", "x", None),
+        (f"{at}[0].value", "number", None),
+        (f"{at}[0].effect", "y", None),
+        (f"{at}[1].effect", "z", None),
+    ]
+    text = 'Unsupported value: "Lt": supported values: "Equal", "Exists", "Lt", "Gt"'
+    found = without_comparisons(kind, document("Lt", "Exists"), None, before)
+    assert found == [before[0], (f"{at}[0].operator", text, "Lt"), before[2], before[3]]
+    # In the second one, after what is wrong with the first.
+    second = without_comparisons(kind, document("Exists", "Lt"), None, before)
+    assert second == [*before, (f"{at}[1].operator", text, "Lt")]
+    assert without_comparisons(kind, document("Exists"), None, before) is before
+    assert without_comparisons(kind, document("Gt"), document("Lt"), before) is before
+    assert len(without_comparisons(kind, document("Gt"), document("Equal"), before)) == 4
+    assert without_comparisons(("", "Node"), document("Lt"), None, before) is before
+    assert without_comparisons(kind, {}, None, before) is before
+
+
+def test_the_kinds_with_gated_fields():
+    templates = {
+        ("apps", name) for name in ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")
+    }
+    core = {("", name) for name in ("Node", "Pod", "PodTemplate", "ReplicationController")}
+    devices = {
+        ("resource.k8s.io", name)
+        for name in ("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice")
+    }
+    batch = {("batch", "CronJob"), ("batch", "Job")}
+    assert set(GATED_FIELDS) == templates | core | devices | batch
+
+
+# ------------------------------------------------------------------------------ quotas
+
+
+def quota(name: str, hard: dict[str, str], **spec: Any) -> Any:
+    return decode(
+        {
+            "apiVersion": "v1",
+            "kind": "ResourceQuota",
+            "metadata": {"name": name, "namespace": "default"},
+            "spec": {"hard": hard, **spec},
+        }
+    )
+
+
+def exceeded(name: str, requested: str, used: str, limited: str) -> str:
+    return f"exceeded quota: {name}, requested: {requested}, used: {used}, limited: {limited}"
+
+
+def test_pods_are_counted_until_a_quota_is_used_up():
+    quotas = PodQuotas(
+        [
+            quota("b", {"requests.cpu": "3", "configmaps": "1"}),
+            quota("a", {"pods": "3"}),
+            make_pod("x"),
+        ],
+        [make_pod("there", cpu="1")],
+    )
+    assert quotas.rejection(make_pod("one", cpu="2")) == ""
+    # The first by name of those that are exceeded; what is rejected does not count.
+    cpu_text = exceeded("b", "requests.cpu=1", "requests.cpu=3", "requests.cpu=3")
+    assert quotas.rejection(make_pod("two", cpu="1")) == cpu_text
+    assert quotas.rejection(make_pod("two", cpu="1")) == cpu_text
+    assert quotas.rejection(make_pod("none")) == ""
+    pods_text = exceeded("a", "pods=1", "pods=3", "pods=3")
+    assert quotas.rejection(make_pod("three", cpu="1")) == pods_text
+    assert quotas.rejection(make_pod("other", namespace="x", cpu="9")) == ""
+    # Pods that exist count in any case.
+    assert quotas.rejection(make_pod("forced", cpu="5"), is_forced=True) == ""
+    used_up = exceeded("a", "pods=1", "pods=4", "pods=3")
+    assert quotas.rejection(make_pod("four")) == used_up
+
+
+def test_a_quota_with_scopes_counts_the_pods_in_them():
+    quotas = PodQuotas([quota("q", {"pods": "1"}, scopes=["BestEffort"])], [])
+    assert quotas.rejection(make_pod("a", cpu="1")) == ""
+    assert quotas.rejection(make_pod("b")) == ""
+    assert quotas.rejection(make_pod("c")) == exceeded("q", "pods=1", "pods=1", "pods=1")
+    assert quotas.rejection(make_pod("d", cpu="1")) == ""
+    assert PodQuotas([], [make_pod("a")]).rejection(make_pod("b")) == ""
+
+
+# ------------------------------------------------------------------------------ admin access
+
+RESOURCES = built_in_resources()
+LABEL = "resource.kubernetes.io/admin-access"
+
+
+@pytest.fixture(scope="module")
+def store() -> ObjectStore:
+    made = ObjectStore()
+    for name, value in (("admin", "true"), ("denied", "false"), ("plain", "")):
+        labels = {LABEL: value} if value else {}
+        metadata = {"name": name, "labels": labels}
+        made.put(decode({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}))
+    return made
+
+
+def requesting(namespace: str, *requests: Document, template: bool = False) -> Document:
+    spec: Document = {"devices": {"requests": list(requests)}}
+    return {"metadata": {"namespace": namespace}, "spec": {"spec": spec} if template else spec}
+
+
+def allocated(namespace: str, *results: Document) -> Document:
+    return {
+        "metadata": {"namespace": namespace},
+        "status": {"allocation": {"devices": {"results": list(results)}}},
+    }
+
+
+ADMIN = {"exactly": {"adminAccess": True}}
+TEXT = (
+    f"Forbidden: admin access to devices requires the `{LABEL}: true` label on the containing"
+    " namespace"
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "new", "old", "path"),
+    [
+        ("ResourceClaim", requesting("plain", {}, ADMIN), None,
+         "spec.devices.requests[1].adminAccess"),
+        ("ResourceClaim", requesting("plain", {"adminAccess": True}), None,
+         "spec.devices.requests[0].adminAccess"),
+        ("ResourceClaim", requesting("denied", ADMIN), None,
+         "spec.devices.requests[0].adminAccess"),
+        ("ResourceClaim", requesting("absent", ADMIN), None,
+         "spec.devices.requests[0].adminAccess"),
+        ("ResourceClaim", requesting("admin", ADMIN), None, None),
+        ("ResourceClaim", requesting("plain", {"exactly": {}}), None, None),
+        ("ResourceClaim", {"metadata": {}}, None, None),
+        ("ResourceClaimTemplate", requesting("plain", ADMIN, template=True), None,
+         "spec.devices.requests[0].adminAccess"),
+        ("ResourceClaimTemplate", requesting("plain", ADMIN), None, None),
+        ("ResourceSlice", requesting("plain", ADMIN), None, None),
+        ("ResourceClaim", allocated("plain", {}, {"adminAccess": True}), {},
+         "status.allocation.devices.results[1].adminAccess"),
+        ("ResourceClaim", allocated("admin", {"adminAccess": True}), {}, None),
+        ("ResourceClaim", allocated("plain", {"adminAccess": True}),
+         allocated("plain", {"adminAccess": True}), None),
+        ("ResourceClaim", allocated("plain", {"adminAccess": False}), {}, None),
+        # What a changed claim requests was decided when it was made.
+        ("ResourceClaim", requesting("plain", ADMIN), {}, None),
+    ],
+)  # fmt: skip
+def test_admin_access_needs_the_label_of_the_namespace(store, kind, new, old, path):
+    resource = RESOURCES["resource.k8s.io/v1", kind]
+    found = admin_access_problems(store, resource, new, old)
+    assert found == ([] if path is None else [(path, TEXT, None)])
+    pods = RESOURCES["v1", "Pod"]
+    assert admin_access_problems(store, pods, new, old) == []
