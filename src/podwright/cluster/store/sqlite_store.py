@@ -29,14 +29,13 @@ from podwright.apimachinery.objects import (
     InvalidObject,
     KubernetesObject,
     NamespacedName,
-    decode_json,
 )
-from podwright.apimachinery.schema import decode
 from podwright.cluster.store.at_rest import rests
 from podwright.cluster.store.encodings import Encodings, FormedText, indexed_values
 from podwright.cluster.store.errors import GroupKind, UnusableStore
 from podwright.cluster.store.history import Change
 from podwright.cluster.store.objects_store import DEFAULT_WINDOW, FIRST_VERSION, ObjectStore
+from podwright.cluster.store.shared_reading import SharedReading
 from podwright.cluster.store.stored import LARGE_BYTES, Mark, Saved, SavedChange, SavedVersions
 
 Synchronous: TypeAlias = Literal["normal", "full"]
@@ -604,17 +603,22 @@ class _Reading:
         return of_kind
 
     def objects(self) -> Iterator[KubernetesObject]:
-        """Yield the decoded objects after the last row.
+        """Yield the decoded objects after the last row, once; their texts are released.
 
         Raises
         ------
         ValueError
             An object cannot be decoded; the text names its version.
         """
+        reading = SharedReading()
         for _, is_resting, current in self._kinds.values():
-            for version, _, text, _ in () if is_resting else current.values():
+            if is_resting:
+                continue
+            for key, (version, size, text, values) in current.items():
+                # All texts together take as much memory as the objects.
+                current[key] = version, size, b"", values
                 try:
-                    yield decode(decode_json(text))
+                    yield reading.read(text)
                 except (ValueError, TypeError, InvalidObject) as error:
                     raise ValueError(f"version {version}: {error}") from error
 
