@@ -280,7 +280,8 @@ class Fixes:
             if (constraint.min_domains or 1) > 1
         ]
         # The steps of the skew leave room for the plans after them, within the limit per node.
-        return [*domains, *skews[: _MOST_PLANS_PER_NODE - 3], *softly]
+        room = _MOST_PLANS_PER_NODE - len(domains) - len(softly)
+        return [*domains, *skews[:room], *softly]
 
     def _domain_values(self, keys: Sequence[str]) -> dict[str, str]:
         """Return a value of each topology key that another node has."""
