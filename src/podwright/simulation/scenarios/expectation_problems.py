@@ -47,4 +47,4 @@ def _created(spec: Spec, objects: Iterable[Object]) -> Iterator[tuple[str, str]]
         if isinstance(manifest, dict):
             metadata = manifest.get("metadata") or {}
             namespace = metadata.get("namespace") or "default"
-            yield str(manifest.get("kind")), f"{namespace}/{metadata.get('name')}"
+            yield manifest.get("kind", ""), f"{namespace}/{metadata.get('name')}"

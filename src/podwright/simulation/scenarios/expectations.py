@@ -165,11 +165,11 @@ class CheckedRun(msgspec.Struct, frozen=True):
 
     def pods(self, expectation: Expectation) -> list[ObservedPod]:
         """Return the pods that an expectation is about."""
-        matches = parse_label_selector(expectation.pods).matches if expectation.pods else None
+        matches = parse_label_selector(expectation.pods).matches
         return [
             pod
             for pod in self.observed.pods.values()
-            if (matches is None or matches(pod.labels))
+            if matches(pod.labels)
             and (not expectation.namespace or pod.key.startswith(f"{expectation.namespace}/"))
             and (not expectation.priority_class or pod.priority_class == expectation.priority_class)
         ]

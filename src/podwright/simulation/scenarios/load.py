@@ -53,7 +53,7 @@ def load_lines(entry: Load, seed: int, end_ns: int | None) -> list[Line]:
         resource: Draws(amounts, f"{entry.name}/requests/{resource}", seed, amount_parser(resource))
         for resource, amounts in entry.requests.items()
     }
-    timed: list[tuple[int, int, Line]] = []
+    timed: list[tuple[int, Line]] = []
     for number, due_ns in enumerate(_times(entry.name, arrivals, seed, end_ns)):
         if number >= MOST_ARRIVALS:
             message = f"more than {MOST_ARRIVALS:,} arrivals; set a longer interval or an end"
@@ -66,12 +66,12 @@ def load_lines(entry: Load, seed: int, end_ns: int | None) -> list[Line]:
                 _set_duration(pod, duration.at(number))
             for resource, amounts in requests.items():
                 _set_request(pod, resource, amounts.at(number))
-        timed.append((due_ns, 1, {"at": format_duration(due_ns), "apply": made}))
+        timed.append((due_ns, {"at": format_duration(due_ns), "apply": made}))
         if entry.lifetime is not None:
             gone_ns = due_ns + max(lifetime.at(number), 1)
-            timed.append((gone_ns, 0, _deletion(made, gone_ns)))
-    timed.sort(key=lambda one: one[:2])
-    return [line for _, _, line in timed]
+            timed.append((gone_ns, _deletion(made, gone_ns)))
+    # Of one time, a deletion is that of an earlier object, and stays first.
+    return [line for _, line in sorted(timed, key=lambda one: one[0])]
 
 
 def _set_duration(pod: Line, ran_ns: int) -> None:

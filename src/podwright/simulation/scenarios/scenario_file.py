@@ -263,9 +263,8 @@ class ScenarioFile(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             for name, data in self.events
         ]
         end_ns = None
-        if spec.stop.at:
-            with suppress(InputError):  # which the options of the run report
-                end_ns = read_time(spec.stop.at, "", start_ns=START_NS) - START_NS
+        with suppress(InputError):  # if there is none; the options of the run report a wrong one
+            end_ns = read_time(spec.stop.at, "", start_ns=START_NS) - START_NS
         for entry in spec.load:
             place = f"{self.source}: load {entry.name}"
             if entry.trace is None:

@@ -302,7 +302,7 @@ class Execution:
         elif unique is not None:
             self._patch_node(node, {"metadata": {"labels": {unique.label_key: node.metadata.uid}}})
         elif allocatable := operation.node_allocatable_strategy:
-            self._patch_node(node, {"status": {"allocatable": allocatable.node_allocatable}})
+            # Upstream patches `nodeAllocatable` into the node, whose status keeps what it has.
             name = node.metadata.name
             plugins = ",".join(allocatable.migrated_plugins)
             drivers = [
