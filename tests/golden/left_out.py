@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from difflib import unified_diff
 from typing import Any, Final, TypeAlias
 
@@ -18,6 +19,8 @@ HASH: Final = "[bcdf456789]{1,10}"
 SUFFIX: Final = "[bcdfghjklmnpqrstvwxz2456789]{5}"
 
 Change: TypeAlias = Callable[[Any], Any]
+Table: TypeAlias = Mapping[str, tuple[str, Change]]
+"""Reason and change, by name."""
 
 
 def text(pattern: str, mark: str) -> Change:
@@ -71,7 +74,7 @@ def without_delays(pod: Any) -> Any:
     return [{k: v for k, v in metadata.items() if v or k != "annotations"}, *others]
 
 
-TABLE: Final[dict[str, tuple[str, Change]]] = {
+TABLE: Final[Table] = {
     "uid": (
         "uids are drawn",
         text(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UID"),
@@ -154,6 +157,34 @@ def plain(value: Any, names: Iterable[str]) -> Any:
     for name in names:
         value = TABLE[name][1](value)
     return json.loads(json.dumps(value, sort_keys=True))
+
+
+def is_same(
+    ours: Any, real: Any, table: Mapping[str, tuple[str, Change]], counts: Counter[str]
+) -> bool:
+    """Whether two values are equal without what a table of one comparison leaves out.
+
+    Parameters
+    ----------
+    ours, real : Any
+    table : mapping
+    counts : Counter, written
+        One more for each name without which the values would differ.
+    """
+    if ours == real:
+        return True
+
+    def compared(value: Any, names: Iterable[str]) -> Any:
+        for name in names:
+            value = table[name][1](value)
+        return value
+
+    if compared(ours, table) != compared(real, table):
+        return False
+    for name in table:
+        others = [each for each in table if each != name]
+        counts[name] += compared(ours, others) != compared(real, others)
+    return True
 
 
 def _lines(value: Any) -> list[str]:
