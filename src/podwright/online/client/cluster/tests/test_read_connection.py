@@ -97,6 +97,22 @@ def test_credentials_are_sent(tmp_path):
     assert version.warning("v1.30.9") == ""
 
 
+def test_a_request_says_what_it_accepts_and_who_sends_it():
+    seen = []
+
+    async def handler(request):
+        seen.append((request.headers["Accept"], request.headers["User-Agent"], dict(request.query)))
+        return web.Response(body=b"{}")
+
+    async def run():
+        async with served(handler) as server, ReadConnection(ClusterAddress(server=server)) as one:
+            await one.get("/api", {"limit": "5"})
+            await one.get("/api")
+
+    asyncio.run(run())
+    assert seen == [("application/json", "podwright", each) for each in ({"limit": "5"}, {})]
+
+
 def test_a_rotated_token_is_read_again(tmp_path):
     file = tmp_path / "token"
     file.write_text("old")
@@ -244,8 +260,13 @@ def test_an_absent_kubeconfig_and_an_absent_plugin_are_named(tmp_path):
     with pytest.raises(ConnectionSettingsError, match="there is no such kubeconfig"):
         access(str(tmp_path / "absent"))
     user = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "absent-plugin"}}
-    with pytest.raises(ConnectionSettingsError, match="absent-plugin; install the credential"):
-        access(kubeconfig(tmp_path, "http://127.0.0.1:9", user))
+    path = kubeconfig(tmp_path, "http://127.0.0.1:9", user)
+    with pytest.raises(ConnectionSettingsError) as raised:
+        access(path)
+    assert str(raised.value) == (
+        f'{path}: context "c": No such file or directory: absent-plugin; install the credential '
+        "plugin, or correct the path in the kubeconfig"
+    )
 
 
 def test_the_current_context_is_that_of_the_first_file(tmp_path):
