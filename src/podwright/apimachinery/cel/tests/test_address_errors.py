@@ -59,6 +59,7 @@ from podwright.apimachinery.cel.functions.addresses import address_error
             id="IPv4 too late",
         ),
         pytest.param("::1.2.3", "IPv4 address too short", id="short IPv4 at the end"),
+        pytest.param("1:2:3:4:5:6:1.2.3", "IPv4 address too short", id="short IPv4 in its place"),
     ],
 )
 def test_the_error_names_the_mistake(text: str, error: str) -> None:

@@ -189,6 +189,15 @@ def test_variables_are_typed_and_read_those_before_them() -> None:
     assert "undefined field 'm'" in unknown.message
 
 
+@pytest.mark.parametrize(("expression", "count"), [("", 0), ("  ", 0), ("object.", 1)])
+def test_a_missing_expression_of_a_variable_is_no_error_of_compilation(
+    expression: str, count: int
+) -> None:
+    policy = ValidatingPolicy(a_policy("true", variables=[{"name": "n", "expression": expression}]))
+    found = [each.path for each in policy.problems()]
+    assert found == ["spec.variables[0].expression"] * count
+
+
 def test_conditions_decide_whether_a_policy_says_anything() -> None:
     def result(*conditions: str, **spec: Any) -> tuple[PolicyDecision, ...]:
         written = [{"name": str(i), "expression": each} for i, each in enumerate(conditions)]

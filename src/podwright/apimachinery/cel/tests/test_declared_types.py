@@ -6,7 +6,11 @@ from typing import Any
 
 import pytest
 
-from podwright.apimachinery.cel.uses.schema_types import MAX_REQUEST_SIZE, declared_type
+from podwright.apimachinery.cel.uses.schema_types import (
+    MAX_REQUEST_SIZE,
+    declared_type,
+    with_object_meta,
+)
 
 TEXT = {"type": "string"}
 
@@ -22,6 +26,10 @@ TEXT = {"type": "string"}
         pytest.param(TEXT | {"maxLength": -1}, 2, 0, id="no negative length"),
         pytest.param(TEXT | {"enum": ["a", "éé", 3]}, 2, 4, id="bytes of the longest value"),
         pytest.param(TEXT | {"enum": ["abc"], "maxLength": 2}, 2, 8, id="a limit before values"),
+        pytest.param(TEXT | {"enum": [3]}, 2, 0, id="no text among the values"),
+        pytest.param(
+            {"x-kubernetes-int-or-string": True, "maxLength": -1}, 1, 0, id="either, never long"
+        ),
         pytest.param(TEXT | {"format": "byte"}, 2, MAX_REQUEST_SIZE - 2, id="bytes"),
         pytest.param(TEXT | {"format": "byte", "maxLength": 5}, 2, 5, id="bytes with a limit"),
         pytest.param(TEXT | {"format": "duration"}, 3, 32, id="0s"),
@@ -73,3 +81,24 @@ def test_an_element_bounds_what_contains_it(schema: dict[str, Any], fewest: int,
 )
 def test_values_without_a_type_are_not_seen(schema: dict[str, Any]) -> None:
     assert declared_type(schema, "e") is None
+
+
+@pytest.mark.parametrize(
+    ("known", "is_kept"),
+    [
+        pytest.param({"name": TEXT, "generateName": TEXT, "labels": TEXT}, True, id="both names"),
+        pytest.param({"name": TEXT, "labels": TEXT}, False, id="one name"),
+        pytest.param({}, False, id="none"),
+    ],
+)
+def test_declared_metadata_is_kept_if_it_has_both_names(
+    known: dict[str, Any], is_kept: bool
+) -> None:
+    metadata = {"type": "object", "properties": known}
+    properties = {"metadata": metadata, "spec": TEXT}
+    schema: dict[str, Any] = {"type": "object", "properties": properties}
+    found = with_object_meta(schema)["properties"]
+    assert (found["metadata"] is metadata) is is_kept
+    assert {"name", "generateName"} <= found["metadata"]["properties"].keys()
+    assert (found["kind"], found["apiVersion"], found["spec"]) == (TEXT, TEXT, TEXT)
+    assert schema["properties"]["metadata"] is metadata

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from podwright.apimachinery.cel import compile_selector, device_value
-from podwright.apimachinery.cel.uses.device_selectors import DeviceError
+from podwright.apimachinery.cel.uses.device_selectors import DeviceError, SelectorError
 
 
 @pytest.mark.parametrize(
@@ -127,3 +127,9 @@ def test_a_value_that_is_not_a_bool_does_not_match(source: str, problem: str) ->
     found = selector.evaluate(device_value("a.example", DEVICE))
     assert not found.matches
     assert found.error.startswith(f"CEL result of {problem}")
+
+
+def test_a_selector_is_a_condition() -> None:
+    with pytest.raises(SelectorError) as raised:
+        compile_selector("1")
+    assert str(raised.value) == "must evaluate to bool or the unknown type, not int"

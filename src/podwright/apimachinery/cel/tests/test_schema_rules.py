@@ -402,3 +402,88 @@ def test_a_message_of_an_expression_is_one_line_of_limited_length(
     assert error.detail == ("x" * length if is_used else "plain")
     (error,) = errors_of(rule, {"size": 2, "free": "two\nlines"})
     assert error.detail == "plain"
+
+
+def test_the_errors_of_all_parts_are_found() -> None:
+    positive = {"x-kubernetes-validations": [{"rule": "self > 0"}]}
+    rules = rules_of(
+        "true",
+        size=PROPERTIES["size"] | positive,
+        ratio={"type": "number", "x-kubernetes-validations": [{"rule": "self > 0.0"}]},
+        plain=PROPERTIES["plain"] | {"items": {"type": "integer"} | positive},
+    )
+    errors, _ = rules.validate({"spec": {"size": -1, "ratio": -1, "plain": [1, -1, 2, -2]}})
+    assert [each.path for each in errors] == [
+        "spec.size",
+        "spec.ratio",
+        "spec.plain[1]",
+        "spec.plain[3]",
+    ]
+
+
+def test_a_part_without_a_counterpart_is_as_new_as_what_contains_it() -> None:
+    row = PROPERTIES["rows"]["items"] | {"x-kubernetes-validations": [{"rule": "self.v > 0"}]}
+    rules = rules_of("true", rows=PROPERTIES["rows"] | {"items": row})
+    old = {"spec": {"rows": [{"k": "a", "v": 0}]}}
+    errors, warnings = rules.validate(
+        {"spec": {"rows": [{"k": "a", "v": 0}, {"k": "b", "v": 0}]}}, old
+    )
+    assert [each.path for each in errors] == ["spec.rows[1]"]
+    assert [each.path for each in warnings] == ["spec.rows[0]"]
+
+
+@pytest.mark.parametrize(
+    ("message", "detail"),
+    [("  plain\n", "plain"), ("a  b", "a  b"), ("", "failed rule: self.size == 1")],
+)
+def test_a_message_has_no_space_around_it(message: str, detail: str) -> None:
+    (error,) = errors_of({"rule": "self.size == 1", "message": message}, {"size": 2})
+    assert error.detail == detail
+
+
+@pytest.mark.parametrize(
+    ("rule", "spec"),
+    [
+        pytest.param(
+            "self.waits['a'] == duration('90s')", {"waits": {"a": "1m30s"}}, id="values of a map"
+        ),
+        pytest.param(
+            "dyn(self.rows) != dyn([{'k': dyn('b'), 'v': dyn(1)}])",
+            {"rows": [{"k": "a", "v": 1}]},
+            id="another key",
+        ),
+        pytest.param(
+            "dyn(self.rows) != dyn([{'k': dyn('a'), 'v': dyn(2)}])",
+            {"rows": [{"k": "a", "v": 1}]},
+            id="another value",
+        ),
+        pytest.param(
+            "dyn(self.one) == dyn(self.other)",
+            {"one": {"n": 1, "kind": "x"}, "other": {"n": 1}},
+            id="undeclared fields do not count",
+        ),
+    ],
+)
+def test_values_are_those_that_the_schema_declares(rule: str, spec: dict[str, Any]) -> None:
+    part = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    waits = {"type": "object", "additionalProperties": PROPERTIES["wait"], "maxProperties": 3}
+    rules = rules_of(rule, one=part, other=part, waits=waits)
+    assert rules.validate({"spec": spec})[0] == []
+
+
+def test_an_undeclared_field_is_no_change_of_a_part() -> None:
+    part = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    rules = rules_of("self == oldSelf", at="one", one=part)
+    old = {"spec": {"one": {"n": 1}}}
+    assert rules.validate({"spec": {"one": {"n": 1, "kind": "x"}}}, old)[0] == []
+    assert rules.validate({"spec": {"one": {"n": 2}}}, old)[0] != []
+
+
+def test_values_of_an_unknown_type_of_map_cannot_be_compared() -> None:
+    size = {"type": "integer", "x-kubernetes-validations": [{"rule": "self > oldSelf"}]}
+    part: dict[str, Any] = {"type": "object", "properties": {"size": size}}
+    for kind, is_refused in (("granular", False), ("atomic", False), ("third", True)):
+        rules = rules_of("true", part=part | {"x-kubernetes-map-type": kind})
+        details = [each.detail for each in rules.problems()]
+        assert bool(details) is is_refused
+        assert all("uncorrelatable portion" in each for each in details)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from podwright.apimachinery.cel.functions.formats import parse_timestamp
 from podwright.apimachinery.cel.uses.stage_expressions import (
     StageExpressionError,
+    self_of,
     stage_expression,
     usage_expression,
 )
@@ -92,3 +94,25 @@ def test_a_usage_is_an_amount(source: str, nano: int) -> None:
 def test_a_usage_that_is_no_amount_is_an_error(source: str) -> None:
     with pytest.raises(StageExpressionError, match="not an amount"):
         usage_expression(source).nano(pod=POD, node={}, container={"name": "main"}, now_ns=0)
+
+
+def test_pods_and_nodes_have_times_and_quantities_as_values() -> None:
+    pod = {
+        "kind": "Pod",
+        "metadata": {"creationTimestamp": "1970-01-01T00:00:10Z", "deletionTimestamp": None},
+        "status": {"startTime": "soon"},
+        "spec": {"overhead": {"cpu": "1500m"}},
+    }
+    found = self_of(pod)
+    created = parse_timestamp("1970-01-01T00:00:10Z")
+    assert created is not None
+    assert found["metadata"] == {"creationTimestamp": created, "deletionTimestamp": None}
+    assert found["status"] == {"startTime": "soon"}, "what is no time stays a text"
+    assert found["spec"]["overhead"]["cpu"] != "1500m"
+    assert pod["metadata"]["creationTimestamp"] == "1970-01-01T00:00:10Z"  # type: ignore[index]
+    node = {"kind": "Node", "status": {"allocatable": {"cpu": "1"}, "capacity": [1]}}
+    assert self_of(node)["status"]["allocatable"]["cpu"] != "1"
+    assert self_of(node)["status"]["capacity"] == [1]
+    other = {"kind": "Job", "metadata": {"creationTimestamp": "1970-01-01T00:00:10Z"}}
+    assert self_of(other) is other
+    assert self_of({"kind": "Pod", "metadata": "x"}) == {"kind": "Pod", "metadata": "x"}

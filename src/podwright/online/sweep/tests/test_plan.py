@@ -10,6 +10,9 @@ import msgspec
 import pytest
 
 from podwright.apimachinery.objects import FieldError, InputError
+from podwright.online.sweep import SweepDataset, sweep
+from podwright.online.sweep.execution import missing_runs
+from podwright.online.sweep.figures_of_run import RunFigures
 from podwright.online.sweep.goals import Constraint, Goal, read_constraint, read_goal
 from podwright.online.sweep.plan import (
     MOST_SEEDS,
@@ -281,3 +284,20 @@ def test_a_bound_is_a_number(text):
         Constraint("a", is_greatest=True, bound=1.0),
     )
     assert [each.path for each in errors] == ["tune.constraints[0]"]
+
+
+def test_a_sweep_takes_a_plan_or_its_document_and_reads_what_is_there(tmp_path, monkeypatch):
+    (tmp_path / "e.jsonl").write_bytes(b"")
+    monkeypatch.chdir(tmp_path)
+    document = {**MINIMAL, "seeds": "0-2"}
+    plan = load_plan(document)
+    dataset = SweepDataset(tmp_path / "runs")
+    _, *later = plan.runs()
+    for run in later:
+        dataset.add(RunFigures(run, (("placed", "pods", float(run.seed)),)))
+    assert [each.run.seed for each in dataset.results(plan.runs())] == [1, 2]
+    (first,) = missing_runs(plan, dataset)
+    dataset.add(RunFigures(first, (("placed", "pods", 0.0),)))
+    for given in (plan, document):
+        (figure,) = sweep(given, tmp_path / "runs").figures
+        assert (figure.name, figure.runs, figure.value.mean) == ("placed", 3, 1.0)

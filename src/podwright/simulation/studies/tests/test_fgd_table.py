@@ -142,6 +142,8 @@ def test_a_figure_begins_where_the_policies_part():
     assert allocated.get_xlim()[0] == 80
     assert allocated.get_ylim() == (69, 100)
     assert [line.get_label() for line in allocated.get_lines()] == ["p", "q"]
+    assert allocated.get_legend() is not None
+    assert fragments.get_legend() is None
     assert fragments.get_xlim()[0] == 0
     assert (allocated.get_ylabel(), fragments.get_ylabel()) == (
         "GPUs allocated (%)",

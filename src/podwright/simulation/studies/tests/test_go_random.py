@@ -15,6 +15,14 @@ def test_numbers_far_in_the_stream() -> None:
     assert numbers[606] == 3140963254762864922
 
 
+def test_a_number_of_63_bits_has_the_lower_bits_of_64() -> None:
+    one, other = GoRandom(42), GoRandom(42)
+    pairs = [(one.int63(), other.uint64()) for _ in range(8)]
+    assert all(less == more % 2**63 for less, more in pairs)
+    assert any(less % 2 for less, _ in pairs)
+    assert any(less != more for less, more in pairs)
+
+
 def test_permutations_and_shuffles_have_every_item() -> None:
     random = GoRandom(1)
     assert sorted(random.permutation(100)) == list(range(100))

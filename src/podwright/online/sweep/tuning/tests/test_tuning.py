@@ -121,6 +121,34 @@ def test_the_mistakes_of_a_tuning_come_together(tmp_path: Path) -> None:
         load_tuning_plan({**given, "tune": None})
 
 
+@pytest.mark.parametrize(
+    ("pruner", "goals", "expected"),
+    [
+        (None, ["+placed"], "median"),
+        ("halving", ["+placed"], "halving"),
+        ("none", ["+placed"], "none"),
+        (None, ["+placed", "wait p99"], "none"),
+        ("none", ["+placed", "wait p99"], "none"),
+        ("median", ["+placed", "wait p99"], None),
+    ],
+)
+def test_trials_with_one_goal_are_pruned(
+    tmp_path: Path, pruner: str | None, goals: list[str], expected: str | None
+) -> None:
+    given = document(tmp_path, **({"pruner": pruner} if pruner else {})) | {"goals": goals}
+    if expected is not None:
+        assert load_tuning_plan(given).pruner == expected
+        return
+    with pytest.raises(InputError) as caught:
+        load_tuning_plan(given)
+    assert [(each.path, each.message) for each in caught.value.errors] == [
+        (
+            "tune.pruner",
+            'Invalid value: "median": trials with several goals are not pruned',
+        )
+    ]
+
+
 def test_values_that_make_a_configuration_invalid_are_named(tmp_path: Path) -> None:
     given = document(tmp_path)
     given["tune"]["parameters"] = {
@@ -263,6 +291,11 @@ def test_the_evidence_says_what_is_worse(tmp_path: Path) -> None:
     assert [each.name for each in result.worse] == ["wait p99"]
     assert "It makes worse: wait p99." in list(result.sentences())
     assert result.placements is not None
+    assert result.document()["placements"] == {
+        "pods": len(result.placements.placements),
+        "different": len(result.placements.differences),
+        "counts": result.placements.counts,
+    }
 
 
 @pytest.mark.parametrize(
