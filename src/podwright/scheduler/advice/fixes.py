@@ -387,14 +387,14 @@ class Fixes:
             node = self.node(name)
             if node is None:
                 continue
-            needs: list[list[Plan]] = []
+            needs: list[Plan] = []
             for status in self.statuses_of(name):
                 for reason in status.reasons:
                     if reason.startswith(_TAINT_REASONS):
-                        needs.append([self._tolerated(node)])
+                        needs.append(self._tolerated(node))
                     elif reason in _SELECTOR_REASONS:
-                        needs.append(self._affinity(reason, node)[:1])
-            edits = distinct(edit for options in needs for edit in (options or [()])[0])
+                        needs += self._affinity(reason, node)[:1]
+            edits = distinct(edit for plan in needs for edit in plan)
             if any(edit.on_node for edit in edits):
                 continue
             larger = self._exceeded(node)

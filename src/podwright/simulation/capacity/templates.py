@@ -195,14 +195,14 @@ class Replicas:
         return key in self._scheduler.cluster.pods or key in self._scheduler.pending
 
     def _each_created(self, pods: list[Pod]) -> Iterator[Pod]:
-        number = 1
+        number = _FIRST_PART
         while True:
             for pod in pods:
                 if not self._is_known(pod.key):
                     self._scheduler.add(self._in_gang(pod))
                     yield self._scheduler.pending[pod.key]
-            number = max(_FIRST_PART, 2 * number)
             pods = self._created(number)
+            number *= 2
 
     def _in_gang(self, pod: Pod) -> Pod:
         """Return a pod as a member of the group of its set, which exists then."""

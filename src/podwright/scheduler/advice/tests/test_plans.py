@@ -534,6 +534,31 @@ def test_each_refusal_of_a_device_has_its_edit():
     assert found.of_node(make_node("unknown")) == []
 
 
+def test_what_ends_the_search_of_a_node_is_a_problem_in_words():
+    wrong = {"selectors": [{"cel": {"expression": OLD}}]}
+    _, refusals = device_fixes(_devices("new"), _claim(_request()), **wrong)
+    found = refusals.of_node("n")
+    (problem,) = found.problems
+    assert isinstance(problem, str)
+    assert "no such key: modle" in problem
+    assert refusals.summary(found)[-1] == problem
+    assert refusals.of_node("unknown").problems == ()
+    fits, refusals = device_fixes(_devices("new"), _claim(_request()))
+    assert (refusals.of_node("n").requests, fits.of_node(make_node("n"))) == ((), [])
+
+
+def test_a_request_of_nothing_needs_no_devices():
+    backing = _object("DeviceClass", "gpu", {"extendedResourceName": "example.com/gpu"})
+    for amount, classes in (("0", []), ("1", ["gpu"])):
+        amounts = {"example.com/gpu": amount}
+        resources = {"requests": amounts, "limits": amounts}
+        pod = pending(containers=[{"name": "main", "resources": resources}])
+        scheduler = Scheduler()
+        scheduler.add(make_node("n"), backing, pod)
+        gates = parse_gates("DRAExtendedResource=true")
+        assert DeviceRefusals(pod, scheduler.cluster, gates).backing_classes() == classes
+
+
 def test_selectors_are_corrected_and_after_an_error_dropped():
     broken = {"selectors": [{"cel": {"expression": OLD}}]}
     found, _ = device_fixes(_devices("new"), _claim(_selecting(OLD)), **broken)

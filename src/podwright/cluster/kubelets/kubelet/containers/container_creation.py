@@ -158,8 +158,6 @@ class Image(msgspec.Struct, frozen=True):
         A size that depends on the name only.
     pull_ns : int
         The time that is reported for a pull.
-    exists : bool
-    runs_as_root : bool
     """
 
     name: str

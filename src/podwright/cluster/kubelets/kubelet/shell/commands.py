@@ -107,8 +107,13 @@ def _set(shell: ShellState, name: str, arguments: list[str]) -> int:
     rest = list(arguments)
     if not rest:
         raise _refuse(name, arguments)
-    while rest and rest[0][:1] in ("-", "+") and len(rest[0]) > 1:
+    while rest and rest[0][:1] in ("-", "+"):
         text = rest.pop(0)
+        if text == "+":
+            raise _refuse(name, arguments)
+        if text == "-":
+            shell.options.discard("x")
+            break
         if text == "--":
             shell.parameters = rest
             return 0

@@ -300,7 +300,6 @@ class Shell(ShellState):
             if not words:
                 self.assign(name, value)
         before = self.input, self.output, self.errors
-        is_kept = words[:1] == ["exec"] and len(words) == 1
         try:
             if not (yield from self._redirect(node.redirections)):
                 if words and words[0] in SPECIAL:
@@ -311,8 +310,7 @@ class Shell(ShellState):
             else:
                 status = yield from self._call(words, values, is_tested=is_tested)
         finally:
-            if not is_kept:
-                self.input, self.output, self.errors = before
+            self.input, self.output, self.errors = before
         yield from self.handle_signal()
         self._check(status, is_tested=is_tested)
         return status

@@ -53,6 +53,20 @@ def test_a_resize_that_does_not_fit_is_deferred():
     assert "PodResizePending" not in names
 
 
+def test_a_container_that_does_not_run_is_not_restarted_by_a_resize():
+    policy = [{"resourceName": "cpu", "restartPolicy": "RestartContainer"}]
+    requests = {"requests": {"cpu": "1"}}
+    driver = run_of(
+        pod_of(container(command="exit 1", resources=requests, resizePolicy=policy)), 15
+    )
+    count = driver.container()["restartCount"]
+    assert "waiting" in driver.state()
+    driver.put(resized(driver, "3", command="exit 1", resizePolicy=policy))
+    driver.run(16)
+    assert driver.container()["restartCount"] == count
+    assert not any("resize requires restart" in note for note in driver.notes)
+
+
 def test_a_resize_policy_restarts_the_container():
     policy = [{"resourceName": "cpu", "restartPolicy": "RestartContainer"}]
     driver = run_of(pod_of(container(resources={"requests": {"cpu": "1"}}, resizePolicy=policy)))

@@ -1,0 +1,145 @@
+"""Builtins of the shell one by one: their status, their output, and what is not simulated."""
+
+from __future__ import annotations
+
+import pytest
+
+from podwright.cluster.kubelets.kubelet.shell import NotSimulatedError, Script
+from podwright.cluster.kubelets.kubelet.shell.commands import formatted
+from podwright.cluster.kubelets.kubelet.tests.shell_runs import (
+    MemoryFiles,
+    facts,
+    refusal,
+    result,
+)
+
+SECOND_NS = 1_000_000_000
+
+RESULTS = [
+    # Exit statuses are eight bits, and that of the last command without an argument.
+    ("exit 256", 0, ""), ("exit 257", 1, ""), ("exit 300", 44, ""), ("(exit 7); exit", 7, ""),
+    ("f() { return 300; }; f; echo $?", 0, "44\n"),
+    ("f() { false; return; }; f; echo $?", 0, "1\n"),
+    # Loops.
+    ("for i in 1 2 3; do [ $i = 2 ] && continue; echo $i; done", 0, "1\n3\n"),
+    ("for i in 1 2; do for j in a b; do break 2; done; echo no; done; echo $i$j", 0, "1a\n"),
+    # Parameters.
+    ("set -- a b c; shift 2; echo $1 $#", 0, "c 1\n"), ("set -- a; shift; echo $#", 0, "0\n"),
+    ("set -- a; set b c; echo $1 $2 $#", 0, "b c 2\n"), ("set -- a b; set --; echo $#", 0, "0\n"),
+    ("set -- a; set - b c; echo $1 $#", 0, "b 2\n"), ("set -- a; set -; echo $1", 0, "a\n"),
+    ("set -e - b; echo $1; false; echo no", 1, "b\n"), ("set -- -x; echo $1", 0, "-x\n"),
+    ("set -e; set +e; false; echo on", 0, "on\n"),
+    ("set -u; set -o errexit; set +o errexit; false; echo on", 0, "on\n"),
+    # Variables.
+    ("export a=1 b; echo $a$b", 0, "1\n"), ("a=1; b=2; unset a b; echo \"<$a$b>\"", 0, "<>\n"),
+    ("a=1; f() { echo $a; }; a=2 sh_none=3 true; f", 0, "1\n"),
+    ("a=1; a=2 true; echo $a", 0, "1\n"), ("b=2 true; echo \"<$b>\"", 0, "<>\n"),
+    ("a= b=; echo \"<$a$b>\"", 0, "<>\n"), ("a=1;b=2;echo $a$b", 0, "12\n"),
+    ("a=1 b=$a; echo $b", 0, "1\n"),
+    # Directories.
+    ("mkdir d; cd d; pwd; cd ..; pwd", 0, "/data/d\n/data\n"), ("cd /; pwd", 0, "/\n"),
+    # Traps.
+    ("trap 'echo a' EXIT; trap - EXIT; exit 2", 2, ""), ("trap 'echo a' 0; exit 2", 2, "a\n"),
+    ("trap 'echo a' HUP INT; exit 1", 1, ""), ("trap '' EXIT; exit 3", 3, ""),
+    # Input.
+    ("printf 'a b c\\n' | { read x y; echo \"$x-$y\"; }", 0, "a-b c\n"),
+    ("printf 'a\\\\b\\n' | { read -r x; printf '%s\\n' \"$x\"; }", 0, "a\\b\n"),
+    ("printf 'a b' | { read x; echo $? $x; }", 0, "1 a b\n"),
+    # Numbers.
+    ("expr 7; expr 7 / 2; expr 7 % 2; expr 2 '*' 3; expr 1 - 3", 0, "7\n3\n1\n6\n-2\n"),
+    ("expr 0; echo $?", 0, "0\n1\n"), ("expr 3 = 3; echo $?", 0, "1\n0\n"),
+    ("expr 3 = 4; echo $?", 0, "0\n1\n"),
+    ("expr a + 1; echo $?", 0, "2\n"), ("expr 5 != 4; expr 5 != 5", 1, "1\n0\n"),
+    ("seq 2 4; seq 3 -1 1; seq 2 1", 0, "2\n3\n4\n3\n2\n1\n"),
+    # exec.
+    ("trap 'echo bye' EXIT; exec true", 0, ""), ("exec echo a b", 0, "a b\n"),
+    # Substitution.
+    ("x=$(exit 3); echo $?", 0, "3\n"), ("x=$(echo a) y=$(exit 4); echo $? $x", 0, "4 a\n"),
+]  # fmt: skip
+
+
+def test_builtins_have_the_status_and_the_output_of_sh():
+    for script, status, output in RESULTS:
+        assert result(script) == (status, output), script
+
+
+REFUSALS = [
+    ("exit 1 2", "exit 1 2"), ("exit x", "exit x"), ("exit 1234567890", "exit 1234567890"),
+    ("for i in 1; do break 0; done", "break 0"), ("for i in 1; do break x; done", "break x"),
+    ("for i in 1; do break 1 2; done", "break 1 2"), ("set", "set"), ("set -z", "set -z"),
+    ("set + a", "set + a"),
+    ("set -o none", "set -o none"), ("set -o", "set -o"), ("set -- a; shift 2", "shift 2"),
+    ("shift 1 2", "shift 1 2"), ("export", "export"), ("export 1a", "export 1a"),
+    ("unset -f a", "unset -f a"), ("trap x", "trap x"),
+    ("trap : NONE", "trap : NONE"), ("exec > f", "exec without a command"),
+    ("expr 2 '<' 10", "expr 2 < 10"), ("cd", "cd"), ("cd -", "cd -"), ("cd a b", "cd a b"),
+    ("pwd -P", "pwd -P"), ("read", "read"), ("expr 1 + 2 + 3", "expr 1 + 2 + 3"),
+    ("expr a", "expr a"), ("exec", "exec without a command"), ("exec exit", "exec exit"),
+    ("f() { :; }; exec f", "exec f"), ("sleep", "sleep"), ("sleep 1x", "sleep 1x"),
+    ("tail f", "tail f"), ("tail -f f", "tail -f f"), ("/bin/exit", 'command "/bin/exit"'),
+    ("a=1 f", 'command "f"'), ("f() { :; }; a=1 f", "an assignment before a function"),
+    ("a=1 export b", "an assignment before a function"), ("$x", "computed"),
+    ("f() { break; }; for i in 1; do f; done", "break outside of a loop"),
+    ("trap $x EXIT", "a trap whose action is computed"), ("trap 'curl x' EXIT", 'command "curl"'),
+    ("exec curl x", 'command "curl"'), ("echo a <> f", "the redirection <>"),
+    ("echo a 3> f", "the redirection of file descriptor 3"),
+    ("f() { f; }; f", "calls that are nested this deep"),
+]  # fmt: skip
+
+
+def test_what_shells_do_differently_is_not_simulated():
+    for script, what in REFUSALS:
+        assert what in refusal(script), script
+
+
+def test_the_actions_of_traps_are_checked_before_anything_is_executed():
+    files = MemoryFiles()
+    for script in ("touch a; trap 'curl x' EXIT", "touch a; trap 'curl x' TERM; trap - TERM"):
+        assert refusal(script, facts(files=files)) == 'command "curl"'
+    assert files.files == {}
+
+
+@pytest.mark.parametrize(
+    ("script", "seconds"),
+    [
+        ("sleep 1", 1), ("sleep 1.5", 1.5), ("sleep .5", 0.5), ("sleep 2m", 120),
+        ("sleep 1h", 3600),
+        ("sleep 1d", 86_400), ("sleep 1 2s", 3), ("sleep 1.", 1), ("/bin/sleep 4", 4),
+    ],
+)  # fmt: skip
+def test_a_sleep_takes_the_sum_of_its_durations(script, seconds):
+    steps = Script(["sh", "-c", script], facts()).steps()
+    assert next(steps) == int(seconds * SECOND_NS)
+
+
+def test_some_commands_never_end():
+    for script in ("sleep infinity", "sleep 1 inf", "tail -f /dev/null", "tail -F /dev/null"):
+        assert result(script) == (None, ""), script
+
+
+@pytest.mark.parametrize(
+    ("template", "arguments", "expected"),
+    [
+        ("%s-%s|", ("a", "b", "c"), "a-b|c-|"), ("x", ("a", "b"), "x"), ("%%%s", ("a",), "%a"),
+        ("%5s|%-5s|%.2s", ("a", "b", "cde"), "    a|b    |cd"), ("%03d %+d", ("7", "8"), "007 +8"),
+        ("%x %X %o %u", ("255", "255", "8", "9"), "ff FF 10 9"), ("%d", (), "0"), ("%s", (), ""),
+        ("\\101\\n\\t\\\\", (), "A\n\t\\"), ("\\045s", ("a",), "%s"), ("%d", ("-5",), "-5"),
+        ("%i", ("+5",), "5"),
+    ],
+)  # fmt: skip
+def test_printf(template, arguments, expected):
+    assert formatted(template, arguments) == expected
+
+
+@pytest.mark.parametrize(
+    ("template", "arguments", "what"),
+    [
+        ("%q", ("a",), "the printf format '%q'"), ("\\x41", (), "the escape \\x of printf"),
+        ("%d", ("a",), 'the number "a" of printf'), ("%d", ("08",), 'the number "08" of printf'),
+        ("%x", ("-1",), 'the number "-1" of printf'), ("%d", ("",), 'the number "" of printf'),
+    ],
+)  # fmt: skip
+def test_what_implementations_of_printf_do_differently(template, arguments, what):
+    with pytest.raises(NotSimulatedError) as raised:
+        formatted(template, arguments)
+    assert what in str(raised.value)
