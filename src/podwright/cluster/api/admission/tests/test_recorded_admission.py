@@ -80,12 +80,7 @@ NORMALIZATIONS: Final[dict[str, tuple[str, Change]]] = {
     "time": ("a request at the turn of a second", text(r"20\d\d-\d\d-\d\dT[\d:.]+Z", "TIME")),
     "name of a volume": ("drawn", text(r"kube-api-access-[a-z0-9]{5}", "kube-api-access-DRAWN")),
     "port": ("drawn", of_numbers("nodePort|healthCheckNodePort")),
-    "address": ("drawn", text(r"\b10\.0\.0\.\d+", "ADDRESS")),
     "order of errors": ("that of a Go map", in_order),
-    "one of several quotas": (
-        "upstream checks quotas in the order of a Go map",
-        text(r"(?s)exceeded quota: q\d.*", "exceeded quota"),
-    ),
     "struct diff": (
         "upstream prints a diff of Go structs, whose spaces are drawn",
         text(r"(?s)(other than status.quantity and status.conditions).*", r"\1"),
