@@ -145,6 +145,7 @@ class Cluster:
         self.numbering = 0
         self._device_changes = 0
         self._live: tuple[int, I32Array] = (-1, np.empty(0, dtype=np.int32))
+        self._live_names: tuple[int, tuple[str, ...]] = (-1, ())
 
     @property
     def nominated(self) -> dict[str, dict[str, Pod]]:
@@ -370,6 +371,14 @@ class Cluster:
             slots = np.flatnonzero(self.nodes.alive).astype(np.int32)
             self._live = (version, slots)
         return self._live[1]
+
+    def live_names(self) -> tuple[str, ...]:
+        """Return the names of all existing nodes, in the order of `live_slots`."""
+        version = self.nodes.topology_journal.version
+        if self._live_names[0] != version:
+            names = map(self.nodes.names.__getitem__, self.live_slots().tolist())
+            self._live_names = (version, tuple(names))
+        return self._live_names[1]
 
     def _renumber(self) -> None:
         """Give the live nodes new slots, in the same order; all cached results become invalid."""

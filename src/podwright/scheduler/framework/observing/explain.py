@@ -5,7 +5,7 @@ Every plugin is called again, without cached rows, so an explanation also verifi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -27,6 +27,7 @@ from podwright.scheduler.framework.nominated import NominatedCheck
 from podwright.scheduler.framework.plugin import Plugin
 from podwright.scheduler.framework.prepare import PreFilterAnswer, PreFilterOutcome, run_pre_filters
 from podwright.scheduler.framework.profile import Profile
+from podwright.scheduler.framework.rankings.node_values import NodeNames
 from podwright.scheduler.framework.rankings.ranking import Ranking
 from podwright.scheduler.framework.rankings.uncached_scores import (
     UncachedScores,
@@ -72,14 +73,14 @@ class ScoreExplanation(msgspec.Struct, frozen=True, kw_only=True):
         The name of the plugin.
     weight : int
         Its weight in the profile.
-    raw, normalized : dict of str to int
+    raw, normalized : mapping of str to int
         Per node name. The weighted score is normalized x weight.
     """
 
     plugin: str
     weight: int
-    raw: dict[str, int]
-    normalized: dict[str, int]
+    raw: Mapping[str, int]
+    normalized: Mapping[str, int]
 
     def __repr__(self) -> str:
         return f"<ScoreExplanation: {self.plugin}, weight {self.weight}, {len(self.raw)} nodes>"
@@ -132,7 +133,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
         The result of each PreScore plugin that was called, in run order.
     scores : tuple of ScoreExplanation
         In run order; empty unless there are two feasible nodes or more.
-    totals : dict of str to int
+    totals : mapping of str to int
         Per feasible node, the sum of weighted scores.
     winners : tuple of str
         Nodes with the greatest total, or the single feasible node.
@@ -167,7 +168,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     skipped_scores: frozenset[str] = frozenset()
     pre_scores: dict[str, Status] = {}
     scores: tuple[ScoreExplanation, ...] = ()
-    totals: dict[str, int] = {}
+    totals: Mapping[str, int] = {}
     winners: tuple[str, ...] = ()
     tied: tuple[str, ...] = ()
     extenders: tuple[ExtenderAnswers, ...] = ()
@@ -249,7 +250,7 @@ class CycleRecording:
         self._decision = decision
         self._names = cluster.nodes.names
         self._live = cluster.live_slots()
-        self._live_names = names_of(self._names, self._live)
+        self._live_names = cluster.live_names()
         self.outcome = PreFilterOutcome()
         self.custom_results: dict[str, str] = {}
         self.pre_filters: dict[str, PreFilterAnswer] = {}
@@ -262,7 +263,7 @@ class CycleRecording:
         self.feasible: I32Array = self._live[:0]
         self.skipped_scores: frozenset[str] = frozenset()
         self.scores: list[ScoreExplanation] = []
-        self.totals: dict[str, int] = {}
+        self.totals: Mapping[str, int] = {}
         self.winners: tuple[str, ...] = ()
         self.error: Status | None = None
         self.tied: tuple[str, ...] = ()
@@ -333,11 +334,13 @@ class CycleRecording:
             run_filter(plugin, cycle, verdicts)
             if verdicts.may_fail:
                 self._raise_failure(plugin, verdicts, totals)
-            rejected = {
-                self._names[slot]: verdicts.status_of(int(verdicts.codes[slot])).by(plugin.name)
-                for slot in self._live[verdicts.codes[self._live] != 0].tolist()
-            }
-            totals[verdicts.codes != 0] = -1
+            rejected: dict[str, Status] = {}
+            if verdicts.codes.any():
+                rejected = {
+                    self._names[slot]: verdicts.status_of(int(verdicts.codes[slot])).by(plugin.name)
+                    for slot in self._live[verdicts.codes[self._live] != 0].tolist()
+                }
+                totals[verdicts.codes != 0] = -1
             self.filters.append(
                 FilterExplanation(plugin=plugin.name, applies=True, rejected=rejected)
             )
@@ -386,11 +389,11 @@ class CycleRecording:
         """Call every score plugin for the feasible nodes."""
         names = self._named(self.feasible)
         scores = uncached_scores(
-            self._profile, cycle, self.feasible, names, pre_scores=self.pre_scores
+            self._profile, cycle, self.feasible, NodeNames(names), pre_scores=self.pre_scores
         )
         self._take(scores)
         self.totals = scores.totals
-        totals: I64Array = np.fromiter(self.totals.values(), np.int64, len(names))
+        totals = scores.totals.array
         best = np.flatnonzero(totals == totals.max())
         self.winners = tuple(map(names.__getitem__, best.tolist()))
 

@@ -572,11 +572,13 @@ def normalize(plugin: Plugin, cycle: Cycle, scores: Scores) -> None:
     if kind is Normalization.CUSTOM:
         normalize_by_plugin(plugin, cycle, scores)
     elif kind is not Normalization.NONE:
+        # A slice takes a tenth of the time of an index.
+        rows = slice(None) if len(scores.rows) == len(scores.values) else scores.rows
         values: I64Array = np.full(len(scores.values), -1, dtype=np.int64)
-        values[scores.rows] = 0
+        values[rows] = 0
         is_reversed = int(kind is Normalization.DEFAULT_REVERSED)
         normalize_kernels.add_default_normalized(scores.values, values, 1, is_reversed)
-        scores.values[scores.rows] = values[scores.rows]
+        scores.values[rows] = values[rows]
     if not plugin.scores_in_range or cycle.cluster.nodes.has_huge_amounts:
         least, greatest = normalize_kernels.extremes(scores.values, scores.rows)
         if least < 0 or greatest > MAX_NODE_SCORE:

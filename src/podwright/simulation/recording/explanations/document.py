@@ -85,7 +85,7 @@ def _of_nodes(view: ExplanationView) -> dict[str, Any]:
     restricted = explanation.restricted_to
     return {
         "restricted_to": None if restricted is None else sorted(restricted),
-        "totals": explanation.totals,
+        "totals": dict(explanation.totals.items()),
         "rejected": _statuses(explanation.rejected),
         "nearest": view.near,
         "filters": [_filter(answer) for answer in explanation.filters],
@@ -148,14 +148,15 @@ def _filter(answer: FilterExplanation) -> FilterDocument:
 
 
 def _scores(scores: ScoreExplanation) -> ScoreDocument:
+    normalized = dict(scores.normalized.items())
     return ScoreDocument(
         plugin=scores.plugin,
         weight=scores.weight,
         nodes={
             node: NodeScore(
                 raw=raw,
-                normalized=scores.normalized[node],
-                weighted=scores.normalized[node] * scores.weight,
+                normalized=normalized[node],
+                weighted=normalized[node] * scores.weight,
             )
             for node, raw in scores.raw.items()
         },

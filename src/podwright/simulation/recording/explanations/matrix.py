@@ -256,7 +256,7 @@ class _Columns:
         return self._numbers.setdefault(result, len(self._numbers))
 
     def _values(self, values: Mapping[str, int], weight: int = 1) -> list[int | None]:
-        found = (values.get(node) for node in self._nodes)
+        found = map(dict(values.items()).get, self._nodes)
         return [None if value is None else value * weight for value in found]
 
 

@@ -152,13 +152,13 @@ def _scores(explanations: Iterable[Explanation]) -> Columns:
     columns: Columns = {name: [] for name in _SCORES}
     for explanation in explanations:
         for scores in explanation.scores:
-            count = len(scores.raw)
+            count, normalized = len(scores.raw), dict(scores.normalized.items())
             columns["pod"] += [explanation.pod.key] * count
             columns["attempt"] += [explanation.attempt] * count
             columns["node"] += scores.raw
             columns["plugin"] += [scores.plugin] * count
             columns["raw"] += scores.raw.values()
-            columns["normalized"] += [scores.normalized[node] for node in scores.raw]
+            columns["normalized"] += [normalized[node] for node in scores.raw]
             columns["weight"] += [scores.weight] * count
     pairs = zip(columns["normalized"], columns["weight"], strict=True)
     columns["weighted"] = [normalized * weight for normalized, weight in pairs]
@@ -195,8 +195,9 @@ def _rows_of_explanation(explanation: Explanation) -> Iterable[dict[str, Any]]:
                 row |= {"answer": "rejected", "code": status.code.label, "reasons": reasons}
             yield row
     for scores in explanation.scores:
+        values = dict(scores.normalized.items())
         for node, raw in scores.raw.items():
-            normalized = scores.normalized[node]
+            normalized = values[node]
             yield {
                 "node": node,
                 "point": "score",
