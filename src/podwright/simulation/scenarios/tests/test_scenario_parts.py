@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import msgspec
@@ -32,7 +33,7 @@ from podwright.simulation.scenarios.document import (
 )
 from podwright.simulation.scenarios.expectation_problems import _created
 from podwright.simulation.scenarios.expectations import CheckResult, RunObserver, found_by
-from podwright.simulation.scenarios.kep140 import _Delete, _Operation, _Patch
+from podwright.simulation.scenarios.kep140 import _Delete, _Operation, _Patch, converted
 from podwright.simulation.scenarios.new_check import decision_scenario, snapshot_scenario
 from podwright.simulation.scenarios.tests.test_checks import cluster, nodes, pod
 from podwright.simulation.scenarios.tests.test_observed import (
@@ -189,6 +190,17 @@ def test_a_wrong_configuration_is_found_wherever_it_stands():
     assert error.startswith(f"{where}: Invalid value: ")
 
 
+def test_configurations_are_read_beside_other_mistakes_and_wrong_ones_once():
+    head = "{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration"
+    found = errors_of(
+        "  seed: x\n"
+        f"  configurations: [{{file: 5}}, {{name: b, configuration: {head}, parallelism: many}}}}]"
+    )
+    assert [text.split(": ")[1] for text in found] == [
+        "spec.seed", "spec.configurations[0].file", "spec.configurations[1].configuration",
+    ]  # fmt: skip
+
+
 # ----------------------------------------------------------------------------------------- loads
 
 
@@ -337,6 +349,21 @@ def test_operations_of_kube_scheduler_simulator_name_their_objects():
     assert done.line() == {"step": 0, "when": {"settled": True}, "done": True}
 
 
+@pytest.mark.parametrize(
+    ("metadata", "expected"),
+    [({"name": "a"}, {"name": "a"}), ({"name": 5}, {}), ({}, {}), ({"labels": {}}, {})],
+)
+def test_the_name_of_a_scenario_of_kube_scheduler_simulator_is_kept(metadata, expected):
+    errors: list[FieldError] = []
+    controllers = {"simulationControllers": {"enabled": [{"name": "x"}, {"name": "scheduler"}]}}
+    read = converted({"metadata": metadata, "spec": {"controllers": controllers}}, errors)
+    assert (errors, read.places, read.document["metadata"]) == ([], (), expected)
+    assert read.document["spec"] == {"operations": []}
+    assert read.warnings == (
+        "spec.controllers.simulationControllers: x is not simulated as a controller of steps",
+    )
+
+
 def test_objects_that_a_scenario_creates_are_known_by_kind_and_name():
     found = scenario(
         """
@@ -458,6 +485,11 @@ def test_a_report_lists_what_failed_first():
         "  </testsuite>",
         "</testsuites>",
     ]
+    rows = report.html().partition("<table")[2].split("<tr>")[2:]
+    cells = [re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL) for row in rows]
+    assert [(row[0], row[3], row[4]) for row in cells] == [
+        ("failed", "b", "1|2\n3"), ("passed", "a", "fine"), ("passed", "c", "ok"),
+    ]  # fmt: skip
     assert CheckReport(results[:1]).markdown().startswith("### podwright check: 1 passed\n")
 
 

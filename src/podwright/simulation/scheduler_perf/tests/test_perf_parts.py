@@ -357,6 +357,7 @@ def test_a_collection_has_the_figures_of_its_time():
     ):  # fmt: skip
         pod = make_pod(name, namespace=namespace, labels=labels, node="n")
         found.scheduled(pod, int(at * SECOND))
+    found.sample(10 * SECOND + SECOND // 2 - 1)
     found.sample(10 * SECOND + SECOND // 2)
     assert found.due_ns == 11 * SECOND
     found.sample(12 * SECOND)

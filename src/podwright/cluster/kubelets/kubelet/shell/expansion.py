@@ -195,7 +195,7 @@ def _expanded(shell: ShellState, part: Part) -> Expansion:
         return (yield from _operated(shell, part))
     if part.name in "@*":
         if part.name == "*" and part.is_quoted:
-            return [[((shell.separators or " ")[:1].join(shell.parameters), True)]]
+            return [[(shell.separators[:1].join(shell.parameters), True)]]
         return [[(each, part.is_quoted)] for each in shell.parameters] or [[]]
     return [[(shell.value(part.name) or "", part.is_quoted)]]
 
