@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Iterator
+from dataclasses import is_dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -86,20 +88,31 @@ WRITTEN_BY_POSITION = (
 """What logs and checkpoints hold many times is written without the names of the fields."""
 
 
-@cache
+OPTIONS = "cli."
+"""The options of commands are dataclasses whose equal values are equal."""
+EXPRESSIONS = "apimachinery.cel.expressions."
+"""The nodes of expressions get their types after they are made."""
+
+
 def structs() -> dict[str, type[msgspec.Struct]]:
     """Return the structs of podwright, by module and name."""
-    return dict(_structs())
+    return {name: cls for name, cls in classes().items() if issubclass(cls, msgspec.Struct)}
 
 
-def _structs() -> Iterator[tuple[str, type[msgspec.Struct]]]:
+@cache
+def classes() -> dict[str, type]:
+    """Return the classes of podwright, by module and name."""
+    return dict(_classes())
+
+
+def _classes() -> Iterator[tuple[str, type]]:
     for path in sorted(SOURCE.rglob("*.py")):
         parts = path.relative_to(SOURCE).with_suffix("").parts
         if "tests" in parts or parts[-1] in {"__init__", "__main__"}:
             continue
         module = importlib.import_module(".".join(("podwright", *parts)))
         for name, member in inspect.getmembers(module, inspect.isclass):
-            if issubclass(member, msgspec.Struct) and member.__module__ == module.__name__:
+            if member.__module__ == module.__name__:
                 yield f"{'.'.join(parts)}.{name}", member
 
 
@@ -114,3 +127,14 @@ def test_logs_and_checkpoints_hold_no_field_names(module: str) -> None:
     assert found
     named = {name for name, cls in found.items() if not cls.__struct_config__.array_like}
     assert named == WRITTEN_BY_NAME & set(found)
+
+
+def test_dataclasses_are_compared_by_identity_and_not_changed() -> None:
+    """Most have arrays, whose comparison is an array."""
+    found: dict[str, Any] = {name: cls for name, cls in classes().items() if is_dataclass(cls)}
+    assert {name for name, cls in found.items() if cls.__dataclass_params__.eq} == {
+        name for name in found if name.startswith(OPTIONS)
+    }
+    assert {name for name, cls in found.items() if not cls.__dataclass_params__.frozen} == {
+        name for name in found if name.startswith(EXPRESSIONS)
+    }

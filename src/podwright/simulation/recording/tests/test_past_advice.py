@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from podwright.scheduler.advice import Advice
+from podwright.scheduler.advice import Advice, Change, Outcome, UnknownReply
 from podwright.scheduler.config import DEFAULT_GATES, ExtenderCall, ExtenderReply
 from podwright.simulation.recording import find_cycle
-from podwright.simulation.recording.explanations.past_advice import past_advice
+from podwright.simulation.recording.explanations.past_advice import _PastTrial, past_advice
 from podwright.simulation.recording.tests.recording import Recorded
 from podwright.testing import make_node, make_pod
 
@@ -58,3 +58,21 @@ def test_an_extender_that_is_not_interested_in_the_pod_limits_nothing(
     found = advice(make_node("a", cpu="4", unschedulable=True), extender=extender)
     assert found.remedies[0].text == "uncordon node a"
     assert found.limits == ()
+
+
+def test_an_extender_accepts_only_in_the_trial_in_which_it_is_to():
+    pod = make_pod("p", cpu="1")
+    recorded = Recorded(extenders=[EXTENDER])
+    recorded.call_extender = refuse
+    recorded.attempt(make_node("a", cpu="4"), pod)
+    past = find_cycle(recorded.run.log, "default/p")
+    past.explain()
+    trial = _PastTrial(past)
+    assert trial.run(Change(pod, bypassed=frozenset({0}))) == Outcome("a", 1)
+    # Afterwards it has its recorded reply again.
+    assert trial.run(Change(pod)) is None
+    assert trial.explain(Change(pod)).rejected["a"].plugin == "Extender"
+    with pytest.raises(UnknownReply):
+        trial.run(Change(pod, put=(make_node("b", cpu="4"),), bypassed=frozenset({1})))
+    assert trial.run(Change(pod, bypassed=frozenset({0}))) == Outcome("a", 1)
+    assert trial.explain(Change(pod)).feasible == ()
