@@ -211,7 +211,7 @@ def list_in_parts(
         The transformation is not possible.
     """
     served = call.resource.served
-    if call.media.format == "yaml" or call.media.is_pretty:
+    if call.media.format != "json" or call.media.is_pretty:
         return list_reply(call, [served(obj.raw) for part in parts for obj in part], metadata)
     left = iter(parts)
     begun = next(left, ())
