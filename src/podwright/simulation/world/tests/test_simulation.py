@@ -6,6 +6,8 @@ import errno
 import hashlib
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,8 @@ from podwright.apimachinery.objects import InputError, KubernetesObject, timesta
 from podwright.apimachinery.schema import decode
 from podwright.simulation.recording.folders.run_folder import RunFolder
 from podwright.simulation.recording.folders.run_manifest import RunError
+from podwright.simulation.world import world as world_module
+from podwright.simulation.world.runs import simulation
 from podwright.simulation.world.runs.run import Run
 from podwright.simulation.world.world import World
 from podwright.testing import make_node, make_pod
@@ -357,3 +361,39 @@ def test_a_profiler_that_keeps_frames_does_not_stop_a_run():
     finally:
         sys.setprofile(None)
     assert len(run.node_of) == 3
+
+
+class Noted:
+    """Notes what a meter receives."""
+
+    def __init__(self) -> None:
+        self.totals: list[float | None] = []
+        self.notes: list[tuple[float, str]] = []
+
+    def advance(self, done: float, note: Any) -> None:
+        self.notes.append((done, note()))
+
+    @contextmanager
+    def metered(self, _what: str, total: float | None, **_options: Any) -> Iterator[Noted]:
+        self.totals.append(total)
+        yield self
+
+
+@pytest.mark.parametrize("module", [simulation, world_module])
+def test_progress_is_the_time_since_the_start(monkeypatch, tmp_path, module):
+    """A run starts in a year of its own."""
+    noted = Noted()
+    monkeypatch.setattr(module, "metered", noted.metered)
+    monkeypatch.setattr(simulation, "_STEPS_AT_ONCE", 1)
+    objects = [make_node("n1"), make_pod("p", duration="90s")]
+    if module is simulation:
+        pw.simulate(objects, until="2m", output=tmp_path / "run")
+    else:
+        world = World()
+        world.add(*objects)
+        world.run("2m")
+    assert noted.totals == [120 * 10**9]
+    assert (90 * 10**9, "1m30s") in noted.notes
+    times = [done for done, _ in noted.notes]
+    assert times == sorted(times)
+    assert all(0 <= done <= 120 * 10**9 for done in times)
