@@ -86,7 +86,7 @@ TABLE: Final[Table] = {
     "suffix": ("names of objects have drawn suffixes", text(rf"-{SUFFIX}\b", "-DRAWN")),
     "template hash": (
         "upstream hashes a template as its structs are in memory",
-        text(rf"-{HASH}(?=[-\"]|$)", "-HASH"),
+        text(rf"-{HASH}(?=[-\"\s]|$)", "-HASH"),
     ),
     "version": ("other objects change as well", without("resourceVersion", "generation")),
     "delays": (
@@ -96,6 +96,11 @@ TABLE: Final[Table] = {
     "combined": (
         "the real recorder combines Events that are alike",
         text(r"^\(combined from similar events\): ", ""),
+    ),
+    "scaled": ("users scaled to other numbers", text(r"\bfrom \d+ to \d+$", "from N to N")),
+    "names": (
+        "users created other workloads as well",
+        text(r"\b(?:[a-z]+-)+(?:HASH(?:-DRAWN)?|\d+|DRAWN)\b", "NAME"),
     ),
     "outcomes of pods": (
         "some of the real pods succeed, here all of them fail",
@@ -196,7 +201,9 @@ def distinct(values: Iterable[Any]) -> list[Any]:
     return [json.loads(each) for each in sorted({json.dumps(v, sort_keys=True) for v in values})]
 
 
-def assert_same(ours: Any, real: Any, *names: str, of_set: bool = False) -> None:
+def assert_same(
+    ours: Any, real: Any, *names: str, of_set: bool = False, is_part: bool = False
+) -> None:
     """Compare a value with the recorded one, without what the names say.
 
     Parameters
@@ -207,14 +214,18 @@ def assert_same(ours: Any, real: Any, *names: str, of_set: bool = False) -> None
         Names of `TABLE`; each must hide a difference.
     of_set : bool
         Whether the values are lists whose order and whose repetitions do not matter.
+    is_part : bool
+        Whether the recorded set may have more.
     """
 
-    def compared(value: Any, kept: Iterable[str]) -> Any:
-        found = plain(value, kept)
-        return distinct(found) if of_set else found
+    def compared(kept: Iterable[str]) -> tuple[Any, Any]:
+        mine, theirs = plain(ours, kept), plain(real, kept)
+        if of_set or is_part:
+            mine, theirs = distinct(mine), distinct(theirs)
+        return mine, [each for each in theirs if each in mine] if is_part else theirs
 
-    mine, theirs = compared(ours, names), compared(real, names)
+    mine, theirs = compared(names)
     assert mine == theirs, "\n".join(unified_diff(_lines(theirs), _lines(mine), n=1))
     for name in names:
-        others = [each for each in names if each != name]
-        assert compared(ours, others) != compared(real, others), f"{name}: hides nothing; it goes"
+        mine, theirs = compared([each for each in names if each != name])
+        assert mine != theirs, f"{name}: hides nothing; it goes"

@@ -62,38 +62,23 @@ def _limits(random: Random) -> Family:
 
 
 def _quota(random: Random) -> Family:
-    made = []
-    for number in range(random.choice([1, 2])):
-        names = [
-            "requests.cpu",
-            "limits.cpu",
-            "requests.memory",
-            "limits.memory",
-            "pods",
-            "cpu",
-            "count/pods",
-            "requests.storage",
-            "persistentvolumeclaims",
-            "services",
-            "services.nodeports",
-            "count/configmaps",
-            "configmaps",
-            "secrets",
-            "fast.storageclass.storage.k8s.io/requests.storage",
-            "requests.ephemeral-storage",
-        ]
-        spec: Document = {}
-        if random.random() < 0.4:
-            names = names[:6]
-            spec["scopes"] = [
-                random.choice(["Terminating", "NotTerminating", "NotBestEffort", "BestEffort"])
-            ]
-            names = ["pods"] if spec["scopes"] == ["BestEffort"] else names
-        hard = {name: _hard(random, name) for name in random.sample(names, min(len(names), 4))}
-        spec["hard"] = hard
-        used = {name: random.choice(["0", "0", value]) for name, value in hard.items()}
-        status = {"hard": hard, "used": used}
-        made.append(an_object("ResourceQuota", f"q{number}", spec=spec, status=status))
+    # One quota: upstream checks several in the order of a Go map.
+    names = [
+        "requests.cpu", "limits.cpu", "requests.memory", "limits.memory", "pods", "cpu",
+        "count/pods", "requests.storage", "persistentvolumeclaims", "services",
+        "services.nodeports", "count/configmaps", "configmaps", "secrets",
+        "fast.storageclass.storage.k8s.io/requests.storage", "requests.ephemeral-storage",
+    ]  # fmt: skip
+    spec: Document = {}
+    if random.random() < 0.4:
+        scopes = ["Terminating", "NotTerminating", "NotBestEffort", "BestEffort"]
+        spec["scopes"] = [random.choice(scopes)]
+        names = ["pods"] if spec["scopes"] == ["BestEffort"] else names[:6]
+    hard = {name: _hard(random, name) for name in random.sample(names, min(len(names), 5))}
+    used = {name: random.choice(["0", "0", value]) for name, value in hard.items()}
+    spec["hard"] = hard
+    status = {"hard": hard, "used": used}
+    made = [an_object("ResourceQuota", "q", spec=spec, status=status)]
     sent = [Sent(a_pod(random, about="quota")) for _ in range(4)]
     service = an_object(
         "Service",

@@ -37,11 +37,9 @@ if TYPE_CHECKING:
     from podwright.scheduler.queueing.nominator import Nominator as Nominator
     from podwright.scheduler.queueing.places import QueueName as QueueName
     from podwright.scheduler.queueing.pod import (
-        Less as Less,
         QueuedPod as QueuedPod,
         SortKey as SortKey,
         priority_sort_key as priority_sort_key,
-        sort_key_of as sort_key_of,
     )
     from podwright.scheduler.queueing.queue import (
         PreEnqueue as PreEnqueue,

@@ -100,9 +100,6 @@ class QueuedPod:
 SortKey = Callable[[QueuedPod], Any]
 """Returns a pod's sort key: comparable with `<`, hashable, and unique per pod."""
 
-Less = Callable[[QueuedPod, QueuedPod], bool]
-"""A QueueSort plugin's rule: whether the first pod goes before the second."""
-
 
 def priority_sort_key(queued: QueuedPod) -> int:
     """Order by priority, highest first, then by timestamp, then by order of entry.
@@ -111,32 +108,3 @@ def priority_sort_key(queued: QueuedPod) -> int:
     tuples: 64 bits of time and 48 of entries below the priority.
     """
     return (-queued.priority << 112) + (queued.timestamp_ns << 48) + queued.entered_index
-
-
-class _KeyByLess:
-    """A sort key that compares two pods by a QueueSort plugin's `less`."""
-
-    __slots__ = ("_less", "_queued")
-
-    def __init__(self, queued: QueuedPod, less: Less) -> None:
-        self._queued = queued
-        self._less = less
-
-    def __hash__(self) -> int:
-        # A compiled class with comparisons has none of its own.
-        return id(self)
-
-    def __lt__(self, other: _KeyByLess) -> bool:
-        one, another = self._queued, other._queued
-        if self._less(one, another):
-            return True
-        return not self._less(another, one) and one.entered_index < another.entered_index
-
-
-def sort_key_of(less: Less) -> SortKey:
-    """Build a sort key from a QueueSort plugin's `less`; the order of entry breaks ties."""
-
-    def key(queued: QueuedPod) -> _KeyByLess:
-        return _KeyByLess(queued, less)
-
-    return key

@@ -93,8 +93,7 @@ class SchedulingQueue:
     pre_enqueue : PreEnqueue or None
         Gates pods; None gates no pod.
     sort_key : SortKey or None
-        The order of the active queue, from the QueueSort plugin (`sort_key_of` builds it from a
-        `less`); None is PrioritySort.
+        The order of the active queue, from the QueueSort plugin; None is PrioritySort.
     lookup : callable or None
         Returns the newest version of a pod by `namespace/name`, for the nominator.
     mirror : NominationMirror or None

@@ -8,7 +8,6 @@ from podwright.scheduler.queueing import (
     QueuedPod,
     QueueName,
     QueueSettings,
-    sort_key_of,
 )
 from podwright.scheduler.queueing.tests.pods import (
     NODE_ADD,
@@ -52,10 +51,10 @@ def test_pods_with_equal_timestamps_are_popped_in_order_of_entry(queue):
 
 
 def test_a_queue_sort_plugin_decides_the_order_and_entry_breaks_ties():
-    def less(first, second):
-        return len(first.pod.metadata.name) < len(second.pod.metadata.name)
+    def sort_key(queued):
+        return len(queued.pod.metadata.name), queued.entered_index
 
-    queue = make_queue(sort_key=sort_key_of(less))
+    queue = make_queue(sort_key=sort_key)
     for name in ("ccc", "bb", "aa", "d"):
         queue.add(make_pod(name), at(0))
     assert [queue.pop(at(0)).pod.metadata.name for _ in range(4)] == ["d", "bb", "aa", "ccc"]
