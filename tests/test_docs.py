@@ -273,6 +273,39 @@ def test_the_numbers_of_specs_are_those_of_the_lists():
     assert f"all {len(own)} conformance specs, and {len(passed) - len(own)} others" in page
 
 
+def test_the_numbers_of_controllers_are_those_of_the_code():
+    def seconds(text: str, name: str = "") -> int:
+        module, _, constant = text.rpartition(".")
+        value: int = getattr(import_module(f"podwright.cluster.controllers.{module}"), constant)
+        assert value % 1_000_000_000 == 0, name
+        return value // 1_000_000_000
+
+    def number(text: str) -> str:
+        module, _, constant = text.rpartition(".")
+        return f"{getattr(import_module(f'podwright.cluster.controllers.{module}'), constant):,}"
+
+    lifecycle = "nodes.node_lifecycle"
+    page = " ".join(read("docs/explanation/controllers.md").split())
+    for sentence in (
+        f"creates or deletes at most {number('apps.replica_set.BURST')} pods",
+        f"creates or deletes at most {number('apps.daemon_set.BURST')} pods",
+        f"then two, up to {seconds('apps.daemon_set._BACKOFF_MAX_NS') // 60} minutes",
+        f"new pods wait {seconds('batch.job_counts._BACK_OFF_NS')} s; the delay doubles each time, "
+        f"up to {seconds('batch.job_counts._BACK_OFF_MAX_NS') // 60} minutes",
+        f"After {seconds(f'{lifecycle}.GRACE_NS')} s the node's conditions are Unknown",
+        f"when {number(f'{lifecycle}.UNHEALTHY_PERCENT')} % of the zone",
+        f"if the zone has more than {number(f'{lifecycle}.LARGE_ZONE_NODES')} nodes",
+        f"removed {seconds('core.pod_gc.QUARANTINE_NS')} s later",
+        f"reconciled every {seconds('autoscaling.horizontal_autoscaler._PERIOD_NS')} s",
+        f"counts more than {number('core.resource_quota._MANY')} objects",
+        f"at most {number('network.endpoint_slices.ENDPOINTS_MAX')} endpoints in a slice "
+        f"and {number('network.endpoints.ADDRESSES_MAX')} in Endpoints",
+        f"more than {number('network.endpoint_parts._LARGE')} pods is synced",
+        f"up to {seconds('controller_loop.LONGEST_NS'):,} s",
+    ):
+        assert sentence in page, sentence
+
+
 # ---------------------------------------------------------------- links and names
 
 LINK = re.compile(r"\[[^\]\n]*\]\((?P<target>[^)\s]+)\)")
