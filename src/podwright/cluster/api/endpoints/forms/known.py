@@ -51,7 +51,7 @@ from podwright.cluster.api.endpoints.forms.templates import (
 from podwright.cluster.api.endpoints.paths import RequestInfo
 from podwright.cluster.api.endpoints.request import HttpReply, HttpRequest
 from podwright.cluster.api.users import User
-from podwright.cluster.store import EVENT, NAMESPACE, POD, ObjectStore
+from podwright.cluster.store import EVENT, NAMESPACE, POD, GroupKind, ObjectStore
 
 TEMPLATES_MAX: Final = 2_048
 """How many templates a server keeps by default."""
@@ -225,9 +225,10 @@ class KnownForms:
             self._discard_changed()
         if not self._count or request.method != "POST":
             return None
-        if request.path.rpartition("/")[2] not in _COLLECTIONS:
+        kind = _COLLECTIONS.get(request.path.rpartition("/")[2])
+        if kind is None:
             return None
-        found = self._repeated(request) or self._found(request)
+        found = self._repeated(request) or self._found(request, kind)
         if found is None:
             return None
         template, values = found
@@ -240,9 +241,10 @@ class KnownForms:
         self.executed_count += reply is not None
         return reply
 
-    def _found(self, request: HttpRequest) -> tuple[Template, Texts] | None:
+    def _found(self, request: HttpRequest, kind: GroupKind) -> tuple[Template, Texts] | None:
         """Return the template of a request by its form, and the values of its body."""
-        if outline_of(request.body) not in self._outlines:
+        # Events are short, and nearly all of them have a known form.
+        if kind != EVENT and outline_of(request.body) not in self._outlines:
             return None
         _, values, key = self._split_of(request)
         known = self._known.get(key)
@@ -251,7 +253,7 @@ class KnownForms:
         template = known.templates.get(known.shape.form_of(values))
         if template is None:
             return None
-        if template.kind != EVENT:  # each has its own time and object
+        if kind != EVENT:  # each has its own time and object
             self._note(request, template, values, known.shape.name_index)
         return template, values
 
