@@ -45,6 +45,7 @@ from podwright.simulation.recording.log.replay import Replay, replay
 from podwright.simulation.recording.tests.recording import SECOND_NS, Recorded
 from podwright.simulation.recording.timelines.columns import decode_chunks
 from podwright.simulation.recording.timelines.feed import timeline_of_log
+from podwright.simulation.recording.usage.utilization import NodeAmounts
 from podwright.simulation.world.tests.quota import Quota
 from podwright.testing import make_node, make_pod
 
@@ -380,3 +381,18 @@ def test_a_pod_that_differs_from_the_last_in_its_metadata_only_is_the_same_when_
     for number, pod in enumerate((one, two, one, two)):
         log.append(number, ObjectPut(pod), [])
     assert [entry.event for entry in log.entries()] == [*map(ObjectPut, (one, two, one, two))]
+
+
+def test_a_folder_without_a_manifest_is_no_run(tmp_path):
+    with pytest.raises(RunError) as error:
+        RunFolder.open(tmp_path)
+    file = tmp_path / "manifest.json"
+    assert str(error.value) == f"{tmp_path} is not a run folder: {file}: No such file or directory"
+
+
+def test_amounts_of_no_nodes_are_empty():
+    amounts = NodeAmounts()
+    assert dict(amounts.columns) == {}
+    assert [each.shape for each in (amounts.allocatable, amounts.requested)] == [(0, 0)] * 2
+    sums = (amounts.allocatable_sums, amounts.requested_sums)
+    assert [each.tolist() for each in sums] == [[], []]
