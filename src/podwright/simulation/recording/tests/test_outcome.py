@@ -120,3 +120,19 @@ def test_a_pod_that_waits_has_neither_a_node_nor_an_error(log):
     nominated = after(log, "urgent")
     assert nominated.kind is OutcomeKind.BOUND
     assert nominated.error == ""
+
+
+def test_the_nomination_of_another_pod_is_not_this_ones():
+    """It comes while the binding of this one is going on."""
+    run = record()
+    run.handle(ObjectPut(make_node("n1", cpu="4")), SECOND)
+    run.handle(ObjectPut(make_pod("low", cpu="3", node="n1")), SECOND)
+    run.handle(ObjectPut(make_pod("web", cpu="1")), 2 * SECOND)
+    (bind,) = run.handle(CycleDue(), 3 * SECOND)
+    assert isinstance(bind, Bind)
+    run.handle(ObjectPut(make_pod("high", cpu="3", priority=9)), 4 * SECOND)
+    run.handle(CycleDue(), 5 * SECOND)
+    run.handle(CallDone(bind.call), 6 * SECOND)
+    assert after(run.log, "high").nominated_node == "n1"
+    web = after(run.log, "web")
+    assert (web.kind, web.node, web.nominated_node) == (OutcomeKind.BOUND, "n1", "")

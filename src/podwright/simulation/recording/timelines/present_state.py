@@ -151,11 +151,8 @@ class PresentState:
     def _compare(self, nodes: NodeColumns, slots: I64Array) -> None:
         found = self._values_of(nodes, slots)
         differs = found != self.values[slots]
-        rows = np.flatnonzero(differs.any(axis=1))
-        if not len(rows):
-            return
         self.values[slots] = found
-        for slot in slots[rows].tolist():
+        for slot in slots[differs.any(axis=1)].tolist():
             self._changed_slots.record(slot)
         row, field = np.nonzero(differs)
         self._changed_in[slots[row], field] = self.version
