@@ -1,0 +1,326 @@
+"""What a kubelet reads of a status after a restart, and what it decides about one container."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podwright.cluster.kubelets.addresses import Addresses
+from podwright.cluster.kubelets.kubelet.containers.container_statuses import (
+    INITIAL_NS,
+    MAX_NS,
+    _linux_user,
+    _mount,
+    _user,
+    count_restart,
+    restart_ns,
+    should_restart,
+)
+from podwright.cluster.kubelets.kubelet.containers.probes import ProbeResult, count_result
+from podwright.cluster.kubelets.kubelet.pod_records import (
+    ContainerRecord,
+    Ended,
+    ProbeRecord,
+    container_id,
+    has_all_statuses,
+    record_of,
+)
+from podwright.cluster.kubelets.kubelet.sandbox import _identity
+from podwright.cluster.kubelets.kubelet.shell import NotSimulatedError, Script
+from podwright.cluster.kubelets.kubelet.tests.shell_runs import facts, refusal, result
+from podwright.cluster.kubelets.templates.go_templates import Template, _printf
+from podwright.cluster.kubelets.templates.sprig import _rounded, _steps
+from podwright.cluster.kubelets.templates.template_parser import TemplateError
+from podwright.cluster.kubelets.tests.lifecycle_driver import NOW, SECOND, at
+
+CLAIMS = [{"name": "gpu"}]
+SPEC: dict[str, Any] = {
+    "nodeName": "n",
+    "initContainers": [{"name": "i"}, {"name": "s", "restartPolicy": "Always"}],
+    "containers": [{"name": "a", "resources": {"claims": CLAIMS}}, {"name": "b"}],
+    "ephemeralContainers": [{"name": "e"}],
+}
+
+
+def recorded(status: Any, spec: Any = None, **metadata: Any) -> Any:
+    return record_of(
+        {"metadata": {"name": "p", "uid": "u", **metadata}, "spec": spec or SPEC, "status": status},
+        NOW,
+    )
+
+
+def states(record: Any) -> dict[str, Any]:
+    return {
+        name: "running" if one.running else ("ended" if one.ended else "")
+        for name, one in record.containers.items()
+    }
+
+
+def test_a_pod_that_runs_without_statuses_has_run_since_its_start():
+    found = recorded({"phase": "Running", "startTime": at(-60), "podIP": "1.2.3.4"})
+    assert states(found) == {"i": "ended", "s": "running", "a": "running", "b": "running", "e": ""}
+    assert (found.uid, found.node, found.start_ns, found.pod_ip) == (
+        "u", "n", NOW - 60 * SECOND, "1.2.3.4",
+    )  # fmt: skip
+    assert (found.is_finished, found.has_sandbox, found.is_initialized) == (False, True, True)
+    assert found.containers["i"].ended == Ended(
+        0, "Completed", "", NOW - 60 * SECOND, NOW - 60 * SECOND, ""
+    )
+    run = found.containers["a"].running
+    assert (run.started_ns, run.container_id, run.is_started, run.is_ready) == (
+        NOW - 60 * SECOND, container_id("u", "a", 0), True, True,
+    )  # fmt: skip
+    unready = {"phase": "Running", "conditions": [{"type": "Ready", "status": "False"}]}
+    late = recorded(unready, creationTimestamp=at(-9))
+    assert late.containers["a"].running.started_ns == NOW - 9 * SECOND
+    assert not late.containers["a"].running.is_ready
+    assert late.start_ns == NOW
+    never = recorded({"phase": "Running"})
+    assert never.containers["a"].running.started_ns == 0
+
+
+def test_a_record_has_what_the_statuses_say():
+    terminated = {
+        "exitCode": 3, "reason": "Error", "message": "m", "startedAt": at(-20),
+        "finishedAt": at(-10), "containerID": "c",
+    }  # fmt: skip
+    ended = Ended(3, "Error", "m", NOW - 20 * SECOND, NOW - 10 * SECOND, "c")
+    found = recorded({
+        "phase": "Running", "podIP": "1.1.1.1",
+        "initContainerStatuses": [
+            {"name": "i", "state": {"terminated": terminated}},
+            {"name": "s", "state": {"waiting": {}}, "lastState": {"terminated": terminated}},
+        ],
+        "containerStatuses": [
+            {"name": "a", "restartCount": 2, "state": {"running": {"startedAt": at(-5)}},
+             "lastState": {"terminated": terminated}, "started": True,
+             "resources": {"requests": {"cpu": "1"}}},
+            {"name": "b", "state": {"waiting": {}}},
+        ],
+        "ephemeralContainerStatuses": [
+            {"name": "e", "state": {"running": {}}, "resources": {"requests": {"cpu": "1"}}}
+        ],
+    })  # fmt: skip
+    assert states(found) == {
+        "i": "ended", "s": "ended", "a": "running", "b": "", "e": "running"
+    }  # fmt: skip
+    assert (found.containers["i"].ended, found.containers["s"].ended) == (ended, ended)
+    assert (found.containers["s"].last, found.containers["a"].last) == (None, ended)
+    main = found.containers["a"]
+    assert (main.restart_count, main.running.is_ready, main.running.is_started) == (2, False, True)
+    assert main.running.container_id == container_id("u", "a", 2)
+    assert found.allocated == {"a": {"requests": {"cpu": "1"}, "claims": CLAIMS}}
+
+
+@pytest.mark.parametrize(
+    ("status", "finished", "sandbox"),
+    [
+        ({}, False, False), ({"phase": "Pending"}, False, False),
+        ({"phase": "Pending", "podIP": "1.1.1.1"}, False, True),
+        ({"phase": "Succeeded", "podIP": "1.1.1.1"}, True, False),
+        ({"phase": "Failed"}, True, False),
+    ],
+)  # fmt: skip
+def test_a_pod_that_ended_has_no_sandbox(status, finished, sandbox):
+    found = recorded(status)
+    assert (found.is_finished, found.has_sandbox) == (finished, sandbox)
+    assert set(states(found).values()) == {""}
+
+
+def test_all_statuses_are_there():
+    of = {"name": "x"}
+    whole = {
+        "phase": "Running", "podIP": "1.1.1.1", "startTime": at(0),
+        "initContainerStatuses": [of] * 2, "containerStatuses": [of] * 2,
+        "ephemeralContainerStatuses": [of],
+    }  # fmt: skip
+    assert has_all_statuses({"spec": SPEC, "status": whole})
+    for name, value in (("phase", "Pending"), ("podIP", ""), ("containerStatuses", [of]),
+                        ("ephemeralContainerStatuses", None)):  # fmt: skip
+        assert not has_all_statuses({"spec": SPEC, "status": whole | {name: value}})
+    without = {name: value for name, value in whole.items() if name != "startTime"}
+    assert not has_all_statuses({"spec": SPEC, "status": without})
+    assert has_all_statuses({"spec": {}, "status": whole})
+    assert not has_all_statuses({})
+
+
+# ------------------------------------------------------------------------------ one container
+
+
+def ended_at(seconds: int, **fields: Any) -> ContainerRecord:
+    found = ContainerRecord("main", "app")
+    found.ended = Ended(1, "Error", "", 0, seconds * SECOND, "")
+    for name, value in fields.items():
+        setattr(found, name, value)
+    return found
+
+
+def test_back_offs_double_up_to_five_minutes_and_are_forgotten_after_ten():
+    found = ended_at(100)
+    assert restart_ns(found) == 100 * SECOND
+    waits = []
+    for _ in range(7):
+        count_restart(found, 100 * SECOND)
+        waits.append(found.back_off_ns // SECOND)
+    assert waits == [10, 20, 40, 80, 160, 300, 300]
+    assert (INITIAL_NS, MAX_NS) == (10 * SECOND, 300 * SECOND)
+    assert restart_ns(found) == 400 * SECOND
+    found.ended = Ended(1, "Error", "", 0, 700 * SECOND, "")
+    assert restart_ns(found) == 1_000 * SECOND, "exactly ten minutes later"
+    found.ended = Ended(1, "Error", "", 0, 700 * SECOND + 1, "")
+    assert restart_ns(found) == 700 * SECOND + 1
+    count_restart(found, 701 * SECOND)
+    assert (found.back_off_ns, found.back_off_at_ns) == (10 * SECOND, 701 * SECOND)
+
+
+RULE = {"exitCodes": {"operator": "In", "values": [42]}}
+OTHERS = {"exitCodes": {"operator": "NotIn", "values": [42]}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "container", "policy", "restarts"),
+    [
+        ("app", {}, None, (0, 1, 42)), ("app", {}, "Always", (0, 1, 42)),
+        ("app", {}, "OnFailure", (1, 42)), ("app", {}, "Never", ()),
+        ("init", {}, "Always", (1, 42)), ("init", {}, "Never", ()), ("init", {}, None, (1, 42)),
+        ("sidecar", {"restartPolicy": "Always"}, "Never", (0, 1, 42)), ("ephemeral", {}, None, ()),
+        ("app", {"restartPolicy": "Never", "restartPolicyRules": [RULE]}, "Always", (42,)),
+        ("app", {"restartPolicy": "Never", "restartPolicyRules": [OTHERS]}, "Always", (0, 1)),
+        ("app", {"restartPolicy": "OnFailure", "restartPolicyRules": [RULE]}, "Never", (1, 42)),
+    ],
+)  # fmt: skip
+def test_containers_restart_by_policies_and_rules(kind, container, policy, restarts):
+    spec = {} if policy is None else {"restartPolicy": policy}
+    assert tuple(c for c in (0, 1, 42) if should_restart(kind, container, spec, c)) == restarts
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        ({}, {}), ({"readOnly": False, "recursiveReadOnly": "Enabled"}, {}),
+        ({"readOnly": True}, {"readOnly": True, "recursiveReadOnly": "Disabled"}),
+        ({"readOnly": True, "recursiveReadOnly": "Enabled"},
+         {"readOnly": True, "recursiveReadOnly": "Enabled"}),
+        ({"readOnly": True, "recursiveReadOnly": "IfPossible"},
+         {"readOnly": True, "recursiveReadOnly": "Enabled"}),
+    ],
+)  # fmt: skip
+def test_mounts_in_a_status(parts, expected):
+    mount = {"name": "v", "mountPath": "/v"}
+    assert _mount(mount | {"subPath": "x"} | parts) == mount | expected
+
+
+def test_the_user_of_a_container():
+    of_pod = {"runAsUser": 5, "runAsGroup": 6, "supplementalGroups": [9, 6], "fsGroup": 7}
+    assert _user({}, {}) == _linux_user(0, 0, (0,))
+    assert _user({"securityContext": of_pod}, {}) == _linux_user(5, 6, (6, 7, 9))
+    own = {"securityContext": {"runAsUser": 0, "runAsGroup": 1}}
+    assert _user({"securityContext": of_pod}, own) == _linux_user(0, 1, (1, 6, 7, 9))
+    assert _linux_user(1, 2, (3,)) == {
+        "linux": {"uid": 1, "gid": 2, "supplementalGroups": [3]}
+    }  # fmt: skip
+
+
+def test_results_of_probes_are_counted_in_a_row():
+    probe = {"successThreshold": 2, "failureThreshold": 2, "periodSeconds": 5}
+    good, bad = ProbeResult(is_success=True), ProbeResult(is_success=False)
+    state = ProbeRecord(0, is_success=False)
+    seen = []
+    for outcome in (good, bad, good, good, bad, good, bad, bad):
+        has_changed = count_result(state, outcome, probe, NOW)
+        seen.append((has_changed, state.is_success, state.successes, state.failures))
+    assert seen == [
+        (False, False, 1, 0), (False, False, 0, 1), (False, False, 1, 0), (True, True, 2, 0),
+        (False, True, 0, 1), (False, True, 1, 0), (False, True, 0, 1), (True, False, 0, 2),
+    ]  # fmt: skip
+    assert state.next_ns == NOW + 5 * SECOND
+    lasting = ProbeResult(is_success=True, is_lasting=True)
+    for _, next_ns in ((1, NOW + 5 * SECOND), (2, None)):
+        count_result(state, lasting, probe, NOW)
+        assert state.next_ns == next_ns
+    defaults = ProbeRecord(0, is_success=True)
+    assert [count_result(defaults, bad, {}, NOW) for _ in range(3)] == [False, False, True]
+    assert (defaults.next_ns, count_result(defaults, good, {}, NOW)) == (NOW + 10 * SECOND, True)
+
+
+def test_devices_are_known_by_all_their_names():
+    names = {"driver": "a", "pool": "b", "device": "c", "shareID": "d"}
+    assert _identity(names | {"x": "y"}) == ("a", "b", "c", "d")
+
+
+def test_addresses_are_assigned_in_order_and_beyond_those_that_are_kept():
+    addresses = Addresses()
+    assert [addresses.of_pod(uid) for uid in "aba"] == ["10.64.0.1", "10.64.0.2", "10.64.0.1"]
+    assert addresses.take_for_pod("a") == "10.64.0.1"
+    assert addresses.of_pod("a") == "10.64.0.3"
+    assert addresses.take_for_pod("z") == "10.64.0.4"
+    for kept in ("10.64.1.7", "10.64.0.9", "9.9.9.9", "10.64.0.x", "no", "10.0.0.200"):
+        addresses.keep_pod(kept)
+    assert addresses.of_pod("c") == "10.64.1.8"
+    addresses.release_pod("c")
+    assert addresses.of_pod("c") == "10.64.1.9"
+    assert [addresses.of_node(name) for name in "nmn"] == ["10.0.0.1", "10.0.0.2", "10.0.0.1"]
+    addresses.set_node("n", "5.5.5.5")
+    again = Addresses(addresses.state())
+    assert (again.of_node("n"), again.of_node("k"), again.of_pod("d")) == (
+        "5.5.5.5", "10.0.0.3", "10.64.1.10",
+    )  # fmt: skip
+    again.release_node("n")
+    assert again.of_node("n") == "10.0.0.4"
+
+
+# -------------------------------------------------------------------- further words of scripts
+
+
+def test_what_scripts_do_further():
+    for script, status, output in (
+        ("cd /; echo $?", 0, "0\n"), ("set -- a; shift; echo $?", 0, "0\n"),
+        ("export a=1; echo $?", 0, "0\n"), ("unset a; echo $?", 0, "0\n"),
+        ("cat <<E'O'F\n$x\nEOF", 0, "$x\n"), ("cat <<EO\"F\"\n$x\nEOF", 0, "$x\n"),
+        ("mkdir a; mkdir a; echo $?", 0, "1\n"), ("mkdir -p a/b a/b; echo $?", 0, "0\n"),
+        ("mkdir none/b; echo $?", 0, "1\n"), ("echo $((7 / 2)) $((-8 / 2)) $((0 / -5))", 0,
+         "3 -4 0\n"), ("echo {a} {} a,b", 0, "{a} {} a,b\n"),
+    ):  # fmt: skip
+        assert result(script) == (status, output), script
+    for script, what in (
+        ("echo {a,b}", "the expansion of braces"), ("echo {1..3}", "the expansion of braces"),
+        ("echo ${x[0]}", "this form of ${"), ("echo ${x:1}", "this form of ${"),
+        ("set -x; echo a 2>/dev/null", "the redirection of the errors after set -x"),
+        ("echo a >&3", "the redirection >&3"), ("cat 2< f", "reading from another file descriptor"),
+        ("mkdir", '"mkdir"'), ("eval a", "eval"),
+    ):  # fmt: skip
+        assert what in refusal(script), script
+
+
+def test_the_name_and_the_parameters_of_a_script():
+    for words, output in (
+        (["sh", "-c", "echo $0 $1 $#", "name", "a", "b"], "name a 2\n"),
+        (["sh", "-c", "echo $0 $#", "name"], "name 0\n"), (["sh", "-c", "echo $0"], "sh\n"),
+        (["sh", "-eu", "-c", "echo a"], None), (["sh", "-e", "-u", "-c", "echo a"], "a\n"),
+    ):  # fmt: skip
+        if output is None:
+            with pytest.raises(NotSimulatedError):
+                Script(words, facts())
+            continue
+        script = Script(words, facts())
+        for _ in script.steps():
+            pass
+        assert script.output == output
+
+
+# ------------------------------------------------------------------------- values in templates
+
+
+def test_numbers_and_documents_of_templates():
+    assert (_printf("%d %x %v %5x", 255, 255, 255, 255), _printf("%x", "ab")) == (
+        "255 ff 255    ff", "ab",
+    )  # fmt: skip
+    ranges = ((0, 5, 2), (5, 0, -2), (0, 5, -1), (5, 0, 1), (0, 5, 0))
+    assert [_steps(*each) for each in ranges] == [[0, 2, 4], [5, 3, 1], [], [], []]
+    assert [_rounded(*each) for each in (("1.25", 1), (1.24, 1), (1.2, 0, 0.1), (-1.6, 0))] == [
+        1.3, 1.2, 2.0, -1.0,
+    ]  # fmt: skip
+    with pytest.raises(TemplateError, match="has more than one document"):
+        Template("a: 1\n---\nb: 2\n").value({})
+    assert (Template("").value({}), Template("a: {{ .x }}").value({"x": 2})) == (None, {"a": 2})
