@@ -152,6 +152,7 @@ def test_only_a_cordoned_node_is_uncordoned_for_a_custom_plugin() -> None:
         expected = {"set label tier=gold on node n", "remove taint k:NoExecute from node n"}
         assert texts == expected | ({"uncordon node n"} if is_cordoned else set())
         assert len(plans[-1]) == len(expected) + is_cordoned, "all of them together"
+        assert plans[0][0].command == "kubectl label node n tier=gold", "it has no such label"
 
 
 def test_no_change_is_tried_after_ten_that_differ_by_their_node_have_failed() -> None:

@@ -94,6 +94,15 @@ def test_a_hundred_and_fifty_changes_are_tried():
     assert len(trial.explained) == 5
 
 
+def test_no_change_of_a_group_is_tried_after_the_last_trial():
+    nodes = [make_node(f"n{i}", unschedulable=True) for i in range(5)]
+    made, trial = search(never, pending(), *nodes)
+    made._trials_left = 2
+    plans = [(node_edits.uncordon(node.name),) for node in nodes]
+    made._try_group(frozenset({("uncordon",)}), plans)
+    assert (len(trial.tried), len(made._failed), made._promising) == (2, 2, [plans[0]])
+
+
 def test_eight_remedies_are_kept_the_smallest_first():
     made, trial = search(always, pending(), *tainted(9))
     result = made.run()

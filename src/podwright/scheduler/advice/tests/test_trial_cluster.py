@@ -45,6 +45,7 @@ def test_all_changes_are_reverted(cluster, is_journal_lost):
         assert cluster.nodes.objects[0].spec.unschedulable
         if is_journal_lost:
             cluster.nodes.pods_journal.forget()
+            assert pods.since() == ["default/mine"]
     assert content(cluster) == before
 
 

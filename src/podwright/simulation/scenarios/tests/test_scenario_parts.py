@@ -382,6 +382,16 @@ def test_objects_that_a_scenario_creates_are_known_by_kind_and_name():
     ]  # fmt: skip
 
 
+def test_only_classes_and_budgets_are_known_as_such():
+    found = errors_of(
+        cluster(nodes(1), pod("a"))
+        + "\n  expectations: [{noPreemptionOf: a}, {budgetBlocked: {budget: default/a}}]"
+    )
+    assert [text.split(": ", 2)[2] for text in found] == [
+        'there is no PriorityClass "a"', 'there is no PodDisruptionBudget "default/a"',
+    ]  # fmt: skip
+
+
 # --------------------------------------------------------------------------------- expectations
 
 

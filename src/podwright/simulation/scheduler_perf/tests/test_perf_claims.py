@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from podwright.apimachinery.objects import encode
+import pytest
+
+from podwright.apimachinery.objects import InputError, encode
 from podwright.apimachinery.schema import decode
 from podwright.simulation.scheduler_perf.execution import Execution
 from podwright.simulation.scheduler_perf.operations import AllocResourceClaims
 from podwright.simulation.scheduler_perf.templates import ObjectTemplate
+from podwright.simulation.scheduler_perf.test_cases import load_test_cases
 from podwright.simulation.scheduler_perf.tests.test_perf_parts import MEASURED, made
-from podwright.simulation.scheduler_perf.tests.test_scheduler_perf import FILES
+from podwright.simulation.scheduler_perf.tests.test_scheduler_perf import FILES, case, read_from
 from podwright.simulation.world import Create
 
 CLAIM = ("", "PersistentVolumeClaim")
@@ -69,3 +72,15 @@ def test_devices_are_allocated_from_a_drawn_node_on():
     # Each device is used once, and not in the order of the nodes.
     assert sorted(places) == [(node, device) for node in "0123" for device in "01"]
     assert "".join(node for node, _ in places) == "32203011"
+
+
+def test_a_file_has_test_cases_whose_templates_are_some():
+    for text in ("[]", "{}", "text"):
+        with pytest.raises(InputError) as raised:
+            load_test_cases("c", read_from({"c": text}))
+        assert str(raised.value) == "c: a list of test cases is expected"
+    any_ = {"opcode": "createAny", "templatePath": "wrong.yaml"}
+    files = FILES | {"c": case(any_, MEASURED), "wrong.yaml": "a: {{ if }"}
+    with pytest.raises(InputError) as raised:
+        load_test_cases("c", read_from(files))
+    assert str(raised.value).startswith("c: [0].workloadTemplate[0].templatePath: wrong.yaml: ")

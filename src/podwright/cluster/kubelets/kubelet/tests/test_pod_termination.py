@@ -1,12 +1,29 @@
 """How pods end on simulated kubelets: deadlines and graceful deletion."""
 
+from typing import Any
+
 import pytest
 
 from podwright.cluster.kubelets.kubelet.tests.kubelet_driver import (
+    KubeletDriver,
     container,
     pod_of,
     run_of,
 )
+
+
+def test_a_new_pod_that_is_deleted_already_is_not_rejected():
+    deletion = {
+        "deletionTimestamp": "2026-01-01T00:00:30Z", "deletionGracePeriodSeconds": 30
+    }  # fmt: skip
+    for metadata in ({}, deletion):
+        driver = KubeletDriver()
+        driver.cluster.add("Node", "n1", status={"allocatable": {"cpu": "1", "pods": "10"}})
+        large = container(resources={"requests": {"cpu": "2"}})
+        given: dict[str, Any] = {f"__{name}": value for name, value in metadata.items()}
+        driver.put(pod_of(large, **given))
+        driver.run(0)
+        assert any("OutOfcpu" in note for note in driver.notes) is not bool(metadata)
 
 
 def test_the_deadline_of_a_pod():
