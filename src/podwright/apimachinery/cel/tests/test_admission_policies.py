@@ -38,7 +38,10 @@ REQUEST: dict[str, Any] = {
     "dryRun": False,
     "options": {"kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1"},
 }
-NAMESPACE = {"metadata": {"name": "shop", "labels": {"tier": "gold"}, "managedFields": []}}
+NAMESPACE = {
+    "metadata": {"name": "shop", "labels": {"tier": "gold"}, "managedFields": []},
+    "status": {"phase": "Active"},
+}
 ASKED: list[Access] = []
 
 
@@ -88,6 +91,7 @@ def decision_of(validation: dict[str, Any] | str, **spec: Any) -> PolicyDecision
         "request.options.kind == 'CreateOptions' && request.operation != 'DELETE'",
         "namespaceObject.metadata.labels['tier'] == 'gold'",
         "!has(namespaceObject.metadata.generateName)",
+        "namespaceObject.status.phase == 'Active' && !has(namespaceObject.spec.finalizers)",
         "authorizer.requestResource.check('create').allowed()",
         "authorizer.group('').resource('pods').namespace('a').check('x').reason() == 'because'",
         "authorizer.group('').resource('pods').check('broken').error() == 'no connection'",

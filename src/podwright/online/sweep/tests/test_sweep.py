@@ -283,6 +283,15 @@ def test_a_sweep_does_what_is_missing(client: Client, tmp_path: Path) -> None:
     assert summary.best("absent") is None
 
 
+def test_runs_that_have_to_wait_for_a_worker_have_results_too(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(execution, "_IN_FLIGHT_PER_WORKER", 1)
+    plan = plan_with(seeds=5)
+    found = [each.run.seed for each in run_missing(plan, SweepDataset(tmp_path), client)]
+    assert sorted(found) == [0, 1, 2, 3, 4]
+
+
 def test_a_sweep_connects_to_workers_only_for_what_is_missing(
     client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -521,7 +530,13 @@ def test_a_figure_and_a_page_have_the_numbers() -> None:
     assert text.count("<svg") == 1
     assert "A &lt;sweep&gt;" in text
     assert "small,b,0,wait p99,s,1" in text
-    assert "failed" in text
+    (failed,) = text.partition("Failed runs")[2].partition("<tbody>")[2].split("</tr>")[:1]
+    assert [cell.partition(">")[2].partition("<")[0] for cell in failed.split("<td")[1:]] == [
+        "small",
+        "b",
+        "1",
+        "failed",
+    ]
     with pytest.raises(ArgumentError, match="no run has cpu; there are wait p99"):
         summary.plot("cpu")
     same = summary_of_rows(a=[2, 3], b=[2, 3])

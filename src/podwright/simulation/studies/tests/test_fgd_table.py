@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf, isnan
+from math import gamma, inf, isnan, pi
 
 import numpy as np
 import pytest
@@ -32,6 +32,17 @@ def test_the_margin_is_that_of_the_distribution_of_so_many_values(values, quanti
     assert found.mean == pytest.approx(sum(given) / values)
     assert found.deviation == pytest.approx(deviation)
     assert found.margin == pytest.approx(quantile * deviation / values**0.5)
+
+
+@pytest.mark.parametrize("degrees", range(1, 31))
+def test_the_quantiles_are_those_of_students_distribution(degrees):
+    quantile = Interval.of([0.0] * degrees + [1.0]).margin * (degrees + 1) ** 0.5
+    quantile /= float(np.std([0.0] * degrees + [1.0], ddof=1))
+    scale = gamma((degrees + 1) / 2) / gamma(degrees / 2) / (degrees * pi) ** 0.5
+    at = np.linspace(-quantile, quantile, 200_001)
+    density = scale * (1 + at**2 / degrees) ** (-(degrees + 1) / 2)
+    inside = float(((density[1:] + density[:-1]) / 2).sum() * (at[1] - at[0]))
+    assert inside == pytest.approx(0.95, abs=1e-4)
 
 
 def test_one_value_has_no_margin_and_is_not_certain():
