@@ -365,17 +365,13 @@ class CycleRecording:
             self.rejected[names[slot]] = status
         own = self._cluster.nodes.slot_of.get(self._pod.status.nominated_node_name, -1)
         search = node_search.run(totals, self.outcome)
-        examined: Mask = np.zeros(len(totals), dtype=np.bool_)
-        examined[node_search.evaluated_slots(self._pod.status.nominated_node_name, search)] = True
-        self.examined = self._live[examined[self._live]]
-        if self.outcome.node_names is None:
-            self.not_examined = self._live[~examined[self._live]]
-        self.rejected = {
-            name: status
-            for name, status in self.rejected.items()
-            if examined[self._cluster.nodes.slot_of[name]]
-        }
-        self.feasible = self._live[(totals[self._live] >= 0) & examined[self._live]]
+        evaluated = node_search.evaluated_slots(self._pod.status.nominated_node_name, search)
+        is_partial = len(evaluated) < len(self._live)
+        if is_partial:
+            self._leave_out(totals, evaluated)
+        self.feasible = self._live
+        if is_partial or self.rejected:
+            self.feasible = self._live[totals[self._live] >= 0]
         is_taken = self._extender_cycle is None or self._extender_cycle.only_nominated
         if own >= 0 and totals[own] >= 0 and is_taken:
             # The nominated node was evaluated first, alone, and is feasible.
@@ -384,6 +380,20 @@ class CycleRecording:
             self.not_examined = self._live[self._live != own]
             self.only_nominated = True
             self.rejected = {}
+
+    def _leave_out(self, totals: I64Array, evaluated: I32Array) -> None:
+        """Forget the results of the nodes that were not evaluated."""
+        examined: Mask = np.zeros(len(totals), dtype=np.bool_)
+        examined[evaluated] = True
+        self.examined = self._live[examined[self._live]]
+        if self.outcome.node_names is None:
+            self.not_examined = self._live[~examined[self._live]]
+        self.rejected = {
+            name: status
+            for name, status in self.rejected.items()
+            if examined[self._cluster.nodes.slot_of[name]]
+        }
+        totals[~examined] = -1
 
     def _score(self, cycle: Cycle) -> None:
         """Call every score plugin for the feasible nodes."""
