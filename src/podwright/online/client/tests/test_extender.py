@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import socket
 import ssl
+import stat
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,7 +18,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from podwright.online.client import extender as module
-from podwright.online.client.extender import ExtenderClient, _error_text, _TimedSocket
+from podwright.online.client.extender import ExtenderClient, _as_file, _error_text, _TimedSocket
 from podwright.scheduler.config import (
     Extender,
     ExtenderCall,
@@ -248,3 +250,13 @@ def test_the_copy_of_a_process_leaves_the_connections_of_the_first_one_open(monk
         assert first.sock is not None, "still open"
         assert first not in connections._idle
         first.close()
+
+
+def test_a_key_in_the_configuration_is_a_file_that_only_this_user_reads():
+    with _as_file(b"PEM", "unused") as name:
+        file = Path(name)
+        assert file.read_bytes() == b"PEM"
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert not file.exists()
+    with _as_file(b"", "key.pem") as name:
+        assert name == "key.pem"

@@ -317,6 +317,15 @@ def test_proxy_and_server_name_are_those_of_the_cluster(tmp_path):
     assert (found.proxy, found.tls_server_name) == ("http://p:3128", "inner")
 
 
+def test_a_connection_is_made_in_time_and_a_reply_may_take_as_long_as_it_says():
+    async def run():
+        async with ReadConnection(ClusterAddress(server=ABSENT)) as one:
+            return one._request_options(7.0)["timeout"]
+
+    timeout = asyncio.run(run())
+    assert (timeout.total, timeout.sock_connect, timeout.sock_read) == (None, 15.0, 7.0)
+
+
 def test_requests_wait_for_the_rate_limit(monkeypatch):
     waits = []
 
