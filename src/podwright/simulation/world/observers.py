@@ -203,4 +203,4 @@ def _check(observer: object, what: str) -> None:
 def _is_misspelt(name: str, method: str) -> bool:
     """Whether a name is a method's name, but for case, underscores or a few letters."""
     folded, expected = (text.replace("_", "").lower() for text in (name, method))
-    return folded == expected or SequenceMatcher(None, folded, expected).ratio() >= _SIMILAR
+    return SequenceMatcher(None, folded, expected).ratio() >= _SIMILAR

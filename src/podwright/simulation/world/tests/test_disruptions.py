@@ -9,7 +9,9 @@ import pytest
 from podwright.cluster.api import SCHEDULER_USER, DeleteObject, EvictPod, Rejection
 from podwright.cluster.controllers import DrainNode
 from podwright.cluster.store import ObjectStore
+from podwright.simulation.world.inputs.input_review import InputReview
 from podwright.simulation.world.runs.disruptions import Disruptions
+from podwright.simulation.world.runs.report import ReportObservers
 from podwright.testing import make_pod
 
 MINUTE = 60_000_000_000
@@ -67,3 +69,15 @@ def test_other_removals_are_no_evictions(user: str) -> None:
     counts = disruptions.evictions
     assert (counts.evicted, counts.rejected) == (0, 0)
     assert counts.by_taint == (user == "taint-eviction-controller")
+
+
+def test_a_report_does_not_change_when_its_world_continues() -> None:
+    observers = ReportObservers(_World(), {"default/a": "ReplicaSet/gone"})
+    evict(observers.disruptions, make_pod("a", node="n1"))
+    first = observers.report(InputReview(missing_owners={"default/b": "Job/gone"}), MINUTE)
+    evict(observers.disruptions, make_pod("b", node="n1"), rejected("web"))
+    second = observers.report(InputReview(), MINUTE)
+    counts = [(each.evictions.evicted, each.evictions.rejected) for each in (first, second)]
+    assert counts == [(1, 0), (1, 1)]
+    assert (first.missing_owners, second.missing_owners) == ({"default/b": "Job/gone"}, {})
+    assert [each.cause for each in first.lost_pods] == ["evicted"]

@@ -265,7 +265,7 @@ def test_factors_that_are_none(text, detail):
     ],
 )
 def test_a_model_in_words(text, shown):
-    model = read_timing(HEAD + text, source="folder/t.yaml")
+    model = read_timing(HEAD + text, source="data/folder/t.yaml")
     assert str(model) == shown
     again = read_timing(msgspec.json.encode(model.document()), source="t.yaml")
     assert again == model

@@ -26,7 +26,8 @@ from podwright.cluster.api import (
     PatchObject,
     UpdateObject,
 )
-from podwright.cluster.store import ObjectStore
+from podwright.cluster.store import NotFound, ObjectStore
+from podwright.scheduler.machine import PatchPodGroupStatus
 from podwright.simulation.world.inputs.conditions import (
     Condition,
     OperationSequence,
@@ -51,6 +52,7 @@ from podwright.simulation.world.inputs.operations import (
     is_placed,
     may_update,
 )
+from podwright.simulation.world.scheduler_requests import _request_of
 from podwright.testing import make_node, make_pod
 
 POD, NODE, DEPLOYMENT = ("", "Pod"), ("", "Node"), ("apps", "Deployment")
@@ -513,3 +515,38 @@ def test_a_sequence_waits_until_its_condition_holds_or_says_what_it_left_out():
     assert sequence.failure == f"d: work is left after 5s{LEFT_OUT}"
     assert sequence.next_due_ns(80) is None
     assert sequence.step is steps[3]
+
+
+@pytest.mark.parametrize(
+    ("status", "others"),
+    [
+        ({}, []),
+        ({"conditions": []}, []),
+        ({"conditions": [{"type": "PodGroupScheduled", "status": "True"}]}, []),
+        (
+            {"conditions": [{"type": kind, "status": "True"} for kind in ("A", "Z")]},
+            [{"type": "A", "status": "True"}, {"type": "Z", "status": "True"}],
+        ),
+    ],
+)
+def test_a_condition_of_a_group_replaces_the_one_of_its_type(status, others):
+    group = {
+        "apiVersion": "scheduling.k8s.io/v1alpha3",
+        "kind": "PodGroup",
+        "metadata": {"name": "g", "namespace": "default"},
+        "spec": {"schedulingPolicy": {"basic": {}}},
+    }
+    call = PatchPodGroupStatus(
+        7,
+        "default/g",
+        ObjectCondition(type="PodGroupScheduled", status="False", reason="Unschedulable"),
+    )
+    made = ObjectStore()
+    with pytest.raises(NotFound):
+        _request_of(made, call)
+    made.put(decode(group | {"status": status}))
+    request: Any = _request_of(made, call)
+    assert (request.scope, request.user) == ("status", "system:kube-scheduler")
+    assert encode(request.obj)["status"]["conditions"] == [
+        *others, {"type": "PodGroupScheduled", "status": "False", "reason": "Unschedulable"}
+    ]  # fmt: skip

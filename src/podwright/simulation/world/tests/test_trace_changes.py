@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
+import numpy as np
 import pytest
 
 from podwright.apimachinery.objects import InputError, parse_quantity
 from podwright.cluster.kubelets import RUN_DELAY
+from podwright.simulation.world.inputs.frame_columns import Frame
 from podwright.simulation.world.inputs.workload import POD_GROUP_LABEL
 from podwright.simulation.world.traces.columns_file import (
     ColumnSource,
@@ -25,6 +28,7 @@ from podwright.simulation.world.traces.trace_changes import (
     scale,
 )
 from podwright.simulation.world.traces.trace_lines import TraceLine
+from podwright.simulation.world.traces.trace_output import _table
 
 SECOND = 1_000_000_000
 
@@ -413,3 +417,32 @@ def test_units_are_those_of_the_field(field):
 def test_the_shipped_files_are_named_in_order():
     assert list(shipped_columns()) == sorted(shipped_columns())
     assert all("arrival" in text for text in shipped_columns().values())
+
+
+def test_a_frame_is_as_long_as_the_first_column_that_was_read():
+    frame = Frame({"a": [], "b": [1], "c": np.array([1, 2]), "d": ["x"]}, None, ())
+    assert frame.length == 0
+    read = frame.column("arrival", "b")
+    assert read is not None
+    assert read.values == [1]
+    assert frame.length == 1
+    for name in "acd":
+        frame.column("arrival", name)
+    assert frame.length == 1
+    assert [(each.path, each.message) for each in frame.errors] == [
+        ("a", "0 rows, but b has 1"),
+        ("c", "2 rows, but b has 1"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("memory", "shown"),
+    [("1", 1), ("1Mi", 1), ("1048577", 2), ("1M", 1), ("4Gi", 4096), ("0", 0)],
+)
+def test_the_memory_of_a_row_is_in_whole_mebibytes(memory, shown):
+    spec = {"containers": [{"name": "c", "resources": {"requests": {"memory": memory}}}]}
+    line = at(3, {"kind": "Pod", "metadata": {"name": "p"}, "spec": spec})
+    left_out: Counter[str] = Counter()
+    _, row = _table(iter([line]), left_out)
+    assert row == f"p,0,{shown},0,0,,,,3,,3\n".encode()
+    assert not +left_out

@@ -570,3 +570,11 @@ def test_the_lines_of_a_table_are_packed_and_read_like_a_list():
     with pytest.raises(IndexError):
         workload[600]
     assert list(workload.times_ns[:2]) == [0, 10**9]
+
+
+def test_an_ending_that_does_not_exist_is_reported_with_those_that_do():
+    with pytest.raises(pw.InputError) as caught:
+        pw.simulate([make_node("n")], ending="never")  # type: ignore[arg-type]
+    assert str(caught.value) == (
+        'ending: Unsupported value: "never": supported values: "after_run_time", "at_deletion_time"'
+    )

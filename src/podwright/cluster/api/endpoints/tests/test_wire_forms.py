@@ -9,6 +9,7 @@ import msgspec
 import pytest
 import yaml
 
+from podwright.apimachinery.schema import built_in
 from podwright.cluster.api.endpoints.access.issuer_discovery import issuer_discovery
 from podwright.cluster.api.endpoints.openapi.version2 import _consumed
 from podwright.cluster.api.endpoints.protobuf import wire
@@ -23,6 +24,7 @@ from podwright.cluster.api.endpoints.replies.responses import (
     parts_of,
     warning_headers,
 )
+from podwright.cluster.api.endpoints.replies.shown_patches import shown_applied
 from podwright.cluster.api.endpoints.request import HttpRequest
 from podwright.cluster.api.endpoints.served.kept_objects import (
     address_object,
@@ -475,3 +477,21 @@ def test_long_queries_may_compute_long(server: Server) -> None:
     rendered = HttpRequest("GET", "/api/v1/pods", headers={"accept": "application/yaml"})
     assert server.api.computes_long(rendered)
     assert not server.api.computes_long(HttpRequest("GET", "/api/v1/pods"))
+
+
+def test_an_applied_document_has_sorted_fields_with_fields_of_structs_inside():
+    document = {
+        "spec": {
+            "nodeSelector": {"b": "1", "a": "2"},
+            "containers": [{"image": "i", "name": "c"}],
+        },
+        "metadata": {"namespace": "n", "name": "p"},
+        "kind": "Pod",
+        "apiVersion": "v1",
+    }
+    kind = built_in().find("v1", "Pod")
+    assert kind is not None
+    assert shown_applied(kind, document) == (
+        '{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"n"},'
+        '"spec":{"containers":[{"name":"c","image":"i"}],"nodeSelector":{"a":"2","b":"1"}}}'
+    )
