@@ -248,14 +248,14 @@ def test_a_reflector_does_not_give_up_once_the_server_has_replied():
     assert reflector.failures == 1
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 409, 410, 429, 500, 503])
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 500])
 def test_a_first_list_is_given_up_where_no_later_attempt_changes_the_answer(status):
     count = 0
 
     async def handler(_):
         nonlocal count
         count += 1
-        if count <= 2:  # a reply of 401 is asked for again at once
+        if count <= (2 if status == 401 else 1):  # which is asked for again at once
             return web.json_response({"message": "no"}, status=status)
         return web.json_response({"metadata": {"resourceVersion": "1"}, "items": [obj("a", 1)]})
 
