@@ -158,7 +158,7 @@ class SummedNodes:
         tried = cluster.dry_run_cache.of(priority_of(failed.pod), room.pairs)
         # The results of slots with nominated pods are good for one search.
         tried.rows[touched, 0] = 0
-        reach = max(2 * required, ranked.reach)
+        reach = max(2 * required, ranked.reach, 1)
         visited = 0
         while True:
             visited = preemption.visit(
