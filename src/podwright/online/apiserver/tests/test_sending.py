@@ -125,31 +125,51 @@ class _Connection(asyncio.Transport):
         return "closed" in self.written
 
 
+def written_by(write):
+    """Return what a connection gets of a reply, by a function of the reply and of this list."""
+    connection = _Connection()
+
+    async def main():
+        await write(JoinedHead(connection), connection.written)
+
+    asyncio.run(main())
+    return connection.written
+
+
 def test_the_head_of_a_reply_is_sent_with_what_follows():
-    connection = _Connection()
-    written, reply = connection.written, JoinedHead(connection)
-    reply.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-    reply.write(b"HTTP/1.1 200 OK\r\n\r\n")
-    assert written == [b"HTTP/1.1 100 Continue\r\n\r\n"]
-    for part in (b"1", b"", b"HTTP/1.1 200 OK in a log"):
-        reply.write(part)
-    assert written[1:] == [b"HTTP/1.1 200 OK\r\n\r\n1", b"", b"HTTP/1.1 200 OK in a log"]
-    reply.close()
-    assert written[4:] == ["closed"]
-    assert reply.is_closing()
+    async def write(reply, written):
+        reply.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        assert written == [b"HTTP/1.1 100 Continue\r\n\r\n"]
+        reply.write(b"HTTP/1.1 200 OK\r\n\r\n")
+        assert len(written) == 1
+        for part in (b"1", b"", b"HTTP/1.1 200 OK in a log"):
+            reply.write(part)
+        await asyncio.sleep(0)
+        reply.close()
+        assert reply.is_closing()
+
+    assert written_by(write)[1:] == [
+        b"HTTP/1.1 200 OK\r\n\r\n1",
+        b"",
+        b"HTTP/1.1 200 OK in a log",
+        "closed",
+    ]
 
 
-def test_the_head_of_a_watch_does_not_wait_for_an_event():
-    connection = _Connection()
-    written, reply = connection.written, JoinedHead(connection)
-    reply.write(b"HTTP/1.1 200 OK\r\n\r\n")
-    reply.write(b"")
-    assert written == [b"HTTP/1.1 200 OK\r\n\r\n"]
+def test_the_head_of_a_stream_does_not_wait_for_an_event():
+    async def write(reply, written):
+        reply.write(b"HTTP/1.1 200 OK\r\n\r\n")
+        assert written == []
+        await asyncio.sleep(0)
+        assert written == [b"HTTP/1.1 200 OK\r\n\r\n"]
+        reply.write(b"event")
+
+    assert written_by(write) == [b"HTTP/1.1 200 OK\r\n\r\n", b"event"]
 
 
 def test_a_reply_that_ends_after_its_head_is_sent_before_the_connection_closes():
-    connection = _Connection()
-    written, reply = connection.written, JoinedHead(connection)
-    reply.write(b"HTTP/1.1 204 No Content\r\n\r\n")
-    reply.close()
-    assert written == [b"HTTP/1.1 204 No Content\r\n\r\n", "closed"]
+    async def write(reply, _):
+        reply.write(b"HTTP/1.1 204 No Content\r\n\r\n")
+        reply.close()
+
+    assert written_by(write) == [b"HTTP/1.1 204 No Content\r\n\r\n", "closed"]

@@ -359,7 +359,7 @@ _CONTINUE: Final = b"HTTP/1.1 100 "
 
 
 class JoinedHead:
-    """What a reply writes to: its head is sent with what follows, as a packet takes 20 us.
+    """What a reply writes to: its head is sent with what follows at once, as a packet takes 20 us.
 
     Parameters
     ----------
@@ -370,24 +370,31 @@ class JoinedHead:
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
         self._head = b""
-        self._is_head_sent = False
+        self._is_first = True
         self.is_closing = transport.is_closing
 
     def write(self, data: bytes) -> None:
-        """Send a part of the reply; its head waits for the next part."""
-        if self._is_head_sent or data.startswith(_CONTINUE):
-            self._transport.write(data)
-        elif self._head:
-            self._is_head_sent = True
-            self._transport.write(self._head + data)
-        else:
+        """Send a part of the reply; its head waits until the event loop turns."""
+        if self._is_first and not data.startswith(_CONTINUE):
+            self._is_first = False
             self._head = data
+            # A stream may have nothing to send for minutes.
+            asyncio.get_running_loop().call_soon(self._send_head)
+        elif self._head:
+            head, self._head = self._head, b""
+            self._transport.write(head + data)
+        else:
+            self._transport.write(data)
 
     def close(self) -> None:
         """Close the connection after what was written."""
-        if not self._is_head_sent:
-            self._transport.write(self._head)
+        self._send_head()
         self._transport.close()
+
+    def _send_head(self) -> None:
+        if self._head:
+            head, self._head = self._head, b""
+            self._transport.write(head)
 
 
 _PARSED: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
