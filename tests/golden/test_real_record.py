@@ -107,7 +107,7 @@ class WithWrongNodes(Shadow):
     """Changes some bindings of the record to the node with the second-best score."""
 
     def _binding(self, attempt, pod, comparer):
-        comparer.explain_binding(pod, attempt.node)
+        comparer.explain_binding(pod, attempt.node, evaluated_count=0, start=0)
         scored = comparer._runner.scored
         if scored is None or attempt.line % 20:
             return None

@@ -288,7 +288,7 @@ def check_dry_run(it: Situation, random: Random, known: KnownResults) -> None:
     visited = 0
     # Results with nominated pods are good for one search.
     known.rows[list(it.reserved), 0] = 0
-    while True:
+    for _ in range(len(order) + 1):  # each turn visits a slot
         visited = visit(
             slots, visited, blocked, ranked.written, known.rows, goal, codes, candidates
         )
@@ -298,6 +298,8 @@ def check_dry_run(it: Situation, random: Random, known: KnownResults) -> None:
         chunk = slots[visited : visited + reach]
         arguments: Any = (chunk, *it.room(), *ranked, *known, left, it.priority)
         try_slots(*arguments)
+    else:
+        raise AssertionError("the search does not end")
     known.rows[list(it.reserved), 0] = 0
     found = candidates[: goal[1]]
     measures = measures_at(known.rows, found, it.now)
