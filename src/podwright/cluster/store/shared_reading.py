@@ -39,7 +39,7 @@ class SharedReading:
         Raises
         ------
         InvalidObject
-            The text is no object of its kind.
+            The text is not an object of its kind.
         """
         if len(self._parts) > _SHARED_MAX:
             self._parts.clear()

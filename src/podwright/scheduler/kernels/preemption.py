@@ -347,7 +347,7 @@ def settled(slots: I32Array, rows: I64Matrix, marks: I8Array) -> tuple[I64Matrix
     Returns
     -------
     (rows, marks)
-        The same by place in `slots`, with a pool of their own.
+        The same by place in `slots`, with their own pool.
     """
     n_marks = 0
     for slot in slots:

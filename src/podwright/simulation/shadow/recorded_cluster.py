@@ -318,7 +318,7 @@ class RecordedCluster:
 
 
 def updated_pod(line: RecordLine) -> tuple[Pod, Pod] | None:
-    """Return a pod after and before its update; None if the change is no update of a pod."""
+    """Return a pod after and before its update; None for another change."""
     match line.object, line.old:
         case Pod() as new, Pod() as old if line.event != "Delete":
             return new, old

@@ -107,7 +107,7 @@ def test_pods_and_nodes_have_times_and_quantities_as_values() -> None:
     created = parse_timestamp("1970-01-01T00:00:10Z")
     assert created is not None
     assert found["metadata"] == {"creationTimestamp": created, "deletionTimestamp": None}
-    assert found["status"] == {"startTime": "soon"}, "what is no time stays a text"
+    assert found["status"] == {"startTime": "soon"}, "other texts stay"
     assert found["spec"]["overhead"]["cpu"] != "1500m"
     assert pod["metadata"]["creationTimestamp"] == "1970-01-01T00:00:10Z"  # type: ignore[index]
     node = {"kind": "Node", "status": {"allocatable": {"cpu": "1"}, "capacity": [1]}}

@@ -211,7 +211,7 @@ def check_token(token: str) -> None:
     if position == len(token):
         if position % 4 != 1:
             return
-        position -= 1  # one letter alone is no byte
+        position -= 1  # one letter alone does not make a byte
     raise bad_request(
         "invalid continue token: continue key is not valid: illegal base64 data at input byte"
         f" {position}"

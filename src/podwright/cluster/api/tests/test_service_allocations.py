@@ -167,12 +167,12 @@ def test_the_port_of_health_checks_is_one_of_its_own():
 
 def test_what_services_give_up_is_free_again():
     store, allocations = with_services(TAKEN)
-    wanted = service(type="NodePort", clusterIP="10.0.0.7", ports=[port(1, 31000)], **IP)
+    asked = service(type="NodePort", clusterIP="10.0.0.7", ports=[port(1, 31000)], **IP)
     with pytest.raises(Rejection):
-        allocations.allocate(wanted, None, is_dry_run=False)
+        allocations.allocate(asked, None, is_dry_run=False)
     other = service("taken", type="ClusterIP", clusterIP="10.0.0.8", clusterIPs=["10.0.0.8"])
     store.put(decode({"apiVersion": "v1", "kind": "Service", **other}))
-    assert allocations.allocate(wanted, None, is_dry_run=False)["spec"] == wanted["spec"]
+    assert allocations.allocate(asked, None, is_dry_run=False)["spec"] == asked["spec"]
     with pytest.raises(Rejection, match="already allocated"):
         allocations.allocate(service(clusterIP="10.0.0.8", **IP), None, is_dry_run=False)
     store.drop(("", "Service"), "n/taken")

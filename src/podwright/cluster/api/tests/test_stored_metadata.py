@@ -19,7 +19,7 @@ NOW, EARLIER = "2026-01-01T00:00:00Z", "2025-01-01T00:00:00Z"
          {"uid": "u", "generation": 2}),
         ({"uid": "u"}, {"uid": "u", "creationTimestamp": EARLIER},
          {"uid": "u", "creationTimestamp": EARLIER}),
-        # A deletion that has begun goes on, with its grace period unless another is sent.
+        # A deletion that has begun continues, with its grace period unless another is sent.
         ({"uid": "u"}, {"uid": "u", "deletionTimestamp": NOW, "deletionGracePeriodSeconds": 30},
          {"uid": "u", "deletionTimestamp": NOW, "deletionGracePeriodSeconds": 30}),
         ({"uid": "u", "deletionTimestamp": EARLIER, "deletionGracePeriodSeconds": 0},

@@ -246,7 +246,7 @@ def test_the_copy_of_a_process_leaves_the_connections_of_the_first_one_open(monk
         (first,) = connections._idle
         monkeypatch.setattr(os, "getpid", lambda: -1)  # as in a fork
         assert [called(client, url).body for _ in range(2)] == [b"1", b"2"]
-        assert server.connections == 2, "the copy has one of its own, which it keeps"
+        assert server.connections == 2, "the copy makes one and keeps it"
         assert first.sock is not None, "still open"
         assert first not in connections._idle
         first.close()

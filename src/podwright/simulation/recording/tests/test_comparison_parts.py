@@ -391,7 +391,7 @@ def test_decisions_are_counted_while_they_are_passed_on():
     assert next(rows) is decisions[0]
     assert counts == []
     assert [*rows] == decisions[1:2]
-    # A second comparison goes on counting.
+    # A second comparison continues to count.
     assert [*watch(decisions[2:], 9)] == decisions[2:]
     assert counts == [1, 2, 3]
 

@@ -128,7 +128,7 @@ def test_frames_in_a_folder_have_their_places(tmp_path, monkeypatch):
     assert len(synced) == 3
     again = Folder(tmp_path / "log")
     assert again.open(append=True) == frames
-    # Frames after the one to go on from are cut off with the first that is appended.
+    # Frames after the one to continue from are cut off with the first that is appended.
     again.append_after(frames[0])
     assert len([*(tmp_path / "log").iterdir()]) == 3
     new = again.append(head(count=1), b"xyz")

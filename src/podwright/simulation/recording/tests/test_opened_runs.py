@@ -68,7 +68,7 @@ def test_a_log_is_pickled_with_its_events_or_by_its_folder(tmp_path):
     again = pickle.loads(pickle.dumps(log))
     assert [entry.event for entry in again.entries()] == events
     assert repr(again) == repr(log) == f"<DecisionLog: {len(events)} events>"
-    # The copy goes on by itself.
+    # The copy continues by itself.
     again.append(SECOND_NS, CycleDue(), [])
     assert (len(again), len(log)) == (len(events) + 1, len(events))
     log.save(tmp_path / "log")

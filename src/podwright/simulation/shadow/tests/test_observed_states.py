@@ -199,7 +199,7 @@ def test_pods_that_were_bound_between_two_states_are_placed_and_others_are_not()
         for one in found.states(attempt, found._view.pods["a/p"])
     ]
     assert found._view.positions()[POD] == 5
-    # A binding 260 ms later was not made yet, and a pod that came with a node is no decision.
+    # A binding 260 ms later was not made yet, and a pod that came with a node is not a decision.
     assert states == [({POD: 4}, []), ({POD: 3}, [("b", "n2")]), ({POD: 3}, [])]
 
 

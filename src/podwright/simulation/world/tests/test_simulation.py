@@ -381,7 +381,7 @@ class Noted:
 
 @pytest.mark.parametrize("module", [simulation, world_module])
 def test_progress_is_the_time_since_the_start(monkeypatch, tmp_path, module):
-    """A run starts in a year of its own."""
+    """The clock of a run does not start at 0."""
     noted = Noted()
     monkeypatch.setattr(module, "metered", noted.metered)
     monkeypatch.setattr(simulation, "_STEPS_AT_ONCE", 1)

@@ -79,7 +79,7 @@ ACCEPTED = ("True", "NoConflicts", "no conflicts found")
             [other(plural="f"), other(singular="g")], NAMES | {"shortNames": ["f", "g", "h"]},
             NAMES, "ShortNamesConflict", '["f" is already in use, "g" is already in use]',
         ),
-        # The kind of another is no name of a resource.
+        # The kind of another is not the name of a resource.
         ([other(kind="foos", listKind="foo")], NAMES, NAMES, "", ""),
         ([], NAMES | {"categories": ["all"], "shortNames": ["f"]},
          NAMES | {"shortNames": ["f"], "categories": ["all"]}, "", ""),
