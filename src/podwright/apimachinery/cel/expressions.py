@@ -113,7 +113,7 @@ class CreateStruct(Node):
     entries: list[Entry]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, kw_only=True)
 class Comprehension(Node):
     """The loop that a macro expands to.
 

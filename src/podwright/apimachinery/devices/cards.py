@@ -52,7 +52,7 @@ _AT: Final = re.compile(r"^(?P<message>.*?) - at `\$\.?(?P<path>.*)`$", re.DOTAL
 _UNKNOWN: Final = re.compile(r"^Object contains unknown field `(?P<name>.*)`$")
 
 
-class Links(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+class Links(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """Groups of linked cards.
 
     Parameters
@@ -67,7 +67,9 @@ class Links(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=T
     size: int
 
 
-class Binding(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+class Binding(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True
+):
     """How the driver sets the binding conditions of allocated devices.
 
     Parameters
@@ -82,7 +84,9 @@ class Binding(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields
     failure: str = ""
 
 
-class Prepare(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+class Prepare(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True
+):
     """How the driver prepares claims on the node.
 
     Parameters
@@ -94,7 +98,9 @@ class Prepare(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields
     delay: str
 
 
-class Partition(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+class Partition(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True
+):
     """Partitions of one size.
 
     Parameters
@@ -158,7 +164,7 @@ class CardSpec(
     partitions: tuple[Partition, ...] = ()
 
 
-class _Cards(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+class _Cards(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     api_version: str
     kind: str
     metadata: dict[str, Any]

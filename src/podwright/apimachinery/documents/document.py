@@ -267,7 +267,7 @@ def given_fields(struct: msgspec.Struct) -> dict[str, Any]:
     return found
 
 
-class _Field(msgspec.Struct, frozen=True):
+class _Field(msgspec.Struct, frozen=True, kw_only=True):
     """What a field of a struct declares; `needed` says what it is, if it may not be absent."""
 
     name: str

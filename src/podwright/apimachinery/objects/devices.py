@@ -18,13 +18,13 @@ DELETE_PROTECTION: Final = "resource.kubernetes.io/delete-protection"
 # ---------------------------------------------------------------------------- selecting
 
 
-class CELDeviceSelector(Struct, frozen=True):
+class CELDeviceSelector(Struct, frozen=True, kw_only=True):
     """An expression over `device`."""
 
     expression: str = ""
 
 
-class DeviceSelector(Struct, frozen=True):
+class DeviceSelector(Struct, frozen=True, kw_only=True):
     """A condition on devices; without `cel` it is of an unknown type."""
 
     cel: CELDeviceSelector | None = None
@@ -40,7 +40,7 @@ class DeviceToleration(Struct, frozen=True, kw_only=True):
     toleration_seconds: int | None = None
 
 
-class CapacityRequirements(Struct, frozen=True):
+class CapacityRequirements(Struct, frozen=True, kw_only=True):
     """The requested amounts of a device's capacity."""
 
     requests: dict[str, QuantityText] = msgspec.field(default_factory=dict)
@@ -53,7 +53,7 @@ class OpaqueDeviceConfiguration(Struct, frozen=True, kw_only=True):
     parameters: Any = None
 
 
-class DeviceClassConfiguration(Struct, frozen=True):
+class DeviceClassConfiguration(Struct, frozen=True, kw_only=True):
     """A configuration of a class."""
 
     opaque: OpaqueDeviceConfiguration | None = None
@@ -253,7 +253,7 @@ class DeviceCapacity(Struct, frozen=True, kw_only=True):
     request_policy: CapacityRequestPolicy | None = None
 
 
-class Counter(Struct, frozen=True):
+class Counter(Struct, frozen=True, kw_only=True):
     """An amount that devices share."""
 
     value: QuantityText

@@ -167,14 +167,14 @@ class PersistentVolume(KubernetesObject, frozen=True, kw_only=True):
 # --------------------------------------------------------------------------- classes
 
 
-class TopologySelectorLabelRequirement(Struct, frozen=True):
+class TopologySelectorLabelRequirement(Struct, frozen=True, kw_only=True):
     """A label and its allowed values."""
 
     key: str
     values: tuple[str, ...] = ()
 
 
-class TopologySelectorTerm(Struct, frozen=True):
+class TopologySelectorTerm(Struct, frozen=True, kw_only=True):
     """Labels that must all have one of their allowed values."""
 
     match_label_expressions: tuple[TopologySelectorLabelRequirement, ...] = ()

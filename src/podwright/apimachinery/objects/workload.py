@@ -22,7 +22,7 @@ from podwright.apimachinery.objects.meta import (
 from podwright.apimachinery.objects.pods.pod import PodTemplateSpec, PreemptionPolicy
 
 
-class Namespace(KubernetesObject, frozen=True, kw_only=True):
+class Namespace(KubernetesObject, frozen=True):
     """A namespace; `namespaceSelector` reads its labels."""
 
     api_version: ClassVar[str] = "v1"
@@ -109,7 +109,7 @@ class BasicSchedulingPolicy(Struct, frozen=True):
     """Pods of the group are scheduled one by one."""
 
 
-class GangSchedulingPolicy(Struct, frozen=True):
+class GangSchedulingPolicy(Struct, frozen=True, kw_only=True):
     """At least `min_count` pods of the group are scheduled, or none."""
 
     min_count: int
@@ -122,7 +122,7 @@ class PodGroupSchedulingPolicy(Struct, frozen=True, kw_only=True):
     gang: GangSchedulingPolicy | None = None
 
 
-class TopologyConstraint(Struct, frozen=True):
+class TopologyConstraint(Struct, frozen=True, kw_only=True):
     """The label whose value all pods of the group share."""
 
     key: str

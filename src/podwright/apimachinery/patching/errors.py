@@ -52,7 +52,7 @@ class FailedTestError(PatchError):
         super().__init__(REJECTED, code=422, reason="Invalid", has_details=True)
 
 
-class Conflict(msgspec.Struct, frozen=True):
+class Conflict(msgspec.Struct, frozen=True, kw_only=True):
     """One field of a configuration that another manager owns.
 
     Attributes

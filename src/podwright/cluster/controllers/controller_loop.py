@@ -46,7 +46,7 @@ ReportFailure: TypeAlias = Callable[[str, NamespacedName, Exception], None]
 """Receives the name of a controller, the key that it synced, and what failed."""
 
 
-class ControllerLoopState(msgspec.Struct, frozen=True):
+class ControllerLoopState(msgspec.Struct, frozen=True, kw_only=True):
     """The state of a `ControllerLoop` as plain values, for checkpoints, without the objects.
 
     Attributes

@@ -284,7 +284,7 @@ class SyncCheck(_Document, frozen=True, kw_only=True):
     error: str = ""
 
 
-class SyncRequest(msgspec.Struct, frozen=True):
+class SyncRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What a sync is requested to do, as the reply to its report.
 
     Attributes

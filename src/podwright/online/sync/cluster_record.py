@@ -62,13 +62,13 @@ class RecordedChange(msgspec.Struct, frozen=True):
     text: str
 
 
-class _Resource(msgspec.Struct, frozen=True, rename="camel"):
+class _Resource(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     kind: str
     api_version: str = ""
     metadata: Meta = Meta()
 
 
-class _LineRecordReplay(msgspec.Struct, frozen=True):
+class _LineRecordReplay(msgspec.Struct, frozen=True, kw_only=True):
     time: str
     event: Literal["Add", "Update", "Delete"]
     resource: msgspec.Raw
@@ -132,13 +132,13 @@ class UnwritableClusterRecord(PodwrightError):  # noqa: N818 - named for what it
     """A record that cannot be written or resumed; the text says why."""
 
 
-class _Recorded(msgspec.Struct, frozen=True, rename="camel"):
+class _Recorded(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     api_version: str = ""
     kind: str = ""
     metadata: Meta = Meta()
 
 
-class _Line(msgspec.Struct, frozen=True):
+class _Line(msgspec.Struct, frozen=True, kw_only=True):
     event: str
     resource: _Recorded
 

@@ -33,7 +33,7 @@ _RETRY_SECONDS: Final = 2.0
 """How often what was rejected is tried again."""
 
 
-class _Pod(msgspec.Struct, frozen=True):
+class _Pod(msgspec.Struct, frozen=True, kw_only=True):
     class _Spec(msgspec.Struct, frozen=True):
         nodeName: str = ""  # noqa: N815 - the field of the API
 

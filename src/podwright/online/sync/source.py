@@ -105,7 +105,7 @@ LATER_SECONDS: Final = 5.0
 _ABSENT: Final = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.FORBIDDEN})
 
 
-class _Bound(msgspec.Struct, frozen=True):
+class _Bound(msgspec.Struct, frozen=True, kw_only=True):
     class _Spec(msgspec.Struct, frozen=True, rename="camel"):
         node_name: str = ""
 

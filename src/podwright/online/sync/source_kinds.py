@@ -276,27 +276,27 @@ _VERBS: Final = frozenset({"get", "list", "watch", "create", "update", "delete"}
 _ABSENT: Final = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.SERVICE_UNAVAILABLE})
 
 
-class _Version(msgspec.Struct, frozen=True, rename="camel"):
+class _Version(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     group_version: str
 
 
-class _Group(msgspec.Struct, frozen=True, rename="camel"):
+class _Group(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     preferred_version: _Version
     versions: Sequence[_Version] = ()
 
 
-class _Groups(msgspec.Struct, frozen=True):
+class _Groups(msgspec.Struct, frozen=True, kw_only=True):
     groups: Sequence[_Group] = ()
 
 
-class _Resource(msgspec.Struct, frozen=True):
+class _Resource(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     kind: str
     namespaced: bool
     verbs: Sequence[str]
 
 
-class _Resources(msgspec.Struct, frozen=True):
+class _Resources(msgspec.Struct, frozen=True, kw_only=True):
     resources: Sequence[_Resource] = ()
 
 

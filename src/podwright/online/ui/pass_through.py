@@ -113,16 +113,18 @@ def is_passed(path: str) -> bool:
     )
 
 
-class _TableObject(msgspec.Struct, frozen=True):
+class _TableObject(msgspec.Struct, frozen=True, kw_only=True):
     metadata: dict[str, msgspec.Raw]
 
 
-class _TableRow(msgspec.Struct, frozen=True):
+class _TableRow(msgspec.Struct, frozen=True, kw_only=True):
     cells: msgspec.Raw
     object: _TableObject
 
 
-class _Table(msgspec.Struct, frozen=True, rename="camel", tag_field="kind", tag="Table"):
+class _Table(
+    msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="kind", tag="Table"
+):
     api_version: str
     metadata: msgspec.Raw
     column_definitions: msgspec.Raw
@@ -177,18 +179,18 @@ _METADATA: Final = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io
 _LIST: Final = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 
 
-class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
+class _Metadata(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     name: str = ""
     resource_version: str = ""
     labels: Mapping[str, str] = {}
     annotations: Mapping[str, str] = {}
 
 
-class _Object(msgspec.Struct, frozen=True):
+class _Object(msgspec.Struct, frozen=True, kw_only=True):
     metadata: _Metadata = msgspec.field(default_factory=_Metadata)
 
 
-class _WatchEvent(msgspec.Struct, frozen=True):
+class _WatchEvent(msgspec.Struct, frozen=True, kw_only=True):
     type: str
     object: _Object
 

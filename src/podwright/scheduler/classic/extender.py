@@ -41,7 +41,7 @@ class ExtenderError(PodwrightError):
     """The call of an extender failed, or the extender returned an error."""
 
 
-class ManagedResource(msgspec.Struct, frozen=True, rename="camel"):
+class ManagedResource(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """An extended resource that the extender manages.
 
     Parameters

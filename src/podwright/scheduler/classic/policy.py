@@ -52,65 +52,65 @@ _ALGORITHM_NAME: Final = "^[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])$"
 # ------------------------------------------------------------------------ the document
 
 
-class _Part(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+class _Part(msgspec.Struct, frozen=True, rename="camel"):
     """A part of a policy; unknown fields are ignored, as upstream does."""
 
 
-class ServiceAffinity(_Part, frozen=True):
+class ServiceAffinity(_Part, frozen=True, kw_only=True):
     """The labels whose values the nodes of a service's pods share."""
 
     labels: tuple[str, ...] = ()
 
 
-class LabelsPresence(_Part, frozen=True):
+class LabelsPresence(_Part, frozen=True, kw_only=True):
     """Labels that must all be present, or all be absent."""
 
     labels: tuple[str, ...] = ()
     presence: bool = False
 
 
-class CustomPredicate(_Part, frozen=True):
+class CustomPredicate(_Part, frozen=True, kw_only=True):
     """The argument of a predicate; exactly one is set."""
 
     service_affinity: ServiceAffinity | None = None
     labels_presence: LabelsPresence | None = None
 
 
-class PredicatePolicy(_Part, frozen=True):
+class PredicatePolicy(_Part, frozen=True, kw_only=True):
     """A predicate to run."""
 
     name: str = ""
     argument: CustomPredicate | None = None
 
 
-class ServiceAntiAffinity(_Part, frozen=True):
+class ServiceAntiAffinity(_Part, frozen=True, kw_only=True):
     """The label over whose values the pods of a service are spread."""
 
     label: str = ""
 
 
-class LabelPreference(_Part, frozen=True):
+class LabelPreference(_Part, frozen=True, kw_only=True):
     """A label that is preferred or avoided."""
 
     label: str = ""
     presence: bool = False
 
 
-class ResourceWeight(_Part, frozen=True):
+class ResourceWeight(_Part, frozen=True, kw_only=True):
     """A resource in the ratio; weight 0 stands for 1."""
 
     name: str = ""
     weight: int = 0
 
 
-class RatioPoint(_Part, frozen=True):
+class RatioPoint(_Part, frozen=True, kw_only=True):
     """A point of the shape."""
 
     utilization: int = 0
     score: int = 0
 
 
-class CapacityRatioArguments(_Part, frozen=True):
+class CapacityRatioArguments(_Part, frozen=True, kw_only=True):
     """The shape and the resources; the default is cpu and memory with equal weights."""
 
     shape: tuple[RatioPoint, ...] = ()
@@ -125,7 +125,7 @@ class CapacityRatioArguments(_Part, frozen=True):
         return CapacityRatio(points, tuple(weights.items()))
 
 
-class CustomPriority(_Part, frozen=True):
+class CustomPriority(_Part, frozen=True, kw_only=True):
     """The argument of a priority; exactly one is set."""
 
     service_anti_affinity: ServiceAntiAffinity | None = None
@@ -133,7 +133,7 @@ class CustomPriority(_Part, frozen=True):
     requested_to_capacity_ratio_arguments: CapacityRatioArguments | None = None
 
 
-class PriorityPolicy(_Part, frozen=True):
+class PriorityPolicy(_Part, frozen=True, kw_only=True):
     """A priority and its weight."""
 
     name: str = ""

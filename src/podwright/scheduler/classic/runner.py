@@ -81,7 +81,7 @@ _DESCRIPTIONS = {
 }
 
 
-class ClassicPreemption(Preemption, frozen=True, kw_only=True):
+class ClassicPreemption(Preemption, frozen=True):
     """The result of preemption under the v1.16 rules."""
 
     def describe(self) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from podwright.apimachinery.objects import Pod, timestamp_ns
 from podwright.scheduler.columns.ports import HostPort
 
 
-class PodKeys(msgspec.Struct, frozen=True, eq=False, gc=False):
+class PodKeys(msgspec.Struct, frozen=True, kw_only=True, eq=False, gc=False):
     """The parts of a pod that count on the node where it is placed.
 
     Parameters

@@ -25,7 +25,7 @@ Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 DurationNs = Annotated[int, msgspec.Meta(extra={"format": "duration"})]
 
 
-class _Struct(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class _Struct(msgspec.Struct, frozen=True, rename="camel"):
     """One struct of the configuration: immutable, keys in camelCase."""
 
 

@@ -56,7 +56,7 @@ class OnNode(msgspec.Struct, frozen=True, array_like=True):
     node: str
 
 
-class BindingSnapshot(msgspec.Struct, frozen=True, array_like=True):
+class BindingSnapshot(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     """A `Binding`.
 
     Parameters
@@ -88,7 +88,7 @@ class BindingSnapshot(msgspec.Struct, frozen=True, array_like=True):
     waits_since_ns: int
 
 
-class WaitingSnapshot(msgspec.Struct, frozen=True, array_like=True):
+class WaitingSnapshot(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     """A `WaitingPod`."""
 
     number: int
@@ -98,7 +98,7 @@ class WaitingSnapshot(msgspec.Struct, frozen=True, array_like=True):
     verdict: tuple[int, tuple[str, ...], str] | None
 
 
-class EvictionSnapshot(msgspec.Struct, frozen=True, array_like=True):
+class EvictionSnapshot(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     """An `Eviction`."""
 
     preemptor: int

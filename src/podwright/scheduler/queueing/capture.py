@@ -153,7 +153,7 @@ class Numbers(Protocol):
         """Return a queued pod."""
 
 
-class QueuedPodSnapshot(msgspec.Struct, frozen=True, array_like=True):
+class QueuedPodSnapshot(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     """A `QueuedPod`, field by field."""
 
     pod: int

@@ -53,14 +53,16 @@ class JsonList(NamedTuple):
     duplicates: list[Duplicate]
 
 
-class _List(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=True, gc=False):
+class _List(
+    msgspec.Struct, rename="camel", frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False
+):
     kind: str
     items: list[msgspec.Raw]
     api_version: str = ""
     metadata: msgspec.Raw = msgspec.Raw(b"null")
 
 
-class _Item(msgspec.Struct, frozen=True, gc=False):
+class _Item(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     spec: msgspec.Raw = msgspec.Raw()
 
 

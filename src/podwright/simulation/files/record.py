@@ -118,7 +118,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
 
 
-class _Written(msgspec.Struct, frozen=True):
+class _Written(msgspec.Struct, frozen=True, kw_only=True):
     time: str
     event: ChangeType
     resource: dict[str, Any]

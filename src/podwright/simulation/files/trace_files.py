@@ -32,14 +32,14 @@ _OF_SERVER: Final = (
 )  # fmt: skip
 
 
-class Lifecycle(msgspec.Struct, frozen=True):
+class Lifecycle(msgspec.Struct, frozen=True, kw_only=True):
     """When a pod ran, in seconds since 1970; without an end, it still runs."""
 
     start_ts: int | None = None
     end_ts: int | None = None
 
 
-class SimkubeEvent(msgspec.Struct, frozen=True):
+class SimkubeEvent(msgspec.Struct, frozen=True, kw_only=True):
     """The changes of one second."""
 
     ts: int
@@ -47,11 +47,11 @@ class SimkubeEvent(msgspec.Struct, frozen=True):
     deleted_objs: tuple[Document, ...] = ()
 
 
-class _Versioned(msgspec.Struct, frozen=True):
+class _Versioned(msgspec.Struct, frozen=True, kw_only=True):
     version: int = 0
 
 
-class SimkubeTrace(_Versioned, frozen=True):
+class SimkubeTrace(_Versioned, frozen=True, kw_only=True):
     """A trace; the key of `pod_lifecycles` is the kind and the name of an owner."""
 
     events: tuple[SimkubeEvent, ...] = ()

@@ -273,12 +273,12 @@ class Change(msgspec.Struct, frozen=True):
         return msgspec.json.encode(event) + b"\n"
 
 
-class _List(msgspec.Struct, frozen=True):
+class _List(msgspec.Struct, frozen=True, kw_only=True):
     metadata: dict[str, str | int]
     items: list[dict[str, msgspec.Raw]]
 
 
-class _WatchLine(msgspec.Struct, frozen=True):
+class _WatchLine(msgspec.Struct, frozen=True, kw_only=True):
     type: str
     object: dict[str, msgspec.Raw]
 

@@ -92,7 +92,7 @@ Share: TypeAlias = Annotated[
 ]
 
 
-class _Entry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class _Entry(msgspec.Struct, frozen=True, rename="camel"):
     """A struct of the document."""
 
 

@@ -42,7 +42,7 @@ def _patch_problems(text: str, path: str) -> Iterator[FieldError]:
         yield invalid(path, text, str(error))
 
 
-class _Entry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class _Entry(msgspec.Struct, frozen=True, rename="camel"):
     """A struct of the document."""
 
 

@@ -202,7 +202,7 @@ class StartCollectingMetrics(Operation, frozen=True, kw_only=True):
     label_selector: dict[str, str] = {}
 
 
-class StopCollectingMetrics(Operation, frozen=True, kw_only=True):
+class StopCollectingMetrics(Operation, frozen=True):
     """Stop to measure."""
 
     @property

@@ -55,7 +55,7 @@ LabelFilter = dict[str, tuple[str, ...] | None]
 """The values of labels whose series are collected; None for all that occur."""
 
 
-class _Entry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class _Entry(msgspec.Struct, frozen=True, rename="camel"):
     """A struct of the document."""
 
 

@@ -75,7 +75,7 @@ SLICE_CHANGES_MAX: Final = 32
 """The maximum number of changes that are delivered at once in a slice of `World.catch_up`."""
 
 
-class Subscription(msgspec.Struct, frozen=True, gc=False):
+class Subscription(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The components that receive changes of one kind; controllers and observers receive all.
 
     Attributes

@@ -44,7 +44,7 @@ _PROFILE_ERRORS = ("initializing profiles: ", "couldn't build extenders: ")
 _UNKNOWN_GATE = "the recorder did not pass an unknown feature gate, which kube-scheduler rejects"
 
 
-class _Result(msgspec.Struct):
+class _Result(msgspec.Struct, kw_only=True):
     """What podwright makes of a case.
 
     Attributes

@@ -22,7 +22,7 @@ _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-
 _LONGEST_SUBDOMAIN = 253
 
 
-class Access(msgspec.Struct, frozen=True):
+class Access(msgspec.Struct, frozen=True, kw_only=True):
     """The request that an expression checks.
 
     Attributes

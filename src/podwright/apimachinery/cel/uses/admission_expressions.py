@@ -219,7 +219,7 @@ def declared_variable(found: Type) -> Type:
 # --------------------------------------------------------------------------- evaluation
 
 
-class AdmissionInput(msgspec.Struct, frozen=True):
+class AdmissionInput(msgspec.Struct, frozen=True, kw_only=True):
     """What expressions read, as decoded JSON in the version that the policy matched.
 
     Attributes

@@ -156,7 +156,7 @@ class PodAffinity(Struct, frozen=True, kw_only=True):
         return self.preferred_during_scheduling_ignored_during_execution
 
 
-class PodAntiAffinity(PodAffinity, frozen=True, kw_only=True):
+class PodAntiAffinity(PodAffinity, frozen=True):
     """Pods not to be co-located with."""
 
 

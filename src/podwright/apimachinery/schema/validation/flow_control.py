@@ -37,7 +37,7 @@ _VERBS: Final = (
 )  # fmt: skip
 
 
-class FlowControl(msgspec.Struct, frozen=True):
+class FlowControl(msgspec.Struct, frozen=True, kw_only=True):
     """The names and specs of the objects that an API server creates at its first start, by kind."""
 
     levels: dict[str, Document]

@@ -482,7 +482,7 @@ def _overlaps(files: Iterable[_File]) -> Iterator[tuple[_File, _File]]:
         before.add(file)
 
 
-class _Folder(msgspec.Struct, frozen=True):
+class _Folder(msgspec.Struct, frozen=True, kw_only=True):
     """A path: the files that have it, and those below it, each with its place in the order."""
 
     files: list[tuple[int, _File]] = []

@@ -24,7 +24,7 @@ _ANNOTATIONS: Final = {"rbac.authorization.kubernetes.io/autoupdate": "true"}
 _URL_GATES: Final = {"/flagz": "ComponentFlagz", "/statusz": "ComponentStatusz"}
 
 
-class _File(msgspec.Struct, frozen=True):
+class _File(msgspec.Struct, frozen=True, kw_only=True):
     objects: list[dict[str, Any]]
 
 

@@ -216,7 +216,7 @@ class _Scheduled(msgspec.Struct, frozen=True, gc=False):
         if in_go_form:
             new = with_probe_times(new)
         document = new.raw["status"]
-        return cls(pod.status, pod.raw.get("status"), time, new.status, document, in_go_form)
+        return _Scheduled(pod.status, pod.raw.get("status"), time, new.status, document, in_go_form)
 
 
 _SCHEDULED_MAX = 1_024

@@ -74,7 +74,7 @@ def usage_problem(text: Any) -> str:
     return "must be greater than or equal to 0" if usage.nano < 0 else ""
 
 
-class UsageValue(Struct, frozen=True):
+class UsageValue(Struct, frozen=True, kw_only=True):
     """An amount, or the CEL expression that computes it."""
 
     value: Any = None
@@ -91,14 +91,14 @@ class UsageValue(Struct, frozen=True):
             yield invalid(join(path, "expression"), self.expression, str(error))
 
 
-class ContainerUsage(Struct, frozen=True):
+class ContainerUsage(Struct, frozen=True, kw_only=True):
     """What some containers use; all that no other entry names, without names."""
 
     containers: tuple[str, ...] = ()
     usage: dict[str, UsageValue] = msgspec.field(default_factory=dict)
 
 
-class UsageSpec(Struct, frozen=True):
+class UsageSpec(Struct, frozen=True, kw_only=True):
     """The spec of a ResourceUsage."""
 
     usages: tuple[ContainerUsage, ...] = ()
@@ -110,14 +110,14 @@ class UsageSpec(Struct, frozen=True):
         return next(iter((*named, *unnamed)), None)
 
 
-class UsageSelector(Struct, frozen=True):
+class UsageSelector(Struct, frozen=True, kw_only=True):
     """The pods that a ClusterResourceUsage selects; an empty list selects all."""
 
     match_namespaces: tuple[str, ...] = ()
     match_names: tuple[str, ...] = ()
 
 
-class ClusterUsageSpec(UsageSpec, frozen=True):
+class ClusterUsageSpec(UsageSpec, frozen=True, kw_only=True):
     """The spec of a ClusterResourceUsage."""
 
     selector: UsageSelector = UsageSelector()

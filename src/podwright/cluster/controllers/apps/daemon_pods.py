@@ -188,7 +188,7 @@ class UpdateState(Enum):
     OLD_AVAILABLE = "an old pod that is available"
 
 
-class NodeContribution(msgspec.Struct, frozen=True):
+class NodeContribution(msgspec.Struct, frozen=True, kw_only=True):
     """The contribution of a node to the status of a daemon set; each count is 0 or 1.
 
     Attributes

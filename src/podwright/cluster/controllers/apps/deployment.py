@@ -10,7 +10,7 @@ Upstream: pkg/controller/deployment/deployment_controller.go, sync.go, rolling.g
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, Self
+from typing import Final
 
 import msgspec
 
@@ -194,11 +194,11 @@ class _ParsedDeployment(msgspec.Struct, frozen=True):
     selects_own_pods: bool
 
     @classmethod
-    def of(cls, deployment: KubernetesObject) -> Self:
+    def of(cls, deployment: KubernetesObject) -> _ParsedDeployment:
         spec = deployment_spec(spec_of(deployment))
         selector = selector_of(deployment)
         labels = (spec.template.get("metadata") or {}).get("labels") or {}
-        return cls(spec, selector, selector.matches(labels))
+        return _ParsedDeployment(spec, selector, selector.matches(labels))
 
 
 class _Sync(Requests):

@@ -47,7 +47,7 @@ def scaled_value(value: int | str | None, total: int, *, round_up: bool) -> int:
     return value or 0
 
 
-class DeploymentSpec(msgspec.Struct, frozen=True):
+class DeploymentSpec(msgspec.Struct, frozen=True, kw_only=True):
     """The spec of a deployment, with the defaults of the API.
 
     Attributes

@@ -32,7 +32,7 @@ POD_INDEX: Final = "apps.kubernetes.io/pod-index"
 _NAME: Final = re.compile("(.*)-([0-9]+)", re.DOTALL)
 
 
-class StatefulSpec(msgspec.Struct, frozen=True):
+class StatefulSpec(msgspec.Struct, frozen=True, kw_only=True):
     """The spec of a stateful set, with the defaults of the API.
 
     Attributes

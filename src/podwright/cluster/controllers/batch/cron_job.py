@@ -47,7 +47,7 @@ _MINUTE_NS: Final = 60 * SECOND_NS
 _MISSED_MAX: Final = 100
 
 
-class CronJobSpec(msgspec.Struct, frozen=True, rename="camel"):
+class CronJobSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The `spec` of a cron job, with defaults for absent fields."""
 
     schedule: str = ""

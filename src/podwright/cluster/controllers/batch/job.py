@@ -80,7 +80,7 @@ _REACHED_MESSAGE: Final = "Reached expected number of succeeded pods"
 _TOO_MANY_MESSAGE: Final = "Too many succeeded pods running after completion count reached"
 
 
-class _Memory(msgspec.Struct):
+class _Memory(msgspec.Struct, kw_only=True):
     """The state between syncs; dictionaries have the keys of jobs. Run folders store it.
 
     Attributes

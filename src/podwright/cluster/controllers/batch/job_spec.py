@@ -38,7 +38,7 @@ _INDEX_ENV: Final = {
 }
 
 
-class JobSpec(msgspec.Struct, frozen=True, rename="camel"):
+class JobSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The `spec` of a job, with defaults for absent fields.
 
     Attributes

@@ -373,7 +373,7 @@ _EXCLUDED: Final = "node.kubernetes.io/exclude-disruption"
 Disruption: TypeAlias = Literal["Normal", "PartialDisruption", "FullDisruption"]
 
 
-class Zone(msgspec.Struct):
+class Zone(msgspec.Struct, kw_only=True):
     """A zone. Run folders store its fields.
 
     Attributes

@@ -162,7 +162,7 @@ class ContainerRecord(msgspec.Struct):
         return self.running is None and self.ended is not None and self.ended.exit_code == 0
 
 
-class PodRecord(msgspec.Struct):
+class PodRecord(msgspec.Struct, kw_only=True):
     """A pod on a node.
 
     Attributes

@@ -150,7 +150,7 @@ _TRUE: Final[_Condition] = ("True", "", "")
 _TERMINAL: Final = {"Succeeded": "PodCompleted", "Failed": "PodFailed"}
 
 
-class _Counts(msgspec.Struct):
+class _Counts(msgspec.Struct, kw_only=True):
     """The containers of a pod by what they do."""
 
     pending_init: int = 0

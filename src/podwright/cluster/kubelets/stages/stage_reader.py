@@ -400,19 +400,19 @@ def quoted_key(key: str) -> str:
 # The old form has `next`, `key` and `expressionFrom`, the new form `steps` and `jq`.
 
 
-class JqExpression(Struct, frozen=True):
+class JqExpression(Struct, frozen=True, kw_only=True):
     """A jq query."""
 
     expression: str
 
 
-class CelExpression(Struct, frozen=True):
+class CelExpression(Struct, frozen=True, kw_only=True):
     """An expression in CEL."""
 
     expression: str
 
 
-class ValueFrom(Struct, frozen=True):
+class ValueFrom(Struct, frozen=True, kw_only=True):
     """The query that reads a value from the object; exactly one field is set."""
 
     expression_from: str | None = None
@@ -420,7 +420,7 @@ class ValueFrom(Struct, frozen=True):
     cel: CelExpression | None = None
 
 
-class JqRequirement(Struct, frozen=True):
+class JqRequirement(Struct, frozen=True, kw_only=True):
     """A jq query with its operator and values."""
 
     key: str
@@ -428,7 +428,7 @@ class JqRequirement(Struct, frozen=True):
     values: tuple[str, ...] = ()
 
 
-class SelectorRequirement(Struct, frozen=True):
+class SelectorRequirement(Struct, frozen=True, kw_only=True):
     """One requirement of a selector: `key`, `jq` or `cel`."""
 
     key: str | None = None
@@ -438,7 +438,7 @@ class SelectorRequirement(Struct, frozen=True):
     cel: CelExpression | None = None
 
 
-class SelectorDocument(Struct, frozen=True):
+class SelectorDocument(Struct, frozen=True, kw_only=True):
     """The objects that the stage applies to."""
 
     match_labels: dict[str, str] = msgspec.field(default_factory=dict)
@@ -446,7 +446,7 @@ class SelectorDocument(Struct, frozen=True):
     match_expressions: tuple[SelectorRequirement, ...] = ()
 
 
-class DelayDocument(Struct, frozen=True):
+class DelayDocument(Struct, frozen=True, kw_only=True):
     """The bounds of the delay."""
 
     duration_milliseconds: int | None = None
@@ -455,7 +455,7 @@ class DelayDocument(Struct, frozen=True):
     jitter_duration_from: ValueFrom | None = None
 
 
-class EventDocument(Struct, frozen=True):
+class EventDocument(Struct, frozen=True, kw_only=True):
     """The Event to record."""
 
     type: str = ""
@@ -463,13 +463,13 @@ class EventDocument(Struct, frozen=True):
     message: str = ""
 
 
-class FinalizerItem(Struct, frozen=True):
+class FinalizerItem(Struct, frozen=True, kw_only=True):
     """The name of a finalizer."""
 
     value: str
 
 
-class FinalizersDocument(Struct, frozen=True):
+class FinalizersDocument(Struct, frozen=True, kw_only=True):
     """The finalizers to add and remove."""
 
     add: tuple[FinalizerItem, ...] = ()
@@ -477,13 +477,13 @@ class FinalizersDocument(Struct, frozen=True):
     empty: bool = False
 
 
-class Impersonation(Struct, frozen=True):
+class Impersonation(Struct, frozen=True, kw_only=True):
     """The user that makes the request."""
 
     username: str
 
 
-class PatchDocument(Struct, frozen=True):
+class PatchDocument(Struct, frozen=True, kw_only=True):
     """A patch of the object."""
 
     template: str
@@ -493,7 +493,7 @@ class PatchDocument(Struct, frozen=True):
     impersonation: Impersonation | None = None
 
 
-class ApplyDocument(Struct, frozen=True):
+class ApplyDocument(Struct, frozen=True, kw_only=True):
     """Another object to create or to change."""
 
     template: str = ""
@@ -502,7 +502,7 @@ class ApplyDocument(Struct, frozen=True):
     impersonation: Impersonation | None = None
 
 
-class StepDocument(Struct, frozen=True):
+class StepDocument(Struct, frozen=True, kw_only=True):
     """One step in the new form."""
 
     event: EventDocument | None = None
@@ -512,7 +512,7 @@ class StepDocument(Struct, frozen=True):
     apply: ApplyDocument | None = None
 
 
-class NextDocument(Struct, frozen=True):
+class NextDocument(Struct, frozen=True, kw_only=True):
     """The steps in the old form."""
 
     event: EventDocument | None = None
@@ -524,14 +524,14 @@ class NextDocument(Struct, frozen=True):
     status_patch_as: Impersonation | None = None
 
 
-class ResourceRef(Struct, frozen=True):
+class ResourceRef(Struct, frozen=True, kw_only=True):
     """The kind of the objects."""
 
     kind: str
     api_group: str = "v1"
 
 
-class StageSpec(Struct, frozen=True):
+class StageSpec(Struct, frozen=True, kw_only=True):
     """The spec of a stage."""
 
     resource_ref: ResourceRef
@@ -544,7 +544,7 @@ class StageSpec(Struct, frozen=True):
     immediate_next_stage: bool = False
 
 
-class StageDocument(Struct, frozen=True):
+class StageDocument(Struct, frozen=True, kw_only=True):
     """A Stage."""
 
     api_version: str

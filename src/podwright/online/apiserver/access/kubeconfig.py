@@ -40,11 +40,11 @@ class TlsData(msgspec.Struct, frozen=True, kw_only=True):
     server_name: str = ""
 
 
-class _Entry(msgspec.Struct, frozen=True):
+class _Entry(msgspec.Struct, frozen=True, kw_only=True):
     name: str = ""
 
 
-class _Entries(msgspec.Struct, frozen=True):
+class _Entries(msgspec.Struct, frozen=True, kw_only=True):
     """The names in a kubeconfig; kubectl writes null for an empty list."""
 
     clusters: list[_Entry] | None = None

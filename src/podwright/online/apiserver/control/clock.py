@@ -48,19 +48,19 @@ class ClockState(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     stopped_at: int | None
 
 
-class ClockStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ClockStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How far to step the clock."""
 
     duration: str
 
 
-class ClockSpeed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ClockSpeed(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The speed of the clock."""
 
     speed: Annotated[float, msgspec.Meta(ge=SPEED_MIN, le=SPEED_MAX)]
 
 
-class ClockTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ClockTarget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The time to run to."""
 
     time: str
@@ -150,7 +150,7 @@ def clock_endpoints(turns: TurnLoop) -> list[Endpoint]:
 # Breakpoints over HTTP: list, add, remove. The clock lets a stopped cluster continue.
 
 
-class NewBreakpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class NewBreakpoint(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The condition of a breakpoint, in the form of the option `--break`."""
 
     condition: str

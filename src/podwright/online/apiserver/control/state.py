@@ -214,7 +214,7 @@ def _event(kind: str, identifier: str, data: Any) -> Iterator[bytes]:
     yield b"\n\n"
 
 
-class StateParameters(SchedulerParameter, frozen=True):
+class StateParameters(SchedulerParameter, frozen=True, kw_only=True):
     """The parameters of the stream.
 
     Attributes

@@ -48,7 +48,7 @@ _TABLES: Final = (
 )
 
 
-class TableParameters(SchedulerParameter, frozen=True):
+class TableParameters(SchedulerParameter, frozen=True, kw_only=True):
     """The parameters of a table.
 
     Attributes
@@ -60,7 +60,7 @@ class TableParameters(SchedulerParameter, frozen=True):
     limit: Annotated[int, msgspec.Meta(ge=0)] | None = None
 
 
-class SampleParameters(TableParameters, frozen=True):
+class SampleParameters(TableParameters, frozen=True, kw_only=True):
     """The parameters of a table of samples.
 
     Attributes

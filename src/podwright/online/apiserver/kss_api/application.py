@@ -243,7 +243,7 @@ async def _changes(
             yield found
 
 
-class _Key(msgspec.Struct, frozen=True):
+class _Key(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     namespace: str = ""
 

@@ -69,7 +69,7 @@ class RunEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     problem: str = ""
 
 
-class _Results(msgspec.Struct, frozen=True):
+class _Results(msgspec.Struct, frozen=True, kw_only=True):
     """What a list shows of summary.json."""
 
     end: str = ""

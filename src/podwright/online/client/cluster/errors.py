@@ -86,7 +86,7 @@ class RejectedRequest(PodwrightError):  # noqa: N818 - named for what it is
         )
 
 
-class _Details(msgspec.Struct, frozen=True):
+class _Details(msgspec.Struct, frozen=True, kw_only=True):
     retryAfterSeconds: int = 0  # noqa: N815 - the field of the API
 
 

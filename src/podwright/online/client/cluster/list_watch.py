@@ -93,31 +93,31 @@ class Meta(msgspec.Struct, frozen=True, rename="camel"):
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
 
-class _Object(msgspec.Struct, frozen=True):
+class _Object(msgspec.Struct, frozen=True, kw_only=True):
     metadata: Meta
 
 
-class _ListMeta(msgspec.Struct, frozen=True, rename={"token": "continue"}):
+class _ListMeta(msgspec.Struct, frozen=True, kw_only=True, rename={"token": "continue"}):
     resourceVersion: str = ""  # noqa: N815 - the field of the API
     token: str = ""
     remainingItemCount: int | None = None  # noqa: N815 - the field of the API
 
 
-class Page(msgspec.Struct, frozen=True):
+class Page(msgspec.Struct, frozen=True, kw_only=True):
     """A page of a list as the server sends it."""
 
     metadata: _ListMeta
     items: list[msgspec.Raw] | None = None
 
 
-class WatchEvent(msgspec.Struct, frozen=True):
+class WatchEvent(msgspec.Struct, frozen=True, kw_only=True):
     """An event of a watch as the server sends it."""
 
     type: str
     object: msgspec.Raw
 
 
-class _Status(msgspec.Struct, frozen=True):
+class _Status(msgspec.Struct, frozen=True, kw_only=True):
     code: int = 0
     message: str = ""
 

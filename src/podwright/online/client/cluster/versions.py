@@ -46,7 +46,7 @@ class ServerVersion(msgspec.Struct, frozen=True):
         )
 
 
-class _Version(msgspec.Struct, frozen=True, rename="camel"):
+class _Version(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     git_version: str
 
 
@@ -77,12 +77,12 @@ async def server_version(connection: ReadConnection) -> ServerVersion:
         raise
 
 
-class _NamespaceMeta(msgspec.Struct, frozen=True, rename="camel"):
+class _NamespaceMeta(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     uid: str
     creation_timestamp: str
 
 
-class _Namespace(msgspec.Struct, frozen=True):
+class _Namespace(msgspec.Struct, frozen=True, kw_only=True):
     metadata: _NamespaceMeta
 
 

@@ -26,11 +26,11 @@ from podwright.scheduler.classic.priorities.priority import (
 _ANNOTATION: Final = "scheduler.alpha.kubernetes.io/preferAvoidPods"
 
 
-class _Part(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+class _Part(msgspec.Struct, frozen=True, rename="camel"):
     """A part of the annotation; a field of the wrong type makes the annotation invalid."""
 
 
-class _Controller(_Part, frozen=True):
+class _Controller(_Part, frozen=True, kw_only=True):
     api_version: str | None = None
     kind: str | None = None
     name: str | None = None
@@ -39,18 +39,18 @@ class _Controller(_Part, frozen=True):
     block_owner_deletion: bool | None = None
 
 
-class _Signature(_Part, frozen=True):
+class _Signature(_Part, frozen=True, kw_only=True):
     pod_controller: _Controller | None = None
 
 
-class _Entry(_Part, frozen=True):
+class _Entry(_Part, frozen=True, kw_only=True):
     pod_signature: _Signature | None = None
     eviction_time: datetime | None = None
     reason: str | None = None
     message: str | None = None
 
 
-class _AvoidPods(_Part, frozen=True):
+class _AvoidPods(_Part, frozen=True, kw_only=True):
     prefer_avoid_pods: tuple[_Entry, ...] | None = None
 
 

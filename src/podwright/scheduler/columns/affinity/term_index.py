@@ -52,7 +52,7 @@ class TermKind(IntEnum):
     PREFERRED_ANTI = 3
 
 
-class AffinityTerm(msgspec.Struct, frozen=True):
+class AffinityTerm(msgspec.Struct, frozen=True, kw_only=True):
     """One compiled term of a pod.
 
     Parameters

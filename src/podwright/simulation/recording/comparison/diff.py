@@ -43,7 +43,7 @@ from podwright.simulation.recording.log.replay import replay
 # Where the pods of a recorded run were placed, read from its decision log.
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class RunPlacements:
     """The placements of a run.
 

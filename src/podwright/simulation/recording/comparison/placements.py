@@ -35,7 +35,7 @@ class PodPlacement(msgspec.Struct, frozen=True, kw_only=True):
     message: str = ""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ClusterUse:
     """The nodes of a cluster and the requests of the pods on them.
 

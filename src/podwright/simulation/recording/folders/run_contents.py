@@ -16,7 +16,7 @@ from podwright.simulation.recording.timelines.columns import encode_chunks
 from podwright.simulation.recording.timelines.feed import timeline_of_log
 
 
-class _Summary(msgspec.Struct):
+class _Summary(msgspec.Struct, kw_only=True):
     """The field of a summary that is read here."""
 
     end: str

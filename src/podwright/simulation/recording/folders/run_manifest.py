@@ -101,7 +101,7 @@ def sha256_of_file(path: str | Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-class _Format(msgspec.Struct):
+class _Format(msgspec.Struct, kw_only=True):
     format: int
     podwright: str = ""
 

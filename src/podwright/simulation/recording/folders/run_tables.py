@@ -183,7 +183,7 @@ class Waiting(msgspec.Struct):
     attempts: int = 0
 
 
-class Counts(msgspec.Struct, rename="camel"):
+class Counts(msgspec.Struct, kw_only=True, rename="camel"):
     """The counts of a run."""
 
     created: int = 0

@@ -36,7 +36,7 @@ PHASES: Final = ("Pending", "Running", "Succeeded", "Failed", "Unknown")
 """The phases of pods; the field `phase` is the index of one plus 1, and 0 without a pod."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Timeline:
     """The changes of a run, in order of time.
 

@@ -30,7 +30,7 @@ _READY, _TAINTS = NODE_FIELDS.index("ready"), NODE_FIELDS.index("taints")
 _UNSCHEDULABLE = NODE_FIELDS.index("unschedulable")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class StateChanges:
     """What changed since a version.
 

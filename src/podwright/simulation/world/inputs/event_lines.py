@@ -115,7 +115,7 @@ _OWN: Final = {*TIMES, "waitUntil"}
 _SETTLED: Final = Condition(settled=True)
 
 
-class _Time(msgspec.Struct, frozen=True):
+class _Time(msgspec.Struct, frozen=True, kw_only=True):
     """The time field of a recorded line."""
 
     time: Any = None

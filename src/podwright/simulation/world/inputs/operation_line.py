@@ -35,7 +35,7 @@ _BESIDE: Final = {
 }
 
 
-class Selected(msgspec.Struct, frozen=True):
+class Selected(msgspec.Struct, frozen=True, kw_only=True):
     """The nodes whose labels match `selector`."""
 
     selector: Annotated[

@@ -49,7 +49,7 @@ TIMING_NOTE: Final = "timing model"
 PPM: Final = 1_000_000
 
 
-class _Entry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class _Entry(msgspec.Struct, frozen=True, rename="camel"):
     """A struct of the document."""
 
 

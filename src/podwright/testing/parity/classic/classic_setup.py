@@ -125,7 +125,7 @@ def _body(reply: Mapping[str, Any], settings: ExtenderSettings, verb: str) -> Ma
     return reply
 
 
-class _HostPriority(msgspec.Struct):
+class _HostPriority(msgspec.Struct, kw_only=True):
     host: str = ""
     score: int = 0
 

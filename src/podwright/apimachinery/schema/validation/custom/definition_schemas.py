@@ -157,7 +157,7 @@ def _is_set(value: Any) -> bool:
     return value not in (None, "", False, [], {})
 
 
-class _Place(msgspec.Struct, frozen=True):
+class _Place(msgspec.Struct, frozen=True, kw_only=True):
     """Where a schema is.
 
     Attributes

@@ -21,7 +21,7 @@ _SPECS_MAX: Final = 4_096
 _SEEN_MAX: Final = 65_536
 
 
-class _Envelope(msgspec.Struct, frozen=True):
+class _Envelope(msgspec.Struct, frozen=True, kw_only=True):
     spec: msgspec.Raw = msgspec.Raw(b"")
 
 

@@ -158,7 +158,7 @@ class SharedParts:
         return known
 
 
-class Template(msgspec.Struct, frozen=True, eq=False):
+class Template(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """What the creations of a form share.
 
     Attributes

@@ -48,7 +48,7 @@ class FileTree(Protocol):
         """Remove a file, or an empty directory, that exists."""
 
 
-class Facts(msgspec.Struct, frozen=True):
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """The facts about a container that its programs read.
 
     Attributes

@@ -21,7 +21,9 @@ _CONFIG = "testCases"
 """The file of a request whose content is the field of this name."""
 
 
-class SchedulerPerfRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+class SchedulerPerfRequest(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"
+):
     """A file of test cases, and the workloads of it that are executed.
 
     Attributes

@@ -168,7 +168,7 @@ class ConfigurationCheck(msgspec.Struct, frozen=True, kw_only=True, rename="came
     effective: dict[str, Any] | None
 
 
-class OtherConfiguration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class OtherConfiguration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What to compare.
 
     Attributes

@@ -45,7 +45,7 @@ from podwright.simulation.recording import (
 View: TypeAlias = Literal["summary", "full", "matrix"]
 
 
-class ExplanationParameters(msgspec.Struct, frozen=True):
+class ExplanationParameters(msgspec.Struct, frozen=True, kw_only=True):
     """The parameters of an explanation.
 
     Attributes
@@ -283,7 +283,7 @@ def responsible_scheduler(cluster: Cluster, key: NamespacedName) -> ServedSchedu
 # A scheduling attempt as a test that runs offline, over HTTP: `podwright debug save-case`.
 
 
-class CaseParameters(msgspec.Struct, frozen=True):
+class CaseParameters(msgspec.Struct, frozen=True, kw_only=True):
     """The parameters of a case.
 
     Attributes
@@ -295,7 +295,7 @@ class CaseParameters(msgspec.Struct, frozen=True):
     attempt: Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000)] | None = None
 
 
-class SavedCase(msgspec.Struct, frozen=True):
+class SavedCase(msgspec.Struct, frozen=True, kw_only=True):
     """An attempt as a test.
 
     Attributes

@@ -104,7 +104,9 @@ class ClusterCapacityReview(msgspec.Struct, frozen=True, kw_only=True):
     status: dict[str, Any]
 
 
-class PurchaseRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+class PurchaseRequest(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"
+):
     """Which nodes can be bought for the pending pods; see `podwright capacity --buy`.
 
     Attributes
@@ -159,7 +161,9 @@ class PurchaseReply(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     moves: list[dict[str, Any]]
 
 
-class AutoscalingRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+class AutoscalingRequest(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"
+):
     """The node groups of an autoscaler, and how long it takes part in a copy of the cluster.
 
     Attributes
@@ -179,7 +183,9 @@ class AutoscalingRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     progress: bool = False
 
 
-class DrainPlanRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+class DrainPlanRequest(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"
+):
     """Which nodes to drain; see `podwright drain-plan`.
 
     Attributes

@@ -152,7 +152,9 @@ def _summary(registry: Registry, name: str, *, is_own: bool) -> str:
 # The observed calls of plugins over HTTP: durations, and failures with tracebacks.
 
 
-class Observation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+class Observation(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"
+):
     """Whether the calls of plugins are observed."""
 
     is_observing: bool
@@ -172,7 +174,7 @@ class PluginTimingList(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
     timings: list[PluginTiming]
 
 
-class CallParameters(msgspec.Struct, frozen=True, rename="camel"):
+class CallParameters(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The parameters of observed calls.
 
     Attributes
@@ -184,7 +186,7 @@ class CallParameters(msgspec.Struct, frozen=True, rename="camel"):
     scheduler_name: str | None = None
 
 
-class FailureParameters(CallParameters, frozen=True):
+class FailureParameters(CallParameters, frozen=True, kw_only=True):
     """The parameters of the failures.
 
     Attributes

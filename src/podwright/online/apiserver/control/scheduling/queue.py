@@ -53,7 +53,7 @@ _GROUPED: Final[tuple[Place, ...]] = (
 _NAMES: Final[dict[QueueName, Place]] = {place: name for name, place in _PLACES.items()}
 
 
-class QueueParameters(SchedulerParameter, frozen=True):
+class QueueParameters(SchedulerParameter, frozen=True, kw_only=True):
     """The parameters of a scheduler's queue.
 
     Attributes
@@ -128,7 +128,7 @@ class WaitingPod(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     moved_by: list[MovingEvent]
 
 
-class GroupParameters(SchedulerParameter, frozen=True):
+class GroupParameters(SchedulerParameter, frozen=True, kw_only=True):
     """The parameters of the groups of waiting pods.
 
     Attributes

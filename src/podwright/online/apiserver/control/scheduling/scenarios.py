@@ -27,7 +27,9 @@ _PRESENT = "cluster:"
 """The file of a scenario that stands for the cluster."""
 
 
-class ScenarioRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+class ScenarioRequest(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"
+):
     """A scenario to simulate with each of its configurations; see `podwright check`.
 
     Attributes

@@ -45,7 +45,7 @@ from podwright.simulation.recording import (
 )
 
 
-class WhatIf(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+class WhatIf(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
     """What to change, and which pods to schedule.
 
     Attributes
