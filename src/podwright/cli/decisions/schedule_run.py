@@ -65,6 +65,7 @@ def run_schedule(options: ScheduleOptions) -> bool:
     expansion = expand_workloads(loaded, options.setup.hpa)
     objects = expansion.with_objects(loaded.objects)
     scheduler.add(*objects)
+    placed_count = len(scheduler.cluster.pods)
     pods = [obj for obj in objects if isinstance(obj, Pod)]
     if options.pods:
         found = [
@@ -84,7 +85,7 @@ def run_schedule(options: ScheduleOptions) -> bool:
     all_decisions = list(progress(decided, "scheduling", len(queue)))
     decisions = [d for d in all_decisions if namespace in ("", d.pod.metadata.namespace)]
     if not decisions:
-        raise NothingToSchedule(_nothing_to_do(scheduler, len(pods), namespace))
+        raise NothingToSchedule(_nothing_to_do(scheduler, len(pods), placed_count, namespace))
     _print(decisions, output, with_messages=not options.explain)
     if output in ("table", "wide"):
         if options.explain:
@@ -120,13 +121,12 @@ def _pending(scheduler: Scheduler, key: str) -> Pod:
     raise UnknownPod(f"pod {key} is already on node {node}; see: podwright explain {key}")
 
 
-def _nothing_to_do(scheduler: Scheduler, pod_count: int, namespace: str) -> str:
+def _nothing_to_do(scheduler: Scheduler, pod_count: int, placed_count: int, namespace: str) -> str:
     nodes = len(scheduler.cluster.live_slots())
-    placed = len(scheduler.cluster.pods)
     where = f" in namespace {namespace}" if namespace else ""
     return (
         f"nothing to schedule: no pending pods{where} among {_count(pod_count, 'pod')} "
-        f"({placed} already placed, {_count(nodes, 'node')})"
+        f"({placed_count} already placed, {_count(nodes, 'node')})"
     )
 
 

@@ -11,7 +11,7 @@ import msgspec
 import typer
 
 from podwright.apimachinery.objects import NamespacedName, Pod
-from podwright.cli.console import announce_compilation, print_message
+from podwright.cli.console import announce_compilation, print_message, write_file
 from podwright.cli.inputs import load_plugins
 from podwright.cli.recorded.options import ReportOptions
 from podwright.cli.recorded.recorded_run import RecordedRun, open_for_command
@@ -52,7 +52,7 @@ def run_report(options: ReportOptions) -> None:
             f" {REPORT_MAX_BYTES >> 20}: explain fewer pods, or report a shorter run",
             param_hint="'--pods'",
         )
-    output.write_bytes(content)
+    write_file(output, content.decode(), mode="w")
     print_message(f"wrote {output}; open it in a browser")
 
 
