@@ -166,7 +166,7 @@ def test_a_terminating_definition_has_fewer_verbs() -> None:
     full = [
         "delete", "deletecollection", "get", "list", "patch", "create", "update", "watch",
     ]  # fmt: skip
-    entry = {
+    entry: dict[str, Any] = {
         "name": "boats",
         "singularName": "boat",
         "namespaced": True,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from podwright.apimachinery.schema import decode
 from podwright.cluster.api.endpoints import HISTORY, ApiServer, bare_options, bare_store
+from podwright.cluster.api.endpoints.kinds.event_expiry import EventExpiry
 from podwright.cluster.api.endpoints.tests.conftest import START_NS, Server
-from podwright.cluster.store import open_store
+from podwright.cluster.store import EVENT, ObjectStore, open_store
 
 CORE = "/api/v1/namespaces/default/events"
 NEW = "/apis/events.k8s.io/v1/namespaces/default/events"
@@ -93,3 +95,62 @@ def test_the_age_of_events_survives_a_restart(tmp_path):
     again.now_ns += MINUTE_NS
     assert listed(again) == ["b"]
     again.store.close()
+
+
+def kept(store: ObjectStore) -> list[str]:
+    return [obj.name for obj in store.list(EVENT).objects]
+
+
+def write(store: ObjectStore, name: str, now_ns: int) -> None:
+    store.advance(now_ns)
+    store.put(decode(event(name) | {"count": now_ns // MINUTE_NS}))
+
+
+def test_an_event_expires_at_its_time_and_not_before():
+    store = bare_store(START_NS)
+    expiry = EventExpiry(store, ttl_ns=10 * MINUTE_NS)
+    assert expiry.next_due_ns is None
+    write(store, "a", START_NS)
+    write(store, "b", START_NS + 2 * MINUTE_NS)
+    assert expiry.next_due_ns == START_NS + 10 * MINUTE_NS
+    assert expiry.expire(START_NS + 10 * MINUTE_NS - 1) == 0
+    assert kept(store) == ["a", "b"]
+    assert expiry.expire(START_NS + 10 * MINUTE_NS) == 1
+    assert kept(store) == ["b"]
+    assert expiry.next_due_ns == START_NS + 12 * MINUTE_NS
+    assert expiry.expire(START_NS + 20 * MINUTE_NS) == 1
+    assert kept(store) == []
+    assert expiry.next_due_ns is None
+
+
+def test_an_event_that_was_written_after_the_last_request_expires():
+    store = bare_store(START_NS)
+    expiry = EventExpiry(store, ttl_ns=10 * MINUTE_NS)
+    assert expiry.expire(START_NS) == 0
+    write(store, "a", START_NS)
+    assert expiry.expire(START_NS + 10 * MINUTE_NS - 1) == 0
+    assert kept(store) == ["a"]
+    assert expiry.expire(START_NS + 10 * MINUTE_NS) == 1
+
+
+def test_an_event_of_an_earlier_version_does_not_expire_with_it():
+    store = bare_store(START_NS)
+    expiry = EventExpiry(store, ttl_ns=10 * MINUTE_NS)
+    for minute, name in ((0, "a"), (1, "b"), (5, "a")):
+        write(store, name, START_NS + minute * MINUTE_NS)
+    assert expiry.expire(START_NS + 11 * MINUTE_NS) == 1
+    assert kept(store) == ["a"]
+    assert expiry.next_due_ns == START_NS + 15 * MINUTE_NS
+    assert expiry.expire(START_NS + 15 * MINUTE_NS) == 1
+    assert kept(store) == []
+
+
+def test_events_that_are_there_at_the_start_expire_in_their_order():
+    store = bare_store(START_NS)
+    for minute, name in ((0, "b"), (3, "a"), (6, "c")):
+        write(store, name, START_NS + minute * MINUTE_NS)
+    expiry = EventExpiry(store, ttl_ns=10 * MINUTE_NS)
+    assert expiry.next_due_ns == START_NS + 10 * MINUTE_NS
+    assert [expiry.expire(START_NS + minute * MINUTE_NS) for minute in (9, 10, 13, 15, 16)] == [
+        0, 1, 1, 0, 1,
+    ]  # fmt: skip

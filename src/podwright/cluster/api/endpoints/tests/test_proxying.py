@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from podwright.apimachinery.schema import decode
 from podwright.cluster.api.endpoints.tests.conftest import pod
 
 NODES = "/api/v1/nodes"
@@ -70,3 +71,84 @@ SIMULATED = "proxy is not possible, because containers are simulated"
 def test_what_is_answered_without_a_connection(filled, method, path, status, message):
     found, error = filled.reply(method, path)
     assert (found, error["message"][: len(message)]) == (status, message)
+
+
+@pytest.mark.parametrize(
+    ("address", "is_allowed"),
+    [
+        ("10.1.1.1", True),
+        ("8.8.8.8", True),
+        ("fd00::1", True),
+        ("127.0.0.1", False),
+        ("::1", False),
+        ("169.254.1.1", False),
+        ("fe80::1", False),
+        ("224.0.0.1", False),
+        ("0.0.0.0", False),
+        ("", False),
+        ("x", False),
+    ],
+)
+def test_addresses_of_pods_to_which_nothing_is_sent(server, address, is_allowed):
+    server.reply("POST", PODS, pod("p"))
+    stored = server.store.require(("", "Pod"), "default/p")
+    server.store.put(decode(stored.raw | {"status": {"podIPs": [{"ip": address}, {"ip": "x"}]}}))
+    status, error = server.reply("GET", f"{PODS}/p/proxy")
+    assert (error["message"] != "address not allowed") is is_allowed
+    assert status == 400
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("p", "address not allowed"),
+        ("p:", "address not allowed"),
+        ("p:1", "address not allowed"),
+        (":p:", "address not allowed"),
+        ("http:p:1", "address not allowed"),
+        ("https:p:", "address not allowed"),
+        ("ftp:p:1", 'invalid pod request "ftp:p:1"'),
+        (":1", 'invalid pod request ":1"'),
+        ("http::1", 'invalid pod request "http::1"'),
+        ("a:b:c:d", 'invalid pod request "a:b:c:d"'),
+    ],
+)
+def test_the_parts_of_a_name(filled, name, message):
+    assert filled.reply("GET", f"{PODS}/{name}/proxy")[1]["message"] == message
+
+
+@pytest.mark.parametrize(
+    ("subsets", "name", "message"),
+    [
+        ([{"addresses": [{"ip": "a"}], "ports": [{"name": "web"}]}], "s:web", SIMULATED),
+        ([{"addresses": [{"ip": "a"}], "ports": [{"port": 1}]}], "s", SIMULATED),
+        ([{"addresses": [{"ip": "a"}], "ports": [{"name": "x"}]}], "s:web", None),
+        ([{"notReadyAddresses": [{"ip": "a"}], "ports": [{"name": "web"}]}], "s:web", None),
+        ([{"addresses": [{"ip": "a"}]}], "s:web", None),
+        (
+            [{"ports": [{"name": "web"}]},
+             {"addresses": [{"ip": "a"}], "ports": [{"name": "x"}, {"name": "web"}]}],
+            "s:80", SIMULATED,
+        ),
+        ([{"ports": [{"name": "web"}]}], "s:80", None),
+    ],
+)  # fmt: skip
+def test_endpoints_of_a_service(filled, subsets, name, message):
+    stored = filled.store.require(("", "Endpoints"), "default/s")
+    filled.store.put(decode(stored.raw | {"subsets": subsets}))
+    _, error = filled.reply("GET", f"{SERVICES}/{name}/proxy")
+    expected = message or f'no endpoints available for service "{name}"'
+    assert error["message"][: len(expected)] == expected
+
+
+@pytest.mark.parametrize(
+    ("type_", "is_preferred"),
+    [(type_, True) for type_ in
+     ("ExternalDNS", "ExternalIP", "Hostname", "InternalDNS", "InternalIP")] + [("X", False)],
+)  # fmt: skip
+def test_addresses_of_nodes(filled, type_, is_preferred):
+    addresses = [{"type": "Made", "address": "a"}, {"type": type_, "address": "b"}]
+    filled.patch(f"{NODES}/known/status", {"status": {"addresses": addresses}})
+    _, error = filled.reply("GET", f"{NODES}/known/proxy")
+    shown = "no preferred addresses found; known addresses: [{Made a} {X b}]"
+    assert error["message"].startswith(SIMULATED if is_preferred else shown)

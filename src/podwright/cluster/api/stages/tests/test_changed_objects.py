@@ -175,16 +175,12 @@ def test_a_change_keeps_what_the_kind_and_the_server_own() -> None:
 def test_a_change_loses_new_fields_of_gates_that_are_off() -> None:
     kind, field = "resource.k8s.io/v1 DeviceClass", {"extendedResourceName": "a.b/c"}
     gated = disabled_fields(frozenset({"DRAExtendedResource"}))
-    for before, options, after in (
-        ({}, {"disabled_fields": gated}, {}),
-        (field, {"disabled_fields": gated}, field),
-        ({}, {}, field),
-    ):
+    for before, disabled, after in (({}, gated, {}), (field, gated, field), ({}, {}, field)):
         old = stored(kind, spec=before)
         new = old.raw | {"spec": field}
         write = sent_write(kind, new, old=old.raw, current=old, namespace="")
-        prepare_change(parts(**options), write)
-        assert write.new["spec"] == after, (before, options)
+        prepare_change(parts(disabled_fields=disabled), write)
+        assert write.new["spec"] == after, (before, disabled)
         # Without the field nothing has changed, so that the generation does not count.
         assert write.new["metadata"].get("generation") == (None if before == after else 1)
 
