@@ -99,6 +99,11 @@ class RemoveStatement(Operator):  # type: ignore[misc]  # Cosmic Ray has no type
             return not (
                 is_name or around == "__init__" or statement.children[1].type == "annassign"
             )
+        if statement.type == "del_stmt":
+            # Nothing reads a local name that is deleted.
+            target = statement.children[1]
+            targets = target.children[::2] if target.type == "exprlist" else [target]
+            return not all(isinstance(each, Name) for each in targets)
         return str(statement.type) in self.EFFECTS
 
     def mutate(self, node: Any, index: int) -> Any:

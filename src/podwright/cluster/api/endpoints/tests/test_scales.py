@@ -71,8 +71,8 @@ def test_what_a_scale_has_of_its_workload() -> None:
         "spec": {"replicas": 2},
         "status": {"replicas": 1},
     }
-    for empty in (None, {}):
-        bare = scale_of(resource, {"metadata": {"name": "d"}, "spec": empty, "status": empty})
+    for parts in ({}, {"spec": None, "status": None}, {"spec": {}, "status": {}}):
+        bare = scale_of(resource, {"metadata": {"name": "d"}, **parts})
         assert bare["metadata"]["name"] == "d"
         assert bare["spec"] in ({}, {"replicas": 0})
         assert bare["status"] == {"replicas": 0}
