@@ -71,7 +71,12 @@ def test_what_a_scale_has_of_its_workload() -> None:
         "spec": {"replicas": 2},
         "status": {"replicas": 1},
     }
-    for parts in ({}, {"spec": None, "status": None}, {"spec": {}, "status": {}}):
+    empty: tuple[dict[str, Any], ...] = (
+        {},
+        {"spec": None, "status": None},
+        {"spec": {}, "status": {}},
+    )
+    for parts in empty:
         bare = scale_of(resource, {"metadata": {"name": "d"}, **parts})
         assert bare["metadata"]["name"] == "d"
         assert bare["spec"] in ({}, {"replicas": 0})
