@@ -484,3 +484,13 @@ def test_the_count_of_a_series_is_written_when_it_is_due():
     # The second begins the series; the others are written together.
     assert counts[0] == 2
     assert counts[-1] >= 4
+
+
+def test_an_event_that_was_given_up_begins_no_series():
+    server = FakeServer(POST=[*[CUT] * 12, CREATED], PATCH=[CREATED])
+    asyncio.run(emitted(server, [EVENT], [EVENT]))
+    assert server.verbs() == ["POST"] * 13
+
+
+def test_an_event_is_dropped_behind_fifty_thousand():
+    assert executors._WAITING_EVENTS_MAX == 50_000

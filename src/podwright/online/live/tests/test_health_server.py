@@ -5,9 +5,11 @@ import re
 
 import aiohttp
 import pytest
+from prometheus_client import enable_created_metrics
 
 from podwright.online.live.health_server import (
     Check,
+    HealthMetrics,
     HealthServer,
     ProcessMetrics,
     health_checks,
@@ -157,3 +159,93 @@ def test_a_failed_check_is_named_without_its_reason():
         'warn: some health checks cannot be excluded: no matches for "y", "z"',
         "readyz check passed",
     ]  # fmt: skip
+
+
+def test_the_metrics_of_a_process_as_prometheus_reads_them():
+    metrics = ProcessMetrics("podwright")
+    metrics.replied("GET", "https://one:6443", 200, 0.005)
+    metrics.replied("GET", "http://two", 404, 61.0)
+    metrics.lead(leads=True)
+    lines = metrics.text().decode().splitlines()
+    assert any(line.startswith("process_cpu_seconds_total ") for line in lines)
+    own = [line for line in lines if "process_" not in line and "_bucket" not in line]
+    assert own == [
+        "# HELP rest_client_requests_total Requests to the API server, by status code, method and"
+        " host.",
+        "# TYPE rest_client_requests_total counter",
+        'rest_client_requests_total{code="200",host="one:6443",method="GET"} 1.0',
+        'rest_client_requests_total{code="404",host="two",method="GET"} 1.0',
+        "# HELP rest_client_request_duration_seconds Latency of requests to the API server, by"
+        " verb and host.",
+        "# TYPE rest_client_request_duration_seconds histogram",
+        'rest_client_request_duration_seconds_count{host="one:6443",verb="GET"} 1.0',
+        'rest_client_request_duration_seconds_sum{host="one:6443",verb="GET"} 0.005',
+        'rest_client_request_duration_seconds_count{host="two",verb="GET"} 1.0',
+        'rest_client_request_duration_seconds_sum{host="two",verb="GET"} 61.0',
+        "# HELP leader_election_master_status Whether this process holds the lease (1) or waits"
+        " for it (0).",
+        "# TYPE leader_election_master_status gauge",
+        'leader_election_master_status{name="podwright"} 1.0',
+    ]
+
+
+def test_the_counts_of_checks_as_prometheus_reads_them():
+    counts = HealthMetrics()
+    for passes in (True, True, False):
+        counts.observe("ping", "livez", passes=passes)
+    lines = counts.text().decode().splitlines()
+    assert [line for line in lines if "process_start" not in line] == [
+        "# HELP kubernetes_healthcheck The last result of a health check: 1 if it passed.",
+        "# TYPE kubernetes_healthcheck gauge",
+        'kubernetes_healthcheck{name="ping",type="livez"} 0.0',
+        "# HELP kubernetes_healthchecks_total Health checks by their result.",
+        "# TYPE kubernetes_healthchecks_total counter",
+        'kubernetes_healthchecks_total{name="ping",status="success",type="livez"} 2.0',
+        'kubernetes_healthchecks_total{name="ping",status="error",type="livez"} 1.0',
+    ]
+    counts.reset()
+    assert series(counts.text().decode()) == {}
+
+
+def test_each_path_is_served_with_its_type():
+    async def run():
+        checks = {"/readyz": (Check("a", lambda: True), Check("b", lambda: False))}
+        texts = {"/metrics": lambda: b"one", "/metrics/resources": lambda: b"two"}
+        found = {}
+        server = HealthServer("127.0.0.1", 0, checks, texts)
+        async with server, aiohttp.ClientSession() as session:
+            for path in (
+                "/metrics", "/metrics/resources", "/readyz", "/readyz/a", "/readyz/b",
+                "/readyz?exclude=b", "/readyz?exclude=a&exclude=b&verbose", "/readyz/c", "/",
+            ):  # fmt: skip
+                async with session.get(f"http://127.0.0.1:{server.port}{path}") as reply:
+                    kind = reply.headers["Content-Type"]
+                    found[path] = (reply.status, await reply.text(), kind)
+        return found
+
+    metrics, text = "text/plain; version=0.0.4; charset=utf-8", "text/plain; charset=utf-8"
+    failed = "[-]b failed: reason withheld\nreadyz check failed\n"
+    excluded = "[+]a excluded: ok\n[+]b excluded: ok\nreadyz check passed\n"
+    assert asyncio.run(run()) == {
+        "/metrics": (200, "one", metrics),
+        "/metrics/resources": (200, "two", metrics),
+        "/readyz": (500, f"[+]a ok\n{failed}", text),
+        "/readyz/a": (200, "ok", text),
+        "/readyz/b": (500, failed, text),
+        "/readyz?exclude=b": (200, "ok", text),
+        "/readyz?exclude=a&exclude=b&verbose": (200, excluded, text),
+        "/readyz/c": (404, "404: Not Found", text),
+        "/": (404, "404: Not Found", text),
+    }
+
+
+@pytest.mark.parametrize("made", [HealthMetrics, lambda: ProcessMetrics("podwright")])
+def test_no_series_says_when_another_was_created(made):
+    """As of Kubernetes' components; the library writes them unless a process says otherwise."""
+    enable_created_metrics()
+    metrics = made()
+    if isinstance(metrics, ProcessMetrics):
+        metrics.replied("GET", "http://a", 200, 1.0)
+    else:
+        metrics.observe("ping", "livez", passes=True)
+    assert b"_created" not in metrics.text()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
@@ -124,3 +125,134 @@ def test_a_lease_that_is_not_renewed_within_the_deadline_is_lost():
                 election.check_held()
 
     asyncio.run(run())
+
+
+def test_an_absent_lease_is_created_and_given_away(monkeypatch):
+    monkeypatch.setattr("podwright.online.live.lease_election.time.time_ns", lambda: 123_456_000)
+    now = "1970-01-01T00:00:00.123456Z"
+    spec = {
+        "holderIdentity": "a", "leaseDurationSeconds": 15, "renewTime": now, "acquireTime": now,
+        "leaseTransitions": 0,
+    }  # fmt: skip
+    head = {
+        "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+        "metadata": {"name": "l", "namespace": "kube-system"},
+    }  # fmt: skip
+    server = FakeServer(
+        GET=[(404, {})], POST=[(201, {**head, "spec": spec, "stored": True})], PUT=[(200, FREE)]
+    )
+
+    async def run():
+        async with connected(server) as election:
+            assert election.name == "l"
+            await election.release()  # it is not held
+            await election.acquire()
+            await election.release()
+            with pytest.raises(LostLease):
+                election.check_held()
+            assert election.is_renewed()
+
+    asyncio.run(run())
+    leases = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
+    free = {**spec, "holderIdentity": "", "leaseDurationSeconds": 1}
+    assert server.requests == [
+        ("GET", f"{leases}/l", None),
+        ("POST", leases, {**head, "spec": spec}),
+        ("PUT", f"{leases}/l", {**head, "spec": free, "stored": True}),
+    ]
+
+
+def test_of_two_replicas_that_write_at_once_one_waits():
+    server = FakeServer(GET=[(200, FREE), (200, HELD), (200, FREE)], PUT=[(409, {}), (200, OWN)])
+
+    async def run():
+        async with connected(server) as election:
+            await election.acquire()
+            election.check_held()
+
+    asyncio.run(run())
+    assert server.verbs() == ["GET", "PUT", "GET", "GET", "PUT"]
+    assert server.requests[1][2] == {
+        "metadata": {"name": "l"}, "spec": server.requests[1][2]["spec"]
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("replies", "status"),
+    [
+        ({"GET": [(200, FREE)], "PUT": [(403, {})]}, 403),
+        ({"GET": [(200, FREE)], "PUT": [(422, {})]}, 422),
+        ({"GET": [(200, HELD), (404, {})], "POST": [(403, {})]}, 403),
+        ({"GET": [(401, {})]}, 401),
+        ({"GET": [forbidden("get", "leases")]}, 403),
+        ({"GET": [(400, {})]}, 400),
+    ],
+)
+def test_a_replica_that_may_not_take_the_lease_says_so(replies, status):
+    async def run():
+        async with connected(FakeServer(**replies)) as election:
+            with pytest.raises(RejectedRequest) as rejected:
+                await election.acquire()
+            assert rejected.value.status == status
+
+    asyncio.run(run())
+
+
+def test_a_release_that_is_refused_is_an_error():
+    server = FakeServer(GET=[(200, FREE)], PUT=[(200, OWN), (403, {})])
+
+    async def run():
+        async with connected(server) as election:
+            await election.acquire()
+            with pytest.raises(RejectedRequest):
+                await election.release()
+
+    asyncio.run(run())
+    assert server.verbs() == ["GET", "PUT", "PUT"]
+
+
+def test_who_loses_the_lease_ends_so_that_another_can_schedule():
+    times = ElectionTimes(
+        lease_duration_ns=15 * 10**9, renew_deadline_ns=2_500_000_000, retry_period_ns=10**9
+    )
+
+    async def run():
+        async with connected(FakeServer(GET=[(200, FREE)]), times) as election:
+            with pytest.raises(LostLease) as lost:
+                election.check_held()
+            assert lost.value.is_remote
+            return str(lost.value)
+
+    assert asyncio.run(run()) == (
+        "the lease kube-system/l was not renewed for 2.5 s; the process ends, so that another "
+        "replica can schedule"
+    )
+
+
+@pytest.mark.parametrize(
+    ("age_ns", "held", "renewed"),
+    [
+        (0, True, True),
+        (10 * 10**9, True, True),
+        (10 * 10**9 + 1, False, True),
+        (35 * 10**9, False, True),
+        (35 * 10**9 + 1, False, False),
+    ],
+)
+def test_a_lease_is_held_until_the_deadline_and_healthy_for_a_while_longer(
+    monkeypatch, age_ns, held, renewed
+):
+    """Upstream tolerates 20 s beyond the lease duration."""
+    clock = [7]
+    monkeypatch.setattr("podwright.online.live.lease_election.time.monotonic_ns", lambda: clock[0])
+    no_connection: Any = None
+    election = LeaseElection(no_connection, "kube-system", "l", LeaseState("a", TIMES))
+    assert election.is_renewed()
+    election._renewed_ns = 7
+    clock[0] += age_ns
+    assert election.is_renewed() is renewed
+    if held:
+        election.check_held()
+    else:
+        with pytest.raises(LostLease):
+            election.check_held()
