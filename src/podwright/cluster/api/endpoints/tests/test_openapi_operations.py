@@ -68,7 +68,9 @@ def parameter(one: Document) -> str:
     """Return `NAME` of a unique text in the query, and otherwise what differs from it."""
     plain = {"in": "query", "schema": {"type": "string", "uniqueItems": True}}
     rest = {name: part for name, part in one.items() if name != "name"}
-    return one["name"] + ("" if rest == plain else shown(rest).replace("uniqueItems:true", "u"))
+    return str(one["name"]) + (
+        "" if rest == plain else shown(rest).replace("uniqueItems:true", "u")
+    )
 
 
 def content(one: Document) -> str:

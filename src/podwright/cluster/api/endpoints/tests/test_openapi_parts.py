@@ -248,7 +248,7 @@ def test_names_of_documents() -> None:
 
 def test_references_are_replaced_by_their_schemas() -> None:
     ref = "#/components/schemas/"
-    known = {
+    known: dict[str, Any] = {
         "a": {"type": "object", "properties": {"b": {"$ref": f"{ref}b"}, "a": {"$ref": f"{ref}a"}}},
         "b": {"type": "string"},
         "l": {"type": "array", "items": {"allOf": [{"$ref": f"{ref}b"}], "default": {}}},
