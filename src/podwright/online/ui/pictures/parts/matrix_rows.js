@@ -10,7 +10,7 @@ const ORDER = { passed: 0, rejected: 1, excluded: 2, notEvaluated: 3 };
  * the highest total; -1 if no node was scored.
  */
 export function winnerOf(matrix) {
-  const chosen = matrix.node === null ? -1 : matrix.nodes.indexOf(matrix.node);
+  const chosen = matrix.nodes.indexOf(matrix.node);
   if (chosen >= 0) return chosen;
   let best = -1;
   matrix.totals.forEach((total, index) => {
@@ -28,7 +28,7 @@ export function filterResult(matrix, index) {
   const plugin = matrix.rejectedBy[index];
   if (plugin !== null) {
     const column = matrix.filters.find((filter) => filter.plugin === plugin && filter.applies);
-    const result = matrix.results[column?.results[index] ?? -1];
+    const result = matrix.results[column?.results[index]];
     return { kind: "rejected", plugin, reasons: result?.reasons ?? [] };
   }
   for (const { applies, results } of matrix.filters) {

@@ -122,7 +122,7 @@ export function marksOf(timeline) {
     }
     if (kind !== "node") continue;
     if (fieldIndex[row] === present) {
-      isThere[subject] = delta > 0 ? 1 : 0;
+      isThere[subject] = Number(delta > 0);
       // The values of a node that is deleted become 0 at the same time: that is not a failure.
       if (delta < 0 && lost.get(subject)?.timeNs === timeNs) lost.get(subject).kind = "";
     }

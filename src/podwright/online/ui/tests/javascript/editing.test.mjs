@@ -122,6 +122,7 @@ test("a partition is free while the counters that it shares suffice exactly", ()
   assert.deepEqual(free(claim("c", [result("taken")])), ["fits", "zero"]);
   assert.deepEqual(free(), ["taken", "fits", "more", "zero"]);
   assert.deepEqual(free(claim("c", [result("taken"), result("fits")])), ["zero"]);
+  assert.deepEqual(free(claim("c", [result("fits")])), ["taken", "more", "zero"], "one that is free precedes it");
   // A claim with administrative access takes nothing of the counters, but its device is not free.
   assert.deepEqual(free(claim("c", [result("taken", { adminAccess: true })])), ["fits", "more", "zero"]);
 });

@@ -51,6 +51,24 @@ test("every key of the address goes there and back, in its order", () => {
   assert.deepEqual(parse("?pod=&pod=x&other=y&at=1"), { at: "1" });
 });
 
+test("the browser's way back changes the state", async () => {
+  const listeners = new Map();
+  globalThis.addEventListener = (type, listener) => listeners.set(type, listener);
+  globalThis.location = { protocol: "http:", pathname: "/page", search: "?pod=a/p", hash: "#pod=a/q" };
+  const { address: own } = await import("../../pictures/data/address.js?back");
+  assert.deepEqual([own.get(), [...listeners.keys()]], [{ pod: "a/p" }, ["popstate"]]);
+  const changes = [];
+  own.addEventListener("change", (event) => changes.push(event.detail));
+  location.search = "?node=n";
+  listeners.get("popstate")();
+  location.protocol = "file:";
+  listeners.get("popstate")();
+  listeners.get("popstate")();
+  assert.deepEqual([own.get(), changes], [{ pod: "a/q" }, [["pod", "node"], ["pod", "node"]]]);
+  globalThis.location = { protocol: "http:", pathname: "/page", search: "", hash: "" };
+  delete globalThis.addEventListener;
+});
+
 test("another pod ends what was about the one before, the same pod does not", () => {
   address.set({ pod: "a/p", attempt: "2", why: "n", if: "x", only: "r", color: "score" });
   assert.equal(address.link({ pod: "a/p" }), "?pod=a/p&color=score&only=r&attempt=2&why=n&if=x");
@@ -129,6 +147,25 @@ test("another server may have other schedulers", async () => {
   assert.deepEqual(source.paths, ["/podwright/v1/schedulers", "/podwright/v1/schedulers"]);
   assert.deepEqual(events, ["live", "state", "live", "state"]);
   stop();
+});
+
+test("nodes are loaded at once where a state is known, also an empty one of version 0", () => {
+  const { data } = made();
+  const loads = [];
+  data.refresh = () => loads.push("refresh");
+  data.followNodes();
+  assert.deepEqual(loads, []);
+  data.nodesVersion = 0;
+  data.followNodes();
+  assert.deepEqual(loads, ["refresh"]);
+});
+
+test("a timeline is being loaded until it is there", async () => {
+  const { data } = made();
+  const seen = [];
+  data.addEventListener("mode", () => seen.push(data.isLoadingPast));
+  await data.loadPast();
+  assert.deepEqual([seen, data.loading], [[true, false], null]);
 });
 
 test("labels are loaded with a snapshot, and where nodes come while no watch follows them", async () => {
@@ -390,6 +427,13 @@ test("labels of a list are those of its pages, and later events win", async () =
   labels.take({ type: "MODIFIED", name: "a", resourceVersion: "12", labels: { n: "a", k: "" } });
   assert.equal(labels.publish(), true, "another key");
   assert.equal(new NodeLabels({}).byNode.size, 0);
+});
+
+test("a list without a version is older than each event", async () => {
+  const labels = new NodeLabels({ get: async () => ({ items: [], metadata: {} }) });
+  await labels.load();
+  labels.take({ type: "ADDED", name: "a", resourceVersion: "1", labels: {} });
+  assert.deepEqual([labels.publish(), [...labels.byNode.keys()]], [true, ["a"]]);
 });
 
 test("groups of nodes are sorted by their titles, and what has no label is one", () => {

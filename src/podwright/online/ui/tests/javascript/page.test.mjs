@@ -65,6 +65,8 @@ test("requests go to the server through the page's origin", async () => {
   const source = new HttpSource();
   reply = () => new Response('{"a": 1}');
   assert.deepEqual(await source.get("/x", { Accept: "t" }), { a: 1 });
+  await source.get("/x");
+  assert.deepEqual(requests.pop(), ["/server/x", { cache: "no-store", headers: { Accept: "application/json" } }]);
   assert.deepEqual(await source.send("PATCH", "/x", { b: 1 }, "m"), { a: 1 });
   await source.send("PUT", "/x", "text");
   await source.send("DELETE", "/x");
@@ -97,7 +99,7 @@ test("a text of YAML is read by the page's process", async () => {
   const source = new HttpSource();
   reply = () => new Response('{"document": {"a": 1}}');
   assert.deepEqual(await source.read("a: 1"), { a: 1 });
-  assert.deepEqual([requests[0][0], requests[0][1].method, requests[0][1].body], ["/documents", "POST", "a: 1"]);
+  assert.deepEqual(requests, [["/documents", { cache: "no-store", method: "POST", headers: { "X-Podwright-Page": "1", "Content-Type": "application/yaml" }, body: "a: 1" }]]);
   reply = () => new Response('{"problem": "line 2"}');
   await assert.rejects(source.read("a"), { message: "line 2", status: 400 });
 });
@@ -110,7 +112,7 @@ test("of a reply of lines the last is the result, the others are progress", asyn
     return [await source.lines("/x", { b: 1 }, (line) => seen.push(line), undefined), seen];
   };
   assert.deepEqual(await lines('{"n":1}\n{"n":2}\n{"n":3}\n'), [{ n: 3 }, [{ n: 1 }, { n: 2 }]]);
-  assert.deepEqual([requests[0][1].method, requests[0][1].body], ["POST", '{"b":1}']);
+  assert.deepEqual(requests[0], ["/server/x", { cache: "no-store", method: "POST", headers: { "X-Podwright-Page": "1", "Content-Type": "application/json" }, body: '{"b":1}', signal: undefined }]);
   await assert.rejects(lines('{"n":1}\n{"detail":"d"}\n'), { message: "d" });
   await assert.rejects(lines(""), { message: "The reply broke off." });
 });

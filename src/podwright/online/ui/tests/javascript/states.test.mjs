@@ -227,6 +227,8 @@ test("a moment has a place on the bar, and the end moves in steps of a pixel", (
   assert.equal(stepped({ begin: 0n, end: 1000n }, 10), 1000n);
   assert.equal(stepped({ begin: 0n, end: 1005n }, 10), 1100n);
   assert.equal(stepped({ begin: 5n, end: 5n }, 10), 5n);
+  assert.equal(stepped({ begin: 0n, end: 5n }, 10), 5n, "shorter than its pixels");
+  assert.equal(stepped({ begin: 0n, end: 7n }, 0), 7n, "no pixels");
 });
 
 test("marks are drawn where they are in the range of the bar", () => {

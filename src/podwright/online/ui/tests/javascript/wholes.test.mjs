@@ -76,6 +76,7 @@ test("a cause is the most frequent reason, the first of equals", () => {
     ["0/1 nodes are available: 1 node(s) were unschedulable.", "Unschedulable on the only node"],
     ["0/2 nodes are available: 2 node(s) was odd. no new claims to deallocate", "Odd on all 2 nodes"],
     ["0/2 nodes are available: 2 a, b, 1 c.", "A, b on all 2 nodes (and 1 more reason)"],
+    ["0/2 nodes are available: pods are odd, 1 a.", "pods are odd, 1 a"],
     ["1/2 nodes", "1/2 nodes"],
   ]) {
     assert.equal(causeOf(message), text);
@@ -105,6 +106,12 @@ test("the policies of a sync as a whole", () => {
   const flagged = flags.map((flag) => sync.policyTexts({ bound: "x", [flag]: true })[1]);
   assert.deepEqual(flagged, sync.policyTexts(Object.fromEntries([["bound", "x"], ...flags.map((flag) => [flag, true])])).slice(1));
   assert.deepEqual([sync.secondsText(0), sync.secondsText(9.996), sync.secondsText(123.4)], ["0.00 s", "10.00 s", "123 s"]);
+});
+
+test("differences are found in any case of their letters", () => {
+  const differences = [{ pod: "a/web", nodes: ["N1"] }, { pod: "a/db", nodes: ["n2"] }];
+  assert.deepEqual(sync.filteredDifferences(differences, "WEB"), [differences[0]]);
+  assert.deepEqual(sync.filteredDifferences(differences, " n"), differences);
 });
 
 test("findings at their limits", () => {
@@ -554,6 +561,13 @@ test("a curve ends with the last change in its range", () => {
   assert.deepEqual(at("cpu"), [[0, 0], [9, 0], [11, 0.25], [19, 0.25], [21, 0.25], [29, 0.25], [31, 0.25], [39, 0.25], [40, 0.5]]);
   assert.deepEqual(at(comparison.PENDING), [[0, 0], [9, 0], [11, 1], [19, 1], [21, 2], [29, 2], [31, 1], [39, 1], [40, 1]]);
   assert.deepEqual([comparison.PENDING, comparison.POINTS_MAX], ["pending pods", 300]);
+});
+
+test("what nothing requests is nothing of what there is", () => {
+  const subjects = [["node", "n"]];
+  const rows = [[0, 0, "allocatable/cpu", 4], [0, 0, "allocatable/memory", 2], [0, 0, "requested/cpu", 1]];
+  const curves = comparison.usageCurves(timelineOf(subjects, ["allocatable/cpu", "allocatable/memory", "requested/cpu"], rows), 0n, 10n);
+  assert.deepEqual([...curves.keys()], ["cpu"]);
 });
 
 test("ranges are aligned by the longer run where the clocks do not overlap", () => {
