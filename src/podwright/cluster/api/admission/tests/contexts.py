@@ -7,7 +7,6 @@ from typing import Any
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api.admission import AdmissionContext, Attributes
-from podwright.cluster.api.admission.attributes import Operation
 from podwright.cluster.api.admission.plugin import Plugin
 from podwright.cluster.api.authorization import AlwaysAllow
 from podwright.cluster.api.rejections import Rejection
@@ -29,9 +28,9 @@ def a_context(store: ObjectStore | None = None) -> AdmissionContext:
 def a_write(
     kind: str,
     new: Document | None,
-    old: Document | None = None,
+    old: Any = None,
     *,
-    operation: Operation | None = None,
+    operation: Any = None,
     subresource: str = "",
     namespace: str = "default",
     name: str = "",
