@@ -92,6 +92,158 @@ WRITTEN_BY_POSITION = (
 )
 """What logs and checkpoints hold many times is written without the names of the fields."""
 
+SETTINGS: dict[tuple[str, bool], set[str]] = {
+    # Made in great numbers, and never part of a cycle: the garbage collector does not visit them.
+    ("gc", False): {
+        "apimachinery.cel.types.Type",
+        "apimachinery.cel.values.Duration",
+        "apimachinery.cel.values.Timestamp",
+        "apimachinery.cel.values.TypeValue",
+        "apimachinery.objects.errors.FieldError",
+        "apimachinery.objects.kinds.ObjectDeleted",
+        "apimachinery.objects.kinds.ObjectPut",
+        "apimachinery.objects.meta.Struct",
+        "apimachinery.objects.openb.OpenbTimes",
+        "apimachinery.objects.quantity.Quantity",
+        "apimachinery.objects.selecting.node_terms.",
+        "apimachinery.objects.selecting.selector.Requirement",
+        "apimachinery.objects.selecting.selector.Selector",
+        "apimachinery.schema.table.Column",
+        "apimachinery.schema.types.TypeRef",
+        "cluster.api.deletion.DeleteOptions",
+        "cluster.api.deletion.Deletion",
+        "cluster.api.pods.binding.Binding",
+        "cluster.api.pods.binding._Scheduled",
+        "cluster.api.requests.",
+        "cluster.api.stages.write.Write",
+        "cluster.controllers.interface.",
+        "cluster.controllers.pod_state._Candidate",
+        "cluster.kubelets.object_state.ObjectState",
+        "cluster.kubelets.object_state.SavedObjectState",
+        "cluster.kubelets.object_state.ScheduleStage",
+        "cluster.kubelets.object_state.ScheduledStage",
+        "cluster.kubelets.object_state.StageDue",
+        "cluster.kubelets.pod_statuses._SharedStatus",
+        "cluster.store.history.",
+        "cluster.store.pages.Page",
+        "cluster.store.query.Query",
+        "cluster.store.stored.Mark",
+        "cluster.store.stored.Stored",
+        "scheduler.classic.backoff.BackoffRecord",
+        "scheduler.columns.placement.PlacedPod",
+        "scheduler.columns.placement.PodKeys",
+        "scheduler.framework.binding.CallError",
+        "scheduler.framework.rankings.scores.RequestScore",
+        "scheduler.framework.status.Status",
+        "scheduler.machine.actions.",
+        "scheduler.machine.events.",
+        "simulation.files.json_documents._Item",
+        "simulation.files.json_documents._List",
+        "simulation.files.object_reader.Sourced",
+        "simulation.files.object_reader.SourcedDocument",
+        "simulation.files.record.RecordLine",
+        "simulation.files.scheduler_log.LogLine",
+        "simulation.recording.log.log_format.Entry",
+        "simulation.recording.log.log_format.FrameHead",
+        "simulation.recording.log.log_format.Outcome",
+        "simulation.recording.log.log_pods.",
+        "simulation.world.inputs.conditions.Step",
+        "simulation.world.inputs.conditions.StepDue",
+        "simulation.world.inputs.event_lines.PodEnd",
+        "simulation.world.inputs.openb_arrivals.Arrival",
+        "simulation.world.inputs.operations.",
+        "simulation.world.observers.KubernetesEvent",
+        "simulation.world.timing.delays.CycleOver",
+        "simulation.world.world_rounds.Subscription",
+    },
+    # Compared by identity: they hold arrays, or each of them is one of its kind.
+    ("eq", False): {
+        "apimachinery.cel.values.Timestamp",
+        "cluster.api.admission.context.AdmissionContext",
+        "cluster.api.admission.policies.active_policies.ActivePolicy",
+        "cluster.api.admission.policies.parameters.Invocation",
+        "cluster.api.endpoints.calls.Call",
+        "cluster.api.endpoints.forms.known._Known",
+        "cluster.api.endpoints.forms.templates.Part",
+        "cluster.api.endpoints.forms.templates.Template",
+        "cluster.api.endpoints.forms.templates._Marked",
+        "cluster.api.stages.write.Parts",
+        "cluster.api.stages.write.Write",
+        "cluster.api.versions.resources.Resource",
+        "scheduler.columns.placement.PlacedPod",
+        "scheduler.columns.placement.PodKeys",
+        "scheduler.framework.rankings.scores.RequestScore",
+    },
+    # Documents in which an unknown field is an error, not a field of a newer version.
+    ("forbid_unknown_fields", True): {
+        "apimachinery.devices.cards.",
+        "apimachinery.schema.table.KindRow",
+        "online.apiserver.control.clock.ClockSpeed",
+        "online.apiserver.control.clock.ClockStep",
+        "online.apiserver.control.clock.ClockTarget",
+        "online.apiserver.control.clock.NewBreakpoint",
+        "online.apiserver.control.scheduling.benchmarks.SchedulerPerfRequest",
+        "online.apiserver.control.scheduling.configuration.OtherConfiguration",
+        "online.apiserver.control.scheduling.planning.AutoscalingRequest",
+        "online.apiserver.control.scheduling.planning.CapacityRequest",
+        "online.apiserver.control.scheduling.planning.DrainPlanRequest",
+        "online.apiserver.control.scheduling.planning.PurchaseRequest",
+        "online.apiserver.control.scheduling.plugins.Observation",
+        "online.apiserver.control.scheduling.scenarios.ScenarioRequest",
+        "online.apiserver.control.scheduling.what_if.WhatIf",
+        "online.apiserver.control.state.LatencyRules",
+        "online.apiserver.records.object_changes.NodeTaint",
+        "online.apiserver.records.object_changes.ObjectName",
+        "online.client.cluster_connection.Write",
+        "online.client.cluster_connection.Writes",
+        "online.client.sync_status.SyncDifference",
+        "online.client.sync_status._Document",
+        "simulation.files.json_documents._List",
+        "simulation.world.inputs.conditions.Condition",
+    },
+    # Written many times: without the names of the fields.
+    ("array_like", True): {
+        "apimachinery.schema.table.Column",
+        "scheduler.machine.actions.",
+        "scheduler.machine.cycles.batching.BatchSnapshot",
+        "scheduler.machine.metrics.metric_snapshot.DecisionCount",
+        "scheduler.machine.metrics.metric_snapshot.PathCount",
+        "scheduler.machine.snapshot.BindingSnapshot",
+        "scheduler.machine.snapshot.EvictionSnapshot",
+        "scheduler.machine.snapshot.OnNode",
+        "scheduler.machine.snapshot.WaitingSnapshot",
+        "scheduler.queueing.capture.FlightSnapshot",
+        "scheduler.queueing.capture.NominationSnapshot",
+        "scheduler.queueing.capture.QueuedPodSnapshot",
+        "scheduler.queueing.capture.RecordedEventSnapshot",
+        "scheduler.queueing.capture.WaitSnapshot",
+        "simulation.files.document_cache._Document",
+        "simulation.files.document_cache._Header",
+        "simulation.recording.log.log_format.EventBlock",
+        "simulation.recording.log.log_format.EventIndex",
+        "simulation.recording.log.log_format.Objects",
+        "simulation.recording.log.log_format.OutcomeBlock",
+        "simulation.recording.log.log_format.OwnPlugin",
+        "simulation.recording.log.log_format.Pods",
+        "simulation.recording.log.memory_checkpoints.Chain",
+        "simulation.recording.log.memory_checkpoints.CheckpointIndex",
+        "simulation.recording.log.memory_checkpoints.CheckpointObjects",
+        "simulation.recording.log.memory_checkpoints.Missing",
+    },
+    # Written without the fields that have their defaults.
+    ("omit_defaults", True): {
+        "apimachinery.objects.meta.Struct",
+        "online.apiserver.control.problems.ProblemDocument",
+        "online.client.cluster_connection.Write",
+    },
+    # Ordered by their fields.
+    ("order", True): {
+        "apimachinery.cel.values.Duration",
+        "scheduler.machine.metrics.metric_snapshot.PathCount",
+    },
+}
+"""The structs with a setting of their own, or modules of such structs; subclasses have it too."""
+
 TEXTS = re.compile(r'#.*|"""[\s\S]*?"""')
 """Comments and docstrings, which make nothing."""
 BY_POSITION = re.compile(
@@ -183,6 +335,22 @@ def _meaning(dotted: str, known: dict[str, Any]) -> Any:
     for name in rest:
         found = getattr(found, name, None) if inspect.ismodule(found) else None
     return found if inspect.isclass(found) else None
+
+
+@pytest.mark.parametrize(("setting", "value"), SETTINGS)
+def test_structs_have_the_settings_of_their_bases_and_those_that_are_listed(
+    setting: str, value: bool
+) -> None:
+    found = structs()
+    listed = {
+        cls
+        for name, cls in found.items()
+        if SETTINGS[setting, value] & {name, f"{name.rpartition('.')[0]}."}
+    }
+    expected = {name for name, cls in found.items() if not listed.isdisjoint(cls.__mro__)}
+    assert {
+        name for name, cls in found.items() if getattr(cls.__struct_config__, setting) is value
+    } == expected
 
 
 @pytest.mark.parametrize("module", WRITTEN_BY_POSITION)
