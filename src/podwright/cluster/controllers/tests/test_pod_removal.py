@@ -1,0 +1,434 @@
+"""Which pods the garbage collector, the protections and the eviction by taints delete, and when."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from podwright.cluster.controllers.core import pod_gc
+from podwright.cluster.controllers.core.pod_gc import PodGarbageCollector
+from podwright.cluster.controllers.core.protections import (
+    PodGroupProtectionController,
+    VolumeProtectionController,
+)
+from podwright.cluster.controllers.nodes.taint_eviction import TaintEvictionController
+from podwright.cluster.controllers.tests.single_sync import SingleSync
+from podwright.cluster.controllers.tests.staged_cluster import at, document
+from podwright.cluster.store.history import with_metadata
+
+OUT_OF_SERVICE = {"key": "node.kubernetes.io/out-of-service", "effect": "NoExecute"}
+
+
+def a_node(name: str = "n", ready: str | None = "Unknown", taints: Any = (OUT_OF_SERVICE,)) -> Any:
+    conditions = [{"type": "DiskPressure", "status": "True"}]
+    conditions += [] if ready is None else [{"type": "Ready", "status": ready}]
+    return document("Node", name, spec={"taints": list(taints)}, status={"conditions": conditions})
+
+
+def a_pod(
+    name: str = "p", node: str = "n", phase: str = "Running", created: int = 0, **metadata: Any
+) -> Any:
+    """Return a pod; the metadata may have `gone` instead of a deletion timestamp."""
+    if metadata.pop("gone", False):
+        metadata["deletionTimestamp"] = at(0)
+    spec = {"containers": [{"name": "c", "image": "i"}], **metadata.pop("spec", {})}
+    return document(
+        "Pod", name, namespace="shop", metadata={"creationTimestamp": at(created), **metadata},
+        spec=spec | ({"nodeName": node} if node else {}), status={"phase": phase},
+    )  # fmt: skip
+
+
+def condition(seconds: float, reason: str, message: str) -> str:
+    since = {"lastTransitionTime": at(seconds), "reason": reason, "message": message}
+    return json.dumps({"type": "DisruptionTarget", "status": "True", **since})
+
+
+def plain(actions: list[str]) -> list[str]:
+    """Return actions, of the update of a status only the condition."""
+    found = []
+    for each in actions:
+        _, _, fields = each.partition(" status: status.conditions=")
+        if fields:
+            (written,), _ = json.JSONDecoder().raw_decode(fields)
+            kept = ("type", "status", "lastTransitionTime", "reason", "message")
+            found.append(json.dumps({name: written[name] for name in kept}))
+        else:
+            found.append(each)
+    return found
+
+
+def failed(name: str) -> str:
+    return f'update Pod shop/{name} status: status.phase="Failed"'
+
+
+def deleted(name: str) -> str:
+    return f"delete Pod shop/{name} within 0s"
+
+
+# ----------------------------------------------------------------------- removed nodes
+
+
+def test_the_pods_of_a_removed_node_are_deleted_after_forty_seconds() -> None:
+    bench = SingleSync(PodGarbageCollector, a_node(taints=()))
+    for name in ("b", "a"):
+        assert bench.put(a_pod(name)) == []
+    bench.put(a_pod("done", phase="Succeeded"))
+    bench.put(a_pod("elsewhere", "m"))
+    assert bench.remove(a_node()) == ["n"]
+    assert bench.sync("n") == ["sync n at 40"]
+    assert bench.sync("n", 39.5) == ["sync n at 40"]
+    first, *others = bench.sync("n", 40)
+    assert plain([first]) == [
+        condition(40, "DeletionByPodGC", "PodGC: node no longer exists"),
+    ]
+    assert first.endswith(' status.phase="Failed"')
+    assert others == [deleted("a"), others[1], deleted("b"), deleted("done")]
+    # The quarantine begins anew.
+    assert bench.sync("n", 41) == ["sync n at 81"]
+
+
+def test_a_node_that_returns_ends_the_quarantine() -> None:
+    bench = SingleSync(PodGarbageCollector, a_node(taints=()), a_pod())
+    bench.remove(a_node())
+    bench.sync("n")
+    assert bench.put(a_node(taints=())) == []
+    assert bench.sync("n", 40) == []
+    bench.remove(a_node())
+    assert bench.sync("n", 50) == ["sync n at 90"]
+    bench.lister.put(a_node(taints=()))
+    assert bench.sync("n", 90) == []
+    bench.lister.delete(a_node())
+    assert bench.sync("n", 100) == ["sync n at 140"]
+    bench.lister.delete(a_pod())
+    assert bench.sync("n", 140) == []
+    assert bench.controller.state()["gone_since_ns"] == {}
+
+
+def test_a_node_without_pods_needs_no_quarantine_and_a_pod_may_come_to_a_missing_node() -> None:
+    bench = SingleSync(PodGarbageCollector, a_node(taints=()))
+    assert bench.remove(a_node()) == []
+    assert bench.put(a_pod(node="")) == []
+    assert bench.put(a_pod()) == ["n"]
+    assert bench.put(a_pod()) == [], "it was bound before"
+    assert bench.put(a_pod(node="m")) == ["m"]
+    bench.put(a_node("k", taints=()))
+    assert bench.put(a_pod("q", "k")) == []
+
+
+# ---------------------------------------------------------------------- terminating pods
+
+
+@pytest.mark.parametrize(
+    ("node", "pod", "collected"),
+    [
+        pytest.param(a_node(), a_pod(gone=True), True, id="out of service"),
+        pytest.param(a_node(ready="False"), a_pod(gone=True), True, id="not ready"),
+        pytest.param(a_node(ready=None), a_pod(gone=True), True, id="never ready"),
+        pytest.param(a_node(ready="True"), a_pod(gone=True), False, id="ready"),
+        pytest.param(a_node(taints=()), a_pod(gone=True), False, id="no taint"),
+        pytest.param(
+            a_node(taints=[{"key": "other", "effect": "NoExecute"}]), a_pod(gone=True), False,
+            id="another taint",
+        ),
+        pytest.param(
+            a_node(taints=[{"key": "other", "effect": "NoExecute"}, OUT_OF_SERVICE]),
+            a_pod(gone=True), True, id="two taints",
+        ),
+        pytest.param(a_node(), a_pod(), False, id="not terminating"),
+        pytest.param(a_node(ready="True"), a_pod(node="", gone=True), True, id="never bound"),
+        pytest.param(a_node(ready="True"), a_pod(node=""), False, id="not yet bound"),
+    ],
+)  # fmt: skip
+def test_a_terminating_pod_that_nobody_stops_is_deleted(node, pod, collected) -> None:
+    bench = SingleSync(PodGarbageCollector, node)
+    keys = ["shop/p"] if collected else []
+    assert bench.put(pod) == keys
+    assert bench.sync("shop/p") == ([failed("p"), deleted("p")] if collected else [])
+    assert bench.sync("shop/none") == []
+
+
+def test_a_pod_that_has_ended_keeps_its_phase() -> None:
+    for phase in ("Succeeded", "Failed"):
+        bench = SingleSync(PodGarbageCollector, a_node(), a_pod(phase=phase, gone=True))
+        assert bench.sync("shop/p") == [deleted("p")]
+    unknown = SingleSync(PodGarbageCollector, a_node(), a_pod(phase="Unknown", gone=True))
+    assert unknown.sync("shop/p") == [failed("p"), deleted("p")]
+
+
+def test_a_node_that_goes_out_of_service_frees_its_terminating_pods() -> None:
+    pods = [a_pod("b", gone=True), a_pod("a", gone=True), a_pod("c"), a_pod("d", "m", gone=True)]
+    bench = SingleSync(PodGarbageCollector, a_node(taints=()), *pods)
+    assert bench.put(a_node()) == ["n"]
+    assert bench.put(a_node()) == []
+    assert bench.sync("n") == [failed("a"), deleted("a"), failed("b"), deleted("b")]
+    assert bench.put(a_node("new")) == ["new"]
+    assert bench.put(a_node(ready="True")) == []
+    assert bench.sync("n") == []
+
+
+# ----------------------------------------------------------------------- terminated pods
+
+
+def test_the_oldest_terminated_pods_beyond_the_limit_are_deleted_after_a_period(
+    monkeypatch,
+) -> None:
+    monkeypatch.setattr(pod_gc, "TERMINATED_PODS_MAX", 2)
+    bench = SingleSync(PodGarbageCollector, a_node(taints=()))
+    for name, created in (("a", 5), ("b", 3)):
+        assert bench.put(a_pod(name, phase="Failed", created=created)) == []
+    assert bench.put(a_pod("running")) == []
+    assert bench.sync("*") == []
+    assert bench.put(a_pod("c", phase="Succeeded", created=4)) == ["*"]
+    assert bench.put(a_pod("c", phase="Succeeded", created=4)) == [], "known"
+    assert bench.put(a_pod("d", phase="Failed", created=1)) == ["*"]
+    assert bench.sync("*", 7) == ["sync * at 27"]
+    assert bench.sync("*", 26) == ["sync * at 27"]
+    assert bench.sync("*", 27) == [deleted("d"), deleted("b")]
+    # They are still there: the next period.
+    assert bench.sync("*", 28) == ["sync * at 48"]
+    for name in ("d", "b"):
+        assert bench.remove(a_pod(name)) == []
+    assert bench.sync("*", 48) == []
+    assert bench.put(a_pod("e", phase="Failed", created=9)) == ["*"]
+    assert bench.sync("*", 50) == ["sync * at 70"]
+    assert bench.sync("*", 70) == [deleted("c")]
+
+
+def test_of_a_name_only_the_last_terminated_pod_counts(monkeypatch) -> None:
+    monkeypatch.setattr(pod_gc, "TERMINATED_PODS_MAX", 1)
+    monkeypatch.setattr(pod_gc, "_STALE_MAX", 1)
+    bench = SingleSync(PodGarbageCollector, a_node(taints=()))
+    bench.put(a_pod("other", phase="Failed", created=50))
+    for created in range(10):
+        assert bench.put(a_pod("a", phase="Failed", created=created)) == ["*"][: created == 0]
+        if created != 9:
+            bench.lister.delete(a_pod("a"))
+    controller: Any = bench.controller
+    assert len(controller._oldest) <= 5
+    bench.sync("*")
+    assert bench.sync("*", 20) == [deleted("a")]
+    other = SingleSync(PodGarbageCollector, *bench.lister.all(("", "Pod")).values())
+    other.controller.restore(bench.controller.state())
+    other.sync("*", 30)
+    assert other.sync("*", 50) == [deleted("a")]
+
+
+# --------------------------------------------------------------------------- protections
+
+CLAIM, VOLUME = "kubernetes.io/pvc-protection", "kubernetes.io/pv-protection"
+
+
+def a_claim(**metadata: Any) -> Any:
+    return document("PersistentVolumeClaim", "data", namespace="shop", metadata=metadata)
+
+
+def a_user(node: str = "n", phase: str = "Running", name: str = "p", claim: str = "data") -> Any:
+    volumes = [{"name": "d", "persistentVolumeClaim": {"claimName": claim}}]
+    return a_pod(name, node, phase, spec={"volumes": volumes})
+
+
+def test_claims_and_volumes_get_their_finalizer() -> None:
+    bench = SingleSync(VolumeProtectionController)
+    assert bench.put(a_claim(finalizers=["x"])) == ["shop/data"]
+    assert bench.sync("shop/data") == [
+        "update PersistentVolumeClaim shop/data main:"
+        f' metadata.finalizers=["x", "{CLAIM}"]'
+    ]  # fmt: skip
+    assert bench.put(a_claim(finalizers=[CLAIM])) == []
+    assert bench.sync("shop/data") == []
+    volume = document("PersistentVolume", "v")
+    assert bench.put(volume) == ["v"]
+    assert bench.sync("v") == [f'update PersistentVolume v main: metadata.finalizers=["{VOLUME}"]']
+    assert bench.remove(volume) == []
+    assert (bench.sync("v"), bench.sync("shop/none")) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("users", "is_freed"),
+    [
+        pytest.param([], True, id="none"),
+        pytest.param([a_user()], False, id="a running pod"),
+        pytest.param([a_user(phase="Pending")], False, id="a bound pod"),
+        pytest.param([a_user(node="")], True, id="a pod without a node"),
+        pytest.param([a_user(phase="Failed")], True, id="a pod that has ended"),
+        pytest.param([a_user(phase="Failed"), a_user(name="q")], False, id="one of two"),
+        pytest.param([a_user(claim="other")], True, id="a pod with another claim"),
+    ],
+)
+def test_a_deleted_claim_is_freed_when_no_pod_on_a_node_uses_it(users, is_freed) -> None:
+    claim = a_claim(deletionTimestamp=at(0), finalizers=["x", CLAIM])
+    bench = SingleSync(VolumeProtectionController, *users)
+    assert bench.put(claim) == ["shop/data"]
+    freed = ['update PersistentVolumeClaim shop/data main: metadata.finalizers=["x"]']
+    assert bench.sync("shop/data") == (freed if is_freed else [])
+    bench.put(a_claim(deletionTimestamp=at(0), finalizers=["x"]))
+    assert bench.sync("shop/data") == []
+
+
+def test_the_end_of_a_pod_concerns_its_claims() -> None:
+    bench = SingleSync(VolumeProtectionController)
+    assert bench.put(a_user()) == []
+    assert bench.put(a_user(phase="Succeeded")) == ["shop/data"]
+    assert bench.remove(a_user()) == ["shop/data"]
+    assert bench.put(a_pod(phase="Succeeded")) == []
+
+
+@pytest.mark.parametrize(("phase", "is_freed"), [("Bound", False), ("Released", True)])
+def test_a_deleted_volume_is_freed_when_it_is_not_bound(phase, is_freed) -> None:
+    metadata = {"deletionTimestamp": at(0), "finalizers": [VOLUME]}
+    volume = document("PersistentVolume", "v", metadata=metadata, status={"phase": phase})
+    bench = SingleSync(VolumeProtectionController, volume)
+    freed = ["update PersistentVolume v main: -metadata.finalizers"]
+    assert bench.sync("v") == (freed if is_freed else [])
+
+
+GROUP = "scheduling.k8s.io/podgroup-protection"
+
+
+def a_group(**metadata: Any) -> Any:
+    return document(
+        "PodGroup", "g", api="scheduling.k8s.io/v1alpha2", namespace="shop", metadata=metadata
+    )
+
+
+def test_a_deleted_group_is_freed_after_its_last_pod() -> None:
+    def member(name: str, phase: str = "Running", group: str = "g") -> Any:
+        return a_pod(name, phase=phase, spec={"schedulingGroup": {"podGroupName": group}})
+
+    going = a_group(deletionTimestamp=at(0), finalizers=[GROUP, "x"])
+    freed = ['update PodGroup shop/g main: metadata.finalizers=["x"]']
+    bench = SingleSync(PodGroupProtectionController)
+    assert bench.put(a_group(finalizers=[GROUP])) == []
+    assert bench.sync("shop/g") == []
+    assert [bench.put(member(name)) for name in ("a", "b")] == [[], []]
+    assert bench.put(member("c", group="other")) == []
+    assert bench.put(a_pod("d")) == []
+    assert bench.put(going) == ["shop/g"]
+    assert bench.sync("shop/g") == []
+    assert bench.put(member("a", "Failed")) == ["shop/g"]
+    assert bench.sync("shop/g") == []
+    assert bench.remove(member("b")) == ["shop/g"]
+    assert bench.sync("shop/g") == freed
+    bench.put(a_group(deletionTimestamp=at(0), finalizers=["x"]))
+    assert bench.sync("shop/g") == []
+    assert bench.remove(going) == []
+    assert bench.sync("shop/g") == []
+
+
+# ------------------------------------------------------------------------- taint eviction
+
+EXECUTES = {"key": "t", "effect": "NoExecute"}
+MARKED = "Normal Pod shop/p TaintManagerEviction by taint-eviction-controller:"
+MARKED += " Marking for deletion Pod shop/p"
+CANCELED = "Normal Pod shop/p TaintManagerEviction by taint-eviction-controller:"
+CANCELED += " Cancelling deletion of Pod shop/p"
+
+
+def tolerant(seconds: int | None, *, uid: str = "u", key: str = "t", node: str = "n") -> Any:
+    toleration = {"key": key, "operator": "Exists", "effect": "NoExecute"}
+    toleration |= {} if seconds is None else {"tolerationSeconds": seconds}  # type: ignore[dict-item]  # a number
+    return a_pod(node=node, uid=uid, spec={"tolerations": [toleration]})
+
+
+def tainted(*taints: Any, name: str = "n") -> Any:
+    return a_node(name, "True", taints)
+
+
+def evicts(seconds: float) -> list[str]:
+    message = "Taint manager: deleting due to NoExecute taint"
+    return [MARKED, condition(seconds, "DeletionByTaintManager", message), "delete Pod shop/p"]
+
+
+@pytest.mark.parametrize(
+    ("pod", "at_once", "evicted_after"),
+    [
+        pytest.param(tolerant(None), [], None, id="without limit"),
+        pytest.param(tolerant(9, key="other"), evicts(1), 0, id="not at all"),
+        pytest.param(tolerant(0), evicts(1), 0, id="for no time"),
+        pytest.param(tolerant(-3), evicts(1), 0, id="for less"),
+        pytest.param(tolerant(9), ["sync shop/p at 10"], 9, id="for a while"),
+    ],
+)
+def test_a_pod_is_evicted_when_its_toleration_ends(pod, at_once, evicted_after) -> None:
+    bench = SingleSync(TaintEvictionController, pod)
+    assert bench.put(tainted(EXECUTES)) == ["shop/p"]
+    assert plain(bench.sync("shop/p", 1)) == at_once
+    if evicted_after:
+        assert bench.sync("shop/p", 9.5) == ["sync shop/p at 10"]
+        assert plain(bench.sync("shop/p", 10)) == evicts(10)
+
+
+def test_an_eviction_is_canceled_when_nothing_remains_to_tolerate() -> None:
+    bench = SingleSync(TaintEvictionController, tolerant(9))
+    bench.put(tainted(EXECUTES))
+    bench.sync("shop/p")
+    assert bench.put(tainted()) == ["shop/p"]
+    assert bench.sync("shop/p", 5) == [CANCELED]
+    assert bench.sync("shop/p", 9) == []
+
+
+def test_a_toleration_that_ends_at_once_moves_an_eviction() -> None:
+    bench = SingleSync(TaintEvictionController, tolerant(9))
+    bench.put(tainted(EXECUTES))
+    bench.sync("shop/p")
+    assert bench.put(tolerant(2)) == ["shop/p"]
+    assert bench.sync("shop/p", 1) == ["sync shop/p at 9"], "the time was computed once"
+    assert bench.put(tainted(EXECUTES, EXECUTES | {"key": "s"})) == ["shop/p"]
+    assert plain(bench.sync("shop/p", 3)) == [CANCELED, *evicts(3)]
+
+
+def test_a_sync_at_the_time_of_the_decision_computes_it_again() -> None:
+    bench = SingleSync(TaintEvictionController, tolerant(9))
+    bench.put(tainted(EXECUTES))
+    bench.sync("shop/p")
+    bench.put(tolerant(2))
+    assert bench.sync("shop/p") == [CANCELED, "sync shop/p at 2"]
+
+
+def test_a_removed_or_replaced_pod_ends_the_wait() -> None:
+    bench = SingleSync(TaintEvictionController, tolerant(9))
+    bench.put(tainted(EXECUTES))
+    bench.sync("shop/p")
+    assert bench.remove(tolerant(9)) == ["shop/p"]
+    assert bench.sync("shop/p", 1) == [CANCELED]
+    assert bench.sync("shop/p", 1) == []
+    assert bench.put(tolerant(9)) == ["shop/p"]
+    bench.sync("shop/p", 2)
+    bench.put(tolerant(9, uid="second"))
+    assert bench.sync("shop/p", 5) == ["sync shop/p at 14"]
+    bench.put(with_metadata(tolerant(9), deletion_timestamp=at(0)))
+    assert bench.sync("shop/p", 14) == []
+    bench.put(tolerant(9))
+    assert bench.remove(tolerant(9)) == [], "nothing was scheduled"
+
+
+def test_only_taints_that_execute_and_new_bindings_matter() -> None:
+    bench = SingleSync(TaintEvictionController, tolerant(9), a_pod("a"), a_pod("z", "m"))
+    assert bench.put(tainted({"key": "t", "effect": "NoSchedule"})) == []
+    assert bench.put(tainted(EXECUTES)) == ["shop/a", "shop/p"]
+    assert bench.put(tainted(EXECUTES, {"key": "u", "effect": "NoSchedule"})) == []
+    assert bench.put(tolerant(9)) == []
+    assert bench.put(tolerant(9, node="m")) == []
+    assert bench.put(tolerant(9)) == ["shop/p"]
+    assert bench.put(a_pod("new")) == ["shop/new"]
+    assert bench.put(a_pod("new", "")) == []
+    assert bench.remove(tainted(EXECUTES)) == []
+    assert bench.put(a_pod("newer")) == [], "the node is gone"
+    bench.put(tainted(name="plain"))
+    assert bench.remove(tainted(name="plain")) == []
+
+
+def test_the_condition_of_an_eviction_is_written_once() -> None:
+    def with_reason(reason: str) -> Any:
+        condition = {"type": "DisruptionTarget", "status": "False", "reason": reason}
+        pod = tolerant(0)
+        return document("Pod", "p", namespace="shop", metadata={"uid": "u"},
+                        spec=pod.raw["spec"], status={"conditions": [condition]})  # fmt: skip
+
+    bench = SingleSync(TaintEvictionController, with_reason("DeletionByTaintManager"))
+    bench.put(tainted(EXECUTES))
+    assert bench.sync("shop/p") == [MARKED, "delete Pod shop/p"]
+    bench.put(with_reason("PreemptionByScheduler"))
+    assert plain(bench.sync("shop/p")) == evicts(0)
