@@ -43,12 +43,12 @@ class SingleSync:
     def put(self, obj: KubernetesObject) -> list[str]:
         """Deliver a new version, and return the keys to sync."""
         old = self.lister.put(obj)
-        return list(self.controller.observe(old, obj))
+        return list(dict.fromkeys(self.controller.observe(old, obj)))
 
     def remove(self, obj: KubernetesObject) -> list[str]:
         """Deliver a removal, and return the keys to sync."""
         old = self.lister.delete(obj)
-        return list(self.controller.observe(old, None))
+        return list(dict.fromkeys(self.controller.observe(old, None)))
 
     def sync(self, key: str, seconds: float = 0) -> list[str]:
         """Return what the controller requests at a time, in seconds since the start."""
@@ -74,7 +74,8 @@ class SingleSync:
                 return f"{self.text(request)}; {self.text(event)}"
             case SyncAt(due_ns=due_ns, event=event):
                 return f"sync {event.key} at {(due_ns - NOW) / SECOND:g}"
-        raise AssertionError(f"unknown: {action}")
+            case _:
+                raise AssertionError(f"unknown: {action}")
 
 
 def changes(old: Any, new: Any, path: str = "") -> Iterator[str]:

@@ -356,7 +356,7 @@ PENDING_EXTENDED = decode(a_pod("a").raw | {"status": {"phase": "Pending", **EXT
 
 def test_controllers_observe_the_changes_of_pods_that_they_select() -> None:
     waiting = {"some": "work"}
-    made = {
+    made: dict[str, dict[str, Any]] = {
         "everything": {"kinds": (ALL_KINDS,)},
         "nodes": {"kinds": (("", "Node"),)},
         "pods": {},

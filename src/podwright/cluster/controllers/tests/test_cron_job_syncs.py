@@ -29,7 +29,7 @@ MINUTE = NOW // (60 * SECOND)
 
 def a_cron_job(status: Any = None, *, created: int = -30, gone: bool = False, **spec: Any) -> Any:
     template = {"spec": {"template": {"spec": {"containers": [{"name": "c", "image": "i"}]}}}}
-    metadata = {"uid": "cu", "creationTimestamp": at(created)}
+    metadata: dict[str, Any] = {"uid": "cu", "creationTimestamp": at(created)}
     metadata |= {"deletionTimestamp": at(0), "finalizers": ["x"]} if gone else {}
     return document(
         "CronJob", "hourly", api="batch/v1", namespace="shop", metadata=metadata,
@@ -250,11 +250,11 @@ def test_the_oldest_ended_jobs_beyond_the_limits_are_deleted() -> None:
     assert synced(a_cron_job(kept), *jobs) == [
         removal("good-4"), removal("good-3"), removal("bad-2"), removal("bad-1"), NEXT,
     ]  # fmt: skip
-    limits = {"successfulJobsHistoryLimit": 0, "failedJobsHistoryLimit": 5}
+    limits: Any = {"successfulJobsHistoryLimit": 0, "failedJobsHistoryLimit": 5}
     assert synced(a_cron_job(kept, **limits), *jobs) == [
         *(removal(f"good-{n}") for n in (4, 3, 2, 1, 0)), NEXT,
     ]  # fmt: skip
-    going = {"deletionTimestamp": at(0), "finalizers": ["x"]}
+    going: Any = {"deletionTimestamp": at(0), "finalizers": ["x"]}
     jobs[4] = a_job("good-4", "Complete", started=-4, **going)
     assert synced(a_cron_job(kept), *jobs)[0] == removal("good-3")
     same = [a_job(name, "Failed", started=-5) for name in ("b", "c", "a")]

@@ -62,8 +62,8 @@ def conditions(remaining: str = "", finalizers: str = "", second: int = 0) -> li
     ]  # fmt: skip
 
 
-def writes_status(*texts: str, second: int = 0) -> str:
-    found = json.dumps(conditions(*texts, second=second))
+def writes_status(remaining: str = "", finalizers: str = "", second: int = 0) -> str:
+    found = json.dumps(conditions(remaining, finalizers, second))
     return f"update Namespace shop status: status.conditions={found}"
 
 
@@ -303,5 +303,5 @@ def test_a_large_quota_is_computed_once_a_second() -> None:
         assert bench.sync("shop/q", 3) == []
         assert bench.sync("shop/q", 3.9) == (["sync shop/q at 4"] if waits else []), count
         assert bench.sync("shop/q", 4) == []
-    bench.lister.put(a_quota(hard={"pods": "1"}, status={"hard": HARD}))
-    assert len(bench.sync("shop/q", 4.1)) == 1, "a new limit is written at once"
+        bench.lister.put(a_quota(hard={"pods": "1"}, status={"hard": HARD}))
+        assert len(bench.sync("shop/q", 4.1)) == 1, "a new limit is written at once"

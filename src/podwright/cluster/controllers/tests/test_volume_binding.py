@@ -294,7 +294,7 @@ def a_node(name: str, **labels: str) -> Any:
     return document("Node", name, metadata={"labels": labels})
 
 
-def required(spec: Any) -> list[tuple[str, str, list[str]]] | None:
+def required(spec: Any) -> Any:
     """Return the expressions of the node affinity of a volume."""
     if "nodeAffinity" not in spec:
         return None

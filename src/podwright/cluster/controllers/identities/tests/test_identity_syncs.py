@@ -108,7 +108,7 @@ def test_the_requests_of_kubelets_are_approved_if_their_user_may(spec, rights, m
 
     def may_create(spec: Any, subresource: str) -> bool:
         seen.append(spec)
-        return subresource == rights
+        return bool(subresource == rights)
 
     csr = a_csr(**spec)
     bench = SingleSync(lambda lister: CertificateApprovingController(lister, may_create))
@@ -257,7 +257,7 @@ def a_namespace(name: str = "shop", phase: str | None = "Active", **metadata: An
     return document("Namespace", name, metadata=metadata, status=status)
 
 
-GOING = {"deletionTimestamp": at(0), "finalizers": ["x"]}
+GOING: Any = {"deletionTimestamp": at(0), "finalizers": ["x"]}
 
 
 @pytest.mark.parametrize(
