@@ -37,6 +37,7 @@ from podwright.apimachinery.objects import Document, KubernetesObject, timestamp
 from podwright.apimachinery.schema import decode
 from podwright.cli import main
 from podwright.cli.process_exit import reduced_collection
+from podwright.cluster.api import Api
 from podwright.cluster.api.stages.draft_admission import Admission
 from podwright.cluster.controllers import ControllerLoop
 from podwright.cluster.kubelets.lifecycle import Lifecycle
@@ -316,9 +317,10 @@ _PARTS: tuple[tuple[str, type, tuple[str, ...]], ...] = (
     ("decision log, writing", DecisionLog, ("catch_up",)),
     ("stages", Lifecycle, ("handle", "handle_change")),
     ("controllers", ControllerLoop, ("handle", "observe")),
-    ("store", ObjectStore, ("create", "update", "bind", "delete")),
+    ("store", ObjectStore, ("commit",)),
+    ("writes", Api, ("handle",)),
     ("admission", Admission, ("complete_new", "complete_change", "complete_recorded")),
-    ("world", World, ("step",)),
+    ("dispatch and steps", World, ("step_until_ns",)),
 )
 
 
@@ -347,6 +349,7 @@ def where(scale: int) -> None:
             for name in names:
                 patch.setattr(cls, name, timed(part, getattr(cls, name)))
         cycle_count, _, _ = _play(scale=scale)
+    assert len(counts) == len(_PARTS), f"only {', '.join(counts)} were called"
     for part, part_ns in spent_ns.most_common():
         calls = counts[part] / cycle_count
         print(f"{part:24} {part_ns / cycle_count / 1_000:7.1f} us in {calls:5.1f} calls")

@@ -241,6 +241,20 @@ class Kind:
             qualifies_finalizers=qualifies_finalizers(self.row.group),
         )
 
+    def new_problems(self, document: Document) -> list[Problem]:
+        """Return what upstream's validation reports for a new object with its defaults.
+
+        Controllers create one object many times, and it gets its name later: metadata that was
+        found to be right is known with the shared spec beside it.
+        """
+        facts, metadata = self.facts_of(document), document.get("metadata")
+        if facts is not None and metadata and facts.get("right_metadata") is metadata:
+            return []
+        problems = self.metadata_problems(document) + self.validation_problems(document)
+        if facts is not None and not problems:
+            facts["right_metadata"] = metadata
+        return problems
+
     def validation_problems(self, document: Document) -> list[Problem]:
         """Return what upstream's validation reports for a new object with its defaults.
 

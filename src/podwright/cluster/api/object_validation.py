@@ -40,8 +40,7 @@ def check_new(obj: KubernetesObject) -> None:
     kind = built_in().find(obj.api_version, obj.kind)
     if kind is None:
         return
-    document = encode(obj)
-    if problems := kind.metadata_problems(document) + kind.validation_problems(document):
+    if problems := kind.new_problems(encode(obj)):
         raise Invalid(obj, problems)
 
 

@@ -110,6 +110,11 @@ class Encodings:
         # In order of age.
         self._kept: dict[int, _Kept] = {}
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no document is kept."""
+        return not self._kept
+
     def of(self, document: Document) -> bytes:
         """Return a stored document, which never changes, as JSON."""
         known = self._kept.get(id(document))

@@ -138,9 +138,9 @@ def group_kind(kind: KindLike) -> GroupKind:
 
 def kind_of(obj: KubernetesObject) -> GroupKind:
     """Return the group and kind of an object."""
-    cls = type(obj)
-    if cls is Pod:
-        return POD
-    if cls is Unknown:
+    found = _OF_CLASS.get(type(obj))
+    if found is not None:
+        return found
+    if type(obj) is Unknown:
         return (api_group(obj.api_version), obj.kind)
-    return group_kind(cls)
+    return group_kind(type(obj))

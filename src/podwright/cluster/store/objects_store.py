@@ -344,8 +344,8 @@ class ObjectStore:
     def get(self, kind: GroupKind, key: NamespacedName) -> KubernetesObject | None: ...
     def get(self, kind: KindLike, key: NamespacedName) -> KubernetesObject | None:
         """Return an object, None if it does not exist."""
-        table = self._tables.get(group_kind(kind))
-        return table.objects.get(key) if table else None
+        table = self._tables.get(kind if type(kind) is tuple else group_kind(kind))
+        return None if table is None else table.objects.get(key)
 
     def version_of(self, kind: KindLike, key: NamespacedName) -> int | None:
         """Return the version of an object, None if it does not exist; nothing is decoded."""
@@ -568,9 +568,11 @@ class ObjectStore:
             discarded = self._history.until(oldest)
             if self._journal is not None:
                 self._journal.discard(oldest, discarded, self._times.trim())
+            # No watch or list shows these versions any more.
+            has_encodings, tables = not self.encodings.is_empty, self._tables
             for change in discarded:
-                # No watch or list shows these versions any more.
-                self._release(change)
+                if has_encodings or tables[change.kind].rests:
+                    self._release(change)
         self._history.discard_before(oldest)
         self._past_states.discard_before(oldest)
 

@@ -301,7 +301,12 @@ class Admission:
         """Return a new pod of which its spec alone decides; the pods of a workload share one."""
         last = self._last
         if last is not None and last[0] is pod:
-            return last[1]
+            admitted = last[1]
+            if type(admitted.raw["spec"]) is dict:  # most specs occur once, but not this one
+                shared = _POD.with_shared_spec(admitted.raw)
+                admitted = msgspec.structs.replace(admitted, raw=shared)
+                self._last = (pod, admitted)
+            return admitted
         document = pod.raw or encode(pod)
         new = self._admitted_spec(pod, _POD.shared_spec(document.get("spec") or {}), now_ns)
         complete = new.raw["spec"]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from podwright.apimachinery.objects import Pod, Spec
-from podwright.apimachinery.schema import decode
+from podwright.apimachinery.schema import Kind, decode
 from podwright.cluster.api import Api, ApplyObject, CreateObject, DeleteObject, Reply
 from podwright.cluster.store import ObjectStore
 
@@ -86,6 +86,39 @@ def test_equal_specs_are_one_object_until_something_else_decides(api):
     assert not api.handle(CreateObject(decode(important), user="u"), "u", 0).error
     assert [created(name).spec.priority for name in ("c", "d")] == [7, 7]
     assert [each.spec.priority for each in several] == [0, 0]
+
+
+def test_pods_that_are_created_from_one_object_share_their_spec(api, monkeypatch):
+    # As a ReplicaSet does; their names are generated.
+    containers = [{"name": "c", "image": "repeated"}]
+    metadata = {"generateName": "web-", "namespace": "default", "labels": {"app": "web"}}
+    document = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
+    pod = decode(document | {"spec": {"containers": containers}})
+    validated: list[Any] = []
+    validate = Kind.metadata_problems
+    monkeypatch.setattr(
+        Kind, "metadata_problems", lambda kind, new: validated.append(new) or validate(kind, new)
+    )
+    specs = [spec_of(api.handle(CreateObject(pod, USER), USER, 0)) for _ in range(4)]
+    assert type(specs[0]) is dict
+    assert type(specs[1]) is Spec
+    assert all(spec is specs[1] for spec in specs[2:])
+    # Once with the spec that was not shared yet, and once with the shared one.
+    assert len(validated) == 2
+
+
+def test_the_metadata_of_pods_with_one_spec_is_validated_for_each(api):
+    def created(**metadata: Any) -> Reply:
+        containers = [{"name": "c", "image": "equal but for its metadata"}]
+        document = {"apiVersion": "v1", "kind": "Pod", "spec": {"containers": containers}}
+        pod = decode(document | {"metadata": {"namespace": "default", **metadata}})
+        return api.handle(CreateObject(pod, USER), USER, 0)
+
+    for number in range(3):
+        assert created(name=f"right-{number}", labels={"app": "web"}).error is None
+    for _ in range(2):
+        error = created(name="wrong", labels={"app": "a b"}).error
+        assert "metadata.labels: Invalid value" in str(error)
 
 
 def test_a_limit_range_completes_and_rejects_pods(api):

@@ -135,11 +135,12 @@ class Counter:
             if since < log.base or log.version - since > _MOST_FOLLOWED:
                 self._recount()
                 return
-            groups = log.groups
-            for at in range(since - log.base, len(groups)):
-                for matcher, weight in self.matchers:
-                    if groups[at] in matcher.members():
-                        self._add(log.entries[at], weight)
+            new = slice(since - log.base, None)
+            for matcher, weight in self.matchers:
+                members = matcher.members()
+                for group, entry in zip(log.groups[new], log.entries[new], strict=True):
+                    if group in members:
+                        self._add(entry, weight)
         self._placed_version = log.version
         # A pod is in this log for each of its terms, and in the other one in any case.
         if self._has_terms and self._carriers_version != self._carriers.version:
@@ -155,11 +156,11 @@ class Counter:
             ids, amounts = self.terms
             weights = dict(zip(ids.tolist(), amounts.tolist(), strict=True))
             self._term_weights = weights
-        groups = log.groups
-        for at in range(since - log.base, len(groups)):
-            weight = weights.get(groups[at])
+        new = slice(since - log.base, None)
+        for group, entry in zip(log.groups[new], log.entries[new], strict=True):
+            weight = weights.get(group)
             if weight is not None:
-                self._add(log.entries[at], weight)
+                self._add(entry, weight)
         self._carriers_version = log.version
 
     def _add(self, entry: int, weight: int) -> None:

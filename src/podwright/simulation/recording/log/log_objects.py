@@ -166,8 +166,9 @@ class ObjectWriter:
             row = self._rows.of_version(obj, old_row)
             columns.add_version(row, old_row, replaced)
             # Pods with addresses run for long, and nothing of their status is shared: 2 KB each.
-            if not row.status.addresses:
-                self._row_of[number] = row
+            if row.status.addresses:
+                row.release_parts()
+            self._row_of[number] = row
         return number
 
     def forget(self, obj: KubernetesObject) -> None:

@@ -133,6 +133,10 @@ class PodRow(msgspec.Struct, frozen=True, gc=False):
     spec: SpecCell
     status: StatusCell
 
+    def release_parts(self) -> None:
+        """Forget the parts of the spec and the status, which are encoded again if they change."""
+        self.spec.parts = self.status.parts = None
+
 
 class PodRows:
     """Makes rows of pods.
@@ -390,13 +394,15 @@ class PodColumns:
             if node != NONE:
                 self._nodes.append(spec.spec.node_name)
         if status is not old.status:
-            typed_part, part = status.encoded(self._part_of)
-            old_typed_part, old_part = old.status.encoded(self._part_of)
-            if typed_part != old_typed_part:
-                status_at = _place(self._statuses, typed_part)
-            if part != old_part or status.addresses != old.status.addresses:
-                raw_status = _place(self._raw_statuses, part)
-                self._addresses.extend(status.addresses)
+            is_typed_same = status.status == old.status.status
+            is_section_same = status.section == old.status.section
+            if not (is_typed_same and is_section_same):
+                typed_part, part = status.encoded(self._part_of)
+                if not is_typed_same:
+                    status_at = _place(self._statuses, typed_part)
+                if not is_section_same:
+                    raw_status = _place(self._raw_statuses, part)
+                    self._addresses.extend(status.addresses)
         shape = (source, node, spec_at, status_at, outline, raw_metadata, raw_spec, raw_status)
         self._shape_of.append(self._shapes.setdefault(shape, len(self._shapes)))
 

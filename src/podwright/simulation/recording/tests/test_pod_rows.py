@@ -194,6 +194,28 @@ def test_versions_are_read_as_they_were():
         assert [first, second, reader.version_of(second)] == [old, new, old], (before, after)
 
 
+def test_the_parts_of_a_running_pod_are_not_kept(monkeypatch):
+    # A cluster may have 50,000 of them; where such a pod ends, only its new status is encoded.
+    running = pod_of(status={"podIP": "10.0.0.1"})
+    ended = pod_of(status={"phase": "Failed", "podIP": "10.0.0.1"})
+    ended = msgspec.structs.replace(
+        running, status=ended.status, raw=running.raw | {"status": ended.raw["status"]}
+    )
+    encoded: list[object] = []
+    encode = PodRows.part
+    monkeypatch.setattr(
+        PodRows, "part", lambda rows, part: encoded.append(part) or encode(rows, part)
+    )
+    writer = ObjectWriter()
+    writer.add(pod_of())
+    number = writer.add(running)
+    row = writer._row_of[number]
+    assert (row.spec.parts, row.status.parts) == (None, None)
+    encoded.clear()
+    writer.add(ended)
+    assert encoded == [ended.status, ended.raw["status"] | {"podIP": ""}]
+
+
 def test_pods_beside_each_other_are_read_as_they_were():
     for before, after in PAIRS:
         pods = [PODS[name] for name in (before, after, before, after)]

@@ -20,6 +20,7 @@ from podwright.apimachinery.objects import (
     Document,
     KubernetesObject,
     NamespacedName,
+    Pod,
     encode,
     timestamp_text_nano,
 )
@@ -129,7 +130,8 @@ class WorkloadHealth(Checkpointed):
         """Receive a created, updated or deleted object."""
         obj = new if new is not None else old
         assert obj is not None, "neither an old nor a new object"
-        if not _runs_continuously(obj) or _is_controlled(obj):
+        # Most objects are pods, which are no workloads.
+        if type(obj) is Pod or not _runs_continuously(obj) or _is_controlled(obj):
             return
         uid = obj.metadata.uid
         record = self._workloads.get(uid)
