@@ -10,7 +10,6 @@ from typing import TypeAlias
 from podwright.apimachinery.objects import (
     KubernetesObject,
     NamespacedName,
-    Pod,
     PodwrightError,
     Unknown,
     api_group,
