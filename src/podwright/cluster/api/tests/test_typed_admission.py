@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from podwright.apimachinery.objects import Pod, Spec
-from podwright.apimachinery.schema import Kind, decode
+from podwright.apimachinery.objects import Document, Pod, Spec
+from podwright.apimachinery.schema import Kind, Problem, decode
 from podwright.cluster.api import Api, ApplyObject, CreateObject, DeleteObject, Reply
 from podwright.cluster.store import ObjectStore
 
@@ -96,9 +96,12 @@ def test_pods_that_are_created_from_one_object_share_their_spec(api, monkeypatch
     pod = decode(document | {"spec": {"containers": containers}})
     validated: list[Any] = []
     validate = Kind.metadata_problems
-    monkeypatch.setattr(
-        Kind, "metadata_problems", lambda kind, new: validated.append(new) or validate(kind, new)
-    )
+
+    def noted(kind: Kind, new: Document) -> list[Problem]:
+        validated.append(new)
+        return validate(kind, new)
+
+    monkeypatch.setattr(Kind, "metadata_problems", noted)
     specs = [spec_of(api.handle(CreateObject(pod, USER), USER, 0)) for _ in range(4)]
     assert type(specs[0]) is dict
     assert type(specs[1]) is Spec
@@ -112,7 +115,8 @@ def test_the_metadata_of_pods_with_one_spec_is_validated_for_each(api):
         containers = [{"name": "c", "image": "equal but for its metadata"}]
         document = {"apiVersion": "v1", "kind": "Pod", "spec": {"containers": containers}}
         pod = decode(document | {"metadata": {"namespace": "default", **metadata}})
-        return api.handle(CreateObject(pod, USER), USER, 0)
+        reply: Reply = api.handle(CreateObject(pod, USER), USER, 0)
+        return reply
 
     for number in range(3):
         assert created(name=f"right-{number}", labels={"app": "web"}).error is None

@@ -203,9 +203,12 @@ def test_the_parts_of_a_running_pod_are_not_kept(monkeypatch):
     )
     encoded: list[object] = []
     encode = PodRows.part
-    monkeypatch.setattr(
-        PodRows, "part", lambda rows, part: encoded.append(part) or encode(rows, part)
-    )
+
+    def noted(rows: PodRows, part: object) -> bytes:
+        encoded.append(part)
+        return encode(rows, part)
+
+    monkeypatch.setattr(PodRows, "part", noted)
     writer = ObjectWriter()
     writer.add(pod_of())
     number = writer.add(running)
