@@ -324,9 +324,8 @@ class Execution:
         self._world.do(Patch(_NODE, node.metadata.name, patch, "merge"))
 
     def _set_status(self, obj: KubernetesObject, fields: Document) -> None:
-        document = encode(obj)
-        status = (document.get("status") or {}) | fields
-        self._world.do(Apply(decode(document | {"status": status}), "status"))
+        """Set some fields of a status; applying keeps the others."""
+        self._world.do(Apply(decode(encode(obj) | {"status": fields}), "status"))
 
     def _declare_features(self) -> None:
         """Let all nodes declare features, as upstream's test of NodeDeclaredFeatures does."""

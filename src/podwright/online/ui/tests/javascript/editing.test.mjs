@@ -123,6 +123,7 @@ test("a partition is free while the counters that it shares suffice exactly", ()
   assert.deepEqual(free(), ["taken", "fits", "more", "zero"]);
   assert.deepEqual(free(claim("c", [result("taken"), result("fits")])), ["zero"]);
   assert.deepEqual(free(claim("c", [result("fits")])), ["taken", "more", "zero"], "one that is free precedes it");
+  assert.deepEqual(free(claim("c", [result("none")])), ["taken", "fits", "more"], "of a counter that no slice shares");
   // A claim with administrative access takes nothing of the counters, but its device is not free.
   assert.deepEqual(free(claim("c", [result("taken", { adminAccess: true })])), ["fits", "more", "zero"]);
 });

@@ -11,7 +11,7 @@ const { HttpSource } = await import("../../pictures/data/http_source.js");
 const { CARDS_MAX, Model, model, setSource } = await import("../../pictures/data/model.js");
 const { PastState } = await import("../../pictures/data/past_state.js");
 const { Player, readTimeline } = await import("../../pictures/data/timeline_reader.js");
-const { NodeLabels } = await import("../../pictures/parts/node_labels.js");
+const { NodeLabels, SOURCE_UID } = await import("../../pictures/parts/node_labels.js");
 const { groupingKeys, shownNodes } = await import("../../pictures/parts/node_filter.js");
 
 const ticks = async (count = 20) => {
@@ -312,6 +312,17 @@ test("a record without a present shows its end, and a chosen time where the addr
   stop();
 });
 
+test("a record that cannot be read says why, and shows nothing", async () => {
+  const { data, source } = made({ isLive: false });
+  source.bytes = async () => {
+    throw new Error("no log");
+  };
+  const stop = data.use();
+  await ticks();
+  assert.deepEqual([data.pastError, data.past, data.isPast], ["no log", null, false]);
+  stop();
+});
+
 test("a user who may not list the schedulers has a past", async () => {
   const { data, source } = made();
   source.failing.add("/podwright/v1/schedulers");
@@ -389,6 +400,11 @@ test("a timeline without some fields has none of their values", () => {
   assert.deepEqual([state.slots(), state.column("present").length, state.isKnown, state.beginNs, state.endNs, state.timeNs], [[], 0, true, 7n, 7n, 7n]);
 });
 
+test("no bytes are a timeline of nothing", () => {
+  const found = readTimeline(new ArrayBuffer(0));
+  assert.deepEqual([found.subjects, found.fields, found.firstNs, found.timesNs.length, found.fieldIndex.length], [[], [], 0n, 0, 0]);
+});
+
 test("columns are of the nodes, at the time", () => {
   const state = pastOf([1, 0, "present", 1], [1, 1, "present", 1], [2, 1, "requested/cpu", 5], [3, 0, "present", -1]);
   assert.deepEqual([state.names, state.nodesVersion], [["n1", "n2"], 1]);
@@ -427,6 +443,10 @@ test("labels of a list are those of its pages, and later events win", async () =
   labels.take({ type: "MODIFIED", name: "a", resourceVersion: "12", labels: { n: "a", k: "" } });
   assert.equal(labels.publish(), true, "another key");
   assert.equal(new NodeLabels({}).byNode.size, 0);
+});
+
+test("a copy has the annotation that a sync writes", () => {
+  assert.equal(SOURCE_UID, "podwright.dev/source-uid");
 });
 
 test("a list without a version is older than each event", async () => {

@@ -113,8 +113,8 @@ test("of a reply of lines the last is the result, the others are progress", asyn
   };
   assert.deepEqual(await lines('{"n":1}\n{"n":2}\n{"n":3}\n'), [{ n: 3 }, [{ n: 1 }, { n: 2 }]]);
   assert.deepEqual(requests[0], ["/server/x", { cache: "no-store", method: "POST", headers: { "X-Podwright-Page": "1", "Content-Type": "application/json" }, body: '{"b":1}', signal: undefined }]);
-  await assert.rejects(lines('{"n":1}\n{"detail":"d"}\n'), { message: "d" });
-  await assert.rejects(lines(""), { message: "The reply broke off." });
+  await assert.rejects(lines('{"n":1}\n{"detail":"d"}\n'), { message: "d", status: 0 });
+  await assert.rejects(lines(""), { message: "The reply broke off.", status: 0 });
 });
 
 test("a stream of the state is open while the page is seen", (context) => {

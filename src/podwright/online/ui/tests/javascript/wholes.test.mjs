@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { EmbeddedSource } from "../../pictures/data/embedded_source.js";
-import { LiveState, presentSlots } from "../../pictures/data/live_state.js";
+import { LiveState, presentSlots, resourcesOf } from "../../pictures/data/live_state.js";
 import { listPods, podsOn } from "../../pictures/data/pods.js";
 import * as resources from "../../pictures/data/resources.js";
 import { RunSource } from "../../pictures/data/run_source.js";
@@ -454,6 +454,11 @@ test("a matrix that could not be loaded is loaded again, and eight are kept", as
 
 // ------------------------------------------------------------------------------------- states
 
+test("cpu, memory and pods come first", () => {
+  const fields = ["a", "pods", "memory", "cpu"].map((name) => `allocatable/${name}`);
+  assert.deepEqual(resourcesOf({ fields: ["present", ...fields, "requested/b"], column: () => [1] }), ["cpu", "memory", "pods", "a"]);
+});
+
 test("slots of one name stay in their order, and columns grow with the nodes", () => {
   assert.deepEqual(presentSlots(["b", "a", "b", "a"], [1, 1, 1, 1]), [1, 3, 0, 2]);
   const live = new LiveState();
@@ -511,11 +516,11 @@ test("marks are drawn in their colors, bindings as a histogram", () => {
     set: (_, name, value) => calls.push([`${name} =`, value]),
   }); // prettier-ignore
   const canvas = { width: 0, height: 0, getContext: (kind) => (assert.equal(kind, "2d"), context) };
-  const rows = [[0, 0, "present", 1], [10, 2, "node", 1], [10, 2, "node", 1], [10, 2, "node", 1], [60, 2, "node", 1], [60, 2, "disruptedBy", 4], [110, 0, "ready", -1]];
-  const past = { beginNs: 0n, timeline: timelineOf(SUBJECTS, FIELDS, rows) };
+  const rows = [[5, 0, "present", 1], [10, 2, "node", 1], [10, 2, "node", 1], [10, 2, "node", 1], [60, 2, "node", 1], [61, 2, "node", 1], [60, 2, "disruptedBy", 4], [110, 0, "ready", -1]];
+  const past = { beginNs: 5n, timeline: timelineOf(SUBJECTS, FIELDS, rows) };
   assert.deepEqual(COLORS, ["--pw-line-strong", "--pw-accent", "--pw-bad", "--pw-warning", "--pw-muted"]);
   drawMarks(canvas, past, { begin: 10n, end: 110n, width: 108, height: 31 }, 27, ["l", "accent", "bad", "warning"]);
-  const tall = 3 + (Math.log1p(1) / Math.log1p(3)) * 20;
+  const tall = 3 + (Math.log1p(2) / Math.log1p(3)) * 20;
   assert.deepEqual(calls, [
     ["setTransform", 1.5, 0, 0, 1.5, 0, 0],
     ["clearRect", 0, 0, 108, 31],
@@ -568,6 +573,12 @@ test("what nothing requests is nothing of what there is", () => {
   const rows = [[0, 0, "allocatable/cpu", 4], [0, 0, "allocatable/memory", 2], [0, 0, "requested/cpu", 1]];
   const curves = comparison.usageCurves(timelineOf(subjects, ["allocatable/cpu", "allocatable/memory", "requested/cpu"], rows), 0n, 10n);
   assert.deepEqual([...curves.keys()], ["cpu"]);
+});
+
+test("the points of a curve are at multiples of a step, whenever values change", () => {
+  const rows = [[0, 0, "allocatable/cpu", 4], [25, 0, "requested/cpu", 1], [27, 0, "requested/cpu", 1], [44, 0, "requested/cpu", 1]];
+  const curves = comparison.usageCurves(timelineOf([["node", "n"]], ["allocatable/cpu", "requested/cpu"], rows), 0n, 3000n);
+  assert.deepEqual(curves.get("cpu").map(({ seconds, share }) => [Math.round(seconds * 1e9), share]), [[0, 0], [24, 0], [30, 0.5], [43, 0.5], [50, 0.75], [3000, 0.75]]);
 });
 
 test("ranges are aligned by the longer run where the clocks do not overlap", () => {
