@@ -85,7 +85,7 @@ def test_a_volume_that_is_bound_in_a_slice_leaves_something_for_the_next():
             cluster.changed(None, volume, 0)
             return True
 
-        cluster.world.catch_up = catch_up  # type: ignore[method-assign]
+        cluster.world.catch_up = catch_up  # type: ignore[method-assign, assignment]
         found.append(cluster.catch_up(START_NS + SECOND))
     cluster.world.catch_up = lambda *_: False  # type: ignore[method-assign]
     assert [*found, cluster.catch_up(START_NS + SECOND)] == [False, True, True, False]
