@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+_POLL_SECONDS = 0.01
+"""How long the end of a server waits at most: half a second without it, in each test."""
+
 
 @contextmanager
 def serving(handler: type[BaseHTTPRequestHandler], **members: object) -> Iterator[str]:
@@ -19,7 +22,7 @@ def serving(handler: type[BaseHTTPRequestHandler], **members: object) -> Iterato
     """
     served = type(handler.__name__, (handler,), {"log_message": _nothing, **members})
     with ThreadingHTTPServer(("127.0.0.1", 0), served) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(_POLL_SECONDS,))
         thread.start()
         try:
             yield f"http://127.0.0.1:{server.server_port}"

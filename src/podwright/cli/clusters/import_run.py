@@ -93,8 +93,8 @@ def _write(found: ImportedCluster, output: str) -> None:
     if output in {"json", "yaml"}:
         items = [obj for _, obj in found.objects]
         print_document({"apiVersion": "v1", "kind": "List", "items": items}, output)
-    else:
-        write({"kss": _snapshot, "name": _names}[output](found).decode())
+    elif text := {"kss": _snapshot, "name": _names}[output](found).decode():
+        write(text)
 
 
 def _names(found: ImportedCluster) -> bytes:

@@ -23,6 +23,12 @@ class ClusterError(PodwrightError):
     """A cluster that cannot be reached, or that rejected a request; the text says why."""
 
 
+class FailedCluster(ClusterError):  # noqa: N818 - named for what it is
+    """A cluster that cannot be reached, or that failed; the request may be right."""
+
+    is_remote = True
+
+
 class ClusterAccess(msgspec.Struct, frozen=True, kw_only=True):
     """How a cluster is reached.
 
@@ -150,7 +156,7 @@ def send(
             connection.close()
     except (OSError, HTTPException, ValueError) as error:
         text = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        raise ClusterError(
+        raise FailedCluster(
             f"{access.server} cannot be reached: {text}; check that podwright up serves there"
         ) from error
     if response.status == HTTPStatus.UNAUTHORIZED:
@@ -158,6 +164,8 @@ def send(
             f"{access.server} rejects the credentials (401 Unauthorized); use the kubeconfig that "
             "the cluster wrote when it was started"
         )
+    if response.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        raise FailedCluster(_rejection(found, response.status))
     if response.status >= HTTPStatus.BAD_REQUEST:
         raise ClusterError(_rejection(found, response.status))
     return found

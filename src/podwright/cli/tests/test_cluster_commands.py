@@ -1,0 +1,371 @@
+"""Commands that read a cluster, follow it, or write to one: import, record, replay and sync."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import stat
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+from podwright.cli.clusters import sync_run
+from podwright.cli.tests.served import command, command_until, served
+from podwright.online.client import SyncDifference
+from podwright.online.sync.tests.served_cluster import ServedCluster, document, node, pod
+
+
+@pytest.fixture
+def source():
+    cluster = ServedCluster()
+    cluster.create(
+        node("n1"),
+        node("n2", metadata={"labels": {"app": "web"}}),
+        pod("db", on="n1"),
+        pod("web", metadata={"labels": {"app": "web"}}),
+        document("ConfigMap", "settings", "default", data={"a": "b"}),
+    )
+    return cluster
+
+
+@pytest.fixture
+def address(source, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with served(source) as address:
+        yield address
+
+
+NAMES = [
+    "namespace/default",
+    "namespace/kube-node-lease",
+    "namespace/kube-public",
+    "namespace/kube-system",
+    "priorityclass/system-cluster-critical",
+    "priorityclass/system-node-critical",
+    "node/n1",
+    "node/n2",
+    "pod/default/db",
+    "pod/default/web",
+]
+READ = "read 4 namespaces, 2 priorityclasses, 2 nodes, 2 pods\n"
+
+
+def names_of(items):
+    found = []
+    for each in items:
+        metadata = each["metadata"]
+        space = f"{metadata['namespace']}/" if metadata.get("namespace") else ""
+        found.append(f"{each['kind'].lower()}/{space}{metadata['name']}")
+    return found
+
+
+# ---------------------------------------------------------------- import
+
+
+@pytest.mark.parametrize(
+    ("options", "names", "read"),
+    [
+        ("", NAMES, READ),
+        ("--exclude-running", [each for each in NAMES if each != "pod/default/db"],
+         READ.replace("2 pods", "1 pods")),
+        ("--kinds nodes,pods", NAMES[6:], "read 2 nodes, 2 pods\n"),
+        ("-l app=web", ["node/n2", "pod/default/web"], "read 1 nodes, 1 pods\n"),
+        ("-n shop --kinds pods", [], "read no objects\n"),
+    ],
+)  # fmt: skip
+def test_an_import_has_the_objects_that_are_selected(address, source, options, names, read):
+    line = f"import --server {address} {options}"
+    printed, errors, status = command(f"{line} -o name")
+    assert (printed.splitlines(), errors, status) == (names, read, 0)
+    assert {each.split()[0] for each in source.requests} == {"GET"}
+    found = json.loads(command(line)[0])
+    assert {name: found[name] for name in ("apiVersion", "kind")} == {
+        "apiVersion": "v1",
+        "kind": "List",
+    }
+    assert names_of(found["items"]) == names
+    assert yaml.safe_load(command(f"{line} -o yaml")[0]) == found
+
+
+def test_an_import_as_a_snapshot_leaves_out_what_it_does_not_have(address):
+    line = f"import --server {address} --kinds nodes,pods,namespaces,priorityclasses,configmaps"
+    printed, errors, status = command(f"{line} -o kss")
+    assert status == 2
+    assert not printed
+    assert errors.startswith('error: options: --kinds: "configmaps" is none of the kinds')
+    printed, errors, status = command(f"import --server {address} -o kss")
+    assert (errors, status) == (READ, 0)
+    snapshot = json.loads(printed)
+    found = {
+        key: [each["metadata"]["name"] for each in value]
+        for key, value in snapshot.items()
+        if isinstance(value, list)
+    }
+    assert found == {
+        "pods": ["db", "web"],
+        "nodes": ["n1", "n2"],
+        "pvs": [],
+        "pvcs": [],
+        "storageClasses": [],
+        "priorityClasses": [],  # those of every cluster are left out
+        "namespaces": [],
+    }
+    assert all("kind" not in each for each in snapshot["pods"])
+    assert snapshot["schedulerConfig"]["kind"] == "KubeSchedulerConfiguration"
+
+
+def test_a_snapshot_counts_what_is_left_out(address, source):
+    claims = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
+    budget = {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "b"},
+        "spec": {"maxUnavailable": 1},
+    }
+    source.send("POST", claims, budget)
+    _, errors, _ = command(f"import --server {address} -o kss --kinds pods,poddisruptionbudgets")
+    assert errors == (
+        "read 1 poddisruptionbudgets, 2 pods\n"
+        "omitted kinds that a snapshot does not support: 1 poddisruptionbudgets\n"
+    )
+
+
+@pytest.mark.parametrize("output", ["json", "yaml", "name", "kss"])
+def test_a_file_of_an_import_has_what_is_printed_and_is_private(address, output):
+    line = f"import --server {address} -o {output}"
+    printed, _, _ = command(line)
+    found = command(f"{line} --out cluster")
+    assert found == ("", f"{READ}wrote cluster\n", 0)
+    text = Path("cluster").read_text()
+    # The order of keys and the indentation are not the same.
+    assert yaml.safe_load(text) == yaml.safe_load(printed)
+    assert stat.S_IMODE(Path("cluster").stat().st_mode) == 0o600
+    missing = command(f"{line} --out none/cluster")
+    error = "error: none/cluster: cannot be written: No such file or directory\n"
+    assert missing == ("", f"{READ}{error}", 2)
+
+
+def test_other_commands_read_a_cluster(address):
+    shown = "NAMESPACE  POD  NODE    MESSAGE\ndefault    web  <none>"
+    printed, errors, status = command(f"schedule cluster:{address}")
+    assert printed.startswith(shown)
+    assert errors.splitlines() == [
+        "read 4 namespaces, 2 priorityclasses, 2 nodes, 1 services, 2 pods",
+        "0 of 1 pending pod scheduled on 2 nodes; 1 does not fit.",
+    ]
+    assert status == 1
+    _, errors, status = command(f"explain wep cluster:{address}")
+    assert errors.endswith('error: no pod "wep" in the cluster; did you mean default/web?\n')
+    assert status == 2
+
+
+def test_a_pod_of_an_empty_cluster_is_not_there():
+    with served(ServedCluster()) as address:
+        _, errors, status = command(f"explain web cluster:{address}")
+    assert errors.endswith('error: no pod "web" in the cluster: it has no pods and no workloads\n')
+    assert status == 2
+
+
+# ---------------------------------------------------------------- record
+
+
+def lines_of(file="r.jsonl"):
+    return [json.loads(line) for line in Path(file).read_text().splitlines()]
+
+
+def test_a_record_has_all_objects_and_what_changes(address, source):
+    line = f"record --server {address} --out r.jsonl --duration 50ms"
+    found = command(line)
+    text = "recording to r.jsonl; 11 changes so far\nrecorded 11 changes in r.jsonl\n"
+    assert found == ("", text, 0)
+    assert {each["event"] for each in lines_of()} == {"Add"}
+    assert names_of(each["resource"] for each in lines_of()) == [
+        *NAMES[:8],
+        "service/default/kubernetes",
+        *NAMES[8:],
+    ]
+    text = "r.jsonl: exists already; continue it with --resume, or name another file"
+    assert command(line) == ("", f"error: {text}\n", 2)
+    source.send("DELETE", "/api/v1/nodes/n2")
+    found = command(f"{line} --resume")
+    text = "recording to r.jsonl; 1 changes so far\nrecorded 1 changes in r.jsonl\n"
+    assert found == ("", text, 0)
+    last = lines_of()[-1]
+    assert (last["event"], names_of([last["resource"]])) == ("Delete", ["node/n2"])
+
+
+def test_a_record_leaves_out_what_pods_run_unless_it_is_not_redacted(address, source):
+    container = {"name": "c", "image": "i", "args": ["secret"]}
+    source.create(pod("own", spec={"containers": [container]}))
+    for option, found in (("", False), ("--no-redact", True)):
+        file = f"{option or 'r'}.jsonl"
+        command(f"record --server {address} --duration 10ms --kinds pods {option} --out={file}")
+        assert ("secret" in Path(file).read_text()) is found
+
+
+def test_a_record_continues_in_other_files_and_keeps_the_last_ones(address):
+    line = f"record --server {address} --out r.jsonl --duration 10ms --rotate 1Ki --keep 2"
+    _, errors, status = command(line)
+    assert status == 0
+    files = sorted(map(str, Path().glob("r*.jsonl*")))
+    assert 1 <= len(files) <= 2
+    assert errors.endswith(f"in {', '.join(files)}\n")
+
+
+def test_a_record_that_ends_before_all_objects_are_listed_says_so(address, source):
+    source.fail("/api/v1/nodes", 500, times=20)
+    _, errors, status = command(
+        f"record --server {address} --out r.jsonl --duration 1ms --kinds nodes"
+    )
+    assert status == 0, errors
+    assert len(errors.splitlines()) > 2, errors
+    first, *_, incomplete, last = errors.splitlines()
+    assert first.startswith("nodes: ")
+    assert first.endswith("; the next attempt follows")
+    assert incomplete == ("warning: r.jsonl is incomplete: it ended before all objects were listed")
+    assert last == "recorded 0 changes in r.jsonl"
+
+
+# ---------------------------------------------------------------- replay
+
+
+TIMES = [f"2026-05-01T00:00:0{second}Z" for second in range(6)]
+
+
+def change(number, event, kind, name, namespace="", **fields):
+    resource = document(kind, name, namespace, **fields)
+    return {"time": TIMES[number], "event": event, "resource": resource}
+
+
+CHANGES = [
+    change(0, "Add", "Node", "n1", status={"allocatable": {"cpu": "4", "pods": "9"}}),
+    change(0, "Add", "ConfigMap", "settings", "default"),
+    change(1, "Add", "Pod", "web", "default", spec={"containers": [{"name": "c", "image": "i"}]}),
+    change(2, "Delete", "Node", "unknown"),
+    change(3, "Delete", "Pod", "web", "default"),
+]
+SUMMARY = (
+    "applied 3 changes: created 2, updated 1, deleted 1; 1 of unknown objects, 0 were rejected\n"
+    "changes of other kinds are not applied: ConfigMap 1\n"
+)
+UNKNOWN = "line 4: Delete Node unknown: the object is not known\n"
+
+
+@pytest.fixture
+def target(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("r.jsonl").write_text("".join(json.dumps(each) + "\n" for each in CHANGES))
+    cluster = ServedCluster(seed=1)
+    with served(cluster) as address:
+        yield cluster, address
+
+
+def test_a_replay_applies_changes_and_counts_them(target):
+    cluster, address = target
+    found = command(f"replay r.jsonl --to {address} --immediate")
+    assert found == ("", UNKNOWN + SUMMARY, 0)
+    assert cluster.names("/api/v1/nodes") == {"n1"}
+    assert cluster.names("/api/v1/pods") == set()
+
+
+def test_a_strict_replay_stops_at_the_first_failure(target):
+    cluster, address = target
+    _, errors, status = command(f"replay r.jsonl --to {address} --immediate --strict")
+    assert errors == UNKNOWN + SUMMARY.replace("applied 3", "applied 2").replace(
+        "deleted 1", "deleted 0"
+    )
+    assert status == 1
+    assert cluster.names("/api/v1/pods") == {"web"}
+
+
+@pytest.mark.parametrize("is_strict", [True, False])
+def test_rejected_changes_are_named(target, is_strict):
+    cluster, address = target
+    cluster.fail("POST /api/v1/nodes", 403, reason="Forbidden")
+    strict = " --strict" if is_strict else ""
+    _, errors, status = command(f"replay r.jsonl --to {address} --immediate{strict}")
+    first, *_ = errors.splitlines()
+    assert first.startswith("line 1: Add Node n1: ")
+    assert "1 were rejected" in errors
+    assert status == is_strict
+    assert cluster.names("/api/v1/nodes") == set()
+    assert ("line 4" in errors) is not is_strict
+
+
+def test_a_replay_steps_by_lines_and_ends_with_the_input(target):
+    cluster, address = target
+    printed, errors, status = command(f"replay r.jsonl --to {address} --step", "\n\n")
+    assert printed == "Add Node n1\nAdd Pod default/web\nDelete Node unknown\n"
+    assert errors == (
+        "line 4: the input has ended; the rest is not applied\n"
+        "applied 2 changes: created 2, updated 1, deleted 0; 0 of unknown objects, 0 were"
+        " rejected\nchanges of other kinds are not applied: ConfigMap 1\n"
+    )
+    assert status == 0
+    assert cluster.names("/api/v1/pods") == {"web"}
+
+
+def test_the_changes_of_a_replay_have_the_pace_of_the_record_times_the_speed(target, monkeypatch):
+    _, address = target
+    waits = []
+
+    async def sleep(seconds, _sleep=asyncio.sleep):
+        waits.append(seconds)
+        await _sleep(0)
+
+    monkeypatch.setattr(time, "monotonic", lambda: 100.0)
+    with monkeypatch.context() as patched:
+        patched.setattr(asyncio, "sleep", sleep)
+        _, errors, _ = command(f"replay r.jsonl --to {address} --speed 4")
+    assert errors == UNKNOWN + SUMMARY
+    assert [each for each in waits if each != 0][:3] == [0.25, 0.5, 0.75]
+
+
+# ---------------------------------------------------------------- sync
+
+
+def test_a_sync_creates_the_objects_and_says_what_it_did(address, source):
+    destination = ServedCluster(seed=1)
+    with served(destination) as there:
+        line = f"sync --server {address} --to there={there}"
+        printed, errors, status = command_until(
+            lambda: destination.names("/api/v1/pods") == {"db", "web"}, line
+        )
+        assert (printed, status) == ("", 0)
+        *_, last = errors.splitlines()
+        created = "there: created 4, updated 6, deleted 0; lag "
+        assert last.startswith(created), errors
+        assert last.endswith("; 0 pods placed otherwise")
+        assert destination.names("/api/v1/nodes") == {"n1", "n2"}
+        assert destination.names("/api/v1/pods") == {"db", "web"}
+        text = "there: compared 10 objects; 0 differences, 0 not explained by a policy\n"
+        assert command(f"{line} --check") == ("", text, 0)
+        source.send("DELETE", "/api/v1/nodes/n2")
+        printed, errors, status = command(f"{line} --check")
+        assert printed == "nodes/n2: source <none>, there is there: not explained\n"
+        assert errors == ("there: compared 9 objects; 1 differences, 1 not explained by a policy\n")
+        assert status == 1
+    assert {each.split()[0] for each in source.requests} <= {"GET", "WATCH"}
+
+
+def test_a_sync_excludes_pods_that_run(address):
+    destination = ServedCluster(seed=1)
+    with served(destination) as there:
+        line = f"sync --server {address} --to {there} --exclude-running"
+        command_until(lambda: "web" in destination.names("/api/v1/pods"), line)
+        assert destination.names("/api/v1/pods") == {"web"}
+
+
+def test_a_sync_ends_after_its_duration(address):
+    with served(ServedCluster(seed=1)) as there:
+        printed, _, status = command(f"sync --server {address} --to {there} --duration 1ms")
+    assert (printed, status) == ("", 0)
+
+
+def test_the_line_of_a_difference_names_the_node_of_each_side():
+    found = SyncDifference(pod="default/web", nodes=("n1", ""))
+    assert sync_run.difference_line(("source", "there"), found) == (
+        "default/web  source=n1  there=<none>"
+    )

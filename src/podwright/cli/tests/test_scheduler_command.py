@@ -1,0 +1,177 @@
+"""`podwright scheduler` on a cluster that a thread serves."""
+
+from __future__ import annotations
+
+import json
+from http.client import HTTPConnection
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from podwright.cli import console
+from podwright.cli.clusters import scheduler_run
+from podwright.cli.clusters.options import SchedulerCommandOptions
+from podwright.cli.tests.served import command, command_until, served
+from podwright.online.sync.tests.served_cluster import ServedCluster, node, pod
+from podwright.scheduler.config import read_configuration
+
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
+
+
+def requesting(cpu):
+    return {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}]}
+
+
+@pytest.fixture
+def cluster(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    cluster = ServedCluster()
+    cluster.create(
+        node("n1"),
+        pod("big", spec=requesting("10")),
+        pod("other", spec={"schedulerName": "another"}),
+        pod("web", spec=requesting("1")),
+    )
+    made = cluster.send("GET", "/api/v1/nodes/n1")
+    del made["spec"]["taints"]  # as the controller of nodes does when it is ready
+    cluster.send("PUT", "/api/v1/nodes/n1", made)
+    return cluster
+
+
+def node_of(cluster, name):
+    return cluster.send("GET", f"/api/v1/namespaces/default/pods/{name}")["spec"].get("nodeName")
+
+
+STARTED = "all objects are listed\nscheduling\n"
+STOPPED = "stopped; 1 pods were bound\n"
+
+
+def test_a_dry_run_prints_the_decisions_and_only_reads(cluster):
+    bound = []
+
+    def keep(decision, *, _report=scheduler_run._report):
+        _report(decision)
+        bound.append(decision)
+
+    with served(cluster) as address, pytest.MonkeyPatch.context() as patched:
+        patched.setattr(scheduler_run, "_report", keep)
+        printed, errors, status = command_until(
+            lambda: bound, f"scheduler --server {address} --dry-run"
+        )
+    assert (printed, errors, status) == ("bind     default/web  n1\n", STARTED + STOPPED, 0)
+    assert {each.split()[0] for each in cluster.requests} == {"GET", "WATCH"}
+    assert node_of(cluster, "web") is None
+
+
+def test_without_a_lease_every_replica_schedules_its_own_pods(cluster):
+    with served(cluster) as address:
+        line = f"scheduler --server {address} --no-leader-elect --out log --seed 5"
+        found = command_until(lambda: node_of(cluster, "web"), line)
+        assert found == ("", STARTED + STOPPED, 0)
+        assert [node_of(cluster, name) for name in ("web", "big", "other")] == ["n1", None, None]
+        assert [each for each in cluster.requests if LEASES in each] == []
+        condition = cluster.send("GET", "/api/v1/namespaces/default/pods/big")["status"]
+        assert condition["conditions"][0]["reason"] == "Unschedulable"
+    assert command("explain web --run log -o name") == ("n1\n", "", 0)
+    assert json.loads(command("run show log -o json")[0])["summary"]["podsOnNodes"] == 1
+    assert command("explain other --run log")[1].endswith('it uses another scheduler, "another"\n')
+
+
+def test_the_leader_schedules_and_gives_the_lease_away(cluster):
+    with served(cluster) as address:
+        found = command_until(lambda: node_of(cluster, "web"), f"scheduler --server {address}")
+    text = "waiting for the lease\nthis replica is the leader\n"
+    assert sorted(found[1].splitlines()) == sorted((text + STARTED + STOPPED).splitlines())
+    assert found[1].startswith("waiting for the lease\n")
+    assert found[1].index("scheduling") > found[1].index("leader")
+    lease = cluster.send("GET", f"{LEASES}/kube-scheduler")["spec"]
+    assert lease["holderIdentity"] == ""
+    assert lease["leaseDurationSeconds"] == 1
+
+
+def test_decisions_continue_in_other_runs_and_the_last_ones_are_kept(cluster):
+    with served(cluster) as address:
+        line = f"scheduler --server {address} --no-leader-elect --out runs --rotate 1Mi --keep 1"
+        for _ in range(2):
+            assert command_until(lambda: node_of(cluster, "web"), line)[2] == 0
+    assert [each.name for each in sorted(Path("runs").iterdir())] == ["000002"]
+
+
+def test_metrics_and_checks_of_health_are_served(cluster):
+    replies: dict[str, tuple[int, str]] = {}
+
+    def has_metrics():
+        if not node_of(cluster, "web") or not printed:
+            return False
+        port = urlsplit(printed[0].split()[-1]).port
+        for path in ("/healthz", "/livez", "/readyz", "/metrics", "/metrics/resources"):
+            connection = HTTPConnection("127.0.0.1", port, timeout=10)
+            connection.request("GET", path)
+            response = connection.getresponse()
+            replies[path] = response.status, response.read().decode()
+            connection.close()
+        return True
+
+    printed = []
+
+    def keep(text, *, _print=console.print_message):
+        _print(text)
+        printed.append(text)
+
+    with served(cluster) as address, pytest.MonkeyPatch.context() as patched:
+        patched.setattr(scheduler_run, "print_message", keep)
+        line = f"scheduler --server {address} --no-leader-elect --metrics-port 0"
+        _, errors, status = command_until(has_metrics, line)
+    assert (errors.splitlines()[1:], status) == ((STARTED + STOPPED).splitlines(), 0)
+    assert printed[0].startswith("serving metrics at http://127.0.0.1:")
+    assert printed[0].endswith("/metrics")
+    assert {status for status, _ in replies.values()} == {200}
+    metrics = replies["/metrics"][1]
+    assert "scheduler_schedule_attempts_total" in metrics
+    assert "rest_client_requests_total" in metrics
+    assert "kube_pod_resource_request" in replies["/metrics/resources"][1]
+
+
+def test_a_configuration_that_is_invalid_is_an_error_before_anything_is_read(tmp_path):
+    file = tmp_path / "config.yaml"
+    file.write_text(
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+        "parallelism: -1\n"
+    )
+    text = f"error: {file}: parallelism: Invalid value: -1: should be an integer value greater than"
+    _, errors, status = command(f"scheduler --server http://127.0.0.1:1 -c {file}")
+    assert errors == f"{text} zero\n"
+    assert status == 2
+
+
+HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "option", "name"),
+    [
+        ("", None, "kube-scheduler"),
+        ("", False, ""),
+        ("leaderElection: {leaderElect: false}\n", None, ""),
+        ("leaderElection: {leaderElect: false}\n", True, "kube-scheduler"),
+        ("profiles: [{schedulerName: packing}]\n", None, "podwright-scheduler"),
+        ("profiles: [{schedulerName: packing}, {schedulerName: default-scheduler}]\n", None,
+         "kube-scheduler"),
+        ("profiles: [{}]\n", None, "kube-scheduler"),
+        ("leaderElection: {resourceName: own}\nprofiles: [{schedulerName: packing}]\n", None,
+         "own"),
+    ],
+)  # fmt: skip
+def test_the_lease_of_kube_scheduler_is_for_what_takes_its_place(text, option, name):
+    configuration = read_configuration(HEAD + text, source="c")
+    assert scheduler_run._lease(configuration, SchedulerCommandOptions(leader_elect=option)) == name
+
+
+def test_the_times_of_a_lease_are_those_of_the_configuration():
+    text = "leaderElection: {leaseDuration: 9s, renewDeadline: 5s, retryPeriod: 1s}\n"
+    configuration = read_configuration(HEAD + text, source="c")
+    election = scheduler_run._election(None, configuration, "own")  # type: ignore[arg-type]
+    times = election._state.times
+    seconds = times.lease_duration_ns, times.renew_deadline_ns, times.retry_period_ns
+    assert seconds == (9 * 10**9, 5 * 10**9, 10**9)
