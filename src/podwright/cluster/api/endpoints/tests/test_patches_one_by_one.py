@@ -16,7 +16,7 @@ from podwright.cluster.api.endpoints.tests.test_requests_one_by_one import (
 
 __all__ = ["filled"]
 
-PATCH_ROWS = [
+PATCH_ROWS: list[Any] = [
     (
         "PATCH",
         f"{CM}/a?fieldValidation=Ignore",

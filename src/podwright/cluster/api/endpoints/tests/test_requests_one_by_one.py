@@ -19,7 +19,7 @@ from podwright.cluster.api.endpoints.tests.test_custom_resources import TRAINS, 
 CM = "/api/v1/namespaces/default/configmaps"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 
-WRITES_ROWS = [
+WRITES_ROWS: list[Any] = [
     (
         "PUT",
         f"{CM}/a",
@@ -248,7 +248,7 @@ WRITES_ROWS = [
     ),
 ]
 
-PATHS_ROWS = [
+PATHS_ROWS: list[Any] = [
     ("GET", "/api", None, "", 200, "APIVersions", []),
     ("GET", "/api/v2", None, "", 404, "the server could not find the requested resource", []),
     (
