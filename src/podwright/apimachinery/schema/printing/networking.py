@@ -13,7 +13,6 @@ from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema.printing.cells import NONE, UNKNOWN, marked_name, shortened
 
 _MOST = 3
-_IS_DEFAULT = ("ingressclass.kubernetes.io/is-default-class",)
 
 
 def cluster_ip(service: Document) -> str:
