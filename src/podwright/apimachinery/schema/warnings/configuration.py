@@ -148,6 +148,8 @@ def ip_warnings(path: str, text: str) -> list[str]:
 def cidr_warnings(path: str, text: str) -> list[str]:
     """Return the warnings about a network; none if it is not one."""
     host, _, length = text.partition("/")
+    if not length:
+        return []
     plain = f"{_without_zeros(host)}/{length.lstrip('0') or '0'}"
     try:
         interface = ipaddress.ip_interface(plain)
