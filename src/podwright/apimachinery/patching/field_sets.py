@@ -166,9 +166,9 @@ def key_element(keys: dict[str, Any]) -> str:
     return f"k:{{{inside}}}"
 
 
-def key_start(name: str) -> str:
-    """Return the path elements of items with one key up to its value."""
-    return f"k:{{{_string(name)}:"
+def key_name(name: str) -> str:
+    """Return the name of a key in a path element, up to its value."""
+    return f"{_string(name)}:"
 
 
 def key_value(value: Any) -> str:

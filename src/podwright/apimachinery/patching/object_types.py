@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
 
-from podwright.apimachinery.objects import Document, api_group
+from podwright.apimachinery.objects import Document, api_group, facts_of
 from podwright.apimachinery.patching.field_sets import LEAF, SELF, FieldSet, without
 from podwright.apimachinery.patching.typed_values import difference_of, field_set, type_errors
 from podwright.apimachinery.patching.value_types import (
@@ -116,7 +116,6 @@ class ObjectType:
         self.is_custom = is_custom
         self.has_status = has_status
         self._applied_sets: _Results[tuple[FieldSet, list[str]]] = _Results()
-        self._created_sets: _Results[FieldSet] = _Results()
 
     @property
     def gvk(self) -> str:
@@ -176,25 +175,31 @@ class ObjectType:
     def created_fields(self, document: Document, subresource: str = "") -> FieldSet:
         """Return the fields that the creation of an object sets.
 
-        These are the differences from an object without values. Objects that differ in their
-        names only, such as the pods of a template, share the result.
+        These are the differences from an object without values. Objects with one spec share those
+        of the spec.
         """
-        content = {key: value for key, value in document.items() if key not in _UNOWNED_NAMES}
-        if "f:status" in self._resets(subresource):
-            content.pop("status", None)
+        resets = self._resets(subresource)
+        content = {
+            name: value
+            for name, value in self.completed(document).items()
+            if name not in _UNOWNED_NAMES and resets.get(f"f:{name}") is not LEAF
+        }
         metadata = document.get("metadata")
         if isinstance(metadata, dict):
             content["metadata"] = {
                 key: value for key, value in metadata.items() if key not in _UNOWNED_METADATA
             }
-        content = self.completed(content)
-        key = (subresource, msgspec.json.encode(content))
-        known = self._created_sets.get(key)
-        if known is None:
-            changed = difference_of(self.empty, content, self.root).changed
-            owned_set = owned(self.tracked(changed, subresource))
-            known = self._created_sets.keep(key, owned_set)
-        return known
+        found: FieldSet = {}
+        for name in sorted(content):
+            facts = facts_of(content[name])
+            fields = None if facts is None else facts.get(self)
+            if fields is None:
+                before = {name: self.empty[name]} if name in self.empty else {}
+                fields = difference_of(before, {name: content[name]}, self.root).changed
+                if facts is not None:
+                    facts[self] = fields
+            found |= fields
+        return owned(self.tracked(found, subresource))
 
     def _applied(self, value: object, of: ValueType, name: str) -> tuple[FieldSet, list[str]]:
         errors = type_errors(value, of, f".{name}")

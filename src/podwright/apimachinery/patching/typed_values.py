@@ -201,6 +201,8 @@ def _all_fields(value: Any, of: ValueType) -> Node:
         return LEAF
     if isinstance(value, dict):
         node, parts = of.node(tuple(value))
+        if not parts:
+            return node
         found = node.copy()
         for name, key, child in parts:
             if one := value[name]:

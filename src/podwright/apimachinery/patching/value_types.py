@@ -19,8 +19,7 @@ from podwright.apimachinery.patching.field_sets import (
     LEAF,
     SELF,
     Node,
-    key_element,
-    key_start,
+    key_name,
     key_value,
     value_element,
 )
@@ -147,7 +146,7 @@ class ValueType:
             return value_element
         if len(keys) == 1:
             (name,) = keys
-            start, default = key_start(name), defaults.get(name, _ABSENT)
+            start, default = f"k:{{{key_name(name)}", defaults.get(name, _ABSENT)
 
             def by_key(item: Any) -> str:
                 if not isinstance(item, dict):
@@ -159,15 +158,20 @@ class ValueType:
 
             return by_key
 
+        named = [(key, key_name(key), defaults.get(key, _ABSENT)) for key in keys]
+
         def by_keys(item: Any) -> str:
             if not isinstance(item, dict):
                 return ""
-            found = {key: item.get(key, defaults.get(key, _ABSENT)) for key in keys}
             # An absent key identifies another item than any value of it.
-            given = {key: value for key, value in found.items() if value is not _ABSENT}
+            given = [
+                start + key_value(value)
+                for name, start, default in named
+                if (value := item.get(name, default)) is not _ABSENT
+            ]
             if not given:
                 raise UntypedError
-            return key_element(given)
+            return f"k:{{{','.join(given)}}}"
 
         return by_keys
 

@@ -45,11 +45,7 @@ TypeOf: TypeAlias = Callable[[str], StructType]
 Convert: TypeAlias = Callable[[Any, Any], Any]
 
 _MICRO_NS: Final = 1_000
-_ABSENT: Final = object()
-_ORDERS_MAX: Final = 1_024
-"""The most combinations of names of a struct whose order is kept."""
-_NAMES_MAX: Final = 256
-"""The most names of such a combination; a document of a client may have 200,000."""
+ABSENT: Final = object()
 _NUMBERS: Final = frozenset({"int32", "int64", "double", "bool"})
 _NOTHING: Final[Mapping[str, Any]] = {}
 
@@ -66,7 +62,7 @@ class FieldForm(NamedTuple):
     omits_empty : bool
         Whether an empty value is omitted.
     zero : Any
-        What is written for an absent field; `_ABSENT` for nothing.
+        What is written for an absent field; `ABSENT` for nothing.
     """
 
     name: str
@@ -80,15 +76,14 @@ class StructForm:
 
     Parameters
     ----------
-    compiled : callable
+    fields : callable
         Returns the fields in the order of upstream's struct; structs contain each other.
     """
 
-    __slots__ = ("_compiled", "_orders")
+    __slots__ = ("_fields",)
 
-    def __init__(self, compiled: Callable[[], list[FieldForm]]) -> None:
-        self._compiled = compiled
-        self._orders: dict[tuple[str, ...], list[FieldForm]] = {}
+    def __init__(self, fields: Callable[[], list[FieldForm]]) -> None:
+        self._fields = fields
 
     def convert(self, document: Document, like: Mapping[str, Any] | None = None) -> Document:
         """Return a document in Go's form; its types must be right.
@@ -104,12 +99,11 @@ class StructForm:
             return document
         if like is None:
             like = _NOTHING
-        names = tuple(document)
         found: Document = {}
-        for name, convert, omits_empty, zero in self._orders.get(names) or self._written(names):
+        for name, convert, omits_empty, zero in self._fields():
             value = document.get(name)
             if value is None:
-                if zero is not _ABSENT:
+                if zero is not ABSENT:
                     found[name] = zero() if callable(zero) else zero
                 continue
             if convert is not None:
@@ -118,17 +112,6 @@ class StructForm:
                     value = convert(value, formed)
             if value or not omits_empty:
                 found[name] = value
-        return found
-
-    def _written(self, names: tuple[str, ...]) -> list[FieldForm]:
-        """Return the fields that may be written for a document with some names, in order."""
-        found = [
-            field for field in self._compiled() if field.name in names or field.zero is not _ABSENT
-        ]
-        if len(names) <= _NAMES_MAX:
-            if len(self._orders) >= _ORDERS_MAX:
-                self._orders.clear()
-            self._orders[names] = found
         return found
 
 
@@ -154,12 +137,13 @@ class GoForms:
             @cache
             def compiled() -> list[FieldForm]:
                 of = self._type_of(struct)
-                return [self._compiled(of.name, field) for field in go_ordered(of)]
+                return [self.field(of.name, field) for field in go_ordered(of)]
 
             known = self._structs[struct] = StructForm(compiled)
         return known
 
-    def _compiled(self, struct: str, field: Field) -> FieldForm:
+    def field(self, struct: str, field: Field) -> FieldForm:
+        """Return how a field of a struct is written."""
         name, ref = field.name, field.type
         return FieldForm(
             name,
@@ -171,18 +155,18 @@ class GoForms:
     def _zero(self, struct: str, field: Field) -> Any:
         name, ref = field.name, field.type
         if ref.container or field.is_null:
-            return None if field.is_null else _ABSENT
+            return None if field.is_null else ABSENT
         if ref.is_struct:
-            return (lambda: self.of(ref.name).convert({})) if field.is_zero else _ABSENT
+            return (lambda: self.of(ref.name).convert({})) if field.is_zero else ABSENT
         if ref.name in ("time", "micro-time"):
             is_value = name in TIME_VALUES or (struct, name) in TIME_FIELDS
-            return None if is_value else _ABSENT
+            return None if is_value else ABSENT
         if ref.name == "quantity":
-            return "0" if (struct, name) in QUANTITY_VALUES else _ABSENT
+            return "0" if (struct, name) in QUANTITY_VALUES else ABSENT
         if ref.name == "int-or-string":
-            return 0 if field.is_required else _ABSENT
+            return 0 if field.is_required else ABSENT
         if not field.is_zero or name in VALUES.get(struct, ()):
-            return _ABSENT
+            return ABSENT
         return {"string": "", "bool": False}.get(ref.name, 0 if ref.name in _NUMBERS else None)
 
     def _conversion(self, ref: TypeRef) -> Convert | None:

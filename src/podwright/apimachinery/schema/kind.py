@@ -13,7 +13,12 @@ from podwright.apimachinery.objects import Document, Spec, Specs, format_quantit
 from podwright.apimachinery.schema.decoding import Problem, decodable, decoding_problems
 from podwright.apimachinery.schema.go_form import GoForms
 from podwright.apimachinery.schema.printing.cells import Cell, CellFunction, cell_function
-from podwright.apimachinery.schema.strict_structs import UNKNOWN_FIELD, StrictStructs, Struct
+from podwright.apimachinery.schema.strict_structs import (
+    UNKNOWN_FIELD,
+    StrictStructs,
+    Struct,
+    converted,
+)
 from podwright.apimachinery.schema.table import KindRow
 from podwright.apimachinery.schema.types import SCALARS, Field, StructType, TypeRef
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors
@@ -50,8 +55,8 @@ class Kind:
         Its facts in the table.
     type_of : callable
         Returns a struct type of the table by its name.
-    structs : StrictStructs
-        The structs of the fast path.
+    structs : tuple of StrictStructs
+        The structs of the fast path: those of canonical values, then those of all.
     forms : GoForms
         The form in which upstream writes the structs.
     """
@@ -60,7 +65,7 @@ class Kind:
         self,
         row: KindRow,
         type_of: Callable[[str], StructType],
-        structs: StrictStructs,
+        structs: tuple[StrictStructs, StrictStructs],
         forms: GoForms,
     ) -> None:
         self.row = row
@@ -69,6 +74,7 @@ class Kind:
         self._forms = forms
         self._form = forms.of(row.type)
         self._specs: Final = Specs(row.metadata_read)
+        self._last: tuple[Document | None, msgspec.Struct | None] = None, None
 
     @property
     def api_version(self) -> str:
@@ -126,22 +132,26 @@ class Kind:
     # ------------------------------------------------------------------------ decoding
 
     @cached_property
+    def _canonical(self) -> Struct | None:
+        return self._structs[0].prepared(self.row.type)
+
+    @cached_property
     def _strict(self) -> Struct | None:
-        found = self._structs.struct(self.row.type)
-        if found is not None:
-            # Prepares the type: two threads that use one for the first time end the process.
-            msgspec.json.Decoder(found)
+        return self._structs[1].prepared(self.row.type)
+
+    def _read(self, document: Document) -> msgspec.Struct | None:
+        """Return a document as a struct of canonical values; None if it is not sure to be one."""
+        last, found = self._last
+        if document is not last:
+            found = converted(document, self._canonical)
+            # What is checked is brought into Go's form next.
+            self._last = document, found
         return found
 
     def decoding_problems(self, document: Document) -> list[Problem]:
         """Return every unknown field and every value of a wrong type, in document order."""
-        if self._strict is not None:
-            try:
-                msgspec.convert(document, self._strict)
-            except (msgspec.ValidationError, RecursionError):
-                pass
-            else:
-                return []
+        if self._read(document) is not None or converted(document, self._strict) is not None:
+            return []
         return list(decoding_problems(document, self.struct, self._type_of))
 
     def with_zero_items(self, document: Document) -> Document:
@@ -172,16 +182,22 @@ class Kind:
         """
         facts = self.facts_of(document)
         if facts is None:
-            return self._form.convert(document, like)
+            return self._in_go_form(document, like)
         known = facts.get("go_form")
         if known is None:
-            made = self.with_shared_spec(self._form.convert(document, like))
+            made = self.with_shared_spec(self._in_go_form(document, like))
             # A spec does not keep itself.
             is_formed = made.get("spec") is document["spec"]
             facts["go_form"] = is_formed or made.get("spec") or {}
             return made
         spec = document["spec"] if known is True else known
         return self._form.convert(document | {"spec": spec}, {**(like or {}), "spec": spec})
+
+    def _in_go_form(self, document: Document, like: Document | None) -> Document:
+        found = None if like else self._read(document)
+        if found is not None:
+            return cast(Document, msgspec.to_builtins(found, order="deterministic"))
+        return self._form.convert(document, like)
 
     def as_stored(self, document: Document) -> Document:
         """Return a document in Go's form as upstream's storage gives it back."""

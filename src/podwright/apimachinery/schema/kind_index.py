@@ -41,8 +41,8 @@ class Schema:
     def __init__(self, table: Table) -> None:
         self._table = table
         self._types: dict[str, StructType] = {}
-        self._structs = StrictStructs(self.type)
         self._forms = GoForms(self.type)
+        self._structs = StrictStructs(self.type, self._forms), StrictStructs(self.type)
         self._kinds: dict[str, Kind] = {}
         self._versions: dict[tuple[str, str], list[str]] = {}
         for key, row in table.kinds.items():

@@ -1,19 +1,26 @@
-"""The fast path of strict decoding: msgspec structs made from the table.
+"""The fast path of strict decoding and of Go's form: msgspec structs made from the table.
 
 `msgspec.convert` to such a struct accepts a document only if it has no unknown fields and every
 value has its type. It may refuse a valid document, such as one with a quantity in an unusual form;
 `decoding` then examines the document field by field and has the last word. It never accepts an
 invalid one.
+
+A struct of canonical values also refuses what Go would write differently. It has its fields in the
+order of Go's structs, and a field is omitted exactly if it has its default: so what
+`msgspec.to_builtins` makes of it is Go's form. Of everything else `go_form` makes it.
 """
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Container, Mapping
+from types import NoneType
 from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
 
+from podwright.apimachinery.objects import Document
+from podwright.apimachinery.schema.go_form import ABSENT, FieldForm, GoForms, go_ordered
 from podwright.apimachinery.schema.types import StructType, TypeRef
 
 _QUANTITY: Final = Annotated[
@@ -53,6 +60,21 @@ _PYTHON_TYPE: Final[Mapping[str, Any]] = {
     "int-or-string": _INT32 | str,
 }
 
+# What is hardly written otherwise; larger amounts may have a shorter form.
+_CANONICAL: Final[Mapping[str, Any]] = {
+    **_PYTHON_TYPE,
+    "any": NoneType,  # its maps are not sorted
+    "object": NoneType,
+    "double": int | float,
+    "quantity": Annotated[
+        str,
+        msgspec.Meta(
+            pattern=r"^(?:0|[1-9][0-9]{0,2}(?:[numkMGT]|[KMGT]i)?|[1-9][0-9]{0,2}[1-9]m)$"
+        ),
+    ],
+    "time": Annotated[str, msgspec.Meta(pattern=_SECOND + "Z$")],
+}
+
 Struct: TypeAlias = type[msgspec.Struct]
 
 
@@ -63,10 +85,14 @@ class StrictStructs:
     ----------
     type_of : callable
         Returns a struct type of the table by its name.
+    forms : GoForms, optional
+        How they are written, for structs of canonical values.
     """
 
-    def __init__(self, type_of: Callable[[str], StructType]) -> None:
+    def __init__(self, type_of: Callable[[str], StructType], forms: GoForms | None = None) -> None:
         self._type_of = type_of
+        self._forms = forms
+        self._scalars = _PYTHON_TYPE if forms is None else _CANONICAL
         self._made: dict[str, Struct | None] = {}
 
     def struct(self, name: str) -> Struct | None:
@@ -76,22 +102,35 @@ class StrictStructs:
             self._made[name] = self._make(self._type_of(name))
         return self._made[name]
 
+    def prepared(self, name: str) -> Struct | None:
+        """Return the struct of a type, so that several threads can use it."""
+        found = self.struct(name)
+        if found is not None:
+            # Prepares the type: two threads that use one for the first time end the process.
+            msgspec.json.Decoder(found)
+        return found
+
     def _make(self, of: StructType) -> Struct | None:
         fields: list[tuple[str, Any, Any]] = []
         names: dict[str, str] = {}
-        for index, field in enumerate(of.fields.values()):
+        in_order = of.fields.values() if self._forms is None else go_ordered(of)
+        for index, field in enumerate(in_order):
             python_type = self._python_type(field.type)
             if python_type is None:
                 return None
             attribute = f"f{index}"
             names[attribute] = field.name
             # A null field is absent, as for the API server.
-            fields.append((attribute, python_type | None, None))
+            slot = python_type | None, None
+            if self._forms is not None:
+                slot = _written(python_type, field.type, self._forms.field(of.name, field))
+            fields.append((attribute, *slot))
         return msgspec.defstruct(
             of.name.rpartition(".")[2],
             fields,
             rename=names.get,
             forbid_unknown_fields=True,
+            omit_defaults=True,
             gc=False,
         )
 
@@ -101,7 +140,36 @@ class StrictStructs:
             if inner is None:
                 return None
             return dict[str, inner] if ref.container == "map" else list[inner]  # type: ignore[valid-type]  # made at run time
-        return self.struct(ref.name) if ref.is_struct else _PYTHON_TYPE[ref.name]
+        return self.struct(ref.name) if ref.is_struct else self._scalars[ref.name]
+
+
+def converted(document: Document, struct: Struct | None) -> msgspec.Struct | None:
+    """Return a document as a struct; None if it does not fit."""
+    if struct is None:
+        return None
+    try:
+        return msgspec.convert(document, struct)
+    except (msgspec.ValidationError, RecursionError):
+        return None
+
+
+def _written(python_type: Any, ref: TypeRef, form: FieldForm) -> tuple[Any, Any]:
+    """Return the type of a field and its default, so that it is omitted as Go does.
+
+    A field is omitted if it is identical to its default, or an empty list or map by default. One
+    that another factory makes is always written.
+    """
+    if form.zero is None:
+        return python_type | None, msgspec.field(default_factory=lambda: None)
+    if form.zero is not ABSENT:
+        zero = form.zero
+        makes_zero = python_type if ref.is_struct else (lambda: zero) if zero else type(zero)
+        return python_type, msgspec.field(default_factory=makes_zero)
+    if not form.omits_empty:
+        return python_type | None, None
+    if ref.container:
+        return python_type, msgspec.field(default_factory=dict if ref.container == "map" else list)
+    return python_type, {"string": "", "bytes": "", "bool": False}.get(ref.name, 0)
 
 
 # What an unknown field was probably meant to be.

@@ -238,15 +238,18 @@ def test_a_create_has_an_entry_of_what_it_sets() -> None:
     }
 
 
-def test_creates_of_a_template_share_their_fields() -> None:
+def test_creates_with_one_spec_share_its_fields() -> None:
+    kind = built_in().find("v1", "Pod")
+    assert kind is not None
+
     def created(name: str) -> Document:
         spec = {"containers": [{"name": "c"}]}
         pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
-        return with_managed_fields(POD, None, pod, "m", now=NOW)
+        return with_managed_fields(POD, None, kind.with_shared_spec(pod), "m", now=NOW)
 
     one, other = created("a"), created("b")
-    fields = one["metadata"]["managedFields"][0]["fieldsV1"]
-    assert other["metadata"]["managedFields"][0]["fieldsV1"] is fields
+    fields = one["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"]
+    assert other["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"] is fields
 
 
 def test_a_write_that_changes_nothing_gives_the_object_itself() -> None:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import random
+from typing import Any
+
+import msgspec
 import pytest
 
+from podwright.apimachinery.objects import format_quantity
 from podwright.apimachinery.schema import built_in
 from podwright.apimachinery.schema.types import STRING_POINTERS
 
@@ -176,3 +181,91 @@ def test_every_pointer_that_is_listed_is_a_text_of_its_struct():
             field for field, each in kinds.type(name).fields.items() if each.type.name == "string"
         }
         assert texts >= fields, name
+
+
+VALUES: dict[str, tuple[Any, ...]] = {
+    "string": ("", "a", "é"),
+    "bool": (False, True),
+    "int32": (0, 1, -1),
+    "int64": (0, 300, 2**40),
+    "double": (0, 0.0, 1, 1.5),
+    "quantity": ("0", "100m", "999Gi", "1k", "3n", "1500m", "12T", "7Ki"),
+    "int-or-string": (0, 80, "", "http"),
+    "time": ("2026-01-01T00:00:00Z",),
+    "micro-time": ("2026-01-01T00:00:00.000000Z",),
+    "bytes": ("", "YWI="),
+    "any": ({"b": 1, "a": 2}, [], 1, "a"),
+    "object": ({"b": 1, "a": {}}, {}),
+}
+NOT_CANONICAL = {
+    "quantity": ("1000m", "0.5", "1024Mi", "1536", "1e3", "010", "0Gi", "+1", 1, 0),
+    "time": ("2026-01-01T00:00:00.5+02:00",),
+    "micro-time": ("2026-01-01T02:00:00.000000+02:00",),
+    "bytes": ("YWI\n=",),
+}
+
+
+class Drawn:
+    """Draws documents of types: many values are empty, and some of them null or not canonical."""
+
+    def __init__(self, seed, *, odd_share):
+        self.draws = random.Random(seed)
+        self.odd_share = odd_share
+
+    def is_odd(self):
+        return self.draws.random() < self.odd_share
+
+    def value(self, of, depth):
+        draws = self.draws
+        if of.element is not None:
+            names = draws.sample(("b", "a", "c"), draws.choice((0, 1, 2)) if depth else 0)
+            items = [None if self.is_odd() else self.value(of.element, depth - 1) for _ in names]
+            return dict(zip(names, items, strict=True)) if of.container == "map" else items
+        if of.is_struct:
+            return self.struct(built_in().type(of.name), depth)
+        choices = NOT_CANONICAL.get(of.name) if self.is_odd() else None
+        return draws.choice(choices or VALUES[of.name])
+
+    def struct(self, of, depth):
+        fields = self.draws.sample([*of.fields.values()], min(len(of.fields), 5))
+        chosen = {"spec": of.fields["spec"]} if "spec" in of.fields else {}
+        chosen |= {each.name: each for each in fields if depth or not each.type.is_struct}
+        return {
+            name: None if self.is_odd() else self.value(field.type, max(depth - 1, 0))
+            for name, field in chosen.items()
+        }
+
+
+KINDS = [each for each in built_in() if each.row.kind != "CustomResourceDefinition"]
+"""Definitions have schemas with a form of their own."""
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.api_version}/{kind.row.kind}")
+@pytest.mark.parametrize("odd_share", [0, 0.03])
+def test_structs_and_walks_give_one_form(kind, odd_share):
+    drawn = Drawn(kind.row.type, odd_share=odd_share)
+    for _ in range(40):
+        document = drawn.struct(kind.struct, 6)
+        assert kind.decoding_problems(document) == []
+        walked = built_in().struct_form(kind.row.type, document)
+        assert msgspec.json.encode(kind.go_form(document)) == msgspec.json.encode(walked)
+
+
+def test_canonical_documents_are_not_walked(monkeypatch):
+    monkeypatch.setattr("podwright.apimachinery.schema.go_form.StructForm.convert", None)
+    requests = {"memory": "64Mi", "cpu": "100m"}
+    container = {"resources": {"requests": requests}, "name": "c", "stdin": False}
+    found = go_form("v1", "Pod", {"spec": {"volumes": [], "containers": [container]}})
+    assert [*found] == ["kind", "apiVersion", "metadata", "spec", "status"]
+    assert found["spec"] == {"containers": [{"name": "c", "resources": {"requests": requests}}]}
+    assert [*found["spec"]["containers"][0]["resources"]["requests"]] == ["cpu", "memory"]
+
+
+@pytest.mark.parametrize("suffix", ["", *"numkMGTPE", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "e3"])
+def test_amounts_that_are_not_walked_are_canonical(suffix):
+    limits = built_in().find("v1", "LimitRange")
+    assert limits is not None
+    for number in (*range(1_200), 1_500, 2_000, 2_048, 9_999, 10_000, 123_456_789):
+        amount = f"{number}{suffix}"
+        made = limits.go_form({"spec": {"limits": [{"type": "Pod", "max": {"cpu": amount}}]}})
+        assert made["spec"]["limits"][0]["max"]["cpu"] == format_quantity(amount)

@@ -211,7 +211,8 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True, dict=True, eq=False):
             made = kind.go_form(document if known is True else document | {"spec": known})
             return made if fix is None else fix(made)
         formed = kind.go_form(document)
-        made = kind.go_form(kind.with_defaults(formed), like=formed)
+        made = kind.with_defaults(formed)
+        made = made if made is formed else kind.go_form(made)
         made = made if fix is None else fix(made)
         if facts is not None and isinstance(kind, Kind):
             made = kind.with_shared_spec(made)
