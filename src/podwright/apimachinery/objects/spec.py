@@ -8,6 +8,7 @@ quick for a spec that was seen before, whoever sent it.
 
 from __future__ import annotations
 
+import zlib
 from collections import deque
 from collections.abc import Mapping
 from typing import Any, Final
@@ -19,6 +20,7 @@ _TEXT_MAX_BYTES: Final = 64 * 1024
 """Longer specs are hardly repeated."""
 _KEPT_MAX: Final = 2_048
 """The most specs that are kept though no object has them, of each kind."""
+_SEEN_MAX: Final = 65_536
 
 
 class Spec(dict[str, Any]):
@@ -70,17 +72,28 @@ class Specs:
         self._metadata_read = (metadata_read or {}).items()
         self._by_text: WeakValueDictionary[bytes, Spec] = WeakValueDictionary()
         self._last: deque[Spec] = deque(maxlen=_KEPT_MAX)
+        # Checksums of what occurred once: most specs of a cluster without templates.
+        self._seen: set[int] = set()
         # Components create objects of one template after another.
         self._found: tuple[Any, Spec | None] = None, None
 
-    def of(self, document: dict[str, Any]) -> Spec | None:
-        """Return the spec with the content of a document; None for a large one."""
+    def of(self, document: dict[str, Any], *, is_repeated: bool = False) -> Spec | None:
+        """Return the spec with the content of a document; None for a large one.
+
+        Parameters
+        ----------
+        document : dict
+        is_repeated : bool
+            Whether a content that has not occurred before has none either.
+        """
         written, found = self._found
         if document is written:
             return found
         text = msgspec.json.encode(document)
         found = self._by_text.get(text)
         if found is None and len(text) <= _TEXT_MAX_BYTES:
+            if is_repeated and self._is_new(zlib.crc32(text)):
+                return None
             read = tuple(
                 field
                 for field, inside in self._metadata_read
@@ -90,6 +103,14 @@ class Specs:
             self._last.append(found)
         self._found = document, found
         return found
+
+    def _is_new(self, checksum: int) -> bool:
+        if checksum in self._seen:
+            return False
+        if len(self._seen) >= _SEEN_MAX:
+            self._seen.clear()
+        self._seen.add(checksum)
+        return True
 
 
 def facts_of(spec: Any) -> dict[Any, Any] | None:

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 import msgspec
 
 from podwright.apimachinery.objects import Document, api_group, facts_of
-from podwright.apimachinery.patching.field_sets import LEAF, SELF, FieldSet, without
+from podwright.apimachinery.patching.field_sets import LEAF, SELF, FieldSet, union, without
 from podwright.apimachinery.patching.typed_values import difference_of, field_set, type_errors
 from podwright.apimachinery.patching.value_types import (
     DEDUCED,
@@ -189,16 +189,13 @@ class ObjectType:
             content["metadata"] = {
                 key: value for key, value in metadata.items() if key not in _UNOWNED_METADATA
             }
-        found: FieldSet = {}
-        for name in sorted(content):
-            facts = facts_of(content[name])
-            fields = None if facts is None else facts.get(self)
-            if fields is None:
-                before = {name: self.empty[name]} if name in self.empty else {}
-                fields = difference_of(before, {name: content[name]}, self.root).changed
-                if facts is not None:
-                    facts[self] = fields
-            found |= fields
+        facts, of_spec = facts_of(content.get("spec")), LEAF
+        if facts is not None:
+            spec = content.pop("spec")
+            if self not in facts:
+                facts[self] = difference_of(self.empty, {"spec": spec}, self.root).changed
+            of_spec = facts[self]
+        found = union(difference_of(self.empty, content, self.root).changed, of_spec)
         return owned(self.tracked(found, subresource))
 
     def _applied(self, value: object, of: ValueType, name: str) -> tuple[FieldSet, list[str]]:

@@ -267,7 +267,10 @@ def _compare_maps(old: Any, new: Any, of: ValueType, changed: Node, removed: Nod
     names = [name for name, one in before.items() if after.get(name, ABSENT) is not one]
     names += [name for name in after if name not in before] if before else after
     for name, key, child in of.parts(tuple(names)) if names else ():
-        _compare(key, before.get(name, ABSENT), after.get(name, ABSENT), child, changed, removed)
+        if name in before:
+            _compare(key, before[name], after.get(name, ABSENT), child, changed, removed)
+        else:
+            changed[key] = _all_fields(after[name], child)
 
 
 def _compare_lists(old: Any, new: Any, of: ValueType, changed: Node, removed: Node) -> None:

@@ -43,6 +43,7 @@ SetDefaults: TypeAlias = Callable[[Document], Document]
 """Returns the object with upstream's defaults. The argument must not be changed: what changes is
 copied, and the result shares the rest."""
 
+_ENTRY: Final = "meta.v1.ManagedFieldsEntry"
 _SIMPLE_DOCUMENT: Final = frozenset({"apiVersion", "kind", "metadata", "spec"})
 
 
@@ -139,14 +140,26 @@ class Kind:
     def _strict(self) -> Struct | None:
         return self._structs[1].prepared(self.row.type)
 
+    @cached_property
+    def _entry(self) -> Struct | None:
+        return self._structs[1].prepared(_ENTRY)
+
     def _read(self, document: Document) -> msgspec.Struct | None:
         """Return a document as a struct of canonical values; None if it is not sure to be one."""
         last, found = self._last
         if document is not last:
-            found = converted(document, self._canonical)
+            entries, bare = _entries_of(document), document
+            if entries:
+                bare = document | {"metadata": document["metadata"] | {"managedFields": []}}
+            found = converted(bare, self._canonical)
+            if entries and found is not None and not self._are_entries(entries):
+                found = None
             # What is checked is brought into Go's form next.
             self._last = document, found
         return found
+
+    def _are_entries(self, entries: Any) -> bool:
+        return isinstance(entries, list) and all(converted(each, self._entry) for each in entries)
 
     def decoding_problems(self, document: Document) -> list[Problem]:
         """Return every unknown field and every value of a wrong type, in document order."""
@@ -195,9 +208,13 @@ class Kind:
 
     def _in_go_form(self, document: Document, like: Document | None) -> Document:
         found = None if like else self._read(document)
-        if found is not None:
-            return cast(Document, msgspec.to_builtins(found, order="deterministic"))
-        return self._form.convert(document, like)
+        if found is None:
+            return self._form.convert(document, like)
+        made: Document = msgspec.to_builtins(found, order="deterministic")
+        if entries := _entries_of(document):
+            written = self._forms.of(_ENTRY).convert
+            made["metadata"]["managedFields"] = [written(entry) for entry in entries]
+        return made
 
     def as_stored(self, document: Document) -> Document:
         """Return a document in Go's form as upstream's storage gives it back."""
@@ -351,15 +368,23 @@ class Kind:
             and not any(_contains(problem[0], path) for path in removed)
         ]
 
-    def with_shared_spec(self, document: Document) -> Document:
+    def with_shared_spec(self, document: Document, *, is_repeated: bool = False) -> Document:
         """Return the document with the one spec of that content.
 
         A document is returned as it is if the effects of its kind depend on more than the spec.
+
+        Parameters
+        ----------
+        document : dict
+        is_repeated : bool
+            Whether a spec that has not occurred before stays as it is: most of those never do
+            again.
         """
         spec = document.get("spec")
         if not self.row.is_spec_only or type(spec) is not dict:
             return document
-        return document | {"spec": self.shared_spec(spec)}
+        shared = self._specs.of(spec, is_repeated=is_repeated)
+        return document if shared is None else document | {"spec": shared}
 
     def shared_spec(self, spec: Document) -> Document:
         """Return the one spec of some content; the given one if that is large."""
@@ -462,6 +487,12 @@ class Kind:
             The time for ages, in nanoseconds since 1970.
         """
         return [cell(document, now_ns) for cell in self._cells]
+
+
+def _entries_of(document: Document) -> Any:
+    """Return the managed fields, whose sets are free values; they are the last of the metadata."""
+    metadata = document.get("metadata")
+    return metadata.get("managedFields") if isinstance(metadata, dict) else None
 
 
 def _is_valid(errors: FieldErrors, document: Document) -> None:

@@ -35,8 +35,8 @@ def _node_spec(spec: Document) -> Document:
     """Return a spec with its network in both fields. Upstream: pkg/apis/core/v1/conversion.go."""
     if spec.get("podCIDRs") and spec.get("podCIDR", spec["podCIDRs"][0]) != spec["podCIDRs"][0]:
         return spec | {"podCIDRs": [spec["podCIDR"]]} if spec["podCIDR"] else spec
-    if spec.get("podCIDRs"):
-        return with_empty(spec, {"podCIDR": spec["podCIDRs"][0]})
+    if networks := spec.get("podCIDRs"):
+        return with_empty(spec, {"podCIDR": networks[0]}) if networks[0] else spec
     return with_empty(spec, {"podCIDRs": [spec["podCIDR"]]}) if spec.get("podCIDR") else spec
 
 

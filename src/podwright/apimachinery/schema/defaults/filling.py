@@ -39,10 +39,7 @@ def with_empty(part: Document, defaults: Document) -> Document:
 
 def filled(part: Document, missing: Document) -> Document:
     """Return a part of a document with values for fields that it does not have."""
-    if not missing:
-        return part
-    written = {n: value for n, value in part.items() if value is not None and n not in missing}
-    return missing | written
+    return missing | part | missing if missing else part
 
 
 def with_spec(document: Document, change: Callable[[Document], Document]) -> Document:

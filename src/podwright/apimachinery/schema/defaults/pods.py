@@ -230,10 +230,10 @@ def pull_policy(image: str) -> str:
 
 def with_source_defaults(holder: Document) -> Document:
     """Set the defaults of the sources of a volume, or of the spec of a PersistentVolume."""
-    for kind, defaults in _VOLUMES.items():
-        if (source := holder.get(kind)) is not None:
+    for kind, source in holder.items():
+        if source is not None and kind in _VOLUMES:
             fill = with_empty if kind in _TEXT_SOURCES else with_absent
-            filled = fill(source, defaults)
+            filled = fill(source, _VOLUMES[kind])
             if filled is not source:
                 holder = holder | {kind: filled}
     return holder

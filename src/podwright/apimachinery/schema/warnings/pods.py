@@ -262,7 +262,7 @@ def _fractions(where: str, resources: Document) -> Iterator[str]:
     for resource in ("memory", "ephemeral-storage"):
         for field in ("limits", "requests"):
             amounts = resources.get(field)
-            if amounts and resource in amounts:
+            if amounts and resource in amounts and _is_fraction(amounts[resource]):
                 path = f"{where}.resources.{field}"
                 yield from fraction_warnings(path, amounts, (resource,))
 

@@ -7,7 +7,6 @@ import msgspec
 from podwright.apimachinery.objects import Document, KubernetesObject
 from podwright.cluster.api.endpoints.access.authentication import Authenticator
 from podwright.cluster.api.endpoints.access.service_account_tokens import ServiceAccountTokens
-from podwright.cluster.api.endpoints.decoding.spec_texts import SpecTexts
 from podwright.cluster.api.endpoints.forms import KnownForms
 from podwright.cluster.api.endpoints.paths import RequestInfo
 from podwright.cluster.api.endpoints.replies.negotiation import MediaType
@@ -28,8 +27,6 @@ class Backend(ServedParts, frozen=True, kw_only=True, eq=False):
     ----------
     resources : Resources
         The served resources.
-    texts : SpecTexts
-        The specs of bodies by their text.
     forms : KnownForms
         The creations that are made from earlier ones.
     tokens : ServiceAccountTokens
@@ -41,7 +38,6 @@ class Backend(ServedParts, frozen=True, kw_only=True, eq=False):
     """
 
     resources: Resources
-    texts: SpecTexts
     forms: KnownForms
     tokens: ServiceAccountTokens
     authenticator: Authenticator

@@ -41,7 +41,6 @@ from podwright.cluster.api.endpoints.access.legacy_tokens import LegacyTokens
 from podwright.cluster.api.endpoints.access.service_account_tokens import ServiceAccountTokens
 from podwright.cluster.api.endpoints.calls import Backend, Call
 from podwright.cluster.api.endpoints.custom_resources import Definitions, marked_for_deletion
-from podwright.cluster.api.endpoints.decoding.spec_texts import SpecTexts
 from podwright.cluster.api.endpoints.discovery import Discovery
 from podwright.cluster.api.endpoints.forms import LEARNED_AT, TEMPLATES_MAX, KnownForms
 from podwright.cluster.api.endpoints.kinds import subresources
@@ -244,7 +243,6 @@ class ApiServer:
             resources=self.resources,
             admission=admission,
             field_management=fields,
-            texts=SpecTexts(),
             forms=self._forms,
             tokens=tokens,
             authenticator=self.authenticator,
@@ -491,17 +489,14 @@ class ApiServer:
             if info.subresource not in resource.kind.row.subresources or not handlers or has_rest:
                 raise unknown_resource()
         else:
-            verbs = resource.kind.row.verbs
             known = _OBJECT_HANDLERS if info.name else _COLLECTION_HANDLERS
-            handlers = {verb: handler for verb, handler in known.items() if verb in verbs}
+            verbs = known.keys() & resource.kind.row.verbs
             if not info.name and resource.namespaced and not _has_namespace(info):
-                handlers = {
-                    verb: handler for verb, handler in handlers.items() if verb in _ALL_NAMESPACES
-                }
-            computed = subresources.COMPUTED.get((info.group, info.resource), {})
-            handlers |= {verb: computed[verb] for verb in handlers.keys() & computed.keys()}
-            if not handlers:
+                verbs &= _ALL_NAMESPACES
+            if not verbs:
                 raise unknown_resource()
+            computed = subresources.COMPUTED.get((info.group, info.resource), {})
+            handlers = {info.verb: (known | computed)[info.verb]} if info.verb in verbs else {}
         handler = handlers.get(info.verb)
         if handler is None:
             raise method_not_allowed()

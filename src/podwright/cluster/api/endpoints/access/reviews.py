@@ -41,7 +41,7 @@ def read_review(
     resource = resource or call.resource
     options = write_options(call.request, "CreateOptions")
     body_call = msgspec.structs.replace(call, resource=resource)
-    document = body_of(backend, body_call, options.field_validation)
+    document = body_of(body_call, options.field_validation)
     metadata: Document = document.get("metadata") or {}
     dropped = _SYSTEM_METADATA - {"uid"} if keeps_uid else _SYSTEM_METADATA
     if not dropped.isdisjoint(metadata):

@@ -14,7 +14,6 @@ from typing import Final
 
 from podwright.cluster.api.endpoints.decoding.go_type_errors import go_kind
 from podwright.cluster.api.endpoints.decoding.json_bodies import Decoded, JsonError, read_json
-from podwright.cluster.api.endpoints.decoding.spec_texts import SpecTexts, spec_text
 from podwright.cluster.api.endpoints.decoding.yaml_bodies import read_yaml_value
 from podwright.cluster.api.endpoints.protobuf import (
     ProtobufError,
@@ -22,7 +21,6 @@ from podwright.cluster.api.endpoints.protobuf import (
     decode_protobuf,
 )
 from podwright.cluster.api.endpoints.replies.negotiation import (
-    JSON,
     MEDIA_TYPES,
     PROTOBUF,
     YAML,
@@ -70,7 +68,6 @@ def read_object(
     types: Sequence[str] = MEDIA_TYPES,
     *,
     api_version: str = "v1",
-    texts: SpecTexts | None = None,
 ) -> Decoded:
     """Return the body of a request whose media type says how it is encoded.
 
@@ -83,8 +80,6 @@ def read_object(
         The accepted media types.
     api_version : str
         The expected `apiVersion`, for a body in protobuf that names none.
-    texts : SpecTexts, optional
-        The specs of earlier bodies, which are not decoded again.
 
     Raises
     ------
@@ -103,26 +98,7 @@ def read_object(
             ) from None
         except ProtobufError as error:
             raise unrecognized(kind, str(error), request.body) from None
-    if texts is not None and media_type == JSON:
-        return _read_shared(request.body, kind, texts)
     return read_text(request.body, kind, is_yaml=media_type == YAML)
-
-
-def _read_shared(body: bytes, kind: str, texts: SpecTexts) -> Decoded:
-    """Return a JSON body as a document that has the spec of an earlier body, if it is the same."""
-    text = spec_text(body)
-    parts = texts.split(body, text)
-    if parts is not None:
-        rest, spec = parts
-        found = read_text(rest, kind)
-        # The text may occur earlier than in the field, or the field may be there twice.
-        if found.document.get("spec", spec) is None and not found.duplicates:
-            found.document["spec"] = spec
-            return Decoded(found.document, [])
-    found = read_text(body, kind)
-    if found.duplicates:
-        return found
-    return Decoded(found.document, [], has_new_spec=texts.keep(text, found.document))
 
 
 def read_text(body: bytes, kind: str, *, is_yaml: bool = False) -> Decoded:

@@ -35,13 +35,10 @@ class Decoded(msgspec.Struct, frozen=True):
     order : mapping, optional
         The place in the text of each field, by path, and of each of these errors; only of JSON
         with duplicates.
-    has_new_spec : bool
-        Whether no earlier body had the text of the spec; tables of specs would not find it.
     """
 
     document: Any
     duplicates: list[str]
-    has_new_spec: bool = False
     order: Mapping[str, int] | None = None
     overwritten: Sequence[Any] = ()
 

@@ -11,7 +11,7 @@ from typing import Final
 from podwright._interludes import interlude
 from podwright.apimachinery.objects import Document, with_raw_text
 from podwright.apimachinery.schema import Kind
-from podwright.cluster.api.endpoints.calls import Backend, Call
+from podwright.cluster.api.endpoints.calls import Call
 from podwright.cluster.api.endpoints.custom_resources import (
     cannot_be_custom,
     check_custom_kind,
@@ -46,7 +46,7 @@ RAW_PARTS: Final[Mapping[GroupKind, tuple[str, ...]]] = {
 """By kind, the part that may not change, of which upstream keeps the text."""
 
 
-def body_of(backend: Backend, call: Call, validation: FieldValidation) -> Document:
+def body_of(call: Call, validation: FieldValidation) -> Document:
     """Return the body of a write, in Go's form and with defaults.
 
     Raises
@@ -55,14 +55,13 @@ def body_of(backend: Backend, call: Call, validation: FieldValidation) -> Docume
         The body is not an object of the kind.
     """
     with interlude():
-        return _body_of(backend, call, validation)
+        return _body_of(call, validation)
 
 
-def _body_of(backend: Backend, call: Call, validation: FieldValidation) -> Document:
+def _body_of(call: Call, validation: FieldValidation) -> Document:
     resource = call.resource
     api_version = resource.kind.api_version
-    texts = backend.texts
-    decoded = read_object(call.request, resource.name, api_version=api_version, texts=texts)
+    decoded = read_object(call.request, resource.name, api_version=api_version)
     if resource.is_custom:
         document = check_custom_kind(decoded.document, resource.kind, call.request.body)
     else:
@@ -82,9 +81,9 @@ def _body_of(backend: Backend, call: Call, validation: FieldValidation) -> Docum
     call.warnings += warnings
     if resource.is_custom:
         check_custom_version(document, resource.kind)
-    is_known = not (validation == "Ignore" or warnings or decoded.has_new_spec)
-    if is_known and isinstance(resource.kind, Kind):
-        document = resource.kind.with_shared_spec(document)
+    has_known_fields = not warnings and validation != "Ignore"
+    if has_known_fields and isinstance(resource.kind, Kind):
+        document = resource.kind.with_shared_spec(document, is_repeated=True)
     call.formed = made = resource.completed(document)
     return made
 

@@ -266,7 +266,8 @@ def outline_of(body: bytes) -> int:
 
     It takes a quarter of the time of `split_body`. Brackets in values are part of it.
     """
-    return zlib.crc32(body.replace(b'\\"', b"").translate(None, _IN_NAMES_AND_VALUES))
+    plain = body.replace(b'\\"', b"") if b"\\" in body else body
+    return zlib.crc32(plain.translate(None, _IN_NAMES_AND_VALUES))
 
 
 def split_body(body: bytes) -> tuple[list[bytes], Texts]:

@@ -203,8 +203,9 @@ class KnownForms:
         shapes_at = min(learned_at, _SHAPE_AT)
         self._seen_shapes = SeenTexts(shapes_at)
         self._seen_forms = SeenTexts(learned_at - shapes_at + 1)
-        # The request that was split last, which is learned if it has no template.
+        # The last request, which is learned if it has no template.
         self._split: tuple[HttpRequest | None, _Split] = None, ([], (), ("", "", (), b"", 0))
+        self._outline: tuple[HttpRequest | None, int] = None, 0
         self._shared = SharedParts()
         # By path; and of each template, the values of the last body besides the name.
         self._repeats: dict[str, list[Repeat]] = {}
@@ -244,7 +245,7 @@ class KnownForms:
     def _found(self, request: HttpRequest, kind: GroupKind) -> tuple[Template, Texts] | None:
         """Return the template of a request by its form, and the values of its body."""
         # Events are short, and nearly all of them have a known form.
-        if kind != EVENT and outline_of(request.body) not in self._outlines:
+        if kind != EVENT and self._outline_of(request) not in self._outlines:
             return None
         _, values, key = self._split_of(request)
         known = self._known.get(key)
@@ -264,6 +265,11 @@ class KnownForms:
             split = texts, values, _key(request, texts)
             self._split = request, split
         return split
+
+    def _outline_of(self, request: HttpRequest) -> int:
+        if self._outline[0] is not request:
+            self._outline = request, outline_of(request.body)
+        return self._outline[1]
 
     def _repeated(self, request: HttpRequest) -> tuple[Template, Texts] | None:
         """Return the template of a request that differs from a recent one in its name only."""
@@ -342,7 +348,7 @@ class KnownForms:
 
     def _shape_known(self, request: HttpRequest, attributes: Attributes) -> _Known | None:
         """Return the bodies of the shape of a request; None for one that is not frequent."""
-        outline = outline_of(request.body)
+        outline = self._outline_of(request)
         is_new = outline not in self._outlines
         if is_new and not self._seen_shapes.are_frequent(outline):
             return None

@@ -27,7 +27,7 @@ def bind(backend: Backend, call: Call) -> HttpReply:
     """Bind the named pod to a node."""
     options = write_options(call.request, "CreateOptions")
     binding_call = _of_binding(backend, call)
-    binding = in_namespace(call, body_of(backend, binding_call, options.field_validation))
+    binding = in_namespace(call, body_of(binding_call, options.field_validation))
     name = (binding.get("metadata") or {}).get("name") or ""
     if name != call.info.name:
         raise bad_request("name in URL does not match name in Binding object")
@@ -37,7 +37,7 @@ def bind(backend: Backend, call: Call) -> HttpReply:
 def bind_by_collection(backend: Backend, call: Call) -> HttpReply:
     """Bind the pod that the body names."""
     options = write_options(call.request, "CreateOptions")
-    binding = in_namespace(call, body_of(backend, call, options.field_validation))
+    binding = in_namespace(call, body_of(call, options.field_validation))
     name = (binding.get("metadata") or {}).get("name") or ""
     if not name:
         raise bad_request("Name parameter required.")

@@ -168,7 +168,7 @@ def update_scale(backend: Backend, call: Call) -> HttpReply:
     options = write_options(call.request, "UpdateOptions")
     scale_call = _of_scale(call)
     try:
-        sent = in_namespace(call, body_of(backend, scale_call, options.field_validation))
+        sent = in_namespace(call, body_of(scale_call, options.field_validation))
     except Rejection as error:
         if call.resource.is_custom and "cannot be handled as a Scale" in str(error):
             # Upstream cannot name the kind in the scheme of custom resources.

@@ -11,7 +11,6 @@ from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import rejections
 from podwright.cluster.api.endpoints.decoding.body_kinds import internal_package
-from podwright.cluster.api.endpoints.decoding.spec_texts import SpecTexts, spec_text
 from podwright.cluster.api.endpoints.replies.negotiation import MediaType
 from podwright.cluster.api.endpoints.replies.responses import (
     encoded,
@@ -308,43 +307,7 @@ def test_completed_pods_have_a_condition_in_their_row(status: Any, message: str 
     assert row_conditions(custom("x.example.com", "v1", "Pod"), {"status": status}) == []
 
 
-# ---------------------------------------------------------------------- kept texts and lines
-
-
-def body(spec: str) -> bytes:
-    return f'{{"metadata":{{"name":"a"}},"spec":{spec},"x":1}}'.encode()
-
-
-def spec_of_bytes(count: int) -> str:
-    return f'{{"a":"{"x" * (count - 8)}"}}'
-
-
-@pytest.mark.parametrize(
-    ("count", "is_found"), [(63, False), (64, True), (65_536, True), (65_537, False)]
-)
-def test_which_specs_are_found_by_their_text(count: int, *, is_found: bool) -> None:
-    spec = spec_of_bytes(count)
-    assert len(spec) == count
-    assert spec_text(body(spec)) == (spec.encode() if is_found else b"")
-    for wrong in (b"{", b"[]", b'{"a":1}', b"\xff"):
-        assert spec_text(wrong) == b""
-
-
-def test_the_spec_of_a_text_that_occurs_again_is_kept() -> None:
-    texts = SpecTexts()
-    spec = spec_of_bytes(80)
-    text, document = spec.encode(), {"spec": json.loads(spec)}
-    assert texts.split(body(spec), text) is None
-    assert texts.keep(text, document) is True
-    assert texts.split(body(spec), text) is None
-    assert texts.keep(text, document) is False
-    assert texts.split(body(spec), text) == (body("null"), document["spec"])
-    assert texts.split(body(spec), b"") is None
-    others: tuple[Document, ...] = ({}, {"spec": None}, {"spec": []})
-    for other in others:
-        assert texts.keep(b"y" * 80, other) is False
-    assert texts.keep(b"", document) is False
-    assert texts.keep(b"y" * 80, document) is True
+# ---------------------------------------------------------------------------- kept lines
 
 
 def test_initial_parts_grow_with_the_size_of_events() -> None:

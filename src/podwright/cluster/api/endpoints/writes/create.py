@@ -27,7 +27,7 @@ def create(backend: Backend, call: Call) -> HttpReply:
     """Create an object from the body of a request."""
     check_encoding(call.request)
     options = write_options(call.request, "CreateOptions")
-    document = in_namespace(call, body_of(backend, call, options.field_validation))
+    document = in_namespace(call, body_of(call, options.field_validation))
     made, write = create_document(backend, call, document, options)
 
     def attempt(body: bytes, now_ns: int) -> Trial | None:
@@ -46,7 +46,7 @@ def _tried(
     tried = replace(call, request=request, now_ns=now_ns, warnings=list(call.resource.warnings))
     options = replace(options, is_dry_run=True)
     try:
-        document = in_namespace(tried, body_of(backend, tried, options.field_validation))
+        document = in_namespace(tried, body_of(tried, options.field_validation))
         write = create_document(backend, tried, document, options)[1]
     except Rejection:
         return None

@@ -28,7 +28,7 @@ if it does not exist."""
 def update(backend: Backend, call: Call) -> HttpReply:
     """Replace the named object, or the part of it that a subresource is."""
     options = write_options(call.request, "UpdateOptions")
-    document = in_namespace(call, body_of(backend, call, options.field_validation))
+    document = in_namespace(call, body_of(call, options.field_validation))
     check_name(call, document)
     uid = (document.get("metadata") or {}).get("uid") or ""
     made, is_new = update_document(backend, call, lambda _current: document, options, uid=uid)

@@ -1,4 +1,4 @@
-"""Bodies with a spec that was read before mean what they would mean without it."""
+"""Bodies with a spec that occurred before mean what they would mean without it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from podwright.cluster.api.endpoints.decoding.spec_texts import SpecTexts, spec_text
+from podwright.apimachinery.objects import Spec
 from podwright.cluster.api.endpoints.tests.conftest import Server, pod
 
 PODS = "/api/v1/namespaces/default/pods"
@@ -86,32 +86,12 @@ def test_errors_in_a_spec_are_found_each_time(server):
             assert field in found["message"]
 
 
-def test_a_text_that_occurs_before_the_field_is_no_spec():
-    texts = SpecTexts()
-    text = body("a")
-    for _ in range(2):
-        texts.keep(spec_text(text.encode()), json.loads(text))
-    earlier = f'{{"status": {SPEC}, "spec": {SPEC}}}'.encode()
-    found = texts.split(earlier, spec_text(earlier))
-    assert found is not None
-    rest, spec = found
-    assert spec == json.loads(SPEC)
-    assert json.loads(rest) == {"status": None, "spec": json.loads(SPEC)}  # the caller notices
-
-
-def test_short_specs_are_not_kept():
-    texts, text = SpecTexts(), b'{"spec": {}}'
-    for _ in range(2):
-        texts.keep(spec_text(text), {"spec": {}})
-    assert texts.split(text, spec_text(text)) is None
-
-
-def test_a_text_is_kept_when_it_occurs_again():
-    texts, text = SpecTexts(), body("a").encode()
-    assert texts.keep(spec_text(text), json.loads(text))
-    assert texts.split(text, spec_text(text)) is None
-    assert not texts.keep(spec_text(text), json.loads(text))
-    assert texts.split(text, spec_text(text)) is not None
+def test_a_spec_that_occurs_once_is_not_kept(server):
+    own = SPEC.replace("ssd", "occurs-once")  # tables of specs are those of kinds, not of servers
+    for name in ("a", "b"):
+        created(server, body(name, own))
+    specs = [server.store.get(("", "Pod"), f"default/{name}").raw["spec"] for name in ("a", "b")]
+    assert [type(spec) for spec in specs] == [dict, Spec]
 
 
 def test_errors_of_a_template_are_those_of_its_first_pod(server):
