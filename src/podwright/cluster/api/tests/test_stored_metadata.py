@@ -15,6 +15,11 @@ NOW, EARLIER = "2026-01-01T00:00:00Z", "2025-01-01T00:00:00Z"
     [
         ({"uid": "own"}, {"uid": "u"}, {"uid": "own"}),
         ({}, {"uid": "u"}, {"uid": "u"}),
+        (None, {"uid": "u"}, {"uid": "u"}),
+        ({"uid": ""}, {"uid": "u"}, {"uid": "u"}),
+        ({"labels": {"a": "b"}}, None, {"labels": {"a": "b"}, "uid": None}),
+        ({"uid": "u", "deletionTimestamp": NOW}, {"uid": "u"},
+         {"uid": "u", "deletionTimestamp": NOW}),
         ({"generation": 9, "creationTimestamp": EARLIER}, {"uid": "u", "generation": 2},
          {"uid": "u", "generation": 2}),
         ({"uid": "u"}, {"uid": "u", "creationTimestamp": EARLIER},
@@ -43,6 +48,10 @@ def test_metadata_that_no_update_changes(new, old, stored):
         ({"a": [{"x": 1}, {}]}, {"a": [{"x": 1, "y": {}}, {"z": []}]},
          {"a": [{"x": 1, "y": {}}, {"z": []}]}),
         ({"a": [1]}, {"a": [1, {}]}, {"a": [1]}),
+        ([{}, {}], [{"x": {}}], [{}, {}]),
+        ({"a": 1}, [{"x": {}}], {"a": 1}),
+        ([{"a": 1}], {"x": {}}, [{"a": 1}]),
+        ({"a": {}}, {"b": None, "c": 0, "d": ""}, {"a": {}}),
         ({"a": 1}, None, {"a": 1}),
         (None, {"a": {}}, None),
         ({"b": None}, {"b": {}}, {"b": {}}),
@@ -56,6 +65,7 @@ def test_empty_parts_that_were_sent(document, sent, found):
     ("claim", "name"),
     [
         ({}, ""),
+        ({"metadata": None, "spec": None}, ""),
         ({"spec": {"storageClassName": "a"}}, "a"),
         ({"spec": {"storageClassName": None}}, ""),
         (

@@ -13,7 +13,6 @@ from podwright.cluster.api.admission.claim_resize import PersistentVolumeClaimRe
 from podwright.cluster.api.admission.default_classes import (
     DefaultIngressClass,
     DefaultStorageClass,
-    class_of_claim,
 )
 from podwright.cluster.api.admission.namespace_lifecycle import NamespaceLifecycle
 from podwright.cluster.api.admission.new_objects import (
@@ -381,14 +380,6 @@ def test_the_class_of_a_new_ingress(ingress: Document, options: Document, name: 
     found = outcome(plugin, a_write("networking.k8s.io/v1 Ingress", ingress, **options))
     assert isinstance(found, dict)
     assert found["spec"].get("ingressClassName") == name
-
-
-def test_the_class_of_a_claim() -> None:
-    key = "volume.beta.kubernetes.io/storage-class"
-    assert class_of_claim({"spec": {"storageClassName": "a"}}) == "a"
-    both = {"metadata": {"annotations": {key: "b"}}, "spec": {"storageClassName": "a"}}
-    assert class_of_claim(both) == "b"
-    assert [class_of_claim(each) for each in SPARSE] == ["", "", ""]
 
 
 ONLY_BOUND = "Only bound persistent volume claims can be expanded"

@@ -9,83 +9,13 @@ import pytest
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api.gated_fields import disabled_fields
 from podwright.cluster.api.rejections import Rejection
-from podwright.cluster.api.stages.preparation import (
-    prepare_change,
-    with_empty_parts,
-    with_stored_metadata,
-)
+from podwright.cluster.api.stages.preparation import prepare_change
 from podwright.cluster.api.stages.tests.writes import parts, sent_write
 from podwright.cluster.store import ObjectStore
 
 MODIFIED = (
     "the object has been modified; please apply your changes to the latest version and try again"
 )
-STORED = {"uid": "u", "generation": 3, "creationTimestamp": "2025-01-01T00:00:00Z"}
-
-
-@pytest.mark.parametrize(
-    ("sent", "stored", "made"),
-    [
-        ({}, STORED, STORED),
-        (None, STORED, STORED),
-        ({"uid": ""}, STORED, STORED),
-        # Another uid is a precondition, which a later stage checks.
-        ({"uid": "v"}, STORED, STORED | {"uid": "v"}),
-        ({"generation": 9, "creationTimestamp": "x"}, STORED, STORED),
-        ({"generation": 9, "creationTimestamp": "x"}, {"uid": "u"}, {"uid": "u"}),
-        ({"deletionTimestamp": "x"}, {"uid": "u"}, {"uid": "u", "deletionTimestamp": "x"}),
-        (
-            {"deletionTimestamp": "x"},
-            {"uid": "u", "deletionTimestamp": "d"},
-            {"uid": "u", "deletionTimestamp": "d"},
-        ),
-        (
-            {},
-            {"uid": "u", "deletionTimestamp": "d", "deletionGracePeriodSeconds": 0},
-            {"uid": "u", "deletionTimestamp": "d", "deletionGracePeriodSeconds": 0},
-        ),
-        (
-            {"deletionGracePeriodSeconds": None},
-            {"uid": "u", "deletionGracePeriodSeconds": 5},
-            {"uid": "u", "deletionGracePeriodSeconds": 5},
-        ),
-        ({"deletionGracePeriodSeconds": None}, {"uid": "u"}, {"uid": "u"}),
-        (
-            {"deletionGracePeriodSeconds": 0},
-            {"uid": "u", "deletionGracePeriodSeconds": 5},
-            {"uid": "u", "deletionGracePeriodSeconds": 0},
-        ),
-        ({"labels": {"a": "1"}}, None, {"labels": {"a": "1"}, "uid": None}),
-    ],
-)
-def test_the_metadata_that_no_update_changes(
-    sent: dict[str, Any] | None, stored: dict[str, Any] | None, made: dict[str, Any]
-) -> None:
-    new, old = {"metadata": sent, "data": {}}, {"metadata": stored}
-    assert with_stored_metadata(new, old) == {"metadata": made, "data": {}}
-    assert new == {"metadata": sent, "data": {}}
-
-
-@pytest.mark.parametrize(
-    ("document", "sent", "made"),
-    [
-        ({"a": 1}, {"a": 1, "b": {}, "c": []}, {"a": 1, "b": {}, "c": []}),
-        ({"a": None}, {"a": {}}, {"a": {}}),
-        ({"a": {"x": 1}}, {"a": {}}, {"a": {"x": 1}}),
-        ({}, {"a": None, "b": 0, "c": "", "d": False}, {}),
-        ({"a": {"b": 1}}, {"a": {"c": []}}, {"a": {"b": 1, "c": []}}),
-        ([{}, {"a": 1}], [{"x": {}}, {"y": []}], [{"x": {}}, {"a": 1, "y": []}]),
-        ([{}], [{"x": {}}, {"y": []}], [{}]),
-        ([{}, {}], [{"x": {}}], [{}, {}]),
-        ({"a": 1}, [{"x": {}}], {"a": 1}),
-        ([{"a": 1}], {"x": {}}, [{"a": 1}]),
-        ("a", {"x": {}}, "a"),
-        (None, {"x": {}}, None),
-        ({"a": {}}, None, {"a": {}}),
-    ],
-)
-def test_empty_maps_and_lists_that_were_sent(document: Any, sent: Any, made: Any) -> None:
-    assert with_empty_parts(document, sent) == made
 
 
 def stored(kind: str, **more: Any) -> Any:
