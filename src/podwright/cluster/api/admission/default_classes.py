@@ -13,7 +13,14 @@ from typing import Final
 from podwright.apimachinery.objects import Document
 from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.current_objects import CurrentObjects
-from podwright.cluster.api.admission.plugin import CLAIMS, Plugin, Resources, set_spec, spec_of
+from podwright.cluster.api.admission.plugin import (
+    CLAIMS,
+    Plugin,
+    Resources,
+    metadata_of,
+    set_spec,
+    spec_of,
+)
 from podwright.cluster.store import ObjectStore
 
 _IS_DEFAULT: Final = (
@@ -44,7 +51,7 @@ class DefaultStorageClass(Plugin):
         is_new_claim = attributes.is_for("", "persistentvolumeclaims")
         if attributes.operation != "CREATE" or not is_new_claim or attributes.is_restored:
             return  # Upstream has no restored objects: a claim without a class keeps none.
-        metadata = (attributes.object or {}).get("metadata") or {}
+        metadata = metadata_of(attributes)
         has_beta_class = _BETA_CLASS in (metadata.get("annotations") or {})
         if spec_of(attributes).get("storageClassName") is not None or has_beta_class:
             return
@@ -71,7 +78,7 @@ class DefaultIngressClass(Plugin):
         is_ingress = attributes.is_for("networking.k8s.io", "ingresses")
         if attributes.operation != "CREATE" or not is_ingress:
             return
-        metadata = (attributes.object or {}).get("metadata") or {}
+        metadata = metadata_of(attributes)
         has_annotation = _INGRESS_CLASS in (metadata.get("annotations") or {})
         if spec_of(attributes).get("ingressClassName") is not None or has_annotation:
             return

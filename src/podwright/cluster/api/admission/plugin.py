@@ -84,6 +84,12 @@ def name_of(attributes: Attributes) -> str:
     return attributes.name or str(metadata.get("name") or metadata.get("generateName") or "Unknown")
 
 
+def metadata_of(attributes: Attributes) -> Document:
+    """Return the metadata of the object of a write, or empty ones."""
+    metadata: Document = (attributes.object or {}).get("metadata") or {}
+    return metadata
+
+
 def spec_of(attributes: Attributes) -> Document:
     """Return the spec of the object of a write, or an empty one."""
     spec: Document = (attributes.object or {}).get("spec") or {}

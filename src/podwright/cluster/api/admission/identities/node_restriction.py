@@ -17,7 +17,7 @@ from podwright.cluster.api.admission.identities.certificate_requests import (
     UnreadableRequest,
     certificate_subject,
 )
-from podwright.cluster.api.admission.plugin import Plugin, rejected, spec_of
+from podwright.cluster.api.admission.plugin import Plugin, metadata_of, rejected, spec_of
 from podwright.cluster.api.authorization import Access, Authorizer, allows, quoted
 from podwright.cluster.api.pods.pod_references import referenced_resource
 from podwright.cluster.api.rejections import Rejection, not_found
@@ -161,7 +161,7 @@ def _eviction(write: _Write) -> str | Rejection | None:
     node, attributes = write.node, write.attributes
     if attributes.operation != "CREATE":
         return f"unexpected operation {attributes.operation}"
-    metadata = (attributes.object or {}).get("metadata") or {}
+    metadata = metadata_of(attributes)
     name = attributes.name or metadata.get("name") or ""
     if not name:
         return "could not determine pod from request data"
@@ -327,7 +327,7 @@ def _slice(write: _Write) -> str | None:
 
 def _own_name(attributes: Attributes, node: str, text: str) -> str | None:
     """Return the problem of an object that does not have the node's name."""
-    metadata = (attributes.object or {}).get("metadata") or {}
+    metadata = metadata_of(attributes)
     name = attributes.name
     if attributes.operation == "CREATE":
         name = metadata.get("name") or ""

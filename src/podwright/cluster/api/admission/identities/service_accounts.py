@@ -17,6 +17,7 @@ from podwright.cluster.api.admission.plugin import (
     PODS,
     Plugin,
     Resources,
+    metadata_of,
     rejected,
     set_spec,
     spec_of,
@@ -143,7 +144,7 @@ class ServiceAccount(Plugin):
 
 
 def _is_mirror(attributes: Attributes) -> bool:
-    metadata = (attributes.object or {}).get("metadata") or {}
+    metadata = metadata_of(attributes)
     return _MIRROR in (metadata.get("annotations") or {})
 
 

@@ -18,6 +18,7 @@ from podwright.cluster.api.admission.plugin import (
     Plugin,
     Resources,
     rejected,
+    spec_of,
 )
 from podwright.cluster.api.admission.pods.pod_amounts import spec_amounts
 from podwright.cluster.store import GroupKind, ObjectStore
@@ -58,7 +59,7 @@ class LimitRanger(Plugin):
         if not _is_limited(attributes):
             return
         for limit_range in self._ranges.in_namespace(attributes.namespace):
-            spec: Document = (attributes.object or {}).get("spec") or {}
+            spec = spec_of(attributes)
             of_pods = attributes.resource.plural == "pods"
             limits = (limit_range.get("spec") or {}).get("limits") or ()
             found = _pod_problems(spec, limits) if of_pods else _claim_problems(spec, limits)

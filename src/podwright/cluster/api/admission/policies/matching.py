@@ -20,6 +20,7 @@ from podwright.apimachinery.objects import (
 )
 from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.context import AdmissionContext
+from podwright.cluster.api.admission.plugin import metadata_of
 from podwright.cluster.api.versions.resources import Resource
 from podwright.cluster.store import NAMESPACE
 
@@ -78,7 +79,7 @@ def _matches_namespace(
         return True
     labels: Mapping[str, str] = {}
     if is_namespace and not attributes.subresource and attributes.operation != "DELETE":
-        labels = ((attributes.object or {}).get("metadata") or {}).get("labels") or {}
+        labels = metadata_of(attributes).get("labels") or {}
     else:
         namespace = context.store.get(NAMESPACE, attributes.namespace)
         labels = {} if namespace is None else namespace.metadata.labels

@@ -21,7 +21,7 @@ from podwright.cluster.api.admission.new_objects import (
     TaintNodesByCondition,
     protected,
 )
-from podwright.cluster.api.admission.plugin import Plugin, name_of, set_spec, spec_of
+from podwright.cluster.api.admission.plugin import Plugin, metadata_of, name_of, set_spec, spec_of
 from podwright.cluster.api.admission.plugins import PLUGINS, default_plugins
 from podwright.cluster.api.admission.tests.contexts import (
     a_context,
@@ -123,12 +123,14 @@ def test_the_name_of_a_write() -> None:
     assert of(None) == "Unknown"
 
 
-def test_the_spec_of_a_write() -> None:
+def test_the_parts_of_a_write() -> None:
     write = a_write("v1 Pod", {"metadata": {"name": "a"}, "spec": {"b": 1}})
     assert spec_of(write) == {"b": 1}
     set_spec(write, b=2, c=3)
     assert write.object == {"metadata": {"name": "a"}, "spec": {"b": 2, "c": 3}}
-    assert [spec_of(a_write("v1 Pod", each)) for each in (*SPARSE, None)] == [{}] * 4
+    assert metadata_of(write) == {"name": "a"}
+    for part in (spec_of, metadata_of):
+        assert [part(a_write("v1 Pod", each)) for each in (*SPARSE, None)] == [{}] * 4
 
 
 # ------------------------------------------------------------------------------ chain
