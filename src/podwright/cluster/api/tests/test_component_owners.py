@@ -59,8 +59,8 @@ def owners() -> ComponentOwners:
     return ComponentOwners(RESOURCES, FieldManagement(RESOURCES))
 
 
-UNSCHEDULABLE = {"f:spec": {"f:unschedulable": {}}}
-PHASE = {"f:status": {"f:phase": {}}}
+UNSCHEDULABLE: Document = {"f:spec": {"f:unschedulable": {}}}
+PHASE: Document = {"f:status": {"f:phase": {}}}
 FIRST = entry({"f:metadata": {"f:labels": {".": {}, "f:a": {}}}}, "kubelet", time=EARLIER)
 
 
@@ -71,7 +71,7 @@ def test_the_entries_of_a_new_object() -> None:
         {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"},
          "spec": {"replicas": 1, "template": {"spec": {"containers": [{"name": "c"}]}}}}
     )  # fmt: skip
-    (one,) = owners().created(deployment, "x", NOW_NS) or ()
+    (one,) = owners().created(deployment, "x", NOW_NS) or [{}]
     assert (one["manager"], one["apiVersion"]) == ("kube-controller-manager", "apps/v1")
     # The defaults that a request would have are owned, too.
     assert "f:progressDeadlineSeconds" in one["fieldsV1"]["f:spec"]
