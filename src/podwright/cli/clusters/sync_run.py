@@ -9,7 +9,6 @@ from typing import Final
 
 import typer
 
-from podwright.apimachinery.objects import format_quantity
 from podwright.cli.clusters.options import SelectionOptions
 from podwright.cli.clusters.remote_work import run_remote, until_interrupted, warn_of_version
 from podwright.cli.console import print_message, print_warnings, write_at_once
@@ -29,6 +28,7 @@ from podwright.online.sync import (
     served_kinds,
     value_text,
 )
+from podwright.scheduler.advice import format_amount
 
 _REPORT_SECONDS: Final = 10.0
 
@@ -190,7 +190,9 @@ def summary_of(status: SyncStatus) -> str:
     if status.drift.claims:
         parts.append(f"{status.drift.claims} claims and volumes bound otherwise")
     if unfreed.pods:
-        amounts = f"{unfreed.milli_cpu}m cpu and {format_quantity(unfreed.memory_bytes)} memory"
+        amounts = (
+            f"{unfreed.milli_cpu}m cpu and {format_amount('memory', unfreed.memory_bytes)} memory"
+        )
         parts.append(
             f"{unfreed.pods} pods have finished at the source and occupy {amounts} here: "
             f"{unfreed.option} frees them"

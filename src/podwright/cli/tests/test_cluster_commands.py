@@ -6,14 +6,30 @@ import asyncio
 import json
 import stat
 import time
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 import yaml
 
-from podwright.cli.clusters import sync_run
+from podwright.cli.clusters.sync import SyncOptions, read_policies
+from podwright.cli.clusters.sync_run import difference_line, summary_of
 from podwright.cli.tests.served import command, command_until, served
-from podwright.online.client import SyncDifference
+from podwright.online.client import (
+    BoundPods,
+    SyncCounts,
+    SyncDifference,
+    SyncDrift,
+    SyncError,
+    SyncLag,
+    SyncPolicies,
+    SyncScope,
+    SyncSource,
+    SyncStatus,
+    Unfreed,
+)
 from podwright.online.sync.tests.served_cluster import ServedCluster, document, node, pod
 
 
@@ -366,6 +382,107 @@ def test_a_sync_ends_after_its_duration(address):
 
 def test_the_line_of_a_difference_names_the_node_of_each_side():
     found = SyncDifference(pod="default/web", nodes=("n1", ""))
-    assert sync_run.difference_line(("source", "there"), found) == (
-        "default/web  source=n1  there=<none>"
-    )
+    assert difference_line(("source", "there"), found) == ("default/web  source=n1  there=<none>")
+
+
+STATUS = SyncStatus(
+    source=SyncSource(name="s", server="http://s", identity="i"),
+    phase="following",
+    started_at="",
+    reported_at="",
+    scope=SyncScope(kinds=(), namespaces=(), selector=""),
+    policies=SyncPolicies(),
+    lag=SyncLag(changes=1, waiting=0, last_seconds=9, mean_seconds=0.126, longest_seconds=2.5),
+    counts=SyncCounts(created=1, updated=2, deleted=3, rescheduled=0, ignored=9, kept_deleted=0),
+    drift=SyncDrift(pods=4, claims=0),
+    unfreed=Unfreed(pods=0, milli_cpu=500, memory_bytes=2**30),
+    errors=(),
+    last_error="",
+    source_failures=0,
+    warnings=(),
+    sides=("source", "here", "there"),
+    here=2,
+    differences=(),
+    differences_left_out=0,
+)
+SHOWN = (
+    "there: created 1, updated 2, deleted 3; lag 0.13 s, at most 2.50 s; 4 pods placed otherwise"
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "more"),
+    [
+        ({}, ""),
+        ({"phase": "listing"}, "; the first list is not complete"),
+        ({"counts": msgspec.structs.replace(STATUS.counts, rescheduled=5, kept_deleted=6)},
+         "; 5 scheduled here that had a node; 6 that were deleted here stay deleted"),
+        ({"drift": SyncDrift(pods=4, claims=7)}, "; 7 claims and volumes bound otherwise"),
+        ({"unfreed": Unfreed(pods=8, milli_cpu=500, memory_bytes=2**30)},
+         "; 8 pods have finished at the source and occupy 500m cpu and 1Gi memory here: "
+         "--pod-status frees them"),
+        ({"errors": (SyncError(kind="Pod", reason="Forbidden", count=2),
+                     SyncError(kind="Node", reason="Invalid", count=1)), "last_error": "no"},
+         "; errors: Pod Forbidden 2, Node Invalid 1, the last one: no"),
+    ],
+)  # fmt: skip
+def test_the_summary_of_a_sync_has_what_there_is_to_say(changes, more):
+    assert summary_of(msgspec.structs.replace(STATUS, **changes)) == SHOWN + more
+
+
+SWITCHES = {
+    "exclude-running": "excludes_running",
+    "follow-labels": "follows_labels",
+    "follow-resources": "follows_resources",
+    "pod-status": "mirrors_pod_status",
+    "explicit-spread": "has_explicit_spread",
+    "keep-owners": "keeps_owners",
+    "keep-service-accounts": "keeps_accounts",
+    "ignore-deletions": "ignores_deletions",
+    "restore-deleted": "restores_deleted",
+    "freeze-node-status": "freezes_node_status",
+}
+
+
+@pytest.mark.parametrize(("option", "field"), SWITCHES.items())
+def test_each_switch_is_one_policy_of_a_sync(option, field):
+    expected = msgspec.structs.replace(SyncPolicies(), **{field: True})
+    given: dict[str, Any] = {option.replace("-", "_"): True}
+    assert SyncOptions(to=("a",), **given).policies() == expected
+    assert read_policies([option]) == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "policies"),
+    [
+        ({}, SyncPolicies()),
+        ({"bound": "kss"}, SyncPolicies(bound=BoundPods.kss)),
+        ({"reschedule_all": True}, SyncPolicies(bound=BoundPods.none)),
+        ({"reschedule_all": True, "bound": "none"}, SyncPolicies(bound=BoundPods.none)),
+        ({"shadow": True}, SyncPolicies(bound=BoundPods.source, mirrors_pod_status=True)),
+        ({"shadow": True, "bound": "source", "follow_labels": True},
+         SyncPolicies(bound=BoundPods.source, mirrors_pod_status=True, follows_labels=True)),
+    ],
+)  # fmt: skip
+def test_pods_with_a_node_have_one_policy(options, policies):
+    assert replace(SyncOptions(to=("a",)), **options).policies() == policies
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "server"),
+    [
+        ("there=http://127.0.0.1:1", "there", "http://127.0.0.1:1"),
+        ("http://127.0.0.1:1", "http://127.0.0.1:1", "http://127.0.0.1:1"),
+        ("http://127.0.0.1:1/?a=b", "http://127.0.0.1:1/?a=b", "http://127.0.0.1:1/?a=b"),
+    ],
+)
+def test_a_destination_may_have_a_name(text, name, server):
+    ((found, address),) = SyncOptions(to=(text,)).targets()
+    assert (found, address.server) == (name, server)
+
+
+def test_a_file_with_an_equals_sign_is_a_destination(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("a=b").touch()
+    ((name, address),) = SyncOptions(to=("a=b",)).targets()
+    assert (name, address.kubeconfig) == ("a=b", "a=b")

@@ -1,0 +1,128 @@
+"""`podwright page`, and the page of `podwright up`, without the process that serves it."""
+
+from __future__ import annotations
+
+import socket
+import time
+import webbrowser
+from pathlib import Path
+
+import pytest
+
+from podwright.cli.clusters.options import ServedOptions
+from podwright.cli.serving import page_run
+from podwright.cli.serving.page_run import (
+    DEFAULT_PAGE_PORT,
+    MissingPageError,
+    RenewedAccess,
+    check_extra,
+    open_page,
+    page_address,
+    page_of,
+    page_socket,
+)
+from podwright.cli.serving.up_options import UiOptions
+from podwright.online.apiserver import ServingError
+from podwright.online.client import ClusterAccess, ClusterError
+
+ACCESS = ClusterAccess(server="http://127.0.0.1:1")
+
+
+def test_the_page_has_a_port_of_its_own_and_any_other_if_that_is_in_use():
+    with page_socket(0) as first:
+        port = first.getsockname()[1]
+        assert page_address(first) == f"http://127.0.0.1:{port}"
+        with pytest.raises(ServingError, match="--ui-port"):
+            page_socket(port, "--ui-port")
+    with page_socket(None) as default, page_socket(None) as other:
+        ports = default.getsockname()[1], other.getsockname()[1]
+        assert len(set(ports)) == 2
+        assert DEFAULT_PAGE_PORT not in ports[1:]
+
+
+def test_the_port_of_the_page_is_the_default_one_where_it_is_free():
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", DEFAULT_PAGE_PORT))
+        except OSError:
+            is_free = False
+        else:
+            is_free = True
+    with page_socket(None) as listening:
+        assert (listening.getsockname()[1] == DEFAULT_PAGE_PORT) is is_free
+
+
+@pytest.mark.parametrize(
+    "server", ["nothing", "ftp://host", "http://", "http://:80", "http://h:0", "http://h:x"]
+)
+def test_an_address_has_a_scheme_a_host_and_a_port_above_0(server):
+    text = f'"{server}" is not the address of a server, such as http://127.0.0.1:8180'
+    with pytest.raises(ClusterError) as caught:
+        page_run._check_address(server)
+    assert str(caught.value) == text
+
+
+@pytest.mark.parametrize("server", ["http://h", "https://h:443", "http://[::1]:8180/path"])
+def test_other_addresses_are_those_of_servers(server):
+    page_run._check_address(server)
+
+
+def kubeconfig(path: Path, server: str) -> None:
+    path.write_text(
+        f"clusters: [{{name: c, cluster: {{server: '{server}'}}}}]\n"
+        "users: [{name: u, user: {token: t}}]\n"
+        "contexts: [{name: x, context: {cluster: c, user: u}}]\ncurrent-context: x\n"
+    )
+
+
+def test_the_access_is_read_again_after_a_second(tmp_path, monkeypatch):
+    file = tmp_path / "kubeconfig"
+    kubeconfig(file, "http://first")
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    options = ServedOptions(kubeconfig=file)
+    renewed = RenewedAccess(options, options.access())
+    servers = []
+    for seconds, server in ((0.0, "second"), (0.99, "second"), (0.01, "second"), (0.5, "third")):
+        kubeconfig(file, f"http://{server}")
+        now[0] += seconds
+        servers.append(renewed().server)
+    assert servers == ["http://first", "http://first", "http://second", "http://second"]
+    file.unlink()
+    now[0] += 1
+    assert renewed().server == "http://second"
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (UiOptions(has_page=False), ""),
+        (UiOptions(),
+         "The page is not served: install it with pip install 'podwright[ui]'.\n"),
+    ],
+)  # fmt: skip
+def test_a_cluster_without_a_page_is_served(options, text, monkeypatch, capsys):
+    monkeypatch.setattr(page_run, "find_spec", lambda _: None)
+    with page_of(options, ACCESS) as address:
+        assert address == ""
+    assert capsys.readouterr().err == text
+
+
+@pytest.mark.parametrize("name", ["has_page", "ui_port", "is_opened"])
+def test_a_page_that_an_option_names_has_to_be_installed(name, monkeypatch):
+    monkeypatch.setattr(page_run, "find_spec", lambda _: None)
+    text = "The page needs NiceGUI, which is not installed; install it with: pip install "
+    page = page_of(UiOptions(given=frozenset({name})), ACCESS)
+    with pytest.raises(MissingPageError) as caught, page:
+        pass
+    assert str(caught.value) == f"{text}'podwright[ui]'"
+    with pytest.raises(MissingPageError):
+        check_extra()
+
+
+def test_the_address_is_printed_where_no_browser_is_found(monkeypatch, capsys):
+    for is_opened in (True, False):
+        monkeypatch.setattr(webbrowser, "open", lambda _, found=is_opened: found)
+        open_page("http://127.0.0.1:1")
+    assert capsys.readouterr().err == ("No browser was found. The page is at http://127.0.0.1:1\n")
