@@ -87,6 +87,7 @@ def test_a_recorded_run_is_written_as_the_changes_that_its_machine_received():
         CycleDue(),
         ObjectPut(bound),
         ObjectPut(bound),
+        ObjectPut(with_node_name(pod, "n1")),
         ObjectDeleted(bound),
         ObjectDeleted(make_pod("stranger")),
     ]
@@ -97,7 +98,7 @@ def test_a_recorded_run_is_written_as_the_changes_that_its_machine_received():
         ("Add", "n1", 0),
         ("Add", "default/web", 1),
         ("Update", "default/web", 3),
-        ("Delete", "default/web", 5),
+        ("Delete", "default/web", 6),
     ]
 
 

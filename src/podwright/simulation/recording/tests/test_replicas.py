@@ -256,3 +256,11 @@ def test_pods_are_replaced_by_owners_that_roll_out_their_templates(kind, spec, e
     if kind == "DaemonSet":
         del owner["spec"]["replicas"]
     assert replicas._replaces(decode(owner)) is expected
+
+
+@pytest.mark.parametrize(("most", "is_tried"), [(4, True), (3, False)])
+def test_remedies_are_tried_for_so_many_replicas(monkeypatch, most, is_tried):
+    monkeypatch.setattr(replicas, "_MOST_REPLICAS", most)
+    found = view(workload()).replicas
+    assert found
+    assert any(each is not None for each in found) is is_tried

@@ -293,8 +293,7 @@ class DeviceShares:
 
     def _has_room(self, found: Mapping[int, Mapping[str, list[int]]]) -> bool:
         """Whether the tables have these slots and resources, and as many devices."""
-        n_slots = min((len(each) for each in self.free.values()), default=0)
-        if self.free and max(found, default=-1) >= n_slots:
+        if any(len(each) <= max(found, default=-1) for each in self.free.values()):
             return False
         return all(
             name in self.free and len(shares) <= self.free[name].shape[1]
