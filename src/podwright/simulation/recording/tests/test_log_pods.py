@@ -271,3 +271,15 @@ def test_shared_parts_are_written_once_and_shared_when_read(tmp_path):
     assert first.spec is second.spec
     assert first.raw["spec"] is second.raw["spec"]
     assert second.raw is third.raw, "which is the document of neither"
+
+
+def test_a_bound_version_with_another_status_keeps_it(tmp_path):
+    pod = make_pod("web")
+    running = bound(pod, status=msgspec.structs.replace(pod.status, phase="Running"))
+    waiting = without_version(pod, pod.raw)
+    found = put_and_read(tmp_path, pod, running, waiting)
+    assert [each.status.phase for each in found] == [pod.status.phase, "Running", pod.status.phase]
+    assert found == [pod, running, waiting]
+    # The status alone.
+    started = msgspec.structs.replace(waiting, status=running.status)
+    assert put_and_read(tmp_path / "alone", pod, started)[1] == started

@@ -18,6 +18,8 @@ from podwright.apimachinery.objects import (
     Duration,
     KubernetesObject,
     Object,
+    encode,
+    with_nominated_node_name,
 )
 from podwright.apimachinery.schema import decode
 from podwright.scheduler.advice.remedies import Remedy
@@ -68,6 +70,7 @@ from podwright.simulation.recording.log.log_reading import outcomes_of
 from podwright.simulation.recording.log.record import record
 from podwright.simulation.recording.log.replay import _named, replay
 from podwright.simulation.recording.tests.recording import SECOND_NS, Recorded, named_state
+from podwright.simulation.recording.timelines.columns import _HEAD, _MAGIC, decode_chunks
 from podwright.simulation.recording.timelines.feed import TimelineFeed, timeline_of_log
 from podwright.simulation.recording.usage import fragmentation_meter
 from podwright.simulation.recording.usage.fragmentation_meter import TypicalPods
@@ -116,6 +119,7 @@ def test_a_copy_goes_on_with_the_numbers_of_its_objects():
     run.attempt(make_node("n1", cpu="4"), make_pod("p", cpu="1"))
     log = run.run.log
     copy = log.copy()
+    assert copy.catch_up(run.run.machine) == log.catch_up(run.run.machine)
     copy.append(run.now_ns, ObjectPut(make_node("n2")), [])
     copy.append(run.now_ns, ObjectPut(make_node("n1", cpu="8")), [])
     events = [entry.event for entry in copy.entries()]
@@ -332,6 +336,22 @@ def test_the_binding_of_another_pod_is_not_that_of_one_that_waits():
     assert (found.kind, found.node) == (OutcomeKind.BINDING, "n1")
 
 
+class Refusing(Plugin):
+    name = "Refusing"
+
+    def permit(self, cycle: Cycle, node_name: str) -> Status:
+        return Status.unschedulable(f"not on {node_name}")
+
+
+def test_an_attempt_that_fails_after_a_node_was_chosen_has_its_node_and_reason():
+    profile = {"plugins": {"permit": {"enabled": [{"name": "Refusing"}]}}}
+    run = Recorded(Refusing, profiles=[profile])
+    run.attempt(make_node("n1", cpu="4"), make_pod("p", cpu="1"))
+    found = find_outcome(find_cycle(run.run.log, "default/p", plugins=[Refusing]))
+    assert (found.kind, found.node) == (OutcomeKind.QUEUED, "n1")
+    assert found.error == "not on n1"
+
+
 def test_a_preemptor_whose_victims_are_being_deleted_is_not_gated():
     run = Recorded()
     run.holds = {"DeletePod"}
@@ -370,7 +390,34 @@ def test_a_remedy_without_changes_needs_no_requests():
     assert remedy_changes(remedy, lambda *_: pod) == RemedyRequests([])
 
 
+def test_other_objects_of_a_remedy_are_created_or_patched_before_the_pod():
+    pod, node = make_pod("p"), make_node("n1")
+    cordoned, added = make_node("n1", unschedulable=True), make_node("n2")
+    remedy = Remedy(
+        text="", edits=(), node="n1", node_count=1, pod=pod, put=(cordoned, added), drop=(node,)
+    )
+    present = {"p": pod, "n1": node}
+    found = remedy_changes(remedy, lambda _, key: present.get(key.rpartition("/")[2]))
+    assert found.changes is not None, found.note
+    assert [(each.action, each.name) for each in found.changes] == [
+        ("patch", "n1"),
+        ("create", "n2"),
+        ("delete", "n1"),
+    ]
+    body = found.changes[1].body
+    assert isinstance(body, dict)
+    assert body["metadata"] == encode(added)["metadata"]
+    assert body["status"] == encode(added)["status"]
+
+
 # ------------------------------------------------------------------------------ timelines
+
+
+def test_a_chunk_without_a_header_is_named():
+    with pytest.raises(LogError, match=r"^byte 16: the header is not valid: "):
+        decode_chunks(_HEAD.pack(_MAGIC, 0, 0))
+    with pytest.raises(LogError, match=r"^byte 0: the timeline ends within a chunk$"):
+        decode_chunks(_HEAD.pack(_MAGIC, 0, 0)[:-1])
 
 
 def test_the_timeline_of_a_machine_without_events_has_no_rows():
@@ -378,6 +425,18 @@ def test_the_timeline_of_a_machine_without_events_has_no_rows():
     run.put(make_node("n1", cpu="4"), make_pod("p", node="n1"))
     timeline = TimelineFeed(run.run.machine).timeline()
     assert timeline.state_at(run.now_ns) == {}
+
+
+def test_a_timeline_that_begins_with_a_nomination_has_it():
+    run = Recorded()
+    nominated = with_nominated_node_name(make_pod("high"), "n1")
+    run.put(make_node("n1", cpu="1"), nominated)
+    machine = run.run.machine
+    assert machine.cluster.nominations.version == 1
+    feed = TimelineFeed(machine)
+    feed.advance(run.now_ns)
+    state = named_state(feed.timeline(), run.now_ns)
+    assert state[("pod", "default/high"), "nominatedTo"] == ("node", "n1")
 
 
 def test_the_deletion_of_another_kind_leaves_the_pod_of_that_name():

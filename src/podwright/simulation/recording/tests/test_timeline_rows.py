@@ -397,6 +397,7 @@ def numbers(*values: int) -> Any:
         ([0, 0, 0], [0, 0, 1], [0, 2]),
         ([0, 1, 1], [3, 3, 3], [0, 1]),
         ([5, 5, 0], [0, 1, 1], [0, 1, 2]),
+        ([1, 1, 2], [1, 1, 1], [0, 2]),
     ],
 )
 def test_where_another_subject_or_field_starts(subjects, fields, starts):

@@ -10,6 +10,7 @@ import pytest
 
 from podwright.apimachinery.objects import InputError, PodwrightError, encode
 from podwright.apimachinery.schema import decode
+from podwright.cluster.store import kind_of
 from podwright.scheduler.machine import METRIC_BY_NAME, Distribution
 from podwright.simulation.scheduler_perf import execution
 from podwright.simulation.scheduler_perf.execution import (
@@ -207,7 +208,7 @@ def test_names_are_used_once_and_names_and_workloads_are_needed():
 def test_the_threshold_of_a_topic(threshold, expected):
     text = case(NODES, MEASURED, threshold=threshold)
     (found,) = load_test_cases("c", read_from(FILES | {"c": text}), topic="t")
-    assert found.threshold == expected
+    assert (found.threshold, type(found.threshold)) == (expected, float)
 
 
 def test_wrong_thresholds_have_their_path():
@@ -750,3 +751,17 @@ def test_gates_that_depend_on_one_that_is_off_are_off():
     gates = {"DynamicResourceAllocation": False, "SchedulerQueueingHints": False}
     notes = made(NODES, MEASURED, featureGates=gates).cluster.notes
     assert "feature gate SchedulerQueueingHints is locked in 1.36, so it is true" in notes
+
+
+def test_the_scheduler_works_after_so_many_objects_were_created(monkeypatch):
+    monkeypatch.setattr(execution, "_CREATED_AT_ONCE", 2)
+    begun = made(NODES, MEASURED)
+    worked: list[int] = []
+
+    def turn() -> bool:
+        worked.append(len(begun.cluster.world.store.list(kind_of(make_node("n"))).objects))
+        return True
+
+    monkeypatch.setattr(begun, "_turn", turn)
+    begun._create_each(make_node(f"n{number}") for number in range(5))
+    assert worked == [2, 4]
