@@ -202,3 +202,23 @@ def test_types_are_needed_for_a_purchase():
     with pytest.raises(InputError) as caught:
         buy_nodes([make_node("n")], [A])
     assert str(caught.value) == "no pod is pending"
+
+
+# Three nodes of a price of 0.1 cost a little more than 0.3, as sums of floats do: the bound of a
+# purchase is a sum as well, and a mix with exactly that price is possible.
+TENTH = node_type("a", 0.1)
+
+
+@pytest.mark.parametrize("bound", [0.3, 0.1 + 0.2, 0.3 * (1 + 5e-10)])
+def test_a_mix_that_costs_the_bound_but_for_the_rounding_of_floats_is_tried(bound):
+    assert search([TENTH])._is_possible((3,), bound)
+    found = Given([TENTH], 3, lambda counts: counts[0])
+    assert found._cheaper((5,), bound) == ((3,), True)
+    assert found.tried == [(3,)]
+
+
+def test_a_mix_below_the_bound_is_not_tried():
+    assert not search([TENTH])._is_possible((3,), 0.3001)
+    found = Given([TENTH], 3, lambda counts: counts[0])
+    assert found._cheaper((5,), 0.3001) == ((4,), True)
+    assert found.tried == [(4,)]

@@ -146,10 +146,18 @@ def test_a_figure_is_of_one_list_of_pods(workload, asked):
     assert str(raised.value) == f"workload: one of a, b is expected, not {asked}"
 
 
+def test_a_figure_is_nine_inches_wide():
+    figure = summarize_fgd([("a", run_of([1], [1]))], {}).plot()
+    assert tuple(figure.get_size_inches()) == (9, 3.6)
+
+
 def test_a_figure_begins_where_the_policies_part():
     high = run_of([50, 80, 100, 130], [50, 79, 92, 95])
     low = run_of([50, 80, 100, 130], [50, 70, 85, 88], policy="q")
     allocated, fragments = summarize_fgd([("a", high), ("a", low)], {}).plot().axes
+    places = [axes.get_position() for axes in (allocated, fragments)]
+    assert places[0].y0 == places[1].y0, "beside each other"
+    assert places[0].x1 < places[1].x0
     assert allocated.get_xlim()[0] == 80
     assert allocated.get_ylim() == (69, 100)
     assert [line.get_label() for line in allocated.get_lines()] == ["p", "q"]

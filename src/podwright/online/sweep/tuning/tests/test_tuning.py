@@ -330,3 +330,45 @@ def test_the_plan_of_the_openb_trace_runs_on_its_tables(tmp_path: Path) -> None:
         assert not result.error
         assert "pending: SchedulerError" not in figures
         assert 0.1 < figures["alibabacloud.com/gpu-milli peak"] <= 1
+
+
+class Reports:
+    """A trial that keeps what it reports, and is pruned if its last value is above a limit."""
+
+    def __init__(self, limit: float) -> None:
+        self.limit = limit
+        self.reported: list[tuple[float, int]] = []
+
+    def report(self, value: float, step: int) -> None:
+        self.reported.append((value, step))
+
+    def should_prune(self) -> bool:
+        return self.reported[-1][0] > self.limit
+
+
+@pytest.mark.parametrize(
+    ("figures", "limit", "step", "decision", "reported"),
+    [
+        ([4.0], 5.0, 0, None, [(4.0, 0)]),
+        ([4.0, 7.0], 5.0, 1, {"state": "pruned", "means": {"pending": 5.5}}, [(5.5, 1)]),
+        ([4.0, 7.0, 1.0], 0.0, 2, {"state": "complete", "means": {"pending": 4.0}}, []),
+        # A figure that no run has is none: 0.
+        ([], 0.0, 0, None, [(0.0, 0)]),
+        ([], -1.0, 1, {"state": "pruned", "means": {}}, [(0.0, 1)]),
+    ],
+)
+def test_a_trial_is_pruned_by_the_mean_of_its_first_goal(
+    figures: list[float],
+    limit: float,
+    step: int,
+    decision: dict[str, Any] | None,
+    reported: list[tuple[float, int]],
+) -> None:
+    found = object.__new__(tuning._Tuning)
+    sweep = SimpleNamespace(seeds=(1, 2, 3))
+    found._plan = cast(Any, SimpleNamespace(sweep=sweep, goals=[read_goal("pending")]))
+    run = SweepRun(id="0", input="i", configuration="c", seed=1)
+    results = [RunFigures(run, (("pending", "", value),)) for value in figures]
+    trial = Reports(limit)
+    assert found._decision(cast(Any, trial), results, step) == decision
+    assert trial.reported == reported
