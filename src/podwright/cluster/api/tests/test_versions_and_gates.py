@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from podwright.apimachinery.objects import Document
@@ -23,7 +24,7 @@ from podwright.cluster.api.versions.autoscaler_versions import (
     autoscaler_v2,
     consistent_autoscaler,
 )
-from podwright.cluster.api.versions.resources import built_in_resources
+from podwright.cluster.api.versions.resources import Resources, built_in_resources
 from podwright.cluster.store import ObjectStore
 from podwright.testing import make_pod
 
@@ -430,3 +431,36 @@ def test_admin_access_needs_the_label_of_the_namespace(store, kind, new, old, pa
     assert found == ([] if path is None else [(path, TEXT, None)])
     pods = RESOURCES["v1", "Pod"]
     assert admin_access_problems(store, pods, new, old) == []
+
+
+def test_resources_are_found_by_their_group_their_version_and_their_storage():
+    resources = Resources(["v1", "apps/v1", "autoscaling/v1", "autoscaling/v2"])
+    revision = resources.revision
+    assert revision > 0
+    scaler = ("autoscaling", "HorizontalPodAutoscaler")
+    found = resources.of_storage(scaler)
+    assert found is not None
+    assert (found.group, found.name) == scaler
+    pod = resources.of_storage(("", "Pod"))
+    assert pod is not None
+    assert pod.plural == "pods"
+    assert resources.of_storage(("", "Nothing")) is None
+    for group, is_served in (("", True), ("apps", True), ("batch", False)):
+        assert resources.has_group(group) is is_served
+        assert resources.is_built_in(group) is is_served
+        assert resources.has_version(group, "v1") is is_served
+    assert not resources.has_version("apps", "v2")
+    assert resources.has_version("autoscaling", "v2")
+    boat = msgspec.structs.replace(pod, is_custom=True)
+    row = boat.kind.row
+    assert resources.find("", "v1", row.resource) is pod
+    resources.add(boat)
+    assert resources.find("", "v1", "pods") is boat
+    assert resources.is_built_in("")
+    resources.remove("", "v1", "pods")
+    assert resources.find("", "v1", "pods") is None
+    resources.remove("", "v1", "pods")
+    assert resources.revision == revision + 3
+    only = Resources(["resource.k8s.io/v1/resourceclaims", "v1"])
+    assert [each.plural for each in only if each.group] == ["resourceclaims"]
+    assert only.group_versions == ["resource.k8s.io/v1", "v1"]

@@ -87,7 +87,16 @@ def test_unknown_fields_of_schemas_that_decode_themselves_are_no_problem():
 
 @pytest.mark.parametrize(
     ("sent", "stored"),
-    [(2**31, -(2**31)), (2**32 + 1, 1), (1e20, 0), (2**63, 0), (2.5, None), ("3", None)],
+    [
+        (2**31, -(2**31)),
+        (-(2**31) - 1, 2**31 - 1),
+        (2**32 + 1, 1),
+        (1e20, 0),
+        (2**63, 0),
+        (2.5, None),
+        ("3", None),
+        (True, None),
+    ],
 )
 def test_whole_numbers_that_are_converted_keep_their_last_bits(sent, stored):
     found = built_in().find("v1", "Pod")
@@ -97,6 +106,11 @@ def test_whole_numbers_that_are_converted_keep_their_last_bits(sent, stored):
     made = with_wrapped_number(found, (path, "", sent), document)
     expected = {"spec": {"containers": [{"ports": [{}, {"containerPort": stored}]}]}}
     assert made == (None if stored is None else expected)
+    assert document["spec"]["containers"][0]["ports"][1] == {"containerPort": sent}
+    assert with_wrapped_number(found, ("spec.nodeName", "", 5), {"spec": {}}) is None
+    seconds = ("spec.activeDeadlineSeconds", "", 2**64)
+    long = with_wrapped_number(found, seconds, {"spec": {"activeDeadlineSeconds": 2**64}})
+    assert long == {"spec": {"activeDeadlineSeconds": -(2**63)}}
 
 
 @pytest.mark.parametrize(("data", "shown"), [(["a"], "string"), ([1, {}], "object")])

@@ -17,6 +17,11 @@ from podwright.cluster.api.endpoints.tests.conftest import Server, config_map
 from podwright.cluster.api.endpoints.tests.test_custom_resources import TRAINS, define, train
 
 CM = "/api/v1/namespaces/default/configmaps"
+PRESERVED = (
+    "child pods are preserved by default when jobs are deleted; set"
+    " propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress"
+    " this warning"
+)
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
 
 WRITES_ROWS: list[Any] = [
@@ -392,6 +397,32 @@ PATHS_ROWS: list[Any] = [
         400,
         "name must be provided",
         [],
+    ),
+    ("DELETE", f"{CM}/absent", None, "", 404, 'configmaps "absent" not found', []),
+    (
+        "DELETE",
+        "/apis/batch/v1/namespaces/default/cronjobs/absent",
+        None,
+        "",
+        404,
+        'cronjobs.batch "absent" not found',
+        [],
+    ),
+    *(
+        (
+            "DELETE",
+            f"/apis/batch/v1/namespaces/default/jobs/absent{query}",
+            None,
+            "",
+            404,
+            'jobs.batch "absent" not found',
+            [PRESERVED] if is_warned else [],
+        )
+        for query, is_warned in (
+            ("", True),
+            ("?propagationPolicy=Background", False),
+            ("?orphanDependents=true", False),
+        )
     ),
 ]
 
