@@ -113,6 +113,7 @@ class Handler(BaseHTTPRequestHandler):
             "path": self.path,
             "method": self.command,
             "token": self.headers.get("Authorization"),
+            "accepted": self.headers.get("Accept"),
             "type": self.headers.get("Content-Type"),
             "body": self.rfile.read(length).decode(),
         }
@@ -129,7 +130,14 @@ class Handler(BaseHTTPRequestHandler):
 def test_requests_have_the_token_and_json():
     with serving(Handler) as url:
         read = send(ClusterAccess(server=url), "GET", "/x?y=1")
-        assert read == {"path": "/x?y=1", "method": "GET", "token": None, "type": None, "body": ""}
+        assert read == {
+            "path": "/x?y=1",
+            "method": "GET",
+            "token": None,
+            "accepted": "application/json",
+            "type": None,
+            "body": "",
+        }
         written = send(ClusterAccess(server=url, token="t"), "POST", "/x", {"a": 1})
         assert written["token"] == "Bearer t"
         assert (written["type"], written["body"]) == ("application/json", '{"a": 1}')
@@ -224,6 +232,9 @@ def test_a_rejection_without_a_status_has_the_phrase_of_http():
     found = rejection(b"<html>", status=503, retry_after="", what='context "prod"')
     assert found.cause == "Service Unavailable"
     assert (found.reason, found.retry_after_seconds) == ("", 0)
+    body = b'{"details": {"name": "p"}}'
+    found = rejection(body, status=404, retry_after="", what='context "prod"')
+    assert (found.cause, found.retry_after_seconds) == ("Not Found", 0)
 
 
 @pytest.mark.parametrize("server", ["", "a:1", "ftp://a:1", "http://", "https:///path"])

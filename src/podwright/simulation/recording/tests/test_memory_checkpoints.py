@@ -7,12 +7,14 @@ from podwright.scheduler.machine import ObjectDeleted, ObjectPut
 from podwright.simulation.recording import explanation_document, find_cycle, record, recorded_view
 from podwright.simulation.recording.log.decision_log import DecisionLog
 from podwright.simulation.recording.log.log_format import CHECKPOINT, FrameHead
+from podwright.simulation.recording.log.log_objects import ObjectWriter
 from podwright.simulation.recording.log.memory_checkpoints import (
     MEMORY_CHECKPOINTS_MAX,
     MemoryCheckpoint,
     MemoryCheckpoints,
+    kept_state,
 )
-from podwright.simulation.recording.log.replay import Replay
+from podwright.simulation.recording.log.replay import Replay, replay
 from podwright.simulation.recording.tests.recording import Recorded
 from podwright.testing import make_node, make_pod
 
@@ -123,3 +125,31 @@ def test_the_last_memory_checkpoint_and_a_spread_of_the_others_are_kept():
     last = checkpoints.before(None)
     assert last is not None
     assert last.index == 1000
+
+
+@pytest.mark.parametrize("count", [0, 3])
+def test_a_replay_starts_at_a_kept_state_and_finds_the_same(count):
+    plain, run = a_run(count=5), a_run(count=5)
+    run.run.log.keep_state(run.run.machine)
+    state = run.run.log.last_state
+    assert run.run.log.states == (state,)
+    for each in (plain, run):
+        for number in range(count):
+            each.put(make_pod(f"q{number}", cpu="1"))
+            each.cycle()
+    assert Replay(run.run.log).index == state == run.run.log.last_state
+    found, expected = (
+        [(placed.pod.key, placed.slot) for placed in replay(each.run.log).cluster.pods.values()]
+        for each in (run, plain)
+    )
+    assert found == expected
+    assert len(found) == 5 + count
+
+
+def test_objects_that_a_log_does_not_have_get_numbers_beyond_its_own():
+    run = Recorded()
+    run.put(make_node("n1"), make_node("n2"), make_node("n3"))
+    state = kept_state(run.run.machine, ObjectWriter(), index=0)
+    assert sorted(state.objects) == [1 << 40, (1 << 40) + 1, (1 << 40) + 2]
+    assert [obj.key for obj in state.objects.values()] == ["n1", "n2", "n3"]
+    assert state.object_count == 0
