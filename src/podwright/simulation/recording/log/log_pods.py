@@ -341,13 +341,14 @@ class PodColumns:
         return True
 
     def add_bound(self, pod: Pod, old: Pod) -> bool:
-        """Add a version with the same status if only the node changed; return whether it did.
+        """Add a version of a pod if only its node changed; return whether it did.
 
         A shortcut without rows; the result is the same as with `add_version`.
         """
         node = pod.spec.node_name
         if (
-            not node
+            pod.status is not old.status
+            or not node
             or old.spec.node_name
             or pod.spec != _replace(old.spec, node_name=node)
             or not _has_only_new_version(pod, old)
