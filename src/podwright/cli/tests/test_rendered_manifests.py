@@ -7,8 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
+import pytest
 
-from podwright.cli.recorded.rendered_manifests import Rendered, with_rendered
+from podwright.cli.recorded.rendered_manifests import (
+    Rendered,
+    _differences,
+    _shown,
+    with_rendered,
+)
 from podwright.simulation.files import load_bytes
 from podwright.simulation.scenarios import ScenarioFile, check, read_scenario
 
@@ -108,3 +114,29 @@ def test_the_values_of_secrets_are_not_printed():
     before, after = ({**secret, "stringData": {"password": text}} for text in ("one", "two"))
     _, lines = with_rendered(scenario(before), rendered(after))
     assert lines[1:] == ["  Secret default/key: stringData.password differs"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "differences"),
+    [
+        ({"a": 1}, {"a": 1}, []),
+        ({"a": 1}, {"a": 2, "b": {"c": 3}}, [("a", 1, 2), ("b", None, {"c": 3})]),
+        ({"a": {"b": 1}}, {"a": {"b": 2}}, [("a.b", 1, 2)]),
+        ({"a": [1, 2]}, {"a": [1, 3]}, [("a", [1, 2], [1, 3])]),
+        ({"a": [{"name": "x"}, 2]}, {"a": [{"name": "x"}, 3]},
+         [("a", [{"name": "x"}, 2], [{"name": "x"}, 3])]),
+        ({"a": [{"name": "x", "v": 1}, {"name": "y"}]}, {"a": [{"name": "x", "v": 2}]},
+         [("a[x].v", 1, 2), ("a[y]", {"name": "y"}, None)]),
+        ({"a": [{"key": "x"}]}, {"a": [{"key": "y"}]}, [("a", [{"key": "x"}], [{"key": "y"}])]),
+        ({"a": []}, {"a": [{"name": "x"}]}, [("a", [], [{"name": "x"}])]),
+    ],
+)  # fmt: skip
+def test_values_that_differ_have_a_path_with_the_names_of_entries(before, after, differences):
+    assert [*_differences("", before, after)] == differences
+
+
+@pytest.mark.parametrize(
+    ("is_secret", "text"), [(True, "data.a differs"), (False, 'data.a: "x" -> null')]
+)
+def test_the_values_of_secrets_are_not_shown(is_secret, text):
+    assert _shown("data.a", "x", None, is_secret) == text
