@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from podwright.apimachinery.objects import Document, Quantity, format_quantity, go_json_error
+from podwright.apimachinery.schema.validation.annotation_lists import JSON_TYPES
 from podwright.apimachinery.schema.validation.field_errors import (
     FieldErrors,
     internal_form,
@@ -394,7 +395,6 @@ _KEYS: Final = {
     "kubernetes.io/dockerconfigjson": ".dockerconfigjson",
 }
 _REDACTED: Final = "<secret contents redacted>"
-_JSON_TYPES: Final = {list: "array", str: "string", int: "number", float: "number", bool: "bool"}
 
 
 def validate_docker_config(errors: FieldErrors, secret: Document) -> None:
@@ -417,7 +417,7 @@ def validate_docker_config(errors: FieldErrors, secret: Document) -> None:
         errors.invalid(path, _REDACTED, go_json_error(content, error))
         return
     if found is not None and not isinstance(found, dict):
-        name = _JSON_TYPES[type(found)]
+        name = JSON_TYPES[type(found)]
         text = f"json: cannot unmarshal {name} into Go value of type map[string]interface {{}}"
         errors.invalid(path, _REDACTED, text)
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from podwright.apimachinery.objects import Document, go_json_error
+from podwright.apimachinery.schema.validation.annotation_lists import annotation_list
 from podwright.apimachinery.schema.validation.field_errors import (
     FieldErrors,
     internal_form,
@@ -27,6 +28,7 @@ from podwright.apimachinery.schema.validation.pods.resources import validate_amo
 from podwright.apimachinery.schema.validation.pods.scheduling import TAINT_EFFECT
 
 _TAINTS: Final = "scheduler.alpha.kubernetes.io/taints"
+_TAINT_FIELDS: Final = {"key": "string", "value": "string", "effect": "core.TaintEffect"}
 _AVOIDED: Final = "scheduler.alpha.kubernetes.io/preferAvoidPods"
 _FEATURE: Final = re.compile(r"[A-Z][a-zA-Z0-9]*(/[a-zA-Z][a-zA-Z0-9]*)*")
 
@@ -81,10 +83,9 @@ def validate_node_status(errors: FieldErrors, new: Document, old: Document) -> N
 def _validate_annotations(errors: FieldErrors, node: Document) -> None:
     annotations = (node.get("metadata") or {}).get("annotations") or {}
     if written := annotations.get(_TAINTS):
-        try:
-            validate_taints(errors, f"metadata.annotations.{_TAINTS}", json.loads(written) or [])
-        except ValueError as error:
-            errors.invalid("metadata.annotations", _TAINTS, str(error))
+        at = "metadata.annotations"
+        taints = annotation_list(errors, at, _TAINTS, written, "Taint", _TAINT_FIELDS)
+        validate_taints(errors, f"{at}.{_TAINTS}", taints)
     if written := annotations.get(_AVOIDED):
         _validate_avoided_pods(errors, written)
 

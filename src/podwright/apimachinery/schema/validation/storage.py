@@ -114,7 +114,7 @@ def _validate_kind_of_volume(errors: FieldErrors, path: str, spec: Document) -> 
         errors.required(f"{path}.nodeAffinity", "Local volume requires node affinity")
     errors.problems += found.problems[split:]
     where, policy = (spec.get("hostPath") or {}).get("path"), "persistentVolumeReclaimPolicy"
-    if where and posixpath.normpath(where) == "/" and spec.get(policy) == "Recycle":
+    if where and posixpath.normpath(where) in ("/", "//") and spec.get(policy) == "Recycle":
         text = "may not be 'recycle' for a hostPath mount of '/'"
         errors.forbidden(f"{path}.{policy}", text)
 

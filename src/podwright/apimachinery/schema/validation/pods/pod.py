@@ -6,7 +6,6 @@ ValidatePodTemplateSpec; pkg/apis/core/validation/validation.go, validateEphemer
 
 from __future__ import annotations
 
-import json
 from typing import Final
 
 import msgspec
@@ -21,6 +20,7 @@ from podwright.apimachinery.objects import (
 )
 from podwright.apimachinery.schema.container_totals import container_totals
 from podwright.apimachinery.schema.validation import rules as r
+from podwright.apimachinery.schema.validation.annotation_lists import annotation_list
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors, internal_form
 from podwright.apimachinery.schema.validation.metadata import (
     validate_annotations,
@@ -59,6 +59,10 @@ _INT32_MAX: Final = 2**31 - 1
 MIRROR: Final = "kubernetes.io/config.mirror"
 """The annotation of static pods."""
 _TOLERATIONS: Final = "scheduler.alpha.kubernetes.io/tolerations"
+_TOLERATION_FIELDS: Final = {
+    "key": "string", "operator": "core.TolerationOperator", "value": "string",
+    "effect": "core.TaintEffect", "tolerationSeconds": "int64",
+}  # fmt: skip
 _USUAL: Final = frozenset(
     {"affinity", "containers", "dnsPolicy", "enableServiceLinks", "initContainers", "nodeName",
      "nodeSelector", "preemptionPolicy", "priority", "priorityClassName", "restartPolicy",
@@ -140,12 +144,10 @@ def _validate_pod_annotations(
         text = "must set spec.nodeName if mirror pod annotation is set"
         errors.invalid(f"{path}[{MIRROR}]", annotations[MIRROR], text)
     if written := annotations.get(_TOLERATIONS):
-        try:
-            tolerations = json.loads(written)
-        except ValueError as error:
-            errors.invalid(path, _TOLERATIONS, str(error))
-        else:
-            validate_tolerations(errors, f"{path}.{_TOLERATIONS}", tolerations or [])
+        tolerations = annotation_list(
+            errors, path, _TOLERATIONS, written, "Toleration", _TOLERATION_FIELDS
+        )
+        validate_tolerations(errors, f"{path}.{_TOLERATIONS}", tolerations)
     cost = annotations.get(DELETION_COST)
     if cost is not None and deletion_cost(cost) is None:
         errors.invalid(f"{path}[{DELETION_COST}]", cost, "must be a 32bit integer")

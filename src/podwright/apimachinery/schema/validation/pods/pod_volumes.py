@@ -59,7 +59,7 @@ def validate_volumes(
     valid: Volumes = {}
     for index, volume in enumerate(volumes):
         at, name, before = f"{path}[{index}]", volume.get("name") or "", len(errors)
-        validate_sources(errors, at, volume, _SOURCES)
+        validate_sources(errors, at, volume, _SOURCES if metadata is None else _SOURCES_OF_PODS)
         if pod and name and volume.get("ephemeral") is not None:
             owned = f"{pod}-{name}"
             for detail in dns_subdomain(owned):
@@ -187,4 +187,7 @@ _SOURCES: Final = sources(
     ephemeral=r.struct(volumeClaimTemplate=r.not_null(_TEMPLATE)),
     image=r.struct(pullPolicy=PULL_POLICY),
 )  # fmt: skip
-"""The sources of volumes of pods, in upstream's order."""
+"""The sources of volumes of templates, in upstream's order."""
+_SOURCES_OF_PODS: Final = {
+    **_SOURCES, "image": r.struct(reference=r.required(), pullPolicy=PULL_POLICY)
+}  # fmt: skip
