@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from podwright.apimachinery.schema import Kind, built_in
+from podwright.apimachinery.schema.defaults.pods import pull_policy
 from podwright.apimachinery.schema.tests.pod_errors import shown
+from podwright.apimachinery.schema.warnings import configuration
 
 Document = dict[str, Any]
 VERSIONS = {
@@ -125,3 +127,44 @@ def version(name: str, *, storage: bool = True, **others: Any) -> Document:
     schema = {"openAPIV3Schema": {"type": "object"}}
     usual = {"name": name, "served": True, "storage": storage, "schema": schema}
     return usual | others
+
+
+def warned(name: str, document: Document, old: Document | None = None) -> list[str]:
+    found: list[str] = getattr(configuration, name)(document, old)
+    return found
+
+
+def flat(value: Any, path: str = "") -> dict[str, Any]:
+    if isinstance(value, dict) and value:
+        parts = {f"{path}.{key}": each for key, each in value.items()}
+    elif isinstance(value, list) and value:
+        parts = {f"{path}[{index}]": each for index, each in enumerate(value)}
+    else:
+        return {path[1:]: value}
+    return {at: leaf for part, each in parts.items() for at, leaf in flat(each, part).items()}
+
+
+def defaults_of(name: str, document: Document) -> list[str]:
+    """Return what the defaults of a kind add, change and take away."""
+    before, after = flat(document), flat(kind_of(name).with_defaults(document))
+    added = [f"{at} = {each!r}" for at, each in after.items() if before.get(at, ()) != each]
+    return added + [f"no {at}" for at in before if at and at not in after]
+
+
+def of_pod(spec: Document) -> list[str]:
+    usual = ("restartPolicy", "terminationGracePeriodSeconds", "dnsPolicy", "securityContext",
+             "schedulerName", "containers[0].terminationMessage", "enableServiceLinks",
+             "containers[0].resources", "preemptionPolicy", "hostNetwork")  # fmt: skip
+    base = {"containers": [{"name": "c", "image": "a:b", "imagePullPolicy": "Never"}]}
+    lines = [line.removeprefix("spec.") for line in defaults_of("Pod", {"spec": base | spec})]
+    return [line for line in lines if not line.startswith((*usual, "status"))]
+
+
+def policy_of(image: str) -> list[str]:
+    return [pull_policy(image)]
+
+
+def of_whole(schema: Document) -> list[str]:
+    versions = [version("v1", schema={"openAPIV3Schema": schema})]
+    start = "spec.validation.openAPIV3Schema"
+    return [line.removeprefix(start) for line in of_definition({"versions": versions})]

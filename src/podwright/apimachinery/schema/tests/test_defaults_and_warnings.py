@@ -1,0 +1,328 @@
+"""The defaults of kinds and the warnings about networks: a row is a part, and what is added."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podwright.apimachinery.schema.tests.kind_errors import defaults_of, of_pod, policy_of, warned
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        (("service_warnings", {}), []),
+        (("service_warnings",
+         {"metadata": {"annotations": {"service.kubernetes.io/topology-aware-hints": ""}}}),
+         ["annotation service.kubernetes.io/topology-aware-hints is deprecated, please use"
+          " service.kubernetes.io/topology-mode instead"]),
+        (("service_warnings", {"spec": {"type": "ClusterIP", "clusterIP": "None",
+         "loadBalancerIP": "1.1.1.1", "externalIPs": ["2.2.2.2"], "sessionAffinity":
+         "ClientIP"}}),
+         ["spec.loadBalancerIP is ignored for headless services",
+          "spec.externalIPs is ignored for headless services",
+          "spec.SessionAffinity is ignored for headless services"]),
+        (("service_warnings", {"spec": {"type": "ClusterIP", "clusterIP": "None",
+         "sessionAffinity": "None"}}),
+         []),
+        (("service_warnings", {"spec": {"type": "NodePort", "clusterIP": "None",
+         "externalIPs": ["2.2.2.2"]}}),
+         ["spec.externalIPs is deprecated and may no longer be implemented in some clusters"]),
+        (("service_warnings", {"spec": {"type": "ClusterIP", "clusterIP": "010.0.0.1",
+         "clusterIPs": ["010.0.0.1", "FD00::1"]}}),
+         ['spec.clusterIPs[0]: non-standard IP address "010.0.0.1" is invalid: use "10.0.0.1"',
+          'spec.clusterIPs[1]: IPv6 address "FD00::1" should be in RFC 5952 canonical format'
+          ' ("fd00::1")']),
+        (("service_warnings", {"spec": {"type": "ClusterIP", "clusterIP": "", "clusterIPs":
+         ["010.0.0.1"]}}),
+         []),
+        (("service_warnings", {"spec": {"type": "ClusterIP", "clusterIP": "1.1.1.1",
+         "externalIPs": ["8.8.8.8", "08.8.8.8"]}}),
+         ['spec.externalIPs[1]: non-standard IP address "08.8.8.8" is invalid: use "8.8.8.8"',
+          "spec.externalIPs is deprecated and may no longer be implemented in some clusters"]),
+        (("service_warnings", {"spec": {"type": "ExternalName", "externalIPs": ["8.8.8.8"],
+         "externalName": "a"}}),
+         ['spec.externalIPs is ignored when spec.type is "ExternalName"']),
+        (("service_warnings", {"spec": {"type": "ClusterIP", "externalName": "a"}}),
+         ['spec.externalName is ignored when spec.type is not "ExternalName"']),
+        (("service_warnings", {"spec": {"type": "LoadBalancer", "loadBalancerIP": "01.1.1.1",
+         "loadBalancerSourceRanges": ["10.0.0.0/8", "10.0.0.1/8"]}}),
+         ['spec.loadBalancerIP: non-standard IP address "01.1.1.1" is invalid: use "1.1.1.1"',
+          'spec.loadBalancerSourceRanges[1]: CIDR value "10.0.0.1/8" is ambiguous in this'
+          ' context (should be "10.0.0.0/8" or "10.0.0.1/32"?)']),
+        (("service_warnings", {"spec": {"trafficDistribution": "PreferClose"}}),
+         ['spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"']),
+        (("service_warnings", {"spec": {"trafficDistribution": "PreferSameZone"}}), []),
+    ],
+)  # fmt: skip
+def test_warnings_about_services(row: Any, expected: list[str]) -> None:
+    assert warned(*row) == expected
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        (("load_balancer_warnings", {"status": {"loadBalancer": {"ingress": [{"hostname":
+         "a"}, {"ip": "01.1.1.1"}]}}}),
+         ['status.loadBalancer.ingress[1]: non-standard IP address "01.1.1.1" is invalid: use'
+          ' "1.1.1.1"']),
+        (("ingress_warnings", {"metadata": {"annotations": {"kubernetes.io/ingress.class":
+         "a"}}}),
+         ['annotation "kubernetes.io/ingress.class" is deprecated, please use'
+          " 'spec.ingressClassName' instead"]),
+        (("ingress_warnings", {"metadata": {"annotations": {"kubernetes.io/ingress.class":
+         "a"}}}, {}),
+         []),
+        (("ingress_warnings", {"metadata": {"annotations": {"kubernetes.io/ingress.class":
+         "a"}}, "spec": {"ingressClassName": "b"}}),
+         []),
+        (("ingress_warnings", {"metadata": {"annotations": {"a": "b"}}}), []),
+        (("network_policy_warnings", {"spec": {"ingress": [{}, {"from": [{}, {"ipBlock":
+         {"cidr": "10.0.0.1/8", "except": ["10.1.0.0/16", "10.1.0.1/16"]}}]}], "egress":
+         [{"to": [{"ipBlock": {"cidr": "FD00::/8"}}]}]}}),
+         ['spec.ingress[1].from[1].ipBlock.cidr: CIDR value "10.0.0.1/8" is ambiguous in this'
+          ' context (should be "10.0.0.0/8" or "10.0.0.1/32"?)',
+          'spec.ingress[1].from[1].ipBlock.except[1]: CIDR value "10.1.0.1/16" is ambiguous'
+          ' in this context (should be "10.1.0.0/16" or "10.1.0.1/32"?)',
+          'spec.egress[0].to[0].ipBlock.cidr: IPv6 CIDR value "FD00::/8" should be in RFC'
+          ' 5952 canonical format ("fd00::/8")']),
+        (("endpoints_warnings", {"subsets": [{}, {"addresses": [{}, {"ip": "01.1.1.1"}],
+         "notReadyAddresses": [{"ip": "FD00::1"}]}]}),
+         ['subsets[1].addresses[1].ip: non-standard IP address "01.1.1.1" is invalid: use'
+          ' "1.1.1.1"',
+          'subsets[1].notReadyAddresses[0].ip: IPv6 address "FD00::1" should be in RFC 5952'
+          ' canonical format ("fd00::1")']),
+        (("endpoints_warnings", {"subsets": [{"addresses": [{"ip": "01.1.1.1"}]}], "metadata":
+          {"labels": {"endpoints.kubernetes.io/managed-by": "endpoint-controller"}}}),
+         []),
+        (("endpoints_warnings", {"subsets": [{"addresses": [{"ip": "01.1.1.1"}]}], "metadata":
+          {"labels": {"endpoints.kubernetes.io/managed-by": "a"}}}),
+         ['subsets[0].addresses[0].ip: non-standard IP address "01.1.1.1" is invalid: use'
+          ' "1.1.1.1"']),
+        (("endpoint_slice_warnings", {"addressType": "FQDN"}),
+         ["spec.addressType: FQDN endpoints are deprecated"]),
+        (("endpoint_slice_warnings", {"addressType": "FQDN"}, {}), []),
+        (("endpoint_slice_warnings", {"addressType": "IPv4", "endpoints": [{"addresses":
+         ["1.1.1.1"]}, {"addresses": ["1.1.1.1", "01.1.1.1"]}]}),
+         ['endpoints[1].addresses[1]: non-standard IP address "01.1.1.1" is invalid: use'
+          ' "1.1.1.1"']),
+        (("endpoint_slice_warnings", {"addressType": "FQDN", "endpoints": [{"addresses":
+         ["01.1.1.1"]}], "metadata": {"labels": {"endpointslice.kubernetes.io/managed-by":
+         "endpointslice-controller.k8s.io"}}}),
+         ["spec.addressType: FQDN endpoints are deprecated"]),
+        (("endpoint_slice_warnings", {"endpoints": [{"addresses": ["01.1.1.1"]}], "metadata":
+         {"labels": {"endpointslice.kubernetes.io/managed-by":
+         "endpointslicemirroring-controller.k8s.io"}}}),
+         []),
+        (("driver_warnings", {"spec": {"tokenRequests": [{"audience": "a"}]}}),
+         ["spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set"
+          " to true to prevent possible logging of tokens in volume attributes"]),
+        (("driver_warnings", {"spec": {"tokenRequests": [{"audience": "a"}]}}, {"spec":
+         {"tokenRequests": [{"audience": "a"}]}}),
+         []),
+        (("driver_warnings", {"spec": {"tokenRequests": [{"audience": "a"}]}}, {"spec":
+         {"tokenRequests": [{"audience": "b"}]}}),
+         ["spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set"
+          " to true to prevent possible logging of tokens in volume attributes"]),
+        (("driver_warnings", {"spec": {"tokenRequests": [{}], "serviceAccountTokenInSecrets":
+         False}}),
+         []),
+        (("driver_warnings", {"spec": {"tokenRequests": []}}), []),
+        (("node_warnings", {"spec": {"podCIDRs": ["10.0.0.0/8", "10.0.0.1/8"]}}),
+         ['spec.podCIDRs[1]: CIDR value "10.0.0.1/8" is ambiguous in this context (should be'
+          ' "10.0.0.0/8" or "10.0.0.1/32"?)']),
+    ],
+)  # fmt: skip
+def test_warnings_about_networks(row: Any, expected: list[str]) -> None:
+    assert warned(*row) == expected
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        (("Service", {}),
+         ["spec.internalTrafficPolicy = 'Cluster'",
+          "spec.sessionAffinity = 'None'",
+          "spec.type = 'ClusterIP'"]),
+        (("Service", {"spec": {"type": "LoadBalancer", "ports": [{"port": 80}, {"port": 81,
+         "protocol": "UDP", "targetPort": "a"}]}}),
+         ["spec.allocateLoadBalancerNodePorts = True",
+          "spec.internalTrafficPolicy = 'Cluster'",
+          "spec.externalTrafficPolicy = 'Cluster'",
+          "spec.sessionAffinity = 'None'",
+          "spec.ports[0].targetPort = 80",
+          "spec.ports[0].protocol = 'TCP'"]),
+        (("Service", {"spec": {"type": "NodePort", "ports": [{}], "externalTrafficPolicy":
+         "Local"}}),
+         ["spec.internalTrafficPolicy = 'Cluster'",
+          "spec.sessionAffinity = 'None'",
+          "spec.ports[0].protocol = 'TCP'",
+          "no spec.ports[0]"]),
+        (("Service", {"spec": {"type": "ExternalName", "sessionAffinity": "None",
+         "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 1}}}}),
+         ["no spec.sessionAffinityConfig.clientIP.timeoutSeconds"]),
+        (("Service", {"spec": {"type": "ClusterIP", "externalIPs": ["8.8.8.8"],
+         "sessionAffinity": "ClientIP"}}),
+         ["spec.internalTrafficPolicy = 'Cluster'",
+          "spec.externalTrafficPolicy = 'Cluster'",
+          "spec.sessionAffinityConfig.clientIP.timeoutSeconds = 10800"]),
+        (("Service", {"spec": {"type": "ClusterIP", "sessionAffinity": "ClientIP",
+         "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 5}},
+         "internalTrafficPolicy": "Local"}}),
+         []),
+        (("Service", {"spec": {"type": "LoadBalancer", "allocateLoadBalancerNodePorts":
+         False}, "status": {"loadBalancer": {"ingress": [{"ip": "1.1.1.1"}, {"hostname": "a"},
+          {"ip": "2.2.2.2", "ipMode": "Proxy"}]}}}),
+         ["spec.internalTrafficPolicy = 'Cluster'",
+          "spec.externalTrafficPolicy = 'Cluster'",
+          "spec.sessionAffinity = 'None'",
+          "status.loadBalancer.ingress[0].ipMode = 'VIP'"]),
+        (("Service", {"spec": {"type": "ClusterIP"}, "status": {"loadBalancer": {"ingress":
+         [{"ip": "1.1.1.1"}]}}}),
+         ["spec.internalTrafficPolicy = 'Cluster'",
+          "spec.sessionAffinity = 'None'"]),
+        (("Node", {"spec": {"podCIDR": "10.0.0.0/24"}}), ["spec.podCIDRs[0] = '10.0.0.0/24'"]),
+        (("Node", {"spec": {"podCIDRs": ["10.0.0.0/24", "fd00::/64"]}}),
+         ["spec.podCIDR = '10.0.0.0/24'"]),
+        (("Node", {"spec": {"podCIDR": "10.0.1.0/24", "podCIDRs": ["10.0.0.0/24"]}}),
+         ["spec.podCIDRs[0] = '10.0.1.0/24'"]),
+        (("Node", {"spec": {"podCIDR": "10.0.0.0/24", "podCIDRs": ["10.0.0.0/24"]}}), []),
+        (("Node", {"spec": {"podCIDR": "", "podCIDRs": ["10.0.0.0/24"]}}), []),
+        (("Node", {"status": {"capacity": {"cpu": "1", "memory": "1Gi"}, "allocatable":
+         {"cpu": "500m"}}}),
+         []),
+        (("Secret", {}), ["type = 'Opaque'"]),
+        (("ConfigMap", {"data": {"a": "b"}}), []),
+        (("PersistentVolume", {"spec": {"hostPath": {"path": "/a"}}}),
+         ["status.phase = 'Pending'",
+          "spec.volumeMode = 'Filesystem'",
+          "spec.persistentVolumeReclaimPolicy = 'Retain'",
+          "spec.hostPath.type = ''"]),
+        (("PersistentVolumeClaim", {"spec": {}}),
+         ["status.phase = 'Pending'",
+          "spec.volumeMode = 'Filesystem'",
+          "no spec"]),
+    ],
+)  # fmt: skip
+def test_defaults(row: Any, expected: list[str]) -> None:
+    assert defaults_of(*row) == expected
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ({}, []),
+        ({"volumes": [{"name": "v"}]}, ["volumes[0].emptyDir = {}"]),
+        ({"volumes": [{"name": "v", "image": {"reference": "a"}}, {"name": "w", "image":
+         {"reference": "a:b"}}, {"name": "x", "image": {"pullPolicy": "Never"}}, {"name": "y",
+          "image": {}}]},
+         ["volumes[0].image.pullPolicy = 'Always'",
+          "volumes[1].image.pullPolicy = 'IfNotPresent'",
+          "volumes[3].image.pullPolicy = 'IfNotPresent'",
+          "no spec.volumes[3].image"]),
+        ({"volumes": [{"name": "v", "secret": {}}, {"name": "w", "configMap": {}}, {"name":
+         "x", "downwardAPI": {"items": [{"path": "a", "fieldRef": {"fieldPath": "b"}}]}}]},
+         ["volumes[0].secret.defaultMode = 420",
+          "volumes[1].configMap.defaultMode = 420",
+          "volumes[2].downwardAPI.defaultMode = 420",
+          "volumes[2].downwardAPI.items[0].fieldRef.apiVersion = 'v1'",
+          "no spec.volumes[0].secret",
+          "no spec.volumes[1].configMap"]),
+        ({"volumes": [{"name": "v", "projected": {"sources": [{"serviceAccountToken": {}},
+         {"downwardAPI": {"items": [{"fieldRef": {}}]}}]}}]},
+         ["volumes[0].projected.defaultMode = 420",
+          "volumes[0].projected.sources[0].serviceAccountToken.expirationSeconds = 3600",
+          "volumes[0].projected.sources[1].downwardAPI.items[0].fieldRef.apiVersion = 'v1'",
+          "no spec.volumes[0].projected.sources[0].serviceAccountToken",
+          "no spec.volumes[0].projected.sources[1].downwardAPI.items[0].fieldRef"]),
+        ({"volumes": [{"name": "v", "hostPath": {"path": "/a"}}, {"name": "w", "iscsi": {}},
+         {"name": "x", "rbd": {}}, {"name": "y", "azureDisk": {}}, {"name": "z", "scaleIO":
+         {}}]},
+         ["volumes[0].hostPath.type = ''",
+          "volumes[1].iscsi.iscsiInterface = 'default'",
+          "volumes[2].rbd.pool = 'rbd'",
+          "volumes[2].rbd.user = 'admin'",
+          "volumes[2].rbd.keyring = '/etc/ceph/keyring'",
+          "volumes[3].azureDisk.cachingMode = 'ReadWrite'",
+          "volumes[3].azureDisk.fsType = 'ext4'",
+          "volumes[3].azureDisk.readOnly = False",
+          "volumes[3].azureDisk.kind = 'Shared'",
+          "volumes[4].scaleIO.storageMode = 'ThinProvisioned'",
+          "volumes[4].scaleIO.fsType = 'xfs'",
+          "no spec.volumes[1].iscsi",
+          "no spec.volumes[2].rbd",
+          "no spec.volumes[3].azureDisk",
+          "no spec.volumes[4].scaleIO"]),
+        ({"volumes": [{"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec":
+         {"resources": {"requests": {"storage": "1"}}}}}}]},
+         ["volumes[0].ephemeral.volumeClaimTemplate.spec.volumeMode = 'Filesystem'"]),
+        ({"containers": [{"name": "c", "image": "a:b", "imagePullPolicy": "Never", "ports":
+         [{ "containerPort": 1}], "env": [{"name": "A", "valueFrom": {"fieldRef": {}}}]}]},
+         ["containers[0].ports[0].protocol = 'TCP'",
+          "containers[0].env[0].valueFrom.fieldRef.apiVersion = 'v1'",
+          "no spec.containers[0].env[0].valueFrom.fieldRef"]),
+        ({"containers": [{"name": "c", "image": "a:b", "imagePullPolicy": "Never",
+         "livenessProbe": {"httpGet": {"port": 1}}, "readinessProbe": {"grpc": {"port": 1},
+         "periodSeconds": 5}}]},
+         ["containers[0].livenessProbe.timeoutSeconds = 1",
+          "containers[0].livenessProbe.periodSeconds = 10",
+          "containers[0].livenessProbe.successThreshold = 1",
+          "containers[0].livenessProbe.failureThreshold = 3",
+          "containers[0].livenessProbe.httpGet.path = '/'",
+          "containers[0].livenessProbe.httpGet.scheme = 'HTTP'",
+          "containers[0].readinessProbe.timeoutSeconds = 1",
+          "containers[0].readinessProbe.successThreshold = 1",
+          "containers[0].readinessProbe.failureThreshold = 3",
+          "containers[0].readinessProbe.grpc.service = ''"]),
+        ({"containers": [{"name": "c", "image": "a:b", "imagePullPolicy": "Never",
+         "lifecycle": {"preStop": {"httpGet": {"port": 1}}, "postStart": {"httpGet": {"path":
+         "/b", "scheme": "HTTPS"}}}}]},
+         ["containers[0].lifecycle.preStop.httpGet.path = '/'",
+          "containers[0].lifecycle.preStop.httpGet.scheme = 'HTTP'"]),
+        ({"containers": [{"name": "c", "image": "a", "resources": {"limits": {"cpu": "1", "x":
+          "2"}, "requests": {"cpu": "0"}}}], "initContainers": [{"name": "i", "image": "a"}]},
+         ["containers[0].imagePullPolicy = 'Always'",
+          "initContainers[0].resources = {}",
+          "initContainers[0].terminationMessagePath = '/dev/termination-log'",
+          "initContainers[0].terminationMessagePolicy = 'File'",
+          "initContainers[0].imagePullPolicy = 'Always'"]),
+        ({"ephemeralContainers": [{"name": "e", "image": "a:b"}]},
+         ["ephemeralContainers[0].resources = {}",
+          "ephemeralContainers[0].terminationMessagePath = '/dev/termination-log'",
+          "ephemeralContainers[0].terminationMessagePolicy = 'File'",
+          "ephemeralContainers[0].imagePullPolicy = 'IfNotPresent'"]),
+    ],
+)  # fmt: skip
+def test_defaults_of_pods(row: Any, expected: list[str]) -> None:
+    assert of_pod(row) == expected
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ("a", ["Always"]),
+        ("a:latest", ["Always"]),
+        ("a:b", ["IfNotPresent"]),
+        ("a@sha256:" + "0" * 64, ["IfNotPresent"]),
+        ("a:latest@sha256:" + "0" * 64, ["IfNotPresent"]),
+        ("A", ["IfNotPresent"]),
+        ("", ["IfNotPresent"]),
+        ("a.b/c", ["Always"]),
+        ("localhost/a:latest", ["Always"]),
+        ("localhost:5000/a", ["Always"]),
+        ("a:5000/b:c", ["IfNotPresent"]),
+        ("a/" + "b" * 253, ["Always"]),
+        ("a/" + "b" * 254, ["IfNotPresent"]),
+        ("a.b/" + "c" * 255, ["Always"]),
+        ("a.b/" + "c" * 256, ["IfNotPresent"]),
+        ("x" * 247, ["Always"]),
+        ("x" * 248, ["IfNotPresent"]),
+        ("localhost/" + "c" * 255, ["Always"]),
+        ("localhost/" + "c" * 256, ["IfNotPresent"]),
+        ("a:5/" + "c" * 255, ["Always"]),
+        ("a:5/" + "c" * 256, ["IfNotPresent"]),
+    ],
+)  # fmt: skip
+def test_pull_policies(row: Any, expected: list[str]) -> None:
+    assert policy_of(row) == expected
