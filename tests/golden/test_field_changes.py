@@ -40,7 +40,6 @@ KNOWN = {
     "LimitRange metadata.name": "a name is generated before the validation",
     "Lease spec.strategy": "both fields are dropped, with the gate off",
     "PersistentVolumeClaim spec.dataSourceRef": "dataSource is set before the validation",
-    "Pod spec.volumes.13.image": "optional in templates, whose specs are validated likewise",
     "Pod spec.volumes.5.projected.sources": "cluster trust bundles are dropped, with the gate off",
     "Service spec.ports": "ports of nodes are allocated before the validation",
 }
