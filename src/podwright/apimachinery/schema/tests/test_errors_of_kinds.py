@@ -33,11 +33,11 @@ from podwright.apimachinery.schema.tests.kind_errors import (
          ["metadata.name: Forbidden: priority class names with 'system-' prefix are reserved"
           " for system use only. error: value of system-node-critical PriorityClass must be"
           " 2000001000"]),
-        (("PriorityClass", {"metadata": {"name": "system-node-critical"},
-         "value": 2000001000}),
+        (("PriorityClass", {"metadata": {"name": "system-node-critical"}, "value":
+         2000001000}),
          []),
-        (("PriorityClass", {"metadata": {"name": "system-cluster-critical"},
-         "value": 2000000000, "globalDefault": True}),
+        (("PriorityClass", {"metadata": {"name": "system-cluster-critical"}, "value":
+         2000000000, "globalDefault": True}),
          ["metadata.name: Forbidden: priority class names with 'system-' prefix are reserved"
           " for system use only. error: globalDefault of system-cluster-critical"
           " PriorityClass must be false"]),
@@ -53,35 +53,35 @@ from podwright.apimachinery.schema.tests.kind_errors import (
         (("StorageClass", {"provisioner": "a", "parameters": {"a": "b" * (256 * 1024)}}),
          ["parameters: Too long: may not be more than 262144 bytes"]),
         (("StorageClass", {"provisioner": "a", "parameters": {"a": "b" * (256 * 1024 - 1)}}), []),
-        (("StorageClass", {"provisioner": "a",
-         "parameters": {str(number): "" for number in range(513)}}),
+        (("StorageClass", {"provisioner": "a", "parameters": {str(number):
+         "" for number in range(513)}}),
          ["parameters: Too long: may not be more than 512 bytes"]),
-        (("StorageClass", {"provisioner": "a",
-         "parameters": {str(number): "" for number in range(512)}}),
+        (("StorageClass", {"provisioner": "a", "parameters": {str(number):
+         "" for number in range(512)}}),
          []),
         (("StorageClass", {"provisioner": "a", "allowedTopologies": [{}]}),
          ['allowedTopologies[0].matchLabelExpressions: Duplicate value: ""']),
-        (("StorageClass", {"provisioner": "a",
-         "allowedTopologies": [{"matchLabelExpressions": [ {"key": "-"}, {"key": "a",
-         "values": ["b", "b"]}, {"key": "a", "values": ["c"]}]}]}),
+        (("StorageClass", {"provisioner": "a", "allowedTopologies": [{"matchLabelExpressions":
+          [ {"key": "-"}, {"key": "a", "values": ["b", "b"]}, {"key": "a", "values":
+         ["c"]}]}]}),
          ["allowedTopologies[0].matchLabelExpressions[0].values: Required value",
           'allowedTopologies[0].matchLabelExpressions[0].key: Invalid value: "-": NAME PART',
           'allowedTopologies[0].matchLabelExpressions[1].values[1]: Duplicate value: "b"',
           'allowedTopologies[0].matchLabelExpressions[2].key: Duplicate value: "a"']),
-        (("StorageClass", {"provisioner": "a",
-         "allowedTopologies": [{"matchLabelExpressions": [ {"key": "a", "values": ["b",
-         "c"]}]}, {"matchLabelExpressions": [{"key": "a", "values": ["c", "b"]}]}]}),
+        (("StorageClass", {"provisioner": "a", "allowedTopologies": [{"matchLabelExpressions":
+          [ {"key": "a", "values": ["b", "c"]}]}, {"matchLabelExpressions": [{"key": "a",
+         "values": ["c", "b"]}]}]}),
          ['allowedTopologies[1].matchLabelExpressions: Duplicate value: ""']),
-        (("StorageClass", {"provisioner": "a",
-         "allowedTopologies": [{"matchLabelExpressions": [ {"key": "a", "values": ["b"]}]},
-         {"matchLabelExpressions": [{"key": "a", "values": ["c"]}]}]}),
+        (("StorageClass", {"provisioner": "a", "allowedTopologies": [{"matchLabelExpressions":
+          [ {"key": "a", "values": ["b"]}]}, {"matchLabelExpressions": [{"key": "a", "values":
+          ["c"]}]}]}),
          []),
         (("VolumeAttributesClass", {}),
          ["driverName: Required value",
           "parameters: Required value: must contain at least one key/value pair"]),
         (("VolumeAttributesClass", {"driverName": "A", "parameters": {"a": "b"}}), []),
-        (("CSIStorageCapacity", {"capacity": "-1",
-         "nodeTopology": {"matchLabels": {"-": ""}}}),
+        (("CSIStorageCapacity", {"capacity": "-1", "nodeTopology": {"matchLabels": {"-":
+         ""}}}),
          ['nodeTopology.matchLabels: Invalid value: "-": NAME PART',
           'storageClassName: Invalid value: "": SUBDOMAIN',
           'capacity: Invalid value: "-1": must be greater than or equal to 0']),
@@ -101,8 +101,8 @@ from podwright.apimachinery.schema.tests.kind_errors import (
           'spec.drivers[2]: Invalid value: "": NAME PART',
           'spec.drivers[2]: Duplicate value: "c"',
           'spec.drivers[2]: Invalid value: "-": NAME PART']),
-        (("ConfigMap", {"data": {"a b": "", "..": "", "c": ""}, "binaryData": {"c": "",
-         "...": ""}}),
+        (("ConfigMap", {"data": {"a b": "", "..": "", "c": ""}, "binaryData": {"c": "", "...":
+          ""}}),
          ["data[..]: Invalid value: \"..\": must not be '..'",
           'data[a b]: Invalid value: "a b": a valid config key must consist of alphanumeric'
           " characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name',"
@@ -136,8 +136,8 @@ from podwright.apimachinery.schema.tests.kind_errors import (
         (("Lease", {"spec": {"leaseDurationSeconds": 1, "leaseTransitions": 0,
          "preferredHolder": "a", "strategy": "OldestEmulationVersion"}}),
          []),
-        (("ResourceQuota", {"spec": {"hard": {"a": "1", "cpu": "-1", "pods": "1.5"},
-         "scopes": ["x"]}, "status": {"hard": {"b": "1"}, "used": {"memory": "-1"}}}),
+        (("ResourceQuota", {"spec": {"hard": {"a": "1", "cpu": "-1", "pods": "1.5"}, "scopes":
+          ["x"]}, "status": {"hard": {"b": "1"}, "used": {"memory": "-1"}}}),
          ['spec.hard[a]: Invalid value: "a": must be a standard resource type or fully'
           " qualified",
           'spec.hard[a]: Invalid value: "a": must be a standard resource for quota',
@@ -148,6 +148,21 @@ from podwright.apimachinery.schema.tests.kind_errors import (
           " qualified",
           'status.hard[b]: Invalid value: "b": must be a standard resource for quota',
           'status.used[memory]: Invalid value: "-1": must be greater than or equal to 0']),
+        (("ResourceQuota", {"spec": {"hard": {"cpu": "x", "pods": 1}}}),
+         ['spec.hard[cpu]: Invalid value: "x": quantities are numbers with an optional'
+          " suffix, such as 500m, 2, 1.5Gi or 1e3"]),
+        (("Node", {"status": {"capacity": {"cpu": "x"}, "allocatable": {"cpu": ""}}}),
+         ['status.capacity.cpu: Invalid value: "x": quantities are numbers with an optional'
+          " suffix, such as 500m, 2, 1.5Gi or 1e3",
+          'status.allocatable.cpu: Invalid value: "": quantities are numbers with an optional'
+          " suffix, such as 500m, 2, 1.5Gi or 1e3"]),
+        (("LimitRange", {"spec": {"limits": [{"type": "Container", "max": {"cpu": "x"}}]}}),
+         ['spec.limits[0].max[cpu]: Invalid value: "x": quantities are numbers with an'
+          " optional suffix, such as 500m, 2, 1.5Gi or 1e3",
+          'spec.limits[0].default[cpu]: Invalid value: "x": quantities are numbers with an'
+          " optional suffix, such as 500m, 2, 1.5Gi or 1e3",
+          'spec.limits[0].defaultRequest[cpu]: Invalid value: "x": quantities are numbers'
+          " with an optional suffix, such as 500m, 2, 1.5Gi or 1e3"]),
         (("Node", {"metadata": {"annotations": {AVOIDED: "x"}}}),
          ["metadata.annotations.AvoidPods: Invalid value:"
           " \"scheduler.alpha.kubernetes.io/preferAvoidPods\": invalid character 'x' looking"
@@ -210,15 +225,14 @@ from podwright.apimachinery.schema.tests.kind_errors import (
           " (e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric"
           " characters and slashes"]),
         (("Node", {"status": {"addresses": [{"type": "a", "address": "b"}] * 2}}), []),
-        (("HorizontalPodAutoscaler", {"spec": {"scaleTargetRef": {"kind": "a",
-         "name": "b"}}}),
+        (("HorizontalPodAutoscaler", {"spec": {"scaleTargetRef": {"kind": "a", "name":
+         "b"}}}),
          ["spec.maxReplicas: Required value: must be set and greater than 0",
           "spec.maxReplicas: Invalid value: 0: must be greater than or equal to `minReplicas`",
           'spec.scaleTargetRef.apiVersion: Invalid value: "": apiVersion must specify API'
           " group"]),
-        (("HorizontalPodAutoscaler",
-         {"spec": {"scaleTargetRef": {"kind": "ReplicationController", "name": "b"},
-         "maxReplicas": 1}}),
+        (("HorizontalPodAutoscaler", {"spec": {"scaleTargetRef": {"kind":
+         "ReplicationController", "name": "b"}, "maxReplicas": 1}}),
          []),
         (("HorizontalPodAutoscaler", {"spec": {"scaleTargetRef": {"kind": "a", "name": "b",
          "apiVersion": "c/d/e"}, "maxReplicas": 1, "minReplicas": 2}}),
@@ -226,9 +240,9 @@ from podwright.apimachinery.schema.tests.kind_errors import (
           'spec.scaleTargetRef.apiVersion: Invalid value: "c/d/e": unexpected GroupVersion'
           " string: c/d/e"]),
         (("HorizontalPodAutoscaler", {"spec": {"scaleTargetRef": {"kind": "a", "name": "b",
-         "apiVersion": "c/d"}, "maxReplicas": 1, "metrics": [{}, {"type": "x"},
-         {"type": "Pods"}, {"type": "Resource", "pods": {}}, {"type": "Resource",
-         "resource": {"name": "cpu", "target": {}}}]}}),
+         "apiVersion": "c/d"}, "maxReplicas": 1, "metrics": [{}, {"type": "x"}, {"type":
+         "Pods"}, {"type": "Resource", "pods": {}}, {"type": "Resource", "resource": {"name":
+         "cpu", "target": {}}}]}}),
          ["spec.metrics[0].type: Required value: must specify a metric source type",
           'spec.metrics[0].type: Unsupported value: "": supported values:'
           ' "ContainerResource", "External", "Object", "Pods", "Resource"',
@@ -260,25 +274,25 @@ from podwright.apimachinery.schema.tests.kind_errors import (
         (("PriorityLevelConfiguration", {"spec": {"type": "Exempt"}}),
          ["spec.type: Invalid value: \"Exempt\": must be 'Exempt' if and only if `name` is"
           " 'exempt'"]),
-        (("PriorityLevelConfiguration", {"metadata": {"name": "exempt"},
-         "spec": {"type": "Limited"}}),
+        (("PriorityLevelConfiguration", {"metadata": {"name": "exempt"}, "spec": {"type":
+         "Limited"}}),
          ["spec.type: Invalid value: \"Limited\": must be 'Exempt' if and only if `name` is"
           " 'exempt'",
           "spec.limited: Required value: must not be empty when type is Limited",
           'spec: Invalid value: {"Type":"Limited","Limited":null,"Exempt":null}: spec of'
           " 'exempt' except the 'spec.exempt' field must equal the fixed value"]),
-        (("PriorityLevelConfiguration", {"spec": {"type": "Limited",
-         "limited": {"limitResponse": {"type": "Queue", "queuing": {"queueLengthLimit": 0,
-         "queues": 0, "handSize": 0}}}}}),
+        (("PriorityLevelConfiguration", {"spec": {"type": "Limited", "limited":
+         {"limitResponse": {"type": "Queue", "queuing": {"queueLengthLimit": 0, "queues": 0,
+         "handSize": 0}}}}}),
          []),
-        (("PriorityLevelConfiguration", {"spec": {"type": "Limited",
-         "limited": {"limitResponse": {"type": "Queue", "queuing": {"queueLengthLimit": 1,
-         "queues": 4, "handSize": 5}}}}}),
+        (("PriorityLevelConfiguration", {"spec": {"type": "Limited", "limited":
+         {"limitResponse": {"type": "Queue", "queuing": {"queueLengthLimit": 1, "queues": 4,
+         "handSize": 5}}}}}),
          ["spec.limited.limitResponse.queuing.handSize: Invalid value: 5: should not be"
           " greater than queues (4)"]),
-        (("PriorityLevelConfiguration", {"spec": {"type": "Limited",
-         "limited": {"limitResponse": {"type": "Queue", "queuing": {"queueLengthLimit": 1,
-         "queues": 512, "handSize": 8}}}}}),
+        (("PriorityLevelConfiguration", {"spec": {"type": "Limited", "limited":
+         {"limitResponse": {"type": "Queue", "queuing": {"queueLengthLimit": 1, "queues": 512,
+          "handSize": 8}}}}}),
          ["spec.limited.limitResponse.queuing.handSize: Invalid value: 8: required entropy"
           " bits of deckSize 512 and handSize 8 should not be greater than 60"]),
         (("PriorityLevelConfiguration", {"metadata": {"annotations": {ROUND_TRIP: ""}},
@@ -297,16 +311,16 @@ from podwright.apimachinery.schema.tests.kind_errors import (
           " namespace",
           'spec.resourceAttributes.namespace: Invalid value: "e": must match'
           " metadata.namespace"]),
-        (("LocalSubjectAccessReview", {"spec": {"user": "a",
-         "resourceAttributes": {"namespace": "d"}, "nonResourceAttributes": {"path": "/a"}}}),
+        (("LocalSubjectAccessReview", {"spec": {"user": "a", "resourceAttributes":
+         {"namespace": "d"}, "nonResourceAttributes": {"path": "/a"}}}),
          ['spec.nonResourceAttributes: Invalid value: {"Path":"/a","Verb":""}: cannot be'
           " specified in combination with resourceAttributes",
           'metadata: Invalid value: {"name":"x","namespace":"d"}: must be empty except for'
           " namespace",
           'spec.nonResourceAttributes: Invalid value: {"Path":"/a","Verb":""}: disallowed on'
           " this kind of request"]),
-        (("LocalSubjectAccessReview", {"metadata": {"name": "", "labels": {"a": "b"}},
-         "spec": {"groups": ["a"], "resourceAttributes": {"namespace": "d"}}}),
+        (("LocalSubjectAccessReview", {"metadata": {"name": "", "labels": {"a": "b"}}, "spec":
+          {"groups": ["a"], "resourceAttributes": {"namespace": "d"}}}),
          ['metadata: Invalid value: {"name":"","namespace":"d","labels":{"a":"b"}}: must be'
           " empty except for namespace"]),
     ],

@@ -102,6 +102,13 @@ from podwright.apimachinery.schema.tests.kind_errors import of_schema, of_whole
          ['.default: Invalid value: {"a":1,"b":2}: must not have unknown fields',
           '.default.a: Invalid value: "integer": a in body must be of type string: "integer"']),
         ({"type": "string", "nullable": True, "default": None}, []),
+        ({"type": "string", "format": "hostname", "default": ".".join(["a" * 63] * 4)}, []),
+        ({"type": "string", "format": "hostname",
+         "default": ".".join(["a" * 63] * 3 + ["b" * 62, "c"])},
+         ['.default: Invalid value: "aa*62a.aa*62a.aa*62a.bb*62.c":  in body must be of type'
+          ' hostname: "aa*62a.aa*62a.aa*62a.bb*62.c"']),
+        ({"type": "string", "format": "hostname", "default": "a" * 64},
+         ['.default: Invalid value: "aa*64":  in body must be of type hostname: "aa*64"']),
         ({"type": "integer", "minimum": 5, "maximum": 3, "default": 4},
          [".default: Invalid value: 4:  in body should be greater than or equal to 5",
           ".default: Invalid value: 4:  in body should be less than or equal to 3"]),

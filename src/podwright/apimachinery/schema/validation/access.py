@@ -162,7 +162,7 @@ def _requirements(rule: r.Rule) -> r.Rule:
     each = r.each(rule)
 
     def check(errors: FieldErrors, path: str, selector: Document) -> None:
-        raw, requirements = selector.get("rawSelector") or "", selector.get("requirements") or []
+        raw, requirements = selector.get("rawSelector"), selector.get("requirements") or []
         if raw and requirements:
             text = "may not specified at the same time as requirements"
             errors.invalid(f"{path}.rawSelector", raw, text)
