@@ -193,7 +193,7 @@ class ComponentOwners:
         self._resources = resources
         self._fields = fields
         self._of_kind: dict[GroupKind, Resource | None] = {}
-        self._revision = -1
+        self._revision = resources.revision
 
     def created(self, obj: KubernetesObject, user: str, now_ns: int) -> list[Document] | None:
         """Return the entries of a new object."""

@@ -26,6 +26,10 @@ from podwright.apimachinery.cel.uses.device_selectors import DeviceError, Select
             'device.attributes["a"].all(k, (k + k + k).contains("b"))', 1060, id="three of them"
         ),
         pytest.param('device.attributes["a"].b.includes("x")', 52, id="a list of 48 values"),
+        pytest.param('"a".lowerAscii() == "a"', 2, id="a text that is written out"),
+        pytest.param(
+            'string(1).lowerAscii() == "a"', 1844674407370955266, id="a text that has no path"
+        ),
     ],
 )
 def test_the_estimate_is_upstreams(source: str, cost: int) -> None:

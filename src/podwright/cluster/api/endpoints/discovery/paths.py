@@ -49,7 +49,7 @@ class Discovery:
 
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
-        self._revision = -1
+        self._revision = resources.revision
         self._cached: dict[str, tuple[bytes, str]] = {}
 
     def __call__(self, request: HttpRequest) -> HttpReply | None:

@@ -62,7 +62,7 @@ class OpenApi:
 
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
-        self._revision = -1
+        self._revision = resources.revision
         self._custom: dict[str, _Encoded] = {}
         self._version2: _Encoded | None = None
         self._version2_message: bytes | None = None
