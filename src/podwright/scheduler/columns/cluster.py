@@ -77,6 +77,9 @@ _NODE, _PODS, _STORAGE = int(Reads.NODE), int(Reads.PODS), int(Reads.STORAGE)
 _WORKLOADS, _NAMESPACES, _TERMS = int(Reads.WORKLOADS), int(Reads.NAMESPACES), int(Reads.TERMS)
 _IMAGES, _DEVICE_CLASSES = int(Reads.IMAGES), int(Reads.DEVICE_CLASSES)
 _DEVICES = int(Reads.DEVICES)
+_TERMS_PLACE = 5
+"""Of the version of terms, in the result of `Cluster.version_of`."""
+
 _ENDED = frozenset({"Succeeded", "Failed"})
 
 _DEAD_SLOTS_KEPT = 1_024
@@ -187,6 +190,18 @@ class Cluster:
             self.device_classes.version if reads & _DEVICE_CLASSES else 0,
             self.devices.version if reads & _DEVICES else 0,
         )
+
+    @staticmethod
+    def differ_in_terms_only(before: tuple[int, ...], now: tuple[int, ...]) -> bool:
+        """Return whether two different results of `version_of` differ in terms only.
+
+        Parameters
+        ----------
+        before, now : tuple of int
+            Of the same `reads`.
+        """
+        place = _TERMS_PLACE
+        return before[:place] == now[:place] and before[place + 1 :] == now[place + 1 :]
 
     # ---------------------------------------------------------------- objects
 

@@ -255,6 +255,20 @@ class Plugin:
         """
         raise NotImplementedError
 
+    def finds_same_terms(self, cycle: Cycle) -> bool:
+        """Return whether PreFilter and PreScore would find the terms that they have found.
+
+        For a plugin whose preparation reads the terms of placed pods (`Reads.TERMS`), of which few
+        concern a pod. It is called after some of them have come or gone, and nothing else that the
+        preparation reads has changed; without it, PreFilter and PreScore are called again.
+
+        Parameters
+        ----------
+        cycle : Cycle
+            A pod with the same key, and the state that PreFilter and PreScore have written.
+        """
+        raise NotImplementedError
+
     # ------------------------------------------------------------ before the cycle
 
     def pre_enqueue(self, pod: Pod) -> Status:

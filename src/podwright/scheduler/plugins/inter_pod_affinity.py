@@ -20,7 +20,7 @@ Upstream: pkg/scheduler/framework/plugins/interpodaffinity/{filtering,scoring}.g
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import ClassVar
+from typing import ClassVar, Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -38,6 +38,7 @@ from podwright.scheduler.columns import (
     Digits,
     DomainRule,
     PodSelector,
+    SelectorCounters,
     TermKind,
     WeightedTerms,
     affinity_terms,
@@ -230,6 +231,36 @@ class _ScoreState:
 _FILTER: StateKey[_FilterState] = StateKey(
     "PreFilterInterPodAffinity", "error reading {} from cycleState: not found"
 )
+_FILTERING: Final = {TermKind.REQUIRED_ANTI: 1}
+"""The terms of placed pods that reject nodes, as `SelectorCounters.terms_matching` takes them."""
+
+
+class _Found(NamedTuple):
+    """What PreFilter or PreScore has found about placed pods.
+
+    Attributes
+    ----------
+    terms : dict of str to WeightedTerms
+        Those that match the pod, by topology key.
+    present : dict of (str, tuple of Counted) to bool
+        By topology key and what was asked for, whether such pods are placed.
+    """
+
+    terms: dict[str, WeightedTerms]
+    present: dict[tuple[str, tuple[Counted, ...]], bool]
+
+    def is_same(self, terms: dict[str, WeightedTerms], selectors: SelectorCounters) -> bool:
+        """Return whether the same would be found now, where these terms match the pod."""
+        return (
+            terms.keys() == self.terms.keys()
+            and all(np.array_equal(terms[key].ids, self.terms[key].ids) for key in terms)
+            and all(selectors.is_present(*asked) == was for asked, was in self.present.items())
+        )
+
+
+_FOUND_TO_FILTER: StateKey[_Found] = StateKey("PreFilterInterPodAffinity/found")
+_FOUND_TO_SCORE: StateKey[_Found] = StateKey("PreScoreInterPodAffinity/found")
+
 _SCORE: StateKey[_ScoreState] = StateKey(
     "PreScoreInterPodAffinity", "failed to read {} from cycleState: not found"
 )
@@ -295,12 +326,8 @@ class InterPodAffinity(Plugin):
         terms = affinity_terms(pod)
         if terms.errors:
             return Status.unresolvable(f"parsing pod: {'; '.join(terms.errors)}")
-        of_placed = cluster.selectors.terms_matching(
-            {TermKind.REQUIRED_ANTI: 1},
-            namespace,
-            labels,
-            cluster.namespaces.get(namespace, _NO_LABELS),
-        )
+        of_placed = _terms_matching(cycle, _FILTERING)
+        cycle.write(_FOUND_TO_FILTER, _Found(of_placed, {}))
         if not of_placed and not terms.required and not terms.required_anti:
             return Status.SKIPPED
         state = _FilterState(cluster, namespace, labels)
@@ -367,17 +394,14 @@ class InterPodAffinity(Plugin):
 
     def pre_score(self, cycle: Cycle) -> Status:
         """Find the terms that score; skip if none of them matches a placed pod."""
-        pod, cluster = cycle.pod, cycle.cluster
-        namespace, labels = pod.metadata.namespace, pod.metadata.labels
-        terms = affinity_terms(pod)
+        cluster = cycle.cluster
+        terms = affinity_terms(cycle.pod)
         own = (*terms.preferred, *terms.preferred_anti)
         if self._ignores_placed and not own:
             return Status.SKIPPED
         if terms.errors:
             return Status.error(f"failed to parse pod: {'; '.join(terms.errors)}")
-        carried = cluster.selectors.terms_matching(
-            self._factors, namespace, labels, cluster.namespaces.get(namespace, _NO_LABELS)
-        )
+        carried = _terms_matching(cycle, self._factors)
         meant: dict[str, list[Counted]] = {}
         for spec in own:
             weight = spec.weight * self._factors[spec.kind]
@@ -385,14 +409,25 @@ class InterPodAffinity(Plugin):
             meant.setdefault(spec.topology_key, []).append(counted)
         # All of them are evaluated, so that `terms_version` changes when one of the results
         # changes.
-        present = [
-            cluster.selectors.is_present(key, tuple(counted)) for key, counted in meant.items()
-        ]
-        if not carried and not any(present):
+        asked = [(key, tuple(counted)) for key, counted in meant.items()]
+        present = {each: cluster.selectors.is_present(*each) for each in asked}
+        cycle.write(_FOUND_TO_SCORE, _Found(carried, present))
+        if not carried and not any(present.values()):
             return Status.SKIPPED
         counters = _counters(cluster, meant, carried)
         cycle.write(_SCORE, _ScoreState(tuple(counters.values())))
         return Status.OK
+
+    def finds_same_terms(self, cycle: Cycle) -> bool:
+        """Return whether the same terms of placed pods match the pod, and its own the same way."""
+        to_filter, to_score = cycle.find(_FOUND_TO_FILTER), cycle.find(_FOUND_TO_SCORE)
+        selectors = cycle.cluster.selectors
+        return (
+            to_filter is not None
+            and to_score is not None
+            and to_filter.is_same(_terms_matching(cycle, _FILTERING), selectors)
+            and to_score.is_same(_terms_matching(cycle, self._factors), selectors)
+        )
 
     def score_columns(self, cycle: Cycle, nodes: NodeColumns, out: Scores) -> None:
         """Add up the weights in the domains of each node."""
@@ -428,6 +463,15 @@ class _ScoredGroups(CountedGroups, ScoreGroups):
         filled = spread_kernels.filled_groups(sizes, rows)
         term_kernels.normalize_between(rows[:filled], values)
         return values
+
+
+def _terms_matching(cycle: Cycle, factors: Mapping[TermKind, int]) -> dict[str, WeightedTerms]:
+    """Return the terms of placed pods that match the pod."""
+    metadata, cluster = cycle.pod.metadata, cycle.cluster
+    labels_of_namespace = cluster.namespaces.get(metadata.namespace, _NO_LABELS)
+    return cluster.selectors.terms_matching(
+        factors, metadata.namespace, metadata.labels, labels_of_namespace
+    )
 
 
 def _counters(

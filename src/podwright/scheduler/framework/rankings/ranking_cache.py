@@ -45,7 +45,7 @@ _GROUPS_BYTES = 24 << 10
 _MOST_TOTALS = 1 << 20
 """Greatest possible total for which totals are kept settled."""
 
-_CLUSTER, _NODE = int(Reads.CLUSTER), int(Reads.NODE)
+_CLUSTER, _NODE, _TERMS = int(Reads.CLUSTER), int(Reads.NODE), int(Reads.TERMS)
 
 
 class _Frame:
@@ -239,14 +239,14 @@ class RankingCache:
         ranking = self._rankings.get(key)
         if ranking is None:
             ranking = self._make(pod, key, keep=self._is_familiar(key))
-        elif self._is_outdated(ranking):
+        elif self._is_outdated(ranking, key):
             ranking = self._make(pod, key, keep=True)
         ranking.refresh(self._cluster)
         return ranking
 
     # ---------------------------------------------------------------- is it still right?
 
-    def _is_outdated(self, ranking: Ranking) -> bool:
+    def _is_outdated(self, ranking: Ranking, key: Key) -> bool:
         """Return whether PreFilter and PreScore must run again."""
         cluster = self._cluster
         reads = ranking.reads
@@ -258,10 +258,38 @@ class RankingCache:
                 cluster.nodes.node_journal.version
             ):
                 return False
-        if reads & _CLUSTER or ranking.prepared_for != cluster.version_of(reads):
+        versions = cluster.version_of(reads)
+        if reads & _CLUSTER or not self._is_prepared(
+            key, ranking.prepared_for, versions, ranking.cycle
+        ):
             return True
+        ranking.prepared_for = versions
         ranking.objects_version = cluster.objects_version
         return False
+
+    def _is_prepared(
+        self, key: Key, before: tuple[int, ...], now: tuple[int, ...], cycle: Cycle
+    ) -> bool:
+        """Return whether what PreFilter and PreScore found for a key is right for newer versions.
+
+        Each new workload with affinity adds terms, which concern the pods of few others.
+        """
+        if before == now:
+            return True
+        if not self._cluster.differ_in_terms_only(before, now):
+            return False
+        for numbers, number in zip(self._keys.numbers, key, strict=True):
+            plugin = numbers.plugin
+            if not numbers.preparations[number] & _TERMS:
+                continue
+            if not plugin.implements("finds_same_terms"):
+                return False
+            try:
+                if not plugin.finds_same_terms(cycle):
+                    return False
+            except Exception as error:
+                raise PluginFailure.raised(plugin, "PreFilter", cycle, error) from error
+        return True
 
     def _is_familiar(self, key: Hashable) -> bool:
         """Return whether a key was requested before, and record it."""
@@ -279,8 +307,12 @@ class RankingCache:
         frame = self._frames.get(steady)
         ranking = None
         if frame is not None and not frame.reads & _CLUSTER:
-            if frame.versions == self._cluster.version_of(frame.reads):
-                ranking = self._complete(frame, pod, key, keep=keep)
+            cycle = Cycle(pod, self._cluster)
+            cycle.take(frame.state)
+            versions = self._cluster.version_of(frame.reads)
+            if self._is_prepared(key, frame.versions, versions, cycle):
+                frame.versions = versions
+                ranking = self._complete(frame, cycle, key, keep=keep)
             else:
                 del self._frames[steady]
         if ranking is None:
@@ -371,10 +403,11 @@ class RankingCache:
             self._frames.popitem(last=False)
         self._frames[steady] = _Frame(ranking, self._varying)
 
-    def _complete(self, frame: _Frame, pod: Pod, key: Key, *, keep: bool) -> Ranking | None:
-        """Add the varying plugins' rows to a frame; None if they reject, restrict or skip."""
-        cycle = Cycle(pod, self._cluster)
-        cycle.take(frame.state)
+    def _complete(self, frame: _Frame, cycle: Cycle, key: Key, *, keep: bool) -> Ranking | None:
+        """Add the varying plugins' rows to a frame; None if they reject, restrict or skip.
+
+        The cycle has the state of the frame.
+        """
         for plugin in self._varying_pre_filters:
             answer = call_pre_filter(plugin, cycle)
             if not isinstance(answer, Status) or not answer.is_success:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 import pytest
@@ -13,7 +13,7 @@ from podwright.scheduler.assembly.build import build_profiles
 from podwright.scheduler.assembly.registry import Registry
 from podwright.scheduler.columns import Cluster, Reads
 from podwright.scheduler.config import DEFAULT_GATES, KubeSchedulerConfiguration, effective
-from podwright.scheduler.framework import Plugin, Status
+from podwright.scheduler.framework import Cycle, Plugin, Status
 from podwright.scheduler.framework.rankings.ranking_cache import RankingCache
 from podwright.testing import make_node
 
@@ -163,6 +163,60 @@ def test_keys_from_before_and_after_a_new_selector_are_not_confused():
     cluster.nominate(waiting, "n1")
     metadata = msgspec.structs.replace(without.metadata, labels={"app": "web"})
     assert rankings.of(msgspec.structs.replace(without, metadata=metadata)) is not kept
+
+
+def carrier(name: str, app: str) -> Pod:
+    """Return a placed pod whose term selects the pods of an application."""
+    selector = {"matchLabels": {"app": app}}
+    term = {"labelSelector": selector, "topologyKey": "kubernetes.io/hostname"}
+    return pod(name, nodeName="n1", affinity={"podAntiAffinity": {REQUIRED: [term]}})
+
+
+def test_a_ranking_is_made_again_only_for_terms_that_concern_its_pods():
+    cluster = cluster_of(carrier("6", "known"))
+    rankings = rankings_of(cluster)
+    some = pod("0")
+    rankings.of(some)
+    kept = rankings.of(some)
+    cluster.put(carrier("7", "other"))
+    assert rankings.of(some) is kept
+    concerning = carrier("8", "web")
+    cluster.put(concerning)
+    of_term = rankings.of(some)
+    assert of_term is not kept
+    cluster.put(carrier("9", "another"))
+    assert rankings.of(some) is of_term
+    # Another version: a namespace could make terms concern the pod.
+    cluster.put(decode({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "new"}}))
+    assert rankings.of(some) is not of_term
+
+
+class ReadsTerms(Plugin):
+    """Reads the terms of placed pods, and does not say which of them it has found."""
+
+    name = "ReadsTerms"
+    pre_filter_reads = Reads.TERMS
+    calls: ClassVar[list[int]] = []
+
+    def pod_key(self, pod: Pod) -> object:
+        del pod
+        return "all"
+
+    def pre_filter(self, cycle: Cycle) -> Status:
+        self.calls.append(cycle.cluster.selectors.terms_version)
+        return Status.OK
+
+
+def test_a_plugin_that_does_not_compare_terms_is_called_for_each_change_of_them():
+    cluster = cluster_of(carrier("6", "known"))
+    rankings = rankings_of(cluster, ReadsTerms)
+    ReadsTerms.calls.clear()
+    for name in ("7", "8"):
+        rankings.of(pod("0"))
+        cluster.put(carrier(name, f"other-{name}"))
+    rankings.of(pod("0"))
+    assert ReadsTerms.calls == sorted(set(ReadsTerms.calls))
+    assert len(ReadsTerms.calls) == 3
 
 
 class ReadsLabels(Plugin):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from podwright.apimachinery.objects import decode_pod
+from podwright.apimachinery.objects import decode_pod, with_node_name
 from podwright.apimachinery.schema import decode
 from podwright.scheduler.config.schema import InterPodAffinityArgs
 from podwright.scheduler.framework import Code, Cycle, Scores
@@ -306,3 +306,58 @@ def test_after_the_last_matching_pod_is_removed_the_pod_is_the_first():
     assert filtered(plugin, cycle)["c"].message == AFFINITY
     plugin.remove_pod(cycle, cluster.pods["default/1"])
     assert filtered(plugin, cycle)["c"].is_success
+
+
+SAYS_APART = apart(term(ZONE, "web"))
+SAYS_FAR = preferring("podAntiAffinity", (5, term(ZONE, "web")))
+
+
+@pytest.mark.parametrize(
+    ("own", "placed", "comes", "is_same"),
+    [
+        pytest.param({}, (), pod("new", "db"), True, id="a pod without terms"),
+        pytest.param(
+            {}, (), pod("new", "db", affinity=apart(term(ZONE, "db"))), True, id="terms of others"
+        ),
+        pytest.param({}, (), pod("new", "db", affinity=SAYS_APART), False, id="a required term"),
+        pytest.param({}, (), pod("new", "db", affinity=SAYS_FAR), False, id="a preferred term"),
+        pytest.param(
+            *({}, (), pod("new", "db", affinity=SAYS_APART, namespace="other"), True),
+            id="a term for another namespace",
+        ),
+        pytest.param(
+            *({}, (pod("old", "db", affinity=SAYS_APART),)),
+            *(pod("new", "db", affinity=SAYS_APART), True),
+            id="another carrier of a term",
+        ),
+        pytest.param(
+            *({}, (pod("old", "db", affinity=SAYS_APART),)),
+            *(pod("new", "db", affinity=apart(term(HOST, "web"))), False),
+            id="a term with another topology key",
+        ),
+        pytest.param(
+            *(preferring("podAffinity", (1, term(ZONE, "db"))), (), pod("new", "db"), False),
+            id="the first pod that its own term prefers",
+        ),
+        pytest.param(
+            *(preferring("podAffinity", (1, term(ZONE, "db"))), ()),
+            *(pod("new", "cache"), True),
+            id="a pod that its own term does not select",
+        ),
+        pytest.param(near(term(ZONE, "db")), (), pod("new", "db"), True, id="its required term"),
+    ],
+)
+def test_terms_that_concern_other_pods_leave_what_was_found(own, placed, comes, is_same):
+    plugin, cluster = InterPodAffinity(), cluster_of(*NODES)
+    for each in placed:
+        cluster.put(with_node_name(each, "b"))
+    cycle = Cycle(pod(affinity=own), cluster)
+    assert not plugin.finds_same_terms(cycle), "nothing was found yet"
+    plugin.pre_filter(cycle)
+    assert not plugin.finds_same_terms(cycle), "PreScore has found nothing yet"
+    plugin.pre_score(cycle)
+    assert plugin.finds_same_terms(cycle)
+    cluster.put(with_node_name(comes, "a"))
+    assert plugin.finds_same_terms(cycle) is is_same
+    cluster.delete_pod(comes.key, cluster.pods[comes.key].pod)
+    assert plugin.finds_same_terms(cycle)
