@@ -119,7 +119,7 @@ def find_recorded_pod(
     pod, queued = machine.pod(key), machine.queue.get(key)
     assert pod is not None, f"{key} was there"
     if queued is not None and queued.place is QueueName.GATED:
-        why = f"it is gated by {', '.join(queued.gating_reasons) or queued.gating_plugin}"
+        why = f"it is gated: {', '.join(queued.gating_reasons) or queued.gating_plugin}"
     elif pod.spec.node_name:
         why = f"it was created with node {pod.spec.node_name}"
     elif machine.runner(pod.spec.scheduler_name) is None:

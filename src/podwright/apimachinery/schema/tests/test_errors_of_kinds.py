@@ -167,7 +167,15 @@ from podwright.apimachinery.schema.tests.kind_errors import (
          ["metadata.annotations.AvoidPods: Invalid value:"
           " \"scheduler.alpha.kubernetes.io/preferAvoidPods\": invalid character 'x' looking"
           " for beginning of value"]),
-        (("Node", {"metadata": {"annotations": {AVOIDED: "[]"}}}), []),
+        (("Node", {"metadata": {"annotations": {AVOIDED: "null"}}}), []),
+        (("Node", {"metadata": {"annotations": {AVOIDED: "[]"}}}),
+         ["metadata.annotations.AvoidPods: Invalid value:"
+          ' "scheduler.alpha.kubernetes.io/preferAvoidPods": Expected `object | null`, got'
+          " `array`"]),
+        (("Node", {"metadata": {"annotations": {AVOIDED: '{"preferAvoidPods": ["x"]}'}}}),
+         ["metadata.annotations.AvoidPods: Invalid value:"
+          ' "scheduler.alpha.kubernetes.io/preferAvoidPods": Expected `object | null`, got `str`'
+          " - at `$.preferAvoidPods[0]`"]),
         (("Node", {"metadata": {"annotations": {AVOIDED: AVOIDED_PODS}}}),
          ["metadata.annotations.scheduler.alpha.kubernetes.io/preferAvoidPods[0].PodSignature"
           ": Required value",

@@ -223,6 +223,8 @@ def test_annotations_of_pods(row: Any, expected: list[str]) -> None:
           "ephemeralContainers[0].volumeMounts[0].subPathExpr: Forbidden: cannot be set for"
           " an Ephemeral Container",
           "ephemeralContainers: Forbidden: cannot be set on create"]),
+        ({"ephemeralContainers": [{"name": "e", "image": "a", "livenessProbe": None}]},
+         ["ephemeralContainers: Forbidden: cannot be set on create"]),
         ({"ephemeralContainers": [{"name": "e", "image": "a"}, {"name": "e", "image": "a"}]},
          ['ephemeralContainers[1].name: Duplicate value: "e"',
           "ephemeralContainers: Forbidden: cannot be set on create"]),

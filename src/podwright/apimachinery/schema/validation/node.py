@@ -10,6 +10,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+import msgspec
+
 from podwright.apimachinery.objects import Document, go_json_error
 from podwright.apimachinery.schema.validation.annotation_lists import annotation_list
 from podwright.apimachinery.schema.validation.field_errors import (
@@ -102,6 +104,18 @@ def _validate_common(errors: FieldErrors, node: Document) -> None:
     _validate_features(errors, status.get("declaredFeatures") or [])
 
 
+class _Signature(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    pod_controller: Document | None = None
+
+
+class _Entry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    pod_signature: _Signature | None = None
+
+
+class _AvoidPods(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    prefer_avoid_pods: list[_Entry | None] | None = None
+
+
 def _validate_avoided_pods(errors: FieldErrors, written: str) -> None:
     """Check the annotation with the controllers whose pods a node avoids.
 
@@ -109,15 +123,17 @@ def _validate_avoided_pods(errors: FieldErrors, written: str) -> None:
     """
     at = "metadata.annotations.AvoidPods"
     try:
-        avoided = json.loads(written)
+        avoided = msgspec.convert(json.loads(written), _AvoidPods | None)
+    except msgspec.ValidationError as error:  # a ValueError, too
+        errors.invalid(at, _AVOIDED, str(error))
+        return
     except ValueError as error:
         errors.invalid(at, _AVOIDED, go_json_error(written.encode(), error))
         return
-    entries = avoided.get("preferAvoidPods") if isinstance(avoided, dict) else None
-    for index, entry in enumerate(entries if isinstance(entries, list) else ()):
+    for index, entry in enumerate((avoided and avoided.prefer_avoid_pods) or ()):
         at = f"metadata.annotations.{_AVOIDED}[{index}].PodSignature"
-        signature = (entry or {}).get("podSignature") or {}
-        controller = signature.get("podController")
+        signature = entry and entry.pod_signature
+        controller = signature and signature.pod_controller
         if controller is None:
             errors.required(at)
         elif not controller.get("controller"):

@@ -467,6 +467,8 @@ def validate_ephemeral_containers(errors: FieldErrors, path: str, spec: Document
         if target and target not in others:
             errors.not_found(f"{at}.targetContainerName", target)
         for field, value in container.items():
+            if value is None:
+                continue
             if field not in _EPHEMERAL_FIELDS or (field == "resources" and value):
                 errors.forbidden(f"{at}.{field}", _NOT_EPHEMERAL)
         for number, mount in enumerate(container.get("volumeMounts") or ()):
