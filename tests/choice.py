@@ -95,6 +95,12 @@ def share_part(names: Iterable[str], heavy: Mapping[str, Suite]) -> Iterator[str
             yield name
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Return one worker more than there are cores: a tenth of the time tests only wait."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options."""
     parser.addoption(
