@@ -105,7 +105,8 @@ class RecordedRun:
         try:
             return read_time(text, "", start_ns=self.start_ns, first_ns=self.start_ns)
         except InputError as error:
-            raise typer.BadParameter(error.errors[0].message, param_hint="'--at'") from None
+            message = error.errors[0].message.removeprefix("Invalid value: ")  # which typer writes
+            raise typer.BadParameter(message, param_hint="'--at'") from None
 
 
 @contextmanager
