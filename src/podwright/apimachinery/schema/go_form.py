@@ -46,6 +46,10 @@ Convert: TypeAlias = Callable[[Any, Any], Any]
 
 _MICRO_NS: Final = 1_000
 ABSENT: Final = object()
+_ORDERS_MAX: Final = 1_024
+"""The most combinations of names of a struct whose order is kept."""
+_NAMES_MAX: Final = 256
+"""The most names of such a combination; a document of a client may have 200,000."""
 _NUMBERS: Final = frozenset({"int32", "int64", "double", "bool"})
 _NOTHING: Final[Mapping[str, Any]] = {}
 
@@ -80,10 +84,11 @@ class StructForm:
         Returns the fields in the order of upstream's struct; structs contain each other.
     """
 
-    __slots__ = ("_fields",)
+    __slots__ = ("_fields", "_orders")
 
     def __init__(self, fields: Callable[[], list[FieldForm]]) -> None:
         self._fields = fields
+        self._orders: dict[tuple[str, ...], list[FieldForm]] = {}
 
     def convert(self, document: Document, like: Mapping[str, Any] | None = None) -> Document:
         """Return a document in Go's form; its types must be right.
@@ -99,8 +104,9 @@ class StructForm:
             return document
         if like is None:
             like = _NOTHING
+        names = tuple(document)
         found: Document = {}
-        for name, convert, omits_empty, zero in self._fields():
+        for name, convert, omits_empty, zero in self._orders.get(names) or self._written(names):
             value = document.get(name)
             if value is None:
                 if zero is not ABSENT:
@@ -112,6 +118,17 @@ class StructForm:
                     value = convert(value, formed)
             if value or not omits_empty:
                 found[name] = value
+        return found
+
+    def _written(self, names: tuple[str, ...]) -> list[FieldForm]:
+        """Return the fields that may be written for a document with some names, in order."""
+        found = [
+            field for field in self._fields() if field.name in names or field.zero is not ABSENT
+        ]
+        if len(names) <= _NAMES_MAX:
+            if len(self._orders) >= _ORDERS_MAX:
+                self._orders.clear()
+            self._orders[names] = found
         return found
 
 

@@ -69,7 +69,11 @@ _CANONICAL: Final[Mapping[str, Any]] = {
     "quantity": Annotated[
         str,
         msgspec.Meta(
-            pattern=r"^(?:0|[1-9][0-9]{0,2}(?:[numkMGT]|[KMGT]i)?|[1-9][0-9]{0,2}[1-9]m)$"
+            # Up to three digits; or a decimal amount that 1,000 does not divide, or a binary one
+            # that 4 does not divide, and so 1,024 does not. All of them are far below 2 ** 63.
+            pattern=r"^(?:0|[1-9][0-9]{0,2}(?:[numkMGT]|[KMGT]i)?"
+            r"|(?![0-9]*000(?![0-9]))[1-9][0-9]{3,14}m?"
+            r"|[1-9][0-9]{1,3}(?:[13579]|[02468][26]|[13579][048])[KMGT]i)$"
         ),
     ],
     "time": Annotated[str, msgspec.Meta(pattern=_SECOND + "Z$")],

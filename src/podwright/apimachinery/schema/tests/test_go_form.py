@@ -265,7 +265,9 @@ def test_canonical_documents_are_not_walked(monkeypatch):
 def test_amounts_that_are_not_walked_are_canonical(suffix):
     limits = built_in().find("v1", "LimitRange")
     assert limits is not None
-    for number in (*range(1_200), 1_500, 2_000, 2_048, 9_999, 10_000, 123_456_789):
+    larger = (1_500, 2_000, 2_048, 2_050, 3_072, 4_100, 9_999, 10_000, 12_001, 65_536, 100_500)
+    largest = (999_998, 999_999, 1_000_000, 1_000_500, 8_388_609, 123_456_789, 10**14 + 1, 10**15)
+    for number in (*range(1_200), *larger, *largest):
         amount = f"{number}{suffix}"
         made = limits.go_form({"spec": {"limits": [{"type": "Pod", "max": {"cpu": amount}}]}})
         assert made["spec"]["limits"][0]["max"]["cpu"] == format_quantity(amount)
