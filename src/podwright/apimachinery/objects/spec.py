@@ -77,14 +77,14 @@ class Specs:
         # Components create objects of one template after another.
         self._found: tuple[Any, Spec | None] = None, None
 
-    def of(self, document: dict[str, Any], *, is_repeated: bool = False) -> Spec | None:
+    def of(self, document: dict[str, Any], *, only_repeated: bool = False) -> Spec | None:
         """Return the spec with the content of a document; None for a large one.
 
         Parameters
         ----------
         document : dict
-        is_repeated : bool
-            Whether a content that has not occurred before has none either.
+        only_repeated : bool
+            Whether content that has not occurred before has none: most of it never does again.
         """
         written, found = self._found
         if document is written:
@@ -92,7 +92,7 @@ class Specs:
         text = msgspec.json.encode(document)
         found = self._by_text.get(text)
         if found is None and len(text) <= _TEXT_MAX_BYTES:
-            if is_repeated and self._is_new(zlib.crc32(text)):
+            if only_repeated and self._is_new(zlib.crc32(text)):
                 return None
             read = tuple(
                 field

@@ -368,7 +368,7 @@ class Kind:
             and not any(_contains(problem[0], path) for path in removed)
         ]
 
-    def with_shared_spec(self, document: Document, *, is_repeated: bool = False) -> Document:
+    def with_shared_spec(self, document: Document, *, only_repeated: bool = False) -> Document:
         """Return the document with the one spec of that content.
 
         A document is returned as it is if the effects of its kind depend on more than the spec.
@@ -376,14 +376,13 @@ class Kind:
         Parameters
         ----------
         document : dict
-        is_repeated : bool
-            Whether a spec that has not occurred before stays as it is: most of those never do
-            again.
+        only_repeated : bool
+            As of `Specs.of`.
         """
         spec = document.get("spec")
         if not self.row.is_spec_only or type(spec) is not dict:
             return document
-        shared = self._specs.of(spec, is_repeated=is_repeated)
+        shared = self._specs.of(spec, only_repeated=only_repeated)
         return document if shared is None else document | {"spec": shared}
 
     def shared_spec(self, spec: Document) -> Document:

@@ -60,7 +60,7 @@ _PYTHON_TYPE: Final[Mapping[str, Any]] = {
     "int-or-string": _INT32 | str,
 }
 
-# What is hardly written otherwise; larger amounts may have a shorter form.
+# Only what Go surely writes as it is: everything else is walked.
 _CANONICAL: Final[Mapping[str, Any]] = {
     **_PYTHON_TYPE,
     "any": NoneType,  # its maps are not sorted

@@ -77,9 +77,6 @@ _NODE, _PODS, _STORAGE = int(Reads.NODE), int(Reads.PODS), int(Reads.STORAGE)
 _WORKLOADS, _NAMESPACES, _TERMS = int(Reads.WORKLOADS), int(Reads.NAMESPACES), int(Reads.TERMS)
 _IMAGES, _DEVICE_CLASSES = int(Reads.IMAGES), int(Reads.DEVICE_CLASSES)
 _DEVICES = int(Reads.DEVICES)
-_TERMS_PLACE = 5
-"""Of the version of terms, in the result of `Cluster.version_of`."""
-
 _ENDED = frozenset({"Succeeded", "Failed"})
 
 _DEAD_SLOTS_KEPT = 1_024
@@ -172,7 +169,9 @@ class Cluster:
         )
 
     def version_of(self, reads: int) -> tuple[int, ...]:
-        """Return the versions of everything in `reads`; equal versions mean no change.
+        """Return the versions of everything in `reads`, that of terms last.
+
+        Equal versions mean no change.
 
         Parameters
         ----------
@@ -185,23 +184,11 @@ class Cluster:
             self.storage.version if reads & _STORAGE else 0,
             self.workloads.version if reads & _WORKLOADS else 0,
             self.namespaces_version if reads & _NAMESPACES else 0,
-            self.selectors.terms_version if reads & _TERMS else 0,
             self.images.version if reads & _IMAGES else 0,
             self.device_classes.version if reads & _DEVICE_CLASSES else 0,
             self.devices.version if reads & _DEVICES else 0,
+            self.selectors.terms_version if reads & _TERMS else 0,
         )
-
-    @staticmethod
-    def differ_in_terms_only(before: tuple[int, ...], now: tuple[int, ...]) -> bool:
-        """Return whether two different results of `version_of` differ in terms only.
-
-        Parameters
-        ----------
-        before, now : tuple of int
-            Of the same `reads`.
-        """
-        place = _TERMS_PLACE
-        return before[:place] == now[:place] and before[place + 1 :] == now[place + 1 :]
 
     # ---------------------------------------------------------------- objects
 

@@ -182,14 +182,14 @@ def test_equal_documents_share_their_spec() -> None:
 
 def test_a_content_has_a_spec_when_it_occurs_again() -> None:
     specs = Specs()
-    assert specs.of({"number": 1}, is_repeated=True) is None
-    assert specs.of({"number": 2}, is_repeated=True) is None
-    again = specs.of({"number": 1}, is_repeated=True)
+    assert specs.of({"number": 1}, only_repeated=True) is None
+    assert specs.of({"number": 2}, only_repeated=True) is None
+    again = specs.of({"number": 1}, only_repeated=True)
     assert again == {"number": 1}
-    assert specs.of({"number": 1}, is_repeated=True) is again
+    assert specs.of({"number": 1}, only_repeated=True) is again
     assert specs.of({"number": 2}) == {"number": 2}
     for _ in range(2):
-        assert specs.of({"name": "c" * 70_000}, is_repeated=True) is None
+        assert specs.of({"name": "c" * 70_000}, only_repeated=True) is None
 
 
 def test_specs_that_no_object_has_are_forgotten_in_time() -> None:

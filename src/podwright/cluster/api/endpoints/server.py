@@ -488,6 +488,7 @@ class ApiServer:
             has_rest = bool(info.rest) and info.subresource != subresources.PROXY
             if info.subresource not in resource.kind.row.subresources or not handlers or has_rest:
                 raise unknown_resource()
+            handler = handlers.get(info.verb)
         else:
             known = _OBJECT_HANDLERS if info.name else _COLLECTION_HANDLERS
             verbs = known.keys() & resource.kind.row.verbs
@@ -496,8 +497,7 @@ class ApiServer:
             if not verbs:
                 raise unknown_resource()
             computed = subresources.COMPUTED.get((info.group, info.resource), {})
-            handlers = {info.verb: (known | computed)[info.verb]} if info.verb in verbs else {}
-        handler = handlers.get(info.verb)
+            handler = computed.get(info.verb, known[info.verb]) if info.verb in verbs else None
         if handler is None:
             raise method_not_allowed()
         return resource, handler

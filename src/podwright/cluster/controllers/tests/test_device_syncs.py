@@ -235,7 +235,7 @@ GOING: Any = HELD | {"deletionTimestamp": at(0)}
                      id="not a pod"),
         pytest.param(a_claim("c", a_user(apiGroup="x"), results=[], **HELD), [], [],
                      id="of another group"),
-        pytest.param(a_claim("c", results=[], **HELD), [], [], id="allocated for nobody"),
+        pytest.param(a_claim("c", results=[], **HELD), [], [], id="allocated for no pod"),
         pytest.param(a_claim("c", results=[], **GOING), [],
                      ["update ResourceClaim shop/c status: -status.allocation", FREED[1]],
                      id="deleted"),
@@ -254,7 +254,7 @@ GOING: Any = HELD | {"deletionTimestamp": at(0)}
                      [], id="used by another pod"),
     ],
 )  # fmt: skip
-def test_a_claim_is_freed_when_nobody_uses_it(claim, pods, expected) -> None:
+def test_a_claim_is_freed_when_no_pod_uses_it(claim, pods, expected) -> None:
     assert claims("claim:shop/c", claim, *pods) == list(expected)
     assert claims("claim:shop/none", claim, *pods) == []
 

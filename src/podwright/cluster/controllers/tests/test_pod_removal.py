@@ -141,7 +141,7 @@ def test_a_node_without_pods_needs_no_quarantine_and_a_pod_may_come_to_a_missing
         pytest.param(a_node(ready="True"), a_pod(node=""), False, id="not yet bound"),
     ],
 )  # fmt: skip
-def test_a_terminating_pod_that_nobody_stops_is_deleted(node, pod, collected) -> None:
+def test_a_terminating_pod_that_no_kubelet_stops_is_deleted(node, pod, collected) -> None:
     bench = SingleSync(PodGarbageCollector, node)
     keys = ["shop/p"] if collected else []
     assert bench.put(pod) == keys

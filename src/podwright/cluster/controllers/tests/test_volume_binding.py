@@ -454,7 +454,7 @@ ELSEWHERE = a_claim("Bound", [COMPLETED], spec={"volumeName": "w"})
             [f'update PersistentVolume v status: status.lastPhaseTransitionTime="{at(0)}"'
              f' status.message={json.dumps(NO_DELETER)} status.phase="Failed"',
              volume_event("VolumeFailedDelete", NO_DELETER, "Warning")],
-            id="nobody deletes it",
+            id="nothing deletes it",
         ),
         pytest.param(
             a_volume(phase="Failed", spec=bound_to() | {"persistentVolumeReclaimPolicy": "Delete"}),

@@ -137,7 +137,7 @@ def test_the_pods_of_a_removed_owner_are_forgotten() -> None:
 
 def test_a_replica_set_concerns_its_deployment_before_and_after() -> None:
     bench = SingleSync(DeploymentController)
-    assert bench.put(a_workload("ReplicaSet", "r")) == [], "nobody selects it"
+    assert bench.put(a_workload("ReplicaSet", "r")) == [], "no object selects it"
     bench.put(a_workload("Deployment"))
     mine, other = owner("Deployment"), owner("Deployment", "other")
     assert bench.put(a_workload("ReplicaSet", "r", owners=[mine])) == ["shop/web"]

@@ -464,7 +464,7 @@ def test_a_right_that_is_absent_is_reported_once():
     server = FakeServer(POST=[NO_ROLES])
     result(server, BIND, BIND, times=BRIEF, report=reported.append)
     assert len(reported) == 1
-    # An error that no right would prevent is no line.
+    # An error that no right would prevent does not get a line.
     refusing = FakeServer(POST=[status(422, "Invalid")])
     assert result(refusing, BIND, times=BRIEF, report=reported.append)[0].reason == "Invalid"
     assert len(reported) == 1

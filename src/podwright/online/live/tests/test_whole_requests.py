@@ -295,7 +295,7 @@ def test_events_that_differ_otherwise_are_no_series(changes):
     other = writer.request(msgspec.structs.replace(EVENT, **changes), NOW_NS)
     assert other is not None
     assert other.verb == "POST"
-    # Each object has a name of its own, also at the same time.
+    # Each object has its own name, also at the same time.
     assert other.body["metadata"]["name"].split(".")[1] == f"{NOW_NS + 2:x}"
 
 

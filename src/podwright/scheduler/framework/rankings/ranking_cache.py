@@ -276,7 +276,7 @@ class RankingCache:
         """
         if before == now:
             return True
-        if not self._cluster.differ_in_terms_only(before, now):
+        if before[:-1] != now[:-1]:  # not only that of terms
             return False
         for numbers, number in zip(self._keys.numbers, key, strict=True):
             plugin = numbers.plugin

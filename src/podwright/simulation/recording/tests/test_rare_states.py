@@ -298,18 +298,18 @@ def test_the_progress_of_explanations_counts_those_that_were_used(monkeypatch):
     run.put(make_node("n1", cpu="4"))
     for name in ("a", "b"):
         run.attempt(make_pod(name, cpu="1"))
-    told: list[Any] = []
+    calls: list[Any] = []
 
     @contextmanager
     def metered(*given: Any, **keywords: Any) -> Iterator[Any]:
-        told.append((given, keywords))
-        yield SimpleNamespace(advance=told.append)
+        calls.append((given, keywords))
+        yield SimpleNamespace(advance=calls.append)
 
     monkeypatch.setattr(explain, "metered", metered)
     log = run.run.log
     for _, explanation in explain_cycles(log, log.cycles(), is_shown=False):
-        told.append(explanation.decision.pod.key)
-    assert told == [(("explaining", 2), {"is_shown": False}), "default/a", 1, "default/b", 2]
+        calls.append(explanation.decision.pod.key)
+    assert calls == [(("explaining", 2), {"is_shown": False}), "default/a", 1, "default/b", 2]
 
 
 class Waiting(Plugin):

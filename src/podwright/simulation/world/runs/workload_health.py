@@ -130,7 +130,7 @@ class WorkloadHealth(Checkpointed):
         """Receive a created, updated or deleted object."""
         obj = new if new is not None else old
         assert obj is not None, "neither an old nor a new object"
-        # Most objects are pods, which are no workloads.
+        # Most objects are pods, which are not workloads.
         if type(obj) is Pod or not _runs_continuously(obj) or _is_controlled(obj):
             return
         uid = obj.metadata.uid

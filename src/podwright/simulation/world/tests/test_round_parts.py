@@ -298,7 +298,7 @@ def test_requests_that_remove_pods_are_delivered_with_the_pod_before_and_the_err
     assert observed.notes == [
         ("removal", POD, delete, None, NOW_NS), ("removal", POD, evict, budget, NOW_NS)
     ]  # fmt: skip
-    assert list(parts.actions) == [], "a budget that rejects an eviction is no news"
+    assert list(parts.actions) == [], "a budget that rejects an eviction is not news"
     other = DeleteObject("", "ConfigMap", "a/p", "u", "job-controller")
     parts.errors.clear()
     parts.rounds._create_or_delete(other)

@@ -137,7 +137,7 @@ def test_the_parts_of_a_write() -> None:
 
 
 class Recorder(Plugin):
-    """Keeps its calls, and requires a second round where it is told to."""
+    """Keeps its calls, and requires a second round where it should."""
 
     resources = frozenset({("", "pods")})
 

@@ -122,7 +122,7 @@ ACCOUNTS = ("system:serviceaccounts", "system:serviceaccounts:apps", "system:aut
             User("system:anonymous"), None,
             ["impersonate-on:user-info:list pods default/",
              f"impersonate:user-info users.{AUTHENTICATION} system:anonymous"],
-            ("system:unauthenticated",), id="nobody",
+            ("system:unauthenticated",), id="no user",
         ),
         pytest.param(
             User("bob", groups=("system:unauthenticated",)), None,

@@ -83,7 +83,7 @@ def _body_of(call: Call, validation: FieldValidation) -> Document:
         check_custom_version(document, resource.kind)
     has_known_fields = not warnings and validation != "Ignore"
     if has_known_fields and isinstance(resource.kind, Kind):
-        document = resource.kind.with_shared_spec(document, is_repeated=True)
+        document = resource.kind.with_shared_spec(document, only_repeated=True)
     call.formed = made = resource.completed(document)
     return made
 

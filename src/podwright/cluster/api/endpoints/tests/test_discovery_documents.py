@@ -343,7 +343,7 @@ def test_the_paths_of_discovery(path: str, *, is_found: bool) -> None:
 
 
 @pytest.mark.parametrize("path", [f"/apis/{SEA}/v2", "/apis//v1", "/apis//x/y"])
-def test_paths_that_belong_to_nobody(path: str) -> None:
+def test_paths_without_an_owner(path: str) -> None:
     resources = Resources()
     resources.add(custom(SEA, "v1", "Boat"))
     with pytest.raises(PlainError) as error:

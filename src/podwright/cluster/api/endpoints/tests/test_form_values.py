@@ -174,7 +174,7 @@ def is_alike(first: Any, second: Any) -> bool:
             pod(requests={"cpu": "2", "memory": "3Mi"}, limits={"cpu": "2", "memory": "4Mi"}),
             False,
         ),
-        # An amount beside one that is a number has no place of its own.
+        # An amount beside one that is a number does not have its own place.
         (
             pod(requests={"cpu": "1"}, limits={"cpu": 1}),
             pod(requests={"cpu": "2"}, limits={"cpu": 1}), False,

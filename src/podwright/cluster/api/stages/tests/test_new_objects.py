@@ -315,9 +315,9 @@ def test_a_certificate_request_has_the_user_of_its_request() -> None:
         },
         "status": {},
     }
-    nobody = sent_write(kind, sent, user=User(""), namespace="")
-    prepare_new(parts(), nobody)
-    assert nobody.new["spec"] == {"request": "x"}
+    anonymous = sent_write(kind, sent, user=User(""), namespace="")
+    prepare_new(parts(), anonymous)
+    assert anonymous.new["spec"] == {"request": "x"}
 
 
 @pytest.mark.parametrize(

@@ -284,11 +284,11 @@ def test_the_rate_of_a_zone(total, ready, excluded, disruption, interval) -> Non
     assert not zones.monitor([], NOW)
     state = zones.state()["zones"]
     found = next(zone for name, zone in state.items() if "other" not in name)
-    wanted = None if interval is None else interval * SECOND
+    expected_ns = None if interval is None else interval * SECOND
     if disruption == "FullDisruption":
-        wanted = 10 * SECOND  # only where every zone is disrupted nothing is tainted
+        expected_ns = 10 * SECOND  # only where every zone is disrupted nothing is tainted
     as_struct = found if isinstance(found, Zone) else Zone(**found)
-    assert (as_struct.disruption, as_struct.interval_ns) == (disruption, wanted)
+    assert (as_struct.disruption, as_struct.interval_ns) == (disruption, expected_ns)
     assert len(as_struct.waiting) == total - ready + excluded
 
 

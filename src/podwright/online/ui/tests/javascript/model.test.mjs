@@ -209,7 +209,7 @@ test("a change of labels is published as one event", async (context) => {
   const stop = data.use();
   const change = (resourceVersion, labels) => source.listener("nodes", { type: "MODIFIED", name: "n1", resourceVersion, labels });
   change("2", { a: "b" });
-  assert.equal(data.nodeLabels.isFollowed, false, "nobody follows the nodes");
+  assert.equal(data.nodeLabels.isFollowed, false, "the nodes are not followed");
   data.followNodes();
   change("2", { a: "b" });
   change("3", { a: "c" });
