@@ -338,6 +338,7 @@ if TYPE_CHECKING:
     from podwright.apimachinery.objects.texts.go_text import (
         aggregated as aggregated,
         go_json_error as go_json_error,
+        go_number as go_number,
         go_quoted as go_quoted,
         write_go_json as write_go_json,
     )

@@ -17,6 +17,8 @@ _ESCAPES: Final = {
     "\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v",
     "\\": "\\\\", '"': '\\"',
 }  # fmt: skip
+_LEAST_EXPONENT: Final = 1e-4
+_LARGEST_PLAIN: Final = 1e21
 
 
 def write_go_json(value: Any, *, sort_keys: bool = True) -> str:
@@ -49,6 +51,26 @@ def write_go_json(value: Any, *, sort_keys: bool = True) -> str:
 def _escaped_for_html(match: re.Match[str]) -> str:
     code = ord(match[0])
     return "\\ufffd" if 0xD800 <= code <= 0xDFFF else f"\\u{code:04x}"
+
+
+def go_number(number: float) -> str:
+    """Return a number as Go's verb %v prints it.
+
+    Examples
+    --------
+    >>> go_number(2.0), go_number(0.5), go_number(1e21)
+    ('2', '0.5', '1e+21')
+    """
+    if isinstance(number, int):
+        return str(number)
+    size = abs(number)
+    if size != 0 and not _LEAST_EXPONENT <= size < _LARGEST_PLAIN:
+        mantissa, _, exponent = f"{number:e}".partition("e")
+        digits = repr(number).partition("e")[0].removesuffix(".0")
+        if "e" not in repr(number):
+            digits = mantissa.rstrip("0").removesuffix(".")
+        return f"{digits}e{exponent}"
+    return str(int(number)) if number.is_integer() else repr(number)
 
 
 def go_quoted(text: str) -> str:

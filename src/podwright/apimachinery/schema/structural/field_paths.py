@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
-from podwright.apimachinery.objects import Document
+from podwright.apimachinery.objects import Document, go_number
 from podwright.apimachinery.schema.printing.cells import Cell, age
 from podwright.apimachinery.schema.structural.shape import Schema
-from podwright.apimachinery.schema.structural.values import go_number
 from podwright.apimachinery.schema.table import Column
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors
 

@@ -21,6 +21,7 @@ import msgspec
 from msgspec import UNSET
 
 from podwright.apimachinery import cel
+from podwright.apimachinery.objects import go_number
 from podwright.apimachinery.schema.decoding import Problem
 from podwright.apimachinery.schema.structural.formats import (
     NUMBER_FORMATS,
@@ -38,8 +39,6 @@ _NUMBER_FORMATS: Final = frozenset().union(*NUMBER_FORMATS.values())
 _INT32: Final = (-(2**31), 2**31 - 1)
 _INT64: Final = (-(2**63), 2**63 - 1)
 _FLOAT32_MAX: Final = 3.4028234663852886e38
-_LEAST_EXPONENT: Final = 1e-4
-_LARGEST_PLAIN: Final = 1e21
 
 
 class _Fault(msgspec.Struct, frozen=True):
@@ -328,26 +327,6 @@ def _range_faults(value: float, schema: Schema, prefix: str, path: str) -> Itera
         return []
     shown = f"with format {format_}" if format_ else "(default format)"
     return [_Fault(f"{prefix} value must be of type {type_} {shown} in {path}")]
-
-
-def go_number(number: float) -> str:
-    """Return a number as Go's verb %v prints it.
-
-    Examples
-    --------
-    >>> go_number(2.0), go_number(0.5), go_number(1e21)
-    ('2', '0.5', '1e+21')
-    """
-    if isinstance(number, int):
-        return str(number)
-    size = abs(number)
-    if size != 0 and not _LEAST_EXPONENT <= size < _LARGEST_PLAIN:
-        mantissa, _, exponent = f"{number:e}".partition("e")
-        digits = repr(number).partition("e")[0].removesuffix(".0")
-        if "e" not in repr(number):
-            digits = mantissa.rstrip("0").removesuffix(".")
-        return f"{digits}e{exponent}"
-    return str(int(number)) if number.is_integer() else repr(number)
 
 
 # ------------------------------------------------------------------- lists and objects

@@ -19,7 +19,14 @@ from typing import Any, Final
 
 import msgspec
 
-from podwright.apimachinery.objects import Document, RawObject, go_quoted, raw_text, write_go_json
+from podwright.apimachinery.objects import (
+    Document,
+    RawObject,
+    go_number,
+    go_quoted,
+    raw_text,
+    write_go_json,
+)
 from podwright.apimachinery.schema.decoding import Problem
 
 TEXT_MAX: Final = 4 << 20
@@ -69,7 +76,7 @@ class FieldErrors:
         supported : sequence of str
             The valid values in the order of upstream's text.
         """
-        listed = ", ".join(f'"{each}"' for each in supported)
+        listed = ", ".join(map(go_quoted, supported))
         text = f"Unsupported value: {self._printed(value)}"
         self._add(path, text, f"supported values: {listed}", value)
 
@@ -163,7 +170,7 @@ def equality_key(value: Any) -> bytes:
 
 
 def printed(value: Any) -> str:
-    """Return a value as upstream prints it: text in quotes, anything else as JSON.
+    """Return a value as upstream prints it: text in quotes, numbers as %v, the rest as JSON.
 
     Examples
     --------
@@ -174,6 +181,8 @@ def printed(value: Any) -> str:
     """
     if isinstance(value, str):
         return go_quoted(value)
+    if isinstance(value, float):
+        return go_number(value)
     return write_go_json(value, sort_keys=False)
 
 
