@@ -199,9 +199,12 @@ def _validate_prefix(errors: FieldErrors, prefix: str | None, name_rule: NameRul
     # Upstream: staging/src/k8s.io/apimachinery/pkg/api/validation/objectmeta.go,
     # ValidateObjectMetaWithOpts, which leaves the prefix to the name that is made from it.
     if prefix and name_rule is not long_name:
-        # Upstream replaces the dash at the end and the character before it.
-        masked = f"{prefix[:-2]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix
-        errors.each("metadata.generateName", prefix, name_rule(masked))
+        errors.each("metadata.generateName", prefix, name_rule(masked(prefix)))
+
+
+def masked(prefix: str) -> str:
+    """Return the prefix of a name as a name: upstream replaces `x-` at its end."""
+    return f"{prefix[:-2]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix
 
 
 def validate_unchanged_metadata(

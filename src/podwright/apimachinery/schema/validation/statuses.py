@@ -389,7 +389,7 @@ def validate_pod_status(errors: FieldErrors, new: Document, old: Document) -> No
         text = "must be a non-negative integer"
         errors.invalid("status.observedGeneration", status["observedGeneration"], text)
     if was.get("qosClass"):
-        errors.immutable("status.qosClass", status.get("qosClass"), was.get("qosClass"))
+        errors.immutable("status.qosClass", status.get("qosClass") or "", was.get("qosClass"))
     policy = (old.get("spec") or {}).get("restartPolicy")
     for name in ("containerStatuses", "initContainerStatuses"):
         _transitions(errors, f"status.{name}", status.get(name), was.get(name), policy)

@@ -32,6 +32,7 @@ from podwright.apimachinery.schema.validation.field_errors import (
     same,
 )
 from podwright.apimachinery.schema.validation.metadata import (
+    masked,
     validate_annotations,
     validate_metadata_update,
 )
@@ -72,24 +73,23 @@ def _validate_bundle_names(errors: FieldErrors, bundle: Document) -> None:
     metadata, spec = bundle.get("metadata") or {}, bundle.get("spec") or {}
     signer = spec.get("signerName") or ""
     if prefix := metadata.get("generateName"):
-        details = _bundle_name(f"{prefix[:-1]}a" if prefix.endswith("-") else prefix, signer)
-        errors.each("metadata.generateName", prefix, details)
+        errors.each("metadata.generateName", prefix, _bundle_name(prefix, signer, masked))
     if name := metadata.get("name"):
-        errors.each("metadata.name", name, _bundle_name(name, signer))
+        errors.each("metadata.name", name, _bundle_name(name, signer, str))
     if signer:
         validate_signer_name(errors, signer)
 
 
-def _bundle_name(name: str, signer: str) -> Details:
+def _bundle_name(name: str, signer: str, as_name: Callable[[str], str]) -> Details:
     """Return the errors of the name of a bundle, which starts with that of its signer."""
     if not signer:
         if ":" in name:
             return ['ClusterTrustBundle without signer name must not have ":" in its name']
-        return dns_subdomain(name)
+        return dns_subdomain(as_name(name))
     prefix = signer.replace("/", ":") + ":"
     if not name.startswith(prefix):
         return [f"ClusterTrustBundle for signerName {signer} must be named with prefix {prefix}"]
-    return dns_subdomain(name.removeprefix(prefix))
+    return dns_subdomain(as_name(name.removeprefix(prefix)))
 
 
 def _validate_anchors(errors: FieldErrors, text: str) -> None:
