@@ -440,8 +440,13 @@ def validate_not_special(errors: FieldErrors, path: str, text: str) -> None:
     except ValueError:
         errors.invalid(path, text, "must be a valid IP address")
         return
-    is_link_multicast = address.is_multicast and (
-        address in ipaddress.ip_network("224.0.0.0/24" if address.version == 4 else "ff02::/16")
+    # Go knows no difference between an IPv4 address and its form in IPv6.
+    address = getattr(address, "ipv4_mapped", None) or address
+    first, second, third = address.packed[:3]
+    is_link_multicast = (
+        (first, second, third) == (224, 0, 0)
+        if address.version == 4
+        else first == 0xFF and second & 0x0F == 2
     )
     for is_special, problem in (
         (address.is_unspecified, f"may not be unspecified ({text})"),
