@@ -144,7 +144,7 @@ def _allow_narrower_nodes(
     selector, former = spec.get("nodeSelector") or {}, before.get("nodeSelector") or {}
     if any(selector.get(key) != value for key, value in former.items()):
         text = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
-        errors.invalid("spec.nodeSelector", selector or None, text)
+        errors.invalid("spec.nodeSelector", spec.get("nodeSelector"), text)
     kept["nodeSelector"] = before.get("nodeSelector")
     affinity, former_affinity = spec.get("affinity"), before.get("affinity")
     node, former_node = _node_affinity(affinity), _node_affinity(former_affinity)
