@@ -209,7 +209,7 @@ def shrink(pod: Pod, resource: str, free: int) -> Edit | None:
     """
     requested = pending_requests(pod).get(resource, 0)
     target = min(free, requested - 1)
-    if target < 1 or target < _LEAST_SHARE * requested:
+    if target < _LEAST_SHARE * requested:
         return None
     text = quantity_text(resource, target)
     reduced = _reduced(pod, resource, target)

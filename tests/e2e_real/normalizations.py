@@ -1,0 +1,145 @@
+"""What two control planes answer differently about the same load, in one table.
+
+Whole objects are compared as texts; `differences` counts how often each normalization mattered.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any, Final, NamedTuple
+
+_DRAWN: Final = "[bcdfghjklmnpqrstvwxz2456789]"
+_RACING_KINDS: Final = frozenset({"EndpointSlice", "Endpoints", "ResourceQuota"})
+
+
+class Normalization(NamedTuple):
+    """What is not compared.
+
+    Attributes
+    ----------
+    reason : str
+    of_object : callable, optional
+        Changes a copy of an object.
+    form : str
+        What is replaced in the text of an object, as a regular expression; "" for nothing.
+    mark : str
+        What stands in its place.
+    always_matters : bool
+        Whether every run has such a difference; the others depend on the order of events.
+    """
+
+    reason: str
+    of_object: Callable[[dict[str, Any]], object] | None = None
+    form: str = ""
+    mark: str = ""
+    always_matters: bool = True
+
+
+def _sort_managers(document: dict[str, Any]) -> None:
+    entries = document["metadata"].get("managedFields", [])
+    entries.sort(key=lambda each: [each["manager"], each["operation"], each.get("subresource", "")])
+
+
+def _sort_conditions(document: dict[str, Any]) -> None:
+    status = document.get("status")
+    if isinstance(status, dict) and isinstance(status.get("conditions"), list):
+        status["conditions"].sort(key=lambda each: each["type"])
+
+
+def _leave_out_racing_fields(document: dict[str, Any]) -> None:
+    if document["kind"] in _RACING_KINDS:
+        for each in document["metadata"].get("managedFields", ()):
+            each.pop("fieldsV1", None)
+
+
+NORMALIZATIONS: Final[dict[str, Normalization]] = {
+    "order of managers": Normalization(
+        "entries are ordered by time, to the second", _sort_managers, always_matters=False
+    ),
+    "order of conditions": Normalization(
+        "conditions are in the order of the events", _sort_conditions, always_matters=False
+    ),
+    "racing managers": Normalization(
+        "the order of concurrent writes decides who has written which fields",
+        _leave_out_racing_fields,
+        always_matters=False,
+    ),
+    "uid": Normalization(
+        "each server draws its own",
+        form=r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}",
+        mark="<uid>",
+    ),
+    "time": Normalization(
+        "the clusters start one after the other",
+        form=r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z",
+        mark="<time>",
+    ),
+    "version": Normalization(
+        "other components write too", form=r'"resourceVersion": "\d+"', mark='"resourceVersion"'
+    ),
+    "address": Normalization(
+        "each server draws its own", form=r"\b10(\.\d+){3}\b", mark="<address>"
+    ),
+    "hash": Normalization(
+        "upstream's is of the form of its structs in memory",
+        form=rf"\b{_DRAWN}{{8,10}}\b",
+        mark="<hash>",
+    ),
+    "drawn name": Normalization("drawn", form=rf"-{_DRAWN}{{5}}\b", mark="-<name>"),
+}
+"""What is not compared, and why."""
+
+
+def differences(
+    own: Iterable[dict[str, Any]],
+    upstream: Iterable[dict[str, Any]],
+    counts: Counter[str] | None = None,
+) -> list[str]:
+    """Return the objects that only one side has, as texts.
+
+    Parameters
+    ----------
+    own, upstream : iterable of dict
+    counts : Counter, optional
+        Receives by normalization how many objects would differ without it.
+    """
+    mine, theirs = list(own), list(upstream)
+    found = _differing(mine, theirs, "")
+    if counts is not None:
+        for name in NORMALIZATIONS:
+            counts[name] += len(_differing(mine, theirs, name)) - len(found)
+    return found
+
+
+def _differing(own: list[dict[str, Any]], upstream: list[dict[str, Any]], without: str) -> list[str]:
+    mine, theirs = (
+        Counter(plain(each, without) for each in objects) for objects in (own, upstream)
+    )
+    return [
+        *(f"here: {text}" for text in sorted((mine - theirs).elements())),
+        *(f"upstream: {text}" for text in sorted((theirs - mine).elements())),
+    ]
+
+
+def plain(document: dict[str, Any], without: str = "") -> str:
+    """Return the text of an object without what varies.
+
+    Parameters
+    ----------
+    document : dict
+    without : str
+        The name of a normalization that is not applied.
+    """
+    copy = json.loads(json.dumps(document))
+    applied = [each for name, each in NORMALIZATIONS.items() if name != without]
+    for each in applied:
+        if each.of_object is not None:
+            each.of_object(copy)
+    text = json.dumps(copy, sort_keys=True)
+    for each in applied:
+        if each.form:
+            text = re.sub(each.form, each.mark, text)
+    return text
