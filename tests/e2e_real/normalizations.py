@@ -43,14 +43,27 @@ def _sort_managers(document: dict[str, Any]) -> None:
     entries.sort(key=lambda each: [each["manager"], each["operation"], each.get("subresource", "")])
 
 
-def _sort_conditions(document: dict[str, Any]) -> None:
-    status = document.get("status")
-    if isinstance(status, dict) and isinstance(status.get("conditions"), list):
-        status["conditions"].sort(key=lambda each: each["type"])
+def _sort_endpoints(document: dict[str, Any]) -> None:
+    for part in (document, *document.get("subsets", ())):
+        for name in ("endpoints", "addresses", "notReadyAddresses"):
+            if isinstance(part.get(name), list):
+                part[name].sort(key=lambda each: json.dumps([each.get("targetRef"), each]))
 
 
-def _leave_out_racing_fields(document: dict[str, Any]) -> None:
+def _leave_out_node(document: dict[str, Any]) -> None:
+    """Remove which node a pod has, and the zone of the node."""
+    parts = [document["metadata"].get("labels") or {}, document.get("spec") or {}]
+    parts += document.get("endpoints") or ()
+    for subset in document.get("subsets") or ():
+        parts += [*subset.get("addresses", ()), *subset.get("notReadyAddresses", ())]
+    for part in parts:
+        for name in ("nodeName", "zone", "hints", "topology.kubernetes.io/zone"):
+            part.pop(name, None)
+
+
+def _leave_out_racing_writes(document: dict[str, Any]) -> None:
     if document["kind"] in _RACING_KINDS:
+        document["metadata"].pop("generation", None)
         for each in document["metadata"].get("managedFields", ()):
             each.pop("fieldsV1", None)
 
@@ -59,12 +72,13 @@ NORMALIZATIONS: Final[dict[str, Normalization]] = {
     "order of managers": Normalization(
         "entries are ordered by time, to the second", _sort_managers, always_matters=False
     ),
-    "order of conditions": Normalization(
-        "conditions are in the order of the events", _sort_conditions, always_matters=False
+    "order of endpoints": Normalization(
+        "upstream's is that of a Go map", _sort_endpoints, always_matters=False
     ),
-    "racing managers": Normalization(
-        "the order of concurrent writes decides who has written which fields",
-        _leave_out_racing_fields,
+    "node": Normalization("the scheduler draws among nodes of the same score", _leave_out_node),
+    "racing writes": Normalization(
+        "how many pods a controller sees at once decides how often it writes, and which fields",
+        _leave_out_racing_writes,
         always_matters=False,
     ),
     "uid": Normalization(
@@ -83,6 +97,19 @@ NORMALIZATIONS: Final[dict[str, Normalization]] = {
     "address": Normalization(
         "each server draws its own", form=r"\b10(\.\d+){3}\b", mark="<address>"
     ),
+    "container": Normalization(
+        "each kubelet draws its own", form=r"containerd://[0-9a-f]{64}", mark="<container>"
+    ),
+    "port of the server": Normalization(
+        "both servers listen on a free port",
+        form=r'"name": "https", "port": \d+',
+        mark='"name": "https", "port"',
+    ),
+    "certificate": Normalization(
+        "kube-controller-manager writes the one that it is started with, here none",
+        form=r'"ca.crt": "[^"]*"',
+        mark='"ca.crt"',
+    ),
     "hash": Normalization(
         "upstream's is of the form of its structs in memory",
         form=rf"\b{_DRAWN}{{8,10}}\b",
@@ -91,6 +118,13 @@ NORMALIZATIONS: Final[dict[str, Normalization]] = {
     "drawn name": Normalization("drawn", form=rf"-{_DRAWN}{{5}}\b", mark="-<name>"),
 }
 """What is not compared, and why."""
+
+
+def pointless(counts: Counter[str]) -> list[str]:
+    """Return the normalizations that every run needs, and that this one did not."""
+    return [
+        name for name, each in NORMALIZATIONS.items() if each.always_matters and not counts[name]
+    ]
 
 
 def differences(
@@ -114,7 +148,9 @@ def differences(
     return found
 
 
-def _differing(own: list[dict[str, Any]], upstream: list[dict[str, Any]], without: str) -> list[str]:
+def _differing(
+    own: list[dict[str, Any]], upstream: list[dict[str, Any]], without: str
+) -> list[str]:
     mine, theirs = (
         Counter(plain(each, without) for each in objects) for objects in (own, upstream)
     )

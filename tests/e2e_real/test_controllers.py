@@ -1,12 +1,16 @@
-"""podwright's controllers leave the cluster as upstream's kube-controller-manager does."""
+"""podwright's controllers leave the cluster as upstream's kube-controller-manager does.
+
+Whole objects are compared, without what the table `NORMALIZATIONS` names.
+"""
 
 from __future__ import annotations
 
 import json
-import re
+from collections import Counter
 
 import pytest
 from tests.e2e_real.cluster_processes import controller_manager, embedded, kubectl
+from tests.e2e_real.normalizations import NORMALIZATIONS, differences, pointless
 from tests.waiting import until
 
 pytestmark = pytest.mark.e2e
@@ -16,12 +20,6 @@ KINDS = (
     "deployments", "replicasets", "statefulsets", "daemonsets", "jobs", "cronjobs", "pods",
     "controllerrevisions", "services", "endpoints", "endpointslices", "resourcequotas",
     "serviceaccounts", "configmaps", "poddisruptionbudgets", "replicationcontrollers",
-)  # fmt: skip
-COUNTS = (
-    "replicas", "readyReplicas", "availableReplicas", "updatedReplicas", "unavailableReplicas",
-    "desiredNumberScheduled", "currentNumberScheduled", "numberReady", "updatedNumberScheduled",
-    "numberAvailable", "succeeded", "failed", "active", "completedIndexes", "used", "hard",
-    "currentHealthy", "desiredHealthy", "disruptionsAllowed", "expectedPods", "phase",
 )  # fmt: skip
 
 
@@ -53,9 +51,6 @@ def core(kind, name, api="v1", **fields):
     return {"apiVersion": api, "kind": kind, "metadata": {"name": name}, **fields}
 
 
-UNIQUE = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|10(\.\d+){3}")
-
-
 LOAD = (
     core("ResourceQuota", "all", spec={"hard": {"pods": "40", "services": "9", "secrets": "4"}}),
     workload("Deployment", "web", replicas=4),
@@ -84,55 +79,10 @@ def run(kubeconfig, *arguments, stdin=None):
     return result.stdout
 
 
-def described(obj):
-    """Return what both clusters have to agree on."""
-    status = obj.get("status") or {}
-    conditions = sorted(
-        (each["type"], each["status"], each.get("reason", ""))
-        for each in status.get("conditions") or ()
-    )
-    subsets = obj.get("subsets") or ()
-    owners = [each["kind"] for each in obj["metadata"].get("ownerReferences") or ()]
-    return json.dumps(
-        {
-            "conditions": conditions,
-            "counts": {name: status[name] for name in COUNTS if status.get(name)},
-            "addresses": [len(each.get("addresses") or ()) for each in subsets],
-            "endpoints": [each["conditions"] for each in obj.get("endpoints") or ()],
-            "ports": obj.get("ports"),
-            "owners": owners,
-            "finalizers": obj["metadata"].get("finalizers"),
-            "managers": managers(obj),
-        },
-        sort_keys=True,
-    )
-
-
-def managers(obj):
-    """Return who has written which fields of an object, without uids and addresses.
-
-    Where the order of concurrent writes decides about the fields, only the managers are compared.
-    """
-    is_racing = obj["kind"] in {"EndpointSlice", "ResourceQuota"}
-    return sorted(
-        (
-            entry["manager"], entry["operation"], entry.get("subresource", ""),
-            "" if is_racing else UNIQUE.sub("#", json.dumps(entry["fieldsV1"], sort_keys=True)),
-        )
-        for entry in obj["metadata"].get("managedFields") or ()
-    )  # fmt: skip
-
-
-def summary(kubeconfig):
-    """Return the descriptions of the objects of each kind, without their names."""
+def objects(kubeconfig):
+    """Return the objects of each kind, with their managers."""
     shown = ("-o", "json", "--show-managed-fields")
-    found = json.loads(run(kubeconfig, "get", ",".join(KINDS), *shown))["items"]
-    return sorted(f"{obj['kind']} {described(obj)}" for obj in found if not is_of_server(obj))
-
-
-def is_of_server(obj):
-    """Whether an object describes the API server itself."""
-    return obj["metadata"]["name"] == "kubernetes"
+    return json.loads(run(kubeconfig, "get", ",".join(KINDS), *shown))["items"]
 
 
 def wait_for_service_account(kubeconfig, namespace):
@@ -141,7 +91,8 @@ def wait_for_service_account(kubeconfig, namespace):
     until(lambda: "default" in kubectl(kubeconfig, *listed).stdout, SECONDS_MAX, pause_seconds=1)
 
 
-def test_the_same_load_ends_in_the_same_state(tmp_path):
+def test_the_same_load_ends_in_the_same_state(tmp_path, record_property):
+    counts: Counter[str] = Counter()
     load = "\n---\n".join(map(json.dumps, LOAD))
     with (
         embedded(tmp_path / "own", "--nodes", "3") as own,
@@ -153,24 +104,21 @@ def test_the_same_load_ends_in_the_same_state(tmp_path):
         def agree(step):
             agreed: list[object] = []
 
-            def differences():
-                mine, theirs = map(set, map(summary, both))
-                return [step, "here:", *sorted(mine - theirs), "upstream:", *sorted(theirs - mine)]
-
             def have_agreed():
-                mine, theirs = map(summary, both)
-                if mine != theirs:
+                mine, theirs = map(objects, both)
+                if differences(mine, theirs):
                     agreed.clear()
                     return False
-                agreed.append(mine)
+                agreed.append((mine, theirs))
                 return len(agreed) == 3  # for a while: both may still change
 
             until(
                 have_agreed,
                 SECONDS_MAX,
                 pause_seconds=1,
-                describe=lambda: "\n".join(differences()),
+                describe=lambda: "\n".join([step, *differences(*map(objects, both))]),
             )
+            differences(*map(objects, both), counts)
 
         for kubeconfig in both:
             wait_for_service_account(kubeconfig, "default")
@@ -185,6 +133,9 @@ def test_the_same_load_ends_in_the_same_state(tmp_path):
             run(kubeconfig, "delete", "rc/old", "--cascade=orphan", "--wait=false")
             run(kubeconfig, "delete", "job/once", "--wait=false")
         agree("changed")
+    for name in NORMALIZATIONS:
+        record_property(name, counts[name])
+    assert not pointless(counts), "a normalization that hides nothing goes"
 
 
 def test_a_namespace_is_deleted_with_its_content(tmp_path):

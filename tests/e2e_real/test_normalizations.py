@@ -1,0 +1,136 @@
+"""The comparison of whole objects of two control planes: what differs, and what does not count."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+import pytest
+from tests.e2e_real.normalizations import NORMALIZATIONS, differences, plain, pointless
+
+Document = dict[str, Any]
+
+
+def thing(kind: str = "Pod", status: Document | None = None, **metadata: Any) -> Document:
+    return {
+        "kind": kind,
+        "metadata": {"name": "web", **metadata},
+        "spec": {"nodeName": "node-1"},
+        "status": status or {},
+    }
+
+
+def manager(name: str, **fields: Any) -> Document:
+    return {"manager": name, "operation": "Update", "fieldsV1": fields}
+
+
+def endpoints(*names: str) -> Document:
+    return thing("Endpoints") | {"subsets": [{"addresses": [{"hostname": name} for name in names]}]}
+
+
+UID = "12345678-1234-1234-1234-12345678901{}"
+
+
+@pytest.mark.parametrize(
+    ("own", "upstream", "name"),
+    [
+        (thing(uid=UID.format(1)), thing(uid=UID.format(2)), "uid"),
+        (
+            thing(creationTimestamp="2026-01-01T00:00:00Z"),
+            thing(creationTimestamp="2026-01-01T00:00:00.123456Z"),
+            "time",
+        ),
+        (thing(resourceVersion="1"), thing(resourceVersion="22"), "version"),
+        (thing(status={"podIP": "10.1.2.3"}), thing(status={"podIP": "10.244.0.9"}), "address"),
+        (thing(name="web-7d9f6c5b8x"), thing(name="web-bbbbb77777"), "hash"),
+        (thing(generateName="once-", name="once-bcdfg"), thing(generateName="once-",
+         name="once-7x8z9"), "drawn name"),
+        (thing(), thing() | {"spec": {"nodeName": "node-2"}}, "node"),
+        (
+            thing(managedFields=[manager("a"), manager("b")]),
+            thing(managedFields=[manager("b"), manager("a")]),
+            "order of managers",
+        ),
+        (
+            thing("EndpointSlice", generation=1, managedFields=[manager("a", x={})]),
+            thing("EndpointSlice", generation=2, managedFields=[manager("a", y={})]),
+            "racing writes",
+        ),
+        (
+            endpoints("a", "b"),
+            endpoints("b", "a"),
+            "order of endpoints",
+        ),
+        (
+            thing("ConfigMap") | {"data": {"ca.crt": "# none"}},
+            thing("ConfigMap") | {"data": {"ca.crt": ""}},
+            "certificate",
+        ),
+        (
+            thing("Endpoints") | {"ports": [{"name": "https", "port": 1}]},
+            thing("Endpoints") | {"ports": [{"name": "https", "port": 2}]},
+            "port of the server",
+        ),
+        (
+            thing(status={"containerID": f"containerd://{'0' * 64}"}),
+            thing(status={"containerID": f"containerd://{'f' * 64}"}),
+            "container",
+        ),
+    ],
+)  # fmt: skip
+def test_a_normalization_hides_what_it_names_and_is_counted(own, upstream, name):
+    counts: Counter[str] = Counter()
+    assert differences([own], [upstream], counts) == []
+    assert {each for each, count in counts.items() if count} == {name}
+    assert counts[name] == 2, "both objects would differ"
+
+
+@pytest.mark.parametrize(
+    ("own", "upstream"),
+    [
+        pytest.param(thing(generation=1), thing(generation=2), id="the generation of a pod"),
+        pytest.param(
+            thing(managedFields=[manager("a", x={})]), thing(managedFields=[manager("a", y={})]),
+            id="the fields of a manager of a pod",
+        ),
+        pytest.param(
+            thing("EndpointSlice", managedFields=[manager("a")]),
+            thing("EndpointSlice", managedFields=[manager("b")]),
+            id="who writes a slice",
+        ),
+        pytest.param(
+            thing(status={"conditions": [{"type": "A"}, {"type": "B"}]}),
+            thing(status={"conditions": [{"type": "B"}, {"type": "A"}]}),
+            id="the order of conditions",
+        ),
+        pytest.param(thing(name="web-0"), thing(name="web-1"), id="an ordinal"),
+        pytest.param(thing(status={"replicas": 2}), thing(status={}), id="a count"),
+        pytest.param(thing(), thing() | {"spec": {}, "data": {}}, id="a field that one has"),
+    ],
+)  # fmt: skip
+def test_everything_else_differs(own, upstream):
+    here, there = differences([own], [upstream])
+    assert here == f"here: {plain(own)}"
+    assert there == f"upstream: {plain(upstream)}"
+
+
+def test_objects_are_counted_and_not_only_found():
+    assert differences([thing(), thing()], [thing()]) == [f"here: {plain(thing())}"]
+    assert differences([thing()], [thing(), thing()]) == [f"upstream: {plain(thing())}"]
+    assert differences([thing()], [thing()]) == []
+
+
+def test_the_compared_object_is_not_changed():
+    given = thing(managedFields=[manager("b"), manager("a")])
+    before = json.dumps(given)
+    plain(given)
+    assert json.dumps(given) == before
+
+
+def test_a_normalization_that_every_run_needs_and_this_one_did_not_is_pointless():
+    always = [name for name, each in NORMALIZATIONS.items() if each.always_matters]
+    assert pointless(Counter()) == always
+    assert pointless(Counter(dict.fromkeys(always, 1))) == []
+    assert "racing writes" not in always
+    assert all(each.reason for each in NORMALIZATIONS.values())
