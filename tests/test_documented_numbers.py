@@ -17,6 +17,7 @@ from podwright.online.live.api_calls import RetryTimes
 from podwright.scheduler.queueing import QueueSettings
 from podwright.simulation.files import document_cache
 from podwright.simulation.kss.annotations import LIMIT_BYTES
+from podwright.simulation.recording.folders import run_manifest
 from podwright.simulation.recording.log import decision_log, memory_checkpoints
 from podwright.simulation.recording.log.log_tables import SHARE_CLASSES
 from podwright.simulation.recording.usage import fragmentation_meter
@@ -26,7 +27,7 @@ from podwright.simulation.world.traces import trace_model
 ROOT = Path(__file__).parents[1]
 SECOND_NS = 1_000_000_000
 MEBIBYTE = 1 << 20
-WORDS = {5: "five", 10: "ten"}
+WORDS = {3: "three", 5: "five", 10: "ten"}
 
 
 def minutes(nanoseconds: int) -> str:
@@ -114,6 +115,7 @@ SENTENCES = [
         "howto/drive-the-machine",
         f"`FlushUnschedulable` every {seconds(QueueSettings().unschedulable_flush_ns)} seconds",
     ),
+    ("reference/run-folder", f"`format` in the manifest is {run_manifest.FORMAT}"),
     ("reference/http-api", f"`nodes`: {SHARE_CLASSES} numbers of nodes"),
     (
         "reference/run-folder",
@@ -122,7 +124,8 @@ SENTENCES = [
     (
         "reference/run-folder",
         f"A checkpoint is written every {simulation.CHECKPOINT_EVENTS:,} events of the scheduler,"
-        f" or every {WORDS[simulation._EVENTS_PER_KNOWN_OBJECT]} events per object that it knows",
+        f" or every {WORDS[simulation._EVENTS_PER_KNOWN_OBJECT]} events per object that it knows,"
+        f" or every {WORDS[simulation._EVENTS_PER_OBJECT]} events per existing object",
     ),
     (
         "reference/run-folder",

@@ -218,11 +218,14 @@ def shown_bounds(bounds: tuple[float, ...]) -> str:
 # ---------------------------------------------------------------- endpoints
 
 
-def endpoints_page() -> str:
+def endpoints():
     turns = TurnLoop(new_cluster(SchedulerOptions(), now_ns=0), ClusterClock(start_ns=0))
-    cluster = ControlledCluster(turns, ApiLatency(), RunningScheduler(turns))
+    return endpoints_of(ControlledCluster(turns, ApiLatency(), RunningScheduler(turns)))
+
+
+def endpoints_page() -> str:
     lines = ["| request | | parameters | body | reply |", "|---|---|---|---|---|"]
-    for each in endpoints_of(cluster):
+    for each in endpoints():
         query, body = map(fields_of, (each.query, each.body))
         replies = each.reply if isinstance(each.reply, tuple) else (each.reply,)
         names = [one.__name__ for one in replies if is_struct(one)] or [each.media_type]
@@ -267,6 +270,13 @@ def test_the_page_agrees_with_the_code(page):
             (REFERENCE / page).write_text(before + begin + made + end + after, encoding="utf-8")
         return
     assert written == made, "PODWRIGHT_UPDATE_DOCS=1 make docs writes it anew"
+
+
+def test_the_page_names_the_requests_that_change_nothing() -> None:
+    text = (REFERENCE / "http-api.md").read_text()
+    (listed,) = re.findall(r"requests that change nothing \(([^)]*)\)", text)
+    found = [each.path for each in endpoints() if each.changes_nothing]
+    assert re.findall(r"`(\S+)`", listed) == found
 
 
 @pytest.mark.parametrize("name", BUILT)
