@@ -118,7 +118,8 @@ def test_the_same_load_ends_in_the_same_state(tmp_path, record_property):
                 pause_seconds=1,
                 describe=lambda: "\n".join([step, *differences(*map(objects, both))]),
             )
-            differences(*map(objects, both), counts)
+            mine, theirs = map(objects, both)
+            differences(mine, theirs, counts)
 
         for kubeconfig in both:
             wait_for_service_account(kubeconfig, "default")

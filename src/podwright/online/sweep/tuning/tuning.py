@@ -122,9 +122,9 @@ class _Tuning:
             trials = self._study.get_trials(deepcopy=False)
             # Those of a batch that was interrupted.
             started = [each.number for each in trials if not each.state.is_finished()]
-            yield len(trials) - len(started)
-            first = started[0] if started else len(trials)
-            end = min((first // self._plan.batch + 1) * self._plan.batch, self._plan.trials)
+            done = len(trials) - len(started)
+            yield done
+            end = min((done // self._plan.batch + 1) * self._plan.batch, self._plan.trials)
             batch = []
             for number in (*started, *range(len(trials), end)):
                 self._study.sampler = _sampler(self._plan, number)

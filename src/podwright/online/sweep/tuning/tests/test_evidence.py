@@ -153,6 +153,7 @@ def test_the_figure_has_the_trials_and_the_best_that_is_allowed_so_far(goal, bes
         "not allowed",
         "best so far",
     ]
+    assert [line.get_linewidth() for line in panel.get_lines()][-1] == 1
     assert panel.get_ylabel() == f"{goal.figure}, mean of the seeds of trials"
     everything = tuple(each for each in result().trials if each.is_allowed)
     (panel,) = result(trials=everything).plot().axes

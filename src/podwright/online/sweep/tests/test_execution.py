@@ -1,0 +1,175 @@
+"""Connections to workers, and runs in flight, without any worker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any, Self
+
+import dask
+import distributed
+import pytest
+from dask import system
+
+from podwright._version import __version__
+from podwright.online.sweep import SweepError
+from podwright.online.sweep.execution import _check_workers, in_flight, workers
+
+
+class Connection:
+    """A client that records what it is made with, and the settings meanwhile."""
+
+    made: dict[str, Any]
+    versions: dict[str, dict[str, dict[str, str | None]]]
+
+    def __init__(self, **options: Any) -> None:
+        setting = dask.config.get("distributed.scheduler.allowed-failures")
+        Connection.made = {**options, "allowed failures": setting}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close nothing."""
+
+    def get_versions(self, packages: list[str]) -> Any:
+        assert packages == ["podwright"]
+        return {"workers": Connection.versions}
+
+
+LOCAL = {
+    "n_workers": None,
+    "threads_per_worker": 1,
+    "memory_limit": "auto",
+    "dashboard_address": "127.0.0.1:0",
+    "silence_logs": 50,
+    "allowed failures": 3,
+}
+
+
+@pytest.mark.parametrize(
+    ("options", "made"),
+    [
+        ({}, LOCAL),
+        ({"count": 3}, LOCAL | {"n_workers": 3}),
+        ({"memory_bytes": 1000}, LOCAL | {"n_workers": 4, "memory_limit": 1000}),
+        ({"memory_bytes": 2000}, LOCAL | {"n_workers": 2, "memory_limit": 2000}),
+        ({"memory_bytes": 9000}, LOCAL | {"n_workers": 1, "memory_limit": 9000}),
+        ({"memory_bytes": 10}, LOCAL | {"n_workers": 8, "memory_limit": 10}),
+        ({"memory_bytes": 2000, "count": 5}, LOCAL | {"n_workers": 5, "memory_limit": 2000}),
+        (
+            {"address": "tcp://h:1", "count": 5},
+            {"address": "tcp://h:1", "timeout": "10s", "allowed failures": 3},
+        ),
+        (
+            {"address": "tcp://h:1", "connect_timeout": "1s"},
+            {"address": "tcp://h:1", "timeout": "1s", "allowed failures": 3},
+        ),
+    ],
+)
+def test_what_a_connection_is_made_with(monkeypatch, options, made):
+    monkeypatch.setattr(distributed, "Client", Connection)
+    monkeypatch.setattr(system, "CPU_COUNT", 8)
+    monkeypatch.setattr("distributed.system.MEMORY_LIMIT", 4000)
+    Connection.versions = {"w": {"packages": {"podwright": __version__}}}
+    with workers(**options) as client:
+        assert type(client).__name__ == "Connection"
+    assert Connection.made == made
+
+
+@pytest.mark.parametrize(
+    ("address", "error", "text"),
+    [
+        ("tcp://h:1", OSError("refused"), "no Dask scheduler at tcp://h:1: refused"),
+        ("", TimeoutError("late"), "no Dask scheduler at this machine: late"),
+        ("x", ValueError("no port"), "no Dask scheduler at x: no port"),
+    ],
+)
+def test_a_connection_that_cannot_be_made_is_one_error(monkeypatch, address, error, text):
+    def fail(**_: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(distributed, "Client", fail)
+    with pytest.raises(SweepError) as raised, workers(address=address):
+        raise AssertionError
+    assert str(raised.value) == text
+
+
+def versions_of(**versions: str | None) -> Any:
+    found = {
+        name: {"packages": {} if version is None else {"podwright": version}}
+        for name, version in versions.items()
+    }
+    return SimpleNamespace(get_versions=lambda **_: {"workers": found})
+
+
+@pytest.mark.parametrize(
+    ("versions", "text"),
+    [
+        ({}, "the Dask scheduler at tcp://h:1 has no workers"),
+        (
+            {"a": __version__, "b": "0.1", "c": None},
+            f"2 of 3 workers have another version of podwright: b has 0.1, {__version__} is needed",
+        ),
+        (
+            {"a": None},
+            "1 of 1 workers have another version of podwright:"
+            f" a has none, {__version__} is needed",
+        ),
+    ],
+)
+def test_workers_that_cannot_run_anything_are_an_error(versions, text):
+    with pytest.raises(SweepError) as raised:
+        _check_workers(versions_of(**versions), "tcp://h:1")
+    assert str(raised.value) == text
+    _check_workers(versions_of(a=__version__, b=__version__), "tcp://h:1")
+
+
+class Future:
+    def __init__(self, task: int) -> None:
+        self.task = task
+        self.is_released = False
+
+    def release(self) -> None:
+        self.is_released = True
+
+
+class Completed:
+    """Futures that are done in the reverse order of their submission, later ones first."""
+
+    def __init__(self, futures: Any) -> None:
+        self._waiting = list(futures)
+
+    def add(self, future: Future) -> None:
+        self._waiting.append(future)
+
+    def __iter__(self) -> Iterator[Future]:
+        while self._waiting:
+            yield self._waiting.pop()
+
+
+@pytest.mark.parametrize(("worker_count", "ahead"), [(0, 50), (1, 50), (2, 100)])
+def test_fifty_runs_for_each_worker_are_submitted_ahead_and_then_one_for_each_result(
+    monkeypatch, worker_count, ahead
+):
+    monkeypatch.setattr(distributed, "as_completed", Completed)
+    client: Any = SimpleNamespace(
+        scheduler_info=lambda: {"workers": dict.fromkeys(range(worker_count))}
+    )
+    submitted: list[Future] = []
+
+    def submit(task: int) -> Future:
+        submitted.append(Future(task))
+        return submitted[-1]
+
+    found = []
+    for task, future in in_flight(client, range(ahead + 3), submit):
+        assert future.task == task
+        assert not future.is_released, "its result is read first"
+        found.append((task, len(submitted)))
+    assert found[:5] == [
+        (ahead - 1, ahead), (ahead, ahead + 1), (ahead + 1, ahead + 2),
+        (ahead + 2, ahead + 3), (ahead - 2, ahead + 3),
+    ]  # fmt: skip
+    assert sorted(task for task, _ in found) == list(range(ahead + 3))
+    assert all(future.is_released for future in submitted)
