@@ -86,13 +86,17 @@ class EndpointSliceMirroringController(Controller):
             elif not _is_same(known[0], new):
                 changed.append((known[0], new))
         deleted += [each for slices in by_group.values() for each in slices]
-        while created and deleted and _family(deleted[0]) == created[-1]["addressType"]:
-            changed.append((deleted.pop(0), created.pop()))
+        left: list[KubernetesObject] = []
+        for each in deleted:
+            if created and encode(each).get("addressType") == created[-1]["addressType"]:
+                changed.append((each, created.pop()))
+            else:
+                left.append(each)
         actions: Actions = [*events]
         if endpoints.metadata.deletion_timestamp is None:
             actions += [self.create(made(each)) for each in created]
         actions += [self.update(renewed(old, new)) for old, new in changed]
-        actions += [self.delete(each) for each in deleted]
+        actions += [self.delete(each) for each in left]
         return actions
 
     def _is_mirrored(self, endpoints: KubernetesObject) -> bool:
@@ -143,10 +147,6 @@ def _endpoint(address: Document, ip: str, *, is_ready: bool) -> Document:
         if address.get(name):
             endpoint[name] = address[name]
     return endpoint
-
-
-def _family(obj: KubernetesObject) -> str:
-    return str(encode(obj).get("addressType"))
 
 
 def _is_same(obj: KubernetesObject, new: Document) -> bool:
