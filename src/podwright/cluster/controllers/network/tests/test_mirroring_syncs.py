@@ -222,7 +222,7 @@ def test_addresses_are_written_in_their_shortest_form() -> None:
 
 def test_what_is_left_out_is_reported_once() -> None:
     ips = [f"10.0.{index // 250}.{index % 250 + 1}" for index in range(999)]
-    rows = {(): 1, ("10.1.0.1",): 1, ("10.1.0.1", "10.1.0.2"): 2, ("10.1.0.1",) + ("10.1.0.2",): 2}
+    rows = {(): 1, ("10.1.0.1",): 1, ("10.1.0.1", "10.1.0.2"): 2}
     for unready, count in rows.items():
         found = synced(service(), endpoints(subset(*ips, unready=unready)))
         assert len(found) == count, unready
