@@ -335,17 +335,22 @@ def behavior(**up: Any) -> dict[str, Any]:
     return {"scaleUp": {"selectPolicy": "Max", "policies": [rule], **up}, "scaleDown": down}
 
 
-def test_changes_are_remembered_for_the_policies_of_a_behavior() -> None:
-    rows = (({"behavior": behavior()}, [1]), ({}, []))
-    for spec, remembered in rows:
-        bench = a_bench(an_autoscaler(**spec), a_deployment(), *using("1600m", "1600m"))
-        bench.sync("shop/web")
-        bench.sync("shop/web", 15)
-        history = bench.controller._histories["shop/web"]
-        assert [change for _, change in history.changes] == remembered
+@pytest.mark.parametrize(
+    ("spec", "remembered"),
+    [
+        pytest.param({"behavior": behavior()}, [1], id="with policies"),
+        pytest.param({}, [], id="without"),
+    ],
+)
+def test_changes_are_remembered_for_the_policies_of_a_behavior(spec, remembered) -> None:
+    bench = a_bench(an_autoscaler(**spec), a_deployment(), *using("1600m", "1600m"))
+    controller: Any = bench.controller
+    bench.sync("shop/web")
+    bench.sync("shop/web", 15)
+    history = controller._histories["shop/web"]
+    assert [change for _, change in history.changes] == remembered
     bench.remove(an_autoscaler())
-    assert bench.controller._histories == {}
-    assert bench.controller._due_ns == {}
+    assert (controller._histories, controller._due_ns) == ({}, {})
 
 
 def test_an_autoscaler_that_was_removed_begins_again() -> None:

@@ -339,18 +339,19 @@ def test_a_failed_pod_is_replaced_after_a_delay_that_doubles_up_to_15_minutes() 
 
 def test_delays_are_those_of_a_node_and_of_an_observed_generation() -> None:
     bench = SingleSync(DaemonSetController, a_set(), PRESENT, *nodes("n0 n1"))
+    controller: Any = bench.controller
     for each in pods("a@n0/Failed b@n1/Failed"):
         bench.put(each)
     bench.sync("sys/agent")
-    assert bench.controller._backoff == {
+    assert controller._backoff == {
         "du/0/n0": (SECOND, NOW), "du/0/n1": (SECOND, NOW)
     }  # fmt: skip
     bench.put(a_set({"observedGeneration": 3}))
     bench.put(*pods("a@n0/Failed/10"))
     assert "-a" in [brief(each) for each in bench.sync("sys/agent")]
-    assert sorted(bench.controller._backoff) == ["du/0/n0", "du/0/n1", "du/3/n0"]
+    assert sorted(controller._backoff) == ["du/0/n0", "du/0/n1", "du/3/n0"]
     bench.remove(a_set())
-    assert bench.controller._backoff == {}
+    assert controller._backoff == {}
 
 
 def test_what_one_sync_does_not_delete_the_next_one_does() -> None:
