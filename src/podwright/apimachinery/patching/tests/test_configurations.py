@@ -113,9 +113,9 @@ def test_the_last_applied_configuration_is_replaced_where_there_is_one() -> None
 
 def test_a_configuration_that_is_too_long_for_an_annotation_is_dropped() -> None:
     def applied(length: int) -> Document:
-        return with_last_applied(annotated("old"), {"x": "\u00e9" * length})["metadata"][
-            "annotations"
-        ]
+        found = with_last_applied(annotated("old"), {"x": "\u00e9" * length})
+        annotations: Document = found["metadata"]["annotations"]
+        return annotations
 
     # 262,144 bytes: both keys, the other value, and `{"x":""}` with its line end.
     fixed = len("own") + len("kept") + len(LAST_APPLIED) + len('{"x":""}\n')
