@@ -491,7 +491,9 @@ def _print_chunked(
     If the nodes do not fit into one chunk, numbers replace their names.
     """
     console = stdout()
-    fixed = sum(max(len(head), *(len(row[i]) for row in rows)) + 2 for i, head in enumerate(heads))
+    fixed = sum(
+        max(map(len, (head, *(row[i] for row in rows)))) + 2 for i, head in enumerate(heads)
+    )
     room = console.width - fixed
     names = list(nodes)
     cells = [max((len(row[2 + i]) for row in rows), default=0) for i in range(len(nodes))]
