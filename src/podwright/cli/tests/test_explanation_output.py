@@ -10,6 +10,7 @@ import io
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -132,7 +133,7 @@ PLACED_VIEW = ExplanationView(
 )
 
 
-def unfit(**changes: object) -> Explanation:
+def unfit(**changes: Any) -> Explanation:
     """Return the explanation of a pod that fits on neither n1 nor n2."""
     decision = Decision(pod=POD, diagnosis=Diagnosis(node_count=2, rejections=(Rejection(CPU, 2),)))
     found = Explanation(
@@ -161,8 +162,8 @@ def on_terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], Callable[[],
     return of
 
 
-def view(explanation: Explanation, **others: object) -> ExplanationView:
-    given = {"reasons": [], "advice": Advice(), "near": []} | others
+def view(explanation: Explanation, **others: Any) -> ExplanationView:
+    given: dict[str, Any] = {"reasons": [], "advice": Advice(), "near": []} | others
     return ExplanationView(explanation=explanation, **given)
 
 
@@ -242,7 +243,7 @@ def preempting(details: Preemption | None, node: str | None = None) -> Decision:
     return Decision(pod=POD, post_filter=result)
 
 
-def with_decision(**fields: object) -> Explanation:
+def with_decision(**fields: Any) -> Explanation:
     return unfit(decision=REPLACE(unfit().decision, **fields))
 
 

@@ -1,13 +1,19 @@
-"""`podwright page`, and the page of `podwright up`, without the process that serves it."""
+"""`podwright page`, and the page of `podwright up`, with other programs in place of its process."""
 
 from __future__ import annotations
 
+import json
+import os
+import re
 import socket
+import sys
 import time
 import webbrowser
 from pathlib import Path
 
+import msgspec
 import pytest
+from tests.waiting import until
 
 from podwright.cli.clusters.options import ServedOptions
 from podwright.cli.serving import page_run
@@ -22,8 +28,10 @@ from podwright.cli.serving.page_run import (
     page_socket,
 )
 from podwright.cli.serving.up_options import UiOptions
+from podwright.cli.tests.served import command
 from podwright.online.apiserver import ServingError
 from podwright.online.client import ClusterAccess, ClusterError
+from podwright.online.ui import process
 
 ACCESS = ClusterAccess(server="http://127.0.0.1:1")
 
@@ -126,3 +134,100 @@ def test_the_address_is_printed_where_no_browser_is_found(monkeypatch, capsys):
         monkeypatch.setattr(webbrowser, "open", lambda _, found=is_opened: found)
         open_page("http://127.0.0.1:1")
     assert capsys.readouterr().err == ("No browser was found. The page is at http://127.0.0.1:1\n")
+
+
+def program(path: Path, *lines: str) -> str:
+    """Write a program that stands for Python, and return its path."""
+    path.write_text("\n".join(("#!/bin/sh", *lines, "")))
+    path.chmod(0o700)
+    return str(path)
+
+
+def test_the_page_of_a_cluster_is_a_process_that_gets_its_access_and_socket(tmp_path, monkeypatch):
+    lines = ('echo "$@" >args', "read -r line", 'echo "$line" >read', "cat", "echo end >ended")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "executable", program(tmp_path / "python", *lines))
+    with page_of(UiOptions(ui_port=0), ACCESS) as address:
+        until(lambda: Path("read").exists() and Path("read").read_text().endswith("\n"), 20)
+        settings = json.loads(Path("read").read_text())
+        listening = socket.socket(fileno=os.dup(settings["descriptor"]))
+        assert address == f"http://127.0.0.1:{listening.getsockname()[1]}"
+        listening.close()
+        assert not Path("ended").exists()
+    assert msgspec.convert(settings["access"], ClusterAccess) == ACCESS
+    assert Path("args").read_text() == "-m podwright.online.ui\n"
+    # It has ended by the end of its input.
+    assert Path("ended").read_text() == "end\n"
+
+
+@pytest.mark.parametrize("status", [0, 3])
+def test_a_process_of_the_page_that_ends_is_reported(status, tmp_path, monkeypatch, capsys):
+    text = f"The process of the page has ended with status {status}.\n"
+    monkeypatch.setattr(sys, "executable", program(tmp_path / "python", f"exit {status}"))
+    printed = []
+
+    def is_reported() -> bool:
+        printed.append(capsys.readouterr().err)
+        return bool(printed[-1])
+
+    with page_of(UiOptions(ui_port=0), ACCESS):
+        until(is_reported, 20)
+    assert "".join(printed) == text
+
+
+def test_a_process_of_the_page_that_does_not_end_is_killed(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(page_run, "_END_SECONDS", 0.05)
+    monkeypatch.chdir(tmp_path)
+    lines = ('echo "$$" >started', "exec sleep 60 <&-")
+    monkeypatch.setattr(sys, "executable", program(tmp_path / "python", *lines))
+    with page_of(UiOptions(ui_port=0), ACCESS):
+        until(lambda: Path("started").exists() and Path("started").read_text(), 20)
+    process = int(Path("started").read_text())
+    with pytest.raises(ProcessLookupError):
+        os.kill(process, 0)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_port_of_the_page_that_is_in_use_is_an_error_of_its_option():
+    with page_socket(0) as used:
+        page = page_of(UiOptions(ui_port=used.getsockname()[1]), ACCESS)
+        with pytest.raises(ServingError, match="--ui-port"), page:
+            pass
+
+
+def page_address_of(out: str) -> str:
+    """Return the address that a command has printed."""
+    found = re.search(r"http://127\.0\.0\.1:\d+", out)
+    assert found is not None, out
+    return found[0]
+
+
+@pytest.mark.parametrize("compared", ["", "http://other:2"])
+def test_a_page_is_served_for_one_cluster_or_two(compared, tmp_path, monkeypatch):
+    calls, opened = [], []
+    monkeypatch.setattr(process, "serve_page", lambda *args, **others: calls.append((args, others)))
+    monkeypatch.setattr(webbrowser, "open", opened.append)
+    for name, server in (("one", "http://first:1"), ("two", compared)):
+        kubeconfig(tmp_path / name, server)
+    more = f" --compare {tmp_path / 'two'} --open" if compared else ""
+    out, err, status = command(f"page --kubeconfig {tmp_path / 'one'} --port 0{more}")
+    (((upstream, listening), others),) = calls
+    address = page_address_of(out)
+    missing = f"No browser was found. The page is at {address}\n" if compared else ""
+    text = f"Serving the page of http://first:1 at {address}\nCtrl-C stops it.\n"
+    assert (out, err, status) == (text, missing, 0)
+    assert isinstance(listening, socket.socket)
+    assert opened == ([address] if compared else [])
+    both = [upstream, *([others["compared"]] if others["compared"] else [])]
+    servers = ["http://first:1", *([compared] if compared else [])]
+    assert [each._access.server for each in both] == servers
+    assert [each._renewed().server for each in both] == servers
+
+
+def test_an_address_that_is_none_is_no_cluster_of_a_page(tmp_path):
+    for name, server in (("one", "http://first:1"), ("two", "ftp://other")):
+        kubeconfig(tmp_path / name, server)
+    one, two = tmp_path / "one", tmp_path / "two"
+    text = 'error: "ftp://other" is not the address of a server, such as http://127.0.0.1:8180\n'
+    for line in (f"--kubeconfig {two}", f"--kubeconfig {one} --compare {two}"):
+        assert command(f"page --port 0 {line}")[:2] == ("", text)

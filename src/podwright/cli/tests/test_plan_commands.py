@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -40,7 +41,7 @@ PLAN = SweepPlan(
     seeds=(0, 1, 2),
     goals=(read_goal("wait p99"),),
 )
-OPTIONS = {"plan": Path("plan.yaml"), "out": Path("out")}
+OPTIONS: dict[str, Any] = {"plan": Path("plan.yaml"), "out": Path("out")}
 
 
 def figure(configuration: str, name: str, mean: float, change: Interval | None) -> SweepFigure:
@@ -62,9 +63,7 @@ FAILED = tuple(
 SUMMARY = SweepSummary(figures=FIGURES, failed=FAILED[:1], missing=2)
 
 
-def sweep_output(
-    capsys: pytest.CaptureFixture[str], plan: SweepPlan = PLAN, **options: object
-) -> str:
+def sweep_output(capsys: pytest.CaptureFixture[str], plan: SweepPlan = PLAN, **options: Any) -> str:
     """Return what is printed of the summary."""
     given = SweepOptions(**OPTIONS, **options)
     _print_sweep(SUMMARY, _shown(SUMMARY, given), plan, given)

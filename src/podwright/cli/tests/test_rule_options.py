@@ -59,6 +59,7 @@ def test_the_command_line_overrides_the_rules_of_a_configuration(
 def test_a_policy_is_replaced_by_a_provider_of_the_command_line():
     given = KubeSchedulerConfiguration(rules=Rules(name="classic", policy=POLICY))
     found = with_rules(given, Setup(algorithm_provider="DefaultProvider"))
+    assert found is not None
     assert found.rules == Rules(name="classic", algorithm_provider="DefaultProvider")
 
 
