@@ -10,6 +10,7 @@ import sys
 import time
 import webbrowser
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -204,7 +205,8 @@ def page_address_of(out: str) -> str:
 
 @pytest.mark.parametrize("compared", ["", "http://other:2"])
 def test_a_page_is_served_for_one_cluster_or_two(compared, tmp_path, monkeypatch):
-    calls, opened = [], []
+    calls: list[tuple[Any, Any]] = []
+    opened: list[str] = []
     monkeypatch.setattr(process, "serve_page", lambda *args, **others: calls.append((args, others)))
     monkeypatch.setattr(webbrowser, "open", opened.append)
     for name, server in (("one", "http://first:1"), ("two", compared)):
