@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
+from podwright.cli.recorded.options import CheckOptions
 from podwright.cli.recorded.rendered_manifests import (
     Rendered,
+    RenderingError,
     _differences,
+    _merged,
     _shown,
+    rendered_manifests,
     with_rendered,
 )
 from podwright.simulation.files import load_bytes
@@ -140,3 +145,109 @@ def test_values_that_differ_have_a_path_with_the_names_of_entries(before, after,
 )
 def test_the_values_of_secrets_are_not_shown(is_secret, text):
     assert _shown("data.a", "x", None, is_secret) == text
+
+
+# ---------------------------------------------------------------- helm and kubectl
+
+MANIFESTS = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings}
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: install, annotations: {helm.sh/hook: "post-install, pre-upgrade"}}
+spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: probe, annotations: {helm.sh/hook: test}}
+spec: {containers: [{name: c, image: i}]}
+"""
+
+
+@pytest.fixture
+def program(tmp_path, monkeypatch):
+    """Put programs on the PATH that write their arguments, and print manifests or fail."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (tmp_path / "manifests").write_text(MANIFESTS)
+    monkeypatch.setenv("PATH", str(folder))
+
+    def put(name: str, end: str = "") -> Path:
+        file = folder / name
+        calls: Path = tmp_path / "calls"
+        last = end or f"/bin/cat {tmp_path / 'manifests'}"
+        file.write_text(f'#!/bin/sh\necho "$@" >>{calls}\n{last}\n')
+        file.chmod(0o700)
+        return calls
+
+    return put
+
+
+def names_of(found: Rendered) -> list[str]:
+    return [f"{obj.kind} {obj.key}" for obj in found.objects]
+
+
+@pytest.mark.parametrize(("options", "arguments", "release", "namespace"), [
+    ({"charts": ("dir/shop-1.2.3.tgz",)}, "shop dir/shop-1.2.3.tgz", "shop", "default"),
+    ({"charts": ("dir/shop-front/",), "namespace": "lab"},
+     "shop-front dir/shop-front/ --namespace lab", "shop-front", "lab"),
+    ({"charts": ("dir/shop",), "release": "r", "values": ("a.yaml", "b.yaml"),
+      "settings": ("x=1", "y=2"), "namespace": "lab"},
+     "r dir/shop --values a.yaml --values b.yaml --set x=1 --set y=2 --namespace lab", "r", "lab"),
+])  # fmt: skip
+def test_a_chart_is_rendered_by_helm(options, arguments, release, namespace, program):
+    calls = program("helm")
+    (found,) = rendered_manifests(CheckOptions(**options))
+    command = f"template --include-crds {arguments}"
+    assert calls.read_text() == f"{command}\n"
+    assert (found.source, found.release) == (f"helm {command}", (namespace, release))
+    # Hooks of other events than those of an upgrade are not applied.
+    assert names_of(found) == [f"ConfigMap {namespace}/settings", f"Job {namespace}/install"]
+
+
+def test_a_kustomization_is_rendered_by_kubectl_after_charts(program):
+    program("helm")
+    calls = program("kubectl")
+    options = CheckOptions(charts=("a", "b"), kustomize=("over/lay",))
+    found = list(rendered_manifests(options))
+    assert [each.release for each in found] == [("default", "a"), ("default", "b"), None]
+    assert calls.read_text().splitlines()[2] == "kustomize over/lay"
+    assert names_of(found[2]) == [
+        "ConfigMap default/settings", "Job default/install", "Pod default/probe"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("error", "reason"), [
+    ("Error: no chart", "no chart"), ("error: no file", "no file"), ("broken", "broken")
+])  # fmt: skip
+def test_a_failure_of_helm_is_an_error_with_what_it_printed(error, reason, program):
+    program("helm", f"echo '{error}' >&2; exit 2")
+    with pytest.raises(RenderingError) as caught:
+        list(rendered_manifests(CheckOptions(charts=("shop",))))
+    assert str(caught.value) == f"helm template --include-crds shop shop failed: {reason}"
+
+
+def test_a_program_that_is_missing_is_named(program):
+    program("helm")
+    with pytest.raises(RenderingError) as caught:
+        list(rendered_manifests(CheckOptions(kustomize=("shop",))))
+    text = "kubectl is not on the PATH; kubectl kustomize shop needs it"
+    assert str(caught.value) == text
+
+
+WIDGET = {
+    "apiVersion": "example.com/v1",
+    "kind": "Widget",
+    "metadata": {"name": "w", "namespace": "default"},
+    "spec": {"size": 1, "parts": [{"name": "a"}], "old": True},
+}
+
+
+def test_a_custom_object_is_merged_without_a_schema():
+    present = load_bytes([("w", msgspec.json.encode(WIDGET))], has_defaults=False).objects[0]
+    patch = {"spec": {"size": 2, "parts": [{"name": "b"}], "old": None}}
+    before, after = _merged(present, patch)
+    assert before["spec"] == WIDGET["spec"]
+    assert after["spec"] == {"size": 2, "parts": [{"name": "b"}]}

@@ -170,13 +170,13 @@ def test_only_this_machine_reaches_its_loopback(host, is_own):
     assert is_loopback(host) is is_own
 
 
-def test_certificates_lie_beside_the_file_or_in_the_state_of_the_user(monkeypatch):
+def test_certificates_lie_beside_the_file_or_in_the_state_of_the_user(tmp_path, monkeypatch):
     assert certificate_folder(Path("a/c.db")) == Path("a/c.db-certificates")
-    monkeypatch.setenv("XDG_STATE_HOME", "/state")
-    assert certificate_folder(None) == Path("/state/podwright/certificates")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    assert certificate_folder(None) == tmp_path / "podwright/certificates"
     monkeypatch.delenv("XDG_STATE_HOME")
-    monkeypatch.setenv("HOME", "/home/me")
-    assert certificate_folder(None) == Path("/home/me/.local/state/podwright/certificates")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert certificate_folder(None) == tmp_path / ".local/state/podwright/certificates"
 
 
 @pytest.mark.parametrize("missing", ["cryptography", "h2"])

@@ -1,0 +1,66 @@
+"""Reports of simulations as text: evictions, drains, and sections with many rows."""
+
+from __future__ import annotations
+
+import pytest
+
+from podwright.cli.recorded.simulate_report import _blocked_by, _print_rows, print_evictions
+from podwright.simulation.world.runs.disruptions import BlockedEviction, Evictions, NodeDrain
+
+START_NS = 1_767_225_600_000_000_000  # 2026-01-01T00:00:00Z
+SINCE = "2026-01-01T00:01:05Z"
+
+
+@pytest.mark.parametrize(("evictions", "text"), [
+    (Evictions(), ""),
+    (Evictions(evicted=2), "Evictions: 2 by drains.\n"),
+    (Evictions(rejected=1), "Evictions: 0 by drains (1 attempt rejected).\n"),
+    (Evictions(evicted=1, rejected=2, by_taint=3, node_deleted=4),
+     "Evictions: 1 by drains (2 attempts rejected), 3 by taints, 4 with deleted nodes.\n"),
+    (Evictions(node_deleted=1), "Evictions: 1 with deleted nodes.\n"),
+    (Evictions(by_taint=1), "Evictions: 1 by taints.\n"),
+])  # fmt: skip
+def test_evictions_in_a_sentence(evictions, text, capsys):
+    print_evictions(evictions)
+    assert capsys.readouterr().out == text
+
+
+def blocked(*pods: str, by: tuple[str, ...] = (), since: str | None = None) -> NodeDrain:
+    messages = tuple(
+        BlockedEviction(pod=pod, budgets=(), message=f"{pod} is kept", since=SINCE) for pod in pods
+    )
+    return NodeDrain(
+        node="n",
+        status="blocked",
+        since="2026-01-01T00:00:30Z",
+        blocked_by=by,
+        blocked_since=since,
+        blocked_pods=messages,
+    )
+
+
+@pytest.mark.parametrize(("drain", "text"), [
+    (blocked(), ""),
+    (blocked("a/x"), ""),
+    (blocked(since=SINCE), ""),
+    (blocked("a/x", since=SINCE), "a/x is kept since 1m5s, 1 pod left"),
+    (blocked("a/x", "a/y", by=("a/one", "b/two"), since=SINCE),
+     "poddisruptionbudget/a/one, poddisruptionbudget/b/two since 1m5s, 2 pods left"),
+])  # fmt: skip
+def test_what_blocks_a_drain(drain, text):
+    assert _blocked_by(drain, START_NS) == text
+
+
+ROWS = [(f"p{i}", "", str(i)) for i in range(12)]
+
+
+@pytest.mark.parametrize(("rows", "shown", "text"), [
+    ([], 10, ""),
+    (ROWS[:2], 2, "\nTitle:\n  POD  COUNT\n  p0   0\n  p1   1\n"),
+    (ROWS[:2], 1, "\nTitle:\n  POD  COUNT\n  p0   0\n  and 1 more (--output wide)\n"),
+    (ROWS[:2], None, "\nTitle:\n  POD  COUNT\n  p0   0\n  p1   1\n"),
+    ([("p", "n", "")], None, "\nTitle:\n  POD  NODE\n  p    n\n"),
+])  # fmt: skip
+def test_a_section_leaves_out_empty_columns_and_counts_what_is_not_shown(rows, shown, text, capsys):
+    _print_rows("Title:", ("POD", "NODE", "COUNT"), rows, shown)
+    assert capsys.readouterr().out == text
