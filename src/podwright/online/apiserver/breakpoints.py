@@ -202,9 +202,8 @@ class Breakpoints:
             return is_over
         return lambda: self.hit is not None or is_over()
 
-    def decided(self, decisions: Sequence[Decision], now_ns: int) -> None:
+    def decided(self, decisions: Sequence[Decision], _now_ns: int) -> None:
         """Receive the decisions of a scheduling cycle that ended."""
-        del now_ns
         if not self._conditions or self.hit is not None:
             return
         for condition, shown in self._conditions.values():

@@ -220,8 +220,7 @@ def columns_of(definitions: Sequence[Document]) -> tuple[tuple[Column, ...], lis
     return tuple(columns), cells
 
 
-def _name_printer_columns(document: Document, now_ns: int) -> Cell:
-    del now_ns
+def _name_printer_columns(document: Document, _now_ns: int) -> Cell:
     return str((document.get("metadata") or {}).get("name") or "")
 
 

@@ -116,9 +116,8 @@ validate_daemon_set_status: Final = _workload(_DAEMON_SET)
 validate_autoscaler_status: Final = _workload(_AUTOSCALER, has_collisions=False)
 
 
-def validate_budget_status(errors: FieldErrors, new: Document, old: Document) -> None:
+def validate_budget_status(errors: FieldErrors, new: Document, _old: Document) -> None:
     """Check the changed status of a PodDisruptionBudget."""
-    del old
     status = _status(new)
     validate_conditions(errors, "status.conditions", status.get("conditions") or ())
     _BUDGET(errors, "status", status)

@@ -251,12 +251,11 @@ def validate_claim_update(errors: FieldErrors, new: Document, old: Document) -> 
     errors.immutable("volumeMode", spec.get("volumeMode"), before.get("volumeMode"))
 
 
-def validate_claim_status(errors: FieldErrors, new: Document, old: Document) -> None:
+def validate_claim_status(errors: FieldErrors, new: Document, _old: Document) -> None:
     """Check the changed status of a claim.
 
     Upstream: pkg/apis/core/validation/validation.go, ValidatePersistentVolumeClaimStatusUpdate
     """
-    del old
     status = new.get("status") or {}
     for name, amount in sorted((status.get("capacity") or {}).items()):
         _validate_written_size(errors, f"status.capacity[{name}]", amount)

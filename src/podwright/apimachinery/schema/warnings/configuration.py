@@ -42,7 +42,7 @@ def _has_annotation(document: Document | None, key: str) -> bool:
     return key in (((document or {}).get("metadata") or {}).get("annotations") or {})
 
 
-def secret_warnings(secret: Document, old: Document | None) -> list[str]:
+def secret_warnings(secret: Document, _old: Document | None) -> list[str]:
     """Return the warning about a certificate or a key without PEM.
 
     Notes
@@ -50,7 +50,6 @@ def secret_warnings(secret: Document, old: Document | None) -> list[str]:
     Upstream also parses both, and warns if they do not belong together.
     Upstream: Go crypto/tls/tls.go, X509KeyPair
     """
-    del old
     if secret.get("type") != "kubernetes.io/tls":
         return []
     data: Document = secret.get("data") or {}
@@ -98,9 +97,8 @@ def _key(types: list[str]) -> str:
     )
 
 
-def slice_warnings(resource_slice: Document, old: Document | None) -> list[str]:
+def slice_warnings(resource_slice: Document, _old: Document | None) -> list[str]:
     """Return the warnings about the driver of a ResourceSlice."""
-    del old
     driver = (resource_slice.get("spec") or {}).get("driver") or ""
     if driver == driver.lower():
         return []
@@ -208,9 +206,8 @@ DEPRECATED_LABELS: Final = {
 """The labels of nodes that are deprecated, and what to use instead."""
 
 
-def node_warnings(node: Document, old: Document | None) -> list[str]:
+def node_warnings(node: Document, _old: Document | None) -> list[str]:
     """Return the warnings about a node."""
-    del old
     spec: Document = node.get("spec") or {}
     found: list[str] = []
     if spec.get("configSource") is not None:
@@ -222,9 +219,8 @@ def node_warnings(node: Document, old: Document | None) -> list[str]:
     return found
 
 
-def runtime_class_warnings(runtime_class: Document, old: Document | None) -> list[str]:
+def runtime_class_warnings(runtime_class: Document, _old: Document | None) -> list[str]:
     """Return the warnings about a RuntimeClass."""
-    del old
     selector = (runtime_class.get("scheduling") or {}).get("nodeSelector") or {}
     return [
         f"scheduling.nodeSelector: {DEPRECATED_LABELS[key]}"
@@ -304,9 +300,8 @@ _TOKENS: Final = (
 )
 
 
-def volume_warnings(volume: Document, old: Document | None) -> list[str]:
+def volume_warnings(volume: Document, _old: Document | None) -> list[str]:
     """Return the warnings about a PersistentVolume."""
-    del old
     notes = (volume.get("metadata") or {}).get("annotations") or {}
     spec: Document = volume.get("spec") or {}
     found = [
@@ -330,9 +325,8 @@ def volume_warnings(volume: Document, old: Document | None) -> list[str]:
     return found
 
 
-def class_warnings(storage_class: Document, old: Document | None) -> list[str]:
+def class_warnings(storage_class: Document, _old: Document | None) -> list[str]:
     """Return the warnings about a StorageClass."""
-    del old
     return [
         f"allowedTopologies[{index}].matchLabelExpressions[{number}].key:"
         f" {DEPRECATED_LABELS[expression['key']]}"
@@ -342,9 +336,8 @@ def class_warnings(storage_class: Document, old: Document | None) -> list[str]:
     ]
 
 
-def capacity_warnings(capacity: Document, old: Document | None) -> list[str]:
+def capacity_warnings(capacity: Document, _old: Document | None) -> list[str]:
     """Return the warnings about a CSIStorageCapacity."""
-    del old
     return selector_warnings("nodeTopology", capacity.get("nodeTopology"))
 
 
@@ -371,9 +364,8 @@ _SLICE_CONTROLLERS: Final = (
 )
 
 
-def service_warnings(service: Document, old: Document | None) -> list[str]:
+def service_warnings(service: Document, _old: Document | None) -> list[str]:
     """Return the warnings about a Service."""
-    del old
     notes = (service.get("metadata") or {}).get("annotations") or {}
     spec: Document = service.get("spec") or {}
     found: list[str] = []
@@ -421,9 +413,8 @@ def _is_headless(spec: Document) -> bool:
     return spec.get("type") == "ClusterIP" and spec.get("clusterIP") == "None"
 
 
-def load_balancer_warnings(document: Document, old: Document | None) -> list[str]:
+def load_balancer_warnings(document: Document, _old: Document | None) -> list[str]:
     """Return the warnings about the addresses in the status of a Service or an Ingress."""
-    del old
     status: Document = (document.get("status") or {}).get("loadBalancer") or {}
     return [
         text
@@ -444,9 +435,8 @@ def ingress_warnings(ingress: Document, old: Document | None) -> list[str]:
     ]
 
 
-def network_policy_warnings(policy: Document, old: Document | None) -> list[str]:
+def network_policy_warnings(policy: Document, _old: Document | None) -> list[str]:
     """Return the warnings about a NetworkPolicy."""
-    del old
     spec: Document = policy.get("spec") or {}
     found: list[str] = []
     for field, peers in (("ingress", "from"), ("egress", "to")):
@@ -462,9 +452,8 @@ def network_policy_warnings(policy: Document, old: Document | None) -> list[str]
     return found
 
 
-def endpoints_warnings(endpoints: Document, old: Document | None) -> list[str]:
+def endpoints_warnings(endpoints: Document, _old: Document | None) -> list[str]:
     """Return the warnings about Endpoints that no controller made."""
-    del old
     labels = (endpoints.get("metadata") or {}).get("labels") or {}
     if labels.get(_MANAGED_BY) == "endpoint-controller":
         return []

@@ -82,9 +82,8 @@ def _shared_warnings(pod: Document) -> list[str]:
     return known
 
 
-def pod_status_warnings(pod: Document, old: Document | None) -> list[str]:
+def pod_status_warnings(pod: Document, _old: Document | None) -> list[str]:
     """Return the warnings about the status of a pod."""
-    del old
     status: Document = pod.get("status") or {}
     return [
         text
@@ -552,9 +551,8 @@ def _is_fraction(amount: QuantityText) -> bool:
     return quantity_milli_value(amount) % 1000 != 0
 
 
-def claim_warnings(claim: Document, old: Document | None) -> list[str]:
+def claim_warnings(claim: Document, _old: Document | None) -> list[str]:
     """Return the warnings about a claim."""
-    del old
     notes = (claim.get("metadata") or {}).get("annotations") or {}
     found = []
     if _BETA_CLASS in notes:

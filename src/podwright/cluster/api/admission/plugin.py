@@ -46,13 +46,12 @@ class Plugin:
     def validate(self, attributes: Attributes) -> None:
         """Reject the write."""
 
-    def decides_by_template(self, attributes: Attributes) -> bool:
+    def decides_by_template(self, _attributes: Attributes) -> bool:
         """Whether the decision about an admitted new object is that about its whole template.
 
         It is then the same for all objects that differ in their name, uid and times only, until an
         object of `template_kinds` changes in the namespace, or one that has no namespace.
         """
-        del attributes
         return self.decides_alike
 
     def decides_by_shape(self, attributes: Attributes) -> bool:

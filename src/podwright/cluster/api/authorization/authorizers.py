@@ -27,23 +27,20 @@ class SuperuserAuthorizer:
         """Allow members of the group."""
         return ALLOWED if MASTERS in access.user.groups else NO_OPINION
 
-    def rules_for(self, user: User, namespace: str) -> Rules:
+    def rules_for(self, _user: User, _namespace: str) -> Rules:
         """Return no rules: upstream does not list what superusers may do."""
-        del user, namespace
         return Rules([])
 
 
 class AlwaysAllow:
     """Allows everything, for a server without authorization."""
 
-    def authorize(self, access: Access) -> Decision:
+    def authorize(self, _access: Access) -> Decision:
         """Allow the access."""
-        del access
         return ALLOWED
 
-    def rules_for(self, user: User, namespace: str) -> Rules:
+    def rules_for(self, _user: User, _namespace: str) -> Rules:
         """Return the rules that allow everything."""
-        del user, namespace
         anything = ["*"]
         return Rules(
             [
@@ -56,14 +53,12 @@ class AlwaysAllow:
 class AlwaysDeny:
     """Allows nothing but what authorizers before it allow."""
 
-    def authorize(self, access: Access) -> Decision:
+    def authorize(self, _access: Access) -> Decision:
         """Have no opinion, with a reason."""
-        del access
         return Decision(None, "Everything is forbidden.")
 
-    def rules_for(self, user: User, namespace: str) -> Rules:
+    def rules_for(self, _user: User, _namespace: str) -> Rules:
         """Return no rules."""
-        del user, namespace
         return Rules([])
 
 

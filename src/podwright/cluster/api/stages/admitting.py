@@ -51,9 +51,8 @@ def refuse_escalation(parts: ServedParts, write: SentWrite) -> None:
         _check_rights(parts.escalation, write.attributes, write.name)
 
 
-def warn(parts: ServedParts, write: SentWrite) -> None:
+def warn(_parts: ServedParts, write: SentWrite) -> None:
     """Add the warnings about a valid object, which a rejection by admission has too."""
-    del parts
     facts, new = write.attributes, write.new
     resource, old = facts.resource, facts.old
     with interlude():

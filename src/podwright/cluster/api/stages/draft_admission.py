@@ -346,9 +346,8 @@ class Admission:
         return known
 
 
-def read_draft(parts: WithAdmission, write: DraftWrite) -> None:
+def read_draft(_parts: WithAdmission, write: DraftWrite) -> None:
     """Read the typed object of what plugins and the strategy of its kind made."""
-    del parts
     if write.attributes is not None:
         write.body = edited(write.body, write.new, write.before)
 

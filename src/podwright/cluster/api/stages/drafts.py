@@ -68,9 +68,8 @@ def complete_recorded(parts: ComponentParts, write: DraftWrite) -> None:
     write.body = with_fields(obj, "metadata", resource_version="", uid="")
 
 
-def check_draft(parts: ComponentParts, write: DraftWrite) -> None:
+def check_draft(_parts: ComponentParts, write: DraftWrite) -> None:
     """Validate an object as a whole."""
-    del parts
     with interlude():
         check_new(write.body)
 

@@ -24,7 +24,7 @@ from podwright.cluster.api.stages.write import ObjectWrite, Parts, Write
 from podwright.cluster.store import POD
 
 
-def read_binding(parts: Parts, write: ObjectWrite) -> None:
+def read_binding(_parts: Parts, write: ObjectWrite) -> None:
     """Read what a binding sets.
 
     Upstream: pkg/apis/core/validation/validation.go, ValidatePodBinding;
@@ -35,7 +35,6 @@ def read_binding(parts: Parts, write: ObjectWrite) -> None:
     Rejection
         The target is not a node.
     """
-    del parts
     target = write.new.get("target") or {}
     problems = []
     if target.get("kind") and target["kind"] != "Node":
@@ -57,16 +56,14 @@ def read_binding(parts: Parts, write: ObjectWrite) -> None:
     )
 
 
-def check_name(parts: Parts, write: Write) -> None:
+def check_name(_parts: Parts, write: Write) -> None:
     """Check that an object can have the name of the request."""
-    del parts
     assert write.attributes is not None, "a client has sent the request"
     check_path_segment(write.attributes.name)
 
 
-def check_binding(parts: Parts, write: Write) -> Rejection | None:
+def check_binding(_parts: Parts, write: Write) -> Rejection | None:
     """Check the preconditions of a binding, and that the pod can be bound."""
-    del parts
     return binding_problem(write.current, write.body, is_dry_run=write.is_dry_run)
 
 
@@ -123,9 +120,8 @@ def announce_eviction(parts: Parts, write: Write) -> Rejection | None:
     return None
 
 
-def read_options(parts: Parts, write: Write) -> Rejection | None:
+def read_options(_parts: Parts, write: Write) -> Rejection | None:
     """Read the options of the deletion, which are validated last."""
-    del parts
     options = write.body.read_options()
     if not write.is_dry_run:
         # The deletion has the version of the pod with its condition.

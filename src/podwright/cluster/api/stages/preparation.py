@@ -35,13 +35,12 @@ def set_metadata(parts: ServedParts, write: SentWrite) -> None:
         raise forbidden(resource.group, resource.plural, name_of(write.new), text)
 
 
-def keep_distinct_owners(parts: ServedParts, write: SentWrite) -> None:
+def keep_distinct_owners(_parts: ServedParts, write: SentWrite) -> None:
     """Drop owner references that are there twice, with a warning.
 
     Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/create.go,
     dedupOwnerReferencesAndAddWarning
     """
-    del parts
     metadata: Document = write.new.get("metadata") or {}
     owners = metadata.get("ownerReferences") or ()
     if len(owners) < 2:
@@ -82,9 +81,8 @@ def prepare_new(parts: ServedParts, write: SentWrite) -> None:
     write.new = document
 
 
-def check_sent_version(parts: ServedParts, write: SentWrite) -> None:
+def check_sent_version(_parts: ServedParts, write: SentWrite) -> None:
     """Reject a version in the body, which upstream's storage does not expect."""
-    del parts
     version = str((write.sent.get("metadata") or {}).get("resourceVersion") or "")
     has_version = version.isdecimal() and int(version) > 0
     if has_version and not write.is_dry_run and write.is_post:

@@ -33,9 +33,8 @@ def find(parts: Parts, write: Write) -> Rejection | None:
     return None
 
 
-def check_deletion(parts: Parts, write: Write) -> Rejection | None:
+def check_deletion(_parts: Parts, write: Write) -> Rejection | None:
     """Check the preconditions of a deletion."""
-    del parts
     return deletion_conflict(write.kind, write.current, write.body)
 
 

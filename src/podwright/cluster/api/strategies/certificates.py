@@ -12,9 +12,8 @@ from podwright.apimachinery.objects import Document, timestamp_text
 _APPROVALS: Final = ("Approved", "Denied")
 
 
-def kept_request(new: Document, old: Document, now_ns: int) -> Document:
+def kept_request(new: Document, old: Document, _now_ns: int) -> Document:
     """Return a changed request, of which only the metadata changes."""
-    del now_ns
     return new | _parts(old, "spec", "status")
 
 

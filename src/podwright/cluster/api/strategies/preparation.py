@@ -161,9 +161,8 @@ def with_part(document: Document, name: str, value: Any) -> Document:
 # ------------------------------------------------------------------------- single kinds
 
 
-def _new_node(node: Document, now_ns: int) -> Document:
+def _new_node(node: Document, _now_ns: int) -> Document:
     """Return a new node without the source of its configuration, which is no longer read."""
-    del now_ns
     spec: Document = node.get("spec") or {}
     return node | {"spec": _without(spec, "configSource")} if "configSource" in spec else node
 
@@ -174,12 +173,11 @@ def _node(new: Document, old: Document, now_ns: int) -> Document:
     return with_part(new, "status", old.get("status"))
 
 
-def _node_status(new: Document, old: Document, now_ns: int) -> Document:
+def _node_status(new: Document, old: Document, _now_ns: int) -> Document:
     """Return the stored node with the sent status, but without a new source of its configuration.
 
     Upstream: pkg/registry/core/node/strategy.go, nodeStatusConfigInUse
     """
-    del now_ns
     status: Document = new.get("status") or {}
     if (old.get("status") or {}).get("config") is None:
         status = _without(status, "config")
@@ -246,8 +244,7 @@ def _new_pod(pod: Document, now_ns: int) -> Document:
 _ALLOCATABLE_STATUSES: Final = "nodeAllocatableResourceClaimStatuses"
 
 
-def _pod_status(new: Document, old: Document, now_ns: int) -> Document:
-    del now_ns
+def _pod_status(new: Document, old: Document, _now_ns: int) -> Document:
     metadata = dict(new.get("metadata") or {})
     stored = old.get("metadata") or {}
     for name in ("ownerReferences", "deletionTimestamp"):
@@ -268,15 +265,13 @@ _DATA_SOURCES: Final = (
 """The sources that the older field of a claim can have; others are dropped."""
 
 
-def _new_claim(claim: Document, now_ns: int) -> Document:
-    del now_ns
+def _new_claim(claim: Document, _now_ns: int) -> Document:
     made = claim | {"status": {"phase": "Pending"}}
     return made | {"spec": _with_data_sources(made["spec"])} if made.get("spec") else made
 
 
-def _claim(new: Document, old: Document, now_ns: int) -> Document:
+def _claim(new: Document, old: Document, _now_ns: int) -> Document:
     """Return a changed claim; older clients leave out the source that the server has added."""
-    del now_ns
     new = with_part(new, "status", old.get("status"))
     spec = new.get("spec")
     if not spec:
@@ -330,12 +325,11 @@ def _volume_status(new: Document, old: Document, now_ns: int) -> Document:
     return old | {"metadata": new.get("metadata") or {}, "status": status}
 
 
-def _driver(new: Document, old: Document, now_ns: int) -> Document:
+def _driver(new: Document, old: Document, _now_ns: int) -> Document:
     """Return a changed driver, whose generation counts changes, but not the creation.
 
     Upstream: pkg/registry/storage/csidriver/strategy.go
     """
-    del now_ns
     if new.get("spec") == old.get("spec"):
         return new
     metadata: Document = new.get("metadata") or {}
@@ -343,8 +337,7 @@ def _driver(new: Document, old: Document, now_ns: int) -> Document:
     return new | {"metadata": metadata | {"generation": generation}}
 
 
-def _new_namespace(namespace: Document, now_ns: int) -> Document:
-    del now_ns
+def _new_namespace(namespace: Document, _now_ns: int) -> Document:
     namespace = set_namespace_label(namespace)
     spec = dict(namespace.get("spec") or {})
     finalizers = list(spec.get("finalizers") or ())
@@ -366,8 +359,7 @@ def set_namespace_label(namespace: Document) -> Document:
     return namespace | {"metadata": metadata | {"labels": labels}}
 
 
-def _namespace(new: Document, old: Document, now_ns: int) -> Document:
-    del now_ns
+def _namespace(new: Document, old: Document, _now_ns: int) -> Document:
     spec = dict(new.get("spec") or {})
     spec = with_part(spec, "finalizers", (old.get("spec") or {}).get("finalizers"))
     return with_part(new | {"spec": spec}, "status", old.get("status"))
@@ -424,9 +416,8 @@ POD_PARTS: Final[dict[str, Callable[[Document, Document], Document]]] = {
 """What the subresources of pods take from the sent pod, from the sent and the stored one."""
 
 
-def _new_job(job: Document, now_ns: int) -> Document:
+def _new_job(job: Document, _now_ns: int) -> Document:
     """Return a job without status, with its generated labels and selector."""
-    del now_ns
     job = _without(job, "status")
     if (job.get("spec") or {}).get("manualSelector"):
         return job
@@ -447,13 +438,11 @@ def _with_template_generation(daemon_set: Document, generation: int) -> Document
     return daemon_set | {"metadata": metadata | {"annotations": annotations}}
 
 
-def _new_daemon_set(daemon_set: Document, now_ns: int) -> Document:
-    del now_ns
+def _new_daemon_set(daemon_set: Document, _now_ns: int) -> Document:
     return _with_template_generation(_without(daemon_set, "status"), 1)
 
 
-def _daemon_set(new: Document, old: Document, now_ns: int) -> Document:
-    del now_ns
+def _daemon_set(new: Document, old: Document, _now_ns: int) -> Document:
     stored = ((old.get("metadata") or {}).get("annotations") or {}).get(TEMPLATE_GENERATION, "")
     generation = int(stored) if _NUMBER.fullmatch(stored) else 0
     template = (new.get("spec") or {}).get("template")
@@ -463,13 +452,11 @@ def _daemon_set(new: Document, old: Document, now_ns: int) -> Document:
     return _with_template_generation(new, generation) if generation else new
 
 
-def _new_stateful_set(stateful_set: Document, now_ns: int) -> Document:
-    del now_ns
+def _new_stateful_set(stateful_set: Document, _now_ns: int) -> Document:
     return _without_max_unavailable(_without(stateful_set, "status"))
 
 
-def _stateful_set(new: Document, old: Document, now_ns: int) -> Document:
-    del now_ns
+def _stateful_set(new: Document, old: Document, _now_ns: int) -> Document:
     if not _limits_unavailable(old):
         new = _without_max_unavailable(new)
     return with_part(new, "status", old.get("status"))
@@ -497,12 +484,11 @@ def _new_lease(lease: Document, now_ns: int) -> Document:
     return _lease(lease, {}, now_ns)
 
 
-def _lease(new: Document, old: Document, now_ns: int) -> Document:
+def _lease(new: Document, old: Document, _now_ns: int) -> Document:
     """Return a lease without new values of fields that the gate CoordinatedLeaderElection enables.
 
     Upstream: pkg/registry/coordination/lease/strategy.go
     """
-    del now_ns
     spec: Document = new.get("spec") or {}
     before: Document = old.get("spec") or {}
     dropped = [
@@ -513,12 +499,11 @@ def _lease(new: Document, old: Document, now_ns: int) -> Document:
     return new | {"spec": _without(spec, *dropped)} if dropped else new
 
 
-def _new_service_account(account: Document, now_ns: int) -> Document:
+def _new_service_account(account: Document, _now_ns: int) -> Document:
     """Return an account whose references to secrets have names only.
 
     Upstream: pkg/registry/core/serviceaccount/strategy.go, cleanSecretReferences
     """
-    del now_ns
     secrets = account.get("secrets")
     if not secrets or all(each.keys() <= {"name"} for each in secrets):
         return account
@@ -526,8 +511,7 @@ def _new_service_account(account: Document, now_ns: int) -> Document:
     return account | {"secrets": names}
 
 
-def _service_account(new: Document, old: Document, now_ns: int) -> Document:
-    del old
+def _service_account(new: Document, _old: Document, now_ns: int) -> Document:
     return _new_service_account(new, now_ns)
 
 
@@ -550,8 +534,7 @@ def _new_slice(resource_slice: Document, now_ns: int) -> Document:
     return resource_slice | {"spec": spec | {"devices": changed}}
 
 
-def _slice(new: Document, old: Document, now_ns: int) -> Document:
-    del old
+def _slice(new: Document, _old: Document, now_ns: int) -> Document:
     return _new_slice(new, now_ns)
 
 
@@ -597,21 +580,18 @@ def _new_api_service(api_service: Document, now_ns: int) -> Document:
 # strategy.go
 
 
-def _new_definition(definition: Document, now_ns: int) -> Document:
+def _new_definition(definition: Document, _now_ns: int) -> Document:
     """Return a new definition, which has nothing but its stored version in the status."""
-    del now_ns
     return _with_stored_version(definition | {"status": {}})
 
 
-def _changed_definition(new: Document, old: Document, now_ns: int) -> Document:
+def _changed_definition(new: Document, old: Document, _now_ns: int) -> Document:
     """Return a changed definition with the stored status."""
-    del now_ns
     return _with_stored_version(new | {"status": old.get("status") or {}})
 
 
-def _definition_with_status(new: Document, old: Document, now_ns: int) -> Document:
+def _definition_with_status(new: Document, old: Document, _now_ns: int) -> Document:
     """Return the stored definition with the sent status and metadata."""
-    del now_ns
     return new | {"spec": old.get("spec") or {}}
 
 

@@ -32,17 +32,15 @@ def needs_node_ports(spec: Document) -> bool:
     )
 
 
-def new_service(service: Document, now_ns: int) -> Document:
+def new_service(service: Document, _now_ns: int) -> Document:
     """Return a new service without status, with its address in both fields and its families."""
-    del now_ns
     service = {name: part for name, part in service.items() if name != "status"}
     spec = _with_address_lists(dict(service.get("spec") or {}), {})
     return service | {"spec": _with_families(spec, {})}
 
 
-def changed_service(new: Document, old: Document, now_ns: int) -> Document:
+def changed_service(new: Document, old: Document, _now_ns: int) -> Document:
     """Return a changed service that keeps what was allocated and drops what its type has not."""
-    del now_ns
     stored: Document = old.get("spec") or {}
     spec = _without_other_types(dict(new.get("spec") or {}), stored)
     spec = _with_allocated(spec, stored)

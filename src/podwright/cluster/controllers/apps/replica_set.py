@@ -358,12 +358,10 @@ class ReplicationControllerController(ReplicasController):
         labels = owner.spec.selector or (template.metadata.labels if template else {})
         return labels_as_selector(labels) if labels else NOTHING
 
-    def extra_counts(self, counts: PodCounts) -> Document:
+    def extra_counts(self, _counts: PodCounts) -> Document:
         """Return nothing: the status has no further counts."""
-        del counts
         return {}
 
-    def related_pods(self, owner: KubernetesObject) -> Iterable[Pod]:
+    def related_pods(self, _owner: KubernetesObject) -> Iterable[Pod]:
         """Return no pods: a replication controller has no controlling owner."""
-        del owner
         return ()

@@ -34,9 +34,8 @@ class CertificateRequestController(Controller):
 
     kinds = (CSR,)
 
-    def observe(self, old: Version, new: Version) -> Keys:
+    def observe(self, _old: Version, new: Version) -> Keys:
         """Return a request that was added or changed."""
-        del old
         return () if new is None else (new.key,)
 
 

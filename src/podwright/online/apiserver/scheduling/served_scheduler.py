@@ -253,12 +253,11 @@ class ServedScheduler:
         self.call_extender = call_extender
 
 
-def _log_failure(pod: Pod, failure: Failure, now_ns: int) -> None:
+def _log_failure(pod: Pod, failure: Failure, _now_ns: int) -> None:
     """Log an attempt that failed by an error, such as that of a plugin; rejections are not errors.
 
     Upstream: pkg/scheduler/schedule_one.go, handleSchedulingFailure
     """
-    del now_ns
     if not failure.is_rejected:
         _LOGGER.error(
             "scheduling pod %s failed, and is tried again later: %s", pod.key, failure.message

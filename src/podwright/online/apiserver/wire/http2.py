@@ -203,9 +203,8 @@ class Http2Protocol(asyncio.Protocol):
         self._flush()
         self._close_after(self.head_seconds)
 
-    def connection_lost(self, exc: Exception | None) -> None:
+    def connection_lost(self, _exc: Exception | None) -> None:
         """End a connection and its requests."""
-        del exc
         self._server_state.connections.discard(self)
         self._keep_open()
         self._give_up_all()

@@ -66,9 +66,8 @@ def validate_definition_update(errors: FieldErrors, new: Document, old: Document
     _validate_rest(errors, new, old)
 
 
-def validate_definition_status(errors: FieldErrors, new: Document, old: Document) -> None:
+def validate_definition_status(errors: FieldErrors, new: Document, _old: Document) -> None:
     """Check the changed status of a CustomResourceDefinition."""
-    del old
     accepted = (new.get("status") or {}).get("acceptedNames") or {}
     _NAMES(errors, "status.acceptedNames", accepted)
 

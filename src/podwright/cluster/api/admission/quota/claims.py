@@ -45,9 +45,8 @@ class Claims(Evaluator):
         classes = _attributes_classes(obj)
         return any(selects(requirement, each) for each in classes or {""})
 
-    def usage(self, obj: Document, now_ns: int) -> Amounts:
+    def usage(self, obj: Document, _now_ns: int) -> Amounts:
         """Return what a claim uses."""
-        del now_ns
         used: Amounts = {"persistentvolumeclaims": ONE, self.count: ONE}
         storage = _storage(obj)
         if storage is not None:

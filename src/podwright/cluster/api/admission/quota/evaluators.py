@@ -47,19 +47,16 @@ class Evaluator:
         """Return the names in a quota that count for the resource."""
         return sorted(name for name in self.names if name in names)
 
-    def matches_scope(self, requirement: Document, obj: Document) -> bool:
+    def matches_scope(self, _requirement: Document, _obj: Document) -> bool:
         """Whether an object is in a scope; objects of most resources are in none."""
-        del requirement, obj
         return False
 
-    def missing(self, required: list[str], obj: Document) -> str:
+    def missing(self, _required: list[str], _obj: Document) -> str:
         """Return which required resources an object does not specify; "" if there are none."""
-        del required, obj
         return ""
 
-    def usage(self, obj: Document, now_ns: int) -> Amounts:
+    def usage(self, _obj: Document, _now_ns: int) -> Amounts:
         """Return what an object uses."""
-        del obj, now_ns
         return dict.fromkeys(sorted(self.names), ONE)
 
 
@@ -76,9 +73,8 @@ class Services(Evaluator):
         """Whether a service is created or changed."""
         return attributes.operation in ("CREATE", "UPDATE") and not attributes.subresource
 
-    def usage(self, obj: Document, now_ns: int) -> Amounts:
+    def usage(self, obj: Document, _now_ns: int) -> Amounts:
         """Return what a service uses, also before its ports are allocated."""
-        del now_ns
         spec: Document = obj.get("spec") or {}
         ports: list[Document] = spec.get("ports") or []
         kind = spec.get("type")

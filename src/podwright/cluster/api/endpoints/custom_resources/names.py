@@ -90,7 +90,7 @@ def with_approval(definition: Document, now_ns: int) -> Document:
     return with_condition(definition, type_, status, reason, message, now_ns)
 
 
-def without_violations(definition: Document, now_ns: int) -> Document:
+def without_violations(definition: Document, _now_ns: int) -> Document:
     """Return a definition without the condition that its schemas are not structural.
 
     No definition has such schemas, since the API rejects them; a client may write the condition.
@@ -98,7 +98,6 @@ def without_violations(definition: Document, now_ns: int) -> Document:
     Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/controller/nonstructuralschema/
     nonstructuralschema_controller.go
     """
-    del now_ns
     if condition_of(definition, "NonStructuralSchema") is None:
         return definition
     status: Document = definition["status"]

@@ -115,8 +115,7 @@ def _envelope(raw: list[tuple[int, int]]) -> dict[int, Reader]:
     def type_meta(data: bytes, start: int, end: int, depth: int, before: Document | None) -> object:
         return read_fields(_TYPE_META, "TypeMeta", data, start, end, depth, before or {})
 
-    def note(data: bytes, start: int, end: int, depth: int, before: object) -> None:
-        del data, depth, before
+    def note(_data: bytes, start: int, end: int, _depth: int, _before: object) -> None:
         raw.append((start, end))
 
     return {

@@ -360,8 +360,7 @@ class Messages:
     def _union(self, suffix: str) -> ReadMessage:
         fields, name = self._unions[suffix], f"JSONSchemaProps{suffix}"
 
-        def read(data: bytes, start: int, end: int, depth: int, before: Any) -> Any:
-            del before
+        def read(data: bytes, start: int, end: int, depth: int, _before: Any) -> Any:
             found = read_fields(fields, name, data, start, end, depth, {})
             if suffix == "OrArray":
                 return found.get("jSONSchemas") or found.get("schema")
@@ -421,8 +420,7 @@ def _read_quantity(data: bytes, start: int, end: int, depth: int, before: Any) -
     return text
 
 
-def _read_int_or_string(data: bytes, start: int, end: int, depth: int, before: Any) -> int | str:
-    del before
+def _read_int_or_string(data: bytes, start: int, end: int, depth: int, _before: Any) -> int | str:
     found = read_fields(_INT_OR_STRING, "IntOrString", data, start, end, depth, {})
     chosen: int | str = found.get("strVal", "") if found.get("type") else found.get("intVal", 0)
     if found.get("type", 0) not in (0, 1):
@@ -430,14 +428,12 @@ def _read_int_or_string(data: bytes, start: int, end: int, depth: int, before: A
     return chosen
 
 
-def _read_time(data: bytes, start: int, end: int, depth: int, before: Any) -> str | None:
-    del before
+def _read_time(data: bytes, start: int, end: int, depth: int, _before: Any) -> str | None:
     seconds, _ = _timestamp("Timestamp", data, start, end, depth)
     return None if seconds is None else _second_text(seconds)
 
 
-def _read_micro_time(data: bytes, start: int, end: int, depth: int, before: Any) -> str | None:
-    del before
+def _read_micro_time(data: bytes, start: int, end: int, depth: int, _before: Any) -> str | None:
     seconds, nanos = _timestamp("Timestamp", data, start, end, depth)
     if seconds is None:
         return None
@@ -463,20 +459,17 @@ def _second_text(seconds: int) -> str:
     return timestamp_text(seconds * SECOND_NS)
 
 
-def _read_items(data: bytes, start: int, end: int, depth: int, before: Any) -> list[str]:
-    del before
+def _read_items(data: bytes, start: int, end: int, depth: int, _before: Any) -> list[str]:
     found = read_fields(_ITEMS, "ExtraValue", data, start, end, depth, {})
     items: list[str] = found.get("items", [])
     return items
 
 
-def _read_empty(data: bytes, start: int, end: int, depth: int, before: Any) -> Document:
-    del before
+def _read_empty(data: bytes, start: int, end: int, depth: int, _before: Any) -> Document:
     return read_fields({}, "Empty", data, start, end, depth, {})
 
 
-def _read_json(data: bytes, start: int, end: int, depth: int, before: Any) -> Any:
-    del before
+def _read_json(data: bytes, start: int, end: int, depth: int, _before: Any) -> Any:
     found = read_fields(_RAW, "RawExtension", data, start, end, depth, {})
     raw = base64.b64decode(found.get("raw", ""))
     if not raw:
