@@ -159,7 +159,7 @@ SETTINGS: dict[tuple[str, bool], set[str]] = {
     # Compared by identity: they hold arrays, or each of them is one of its kind.
     ("eq", False): {
         "apimachinery.cel.values.Timestamp",
-        "cluster.api.admission.context.AdmissionContext",
+        "cluster.api.admission.plugin.AdmissionContext",
         "cluster.api.admission.policies.active_policies.ActivePolicy",
         "cluster.api.admission.policies.parameters.Invocation",
         "cluster.api.endpoints.calls.Call",

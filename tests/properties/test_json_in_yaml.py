@@ -9,7 +9,7 @@ from hypothesis import event, example, given, strategies as st
 from tests.properties.effort import effort
 
 from podwright.apimachinery.objects import read_yaml
-from podwright.cluster.api.endpoints.decoding.json_in_yaml import json_object_in_yaml
+from podwright.cluster.api.endpoints.decoding.yaml_bodies import json_object_in_yaml
 
 LETTERS = st.characters(min_codepoint=0x20, max_codepoint=0x7E, exclude_characters='\\"')
 TEXTS = st.text(LETTERS, max_size=6) | st.sampled_from(

@@ -9,9 +9,10 @@ from podwright.cluster.api.admission.attributes import (
     Operation as Operation,
 )
 from podwright.cluster.api.admission.chain import AdmissionChain as AdmissionChain
-from podwright.cluster.api.admission.context import AdmissionContext as AdmissionContext
-from podwright.cluster.api.admission.current_objects import CurrentObjects as CurrentObjects
-from podwright.cluster.api.admission.plugin import Plugin as Plugin
+from podwright.cluster.api.admission.plugin import (
+    AdmissionContext as AdmissionContext,
+    Plugin as Plugin,
+)
 from podwright.cluster.api.admission.plugins import (
     default_plugins as default_plugins,
     served_plugins as served_plugins,

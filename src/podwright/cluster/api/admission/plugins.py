@@ -10,11 +10,10 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from podwright.cluster.api.admission.claim_resize import PersistentVolumeClaimResize
-from podwright.cluster.api.admission.context import AdmissionContext
 from podwright.cluster.api.admission.default_classes import (
     DefaultIngressClass,
     DefaultStorageClass,
+    PersistentVolumeClaimResize,
 )
 from podwright.cluster.api.admission.identities import (
     CertificateApproval,
@@ -28,14 +27,14 @@ from podwright.cluster.api.admission.identities import (
 from podwright.cluster.api.admission.namespace_lifecycle import NamespaceLifecycle
 from podwright.cluster.api.admission.new_objects import (
     PodGroupProtection,
+    PodGroupWorkloadExists,
     StorageObjectInUseProtection,
     TaintNodesByCondition,
 )
-from podwright.cluster.api.admission.plugin import Plugin
+from podwright.cluster.api.admission.plugin import AdmissionContext, Plugin
 from podwright.cluster.api.admission.pod_security import PodSecurity
 from podwright.cluster.api.admission.pods.default_tolerations import DefaultTolerationSeconds
 from podwright.cluster.api.admission.pods.limit_ranges import LimitRanger
-from podwright.cluster.api.admission.pods.pod_groups import PodGroupWorkloadExists
 from podwright.cluster.api.admission.pods.pod_priority import Priority
 from podwright.cluster.api.admission.pods.pod_resize import PodResizeValidator
 from podwright.cluster.api.admission.pods.runtime_classes import RuntimeClass

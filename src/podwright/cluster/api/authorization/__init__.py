@@ -19,9 +19,12 @@ from podwright.cluster.api.authorization.access import (
 from podwright.cluster.api.authorization.authorizers import (
     AlwaysAllow as AlwaysAllow,
     AuthorizerChain as AuthorizerChain,
+    Mode as Mode,
+    authorizer_chain as authorizer_chain,
 )
 from podwright.cluster.api.authorization.bootstrap_policy import (
     bootstrap_policy as bootstrap_policy,
+    reconciled as reconciled,
 )
 from podwright.cluster.api.authorization.escalation import (
     EscalationCheck as EscalationCheck,
@@ -31,14 +34,8 @@ from podwright.cluster.api.authorization.impersonation import (
     Impersonation as Impersonation,
     NotImpersonated as NotImpersonated,
 )
-from podwright.cluster.api.authorization.modes import (
-    Mode as Mode,
-    authorizer_chain as authorizer_chain,
-)
-from podwright.cluster.api.authorization.policy_reconciliation import reconciled as reconciled
 from podwright.cluster.api.authorization.role_resolver import (
     GROUP as GROUP,
     MissingRole as MissingRole,
     RoleResolver as RoleResolver,
 )
-from podwright.cluster.api.authorization.texts import quoted as quoted

@@ -14,12 +14,11 @@ from typing import Final
 
 import msgspec
 
-from podwright.apimachinery.objects import Document, aggregated
+from podwright.apimachinery.objects import Document, aggregated, go_quoted
 from podwright.cluster.api.authorization.access import Access
 from podwright.cluster.api.authorization.authorizers import AuthorizerChain
-from podwright.cluster.api.authorization.policy_rules import descriptions, uncovered
+from podwright.cluster.api.authorization.policy_rules import descriptions, quoted_list, uncovered
 from podwright.cluster.api.authorization.role_resolver import GROUP, MissingRole, RoleResolver
-from podwright.cluster.api.authorization.texts import quoted, quoted_list
 from podwright.cluster.api.users import MASTERS, User
 
 _FULL_AUTHORITY: Final[list[Document]] = [
@@ -122,13 +121,14 @@ class EscalationCheck:
             return None
         listed = "\n".join(descriptions(missing))
         text = (
-            f"user {quoted(user.name)} (groups={quoted_list(user.groups)}) is attempting to grant"
-            f" RBAC permissions not currently held:\n{listed}"
+            f"user {go_quoted(user.name)} (groups={quoted_list(user.groups)}) is attempting to"
+            f" grant RBAC permissions not currently held:\n{listed}"
         )
         if found.missing:
             # Upstream's storage names the resource of the request, not the one that is absent.
             names = (
-                f"{write.resource}.{GROUP} {quoted(each.name)} not found" for each in found.missing
+                f"{write.resource}.{GROUP} {go_quoted(each.name)} not found"
+                for each in found.missing
             )
             text += f"; resolution errors: [{aggregated(names)}]"
         return text

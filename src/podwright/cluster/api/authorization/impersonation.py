@@ -17,9 +17,9 @@ from typing import Final
 
 import msgspec
 
+from podwright.apimachinery.objects import go_quoted
 from podwright.cluster.api.authorization.access import Access
 from podwright.cluster.api.authorization.authorizers import AuthorizerChain
-from podwright.cluster.api.authorization.texts import quoted
 from podwright.cluster.api.users import (
     ANONYMOUS_NAME,
     AUTHENTICATED,
@@ -251,7 +251,7 @@ def _extra_problem(extra: Mapping[str, tuple[str, ...]]) -> str | None:
         if not slash or not path or not _SUBDOMAIN.fullmatch(domain):
             return (
                 "impersonating an invalid key in extra is not allowed: extra.key: Invalid value:"
-                f' {quoted(key)}: must be a domain-prefixed path (such as "acme.io/foo")'
+                f' {go_quoted(key)}: must be a domain-prefixed path (such as "acme.io/foo")'
             )
         if "" in values:
             return "impersonating the empty string value in extra is not allowed"

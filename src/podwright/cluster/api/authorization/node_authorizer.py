@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from podwright.apimachinery.objects import Document, parse_field_selector
+from podwright.apimachinery.objects import Document, go_quoted, parse_field_selector
 from podwright.cluster.api.authorization.access import (
     ALLOWED,
     NO_OPINION,
@@ -23,7 +23,6 @@ from podwright.cluster.api.authorization.access import (
 )
 from podwright.cluster.api.authorization.bootstrap_policy import bootstrap_policy
 from podwright.cluster.api.authorization.policy_rules import rule_allows
-from podwright.cluster.api.authorization.texts import quoted
 from podwright.cluster.api.pods.pod_references import claim_names, config_map_names, secret_names
 from podwright.cluster.api.users import User, node_of
 from podwright.cluster.store import ObjectStore
@@ -65,7 +64,7 @@ class NodeAuthorizer:
         if node is None:
             return NO_OPINION
         if not node:
-            return _no(f"unknown node for user {quoted(access.user.name)}")
+            return _no(f"unknown node for user {go_quoted(access.user.name)}")
         decide = _DECISIONS.get((access.group, access.resource)) if access.is_resource else None
         if decide is not None:
             return decide(_Question(node, access, self._store, self._disabled_gates))
@@ -287,7 +286,7 @@ def _lease(question: _Question) -> Decision:
     if access.verb not in _OWN_VERBS:
         return _no("can only get, create, update, patch, or delete a node lease")
     if access.namespace != _LEASES:
-        return _no(f"can only access leases in the {quoted(_LEASES)} system namespace")
+        return _no(f"can only access leases in the {go_quoted(_LEASES)} system namespace")
     if access.verb != "create" and access.name != question.node:
         return _no("can only access node lease with the same name as the requesting node")
     return ALLOWED

@@ -12,9 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
-from podwright.apimachinery.objects import Document
+from podwright.apimachinery.objects import Document, go_quoted
 from podwright.cluster.api.authorization.access import Access
-from podwright.cluster.api.authorization.texts import quoted_list
 
 _PRINTED: Final = (
     ("APIGroups", "apiGroups"),
@@ -121,3 +120,8 @@ def descriptions(parts: Iterable[Document]) -> list[str]:
 def _description(rule: Document) -> str:
     fields = [f"{name}:{quoted_list(rule[field])}" for name, field in _PRINTED if rule.get(field)]
     return f"{{{', '.join(fields)}}}"
+
+
+def quoted_list(values: Iterable[str]) -> str:
+    """Return texts as Go's `%q` prints a list of them."""
+    return f"[{' '.join(map(go_quoted, values))}]"

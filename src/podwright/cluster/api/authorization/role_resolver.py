@@ -13,8 +13,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from podwright.apimachinery.objects import Document
-from podwright.cluster.api.authorization.texts import quoted
+from podwright.apimachinery.objects import Document, go_quoted
 from podwright.cluster.api.followed import Followed
 from podwright.cluster.api.users import User, service_account_name
 from podwright.cluster.store import GroupKind, ObjectStore
@@ -52,8 +51,8 @@ class MissingRole(msgspec.Struct, frozen=True):
     def text(self) -> str:
         """What upstream's listers say."""
         if self.is_known_kind:
-            return f"{self.kind.lower()}.{GROUP} {quoted(self.name)} not found"
-        return f"unsupported role reference kind: {quoted(self.kind)}"
+            return f"{self.kind.lower()}.{GROUP} {go_quoted(self.name)} not found"
+        return f"unsupported role reference kind: {go_quoted(self.kind)}"
 
 
 class Grant(msgspec.Struct, frozen=True):
@@ -225,6 +224,6 @@ def _source(binding: Document, subject: Document, namespace: str) -> str:
     if subject.get("kind") == "ServiceAccount":
         subject_name = f"{subject_name}/{subject.get('namespace') or namespace}"
     return (
-        f"{kind} {quoted(name)} of {role.get('kind', '')} {quoted(role.get('name', ''))}"
-        f" to {subject.get('kind', '')} {quoted(subject_name)}"
+        f"{kind} {go_quoted(name)} of {role.get('kind', '')} {go_quoted(role.get('name', ''))}"
+        f" to {subject.get('kind', '')} {go_quoted(subject_name)}"
     )

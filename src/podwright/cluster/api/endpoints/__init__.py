@@ -39,7 +39,7 @@ from podwright.cluster.api.endpoints.served.bare import (
     bare_options as bare_options,
     bare_store as bare_store,
 )
-from podwright.cluster.api.endpoints.served.server_objects import (
+from podwright.cluster.api.endpoints.served.server_writes import (
     put_objects as put_objects,
     server_objects as server_objects,
 )

@@ -31,8 +31,7 @@ from podwright.cluster.api.deletion import DeleteOptions
 from podwright.cluster.api.endpoints.decoding.body_fields import FieldValidation
 from podwright.cluster.api.endpoints.decoding.go_type_errors import go_kind
 from podwright.cluster.api.endpoints.paths import RequestInfo
-from podwright.cluster.api.endpoints.query import is_true, parse_query
-from podwright.cluster.api.endpoints.request import HttpRequest
+from podwright.cluster.api.endpoints.request import HttpRequest, is_true, parse_query
 from podwright.cluster.api.rejections import (
     Rejection,
     bad_request,

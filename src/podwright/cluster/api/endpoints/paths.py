@@ -20,8 +20,7 @@ from typing import Final
 import msgspec
 
 from podwright.apimachinery.objects import cache_short
-from podwright.cluster.api.endpoints.query import is_true
-from podwright.cluster.api.endpoints.request import HttpReply, HttpRequest
+from podwright.cluster.api.endpoints.request import HttpReply, HttpRequest, is_true
 
 _NAMESPACE_SUBRESOURCES: Final = frozenset({"status", "finalize"})
 _METHOD_VERBS: Final = {

@@ -36,7 +36,6 @@ from podwright.cluster.api.endpoints import read
 from podwright.cluster.api.endpoints.access.access_reviews import allows_approval
 from podwright.cluster.api.endpoints.access.authentication import Authenticator, TokenLookup
 from podwright.cluster.api.endpoints.access.authorization import access_of, impersonated, rejection
-from podwright.cluster.api.endpoints.access.issuer_discovery import issuer_discovery
 from podwright.cluster.api.endpoints.access.legacy_tokens import LegacyTokens
 from podwright.cluster.api.endpoints.access.service_account_tokens import ServiceAccountTokens
 from podwright.cluster.api.endpoints.calls import Backend, Call
@@ -50,9 +49,8 @@ from podwright.cluster.api.endpoints.long_requests import LongRequest, Steps
 from podwright.cluster.api.endpoints.openapi import OpenApi
 from podwright.cluster.api.endpoints.options import check_timeout
 from podwright.cluster.api.endpoints.paths import RequestInfo, request_info
-from podwright.cluster.api.endpoints.replies.compression import compressed
 from podwright.cluster.api.endpoints.replies.negotiation import error_media, negotiate
-from podwright.cluster.api.endpoints.replies.responses import error_reply
+from podwright.cluster.api.endpoints.replies.responses import compressed, error_reply
 from podwright.cluster.api.endpoints.request import HttpReply, HttpRequest
 from podwright.cluster.api.endpoints.served.kept_objects import KeptObjects
 from podwright.cluster.api.endpoints.served.plain_paths import plain_path
@@ -458,12 +456,7 @@ class ApiServer:
         self._kept.catch_up(now_ns)
 
     def _plain(self, request: HttpRequest, now_ns: int) -> HttpReply:
-        found = (
-            plain_path(request)
-            or issuer_discovery(request)
-            or self._discovery(request)
-            or self._openapi(request, now_ns)
-        )
+        found = plain_path(request) or self._discovery(request) or self._openapi(request, now_ns)
         if found is not None:
             return found
         raise _unknown(self.resources, request.path)

@@ -15,8 +15,8 @@ from podwright.cluster.api.admission.amounts import (
     masked,
     without_zeros,
 )
+from podwright.cluster.api.admission.quota.evaluators import scope_requirements
 from podwright.cluster.api.admission.quota.resource_quota import exceeded_text
-from podwright.cluster.api.admission.quota.scopes import scope_requirements
 from podwright.cluster.store import GroupKind, ObjectStore, kind_of
 
 _QUOTA: Final[GroupKind] = ("", "ResourceQuota")

@@ -1,14 +1,27 @@
 """The rules of an object: what is wrong with a new or a changed one.
 
-Upstream: staging/src/k8s.io/apiserver/pkg/registry/rest/{create,update}.go
+Admin access to devices, which claims may request in namespaces with a label only.
+
+What is wrong with the expressions of admission policies and webhooks.
+
+Upstream: staging/src/k8s.io/apiserver/pkg/registry/rest/{create,update}.go;
+pkg/registry/resource/utils.go, AuthorizedForAdmin and AuthorizedForAdminStatus;
+pkg/apis/admissionregistration/validation/validation.go
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from typing import Any, Final
 
 from podwright._interludes import interlude
+from podwright.apimachinery.cel import (
+    ExpressionProblem,
+    MutatingPolicy,
+    ValidatingPolicy,
+    match_condition_problems,
+)
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema import (
     Problem,
@@ -18,10 +31,8 @@ from podwright.apimachinery.schema import (
 )
 from podwright.cluster.api.gated_fields import without_comparisons
 from podwright.cluster.api.rejections import Rejection, invalid
-from podwright.cluster.api.stages.kinds.admin_access import admin_access_problems
 from podwright.cluster.api.stages.kinds.certificate_requests import signer_problems
 from podwright.cluster.api.stages.kinds.custom_resources import DEFINITION, check_kind_of_object
-from podwright.cluster.api.stages.kinds.policy_expressions import with_expression_problems
 from podwright.cluster.api.stages.kinds.service_allocation import check_addresses
 from podwright.cluster.api.stages.preparation import (
     name_of,
@@ -31,6 +42,7 @@ from podwright.cluster.api.stages.preparation import (
 from podwright.cluster.api.stages.write import SentWrite, ServedParts
 from podwright.cluster.api.strategies import preparation as strategies
 from podwright.cluster.api.versions.resources import Resource
+from podwright.cluster.store import NAMESPACE, ObjectStore
 
 _NAMES: Final = ("metadata.generateName", "metadata.name")
 
@@ -173,3 +185,104 @@ def _value_at(document: Document, path: str) -> Any:
     for name in path.split("."):
         value = value.get(name) if isinstance(value, dict) else None
     return value
+
+
+# ----------------------------------------------------------------------------------- admin access
+
+_LABEL: Final = "resource.kubernetes.io/admin-access"
+_SPECS: Final = {"ResourceClaim": "spec", "ResourceClaimTemplate": "spec.spec"}
+
+
+def admin_access_problems(
+    store: ObjectStore, resource: Resource, new: Document, old: Document | None
+) -> list[Problem]:
+    """Return the error of a new claim or a changed status that requests admin access."""
+    if resource.group != "resource.k8s.io" or resource.name not in _SPECS:
+        return []
+    path = _requested(resource, new) if old is None else _granted(new)
+    if path is None or (old is not None and _granted(old) is not None):
+        return []
+    namespace = store.get(NAMESPACE, (new.get("metadata") or {}).get("namespace", ""))
+    if namespace is not None and namespace.metadata.labels.get(_LABEL) == "true":
+        return []
+    text = f"admin access to devices requires the `{_LABEL}: true` label on the containing"
+    return [(path, f"Forbidden: {text} namespace", None)]
+
+
+def _requested(resource: Resource, claim: Document) -> str | None:
+    spec: Document = claim
+    for name in _SPECS[resource.name].split("."):
+        spec = spec.get(name) or {}
+    for index, request in enumerate((spec.get("devices") or {}).get("requests") or ()):
+        access = request.get("exactly") or request
+        if access.get("adminAccess"):
+            # Upstream names the path of a claim's request in templates, too.
+            return f"spec.devices.requests[{index}].adminAccess"
+    return None
+
+
+def _granted(claim: Document) -> str | None:
+    allocation = (claim.get("status") or {}).get("allocation") or {}
+    for index, result in enumerate((allocation.get("devices") or {}).get("results") or ()):
+        if result.get("adminAccess"):
+            return f"status.allocation.devices.results[{index}].adminAccess"
+    return None
+
+
+# ----------------------------------------------------------------------------- policy expressions
+
+_GROUP = "admissionregistration.k8s.io"
+
+
+def with_expression_problems(
+    found: list[Problem], resource: Resource, document: Document
+) -> list[Problem]:
+    """Return the errors of an object with those of its expressions.
+
+    The error of an expression is before those of the fields beside it in a match condition, and
+    behind them elsewhere.
+    """
+    made = list(found)
+    for problem in _expression_problems(resource, document):
+        beside = problem[0].rpartition(".")[0] + "."
+        places = [index for index, (path, _, _) in enumerate(made) if path.startswith(beside)]
+        if ".matchConditions[" in beside:
+            place = places[0] if places else len(made)
+        else:
+            # The errors of what is around the fields, such as that it is immutable, are last.
+            around = (i for i, (path, _, _) in enumerate(made) if problem[0].startswith(f"{path}."))
+            place = places[-1] + 1 if places else next(around, len(made))
+        made.insert(place, problem)
+    return made
+
+
+def _expression_problems(resource: Resource, document: Document) -> list[Problem]:
+    """Return the errors of the expressions of an object; most kinds have no expressions."""
+    if resource.group != _GROUP or resource.is_custom:
+        return []
+    return [_problem(each) for each in _found(resource.name, document)]
+
+
+def _found(kind: str, document: Document) -> Iterable[ExpressionProblem]:
+    match kind:
+        case "ValidatingAdmissionPolicy":
+            return ValidatingPolicy(document).problems()
+        case "MutatingAdmissionPolicy":
+            return MutatingPolicy(document).problems()
+        case "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration":
+            return [
+                problem
+                for index, hook in enumerate(document.get("webhooks") or ())
+                for problem in match_condition_problems(
+                    hook.get("matchConditions") or (), f"webhooks[{index}].matchConditions"
+                )
+            ]
+        case _:
+            return []
+
+
+def _problem(found: ExpressionProblem) -> Problem:
+    if found.is_internal:
+        return found.path, f"Internal error: {found.detail}", None
+    shown = json.dumps(found.value, ensure_ascii=False)
+    return found.path, f"Invalid value: {shown}: {found.detail}", found.value

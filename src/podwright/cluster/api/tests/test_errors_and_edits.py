@@ -22,7 +22,7 @@ from podwright.cluster.api.object_edits import (
     with_fields_of_others,
 )
 from podwright.cluster.api.rejections import Invalid, Rejection
-from podwright.cluster.api.stages.kinds.policy_expressions import with_expression_problems
+from podwright.cluster.api.stages.checking import with_expression_problems
 from podwright.cluster.api.users import (
     ANONYMOUS,
     User,

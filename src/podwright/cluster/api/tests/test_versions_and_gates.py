@@ -18,7 +18,7 @@ from podwright.cluster.api.gated_fields import (
     without_disabled,
 )
 from podwright.cluster.api.pods.pod_quotas import PodQuotas
-from podwright.cluster.api.stages.kinds.admin_access import admin_access_problems
+from podwright.cluster.api.stages.checking import admin_access_problems
 from podwright.cluster.api.versions.autoscaler_versions import (
     autoscaler_v1,
     autoscaler_v2,

@@ -11,14 +11,14 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from podwright.apimachinery.objects import Document, KubernetesObject
+from podwright.apimachinery.objects import Document, KubernetesObject, go_quoted
 from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.identities.certificate_requests import (
     UnreadableRequest,
     certificate_subject,
 )
 from podwright.cluster.api.admission.plugin import Plugin, metadata_of, rejected, spec_of
-from podwright.cluster.api.authorization import Access, Authorizer, allows, quoted
+from podwright.cluster.api.authorization import Access, Authorizer, allows
 from podwright.cluster.api.pods.pod_references import referenced_resource
 from podwright.cluster.api.rejections import Rejection, not_found
 from podwright.cluster.api.users import NODE_PREFIX, node_of
@@ -58,7 +58,7 @@ class NodeRestriction(Plugin):
         if node is None or attributes.operation == "CONNECT":
             return
         if not node:
-            text = f"could not determine node from user {quoted(attributes.user.name)}"
+            text = f"could not determine node from user {go_quoted(attributes.user.name)}"
             raise rejected(attributes, text)
         resource = attributes.resource
         check = _CHECKS.get((resource.group, resource.plural))
@@ -98,7 +98,7 @@ def _pod(write: _Write) -> str | Rejection | None:
             return _eviction(write)
         case other:
             return (
-                f"unexpected pod subresource {quoted(other)}, only 'status' and 'eviction' are"
+                f"unexpected pod subresource {go_quoted(other)}, only 'status' and 'eviction' are"
                 " allowed"
             )
 
@@ -109,23 +109,25 @@ def _whole_pod(write: _Write) -> str | Rejection | None:
         return _new_pod(write)
     if attributes.operation != "DELETE":
         return (
-            f"unexpected operation {quoted(attributes.operation)}, node {quoted(node)} can only"
-            " create and delete mirror pods"
+            f"unexpected operation {go_quoted(attributes.operation)}, node {go_quoted(node)} can"
+            " only create and delete mirror pods"
         )
     found = _stored_pod(write, attributes.name)
     if isinstance(found, Rejection):
         return found
     if _node_name(found) != node:
-        return f"node {quoted(node)} can only delete pods with spec.nodeName set to itself"
+        return f"node {go_quoted(node)} can only delete pods with spec.nodeName set to itself"
     return None
 
 
 def _new_pod(write: _Write) -> str | Rejection | None:
     node, attributes = write.node, write.attributes
-    who, pod = f"node {quoted(node)}", attributes.object or {}
+    who, pod = f"node {go_quoted(node)}", attributes.object or {}
     metadata: Document = pod.get("metadata") or {}
     if _MIRROR not in (metadata.get("annotations") or {}):
-        return f"pod does not have {quoted(_MIRROR)} annotation, {who} can only create mirror pods"
+        return (
+            f"pod does not have {go_quoted(_MIRROR)} annotation, {who} can only create mirror pods"
+        )
     if _node_name(pod) != node:
         return f"{who} can only create pods with spec.nodeName set to itself"
     problem = _owner_problem(write, metadata.get("ownerReferences") or [])
@@ -137,7 +139,7 @@ def _new_pod(write: _Write) -> str | Rejection | None:
 
 def _owner_problem(write: _Write, owners: list[Document]) -> str | Rejection | None:
     """Return what is wrong with the owner of a mirror pod, which is its node."""
-    node, who = write.node, f"node {quoted(write.node)}"
+    node, who = write.node, f"node {go_quoted(write.node)}"
     if len(owners) > 1:
         return f"{who} can only create pods with a single owner reference set to itself"
     names = ("apiVersion", "kind", "name")
@@ -184,14 +186,16 @@ def _stored_pod(write: _Write, name: str) -> Document | Rejection:
 def _node(write: _Write) -> str | None:
     node, attributes = write.node, write.attributes
     if attributes.name != node:
-        return f"node {quoted(node)} is not allowed to modify node {quoted(attributes.name)}"
+        return f"node {go_quoted(node)} is not allowed to modify node {go_quoted(attributes.name)}"
     new, old = attributes.object or {}, attributes.old or {}
     if attributes.operation == "CREATE":
         if (new.get("spec") or {}).get("configSource") is not None:
-            return f"node {quoted(node)} is not allowed to create pods with a non-nil configSource"
+            return (
+                f"node {go_quoted(node)} is not allowed to create pods with a non-nil configSource"
+            )
         if labels := _forbidden_labels(new, {}):
             return (
-                f"node {quoted(node)} is not allowed to set the following labels:"
+                f"node {go_quoted(node)} is not allowed to set the following labels:"
                 f" {', '.join(labels)}"
             )
     if attributes.operation == "UPDATE":
@@ -199,13 +203,13 @@ def _node(write: _Write) -> str | None:
         source = spec.get("configSource")
         if source is not None and source != before.get("configSource"):
             return (
-                f"node {quoted(node)} is not allowed to update configSource to a new non-nil"
+                f"node {go_quoted(node)} is not allowed to update configSource to a new non-nil"
                 " configSource"
             )
         if (spec.get("taints") or []) != (before.get("taints") or []):
-            return f"node {quoted(node)} is not allowed to modify taints"
+            return f"node {go_quoted(node)} is not allowed to modify taints"
         if _owners(new) != _owners(old):
-            return f"node {quoted(node)} is not allowed to modify ownerReferences"
+            return f"node {go_quoted(node)} is not allowed to modify ownerReferences"
         if labels := _forbidden_labels(new, old):
             return f"is not allowed to modify labels: {', '.join(labels)}"
     return None
@@ -216,10 +220,10 @@ def _claim(write: _Write) -> str | None:
     if attributes.subresource != "status":
         return "may only update PVC status"
     if attributes.operation != "UPDATE":
-        return f"unexpected operation {quoted(attributes.operation)}"
+        return f"unexpected operation {go_quoted(attributes.operation)}"
     if _unchanged_claim(attributes.object) != _unchanged_claim(attributes.old):
         return (
-            f"node {quoted(node)} is not allowed to update fields other than status.quantity"
+            f"node {go_quoted(node)} is not allowed to update fields other than status.quantity"
             " and status.conditions: the metadata, the spec or the rest of the status differs"
         )
     return None
@@ -268,7 +272,7 @@ def _audience_problem(write: _Write, pod: Document) -> str | None:
     if allows(write.authorizer, access):
         return None
     return (
-        f"audience {quoted(audience)} not found in pod spec volume, {attributes.user.name} is"
+        f"audience {go_quoted(audience)} not found in pod spec volume, {attributes.user.name} is"
         " not authorized to request tokens for this audience"
     )
 
@@ -304,7 +308,7 @@ def _driver_of(store: ObjectStore, claim_key: str) -> str | None:
 def _lease(write: _Write) -> str | None:
     node, attributes = write.node, write.attributes
     if attributes.namespace != _LEASES:
-        return f"can only access leases in the {quoted(_LEASES)} system namespace"
+        return f"can only access leases in the {go_quoted(_LEASES)} system namespace"
     return _own_name(attributes, node, "can only access node lease")
 
 
@@ -337,8 +341,8 @@ def _own_name(attributes: Attributes, node: str, text: str) -> str | None:
 def _pod_status(write: _Write) -> str | None:
     node, attributes = write.node, write.attributes
     if attributes.operation != "UPDATE":
-        return f"unexpected operation {quoted(attributes.operation)}"
-    new, old, who = attributes.object or {}, attributes.old or {}, f"node {quoted(node)}"
+        return f"unexpected operation {go_quoted(attributes.operation)}"
+    new, old, who = attributes.object or {}, attributes.old or {}, f"node {go_quoted(node)}"
     if _node_name(old) != node:
         return f"{who} can only update pod status for pods with spec.nodeName set to itself"
     if _labels(new) != _labels(old):
@@ -425,10 +429,10 @@ def _pod_certificate(write: _Write) -> str | Rejection | None:
     spec = spec_of(attributes)
     node = spec.get("nodeName") or ""
     if node != write.node:
-        what = f"PodCertificateRequest.Spec.NodeName={quoted(node)}"
-        return f"{what}, which is not the requesting node {quoted(write.node)}"
+        what = f"PodCertificateRequest.Spec.NodeName={go_quoted(node)}"
+        return f"{what}, which is not the requesting node {go_quoted(write.node)}"
     pod = f"{attributes.namespace}/{spec.get('podName') or ''}"
-    return _certificate_of(write, spec, pod, f"PodCertificateRequest for pod {quoted(pod)}")
+    return _certificate_of(write, spec, pod, f"PodCertificateRequest for pod {go_quoted(pod)}")
 
 
 def _certificate_of(write: _Write, spec: Document, key: str, about: str) -> str | Rejection | None:
@@ -436,19 +440,21 @@ def _certificate_of(write: _Write, spec: Document, key: str, about: str) -> str 
     if isinstance(node, Rejection):
         return node
     if node.uid != (uid := spec.get("nodeUID") or ""):
-        named = f"{about} names node UID {quoted(uid)}"
-        return _perhaps_later(f"{named}, inconsistent with the running node ({quoted(node.uid)})")
+        named = f"{about} names node UID {go_quoted(uid)}"
+        return _perhaps_later(
+            f"{named}, inconsistent with the running node ({go_quoted(node.uid)})"
+        )
     pod = _named(write, "Pod", key)
     if isinstance(pod, Rejection):
         return pod
     if pod.uid != (uid := spec.get("podUID") or ""):
-        named = f"{about} contains pod UID ({quoted(uid)})"
-        return _perhaps_later(f"{named} which differs from running pod {quoted(pod.uid)}")
+        named = f"{about} contains pod UID ({go_quoted(uid)})"
+        return _perhaps_later(f"{named} which differs from running pod {go_quoted(pod.uid)}")
     if _node_name(pod.raw) != write.node:
-        what = f"pod {quoted(key)} is not running on node {quoted(write.node)}"
+        what = f"pod {go_quoted(key)} is not running on node {go_quoted(write.node)}"
         return f"{what} named in the PodCertificateRequest"
     if _MIRROR in (pod.raw["metadata"].get("annotations") or {}):
-        return f"pod {quoted(key)} is a mirror pod"
+        return f"pod {go_quoted(key)} is a mirror pod"
     return _certificate_account(write, spec, pod, about)
 
 
@@ -458,17 +464,17 @@ def _certificate_account(
     name = spec.get("serviceAccountName") or ""
     running = (pod.raw.get("spec") or {}).get("serviceAccountName") or ""
     if name != running:
-        named = f"{about} contains serviceAccountName ({quoted(name)})"
-        return f"{named} that differs from running pod ({quoted(running)})"
+        named = f"{about} contains serviceAccountName ({go_quoted(name)})"
+        return f"{named} that differs from running pod ({go_quoted(running)})"
     account = _named(write, "ServiceAccount", f"{write.attributes.namespace}/{name}")
     if isinstance(account, Rejection):
         return account
     uid = spec.get("serviceAccountUID") or ""
     if account.uid == uid:
         return None
-    named = f"{about} names service account UID {quoted(uid)}"
+    named = f"{about} names service account UID {go_quoted(uid)}"
     return _perhaps_later(
-        f"{named}, which differs from the running service account ({quoted(account.uid)})"
+        f"{named}, which differs from the running service account ({go_quoted(account.uid)})"
     )
 
 
@@ -480,7 +486,7 @@ def _named(write: _Write, kind: str, key: str) -> KubernetesObject | Rejection:
     text = not_found("", kind.lower(), key.rpartition("/")[2])
     what = "service account" if kind == "ServiceAccount" else kind.lower()
     return _perhaps_later(
-        f"while retrieving {what} {quoted(key)} named in the PodCertificateRequest: {text}"
+        f"while retrieving {what} {go_quoted(key)} named in the PodCertificateRequest: {text}"
     )
 
 

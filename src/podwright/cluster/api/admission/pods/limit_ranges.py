@@ -11,7 +11,6 @@ from typing import Final
 from podwright.apimachinery.objects import Document, Quantity, aggregated, format_quantity
 from podwright.cluster.api.admission.amounts import Amounts, amounts_of
 from podwright.cluster.api.admission.attributes import Attributes
-from podwright.cluster.api.admission.current_objects import CurrentObjects
 from podwright.cluster.api.admission.plugin import (
     CLAIMS,
     PODS,
@@ -21,6 +20,7 @@ from podwright.cluster.api.admission.plugin import (
     spec_of,
 )
 from podwright.cluster.api.admission.pods.pod_amounts import spec_amounts
+from podwright.cluster.api.followed import CurrentObjects
 from podwright.cluster.store import GroupKind, ObjectStore
 
 ANNOTATION: Final = "kubernetes.io/limit-ranger"

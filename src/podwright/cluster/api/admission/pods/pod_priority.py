@@ -9,7 +9,6 @@ from typing import Final
 
 from podwright.apimachinery.objects import Document
 from podwright.cluster.api.admission.attributes import Attributes
-from podwright.cluster.api.admission.current_objects import CurrentObjects
 from podwright.cluster.api.admission.plugin import (
     PODS,
     Plugin,
@@ -18,6 +17,7 @@ from podwright.cluster.api.admission.plugin import (
     set_spec,
     spec_of,
 )
+from podwright.cluster.api.followed import CurrentObjects
 from podwright.cluster.store import GroupKind, ObjectStore
 
 _POLICY = "PreemptLowerPriority"

@@ -12,7 +12,6 @@ from podwright.apimachinery.objects import Document, go_quoted
 from podwright.apimachinery.schema import path_segment
 from podwright.cluster.api.admission.amounts import amounts_of
 from podwright.cluster.api.admission.attributes import Attributes
-from podwright.cluster.api.admission.current_objects import CurrentObjects
 from podwright.cluster.api.admission.plugin import (
     PODS,
     Plugin,
@@ -21,6 +20,7 @@ from podwright.cluster.api.admission.plugin import (
     set_spec,
     spec_of,
 )
+from podwright.cluster.api.followed import CurrentObjects
 from podwright.cluster.api.rejections import Rejection
 from podwright.cluster.store import GroupKind, ObjectStore
 

@@ -12,7 +12,7 @@ import msgspec
 
 from podwright._interludes import interlude
 from podwright.apimachinery.objects import Document
-from podwright.cluster.api.admission.current_objects import CurrentObjects
+from podwright.cluster.api.followed import CurrentObjects
 from podwright.cluster.store import GroupKind, ObjectStore
 
 P = TypeVar("P")

@@ -19,8 +19,7 @@ from podwright.apimachinery.objects import (
     label_selector,
 )
 from podwright.cluster.api.admission.attributes import Attributes
-from podwright.cluster.api.admission.context import AdmissionContext
-from podwright.cluster.api.admission.plugin import metadata_of
+from podwright.cluster.api.admission.plugin import AdmissionContext, metadata_of
 from podwright.cluster.api.versions.resources import Resource
 from podwright.cluster.store import NAMESPACE
 

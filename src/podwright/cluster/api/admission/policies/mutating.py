@@ -17,8 +17,7 @@ from podwright.apimachinery.cel import AdmissionInput, MutatingPolicy, PolicyErr
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.patching import FailedTestError, PatchError, configured, json_patched
 from podwright.cluster.api.admission.attributes import Attributes
-from podwright.cluster.api.admission.context import AdmissionContext
-from podwright.cluster.api.admission.plugin import Plugin, rejected
+from podwright.cluster.api.admission.plugin import AdmissionContext, Plugin, rejected
 from podwright.cluster.api.admission.policies.active_policies import (
     ActivePolicies,
     ActivePolicy,

@@ -14,8 +14,7 @@ from podwright._interludes import interlude
 from podwright.apimachinery.cel import PolicyDecision, PolicyResult, ValidatingPolicy
 from podwright.apimachinery.objects import Document
 from podwright.cluster.api.admission.attributes import Attributes
-from podwright.cluster.api.admission.context import AdmissionContext
-from podwright.cluster.api.admission.plugin import Plugin, rejected
+from podwright.cluster.api.admission.plugin import AdmissionContext, Plugin, rejected
 from podwright.cluster.api.admission.policies.active_policies import (
     ActivePolicies,
     ActivePolicy,

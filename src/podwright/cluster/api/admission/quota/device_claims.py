@@ -19,7 +19,6 @@ from podwright.cluster.api.admission.amounts import (
     raise_to,
 )
 from podwright.cluster.api.admission.attributes import Attributes
-from podwright.cluster.api.admission.current_objects import CurrentObjects
 from podwright.cluster.api.admission.quota.evaluators import Evaluator
 from podwright.cluster.api.admission.quota.pods import (
     DEVICE_CLASS,
@@ -27,6 +26,7 @@ from podwright.cluster.api.admission.quota.pods import (
     Pods,
     is_extended_request,
 )
+from podwright.cluster.api.followed import CurrentObjects
 from podwright.cluster.store import POD, ObjectStore
 
 _OF_CLASS: Final = ".deviceclass.resource.k8s.io/devices"

@@ -11,11 +11,15 @@ from typing import Final, TypeAlias
 
 from podwright.apimachinery.objects import Document
 from podwright.cluster.api.admission.amounts import ZERO, Amounts, add, amounts_of, masked
-from podwright.cluster.api.admission.quota.claims import Claims
 from podwright.cluster.api.admission.quota.device_claims import DeviceClaims
-from podwright.cluster.api.admission.quota.evaluators import LEGACY_COUNTS, Evaluator, Services
+from podwright.cluster.api.admission.quota.evaluators import (
+    LEGACY_COUNTS,
+    Claims,
+    Evaluator,
+    Services,
+    scope_requirements,
+)
 from podwright.cluster.api.admission.quota.pods import Pods
-from podwright.cluster.api.admission.quota.scopes import scope_requirements
 from podwright.cluster.store import ObjectStore
 
 _COUNT: Final = "count/"

@@ -21,12 +21,10 @@ from podwright.cluster.api.admission.amounts import (
     without_zeros,
 )
 from podwright.cluster.api.admission.attributes import Attributes
-from podwright.cluster.api.admission.context import UpdateStatus
-from podwright.cluster.api.admission.current_objects import CurrentObjects
-from podwright.cluster.api.admission.plugin import Plugin, rejected
-from podwright.cluster.api.admission.quota.evaluators import Evaluator
+from podwright.cluster.api.admission.plugin import Plugin, UpdateStatus, rejected
+from podwright.cluster.api.admission.quota.evaluators import Evaluator, scope_requirements
 from podwright.cluster.api.admission.quota.registry import QuotaEvaluators
-from podwright.cluster.api.admission.quota.scopes import scope_requirements
+from podwright.cluster.api.followed import CurrentObjects
 from podwright.cluster.store import GroupKind, ObjectStore
 
 _UNCOUNTED: Final = frozenset(

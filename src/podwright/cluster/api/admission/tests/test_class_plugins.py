@@ -9,8 +9,8 @@ import pytest
 
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api.admission.attributes import Attributes
+from podwright.cluster.api.admission.new_objects import PodGroupWorkloadExists
 from podwright.cluster.api.admission.plugins import OPTIONAL, PLUGINS, default_plugins
-from podwright.cluster.api.admission.pods.pod_groups import PodGroupWorkloadExists
 from podwright.cluster.api.admission.tests.contexts import a_context
 from podwright.cluster.api.endpoints.tests.conftest import pod
 from podwright.cluster.api.rejections import Rejection

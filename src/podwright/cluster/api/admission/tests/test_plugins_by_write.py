@@ -9,10 +9,10 @@ import pytest
 from podwright.apimachinery.objects import SOURCE_UID, Document
 from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.chain import AdmissionChain
-from podwright.cluster.api.admission.claim_resize import PersistentVolumeClaimResize
 from podwright.cluster.api.admission.default_classes import (
     DefaultIngressClass,
     DefaultStorageClass,
+    PersistentVolumeClaimResize,
 )
 from podwright.cluster.api.admission.namespace_lifecycle import NamespaceLifecycle
 from podwright.cluster.api.admission.new_objects import (

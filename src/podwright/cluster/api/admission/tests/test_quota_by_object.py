@@ -19,13 +19,16 @@ from podwright.cluster.api.admission.amounts import (
     texts_of,
     without_zeros,
 )
-from podwright.cluster.api.admission.quota.claims import Claims
 from podwright.cluster.api.admission.quota.device_claims import DeviceClaims
-from podwright.cluster.api.admission.quota.evaluators import Evaluator, Services
+from podwright.cluster.api.admission.quota.evaluators import (
+    Claims,
+    Evaluator,
+    Services,
+    scope_requirements,
+)
 from podwright.cluster.api.admission.quota.pods import Pods
 from podwright.cluster.api.admission.quota.registry import QuotaEvaluators
 from podwright.cluster.api.admission.quota.resource_quota import exceeded_text
-from podwright.cluster.api.admission.quota.scopes import scope_requirements
 from podwright.cluster.api.admission.tests.contexts import a_store, a_write, named
 from podwright.cluster.store import ObjectStore
 

@@ -9,9 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from podwright.apimachinery.objects import SECOND_NS, Document, KubernetesObject, timestamp_text
+from podwright.apimachinery.objects import (
+    SECOND_NS,
+    Document,
+    KubernetesObject,
+    go_quoted,
+    timestamp_text,
+)
 from podwright.apimachinery.schema import built_in
-from podwright.cluster.api.authorization import quoted
 from podwright.cluster.api.endpoints.access.authentication import with_authenticated
 from podwright.cluster.api.endpoints.access.reviews import read_review, validate_review
 from podwright.cluster.api.endpoints.access.service_account_tokens import ISSUER, TokenError
@@ -48,7 +53,7 @@ def request_token(backend: Backend, call: Call) -> HttpReply:
     metadata: Document = dict(document.get("metadata") or {})
     name = metadata.get("name")
     if name and name != call.info.name:
-        text = f"Invalid value: {quoted(name)}: must match the service account name if specified"
+        text = f"Invalid value: {go_quoted(name)}: must match the service account name if specified"
         raise invalid(_GROUP, "TokenRequest", call.info.name, [("metadata.name", text, name)])
     account = find(backend, call)
     if (uid := metadata.get("uid")) and uid != account.uid:
@@ -112,8 +117,8 @@ def _bound_object(
         own = (found.raw.get("spec") or {}).get("serviceAccountName") or ""
         if own != account.name:
             raise bad_request(
-                f"cannot bind token for serviceaccount {quoted(account.name)} to pod running with"
-                " different serviceaccount name."
+                f"cannot bind token for serviceaccount {go_quoted(account.name)} to pod running"
+                " with different serviceaccount name."
             )
     uid = reference.get("uid")
     if uid and uid != found.uid:

@@ -1,12 +1,18 @@
 """Authorization of requests: what a request accesses, and the errors of what is not allowed.
 
+The headers `Impersonate-*`, which name the user as whom a request is executed.
+
 Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/filters/authorization.go;
 staging/src/k8s.io/apiserver/pkg/endpoints/handlers/responsewriters/errors.go;
-staging/src/k8s.io/apiserver/pkg/endpoints/request/requestinfo.go
+staging/src/k8s.io/apiserver/pkg/endpoints/request/requestinfo.go;
+staging/src/k8s.io/apiserver/pkg/endpoints/filters/impersonation/
+constrained_impersonation.go,
+processImpersonationHeaders
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
@@ -15,6 +21,7 @@ from podwright._interludes import interlude
 from podwright.apimachinery.objects import (
     FieldSelector,
     SelectorError,
+    go_quoted,
     parse_field_selector,
     parse_label_selector,
 )
@@ -22,14 +29,13 @@ from podwright.cluster.api.authorization import (
     Access,
     Impersonation,
     NotImpersonated,
-    quoted,
 )
-from podwright.cluster.api.endpoints.access.impersonation_headers import impersonated_user
 from podwright.cluster.api.endpoints.options import integer
 from podwright.cluster.api.endpoints.paths import RequestInfo
-from podwright.cluster.api.endpoints.request import HttpRequest
+from podwright.cluster.api.endpoints.request import HttpRequest, unescape
 from podwright.cluster.api.rejections import (
     Rejection,
+    bad_request,
     forbidden,
 )
 from podwright.cluster.api.users import User
@@ -116,20 +122,77 @@ def impersonated(impersonation: Impersonation, access: Access, request: HttpRequ
 
 def rejection(access: Access, reason: str) -> Rejection:
     """Return the error of an access that is not allowed."""
-    who = f"User {quoted(access.user.name)} cannot {access.verb}"
+    who = f"User {go_quoted(access.user.name)} cannot {access.verb}"
     if not access.is_resource:
-        text = f"{who} path {quoted(access.path)}"
+        text = f"{who} path {go_quoted(access.path)}"
     else:
         where = (
-            f" in the namespace {quoted(access.namespace)}"
+            f" in the namespace {go_quoted(access.namespace)}"
             if access.namespace
             else " at the cluster scope"
         )
         text = (
-            f"{who} resource {quoted(access.resource_path)} in API group"
-            f" {quoted(access.group)}{where}"
+            f"{who} resource {go_quoted(access.resource_path)} in API group"
+            f" {go_quoted(access.group)}{where}"
         )
     text = text.translate(_HTML)
     if reason:
         text = f"{text}: {reason}"
     return forbidden(access.group, access.resource, access.name, text)
+
+
+# -------------------------------------------------------------------------- impersonation headers
+
+_PREFIX: Final = "impersonate-"
+_EXTRA: Final = "impersonate-extra-"
+
+
+def impersonated_user(headers: Mapping[str, str]) -> User | None:
+    """Return the user that the headers of a request name; None for none.
+
+    Parameters
+    ----------
+    headers : mapping of str to str
+        Names in lower case. The values of a repeated header are separated by newlines.
+
+    Raises
+    ------
+    Rejection
+        The headers name a group, a uid or extra facts, but no user.
+    """
+    if not any(name.startswith(_PREFIX) for name in headers):
+        return None
+    name = headers.get("impersonate-user", "").partition("\n")[0]
+    uid = headers.get("impersonate-uid", "").partition("\n")[0]
+    group_text = headers.get("impersonate-group")
+    groups = () if group_text is None else tuple(group_text.split("\n"))
+    extra = {
+        _key(header[len(_EXTRA) :]): tuple(value.split("\n"))
+        for header, value in headers.items()
+        if header.startswith(_EXTRA)
+    }
+    if name:
+        return User(name, uid, groups, extra)
+    if uid or groups or extra:
+        shown = _printed(uid, groups, extra)
+        raise bad_request(f"requested {shown} without impersonating a user name")
+    return None
+
+
+def _key(text: str) -> str:
+    found = unescape(text, plus_is_space=False)
+    return text if found is None else found
+
+
+def _printed(uid: str, groups: tuple[str, ...], extra: Mapping[str, tuple[str, ...]]) -> str:
+    """Return a user without a name as Go prints the struct."""
+    values = ", ".join(f"{go_quoted(key)}:{_strings(each)}" for key, each in sorted(extra.items()))
+    extra_text = f"{{{values}}}" if extra else "(nil)"
+    return (
+        f'&user.DefaultInfo{{Name:"", UID:{go_quoted(uid)}, Groups:{_strings(groups)},'
+        f" Extra:map[string][]string{extra_text}}}"
+    )
+
+
+def _strings(values: tuple[str, ...]) -> str:
+    return f"[]string{{{', '.join(map(go_quoted, values))}}}" if values else "[]string(nil)"

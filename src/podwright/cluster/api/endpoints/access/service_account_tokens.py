@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from podwright.apimachinery.objects import SECOND_NS, KubernetesObject, timestamp_ns
-from podwright.cluster.api.authorization import quoted
+from podwright.apimachinery.objects import SECOND_NS, KubernetesObject, go_quoted, timestamp_ns
 from podwright.cluster.api.endpoints.access.signed_claims import SignedClaims, unverified_claims
 from podwright.cluster.api.identity import uid_at
 from podwright.cluster.api.users import User, service_account_groups, service_account_name
@@ -146,7 +145,7 @@ class ServiceAccountTokens:
         namespace, named = private["namespace"], private["serviceaccount"]
         account = self._store.get(("", "ServiceAccount"), f"{namespace}/{named['name']}")
         if account is None:
-            raise TokenError(f"serviceaccounts {quoted(named['name'])} not found")
+            raise TokenError(f"serviceaccounts {go_quoted(named['name'])} not found")
         if account.uid != named["uid"]:
             raise TokenError(
                 f"service account UID ({account.uid}) does not match claim ({named['uid']})"

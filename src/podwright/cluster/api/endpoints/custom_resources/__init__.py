@@ -7,14 +7,14 @@ deletes its objects (`cleanup`). Upstream does the same in controllers of the AP
 What an object of a custom resource must be is in `schema.structural`.
 """
 
-from podwright.cluster.api.endpoints.custom_resources.bodies import (
-    cannot_be_custom as cannot_be_custom,
-    check_custom_kind as check_custom_kind,
-    check_custom_version as check_custom_version,
-)
 from podwright.cluster.api.endpoints.custom_resources.cleanup import (
     marked_for_deletion as marked_for_deletion,
 )
 from podwright.cluster.api.endpoints.custom_resources.definitions import (
     Definitions as Definitions,
+)
+from podwright.cluster.api.endpoints.decoding.body_kinds import (
+    cannot_be_custom as cannot_be_custom,
+    check_custom_kind as check_custom_kind,
+    check_custom_version as check_custom_version,
 )

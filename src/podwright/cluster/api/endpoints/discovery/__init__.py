@@ -8,7 +8,7 @@ at the moment: `groups.py` has the order of groups and versions, `documents.py` 
 Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/discovery
 """
 
-from podwright.cluster.api.endpoints.discovery.groups import (
+from podwright.cluster.api.endpoints.discovery.documents import (
     groups_of as groups_of,
     version_order as version_order,
 )

@@ -14,13 +14,14 @@ import msgspec
 
 from podwright.apimachinery.objects import Document
 from podwright.cluster.api.endpoints.discovery.documents import (
+    Groups,
     aggregated,
     api_group,
     api_group_list,
     api_resource_list,
     api_versions,
+    groups_of,
 )
-from podwright.cluster.api.endpoints.discovery.groups import Groups, groups_of
 from podwright.cluster.api.endpoints.replies.negotiation import (
     AGGREGATED_DISCOVERY,
     MediaType,

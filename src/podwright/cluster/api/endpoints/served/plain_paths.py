@@ -6,8 +6,14 @@ The checks have upstream's names and order. Each is about a part that is complet
 answers its first request, or that is not needed here, as priority and fairness: so a check never
 fails.
 
+What relying parties read about the issuer of service account tokens.
+
+The tokens are signed with a secret key of the server, so the set of public keys is empty: other
+servers check them by a TokenReview.
+
 Upstream: staging/src/k8s.io/apiserver/pkg/server/routes;
-staging/src/k8s.io/apiserver/pkg/server/healthz/healthz.go, handleRootHealth
+staging/src/k8s.io/apiserver/pkg/server/healthz/healthz.go, handleRootHealth;
+pkg/routes/openidmetadata.go; pkg/serviceaccount/openidmetadata.go
 """
 
 from __future__ import annotations
@@ -17,6 +23,8 @@ from typing import Final
 import msgspec
 
 from podwright.apimachinery.objects import Document
+from podwright.cluster.api.endpoints.access.service_account_tokens import ISSUER
+from podwright.cluster.api.endpoints.access.signed_claims import ALGORITHM
 from podwright.cluster.api.endpoints.replies.responses import CACHE_CONTROL
 from podwright.cluster.api.endpoints.request import HttpReply, HttpRequest
 from podwright.cluster.api.rejections import method_not_allowed
@@ -130,4 +138,44 @@ def plain_path(request: HttpRequest) -> HttpReply | None:
         if request.method != "GET":
             raise method_not_allowed()
         return HttpReply(200, _JSON, msgspec.json.format(msgspec.json.encode(VERSION)))
-    return None
+    return issuer_discovery(request)
+
+
+# ------------------------------------------------------------------------------- issuer discovery
+
+_CONFIGURATION: Final = "/.well-known/openid-configuration"
+_KEYS: Final = "/openid/v1/jwks"
+_CACHE_CONTROL: Final = ("cache-control", "public, max-age=3600")
+
+
+def issuer_discovery(request: HttpRequest) -> HttpReply | None:
+    """Return the reply to a path of the issuer; None if it is another path.
+
+    Raises
+    ------
+    Rejection
+        The path does not have the method.
+    """
+    path = request.path.removesuffix("/")
+    if path not in (_CONFIGURATION, _KEYS):
+        return None
+    if request.method != "GET":
+        raise method_not_allowed()
+    if path == _KEYS:
+        return _reply({"keys": []}, "application/jwk-set+json")
+    host = request.header("host")
+    return _reply(
+        {
+            "issuer": ISSUER,
+            "jwks_uri": f"{f'https://{host}' if host else ISSUER}{_KEYS}",
+            "response_types_supported": ["id_token"],
+            "subject_types_supported": ["public"],
+            "id_token_signing_alg_values_supported": [ALGORITHM],
+        },
+        "application/json",
+    )
+
+
+def _reply(document: dict[str, object], content_type: str) -> HttpReply:
+    headers = (_CACHE_CONTROL, ("content-type", content_type))
+    return HttpReply(200, headers, msgspec.json.encode(document))

@@ -7,7 +7,7 @@ import zlib
 
 import pytest
 
-from podwright.cluster.api.endpoints.replies.compression import compressed
+from podwright.cluster.api.endpoints.replies.responses import compressed
 from podwright.cluster.api.endpoints.request import HttpReply, HttpRequest
 
 LONG = 128 * 1024 + 1

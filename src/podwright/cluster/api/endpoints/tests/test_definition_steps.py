@@ -8,11 +8,6 @@ import pytest
 
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema.structural import CustomKind
-from podwright.cluster.api.endpoints.custom_resources.bodies import (
-    cannot_be_custom,
-    check_custom_kind,
-    check_custom_version,
-)
 from podwright.cluster.api.endpoints.custom_resources.cleanup import (
     FINALIZER,
     awaits_cleanup,
@@ -34,6 +29,11 @@ from podwright.cluster.api.endpoints.custom_resources.names import (
 from podwright.cluster.api.endpoints.custom_resources.served_versions import (
     served_resources,
     storage_kind,
+)
+from podwright.cluster.api.endpoints.decoding.body_kinds import (
+    cannot_be_custom,
+    check_custom_kind,
+    check_custom_version,
 )
 from podwright.cluster.api.endpoints.tests.test_custom_resources import definition, version
 from podwright.cluster.api.rejections import Rejection

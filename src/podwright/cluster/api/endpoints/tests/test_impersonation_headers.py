@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from podwright.cluster.api.endpoints import Rejection
-from podwright.cluster.api.endpoints.access.impersonation_headers import impersonated_user
+from podwright.cluster.api.endpoints.access.authorization import impersonated_user
 from podwright.cluster.api.users import User
 
 

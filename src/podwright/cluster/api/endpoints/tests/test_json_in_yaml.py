@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from podwright.cluster.api.endpoints.decoding.json_in_yaml import json_object_in_yaml
+from podwright.cluster.api.endpoints.decoding.yaml_bodies import json_object_in_yaml
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from podwright.cluster.api.endpoints.paths import request_info
-from podwright.cluster.api.endpoints.query import parse_query, unescape
-from podwright.cluster.api.endpoints.request import HttpRequest
+from podwright.cluster.api.endpoints.request import HttpRequest, parse_query, unescape
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ import pytest
 import yaml
 
 from podwright.apimachinery.schema import built_in
-from podwright.cluster.api.endpoints.access.issuer_discovery import issuer_discovery
 from podwright.cluster.api.endpoints.openapi.version2 import _consumed
 from podwright.cluster.api.endpoints.protobuf import wire
 from podwright.cluster.api.endpoints.protobuf.messages import _number
@@ -31,6 +30,7 @@ from podwright.cluster.api.endpoints.served.kept_objects import (
     api_services,
     default_network,
 )
+from podwright.cluster.api.endpoints.served.plain_paths import issuer_discovery
 from podwright.cluster.api.endpoints.server import LONG_QUERY_BYTES
 from podwright.cluster.api.endpoints.tests.conftest import Server
 from podwright.cluster.api.rejections import Rejection

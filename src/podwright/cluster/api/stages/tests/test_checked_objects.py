@@ -18,8 +18,7 @@ from podwright.cluster.api.authorization.role_resolver import RoleResolver
 from podwright.cluster.api.endpoints.tests.test_discovery import custom
 from podwright.cluster.api.rejections import Rejection
 from podwright.cluster.api.stages.admitting import own, refuse_escalation, warn
-from podwright.cluster.api.stages.checking import check_change, check_new
-from podwright.cluster.api.stages.kinds.admin_access import admin_access_problems
+from podwright.cluster.api.stages.checking import admin_access_problems, check_change, check_new
 from podwright.cluster.api.stages.kinds.certificate_requests import signer_problems, with_requestor
 from podwright.cluster.api.stages.kinds.custom_resources import write_warnings
 from podwright.cluster.api.stages.tests.writes import NOW, parts, resource, sent_write

@@ -6,7 +6,8 @@ import tracemalloc
 
 from podwright.apimachinery.objects import KubernetesObject
 from podwright.apimachinery.schema import decode
-from podwright.cluster.api.admission import CurrentObjects, current_objects
+from podwright.cluster.api import followed
+from podwright.cluster.api.followed import CurrentObjects
 from podwright.cluster.api.resource_storage import ResourceStorage
 from podwright.cluster.store import ObjectStore
 
@@ -51,7 +52,7 @@ def test_a_namespace_without_objects_is_forgotten():
             assert current.in_namespace(f"n{number}") == []
         store.compact(store.resource_version)
         kept = tracemalloc.take_snapshot().filter_traces(
-            [tracemalloc.Filter(inclusive=True, filename_pattern=current_objects.__file__)]
+            [tracemalloc.Filter(inclusive=True, filename_pattern=followed.__file__)]
         )
     finally:
         tracemalloc.stop()
