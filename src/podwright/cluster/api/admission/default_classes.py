@@ -18,6 +18,7 @@ from podwright.cluster.api.admission.amounts import ZERO, amounts_of
 from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.plugin import (
     CLAIMS,
+    AdmissionContext,
     Plugin,
     Resources,
     metadata_of,
@@ -26,7 +27,6 @@ from podwright.cluster.api.admission.plugin import (
     spec_of,
 )
 from podwright.cluster.api.followed import CurrentObjects
-from podwright.cluster.store import ObjectStore
 
 _IS_DEFAULT: Final = (
     "storageclass.kubernetes.io/is-default-class",
@@ -38,18 +38,14 @@ _INGRESS_CLASS: Final = "kubernetes.io/ingress.class"
 
 
 class DefaultStorageClass(Plugin):
-    """Sets the storage class of new claims.
-
-    Parameters
-    ----------
-    store : ObjectStore
-    """
+    """Sets the storage class of new claims."""
 
     name = "DefaultStorageClass"
     resources: Resources = CLAIMS
 
-    def __init__(self, store: ObjectStore) -> None:
-        self._classes = CurrentObjects(store, ("storage.k8s.io", "StorageClass"))
+    def __init__(self, context: AdmissionContext) -> None:
+        super().__init__(context)
+        self._classes = CurrentObjects(context.store, ("storage.k8s.io", "StorageClass"))
 
     def admit(self, attributes: Attributes) -> None:
         """Set the newest default class; among those of one second, the first by name."""
@@ -65,18 +61,14 @@ class DefaultStorageClass(Plugin):
 
 
 class DefaultIngressClass(Plugin):
-    """Sets the class of new ingresses.
-
-    Parameters
-    ----------
-    store : ObjectStore
-    """
+    """Sets the class of new ingresses."""
 
     name = "DefaultIngressClass"
     resources: Resources = frozenset({("networking.k8s.io", "ingresses")})
 
-    def __init__(self, store: ObjectStore) -> None:
-        self._classes = CurrentObjects(store, ("networking.k8s.io", "IngressClass"))
+    def __init__(self, context: AdmissionContext) -> None:
+        super().__init__(context)
+        self._classes = CurrentObjects(context.store, ("networking.k8s.io", "IngressClass"))
 
     def admit(self, attributes: Attributes) -> None:
         """Set the newest default class."""
@@ -120,18 +112,14 @@ def class_of_claim(claim: Document) -> str:
 
 
 class PersistentVolumeClaimResize(Plugin):
-    """Rejects the expansion of claims whose storage class does not allow it.
-
-    Parameters
-    ----------
-    store : ObjectStore
-    """
+    """Rejects the expansion of claims whose storage class does not allow it."""
 
     name = "PersistentVolumeClaimResize"
     resources: Resources = CLAIMS
 
-    def __init__(self, store: ObjectStore) -> None:
-        self._classes = CurrentObjects(store, ("storage.k8s.io", "StorageClass"))
+    def __init__(self, context: AdmissionContext) -> None:
+        super().__init__(context)
+        self._classes = CurrentObjects(context.store, ("storage.k8s.io", "StorageClass"))
 
     def validate(self, attributes: Attributes) -> None:
         """Reject the expansion of a claim that cannot be expanded."""

@@ -10,7 +10,7 @@ from typing import Final
 from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.plugin import Plugin, name_of, rejected
 from podwright.cluster.api.rejections import Rejection, forbidden, not_found
-from podwright.cluster.store import NAMESPACE, ObjectStore
+from podwright.cluster.store import NAMESPACE
 
 IMMORTAL: Final = frozenset({"default", "kube-public", "kube-system"})
 """The namespaces that cannot be deleted."""
@@ -19,19 +19,11 @@ _REVIEWS: Final = frozenset({("authorization.k8s.io", "localsubjectaccessreviews
 
 
 class NamespaceLifecycle(Plugin):
-    """Checks the namespace of writes.
-
-    Parameters
-    ----------
-    store : ObjectStore
-    """
+    """Checks the namespace of writes."""
 
     name = "NamespaceLifecycle"
     decides_alike = True
     template_kinds = frozenset({NAMESPACE})
-
-    def __init__(self, store: ObjectStore) -> None:
-        self._store = store
 
     def admit(self, attributes: Attributes) -> None:
         """Reject a write in a namespace that is absent, terminating or needed."""

@@ -15,7 +15,7 @@ from podwright.apimachinery.objects import Document, Workload, go_quoted
 from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.plugin import Plugin, Resources, rejected, set_spec, spec_of
 from podwright.cluster.api.versions.resources import plural_of
-from podwright.cluster.store import GroupKind, ObjectStore
+from podwright.cluster.store import GroupKind
 
 _NOT_READY: Final = "node.kubernetes.io/not-ready"
 OF_VOLUMES: Final[dict[GroupKind, str]] = {
@@ -84,18 +84,10 @@ def protected(document: Document, finalizer: str) -> Document:
 
 
 class PodGroupWorkloadExists(Plugin):
-    """Rejects a new PodGroup whose Workload does not exist, or does not have its template.
-
-    Parameters
-    ----------
-    store : ObjectStore
-    """
+    """Rejects a new PodGroup whose Workload does not exist, or does not have its template."""
 
     name = "PodGroupWorkloadExists"
     resources: Resources = frozenset({("scheduling.k8s.io", "podgroups")})
-
-    def __init__(self, store: ObjectStore) -> None:
-        self._store = store
 
     def validate(self, attributes: Attributes) -> None:
         """Reject the group."""

@@ -28,8 +28,45 @@ PODS: Final = frozenset({("", "pods")})
 CLAIMS: Final = frozenset({("", "persistentvolumeclaims")})
 
 
+UpdateStatus: TypeAlias = Callable[[Document, int], None]
+"""Stores an object with a new status, at a time."""
+
+
+class AdmissionContext(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+    """The parts of a server that plugins use.
+
+    Attributes
+    ----------
+    store : ObjectStore
+        The stored objects; read only.
+    update_status : callable
+        Stores a quota with a new status.
+    authorizer : Authorizer
+        Decides what users may do.
+    resources : iterable of Resource
+        The served resources.
+    assumes_accounts : bool
+        Whether every namespace counts as having its default service account: a controller creates
+        it, and nothing here waits for that.
+    keeps_given : bool
+        Whether objects can come from another server, so that they keep the priority and the
+        overhead that they have.
+    """
+
+    store: ObjectStore
+    update_status: UpdateStatus
+    authorizer: Authorizer
+    resources: Iterable[Resource]
+    assumes_accounts: bool = False
+    keeps_given: bool = False
+
+
 class Plugin:
     """A plugin that neither completes nor rejects anything; others override a step.
+
+    Parameters
+    ----------
+    context : AdmissionContext
 
     Attributes
     ----------
@@ -46,6 +83,11 @@ class Plugin:
     resources: Resources = None
     template_kinds: Kinds = frozenset()
     decides_alike = False
+
+    def __init__(self, context: AdmissionContext) -> None:
+        self._context = context
+        self._store = context.store
+        self._authorizer = context.authorizer
 
     def admit(self, attributes: Attributes) -> None:
         """Complete the object."""
@@ -106,38 +148,3 @@ def set_spec(attributes: Attributes, **fields: object) -> None:
     """Set fields of the spec of the object of a write."""
     assert attributes.object is not None, "there is no object to complete"
     attributes.object = attributes.object | {"spec": spec_of(attributes) | fields}
-
-
-# ---------------------------------------------------------------------------------------- context
-
-UpdateStatus: TypeAlias = Callable[[Document, int], None]
-"""Stores an object with a new status, at a time."""
-
-
-class AdmissionContext(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """The parts of a server that plugins use.
-
-    Attributes
-    ----------
-    store : ObjectStore
-        The stored objects; read only.
-    update_status : callable
-        Stores a quota with a new status.
-    authorizer : Authorizer
-        Decides what users may do.
-    resources : iterable of Resource
-        The served resources.
-    assumes_accounts : bool
-        Whether every namespace counts as having its default service account: a controller creates
-        it, and nothing here waits for that.
-    keeps_given : bool
-        Whether objects can come from another server, so that they keep the priority and the
-        overhead that they have.
-    """
-
-    store: ObjectStore
-    update_status: UpdateStatus
-    authorizer: Authorizer
-    resources: Iterable[Resource]
-    assumes_accounts: bool = False
-    keeps_given: bool = False

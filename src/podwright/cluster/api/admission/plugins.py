@@ -5,8 +5,8 @@ Upstream: pkg/kubeapiserver/options/plugins.go
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from typing import Final, TypeAlias
+from collections.abc import Collection
+from typing import Final
 
 import msgspec
 
@@ -46,41 +46,38 @@ from podwright.cluster.api.admission.policies import (
 from podwright.cluster.api.admission.quota import ResourceQuota
 from podwright.cluster.api.admission.uncalled_webhooks import ValidatingAdmissionWebhook
 
-MakePlugin: TypeAlias = Callable[[AdmissionContext], Plugin]
-
-PLUGINS: Final[dict[str, MakePlugin]] = {
-    "NamespaceLifecycle": lambda context: NamespaceLifecycle(context.store),
-    "LimitRanger": lambda context: LimitRanger(context.store),
-    "ServiceAccount": lambda context: ServiceAccount(
-        context.store, assumes_default=context.assumes_accounts
-    ),
-    "NodeRestriction": lambda context: NodeRestriction(context.store, context.authorizer),
-    "TaintNodesByCondition": lambda _: TaintNodesByCondition(),
-    "PodSecurity": lambda context: PodSecurity(context.store),
-    "Priority": lambda context: Priority(context.store, keeps_given=context.keeps_given),
-    "DefaultTolerationSeconds": lambda _: DefaultTolerationSeconds(),
-    "DefaultStorageClass": lambda context: DefaultStorageClass(context.store),
-    "StorageObjectInUseProtection": lambda _: StorageObjectInUseProtection(),
-    "PodGroupProtection": lambda _: PodGroupProtection(),
-    "OwnerReferencesPermissionEnforcement": lambda context: OwnerReferencesPermissionEnforcement(
-        context.authorizer, context.resources
-    ),
-    "PersistentVolumeClaimResize": lambda context: PersistentVolumeClaimResize(context.store),
-    "RuntimeClass": lambda context: RuntimeClass(context.store, keeps_given=context.keeps_given),
-    "CertificateApproval": lambda context: CertificateApproval(context.authorizer),
-    "CertificateSigning": lambda context: CertificateSigning(context.authorizer),
-    "ClusterTrustBundleAttest": lambda context: ClusterTrustBundleAttest(context.authorizer),
-    "CertificateSubjectRestriction": lambda _: CertificateSubjectRestriction(),
-    "DefaultIngressClass": lambda context: DefaultIngressClass(context.store),
-    "PodTopologyLabels": lambda context: PodTopologyLabels(context.store),
-    "PodGroupWorkloadExists": lambda context: PodGroupWorkloadExists(context.store),
-    "PodResizeValidator": lambda context: PodResizeValidator(context.store),
-    "MutatingAdmissionPolicy": MutatingAdmissionPolicy,
-    "ValidatingAdmissionPolicy": ValidatingAdmissionPolicy,
-    "ValidatingAdmissionWebhook": lambda _: ValidatingAdmissionWebhook(),
-    "ResourceQuota": lambda context: ResourceQuota(context.store, context.update_status),
+PLUGINS: Final[dict[str, type[Plugin]]] = {
+    each.name: each
+    for each in (
+        NamespaceLifecycle,
+        LimitRanger,
+        ServiceAccount,
+        NodeRestriction,
+        TaintNodesByCondition,
+        PodSecurity,
+        Priority,
+        DefaultTolerationSeconds,
+        DefaultStorageClass,
+        StorageObjectInUseProtection,
+        PodGroupProtection,
+        OwnerReferencesPermissionEnforcement,
+        PersistentVolumeClaimResize,
+        RuntimeClass,
+        CertificateApproval,
+        CertificateSigning,
+        ClusterTrustBundleAttest,
+        CertificateSubjectRestriction,
+        DefaultIngressClass,
+        PodTopologyLabels,
+        PodGroupWorkloadExists,
+        PodResizeValidator,
+        MutatingAdmissionPolicy,
+        ValidatingAdmissionPolicy,
+        ValidatingAdmissionWebhook,
+        ResourceQuota,
+    )
 }
-"""How each plugin is made, by its name, in the order in which they run."""
+"""The plugins by name, in the order in which they run."""
 
 OPTIONAL: Final = frozenset(
     {"NodeRestriction", "OwnerReferencesPermissionEnforcement", "ServiceAccount"}
@@ -113,7 +110,7 @@ def default_plugins(
             f"admission plugins {', '.join(unknown)} do not exist; known are {', '.join(PLUGINS)}"
         )
     left_out = {*disabled, *(OPTIONAL - set(enabled))}
-    return [make(context) for name, make in PLUGINS.items() if name not in left_out]
+    return [plugin(context) for name, plugin in PLUGINS.items() if name not in left_out]
 
 
 def served_plugins(context: AdmissionContext) -> list[Plugin]:

@@ -48,18 +48,10 @@ def _signer_of(document: Document | None) -> str:
 
 
 class CertificateApproval(Plugin):
-    """Checks the right to approve requests of a signer.
-
-    Parameters
-    ----------
-    authorizer : Authorizer
-    """
+    """Checks the right to approve requests of a signer."""
 
     name = "CertificateApproval"
     resources: Resources = _RESOURCES
-
-    def __init__(self, authorizer: Authorizer) -> None:
-        self._authorizer = authorizer
 
     def validate(self, attributes: Attributes) -> None:
         """Reject an approval without the right to it."""
@@ -72,18 +64,10 @@ class CertificateApproval(Plugin):
 
 
 class CertificateSigning(Plugin):
-    """Checks the right to sign requests of a signer.
-
-    Parameters
-    ----------
-    authorizer : Authorizer
-    """
+    """Checks the right to sign requests of a signer."""
 
     name = "CertificateSigning"
     resources: Resources = _RESOURCES
-
-    def __init__(self, authorizer: Authorizer) -> None:
-        self._authorizer = authorizer
 
     def validate(self, attributes: Attributes) -> None:
         """Reject a changed certificate or condition without the right to it."""
@@ -104,18 +88,10 @@ _SIGNED: Final = ("certificate", "conditions")
 
 
 class ClusterTrustBundleAttest(Plugin):
-    """Checks the right to publish the bundle of a signer.
-
-    Parameters
-    ----------
-    authorizer : Authorizer
-    """
+    """Checks the right to publish the bundle of a signer."""
 
     name = "ClusterTrustBundleAttest"
     resources: Resources = frozenset({(_GROUP, "clustertrustbundles")})
-
-    def __init__(self, authorizer: Authorizer) -> None:
-        self._authorizer = authorizer
 
     def validate(self, attributes: Attributes) -> None:
         """Reject the bundle of a signer without the right to it."""

@@ -38,19 +38,9 @@ _LEASES: Final = "kube-node-lease"
 
 
 class NodeRestriction(Plugin):
-    """Rejects writes of nodes to what is not theirs.
-
-    Parameters
-    ----------
-    store : ObjectStore
-    authorizer : Authorizer
-    """
+    """Rejects writes of nodes to what is not theirs."""
 
     name = "NodeRestriction"
-
-    def __init__(self, store: ObjectStore, authorizer: Authorizer) -> None:
-        self._store = store
-        self._authorizer = authorizer
 
     def admit(self, attributes: Attributes) -> None:
         """Reject a write of a node."""

@@ -5,7 +5,6 @@ Upstream: plugin/pkg/admission/gc/gc_admission.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
 import msgspec
@@ -13,8 +12,7 @@ import msgspec
 from podwright.apimachinery.objects import Document
 from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.plugin import Plugin, rejected
-from podwright.cluster.api.authorization import Access, Authorizer, allows
-from podwright.cluster.api.versions.resources import Resource
+from podwright.cluster.api.authorization import Access, allows
 
 _NO_DELETION: Final = "cannot set an ownerRef on a resource you can't delete"
 _NO_FINALIZERS: Final = (
@@ -24,20 +22,9 @@ _NO_FINALIZERS: Final = (
 
 
 class OwnerReferencesPermissionEnforcement(Plugin):
-    """Checks the right to set owner references.
-
-    Parameters
-    ----------
-    authorizer : Authorizer
-    resources : iterable of Resource
-        The served resources.
-    """
+    """Checks the right to set owner references."""
 
     name = "OwnerReferencesPermissionEnforcement"
-
-    def __init__(self, authorizer: Authorizer, resources: Iterable[Resource]) -> None:
-        self._authorizer = authorizer
-        self._resources = resources
 
     def validate(self, attributes: Attributes) -> None:
         """Reject changed owner references without the right to them."""
@@ -75,7 +62,9 @@ class OwnerReferencesPermissionEnforcement(Plugin):
         api_version, kind = owner.get("apiVersion") or "", owner.get("kind") or ""
         group, _, version = api_version.rpartition("/")
         key = (group, version, kind)
-        found = [each for each in self._resources if (each.group, each.version, each.name) == key]
+        found = [
+            each for each in self._context.resources if (each.group, each.version, each.name) == key
+        ]
         if not found:
             raise rejected(
                 attributes,

@@ -24,7 +24,7 @@ from podwright.cluster.api.admission.plugin import (
 )
 from podwright.cluster.api.identity import generated_name
 from podwright.cluster.api.pods.pod_references import secret_names
-from podwright.cluster.store import GroupKind, ObjectStore
+from podwright.cluster.store import GroupKind
 
 _KIND: Final[GroupKind] = ("", "ServiceAccount")
 _DEFAULT: Final = "default"
@@ -40,24 +40,12 @@ TOKEN_SECONDS: Final = 3_607
 
 
 class ServiceAccount(Plugin):
-    """Sets the service account of pods, and mounts its token.
-
-    Parameters
-    ----------
-    store : ObjectStore
-    assumes_default : bool
-        Whether a missing default account counts as one without secrets. Upstream waits up to two
-        seconds for the controller to create it.
-    """
+    """Sets the service account of pods, and mounts its token."""
 
     name = "ServiceAccount"
     decides_alike = True
     resources: Resources = PODS
     template_kinds = frozenset({_KIND})
-
-    def __init__(self, store: ObjectStore, *, assumes_default: bool = False) -> None:
-        self._store = store
-        self._assumes_default = assumes_default
 
     def admit(self, attributes: Attributes) -> None:
         """Complete a new pod."""
@@ -91,7 +79,7 @@ class ServiceAccount(Plugin):
 
     def _account(self, attributes: Attributes, name: str) -> Document:
         found = self._store.get(_KIND, f"{attributes.namespace}/{name}")
-        if found is None and name == _DEFAULT and self._assumes_default:
+        if found is None and name == _DEFAULT and self._context.assumes_accounts:
             return {"metadata": {"name": name, "namespace": attributes.namespace}}
         if found is None:
             where = f"{attributes.namespace}/{name}"

@@ -20,7 +20,7 @@ from podwright.cluster.api.admission.pod_security.namespace_policy import (
 )
 from podwright.cluster.api.admission.pod_security.standards import details, reasons
 from podwright.cluster.api.rejections import invalid
-from podwright.cluster.store import NAMESPACE, POD, ObjectStore
+from podwright.cluster.store import NAMESPACE, POD
 
 PODS_CHECKED: Final = 3_000
 """The most pods that are checked when the standard of a namespace changes."""
@@ -41,20 +41,12 @@ _PARTS_WITHOUT_SPEC: Final = frozenset(
 
 
 class PodSecurity(Plugin):
-    """Checks pods, workloads and namespaces.
-
-    Parameters
-    ----------
-    store : ObjectStore
-    """
+    """Checks pods, workloads and namespaces."""
 
     name = "PodSecurity"
     decides_alike = True
     resources: Resources = PODS | {("", "namespaces"), *_TEMPLATES}
     template_kinds = frozenset({NAMESPACE})
-
-    def __init__(self, store: ObjectStore) -> None:
-        self._store = store
 
     def validate(self, attributes: Attributes) -> None:
         """Reject a pod that violates what its namespace enforces, or a bad label."""

@@ -14,6 +14,7 @@ from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.plugin import (
     CLAIMS,
     PODS,
+    AdmissionContext,
     Plugin,
     Resources,
     rejected,
@@ -21,7 +22,7 @@ from podwright.cluster.api.admission.plugin import (
 )
 from podwright.cluster.api.admission.pods.pod_amounts import spec_amounts
 from podwright.cluster.api.followed import CurrentObjects
-from podwright.cluster.store import GroupKind, ObjectStore
+from podwright.cluster.store import GroupKind
 
 ANNOTATION: Final = "kubernetes.io/limit-ranger"
 
@@ -31,20 +32,16 @@ _MAX_MILLI_VALUE: Final = (2**63 - 1) // 1000
 
 
 class LimitRanger(Plugin):
-    """Sets missing resources of containers, and rejects those out of bounds.
-
-    Parameters
-    ----------
-    store : ObjectStore
-    """
+    """Sets missing resources of containers, and rejects those out of bounds."""
 
     name = "LimitRanger"
     decides_alike = True
     resources: Resources = PODS | CLAIMS
     template_kinds = frozenset({_LIMIT_RANGE})
 
-    def __init__(self, store: ObjectStore) -> None:
-        self._ranges = CurrentObjects(store, _LIMIT_RANGE)
+    def __init__(self, context: AdmissionContext) -> None:
+        super().__init__(context)
+        self._ranges = CurrentObjects(context.store, _LIMIT_RANGE)
 
     def admit(self, attributes: Attributes) -> None:
         """Set the default requests and limits of the containers of a pod."""

@@ -11,6 +11,7 @@ from podwright.apimachinery.objects import Document
 from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.plugin import (
     PODS,
+    AdmissionContext,
     Plugin,
     Resources,
     rejected,
@@ -18,30 +19,23 @@ from podwright.cluster.api.admission.plugin import (
     spec_of,
 )
 from podwright.cluster.api.followed import CurrentObjects
-from podwright.cluster.store import GroupKind, ObjectStore
+from podwright.cluster.store import GroupKind
 
 _POLICY = "PreemptLowerPriority"
 _CLASS: Final[GroupKind] = ("scheduling.k8s.io", "PriorityClass")
 
 
 class Priority(Plugin):
-    """Sets the priority of pods, and checks priority classes.
-
-    Parameters
-    ----------
-    store : ObjectStore
-    keeps_given : bool
-        Whether a pod keeps the priority that it has.
-    """
+    """Sets the priority of pods, and checks priority classes."""
 
     name = "Priority"
     decides_alike = True
     resources: Resources = PODS | {("scheduling.k8s.io", "priorityclasses")}
     template_kinds = frozenset({_CLASS})
 
-    def __init__(self, store: ObjectStore, *, keeps_given: bool = False) -> None:
-        self._keeps_given = keeps_given
-        self._classes = CurrentObjects(store, _CLASS)
+    def __init__(self, context: AdmissionContext) -> None:
+        super().__init__(context)
+        self._classes = CurrentObjects(context.store, _CLASS)
 
     def admit(self, attributes: Attributes) -> None:
         """Set the priority of a pod."""
@@ -63,7 +57,7 @@ class Priority(Plugin):
         spec = spec_of(attributes)
         name = spec.get("priorityClassName") or ""
         # Upstream has no restored objects. They were admitted once, with other default classes.
-        keeps_given = self._keeps_given or attributes.is_restored
+        keeps_given = self._context.keeps_given or attributes.is_restored
         found: Document | None
         if not name:
             found = self._default()

@@ -10,23 +10,14 @@ from podwright.cluster.api.admission.amounts import ZERO, Amounts, amounts_of
 from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.plugin import PODS, Plugin, Resources, rejected, spec_of
 from podwright.cluster.api.admission.pods.pod_amounts import pod_amounts
-from podwright.cluster.store import ObjectStore
 
 
 class PodResizeValidator(Plugin):
-    """Rejects a resize that the node of the pod could never grant.
-
-    Parameters
-    ----------
-    store : ObjectStore
-    """
+    """Rejects a resize that the node of the pod could never grant."""
 
     name = "PodResizeValidator"
     decides_alike = True
     resources: Resources = PODS
-
-    def __init__(self, store: ObjectStore) -> None:
-        self._store = store
 
     def validate(self, attributes: Attributes) -> None:
         """Reject a resize beyond what the node can allocate."""

@@ -14,6 +14,7 @@ from podwright.cluster.api.admission.amounts import amounts_of
 from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.plugin import (
     PODS,
+    AdmissionContext,
     Plugin,
     Resources,
     rejected,
@@ -22,7 +23,7 @@ from podwright.cluster.api.admission.plugin import (
 )
 from podwright.cluster.api.followed import CurrentObjects
 from podwright.cluster.api.rejections import Rejection
-from podwright.cluster.store import GroupKind, ObjectStore
+from podwright.cluster.store import GroupKind
 
 _CLASS: Final[GroupKind] = ("node.k8s.io", "RuntimeClass")
 _OTHER_OVERHEAD: Final = (
@@ -31,23 +32,16 @@ _OTHER_OVERHEAD: Final = (
 
 
 class RuntimeClass(Plugin):
-    """Completes new pods by their runtime class.
-
-    Parameters
-    ----------
-    store : ObjectStore
-    keeps_given : bool
-        Whether a pod keeps the overhead that it has, and its class may be unknown then.
-    """
+    """Completes new pods by their runtime class."""
 
     name = "RuntimeClass"
     decides_alike = True
     resources: Resources = PODS
     template_kinds = frozenset({_CLASS})
 
-    def __init__(self, store: ObjectStore, *, keeps_given: bool = False) -> None:
-        self._keeps_given = keeps_given
-        self._classes = CurrentObjects(store, _CLASS)
+    def __init__(self, context: AdmissionContext) -> None:
+        super().__init__(context)
+        self._classes = CurrentObjects(context.store, _CLASS)
 
     def admit(self, attributes: Attributes) -> None:
         """Set the overhead and the scheduling constraints of a new pod."""
@@ -57,7 +51,7 @@ class RuntimeClass(Plugin):
         fixed = (found.get("overhead") or {}).get("podFixed")
         if found.get("overhead") is not None:
             own = spec_of(attributes).get("overhead")
-            if own and self._keeps_given:
+            if own and self._context.keeps_given:
                 fixed = own
             elif own and not _is_same(own, fixed):
                 raise rejected(attributes, _OTHER_OVERHEAD)
@@ -88,7 +82,7 @@ class RuntimeClass(Plugin):
 
     def validate(self, attributes: Attributes) -> None:
         """Reject an overhead that is not the one of the class."""
-        if not _is_new_pod(attributes) or self._keeps_given:
+        if not _is_new_pod(attributes) or self._context.keeps_given:
             return
         found = self._class_of(attributes)
         own = spec_of(attributes).get("overhead")
@@ -116,7 +110,7 @@ class RuntimeClass(Plugin):
         if name is None:
             return None
         found = self._classes.by_key().get(name)
-        if found is None and self._keeps_given and spec_of(attributes).get("overhead"):
+        if found is None and self._context.keeps_given and spec_of(attributes).get("overhead"):
             return None
         if not name:
             # Upstream: client-go refuses to request an object without a name.

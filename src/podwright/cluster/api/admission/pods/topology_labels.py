@@ -9,22 +9,13 @@ from podwright.apimachinery.objects import Document
 from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.plugin import PODS, Plugin, Resources, spec_of
 from podwright.cluster.api.pods.binding import topology_labels
-from podwright.cluster.store import ObjectStore
 
 
 class PodTopologyLabels(Plugin):
-    """Copies labels of nodes to pods that are created on them or bound to them.
-
-    Parameters
-    ----------
-    store : ObjectStore
-    """
+    """Copies labels of nodes to pods that are created on them or bound to them."""
 
     name = "PodTopologyLabels"
     resources: Resources = PODS
-
-    def __init__(self, store: ObjectStore) -> None:
-        self._store = store
 
     def admit(self, attributes: Attributes) -> None:
         """Set the labels of the pod, or of the binding, from which the pod gets them."""

@@ -34,18 +34,13 @@ from podwright.cluster.api.versions.resources import Resource
 
 
 class MutatingAdmissionPolicy(Plugin):
-    """Evaluates policies.
-
-    Parameters
-    ----------
-    context : AdmissionContext
-    """
+    """Evaluates policies."""
 
     name = "MutatingAdmissionPolicy"
     template_kinds = policy_kinds(name)
 
     def __init__(self, context: AdmissionContext) -> None:
-        self._context = context
+        super().__init__(context)
         self._policies = ActivePolicies(context.store, self.name, MutatingPolicy)
 
     def admit(self, attributes: Attributes) -> None:

@@ -47,18 +47,13 @@ class _Denial(msgspec.Struct, frozen=True):
 
 
 class ValidatingAdmissionPolicy(Plugin):
-    """Evaluates policies.
-
-    Parameters
-    ----------
-    context : AdmissionContext
-    """
+    """Evaluates policies."""
 
     name = "ValidatingAdmissionPolicy"
     template_kinds = policy_kinds(name)
 
     def __init__(self, context: AdmissionContext) -> None:
-        self._context = context
+        super().__init__(context)
         self._policies = ActivePolicies(context.store, self.name, ValidatingPolicy)
 
     def validate(self, attributes: Attributes) -> None:

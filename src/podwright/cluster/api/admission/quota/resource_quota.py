@@ -21,11 +21,11 @@ from podwright.cluster.api.admission.amounts import (
     without_zeros,
 )
 from podwright.cluster.api.admission.attributes import Attributes
-from podwright.cluster.api.admission.plugin import Plugin, UpdateStatus, rejected
+from podwright.cluster.api.admission.plugin import AdmissionContext, Plugin, rejected
 from podwright.cluster.api.admission.quota.evaluators import Evaluator, scope_requirements
 from podwright.cluster.api.admission.quota.registry import QuotaEvaluators
 from podwright.cluster.api.followed import CurrentObjects
-from podwright.cluster.store import GroupKind, ObjectStore
+from podwright.cluster.store import GroupKind
 
 _UNCOUNTED: Final = frozenset(
     {
@@ -43,21 +43,15 @@ _QUOTA: Final[GroupKind] = ("", "ResourceQuota")
 
 
 class ResourceQuota(Plugin):
-    """Rejects writes that exceed a quota, and counts the others.
-
-    Parameters
-    ----------
-    store : ObjectStore
-    update_status : callable
-    """
+    """Rejects writes that exceed a quota, and counts the others."""
 
     name = "ResourceQuota"
     template_kinds = frozenset({_QUOTA})
 
-    def __init__(self, store: ObjectStore, update_status: UpdateStatus) -> None:
-        self._quotas = CurrentObjects(store, _QUOTA)
-        self._update_status = update_status
-        self._evaluators = QuotaEvaluators(store)
+    def __init__(self, context: AdmissionContext) -> None:
+        super().__init__(context)
+        self._quotas = CurrentObjects(context.store, _QUOTA)
+        self._evaluators = QuotaEvaluators(context.store)
 
     def validate(self, attributes: Attributes) -> None:
         """Reject a write that exceeds a quota, and count what it adds."""
@@ -78,7 +72,7 @@ class ResourceQuota(Plugin):
             return
         for quota, used in charged:
             status = quota["status"] | {"used": texts_of(used)}
-            self._update_status(quota | {"status": status}, attributes.now_ns)
+            self._context.update_status(quota | {"status": status}, attributes.now_ns)
 
     def decides_by_template(self, attributes: Attributes) -> bool:
         """Return whether no quota counts the objects of the namespace."""

@@ -15,14 +15,15 @@ from podwright.cluster.api.versions.resources import built_in_resources
 from podwright.cluster.store import ObjectStore
 
 
-def a_context(store: ObjectStore | None = None) -> AdmissionContext:
+def a_context(store: ObjectStore | None = None, **facts: Any) -> AdmissionContext:
     """Return a context over a store, whose quotas are never charged."""
-    return AdmissionContext(
-        store=store or ObjectStore(),
-        update_status=lambda _quota, _now: None,
-        authorizer=AlwaysAllow(),
-        resources=(),
-    )
+    values: dict[str, Any] = {
+        "store": store or ObjectStore(),
+        "update_status": lambda _quota, _now: None,
+        "authorizer": AlwaysAllow(),
+        "resources": (),
+    }
+    return AdmissionContext(**values | facts)
 
 
 def a_write(

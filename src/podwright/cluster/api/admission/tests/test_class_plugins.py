@@ -238,7 +238,7 @@ def test_a_group_belongs_to_a_workload_of_its_namespace(namespace, workload, tem
                 }
             )
         )
-    plugin = PodGroupWorkloadExists(store)
+    plugin = PodGroupWorkloadExists(a_context(store))
     given = a_group(namespace, workload, template)
     if message is None:
         plugin.validate(given)

@@ -12,7 +12,13 @@ from podwright.cluster.api.admission.pods.limit_ranges import (
     LimitRanger,
     with_default_resources,
 )
-from podwright.cluster.api.admission.tests.contexts import a_store, a_write, named, outcome
+from podwright.cluster.api.admission.tests.contexts import (
+    a_context,
+    a_store,
+    a_write,
+    named,
+    outcome,
+)
 
 
 def limit_range(*items: Document, name: str = "l", namespace: str = "default") -> Document:
@@ -93,7 +99,7 @@ def test_limit_ranges_of_the_namespace_apply_in_the_order_of_their_names() -> No
         limit_range(item("3"), name="0", namespace="other"),
     )  # fmt: skip
     pod = {"metadata": {"name": "p"}, "spec": containers({})}
-    found = outcome(LimitRanger(store), a_write("v1 Pod", pod))
+    found = outcome(LimitRanger(a_context(store)), a_write("v1 Pod", pod))
     assert isinstance(found, dict)
     assert found["spec"] == containers({"limits": {"cpu": "1"}})
     for write in (
@@ -103,8 +109,10 @@ def test_limit_ranges_of_the_namespace_apply_in_the_order_of_their_names() -> No
         a_write("v1 Pod", pod, namespace="empty"),
         a_write("v1 PersistentVolumeClaim", pod),
     ):
-        assert outcome(LimitRanger(store), write) == pod
-    resized = outcome(LimitRanger(store), a_write("v1 Pod", pod, pod, subresource="resize"))
+        assert outcome(LimitRanger(a_context(store)), write) == pod
+    resized = outcome(
+        LimitRanger(a_context(store)), a_write("v1 Pod", pod, pod, subresource="resize")
+    )
     assert isinstance(resized, dict)
     assert resized["spec"] == containers({"limits": {"cpu": "1"}})
 
@@ -156,7 +164,7 @@ def test_the_bounds_of_a_container(
     store = a_store(limit_range(item))
     for field in ("containers", "initContainers"):
         pod = {"metadata": {"name": "p"}, "spec": containers(resources, field=field)}
-        found = outcome(LimitRanger(store), a_write("v1 Pod", pod))
+        found = outcome(LimitRanger(a_context(store)), a_write("v1 Pod", pod))
         expected = None if problem is None else f'pods "p" is forbidden: {problem}'
         assert (found if isinstance(found, str) else None) == expected
 
@@ -168,7 +176,7 @@ def test_every_problem_is_named() -> None:
         "max": {"memory": "2Gi", "cpu": "2"},
     }
     pod = {"metadata": {"name": "p"}, "spec": containers({"requests": {"memory": "1Mi"}})}
-    found = outcome(LimitRanger(a_store(limit_range(item))), a_write("v1 Pod", pod))
+    found = outcome(LimitRanger(a_context(a_store(limit_range(item)))), a_write("v1 Pod", pod))
     assert found == (
         'pods "p" is forbidden: [minimum cpu usage per Container is 1.  No request is specified,'
         " minimum memory usage per Container is 1Gi, but request is 1Mi, maximum cpu usage per"
@@ -190,7 +198,7 @@ def test_the_bounds_of_a_whole_pod() -> None:
         (containers(cpu("2", "2")) | {"overhead": {"cpu": "9"}}, None),
     ):  # fmt: skip
         pod = {"metadata": {"name": "p"}, "spec": spec}
-        found = outcome(LimitRanger(store), a_write("v1 Pod", pod))
+        found = outcome(LimitRanger(a_context(store)), a_write("v1 Pod", pod))
         expected = None if problem is None else f'pods "p" is forbidden: {problem}'
         assert (found if isinstance(found, str) else None) == expected
 
@@ -227,7 +235,7 @@ def test_the_bounds_of_a_claim(
     resources = {"requests": {"storage": storage}} if storage else {}
     claim = {"metadata": {"name": "c"}, "spec": {"resources": resources}}
     write = a_write("v1 PersistentVolumeClaim", claim, **facts)
-    found = outcome(LimitRanger(store), write)
+    found = outcome(LimitRanger(a_context(store)), write)
     expected = f'persistentvolumeclaims "c" is forbidden: {problem}' if problem else None
     assert (found if isinstance(found, str) else None) == expected
 
@@ -243,12 +251,13 @@ def test_amounts_are_compared_in_thousandths_where_these_fit() -> None:
         store = a_store(limit_range({"type": "Pod", "max": {"x": bound}}))
         spec = containers({"limits": {"x": request}})
         found = outcome(
-            LimitRanger(store), a_write("v1 Pod", {"metadata": {"name": "p"}, "spec": spec})
+            LimitRanger(a_context(store)),
+            a_write("v1 Pod", {"metadata": {"name": "p"}, "spec": spec}),
         )
         assert isinstance(found, str) is is_rejected, (bound, request)
 
 
 def test_whether_a_namespace_decides_by_the_shape_of_pods() -> None:
-    plugin = LimitRanger(a_store(limit_range({"type": "Pod"})))
+    plugin = LimitRanger(a_context(a_store(limit_range({"type": "Pod"}))))
     assert not plugin.decides_by_shape(a_write("v1 Pod", {}))
     assert plugin.decides_by_shape(a_write("v1 Pod", {}, namespace="other"))

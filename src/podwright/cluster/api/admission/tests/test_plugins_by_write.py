@@ -253,7 +253,7 @@ def test_which_writes_a_namespace_allows(
     name = namespace if kind == "v1 Namespace" else ""
     new = None if operation == "DELETE" else {"metadata": {"name": "a"}}
     write = a_write(kind, new, {}, operation=operation, namespace=namespace, name=name)
-    found = outcome(NamespaceLifecycle(store), write)
+    found = outcome(NamespaceLifecycle(a_context(store)), write)
     assert (found if isinstance(found, str) else None) == message
 
 
@@ -279,14 +279,14 @@ NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
 def test_a_new_node_is_not_ready(taints: list[Document], made: list[Document]) -> None:
     spec = {"podCIDR": "10.0.0.0/24"}
     found = outcome(
-        TaintNodesByCondition(), a_write("v1 Node", {"spec": spec | {"taints": taints}})
+        TaintNodesByCondition(a_context()), a_write("v1 Node", {"spec": spec | {"taints": taints}})
     )
     assert found == {"spec": spec | {"taints": made}}
     for write in (
         a_write("v1 Node", {"spec": {}}, {}),
         a_write("v1 Node", {"spec": {}}, subresource="status"),
     ):
-        assert outcome(TaintNodesByCondition(), write) == {"spec": {}}
+        assert outcome(TaintNodesByCondition(a_context()), write) == {"spec": {}}
 
 
 def test_finalizers_of_new_objects() -> None:
@@ -296,8 +296,8 @@ def test_finalizers_of_new_objects() -> None:
     has_it = {"metadata": {"finalizers": [own]}}
     assert protected(has_it, own) is has_it
     for plugin, kind in (
-        (StorageObjectInUseProtection(), "v1 PersistentVolumeClaim"),
-        (PodGroupProtection(), "scheduling.k8s.io/v1alpha2 PodGroup"),
+        (StorageObjectInUseProtection(a_context()), "v1 PersistentVolumeClaim"),
+        (PodGroupProtection(a_context()), "scheduling.k8s.io/v1alpha2 PodGroup"),
     ):
         if tuple(kind.split(" ")) not in built_in_resources():
             continue
@@ -353,7 +353,7 @@ OLD, NEW = "2025-01-01T00:00:00Z", "2026-01-01T00:00:00Z"
 def test_the_class_of_a_new_claim(
     classes: list[Document], claim: Document, options: Document, name: str | None
 ) -> None:
-    plugin = DefaultStorageClass(a_store(*classes))
+    plugin = DefaultStorageClass(a_context(a_store(*classes)))
     found = outcome(plugin, a_write("v1 PersistentVolumeClaim", claim, **options))
     assert isinstance(found, dict)
     assert (found.get("spec") or {}).get("storageClassName") == name
@@ -378,7 +378,7 @@ def test_the_class_of_a_new_ingress(ingress: Document, options: Document, name: 
         a_class("a", OLD, key="ingress"), a_class("b", NEW, key="ingress"),
         a_class("c", NEW, "no", "ingress"),
     ]  # fmt: skip
-    plugin = DefaultIngressClass(a_store(*classes))
+    plugin = DefaultIngressClass(a_context(a_store(*classes)))
     found = outcome(plugin, a_write("networking.k8s.io/v1 Ingress", ingress, **options))
     assert isinstance(found, dict)
     assert found["spec"].get("ingressClassName") == name
@@ -422,6 +422,6 @@ def test_which_claims_grow(new: Any, old: Any, options: Document, message: str |
         named(kind, "stays", allowVolumeExpansion=False, provisioner="x"),
     )
     write = a_write("v1 PersistentVolumeClaim", claim(*new), claim(*old), **options)
-    found = outcome(PersistentVolumeClaimResize(store), write)
+    found = outcome(PersistentVolumeClaimResize(a_context(store)), write)
     expected = None if message is None else f'persistentvolumeclaims "c" is forbidden: {message}'
     assert (found if isinstance(found, str) else None) == expected

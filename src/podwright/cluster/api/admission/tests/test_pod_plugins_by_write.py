@@ -14,7 +14,13 @@ from podwright.cluster.api.admission.pods.pod_priority import Priority
 from podwright.cluster.api.admission.pods.pod_resize import PodResizeValidator
 from podwright.cluster.api.admission.pods.runtime_classes import RuntimeClass, merged_tolerations
 from podwright.cluster.api.admission.pods.topology_labels import PodTopologyLabels
-from podwright.cluster.api.admission.tests.contexts import a_store, a_write, named, outcome
+from podwright.cluster.api.admission.tests.contexts import (
+    a_context,
+    a_store,
+    a_write,
+    named,
+    outcome,
+)
 
 
 def priority_class(name: str, value: int, **parts: Any) -> Document:
@@ -102,14 +108,16 @@ def test_the_priority_of_a_new_pod(
     new = {"metadata": {"name": "p"}, "spec": spec}
     expected = made if isinstance(made, str) else new | {"spec": made}
     store = a_store(*classes)
-    assert outcome(Priority(store, keeps_given=keeps), a_write("v1 Pod", new)) == expected
+    assert (
+        outcome(Priority(a_context(store, keeps_given=keeps)), a_write("v1 Pod", new)) == expected
+    )
     if keeps:  # as if it were restored
         write = a_write("v1 Pod", new, is_restored=True)
-        assert outcome(Priority(store), write) == expected
+        assert outcome(Priority(a_context(store)), write) == expected
 
 
 def test_a_changed_pod_keeps_its_priority() -> None:
-    plugin = Priority(a_store(LOW_DEFAULT))
+    plugin = Priority(a_context(a_store(LOW_DEFAULT)))
     stored = {"spec": {"priority": 4, "preemptionPolicy": "Never", "x": 1}}
     for new, made in (
         ({"y": 1}, {"y": 1, "priority": 4, "preemptionPolicy": "Never"}),
@@ -138,14 +146,14 @@ def test_one_class_is_the_default(
 ) -> None:
     kind = "scheduling.k8s.io/v1 PriorityClass"
     write = a_write(kind, new, {}, operation=operation, name=name, namespace="")
-    found = outcome(Priority(a_store(LOW_DEFAULT)), write)
+    found = outcome(Priority(a_context(a_store(LOW_DEFAULT))), write)
     assert isinstance(found, str) is is_rejected
     if is_rejected:
         assert str(found).endswith(
             "PriorityClass low is already marked as default. Only one default can exist"
         )
     free = a_write(kind, new, {}, operation=operation, name=name, namespace="")
-    assert outcome(Priority(a_store(PLAIN)), free) == new
+    assert outcome(Priority(a_context(a_store(PLAIN))), free) == new
 
 
 # -------------------------------------------------------------------------- runtime classes
@@ -221,7 +229,7 @@ NAMED = {"runtimeClassName": "r"}
 def test_what_a_runtime_class_makes_of_a_new_pod(
     parts: Document, spec: Document, made: Document | str, *, keeps: bool
 ) -> None:
-    plugin = RuntimeClass(a_store(runtime_class(**parts)), keeps_given=keeps)
+    plugin = RuntimeClass(a_context(a_store(runtime_class(**parts)), keeps_given=keeps))
     new = {"metadata": {"name": "p"}, "spec": spec}
     found = outcome(plugin, a_write("v1 Pod", new))
     if isinstance(made, str):
@@ -321,7 +329,7 @@ def test_the_topology_of_a_node_as_labels_of_its_pods(
         named("v1 Node", "zone", metadata={"labels": {ZONE: "z"}}),
         named("v1 Node", "bare"),
     )
-    plugin = PodTopologyLabels(store)
+    plugin = PodTopologyLabels(a_context(store))
     found = outcome(plugin, a_write("v1 Pod", document, subresource=subresource))
     before = document.get("metadata") or {}
     expected = document if labels is None else document | {"metadata": before | {"labels": labels}}
@@ -380,7 +388,7 @@ def test_what_a_node_can_grant(new: Document, facts: Document, message: str | No
     )
     old = resized({"cpu": "1"}, 1)
     write = a_write("v1 Pod", new, old, **{"subresource": "resize", **facts})
-    found = outcome(PodResizeValidator(store), write)
+    found = outcome(PodResizeValidator(a_context(store)), write)
     expected = None if message is None else f'pods "p" is forbidden: {message}'
     assert (found if isinstance(found, str) else None) == expected
 

@@ -337,8 +337,8 @@ def test_the_rights_to_approve_and_to_sign(
 ) -> None:
     write = a_write(REQUEST, new, old, subresource=subresource, namespace="")
     expected = refused(verb, what) if verb else new
-    assert outcome(plugin(Rights()), write) == expected
-    assert outcome(plugin(Rights(f"{verb} {SIGNER}")), write) == new
+    assert outcome(plugin(a_context(authorizer=Rights())), write) == expected
+    assert outcome(plugin(a_context(authorizer=Rights(f"{verb} {SIGNER}"))), write) == new
 
 
 def test_the_right_to_publish_a_bundle() -> None:
@@ -363,11 +363,17 @@ def test_the_right_to_publish_a_bundle() -> None:
         (bundle(SIGNER), bundle(SIGNER, "b"), {"operation": "DELETE"}, False),
     ):
         write = a_write(kind, new, old, namespace="", **facts)
-        found = outcome(ClusterTrustBundleAttest(Rights()), write)
+        found = outcome(ClusterTrustBundleAttest(a_context(authorizer=Rights())), write)
         assert isinstance(found, str) is is_refused, (new, old)
         if is_refused:
             assert str(found).endswith(f'user not permitted to attest for signerName "{SIGNER}"')
-            assert outcome(ClusterTrustBundleAttest(Rights(f"attest {SIGNER}")), write) == new
+            assert (
+                outcome(
+                    ClusterTrustBundleAttest(a_context(authorizer=Rights(f"attest {SIGNER}"))),
+                    write,
+                )
+                == new
+            )
 
 
 def test_unreadable_requests_for_client_certificates() -> None:
@@ -378,7 +384,7 @@ def test_unreadable_requests_for_client_certificates() -> None:
     ):
         new = {"metadata": {"name": "r"}, "spec": {"signerName": client, "request": text}}
         write = a_write(REQUEST, new, namespace="")
-        found = outcome(CertificateSubjectRestriction(), write)
+        found = outcome(CertificateSubjectRestriction(a_context()), write)
         assert found == (
             'certificatesigningrequests.certificates.k8s.io "r" is forbidden: failed to parse CSR:'
             f" {reason}"
@@ -388,7 +394,7 @@ def test_unreadable_requests_for_client_certificates() -> None:
             a_write(REQUEST, new, subresource="status", namespace=""),
             a_write(REQUEST, new | {"spec": {"signerName": "x", "request": text}}, namespace=""),
         ):
-            assert outcome(CertificateSubjectRestriction(), other) == other.object
+            assert outcome(CertificateSubjectRestriction(a_context()), other) == other.object
 
 
 # ------------------------------------------------------------------------------- webhooks
@@ -421,5 +427,5 @@ def test_warnings_about_what_is_not_called(kind: str, new: Document, warning: st
         (a_write(kind, new, {}, operation="DELETE", namespace=""), []),
         (a_write(kind, new, {}, subresource="status", namespace=""), []),
     ):
-        assert outcome(ValidatingAdmissionWebhook(), write) == new
+        assert outcome(ValidatingAdmissionWebhook(a_context()), write) == new
         assert write.warnings == warnings

@@ -8,7 +8,13 @@ import pytest
 
 from podwright.apimachinery.objects import Document
 from podwright.cluster.api.admission.quota import ResourceQuota
-from podwright.cluster.api.admission.tests.contexts import a_store, a_write, named, outcome
+from podwright.cluster.api.admission.tests.contexts import (
+    a_context,
+    a_store,
+    a_write,
+    named,
+    outcome,
+)
 from podwright.cluster.api.admission.tests.test_quota_by_object import pod
 
 
@@ -81,7 +87,7 @@ def test_what_a_write_charges(
     quotas: list[Document], new: Document, old: Any, facts: Document, result: Any
 ) -> None:
     updates = Updates()
-    plugin = ResourceQuota(a_store(*quotas), updates)
+    plugin = ResourceQuota(a_context(a_store(*quotas), update_status=updates))
     found = outcome(plugin, a_write("v1 Pod", new, old, **{"now_ns": 5, **facts}))
     if isinstance(result, str):
         assert found == f'pods "p" is forbidden: {result}'
@@ -94,9 +100,7 @@ def test_what_a_write_charges(
 def test_which_resources_quotas_do_not_count() -> None:
     hard = {"count/events": "0", "count/events.events.k8s.io": "0", "count/bindings": "0",
             "count/secrets": "0", "count/leases.coordination.k8s.io": "0"}  # fmt: skip
-    plugin = ResourceQuota(
-        a_store(quota("q", hard, dict.fromkeys(hard, "0"))), lambda _quota, _now: None
-    )
+    plugin = ResourceQuota(a_context(a_store(quota("q", hard, dict.fromkeys(hard, "0")))))
     for kind, is_counted in (
         ("v1 Event", False), ("events.k8s.io/v1 Event", False), ("v1 Binding", False),
         ("v1 Secret", True), ("coordination.k8s.io/v1 Lease", True),
@@ -107,7 +111,10 @@ def test_which_resources_quotas_do_not_count() -> None:
     assert plugin.decides_by_template(a_write("v1 Secret", {}, namespace="other"))
     claims = {"requests.storage": "1Gi"}
     beyond = ResourceQuota(
-        a_store(quota("q", claims, {"requests.storage": "1Gi"})), updates := Updates()
+        a_context(
+            a_store(quota("q", claims, {"requests.storage": "1Gi"})),
+            update_status=(updates := Updates()),
+        )
     )
     size = {"spec": {"resources": {"requests": {"storage": "1Gi"}}}}
     grown = size | {"status": {"allocatedResources": {"storage": "3Gi"}}}

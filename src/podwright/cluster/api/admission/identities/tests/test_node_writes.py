@@ -11,6 +11,7 @@ from podwright.apimachinery.objects import decode
 from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.identities.node_restriction import NodeRestriction
 from podwright.cluster.api.admission.identities.service_accounts import ServiceAccount
+from podwright.cluster.api.admission.tests.contexts import a_context
 from podwright.cluster.api.authorization import AlwaysAllow, Decision
 from podwright.cluster.api.rejections import Rejection
 from podwright.cluster.api.users import NODES, User
@@ -58,7 +59,7 @@ def refusal(attributes, *objects, authorizer=None):
     """Return why a node may not write, without what all refusals begin with."""
     store: Any = Objects(*objects)
     try:
-        NodeRestriction(store, authorizer or AlwaysAllow()).admit(attributes)
+        NodeRestriction(a_context(store, authorizer=authorizer or AlwaysAllow())).admit(attributes)
     except Rejection as error:
         return error.message.partition(" is forbidden: ")[2] or error.message
     return ""
@@ -160,7 +161,7 @@ def test_a_node_does_not_write_others(operation):
 def test_users_that_are_no_nodes_are_not_restricted(user, operation, problem):
     given = write(operation, "nodes", node(), node(), name="n1", user=user)
     assert refusal(given) == problem
-    plugin = NodeRestriction(Objects(), AlwaysAllow())  # type: ignore[arg-type]
+    plugin = NodeRestriction(a_context(Objects()))  # type: ignore[arg-type]
     assert plugin.decides_by_template(write("UPDATE", "nodes")) is False
     assert plugin.decides_by_template(write("UPDATE", "nodes", user=User("alice"))) is True
     assert refusal(write("UPDATE", "configmaps", {}, {})) == ""
@@ -395,8 +396,8 @@ def admitted(given, *objects, assumes_default=False, operation="CREATE", sub="")
     store: Any = Objects(*objects)
     attributes = write(operation, "pods", given, sub=sub, name="p", user=User("alice"))
     try:
-        ServiceAccount(store, assumes_default=assumes_default).admit(attributes)
-        ServiceAccount(store, assumes_default=assumes_default).validate(attributes)
+        ServiceAccount(a_context(store, assumes_accounts=assumes_default)).admit(attributes)
+        ServiceAccount(a_context(store, assumes_accounts=assumes_default)).validate(attributes)
     except Rejection as error:
         return error.message.partition(" is forbidden: ")[2]
     assert attributes.object is not None
