@@ -488,12 +488,10 @@ KINDS_BY_HAND = {
     "cluster/controllers/expansion.py": (
         "what changes new pods in a cluster, and no pods of an expansion"
     ),
-    "cluster/api/admission/quota/registry.py": "which resources quotas count in their own way",
     "cluster/api/admission/identities/node_restriction.py": "functions",
-    "cluster/api/admission/plugins.py": "names of plugins, some of which are those of kinds",
     "cluster/api/admission/pod_security/plugin.py": "where the templates of workloads are",
     "cluster/api/admission/quota/evaluators.py": "old names in quotas",
-    "cluster/api/admission/quota/resource_quota.py": "functions, and what quotas do not count",
+    "cluster/api/admission/quota/resource_quota.py": "what quotas count in their own way, or not",
     "cluster/api/endpoints/access/authentication_reviews.py": "what a token can be bound to",
     "cluster/api/authorization/node_authorizer.py": "functions",
     "cluster/api/versions/conversions.py": "functions",

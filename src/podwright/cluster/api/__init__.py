@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         UnreadableRequest as UnreadableRequest,
         certificate_subject as certificate_subject,
     )
+    from podwright.cluster.api.admission.quota.resource_quota import PodQuotas as PodQuotas
     from podwright.cluster.api.api import Api as Api
     from podwright.cluster.api.bootstrap_objects import BOOTSTRAP_OBJECTS as BOOTSTRAP_OBJECTS
     from podwright.cluster.api.create_update import Scope as Scope
@@ -60,7 +61,6 @@ if TYPE_CHECKING:
     from podwright.cluster.api.pods.eviction import (
         with_disruption_target as with_disruption_target,
     )
-    from podwright.cluster.api.pods.pod_quotas import PodQuotas as PodQuotas
     from podwright.cluster.api.rejections import (
         Invalid as Invalid,
         Rejection as Rejection,

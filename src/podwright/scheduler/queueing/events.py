@@ -58,8 +58,7 @@ from podwright.scheduler.framework import (
     ActionType,
     ClusterEvent,
 )
-from podwright.scheduler.queueing.places import QueueName
-from podwright.scheduler.queueing.pod import QueuedPod
+from podwright.scheduler.queueing.pod import QueuedPod, QueueName
 
 # Hint tables recognize a repeated event by identity.
 _PLAIN_UPDATES: Final = {

@@ -44,15 +44,16 @@ from podwright.cluster.controllers import Controller, ControllerAction, Lister, 
 from podwright.cluster.store import kind_of
 from podwright.scheduler.config import format_duration
 from podwright.scheduler.machine import SchedulerOptions
-from podwright.simulation.autoscaling.autoscaler_events import (
+from podwright.simulation.autoscaling.expanders import Choice, best_option
+from podwright.simulation.autoscaling.node_groups import Autoscaling, NodeGroup, new_node, pool_of
+from podwright.simulation.autoscaling.scale_down import (
     NAME,
+    REMOVAL,
+    ScaleDown,
     is_node_ready,
     object_event,
     status_event,
 )
-from podwright.simulation.autoscaling.expanders import Choice, best_option
-from podwright.simulation.autoscaling.node_groups import Autoscaling, NodeGroup, new_node, pool_of
-from podwright.simulation.autoscaling.scale_down import REMOVAL, ScaleDown
 from podwright.simulation.autoscaling.scale_up import (
     BACKOFF,
     MAX_SIZE,

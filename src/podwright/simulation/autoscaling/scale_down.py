@@ -5,6 +5,8 @@ scheduled on the other nodes, one candidate after the other, each without the no
 unneeded so far. A node that stays unneeded for long enough is tainted, drained if it has pods, and
 deleted.
 
+The Events of the autoscaler, in upstream's words.
+
 Upstream: cluster-autoscaler/core/scaledown/planner/planner.go, categorizeNodes, NodesToDelete;
 eligibility/eligibility.go; unneeded/nodes.go; budgets/budgets.go, CropNodes; simulator/cluster.go,
 SimulateNodeRemoval; core/scaledown/actuation/actuator.go, drain.go, delete_in_batch.go
@@ -18,15 +20,17 @@ from typing import Final
 import msgspec
 
 from podwright._checkpointed import Checkpointed, Saved
-from podwright.apimachinery.objects import SECOND_NS, NamespacedName, Node, Pod, Taint
-from podwright.cluster.api import DeleteObject, EvictPod, UpdateObject, patched
-from podwright.cluster.controllers import ControllerAction, Lister, SyncAt, SyncDue
-from podwright.simulation.autoscaling.autoscaler_events import (
-    NAME,
-    is_node_ready,
-    object_event,
-    status_event,
+from podwright.apimachinery.objects import (
+    SECOND_NS,
+    KubernetesObject,
+    NamespacedName,
+    Node,
+    Pod,
+    Taint,
 )
+from podwright.cluster.api import DeleteObject, EvictPod, RecordEvent, UpdateObject, patched
+from podwright.cluster.controllers import ControllerAction, Lister, SyncAt, SyncDue
+from podwright.cluster.store import kind_of
 from podwright.simulation.autoscaling.drainability import (
     BlockingPod,
     Budgets,
@@ -397,3 +401,30 @@ def _without(node: Node, key: str) -> list[Taint]:
 def _with_taints(node: Node, taints: Iterable[Taint]) -> UpdateObject:
     written = [msgspec.to_builtins(taint) for taint in taints]
     return UpdateObject(patched(node, spec={"taints": written}), "main", NAME)
+
+
+# ------------------------------------------------------------------------------ autoscaler events
+
+NAME: Final = "cluster-autoscaler"
+"""The name of the controller, and the source of its Events."""
+
+_STATUS: Final = ("", "ConfigMap", "kube-system/cluster-autoscaler-status")
+"""The object of Events that are about groups."""
+
+
+def object_event(
+    obj: KubernetesObject, reason: str, note: str, severity: str = "Normal"
+) -> RecordEvent:
+    """Return an Event about an object."""
+    group, kind = kind_of(obj)
+    return RecordEvent(group, kind, obj.key, obj.uid, severity, reason, note, NAME)
+
+
+def status_event(severity: str, reason: str, note: str) -> RecordEvent:
+    """Return an Event about the autoscaler and its groups."""
+    return RecordEvent(*_STATUS, "", severity, reason, note, NAME)
+
+
+def is_node_ready(node: Node) -> bool:
+    """Return whether the condition Ready of a node is true."""
+    return any(each.type == "Ready" and each.status == "True" for each in node.status.conditions)

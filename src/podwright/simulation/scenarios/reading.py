@@ -1,4 +1,7 @@
-"""Reads scenario files: all mistakes at once, each with its path."""
+"""Reads scenario files: all mistakes at once, each with its path.
+
+What is wrong in expectations: their form, and names of what does not exist.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,14 @@ import msgspec
 from podwright.apimachinery.documents import (
     as_document,
     decode,
+    did_you_mean,
     problem,
     read_document,
 )
 from podwright.apimachinery.objects import (
     FieldError,
     InputError,
+    Object,
     PodwrightError,
     api_group,
     collecting,
@@ -30,9 +35,6 @@ from podwright.simulation.scenarios.document import (
     Document,
     RunState,
     Spec,
-)
-from podwright.simulation.scenarios.expectation_problems import (
-    reference_problems,
 )
 from podwright.simulation.scenarios.kep140 import KEP140_GROUP, converted
 from podwright.simulation.scenarios.scenario_file import Files, ScenarioFile
@@ -264,3 +266,43 @@ def _later_errors(found: ScenarioFile, wrong: Sequence[str]) -> list[FieldError]
     files = operations.event_files(spec.seed)
     collecting(errors, None, Inputs, loaded, files, start_ns=START_NS, is_complete=is_complete)
     return errors
+
+
+# --------------------------------------------------------------------------- expectation problems
+
+_BUILT_IN_CLASSES: Final = ("system-cluster-critical", "system-node-critical")
+
+
+def reference_problems(spec: Spec, objects: Iterable[Object]) -> Iterator[FieldError]:
+    """Yield an error for each budget and priority class that nothing creates."""
+    created = list(_created(spec, objects))
+    budgets = {key for kind, key in created if kind == "PodDisruptionBudget"}
+    classes = {key.partition("/")[2] for kind, key in created if kind == "PriorityClass"}
+    classes |= {*_BUILT_IN_CLASSES}
+    for index, each in enumerate(spec.expectations):
+        budget = None if each.budget_blocked is None else each.budget_blocked.budget
+        for kind, field, name, known in (
+            ("PodDisruptionBudget", "budgetBlocked.budget", budget, budgets),
+            ("PriorityClass", "noPreemptionOf", each.no_preemption_of, classes),
+            ("PriorityClass", "priorityClass", each.priority_class, classes),
+        ):
+            if name and name not in known:
+                hint = did_you_mean(name, sorted(known))
+                message = f'there is no {kind} "{name}"{hint}'
+                yield problem(f"spec.expectations[{index}].{field}", message)
+
+
+def _created(spec: Spec, objects: Iterable[Object]) -> Iterator[tuple[str, str]]:
+    for obj in objects:
+        yield obj.kind, f"{obj.namespace or 'default'}/{obj.name}"
+    manifests: list[Any] = [each.apply or each.create for each in spec.operations]
+    manifests += [
+        {**entry.object, "metadata": {"name": f"{entry.name}-0"}}
+        for entry in spec.load
+        if entry.object is not None
+    ]
+    for manifest in manifests:
+        if isinstance(manifest, dict):
+            metadata = manifest.get("metadata") or {}
+            namespace = metadata.get("namespace") or "default"
+            yield manifest.get("kind", ""), f"{namespace}/{metadata.get('name')}"

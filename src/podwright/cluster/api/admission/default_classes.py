@@ -15,10 +15,10 @@ from typing import Final
 
 from podwright.apimachinery.objects import Document
 from podwright.cluster.api.admission.amounts import ZERO, amounts_of
-from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.plugin import (
     CLAIMS,
     AdmissionContext,
+    Attributes,
     Plugin,
     Resources,
     metadata_of,

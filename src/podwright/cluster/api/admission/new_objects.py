@@ -12,8 +12,14 @@ from __future__ import annotations
 from typing import Final
 
 from podwright.apimachinery.objects import Document, Workload, go_quoted
-from podwright.cluster.api.admission.attributes import Attributes
-from podwright.cluster.api.admission.plugin import Plugin, Resources, rejected, set_spec, spec_of
+from podwright.cluster.api.admission.plugin import (
+    Attributes,
+    Plugin,
+    Resources,
+    rejected,
+    set_spec,
+    spec_of,
+)
 from podwright.cluster.api.versions.resources import plural_of
 from podwright.cluster.store import GroupKind
 

@@ -17,9 +17,10 @@ from podwright.cluster.api.admission import (
     served_plugins as served_plugins,
 )
 from podwright.cluster.api.endpoints.access.authentication import static_tokens as static_tokens
-from podwright.cluster.api.endpoints.access.legacy_tokens import LegacyTokens as LegacyTokens
+from podwright.cluster.api.endpoints.access.service_account_tokens import (
+    LegacyTokens as LegacyTokens,
+)
 from podwright.cluster.api.endpoints.kinds.usage_metrics import METRICS_READER as METRICS_READER
-from podwright.cluster.api.endpoints.long_requests import LongRequest as LongRequest
 from podwright.cluster.api.endpoints.openapi import KindSchemas as KindSchemas
 from podwright.cluster.api.endpoints.paths import (
     MALFORMED_PATH as MALFORMED_PATH,
@@ -31,6 +32,7 @@ from podwright.cluster.api.endpoints.replies.responses import error_reply as err
 from podwright.cluster.api.endpoints.request import (
     HttpReply as HttpReply,
     HttpRequest as HttpRequest,
+    LongRequest as LongRequest,
 )
 from podwright.cluster.api.endpoints.served.bare import (
     BARE_TOKENS as BARE_TOKENS,

@@ -36,8 +36,10 @@ from podwright.cluster.api.endpoints import read
 from podwright.cluster.api.endpoints.access.access_reviews import allows_approval
 from podwright.cluster.api.endpoints.access.authentication import Authenticator, TokenLookup
 from podwright.cluster.api.endpoints.access.authorization import access_of, impersonated, rejection
-from podwright.cluster.api.endpoints.access.legacy_tokens import LegacyTokens
-from podwright.cluster.api.endpoints.access.service_account_tokens import ServiceAccountTokens
+from podwright.cluster.api.endpoints.access.service_account_tokens import (
+    LegacyTokens,
+    ServiceAccountTokens,
+)
 from podwright.cluster.api.endpoints.calls import Backend, Call
 from podwright.cluster.api.endpoints.custom_resources import Definitions, marked_for_deletion
 from podwright.cluster.api.endpoints.discovery import Discovery
@@ -45,13 +47,12 @@ from podwright.cluster.api.endpoints.forms import LEARNED_AT, TEMPLATES_MAX, Kno
 from podwright.cluster.api.endpoints.kinds import subresources
 from podwright.cluster.api.endpoints.kinds.event_expiry import DEFAULT_TTL_NS, EventExpiry
 from podwright.cluster.api.endpoints.kinds.usage_metrics import METRICS_GROUP
-from podwright.cluster.api.endpoints.long_requests import LongRequest, Steps
 from podwright.cluster.api.endpoints.openapi import OpenApi
 from podwright.cluster.api.endpoints.options import check_timeout
 from podwright.cluster.api.endpoints.paths import RequestInfo, request_info
 from podwright.cluster.api.endpoints.replies.negotiation import error_media, negotiate
 from podwright.cluster.api.endpoints.replies.responses import compressed, error_reply
-from podwright.cluster.api.endpoints.request import HttpReply, HttpRequest
+from podwright.cluster.api.endpoints.request import HttpReply, HttpRequest, LongRequest, Steps
 from podwright.cluster.api.endpoints.served.kept_objects import KeptObjects
 from podwright.cluster.api.endpoints.served.plain_paths import plain_path
 from podwright.cluster.api.endpoints.shared_lines import SharedLines

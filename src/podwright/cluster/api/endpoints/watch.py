@@ -20,6 +20,7 @@ from podwright.apimachinery.objects import (
 )
 from podwright.cluster.api.endpoints.calls import Backend, Call
 from podwright.cluster.api.endpoints.options import ListOptions, list_options, parsed_version
+from podwright.cluster.api.endpoints.read import stored_fields
 from podwright.cluster.api.endpoints.replies.negotiation import MediaType, check_stream
 from podwright.cluster.api.endpoints.replies.responses import (
     CACHE_CONTROL,
@@ -29,7 +30,6 @@ from podwright.cluster.api.endpoints.replies.responses import (
     warning_headers,
 )
 from podwright.cluster.api.endpoints.request import Headers, HttpReply
-from podwright.cluster.api.endpoints.selectable import stored_fields
 from podwright.cluster.api.endpoints.shared_lines import InitialParts, encoded_line, event_line
 from podwright.cluster.api.rejections import (
     Rejection,

@@ -10,6 +10,7 @@ import pytest
 
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema import decode
+from podwright.cluster.api.admission.quota.resource_quota import PodQuotas
 from podwright.cluster.api.gated_fields import (
     GATED_FIELDS,
     disabled_fields,
@@ -17,7 +18,6 @@ from podwright.cluster.api.gated_fields import (
     without_comparisons,
     without_disabled,
 )
-from podwright.cluster.api.pods.pod_quotas import PodQuotas
 from podwright.cluster.api.stages.checking import admin_access_problems
 from podwright.cluster.api.versions.autoscaler_versions import (
     autoscaler_v1,

@@ -12,7 +12,7 @@ from podwright.cluster.api.endpoints import HttpReply
 from podwright.online.apiserver import Cluster, ClusterClock, new_cluster
 from podwright.online.apiserver.control.scheduling.explanation import recorded_attempts
 from podwright.online.apiserver.generated_nodes import generated_nodes
-from podwright.online.apiserver.records.initial_state import InitialState
+from podwright.online.apiserver.scheduling.running_scheduler import InitialState
 from podwright.online.apiserver.tests.conftest import SERVER, START_NS, pod, request
 from podwright.scheduler.config import read_configuration
 from podwright.scheduler.machine import SchedulerOptions

@@ -31,10 +31,10 @@ from podwright.simulation.scenarios.document import (
     _described,
     pod_of,
 )
-from podwright.simulation.scenarios.expectation_problems import _created
 from podwright.simulation.scenarios.expectations import CheckResult, RunObserver, found_by
 from podwright.simulation.scenarios.kep140 import _Delete, _Operation, _Patch, converted
 from podwright.simulation.scenarios.new_check import decision_scenario, snapshot_scenario
+from podwright.simulation.scenarios.reading import _created
 from podwright.simulation.scenarios.tests.test_checks import cluster, nodes, pod
 from podwright.simulation.scenarios.tests.test_observed import (
     POD,

@@ -4,5 +4,7 @@ Start with `resource_quota`, the plugin. An evaluator (`evaluators`, `pods`, `cl
 `device_claims`) says how the objects of a resource count.
 """
 
-from podwright.cluster.api.admission.quota.registry import QuotaEvaluators as QuotaEvaluators
-from podwright.cluster.api.admission.quota.resource_quota import ResourceQuota as ResourceQuota
+from podwright.cluster.api.admission.quota.resource_quota import (
+    QuotaEvaluators as QuotaEvaluators,
+    ResourceQuota as ResourceQuota,
+)

@@ -17,8 +17,8 @@ from typing import Final
 
 from podwright.apimachinery.objects import Document, Quantity
 from podwright.cluster.api.admission.amounts import ONE, ZERO, Amounts, amounts_of, rounded_up
-from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.default_classes import class_of_claim
+from podwright.cluster.api.admission.plugin import Attributes
 
 LEGACY_COUNTS: Final = frozenset(
     {"configmaps", "resourcequotas", "replicationcontrollers", "secrets"}

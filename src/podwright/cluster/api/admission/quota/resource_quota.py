@@ -3,15 +3,24 @@
 What an object uses is added to the status of the quotas before the object is stored. It is given
 back by the quota controller only, as upstream.
 
-Upstream: staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/{admission,controller}.go
+Which evaluator counts the objects of a resource, and what all objects of a namespace use.
+
+Upstream:
+staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/{admission,controller}.go;
+pkg/quota/v1/evaluator/core/registry.go; staging/src/k8s.io/apiserver/pkg/quota/v1/resources.go,
+CalculateUsage
+
+Which pods the quotas of their namespaces reject, for a dry run without a server.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable, Iterable, Set as AbstractSet
+from typing import Any, Final, TypeAlias
 
-from podwright.apimachinery.objects import Document, format_quantity
+from podwright.apimachinery.objects import Document, KubernetesObject, Pod, encode, format_quantity
 from podwright.cluster.api.admission.amounts import (
+    ZERO,
     Amounts,
     add,
     amounts_of,
@@ -20,12 +29,18 @@ from podwright.cluster.api.admission.amounts import (
     texts_of,
     without_zeros,
 )
-from podwright.cluster.api.admission.attributes import Attributes
-from podwright.cluster.api.admission.plugin import AdmissionContext, Plugin, rejected
-from podwright.cluster.api.admission.quota.evaluators import Evaluator, scope_requirements
-from podwright.cluster.api.admission.quota.registry import QuotaEvaluators
+from podwright.cluster.api.admission.plugin import AdmissionContext, Attributes, Plugin, rejected
+from podwright.cluster.api.admission.quota.device_claims import DeviceClaims
+from podwright.cluster.api.admission.quota.evaluators import (
+    LEGACY_COUNTS,
+    Claims,
+    Evaluator,
+    Services,
+    scope_requirements,
+)
+from podwright.cluster.api.admission.quota.pods import Pods
 from podwright.cluster.api.followed import CurrentObjects
-from podwright.cluster.store import GroupKind
+from podwright.cluster.store import GroupKind, ObjectStore, kind_of
 
 _UNCOUNTED: Final = frozenset(
     {
@@ -180,3 +195,130 @@ def exceeded_text(name: str, requested: Amounts, used: Amounts, hard: Amounts) -
 
 def _shown(amounts: Amounts) -> str:
     return ",".join(f"{name}={format_quantity(amounts[name])}" for name in sorted(amounts))
+
+
+# --------------------------------------------------------------------------------------- registry
+
+_COUNT: Final = "count/"
+
+ListObjects: TypeAlias = Callable[[str, str], Iterable[Document]]
+"""Returns the objects of a group and a plural in one namespace."""
+
+
+class QuotaEvaluators:
+    """The evaluators of all resources.
+
+    Parameters
+    ----------
+    store : ObjectStore
+        Has the device classes.
+    """
+
+    def __init__(self, store: ObjectStore) -> None:
+        self._evaluators: dict[tuple[str, str], Evaluator] = {
+            ("", "pods"): Pods(),
+            ("", "services"): Services(),
+            ("", "persistentvolumeclaims"): Claims(),
+            ("resource.k8s.io", "resourceclaims"): DeviceClaims(store),
+        }
+
+    def of(self, group: str, plural: str) -> Evaluator:
+        """Return the evaluator of a resource."""
+        # Not kept: a quota names as many resources as a client pleases.
+        return self._evaluators.get((group, plural)) or Evaluator(group, plural)
+
+    def resources_of(self, hard: AbstractSet[str]) -> list[tuple[str, str]]:
+        """Return the group and the plural of the resources that a quota with these names counts."""
+        found = {key: None for key, own in self._evaluators.items() if own.matching(hard)}
+        for name in hard:
+            if name.startswith(_COUNT):
+                plural, _, group = name.removeprefix(_COUNT).partition(".")
+                found[group, plural] = None
+            elif name in LEGACY_COUNTS:
+                found["", name] = None
+        return list(found)
+
+    def usage(self, quota: Document, list_objects: ListObjects, now_ns: int) -> Amounts:
+        """Return what the objects of a quota's namespace use of what it limits.
+
+        Parameters
+        ----------
+        quota : dict
+        list_objects : callable
+        now_ns : int
+            The current time: pods count until their grace period is over.
+        """
+        hard = amounts_of((quota.get("spec") or {}).get("hard"))
+        scopes = scope_requirements(quota)
+        used: Amounts = {}
+        for group, plural in self.resources_of(hard.keys()):
+            evaluator = self.of(group, plural)
+            for name in evaluator.matching(hard.keys()):
+                used.setdefault(name, ZERO)
+            for obj in list_objects(group, plural):
+                if all(evaluator.matches_scope(each, obj) for each in scopes):
+                    add(used, evaluator.usage(obj, now_ns))
+        return masked(used, hard)
+
+
+# ------------------------------------------------------------------------------------- pod quotas
+
+_NOW_NS: Final = 0
+"""Terminating pods count: their grace period is not over."""
+
+
+class PodQuotas:
+    """The quotas among some objects, and what the pods that exist use of them.
+
+    A container without the requests or limits that a quota counts is not an error here: a
+    LimitRange may set them.
+
+    Parameters
+    ----------
+    objects : iterable of KubernetesObject
+    existing : iterable of Pod
+        The pods that count already.
+    """
+
+    def __init__(self, objects: Iterable[KubernetesObject], existing: Iterable[Pod]) -> None:
+        self._evaluator = QuotaEvaluators(ObjectStore()).of("", "pods")
+        self._quotas: dict[str, list[tuple[str, Amounts, list[Document]]]] = {}
+        self._used: dict[str, Amounts] = {}
+        for obj in objects:
+            if kind_of(obj) == _QUOTA:
+                document = encode(obj)
+                spec: dict[str, Any] = document.get("spec") or {}
+                hard = amounts_of(spec.get("hard"))
+                counted = masked(hard, self._evaluator.matching(hard.keys()))
+                entry = (obj.name, counted, scope_requirements(document))
+                self._quotas.setdefault(obj.namespace, []).append(entry)
+                self._used[obj.key] = dict.fromkeys(counted, ZERO)
+        if self._quotas:
+            for pod in existing:
+                self.rejection(pod, is_forced=True)
+
+    def rejection(self, pod: Pod, *, is_forced: bool = False) -> str:
+        """Count a new pod; return why it is rejected, in upstream's words, or "" if it is not.
+
+        Parameters
+        ----------
+        is_forced : bool
+            Whether to count the pod in any case.
+        """
+        quotas = self._quotas.get(pod.namespace)
+        if not quotas:
+            return ""
+        document = encode(pod)
+        usage = self._evaluator.usage(document, _NOW_NS)
+        charged: list[tuple[Amounts, Amounts]] = []
+        for name, hard, scopes in sorted(quotas, key=lambda entry: entry[0]):
+            if not all(self._evaluator.matches_scope(each, document) for each in scopes):
+                continue
+            used = self._used[f"{pod.namespace}/{name}"]
+            requested = masked(without_zeros(usage), hard)
+            if not is_forced and (text := exceeded_text(name, requested, used, hard)):
+                return text
+            charged.append((used, requested))
+        for used, requested in charged:
+            add(used, requested)
+        return ""

@@ -12,7 +12,7 @@ from podwright.cluster.api.admission.amounts import texts_of
 from podwright.cluster.api.admission.quota.device_claims import DeviceClaims
 from podwright.cluster.api.admission.quota.evaluators import selects
 from podwright.cluster.api.admission.quota.pods import Pods, _is_best_effort
-from podwright.cluster.api.admission.quota.registry import QuotaEvaluators
+from podwright.cluster.api.admission.quota.resource_quota import QuotaEvaluators
 from podwright.cluster.api.endpoints.tests.conftest import config_map, pod
 from podwright.cluster.store import ObjectStore
 

@@ -27,8 +27,7 @@ from podwright.cluster.api.admission.quota.evaluators import (
     scope_requirements,
 )
 from podwright.cluster.api.admission.quota.pods import Pods
-from podwright.cluster.api.admission.quota.registry import QuotaEvaluators
-from podwright.cluster.api.admission.quota.resource_quota import exceeded_text
+from podwright.cluster.api.admission.quota.resource_quota import QuotaEvaluators, exceeded_text
 from podwright.cluster.api.admission.tests.contexts import a_store, a_write, named
 from podwright.cluster.store import ObjectStore
 

@@ -15,7 +15,7 @@ from tests.properties.effort import effort
 
 from podwright.apimachinery.objects import Document
 from podwright.cluster.api.admission.amounts import amounts_of, texts_of
-from podwright.cluster.api.admission.quota.registry import QuotaEvaluators
+from podwright.cluster.api.admission.quota.resource_quota import QuotaEvaluators
 from podwright.cluster.api.endpoints.tests.conftest import Server, pod
 
 DEFAULT = "/api/v1/namespaces/default"

@@ -4,16 +4,29 @@ The signature is an HMAC with a key that follows from the seed of the store, so 
 requests give the same tokens. A token is good as long as its account and the object to which it is
 bound exist.
 
-Upstream: pkg/serviceaccount/{claims,jwt}.go; pkg/registry/core/serviceaccount/storage/token.go
+Claims in a JSON Web Token with an HMAC, for the tokens that this server issues itself.
+
+The key follows from a text, so that the same requests give the same tokens.
+
+Sources: RFC 7515, RFC 7519
+
+Tokens of service accounts in secrets, which are good as long as the secret has them.
+
+Upstream: pkg/serviceaccount/{claims,jwt}.go; pkg/registry/core/serviceaccount/storage/token.go;
+pkg/serviceaccount/legacy.go
 """
 
 from __future__ import annotations
 
+import hmac
+from base64 import b64decode, urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
+from hashlib import blake2b, sha256
 from typing import Any, Final
 
+import msgspec
+
 from podwright.apimachinery.objects import SECOND_NS, KubernetesObject, go_quoted, timestamp_ns
-from podwright.cluster.api.endpoints.access.signed_claims import SignedClaims, unverified_claims
 from podwright.cluster.api.identity import uid_at
 from podwright.cluster.api.users import User, service_account_groups, service_account_name
 from podwright.cluster.store import ObjectStore
@@ -190,3 +203,114 @@ def _was_deleted(obj: KubernetesObject, now: int) -> bool:
 
 def _listed(values: Sequence[str]) -> str:
     return "[" + " ".join(f'"{value}"' for value in values) + "]"
+
+
+# ---------------------------------------------------------------------------------- signed claims
+
+ALGORITHM: Final = "HS256"
+"""The algorithm of the signatures."""
+
+
+class SignedClaims:
+    """Signs claims and checks signatures.
+
+    Parameters
+    ----------
+    key_text : str
+        The key follows from it.
+    """
+
+    def __init__(self, key_text: str) -> None:
+        self._key = blake2b(key_text.encode(), digest_size=32).digest()
+
+    def token(self, claims: dict[str, Any]) -> str:
+        """Return a token with these claims."""
+        signed = f"{_encoded({'alg': ALGORITHM, 'kid': 'podwright'})}.{_encoded(claims)}"
+        return f"{signed}.{self._signature(signed)}"
+
+    def is_signed(self, token: str) -> bool:
+        """Whether a token has a signature with this key."""
+        signed, _, signature = token.rpartition(".")
+        return hmac.compare_digest(signature.encode(), self._signature(signed).encode())
+
+    def _signature(self, text: str) -> str:
+        return _text(hmac.new(self._key, text.encode(), sha256).digest())
+
+
+def unverified_claims(token: str) -> dict[str, Any] | None:
+    """Return the claims of a token without checking its signature; None if it has none."""
+    parts = token.split(".")
+    if len(parts) != 3:
+        return None
+    try:
+        padded = parts[1].encode("ascii") + b"=" * (-len(parts[1]) % 4)
+        claims = msgspec.json.decode(urlsafe_b64decode(padded))
+    except ValueError:
+        return None
+    return claims if isinstance(claims, dict) else None
+
+
+def _encoded(value: Any) -> str:
+    return _text(msgspec.json.encode(value))
+
+
+def _text(data: bytes) -> str:
+    return urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+# ---------------------------------------------------------------------------------- legacy tokens
+
+LEGACY_ISSUER: Final = "kubernetes/serviceaccount"
+
+_LEGACY_PREFIX: Final = "kubernetes.io/serviceaccount/"
+
+
+class LegacyTokens:
+    """Issues and checks the tokens of secrets.
+
+    Parameters
+    ----------
+    store : ObjectStore
+        The accounts and the secrets.
+    """
+
+    def __init__(self, store: ObjectStore) -> None:
+        self._store = store
+        self._signed = SignedClaims(f"legacy tokens/{store.seed}")
+
+    def issue(self, account: KubernetesObject, secret: KubernetesObject) -> str:
+        """Return the token of an account for a secret."""
+        claims = {
+            "iss": LEGACY_ISSUER,
+            f"{_LEGACY_PREFIX}namespace": account.namespace,
+            f"{_LEGACY_PREFIX}secret.name": secret.name,
+            f"{_LEGACY_PREFIX}service-account.name": account.name,
+            f"{_LEGACY_PREFIX}service-account.uid": account.uid,
+            "sub": service_account_name(account.namespace, account.name),
+        }
+        return self._signed.token(claims)
+
+    def lookup(self, token: str, _now_ns: int) -> User | None:
+        """Return the user of a token; None for any other or a bad one."""
+        claims = unverified_claims(token)
+        if (
+            claims is None
+            or claims.get("iss") != LEGACY_ISSUER
+            or not self._signed.is_signed(token)
+        ):
+            return None
+        namespace = claims[f"{_LEGACY_PREFIX}namespace"]
+        name = claims[f"{_LEGACY_PREFIX}service-account.name"]
+        secret = self._store.get(
+            ("", "Secret"), f"{namespace}/{claims[f'{_LEGACY_PREFIX}secret.name']}"
+        )
+        account = self._store.get(("", "ServiceAccount"), f"{namespace}/{name}")
+        if secret is None or account is None:
+            return None
+        is_deleted = any(each.metadata.deletion_timestamp is not None for each in (secret, account))
+        if is_deleted or account.uid != claims[f"{_LEGACY_PREFIX}service-account.uid"]:
+            return None
+        data = (secret.raw.get("data") or {}).get("token") or ""
+        if not hmac.compare_digest(b64decode(data), token.encode()):
+            return None
+        return User(claims["sub"], account.uid, service_account_groups(namespace))

@@ -24,9 +24,9 @@ from podwright.apimachinery.objects import (
 )
 from podwright.cluster.api.endpoints.calls import Backend, Call
 from podwright.cluster.api.endpoints.options import list_options
+from podwright.cluster.api.endpoints.read import stored_fields
 from podwright.cluster.api.endpoints.replies.responses import list_reply, object_reply
 from podwright.cluster.api.endpoints.request import HttpReply
-from podwright.cluster.api.endpoints.selectable import stored_fields
 from podwright.cluster.api.pods.declared_usage import DeclaredUsages, Usage, UsageError
 from podwright.cluster.api.rejections import bad_request, not_found
 from podwright.cluster.store import POD, GroupKind

@@ -13,13 +13,6 @@ from typing import Any, Final, Protocol, cast
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema import built_in, description
 from podwright.cluster.api.endpoints.openapi.documents import document
-from podwright.cluster.api.endpoints.openapi.names import (
-    META,
-    GroupVersionNames,
-    custom_schema_name,
-    reference,
-    schema_name,
-)
 from podwright.cluster.api.endpoints.openapi.operations import (
     CUSTOM_PATCH_TYPES,
     CUSTOM_TYPES,
@@ -32,7 +25,15 @@ from podwright.cluster.api.endpoints.openapi.operations import (
     Operation,
     path_item,
 )
-from podwright.cluster.api.endpoints.openapi.plain_schemas import PATCH, REGISTERED_FOR_CUSTOM
+from podwright.cluster.api.endpoints.openapi.plain_schemas import (
+    META,
+    PATCH,
+    REGISTERED_FOR_CUSTOM,
+    GroupVersionNames,
+    custom_schema_name,
+    reference,
+    schema_name,
+)
 from podwright.cluster.api.endpoints.openapi.schemas import (
     COMMON,
     Schemas,

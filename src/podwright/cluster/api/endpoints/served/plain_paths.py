@@ -23,8 +23,7 @@ from typing import Final
 import msgspec
 
 from podwright.apimachinery.objects import Document
-from podwright.cluster.api.endpoints.access.service_account_tokens import ISSUER
-from podwright.cluster.api.endpoints.access.signed_claims import ALGORITHM
+from podwright.cluster.api.endpoints.access.service_account_tokens import ALGORITHM, ISSUER
 from podwright.cluster.api.endpoints.replies.responses import CACHE_CONTROL
 from podwright.cluster.api.endpoints.request import HttpReply, HttpRequest
 from podwright.cluster.api.rejections import method_not_allowed

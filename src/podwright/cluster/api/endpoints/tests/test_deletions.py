@@ -8,7 +8,7 @@ import pytest
 
 from podwright.apimachinery.objects import timestamp_ns
 from podwright.cluster.api.endpoints import HttpRequest
-from podwright.cluster.api.endpoints.long_requests import LongRequest
+from podwright.cluster.api.endpoints.request import LongRequest
 from podwright.cluster.api.endpoints.tests.conftest import Server, config_map, pod
 
 PODS = "/api/v1/namespaces/default/pods"

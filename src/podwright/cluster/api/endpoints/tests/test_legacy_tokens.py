@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 
 from podwright.apimachinery.objects import decode
-from podwright.cluster.api.endpoints.access.legacy_tokens import LegacyTokens
-from podwright.cluster.api.endpoints.access.signed_claims import SignedClaims, unverified_claims
+from podwright.cluster.api.endpoints.access.service_account_tokens import (
+    LegacyTokens,
+    SignedClaims,
+    unverified_claims,
+)
 from podwright.cluster.api.users import User
 from podwright.cluster.store import ObjectStore
 

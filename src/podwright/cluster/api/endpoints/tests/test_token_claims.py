@@ -12,9 +12,10 @@ from podwright.cluster.api.authorization.bootstrap_policy import bootstrap_polic
 from podwright.cluster.api.endpoints.access.service_account_tokens import (
     ISSUER,
     ServiceAccountTokens,
+    SignedClaims,
     TokenError,
+    unverified_claims,
 )
-from podwright.cluster.api.endpoints.access.signed_claims import SignedClaims, unverified_claims
 from podwright.cluster.api.endpoints.tests.conftest import Server
 from podwright.cluster.api.identity import uid_at
 from podwright.cluster.store import ObjectStore, change_of

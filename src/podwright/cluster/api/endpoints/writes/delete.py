@@ -19,7 +19,6 @@ from podwright.cluster.api.deletion import DeleteOptions
 from podwright.cluster.api.endpoints.calls import Backend, Call
 from podwright.cluster.api.endpoints.decoding.bodies import read_object
 from podwright.cluster.api.endpoints.decoding.body_kinds import type_meta
-from podwright.cluster.api.endpoints.long_requests import Steps
 from podwright.cluster.api.endpoints.options import delete_options, list_options
 from podwright.cluster.api.endpoints.read import is_whole_list, list_metadata, page_of, reader_of
 from podwright.cluster.api.endpoints.replies.responses import (
@@ -29,7 +28,7 @@ from podwright.cluster.api.endpoints.replies.responses import (
     object_reply,
     parts_of,
 )
-from podwright.cluster.api.endpoints.request import HttpReply, is_true
+from podwright.cluster.api.endpoints.request import HttpReply, Steps, is_true
 from podwright.cluster.api.endpoints.writes.sent_writes import attributes_of
 from podwright.cluster.api.pipeline import executed
 from podwright.cluster.api.rejections import (
