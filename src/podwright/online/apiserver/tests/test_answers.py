@@ -21,9 +21,12 @@ from podwright.online.apiserver.control.problems import Problem
 from podwright.online.apiserver.control.scheduling import explanation, progress, queue
 from podwright.online.apiserver.control.scheduling.explanation import ExplanationParameters
 from podwright.online.apiserver.control.scheduling.progress import reply
-from podwright.online.apiserver.records.initial_state import InitialState, with_plugins
 from podwright.online.apiserver.records.snapshots import Snapshots, _EarlierObjects
-from podwright.online.apiserver.scheduling.running_scheduler import RunningScheduler
+from podwright.online.apiserver.scheduling.running_scheduler import (
+    InitialState,
+    RunningScheduler,
+    with_plugins,
+)
 from podwright.online.apiserver.tests.conftest import SERVER, START_NS, pod, with_turns
 from podwright.online.apiserver.wire.hosts import AllowedHosts
 from podwright.scheduler.assembly import plugins_from
