@@ -252,11 +252,9 @@ class JobController(PodOwnerController):
             return []
         actions: Actions = []
         for orphan in self._orphans.adoptable_by(job):
-            pod = cast(Pod, orphan)
-            if not pod.is_terminating:
-                kept = (each for each in pod.metadata.finalizers if each != TRACKING)
-                held = with_metadata(adopted(pod, job), finalizers=(*kept, TRACKING))
-                actions.append(self.update(held))
+            kept = (each for each in orphan.metadata.finalizers if each != TRACKING)
+            held = with_metadata(adopted(orphan, job), finalizers=(*kept, TRACKING))
+            actions.append(self.update(held))
         return actions
 
     def _unmatched_pods(self, job: KubernetesObject, pods: Sequence[Pod]) -> list[Pod]:
