@@ -8,10 +8,12 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, Final, NamedTuple
 
 _DRAWN: Final = "[bcdfghjklmnpqrstvwxz2456789]"
+KUBELET: Final = "kubelet"
+"""The normalization of pods where kwok is on one side only."""
 _RACING_KINDS: Final = frozenset({"EndpointSlice", "Endpoints", "ResourceQuota"})
 
 
@@ -68,6 +70,31 @@ def _leave_out_racing_writes(document: dict[str, Any]) -> None:
             each.pop("fieldsV1", None)
 
 
+def _as_kwok(document: dict[str, Any]) -> None:
+    """Leave of the status of a pod what kwok writes, too."""
+    if document["kind"] != "Pod":
+        return
+    metadata, status = document["metadata"], document["status"]
+    metadata["managedFields"] = [
+        each for each in metadata["managedFields"] if each["manager"] not in ("kubelet", "kwok")
+    ]
+    is_over = status["phase"] not in ("Pending", "Running")
+    conditions = [] if is_over else status.get("conditions", ())
+    document["status"] = {
+        "phase": status["phase"],
+        "qosClass": status.get("qosClass"),
+        "conditions": sorted(
+            f"{each['type']}={each['status']} {each.get('reason')} {each.get('message')}"
+            for each in conditions
+            if each["type"] != "PodReadyToStartContainers"
+        ),
+        "containers": sorted(
+            f"{'/'.join(each['state'])} ready={each['ready']} restarts={each['restartCount']}"
+            for each in status.get("containerStatuses", ())
+        ),
+    }
+
+
 NORMALIZATIONS: Final[dict[str, Normalization]] = {
     "order of managers": Normalization(
         "entries are ordered by time, to the second", _sort_managers, always_matters=False
@@ -80,6 +107,11 @@ NORMALIZATIONS: Final[dict[str, Normalization]] = {
         "how many pods a controller sees at once decides how often it writes, and which fields",
         _leave_out_racing_writes,
         always_matters=False,
+    ),
+    KUBELET: Normalization(
+        "kwok writes no condition PodReadyToStartContainers, none of pods that ended, and no"
+        " details of containers",
+        _as_kwok,
     ),
     "uid": Normalization(
         "each server draws its own",
@@ -102,8 +134,8 @@ NORMALIZATIONS: Final[dict[str, Normalization]] = {
     ),
     "port of the server": Normalization(
         "both servers listen on a free port",
-        form=r'"name": "https", "port": \d+',
-        mark='"name": "https", "port"',
+        form=r'("name": "https", (?:[^}]*"targetPort": |"port": ))\d+',
+        mark=r"\1<port>",
     ),
     "certificate": Normalization(
         "kube-controller-manager writes the one that it is started with, here none",
@@ -120,10 +152,12 @@ NORMALIZATIONS: Final[dict[str, Normalization]] = {
 """What is not compared, and why."""
 
 
-def pointless(counts: Counter[str]) -> list[str]:
+def pointless(counts: Counter[str], *, without: Collection[str] = ()) -> list[str]:
     """Return the normalizations that every run needs, and that this one did not."""
     return [
-        name for name, each in NORMALIZATIONS.items() if each.always_matters and not counts[name]
+        name
+        for name, each in NORMALIZATIONS.items()
+        if each.always_matters and not counts[name] and name not in without
     ]
 
 
@@ -131,6 +165,8 @@ def differences(
     own: Iterable[dict[str, Any]],
     upstream: Iterable[dict[str, Any]],
     counts: Counter[str] | None = None,
+    *,
+    without: Collection[str] = (),
 ) -> list[str]:
     """Return the objects that only one side has, as texts.
 
@@ -139,17 +175,19 @@ def differences(
     own, upstream : iterable of dict
     counts : Counter, optional
         Receives by normalization how many objects would differ without it.
+    without : collection of str
+        The names of normalizations that are not applied.
     """
     mine, theirs = list(own), list(upstream)
-    found = _differing(mine, theirs, "")
+    found = _differing(mine, theirs, without)
     if counts is not None:
-        for name in NORMALIZATIONS:
-            counts[name] += len(_differing(mine, theirs, name)) - len(found)
+        for name in NORMALIZATIONS.keys() - set(without):
+            counts[name] += len(_differing(mine, theirs, {*without, name})) - len(found)
     return found
 
 
 def _differing(
-    own: list[dict[str, Any]], upstream: list[dict[str, Any]], without: str
+    own: list[dict[str, Any]], upstream: list[dict[str, Any]], without: Collection[str]
 ) -> list[str]:
     mine, theirs = (
         Counter(plain(each, without) for each in objects) for objects in (own, upstream)
@@ -160,17 +198,17 @@ def _differing(
     ]
 
 
-def plain(document: dict[str, Any], without: str = "") -> str:
+def plain(document: dict[str, Any], without: Collection[str] = ()) -> str:
     """Return the text of an object without what varies.
 
     Parameters
     ----------
     document : dict
-    without : str
-        The name of a normalization that is not applied.
+    without : collection of str
+        The names of normalizations that are not applied.
     """
     copy = json.loads(json.dumps(document))
-    applied = [each for name, each in NORMALIZATIONS.items() if name != without]
+    applied = [each for name, each in NORMALIZATIONS.items() if name not in without]
     for each in applied:
         if each.of_object is not None:
             each.of_object(copy)

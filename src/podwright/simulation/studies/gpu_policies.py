@@ -204,8 +204,8 @@ class GpuPolicy(Plugin):
         self, cycle: Cycle, node_name: str, progress: Progress
     ) -> Status | Pending:
         """Bind the pod once its devices are written."""
-        error = progress.answers[0].error
-        return Status.OK if error is None else Status.error(error.message)
+        (answer,) = progress.answers
+        return Status.OK if answer.error is None else Status.error(answer.error.message)
 
 
 _CHOSEN: StateKey[str] = StateKey("podwright/gpu-index")

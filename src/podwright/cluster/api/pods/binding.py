@@ -182,16 +182,25 @@ _labels: dict[tuple[int, int], tuple[Mapping[str, str], Mapping[str, str], Mappi
 """By the id() of the labels of a pod and of a place; the value keeps both alive."""
 
 
-_FIRST_FIELDS: Final = ("type", "observedGeneration", "status")
+_CONDITION_FIELDS: Final = (
+    "type", "observedGeneration", "status", "lastProbeTime", "lastTransitionTime", "reason",
+    "message",
+)  # fmt: skip
+"""In the order in which Go writes them."""
 
 
 def with_probe_times(pod: Pod) -> Pod:
     """Return a pod whose conditions have a `lastProbeTime`, which Go writes also if it is null."""
+    present = (pod.raw.get("status") or {}).get("conditions") or ()
+    if all("lastProbeTime" in each for each in present):
+        return pod
     conditions = [
-        {name: each[name] for name in _FIRST_FIELDS if name in each}
-        | {"lastProbeTime": each.get("lastProbeTime")}
-        | {name: value for name, value in each.items() if name not in _FIRST_FIELDS}
-        for each in pod.raw["status"]["conditions"]
+        {
+            name: each.get(name)
+            for name in _CONDITION_FIELDS
+            if name in each or name == "lastProbeTime"
+        }
+        for each in present
     ]
     return _replace(pod, raw=pod.raw | {"status": pod.raw["status"] | {"conditions": conditions}})
 

@@ -6,10 +6,17 @@ What was recorded is complete: its server has validated it, and its fields have 
 from __future__ import annotations
 
 from podwright._interludes import interlude
-from podwright.apimachinery.objects import KubernetesObject, encode, timestamp_text, with_fields
+from podwright.apimachinery.objects import (
+    KubernetesObject,
+    Pod,
+    encode,
+    timestamp_text,
+    with_fields,
+)
 from podwright.cluster.api.bootstrap_objects import namespace
 from podwright.cluster.api.object_edits import edited, with_defaults, with_fields_of_others
 from podwright.cluster.api.object_validation import check_new, check_update
+from podwright.cluster.api.pods.binding import with_probe_times
 from podwright.cluster.api.stages.draft_admission import ComponentParts, prepared_change
 from podwright.cluster.api.stages.write import DraftWrite
 from podwright.cluster.api.versions.resources import built_in_resources
@@ -89,6 +96,13 @@ def allocate_draft(parts: ComponentParts, write: DraftWrite) -> None:
         stored = None if write.current is None else encode(write.current)
         write.new = parts.allocated(resource, encode(obj), stored, is_dry_run=False)
         write.body = edited(obj, write.new)
+
+
+def form_conditions(parts: ComponentParts, write: DraftWrite) -> None:
+    """Write the conditions of a pod as an API server does, whoever set them."""
+    del parts
+    if isinstance(write.body, Pod):
+        write.body = with_probe_times(write.body)
 
 
 def merge(parts: ComponentParts, write: DraftWrite) -> None:

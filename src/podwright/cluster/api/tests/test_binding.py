@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import msgspec
 import pytest
 
 from podwright.apimachinery.objects import Pod
 from podwright.apimachinery.schema import decode
-from podwright.cluster.api.pods.binding import NO_LABELS, Binding, bound, topology_labels
+from podwright.cluster.api.pods.binding import (
+    NO_LABELS,
+    Binding,
+    bound,
+    topology_labels,
+    with_probe_times,
+)
+from podwright.cluster.api.stages.drafts import form_conditions
 from podwright.cluster.store import ObjectStore
 from podwright.cluster.store.tests.documents import NOW
+from podwright.testing import make_node, make_pod
 
 ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 
@@ -85,3 +96,30 @@ def test_conditions_in_go_form_have_a_probe_time():
     assert plain == [["type", "status", "lastTransitionTime"]]
     assert go == [["type", "status", "lastProbeTime", "lastTransitionTime"]]
     assert made[0].status == made[1].status
+
+
+def pod_with(status: dict[str, Any]) -> Pod:
+    made = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "status": status}
+    found = decode(made)
+    assert isinstance(found, Pod)
+    return found
+
+
+def test_only_pods_with_a_condition_without_a_probe_time_are_changed() -> None:
+    nothing: Any = None
+    complete = pod_with({"conditions": [{"type": "A", "lastProbeTime": None}]})
+    for pod in (complete, pod_with({}), pod_with({"conditions": []}), make_pod("p")):
+        assert with_probe_times(pod) is pod
+        write: Any = SimpleNamespace(body=pod)
+        form_conditions(nothing, write)
+        assert write.body is pod
+    partial = pod_with({"conditions": [{"type": "A", "status": "True"}]})
+    write = SimpleNamespace(body=partial)
+    form_conditions(nothing, write)
+    assert write.body.raw["status"]["conditions"] == [
+        {"type": "A", "status": "True", "lastProbeTime": None}
+    ]
+    node = make_node("n")
+    write = SimpleNamespace(body=node)
+    form_conditions(nothing, write)
+    assert write.body is node

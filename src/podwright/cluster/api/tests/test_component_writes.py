@@ -51,7 +51,7 @@ OTHERS = {
     " admit_valid merge",
     "update applied": "make_namespace complete_applied check_draft {allocate_draft} merge",
     "update recorded": "make_namespace complete_recorded merge",
-    "update status": "merge",
+    "update status": "{form_conditions} merge",
     "update complete": "replace",
     "bind": "find check_binding bind",
     "evict": "find charge_budget announce_eviction read_options check_deletion delete",

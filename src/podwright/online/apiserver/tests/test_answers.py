@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from podwright.apimachinery.objects import InputError
+from podwright.apimachinery.objects import InputError, encode
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api.endpoints import HttpReply
 from podwright.online.apiserver import Application, ClusterClock, TurnLoop, new_cluster
@@ -214,6 +214,22 @@ def test_a_pod_that_does_not_wait_cannot_be_moved():
         with pytest.raises(Problem) as raised:
             queue._activated(cluster, name)
         assert (raised.value.status, raised.value.detail) == (status, text)
+
+
+def test_the_condition_of_a_pod_that_does_not_fit_has_all_fields_of_an_api_server():
+    cluster = advanced(cluster_with(make_node("n1", cpu="1"), make_pod("p", cpu="4")))
+    found = cluster.store.get(("", "Pod"), "default/p")
+    assert found is not None
+    (condition,) = encode(found)["status"]["conditions"]
+    assert list(condition) == [
+        "type", "observedGeneration", "status", "lastProbeTime", "lastTransitionTime", "reason",
+        "message",
+    ]  # fmt: skip
+    assert condition["lastProbeTime"] is None
+    (entry,) = [each for each in encode(found)["metadata"]["managedFields"]
+                if each["manager"] == "kube-scheduler"]  # fmt: skip
+    fields = entry["fieldsV1"]["f:status"]["f:conditions"]
+    assert "f:lastProbeTime" in fields['k:{"type":"PodScheduled"}']
 
 
 # ------------------------------------------------------------------------------ explanations
