@@ -231,9 +231,8 @@ def _reference(event: KubernetesEvent, obj: KubernetesObject | None) -> dict[str
         "name": name,
         "uid": event.uid,
         "fieldPath": event.field_path,
+        "namespace": namespace,
     }
-    if namespace:
-        reference["namespace"] = namespace
     if api_version := _api_version_of(event, obj):
         reference["apiVersion"] = api_version
         reference["resourceVersion"] = _version_of(event, obj)

@@ -136,8 +136,7 @@ class LiveDriver:
             while True:
                 await self._wake.wait()
                 self._wake.clear()
-                if self._run_cycles():
-                    self._wake.set()
+                if self._run_cycles():  # which has woken the next round, too
                     await asyncio.sleep(0)  # requests and replies get their turn
                 self._raise_failure()
         finally:

@@ -104,7 +104,7 @@ class LeaseState:
         spec = lease.get("spec") or {}
         holder = spec.get("holderIdentity") or ""
         is_mine = holder == self.identity
-        duration_ns = int(spec.get("leaseDurationSeconds") or 0) * 1_000_000_000
+        duration_ns = (spec.get("leaseDurationSeconds") or 0) * 1_000_000_000
         if holder and not is_mine and now_ns < self._observed_ns + duration_ns:
             return None
         now = timestamp_text_micro(wall_ns)
@@ -115,7 +115,7 @@ class LeaseState:
             "leaseDurationSeconds": max(1, seconds),
             "renewTime": now,
             "acquireTime": spec.get("acquireTime", now) if is_mine else now,
-            "leaseTransitions": int(spec.get("leaseTransitions") or 0) + is_transition,
+            "leaseTransitions": (spec.get("leaseTransitions") or 0) + is_transition,
         }
         return {**lease, "spec": {**spec, **changed}}
 

@@ -193,9 +193,8 @@ class _Changes:
         except PatchError as error:
             self._add_error(f"{path}.patch", str(error))
             return
-        before = len(self._errors)
         found = self._read(changed, f"{path}.patch")
-        if len(self._errors) == before and found is not None and _id_of(found) != _id_of(present):
+        if found is not None and _id_of(found) != _id_of(present):
             self._add_error(f"{path}.patch.metadata", "the name of an object cannot be changed")
 
     def remove(self, given: ObjectName, path: str) -> None:

@@ -293,3 +293,34 @@ def test_attempts_last_from_their_cycle_until_the_binding_or_the_rejection():
         if each.labels["Metric"] == ATTEMPTS
     }
     assert shown == {"unschedulable": (4.0, 6.0, "ms"), "scheduled": (8.0, 8.0, "ms")}
+
+
+@pytest.mark.parametrize(
+    ("gates", "served"),
+    [
+        ({}, []),
+        ({"DynamicResourceAllocation": True}, ["DeviceTaintRule"]),
+        ({"DynamicResourceAllocation": False}, []),
+        ({"DRADeviceTaintRules": True}, ["DeviceTaintRule"]),
+        ({"GenericWorkload": True}, ["PodGroup"]),
+        ({"GenericWorkload": True, "DynamicResourceAllocation": True},
+         ["DeviceTaintRule", "PodGroup"]),
+    ],
+)  # fmt: skip
+def test_kinds_of_a_gate_are_served_with_it(gates, served):
+    cluster = cluster_of(Clock(), featureGates=gates)
+    kinds = {
+        "DeviceTaintRule": "resource.k8s.io/v1alpha3",
+        "PodGroup": "scheduling.k8s.io/v1alpha2",
+    }
+    found = []
+    for kind, api_version in kinds.items():
+        try:
+            cluster.is_namespaced({"apiVersion": api_version, "kind": kind})
+            found.append(kind)
+        except WorkloadError as error:
+            assert str(error) == f"{api_version} {kind} is not served"
+    assert found == served
+    assert cluster.is_namespaced(
+        {"apiVersion": "resource.k8s.io/v1beta1", "kind": "ResourceClaim"}
+    ), "all versions of the API of devices"
