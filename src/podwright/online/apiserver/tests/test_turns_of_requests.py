@@ -23,6 +23,7 @@ from podwright.online.apiserver.records import run_collection
 from podwright.online.apiserver.tests.conftest import START_NS, cluster_of
 from podwright.online.apiserver.wire import sending
 from podwright.scheduler.framework import Scores
+from podwright.simulation.recording import RunFolder
 from podwright.testing import make_pod
 
 NOW_NS = START_NS + 5
@@ -112,6 +113,7 @@ def test_the_clock_says_whether_all_is_done_and_where_it_has_stopped():
 
 def test_whether_a_score_is_above_the_limit_is_a_boolean():
     condition = read_condition("point=Score,score-above=5")
+    method: Any = SimpleNamespace(point="Score")
     for values, rows, is_above in [
         ([1, 6], [0, 1], True),
         ([1, 6], [0], False),
@@ -120,7 +122,6 @@ def test_whether_a_score_is_above_the_limit_is_a_boolean():
     ]:
         scores = Scores.__new__(Scores)
         scores.values, scores.rows = np.array(values), np.array(rows, dtype=np.int64)
-        method: Any = SimpleNamespace(point="Score")
         assert condition._is_above(method, (scores,), None) is is_above
     assert condition._is_above(method, (), 6) is True
     assert condition._is_above(method, (), 5) is False
@@ -147,7 +148,7 @@ def test_whether_a_score_is_above_the_limit_is_a_boolean():
 def test_a_run_is_listed_with_its_figures(monkeypatch, results, entry):
     manifest = SimpleNamespace(status="ended", start_ns=NOW_NS, seed=4, podwright="1.0")
     run = SimpleNamespace(has_results=True, read_summary=lambda _: results, manifest=manifest)
-    monkeypatch.setattr(run_collection.RunFolder, "open", lambda _: run)
+    monkeypatch.setattr(RunFolder, "open", lambda _: run)
     found = run_collection._entry(Path("folder/first"))
     assert (
         found.placed, found.pending, found.preemptions, found.longest_wait_seconds, found.end_time
