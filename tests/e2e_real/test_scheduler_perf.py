@@ -64,6 +64,37 @@ def test_all_workloads_are_read(root):
     assert (sum(FOLDERS.values()), len(cases)) == (242, 50)
 
 
+def test_the_page_has_each_workload_with_a_threshold(root):
+    page = (Path(__file__).parents[2] / "docs/howto/run-scheduler-perf.md").read_text()
+    every = [
+        (folder, each)
+        for folder in FOLDERS
+        for each in load_test_cases(config(root, folder), topic="dra" if folder == "dra" else "")
+    ]
+    labelled = [each for _, each in every if "performance" in each.labels]
+    expected = {
+        (folder, each.test_case, each.name, f"{each.threshold:g}")
+        for folder, each in every
+        if each.threshold
+    }
+    rows = [
+        [cell.strip() for cell in line.split("|")[1:-1]]
+        for line in page.splitlines()
+        if line.count("|") == 7
+    ][1:]
+    rows = [row for row in rows if set(row[0]) != {"-"}]
+    assert {(*row[:3], row[4]) for row in rows} == expected
+    assert len(rows) == len(expected)
+    assert all(float(row[3]) > float(row[4]) for row in rows), "all are above it"
+    ratios = [float(row[3]) / float(row[4]) for row in rows]
+    assert [float(row[5]) for row in rows] == pytest.approx(ratios, abs=0.02)
+    text = " ".join(page.split())
+    assert f"The {len(labelled)} workloads of 1.36.0 with the label `performance`" in text
+    assert f"{len(rows)} of them have a threshold" in text
+    assert f"The {len(every) - len(labelled)} workloads without the label, which have no" in text
+    assert f"So all {len(every)} run" in text
+
+
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_the_workloads_of_integration_tests_run_to_their_end(root, folder):
     labels = "integration-test,short"
