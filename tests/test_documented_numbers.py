@@ -11,9 +11,10 @@ from podwright.cli.clusters.options import ShadowOptions
 from podwright.cluster.api.endpoints.served.bare import HISTORY
 from podwright.cluster.controllers.nodes.node_lifecycle import GRACE_NS
 from podwright.cluster.kubelets.kubelet.containers import container_statuses
-from podwright.online.apiserver.scheduling import served_scheduler
+from podwright.online.apiserver.scheduling import plugin_monitor, served_scheduler
 from podwright.online.live import driver, executors
 from podwright.online.live.api_calls import RetryTimes
+from podwright.scheduler.advice import rejections
 from podwright.scheduler.queueing import QueueSettings
 from podwright.simulation.files import document_cache
 from podwright.simulation.kss.annotations import LIMIT_BYTES
@@ -114,6 +115,14 @@ SENTENCES = [
     (
         "howto/drive-the-machine",
         f"`FlushUnschedulable` every {seconds(QueueSettings().unschedulable_flush_ns)} seconds",
+    ),
+    (
+        "howto/run-a-cluster",
+        f"shows the last {plugin_monitor.FAILURES_MAX} exceptions and errors",
+    ),
+    (
+        "howto/explain-a-pending-pod",
+        f"of the {rejections._MOST_WITH_DEVICES} closest nodes were refused",
     ),
     ("reference/run-folder", f"`format` in the manifest is {run_manifest.FORMAT}"),
     ("reference/http-api", f"`nodes`: {SHARE_CLASSES} numbers of nodes"),
