@@ -10,6 +10,7 @@ import pytest
 from podwright.apimachinery.patching import PatchError
 from podwright.apimachinery.patching.apply import (
     allowed_conflicts,
+    applied,
     configured,
     with_last_applied,
 )
@@ -263,3 +264,77 @@ def test_a_patch_of_a_list_of_texts(present, patch, expected) -> None:
     document = {"metadata": {"finalizers": present.split()}}
     found = strategic_merged(kind, document, {"metadata": patch})
     assert found["metadata"]["finalizers"] == expected.split()
+
+
+# Upstream: pkg/registry/*/*/strategy.go, GetResetFields: what a write of the status does not own.
+ALL_METADATA = "annotations deletionTimestamp labels ownerReferences"
+WITHOUT_LABELS = "annotations deletionTimestamp ownerReferences"
+STATUS_WRITES = f"""\
+v1 Pod                                                      | annotations labels
+v1 Node                                                     | {ALL_METADATA}
+v1 Namespace                                                | {ALL_METADATA}
+v1 Service                                                  | {ALL_METADATA}
+v1 PersistentVolume                                         | {ALL_METADATA}
+v1 PersistentVolumeClaim                                    | {ALL_METADATA}
+apps/v1 Deployment                                          | {WITHOUT_LABELS}
+apps/v1 ReplicaSet                                          | {ALL_METADATA}
+apps/v1 StatefulSet                                         | {ALL_METADATA}
+apps/v1 DaemonSet                                           | {ALL_METADATA}
+batch/v1 Job                                                | {ALL_METADATA}
+policy/v1 PodDisruptionBudget                               | {ALL_METADATA}
+admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy   |
+apiextensions.k8s.io/v1 CustomResourceDefinition            |
+flowcontrol.apiserver.k8s.io/v1 FlowSchema                  |
+flowcontrol.apiserver.k8s.io/v1 PriorityLevelConfiguration  |
+networking.k8s.io/v1 ServiceCIDR                            |
+resource.k8s.io/v1 ResourceClaim                            |
+storage.k8s.io/v1 VolumeAttachment                          |
+"""
+
+
+def test_what_a_write_of_the_status_owns() -> None:
+    leaf: Document = {}
+    metadata = {f"f:{name}": leaf for name in ALL_METADATA.split()}
+    found: Document = {"f:metadata": metadata, "f:spec": {"f:x": leaf}, "f:status": {"f:y": leaf}}
+    for row in STATUS_WRITES.splitlines():
+        written, _, kept = row.partition("|")
+        version, name = written.split()
+        of = of_kind(name, version)
+        left = of.tracked(found, "status")
+        assert left.get("f:status") == {"f:y": leaf}, row
+        assert "f:spec" not in left, row
+        assert sorted(left.get("f:metadata", ())) == [f"f:{each}" for each in kept.split()], row
+        assert of.tracked(found, "") == {"f:metadata": metadata, "f:spec": {"f:x": leaf}}, row
+    for subresource in ("ephemeralcontainers", "resize"):
+        assert of_kind("Pod").tracked(found, subresource) == found
+    assert of_kind("Deployment", "apps/v1").tracked(found, "scale") == {
+        "f:metadata": metadata, "f:spec": {"f:x": leaf},
+    }  # fmt: skip
+    plain = of_kind("ConfigMap")
+    assert plain.tracked(found, "") == found
+
+
+@pytest.mark.parametrize(
+    ("operation", "manager"), [("Apply", "m"), ("Update", "m"), ("Apply", "n"), ("Update", "n")]
+)
+def test_an_object_must_fit_the_versions_of_all_its_managers(operation, manager) -> None:
+    """Whether a manager applied or updated, its fields are of a version that must hold them."""
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+    one = custom_object_type("x.io/v1", "Widget", None)
+    two = custom_object_type("x.io/v2", "Widget", schema)
+
+    def convert(document: Document, api_version: str) -> Any:
+        return ({**document, "apiVersion": api_version}, two) if api_version == "x.io/v2" else None
+
+    entry = {
+        "manager": "n", "operation": operation, "apiVersion": "x.io/v2", "fieldsType": "FieldsV1",
+        "fieldsV1": {"f:a": {}},
+    }  # fmt: skip
+    live: Document = {
+        "apiVersion": "x.io/v1", "kind": "Widget", "a": "x", "b": "y",
+        "metadata": {"name": "w", "managedFields": [entry]},
+    }  # fmt: skip
+    given = {"apiVersion": "x.io/v1", "kind": "Widget", "metadata": {"name": "w"}, "c": "z"}
+    with pytest.raises(PatchError) as found:
+        applied(one, live, given, manager, now="2026-01-01T00:00:00Z", convert=convert)
+    assert str(found.value) == ".b: field not declared in schema"

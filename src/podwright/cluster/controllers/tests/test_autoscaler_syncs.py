@@ -153,6 +153,16 @@ LIMITED = (
             [READY, ACTIVE, WITHIN, metrics("800m", 80), *counts(2, 2)], id="as many",
         ),
         pytest.param(
+            [an_autoscaler(), a_deployment(), *using("800m", "")],
+            [READY, ACTIVE, WITHIN, metrics("800m", 80), *counts(2, 2)],
+            id="as many, whatever one without metrics uses",
+        ),
+        pytest.param(
+            [an_autoscaler(), a_deployment(3), *using("400m", "400m", "")],
+            [READY, ACTIVE, WITHIN, metrics("400m", 40), *counts(3, 3)],
+            id="one without metrics prevents fewer",
+        ),
+        pytest.param(
             [an_autoscaler(), a_deployment(5), *using(*["1600m"] * 5)],
             [READY, ACTIVE, LIMITED, metrics("1600m", 160), *counts(5, 5)], id="at the maximum",
         ),
