@@ -103,12 +103,12 @@ class _Codec:
             1, zlib.DEFLATED, _WINDOW_BITS, _MEMORY_LEVEL, zdict=dictionary
         )
         self.next_dictionary = b""
-        self._count = 0
+        self._count = 0  # of the texts that were collected
 
     @property
     def is_full(self) -> bool:
         """Whether the texts so far suffice as a dictionary for the next ones."""
-        return not self._dictionary and self._count >= _DICTIONARY_TEXTS
+        return self._count >= _DICTIONARY_TEXTS
 
     def compressed(self, text: bytes) -> bytes:
         """Return a text compressed."""

@@ -62,6 +62,16 @@ def test_the_size_of_the_window_is_bounded(make):
     assert len(store.list(CONFIG_MAP).objects) == 50
 
 
+def test_no_write_discards_more_than_the_size_requires(make):
+    store = make(window_bytes=100_000)
+    kept = []
+    for number in range(50):
+        store.create(a_config_map(f"c{number}", data={"text": "x" * 10_000}), NOW)
+        kept.append(store.resource_version - store.oldest_version)
+    assert kept[:9] == list(range(1, 10))
+    assert 8 <= min(kept[9:]) <= max(kept[9:]) <= 10
+
+
 def test_a_commit_discards_a_bounded_number_of_changes(make):
     store = make(window=100_000, window_ns=10 * SECOND)
     with store.batch():
