@@ -288,7 +288,6 @@ class _Parser:
 
     def __init__(self, text: str) -> None:
         self._tokens = [m["symbol"] or m["word"] or _END for m in _TOKEN.finditer(text)]
-        self._tokens.append(_END)
         self._position = 0
 
     def parse(self) -> list[Requirement]:

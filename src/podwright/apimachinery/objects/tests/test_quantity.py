@@ -123,3 +123,32 @@ def test_quantities_have_upstreams_values():
 )
 def test_a_sum_that_fits_no_mantissa_is_a_decimal(first, second, value):
     assert (parse_quantity(first) + parse_quantity(second)).value() == value
+
+
+@pytest.mark.parametrize(
+    ("text", "written", "nano"),
+    [
+        pytest.param("1e4294967296", "1e4294967296", 10**9, id="2**32 is 0 in 32 bits"),
+        pytest.param("1e4294967297", "10", 10**10, id="and one more is 1"),
+        pytest.param("1e-4294967295", "10", 10**10, id="so is one more than -2**32"),
+        pytest.param("1e2147483648", "1e-9", 1, id="2**31 is the least number of 32 bits"),
+        pytest.param("012345678901", "012345678901", 12345678901 * 10**9, id="decimal"),
+        pytest.param("012345678901Ki", "012345678901Ki", 12345678901 * 2**10 * 10**9, id="Ki, 11"),
+        pytest.param(
+            "0123456789012Ki", "123456789012Ki", 123456789012 * 2**10 * 10**9, id="Ki, 12"
+        ),
+        pytest.param("012345678Mi", "012345678Mi", 12345678 * 2**20 * 10**9, id="Mi, 8"),
+        pytest.param("0123456789Mi", "123456789Mi", 123456789 * 2**20 * 10**9, id="Mi, 9"),
+        pytest.param("012345Gi", "012345Gi", 12345 * 2**30 * 10**9, id="Gi, 5"),
+        pytest.param("0123457Gi", "123457Gi", 123457 * 2**30 * 10**9, id="Gi, 6"),
+        pytest.param("012Ti", "012Ti", 12 * 2**40 * 10**9, id="Ti, 2"),
+        pytest.param("0123Ti", "123Ti", 123 * 2**40 * 10**9, id="Ti, 3"),
+        pytest.param("012Pi", "12Pi", 12 * 2**50 * 10**9, id="Pi"),
+        pytest.param("08Ki", "8Ki", 8 * 2**10 * 10**9, id="a multiple of 8 is written anew"),
+        pytest.param("09Ki", "09Ki", 9 * 2**10 * 10**9, id="another number is kept"),
+    ],
+)
+def test_a_text_is_kept_where_upstreams_fast_path_reads_it(
+    text: str, written: str, nano: int
+) -> None:
+    assert (format_quantity(text), parse_quantity(text).nano) == (written, nano)
