@@ -70,10 +70,22 @@ def test_mixes_within_the_limits_are_offered(counts, is_offered):
 
 @pytest.mark.parametrize(
     ("counts", "bound", "is_possible"),
-    [((1, 0), 3.0, True), ((1, 0), 3.1, False), ((1, 1), 3.1, True), ((-1, 5), 1.0, False)],
-)
+    [
+        ((1, 0), 3.0, True), ((1, 0), 3.1, False), ((1, 1), 3.1, True), ((-1, 5), 1.0, False),
+        ((1, 0), 3.000000002, True), ((1, 0), 3.000000004, False),
+    ],
+)  # fmt: skip
 def test_mixes_that_cost_less_than_the_bound_are_not_tried(counts, bound, is_possible):
     assert search([A, B])._is_possible(counts, bound) is is_possible
+
+
+@pytest.mark.parametrize(
+    ("bound", "best"), [(3.0, (1,)), (3.000000002, (1,)), (3.000000004, (2,)), (0.0, (1,))]
+)
+def test_cheaper_mixes_are_tried_from_the_bound_on_but_for_rounding(bound, best):
+    found = Given([A], 1, lambda mix: mix[0] >= 1)
+    assert found._cheaper((2,), bound) == (best, True)
+    assert found.tried == [(0,), (1,)] if not bound else found.tried in ([(1,)], [])
 
 
 def test_new_nodes_have_names_of_their_own():
