@@ -19,6 +19,8 @@ VERSIONS = {
     "CronJob": "batch/v1",
     "PriorityClass": "scheduling.k8s.io/v1",
     "DaemonSet": "apps/v1",
+    "Deployment": "apps/v1",
+    "StatefulSet": "apps/v1",
     "HorizontalPodAutoscaler": "autoscaling/v2",
     "Lease": "coordination.k8s.io/v1",
     "CustomResourceDefinition": "apiextensions.k8s.io/v1",
