@@ -220,7 +220,8 @@ class MapStep(Step):
             if is_optional:
                 if value.__class__ is not Optional:
                     return ErrorValue(
-                        f"cannot initialize optional entry '{display(key)}' from non-optional value"
+                        f"cannot initialize optional entry '{display(key)}' from non-optional"
+                        f" value {display(value)}"
                     )
                 if not value.is_present:
                     continue

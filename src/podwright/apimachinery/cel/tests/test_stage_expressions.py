@@ -64,6 +64,39 @@ def test_an_operand_of_another_type_is_an_error(source: str, message: str) -> No
     assert str(error.value) == f"{source}: {message}"
 
 
+@pytest.mark.parametrize(
+    ("source", "is_true", "duration_ns", "integer"),
+    [
+        ("true", True, None, 1),
+        ("false", False, None, 0),
+        ("7", None, 7, 7),
+        ("-1.9", None, -1, -1),
+        ("1e300", None, 2**63 - 1, 2**63 - 1),
+        ("-1e300", None, -(2**63), -(2**63)),
+        ("duration('1.5s')", None, 1_500_000_000, 1_500_000_000),
+        ("'1500ms'", None, 1_500_000_000, None),
+        ("'soon'", None, None, None),
+        ("self.spec.priority", None, 3, 3),
+        ("[1]", None, None, None),
+    ],
+)
+def test_a_value_is_a_condition_a_duration_or_a_number(
+    source: str, is_true: object, duration_ns: object, integer: object
+) -> None:
+    expression = stage_expression(source)
+    for method, expected, problem in (
+        ("is_true", is_true, "neither true nor false"),
+        ("duration_ns", duration_ns, "not a duration"),
+        ("integer", integer, "not a number"),
+    ):
+        try:
+            found = getattr(expression, method)(POD, 0)
+        except StageExpressionError as error:
+            found = None
+            assert str(error) == f"{source}: {problem}", method
+        assert (found, type(found)) == (expected, type(expected)), method
+
+
 def test_random_values_are_refused() -> None:
     with pytest.raises(StageExpressionError, match=r"Rand\(\) is not supported"):
         stage_expression("Rand()")
