@@ -10,6 +10,7 @@ from podwright.apimachinery.schema.apparmor_annotations import (
     apparmor_profile,
     with_apparmor_profiles,
 )
+from podwright.apimachinery.schema.der import request_key
 from podwright.apimachinery.schema.structural import with_go_numbers
 from podwright.apimachinery.schema.structural.formats import has_format
 from podwright.apimachinery.schema.tests.kind_errors import (
@@ -19,7 +20,11 @@ from podwright.apimachinery.schema.tests.kind_errors import (
     of_new,
 )
 from podwright.apimachinery.schema.tests.pod_errors import of_spec as of_pod_spec
-from podwright.apimachinery.schema.validation.metadata import selector_matches
+from podwright.apimachinery.schema.validation.field_errors import FieldErrors
+from podwright.apimachinery.schema.validation.metadata import (
+    selector_matches,
+    validate_template_metadata,
+)
 
 Document = dict[str, Any]
 KEY = "container.apparmor.security.beta.kubernetes.io/"
@@ -277,6 +282,58 @@ def queues(**queuing: int) -> list[str]:
 )  # fmt: skip
 def test_single_rules(call: Any, expected: list[str]) -> None:
     assert call() == expected
+
+
+@pytest.mark.parametrize(
+    ("metadata", "fields"),
+    [
+        ({"labels": {"a": "b"}, "annotations": {"c": "d"}}, []),
+        ({"generation": 0, "name": "", "uid": None}, []),
+        ({"generation": 1}, ["generation"]),
+        ({"name": "a", "uid": "u", "finalizers": []}, ["name", "uID", "finalizers"]),
+        ({"creationTimestamp": "x", "deletionGracePeriodSeconds": 0},
+         ["creationTimestamp", "deletionGracePeriodSeconds"]),
+    ],
+)  # fmt: skip
+def test_the_metadata_of_a_template_has_labels_and_annotations_only(
+    metadata: Document, fields: list[str]
+) -> None:
+    errors = FieldErrors()
+    validate_template_metadata(errors, "m", metadata)
+    expected = [(f"m.{field}", "Forbidden: cannot be set", None) for field in fields]
+    assert errors.problems == expected
+
+
+def der(tag: int, *parts: bytes) -> bytes:
+    content = b"".join(parts)
+    return bytes([tag, len(content)]) + content
+
+
+INT, NAME, KEY_INFO, BITS = der(2, b"\0"), der(0x30), der(0x30, b"key"), der(3, b"\0\1")
+
+
+@pytest.mark.parametrize(
+    ("request_data", "key"),
+    [
+        (der(0x30, der(0x30, INT, NAME, KEY_INFO), NAME, BITS), b"key"),
+        (der(0x30, der(0x30, INT, NAME, KEY_INFO, INT), NAME, BITS), b"key"),
+        (der(0x30, der(0x30, NAME, NAME, KEY_INFO), NAME, BITS), None),
+        (der(0x30, der(0x30, INT, INT, KEY_INFO), NAME, BITS), None),
+        (der(0x30, der(0x30, INT, NAME, der(2, b"key")), NAME, BITS), None),
+        (der(0x30, der(0x30, INT, NAME), NAME, BITS), None),
+        (der(0x30, der(0x31, INT, NAME, KEY_INFO), NAME, BITS), None),
+        (der(0x30, der(0x30, INT, NAME, KEY_INFO), INT, BITS), None),
+        (der(0x30, der(0x30, INT, NAME, KEY_INFO), NAME, INT), None),
+        (der(0x30, der(0x30, INT, NAME, KEY_INFO), NAME), None),
+        (der(0x31, der(0x30, INT, NAME, KEY_INFO), NAME, BITS), None),
+    ],
+)
+def test_a_certificate_request_has_its_parts(request_data: bytes, key: bytes | None) -> None:
+    try:
+        found: bytes | None = request_key(request_data)
+    except ValueError:
+        found = None
+    assert found == key
 
 
 def test_numbers_that_are_whole_are_written_without_a_fraction() -> None:

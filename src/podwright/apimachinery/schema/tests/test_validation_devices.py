@@ -365,6 +365,7 @@ def test_a_taint_rule_has_upstreams_errors() -> None:
 # ------------------------------------------------------------------------------- slices
 
 POOL = {"name": "n1", "generation": 1, "resourceSliceCount": 1}
+ONE_TERM = {"matchExpressions": [{"key": "a", "operator": "Exists"}]}
 SLICE = {"driver": "gpu.io", "nodeName": "n1", "pool": POOL}
 
 
@@ -418,6 +419,17 @@ def of_device(**fields: Any) -> list[str]:
         pytest.param({"devices": [{"name": f"d{i}", "taints": [{"key": "a", "effect": "None"}]}
                                   for i in range(65)]},
             ["spec.devices: Too many: 65: must have at most 64 items"], id="too many with taints"),
+        pytest.param({"devices": [{"name": f"d{i}"} for i in range(64)] + [
+            {"name": "t", "taints": [{"key": "a", "effect": "None"}]}]},
+            ["spec.devices: Too many: 65: must have at most 64 items"], id="one of them has one"),
+        pytest.param({"devices": [{"name": f"d{i}"} for i in range(128)]}, [], id="as many"),
+        pytest.param({"nodeName": None, "nodeSelector": {"nodeSelectorTerms": [ONE_TERM]}}, [],
+            id="a selector with a term"),
+        pytest.param({"nodeName": None, "nodeSelector": {"nodeSelectorTerms": [ONE_TERM] * 2}}, [
+            "spec.nodeSelector.nodeSelectorTerms: Invalid value: ["
+            + ",".join(['{"MatchExpressions":[{"Key":"a","Operator":"Exists","Values":null}],'
+                        '"MatchFields":null}'] * 2) + "]:"
+            " must have exactly one node selector term"], id="a selector with two terms"),
     ],
 )  # fmt: skip
 def test_a_slice_has_upstreams_errors(fields: Document, expected: list[str]) -> None:

@@ -123,7 +123,8 @@ def _validate_place(errors: FieldErrors, spec: Document) -> None:
         terms = selector.get("nodeSelectorTerms") or []
         if len(terms) != 1:
             path = "spec.nodeSelector.nodeSelectorTerms"
-            errors.invalid(path, terms or None, "must have exactly one node selector term")
+            shown = internal_form(terms, "[NodeSelectorTerm]") if terms else None
+            errors.invalid(path, shown, "must have exactly one node selector term")
     for name in ("allNodes", "perDeviceNodeSelection"):
         _validate_flag(errors, f"spec.{name}", spec, name, found)
     if not found:
