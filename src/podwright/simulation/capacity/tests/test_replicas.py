@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from podwright.simulation.capacity.tests.test_stand_ins import owner
 from podwright.testing import make_pod
 
 SIZE = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
-DISK = {"volumeClaimTemplates": [{"metadata": {"name": "disk"}, "spec": SIZE}]}
+DISK: dict[str, Any] = {"volumeClaimTemplates": [{"metadata": {"name": "disk"}, "spec": SIZE}]}
 INDEX = "batch.kubernetes.io/job-completion-index"
 
 
