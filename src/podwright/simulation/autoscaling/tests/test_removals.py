@@ -179,6 +179,16 @@ def test_empty_nodes_are_first_and_then_those_that_were_unneeded_before():
     assert removals.update(10)[:2] == ["o", "m"]
 
 
+def test_a_node_that_has_only_pods_of_daemon_sets_is_an_empty_one():
+    nodes = [pooled(name) for name in ("m", "n", "o")]
+    pods = [
+        owned("p", cpu="1", node="m"),
+        owned("d", kind="DaemonSet", cpu="100m", node="n"),
+        owned("q", cpu="2500m", node="o"),
+    ]
+    assert Removals(*nodes, *pods).update(0) == ["n", "m"]
+
+
 @pytest.mark.parametrize(
     ("parallelism", "unneeded", "interval", "counts"),
     [

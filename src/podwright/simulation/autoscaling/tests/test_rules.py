@@ -354,6 +354,26 @@ def test_a_size_that_does_not_fit_matters_less_with_many_nodes(cpu, count, unfit
     assert found == pytest.approx(unfitness)
 
 
+@pytest.mark.parametrize(
+    ("cpu_price", "memory_price", "pods", "price", "score"),
+    [
+        # 500 of 1500 mebibytes, of 2500, and with a node of 1000; 500 of 1000 milli-CPU.
+        (0.0, 1.0, 1, 0.0, 500 / 1500),
+        (0.0, 1.0, 2, 0.0, 500 / 2500),
+        (0.0, 1.0, 1, 1000 / 1024, 1.0),
+        (1.0, 0.0, 1, 0.0, 0.5),
+        (1.0, 0.0, 3, 1.5, 1.0),
+        (0.0, 0.0, 1, 1.0, 0.0),
+    ],
+)
+def test_the_price_is_a_share_of_that_of_the_pods(cpu_price, memory_price, pods, price, score):
+    """Upstream: expander/price/price.go, priceStabilizationPod"""
+    options = AutoscalerOptions(pod_cpu_price=cpu_price, pod_memory_price=memory_price)
+    given = option("a", "1", "16Gi", 1, pods, price=price)
+    found = _SCORES["price"](given, Choice(options=options, node_count=1))
+    assert found == pytest.approx(score, rel=1e-9)
+
+
 @pytest.mark.parametrize("expander", list(_SCORES))
 def test_an_expander_leaves_nothing_of_nothing(expander):
     choice = Choice(options=AutoscalerOptions(expander=(expander,)), node_count=1)

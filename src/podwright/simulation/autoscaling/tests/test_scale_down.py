@@ -237,6 +237,15 @@ def test_pods_move_by_upstreams_rules(given, reason):
     assert (found.reason if isinstance(found, BlockingPod) else "") == reason
 
 
+def test_pods_of_an_unknown_kind_move_if_controllers_of_users_are_not_skipped():
+    options = AutoscalerOptions(skip_nodes_with_custom_controller_pods=False)
+    rules = DrainRules(options=options, budgets=Budgets(()), now_ns=0)
+    assert rules.pods_to_move([pod("Custom")]) == [pod("Custom")]
+    found = rules.pods_to_move([pod("")])
+    assert isinstance(found, BlockingPod)
+    assert found.reason == "NotReplicated"
+
+
 def test_pods_of_daemon_sets_and_mirror_pods_do_not_move():
     rules = DrainRules(options=AutoscalerOptions(), budgets=Budgets(()), now_ns=0)
     mirror = pod("", {"kubernetes.io/config.mirror": "x"})

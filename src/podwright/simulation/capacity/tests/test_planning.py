@@ -204,6 +204,17 @@ def test_a_budget_of_another_namespace_protects_nothing():
     )
 
 
+def test_a_budget_with_labels_that_no_pod_has_protects_nothing():
+    other = decode(budget("web", "other", 0).raw | {"status": {}})
+    pod = make_pod("p", node="n", labels={"app": "web"})
+    objects: list[Any] = [make_node("n"), pod, other]
+    with pytest.raises(InputError) as caught:
+        pw.drain_plan(objects, ["n"])
+    assert str(caught.value) == (
+        "PodDisruptionBudget default/web: spec.selector: selects no pod of the cluster"
+    )
+
+
 def test_each_new_node_of_a_surge_is_like_the_one_that_it_replaces():
     added: list[Any] = []
     nodes = [make_node("n0", cpu="1"), make_node("n1", cpu="2", labels={"a": "b"})]

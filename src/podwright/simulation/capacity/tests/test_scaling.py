@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import podwright as pw
 from podwright.apimachinery.objects import Object
 from podwright.simulation.autoscaling import parse_node_groups
 from podwright.simulation.autoscaling.tests.test_scale_up import group
 from podwright.simulation.capacity import planned_scaling
+from podwright.simulation.capacity.scaling import _moves
+from podwright.simulation.capacity.tests.test_rules import owned
 from podwright.testing import make_node, make_pod
 
 MINUTE_NS = 60_000_000_000
@@ -30,3 +35,16 @@ def test_a_copy_runs_in_sixty_parts_and_tells_what_was_added():
     assert (move.pod, move.node, move.to) == ("default/big", "", node["metadata"]["name"])
     # How long the pods take to settle before that is not known.
     assert [each for each in seen if each[1]] == [(part, 60) for part in range(1, 61)]
+
+
+def test_a_pod_that_left_is_replaced_by_a_new_pod_and_by_none_that_was_there():
+    before = [owned("left", "n1"), owned("stayed", "n2"), owned("moved"), owned("waits")]
+    after = [
+        owned("stayed", "n2"), owned("moved", "n3"), owned("waits"), owned("new", "n4"),
+    ]  # fmt: skip
+    world: Any = SimpleNamespace(pods=after)
+    moves = [(each.pod, each.node, each.replacement, each.to) for each in _moves(before, world)]
+    assert moves == [
+        ("default/moved", "", "default/moved", "n3"),
+        ("default/left", "n1", "default/new", "n4"),
+    ]

@@ -234,3 +234,10 @@ def test_a_mix_below_the_bound_is_not_tried():
     found = Given([TENTH], 3, lambda counts: counts[0])
     assert found._cheaper((5,), 0.3001) == ((4,), True)
     assert found.tried == [(4,)]
+
+
+def test_each_cheaper_mix_is_tried_once():
+    found = Given([A, B], 1, lambda _mix: 0)
+    assert found._cheaper((0, 18), 0.0) == ((0, 18), True)
+    cheaper = [(a, b) for a in range(30) for b in range(18) if 3 * a + 5 * b < 90]
+    assert sorted(found.tried) == cheaper
