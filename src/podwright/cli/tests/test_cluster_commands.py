@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import stat
 import time
@@ -12,8 +13,11 @@ from typing import Any
 
 import msgspec
 import pytest
+import typer
 import yaml
+from rich.console import Console
 
+from podwright.cli.clusters import import_run
 from podwright.cli.clusters.sync import SyncOptions, read_policies
 from podwright.cli.clusters.sync_run import difference_line, summary_of
 from podwright.cli.tests.served import command, command_until, served
@@ -486,3 +490,55 @@ def test_a_file_with_an_equals_sign_is_a_destination(tmp_path, monkeypatch):
     Path("a=b").touch()
     ((name, address),) = SyncOptions(to=("a=b",)).targets()
     assert (name, address.kubeconfig) == ("a=b", "a=b")
+
+
+@pytest.mark.parametrize(("given", "hint"), [
+    ("keep-ownrs", "did you mean keep-owners?"),
+    ("bound=nne", "did you mean bound=none?"),
+])  # fmt: skip
+def test_a_policy_of_a_sync_that_is_misspelt_has_a_suggestion(given, hint):
+    with pytest.raises(typer.BadParameter) as caught:
+        read_policies([given])
+    assert caught.value.message == f'"{given}" is not a policy; {hint}'
+
+
+def test_an_unknown_policy_of_a_sync_is_answered_with_all():
+    with pytest.raises(typer.BadParameter) as caught:
+        read_policies(["zzzzzzzz"])
+    found = caught.value.message.removeprefix('"zzzzzzzz" is not a policy; there are ')
+    names = found.removesuffix(".").split(", ")
+    for name in names:
+        read_policies([name])
+    assert {"reschedule-all", "bound=none", "keep-owners", "freeze-node-status"} <= {*names}
+
+
+def test_the_progress_of_an_import_is_shown_on_a_terminal_after_a_second(monkeypatch):
+    now = [50.0]
+    screen = io.StringIO()
+    made = Console(file=screen, force_terminal=True, width=60, color_system=None)
+    monkeypatch.setattr(import_run, "monotonic", lambda: now[0])
+    monkeypatch.setattr(import_run, "stderr", lambda: made)
+    progress = import_run._Progress()
+    now[0] += 0.99
+    progress.show("pods", 500, 700)
+    assert screen.getvalue() == ""
+    progress.stop()
+    now[0] += 0.01
+    shown = []
+    for resource, done, remaining in (("pods", 500, 700), ("nodes", 12, 0)):
+        progress.show(resource, done, remaining)
+        assert progress._status is not None
+        shown.append(progress._status.status)
+    progress.stop()
+    assert shown == ["reading pods: 500 of about 1200", "reading nodes: 12"]
+    assert "reading nodes: 12" in screen.getvalue()
+
+
+def test_off_a_terminal_the_progress_of_an_import_is_not_shown(monkeypatch, capsys):
+    now = [50.0]
+    monkeypatch.setattr(import_run, "monotonic", lambda: now[0])
+    progress = import_run._Progress()
+    now[0] += 60
+    progress.show("pods", 500, 700)
+    progress.stop()
+    assert capsys.readouterr().err == ""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from contextlib import suppress
 from http.client import HTTPConnection
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -15,6 +18,8 @@ from podwright.cli.clusters.options import SchedulerCommandOptions
 from podwright.cli.tests.served import command, command_until, served
 from podwright.online.sync.tests.served_cluster import ServedCluster, node, pod
 from podwright.scheduler.config import read_configuration
+from podwright.scheduler.machine import Bind, DeletePod, SchedulerOptions
+from podwright.simulation.recording import DecisionLog, LogError, RotatingRecorder
 
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
 
@@ -175,3 +180,62 @@ def test_the_times_of_a_lease_are_those_of_the_configuration():
     times = election._state.times
     seconds = times.lease_duration_ns, times.renew_deadline_ns, times.retry_period_ns
     assert seconds == (9 * 10**9, 5 * 10**9, 10**9)
+
+
+# ---------------------------------------------------------------- parts
+
+
+def test_a_dry_run_prints_bindings_and_preemptions(capsys):
+    scheduler_run._report(Bind(call=1, pod="a/b", uid="u", node="n1"))
+    scheduler_run._report(DeletePod(call=2, pod="a/c", uid="u"))
+    assert capsys.readouterr().out == "bind     a/b  n1\npreempt  a/c\n"
+
+
+def test_a_failed_request_is_repeated_and_reported(capsys):
+    scheduler_run._report_failure("pods", ValueError("gone"))
+    assert capsys.readouterr().err == "pods: gone; the next attempt follows\n"
+
+
+@pytest.mark.parametrize(("options", "files"), [
+    ({}, ["log"]), ({"rotate": 1000}, ["000001"]), ({"rotate": 1000, "keep": 2}, ["000001"])
+])  # fmt: skip
+def test_decisions_are_recorded_in_one_folder_or_many(options, files, tmp_path):
+    scheduler = SchedulerOptions(seed=4, draws_preemption_offset=False)
+    recorder = scheduler_run._recorder(scheduler, tmp_path, SchedulerCommandOptions(**options))
+    scheduler_run._close(recorder)
+    assert sorted(each.name for each in tmp_path.iterdir()) == files
+    log = tmp_path / files[0]
+    with DecisionLog.open(log if files == ["log"] else log / "log") as found:
+        assert (found.setup.seed, found.setup.draws_preemption_offset) == (4, False)
+    assert isinstance(recorder, RotatingRecorder) is bool(options)
+    if isinstance(recorder, RotatingRecorder):
+        limits = recorder._largest_bytes, recorder._kept_count
+        assert limits == (1000, options.get("keep", 0))
+
+
+class FailingLog:
+    """A log whose flushes fail or not, in an order; then it ends the loop."""
+
+    def __init__(self, *fails: bool) -> None:
+        self.log = self
+        self._fails = list(fails)
+
+    def flush(self) -> None:
+        """Flush, or fail."""
+        if not self._fails:
+            raise asyncio.CancelledError
+        if self._fails.pop(0):
+            raise LogError("log: cannot be written: No space left on device")
+
+
+def test_a_full_disk_is_reported_once_until_it_is_written_again(monkeypatch, capsys):
+    monkeypatch.setattr(scheduler_run, "_FLUSH_SECONDS", 0.0)
+    recorder: Any = FailingLog(False, True, True, False, False, True)
+    with suppress(asyncio.CancelledError):
+        asyncio.run(scheduler_run._flush_regularly(recorder))
+    warning = (
+        "warning: log: cannot be written: No space left on device; the process ends if that takes"
+        " long\n"
+    )
+    text = f"{warning}the decision log is written again\n{warning}"
+    assert capsys.readouterr().err == text

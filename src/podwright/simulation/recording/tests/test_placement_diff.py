@@ -246,3 +246,12 @@ USE = ClusterUse(
 )
 def test_two_uses_are_equal_if_their_nodes_have_the_same_requests(change, is_equal):
     assert USE.equals(dataclasses.replace(USE, **change)) is is_equal
+
+
+def test_the_use_of_a_resource_has_sums_shares_and_spreads_of_both_sides():
+    before = side(use(("n1", "", 4, 1), ("n2", "", 8, 0)))
+    after = side(use(("n1", "", 4, 4), ("n2", "", 12, 0), ("n3", "", 0, 0)))
+    (cpu,) = [each for each in compare(before, after, {}).resources if each.resource == "cpu"]
+    assert (cpu.requested, cpu.allocatable) == ((1, 4), (12, 16))
+    assert cpu.share == (1 / 12, 0.25)
+    assert cpu.spread == (0.125, 0.5)  # of 0.25 and 0; of 1 and 0, without the node that has none

@@ -14,6 +14,10 @@ from podwright.cluster.store import kind_of
 from podwright.scheduler.assembly import Scheduler
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.recording import RemedyRequests, remedy_changes
+from podwright.simulation.recording.explanations.remedy_changes import (
+    _effect_of_template,
+    _keeps_pod,
+)
 from podwright.testing import make_node, make_pod
 
 Document = dict[str, Any]
@@ -226,3 +230,33 @@ def test_fewer_replicas_are_a_scale_of_the_owner():
     del by_key[("apps", "Deployment"), "shop/w"]
     found = remedy_changes(remedy, lambda *each: by_key.get(each))
     assert found.note == "change the replicas of Deployment shop/w, which is not known here"
+
+
+@pytest.mark.parametrize(("kind", "spec", "effect", "keeps_pod"), [
+    ("StatefulSet", {}, "a rollout replaces its pods", True),
+    ("StatefulSet", {"podManagementPolicy": "OrderedReady"}, "a rollout replaces its pods", True),
+    ("StatefulSet", {"podManagementPolicy": "Parallel"}, "a rollout replaces its pods", False),
+    ("StatefulSet", {"podManagementPolicy": "Parallel", "updateStrategy": {"type": "OnDelete"}},
+     "for new pods", True),
+    ("DaemonSet", {}, "a rollout replaces its pods", False),
+    ("DaemonSet", {"updateStrategy": {"type": "OnDelete"}}, "for new pods", True),
+    ("DaemonSet", {"updateStrategy": {"type": "RollingUpdate"}}, "a rollout replaces its pods",
+     False),
+    ("ReplicaSet", {}, "for new pods", True),
+    ("ReplicationController", {}, "for new pods", True),
+    ("Deployment", {}, "a rollout replaces its pods", False),
+    ("Deployment", {"paused": False}, "a rollout replaces its pods", False),
+])  # fmt: skip
+def test_which_controllers_replace_a_pending_pod_after_a_change(kind, spec, effect, keeps_pod):
+    groups = {"ReplicationController": "v1"}
+    manifest = {
+        "apiVersion": groups.get(kind, "apps/v1"),
+        "kind": kind,
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": spec,
+    }
+    changed = decode(manifest)
+    assert _keeps_pod(changed) is keeps_pod
+    text = f"changes the pod template of {kind} shop/web"
+    between = ", " if effect == "for new pods" else ": "
+    assert _effect_of_template(changed) == f"{text}{between}{effect}"

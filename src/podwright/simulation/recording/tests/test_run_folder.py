@@ -341,3 +341,21 @@ def test_a_folder_has_tables_if_it_has_each_of_them(tmp_path, begun):
     assert folder.has_tables(["a"])
     assert folder.has_tables([])
     assert not folder.has_tables(["a", "b"])
+
+
+def test_a_full_disk_at_a_resumption_is_an_error_of_the_folder(
+    tmp_path, begun, opened, monkeypatch
+):
+    begun(tmp_path).release()
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    again = RunFolder.open(tmp_path)
+    with monkeypatch.context() as patched:
+        patched.setattr(RunFolder, "_write_manifest", fail)
+        with pytest.raises(RunError) as caught:
+            again.resume(MANIFEST)
+    assert str(caught.value) == f"{tmp_path} cannot be written: No space left on device"
+    # It was released.
+    assert opened(RunFolder.open(tmp_path)).resume(MANIFEST) is None
