@@ -106,3 +106,16 @@ def test_the_options_of_the_old_rules_have_a_page_of_their_own():
     options = [line.split()[0] for line in out.splitlines() if line.startswith("  --")]
     assert options == ["--algorithm-provider", "--policy", "--workers"]
     assert command("schedule x.yaml -- --help-v1.16")[2] == 2
+
+
+def test_only_commands_that_read_files_have_f():
+    errors = command("version -f x.yaml")[1]
+    assert errors.endswith("error: No such option: -f\n")
+    for option in ("-f none.yaml", "--filename none.yaml", "none.yaml"):
+        errors = command(f"schedule {option}")[1]
+        assert errors == "error: none.yaml: cannot be read: No such file or directory\n"
+
+
+def test_a_switch_may_be_repeated():
+    assert command("schedule none.yaml --exit-zero --exit-zero")[1].startswith("error: none.yaml")
+    assert "is given 2 times, and has one value." in command("schedule x --seed 1 --seed 2")[1]

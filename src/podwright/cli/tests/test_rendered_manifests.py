@@ -20,6 +20,7 @@ from podwright.cli.recorded.rendered_manifests import (
     rendered_manifests,
     with_rendered,
 )
+from podwright.cli.tests.served import command
 from podwright.simulation.files import load_bytes
 from podwright.simulation.scenarios import ScenarioFile, check, read_scenario
 
@@ -251,3 +252,32 @@ def test_a_custom_object_is_merged_without_a_schema():
     before, after = _merged(present, patch)
     assert before["spec"] == WIDGET["spec"]
     assert after["spec"] == {"size": 2, "parts": [{"name": "b"}]}
+
+
+SHOP = """\
+apiVersion: podwright.dev/v1alpha1
+kind: Scenario
+metadata: {name: shop}
+spec:
+  cluster: {nodes: [{count: 2}]}
+  expectations: [{name: pods, pendingAtMost: 0}]
+"""
+
+
+def test_a_check_prints_what_a_chart_changes_and_has_it_in_its_summary(
+    program, tmp_path, monkeypatch
+):
+    program("helm")
+    monkeypatch.chdir(tmp_path)
+    Path("shop.yaml").write_text(SHOP)
+    out, errors, status = command("check shop.yaml --chart charts/web --summary summary.md")
+    changes = (
+        "helm template --include-crds web charts/web, shop: creates ConfigMap default/settings,"
+        " Job default/install"
+    )
+    assert (errors.splitlines()[0], status) == (changes, 0)
+    assert out.endswith("1 of 1 expectations are met.\n")
+    summary = Path("summary.md").read_text()
+    assert summary.endswith(f"\n```text\n{changes}\n```\n")
+    command("check shop.yaml --summary plain.md")
+    assert "```" not in Path("plain.md").read_text()

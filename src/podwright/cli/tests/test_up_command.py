@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import stat
+import time
+from datetime import datetime
 from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -335,3 +337,26 @@ def test_what_cannot_be_served_is_an_error(line, text):
     assert "error: " in errors
     assert status in (2, 3)
     assert not KUBECONFIG.exists()
+
+
+@pytest.mark.parametrize(("options", "is_paused"), [("", False), ("--speed 1", False)])
+def test_the_clock_of_a_cluster_runs_and_shows_the_real_time(options, is_paused):
+    found = []
+
+    def has_a_clock(access):
+        found.append(send(access, "GET", "/podwright/v1/clock"))
+        return True
+
+    assert up(options, has_a_clock)[2] == 0
+    clock = found[0]
+    assert clock["isPaused"] is is_paused
+    assert clock["speed"] == 1
+    now = datetime.fromisoformat(clock["time"])
+    assert abs(now.timestamp() - time.time()) < 60
+
+
+def test_a_file_that_others_can_read_is_warned_of():
+    Path("open").mkdir()
+    Path("open").chmod(0o777)
+    errors = up("--db open/c.db", answers)[1]
+    assert errors.startswith("warning: other users can replace open/c.db: ")

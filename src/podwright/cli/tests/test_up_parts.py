@@ -11,12 +11,17 @@ from typing import Any
 import pytest
 
 from podwright._private_files import exposures
-from podwright.apimachinery.objects import InputError
+from podwright.apimachinery.objects import InputError, PodwrightError
 from podwright.cli.clusters.options import SelectionOptions
 from podwright.cli.inputs import Inputs
 from podwright.cli.options import Setup
 from podwright.cli.serving import up_simulator
-from podwright.cli.serving.up_inputs import check_parts, inputs_of, stages_of
+from podwright.cli.serving.up_inputs import (
+    _report_rejected,
+    check_parts,
+    inputs_of,
+    stages_of,
+)
 from podwright.cli.serving.up_options import (
     FileOptions,
     InputOptions,
@@ -305,3 +310,8 @@ def test_operations_of_parts_that_are_left_out_are_errors(has_controllers, has_l
     with pytest.raises(InputError) as caught:
         check_parts(timed(), **parts)
     assert caught.value.texts == [f"--events: {each}" for each in errors]
+
+
+def test_a_rejected_operation_is_reported_by_its_name(capsys):
+    _report_rejected(Apply(obj=read(NODE).loaded.objects[0]), PodwrightError("no"))
+    assert capsys.readouterr().err == "--events: apply was rejected: no\n"

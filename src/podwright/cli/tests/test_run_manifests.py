@@ -1,0 +1,110 @@
+"""Manifests of runs of `podwright simulate`: files and options, and runs without an end."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from podwright.cli.recorded.options import SimulateOptions
+from podwright.cli.recorded.simulate_run import stored_document, stored_options
+from podwright.cli.tests.served import command
+from podwright.simulation.recording import RunFolder
+
+FILES = {
+    "cluster.yaml": """\
+apiVersion: v1
+kind: Node
+metadata: {name: n1}
+status: {allocatable: {cpu: "2", memory: 4Gi, pods: "110"}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec: {containers: [{name: c, image: i, resources: {requests: {cpu: "1"}}}]}
+""",
+    "config.yaml": """\
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+""",
+    "events.jsonl": '{"at": "10s", "delete": "pod/web"}\n',
+    "plugin.py": """\
+import podwright as pw
+
+
+class Nothing(pw.Plugin):
+    name = "Nothing"
+""",
+    "policy.json": '{"kind": "Policy", "apiVersion": "v1", "priorities": []}',
+}
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+
+
+def manifest(folder: str = "run") -> dict[str, object]:
+    document: dict[str, object] = msgspec.json.decode(Path(folder, "manifest.json").read_bytes())
+    return document
+
+
+LINE = "simulate cluster.yaml --until 1m --out run --no-tables -o name"
+
+
+@pytest.mark.parametrize(("options", "inputs"), [
+    ("", ["objects cluster.yaml"]),
+    ("--events events.jsonl -c config.yaml --plugin plugin.py",
+     ["objects cluster.yaml", "events events.jsonl", "config config.yaml", "plugin plugin.py"]),
+    ("--policy policy.json", ["objects cluster.yaml", "policy policy.json"]),
+])  # fmt: skip
+def test_a_manifest_has_the_digest_of_each_file(options, inputs):
+    assert command(f"{LINE} {options}")[2] == 0
+    found = manifest()["inputs"]
+    assert isinstance(found, list)
+    assert [f"{each['role']} {each['path']}" for each in found] == inputs
+    for each in found:
+        assert each["sha256"] == sha256(Path(each["path"]).read_bytes()).hexdigest()
+
+
+def test_a_missing_file_of_events_is_an_error():
+    errors = command(f"{LINE} --events none.jsonl")[1]
+    assert errors == "error: none.jsonl: cannot be read: No such file or directory\n"
+
+
+def test_options_of_a_run_are_read_again_from_its_manifest():
+    assert command(f"{LINE} --seed 7 -c config.yaml --validate warn")[2] == 0
+    there = RunFolder.open(Path("run"))
+    options = stored_options(there.manifest, Path("run"))
+    assert (options.files, options.until) == (("cluster.yaml",), "1m")
+    assert (options.setup.seed, options.setup.config) == (7, Path("config.yaml"))
+    assert options.setup.validate == "warn"
+    assert there.manifest.options == {
+        **stored_document(options), "drawsPreemptionOffset": True, "sampleNs": 60 * 10**9
+    }  # fmt: skip
+
+
+def test_options_that_earlier_manifests_lack_are_left_out():
+    stored = stored_document(SimulateOptions(files=("a",)))
+    assert {"nodeGroups", "timing", "timingFrom", "out", "resume", "output"}.isdisjoint(stored)
+    given = stored_document(SimulateOptions(files=("a",), timing=Path("t"), node_groups=Path("g")))
+    assert {**stored, "timing": "t", "nodeGroups": "g"} == given
+
+
+@pytest.mark.parametrize(("status", "row"), [
+    ("running", "Status:   running"),
+    ("interrupted", "Status:   interrupted; resume the run with: podwright simulate --resume run"),
+    ("finished", ""),
+])  # fmt: skip
+def test_a_run_without_an_end_says_so(status, row):
+    assert command(LINE)[2] == 0
+    changed = manifest() | {"status": status}
+    Path("run/manifest.json").write_bytes(msgspec.json.encode(changed))
+    out, _, found = command("run show run")
+    first = out.splitlines()[0]
+    assert (first, found) == (row or first, 0)
+    assert first.startswith("Status:") is bool(row)
