@@ -5,7 +5,13 @@ import pytest
 
 import podwright as pw
 from podwright.simulation.recording.log.log_format import LogError
-from podwright.simulation.recording.timelines.columns import Timeline, decode_chunks, encode_chunks
+from podwright.simulation.recording.timelines.columns import (
+    _HEAD,
+    _LAYOUT,
+    Timeline,
+    decode_chunks,
+    encode_chunks,
+)
 from podwright.simulation.recording.timelines.feed import timeline_of_log
 from podwright.testing import make_node, make_pod
 
@@ -89,3 +95,22 @@ def test_a_reference_that_moves_to_a_later_name_is_in_the_chunk():
 def test_damaged_chunks_are_errors(timeline, change, text):
     with pytest.raises(LogError, match=text):
         decode_chunks(change(b"".join(encode_chunks(timeline))))
+
+
+@pytest.mark.parametrize("more", range(9))
+def test_the_rows_of_a_chunk_are_followed_by_less_than_eight_bytes(timeline, more):
+    row_bytes = sum(np.dtype(kind).itemsize for _, kind in _LAYOUT)
+    (content,) = encode_chunks(timeline)
+    magic, header_bytes, body_bytes = _HEAD.unpack_from(content)
+    rows_bytes = len(timeline.deltas) * row_bytes
+    end = _HEAD.size + header_bytes + rows_bytes
+    head = _HEAD.pack(magic, header_bytes, rows_bytes + more)
+    changed = head + content[_HEAD.size : end] + bytes(more)
+    assert body_bytes == rows_bytes + -rows_bytes % 8
+    if more < 8:
+        assert decode_chunks(changed).deltas.tolist() == timeline.deltas.tolist()
+        return
+    with pytest.raises(LogError) as caught:
+        decode_chunks(changed)
+    text = f"byte 0: {rows_bytes + more} bytes are not {len(timeline.deltas)} rows"
+    assert str(caught.value) == text
