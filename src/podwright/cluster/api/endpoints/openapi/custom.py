@@ -10,26 +10,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, Protocol, cast
 
+import msgspec
+
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema import built_in, description
 from podwright.cluster.api.endpoints.openapi.documents import document
 from podwright.cluster.api.endpoints.openapi.operations import (
     CUSTOM_PATCH_TYPES,
     CUSTOM_TYPES,
-    DELETE_OPTIONS,
-    DELETING,
     LISTING,
-    PATCHING,
     STATUS,
-    WRITING,
     Operation,
-    path_item,
+    ResourcePaths,
 )
 from podwright.cluster.api.endpoints.openapi.plain_schemas import (
     META,
-    PATCH,
     REGISTERED_FOR_CUSTOM,
-    GroupVersionNames,
     custom_schema_name,
     reference,
     schema_name,
@@ -82,7 +78,7 @@ def custom_document(resources: Sequence[Resource]) -> Document:
     paths: Document = {}
     own: Document = {}
     for resource in resources:
-        paths |= dict(_paths(resource))
+        paths |= dict(_CustomPaths(resource).items())
         own |= custom_schemas(resource)
     others = Schemas(built_in(), REGISTERED_FOR_CUSTOM).closure(references([paths, own]))
     return document(paths, dict(sorted((others | own).items())), _INFO, is_secured=False)
@@ -91,72 +87,35 @@ def custom_document(resources: Sequence[Resource]) -> Document:
 # ----------------------------------------------------------------------------- paths
 
 
-def _paths(resource: Resource) -> Iterator[tuple[str, Document]]:
-    row = resource.kind.row
-    names = GroupVersionNames(row.group, row.version)
-    own = custom_schema_name(row.group, row.version, row.kind)
-    scope = "Namespaced" if row.namespaced else ""
-    start = f"/apis/{row.group}/{row.version}"
-    root = (
-        f"{start}/namespaces/{{namespace}}/{row.resource}" if scope else f"{start}/{row.resource}"
-    )
-    kind = {"group": row.group, "version": row.version, "kind": row.kind}
-    noun = f"{scope}{row.kind}"
+class _CustomPaths(ResourcePaths):
+    """The paths of a custom resource, whose operations upstream describes in fewer words."""
 
-    def make(method: str, verb: str, noun: str, action: str = "", schema: str = own) -> Operation:
-        parameters, statuses = _FACTS[verb]
-        body = {"delete": DELETE_OPTIONS, "patch": PATCH, "create": schema, "replace": schema}
-        infix = f"{names.infix}Collection" if verb == "deletecollection" else names.infix
-        answer = {"list": _list_name(resource), "delete": STATUS, "deletecollection": STATUS}
-        return Operation(
-            method=method,
-            id=f"{verb.removesuffix('collection')}{infix}{noun}",
-            tag=names.tag,
-            action=action or method,
-            kind=kind,
-            parameters=("pretty", *parameters),
-            body=body.get(verb, ""),
-            body_types=CUSTOM_PATCH_TYPES if verb == "patch" else CUSTOM_TYPES,
-            is_body_required=verb != "delete",
-            answer=answer.get(verb, schema),
-            answer_types=CUSTOM_TYPES,
-            statuses=statuses,
+    def __init__(self, resource: Resource) -> None:
+        row = resource.kind.row
+        super().__init__(row)
+        self._schema = custom_schema_name(row.group, row.version, row.kind)
+        self._deleted = STATUS
+        self._changes: dict[str, dict[str, Any]] = {
+            "list": {"answer": _list_name(resource)},
+            "get": {"parameters": ("pretty", "resourceVersion")},
+            "deletecollection": {"parameters": ("pretty", *LISTING), "body": ""},
+            "patch": {"body_types": CUSTOM_PATCH_TYPES, "statuses": (200,)},
+        }
+
+    def _plain(self, method: str, verb: str, noun: str) -> Operation:
+        changes = {"body_types": CUSTOM_TYPES, "answer_types": CUSTOM_TYPES}
+        return msgspec.structs.replace(
+            super()._plain(method, verb, noun), **changes | self._changes.get(verb, {})
         )
 
-    if scope:
-        everywhere = make("get", "list", f"{row.kind}ForAllNamespaces", "list")
-        path = f"{start}/{row.resource}"
-        yield path, path_item(path, [everywhere])
-    yield root, path_item(root, [
-        make("get", "list", noun, "list"),
-        make("post", "create", noun),
-        make("delete", "deletecollection", noun, "deletecollection"),
-    ])  # fmt: skip
-    one = f"{root}/{{name}}"
-    yield one, path_item(one, [
-        make("get", "read", noun), make("put", "replace", noun),
-        make("delete", "delete", noun), make("patch", "patch", noun),
-    ])  # fmt: skip
-    for part in row.subresources:
-        schema = _SCALE if part == "scale" else own
-        path, title = f"{one}/{part}", f"{noun}{part.title()}"
-        yield path, path_item(path, [
-            make("get", "read", title, schema=schema),
-            make("put", "replace", title, schema=schema),
-            make("patch", "patch", title, schema=schema),
-        ])  # fmt: skip
+    def _description(self, _verb: str, _part: str = "") -> str:
+        return ""
 
+    def _watches(self, _one: str) -> Iterator[tuple[str, list[Operation]]]:
+        return iter(())
 
-_FACTS: Final[dict[str, tuple[tuple[str, ...], tuple[int, ...]]]] = {
-    "list": (LISTING, (200,)),
-    "deletecollection": (LISTING, (200,)),
-    "create": (WRITING, (200, 201, 202)),
-    "read": (("resourceVersion",), (200,)),
-    "replace": (WRITING, (200, 201)),
-    "delete": (DELETING, (200, 202)),
-    "patch": (PATCHING, (200,)),
-}
-"""The query parameters and statuses of each verb."""
+    def _part_kind(self, where: str) -> tuple[Document, str]:
+        return self._kind, _SCALE if where else self._schema
 
 
 # ---------------------------------------------------------------------------- schemas

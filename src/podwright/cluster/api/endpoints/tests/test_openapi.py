@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from podwright.apimachinery.schema import KindRow, built_in, go_ordered
+from podwright.apimachinery.schema.structural.custom_kind import VERBS
 from podwright.cluster.api.endpoints import HttpReply
 from podwright.cluster.api.endpoints.openapi import OpenApi, version2_protobuf
 from podwright.cluster.api.endpoints.openapi.custom import custom_document, custom_schemas
@@ -51,7 +52,7 @@ def boats(schema: dict[str, Any] | None = BOAT, **facts: Any) -> Resource:
     """Return a custom resource."""
     row = KindRow(
         group="sea.example.com", version="v1", kind="Boat", type="", resource="boats",
-        singular="boat", namespaced=True, verbs=("get", "list"), subresources={"status": ""},
+        singular="boat", namespaced=True, verbs=VERBS, subresources={"status": ""},
     )  # fmt: skip
 
     class Kind:

@@ -117,7 +117,8 @@ def documents() -> Iterator[tuple[str, Document]]:
         yield api_version, version_document(group, version, rows)
     yield "boats", custom_document([boats()])
     cluster = boats(selectable=(".spec.len",))
-    row = msgspec.structs.replace(cluster.kind.row, namespaced=False, subresources={"scale": ""})
+    parts = {"scale": "autoscaling/v1/Scale"}
+    row = msgspec.structs.replace(cluster.kind.row, namespaced=False, subresources=parts)
     kind: Any = cluster.kind
     kind.row = row
     yield "boats without namespaces", custom_document([cluster])
