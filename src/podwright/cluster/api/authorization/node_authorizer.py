@@ -9,6 +9,7 @@ Upstream: plugin/pkg/auth/authorizer/node/{node_authorizer,graph,graph_populator
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Final, TypeAlias
 
 import msgspec
@@ -219,32 +220,12 @@ def _is_on_node(question: _Question, group: str, kind: str) -> bool:
 # --------------------------------------------------------------------------- resources
 
 
-def _secret(question: _Question) -> Decision:
-    return _readable(question, _uses_secret)
-
-
-def _config_map(question: _Question) -> Decision:
-    return _readable(question, _uses_config_map)
-
-
 def _claim(question: _Question) -> Decision:
     if question.access.subresource != "status":
         return _gettable(question, _uses_claim)
     if question.access.verb not in _WRITES:
         return _no("can only get/update/patch this type")
     return question.related(_uses_claim(question))
-
-
-def _volume(question: _Question) -> Decision:
-    return _gettable(question, _uses_volume)
-
-
-def _device_claim(question: _Question) -> Decision:
-    return _gettable(question, _uses_device_claim)
-
-
-def _attachment(question: _Question) -> Decision:
-    return _gettable(question, lambda own: _is_on_node(own, "storage.k8s.io", "VolumeAttachment"))
 
 
 def _account(question: _Question) -> Decision:
@@ -361,18 +342,21 @@ def _pod(question: _Question) -> Decision:
 _Decide: TypeAlias = Callable[[_Question], Decision]
 
 _DECISIONS: Final[dict[tuple[str, str], _Decide]] = {
-    ("", "secrets"): _secret,
-    ("", "configmaps"): _config_map,
+    ("", "secrets"): partial(_readable, is_related=_uses_secret),
+    ("", "configmaps"): partial(_readable, is_related=_uses_config_map),
     ("", "persistentvolumeclaims"): _claim,
-    ("", "persistentvolumes"): _volume,
+    ("", "persistentvolumes"): partial(_gettable, is_related=_uses_volume),
     ("", "serviceaccounts"): _account,
     ("", "nodes"): _node,
     ("", "pods"): _pod,
     ("certificates.k8s.io", "podcertificaterequests"): _certificate_request,
     ("coordination.k8s.io", "leases"): _lease,
-    ("resource.k8s.io", "resourceclaims"): _device_claim,
+    ("resource.k8s.io", "resourceclaims"): partial(_gettable, is_related=_uses_device_claim),
     ("resource.k8s.io", "resourceslices"): _slice,
     ("storage.k8s.io", "csinodes"): _csi_node,
-    ("storage.k8s.io", "volumeattachments"): _attachment,
+    ("storage.k8s.io", "volumeattachments"): partial(
+        _gettable,
+        is_related=partial(_is_on_node, group="storage.k8s.io", kind="VolumeAttachment"),
+    ),
 }
 """The decisions about the resources of which a node may read some."""
