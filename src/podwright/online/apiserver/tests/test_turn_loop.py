@@ -284,3 +284,59 @@ def test_the_world_does_not_wait_for_what_waits_for_it(what, waits):
     for name, value in (present | what).items():
         setattr(turns, name, value)
     assert turns._is_world_waiting is waits
+
+
+@pytest.mark.parametrize(
+    ("what", "is_caught_up"),
+    [
+        pytest.param({}, True, id="nothing is left"),
+        pytest.param({"_is_caught_up": False}, False, id="something is due"),
+        pytest.param({"_queue": deque([None])}, False, id="a request"),
+        pytest.param({"_calls": deque([None])}, False, id="a call"),
+        pytest.param(
+            {"_calls": deque([None]), "is_resting": True}, True, id="a call after the checkpoint"
+        ),
+        pytest.param({"_is_caught_up": False, "is_resting": True}, False, id="a checkpoint"),
+    ],
+)
+def test_nothing_is_left_without_requests_and_calls_that_can_be_executed(what, is_caught_up):
+    turns = TurnLoop(cluster_of(), ClusterClock(start_ns=START_NS))
+    for name, value in ({"_is_caught_up": True} | what).items():
+        setattr(turns.cluster if name == "is_resting" else turns, name, value)
+    assert turns.is_caught_up is is_caught_up
+
+
+def test_only_reads_are_answered_while_a_thread_computes(monkeypatch):
+    async def main():
+        turns = TurnLoop(cluster_of(), ClusterClock(start_ns=START_NS))
+        server: Any = turns.cluster.server
+        found = []
+        monkeypatch.setattr(turns, "_execute_queued", lambda *_: found.append(server.only_reads))
+        turns._turn()
+        found.append(server.only_reads)
+        thread: Any = SimpleNamespace(advance=lambda _: False)
+        turns._beside = turn_loop._Beside(thread, lambda *_: None)
+        assert turns._turn() is False
+        found.append(server.only_reads)
+        assert found == [False, False, True, False]
+
+    asyncio.run(main())
+
+
+def test_a_thread_that_fails_is_over_and_its_request_is_cancelled():
+    async def main():
+        turns = TurnLoop(cluster_of(), ClusterClock(start_ns=START_NS))
+
+        def fail(_: float) -> bool:
+            raise ZeroDivisionError
+
+        request_: Any = asyncio.get_running_loop().create_future()
+        thread: Any = SimpleNamespace(advance=fail)
+        for future in (request_, None):
+            turns._beside = turn_loop._Beside(thread, lambda *_: None, future)
+            with pytest.raises(ZeroDivisionError):
+                turns._advance_beside([])
+            assert turns._beside is None
+        assert request_.cancelled()
+
+    asyncio.run(main())
