@@ -66,7 +66,7 @@ def test_an_attempt_that_fails_after_its_decision_counts_as_one_failed_decision(
     cluster, plugin = write("cluster.yaml", NODES + pod("web", "1")), write("own.py", Licenses)
     line = f"simulate {cluster} --plugin {plugin} --until 500ms"
     printed = run(f"{line} --out {tmp_path}/run", status=1).stdout
-    assert "1 decisions for 1 pods, 0 placed" in printed
+    assert "1 decision for 1 pod, 0 placed" in printed
     assert "  1     no license is left\n" in printed
     document = json.loads(run(f"{line} --output json --exit-zero").stdout)
     assert document["counts"]["decisions"] == document["counts"]["failedDecisions"] == 1

@@ -12,6 +12,7 @@ _QUALIFIED_NAME = re.compile(_NAME, re.ASCII)
 _LABEL_VALUE = re.compile(f"({_NAME})?", re.ASCII)
 _SUBDOMAIN_TEXT = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
 _SUBDOMAIN = re.compile(_SUBDOMAIN_TEXT, re.ASCII)
+_SHORT_KEY = re.compile(f"({_SUBDOMAIN_TEXT}/)?{_NAME}", re.ASCII)
 
 
 def label_value_errors(value: str) -> list[str]:
@@ -33,7 +34,8 @@ def label_value_errors(value: str) -> list[str]:
 
 def label_key_errors(key: str) -> list[str]:
     """Return the errors of a label key (a qualified name); empty if it is valid."""
-    if len(key) <= 63 and _QUALIFIED_NAME.fullmatch(key):
+    # Nearly all keys: so short that prefix and name are short enough, too.
+    if len(key) <= 63 and _SHORT_KEY.fullmatch(key):
         return []
     errors = []
     prefix, slash, name = key.rpartition("/")

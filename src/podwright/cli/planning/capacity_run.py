@@ -100,7 +100,7 @@ def _run_buy(options: CapacityOptions, pods: str, files: tuple[str, ...]) -> boo
     others = ("ratio", "max_limit", "preemption", "exclude_nodes", "headroom", "loss", "verbose")
     for name in others:
         if getattr(options, name):
-            reject_idle(f"--{name.replace('_', '-')}", "with --buy", "it has no meaning there")
+            reject_idle(f"--{name.replace('_', '-')}", "with --buy", "it is another question")
     if options.pool_label and options.buy != "pools":
         reject_idle("--pool-label", "with a file of types", "they are bought, not the pools")
     of = planned_cluster(files, options.cluster, options.setup)

@@ -493,10 +493,12 @@ def _print(
     if print_data(output, lambda: msgspec.to_builtins(summary) | beside, pending):
         return
     counts = summary.counts
+    decisions = f"{counts.decisions} decision{'s' * (counts.decisions != 1)}"
+    created = f"{counts.created} pod{'s' * (counts.created != 1)}"
     write(
-        f"Simulated {format_duration(summary.simulated_ns)}: {counts.decisions} decisions for"
-        f" {counts.created} pods, {counts.placed} placed, {counts.succeeded} succeeded,"
-        f" {counts.failed} failed, {counts.deleted} deleted."
+        f"Simulated {format_duration(summary.simulated_ns)}: {decisions} for {created},"
+        f" {counts.placed} placed, {counts.succeeded} succeeded, {counts.failed} failed,"
+        f" {counts.deleted} deleted."
     )
     if counts.preemptions:
         write(f"Preemptions: {counts.preemptions}, victims: {counts.victims}.")

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from typing import Any, Final
 
 from podwright.apimachinery.objects import Document, KubernetesObject, Pod, api_group
@@ -35,6 +36,7 @@ from podwright.scheduler.machine import (
     Machine,
     ObjectDeleted,
     ObjectPut,
+    PatchPodStatus,
     TimerFired,
     WakeAt,
     changes_selector,
@@ -49,6 +51,9 @@ _CALLS_MAX: Final = 128
 Without a limit, pods that are retried at once, as the members of a gang that does not fit, would
 add calls faster than the server answers them.
 """
+
+_COUNTED_CALLS: Final = {Bind: "pod_binding", PatchPodStatus: "pod_status_patch"}
+"""The calls that metrics count, and upstream's names of them (`framework/api_calls`)."""
 
 
 class LiveDriver:
@@ -90,6 +95,7 @@ class LiveDriver:
         self._timers: set[asyncio.TimerHandle] = set()
         self._failed: BaseException | None = None
         self._call_count = 0
+        self._waiting = Counter[str]()
 
     def pods(self) -> Iterator[Pod]:
         """Yield the pods of the cluster."""
@@ -180,14 +186,37 @@ class LiveDriver:
                 self._start(self._call(action))
 
     async def _call(self, call: ApiCall) -> None:
+        began_ns = time.perf_counter_ns()
+        self._count_waiting(call, 1)
         try:
             events = await self._executor.call(call)
         finally:
             self._call_count -= 1
+            self._count_waiting(call, -1)
+        self._count_done(call, events, time.perf_counter_ns() - began_ns)
         for event in events:
             if isinstance(call, Bind) and isinstance(event, CallDone) and event.error is None:
                 self.bindings += 1
             self.deliver(event)
+
+    def _count_waiting(self, call: ApiCall, by: int) -> None:
+        name = _COUNTED_CALLS.get(type(call))
+        if name is not None:
+            self._waiting[name] += by
+            self._machine.metrics.set_gauge(
+                "scheduler_pending_async_api_calls", (name,), self._waiting[name]
+            )
+
+    def _count_done(self, call: ApiCall, events: Sequence[Event], spent_ns: int) -> None:
+        """Count a call that was answered, or given up."""
+        name = _COUNTED_CALLS.get(type(call))
+        if name is not None:
+            has_failed = any(isinstance(e, CallDone) and e.error is not None for e in events)
+            self._machine.metrics.observe(
+                "scheduler_async_api_call_execution_duration_seconds",
+                (name, "error" if has_failed else "success"),
+                spent_ns,
+            )
 
     async def _extend(self, action: CallExtender) -> None:
         assert self._call_extender is not None, "a configuration with extenders has a caller"

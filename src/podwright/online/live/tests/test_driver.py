@@ -28,6 +28,7 @@ from podwright.scheduler.machine import (
     TimerFired,
     WakeAt,
 )
+from podwright.scheduler.machine.metrics.metric_snapshot import Value
 from podwright.testing import make_node, make_pod
 
 GATES = "GenericWorkload=true,GangScheduling=true"
@@ -107,6 +108,56 @@ def test_pods_are_bound_while_calls_are_under_way():
         return driver.bindings
 
     assert asyncio.run(run()) == 3
+
+
+def test_bindings_are_counted_while_they_wait_and_when_they_are_answered():
+    """Count as upstream's dispatcher of calls, whose metrics are read."""
+
+    class Refused(Held):
+        async def call(self, call: ApiCall) -> Sequence[Event]:
+            await super().call(call)
+            error = CallError("bound elsewhere", "Conflict") if call.call % 2 else None
+            return [CallDone(call.call, error)]
+
+    async def run() -> tuple[list[float], list[float], dict[str, float]]:
+        held = Refused()
+        made = machine()
+        driver = LiveDriver(made, made.handle, held)
+        driver.put(encode(make_node("n", cpu="2")))
+        for number in range(3):
+            driver.put(encode(make_pod(f"p{number}", cpu="100m")))
+        running = asyncio.create_task(driver.run())
+        await turns()
+        waiting = pending_calls(made)
+        odd = sum(call.call % 2 for call in held.calls if isinstance(call, Bind))
+        held.answers.set()
+        running.cancel()
+        await driver.finish(5)
+        await asyncio.gather(running, return_exceptions=True)
+        executed = "scheduler_async_api_call_execution_total"
+        counts = {
+            result: made.metrics_snapshot().count(executed, "pod_binding", result)
+            for result in ("success", "error")
+        }
+        assert counts == {"success": 3 - odd, "error": odd}
+        return waiting, pending_calls(made), counts
+
+    waiting, after, counts = asyncio.run(run())
+    assert waiting == [3]
+    assert after[0] == 0
+    assert all(counts.values())
+
+
+def pending_calls(made: Machine) -> list[float]:
+    """Return the levels of the gauge of calls without a reply."""
+    families = made.metrics_snapshot().families
+    return [
+        one.value
+        for family in families
+        if family.name == "scheduler_pending_async_api_calls"
+        for one in family.series
+        if isinstance(one, Value) and one.labels == ("pod_binding",)
+    ]
 
 
 def test_a_driver_that_does_not_run_takes_changes_and_begins_no_calls():

@@ -50,7 +50,11 @@ class Machine:
         self.events: list[Event] = []
         self.times_ns: list[int] = []
         self.spent_ns: list[int] = []
-        self.metrics = SimpleNamespace(report_spent=self.spent_ns.append)
+        self.metrics = SimpleNamespace(
+            report_spent=self.spent_ns.append,
+            set_gauge=lambda *_: None,
+            observe=lambda *_: None,
+        )
 
     def handle(self, event: Event, now_ns: int) -> list[Any]:
         self.events.append(event)

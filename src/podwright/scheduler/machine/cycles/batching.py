@@ -43,6 +43,7 @@ from podwright.scheduler.kernels._jit import count_cycle
 from podwright.scheduler.machine.metrics.machine_metrics import Metrics
 
 MAX_AGE_NS = 500_000_000
+_ATTEMPTS = "scheduler_batch_attempts_total"
 """How long results are used. Upstream: `maxBatchAge`."""
 
 
@@ -312,11 +313,24 @@ class Batch:
             self._stored = _Stored(snapshot.signature, nodes, snapshot.stored_ns)
 
 
-def count_batch(metrics: Metrics, profile: str, report: BatchReport) -> None:
-    """Count what batching did in a cycle."""
-    result = "hint_used" if report.is_used else "hint_not_used"
+def count_batch(metrics: Metrics, profile: str, decision: Decision) -> None:
+    """Count what batching did in a cycle.
+
+    Notes
+    -----
+    Upstream: pkg/scheduler/framework/runtime/batch.go, GetNodeHint and StoreScheduleResults. A
+    hint that was not used counts only if another node was found.
+    """
+    report = decision.batch
+    if report is None:
+        return
+    hinted = "hint" if report.hint else "no_hint"
+    metrics.observe("scheduler_get_node_hint_duration_seconds", (hinted, profile), 0)
     if not report.hint:
-        result = "no_hint"
-    metrics.count("scheduler_batch_attempts_total", (profile, result))
+        metrics.count(_ATTEMPTS, (profile, "no_hint"))
+    elif decision.node:
+        metrics.count(_ATTEMPTS, (profile, "hint_used" if report.is_used else "hint_not_used"))
+    if decision.node:
+        metrics.observe("scheduler_store_schedule_results_duration_seconds", (profile,), 0)
     for reason in report.flushed:
         metrics.count("scheduler_batch_cache_flushed_total", (profile, reason))

@@ -47,8 +47,7 @@ class PodSteps:
         """Count a decision in the metrics."""
         state, path = self._state, decision_path(decision)
         duration_ns = state.now_ns - state.cycle_started_ns
-        if decision.batch is not None:
-            count_batch(state.metrics, profile.name, decision.batch)
+        count_batch(state.metrics, profile.name, decision)
         if not path.points:
             state.metrics.decided(profile.name, path, duration_ns=duration_ns)
             return

@@ -87,7 +87,7 @@ _PLUGIN_BOUNDS = exponential(0.00001, 1.5, 20)
 _BATCH_BOUNDS = exponential(0.00001, 2, 12)
 
 _COUNTED_AS_ZERO = "The count is exact; durations are 0 unless a driver reports them."
-_FROM_DRIVER = "Reported by drivers only: the machine itself measures no time and makes no calls."
+_MADE_CALLS = "Reported by `podwright scheduler`, which makes the calls; a simulation makes none."
 _POD_LABELS = ("namespace", "pod", "node", "scheduler", "priority", "resource", "unit")
 
 METRICS: Final[tuple[Metric, ...]] = (
@@ -288,7 +288,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         bounds=_BATCH_BOUNDS,
         gate="OpportunisticBatching",
         help="Latency of a lookup of a node hint.",
-        note=_FROM_DRIVER,
+        note=_COUNTED_AS_ZERO,
     ),
     Metric(
         name="scheduler_store_schedule_results_duration_seconds",
@@ -297,7 +297,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         bounds=_BATCH_BOUNDS,
         gate="OpportunisticBatching",
         help="Latency of storing the results of a batch.",
-        note=_FROM_DRIVER,
+        note=_COUNTED_AS_ZERO,
     ),
     # ------------------------------------------------------------------ calls to the API server
     Metric(
@@ -306,7 +306,7 @@ METRICS: Final[tuple[Metric, ...]] = (
         labels=("call_type", "result"),
         gate="SchedulerAsyncAPICalls",
         help="Calls to the API server, by type and result.",
-        note=_FROM_DRIVER,
+        note=_MADE_CALLS,
     ),
     Metric(
         name="scheduler_async_api_call_execution_duration_seconds",
@@ -315,15 +315,15 @@ METRICS: Final[tuple[Metric, ...]] = (
         bounds=_ATTEMPT_BOUNDS,
         gate="SchedulerAsyncAPICalls",
         help="Latency of calls to the API server.",
-        note=_FROM_DRIVER,
+        note=_MADE_CALLS,
     ),
     Metric(
         name="scheduler_pending_async_api_calls",
         kind="gauge",
         labels=("call_type",),
         gate="SchedulerAsyncAPICalls",
-        help="Calls to the API server that are queued.",
-        note=_FROM_DRIVER,
+        help="Calls to the API server without a reply yet.",
+        note=_MADE_CALLS,
     ),
     # ------------------------------------------------------------------ dynamic resources
     Metric(

@@ -24,7 +24,7 @@ from podwright.scheduler.machine import (
     SchedulerOptions,
 )
 from podwright.scheduler.machine.cycles.batching import MAX_AGE_NS, NodesLeft
-from podwright.scheduler.machine.metrics.metric_snapshot import Value
+from podwright.scheduler.machine.metrics.metric_snapshot import Distribution, Value
 from podwright.testing import make_node, make_pod
 from podwright.testing.parity.sequence import effective_configuration
 
@@ -153,6 +153,37 @@ def test_a_suggested_node_that_is_full_by_now_is_not_taken():
     assert decision.batch is not None
     assert (decision.batch.hint, decision.batch.is_used) == ("medium", False)
     assert attempts(burst.machine) == {"no_hint": 1, "hint_not_used": 1}
+
+
+def test_a_hint_counts_as_not_used_only_where_another_node_was_found():
+    burst = Burst(sizes={"large": "4", "medium": "3"})
+    burst.schedule(like("a"))
+    burst.put(with_node_name(like("theirs"), "medium"))
+    decision = burst.schedule(like("b"))
+    assert (decision.node, decision.batch) == ("", BatchReport("medium"))
+    assert attempts(burst.machine) == {"no_hint": 1}
+    assert lookups(burst.machine) == {"no_hint": 1, "hint": 1}
+
+
+def test_each_lookup_and_each_node_that_was_found_is_counted():
+    burst = Burst()
+    for name in "abcd":
+        burst.schedule(like(name))
+    assert attempts(burst.machine) == {"no_hint": 2, "hint_used": 2}
+    assert lookups(burst.machine) == {"no_hint": 2, "hint": 2}
+    stored = burst.machine.metrics_snapshot().distribution(
+        "scheduler_store_schedule_results_duration_seconds", "default-scheduler"
+    )
+    assert (sum(stored.counts), stored.total) == (3, 0)
+
+
+def lookups(machine: Machine) -> dict[str, int]:
+    """Return how often a hint was looked up, by whether there was one."""
+    families = machine.metrics_snapshot().families
+    family = next(f for f in families if f.name == "scheduler_get_node_hint_duration_seconds")
+    return {
+        one.labels[0]: sum(one.counts) for one in family.series if isinstance(one, Distribution)
+    }
 
 
 def attempts(machine: Machine) -> dict[str, object]:

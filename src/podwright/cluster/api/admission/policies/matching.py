@@ -37,7 +37,7 @@ def selector_from(document: Document | None) -> Selector:
     """
     try:
         return label_selector(msgspec.convert(document or {}, LabelSelector))
-    except SelectorError as error:
+    except (SelectorError, msgspec.ValidationError) as error:
         raise PolicyConfigurationError(str(error)) from None
 
 

@@ -272,9 +272,9 @@ def test_selectors_of_policies() -> None:
     assert selector_from(None).matches({"a": "1"})
     assert selector_from({"matchLabels": {"a": "1"}}).matches({"a": "1"})
     assert not selector_from({"matchLabels": {"a": "1"}}).matches({})
-    bad = {"matchExpressions": [{"key": "a", "operator": "In", "values": []}]}
-    with pytest.raises(PolicyConfigurationError):
-        selector_from(bad)
+    for operator in ("In", "Like"):  # without values, and none that there is
+        with pytest.raises(PolicyConfigurationError):
+            selector_from({"matchExpressions": [{"key": "a", "operator": operator}]})
 
 
 # --------------------------------------------------------------------------- certificates
