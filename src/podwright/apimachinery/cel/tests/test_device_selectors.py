@@ -37,6 +37,26 @@ def test_the_estimate_is_upstreams(source: str, cost: int) -> None:
 
 
 @pytest.mark.parametrize(
+    ("source", "low", "high"),
+    [
+        ('device.driver == "a"', 3, 3),
+        ('device.driver.contains("a")', 2, 9),
+        ('device.attributes.all(k, k == "a")', 3, 163),
+        ('device.attributes["a"].all(k, k == "b")', 4, 164),
+        ('device.attributes["a"].b.includes("x")', 5, 52),
+        ('"x".includes("x")', 1, 48),
+        ('["x"].includes("x")', 11, 58),
+        ('[].join() == ""', 10, 10),
+    ],
+)
+def test_the_estimate_begins_with_empty_maps_and_one_comparison(
+    source: str, low: int, high: int
+) -> None:
+    cost = compile_selector(source)._compiled.cost()
+    assert (cost.low, cost.high) == (low, high)
+
+
+@pytest.mark.parametrize(
     ("source", "cost"),
     [
         pytest.param("[{0}].size() == 1", 16, id="a list without an element"),
