@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "podwright"
 
 CHANGED_IN_PLACE = {
-    "cluster.api.admission.plugin.Attributes",
+    "cluster.api.admission.attributes.Attributes",
     "cluster.api.endpoints.calls.Call",
     "cluster.api.stages.write.DraftWrite",
     "cluster.api.stages.write.ObjectWrite",

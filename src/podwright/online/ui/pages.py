@@ -1,7 +1,4 @@
-"""The pages and their addresses.
-
-The page of the sync that fills the cluster.
-"""
+"""The pages and their addresses, that of the sync which fills the cluster included."""
 
 from __future__ import annotations
 

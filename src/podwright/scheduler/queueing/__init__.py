@@ -51,7 +51,7 @@ if TYPE_CHECKING:
         Story as Story,
         Touch as Touch,
     )
-    from podwright.scheduler.queueing.subqueues import (
+    from podwright.scheduler.queueing.settings import (
         SECOND_NS as SECOND_NS,
         QueueSettings as QueueSettings,
     )

@@ -27,7 +27,7 @@ from podwright.scheduler.framework import ClusterEvent
 from podwright.scheduler.queueing.pod import QueuedPod, QueueName
 from podwright.scheduler.queueing.queue import SchedulingQueue
 from podwright.scheduler.queueing.rules import PodQueue
-from podwright.scheduler.queueing.subqueues import SECOND_NS
+from podwright.scheduler.queueing.settings import SECOND_NS
 
 
 class QueueClosed(PodwrightError):  # noqa: N818  # a state that ends a loop, like StopIteration

@@ -1,10 +1,8 @@
-"""A pod in the queue: the object, its place, and its history.
+"""A pod in the queue: the object, its place in the queue, and its history.
 
 Notes
 -----
 Upstream: pkg/scheduler/framework/plugins/queuesort/priority_sort.go.
-
-The places of pods in the queue.
 """
 
 from __future__ import annotations

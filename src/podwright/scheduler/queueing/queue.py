@@ -61,12 +61,8 @@ from podwright.scheduler.queueing.hints import HintTable, HintTables, Requeue
 from podwright.scheduler.queueing.nominator import NominationMirror, Nominator
 from podwright.scheduler.queueing.pod import QueuedPod, QueueName, SortKey, priority_sort_key
 from podwright.scheduler.queueing.rules import QueueMetrics, Story, Touch
-from podwright.scheduler.queueing.subqueues import (
-    BACKING_OFF,
-    UNSCHEDULABLE,
-    QueueSettings,
-    SubQueues,
-)
+from podwright.scheduler.queueing.settings import QueueSettings
+from podwright.scheduler.queueing.subqueues import BACKING_OFF, UNSCHEDULABLE, SubQueues
 
 PreEnqueue = Callable[[Pod], "tuple[str, tuple[str, ...]] | None"]
 """Runs a profile's PreEnqueue plugins: (plugin, reasons) of the first that gates the pod."""

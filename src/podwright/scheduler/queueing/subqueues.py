@@ -7,8 +7,6 @@ Notes
 -----
 Upstream: pkg/scheduler/backend/queue/backoff_queue.go;
 pkg/scheduler/backend/queue/scheduling_queue.go (unschedulablePods).
-
-The settings of the queue: durations and switches.
 """
 
 from __future__ import annotations
@@ -17,12 +15,11 @@ import heapq
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-import msgspec
-
-from podwright.apimachinery.objects import SECOND_NS, Pod
+from podwright.apimachinery.objects import Pod
 from podwright.scheduler.framework import Concerned
 from podwright.scheduler.queueing.heap import LazyHeap
 from podwright.scheduler.queueing.pod import QueuedPod, QueueName, SortKey
+from podwright.scheduler.queueing.settings import QueueSettings
 
 BACKING_OFF = frozenset({QueueName.BACKOFF, QueueName.ERROR_BACKOFF})
 UNSCHEDULABLE = frozenset({QueueName.UNSCHEDULABLE, QueueName.GATED})
@@ -465,38 +462,3 @@ def _named_claims(pod: Pod) -> list[str]:
 
 def _entered(queued: QueuedPod) -> int:
     return queued.entered_index
-
-
-# --------------------------------------------------------------------------------------- settings
-
-__all__ = ["SECOND_NS", "QueueSettings"]
-
-
-class QueueSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """Durations and switches of the scheduling queue; the defaults are upstream's.
-
-    Parameters
-    ----------
-    initial_backoff_ns : int
-        Backoff after the first failure (`podInitialBackoffSeconds`).
-    max_backoff_ns : int
-        Longest backoff (`podMaxBackoffSeconds`); 0 disables backoff.
-    backoff_window_ns : int
-        Ends of backoff are rounded down to a multiple of this, and the flush of completed
-        backoffs runs once per window.
-    max_unschedulable_ns : int
-        How long a pod may stay unschedulable before it is requeued without an event
-        (`--pod-max-in-unschedulable-pods-duration`).
-    unschedulable_flush_ns : int
-        The interval of that check.
-    pop_from_backoff : bool
-        Feature gate SchedulerPopFromBackoffQ: if activeQ is empty, pods are popped from backoffQ.
-        If disabled, ends of backoff are not rounded, and PreEnqueue runs when backoff ends.
-    """
-
-    initial_backoff_ns: int = 1 * SECOND_NS
-    max_backoff_ns: int = 10 * SECOND_NS
-    backoff_window_ns: int = 1 * SECOND_NS
-    max_unschedulable_ns: int = 300 * SECOND_NS
-    unschedulable_flush_ns: int = 30 * SECOND_NS
-    pop_from_backoff: bool = True

@@ -3,9 +3,7 @@
 A node is unneeded if its requests are below the threshold and its pods fit elsewhere: they are
 scheduled on the other nodes, one candidate after the other, each without the nodes that are
 unneeded so far. A node that stays unneeded for long enough is tainted, drained if it has pods, and
-deleted.
-
-The Events of the autoscaler, in upstream's words.
+deleted. The Events about it have upstream's words.
 
 Upstream: cluster-autoscaler/core/scaledown/planner/planner.go, categorizeNodes, NodesToDelete;
 eligibility/eligibility.go; unneeded/nodes.go; budgets/budgets.go, CropNodes; simulator/cluster.go,

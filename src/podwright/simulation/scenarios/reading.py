@@ -1,6 +1,6 @@
 """Reads scenario files: all mistakes at once, each with its path.
 
-What is wrong in expectations: their form, and names of what does not exist.
+Among them are names in expectations of what does not exist.
 """
 
 from __future__ import annotations

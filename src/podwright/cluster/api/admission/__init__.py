@@ -4,11 +4,13 @@ A plugin is as upstream's of the same name; `plugins` has them in upstream's ord
 them. A plugin reads objects by `CurrentObjects`, which follows the store.
 """
 
+from podwright.cluster.api.admission.attributes import (
+    Attributes as Attributes,
+    Operation as Operation,
+)
 from podwright.cluster.api.admission.chain import AdmissionChain as AdmissionChain
 from podwright.cluster.api.admission.plugin import (
     AdmissionContext as AdmissionContext,
-    Attributes as Attributes,
-    Operation as Operation,
     Plugin as Plugin,
 )
 from podwright.cluster.api.admission.plugins import (

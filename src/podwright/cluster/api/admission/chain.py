@@ -14,7 +14,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from podwright.apimachinery.objects import SOURCE_UID
-from podwright.cluster.api.admission.plugin import Attributes, Plugin
+from podwright.cluster.api.admission.attributes import Attributes
+from podwright.cluster.api.admission.plugin import Plugin
 from podwright.cluster.api.versions.resources import Resource
 from podwright.cluster.store import GroupKind
 

@@ -1,6 +1,4 @@
-"""The default classes of claims and of ingresses that name none.
-
-Which claims may request more storage than before.
+"""The default classes of claims and of ingresses that name none, and which claims may grow.
 
 Upstream: plugin/pkg/admission/storage/storageclass/setdefault/admission.go;
 pkg/volume/util/storageclass.go, GetDefaultClass;
@@ -15,10 +13,10 @@ from typing import Final
 
 from podwright.apimachinery.objects import Document
 from podwright.cluster.api.admission.amounts import ZERO, amounts_of
+from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.plugin import (
     CLAIMS,
     AdmissionContext,
-    Attributes,
     Plugin,
     Resources,
     metadata_of,

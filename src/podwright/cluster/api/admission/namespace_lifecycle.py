@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from podwright.cluster.api.admission.plugin import Attributes, Plugin, name_of, rejected
+from podwright.cluster.api.admission.attributes import Attributes
+from podwright.cluster.api.admission.plugin import Plugin, name_of, rejected
 from podwright.cluster.api.rejections import Rejection, forbidden, not_found
 from podwright.cluster.store import NAMESPACE
 

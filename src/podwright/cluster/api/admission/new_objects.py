@@ -1,6 +1,7 @@
-"""Finalizers of volumes, claims and groups, and the taint of nodes, which controllers remove.
+"""What new objects get, and what they need.
 
-New PodGroups belong to Workloads that exist.
+They get finalizers (volumes, claims, groups) or a taint (nodes), which controllers remove. A
+PodGroup needs its Workload.
 
 Upstream: plugin/pkg/admission/storage/storageobjectinuseprotection/admission.go;
 plugin/pkg/admission/scheduling/podgroupprotection/admission.go;
@@ -12,14 +13,8 @@ from __future__ import annotations
 from typing import Final
 
 from podwright.apimachinery.objects import Document, Workload, go_quoted
-from podwright.cluster.api.admission.plugin import (
-    Attributes,
-    Plugin,
-    Resources,
-    rejected,
-    set_spec,
-    spec_of,
-)
+from podwright.cluster.api.admission.attributes import Attributes
+from podwright.cluster.api.admission.plugin import Plugin, Resources, rejected, set_spec, spec_of
 from podwright.cluster.api.versions.resources import plural_of
 from podwright.cluster.store import GroupKind
 

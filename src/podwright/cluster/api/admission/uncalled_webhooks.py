@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from podwright.cluster.api.admission.plugin import Attributes, Plugin, Resources, spec_of
+from podwright.cluster.api.admission.attributes import Attributes
+from podwright.cluster.api.admission.plugin import Plugin, Resources, spec_of
 
 _API_SERVICES: Final = ("apiregistration.k8s.io", "apiservices")
 _DEFINITIONS: Final = ("apiextensions.k8s.io", "customresourcedefinitions")

@@ -1,6 +1,6 @@
 """Authorizers that need no objects, and the order in which a server consults its authorizers.
 
-The authorization modes of a server, as `--authorization-mode` of kube-apiserver names them.
+The order is that of the modes of a server, as `--authorization-mode` of kube-apiserver names them.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/authorization/authorizerfactory/builtin.go;
 staging/src/k8s.io/apiserver/pkg/authorization/union/union.go;

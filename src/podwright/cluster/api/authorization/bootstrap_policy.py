@@ -3,10 +3,8 @@
 `bootstrap_policy.json` has them with one object a line, without the label and the annotation that
 all have. An object or a rule with a `gate` exists only if that feature gate is on.
 
-How stored roles and bindings get what the policy of a later version adds.
-
-Missing labels, annotations, rules, selectors and subjects are added; what users added stays. An
-annotation excludes an object.
+Stored roles and bindings get what the policy of a later version adds: missing labels, annotations,
+rules, selectors and subjects. What users added stays. An annotation excludes an object.
 
 Upstream: plugin/pkg/auth/authorizer/rbac/bootstrappolicy/{policy,controller_policy,
 namespace_policy}.go; pkg/registry/rbac/rest/storage_rbac.go;

@@ -1,6 +1,4 @@
-"""Get and list.
-
-Field selectors in the version of a request: which fields, and what they are in the store.
+"""Get and list, with field selectors in the version of the request.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/get.go;
 staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go, ListPredicate;

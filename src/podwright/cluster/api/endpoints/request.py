@@ -1,11 +1,9 @@
 """HTTP requests and replies as values; nothing here opens a socket.
 
-Query strings, as Go's `net/url` parses them.
-
-Requests that take long: executed in steps, with a reply at the end.
-
-A driver that serves others executes some steps, does other work, and continues. Between the steps
-the state may change, as it may between the requests of a client that does the same one by one.
+Query strings are parsed as by Go's `net/url`. Requests that take long are executed in steps, with a
+reply at the end: a driver that serves others executes some steps, does other work, and continues.
+Between the steps the state may change, as it may between the requests of a client that does the
+same one by one.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The rules of an object: what is wrong with a new or a changed one.
 
-Admin access to devices, which claims may request in namespaces with a label only.
-
-What is wrong with the expressions of admission policies and webhooks.
+Among them are admin access to devices, which claims may request in namespaces with a label only,
+and the expressions of admission policies and webhooks.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/registry/rest/{create,update}.go;
 pkg/registry/resource/utils.go, AuthorizedForAdmin and AuthorizedForAdminStatus;

@@ -26,15 +26,11 @@ from podwright.apimachinery.objects import (
     with_fields,
 )
 from podwright.apimachinery.schema import Kind
+from podwright.cluster.api.admission.attributes import Attributes, Operation
 from podwright.cluster.api.admission.chain import AdmissionChain
 from podwright.cluster.api.admission.namespace_lifecycle import terminating
 from podwright.cluster.api.admission.new_objects import OF_VOLUMES, protected
-from podwright.cluster.api.admission.plugin import (
-    AdmissionContext,
-    Attributes,
-    Operation,
-    UpdateStatus,
-)
+from podwright.cluster.api.admission.plugin import AdmissionContext, UpdateStatus
 from podwright.cluster.api.admission.plugins import default_plugins
 from podwright.cluster.api.admission.pod_security.namespace_policy import policy_of
 from podwright.cluster.api.authorization.authorizers import AlwaysAllow

@@ -1,6 +1,6 @@
 """The schedulers of a served cluster: their configurations, changes of them, and the way back.
 
-The state of a cluster at its start, to which it can be reset.
+A reset leads to the state of the cluster at its start.
 """
 
 from __future__ import annotations

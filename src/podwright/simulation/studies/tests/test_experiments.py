@@ -10,15 +10,8 @@ import pytest
 
 from podwright.scheduler.framework import Status, TieRule
 from podwright.simulation.studies import POLICIES, FgdTrace, fgd_configuration
-from podwright.simulation.studies.fgd import (
-    FgdRun,
-    GoRandom,
-    Measure,
-    _clone,
-    _Experiment,
-    _inflation,
-    _tune,
-)
+from podwright.simulation.studies.fgd import FgdRun, Measure, _clone, _Experiment, _inflation, _tune
+from podwright.simulation.studies.go_random import GoRandom
 from podwright.simulation.studies.tests.test_fgd import gpu_node, gpu_pod
 
 

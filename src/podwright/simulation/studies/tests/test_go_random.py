@@ -1,6 +1,6 @@
 """Go's generator, against numbers that Go draws."""
 
-from podwright.simulation.studies.fgd import GoRandom
+from podwright.simulation.studies.go_random import GoRandom
 
 
 def test_the_stream_of_a_seed() -> None:

@@ -9,11 +9,12 @@ from __future__ import annotations
 from typing import Final
 
 from podwright.apimachinery.objects import Document
+from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.identities.certificate_requests import (
     UnreadableRequest,
     certificate_subject,
 )
-from podwright.cluster.api.admission.plugin import Attributes, Plugin, Resources, rejected, spec_of
+from podwright.cluster.api.admission.plugin import Plugin, Resources, rejected, spec_of
 from podwright.cluster.api.authorization import Access, Authorizer, allows
 from podwright.cluster.api.users import MASTERS, User
 

@@ -12,17 +12,12 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from podwright.apimachinery.objects import Document, KubernetesObject, go_quoted
+from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.identities.certificate_requests import (
     UnreadableRequest,
     certificate_subject,
 )
-from podwright.cluster.api.admission.plugin import (
-    Attributes,
-    Plugin,
-    metadata_of,
-    rejected,
-    spec_of,
-)
+from podwright.cluster.api.admission.plugin import Plugin, metadata_of, rejected, spec_of
 from podwright.cluster.api.authorization import Access, Authorizer, allows
 from podwright.cluster.api.pods.pod_references import referenced_resource
 from podwright.cluster.api.rejections import Rejection, not_found

@@ -10,7 +10,8 @@ from typing import Final
 import msgspec
 
 from podwright.apimachinery.objects import Document
-from podwright.cluster.api.admission.plugin import Attributes, Plugin, rejected
+from podwright.cluster.api.admission.attributes import Attributes
+from podwright.cluster.api.admission.plugin import Plugin, rejected
 from podwright.cluster.api.authorization import Access, allows
 
 _NO_DELETION: Final = "cannot set an ownerRef on a resource you can't delete"

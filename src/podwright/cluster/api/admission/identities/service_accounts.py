@@ -12,9 +12,9 @@ from typing import Any, Final
 import msgspec
 
 from podwright.apimachinery.objects import Document
+from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.plugin import (
     PODS,
-    Attributes,
     Plugin,
     Resources,
     metadata_of,

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from podwright.apimachinery.objects import Document
-from podwright.cluster.api.admission.plugin import PODS, Attributes, Plugin, Resources, rejected
+from podwright.cluster.api.admission.attributes import Attributes
+from podwright.cluster.api.admission.plugin import PODS, Plugin, Resources, rejected
 from podwright.cluster.api.admission.pod_security.namespace_policy import (
     Policy,
     Standard,

@@ -8,14 +8,8 @@ from __future__ import annotations
 from typing import Final
 
 from podwright.apimachinery.objects import Document
-from podwright.cluster.api.admission.plugin import (
-    PODS,
-    Attributes,
-    Plugin,
-    Resources,
-    set_spec,
-    spec_of,
-)
+from podwright.cluster.api.admission.attributes import Attributes
+from podwright.cluster.api.admission.plugin import PODS, Plugin, Resources, set_spec, spec_of
 
 NOT_READY: Final = "node.kubernetes.io/not-ready"
 UNREACHABLE: Final = "node.kubernetes.io/unreachable"

@@ -10,11 +10,11 @@ from typing import Final
 
 from podwright.apimachinery.objects import Document, Quantity, aggregated, format_quantity
 from podwright.cluster.api.admission.amounts import Amounts, amounts_of
+from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.plugin import (
     CLAIMS,
     PODS,
     AdmissionContext,
-    Attributes,
     Plugin,
     Resources,
     rejected,

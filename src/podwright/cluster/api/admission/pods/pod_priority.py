@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Final
 
 from podwright.apimachinery.objects import Document
+from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.plugin import (
     PODS,
     AdmissionContext,
-    Attributes,
     Plugin,
     Resources,
     rejected,

@@ -7,14 +7,8 @@ from __future__ import annotations
 
 from podwright.apimachinery.objects import Document
 from podwright.cluster.api.admission.amounts import ZERO, Amounts, amounts_of
-from podwright.cluster.api.admission.plugin import (
-    PODS,
-    Attributes,
-    Plugin,
-    Resources,
-    rejected,
-    spec_of,
-)
+from podwright.cluster.api.admission.attributes import Attributes
+from podwright.cluster.api.admission.plugin import PODS, Plugin, Resources, rejected, spec_of
 from podwright.cluster.api.admission.pods.pod_amounts import pod_amounts
 
 

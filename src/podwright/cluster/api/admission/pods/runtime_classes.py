@@ -11,10 +11,10 @@ from typing import Final, TypeAlias
 from podwright.apimachinery.objects import Document, go_quoted
 from podwright.apimachinery.schema import path_segment
 from podwright.cluster.api.admission.amounts import amounts_of
+from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.plugin import (
     PODS,
     AdmissionContext,
-    Attributes,
     Plugin,
     Resources,
     rejected,

@@ -6,7 +6,8 @@ Upstream: plugin/pkg/admission/podtopologylabels/admission.go
 from __future__ import annotations
 
 from podwright.apimachinery.objects import Document
-from podwright.cluster.api.admission.plugin import PODS, Attributes, Plugin, Resources, spec_of
+from podwright.cluster.api.admission.attributes import Attributes
+from podwright.cluster.api.admission.plugin import PODS, Plugin, Resources, spec_of
 from podwright.cluster.api.pods.binding import topology_labels
 
 

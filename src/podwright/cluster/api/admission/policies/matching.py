@@ -18,7 +18,8 @@ from podwright.apimachinery.objects import (
     SelectorError,
     label_selector,
 )
-from podwright.cluster.api.admission.plugin import AdmissionContext, Attributes, metadata_of
+from podwright.cluster.api.admission.attributes import Attributes
+from podwright.cluster.api.admission.plugin import AdmissionContext, metadata_of
 from podwright.cluster.api.versions.resources import Resource
 from podwright.cluster.store import NAMESPACE
 

@@ -16,7 +16,8 @@ from podwright._interludes import interlude
 from podwright.apimachinery.cel import AdmissionInput, MutatingPolicy, PolicyError
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.patching import FailedTestError, PatchError, configured, json_patched
-from podwright.cluster.api.admission.plugin import AdmissionContext, Attributes, Plugin, rejected
+from podwright.cluster.api.admission.attributes import Attributes
+from podwright.cluster.api.admission.plugin import AdmissionContext, Plugin, rejected
 from podwright.cluster.api.admission.policies.active_policies import (
     ActivePolicies,
     ActivePolicy,

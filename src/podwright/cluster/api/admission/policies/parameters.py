@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 
 from podwright.apimachinery.objects import Document, api_group
-from podwright.cluster.api.admission.plugin import AdmissionContext, Attributes
+from podwright.cluster.api.admission.attributes import Attributes
+from podwright.cluster.api.admission.plugin import AdmissionContext
 from podwright.cluster.api.admission.policies.active_policies import ActivePolicy
 from podwright.cluster.api.admission.policies.matching import (
     PolicyConfigurationError,

@@ -10,7 +10,8 @@ from typing import Final
 
 from podwright.apimachinery.cel import Access, AdmissionInput, Decision
 from podwright.apimachinery.objects import Document
-from podwright.cluster.api.admission.plugin import AdmissionContext, Attributes
+from podwright.cluster.api.admission.attributes import Attributes
+from podwright.cluster.api.admission.plugin import AdmissionContext
 from podwright.cluster.api.authorization.access import Access as UserAccess
 from podwright.cluster.api.users import User
 from podwright.cluster.api.versions.resources import Resource

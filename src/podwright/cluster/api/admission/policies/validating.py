@@ -13,7 +13,8 @@ import msgspec
 from podwright._interludes import interlude
 from podwright.apimachinery.cel import PolicyDecision, PolicyResult, ValidatingPolicy
 from podwright.apimachinery.objects import Document
-from podwright.cluster.api.admission.plugin import AdmissionContext, Attributes, Plugin, rejected
+from podwright.cluster.api.admission.attributes import Attributes
+from podwright.cluster.api.admission.plugin import AdmissionContext, Plugin, rejected
 from podwright.cluster.api.admission.policies.active_policies import (
     ActivePolicies,
     ActivePolicy,

@@ -18,7 +18,7 @@ from podwright.cluster.api.admission.amounts import (
     difference_of,
     raise_to,
 )
-from podwright.cluster.api.admission.plugin import Attributes
+from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.quota.evaluators import Evaluator
 from podwright.cluster.api.admission.quota.pods import (
     DEVICE_CLASS,

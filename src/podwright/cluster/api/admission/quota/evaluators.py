@@ -1,8 +1,4 @@
-"""How the objects of a resource count: the general rule, and services.
-
-The scopes of a quota.
-
-What persistent volume claims use, in all and of each storage class.
+"""How the objects of a resource count: the general rule, services, claims, and the scopes.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/quota/v1/generic/evaluator.go;
 pkg/quota/v1/evaluator/core/{registry,services}.go; pkg/apis/core/v1/helper/helpers.go,
@@ -17,8 +13,8 @@ from typing import Final
 
 from podwright.apimachinery.objects import Document, Quantity
 from podwright.cluster.api.admission.amounts import ONE, ZERO, Amounts, amounts_of, rounded_up
+from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.default_classes import class_of_claim
-from podwright.cluster.api.admission.plugin import Attributes
 
 LEGACY_COUNTS: Final = frozenset(
     {"configmaps", "resourcequotas", "replicationcontrollers", "secrets"}

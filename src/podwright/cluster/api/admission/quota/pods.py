@@ -10,7 +10,7 @@ from typing import Final
 
 from podwright.apimachinery.objects import Document, is_extended_resource, timestamp_ns
 from podwright.cluster.api.admission.amounts import ONE, Amounts, add, amounts_of
-from podwright.cluster.api.admission.plugin import Attributes
+from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.pods.pod_amounts import has_pod_level_resources, pod_amounts
 from podwright.cluster.api.admission.quota.evaluators import Evaluator, selects
 from podwright.cluster.api.pods.qos import qos_class

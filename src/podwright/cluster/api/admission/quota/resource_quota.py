@@ -1,16 +1,13 @@
 """The admission of what quotas allow, with the usage in their status.
 
 What an object uses is added to the status of the quotas before the object is stored. It is given
-back by the quota controller only, as upstream.
-
-Which evaluator counts the objects of a resource, and what all objects of a namespace use.
+back by the quota controller only, as upstream. A dry run without a server asks for the pods that
+the quotas of their namespaces reject.
 
 Upstream:
 staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/{admission,controller}.go;
 pkg/quota/v1/evaluator/core/registry.go; staging/src/k8s.io/apiserver/pkg/quota/v1/resources.go,
 CalculateUsage
-
-Which pods the quotas of their namespaces reject, for a dry run without a server.
 """
 
 from __future__ import annotations
@@ -29,7 +26,8 @@ from podwright.cluster.api.admission.amounts import (
     texts_of,
     without_zeros,
 )
-from podwright.cluster.api.admission.plugin import AdmissionContext, Attributes, Plugin, rejected
+from podwright.cluster.api.admission.attributes import Attributes
+from podwright.cluster.api.admission.plugin import AdmissionContext, Plugin, rejected
 from podwright.cluster.api.admission.quota.device_claims import DeviceClaims
 from podwright.cluster.api.admission.quota.evaluators import (
     LEGACY_COUNTS,

@@ -8,8 +8,8 @@ from typing import Any, cast
 import pytest
 
 from podwright.apimachinery.schema import decode
+from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.new_objects import PodGroupWorkloadExists
-from podwright.cluster.api.admission.plugin import Attributes
 from podwright.cluster.api.admission.plugins import OPTIONAL, PLUGINS, default_plugins
 from podwright.cluster.api.admission.tests.contexts import a_context
 from podwright.cluster.api.endpoints.tests.conftest import pod

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from podwright.apimachinery.objects import SOURCE_UID, Document
+from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.chain import AdmissionChain
 from podwright.cluster.api.admission.default_classes import (
     DefaultIngressClass,
@@ -20,14 +21,7 @@ from podwright.cluster.api.admission.new_objects import (
     TaintNodesByCondition,
     protected,
 )
-from podwright.cluster.api.admission.plugin import (
-    Attributes,
-    Plugin,
-    metadata_of,
-    name_of,
-    set_spec,
-    spec_of,
-)
+from podwright.cluster.api.admission.plugin import Plugin, metadata_of, name_of, set_spec, spec_of
 from podwright.cluster.api.admission.plugins import PLUGINS, default_plugins
 from podwright.cluster.api.admission.tests.contexts import (
     a_context,

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from podwright.apimachinery.schema import decode
-from podwright.cluster.api.admission.plugin import Attributes
+from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.policies.matching import matched_resource
 from podwright.cluster.api.admission.tests.contexts import a_context
 from podwright.cluster.api.users import User

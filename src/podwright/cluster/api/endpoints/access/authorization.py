@@ -1,13 +1,12 @@
 """Authorization of requests: what a request accesses, and the errors of what is not allowed.
 
-The headers `Impersonate-*`, which name the user as whom a request is executed.
+The headers `Impersonate-*` name another user as whom a request is executed.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/filters/authorization.go;
 staging/src/k8s.io/apiserver/pkg/endpoints/handlers/responsewriters/errors.go;
 staging/src/k8s.io/apiserver/pkg/endpoints/request/requestinfo.go;
 staging/src/k8s.io/apiserver/pkg/endpoints/filters/impersonation/
-constrained_impersonation.go,
-processImpersonationHeaders
+constrained_impersonation.go, processImpersonationHeaders
 """
 
 from __future__ import annotations

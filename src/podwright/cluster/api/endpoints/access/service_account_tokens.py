@@ -1,16 +1,9 @@
 """Tokens of service accounts: signed claims that name the account and what the token is bound to.
 
-The signature is an HMAC with a key that follows from the seed of the store, so that the same
-requests give the same tokens. A token is good as long as its account and the object to which it is
-bound exist.
-
-Claims in a JSON Web Token with an HMAC, for the tokens that this server issues itself.
-
-The key follows from a text, so that the same requests give the same tokens.
-
-Sources: RFC 7515, RFC 7519
-
-Tokens of service accounts in secrets, which are good as long as the secret has them.
+The claims are a JSON Web Token (RFC 7515, RFC 7519). The signature is an HMAC with a key that
+follows from the seed of the store, so that the same requests give the same tokens. A token is good
+as long as its account and the object to which it is bound exist; one in a secret as long as the
+secret has it.
 
 Upstream: pkg/serviceaccount/{claims,jwt}.go; pkg/registry/core/serviceaccount/storage/token.go;
 pkg/serviceaccount/legacy.go

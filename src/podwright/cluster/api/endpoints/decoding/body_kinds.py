@@ -1,6 +1,6 @@
 """The `apiVersion` and `kind` of a body, which must be those of the path.
 
-The kind in the body of a custom resource: any is decoded, and another one is not valid.
+The body of a custom resource may have any: it is decoded, and another one is not valid.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/{create,rest}.go;
 staging/src/k8s.io/apimachinery/pkg/runtime/serializer/json/meta.go;

@@ -1,8 +1,7 @@
 """YAML bodies: from text to a document, with the errors about its duplicate keys.
 
-Bodies of apply requests that are JSON, which is read faster than YAML.
-
-The body of an apply request is YAML, and clients as kubectl write JSON. Not every JSON text has
+The body of an apply request is YAML, and clients as kubectl write JSON, which is read
+faster. Not every JSON text has
 the same value as YAML, so a body with anything that YAML reads in another way, or rejects, is left
 to the reader of YAML:
 

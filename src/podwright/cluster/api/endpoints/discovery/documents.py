@@ -1,6 +1,6 @@
 """The documents of discovery, as data.
 
-The order of groups and versions: that of the server's set-up, then custom ones by name.
+Groups and versions have the order of the server's set-up, then custom ones by name.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/installer.go;
 staging/src/k8s.io/apiserver/pkg/endpoints/discovery;

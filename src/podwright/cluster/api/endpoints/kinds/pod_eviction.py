@@ -1,16 +1,11 @@
 """Eviction: the subresource `pods/eviction`, which respects disruption budgets.
 
-Binding of pods: the subresource `pods/binding`, and the older collection `bindings`.
-
-Upstream: pkg/registry/core/pod/storage/eviction.go; pkg/registry/core/pod/storage/storage.go,
-BindingREST
+Upstream: pkg/registry/core/pod/storage/eviction.go
 """
 
 from __future__ import annotations
 
 from typing import Final
-
-import msgspec
 
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema import built_in
@@ -23,7 +18,7 @@ from podwright.cluster.api.endpoints.decoding.body_fields import (
     check_fields,
 )
 from podwright.cluster.api.endpoints.decoding.body_kinds import check_kind
-from podwright.cluster.api.endpoints.decoding.sent_objects import body_of, in_namespace
+from podwright.cluster.api.endpoints.decoding.sent_objects import in_namespace
 from podwright.cluster.api.endpoints.options import WriteOptions, delete_options, write_options
 from podwright.cluster.api.endpoints.replies.responses import object_reply
 from podwright.cluster.api.endpoints.request import HttpReply
@@ -109,56 +104,3 @@ def _delete_body(eviction: Document, call: Call, options: WriteOptions) -> Docum
     if options.is_dry_run:
         found["dryRun"] = ["All"]
     return found
-
-
-# ------------------------------------------------------------------------------------ pod binding
-
-
-def bind(backend: Backend, call: Call) -> HttpReply:
-    """Bind the named pod to a node."""
-    options = write_options(call.request, "CreateOptions")
-    binding_call = _of_binding(backend, call)
-    binding = in_namespace(call, body_of(binding_call, options.field_validation))
-    name = (binding.get("metadata") or {}).get("name") or ""
-    if name != call.info.name:
-        raise bad_request("name in URL does not match name in Binding object")
-    return _bind(backend, call, binding, options, admitted=call)
-
-
-def bind_by_collection(backend: Backend, call: Call) -> HttpReply:
-    """Bind the pod that the body names."""
-    options = write_options(call.request, "CreateOptions")
-    binding = in_namespace(call, body_of(call, options.field_validation))
-    name = (binding.get("metadata") or {}).get("name") or ""
-    if not name:
-        raise bad_request("Name parameter required.")
-    info = msgspec.structs.replace(call.info, resource="pods", subresource="binding", name=name)
-    pods = backend.resources.find("", "v1", "pods")
-    assert pods is not None, "pods are always served"
-    pod_call = msgspec.structs.replace(call, info=info, resource=pods)
-    return _bind(backend, pod_call, binding, options, admitted=call)
-
-
-def _of_binding(backend: Backend, call: Call) -> Call:
-    resource = backend.resources.find("", "v1", "bindings")
-    assert resource is not None, "bindings are always served"
-    return msgspec.structs.replace(call, resource=resource)
-
-
-def _bind(
-    backend: Backend, call: Call, binding: Document, options: WriteOptions, *, admitted: Call
-) -> HttpReply:
-    """Bind a pod; admission sees the request as it was sent."""
-    write = ObjectWrite(
-        form="sent",
-        kind=POD,
-        key=call.key,
-        now_ns=call.now_ns,
-        body=None,
-        is_dry_run=options.is_dry_run,
-        attributes=attributes_of(admitted, "CREATE", binding, None, options),
-        new=binding,
-        warnings=call.warnings,
-    )
-    executed(backend, "bind", write)
-    return object_reply(call, success(code=201), 201)

@@ -1,8 +1,7 @@
 """Subresources other than `status`: binding, eviction, scale, and what needs a running container.
 
-Requests to nodes, pods and services through the server: what is refused before a connection.
-
-Nothing runs behind a simulated node or pod, so no request gets farther.
+Requests to nodes, pods and services through the server are refused before a connection: nothing
+runs behind a simulated node or pod.
 
 Upstream: pkg/registry/core/pod/storage/{storage,eviction}.go;
 pkg/registry/apps/*/storage/storage.go; pkg/registry/core/node/strategy.go,
@@ -24,7 +23,8 @@ from podwright.cluster.api.endpoints.access.authentication_reviews import (
     review_token,
 )
 from podwright.cluster.api.endpoints.calls import Backend, Call, find, served
-from podwright.cluster.api.endpoints.kinds.pod_eviction import bind, bind_by_collection, evict
+from podwright.cluster.api.endpoints.kinds.pod_binding import bind, bind_by_collection
+from podwright.cluster.api.endpoints.kinds.pod_eviction import evict
 from podwright.cluster.api.endpoints.kinds.scale import get_scale, patch_scale, update_scale
 from podwright.cluster.api.endpoints.kinds.usage_metrics import (
     METRICS_GROUP,

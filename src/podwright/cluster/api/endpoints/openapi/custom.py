@@ -15,6 +15,12 @@ import msgspec
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema import built_in, description
 from podwright.cluster.api.endpoints.openapi.documents import document
+from podwright.cluster.api.endpoints.openapi.names import (
+    META,
+    custom_schema_name,
+    reference,
+    schema_name,
+)
 from podwright.cluster.api.endpoints.openapi.operations import (
     CUSTOM_PATCH_TYPES,
     CUSTOM_TYPES,
@@ -23,13 +29,7 @@ from podwright.cluster.api.endpoints.openapi.operations import (
     Operation,
     ResourcePaths,
 )
-from podwright.cluster.api.endpoints.openapi.plain_schemas import (
-    META,
-    REGISTERED_FOR_CUSTOM,
-    custom_schema_name,
-    reference,
-    schema_name,
-)
+from podwright.cluster.api.endpoints.openapi.plain_schemas import REGISTERED_FOR_CUSTOM
 from podwright.cluster.api.endpoints.openapi.schemas import (
     COMMON,
     Schemas,

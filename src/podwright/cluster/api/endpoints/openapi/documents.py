@@ -11,13 +11,14 @@ from typing import Final
 
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema import KindRow, built_in
+from podwright.cluster.api.endpoints.openapi.names import META, GroupVersionNames
 from podwright.cluster.api.endpoints.openapi.operations import (
     OBJECT_TYPES,
     Operation,
     ResourcePaths,
     path_item,
 )
-from podwright.cluster.api.endpoints.openapi.plain_schemas import META, VERSION, GroupVersionNames
+from podwright.cluster.api.endpoints.openapi.plain_schemas import VERSION
 from podwright.cluster.api.endpoints.openapi.schemas import Schemas, references
 
 _INFO: Final = {"title": "Kubernetes", "version": "1.36"}

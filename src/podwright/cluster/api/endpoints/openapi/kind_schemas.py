@@ -13,11 +13,10 @@ from podwright.apimachinery.cel import MatchedKind
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema import built_in
 from podwright.cluster.api.endpoints.openapi.custom import custom_schemas
+from podwright.cluster.api.endpoints.openapi.names import custom_schema_name, schema_name
 from podwright.cluster.api.endpoints.openapi.plain_schemas import (
     INT_OR_STRING,
     REGISTERED_FOR_CUSTOM,
-    custom_schema_name,
-    schema_name,
 )
 from podwright.cluster.api.endpoints.openapi.schemas import Schemas, references
 from podwright.cluster.api.versions.resources import Resource, Resources

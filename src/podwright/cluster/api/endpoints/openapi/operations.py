@@ -15,13 +15,13 @@ import msgspec
 
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema import KindRow, built_in
-from podwright.cluster.api.endpoints.openapi.plain_schemas import (
+from podwright.cluster.api.endpoints.openapi.names import (
     META,
-    PATCH,
     GroupVersionNames,
     reference,
     schema_name,
 )
+from podwright.cluster.api.endpoints.openapi.plain_schemas import PATCH
 
 STATUS: Final = f"{META}.Status"
 DELETE_OPTIONS: Final = f"{META}.DeleteOptions"

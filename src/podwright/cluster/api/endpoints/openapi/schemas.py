@@ -19,10 +19,10 @@ from podwright.apimachinery.schema import (
     go_ordered,
     parse_field,
 )
+from podwright.cluster.api.endpoints.openapi.names import META, reference, schema_name
 from podwright.cluster.api.endpoints.openapi.plain_schemas import (
     COMMON_KINDS,
     JSON,
-    META,
     META_KINDS,
     OPAQUE,
     PLAIN,
@@ -30,8 +30,6 @@ from podwright.cluster.api.endpoints.openapi.plain_schemas import (
     SCALARS,
     STRUCTS,
     UNIONS,
-    reference,
-    schema_name,
 )
 
 _PLAIN_TYPES: Final[dict[str, Document]] = {

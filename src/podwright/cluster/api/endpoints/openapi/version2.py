@@ -13,10 +13,10 @@ from typing import Any, Final
 
 from podwright.apimachinery.objects import Document
 from podwright.cluster.api.endpoints.openapi.documents import SECURITY
+from podwright.cluster.api.endpoints.openapi.names import META
 from podwright.cluster.api.endpoints.openapi.plain_schemas import (
     COMMON_KINDS,
     INT_OR_STRING,
-    META,
     QUANTITY,
     REGISTERED,
 )

@@ -1,15 +1,10 @@
-"""Replies: transformation to Table or metadata, and encoding as JSON or YAML.
+"""Replies: transformation to Table or metadata, encoding as JSON or YAML, and compression.
 
-Compression of long replies, for clients that accept it.
-
-Tables: the columns and cells that `kubectl get` prints.
-
-Kinds without columns of their own have the name and the time of creation, as upstream.
+Long replies are compressed for clients that accept it.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/response.go;
 staging/src/k8s.io/apiserver/pkg/endpoints/handlers/responsewriters/writers.go,
-deferredResponseWriter; pkg/printers/internalversion/printers.go;
-staging/src/k8s.io/apiserver/pkg/registry/rest/table.go
+deferredResponseWriter
 """
 
 from __future__ import annotations
@@ -27,6 +22,12 @@ from podwright.cluster.api.endpoints.calls import Call
 from podwright.cluster.api.endpoints.decoding.body_kinds import internal_package
 from podwright.cluster.api.endpoints.protobuf.encoding import encoded_metadata_list
 from podwright.cluster.api.endpoints.replies.negotiation import JSON, MediaType
+from podwright.cluster.api.endpoints.replies.tables import (
+    has_own_columns,
+    in_table_order,
+    row_conditions,
+    table,
+)
 from podwright.cluster.api.endpoints.request import HttpReply, HttpRequest
 from podwright.cluster.api.rejections import (
     PlainError,
@@ -447,105 +448,3 @@ def compressed(request: HttpRequest, reply: HttpReply) -> HttpReply:
     if reply.rest is None:
         return HttpReply(reply.status, headers, body + packer.flush())
     return HttpReply(reply.status, headers, body, packed())
-
-
-# ----------------------------------------------------------------------------------------- tables
-
-
-class TableContent(msgspec.Struct, frozen=True):
-    """The columns and the cells of objects.
-
-    Attributes
-    ----------
-    columns : list of dict
-        The column definitions.
-    rows : list of list
-        The cells of each object.
-    """
-
-    columns: list[Document]
-    rows: list[list[Any]]
-
-
-_COMMON: Final = frozenset({"Name", "Created At"})
-_NAME_TEXT: Final = "Name must be unique within a namespace."
-_CREATED_TEXT: Final = "The time at which the server created the object."
-
-
-def column(
-    name: str, type_: str = "string", form: str = "", text: str = "", priority: int = 0
-) -> Document:
-    """Return a column definition."""
-    return {
-        "name": name,
-        "type": type_,
-        "format": form,
-        "description": text,
-        "priority": priority,
-    }
-
-
-def table(resource: Resource, items: Sequence[Document], now_ns: int) -> TableContent:
-    """Return objects as a table.
-
-    Parameters
-    ----------
-    resource : Resource
-    items : sequence of dict
-        The objects in the version of the request.
-    now_ns : int
-        The time, from which ages are computed.
-    """
-    columns = resource.kind.row.columns
-    if columns:
-        definitions = [
-            column(each.name, each.type, each.format, each.description, each.priority)
-            for each in columns
-        ]
-        return TableContent(definitions, [resource.kind.cells(each, now_ns) for each in items])
-    definitions = [
-        column("Name", form="name", text=_NAME_TEXT),
-        column("Created At", "date", text=_CREATED_TEXT),
-    ]
-    metadata = [each.get("metadata") or {} for each in items]
-    rows = [[each.get("name"), each.get("creationTimestamp")] for each in metadata]
-    return TableContent(definitions, rows)
-
-
-def has_own_columns(resource: Resource) -> bool:
-    """Whether a kind has columns of its own, and not those that upstream gives all others."""
-    columns = resource.kind.row.columns
-    return resource.is_custom or any(each.name not in _COMMON for each in columns)
-
-
-def in_table_order(resource: Resource, items: Sequence[Document]) -> Sequence[Document]:
-    """Return the objects of a list in the order of the rows: FlowSchemas by precedence.
-
-    Upstream: pkg/printers/internalversion/printers.go, printFlowSchemaList
-    """
-    if resource.name != "FlowSchema" or resource.is_custom:
-        return items
-    return sorted(
-        items,
-        key=lambda each: (each["spec"].get("matchingPrecedence", 0), each["metadata"]["name"]),
-    )
-
-
-_COMPLETED: Final = {
-    "Succeeded": "The pod has completed successfully.",
-    "Failed": "The pod failed.",
-}
-
-
-def row_conditions(resource: Resource, item: Document) -> list[Document]:
-    """Return the conditions of a row; kubectl can hide the rows of completed pods.
-
-    Upstream: pkg/printers/internalversion/printers.go, printPod
-    """
-    if (resource.group, resource.name) != ("", "Pod"):
-        return []
-    phase = (item.get("status") or {}).get("phase", "")
-    message = _COMPLETED.get(phase)
-    if message is None:
-        return []
-    return [{"type": "Completed", "status": "True", "reason": phase, "message": message}]

@@ -1,4 +1,4 @@
-"""The paths that are not resources: version and health.
+"""The paths that are not resources: version, health, and the issuer of tokens.
 
 The health is at `/healthz`, `/livez`, `/readyz`, and each check by its name.
 
@@ -6,10 +6,8 @@ The checks have upstream's names and order. Each is about a part that is complet
 answers its first request, or that is not needed here, as priority and fairness: so a check never
 fails.
 
-What relying parties read about the issuer of service account tokens.
-
-The tokens are signed with a secret key of the server, so the set of public keys is empty: other
-servers check them by a TokenReview.
+The tokens of service accounts are signed with a secret key of the server, so the set of public keys
+is empty: other servers check them by a TokenReview.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/server/routes;
 staging/src/k8s.io/apiserver/pkg/server/healthz/healthz.go, handleRootHealth;

@@ -1,10 +1,8 @@
-"""What the server itself writes while it handles the requests of others.
+"""What the server itself writes: while it handles the requests of others, and at each start.
 
-As with the loopback client of kube-apiserver, the field manager is the server's name
-
-The objects by which a cluster shows its own server: endpoints and components.
-
-They say how the server runs now, so they are written again at each start.
+As with the loopback client of kube-apiserver, the field manager is the server's name. The endpoints
+and components by which a cluster shows its server say how it runs now, so they are written again
+at each start.
 
 Upstream: pkg/controlplane/reconcilers/endpointsadapter.go;
 pkg/registry/core/componentstatus/rest.go

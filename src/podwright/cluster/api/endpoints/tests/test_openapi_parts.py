@@ -13,7 +13,7 @@ from podwright.apimachinery.cel import MatchedKind
 from podwright.cluster.api.endpoints.openapi import KindSchemas, OpenApi
 from podwright.cluster.api.endpoints.openapi.custom import custom_schemas
 from podwright.cluster.api.endpoints.openapi.kind_schemas import _resolved
-from podwright.cluster.api.endpoints.openapi.plain_schemas import (
+from podwright.cluster.api.endpoints.openapi.names import (
     GroupVersionNames,
     camel_case,
     custom_schema_name,

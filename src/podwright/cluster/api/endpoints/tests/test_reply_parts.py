@@ -13,18 +13,20 @@ from podwright.cluster.api import rejections
 from podwright.cluster.api.endpoints.decoding.body_kinds import internal_package
 from podwright.cluster.api.endpoints.replies.negotiation import MediaType
 from podwright.cluster.api.endpoints.replies.responses import (
-    column,
     encoded,
     error_reply,
-    has_own_columns,
-    in_table_order,
     internal_type,
     list_document,
     partial,
     reply,
+    warning_headers,
+)
+from podwright.cluster.api.endpoints.replies.tables import (
+    column,
+    has_own_columns,
+    in_table_order,
     row_conditions,
     table,
-    warning_headers,
 )
 from podwright.cluster.api.endpoints.request import HttpRequest
 from podwright.cluster.api.endpoints.served.plain_paths import (

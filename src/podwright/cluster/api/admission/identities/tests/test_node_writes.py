@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from podwright.apimachinery.objects import decode
+from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.identities.node_restriction import NodeRestriction
 from podwright.cluster.api.admission.identities.service_accounts import ServiceAccount
-from podwright.cluster.api.admission.plugin import Attributes
 from podwright.cluster.api.admission.tests.contexts import a_context
 from podwright.cluster.api.authorization import AlwaysAllow, Decision
 from podwright.cluster.api.rejections import Rejection
