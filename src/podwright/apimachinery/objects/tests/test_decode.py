@@ -233,3 +233,23 @@ def test_every_object_of_the_golden_vectors_is_preserved():
                 assert encode(decode(document, source=path.name)) == document
                 n_documents += 1
     assert n_documents > 100_000
+
+
+@pytest.mark.parametrize(
+    ("sizes", "wrong"),
+    [
+        ({}, False),
+        ({"capacity": "1Gi", "maximumVolumeSize": "1Gi"}, False),
+        ({"capacity": "x"}, True),
+        ({"maximumVolumeSize": "x"}, True),
+        ({"capacity": "1", "maximumVolumeSize": "x"}, True),
+    ],
+)
+def test_the_sizes_of_a_storage_capacity_are_quantities(sizes: dict[str, str], wrong: bool) -> None:
+    kind = {"apiVersion": "storage.k8s.io/v1", "kind": "CSIStorageCapacity"}
+    document = kind | {"metadata": {"name": "x"}, "storageClassName": "s"} | sizes
+    if not wrong:
+        assert decode(document).kind == "CSIStorageCapacity"
+        return
+    with pytest.raises(InvalidObject, match="quantities are numbers"):
+        decode(document)

@@ -212,3 +212,11 @@ def test_a_status_with_the_resources_of_the_spec_changes_nothing(status, is_othe
     spec = {"containers": one, "initContainers": one}
     document = {"metadata": {"name": "p"}, "spec": spec, "status": {kind: [{"name": "a"} | status]}}
     assert has_actual_resources(decode_pod(document)) is is_other
+
+
+def test_amounts_beyond_53_bits_count_beside_the_defaults_of_missing_ones():
+    containers = [container("a", memory=str(2**54)), container("b", cpu="1")]
+    found = non_zero_requests(
+        decode_pod({"metadata": {"name": "x"}, "spec": {"containers": containers}})
+    )
+    assert found == {"cpu": 100 + 1000, "memory": 2**54 + 200 * 1024 * 1024}
