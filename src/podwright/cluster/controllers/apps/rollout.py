@@ -18,7 +18,7 @@ from typing import Final
 
 import msgspec
 
-from podwright.apimachinery.objects import Document
+from podwright.apimachinery.objects import Document, parse_int64
 from podwright.cluster.controllers.workload_fields import number
 
 REVISION: Final = "deployment.kubernetes.io/revision"
@@ -161,6 +161,18 @@ def revision_number(text: str | None) -> int:
     return int(text) if text and text.isascii() and text.isdigit() else 0
 
 
+def _size_of(each: RolloutSet, annotation: str) -> int | None:
+    """Return the size in an annotation; None without one.
+
+    Notes
+    -----
+    Upstream: deployment_util.go, getNonNegativeInt32FromAnnotation
+    """
+    text = each.annotations.get(annotation, "")
+    size = int(text) if text.isascii() and text.isdigit() else None
+    return size if size is not None and size < 2**31 else None
+
+
 def by_age(sets: Iterable[RolloutSet]) -> list[RolloutSet]:
     """Return sets, oldest first."""
     return sorted(sets, key=lambda each: (each.created, each.name))
@@ -243,11 +255,8 @@ class Rollout:
         -----
         Upstream: sync.go, isScalingEvent
         """
-        return any(
-            each.annotations[DESIRED_REPLICAS] != str(self.spec.replicas)
-            for each in self.sets
-            if each.replicas > 0 and each.annotations.get(DESIRED_REPLICAS, "").isdigit()
-        )
+        sizes = [_size_of(each, DESIRED_REPLICAS) for each in self.sets if each.replicas > 0]
+        return any(size is not None and size != self.spec.replicas for size in sizes)
 
     def scale(self) -> None:
         """Distribute a new size over the sets in proportion to theirs.
@@ -282,9 +291,8 @@ class Rollout:
         new = self.new
         if new is None:
             return False
-        desired = new.annotations.get(DESIRED_REPLICAS, "")
-        size = self.spec.replicas
-        return new.replicas == size and desired == str(size) and new.available == size
+        desired = parse_int64(new.annotations.get(DESIRED_REPLICAS, ""))
+        return new.replicas == desired == new.available == self.spec.replicas
 
     def _scale_in_proportion(self) -> None:
         active = [each for each in self.sets if each.replicas > 0]
@@ -320,9 +328,8 @@ class Rollout:
         if not self.spec.replicas:
             fraction = -each.replicas
         else:
-            before = revision_number(each.annotations.get(MAX_REPLICAS))
             # Upstream: without the annotation, the size in the status replaces the former maximum.
-            before = before or self._reported
+            before = _size_of(each, MAX_REPLICAS) or self._reported
             if not before:
                 return 0
             # Rounded to the nearest, halves up.

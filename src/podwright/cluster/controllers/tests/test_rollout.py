@@ -88,6 +88,19 @@ def test_a_new_size_is_distributed_in_proportion() -> None:
         assert [found, sizes(rollout)] == [is_event, expected], (spec, sets)
 
 
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [("3", False), ("03", False), ("4", True), ("2147483647", True), ("2147483648", False)]
+    + [(text, False) for text in ("", "-4", "+4", "4.0", "\u00b2", "\u0664")],
+)  # fmt: skip
+def test_sizes_in_annotations_are_numbers_as_go_reads_them(written: str, expected: bool) -> None:
+    a = RolloutSet(
+        name="a", created="", replicas=3, annotations={DESIRED_REPLICAS: written}, available=3
+    )
+    spec = deployment_spec({"replicas": 3, "strategy": {}})
+    assert Rollout(spec, None, [a], reported=3).is_scaling_event is expected
+
+
 # The deployment, its sets, and their sizes after one step.
 STEPS = """\
 4 1 0 | a=4/4 z=0/0              | a=4 z=1
