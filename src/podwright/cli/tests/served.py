@@ -47,6 +47,21 @@ def command(line: str, stdin: str | None = None) -> tuple[str, str, int]:
     return result.stdout, result.stderr, result.exit_code
 
 
+def held(condition: Callable[[], object], times: int = 30) -> Callable[[], bool]:
+    """Return whether a condition held so many times in a row.
+
+    A cluster shows what a command did before the command has the reply and counts it.
+    """
+    seen = 0
+
+    def is_held() -> bool:
+        nonlocal seen
+        seen = seen + 1 if condition() else 0
+        return seen >= times
+
+    return is_held
+
+
 def command_until(condition: Callable[[], object], line: str) -> tuple[str, str, int]:
     """Run a command, and interrupt it as soon as a condition holds: as `command` returns it."""
     failures: list[AssertionError] = []

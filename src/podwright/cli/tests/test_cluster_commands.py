@@ -20,7 +20,7 @@ from rich.console import Console
 from podwright.cli.clusters import import_run
 from podwright.cli.clusters.sync import SyncOptions, read_policies
 from podwright.cli.clusters.sync_run import difference_line, summary_of
-from podwright.cli.tests.served import command, command_until, served
+from podwright.cli.tests.served import command, command_until, held, served
 from podwright.online.client import (
     BoundPods,
     SyncCounts,
@@ -351,7 +351,7 @@ def test_a_sync_creates_the_objects_and_says_what_it_did(address, source):
     with served(destination) as there:
         line = f"sync --server {address} --to there={there}"
         printed, errors, status = command_until(
-            lambda: destination.names("/api/v1/pods") == {"db", "web"}, line
+            held(lambda: destination.names("/api/v1/pods") == {"db", "web"}), line
         )
         assert (printed, status) == ("", 0)
         *_, last = errors.splitlines()

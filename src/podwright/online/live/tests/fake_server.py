@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -66,3 +67,6 @@ async def serving(server: FakeServer) -> AsyncIterator[ClusterAddress]:
         yield ClusterAddress(server=f"http://127.0.0.1:{runner.addresses[0][1]}")
     finally:
         await runner.cleanup()
+        # A transport that was closed or accepted last ends in the next turns of the loop.
+        for _ in range(3):
+            await asyncio.sleep(0)
