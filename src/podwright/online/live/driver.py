@@ -186,37 +186,39 @@ class LiveDriver:
                 self._start(self._call(action))
 
     async def _call(self, call: ApiCall) -> None:
-        began_ns = time.perf_counter_ns()
-        self._count_waiting(call, 1)
         try:
-            events = await self._executor.call(call)
+            events = await self._executed(call)
         finally:
             self._call_count -= 1
-            self._count_waiting(call, -1)
-        self._count_done(call, events, time.perf_counter_ns() - began_ns)
         for event in events:
             if isinstance(call, Bind) and isinstance(event, CallDone) and event.error is None:
                 self.bindings += 1
             self.deliver(event)
 
-    def _count_waiting(self, call: ApiCall, by: int) -> None:
+    async def _executed(self, call: ApiCall) -> Sequence[Event]:
+        """Execute a call, and count it if it is one that metrics count."""
         name = _COUNTED_CALLS.get(type(call))
-        if name is not None:
-            self._waiting[name] += by
-            self._machine.metrics.set_gauge(
-                "scheduler_pending_async_api_calls", (name,), self._waiting[name]
-            )
+        if name is None:
+            return await self._executor.call(call)
+        began_ns = time.perf_counter_ns()
+        self._count_waiting(name, 1)
+        try:
+            events = await self._executor.call(call)
+        finally:
+            self._count_waiting(name, -1)
+        has_failed = any(isinstance(each, CallDone) and each.error is not None for each in events)
+        self._machine.metrics.observe(
+            "scheduler_async_api_call_execution_duration_seconds",
+            (name, "error" if has_failed else "success"),
+            time.perf_counter_ns() - began_ns,
+        )
+        return events
 
-    def _count_done(self, call: ApiCall, events: Sequence[Event], spent_ns: int) -> None:
-        """Count a call that was answered, or given up."""
-        name = _COUNTED_CALLS.get(type(call))
-        if name is not None:
-            has_failed = any(isinstance(e, CallDone) and e.error is not None for e in events)
-            self._machine.metrics.observe(
-                "scheduler_async_api_call_execution_duration_seconds",
-                (name, "error" if has_failed else "success"),
-                spent_ns,
-            )
+    def _count_waiting(self, name: str, by: int) -> None:
+        self._waiting[name] += by
+        self._machine.metrics.set_gauge(
+            "scheduler_pending_async_api_calls", (name,), self._waiting[name]
+        )
 
     async def _extend(self, action: CallExtender) -> None:
         assert self._call_extender is not None, "a configuration with extenders has a caller"

@@ -93,8 +93,8 @@ def test_a_value_is_a_condition_a_duration_or_a_number(
             found = getattr(expression, method)(POD, 0)
         except StageExpressionError as error:
             found = str(error)
-        wanted = f"{source}: {problem}" if expected is None else expected
-        assert (found, type(found)) == (wanted, type(wanted)), method
+        right = f"{source}: {problem}" if expected is None else expected
+        assert (found, type(found)) == (right, type(right)), method
 
 
 def test_random_values_are_refused() -> None:

@@ -106,7 +106,7 @@ def class_of_claim(claim: Document) -> str:
     return (claim.get("spec") or {}).get("storageClassName") or ""
 
 
-# ----------------------------------------------------------------------------------- claim resize
+# ------------------------------------------------------------------------------ expansion of claims
 
 
 class PersistentVolumeClaimResize(Plugin):

@@ -4,7 +4,7 @@ An authorizer allows an access, or has no opinion. The server consults its autho
 and refuses what none allows. This package also decides who may grant rights and act as others. It
 knows no HTTP; the roles and bindings come from the store.
 
-Start with `access.py`, then `role_resolver.py` and `modes.py`.
+Start with `access.py`, then `role_resolver.py` and `authorizers.py`.
 
 Words used here: a *grant* is what one binding gives a user. The *resolver* finds the grants.
 """
@@ -34,6 +34,7 @@ from podwright.cluster.api.authorization.impersonation import (
     Impersonation as Impersonation,
     NotImpersonated as NotImpersonated,
 )
+from podwright.cluster.api.authorization.policy_rules import quoted_list as quoted_list
 from podwright.cluster.api.authorization.role_resolver import (
     GROUP as GROUP,
     MissingRole as MissingRole,

@@ -1,4 +1,4 @@
-"""Authorizers that need no objects, and the order in which a server consults its authorizers.
+"""The authorizers of a server but that of nodes, and the order in which it consults them.
 
 The order is that of the modes of a server, as `--authorization-mode` of kube-apiserver names them.
 
@@ -161,7 +161,7 @@ def authorizer_chain(
     Raises
     ------
     ValueError
-        There is no such mode, or none.
+        A mode is unknown, or the list is empty.
     """
     unknown = [mode for mode in modes if mode not in _MODES]
     if unknown or not modes:

@@ -73,7 +73,7 @@ def _rule(rule: dict[str, Any], disabled: frozenset[str]) -> dict[str, Any]:
     return rule | {"nonResourceURLs": [x for x in urls if _URL_GATES.get(x) not in disabled]}
 
 
-# -------------------------------------------------------------------------- policy reconciliation
+# -------------------------------------------------------------------------- what stored objects get
 
 _AUTO_UPDATE: Final = "rbac.authorization.kubernetes.io/autoupdate"
 _SELECTORS: Final = "clusterRoleSelectors"

@@ -228,7 +228,7 @@ def _first_invalid(token: str) -> int:
     return len(token)
 
 
-# ------------------------------------------------------------------------------------- selectable
+# ---------------------------------------------------------------------------------- field selectors
 
 _EVENT_FIELDS: Final = {
     "reportingController": "reportingComponent",

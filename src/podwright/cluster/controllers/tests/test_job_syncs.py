@@ -181,7 +181,7 @@ def test_which_pods_lose_their_finalizer(with_pods, job, expected) -> None:
 def test_which_keys_a_pod_concerns(job, with_pod, keys) -> None:
     bench = SingleSync(JobController, *([a_job()] if job else []))
     assert bench.put(*pods(with_pod)) == keys
-    # A removed pod of an earlier job, or of none, concerns nobody.
+    # A removed pod of an earlier job, or of none, leads to no sync.
     removed = keys if job and "lost" not in with_pod and "orphan" not in with_pod else []
     assert bench.remove(*pods(with_pod)) == removed
 

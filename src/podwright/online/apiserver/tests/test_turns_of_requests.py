@@ -174,7 +174,7 @@ def sent_in_parts(rest: Iterator[bytes]) -> tuple[list[Any], list[str]]:
         reply = HttpReply(200, (("a", "b"),), b"first", rest)
         await sending.send_in_parts(connection, reply, sending.Pace())
         await asyncio.sleep(0)
-        assert connection.gone.cancelled(), "nobody waits for the client any more"
+        assert connection.gone.cancelled(), "the wait for the client has ended"
 
     asyncio.run(main())
     return messages, happened

@@ -195,7 +195,7 @@ def _shown(amounts: Amounts) -> str:
     return ",".join(f"{name}={format_quantity(amounts[name])}" for name in sorted(amounts))
 
 
-# --------------------------------------------------------------------------------------- registry
+# -------------------------------------------------------------------------- evaluators of resources
 
 _COUNT: Final = "count/"
 
@@ -259,7 +259,7 @@ class QuotaEvaluators:
         return masked(used, hard)
 
 
-# ------------------------------------------------------------------------------------- pod quotas
+# ------------------------------------------------------------------------ dry runs without a server
 
 _NOW_NS: Final = 0
 """Terminating pods count: their grace period is not over."""

@@ -20,6 +20,7 @@ from typing import Any, Final
 import msgspec
 
 from podwright.apimachinery.objects import SECOND_NS, KubernetesObject, go_quoted, timestamp_ns
+from podwright.cluster.api.authorization import quoted_list
 from podwright.cluster.api.identity import uid_at
 from podwright.cluster.api.users import User, service_account_groups, service_account_name
 from podwright.cluster.store import ObjectStore
@@ -136,8 +137,8 @@ class ServiceAccountTokens:
         common = [audience for audience in own if audience in audiences]
         if not common:
             raise TokenError(
-                f"token audiences {_listed(own)} is invalid for the target audiences"
-                f" {_listed(audiences)}"
+                f"token audiences {quoted_list(own)} is invalid for the target audiences"
+                f" {quoted_list(audiences)}"
             )
         now = now_ns // SECOND_NS
         if now - _LEEWAY_SECONDS > claims["exp"]:
@@ -194,10 +195,6 @@ def _was_deleted(obj: KubernetesObject, now: int) -> bool:
     return time_ns is not None and time_ns // SECOND_NS < now - _LEEWAY_SECONDS
 
 
-def _listed(values: Sequence[str]) -> str:
-    return "[" + " ".join(f'"{value}"' for value in values) + "]"
-
-
 # ---------------------------------------------------------------------------------- signed claims
 
 ALGORITHM: Final = "HS256"
@@ -251,7 +248,7 @@ def _text(data: bytes) -> str:
     return urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
-# ---------------------------------------------------------------------------------- legacy tokens
+# -------------------------------------------------------------------------------- tokens of secrets
 
 LEGACY_ISSUER: Final = "kubernetes/serviceaccount"
 

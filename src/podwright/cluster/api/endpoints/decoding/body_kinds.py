@@ -146,7 +146,7 @@ def internal_package(group: str) -> str:
     return group.partition(".")[0]
 
 
-# ----------------------------------------------------------------------------------------- bodies
+# ----------------------------------------------------------------------- bodies of custom resources
 
 
 def check_custom_kind(document: Document, kind: ObjectKind, body: bytes) -> Document:

@@ -97,7 +97,7 @@ def _yaml_depth(text: str) -> int:
     return len(indents) + (flow if flow <= NESTING_MAX else nesting_depth(text.encode()))
 
 
-# ----------------------------------------------------------------------------------- json in yaml
+# ----------------------------------------------------------------------------- bodies that are JSON
 
 _SIZE_MAX: Final = 100_000
 _BRACKETS_AND_LINES_MAX: Final = 150

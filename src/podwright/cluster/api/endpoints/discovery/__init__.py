@@ -2,8 +2,8 @@
 
 Clients read it in two forms. The aggregated form is two documents, at `/api` and `/apis`, with an
 ETag; the older one is a document for each path. Both are made from the resources that are served
-at the moment: `groups.py` has the order of groups and versions, `documents.py` the documents, and
-`paths.py` replies to requests.
+at the moment: `documents.py` has the documents and the order of groups and versions, and `paths.py`
+replies to requests.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/discovery
 """

@@ -220,7 +220,7 @@ def _kind(group: str, version: str, kind: str) -> Document:
     return {"group": group, "version": version, "kind": kind}
 
 
-# ----------------------------------------------------------------------------------------- groups
+# --------------------------------------------------------------------- order of groups and versions
 
 Groups: TypeAlias = dict[str, list[str]]
 """The versions of each group, the preferred one first."""

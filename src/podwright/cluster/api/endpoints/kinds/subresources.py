@@ -125,7 +125,7 @@ def has_tables(info: RequestInfo) -> bool:
     return not is_virtual and info.subresource not in _WITHOUT_TABLES
 
 
-# --------------------------------------------------------------------------------------- proxying
+# ---------------------------------------------------------------------- requests through the server
 
 _ENDPOINTS: Final[GroupKind] = ("", "Endpoints")
 _PREFERRED: Final = frozenset(

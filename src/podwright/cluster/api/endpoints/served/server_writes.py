@@ -139,7 +139,7 @@ def with_server_as_owner(
     return document | {"metadata": tracked["metadata"]}
 
 
-# --------------------------------------------------------------------------------- server objects
+# ------------------------------------------------------------------------- objects about the server
 
 NAME: Final = "kubernetes"
 """The name of the Service of the API, and of its endpoints."""
