@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -14,7 +15,9 @@ from podwright.cluster.kubelets.kubelet.containers import container_statuses
 from podwright.online.apiserver.scheduling import plugin_monitor, served_scheduler
 from podwright.online.live import driver, executors
 from podwright.online.live.api_calls import RetryTimes
+from podwright.online.sync.session import DIFFERENCES_MAX
 from podwright.scheduler.advice import rejections
+from podwright.scheduler.machine import Action
 from podwright.scheduler.queueing import QueueSettings
 from podwright.simulation.files import document_cache
 from podwright.simulation.kss.annotations import LIMIT_BYTES
@@ -97,6 +100,7 @@ SENTENCES = [
         "howto/run-a-cluster",
         f"With more than {served_scheduler.MEMORY_CHECKPOINT_OBJECTS_MAX:,} nodes and pods",
     ),
+    ("howto/follow-a-real-cluster", f"up to {DIFFERENCES_MAX:,} differences"),
     (
         "howto/schedule-a-real-cluster",
         f"at most {executors._PARALLEL} at once, and no further cycles while"
@@ -150,3 +154,10 @@ def test_numbers_of_a_page_are_those_of_the_code(page):
     text = " ".join((ROOT / "docs" / f"{page}.md").read_text().split())
     missing = [sentence for where, sentence in SENTENCES if where == page and sentence not in text]
     assert missing == []
+
+
+def test_the_actions_of_a_page_are_those_of_the_machine():
+    text = (ROOT / "docs/howto/drive-the-machine.md").read_text()
+    rows = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
+    names = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
+    assert sorted(names) == sorted(action.__name__ for action in get_args(Action))

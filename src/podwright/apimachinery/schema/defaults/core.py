@@ -140,11 +140,6 @@ _TCP: Final = empty(protocol="TCP")
 _SERVICE_PORTS: Final = parts(ports=items(_service_port))
 
 
-def set_config_map_defaults(config_map: Document) -> Document:
-    """Set the defaults of a ConfigMap, which has none that is written."""
-    return config_map
-
-
 set_secret_defaults: Final = empty(type="Opaque")
 
 

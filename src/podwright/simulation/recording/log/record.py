@@ -29,7 +29,7 @@ from podwright.apimachinery.objects import (
     encode,
     timestamp_text_nano,
 )
-from podwright.cluster.store import GroupKind, WatchEvent, group_kind, kind_of
+from podwright.cluster.store import GroupKind, group_kind, kind_of
 from podwright.scheduler.assembly import machine_of
 from podwright.scheduler.config import (
     Gates,
@@ -317,7 +317,6 @@ _ORDER = [
     )
 ]
 _POD = group_kind(Pod)
-_EVENT_OF: dict[str, ChangeType] = {"ADDED": "Add", "MODIFIED": "Update", "DELETED": "Delete"}
 
 
 def record_line(time_ns: int, event: ChangeType, obj: KubernetesObject) -> bytes:
@@ -348,13 +347,6 @@ def initial_lines(objects: Iterable[KubernetesObject], time_ns: int) -> Iterator
     """
     for obj in sorted(objects, key=_rank):
         yield record_line(time_ns, "Add", obj)
-
-
-def record_of_watch(events: Iterable[tuple[int, WatchEvent]]) -> Iterator[bytes]:
-    """Encode the events of a watch of a store, with their times, without bookmarks."""
-    for time_ns, event in events:
-        if event.object is not None:
-            yield record_line(time_ns, _EVENT_OF[event.type], event.object)
 
 
 def record_of_log(log: DecisionLog) -> Iterator[bytes]:

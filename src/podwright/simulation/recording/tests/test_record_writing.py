@@ -5,7 +5,6 @@ from hypothesis import given, strategies as st
 
 from podwright.apimachinery.objects import with_node_name
 from podwright.apimachinery.schema import decode
-from podwright.cluster.api.tests.writable import WritableStore
 from podwright.scheduler.machine import CycleDue, Event, ObjectDeleted, ObjectPut
 from podwright.simulation.files.record import read_record
 from podwright.simulation.recording.log.decision_log import DecisionLog
@@ -13,7 +12,6 @@ from podwright.simulation.recording.log.record import (
     initial_lines,
     record_line,
     record_of_log,
-    record_of_watch,
     write_record,
 )
 from podwright.testing import make_node, make_pod
@@ -100,22 +98,6 @@ def test_a_recorded_run_is_written_as_the_changes_that_its_machine_received():
         ("Update", "default/web", 3),
         ("Delete", "default/web", 6),
     ]
-
-
-def test_the_events_of_a_watch_are_a_record_of_the_store():
-    store = WritableStore()
-    cursor = store.watch(since=store.resource_version)
-    store.create(make_node("n1"), NOW)
-    pod = store.create(make_pod("web"), NOW).object
-    store.bind("default/web", "n1", NOW)
-    lines = record_of_watch((NOW, event) for event in [*cursor.poll(), cursor.bookmark()])
-    again = WritableStore()
-    for line in read_record(b"".join(lines), source="r").lines:
-        again.put(line.object)
-    bound = again.get(("", "Pod"), "default/web")
-    assert bound is not None
-    assert bound.raw["spec"]["nodeName"] == "n1"
-    assert bound.uid == pod.uid
 
 
 histories = st.lists(
