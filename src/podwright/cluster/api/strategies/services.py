@@ -62,8 +62,6 @@ def _with_address_lists(spec: Document, stored: Document) -> Document:
     if not stored:
         return spec | {"clusterIPs": [address]} if address and not addresses else spec
     before, list_before = stored.get("clusterIP"), stored.get("clusterIPs") or []
-    if not addresses and address == before:
-        addresses = list_before
     if address != before and addresses == list_before:
         addresses = [address] if address else []
     return spec | {"clusterIPs": addresses}

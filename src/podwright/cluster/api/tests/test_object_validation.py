@@ -9,7 +9,7 @@ import pytest
 from podwright.apimachinery.objects import InvalidObject, KubernetesObject
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import Api, ApplyObject, CreateObject, Invalid, PatchObject, UpdateObject
-from podwright.cluster.api.object_validation import check_objects
+from podwright.cluster.api.object_validation import check_objects, unknown_fields, update_problems
 from podwright.cluster.store import POD, ObjectStore
 
 NOW_NS = 1_767_225_600_000_000_000
@@ -141,6 +141,42 @@ def test_objects_are_checked_before_any_is_written() -> None:
     with pytest.raises(InvalidObject) as caught:
         check_objects([pod(), pod("B"), pod("c", containers=[])])
     assert [each.source for each in caught.value.errors] == ["Pod default/B", "Pod default/c"]
+
+
+def with_field(name: str, **metadata: str) -> KubernetesObject:
+    document = pod(name).raw
+    return decode(document | {"metadata": document["metadata"] | metadata, "nosuch": 1})
+
+
+def test_unknown_fields_of_new_objects_are_reported_with_the_other_errors() -> None:
+    own = decode({"apiVersion": "example.com/v1", "kind": "Widget", "nosuch": 1,
+                  "metadata": {"name": "w"}})  # fmt: skip
+    objects = [
+        with_field("a"),
+        with_field("b", uid="u", resourceVersion="1"),
+        with_field("c", uid="u"),
+        with_field("d", resourceVersion="1"),
+        own,
+        pod("e", containers=[]),
+    ]
+    assert [(each.source, each.path) for each in unknown_fields(objects)] == [
+        ("Pod default/a", "nosuch"), ("Pod default/c", "nosuch"), ("Pod default/d", "nosuch"),
+    ]  # fmt: skip
+    with pytest.raises(InvalidObject) as caught:
+        check_objects([pod("B"), with_field("a")], allows_unknown_fields=False)
+    assert [(each.source, each.path) for each in caught.value.errors] == [
+        ("Pod default/a", "nosuch"), ("Pod default/B", "metadata.name"),
+    ]  # fmt: skip
+    check_objects([with_field("a"), decode(pod("B").raw | {"metadata": {"name": "B", "uid": "u"}})])
+
+
+def test_the_problems_of_a_change_are_those_that_the_stored_object_does_not_have() -> None:
+    old = pod("old", dnsPolicy="Sometimes", restartPolicy="Always")
+    assert update_problems(old, old) == []
+    changed = pod("old", dnsPolicy="Sometimes", restartPolicy="Never")
+    assert [path for path, _, _ in update_problems(changed, old)] == ["spec"]
+    own = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"}}
+    assert update_problems(decode(own | {"spec": {"a": 1}}), decode(own)) == []
 
 
 def test_custom_objects_have_no_rules() -> None:

@@ -62,6 +62,13 @@ def test_a_new_service(sent, stored):
     ("sent", "before", "stored"),
     [
         ({"type": "ClusterIP"}, CLUSTER_IP, CLUSTER_IP),
+        # Clients that know the single address only.
+        ({"type": "ClusterIP", "clusterIP": "10.0.0.1"}, CLUSTER_IP, CLUSTER_IP),
+        (
+            {"type": "ClusterIP", "clusterIP": "10.0.0.2"},
+            CLUSTER_IP,
+            CLUSTER_IP | {"clusterIP": "10.0.0.2", "clusterIPs": ["10.0.0.2"]},
+        ),
         (
             {"type": "ClusterIP", "clusterIP": "10.0.0.2", "clusterIPs": ["10.0.0.1"]},
             CLUSTER_IP,

@@ -235,6 +235,9 @@ def test_fields_of_gates_that_are_off_are_dropped_unless_they_are_there_already(
     assert without_disabled(groups, given, claim()) == claim(tolerations=[1], count=2)
     plain = claim(count=2)
     assert without_disabled(groups, plain, None) is plain
+    for requests in (None, "x", [None]):
+        odd = {"spec": {"devices": {"requests": requests}}}
+        assert without_disabled(groups, odd, None) is odd
     # Nothing is dropped if all are on; a field of two gates needs both.
     assert disabled_fields(frozenset()) == {}
     both = disabled_fields(frozenset({"DRAResourceClaimDeviceStatus"}))
