@@ -278,6 +278,91 @@ def test_extenders(body, messages):
                       "addedAffinity.preferredDuringSchedulingIgnoredDuringExecution[1]."
                       'matchFields[1].values: Invalid value: ["b","c"]: must have one element'],
                      id="preferred terms, and none of weight 0"),
+        pytest.param("Coscheduling",
+                     "{permitWaitingTimeSeconds: -1, podGroupBackoffSeconds: -2,"
+                     " podGroupRejectPercentage: 101}", "",
+                     ["permitWaitingTimeSeconds: Invalid value: -1: cannot be negative",
+                      "podGroupBackoffSeconds: Invalid value: -2: cannot be negative",
+                      "podGroupRejectPercentage: Invalid value: 101: "
+                      "not in valid range [0, 100]"],
+                     id="periods and the share of gangs"),
+        pytest.param("Coscheduling",
+                     "{permitWaitingTimeSeconds: 0, podGroupBackoffSeconds: 0,"
+                     " podGroupRejectPercentage: 0}", "", [],
+                     id="the least settings of gangs"),
+        pytest.param("Coscheduling", "{podGroupRejectPercentage: -1}", "",
+                     ["podGroupRejectPercentage: Invalid value: -1: "
+                      "not in valid range [0, 100]"],
+                     id="a negative share of gangs"),
+        pytest.param("Coscheduling", "{podGroupRejectPercentage: 100}", "", [],
+                     id="the whole share of gangs"),
+        pytest.param("DefaultPreemption",
+                     "{minCandidateNodesPercentage: 100, minCandidateNodesAbsolute: 0}", "", [],
+                     id="all candidates"),
+        pytest.param("DefaultPreemption",
+                     "{minCandidateNodesPercentage: 0, minCandidateNodesAbsolute: 1}", "", [],
+                     id="one candidate"),
+        pytest.param("DefaultPreemption", "{minCandidateNodesPercentage: -1}", "",
+                     ["minCandidateNodesPercentage: Invalid value: -1: "
+                      "not in valid range [0, 100]"],
+                     id="a negative percentage"),
+        pytest.param("InterPodAffinity", "{hardPodAffinityWeight: -1}", "",
+                     ["hardPodAffinityWeight: Invalid value: -1: not in valid range [0, 100]"],
+                     id="a negative hard weight"),
+        pytest.param("InterPodAffinity", "{hardPodAffinityWeight: 0}", "", [],
+                     id="no hard weight"),
+        pytest.param("InterPodAffinity", "{hardPodAffinityWeight: 100}", "", [],
+                     id="the greatest hard weight"),
+        pytest.param("NodeResourcesBalancedAllocation",
+                     "{resources: [{name: cpu}, {name: memory, weight: 1}]}", "", [],
+                     id="balanced resources of weight 1"),
+        pytest.param("VolumeBinding", "{bindTimeoutSeconds: 0}", "", [], id="no bind timeout"),
+        pytest.param("VolumeBinding",
+                     "{shape: [{utilization: -1, score: 0}, {utilization: 100, score: 10}]}",
+                     "StorageCapacityScoring=true",
+                     ["shape[0].utilization: Invalid value: -1: not in valid range [0, 100]"],
+                     id="a shape with the bounds of scores"),
+        pytest.param("VolumeBinding",
+                     "{shape: [{utilization: 2, score: 0}, {utilization: 1, score: 0},"
+                     " {utilization: 0, score: 0}]}",
+                     "StorageCapacityScoring=true",
+                     ["shape[1].utilization: Invalid value: 1: "
+                      "values must be sorted in increasing order"],
+                     id="the first point that is out of order"),
+        pytest.param("VolumeBinding", "{shape: []}", "",
+                     ["shape: Invalid value: []: unexpected field "
+                      "`shape`, remove it or turn on the feature gate StorageCapacityScoring"],
+                     id="an empty shape without its gate"),
+        pytest.param("VolumeBinding", "{shape: []}", "StorageCapacityScoring=true", [],
+                     id="an empty shape becomes the default one"),
+        pytest.param("DynamicResources", "{filterTimeout: 0s, bindingTimeout: 1s}", "", [],
+                     id="the shortest timeouts"),
+        pytest.param("DynamicResources", "{filterTimeout: null, bindingTimeout: null}",
+                     "DRASchedulerFilterTimeout=false,DRADeviceBindingConditions=false", [],
+                     id="no timeouts without their gates"),
+        pytest.param("PodTopologySpread",
+                     "{defaultingType: List, defaultConstraints: [{maxSkew: 1},"
+                     " {maxSkew: 1, topologyKey: a, whenUnsatisfiable: Nope},"
+                     " {maxSkew: 1, topologyKey: a, whenUnsatisfiable: ScheduleAnyway},"
+                     " {maxSkew: 1, topologyKey: a, whenUnsatisfiable: DoNotSchedule}]}", "",
+                     ["defaultConstraints[0].topologyKey: Required value: can not be empty",
+                      "defaultConstraints[0].whenUnsatisfiable: Required value: "
+                      "can not be empty",
+                      'defaultConstraints[1].whenUnsatisfiable: Unsupported value: "Nope": '
+                      'supported values: "DoNotSchedule", "ScheduleAnyway"'],
+                     id="actions of default constraints"),
+        pytest.param("NodeAffinity",
+                     "{addedAffinity: {requiredDuringSchedulingIgnoredDuringExecution:"
+                     " {nodeSelectorTerms: [{matchExpressions: [{key: a, operator: Like}],"
+                     " matchFields: [{key: a, operator: NotIn, values: [b]}, {key: a,"
+                     " operator: In, values: []}]}]}}}", "",
+                     ["addedAffinity.requiredDuringSchedulingIgnoredDuringExecution."
+                      f"nodeSelectorTerms[0].{place}" for place in (
+                          'matchExpressions[0].operator: Unsupported value: "Like": supported '
+                          'values: "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"',
+                          "matchFields[1].values: Invalid value: []: must have one element")],
+                     id="an unknown operator of the added affinity"),
+        pytest.param("NodeAffinity", "{}", "", [], id="no added affinity"),
         pytest.param("NodeResourcesFit", "{scoringStrategy: {type: Nope}}", "", [],
                      id="fit is judged when it is built"),
     ],
