@@ -194,8 +194,82 @@ def ratio(*shape):
             id="malformed",
         ),
         pytest.param(policy(kind="Pod"), "kind", '"Policy" is expected, not "Pod"', id="kind"),
+        pytest.param(
+            policy(apiVersion="v2"), "apiVersion", '"v1" is expected, not "v2"', id="apiVersion"
+        ),
+        pytest.param([], "", "a policy is an object", id="not an object"),
+        pytest.param(policy(predicates={}), "predicates", "a list is expected", id="not a list"),
+        pytest.param(
+            policy(alwaysCheckAllPredicates=1), "alwaysCheckAllPredicates",
+            "Expected `bool`, got `int`", id="not a boolean",
+        ),
+        pytest.param(
+            policy(hardPodAffinitySymmetricWeight="1"), "hardPodAffinitySymmetricWeight",
+            "Expected `int`, got `str`", id="not an integer",
+        ),
+        pytest.param(
+            policy(priorities=[{"name": "EqualPriority", "weight": (2**63 - 1) // 10}]),
+            "priorities[0].weight",
+            "Priority EqualPriority should have a positive weight applied to it or it has "
+            "overflown",
+            id="the least weight that is too large",
+        ),
+        pytest.param(
+            policy(priorities=[{"name": "Mine", "weight": 1, "argument": {
+                "labelPreference": {}, "serviceAntiAffinity": {}}}]),
+            "priorities[0].argument",
+            "Exactly 1 priority argument is required, numArgs: 2, Priority: Mine",
+            id="two arguments of a priority",
+        ),
+        pytest.param(
+            policy(predicates=[{"name": "Mine", "argument": {
+                "labelsPresence": {}, "serviceAffinity": {}}}]),
+            "predicates[0].argument",
+            "Exactly 1 predicate argument is required, numArgs: 2, Predicate: Mine",
+            id="two arguments of a predicate",
+        ),
+        pytest.param(
+            policy(predicates=[{"name": "My_Labels", "argument": {"labelsPresence": {}}}]),
+            "predicates[0].name",
+            "Algorithm name My_Labels does not match the name validation regexp "
+            '"^[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])$".',
+            id="a name that is not valid",
+        ),
+        pytest.param(
+            policy(predicates=[{"name": "X"}]), "predicates[0].name",
+            "Invalid configuration: Predicate type not found for X", id="like no other name",
+        ),
+        pytest.param(
+            policy(priorities=ratio(point(-1, 0))),
+            "priorities[0].argument.requestedToCapacityRatioArguments.shape[0].utilization",
+            "invalid RequestedToCapacityRatioPriority arguments: utilization values must not be "
+            "less than 0. Utilization[0]==-1",
+            id="a negative utilization",
+        ),
+        pytest.param(
+            policy(priorities=ratio(point(0, 0), point(101, 0))),
+            "priorities[0].argument.requestedToCapacityRatioArguments.shape[1].utilization",
+            "invalid RequestedToCapacityRatioPriority arguments: utilization values must not be "
+            "greater than 100. Utilization[1]==101",
+            id="a utilization of more than all",
+        ),
+        pytest.param(
+            policy(priorities=ratio(point(0, -1))),
+            "priorities[0].argument.requestedToCapacityRatioArguments.shape[0].score",
+            "invalid RequestedToCapacityRatioPriority arguments: score values must not be "
+            "less than 0. Score[0]==-1",
+            id="a negative score",
+        ),
+        pytest.param(
+            policy(extenders=[{}, {"managedResources": [{"name": "a b"}]}]),
+            "extenders[1].managedResources[0].name",
+            "name part must consist of alphanumeric characters, '-', '_' or '.', and must start "
+            "and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', "
+            "regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
+            id="a resource that is no name",
+        ),
     ],
-)
+)  # fmt: skip
 def test_refusals(document, path, text):
     with pytest.raises(PolicyError) as refusal:
         read_policy(document, source="policy.json")
@@ -232,3 +306,68 @@ def test_the_tls_settings_of_an_extender_reach_the_client():
     tls = called_extender(index, of_policy).settings.tls_config
     assert tls is not None
     assert (tls.insecure, tls.server_name, tls.ca_data) == (True, "extender.test", b"pem")
+
+
+def test_the_bounds_of_a_policy_are_valid():
+    arguments = {"requestedToCapacityRatioArguments": {"shape": [point(0, 10), point(100, 0)]}}
+    found = read_policy(
+        policy(
+            priorities=[
+                {"name": "EqualPriority", "weight": (2**63 - 1) // 10 - 1},
+            ],
+            predicates=[{"name": "A1", "argument": {"labelsPresence": {"labels": ["a"]}}}],
+            extenders=[{"prioritizeVerb": "p", "weight": 1}, {"bindVerb": "b", "weight": 0}],
+            hardPodAffinitySymmetricWeight=100,
+            alwaysCheckAllPredicates=True,
+            somethingElse={"a": 1},
+        )
+    )
+    assert (found.hard_pod_affinity_symmetric_weight, found.always_check_all_predicates) == (
+        100, True,
+    )  # fmt: skip
+    assert len(found.priorities or ()) == len(found.predicates or ()) == 1
+    algorithm = algorithm_from_policy(found, hard_pod_affinity_weight=7)
+    assert (algorithm.hard_pod_affinity_weight, algorithm.always_check_all) == (100, True)
+    ratio_only = read_policy(
+        policy(priorities=[{"name": "Ratio", "weight": 1, "argument": arguments}], predicates=None)
+    )
+    assert ratio_only.predicates is None
+    algorithm = algorithm_from_policy(ratio_only, hard_pod_affinity_weight=7)
+    assert (algorithm.hard_pod_affinity_weight, algorithm.always_check_all) == (7, False)
+    assert [entry.priority.name for entry in algorithm.priorities] == ["Ratio"]
+
+
+@pytest.mark.parametrize(("weight", "is_valid"), [(0, False), (1, True), (100, True), (101, False)])
+def test_the_weight_of_the_scheduler_holds_without_one_of_the_policy(weight, is_valid):
+    if is_valid:
+        assert read_policy(policy(), hard_pod_affinity_weight=weight) == read_policy(policy())
+        return
+    with pytest.raises(PolicyError) as refusal:
+        read_policy(policy(), hard_pod_affinity_weight=weight)
+    assert [error.path for error in refusal.value.errors] == ["hardPodAffinitySymmetricWeight"]
+    read_policy(policy(hardPodAffinitySymmetricWeight=1), hard_pod_affinity_weight=weight)
+
+
+def test_arguments_make_predicates_and_priorities_of_their_names():
+    arguments = {
+        "A": {"serviceAntiAffinity": {"label": "zone"}},
+        "B": {"labelPreference": {"label": "disk", "presence": True}},
+        "C": {"requestedToCapacityRatioArguments": {
+            "shape": [point(0, 1)], "resources": [{"name": "cpu"}, {"name": "x", "weight": 3}]}},
+    }  # fmt: skip
+    priorities = [
+        {"name": f"{name}1", "weight": 2, "argument": argument}
+        for name, argument in arguments.items()
+    ]
+    found = read_policy(policy(priorities=priorities))
+    algorithm = algorithm_from_policy(found)
+    assert [(each.priority.name, each.weight) for each in algorithm.priorities] == [
+        ("A1", 2), ("B1", 2), ("C1", 2),
+    ]  # fmt: skip
+    custom = (found.priorities or ())[2].argument
+    assert custom is not None
+    ratio_arguments = custom.requested_to_capacity_ratio_arguments
+    assert ratio_arguments is not None
+    assert ratio_arguments.arguments().resources == (("cpu", 1), ("x", 3))
+    bare = type(ratio_arguments)()
+    assert bare.arguments().resources == (("cpu", 1), ("memory", 1))
