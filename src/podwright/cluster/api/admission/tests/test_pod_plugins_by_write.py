@@ -55,6 +55,10 @@ def given(text: str, computed: str) -> str:
             {"priorityClassName": "plain", "priority": 5, "preemptionPolicy": LOWER},
         ),
         (
+            [named("scheduling.k8s.io/v1 PriorityClass", "bare")], {"priorityClassName": "bare"},
+            False, {"priorityClassName": "bare", "priority": 0, "preemptionPolicy": LOWER},
+        ),
+        (
             [HIGH_DEFAULT, LOW_DEFAULT, HIGH], {}, False,
             {"priorityClassName": "low", "priority": 3, "preemptionPolicy": LOWER},
         ),
