@@ -200,6 +200,7 @@ def test_an_owner_that_is_missing_or_does_not_control_shares_nothing():
         ("cpu", 'Quantity("10m") * 2.0', "20m"),
         ("memory", 'Quantity("1.9")', "1"),
         ("memory", 'Quantity("2Mi")', "2Mi"),
+        ("cpu", 'Quantity("0")', "0"),
     ],
 )
 def test_expressions_give_thousandths_of_a_cpu_and_whole_bytes(resource, expression, amount):
@@ -219,6 +220,11 @@ def test_expressions_give_thousandths_of_a_cpu_and_whole_bytes(resource, express
         ([usages(entry("other", cpu="1"), {"usage": {"cpu": {"expression": 'Quantity("-1")'}}})],
          "ResourceUsage default/p: spec.usages[1].usage[cpu].expression: pod default/p:"
          ' Quantity("-1"): is negative'),
+        # The first of several, and an expression that fails for this pod.
+        ([usages({"usage": {"cpu": {"value": "x"}}}, {"usage": {"memory": {"value": "y"}}})],
+         "ResourceUsage default/p: spec.usages[0].usage[cpu].value: "),
+        ([usages({"usage": {"cpu": {"expression": 'Quantity(pod.metadata.labels["no"])'}}})],
+         "ResourceUsage default/p: spec.usages[0].usage[cpu].expression: pod default/p: "),
     ],
 )  # fmt: skip
 def test_a_usage_that_is_no_amount_is_named(objects, message):

@@ -79,6 +79,15 @@ POD_QUOTA = quota("q", {"pods": "2", "requests.cpu": "3"}, {"pods": "1", "reques
             [quota("q", {"pods": "2"}, {"pods": "0"}, scopes=["Terminating"])],
             pod(spec={"activeDeadlineSeconds": 1}), pod(), {}, [("q", {"pods": "1"}, 5)],
         ),
+        (
+            [quota("q", {"requests.cpu": "3"}, {"requests.cpu": "1"})], pod({"cpu": "-1"}), None,
+            {}, "quota usage is negative for resource(s): cpu,requests.cpu",
+        ),
+        (
+            [quota("q", {"requests.cpu": "3"}, {"requests.cpu": "1"})],
+            pod({"memory": "-1", "cpu": "-1"}), None, {},
+            "quota usage is negative for resource(s): cpu,memory,requests.cpu,requests.memory",
+        ),
         ([quota("q", {"pods": "0"}, {"pods": "0"})], pod(), None, {},
          "exceeded quota: q, requested: pods=1, used: pods=0, limited: pods=0"),
     ],
@@ -95,6 +104,13 @@ def test_what_a_write_charges(
     else:
         assert found == new
         assert updates.kept == result
+
+
+def test_a_namespace_does_not_count_in_its_own_quota() -> None:
+    own = quota("q", {"count/namespaces": "0"}, {"count/namespaces": "0"})
+    plugin = ResourceQuota(a_context(a_store(own)))
+    namespace = {"metadata": {"name": "default"}}
+    assert outcome(plugin, a_write("v1 Namespace", namespace, name="default")) == namespace
 
 
 def test_which_resources_quotas_do_not_count() -> None:

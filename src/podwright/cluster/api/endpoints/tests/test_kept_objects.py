@@ -110,8 +110,16 @@ def test_versions_of_definitions_have_api_services_as_long_as_they_are_served(se
     _, found = server.reply("GET", path)
     assert found["metadata"]["labels"] == {"kube-aggregator.kubernetes.io/automanaged": "true"}
     assert (found["spec"]["groupPriorityMinimum"], found["spec"]["versionPriority"]) == (1000, 100)
+    # What others registered for versions of the group stays.
+    foreign = {
+        "metadata": {"name": f"v9.{group}"},
+        "spec": {"group": group, "version": "v9", "groupPriorityMinimum": 1, "versionPriority": 1},
+    }
+    status, added = server.reply("POST", API_SERVICES, foreign)
+    assert status == 201, added
     server.reply("DELETE", f"{DEFINITIONS}/{made['metadata']['name']}")
     assert server.reply("GET", path)[0] == 404
+    assert server.reply("GET", f"{API_SERVICES}/v9.{group}")[0] == 200
 
 
 def test_the_policy_of_a_store_gets_what_a_later_version_adds(server):
