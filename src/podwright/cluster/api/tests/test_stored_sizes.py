@@ -87,7 +87,8 @@ def test_an_object_does_not_grow_beyond_the_limit(api):
     assert api.store.get(POD, "default/a") is stored
 
 
-def test_a_simulation_has_no_etcd():
-    api = Api(ObjectStore())
+@pytest.mark.parametrize("window_bytes", [None, 1 << 30])
+def test_a_simulation_has_no_etcd(window_bytes):
+    api = Api(ObjectStore(window_bytes=window_bytes))
     api._parts.storage.create(namespace("default"), NOW_NS)
     assert created(api, SIZE_MAX_BYTES).error is None
