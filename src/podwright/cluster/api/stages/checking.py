@@ -45,9 +45,6 @@ from podwright.cluster.store import NAMESPACE, ObjectStore
 
 _NAMES: Final = ("metadata.generateName", "metadata.name")
 
-_KEPT_EXPRESSIONS: Final = ("ResourceClaim",)
-"""Kinds whose expressions are immutable, and are not checked again."""
-
 _EMPTY_IN_ERRORS: Final = frozenset(
     {"spec.capacity", "spec.template.metadata.labels", "spec.versions"}
 )
@@ -149,7 +146,7 @@ def _problems_of(
     facts = write.attributes
     resource, subresource = facts.resource, facts.subresource
     problems = strategies.update_problems(resource, new, old, subresource)
-    if not subresource and resource.name not in _KEPT_EXPRESSIONS:
+    if not subresource:
         problems = with_expression_problems(problems, resource, new)
     if not parts.compares_taints:
         problems = without_comparisons(resource.storage, new, old, problems)

@@ -208,7 +208,7 @@ class Admission:
         is_decided = is_same and not self._has_policies()
         if isinstance(obj, Pod):
             obj = obj if is_same else self._admit_pod(obj, write.now_ns)
-            is_decided = is_decided or stored is None or self._is_plain(obj)
+            is_decided = is_decided or self._is_plain(obj)
         else:
             obj = obj if is_same else with_defaults(obj)
             # What only subresources change is written by `whole`, as the finalizers of a namespace.

@@ -660,6 +660,10 @@ def test_parts_of_pods_take_only_their_fields():
         },
         "status": {"phase": "Running"},
     }
+    bare = {"metadata": {"name": "p", "generation": 1}}
+    assert update("Pod", new, bare, subresource="ephemeralcontainers")["spec"] == {
+        "ephemeralContainers": [{"name": "e"}]
+    }
     # Others than those that are there are errors, which validation reports.
     for containers in ([], [{"name": "d"}]):
         wrong = new | {"spec": {"containers": containers}}

@@ -169,6 +169,13 @@ def test_annotations_of_a_policy_are_joined() -> None:
     assert "denied request" in found
 
 
+def test_a_binding_without_a_policy_applies_none() -> None:
+    policy, binding = policies({"expression": "false"})
+    for bare in (binding | {"spec": {}}, {k: v for k, v in binding.items() if k != "spec"}):
+        plugin = ValidatingAdmissionPolicy(a_context(a_store(policy, bare)))
+        assert outcome(plugin, a_write("v1 ConfigMap", OBJECT)) == OBJECT
+
+
 def test_which_requests_policies_review() -> None:
     for kind, is_seen in (
         ("v1 ConfigMap", True),

@@ -114,15 +114,27 @@ def deployment() -> dict[str, Any]:
             " request",
         ),
         (
+            {"metadata": {"name": "d", "uid": "x"}, "spec": {"replicas": 3}}, 409, None,
+        ),
+        (
             {"metadata": {"name": "d", "resourceVersion": "1"}, "spec": {"replicas": 3}}, 409,
             'Operation cannot be fulfilled on deployments.apps "d": the object has been modified;'
             " please apply your changes to the latest version and try again",
         ),
     ],
 )  # fmt: skip
-def test_a_scale_is_replaced(server: Server, body: dict[str, Any], code: int, message: str) -> None:
-    server.reply("POST", DEPLOYMENTS, deployment())
+def test_a_scale_is_replaced(
+    server: Server, body: dict[str, Any], code: int, message: str | None
+) -> None:
+    _, made = server.reply("POST", DEPLOYMENTS, deployment())
     status, found = server.reply("PUT", f"{DEPLOYMENTS}/d/scale", body)
+    if message is None:
+        message = (
+            'Operation cannot be fulfilled on deployments.apps "d": StorageError: invalid object,'
+            " Code: 4, Key: /registry/deployments/default/d, ResourceVersion: 0,"
+            " AdditionalErrorMsg: Precondition failed: UID in precondition: x, UID in object meta:"
+            f" {made['metadata']['uid']}"
+        )
     assert (status, found.get("message", "")) == (code, message)
     _, after = server.reply("GET", f"{DEPLOYMENTS}/d")
     if code == 200:

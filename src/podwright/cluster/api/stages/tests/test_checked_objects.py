@@ -252,6 +252,41 @@ def test_who_may_request_admin_access() -> None:
     assert f"spec.devices.requests[1].adminAccess: {ADMIN}" in message
 
 
+# ------------------------------------------------------------------------------- expressions
+
+
+def policy(expression: str, **metadata: Any) -> Document:
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"], "resources": ["pods"]}
+    spec = {
+        "matchConstraints": {"resourceRules": [rule | {"scope": "*"}],
+                             "matchPolicy": "Equivalent", "namespaceSelector": {},
+                             "objectSelector": {}},
+        "failurePolicy": "Fail",
+        "validations": [{"expression": expression}],
+    }  # fmt: skip
+    return {"metadata": {"name": "p", "resourceVersion": "1"} | metadata, "spec": spec}
+
+
+@pytest.mark.parametrize(
+    ("expression", "subresource", "is_wrong"),
+    [("true", "", False), ("1 +", "", True), ("1 +", "status", False)],
+)
+def test_expressions_are_checked_again_when_an_object_changes(
+    expression: str, subresource: str, is_wrong: bool
+) -> None:
+    kind = "admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy"
+    message = problems(
+        check_change, kind, policy(expression), old=policy("true"), subresource=subresource,
+        namespace="",
+    )  # fmt: skip
+    if is_wrong:
+        assert message is not None
+        start = 'ValidatingAdmissionPolicy.admissionregistration.k8s.io "p" is invalid: '
+        assert message.startswith(f"{start}spec.validations[0].expression: Invalid value: ")
+    else:
+        assert message is None
+
+
 # ------------------------------------------------------------------------------ certificates
 
 
@@ -283,6 +318,8 @@ def test_who_may_change_the_status_of_a_certificate_request_of_a_pod() -> None:
         (resource("v1 Pod"), new, Nobody(), []),
     ):
         assert signer_problems(authorizer, user, kind, changed, old) == found
+    ((_, message, _),) = signer_problems(Nobody(), user, requests, new, {})
+    assert message.endswith('is not permitted to "sign" for signer ""')
     assert with_requestor(resource("v1 Pod"), new, user) is new
 
 
