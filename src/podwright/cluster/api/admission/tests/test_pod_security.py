@@ -6,13 +6,20 @@ from typing import Any
 
 import pytest
 
-from podwright.cluster.api.admission.pod_security import plugin
+from podwright.cluster.api.admission.pod_security import PodSecurity, plugin
 from podwright.cluster.api.admission.pod_security.namespace_policy import (
     LEVELS,
     Standard,
     policy_of,
 )
 from podwright.cluster.api.admission.pod_security.standards import details
+from podwright.cluster.api.admission.tests.contexts import (
+    a_context,
+    a_store,
+    a_write,
+    named,
+    outcome,
+)
 from podwright.cluster.api.endpoints import HttpReply
 from podwright.cluster.api.endpoints.tests.conftest import pod
 
@@ -335,3 +342,59 @@ def test_an_ephemeral_container_that_is_added_is_checked(server):
     for name, privileged, status in (("a", True, 403), ("b", False, 200)):
         body = {"spec": {"ephemeralContainers": [container(name, privileged=privileged)]}}
         assert server.patch(path, body, kind)[0] == status
+
+
+# ------------------------------------------------------------------------------ single writes
+
+
+def images(field: str, *given: str) -> dict[str, Any]:
+    """Return a part of a spec: containers `c0`, `c1` of images, or of a name and an image."""
+    pairs = [each.split("=") if "=" in each else (f"c{n}", each) for n, each in enumerate(given)]
+    return {field: [{"name": name, "image": image} for name, image in pairs]}
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "is_checked"),
+    [
+        pytest.param(images("containers", "a"), images("containers", "a"), False, id="the same"),
+        pytest.param(images("containers", "b"), images("containers", "a"), True, id="an image"),
+        pytest.param(
+            images("containers", "a", "b"), images("containers", "a"), True, id="a container"
+        ),
+        pytest.param(
+            images("initContainers", "b"), images("initContainers", "a"), True, id="an init image"
+        ),
+        pytest.param(images("initContainers", "a"), {}, True, id="an init container"),
+        pytest.param(
+            images("ephemeralContainers", "e=a"), images("ephemeralContainers", "e=a"), False,
+            id="the same ephemeral container",
+        ),
+        pytest.param(
+            images("ephemeralContainers", "e=b"), images("ephemeralContainers", "e=a"), True,
+            id="the image of an ephemeral container",
+        ),
+        pytest.param(
+            images("ephemeralContainers", "e=a", "f=a"), images("ephemeralContainers", "e=a"),
+            True, id="an ephemeral container",
+        ),
+        pytest.param(
+            images("ephemeralContainers", "f=b", "e=a"),
+            images("ephemeralContainers", "e=a", "f=b"), False, id="another order of them",
+        ),
+        pytest.param({}, images("ephemeralContainers", "e=a"), False, id="one less of them"),
+        pytest.param({"hostIPC": True}, {}, False, id="anything else"),
+    ],
+)  # fmt: skip
+def test_a_changed_pod_is_checked_if_its_images_change(
+    new: dict[str, Any], old: dict[str, Any], is_checked: bool
+) -> None:
+    labels = {f"{PREFIX}enforce": "baseline"}
+    checks = PodSecurity(a_context(a_store(named("v1 Namespace", "default", metadata={
+        "labels": labels}))))  # fmt: skip
+    bad = {"hostNetwork": True}
+    pods = [{"metadata": {"name": "p"}, "spec": bad | spec} for spec in (new, old)]
+    for subresource, is_rejected in (("", is_checked), ("status", False)):
+        found = outcome(checks, a_write("v1 Pod", *pods, subresource=subresource))
+        assert isinstance(found, str) is is_rejected
+    # A new pod is always checked.
+    assert isinstance(outcome(checks, a_write("v1 Pod", pods[1])), str)
