@@ -11,7 +11,9 @@ import pytest
 from podwright.cli.clusters.options import ShadowOptions
 from podwright.cluster.api.endpoints.served.bare import HISTORY
 from podwright.cluster.controllers.nodes.node_lifecycle import GRACE_NS
+from podwright.cluster.kubelets import lifecycle
 from podwright.cluster.kubelets.kubelet.containers import container_statuses
+from podwright.cluster.store import sqlite_store
 from podwright.online.apiserver.scheduling import plugin_monitor, served_scheduler
 from podwright.online.live import driver, executors
 from podwright.online.live.api_calls import RetryTimes
@@ -25,13 +27,14 @@ from podwright.simulation.recording.folders import run_manifest
 from podwright.simulation.recording.log import decision_log, memory_checkpoints
 from podwright.simulation.recording.log.log_tables import SHARE_CLASSES
 from podwright.simulation.recording.usage import fragmentation_meter
+from podwright.simulation.world import world_scheduler
 from podwright.simulation.world.runs import simulation
 from podwright.simulation.world.traces import trace_model
 
 ROOT = Path(__file__).parents[1]
 SECOND_NS = 1_000_000_000
 MEBIBYTE = 1 << 20
-WORDS = {3: "three", 5: "five", 10: "ten"}
+WORDS = {3: "three", 5: "five", 10: "ten", 100: "a hundred"}
 
 
 def minutes(nanoseconds: int) -> str:
@@ -102,6 +105,11 @@ SENTENCES = [
     ),
     ("howto/follow-a-real-cluster", f"up to {DIFFERENCES_MAX:,} differences"),
     (
+        "howto/run-a-cluster",
+        f"if {sqlite_store.FREE_PAGES_MAX * 4096 // MEBIBYTE} MiB and a quarter of the file are"
+        " free",
+    ),
+    (
         "howto/schedule-a-real-cluster",
         f"at most {executors._PARALLEL} at once, and no further cycles while"
         f" {driver._CALLS_MAX} are unanswered",
@@ -110,6 +118,15 @@ SENTENCES = [
         "howto/schedule-a-real-cluster",
         f"is repeated for {seconds(RetryTimes().call_ns)} seconds, with growing waits;"
         f" Events {executors._EVENT_ATTEMPTS_MAX} times",
+    ),
+    (
+        "howto/simulate",
+        f"at least {WORDS[world_scheduler.UNPRODUCTIVE_CYCLES_PER_POD]} times each"
+        f" and {WORDS[world_scheduler.UNPRODUCTIVE_CYCLES_MIN]} times in total",
+    ),
+    (
+        "howto/pod-lifecycle",
+        f"is an error after {WORDS[lifecycle.PLAYS_AT_ONCE_MAX]} repetitions",
     ),
     ("howto/traces", f"the {trace_model._SIZES_MAX} most frequent sizes"),
     (

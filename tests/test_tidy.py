@@ -76,6 +76,24 @@ def shown(path: Path) -> str:
 # -------------------------------------------------------------------- names and words
 
 
+DOCSTRING = re.compile(r'"""(.*?)"""', re.DOTALL)
+OWN_NAME = re.compile(r"`([a-z]\w*_\w+|\w+\.py)`")
+
+
+def test_modules_and_names_in_docstrings_exist() -> None:
+    text = {path: path.read_text(encoding="utf-8") for path in sources()}
+    known = {path.name for path in all_python()} | {path.stem for path in text}
+    known.update(*(re.findall(r"\w+", DOCSTRING.sub("", each)) for each in text.values()))
+    unknown = {
+        f"{shown(path)}: {name}"
+        for path, each in text.items()
+        for docstring in DOCSTRING.findall(each)
+        for name in OWN_NAME.findall(docstring)
+        if name not in known
+    }
+    assert not unknown
+
+
 def undocumented(path: Path) -> Iterator[str]:
     """Yield the public names of a module that have no docstring."""
     module = tree_of(path)

@@ -541,7 +541,7 @@ def _totals(runner: PluginRunner, pod: Pod) -> dict[str, int | str]:
     }
     allowed = ranking.outcome.node_names
     if (totals >= 0).any():
-        totals = ranking.sweep_scores(cluster, totals)
+        totals = ranking.sweep_scores(totals)
     for slot in live:
         name = cluster.nodes.names[slot]
         if allowed is not None and name not in allowed:

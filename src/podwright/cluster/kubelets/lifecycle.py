@@ -21,14 +21,14 @@ resulting changes to the machine, which schedules the next stage.
   timestamp that the removal sets, do not remove it again.
 - More than `PLAYS_AT_ONCE_MAX` stages of one object at one time are a loop: `StageError`.
 - With a kubelet, a bound pod to which no stage applies is synced by it, and each node renews its
-  lease (`kubelet_syncs`). Stages take precedence: the kubelet is called again when no stage applies
+  lease (`kubelet`). Stages take precedence: the kubelet is called again when no stage applies
   any more.
 - A Stage that is created, changed or deleted takes effect at once: the objects of its kind are
   scheduled again, and delays start again.
 
 Work that is the same for many objects is done once: which stages apply to a class of pods
-(`stage_matching`), the schedule that follows (`stage_schedule`), and the shared parts of their
-statuses (`pod_fast_path`). For all other objects it is done each time; tests compare the two.
+(`stage_matching`), the schedule that follows (`stage_scheduler`), and the shared parts of their
+statuses (`pod_statuses`). For all other objects it is done each time; tests compare the two.
 
 Upstream: KWOK pkg/kwok/controllers/stage_controller.go and pod_controller.go
 """

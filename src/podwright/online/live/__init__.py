@@ -1,11 +1,9 @@
 """The scheduler in a real cluster: its changes drive the machine, whose actions are requests.
 
 `driver` is the loop around the machine, `executors` executes its actions, or pretends to,
-`api_calls` says which requests an action is, `attempts` which of them are repeated, `event_writer`
-writes Events, `lease_election` holds the Lease of the leader, `lease_thread` renews it beside the
-loop, `health_server` serves metrics and health, `health_checks` says what is
-checked, and `process_metrics` counts requests. The room decides nothing
-about pods. It needs the extra `live`.
+`api_calls` says which requests an action is and which of them are repeated, and writes Events,
+`lease_election` holds the Lease of the leader, and `health_server` serves metrics and health. The
+room decides nothing about pods. It needs the extra `live`.
 """
 
 from podwright.online.live.api_calls import EventWriter as EventWriter, RetryTimes as RetryTimes

@@ -17,7 +17,7 @@ happened before. What stays different has a rule, most with a switch in `SyncPol
   that a template made for such a pod is created before it, and it names that claim; one for its
   extended resources follows it.
 - The destination's own classes of storage are not defaults, which claims without a class would get.
-- Services and the owners of pods are not mirrored; what they imply is (`implied_selectors`).
+- Services and the owners of pods are not mirrored; what they imply is (`ImpliedSelectors`).
 - Owners and service accounts are left out (`object_copy`); the uid of the source is in an
   annotation, so another object of the same name is replaced.
 

@@ -80,7 +80,7 @@ class ImageIndex:
     def put(self, slot: int, images: tuple[ContainerImage, ...]) -> None:
         """Set the images of the node in `slot`, which is new or has changed."""
         old = self._images_of.get(slot)
-        if old == images and not self._is_resized(slot, images):
+        if old == images and not self._is_resized(images):
             return
         if old is not None:
             self._forget(slot, old)
@@ -98,7 +98,7 @@ class ImageIndex:
         if old or self._states:
             self.version += 1
 
-    def _is_resized(self, slot: int, images: tuple[ContainerImage, ...]) -> bool:
+    def _is_resized(self, images: tuple[ContainerImage, ...]) -> bool:
         """Return whether an unchanged node is the only one left of an image of another size.
 
         Notes

@@ -399,7 +399,7 @@ class PluginRunner:
                 kept = totals[feasible]
                 totals.fill(-1)
                 totals[feasible] = kept
-            ranking.sweep_scores(cluster, totals)
+            ranking.sweep_scores(totals)
             slot = self._choose(totals, feasible, cycle_number)
             if self.keeps_totals:
                 self.scored = totals.copy(), feasible

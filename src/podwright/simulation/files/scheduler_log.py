@@ -19,7 +19,7 @@ One JSON object per line, in a file that may be compressed with gzip:
 
 Other lines are ignored, and so is a last line without a line feed, as in a record.
 
-The file may also be the output of kube-scheduler itself (`kube_scheduler_log`).
+The file may also be the output of kube-scheduler itself.
 
 Notes
 -----

@@ -7,8 +7,7 @@ kube-scheduler-simulator; "the history" is the annotation in which it keeps the 
 attempts of a pod.
 
 Start with `annotations.py` (the annotations of an attempt), then `results.py` (the format of the
-results) and `history.py` (the annotation with all results); for the HTTP API with
-`snapshot_kinds.py`.
+results); for the HTTP API with `snapshot_import.py`.
 """
 
 from podwright.simulation.kss.annotations import (

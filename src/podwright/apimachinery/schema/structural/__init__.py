@@ -2,10 +2,10 @@
 
 A *structural schema* is `openAPIV3Schema` of a version of a CustomResourceDefinition: it has the
 type of every field outside of `allOf`, `anyOf`, `oneOf` and `not`. An object of a custom resource
-goes through the steps of `CustomKind`, in the order of the API server: `pruning` (unknown fields
-are removed and reported), `defaulting`, `object_metadata` (what Go's struct of the metadata would
-keep), then validation by `values` (types, ranges, patterns, formats), `list_types` (sets and maps)
-and the rules of the room `cel`.
+goes through the steps of `CustomKind`, in the order of the API server: `shape` removes and reports
+unknown fields, `defaulting` sets defaults, `shape` keeps what Go's struct of the metadata would
+keep, then `values` (types, ranges, patterns, formats), `custom_kind` (lists that are sets or maps)
+and the rules of the room `cel` validate.
 
 Schemas are documents as they are in the definition. No function changes its arguments; results
 share with them what did not change.

@@ -4,7 +4,7 @@ The taints are those in ResourceSlices of the newest generation of a pool and, w
 DRADeviceTaintRules, those of DeviceTaintRules. A taint that the request of the device tolerates for
 a time is followed by the deletion when that time, counted from the `timeAdded` of the taint, is
 over. The deletion is canceled if the taint goes. The status of a rule shows the eviction; see
-`taint_rule_status`.
+`eviction_condition`.
 
 Upstream: pkg/controller/devicetainteviction/device_taint_eviction.go;
 pkg/controller/devicetainteviction/device_taint_eviction.go, maybeUpdateRuleStatus.

@@ -2,7 +2,7 @@
 
 When a kubelet has posted no status for the grace period, the controller sets the node's
 conditions to Unknown and its pods to not ready. It also maps node conditions to taints:
-NoSchedule taints immediately, NoExecute taints at the rate of the node's zone (`node_zones`).
+NoSchedule taints immediately, NoExecute taints at the rate of the node's zone (`Zones`).
 
 Upstream: pkg/controller/nodelifecycle/node_lifecycle_controller.go;
 pkg/controller/nodelifecycle/node_lifecycle_controller.go, handleDisruption, ComputeZoneState;

@@ -1,7 +1,7 @@
 """One sync of a pod: what its containers did since the last one, and which of them start or stop.
 
 A sync reads the pod and its record, changes the record, and collects the Events of the kubelet and
-the times at which something else happens (`sync_context`). `pod_status` makes the status of the pod
+the times at which something else happens (`SyncContext`). `pod_status` makes the status of the pod
 from the record. `sandbox` and `container_creation` decide what has to wait.
 
 The order is upstream's: the sandbox with the volumes and the devices; ephemeral containers; init

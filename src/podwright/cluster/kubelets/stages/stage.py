@@ -228,7 +228,7 @@ class StageContext(msgspec.Struct, frozen=True):
     addresses : Addresses
         Assigns addresses to nodes and pods.
     shared : dict
-        Parts of statuses that the objects changed at this time share; see `pod_fast_path`.
+        Parts of statuses that the objects changed at this time share; see `pod_statuses`.
     """
 
     now_ns: int

@@ -1,6 +1,6 @@
 """The reader of Stage documents: KWOK's YAML becomes stages, or a list of all errors.
 
-`stage_documents` has the structs of both forms of a document. Unknown fields are rejected.
+Unknown fields are rejected.
 
 Upstream: KWOK pkg/apis/v1alpha1/stage_types.go.
 """

@@ -1,7 +1,7 @@
 """The results of scheduling as annotations of pods, as kube-scheduler-simulator stores them.
 
 After a pod is bound or an attempt for it fails, the results of the attempt and of all before are
-merged into its annotations, through the API and after the turn (`followed_results`).
+merged into its annotations, through the API and after the turn (`FollowedResults`).
 
 Upstream: kube-scheduler-simulator simulator/scheduler/storereflector/storereflector.go
 """

@@ -216,7 +216,7 @@ class ExtenderRun:
         is_left: Mask = np.zeros(len(totals), dtype=np.bool_)
         is_left[slots] = True
         totals[~is_left] = -1
-        ranking.sweep_scores(cluster, totals)
+        ranking.sweep_scores(totals)
         return dict(zip(left.names, totals[slots].tolist(), strict=True))
 
     def _pick(

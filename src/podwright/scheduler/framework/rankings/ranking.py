@@ -452,7 +452,7 @@ class Ranking:
             normalize_kernels.merge_verdicts(verdicts.codes, swept)
         return swept
 
-    def sweep_scores(self, cluster: Cluster, totals: I64Array) -> I64Array:
+    def sweep_scores(self, totals: I64Array) -> I64Array:
         """Add the rows that depend on which nodes are feasible.
 
         Parameters

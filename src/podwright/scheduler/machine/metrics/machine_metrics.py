@@ -153,7 +153,7 @@ class Metrics:
         profile : str
             Its schedulerName.
         path : ExtensionPath
-            `extension_path.decision_path` of the decision.
+            `plugin_calls.decision_path` of the decision.
         skipped_filters, skipped_scores : frozenset of str
             Plugins that returned Skip for the pod.
         duration_ns : int
@@ -186,7 +186,7 @@ class Metrics:
         started_ns : int
             When its last cycle started.
         path : ExtensionPath
-            `extension_path.binding_path` up to PostBind.
+            `plugin_calls.binding_path` up to PostBind.
         """
         histogram = self._scheduled.get(profile)
         if histogram is None:
@@ -221,7 +221,7 @@ class Metrics:
         Parameters
         ----------
         path : ExtensionPath, optional
-            `extension_path.binding_path`, if a node had been selected for the pod.
+            `plugin_calls.binding_path`, if a node had been selected for the pod.
         """
         if path is not None:
             self._paths[profile, path] += 1

@@ -1,6 +1,6 @@
 """The differences between two scenarios or two recorded runs, with their reasons.
 
-`scenario_diff` compares scenarios. Runs are replayed to the cycles that differ, so their reasons
+Runs are replayed to the cycles that differ, so their reasons
 agree with `explain_cycle`.
 """
 

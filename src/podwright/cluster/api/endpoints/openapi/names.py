@@ -80,7 +80,7 @@ class GroupVersionNames:
     infix : str
         The part of operation ids after the verb, such as `AppsV1`.
     tag : str
-        Such as `apps_v1`.
+        Such as apps_v1.
     """
 
     def __init__(self, group: str, version: str) -> None:

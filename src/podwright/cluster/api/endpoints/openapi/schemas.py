@@ -103,7 +103,7 @@ class Schemas:
             made = self._struct(name, fields)
             return made | self._of_kinds(name)
         if (item := self._lists.get(name)) is not None:
-            return self._list(name, item)
+            return self._list(item)
         struct = self._structs.get(name)
         if struct is None:
             return None
@@ -164,7 +164,7 @@ class Schemas:
         }
         return made
 
-    def _list(self, name: str, item: str) -> Document:
+    def _list(self, item: str) -> Document:
         group, version, kind = self._kinds[item][0]
         metadata = {
             "description": _LIST_METADATA,

@@ -1,8 +1,8 @@
 """Bodies in protobuf: decoded with the field numbers of the schema table, into documents.
 
 A body is the prefix `k8s`, a null byte, and a message `Unknown`: the `apiVersion` and kind of the
-object, and the object as a message. Nothing is encoded as protobuf: every client that prefers
-protobuf accepts JSON. `wire.py` reads tags and lengths, `messages.py` the structs of the table.
+object, and the object as a message. Only lists of metadata are encoded (`encoding.py`): clients
+that prefer protobuf accept JSON. `wire.py` reads tags and lengths, `messages.py` the structs of the table.
 
 Upstream: staging/src/k8s.io/apimachinery/pkg/runtime/serializer/protobuf/protobuf.go
 """
