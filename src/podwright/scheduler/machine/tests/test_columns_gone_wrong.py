@@ -50,8 +50,7 @@ def test_a_profile_without_filters_and_scores_takes_any_node() -> None:
     driver = Driver(config=head | {"profiles": [{"plugins": plugins}]})
     driver.put(make_node("n1"), make_pod("web", cpu="100"))
     driver.cycle()
-    decision = driver.machine.last_decision
-    assert decision is not None
+    (decision,) = driver.machine.last_decisions
     assert decision.node == "n1"
 
 
