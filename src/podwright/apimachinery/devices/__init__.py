@@ -2,14 +2,13 @@
 
 The room knows nodes by name and labels only. It does not know pods, columns or cycles.
 
-- `slices`, `pools`: what drivers publish, and which pools a node can reach.
-- `requests`, `constraints`, `capacity`, `selection`: what a claim requests of a device.
+- `slices`: what drivers publish, which pools a node can reach, and what selectors select.
+- `requests`: what a claim requests of a device.
 - `allocator`: the search for devices of all claims of a pod, on one node.
 - `solutions`: what searches found, for all nodes with the same devices in the same state.
-- `results`: what a solution writes into the claims.
-- `allocated`, `index`: what is allocated already, kept up with the objects.
+- `results`: what a solution writes into the claims, and when the pod can be bound.
+- `index`: what is allocated already, kept up with the objects.
 - `cards`: what simulated drivers publish.
-- `conditions`: whether allocated devices are ready for the pod to be bound.
 
 Start with `index.py`, then `allocator.py`.
 """

@@ -13,8 +13,8 @@ Words used here:
 - A *table* holds the current objects of one kind and their indexes.
 - A *run* is a sorted list of keys.
 
-Start with `objects_store.py` (the operations of a store), then `history.py` (changes and the
-window), `versions.py` (the metadata that a write sets) and `sqlite_store.py` (durability).
+Start with `objects_store.py` (the operations of a store), then `history.py` (changes, the
+window, and the metadata that a write sets) and `sqlite_store.py` (durability).
 """
 
 from typing import TYPE_CHECKING

@@ -2,8 +2,7 @@
 
 The room sends requests and returns replies; it does not depend on scheduling and keeps no
 objects. `extender` calls the extenders of a scheduler, `cluster_connection` a running cluster, and
-`cluster` reads real clusters. `sync_status` is what a sync reports to its destination, `writes`
-how it sends several writes at once.
+`cluster` reads real clusters. `sync_status` is what a sync reports to its destination.
 """
 
 from podwright.online.client.cluster_connection import (

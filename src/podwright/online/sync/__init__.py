@@ -1,12 +1,12 @@
 """Copies of real clusters: reads a cluster without ever writing to it.
 
 `source_kinds` says which kinds are read and in which order, `object_copy` what of an object is
-copied, and `cluster_import` reads a cluster once. `source` follows the changes of several kinds
-in their order, and `cluster_record` writes them to a file. `mirror` decides what
-a destination gets, by the one comparison in `settlement`; `target` executes it, `following` does
-both for one destination, and `session` for several; `check` only compares; the changes of a
-file are read by `cluster_record`. The source is a `ReadConnection`, which has no verb that writes; only `target` imports the connection that has them. The room needs
-the extra `live`.
+copied, and `cluster_import` reads a cluster once. `source` follows the changes of several kinds in
+their order, and `cluster_record` writes them to a file. `mirror` decides what a destination gets,
+by the one comparison in `settlement`; `target` executes it, `following` does both for one
+destination, and `session` for several; `check` only compares; the changes of a file are read by
+`cluster_record`. The source is a `ReadConnection`, which has no verb that writes; only `target`
+imports the connection that has them. The room needs the extra `live`.
 """
 
 from podwright.online.client import BoundPods as BoundPods, SyncPolicies as SyncPolicies

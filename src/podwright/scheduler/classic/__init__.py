@@ -6,7 +6,7 @@ rules of 1.36 are in other rooms and share no code with these. The room starts n
 steps take a `parallelize_until` from their caller.
 
 Start with `scheduler` (a whole decision), then read one module of `predicates/` and one of
-`priorities/`. `queue` is independent of both. `runner`, `mirror` and `extender_calls` adapt the
+`priorities/`. `queue` is independent of both. `runner`, `cluster` and `extender` adapt the
 rules to `framework`, so that the same machine, `Scheduler` and explanations run them.
 
 Words of this room, all of them of 1.16: a *predicate* is what a filter is today, a *priority* a

@@ -7,14 +7,14 @@ its arrays, and must not write them. Start with `cluster`, then `nodes`.
 Words of this room:
 
 - *slot*: a row of the node columns, which is one node. Slots are in order of arrival.
-- *journal*: the slots that changed, with a growing version (`journal`). A cached result has
+- *journal*: the slots that changed, with a growing version (`nodes`). A cached result has
   the version for which it is valid, and catches up with the slots that the journal names.
 - *placed pod*: a pod that has a node and counts on its slot (`placement`).
-- *interned*: a value that is represented by a small integer (`interning`).
+- *interned*: a value that is represented by a small integer (`nodes`).
 - *label class*: all pods with one namespace and one set of labels (`matching`).
 - *counter*, *presence*: the number of matching pods per topology domain, and whether there are
   any (`counters`); *domains* are the values of a topology key (`domains`).
-- *term*: an inter-pod affinity or anti-affinity term, compiled (`terms`).
+- *term*: an inter-pod affinity or anti-affinity term, compiled (`term_index`).
 - *dry run*: a temporary change of the pods of one slot (`cluster.SlotDryRun`).
 - *ranked pods*: the pods of a slot, most important first (`ranked_pods`).
 """

@@ -17,7 +17,7 @@ Words of this room:
 - *verdicts*: the results of a filter, one code per slot; 0 means that the slot passes.
 - *sums*: filters that depend on other pods only through the sums of their requests (`sums`).
 - *steps*: a generator that yields calls to extenders and returns a result (`extenders`).
-- *signature*: equal for pods that opportunistic batching treats the same (`signature`).
+- *signature*: equal for pods that opportunistic batching treats the same (`keys`).
 """
 
 from typing import TYPE_CHECKING

@@ -14,8 +14,9 @@ Words used here:
 - A *finding* is the comparison of one attempt.
 
 Start with `record_shadow.py` (the comparison of a record), then `comparison.py` (the comparison of
-one decision), `attempts.py` (the attempts and the states in which they were made), and `recorded_cluster.py` (the cluster at a position). `live_shadow.py` compares
-decisions while they are made.
+one decision), `attempts.py` (the attempts and the states in which they were made), and
+`recorded_cluster.py` (the cluster at a position). `live_shadow.py` compares decisions while they
+are made.
 """
 
 from podwright.simulation.shadow.comparison import Finding as Finding

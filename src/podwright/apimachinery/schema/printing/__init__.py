@@ -10,8 +10,8 @@ format, priority (1 for columns that `-o wide` adds), cell and description. The 
 `age .metadata.creationTimestamp`
     The time since a timestamp, `<unknown>` if it is absent and there is no `|`.
 `count .spec.drivers`
-    The value of a field after another conversion, see `CONVERSIONS` in `conversions.py`. An
-    absent value is converted like null if there is no `|`.
+    The value of a field after another conversion, see `CONVERSIONS` in `cells.py`. An absent
+    value is converted like null if there is no `|`.
 `pods:ready`
     A function of a module of this folder::
 

@@ -6,7 +6,8 @@ selectors there are. Who reads a counter brings it up to date; a selector finds 
 it matches, and a pod the terms that match it, from lists by label value.
 
 Start with `SelectorCounters.counter` for counts, and `terms_matching` for the terms of placed
-pods that match a given pod. `counters` records where pods are and has the arithmetic, `domains` the topology, `matching` the comparisons, `term_index` the terms of placed pods.
+pods that match a given pod. `counters` records where pods are and has the arithmetic,
+`domains` the topology, `matching` the comparisons, `term_index` the terms of placed pods.
 
 Notes
 -----

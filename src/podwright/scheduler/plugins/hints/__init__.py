@@ -4,7 +4,7 @@ Each module has `events_to_register(...)`: the cluster events that could undo th
 rejection, with their hint functions. What a hint needs besides the objects of the
 event (namespace labels, arguments) is a parameter. The plugin modules return these from
 their own `events_to_register`; nothing here knows a plugin. Other plugins have their hints in
-their modules, and share `objects` and `volumes`.
+their modules, and share `objects`.
 """
 
 from typing import TYPE_CHECKING

@@ -1,6 +1,6 @@
 """ResourceQuota: what objects use, and whether the quotas of their namespace allow it.
 
-Start with `resource_quota`, the plugin. An evaluator (`evaluators`, `pods`, `claims`,
+Start with `resource_quota`, the plugin. An evaluator (`evaluators`, `pods`,
 `device_claims`) says how the objects of a resource count.
 """
 

@@ -1,8 +1,8 @@
 """A subset of POSIX sh, interpreted without processes.
 
-`interpreter.py` has the entry point: a `Script` is a command line, and its `steps` are a generator that
-yields the times that it sleeps and returns its exit status. `parser.py` says what the subset is,
-`commands.py` which commands it has; docs/explanation/kubelet.md lists both for users.
+`interpreter.py` has the entry point: a `Script` is a command line, and its `steps` are a generator
+that yields the times that it sleeps and returns its exit status. `parser.py` says what the subset
+is, `commands.py` which commands it has; docs/explanation/kubelet.md lists both for users.
 
 The package knows nothing of pods: files, environment and time are given.
 """
