@@ -406,13 +406,14 @@ def tracked_text() -> Iterator[tuple[Path, str]]:
             continue
 
 
-def test_no_path_of_a_machine_is_in_the_repository() -> None:
+def test_no_path_of_a_machine_and_no_conflict_of_a_merge_is_in_the_repository() -> None:
     folders = "|".join(["home", "Users", "root", "work", "tmp", "private"])
-    a_path = re.compile(rf"(?<![\w.:/}}$-])/(?:{folders})/[\w.]+")
+    a_path = rf"(?<![\w.:/}}$-])/(?:{folders})/[\w.]+"
+    unwanted = re.compile(rf"{a_path}|^(?:<{{7}}|>{{7}}) ", re.MULTILINE)
     found = [
         f"{shown(path)}: {match.group()}"
         for path, text in tracked_text()
-        if (match := a_path.search(text))
+        if (match := unwanted.search(text))
     ]
     assert not found, found
 
