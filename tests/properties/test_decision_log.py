@@ -46,7 +46,7 @@ from podwright.simulation.recording.explanations.explain import find_cycle
 from podwright.simulation.recording.folders.recorded_state import queue_of, resume
 from podwright.simulation.recording.log import decision_log, log_files
 from podwright.simulation.recording.log.decision_log import DecisionLog
-from podwright.simulation.recording.log.log_format import decode_actions
+from podwright.simulation.recording.log.log_format import decode_actions, encode_actions
 from podwright.simulation.recording.log.record import Recorder, options_of, record
 from podwright.simulation.recording.log.replay import Replay, verify
 from podwright.testing import make_node
@@ -180,12 +180,28 @@ def test_a_machine_from_a_checkpoint_is_sound_and_looks_the_same(history):
 
 @effort(40)
 @given(history=HISTORIES)
-def test_every_past_cycle_is_explained_as_it_was_decided(history):
-    log = recorded(history, OWN)
+def test_a_replay_that_repeats_the_recorded_nodes_acts_as_the_run_did(history):
+    log = recorded(history, ())
+    whole = Replay(log, until=0)
+    whole.run_to(len(log))
+    for first in (0, *log.checkpoints):
+        run = Replay(log, until=first, is_repeated=True)
+        while (taken := run.step()) is not None:
+            entry, actions = taken
+            assert encode_actions(actions) == entry.actions, f"event {entry.index}"
+        run.machine.validate()
+        assert queue_of(run.machine, 0) == queue_of(whole.machine, 0)
+
+
+@pytest.mark.parametrize("plugins", [(), OWN], ids=["in-tree plugins", "own plugins"])
+@effort(40)
+@given(history=HISTORIES)
+def test_every_past_cycle_is_explained_as_it_was_decided(plugins, history):
+    log = recorded(history, plugins)
     attempts: dict[str, int] = {}
     for index, pod in log.cycles():
         attempts[pod] = attempts.get(pod, 0) + 1
-        past = find_cycle(log, pod, attempts[pod], plugins=OWN)
+        past = find_cycle(log, pod, attempts[pod], plugins=plugins)
         assert past.entry.index == index
         explanation = past.explain()
         past.machine.handle(past.entry.event, past.entry.now_ns)

@@ -31,7 +31,7 @@ from podwright.apimachinery.objects import (
 )
 from podwright.scheduler.classic.node_info import NodeInfo
 from podwright.scheduler.classic.node_tree import NodeTree
-from podwright.scheduler.columns import Cluster, PlacedPod
+from podwright.scheduler.columns import Cluster, PlacedPod, PodKeys
 from podwright.scheduler.queueing import Nominator
 
 
@@ -294,9 +294,9 @@ class MirroredCluster(Cluster):
         info = self.classic.node_infos.get(name)
         return None if info is None else info.node
 
-    def place(self, pod: Pod, slot: int, key: str = "") -> PlacedPod:
+    def place(self, pod: Pod, slot: int, key: str = "", keys: PodKeys | None = None) -> PlacedPod:
         """Count a pod on the node in `slot`."""
-        placed = super().place(pod, slot, key)
+        placed = super().place(pod, slot, key, keys)
         self._count_on(pod, slot)
         return placed
 

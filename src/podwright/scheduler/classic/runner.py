@@ -210,6 +210,10 @@ class ClassicRunner:
         self.found = found = self.scheduler.decide(identified(pod), draw_below)
         return self._decision(pod, found)
 
+    def repeat(self, pod: Pod, node: str) -> Decision | None:
+        """Return None: each decision moves the position in the node tree."""
+        return None
+
     def steps(self, pod: Pod, *, cycle_number: int) -> Steps[Decision]:
         """Choose a node for `pod`; yields the calls to extenders."""
         tree = self.cluster.classic.tree

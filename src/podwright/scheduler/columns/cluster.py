@@ -430,10 +430,17 @@ class Cluster:
         """Return the interned parts of `pod` that placing it needs."""
         return self._keys.of(pod)
 
-    def place(self, pod: Pod, slot: int, key: str = "") -> PlacedPod:
-        """Count `pod` on the node in `slot`; `key` is its "namespace/name", if known."""
-        keys = self._keys.of(pod)
-        placed = PlacedPod(pod, keys, slot, key or pod.key)
+    def place(self, pod: Pod, slot: int, key: str = "", keys: PodKeys | None = None) -> PlacedPod:
+        """Count `pod` on the node in `slot`.
+
+        Parameters
+        ----------
+        key : str
+            The pod's "namespace/name", if known.
+        keys : PodKeys, optional
+            What `keys_of` returns for it, if known.
+        """
+        placed = PlacedPod(pod, keys or self._keys.of(pod), slot, key or pod.key)
         self._count(placed, 1)
         self.pods[placed.key] = placed
         priority, priorities = pod.spec.priority or 0, self._priorities

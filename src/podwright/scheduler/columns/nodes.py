@@ -100,6 +100,7 @@ class NodeColumns:
         self._labeled_counts: dict[str, int] = {}
         self._label_rows: dict[str, I32Array] = {}
         self._label_views: dict[str, I32Array] = {}
+        self._absent_rows: I32Array = np.broadcast_to(_ABSENT_CELL, _LEAST_ROWS)
         self._set_views()
 
     # ---------------------------------------------------------------- reading
@@ -356,6 +357,7 @@ class NodeColumns:
     def _lengthen(self) -> None:
         """Double the capacity in rows."""
         rows = self._rows = 2 * self._rows
+        self._absent_rows = np.broadcast_to(_ABSENT_CELL, rows)
         self._alive_rows = _longer(self._alive_rows, rows)
         self._unschedulable_rows = _longer(self._unschedulable_rows, rows)
         self._allocatable_rows = _longer(self._allocatable_rows, rows)
@@ -387,7 +389,7 @@ class NodeColumns:
         self.taint_set_ids: I32Array = self._taint_set_rows[:n]
         self.feature_set_ids: I32Array = self._feature_set_rows[:n]
         self._label_views = {key: rows[:n] for key, rows in self._label_rows.items()}
-        self._absent_labels: I32Array = np.broadcast_to(_ABSENT_CELL, n)
+        self._absent_labels: I32Array = self._absent_rows[:n]
 
 
 def _longer(array: np.ndarray[Any, Any], rows: int, fill: int = 0) -> Any:

@@ -152,6 +152,44 @@ class PluginRunner:
         except PluginFailure as failure:
             return Decision(pod=pod, error=failure.status)
 
+    def repeat(self, pod: Pod, node: str) -> Decision | None:
+        """Return the decision for a node that `decide` is known to choose for `pod`.
+
+        Only the node is decided on: filters and scores do not run, so that the counts of nodes and
+        the total are unknown (-1).
+
+        Returns
+        -------
+        Decision, optional
+            None if a decision would change the runner: `decide` is needed then.
+        """
+        cluster = self.cluster
+        slot = cluster.nodes.slot_of.get(node)
+        if (
+            slot is None
+            or not self._is_plain
+            or self.node_search.next_start
+            or cluster.nominations.by_node
+            or pod.status.nominated_node_name
+        ):
+            return None
+        try:
+            ranking = self._rankings.prepared(pod)
+        except PluginFailure:
+            return None
+        if ranking is None or not ranking.is_open:
+            return None
+        self._last = ranking
+        return Decision(
+            pod=pod,
+            node=node,
+            slot=slot,
+            feasible_count=-1,
+            evaluated_count=-1,
+            tie_count=-1,
+            total=-1,
+        )
+
     def _pick(self, pod: Pod, ranking: Ranking, cycle_number: int) -> Decision | None:
         """Choose one of the best nodes of a settled ranking; None: only a sweep can."""
         if not (ranking.is_open and ranking.is_settled):
@@ -554,6 +592,9 @@ class Runner(Protocol):
         cycle_number : int
             Counter of the draw; the same number gives the same choice among equal nodes.
         """
+
+    def repeat(self, pod: Pod, node: str) -> Decision | None:
+        """Return the decision for a node that `decide` is known to choose; None: call that."""
 
     def steps(self, pod: Pod, *, cycle_number: int) -> Steps[Decision]:
         """Choose a node for a pod; yields the calls to extenders and receives their replies."""

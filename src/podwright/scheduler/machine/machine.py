@@ -41,7 +41,7 @@ from podwright.apimachinery.objects import (
 )
 from podwright.scheduler.columns import Cluster
 from podwright.scheduler.framework import ApiCall, Decision, Members, Profile, Runner
-from podwright.scheduler.machine.actions import Action, WakeAt
+from podwright.scheduler.machine.actions import Action, Bind, WakeAt
 from podwright.scheduler.machine.cycles.binding import Binding
 from podwright.scheduler.machine.cycles.binding_cycles import BindingCycles, request_call
 from podwright.scheduler.machine.cycles.cycle import SchedulingCycles
@@ -164,6 +164,20 @@ class Machine:
         if state.timers.heap:
             self._request_wake_up()
         return actions
+
+    def repeat(self, event: Event, now_ns: int, actions: Iterable[Action]) -> list[Action]:
+        """Handle an event whose actions are known, as of a record; see `handle`.
+
+        A pod that they bind gets its node without a decision. `last_decision` is then without
+        counts and total, and the metrics may count another path through the extension points.
+        """
+        self._cycles.known_nodes = {
+            action.pod: action.node for action in actions if isinstance(action, Bind)
+        }
+        try:
+            return self.handle(event, now_ns)
+        finally:
+            self._cycles.known_nodes = {}
 
     def _dispatch(self, event: Event) -> None:
         # The most frequent types come first, since matching patterns takes three times as long.

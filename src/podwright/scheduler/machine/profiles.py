@@ -113,6 +113,10 @@ class RunningProfile:
             return self.batch.decide(pod, cycle_number=cycle_number, now_ns=now_ns)
         return self.runner.decide(pod, cycle_number=cycle_number)
 
+    def repeat(self, pod: Pod, node: str) -> Decision | None:
+        """Return the decision for a node that is known to be chosen; None: `decide` is needed."""
+        return None if self.batch is not None else self.runner.repeat(pod, node)
+
     def bind_plugins(self, skipped: frozenset[str]) -> BindPlugins:
         """Return the plugins to call for a pod for which PreFilter skipped these plugins."""
         found = self._bind_plugins.get(skipped)

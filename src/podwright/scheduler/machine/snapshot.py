@@ -14,7 +14,8 @@ and the caller tries again later.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import count
 from typing import Protocol
 
 import msgspec
@@ -27,7 +28,7 @@ from podwright.apimachinery.objects import (
     Pod,
     ResourceClaim,
 )
-from podwright.scheduler.columns import Cluster
+from podwright.scheduler.columns import Cluster, PodKeys
 from podwright.scheduler.framework import Code, Cycle, Status
 from podwright.scheduler.machine.cycles.batching import BatchSnapshot
 from podwright.scheduler.machine.cycles.binding import Binding, BindingStage
@@ -129,6 +130,8 @@ class MachineSnapshot(msgspec.Struct, frozen=True, kw_only=True):
         The last received versions, in order of arrival.
     placed, placed_on : tuple of int
         Pods that count on a node, in order, and the place of that node in `nodes`.
+    placed_like : tuple of int
+        For each of them, a number that it shares with those that count alike.
     pods_on_missing_nodes, nominated : tuple of OnNode
         Pods that would count on a node if it existed, or wait for room there, in order.
     claims, volumes : tuple of int
@@ -172,6 +175,7 @@ class MachineSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     batches: dict[str, BatchSnapshot] = {}
     expired: tuple[str, ...] = ()
     counted: Counts
+    placed_like: tuple[int, ...] = ()
 
 
 class ObjectNumbering(Protocol):
@@ -279,6 +283,7 @@ def capture(state: State, objects: ObjectNumbering, announced_ns: int | None) ->
         pods=tuple(of_all(state.pods.values())),
         placed=tuple(of_all([on_node.pod for on_node in placed])),
         placed_on=tuple([place_of[on_node.slot] for on_node in placed]),
+        placed_like=_likenesses([on_node.keys for on_node in placed]),
         pods_on_missing_nodes=tuple(
             OnNode(of(pod), node)
             for node, pods in cluster.pods_on_missing_nodes().items()
@@ -313,6 +318,26 @@ def capture(state: State, objects: ObjectNumbering, announced_ns: int | None) ->
         expired=tuple(sorted(state.expired)),
         counted=state.metrics.capture(),
     )
+
+
+def _likenesses(keys: Sequence[PodKeys]) -> tuple[int, ...]:
+    """Return a number for the keys of each pod, by their content: restored keys are others."""
+    numbers: dict[tuple[object, ...], int] = {}
+    number_of = {
+        id(each): numbers.setdefault(
+            (
+                each.amounts,
+                each.non_zero,
+                each.ports,
+                each.has_volumes,
+                each.class_id,
+                each.term_ids,
+            ),
+            len(numbers),
+        )
+        for each in dict.fromkeys(keys)
+    }
+    return tuple([number_of[id(each)] for each in keys])
 
 
 def _scheduling_queue(queue: PodQueue) -> SchedulingQueue:
@@ -440,8 +465,13 @@ def _restore_cluster(state: State, snapshot: MachineSnapshot, numbers: _Numbers)
     for other in state.objects.values():
         if not isinstance(other, Node):
             cluster.put(other)
-    for number, place in zip(snapshot.placed, snapshot.placed_on, strict=True):
-        cluster.place(numbers.pod(number), cluster.nodes.slot_of[snapshot.nodes[place]])
+    slots = list(map(cluster.nodes.slot_of.__getitem__, snapshot.nodes))
+    keys: dict[int, PodKeys] = {}
+    # Logs of earlier versions do not say which pods count alike.
+    likenesses = snapshot.placed_like or count()
+    for number, place, like in zip(snapshot.placed, snapshot.placed_on, likenesses, strict=False):
+        placed = cluster.place(numbers.pod(number), slots[place], "", keys.get(like))
+        keys[like] = placed.keys
     waiting_for: dict[str, list[Pod]] = {}
     for entry in snapshot.pods_on_missing_nodes:
         waiting_for.setdefault(entry.node, []).append(numbers.pod(entry.pod))

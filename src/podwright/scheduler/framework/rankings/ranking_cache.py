@@ -174,6 +174,17 @@ class RankingCache:
             except UncacheableScore as error:
                 self._stop_caching(error.plugin)
 
+    def prepared(self, pod: Pod) -> Ranking | None:
+        """Return what `narrowest` does, but with outdated totals; None if the key is narrower.
+
+        Raises
+        ------
+        PluginFailure
+            If PreFilter failed.
+        """
+        key = self._key_of(pod)
+        return None if self._may_be_narrower(key) else self._prepared(pod, key)
+
     def _narrowest(self, pod: Pod) -> Ranking:
         key = self._key_of(pod)
         ranking = self._rankings.get(key)
@@ -236,12 +247,17 @@ class RankingCache:
         return key
 
     def _of_key(self, pod: Pod, key: Key) -> Ranking:
+        ranking = self._prepared(pod, key)
+        ranking.refresh(self._cluster)
+        return ranking
+
+    def _prepared(self, pod: Pod, key: Key) -> Ranking:
+        """Return the ranking for a key with PreFilter and PreScore, whose totals are outdated."""
         ranking = self._rankings.get(key)
         if ranking is None:
-            ranking = self._make(pod, key, keep=self._is_familiar(key))
-        elif self._is_outdated(ranking, key):
-            ranking = self._make(pod, key, keep=True)
-        ranking.refresh(self._cluster)
+            return self._make(pod, key, keep=self._is_familiar(key))
+        if self._is_outdated(ranking, key):
+            return self._make(pod, key, keep=True)
         return ranking
 
     # ---------------------------------------------------------------- is it still right?

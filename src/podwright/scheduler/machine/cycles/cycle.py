@@ -16,8 +16,11 @@ Upstream: pkg/scheduler/schedule_one.go, `ScheduleOne`, `schedulingCycle`
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
+from podwright.apimachinery.objects import NamespacedName
 from podwright.scheduler.config import ExtenderReply
 from podwright.scheduler.framework import CallError, Decision, Status, Steps
 from podwright.scheduler.machine.actions import CallExtender
@@ -85,6 +88,8 @@ class SchedulingCycles:
         self.last_decisions: tuple[Decision, ...] = ()
         """The same, for all members if it was the cycle of a pod group."""
         self.suspended: Suspended | Preempting | None = None
+        self.known_nodes: Mapping[NamespacedName, str] = {}
+        """The nodes that pods are known to get; they are not decided again."""
         self.groups = PodGroupCycles(state, self._steps, evictions)
 
     def run(self) -> None:
@@ -109,7 +114,10 @@ class SchedulingCycles:
             steps = self._steps.decide(profile, pod, number)
             self._advance(Suspended(profile, queued, steps), None)
             return
-        decision = profile.decide(pod, cycle_number=number, now_ns=state.now_ns)
+        node = self.known_nodes.get(queued.key)
+        decision = profile.repeat(pod, node) if node is not None else None
+        if decision is None:
+            decision = profile.decide(pod, cycle_number=number, now_ns=state.now_ns)
         if decision.slot < 0:
             decision = profile.runner.post_filter(
                 decision, cycle_number=number, now_ns=state.now_ns

@@ -213,7 +213,7 @@ def find_cycle(
     known = Cycles(log) if cycles is None else cycles
     end = _end_of(log, known, pod, attempt, at_ns)
     own = tuple(plugins)
-    run = Replay(log, until=end, plugins=own)
+    run = Replay(log, until=end, plugins=own, is_repeated=True)
     run.run_to(end)
     entry = run.peek()
     assert entry is not None, f"the log has no event {end}"
@@ -276,7 +276,7 @@ def _explained(
             raise UnknownCycle(f"no cycle of pod {pod} ended in event {end}")
         # A checkpoint on the way saves handling the events before it.
         if run is None or any(run.index < start <= end for start in checkpoints):
-            run = Replay(log, until=end, plugins=own)
+            run = Replay(log, until=end, plugins=own, is_repeated=True)
         run.run_to(end)
         entry = run.peek()
         assert entry is not None, f"the log has no event {end}"
