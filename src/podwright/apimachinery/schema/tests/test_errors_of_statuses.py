@@ -261,6 +261,15 @@ def test_conditions(call: Any, expected: list[str]) -> None:
         (lambda: of_job({"failedIndexes": "1"}, completionMode="Indexed", completions=4),
          ['failedIndexes: Invalid value: "1": cannot set non-null failedIndexes when'
            " backoffLimitPerIndex is null"]),
+        (lambda: of_job({"failedIndexes": "9"}, completionMode="Indexed", completions=4),
+         ['failedIndexes: Invalid value: "9": cannot set non-null failedIndexes when'
+           " backoffLimitPerIndex is null"]),
+        (lambda: of_job({"failedIndexes": "9"}, completionMode="Indexed", backoffLimitPerIndex=1),
+         []),
+        (lambda: of_job({"failedIndexes": "9"}, {"failedIndexes": "9"}, completions=4,
+          completionMode="Indexed", backoffLimitPerIndex=1), []),
+        (lambda: of_job({"completedIndexes": "1"}, {"completedIndexes": "1", "failedIndexes": "9"},
+          completionMode="Indexed", completions=4, backoffLimitPerIndex=1), []),
         (lambda: of_job({"failedIndexes": ""}, completionMode="Indexed", completions=4),
          ['failedIndexes: Invalid value: "": cannot set non-null failedIndexes when'
            " backoffLimitPerIndex is null"]),

@@ -116,10 +116,30 @@ def test_the_class_of_an_ingress_has_one_name() -> None:
     ]
 
 
-def test_what_was_invalid_in_an_ingress_may_stay() -> None:
-    old = {"rules": [{"host": "*.a", "http": {"paths": []}}], "tls": [{"secretName": "B"}]}
-    assert update_problems("Ingress", old, old) == []
-    assert update_problems("Ingress", old, of_path()) != []
+WRONG_TLS: Document = {"tls": [{"secretName": "B"}]}
+WRONG_WILDCARD: Document = {"rules": [{"host": "*.a", "http": {"paths": []}}]}
+SECRET_ERROR = f'spec.tls[0].secretName: Invalid value: "B": {SUBDOMAIN}'
+WILDCARD_ERROR = "spec.rules[0].http.paths: Required value"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ({**WRONG_TLS, **WRONG_WILDCARD}, {**WRONG_TLS, **WRONG_WILDCARD}, []),
+        ({**WRONG_TLS, **of_path()}, {**WRONG_TLS, **WRONG_WILDCARD}, [WILDCARD_ERROR]),
+        (WRONG_WILDCARD, {**WRONG_TLS, **WRONG_WILDCARD}, [SECRET_ERROR]),
+        ({"tls": [{}, {"secretName": ""}, {"secretName": "a"}], "rules": [{"host": "*.a"}]},
+         {**WRONG_TLS, **WRONG_WILDCARD}, [WILDCARD_ERROR, SECRET_ERROR]),
+        ({"tls": [{}, *WRONG_TLS["tls"]], "rules": [{}, *WRONG_WILDCARD["rules"]]},
+         {**WRONG_TLS, **WRONG_WILDCARD}, []),
+        ({"rules": [{"host": "a", "http": {"paths": []}}]}, WRONG_WILDCARD, [WILDCARD_ERROR]),
+        (WRONG_WILDCARD, {"rules": [{"host": "a", "http": {"paths": []}}]}, [WILDCARD_ERROR]),
+    ],
+)  # fmt: skip
+def test_what_was_invalid_in_an_ingress_may_stay(
+    old: Document, new: Document, expected: list[str]
+) -> None:
+    assert update_problems("Ingress", new, old) == expected
 
 
 @pytest.mark.parametrize(
