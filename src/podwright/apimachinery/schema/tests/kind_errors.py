@@ -28,6 +28,9 @@ VERSIONS = {
     "PriorityLevelConfiguration": "flowcontrol.apiserver.k8s.io/v1",
     "LocalSubjectAccessReview": "authorization.k8s.io/v1",
     "PodDisruptionBudget": "policy/v1",
+    "VolumeAttachment": "storage.k8s.io/v1",
+    "CSIDriver": "storage.k8s.io/v1",
+    "Workload": "scheduling.k8s.io/v1alpha2",
 }
 """The versions of kinds that are not in the core group."""
 

@@ -323,10 +323,13 @@ _SECRET_KEYS: Final[dict[str, tuple[str, ...]]] = {
 
 def validate_secret(errors: FieldErrors, secret: Document) -> None:
     """Check a new Secret."""
-    data = {**(secret.get("data") or {}), **(secret.get("stringData") or {})}
+    encoded, texts = secret.get("data") or {}, secret.get("stringData") or {}
+    data = {**encoded, **texts}
     for key in sorted(data):
         errors.each(f"data[{key}]", key, config_key(key))
-    if sum(len(value or "") for value in data.values()) * 3 // 4 > _SECRET_MAX_BYTES:
+    sizes = {key: _decoded_length(value) for key, value in encoded.items()}
+    sizes |= {key: len((text or "").encode()) for key, text in texts.items()}
+    if sum(sizes.values()) > _SECRET_MAX_BYTES:
         errors.too_long("data", _SECRET_MAX_BYTES)
     kind = secret.get("type") or "Opaque"
     for key in _SECRET_KEYS.get(kind, ()):

@@ -1,0 +1,434 @@
+"""The errors of attachments, limits, events and others: a row is a part, and its lines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podwright.apimachinery.schema import built_in
+from podwright.apimachinery.schema.tests import pod_errors as p
+from podwright.apimachinery.schema.tests.kind_errors import BASES, ONCE, of_new, of_spec, of_update
+from podwright.apimachinery.schema.tests.test_validation_devices import (
+    ONE_TERM,
+    of_device,
+    of_slice,
+)
+
+Document = dict[str, Any]
+EVENTS = "events.k8s.io/v1"
+INLINE = {"csi": {"driver": "d", "volumeHandle": "h"}, "accessModes": ["ReadWriteOnce"]}
+NEW = {
+    "eventTime": "2026-01-01T00:00:00.000000Z", "type": "Normal", "reason": "r", "action": "a",
+    "reportingController": "a.b/c", "reportingInstance": "i", "regarding": {"namespace": "d"},
+}  # fmt: skip
+
+
+def attachment(source: Document, **others: Any) -> list[str]:
+    spec = {"attacher": "a.b", "nodeName": "n", "source": source}
+    return of_new("VolumeAttachment", {"spec": spec} | others)
+
+
+def ev(api_version: str, event: Document, old: Document | None = None) -> list[str]:
+    kind = built_in().find(api_version, "Event")
+    assert kind is not None
+    usual = {"metadata": {"name": "e", "namespace": "d"}}
+    if old is None:
+        problems = kind.validation_problems(usual | event)
+    else:
+        problems = kind.update_problems(usual | event, usual | old)
+    return [f"{path}: {p.shown(text)}" for path, text, _ in problems]
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (lambda: attachment({}),
+         ["spec.source: Required value: must specify exactly one of inlineVolumeSpec and"
+           " persistentVolumeName"]),
+        (lambda: attachment({"persistentVolumeName": "a", "inlineVolumeSpec": INLINE}),
+         ["spec.source: Forbidden: must specify exactly one of inlineVolumeSpec and"
+           " persistentVolumeName"]),
+        (lambda: attachment({"persistentVolumeName": ""}),
+         ["spec.source.persistentVolumeName: Required value: must specify non empty"
+           " persistentVolumeName",
+          'spec.source.persistentVolumeName: Invalid value: "": SUBDOMAIN']),
+        (lambda: attachment({"persistentVolumeName": "A_"}),
+         ['spec.source.persistentVolumeName: Invalid value: "A_": SUBDOMAIN']),
+        (lambda: attachment({"persistentVolumeName": "a"}), []),
+        (lambda: attachment({"inlineVolumeSpec": INLINE}), []),
+        (lambda: attachment({"inlineVolumeSpec": INLINE | {"persistentVolumeReclaimPolicy":
+          "Retain", "volumeMode": "Filesystem", "capacity": {}, "storageClassName": ""}}), []),
+        (lambda: attachment({"inlineVolumeSpec": {"claimRef": {}, "capacity": {"storage":
+          "1"}, "persistentVolumeReclaimPolicy": "Delete", "nodeAffinity": {}, "hostPath": {
+          "path": "/a"}, "storageClassName": "s", "volumeMode": "Block"}}),
+         ["spec.source.inlineVolumeSpec.claimRef: Forbidden: may not be specified in the"
+           " context of inline volumes",
+          "spec.source.inlineVolumeSpec.capacity: Forbidden: may not be specified in the"
+           " context of inline volumes",
+          "spec.source.inlineVolumeSpec.csi: Required value: has to be specified in the"
+           " context of inline volumes",
+          "spec.source.inlineVolumeSpec.accessModes: Required value",
+          "spec.source.inlineVolumeSpec.persistentVolumeReclaimPolicy: Forbidden: may only"
+           " be Retain in the context of inline volumes",
+          "spec.source.inlineVolumeSpec.nodeAffinity: Forbidden: may not be specified in"
+           " the context of inline volumes",
+          "spec.source.inlineVolumeSpec.storageClassName: Forbidden: may not be specified"
+           " in the context of inline volumes",
+          "spec.source.inlineVolumeSpec.volumeMode: Forbidden: may not specify volumeMode"
+           " other than Filesystem in the context of inline volumes"]),
+        (lambda: attachment({"persistentVolumeName": "a"}, status={"attached": True,
+          "attachmentMetadata": {"a": "b" * (256 * 1024 - 1)}, "attachError": {"message":
+          "é" * 512, "errorCode": 0}, "detachError": {"errorCode": 2 ** 31 - 1}}), []),
+        (lambda: attachment({"persistentVolumeName": "a"}, status={"attached": True,
+          "attachmentMetadata": {"a": "b" * (256 * 1024)}, "attachError": {"message":
+          "é" * 512 + "x", "errorCode": -1}, "detachError": {"message": "m" * 1025}}),
+         ["status.attachmentMetadata: Too long: may not be more than 262144 bytes",
+          "status.attachError.message: Too long: may not be more than 262144 bytes",
+          "status.attachError.errorCode: Invalid value: -1: must be between 0 and"
+           " 2147483647, inclusive",
+          "status.detachError.message: Too long: may not be more than 262144 bytes"]),
+        (lambda: attachment({"persistentVolumeName": "a"}, status={"attached": True,
+          "attachmentMetadata": {"é": "b" * (256 * 1024 - 1)}}),
+         ["status.attachmentMetadata: Too long: may not be more than 262144 bytes"]),
+        (lambda: of_update("CSIDriver", {"spec": {"attachRequired": False,
+          "volumeLifecycleModes": ["x"]}}, {"spec": {"attachRequired": True}}),
+         ['spec.volumeLifecycleModes: Unsupported value: "x": supported values:'
+           ' "Persistent", "Ephemeral"',
+          "spec.attachedRequired: Invalid value: false: field is immutable",
+          'spec.volumeLifecycleModes: Invalid value: ["x"]: field is immutable']),
+        (lambda: of_update("CSIDriver", {"spec": {"attachRequired": False, "podInfoOnMount":
+          True}}, {"spec": {"attachRequired": False}}), []),
+        (lambda: of_new("PersistentVolume", {"metadata": {"annotations": {
+          "volume.beta.kubernetes.io/mount-options": "ro"}}, "spec": BASES[
+          "PersistentVolume"]}),
+         ["metadata.annotations.volume.beta.kubernetes.io/mount-options: Forbidden: may not"
+           " specify mount options for this volume type"]),
+        (lambda: of_new("PersistentVolume", {"metadata": {"annotations": {
+          "volume.beta.kubernetes.io/mount-options": "ro"}}, "spec": {"accessModes": ONCE,
+          "capacity": {"storage": "1Gi"}, "nfs": {"server": "a", "path": "/b"}}}), []),
+    ],
+)  # fmt: skip
+def test_attachments_and_volumes(call: Any, expected: list[str]) -> None:
+    assert call() == expected
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (lambda: of_new("LimitRange", {"spec": {"limits": [{"type": "Pod", "default": {"cpu":
+          "1"}, "defaultRequest": {"cpu": "1"}, "max": {"cpu": "2"}}]}}),
+         ["spec.limits[0].default: Forbidden: may not be specified when `type` is 'Pod'",
+          "spec.limits[0].defaultRequest: Forbidden: may not be specified when `type` is"
+           " 'Pod'"]),
+        (lambda: of_new("LimitRange", {"spec": {"limits": [{"type": "Pod", "default": {},
+          "defaultRequest": {}}]}}), []),
+        (lambda: of_new("LimitRange", {"spec": {"limits": [{"type": "Container", "default": {
+          "a.b/c": "1", "cpu": "2"}, "defaultRequest": {"a.b/c": "2", "cpu": "1"}}]}}),
+         ['spec.limits[0].defaultRequest[a.b/c]: Invalid value: "2": default request value'
+           " 2 is greater than default limit value 1",
+          'spec.limits[0].defaultRequest[a.b/c]: Invalid value: "2": default value 1 must'
+           " equal to defaultRequest value 2 in a.b/c"]),
+        (lambda: of_new("LimitRange", {"spec": {"limits": [{"type": "Container", "default": {
+          "a.b/c": "1"}, "defaultRequest": {"a.b/c": "1"}}]}}), []),
+        (lambda: of_new("Secret", {"data": {"a": "A" * 1398104}}),
+         ["data: Too long: may not be more than 1048576 bytes"]),
+        (lambda: of_new("Secret", {"data": {"a": "A" * 1398102 + "=="}}), []),
+        (lambda: of_new("Secret", {"data": {"a": "A" * 1398102 + "==", "b": "QQ=="}}),
+         ["data: Too long: may not be more than 1048576 bytes"]),
+        (lambda: of_new("Secret", {"stringData": {"a": "é" * 524288}, "data": {"a": "QQ=="}}),
+         []),
+        (lambda: of_new("Secret", {"stringData": {"a": "é" * 524288, "b": "x"}}),
+         ["data: Too long: may not be more than 1048576 bytes"]),
+    ],
+)  # fmt: skip
+def test_limits_and_sizes(call: Any, expected: list[str]) -> None:
+    assert call() == expected
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (lambda: of_new("Job", {"metadata": {"uid": "u"}, "spec": BASES["Job"] | {"selector":
+          {"matchLabels": {"batch.kubernetes.io/controller-uid": "u"}}}}),
+         ["spec.template.metadata.labels[controller-uid]: Required value: must be 'u'",
+          "spec.template.metadata.labels[job-name]: Required value: must be 'x'",
+          "spec.template.metadata.labels[batch.kubernetes.io/controller-uid]: Required"
+           " value: must be 'u'",
+          "spec.template.metadata.labels[batch.kubernetes.io/job-name]: Required value:"
+           " must be 'x'",
+          'spec.template.metadata.labels: Invalid value: {"a":"b"}: `selector` does not'
+           " match template `labels`"]),
+        (lambda: of_new("Job", {"metadata": {"uid": "u"}, "spec": BASES["Job"] | {"selector":
+          {"matchLabels": {"batch.kubernetes.io/controller-uid": "u"}}, "template": BASES[
+          "Job"]["template"] | {"metadata": {"labels": {"controller-uid": "u", "job-name":
+          "x", "batch.kubernetes.io/controller-uid": "u", "batch.kubernetes.io/job-name":
+          "x"}}}}}), []),
+        (lambda: of_new("Job", {"metadata": {"uid": "u"}, "spec": BASES["Job"] | {"selector":
+          {"matchLabels": {"z": "u"}}, "template": BASES["Job"]["template"] | {"metadata": {
+          "labels": {"z": "u", "controller-uid": "v", "job-name": "x",
+          "batch.kubernetes.io/controller-uid": "u", "batch.kubernetes.io/job-name":
+          "x"}}}}}),
+         ["spec.template.metadata.labels[controller-uid]: Invalid value:"
+           ' {"batch.kubernetes.io/controller-uid":"u","batch.kubernetes.io/job-name":"x",'
+           "\"controller-uid\":\"v\",\"job-name\":\"x\",\"z\":\"u\"}: must be 'u'",
+          'spec.selector: Invalid value: {"matchLabels":{"z":"u"}}: `selector` not'
+           " auto-generated"]),
+        (lambda: of_new("Job", {"metadata": {"uid": "u"}, "spec": BASES["Job"] | {
+          "manualSelector": True, "selector": {"matchLabels": {"a": "b"}}}}), []),
+        (lambda: of_spec("Job", {"completionMode": "Indexed", "parallelism": 2}),
+         ["spec.completions: Required value: when completion mode is Indexed"]),
+        (lambda: of_spec("Job", {"completionMode": "Indexed", "completions": 100000,
+          "successPolicy": {"rules": [{"succeededIndexes": ",".join(str(i) for i in range(
+          10000, 99999, 2))[:6 * 10923 - 1]}]}})[:1],
+         ["spec.successPolicy.rules[0].succeededIndexes: Too long: may not be more than"
+           " 65536 bytes"]),
+        (lambda: of_spec("Job", {"completionMode": "Indexed", "completions": 100000,
+          "successPolicy": {"rules": [{"succeededIndexes": ",".join(str(i) for i in range(
+          10000, 99999, 2))[:6 * 10922 - 1]}]}}), []),
+    ],
+)  # fmt: skip
+def test_labels_of_jobs(call: Any, expected: list[str]) -> None:
+    assert call() == expected
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (lambda: of_new("FlowSchema", {"spec": {"priorityLevelConfiguration": {"name": "a"},
+          "matchingPrecedence": 1, "rules": [{"subjects": [{"kind": "ServiceAccount",
+          "serviceAccount": {"name": "A_", "namespace": "b"}}, {"kind": "ServiceAccount",
+          "serviceAccount": {"name": "*", "namespace": "b"}}], "nonResourceRules": [{"verbs":
+          ["*"], "nonResourceURLs": ["*"]}]}]}}),
+         ["spec.matchingPrecedence: Invalid value: 1: only the schema named 'exempt' may"
+           " have matchingPrecedence 1",
+          'spec.rules[0].subjects[0].serviceAccount.name: Invalid value: "A_": SUBDOMAIN']),
+        (lambda: of_new("PriorityLevelConfiguration", {"spec": {"type": "Limited", "limited":
+          {"nominalConcurrencyShares": 1, "limitResponse": {"type": "Queue", "queuing": {
+          "queues": -1, "handSize": -1, "queueLengthLimit": -1}}}}}),
+         ["spec.limited.limitResponse.queuing.queueLengthLimit: Invalid value: -1: must be"
+           " positive",
+          "spec.limited.limitResponse.queuing.queues: Invalid value: -1: must be positive",
+          "spec.limited.limitResponse.queuing.handSize: Invalid value: -1: must be positive"]),
+        (lambda: of_new("HorizontalPodAutoscaler", {"spec": {"maxReplicas": 2,
+          "scaleTargetRef": {"kind": "a", "name": "b"}, "metrics": [{"type": "Resource",
+          "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization":
+          1}}, "pods": {"metric": {"name": "a"}, "target": {"type": "AverageValue",
+          "averageValue": "1"}}}]}}),
+         ['spec.scaleTargetRef.apiVersion: Invalid value: "": apiVersion must specify API'
+           " group",
+          "spec.metrics[0].pods: Forbidden: must populate the given metric source only"]),
+        (lambda: of_new("Workload", {"spec": {"podGroupTemplates": [{"name": "a",
+          "schedulingPolicy": {}}, {"name": "a", "schedulingPolicy": {"basic": {}, "gang": {
+          "minCount": 1}}}]}}),
+         ['spec.podGroupTemplates[0].schedulingPolicy: Invalid value: "": must specify one'
+           " of: `basic`, `gang`",
+          'spec.podGroupTemplates[1]: Duplicate value: {"name":"a"}',
+          'spec.podGroupTemplates[1].schedulingPolicy: Invalid value: "{basic, gang}": must'
+           " specify exactly one of: `basic`, `gang`"]),
+        (lambda: of_new("Workload", {"spec": {"podGroupTemplates": [{"name": f'a{i}',
+          "schedulingPolicy": {"basic": {}}} for i in range(9)]}}),
+         ["spec.podGroupTemplates: Too many: 9: must have at most 8 items"]),
+        (lambda: of_new("Workload", {"spec": {"podGroupTemplates": [{"name": f'a{i}',
+          "schedulingPolicy": {"basic": {}}} for i in range(8)]}}), []),
+    ],
+)  # fmt: skip
+def test_levels_metrics_and_workloads(call: Any, expected: list[str]) -> None:
+    assert call() == expected
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (lambda: p.of_container({"lifecycle": {"stopSignal": "SIGTERM"}}),
+         ["lifecycle.stopSignal: Forbidden: may not be set for containers with empty"
+           " `spec.os.name`"]),
+        (lambda: p.of_spec({"hostUsers": False, "containers": [{"name": "c", "image": "a",
+          "volumeDevices": [{"name": "p", "devicePath": "/d"}]}], "volumes": [{"name": "p",
+          "persistentVolumeClaim": {"claimName": "p"}}]}),
+         ["containers[0].volumeDevices: Forbidden: when `hostUsers` is false"]),
+        (lambda: p.of_container({"resources": {"limits": {"a_b/c": "1", "requests.a/b":
+          "1"}}}),
+         ['resources.limits[a_b/c]: Invalid value: "a_b/c": prefix part SUBDOMAIN',
+          "resources.limits[a_b/c]: Invalid value: \"a_b/c\": doesn't follow extended"
+           " resource name standard",
+          "resources.limits[requests.a/b]: Invalid value: \"requests.a/b\": doesn't follow"
+           " extended resource name standard",
+          'resources.requests[a_b/c]: Invalid value: "a_b/c": prefix part SUBDOMAIN',
+          "resources.requests[a_b/c]: Invalid value: \"a_b/c\": doesn't follow extended"
+           " resource name standard",
+          "resources.requests[requests.a/b]: Invalid value: \"requests.a/b\": doesn't"
+           " follow extended resource name standard"]),
+        (lambda: p.of_spec({"overhead": {"cpu": "x", "memory": "-1"}}),
+         ['overhead.limits[cpu]: Invalid value: "x": quantities are numbers with an'
+           " optional suffix, such as 500m, 2, 1.5Gi or 1e3",
+          'overhead.limits[memory]: Invalid value: "-1": must be greater than or equal to 0']),
+        (lambda: p.of_container({"resources": {"limits": {"hugepages-2Mi": "3Mi", "cpu": "1"},
+          "requests": {"hugepages-2Mi": "3Mi"}}}),
+         ['resources.limits[hugepages-2Mi]: Invalid value: "3Mi": 3Mi is not positive'
+           " integer multiple of hugepages-2Mi",
+          'resources.requests[hugepages-2Mi]: Invalid value: "3Mi": 3Mi is not positive'
+           " integer multiple of hugepages-2Mi"]),
+        (lambda: p.of_container({"resources": {"limits": {"hugepages-x": "2Mi",
+          "hugepages-1500m": "3", "hugepages-0": "2", "cpu": "1"}}}),
+         ['resources.limits[hugepages-0]: Invalid value: "2": 2 is not positive integer'
+           " multiple of hugepages-0",
+          'resources.limits[hugepages-1500m]: Invalid value: "3": 3 is not positive integer'
+           " multiple of hugepages-1500m",
+          'resources.limits[hugepages-x]: Invalid value: "2Mi": 2Mi is not positive integer'
+           " multiple of hugepages-x",
+          'resources.requests[hugepages-0]: Invalid value: "2": 2 is not positive integer'
+           " multiple of hugepages-0",
+          'resources.requests[hugepages-1500m]: Invalid value: "3": 3 is not positive'
+           " integer multiple of hugepages-1500m",
+          'resources.requests[hugepages-x]: Invalid value: "2Mi": 2Mi is not positive'
+           " integer multiple of hugepages-x"]),
+        (lambda: p.of_container({"resources": {"claims": [{"name": "a"}, {"name": "a"}, {
+          "name": "a", "request": "r"}, {"name": "b", "request": "r"}, {"name": "b",
+          "request": "r"}, {"name": "b", "request": "s"}, {"name": "b"}, {"name": ""}, {
+          "name": "c", "request": "A_"}]}}, {"resourceClaims": [{"name": "a",
+          "resourceClaimName": "a"}, {"name": "b", "resourceClaimName": "a"}]}),
+         ['resources.claims[1]: Duplicate value: "a"',
+          'resources.claims[2]: Duplicate value: "a"',
+          'resources.claims[4]: Duplicate value: "b/r"',
+          'resources.claims[6]: Duplicate value: "b"',
+          "resources.claims[7]: Required value",
+          'resources.claims[8].request: Invalid value: "A_": LABEL',
+          'resources.claims[8]: Not found: "c": must be one of the names in'
+           " pod.spec.resourceClaims: a, b"]),
+        (lambda: p.of_spec({"affinity": {"podAffinity": {
+          "requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "z",
+          "matchLabelKeys": ["a", "k"], "labelSelector": {"matchLabels": {"a": "b"},
+          "matchExpressions": [{"key": "a", "operator": "Exists"}, {"key": "k", "operator":
+          "Exists"}, {"key": "k", "operator": "Exists"}]}}]}}}),
+         ["affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0][0]:"
+           ' Invalid value: "a": exists in both matchLabelKeys and labelSelector',
+          "affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0][1]:"
+           ' Invalid value: "k": exists in both matchLabelKeys and labelSelector']),
+        (lambda: of_update("Pod", {"spec": {"containers": [{"name": "c", "image": "a"}],
+          "terminationGracePeriodSeconds": 1}}, {"spec": {"containers": [{"name": "c",
+          "image": "a"}], "terminationGracePeriodSeconds": -1}}), []),
+        (lambda: [x[:90] for x in of_update("Pod", {"spec": {"containers": [{"name": "c",
+          "image": "a"}], "terminationGracePeriodSeconds": 2}}, {"spec": {"containers": [{
+          "name": "c", "image": "a"}], "terminationGracePeriodSeconds": -1}})],
+         ["spec: Forbidden: pod updates may not change fields other than"
+           " `spec.containers[*].image`,`"]),
+        (lambda: [x[:90] for x in of_update("Pod", {"spec": {"containers": [{"name": "c",
+          "image": "a"}], "terminationGracePeriodSeconds": 1}}, {"spec": {"containers": [{
+          "name": "c", "image": "a"}], "terminationGracePeriodSeconds": 0}})],
+         ["spec: Forbidden: pod updates may not change fields other than"
+           " `spec.containers[*].image`,`"]),
+        (lambda: p.of_volume("secret", {"secretName": "s", "items": [{"key": "a", "path":
+          "..a"}, {"key": "a", "path": "../a"}, {"key": "a", "path": "a..b"}]}),
+         [".secret.items[0].path: Invalid value: \"..a\": must not start with '..'",
+          ".secret.items[1].path: Invalid value: \"../a\": must not contain '..'"]),
+    ],
+)  # fmt: skip
+def test_parts_of_pods(call: Any, expected: list[str]) -> None:
+    assert call() == expected
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (lambda: ev("v1", {"involvedObject": {"namespace": "e"}}),
+         ['involvedObject.namespace: Invalid value: "e": does not match event.namespace']),
+        (lambda: ev("v1", {"involvedObject": {}}),
+         ['involvedObject.namespace: Invalid value: "": does not match event.namespace']),
+        (lambda: ev("v1", {"metadata": {"name": "e", "namespace": "default"},
+          "involvedObject": {}}), []),
+        (lambda: ev("v1", NEW | {"involvedObject": {}, "reportingComponent": "A_"}),
+         ['involvedObject.namespace: Invalid value: "": does not match event.namespace',
+          'reportingComponent: Invalid value: "A_": NAME PART']),
+        (lambda: ev("v1", NEW | {"metadata": {"name": "e", "namespace": "kube-system"},
+          "involvedObject": {}, "reportingComponent": "a.b/c"}), []),
+        (lambda: ev("v1", {"eventTime": NEW["eventTime"], "involvedObject": {"namespace":
+          "d"}}),
+         ["reportingComponent: Required value",
+          'reportingComponent: Invalid value: "": name part must be non-empty',
+          'reportingComponent: Invalid value: "": NAME PART',
+          "reportingInstance: Required value",
+          "action: Required value",
+          "reason: Required value"]),
+        (lambda: ev("v1", NEW | {"involvedObject": {"namespace": "d"}, "reportingComponent":
+          "a.b/c", "reportingInstance": "é" * 64 + "x", "action": "a" * 129, "reason":
+          "a" * 128, "message": "m" * 1025}),
+         ['reportingInstance: Invalid value: "": can have at most 128 characters',
+          'action: Invalid value: "": can have at most 128 characters',
+          'message: Invalid value: "": can have at most 1024 characters']),
+        (lambda: ev("v1", NEW | {"involvedObject": {"namespace": "d"}, "reportingComponent":
+          "a.b/c", "reportingInstance": "é" * 64, "action": "a" * 128, "message":
+          "m" * 1024}), []),
+        (lambda: ev(EVENTS, NEW), []),
+        (lambda: ev(EVENTS, NEW | {"series": {"count": 1}}),
+         ['series.count: Invalid value: "": should be at least 2',
+          "series.lastObservedTime: Required value"]),
+        (lambda: ev(EVENTS, NEW | {"type": "Odd", "deprecatedFirstTimestamp":
+          "2026-01-01T00:00:00Z", "deprecatedLastTimestamp": "2026-01-01T00:00:00Z",
+          "deprecatedCount": 2, "deprecatedSource": {"host": "h"}}),
+         ['type: Invalid value: "": has invalid value: Odd',
+          'firstTimestamp: Invalid value: "": needs to be unset',
+          'lastTimestamp: Invalid value: "": needs to be unset',
+          'count: Invalid value: "": needs to be unset',
+          'source: Invalid value: "": needs to be unset']),
+        (lambda: ev(EVENTS, NEW | {"deprecatedCount": 0, "deprecatedSource": {"host": ""},
+          "series": {"count": 2, "lastObservedTime": "2026-01-01T00:00:00.000000Z"}}), []),
+        (lambda: ev(EVENTS, {"type": "Normal", "regarding": {"namespace": "d"}}),
+         ["eventTime: Required value"]),
+        (lambda: ev(EVENTS, NEW | {"series": {"count": 1}, "reason": "s", "regarding": {
+          "namespace": "d", "name": "x"}, "deprecatedCount": 3, "eventTime":
+          "2026-01-01T00:00:01.000000Z", "note": "n", "related": {"name": "z"}, "action": "b",
+          "reportingInstance": "j", "reportingController": "a.b/d", "type": "Warning"}, NEW |
+          {"series": {"count": 1, "lastObservedTime": "2026-01-01T00:00:00.000000Z"}}),
+         ['series.count: Invalid value: "": should be at least 2',
+          "series.lastObservedTime: Required value",
+          'involvedObject: Invalid value: {"Kind":"","Namespace":"d","Name":"x","UID":"",'
+           '"APIVersion":"","ResourceVersion":"","FieldPath":""}: field is immutable',
+          'reason: Invalid value: "s": field is immutable',
+          'message: Invalid value: "n": field is immutable',
+          "count: Invalid value: 3: field is immutable",
+          'reason: Invalid value: "s": field is immutable',
+          'type: Invalid value: "Warning": field is immutable',
+          'eventTime: Invalid value: "2026-01-01T00:00:01.000000Z": field is immutable',
+          'action: Invalid value: "b": field is immutable',
+          'related: Invalid value: {"Kind":"","Namespace":"","Name":"z","UID":"",'
+           '"APIVersion":"","ResourceVersion":"","FieldPath":""}: field is immutable',
+          'reportingController: Invalid value: "a.b/d": field is immutable',
+          'reportingInstance: Invalid value: "j": field is immutable']),
+        (lambda: ev(EVENTS, NEW | {"series": {"count": 1}}, NEW | {"series": {"count": 1}}), []),
+        (lambda: ev(EVENTS, NEW, NEW | {"series": {"count": 1}}), []),
+    ],
+)  # fmt: skip
+def test_events(call: Any, expected: list[str]) -> None:
+    assert call() == expected
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (lambda: of_slice(nodeName=None, perDeviceNodeSelection=True, devices=[{"name": "d",
+          "nodeSelector": {"nodeSelectorTerms": [ONE_TERM]}}, {"name": "e", "nodeSelector": {
+          "nodeSelectorTerms": []}}, {"name": "f", "nodeSelector": {"nodeSelectorTerms": [
+          ONE_TERM]}, "nodeName": "n"}, {"name": "g", "allNodes": True}, {"name": "h",
+          "allNodes": False}]),
+         ["spec.devices[1].nodeSelector.nodeSelectorTerms: Required value: must have at"
+           " least one node selector term",
+          'spec.devices[2]: Invalid value: "{`nodeName`, `nodeSelector`}": exactly one of'
+           " `nodeName`, `nodeSelector`, or `allNodes` is required when"
+           " `perDeviceNodeSelection` is set to true in the ResourceSlice spec",
+          "spec.devices[4].allNodes: Invalid value: false: must be either unset or set to"
+           " true",
+          "spec.devices[4]: Required value: exactly one of `nodeName`, `nodeSelector`, or"
+           " `allNodes` is required when `perDeviceNodeSelection` is set to true in the"
+           " ResourceSlice spec"]),
+        (lambda: of_device(taints=[{"key": f'a{i}', "effect": "None"} for i in range(17)]),
+         ["taints: Too many: 17: must have at most 16 items"]),
+        (lambda: of_device(attributes={"a": {"strings": ["x" * 65, "x" * 64]}}),
+         ["attributes[a].strings[0]: Too long: may not be more than 64 bytes"]),
+        (lambda: of_device(consumesCounters=[{"counterSet": "s", "counters": {f'c{i}': {
+          "value": "1"} for i in range(33)}}]),
+         ["consumesCounters[0].counters: Too many: 33: must have at most 32 items"]),
+    ],
+)  # fmt: skip
+def test_devices_of_slices(call: Any, expected: list[str]) -> None:
+    assert call() == expected
