@@ -166,8 +166,8 @@ def _scaled_decimal(unscaled: int, shift: int) -> int:
         factor = _power_of_ten(shift) if shift <= 18 else INT64_MIN
         return _wrap_int64(_low_int64(unscaled) * factor)
     divisor = _power_of_ten(-shift)
-    # Every negative number passes this check upstream, and is cut to 64 bits.
-    if unscaled < INT64_MAX and -shift < 19:
+    # Every negative number is cut to 64 bits.
+    if unscaled < 0 and -shift < 19:
         low = _low_int64(unscaled)
         quotient, rest = divmod(abs(low), divisor)
         quotient = quotient if low >= 0 else -quotient

@@ -4,7 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from podwright.apimachinery.objects import QuantityError, format_quantity, parse_quantity
+from podwright.apimachinery.objects import (
+    Quantity,
+    QuantityError,
+    format_quantity,
+    parse_quantity,
+)
 
 VECTORS = Path(__file__).parents[5] / "tests" / "golden" / "vectors" / "quantities.jsonl.gz"
 
@@ -37,6 +42,9 @@ VECTORS = Path(__file__).parents[5] / "tests" / "golden" / "vectors" / "quantiti
         pytest.param("9223372036854775808P", 0, 0, id="a decimal has any number of digits"),
         pytest.param("-7Ei", 0, 0, id="a negative decimal is cut to 64 bits before it is divided"),
         pytest.param("e3", 0, 0, id="no digits are zero"),
+        pytest.param(".Ki", 0, 0, id="nor are there any before this suffix"),
+        pytest.param("0e-20", 0, 0, id="zero of a small power"),
+        pytest.param("0.0000000000", 0, 0, id="zero of many digits"),
         pytest.param(" 1Ki ", 1024, 1_024_000, id="space around it, as in JSON documents"),
         pytest.param("1e999999999", 0, 0, id="absurd exponents cost nothing"),
         pytest.param("1e-999999999", 1, 1, id="and still round up"),
@@ -63,6 +71,8 @@ def test_parse_quantity(text, value, milli):
         "1e",
         "NaN",
         "e-10",
+        ".Ei",
+        "-.Ei",
         True,
         "\N{ARABIC-INDIC DIGIT ONE}",
         pytest.param("9" * 5_000, id="thousands of digits"),
@@ -81,6 +91,10 @@ def test_text_that_is_not_a_quantity_is_rejected(text):
         pytest.param("1024Ki", "1Mi", id="the largest suffix"),
         pytest.param("1000m", "1", id="milli to units"),
         pytest.param("0.5Ki", "512", id="a small binary number has no suffix"),
+        pytest.param("0.9765625Ki", "1k", id="a small binary number has a decimal suffix"),
+        pytest.param("-0.9765625Ki", "-1k", id="a small negative one, too"),
+        pytest.param("1.0Ki", "1Ki", id="1024 is not small"),
+        pytest.param("-1.0Ki", "-1Ki", id="nor is -1024"),
         pytest.param("0.1Ki", "102400m", id="a binary number that is not whole turns decimal"),
         pytest.param("12e3", "12e3", id="exponents stay"),
         pytest.param("120e3", "120e3", id="an exponent is a multiple of three"),
@@ -152,3 +166,20 @@ def test_a_text_is_kept_where_upstreams_fast_path_reads_it(
     text: str, written: str, nano: int
 ) -> None:
     assert (format_quantity(text), parse_quantity(text).nano) == (written, nano)
+
+
+@pytest.mark.parametrize(
+    ("unscaled", "power", "value"),
+    [
+        pytest.param(-15 * 10**17, 9, 0, id="1 is added to a truncated quotient"),
+        pytest.param(-25 * 10**18, 9, -5, id="a divisor that fits 64 bits cuts the number"),
+        pytest.param(-25 * 10**18, 10, -2, id="a larger one divides the whole number"),
+        pytest.param(25 * 10**18 + 1, 9, 26, id="a positive number is never cut"),
+        pytest.param(0, 9, 0, id="zero"),
+        pytest.param(-1, 9, 1, id="nothing is left of it but the 1"),
+        pytest.param(-7, -9, -7, id="the same power"),
+        pytest.param(7, -10, 70, id="a smaller power"),
+    ],
+)
+def test_a_decimal_is_divided_as_upstream_divides(unscaled: int, power: int, value: int) -> None:
+    assert Quantity(unscaled, -9, is_decimal=True).scaled_value(power) == value
