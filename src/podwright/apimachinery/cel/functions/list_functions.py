@@ -283,14 +283,6 @@ def _has_value(optional: Value) -> Value:
     return optional.is_present
 
 
-def _or(optional: Value, other: Value) -> Value:
-    return optional if optional.is_present else other
-
-
-def _or_value(optional: Value, value: Value) -> Value:
-    return optional.value if optional.is_present else value
-
-
 def _first(values: Value) -> Value:
     return present(values[0]) if values else NONE
 
@@ -306,9 +298,10 @@ def _unwrap(values: Value) -> Value:
 OPTIONAL_LIBRARY: Final = library_of(
     {
         "optional.of": present, "optional.ofNonZeroValue": _of_non_zero, "optional.none": _none,
-        "value": _value, "hasValue": _has_value, "or": _or, "orValue": _or_value,
-        "_[_]": _none, "_[?_]": _none, "first": _first, "last": _last,
-        "optional.unwrap": _unwrap, "unwrapOpt": _unwrap,
+        "value": _value, "hasValue": _has_value,
+        # The program evaluates these itself.
+        "or": _none, "orValue": _none, "_[_]": _none, "_[?_]": _none,
+        "first": _first, "last": _last, "optional.unwrap": _unwrap, "unwrapOpt": _unwrap,
     },
     """
     optional_of: ::optional.of(A) -> optional(A)

@@ -7,7 +7,12 @@ from typing import Any
 import pytest
 
 from podwright.apimachinery.cel import compile_selector, device_value
-from podwright.apimachinery.cel.uses.device_selectors import DeviceError, SelectorError
+from podwright.apimachinery.cel.estimate import Range
+from podwright.apimachinery.cel.uses.device_selectors import (
+    DeviceError,
+    SelectorError,
+    _DeviceBounds,
+)
 
 
 @pytest.mark.parametrize(
@@ -157,3 +162,34 @@ def test_a_selector_is_a_condition() -> None:
     with pytest.raises(SelectorError) as raised:
         compile_selector("1")
     assert str(raised.value) == "must evaluate to bool or the unknown type, not int"
+
+
+@pytest.mark.parametrize(
+    ("path", "most"),
+    [
+        (("x",), None),
+        (("device",), 0),
+        (("device", "driver"), 63),
+        (("device", "driver", "a"), None),
+        (("device", "allowMultipleAllocations"), 1),
+        (("device", "other"), None),
+        (("device", "attributes"), 32),
+        (("device", "attributes", "@keys"), 63),
+        (("device", "attributes", "@keys", "x"), None),
+        (("device", "attributes", "@values"), 32),
+        (("device", "attributes", "x"), None),
+        (("device", "attributes", "@values", "@keys"), 32),
+        (("device", "attributes", "@values", "@values"), 64),
+        (("device", "attributes", "@values", "x"), 64),
+        (("device", "attributes", "@values", "@values", "x"), None),
+        (("device", "capacity", "@values", "@values"), 0),
+        (("device", "capacity", "@items", "@items"), 0),
+        (("device", "capacity", "@values", "@keys"), 32),
+        (("device", "capacity", "@values", "x"), None),
+    ],
+)
+def test_the_parts_of_a_device_have_upstreams_sizes(
+    path: tuple[str, ...], most: int | None
+) -> None:
+    expected = None if most is None else Range(0, most)
+    assert _DeviceBounds().size(path) == expected

@@ -11,7 +11,15 @@ from podwright.apimachinery.cel.environment import KUBERNETES_BASE
 from podwright.apimachinery.cel.estimate import UNBOUNDED, fixed
 from podwright.apimachinery.cel.macros import BIND_MACROS
 from podwright.apimachinery.cel.steps import Lazy
-from podwright.apimachinery.cel.types import DYN, INT, STRING, list_of, map_of
+from podwright.apimachinery.cel.types import (
+    DYN,
+    INT,
+    STRING,
+    Type,
+    list_of,
+    map_of,
+    struct_of,
+)
 from podwright.apimachinery.cel.uses.device_selectors import (
     SelectorError,
     compile_selector,
@@ -183,3 +191,22 @@ def test_the_failure_of_a_stages_expression_names_it() -> None:
     expression = stage_expression("self.spec.size")
     with pytest.raises(StageExpressionError, match=r"^self\.spec\.size: no such key: size$"):
         expression.evaluate({"spec": {}}, 0)
+
+
+@pytest.mark.parametrize(
+    ("source", "most"),
+    [
+        pytest.param("u == u", 3, id="addresses of unknown size"),
+        pytest.param("u == url('http://abcdefghijklmnopq')", 7, id="the right side counts"),
+        pytest.param("url('http://abcdefghijklmnopq') == u", 5, id="the left one does not"),
+        pytest.param("f == f", 9, id="formats have 64 characters"),
+        pytest.param("q == q", 3, id="quantities"),
+        pytest.param("i == i", 3, id="addresses of hosts"),
+    ],
+)
+def test_an_equality_costs_what_its_right_side_has_to_read(source: str, most: int) -> None:
+    types = {
+        "u": struct_of("kubernetes.URL"), "f": struct_of("kubernetes.NamedFormat"),
+        "q": struct_of("kubernetes.Quantity"), "i": Type("opaque", "net.IP"),
+    }  # fmt: skip
+    assert KUBERNETES_BASE.extended(variables=types).compile(source).cost().high == most
