@@ -180,6 +180,9 @@ def test_an_item_goes_if_its_item_is_given_up_though_another_has_a_field_of_it()
     [
         ({}, "invalid object type: /, Kind="),
         ({"apiVersion": "apps/v1", "kind": "X"}, "invalid object type: apps/v1, Kind=X"),
+        ({"apiVersion": "a/b/c", "kind": "ConfigMap"}, "invalid object type: /, Kind="),
+        ({"apiVersion": ["v1"], "kind": 5}, "invalid object type: /, Kind="),
+        ({"apiVersion": "v2", "kind": "ConfigMap"}, "invalid object type: /v2, Kind=ConfigMap"),
         (config_map(managedFields=[]), "metadata.managedFields must be nil"),
         (
             config_map(namespace="n") | {"bogus": 1},
