@@ -282,8 +282,7 @@ def _compare_lists(old: Any, new: Any, of: ValueType, changed: Node, removed: No
         if len(ones) > 1 or len(others) > 1:
             _compare_duplicates(key, ones, others, of.element, changed, removed)
             continue
-        one = ones[0] if ones else ABSENT
-        other = others[0] if others else ABSENT
+        one, other = next(iter(ones), ABSENT), next(iter(others), ABSENT)
         _compare(key, one, other, of.element, changed, removed)
 
 
@@ -295,12 +294,12 @@ def _compare_duplicates(
         if not _same(ones, others):
             changed[key] = LEAF
     elif len(ones) > 1:
-        if others:
-            _compare(key, ABSENT, others[0], of, changed, removed)
+        for other in others:
+            _compare(key, ABSENT, other, of, changed, removed)
         removed[key] = LEAF
     else:
-        if ones:
-            _compare(key, ones[0], ABSENT, of, changed, removed)
+        for one in ones:
+            _compare(key, one, ABSENT, of, changed, removed)
         changed[key] = LEAF
 
 

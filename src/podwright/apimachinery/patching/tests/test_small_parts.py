@@ -44,8 +44,10 @@ from podwright.apimachinery.patching.managed_fields import (
     with_update_as_apply,
     written_entries,
 )
-from podwright.apimachinery.patching.object_types import gvk_text, owned
+from podwright.apimachinery.patching.object_types import _Results, gvk_text, owned
 from podwright.apimachinery.patching.strategic_merge import strategic_merged
+from podwright.apimachinery.patching.typed_values import difference_of, field_set, removed_from
+from podwright.apimachinery.patching.value_types import struct_type
 from podwright.apimachinery.schema import built_in
 
 Document = dict[str, Any]
@@ -178,7 +180,7 @@ def test_lists_of_texts(present: Any, patch: Document, left: Any) -> None:
 
 
 def test_a_struct_that_is_replaced_has_what_the_patch_says() -> None:
-    pod = {"spec": {"affinity": {"podAffinity": {}, "nodeAffinity": {}}}}
+    pod: Document = {"spec": {"affinity": {"podAffinity": {}, "nodeAffinity": {}}}}
     patch: Document = {"spec": {"affinity": {"$patch": "replace", "podAffinity": {}}}}
     assert of_pod(pod, patch) == {"spec": {"affinity": {"podAffinity": {}}}}
     assert of_pod(pod, {"spec": {"affinity": {"nodeAffinity": None}}}) == {
@@ -321,7 +323,7 @@ def test_a_malformed_set_says_why(given: Any, message: str) -> None:
 
 
 def test_elements_that_are_in_the_form_stay_and_their_children_are_sorted() -> None:
-    given = {"f:b": {"f:z": {}, "f:y": {".": {}, "f:x": {}}}, "f:": {}, "i:-1": {}}
+    given: Document = {"f:b": {"f:z": {}, "f:y": {".": {}, "f:x": {}}}, "f:": {}, "i:-1": {}}
     assert canonical(given) == {
         "f:": {}, "f:b": {"f:y": {".": {}, "f:x": {}}, "f:z": {}}, "i:-1": {},
     }  # fmt: skip
@@ -352,6 +354,70 @@ def test_values_of_several_types_have_an_order() -> None:
 )  # fmt: skip
 def test_some_fields_have_no_managers(found: Document, left: Document) -> None:
     assert owned(found) == left
+
+
+META, SPEC = struct_type("meta.v1.ObjectMeta"), struct_type("core.v1.PodSpec")
+
+
+def keys_of(found: Document) -> list[str]:
+    """Return the keys of a set at all levels, in their order."""
+    return [each for key, inside in found.items() for each in (key, *keys_of(inside))]
+
+
+def test_sets_of_fields_are_sorted() -> None:
+    metadata = {"labels": {"b": "1", "a": "1"}, "finalizers": ["b", "a"], "annotations": {"c": ""}}
+    expected = [
+        "f:annotations", ".", "f:c", "f:finalizers", ".", 'v:"a"', 'v:"b"', "f:labels", ".",
+        "f:a", "f:b",
+    ]  # fmt: skip
+    changed = difference_of({}, metadata, META).changed
+    assert keys_of(dict(sorted(changed.items()))) == expected
+    assert keys_of(difference_of(metadata, {}, META).removed["f:finalizers"]) == [
+        ".", 'v:"a"', 'v:"b"',
+    ]  # fmt: skip
+    assert keys_of(field_set(metadata, META)) == [
+        "f:annotations", "f:c", "f:finalizers", 'v:"a"', 'v:"b"', "f:labels", "f:a", "f:b",
+    ]  # fmt: skip
+    before, after = {"finalizers": ["d", "c"]}, {"finalizers": ["b", "a"]}
+    found = difference_of(before, after, META)
+    assert (keys_of(found.changed), keys_of(found.removed)) == (
+        ["f:finalizers", 'v:"a"', 'v:"b"'], ["f:finalizers", 'v:"c"', 'v:"d"'],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("value", "items", "left"),
+    [
+        ({"nodeSelector": ["a"]}, {"f:nodeSelector": {"f:x": LEAF}}, {"nodeSelector": []}),
+        ({"tolerations": [{"key": "a"}]}, {"f:tolerations": {"f:x": LEAF}}, {"tolerations": []}),
+        ({"hostname": "a"}, {"f:hostname": {"f:x": LEAF}}, {"hostname": "a"}),
+        ({"hostname": "a"}, {}, {"hostname": "a"}),
+        ({"hostname": "a"}, {"f:hostname": LEAF}, None),
+        ({"nodeSelector": {"a": "1"}}, {"f:nodeSelector": {"f:a": LEAF}}, {"nodeSelector": {}}),
+        ({"affinity": "x"}, {"f:affinity": {"f:a": LEAF}}, {"affinity": "x"}),
+    ],
+)
+def test_what_is_left_of_values_of_another_form(value: Any, items: Document, left: Any) -> None:
+    assert removed_from(value, items, SPEC) == left
+
+
+def test_results_are_kept_up_to_a_number_and_a_size() -> None:
+    results: _Results[int] = _Results()
+    half = b"x" * (2 * MIB)
+    assert results.keep(("a", half), 1) == 1
+    results.keep(("b", half), 2)
+    assert len(results) == 2
+    results.keep(("c", b"x"), 3)
+    assert results == {("c", b"x"): 3}
+    results.keep(("d", half), 4)
+    results.keep(("e", half[1:]), 5)
+    assert len(results) == 3
+    many: _Results[int] = _Results()
+    for number in range(256):
+        many.keep((str(number), b""), number)
+    assert len(many) == 256
+    many.keep(("last", b""), 0)
+    assert len(many) == 1
 
 
 def test_a_kind_is_named_as_go_prints_it() -> None:
@@ -485,6 +551,7 @@ def test_values_are_printed(value: Any, text: str) -> None:
 
 
 def test_a_value_that_does_not_fit_is_named_by_its_form() -> None:
-    texts = [wrong_json(value, "T") for value in ([], "x", True, 1, 1.5, {}, None)]
+    values: tuple[Any, ...] = ([], "x", True, 1, 1.5, {}, None)
+    texts = [wrong_json(value, "T") for value in values]
     forms = ("array", "string", "bool", "number", "number", "object", "object")
     assert texts == [f"json: cannot unmarshal {form} into Go T" for form in forms]
