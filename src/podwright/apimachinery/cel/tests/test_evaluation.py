@@ -196,6 +196,7 @@ def test_the_failure_of_a_stages_expression_names_it() -> None:
 @pytest.mark.parametrize(
     ("source", "most"),
     [
+        pytest.param("d.join()", 1, id="a list of an unknown type has no elements to read"),
         pytest.param("u == u", 3, id="addresses of unknown size"),
         pytest.param("u == url('http://abcdefghijklmnopq')", 7, id="the right side counts"),
         pytest.param("url('http://abcdefghijklmnopq') == u", 5, id="the left one does not"),
@@ -204,9 +205,9 @@ def test_the_failure_of_a_stages_expression_names_it() -> None:
         pytest.param("i == i", 3, id="addresses of hosts"),
     ],
 )
-def test_an_equality_costs_what_its_right_side_has_to_read(source: str, most: int) -> None:
+def test_a_call_costs_what_it_has_to_read(source: str, most: int) -> None:
     types = {
-        "u": struct_of("kubernetes.URL"), "f": struct_of("kubernetes.NamedFormat"),
+        "d": DYN, "u": struct_of("kubernetes.URL"), "f": struct_of("kubernetes.NamedFormat"),
         "q": struct_of("kubernetes.Quantity"), "i": Type("opaque", "net.IP"),
     }  # fmt: skip
     assert KUBERNETES_BASE.extended(variables=types).compile(source).cost().high == most

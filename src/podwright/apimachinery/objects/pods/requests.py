@@ -235,8 +235,6 @@ def _of_single_container(pod: Pod) -> dict[str, int] | None:
     amounts = {}
     for name, text in spec.containers[0].resources.requests.items():
         amount = quantity_milli_value(text) if name == "cpu" else quantity_value(text)
-        if not -_LARGE < amount < _LARGE:
-            return None
         if amount:
             amounts[name] = amount
     return amounts

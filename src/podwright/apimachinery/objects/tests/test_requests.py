@@ -28,6 +28,21 @@ def container(name, restart_policy=None, **requests):
     [
         pytest.param({"containers": []}, {}, id="no containers, no requests"),
         pytest.param(
+            {"containers": [container("a", cpu="0", memory="9007199254740993")]},
+            {"memory": 2**53 + 1},
+            id="a large amount is exact, and zero is none",
+        ),
+        pytest.param(
+            {"containers": [container("a", memory="9007199254740992"), container("b", memory="1")]},
+            {"memory": 2**53 + 1},
+            id="so is a large sum",
+        ),
+        pytest.param(
+            {"containers": [container("a", memory="8Ei"), container("b", memory="8Ei")]},
+            {"memory": -2},
+            id="a sum beyond 64 bits wraps around",
+        ),
+        pytest.param(
             {"containers": [container("a", cpu="1n"), container("b", cpu="1n")]},
             {"cpu": 1},
             id="sums are rounded once",
