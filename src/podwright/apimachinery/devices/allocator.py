@@ -352,14 +352,12 @@ class Search:
             )
 
     def _search_claim(self, index: int) -> bool:
-        """Satisfy a claim and all later ones."""
-        if index == len(self._claims):
-            return True
-        try:
-            return self._search_request(index, 0)
-        except _TooManyResultsError:
-            # Another choice for an earlier claim may lead to fewer devices here.
-            return False
+        """Satisfy a claim and all later ones.
+
+        The least number of devices of each claim was checked, so that its first request has an
+        alternative that leads to few enough.
+        """
+        return index == len(self._claims) or self._search_request(index, 0)
 
     def _search_request(self, index: int, number: int) -> bool:
         """Satisfy a request and everything after it."""

@@ -672,6 +672,8 @@ def _capacity(policy: dict[str, Any], value: str = "8") -> Capacity:
         pytest.param("5", {"validValues": ["2", "4"]}, False, id="above all values"),
         pytest.param(None, {"default": "3", "validValues": ["2", "4"]}, True, id="the default"),
         pytest.param(None, {"validValues": ["2", "4"]}, False, id="no default: the value"),
+        pytest.param("3", {"default": "2"}, True, id="another amount than a default alone"),
+        pytest.param("9", {"default": "2"}, False, id="more than there is"),
         pytest.param("5", {"default": "5", "validValues": ["2", "4"]}, True, id="as the default"),
         pytest.param(
             "5000m", {"default": "5", "validValues": ["2", "4"]}, False, id="in another notation"
