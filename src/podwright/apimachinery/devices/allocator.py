@@ -209,9 +209,7 @@ class Search:
         on_refusal: Refused | None = None,
     ) -> None:
         self.pools = node.pools
-        self._devices = [
-            (device, pool) for pool in node.pools if pool.is_usable for device in pool.devices
-        ]
+        self._devices = [(device, pool) for pool in node.pools for device in pool.devices]
         self._node_name = node.name
         self._labels = node.labels
         self._claims = claims

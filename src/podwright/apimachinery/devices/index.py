@@ -34,7 +34,6 @@ from podwright.apimachinery.objects import (
     ResourceClaim,
     ResourceClaimSpec,
     ResourceSlice,
-    encode,
 )
 
 EVERY_NODE = ""
@@ -379,8 +378,7 @@ class DeviceIndex:
         known = self._known_specs.get(id(spec))
         if known is not None and known[0] is spec:
             return known[1]
-        document = encode(claim).get("spec") if claim.raw else spec
-        text = msgspec.json.encode(document, order="sorted")
+        text = msgspec.json.encode(spec, order="sorted")
         number = self._spec_numbers.setdefault(text, len(self._spec_numbers))
         if len(self._known_specs) >= _MOST_SPECS:
             self._known_specs.clear()

@@ -172,5 +172,5 @@ class Solutions:
 
 
 def usable_devices(pools: Sequence[Pool]) -> list[SliceDevice]:
-    """Return the devices that a search tries, in order."""
-    return [device for pool in pools if pool.is_usable for device in pool.devices]
+    """Return the devices that a search tries, in order; unusable pools have none."""
+    return [device for pool in pools for device in pool.devices]

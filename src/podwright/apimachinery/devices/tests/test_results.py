@@ -169,6 +169,10 @@ def test_there_are_no_configurations_without_any() -> None:
     assert _configurations(of_class, claim("c", exactly())) == [("FromClass", ["r"], "gpu")]
     of_claim = claim("c", exactly(), config=[_opaque("own")])
     assert _configurations(of_claim) == [("FromClaim", [], "own")]
+    of_two = claim("c", exactly("one", deviceClassName="plain"), exactly("two"))
+    assert _configurations(of_class, device_class("plain"), of_two) == [
+        ("FromClass", ["two"], "gpu")
+    ]
 
 
 # ---------------------------------------------------------------- nodes
