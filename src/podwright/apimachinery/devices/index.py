@@ -194,7 +194,6 @@ class DeviceIndex:
             self.taints_version += 1
 
     def _classes_changed(self) -> None:
-        self.version += 1
         self.classes_version += 1
         self._changed(EVERY_NODE)
 

@@ -278,6 +278,41 @@ def test_slices_are_in_the_order_in_which_they_arrived() -> None:
     assert [each.metadata.name for each in index.slice_objects()] == ["y"]
 
 
+def test_what_is_gone_leaves_nothing_behind() -> None:
+    special = _special("x")
+    objects = (
+        claim("c", exactly()), allocated("d", "a", result("b", shareID="s")), special,
+        published("a", name="here"), published("b", name="all", pool="q", allNodes=True),
+        counters(1, pool="s", slices=3), published("e", name="there", pool="s", slices=3),
+        device_class("other"), taint_rule("t", "k"),
+    )  # fmt: skip
+    index = index_of(*objects, reads_taint_rules=True)
+    index.set_pending("uid-of-c", allocation("e"))
+    index.put(allocated("c", "e"))
+    index.assume(_version(allocated("d", "a"), 7))
+    index.remove_pending("uid-of-c")
+    for obj in (*objects, device_class()):
+        index.delete(obj)
+    left = {name: value for name, value in vars(index).items() if isinstance(value, dict) and value}
+    # Versions only grow, and specs keep their numbers.
+    assert sorted(left) == ["_local_versions"]
+    assert vars(index.allocated) == {"dedicated": {}, "consumed": {}, "shared": {}}
+    assert index.slice_objects() == ()
+    assert list(index.devices_near("n")) == []
+
+
+def test_changes_are_in_the_order_of_the_nodes() -> None:
+    index = index_of(
+        *(published(name, name=name, slices=3, nodeName=name) for name in ("z", "y", "x"))
+    )
+    before = index.change_count
+    index.set_pending("u", allocation("z"))
+    assert index.changes_since(before) == ["x", "y", "z"]
+    before = index.change_count
+    index.put(published("w", name="x", slices=3, nodeName="x"))
+    assert index.changes_since(before) == ["x", "y", "z"] * 2
+
+
 def test_devices_near_a_node_are_those_of_all_its_slices() -> None:
     index = index_of(
         published("a", name="old"),
