@@ -20,6 +20,7 @@ from podwright.apimachinery.schema.der import (
     read_public_key,
 )
 from podwright.apimachinery.schema.go_form import canonical_micro_time, canonical_time
+from podwright.apimachinery.schema.structural.field_paths import schema_at
 from podwright.apimachinery.schema.structural.formats import has_format
 from podwright.apimachinery.schema.structural.shape import approval_of, pruned
 from podwright.apimachinery.schema.structural.values import rule_problems
@@ -272,6 +273,8 @@ def test_unknown_fields_have_their_paths(
         ("email", "a@b.c, d@e.f", False),
         ("email", "a", False),
         ("email", "<>", False),
+        ("email", '""@b.c', False),
+        ("email", '"a b"@b.c', True),
         ("hostname", "a." + "b" * 63, True),
         ("hostname", "a." + "b" * 64, False),
         ("date", "2026-02-29", False),
@@ -300,6 +303,18 @@ def test_unknown_fields_have_their_paths(
 )
 def test_formats(name: str, text: str, *, holds: bool) -> None:
     assert has_format(text, name) == holds
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        (r".a['\a\b\f\n\r\t\v']", "a[\a\b\f\n\r\t\v]"),
+        (r".a['x\\y\'z']", "a[x\\y'z]"),
+    ],
+)
+def test_escapes_in_paths_are_those_of_go(path: str, shown: str) -> None:
+    fields = {"properties": {"a": {"additionalProperties": {"type": "string"}}}}
+    assert schema_at(path, fields) == (shown, {"type": "string"})
 
 
 # ------------------------------------------------------------------------- other parts
