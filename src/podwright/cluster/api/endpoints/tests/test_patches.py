@@ -111,3 +111,28 @@ def test_values_of_a_json_patch_keep_their_order(patch):
     change = [{"op": "add", "path": "/data", "value": {"z": 1, "b": "2"}}]
     _, error = patch(change, "json-patch+json")
     assert r"\"data\":{\"z\":1,\"b\":\"2\"}" in cause(error)
+
+
+def test_an_apply_in_another_version_owns_the_fields_of_the_first(server):
+    def applied(version, manager, **spec):
+        target = {"kind": "Deployment", "name": "d", "apiVersion": "apps/v1"}
+        body = {
+            "apiVersion": f"autoscaling/{version}", "kind": "HorizontalPodAutoscaler",
+            "metadata": {"name": "h"}, "spec": {"maxReplicas": 5, "scaleTargetRef": target, **spec},
+        }  # fmt: skip
+        path = f"/apis/autoscaling/{version}/namespaces/default/horizontalpodautoscalers/h"
+        return server.patch(f"{path}?fieldManager={manager}", body, "apply-patch+yaml")
+
+    assert applied("v2", "a", minReplicas=2)[0] == 201
+    # What the manager leaves out in the other version is removed, and gets its default.
+    status, found = applied("v1", "a")
+    assert (status, found["spec"]["minReplicas"]) == (200, 1)
+    (entry,) = found["metadata"]["managedFields"]
+    assert (entry["apiVersion"], entry["fieldsV1"]) == (
+        "autoscaling/v1", {"f:spec": {"f:maxReplicas": {}, "f:scaleTargetRef": {}}},
+    )  # fmt: skip
+    assert applied("v1", "b", minReplicas=3)[0] == 200
+    status, found = applied("v2", "a", minReplicas=2)
+    assert (status, found["message"]) == (
+        409, 'Apply failed with 1 conflict: conflict with "b": .spec.minReplicas',
+    )  # fmt: skip

@@ -296,7 +296,7 @@ def tokens_of(audiences):
 
 DRIVER = {
     "apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver", "metadata": {"name": "d.io"},
-    "spec": {"tokenRequests": [{"audience": "vault"}, {"audience": ""}]},
+    "spec": {"tokenRequests": [{"audience": "vault"}, {}]},
 }  # fmt: skip
 BOUND = [
     {
