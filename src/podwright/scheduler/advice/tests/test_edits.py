@@ -12,10 +12,17 @@ from podwright.scheduler.advice import node_edits as of_nodes, pod_edits as of_p
 from podwright.scheduler.advice.amounts import format_amount
 from podwright.scheduler.advice.edits import Change, Edit, apply, distinct, effort_of
 from podwright.scheduler.advice.fixes import _each_and_all, _key_of
-from podwright.scheduler.advice.rejections import nearest_nodes, rejection_groups
+from podwright.scheduler.advice.rejections import (
+    _DETAILS,
+    _GROUPED,
+    nearest_nodes,
+    rejection_groups,
+)
 from podwright.scheduler.advice.remedies import _ordinal, _scaled_down
 from podwright.scheduler.assembly import Scheduler
+from podwright.scheduler.classic.predicates import REGISTERED
 from podwright.scheduler.columns import PlacedPod
+from podwright.scheduler.config.expand import IN_TREE_POINTS
 from podwright.testing import make_node, make_pod
 
 # Which of its changes an edit has depends on its kind.
@@ -351,6 +358,10 @@ def test_the_nodes_of_each_reason_are_listed_with_what_they_have_in_common():
     assert [(each.plugin, each.nodes) for each in groups if each.plugin == "NodeResourcesFit"] == [
         ("NodeResourcesFit", ("a",))
     ]
+    # In the order of the filters, which is not that of the nodes.
+    assert [each.plugin for each in groups] == [
+        "NodeUnschedulable", "TaintToleration", "NodeResourcesFit",
+    ]  # fmt: skip
     details = {
         each.reason: [(one.text, one.node_count) for one in each.details]
         for each in groups
@@ -358,6 +369,12 @@ def test_the_nodes_of_each_reason_are_listed_with_what_they_have_in_common():
     }
     counted = [one for some in details.values() for one in some]
     assert sorted(counted) == [("taint gpu=yes:NoSchedule", 2), ("taint x:NoSchedule", 1)]
+
+
+def test_details_are_those_of_filters_that_exist():
+    filters = IN_TREE_POINTS.keys() | REGISTERED.keys()
+    assert {*_GROUPED, *_DETAILS} <= filters
+    assert {*_GROUPED} >= {"CheckVolumeBinding", "MaxCSIVolumeCountPred", "NodeVolumeLimits"}
 
 
 def test_the_nearest_node_lacks_least_and_says_what():

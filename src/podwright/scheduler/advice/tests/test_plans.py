@@ -50,8 +50,8 @@ from podwright.testing import make_node, make_pod
 
 HOSTNAME = "kubernetes.io/hostname"
 SPREAD = [
-    *spread()["topologySpreadConstraints"],
-    *spread(topologyKey=ZONE, minDomains=3)["topologySpreadConstraints"],
+    *spread(minDomains=1)["topologySpreadConstraints"],
+    *spread(topologyKey=ZONE, minDomains=2)["topologySpreadConstraints"],
 ]
 PORTS = [{"containerPort": port, "hostPort": port} for port in (80, 81, 90)]
 

@@ -4,6 +4,7 @@ import pytest
 
 from podwright.apimachinery.objects.errors import InputError
 from podwright.scheduler.config import DEFAULT_GATES, GATES, parse_gates, set_gates, without_effect
+from podwright.scheduler.config.gates import _EFFECTS, EFFECTS, REQUIRED_GATES
 
 
 @pytest.mark.parametrize(
@@ -101,7 +102,15 @@ def test_locked_gates_say_nothing_of_effects():
     assert not [name for name, gate in GATES.items() if gate.locked and gate.effects]
 
 
+def test_every_gate_with_an_effect_exists():
+    effects = {name: gate.effects for name, gate in GATES.items() if gate.effects}
+    assert effects == _EFFECTS
+    assert {each for found in effects.values() for each in found} == {*EFFECTS}
+    assert effects["GenericWorkload"] == ("configuration", "resources")
+
+
 def test_every_required_gate_exists():
     required = {name for gate in GATES.values() for name in gate.requires}
     assert required <= GATES.keys()
+    assert {name: gate.requires for name, gate in GATES.items() if gate.requires} == REQUIRED_GATES
     assert len(GATES) == 239, "with AllAlpha and AllBeta, the 241 names of the binary"

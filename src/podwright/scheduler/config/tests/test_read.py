@@ -277,6 +277,21 @@ def test_a_timestamp_that_cannot_be_read_is_an_error(text):
         read_configuration(f"{HEAD}parallelism: !!timestamp {text}\n", source="c.yaml")
 
 
+@pytest.mark.parametrize(
+    ("field", "least", "greatest"),
+    [
+        ("parallelism", -(2**31), 2**31 - 1),
+        ("podMaxBackoffSeconds", -(2**63), 2**63 - 1),
+    ],
+)
+def test_integers_are_bounded_as_in_go(field, least, greatest):
+    for value in (least, greatest):
+        read_configuration(f"{HEAD}{field}: {value}", source="c")
+    for value in (least - 1, greatest + 1):
+        with pytest.raises(InputError, match=f"must be between {least} and {greatest}$"):
+            read_configuration(f"{HEAD}{field}: {value}", source="c")
+
+
 def test_a_null_duration_is_rejected_as_in_go():
     with pytest.raises(InputError, match=r"leaderElection\.leaseDuration: Invalid value: null"):
         read_configuration(f"{HEAD}leaderElection: {{leaseDuration: null}}", source="c")
