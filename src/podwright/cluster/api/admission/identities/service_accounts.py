@@ -80,7 +80,7 @@ class ServiceAccount(Plugin):
     def _account(self, attributes: Attributes, name: str) -> Document:
         found = self._store.get(_KIND, f"{attributes.namespace}/{name}")
         if found is None and name == _DEFAULT and self._context.assumes_accounts:
-            return {"metadata": {"name": name, "namespace": attributes.namespace}}
+            return {"metadata": {}}
         if found is None:
             where = f"{attributes.namespace}/{name}"
             raise rejected(

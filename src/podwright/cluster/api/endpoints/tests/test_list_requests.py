@@ -183,7 +183,8 @@ def long() -> Server:
     server = Server()
     for number in range(230):
         config = config_map(f"c{number:03}", text="two\nlines") | {"metadata": {
-            "name": f"c{number:03}", "labels": {"even": str(number % 2 == 0)}}}  # fmt: skip
+            "name": f"c{number:03}", "labels": {"even": str(number % 2 == 0),
+                                                "late": str(number > 210)}}}  # fmt: skip
         server.reply("POST", PATH, config)
     return server
 
@@ -192,7 +193,7 @@ def long() -> Server:
 @pytest.mark.parametrize(
     "query",
     ["", "limit=150", "limit=50", "labelSelector=even%3DTrue", "labelSelector=even%3DNo",
-     "fieldSelector=metadata.name%3Dc229", "resourceVersion=0"],
+     "labelSelector=late%3DTrue", "fieldSelector=metadata.name%3Dc229", "resourceVersion=0"],
 )  # fmt: skip
 def test_a_list_in_parts_has_the_bytes_of_a_whole_one(long, form, query):
     if form == "indented":

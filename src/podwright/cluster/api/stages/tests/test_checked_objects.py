@@ -269,7 +269,7 @@ def policy(expression: str, **metadata: Any) -> Document:
 
 @pytest.mark.parametrize(
     ("expression", "subresource", "is_wrong"),
-    [("true", "", False), ("1 +", "", True), ("1 +", "status", False)],
+    [("true", "", False), ("1 +", "", True), ("'ö' +", "", True), ("1 +", "status", False)],
 )
 def test_expressions_are_checked_again_when_an_object_changes(
     expression: str, subresource: str, is_wrong: bool
@@ -282,7 +282,8 @@ def test_expressions_are_checked_again_when_an_object_changes(
     if is_wrong:
         assert message is not None
         start = 'ValidatingAdmissionPolicy.admissionregistration.k8s.io "p" is invalid: '
-        assert message.startswith(f"{start}spec.validations[0].expression: Invalid value: ")
+        shown = f'spec.validations[0].expression: Invalid value: "{expression}": '
+        assert message.startswith(start + shown)
     else:
         assert message is None
 
