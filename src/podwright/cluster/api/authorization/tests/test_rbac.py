@@ -9,7 +9,6 @@ from podwright.cluster.api.authorization import (
     EscalationCheck,
     MissingRole,
     RoleWrite,
-    authorizer_chain,
     bootstrap_policy,
 )
 from podwright.cluster.api.authorization.tests.conftest import ALICE
@@ -97,6 +96,15 @@ def test_the_reason_names_the_binding_and_the_first_subject(policy):
         'RBAC: allowed by RoleBinding "b/apps" of ClusterRole "reader" to'
         ' ServiceAccount "robot/apps"'
     )
+    policy.bind("c", "ClusterRole/reader", "Group/dev", "User/alice")
+    for user, subject in (
+        (User("alice"), 'User "alice"'),
+        (User("x", groups=("dev",)), 'Group "dev"'),
+    ):
+        access = Access(user=user, verb="get", resource="pods", namespace="apps")
+        assert policy.authorizers.authorize(access).reason == (
+            f'RBAC: allowed by ClusterRoleBinding "c" of ClusterRole "reader" to {subject}'
+        )
 
 
 def test_missing_roles_are_named_in_the_refusal(policy):
@@ -107,22 +115,6 @@ def test_missing_roles_are_named_in_the_refusal(policy):
         'RBAC: [clusterrole.rbac.authorization.k8s.io "x" not found,'
         ' role.rbac.authorization.k8s.io "y" not found]'
     )
-
-
-@pytest.mark.parametrize(
-    ("modes", "is_allowed"), [(["AlwaysAllow"], True), (["AlwaysDeny"], None), (["RBAC"], None)]
-)
-def test_modes(policy, modes, is_allowed):
-    chain = authorizer_chain(modes, policy.store, policy.resolver, frozenset())
-    assert chain.authorize(Access(user=ALICE, verb="get", resource="pods")).is_allowed is is_allowed
-    root = User("root", groups=(MASTERS,))
-    assert chain.allows(Access(user=root, verb="get", resource="pods"))
-
-
-@pytest.mark.parametrize("modes", [[], ["ABAC"]])
-def test_unknown_modes_are_refused(policy, modes):
-    with pytest.raises(ValueError, match="the modes are AlwaysAllow"):
-        authorizer_chain(modes, policy.store, policy.resolver, frozenset())
 
 
 def write(resource, new, old=None, *, user=ALICE, namespace="apps"):
