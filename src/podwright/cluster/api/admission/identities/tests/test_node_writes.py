@@ -262,6 +262,68 @@ def test_other_writes_of_pods_are_no_nodes(operation, sub, problem):
     assert refusal(write(operation, "pods", pod(), pod(), sub=sub, name="p"), pod()) == problem
 
 
+MIRROR = {"kubernetes.io/config.mirror": "x"}
+OWNER = {"apiVersion": "v1", "kind": "Node", "name": "n1", "uid": "node-uid", "controller": True}
+NO_MIRROR = (
+    'pod does not have "kubernetes.io/config.mirror" annotation, node "n1" can only create mirror'
+    " pods"
+)
+NOT_OWNED = 'node "n1" can only create pods with an owner reference set to itself'
+
+
+@pytest.mark.parametrize(
+    ("annotations", "owners", "spec", "problem"),
+    [
+        (MIRROR, [OWNER], {}, ""),
+        (None, [OWNER], {}, NO_MIRROR),
+        ({}, [OWNER], {}, NO_MIRROR),
+        (MIRROR, [OWNER], {"node": "n2"},
+         'node "n1" can only create pods with spec.nodeName set to itself'),
+        (MIRROR, None, {}, NOT_OWNED),
+        (MIRROR, [OWNER | {"apiVersion": "v2"}], {}, NOT_OWNED),
+        (MIRROR, [OWNER | {"kind": "Pod"}], {}, NOT_OWNED),
+        (MIRROR, [OWNER | {"name": "n2"}], {}, NOT_OWNED),
+        (MIRROR, [OWNER, OWNER], {},
+         'node "n1" can only create pods with a single owner reference set to itself'),
+        (MIRROR, [OWNER | {"controller": False}], {},
+         'node "n1" can only create pods with a controller owner reference set to itself'),
+        (MIRROR, [OWNER | {"blockOwnerDeletion": False}], {}, ""),
+        (MIRROR, [OWNER | {"blockOwnerDeletion": True}], {},
+         'node "n1" must not set blockOwnerDeletion on an owner reference'),
+        (MIRROR, [OWNER | {"uid": "x"}], {}, "node n1 UID mismatch: expected x got node-uid"),
+        (MIRROR, [{name: part for name, part in OWNER.items() if name != "uid"}], {},
+         "node n1 UID mismatch: expected  got node-uid"),
+        (MIRROR, [OWNER], {"serviceAccountName": "a"},
+         'node "n1" can not create pods that reference serviceaccounts'),
+        (MIRROR, [OWNER], {"volumes": [{"name": "v", "secret": {"secretName": "s"}}]},
+         'node "n1" can not create pods that reference secrets'),
+    ],
+)  # fmt: skip
+def test_a_node_creates_mirror_pods_that_it_owns(annotations, owners, spec, problem):
+    given = pod(**spec)
+    given["metadata"] |= {"annotations": annotations, "ownerReferences": owners}
+    own = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1", "uid": "node-uid"}}
+    assert refusal(write("CREATE", "pods", given), own) == problem
+    if not problem:
+        assert refusal(write("CREATE", "pods", given)) == 'node "n1" not found'
+
+
+def test_an_empty_pod_of_a_node_is_no_mirror_pod():
+    assert refusal(write("CREATE", "pods", {})) == NO_MIRROR
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("p", ""),
+        ("foreign", 'node "n1" can only delete pods with spec.nodeName set to itself'),
+        ("none", 'pod "none" not found'),
+    ],
+)
+def test_a_node_deletes_its_own_pods(name, problem):
+    assert refusal(write("DELETE", "pods", name=name), pod(), pod("foreign", "n2")) == problem
+
+
 @pytest.mark.parametrize(
     ("name", "body", "problem"),
     [
