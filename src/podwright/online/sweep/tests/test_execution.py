@@ -12,8 +12,16 @@ import pytest
 from dask import system
 
 from podwright._version import __version__
-from podwright.online.sweep import SweepError
-from podwright.online.sweep.execution import _check_workers, in_flight, workers
+from podwright.online.sweep import SweepDataset, SweepError
+from podwright.online.sweep.execution import (
+    _check_workers,
+    in_flight,
+    missing_runs,
+    run_missing,
+    workers,
+)
+from podwright.online.sweep.figures_of_run import RunFigures, figures_of_run
+from podwright.online.sweep.plan import SweepConfiguration, SweepInput, SweepOptions, SweepPlan
 
 
 class Connection:
@@ -126,7 +134,7 @@ def test_workers_that_cannot_run_anything_are_an_error(versions, text):
 
 
 class Future:
-    def __init__(self, task: int) -> None:
+    def __init__(self, task: Any) -> None:
         self.task = task
         self.is_released = False
 
@@ -173,3 +181,86 @@ def test_fifty_runs_for_each_worker_are_submitted_ahead_and_then_one_for_each_re
     ]  # fmt: skip
     assert sorted(task for task, _ in found) == list(range(ahead + 3))
     assert all(future.is_released for future in submitted)
+
+
+class Executed:
+    """A client that runs nothing: each run has a figure, and that of seed 1 lost its workers."""
+
+    def __init__(self) -> None:
+        self.scattered: list[tuple[str, bool, bool]] = []
+        self.submitted: list[tuple[Any, ...]] = []
+
+    def scheduler_info(self) -> Any:
+        return {"workers": {"w": None}}
+
+    def scatter(self, content: Any, *, broadcast: bool, hash: bool) -> str:  # noqa: A002 - Dask's
+        self.scattered.append((content.name, broadcast, hash))
+        return f"at the workers: {content.name}"
+
+    def submit(self, function: Any, run: Any, *arguments: Any, key: str) -> Any:
+        assert function is figures_of_run
+        assert key == run.id
+        self.submitted.append((*run[1:], *arguments))
+        return Executing(run)
+
+
+class Executing(Future):
+    """The future of a run."""
+
+    def exception(self) -> Exception | None:
+        return ValueError("lost") if self.task.seed == 1 else None
+
+    def result(self) -> RunFigures:
+        return RunFigures(self.task, (("placed", "pods", float(self.task.seed)),))
+
+
+class InOrder(Completed):
+    def __iter__(self) -> Iterator[Future]:
+        while self._waiting:
+            yield self._waiting.pop(0)
+
+
+def test_inputs_are_sent_once_and_what_lost_its_workers_is_a_failed_run(monkeypatch, tmp_path):
+    monkeypatch.setattr(distributed, "as_completed", InOrder)
+    options = SweepOptions(until="1h")
+    plan = SweepPlan(
+        inputs=(SweepInput(name="x", pods=1),),
+        configurations=(
+            SweepConfiguration(name="a"),
+            SweepConfiguration(name="b", packages=("p",)),
+        ),
+        seeds=(0, 1),
+        options=options,
+    )
+    made, dataset, sent = Executed(), SweepDataset(tmp_path), dict[str, Any]()
+    client: Any = made
+    found = list(run_missing(plan, dataset, client, sent=sent))
+    assert made.scattered == [("x", True, False), ("a", True, False), ("b", True, False)]
+    names = [
+        ("x", name, seed, "at the workers: x", f"at the workers: {name}", options)
+        for seed in (0, 1)
+        for name in "ab"
+    ]
+    assert made.submitted == names
+    assert [(each.run.seed, each.run.configuration, each.error) for each in found] == [
+        (0, "a", ""), (0, "b", ""), (1, "a", "ValueError: lost"), (1, "b", "ValueError: lost"),
+    ]  # fmt: skip
+    assert [each.figures for each in found] == [(("placed", "pods", 0.0),)] * 2 + [()] * 2
+    assert dataset.results(plan.runs()) == found
+
+    # Nothing is missing, or only what failed; what the workers have is not sent again.
+    assert not missing_runs(plan, dataset)
+    assert not list(run_missing(plan, dataset, client))
+    assert len(made.scattered) == 3
+    failed = list(run_missing(plan, dataset, client, retries_failed=True, sent=sent))
+    assert [each.run for each in failed] == [each.run for each in found[2:]]
+    assert len(made.scattered) == 3
+    list(run_missing(plan, dataset, client, retries_failed=True))
+    assert len(made.scattered) == 6, "without what was sent before, all of it is sent"
+
+
+def test_configurations_of_the_same_content_are_one_run(tmp_path):
+    same = (SweepConfiguration(name="a"), SweepConfiguration(name="b"))
+    plan = SweepPlan(inputs=(SweepInput(name="x"),), configurations=same, seeds=(3, 4))
+    found = missing_runs(plan, SweepDataset(tmp_path))
+    assert [each[1:] for each in found] == [("x", "b", 3), ("x", "b", 4)]

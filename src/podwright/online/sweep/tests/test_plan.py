@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+import podwright as pw
 from podwright.apimachinery.objects import FieldError, InputError
 from podwright.online.sweep import SweepDataset, sweep
 from podwright.online.sweep.execution import missing_runs
@@ -28,6 +29,7 @@ from podwright.online.sweep.plan import (
     seeds_of,
 )
 
+API = "podwright.dev/v1alpha1"
 MINIMAL: dict[str, Any] = {
     "inputs": [{"name": "a", "events": ["e.jsonl"]}],
     "configurations": [{"name": "c"}],
@@ -122,6 +124,42 @@ def test_a_scenario_is_an_input_alone(tmp_path, other):
     assert errors_of(tmp_path, inputs=[given], simulate={"until": "1h"}) == [
         ("inputs[0].scenario", message)
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("kind: Scenario", "apiVersion: Required value"),
+        ("a: [", "line 1, column 5: "),
+        (None, "cannot be read"),
+    ],
+)
+def test_the_mistakes_of_a_scenario_stand_at_the_input(tmp_path, text, message):
+    if text is not None:
+        (tmp_path / "s.yaml").write_text(text)
+    found = errors_of(tmp_path, inputs=[{"name": "a", "scenario": "s.yaml"}])
+    assert {path for path, _ in found} == {"inputs[0].scenario"}
+    prefix = 'Invalid value: "s.yaml": '
+    assert all(each.startswith(prefix) for _, each in found)
+    assert message in found[0][1].removeprefix(prefix)
+    assert not found[0][1].removeprefix(prefix).startswith(":")
+
+
+def test_a_scenario_has_its_name_and_its_files_beside_it(tmp_path):
+    (tmp_path / "far").mkdir()
+    head = (
+        "apiVersion: podwright.dev/v1alpha1\nkind: Scenario\nspec:\n  cluster: {files: [n.yaml]}\n"
+    )
+    (tmp_path / "far/s.yaml").write_text(head)
+    (tmp_path / "far/n.yaml").write_text("{apiVersion: v1, kind: Node, metadata: {name: n}}")
+    errors: list[FieldError] = []
+    given = [{"name": "a", "scenario": "far/s.yaml"}]
+    plan = read_plan({**MINIMAL, "inputs": given}, tmp_path, errors)
+    assert errors == []
+    (found,) = plan.inputs
+    assert found.scenario is not None
+    assert found.digest == found.scenario.digest
+    assert (found.objects, found.events, found.pods) == ((), (), 0)
 
 
 def test_files_that_cannot_be_read_are_named_with_their_place(tmp_path):
@@ -242,6 +280,115 @@ def test_options_are_the_arguments_of_a_simulation():
     encoded = msgspec.json.encode(SweepOptions())
     assert b"timing" not in encoded
     assert b'"jobDuration":null' in encoded
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "def plan(): return [1]",
+            "a function plan() that returns the document of a plan is expected",
+        ),
+        ("plan = {}", "a function plan() that returns the document of a plan is expected"),
+        ("def plan(): return 1 / 0", "ZeroDivisionError: division by zero"),
+    ],
+)
+def test_a_file_of_python_without_a_plan_is_one_error(tmp_path, text, message):
+    (tmp_path / "plan.py").write_text(text)
+    with pytest.raises(InputError) as raised:
+        load_plan(tmp_path / "plan.py")
+    assert [(each.path, each.message) for each in raised.value.errors] == [("", message)]
+    assert str(raised.value) == f"{tmp_path}/plan.py: {message}"
+
+
+def test_a_function_may_return_tuples_and_its_paths_are_relative_to_its_file(tmp_path):
+    (tmp_path / "e.jsonl").write_bytes(b"event")
+    (tmp_path / "plan.py").write_text(
+        "def plan():\n"
+        "    return {'inputs': ({'name': 'a', 'events': ('e.jsonl',)},),"
+        " 'configurations': ({'name': 'c'},)}\n"
+    )
+    (given,) = load_plan(tmp_path / "plan.py").inputs
+    assert [(Path(name).name, text) for name, text in given.events] == [("e.jsonl", b"event")]
+
+
+def test_a_recorded_run_is_read_from_the_folder_of_the_plan(tmp_path):
+    node = pw.testing.make_node("n1", cpu=2)
+    pod = pw.testing.make_pod("late", cpu=1)
+    pw.simulate([node], events=[{"at": "10s", "apply": pod}], output=tmp_path / "far/run")
+    errors: list[FieldError] = []
+    (tmp_path / "e.jsonl").write_bytes(b"first")
+    given = [
+        {"name": "a", "run": "far/run", "events": ["e.jsonl"]},
+        {"name": "b", "run": "far/none"},
+    ]
+    first, second = read_plan({**MINIMAL, "inputs": given}, tmp_path, errors).inputs
+    assert [Path(name).name for name, _ in first.events] == ["e.jsonl", "run.jsonl"]
+    lines = first.events[1][1].splitlines()
+    assert any(b'"late"' in line for line in lines)
+    assert (second.events, second.objects) == ((), ())
+    assert [each.path for each in errors] == ["inputs[1].run"]
+    assert errors[0].message.startswith('Invalid value: "far/none": ')
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"until": "yesterday"}, ["simulate.until"]),
+        ({"jobDuration": "5"}, ["simulate.jobDuration"]),
+        ({"until": "", "jobDuration": "-"}, ["simulate.until", "simulate.jobDuration"]),
+        ({"until": "2026-01-01T00:00:10Z", "jobDuration": "5s"}, []),
+        ({"timing": 3}, ["simulate.timing"]),
+    ],
+)
+def test_the_options_of_a_plan_are_checked_when_it_is_read(tmp_path, options, expected):
+    assert [path for path, _ in errors_of(tmp_path, simulate=options)] == expected
+
+
+def test_a_timing_model_is_read_from_its_file_and_names_the_runs(tmp_path):
+    (tmp_path / "e.jsonl").write_bytes(b"")
+    text = "apiVersion: podwright.dev/v1alpha1\nkind: Timing\n"
+    (tmp_path / "t.yaml").write_text(text)
+    plans = []
+    for simulate in ({}, {"timing": "t.yaml"}, {"timing": {"kind": "Timing", "apiVersion": API}}):
+        errors: list[FieldError] = []
+        plans.append(read_plan({**MINIMAL, "simulate": simulate}, tmp_path, errors))
+        assert errors == []
+    none, of_file, of_document = plans
+    assert none.options.timing is msgspec.UNSET
+    assert of_file.options.timing is not msgspec.UNSET
+    assert len({tuple(ids(each)) for each in (none, of_file)}) == 2
+    assert type(of_document.options.timing) is type(of_file.options.timing)
+    assert of_file.options.keywords() == {"timing": of_file.options.timing}
+
+
+def test_the_packages_of_a_configuration_are_noted(tmp_path, monkeypatch):
+    info = tmp_path / "rack-1.2.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: rack\nVersion: 1.2\n")
+    (info / "entry_points.txt").write_text("[podwright.plugins]\nKeep = rack:Keep\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    keep = {"plugins": {"filter": {"enabled": [{"name": "Keep"}]}}}
+    given = [{"name": "c", "config": CONFIGURATION | {"profiles": [keep]}}, {"name": "d"}]
+    errors: list[FieldError] = []
+    (tmp_path / "e.jsonl").write_bytes(b"")
+    plan = read_plan({**MINIMAL, "configurations": given}, tmp_path, errors)
+    assert errors == []
+    assert [each.packages for each in plan.configurations] == [("rack 1.2",), ()]
+
+
+def test_a_configuration_is_the_first_file_of_its_path(tmp_path):
+    (tmp_path / "c.yaml").write_text(json.dumps(CONFIGURATION))
+    (tmp_path / "wrong.yaml").write_text("kind: Wrong")
+    given = [{"name": "c", "config": "c.yaml"}, {"name": "d", "config": "wrong.yaml"}]
+    errors: list[FieldError] = []
+    plan = read_plan({**MINIMAL, "configurations": given}, tmp_path, errors)
+    found = plan.configurations[0].configuration
+    assert found is not None
+    assert (Path(found[0]).name, json.loads(found[1])) == ("c.yaml", CONFIGURATION)
+    own = [each for each in errors if each.path.startswith("configurations")]
+    assert {each.path for each in own} == {"configurations[1].config"}
+    assert own[0].message.startswith("apiVersion: ")
 
 
 def test_a_document_has_paths_that_are_relative_to_the_current_folder(tmp_path, monkeypatch):

@@ -62,6 +62,20 @@ def test_trials_are_run_in_batches_of_fixed_borders_also_after_an_interruption(
     assert list(dict.fromkeys(found)) == list(dict.fromkeys(done))
 
 
+def test_a_trial_has_the_values_of_its_number_whatever_the_batch_is(tmp_path):
+    found = []
+    for batch in (1, 2, 5):
+        plan = load_tuning_plan(document(tmp_path, trials=5, batch=batch, sampler="random"))
+        kept = Kept(plan, -1)
+        for _ in kept.batches():
+            pass
+        found.append([trial.params for trial in kept._study.get_trials()])
+    assert found[0] == found[1] == found[2]
+    names = list(document(tmp_path)["tune"]["parameters"])
+    assert [list(each) for each in found[0]] == [names] * 5
+    assert len({str(each) for each in found[0]}) > 1
+
+
 def test_the_first_configuration_is_tuned_and_the_first_input_shows_placements(tmp_path):
     given = document(tmp_path)
     (tmp_path / "other.yaml").write_text(
