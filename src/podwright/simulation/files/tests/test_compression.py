@@ -43,3 +43,27 @@ def test_documents_of_a_file_that_becomes_too_large_are_an_error():
     errors: list[FieldError] = []
     assert _unpacked(gzip.compress(LINES), "a.yaml.gz", errors) is None
     assert [MESSAGE in error.message for error in errors] == [True]
+
+
+def test_a_file_may_become_200_times_as_large_or_64_mib():
+    assert document_cache.unpacked_max(1) == 64 << 20
+    assert document_cache.unpacked_max(1 << 20) == 200 << 20
+    assert document_cache.unpacked_max(335_544) == 64 << 20
+    assert document_cache.unpacked_max(335_545) == 67_109_000
+    error = document_cache.too_large(64 << 20)
+    assert str(error) == "it becomes larger than 64 MiB; unpack it yourself"
+
+
+@pytest.mark.usefixtures("_small_limit")
+@pytest.mark.parametrize(("size", "is_too_large"), [(1_000, False), (1_001, True)])
+def test_a_file_may_become_exactly_as_large_as_the_limit(tmp_path, size, is_too_large):
+    data = gzip.compress(b"x" * (size - 1) + b"\n")
+    (tmp_path / "f").write_bytes(data)
+    if is_too_large:
+        with pytest.raises(OSError, match="it becomes larger than 0 MiB"):
+            unpacked(data)
+        with pytest.raises(InputError, match=MESSAGE):
+            list(file_lines(tmp_path / "f"))
+    else:
+        assert len(unpacked(data)) == size
+        assert [len(line) for _, line, _ in file_lines(tmp_path / "f")] == [size - 1]

@@ -301,3 +301,57 @@ def test_slices_say_what_their_driver_does(
 def test_mistakes_of_bindings(binding: dict[str, str], more: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=re.escape(message)):
         _loaded(_SPEC | more | {"binding": binding})
+
+
+def _cards(name: str, **fields: Any) -> str:
+    document = {
+        "apiVersion": "podwright.dev/v1",
+        "kind": "DeviceCards",
+        "metadata": {"name": name},
+        "spec": {"driver": "gpu.example.com", "count": 1} | fields,
+    }
+    return "\n---\n" + msgspec.json.encode(document).decode()
+
+
+def test_the_slices_of_cards_stand_behind_them_in_the_order_of_nodes() -> None:
+    loaded = _loaded(_SPEC | {"nodeSelector": {}}, _cards("others", driver="nic.example.com"))
+    kinds = [(each.kind, getattr(each, "name", "")) for each in loaded.objects]
+    names = [name if kind != "ResourceSlice" else kind for kind, name in kinds]
+    assert names == [
+        "a", "b", "cards", "ResourceSlice", "ResourceSlice", "others", "ResourceSlice",
+        "ResourceSlice",
+    ]  # fmt: skip
+    found = [(each.spec.driver, each.spec.node_name) for each in loaded.of(ResourceSlice)]
+    assert found == [
+        (f"{driver}.example.com", node) for driver in ("gpu", "nic") for node in ("a", "b")
+    ]
+    sources = [entry.source for entry in loaded.sourced if isinstance(entry.object, ResourceSlice)]
+    assert sources == [*["cards.yaml: document 3 (line 11)"] * 2, *[sources[2]] * 2]
+
+
+def test_the_second_description_of_a_driver_is_an_error_once_and_the_first_one_stays() -> None:
+    more = _cards("second") + _cards("third", nodeSelector={"gpu": "yes"})
+    with pytest.raises(InputError) as caught:
+        _loaded(_SPEC | {"nodeSelector": {}}, more)
+    assert [each.message for each in caught.value.errors] == [
+        "node a has cards of driver gpu.example.com by DeviceCards cards already"
+    ] * 2
+
+
+def test_descriptions_without_any_node_are_reported() -> None:
+    loaded = load_bytes(
+        [("c.yaml", (_cards("c") + _cards("d", nodeSelector={"a": "b", "c": "d"})).encode())]
+    )
+    assert [each.partition("DeviceCards ")[2] for each in loaded.warnings] == [
+        "c has no effect so far: there are no nodes",
+        "d has no effect so far: no node has the labels a=b, c=d",
+    ]
+
+
+def test_several_nodes_of_a_mirrored_cluster_are_counted() -> None:
+    annotated = _NODES.replace("{name: ", "{annotations: {podwright.dev/source-uid: u}, name: ")
+    loaded = load_bytes([("c.yaml", (annotated + _cards("c").removeprefix("\n---\n")).encode())])
+    assert loaded.of(ResourceSlice) == ()
+    assert [each.partition("DeviceCards ")[2] for each in loaded.warnings] == [
+        "c: 2 nodes such as a are left alone: they have the devices of the cluster that is mirrored"
+    ]

@@ -3,8 +3,16 @@ import json
 
 import pytest
 
-from podwright.apimachinery.objects import Node, Pod
+from podwright.apimachinery.objects import FieldError, Node, Pod
 from podwright.simulation.files import read_manifest
+from podwright.simulation.files.documents import (
+    Found,
+    Lines,
+    Place,
+    is_configuration,
+    is_from_server,
+    read_documents,
+)
 
 SPEC = {"containers": [{"name": "main", "image": "app"}]}
 POD = {
@@ -305,3 +313,154 @@ def test_the_short_openb_tables_have_pods_too():
     data = b"name,cpu_milli,memory_mib,num_gpu,gpu_milli\np,1,2,0,0\n"
     (pod,) = (entry.object for entry in read_manifest(data, source="f").objects)
     assert pod.metadata.annotations == {}
+
+
+TEXT = "kind: List\nitems:\n- kind: Pod\n  spec:\n    priority: 1\n"
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "of_field"),
+    [
+        pytest.param(Place("f"), "f", "f", id="a file"),
+        pytest.param(Place("f", LINES := Lines(lambda: TEXT), 1), "f", "f: line 5", id="its lines"),
+        pytest.param(Place("f", LINES, 1, index=2), "f: document 2 (line 1)",
+                     "f: document 2 (line 5)", id="one of several documents"),
+        pytest.param(Place("f", None, 7, index=2), "f: document 2 (line 7)",
+                     "f: document 2 (line 7)", id="without lines"),
+        pytest.param(Place("f", LINES, 0, index=2), "f: document 2", "f: document 2",
+                     id="without its line"),
+    ],
+)  # fmt: skip
+def test_a_place_has_the_line_of_the_document_or_of_a_field(place, name, of_field):
+    assert str(place) == name
+    assert place.of("") == name
+    assert place.of("items[0].spec.priority") == of_field
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "of_field"),
+    [
+        pytest.param(3, "f: document 1 (line 3): items[0]", "f: document 1 (line 5): items[0]",
+                     id="on its own line"),
+        pytest.param(0, "f: document 1: items[0]", "f: document 1 (line 5): items[0]",
+                     id="below the line of the document"),
+    ],
+)  # fmt: skip
+def test_an_item_has_its_position_and_the_lines_of_its_fields(line, name, of_field):
+    lines = Lines(lambda: TEXT)
+    item = Place("f", lines, 1, index=1).at_item("items", 0, line)
+    assert str(item) == name
+    # The lines of an item with a line of its own begin there.
+    assert item.of("spec.priority") == of_field
+    inner = item.at_item("items", 4, 0)
+    assert inner.item == "items[0]: items[4]"
+    assert str(inner) == "f: document 1: items[0]: items[4]"
+
+
+def documents_of(value, **options):
+    """Return documents with their places, and the errors."""
+    errors: list[FieldError] = []
+    duplicates: list[FieldError] = []
+    found = [
+        (str(place), document, is_stored)
+        for place, document, is_stored in read_documents(
+            as_json(value), "f", errors, duplicates, **options
+        )
+    ]
+    assert duplicates == []
+    return found, [f"{each.source}: {each.path}: {each.message}" for each in errors]
+
+
+@pytest.mark.parametrize(
+    ("value", "found", "errors"),
+    [
+        pytest.param(
+            {"pods": [{"metadata": {"name": "p"}}], "schedulerConfig": {"profiles": []}},
+            [
+                ("f: pods[0]",
+                 {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}, True),
+                ("f: schedulerConfig",
+                 {"apiVersion": "kubescheduler.config.k8s.io", "profiles": []}, True),
+            ],
+            [],
+            id="a snapshot of an earlier version",
+        ),
+        pytest.param({"pods": None, "schedulerConfig": None}, [], [], id="an empty snapshot"),
+        pytest.param(
+            {"pods": 3, "nodes": [4], "schedulerConfig": []},
+            [],
+            [
+                "f: nodes[0]: : Invalid value: 4: an object is expected",
+                "f: pods: Invalid value: 3: a list is expected",
+                "f: schedulerConfig: Invalid value: []: a KubeSchedulerConfiguration or null is"
+                " expected",
+            ],
+            id="a snapshot of other values",
+        ),
+        pytest.param({"pods": [], "other": 1}, [("f", {"pods": [], "other": 1}, False)], [],
+                     id="another key is no snapshot"),
+        pytest.param({}, [("f", {}, False)], [], id="an empty object"),
+        pytest.param({"kind": "PodList"}, [("f", {"kind": "PodList"}, False)], [],
+                     id="a kind that ends so, without items"),
+        pytest.param({"kind": "List"}, [], [], id="a list without items"),
+        pytest.param({"kind": 3, "items": []}, [("f", {"kind": 3, "items": []}, False)], [],
+                     id="a kind that is a number"),
+        pytest.param(
+            {"kind": "List", "apiVersion": "v1", "items": [{"a": 1}, 2]},
+            [("f: items[0]", {"a": 1}, False)],
+            ["f: items[1]: : Invalid value: 2: an object is expected"],
+            id="items without a kind get none from a List",
+        ),
+        pytest.param(
+            {"kind": "PodList", "apiVersion": "v1", "items": [{"kind": "X"}, {"apiVersion": "y"}]},
+            [("f: items[0]", {"apiVersion": "v1", "kind": "X"}, False),
+             ("f: items[1]", {"apiVersion": "y", "kind": "Pod"}, False)],
+            [],
+            id="items of a typed list get what they lack",
+        ),
+        pytest.param([{"a": 1}, {"kind": "List", "items": [{"b": 1}]}],
+                     [("f: [0]", {"a": 1}, False), ("f: [1]: items[0]", {"b": 1}, False)], [],
+                     id="a JSON list"),
+        pytest.param([], [], ["f: : an object is expected, with apiVersion and kind, not []"],
+                     id="an empty JSON list"),
+        pytest.param([{"a": 1}, 2], [],
+                     ['f: : an object is expected, with apiVersion and kind, not [{"a": 1}, 2]'],
+                     id="a JSON list of other values"),
+        pytest.param(None, [], [], id="null"),
+    ],
+)  # fmt: skip
+def test_lists_and_snapshots_are_taken_apart(value, found, errors):
+    assert documents_of(value) == (found, errors)
+
+
+def test_a_document_of_a_file_is_not_stored():
+    assert Found(Place("f"), {}).is_stored is False
+
+
+@pytest.mark.parametrize(
+    ("document", "expected"),
+    [
+        ({"apiVersion": "kubescheduler.config.k8s.io/v1"}, True),
+        ({"apiVersion": "kubescheduler.config.k8s.io"}, True),
+        ({"apiVersion": "kubescheduler.config.k8s.io.example/v1"}, False),
+        ({"apiVersion": 1}, False),
+        ({}, False),
+    ],
+)
+def test_a_configuration_is_known_by_its_group(document, expected):
+    assert is_configuration(document) is expected
+
+
+@pytest.mark.parametrize(
+    ("metadata", "expected"),
+    [
+        ({"uid": "u", "resourceVersion": "1"}, True),
+        ({"uid": "u"}, False),
+        ({"resourceVersion": "1"}, False),
+        ({"uid": "", "resourceVersion": "1"}, False),
+        (None, False),
+        ([], False),
+    ],
+)
+def test_an_object_of_a_server_has_a_uid_and_a_version(metadata, expected):
+    assert is_from_server({"metadata": metadata}) is expected

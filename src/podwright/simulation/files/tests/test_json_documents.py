@@ -7,7 +7,13 @@ from typing import Any
 
 import pytest
 
-from podwright.simulation.files.json_documents import duplicate_keys, json_values, read_json_list
+from podwright.simulation.files.json_documents import (
+    duplicate_keys,
+    json_error,
+    json_values,
+    line_at,
+    read_json_list,
+)
 
 SPEC = {"containers": [{"name": "main", "image": "registry.example/application:1.2.3"}]}
 OTHER = {"containers": [{"name": "main", "image": "registry.example/application:1.2.4"}]}
@@ -133,3 +139,54 @@ def test_duplicate_keys(text: str, keys: list[tuple[int, str]]) -> None:
     values = json_values(text.encode())
     assert values is not None
     assert duplicate_keys(text.encode(), *values) == keys
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"a": 1}\n[2] "x"', [{"a": 1}, [2], "x"]),
+        ("  ", []),
+        ('{"a": 1} {', None),
+        ("[1] NaN", None),
+        ("[1] Infinity", None),
+        ("[1] 1e999 -1e999", [[1], "1e999", "-1e999"]),
+        ("[1] 1.5", [[1], 1.5]),
+        (
+            r'[1] {"\ud83d": ["\ud83d\ude00", "x\ude00"]}',
+            [[1], {"\ufffd": ["\U0001f600", "x\ufffd"]}],
+        ),
+    ],
+)
+def test_values_may_stand_one_after_the_other(text: str, expected: list[Any] | None) -> None:
+    assert json_values(text.encode()) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"a": 1}\n{"b": 2}', None),
+        ('{"a": "x', (1, "not JSON: unterminated string (column 7)")),
+        ('{"a": 1,\n}', (2, "not JSON: ")),
+        ('{"a"\n 1}', (2, "not JSON: expecting ':' delimiter (column 2)")),
+        ('{"a": "\\x"}', (1, "not JSON: invalid \\escape (column 8)")),
+    ],
+)
+def test_the_first_error_of_a_text_has_its_line(
+    text: str, expected: tuple[int, str] | None
+) -> None:
+    found = json_error(text.encode())
+    if expected is None or found is None:
+        assert found == expected
+    else:
+        assert found[0] == expected[0]
+        assert found[1].startswith(expected[1])
+
+
+@pytest.mark.parametrize(
+    ("text", "position", "line"),
+    [("{\n\n}", 0, 1), ("{\n\n}", 2, 2), ("{\n\n}", 3, 3), ("{}\n", 2, 0), ("\n{}", 1, 0)],
+)
+def test_a_position_in_a_text_of_several_lines_has_a_line(
+    text: str, position: int, line: int
+) -> None:
+    assert line_at(text.encode(), position) == line

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from podwright.apimachinery.objects import InputError, timestamp_ns
-from podwright.simulation.files.scheduler_log import read_scheduler_log
+from podwright.simulation.files.scheduler_log import load_scheduler_log, read_scheduler_log
 
 NEAR_NS = timestamp_ns("2026-03-02T10:00:00Z") or 0
 
@@ -137,3 +137,152 @@ def test_wrong_lines_are_reported(line, message):
     with pytest.raises(InputError) as caught:
         read(line + "\n")
     assert message in str(caught.value)
+
+
+def read_one(fields: str, message: str = "Attempting to schedule pod") -> dict[str, Any]:
+    """Return what a line of text says beyond its number and its time, without empty fields."""
+    head = "I0302 10:00:01.000002   20317 schedule_one.go:123] "
+    attempt = f'{head}"Attempting to schedule pod" pod="x/x"\n'
+    *_, line = read(f'{attempt}{head}"{message}"{fields}\n').lines
+    values = {name: getattr(line, name) for name in line.__struct_fields__}
+    assert (values.pop("line"), values.pop("time_ns")) == (2, NEAR_NS + 1_000_002_000)
+    return {name: value for name, value in values.items() if value}
+
+
+@pytest.mark.parametrize(
+    ("message", "fields", "expected"),
+    [
+        (
+            "Add event for unscheduled pod",
+            'pod="a/p"',
+            {"what": "queue", "event": "UnschedulablePodAdd"},
+        ),
+        (
+            "Add event for scheduled pod",
+            'pod="a/p"',
+            {"what": "observed", "event": "AssignedPodAdd"},
+        ),
+        (
+            "Delete event for scheduled pod",
+            'pod="a/p"',
+            {"what": "observed", "event": "AssignedPodDelete"},
+        ),
+        ("Attempting to schedule pod", 'pod="a/p" node="n"', {"what": "attempt"}),
+        (
+            "Successfully bound pod to node",
+            'pod="a/p" node="n1" evaluatedNodes=12 feasibleNodes=7',
+            {"what": "bound", "node": "n1", "evaluated_count": 12, "feasible_count": 7},
+        ),
+        (
+            "Unable to schedule pod; no fit; waiting",
+            'pod="a/p" err="0/1 \\"x\\""',
+            {"what": "unschedulable", "message": '0/1 "x"'},
+        ),
+        (
+            "Unable to schedule pod belonging to a pod group; waiting",
+            'podGroup="g" pod="a/p" err="no"',
+            {"what": "unschedulable", "message": "no"},
+        ),
+        (
+            "Unable to schedule pod; no nodes are registered to the cluster; waiting",
+            'pod="a/p"',
+            {"what": "unschedulable", "message": "no nodes available to schedule pods"},
+        ),
+        (
+            "the target node for the preemption is determined",
+            'pod="a/p" node="n1"',
+            {"what": "preempt", "node": "n1"},
+        ),
+        (
+            "Preemptor Pod preempted victim Pod",
+            'preemptor="a/p" victim="a/q" node="n1"',
+            {"what": "victim", "victim": "a/q", "node": "n1"},
+        ),
+        (
+            "Preemptor preempted a waiting pod",
+            'preemptor="a/p" waitingPod="a/q" node="n1"',
+            {"what": "victim", "victim": "a/q", "node": "n1"},
+        ),
+        (
+            "Preemptor rejected a pod in preBind",
+            'preemptor="a/p" podInPreBind="a/q" node="n1"',
+            {"what": "victim", "victim": "a/q", "node": "n1"},
+        ),
+        (
+            "Updating pod condition and nominated node name",
+            'pod="a/p" conditionType="PodScheduled" conditionStatus="False" nominatedNodeName="n1"'
+            " nominatingMode=1",
+            {"what": "condition", "node": "n1", "is_nominating": True, "is_failure": True},
+        ),
+        (
+            "Updating pod condition and nominated node name",
+            'pod="a/p" conditionType="PodScheduled" conditionStatus="True" nominatedNodeName=""'
+            " nominatingMode=0",
+            {"what": "condition"},
+        ),
+        (
+            "Updating pod condition and nominated node name",
+            'pod="a/p" conditionType="Ready" conditionStatus="False" nominatingMode=2',
+            {"what": "condition"},
+        ),
+    ],
+)
+def test_each_message_of_kube_scheduler_that_is_read(message, fields, expected):
+    assert read_one(f" {fields}", message) == {"pod": "a/p"} | expected
+
+
+def test_other_messages_and_lines_without_one_are_ignored():
+    attempt = TEXT.splitlines()[2]
+    others = [
+        'I0302 10:00:01.000000 1 a.go:1] "Starting" pod="a/p"',
+        'I0302 10:00:01.000000 1 a.go:1] Attempting to schedule pod="a/p"',
+        '{"ts": 1, "msg": "Starting"}',
+        "  a trace of goroutines",
+        "",
+    ]
+    lines = read("\n".join([*others, attempt, *others]) + "\n").lines
+    assert [(one.line, one.what) for one in lines] == [(6, "attempt")]
+
+
+@pytest.mark.parametrize(
+    ("pod", "expected"),
+    [
+        ({"name": "p", "namespace": "a"}, "a/p"),
+        ({"name": "p", "namespace": ""}, "p"),
+        ({"name": "p"}, "p"),
+        ("a/p", "a/p"),
+    ],
+)
+def test_the_reference_of_an_object_is_its_name_with_its_namespace(pod, expected):
+    value = {"ts": 1772445601000.5, "msg": "Attempting to schedule pod", "pod": pod}
+    (line,) = read(json.dumps(value) + "\n").lines
+    assert (line.what, line.pod, line.time_ns) == ("attempt", expected, NEAR_NS + 1_000_500_000)
+
+
+@pytest.mark.parametrize(
+    ("near", "date", "expected"),
+    [
+        ("2025-03-01T00:00:00Z", "0229", "2024-02-29"),
+        ("2023-12-01T00:00:00Z", "0229", "2024-02-29"),
+        ("2026-03-01T00:00:00Z", "0229", None),
+        ("2026-07-02T11:00:00Z", "0101", "2026-01-01"),
+        ("2026-07-02T13:00:00Z", "0101", "2027-01-01"),
+    ],
+)
+def test_a_date_is_of_the_nearest_year_that_has_it(near, date, expected):
+    text = f'I{date} 00:00:00.000000 1 a.go:1] "Attempting to schedule pod" pod="a/p"\n'
+    near_ns = timestamp_ns(near) or 0
+    if expected is None:
+        with pytest.raises(InputError, match="the date at its start is invalid"):
+            read(text, near_ns)
+        return
+    (line,) = read(text, near_ns).lines
+    assert line.time_ns == timestamp_ns(f"{expected}T00:00:00Z")
+
+
+def test_a_log_that_is_loaded_is_of_the_year_of_its_record(tmp_path):
+    path = tmp_path / "scheduler.log"
+    path.write_text('I0302 10:00:00.000000 1 a.go:1] "Attempting to schedule pod" pod="a/p"\n')
+    log = load_scheduler_log(path, near_ns=timestamp_ns("2019-03-02T10:00:00Z") or 0)
+    assert log.source == str(path)
+    assert [line.time_ns for line in log.lines] == [timestamp_ns("2019-03-02T10:00:00Z")]

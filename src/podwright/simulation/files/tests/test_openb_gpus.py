@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.traces import openb
@@ -11,7 +12,7 @@ import podwright as pw
 from podwright.apimachinery.objects import with_fields
 from podwright.simulation.files import Sourced
 from podwright.simulation.files.openb_gpus import OpenbGpus, with_openb_gpus
-from podwright.testing import make_pod
+from podwright.testing import make_node, make_pod
 
 NODES = """\
 sn,cpu_milli,memory_mib,gpu,model
@@ -191,3 +192,234 @@ def test_an_unknown_value_is_an_error(tmp_path: Path):
     with pytest.raises(pw.InputError) as raised:
         pw.load(tables(tmp_path, "p,500,64,1,1000,"), openb_gpus="whole")  # type: ignore[arg-type]
     assert 'openb_gpus: Unsupported value: "whole": supported values: ' in str(raised.value)
+
+
+# ---------------------------------------------------------------- objects, one by one
+
+MODEL = "alibabacloud.com/gpu-card-model"
+DEVICE_CLASS: dict[str, Any] = {
+    "apiVersion": "resource.k8s.io/v1",
+    "kind": "DeviceClass",
+    "metadata": {"name": "gpu.alibabacloud.com"},
+    "spec": {
+        "selectors": [{"cel": {"expression": 'device.driver == "alibabacloud.com"'}}],
+    },
+}
+
+
+def gpu_pod(name: str = "p", *, count: str = "2", milli: str = "500", **fields: Any) -> pw.Pod:
+    pod = make_pod(name, **fields)
+    return with_fields(pod, "metadata", annotations={COUNT: count, MILLI: milli})
+
+
+def documents(*objects: pw.Object, gpus: OpenbGpus = "milli") -> list[tuple[str, dict[str, Any]]]:
+    """Return the source and the document of each object."""
+    given = [Sourced(f"file {index}", obj) for index, obj in enumerate(objects)]
+    return [(each.source, each.object.raw) for each in with_openb_gpus(given, gpus)]
+
+
+def added(*objects: pw.Object, gpus: OpenbGpus = "milli") -> list[tuple[str, str, str]]:
+    """Return the source, the kind and the name of what is added."""
+    found = documents(*objects, gpus=gpus)[len(objects) :]
+    return [(source, each["kind"], each["metadata"]["name"]) for source, each in found]
+
+
+def test_a_node_publishes_its_gpus_and_a_pod_claims_shares_of_them():
+    node = make_node("n", resources={COUNT: "2", MILLI: "2500"})
+    found = documents(make_node("plain"), node, gpu_pod())[3:]
+    gpu = {"allowMultipleAllocations": True, "capacity": {"gpu_milli": {"value": "1000"}}}
+    node_slice = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceSlice",
+        "metadata": {"name": "n-alibabacloud.com"},
+        "spec": {
+            "driver": "alibabacloud.com",
+            "nodeName": "n",
+            "pool": {"name": "n", "generation": 1, "resourceSliceCount": 1},
+            "devices": [
+                {"name": f"gpu-{index}", "attributes": {"index": {"int": index}}} | gpu
+                for index in range(2)
+            ],
+        },
+    }
+    exactly = {
+        "deviceClassName": "gpu.alibabacloud.com",
+        "allocationMode": "ExactCount",
+        "count": 2,
+        "capacity": {"requests": {"gpu_milli": "500"}},
+    }
+    claim = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": "p-gpus", "namespace": "default"},
+        "spec": {
+            "devices": {
+                "requests": [{"name": "gpus", "exactly": exactly}],
+                "constraints": [{"distinctAttribute": "alibabacloud.com/index"}],
+            }
+        },
+    }
+    assert found == [("file 1", DEVICE_CLASS), ("file 1", node_slice), ("file 2", claim)]
+
+
+@pytest.mark.parametrize(
+    ("objects", "expected"),
+    [
+        pytest.param((make_node("n", resources={COUNT: "2"}),), [], id="a node of whole GPUs"),
+        pytest.param((gpu_pod(node="n"),), [], id="a pod that has a node"),
+        pytest.param((gpu_pod(count="0"),), [], id="a pod of no GPUs"),
+        pytest.param(
+            (gpu_pod("a"), gpu_pod("b")),
+            [
+                ("file 0", "DeviceClass", "gpu.alibabacloud.com"),
+                ("file 0", "ResourceClaim", "a-gpus"),
+                ("file 1", "ResourceClaim", "b-gpus"),
+            ],
+            id="one class for all pods",
+        ),
+    ],
+)
+def test_what_is_added(objects, expected):
+    assert added(*objects) == expected
+    assert added(*objects, gpus="count") == [], "whole GPUs are no devices"
+
+
+def test_objects_that_are_there_are_not_added_again():
+    node = make_node("n", resources={COUNT: "1", MILLI: "1000"})
+    objects = (node, gpu_pod())
+    again = [
+        each.object for each in with_openb_gpus([Sourced("f", obj) for obj in objects], "milli")
+    ]
+    kinds = [(obj.kind, obj.name) for obj in again[2:]]
+    assert kinds == [
+        ("DeviceClass", "gpu.alibabacloud.com"),
+        ("ResourceSlice", "n-alibabacloud.com"),
+        ("ResourceClaim", "p-gpus"),
+    ]
+    assert added(*again) == []
+    for index, kind in enumerate(kinds, 2):
+        without = again[:index] + again[index + 1 :]
+        assert [each[1:] for each in added(*without)] == [kind]
+
+
+def test_a_claim_of_one_share_may_have_any_gpu():
+    claim = documents(gpu_pod(count="1", milli="1500"))[-1][1]
+    devices = claim["spec"]["devices"]
+    assert list(devices) == ["requests"]
+    exactly = devices["requests"][0]["exactly"]
+    assert (exactly["count"], exactly["capacity"]) == (1, {"requests": {"gpu_milli": "1000"}})
+
+
+CONTAINERS = [
+    {
+        "name": "a",
+        "image": "i",
+        "resources": {
+            "requests": {"cpu": "1", COUNT: "9"},
+            "limits": {"memory": "1Gi", MILLI: "9"},
+            "claims": [{"name": "gpus"}, {"name": "other"}],
+        },
+    },
+    {"name": "b", "image": "i"},
+]
+CLAIMS = [
+    {"name": "gpus", "resourceClaimName": "old"},
+    {"name": "other", "resourceClaimName": "other"},
+]
+
+
+@pytest.mark.parametrize(
+    ("gpus", "node", "amount", "claims", "used"),
+    [
+        pytest.param(
+            "milli",
+            "",
+            {MILLI: "1000"},
+            [CLAIMS[1], {"name": "gpus", "resourceClaimName": "p-gpus"}],
+            [{"name": "other"}, {"name": "gpus"}],
+            id="its own claim in place of an earlier one",
+        ),
+        pytest.param(
+            "milli",
+            "n",
+            {MILLI: "1000"},
+            CLAIMS,
+            [{"name": "gpus"}, {"name": "other"}],
+            id="no claim of a pod with a node",
+        ),
+        pytest.param(
+            "count",
+            "",
+            {COUNT: "2"},
+            CLAIMS,
+            [{"name": "gpus"}, {"name": "other"}],
+            id="whole GPUs",
+        ),
+    ],
+)
+def test_the_first_container_requests_the_gpus_in_place_of_others(
+    gpus: OpenbGpus,
+    node: str,
+    amount: dict[str, str],
+    claims: list[dict[str, str]],
+    used: list[dict[str, str]],
+):
+    pod = gpu_pod(spec={"containers": CONTAINERS, "resourceClaims": CLAIMS}, node=node)
+    changed = documents(pod, gpus=gpus)[0][1]["spec"]
+    first, second = changed["containers"]
+    assert first["resources"] == {
+        "requests": {"cpu": "1"} | amount,
+        "limits": {"memory": "1Gi"} | amount,
+        "claims": used,
+    }
+    assert second["name"] == "b"
+    assert "claims" not in second.get("resources", {})
+    assert changed["resourceClaims"] == claims
+    assert "affinity" not in changed
+
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+@pytest.mark.parametrize(
+    "affinity",
+    [
+        pytest.param({}, id="none"),
+        pytest.param({"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": []}}}, id="no term"),
+        pytest.param(
+            {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{"matchFields": [
+                {"key": "metadata.name", "operator": "In", "values": ["n"]}]}]}}},
+            id="a term of fields",
+        ),
+        pytest.param(
+            {"podAntiAffinity": {PREFERRED: []}, "nodeAffinity": {PREFERRED: []}}, id="others stay"
+        ),
+    ],
+)  # fmt: skip
+def test_a_node_of_an_accepted_model_is_required_besides_what_was_required(affinity):
+    pod = make_pod("p", spec={"affinity": affinity} if affinity else {})
+    annotations = {COUNT: "1", MILLI: "500", MODEL: "T4|V100"}
+    changed = documents(with_fields(pod, "metadata", annotations=annotations))[0][1]
+    found = changed["spec"]["affinity"]
+    model = {"key": MODEL, "operator": "In", "values": ["T4", "V100"]}
+    given = found["nodeAffinity"][REQUIRED]["nodeSelectorTerms"]
+    assert [each["matchExpressions"] for each in given] == [[model]]
+    before = affinity.get("nodeAffinity", {}).get(REQUIRED, {}).get("nodeSelectorTerms") or [{}]
+    assert [each.get("matchFields") for each in given] == [
+        each.get("matchFields") for each in before
+    ]
+    assert found.keys() == affinity.keys() | {"nodeAffinity"}
+    assert found["nodeAffinity"].keys() == affinity.get("nodeAffinity", {}).keys() | {REQUIRED}
+
+
+@pytest.mark.parametrize(("gpus", "left"), [("milli", MILLI), ("count", COUNT)])
+def test_a_node_keeps_all_other_amounts(gpus: OpenbGpus, left: str):
+    node = make_node("n", cpu=4, resources={COUNT: "2", MILLI: "2000", "example.com/x": "3"})
+    status = documents(node, gpus=gpus)[0][1]["status"]
+    others = {key: value for key, value in node.raw["status"]["allocatable"].items()
+              if key not in (COUNT, MILLI)}  # fmt: skip
+    amount = {MILLI: "2000", COUNT: "2"}[left]
+    assert status["allocatable"] == others | {left: amount}
+    one = make_node("n", resources={MILLI: "2000"})
+    assert documents(one, gpus="count")[0][1] == one.raw, "a node of one of both stays as it is"

@@ -98,3 +98,71 @@ def test_a_file_that_is_not_a_log_is_rejected(data, message):
 def test_a_missing_log_is_reported(tmp_path):
     with pytest.raises(InputError, match="cannot be read"):
         load_scheduler_log(tmp_path / "none.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("fields", "messages"),
+    [
+        pytest.param({"what": "unknown"}, [], id="a line of another kind needs no pod"),
+        pytest.param({"what": "unknown", "pod": 3}, ["pod: Invalid value: 3: a string is expected"],
+                     id="but its fields have their types"),
+        pytest.param({"what": ""}, ["what: Required value"], id="no kind"),
+        pytest.param({"what": 3, "pod": "a/p"}, ["what: Invalid value: 3: a string is expected"],
+                     id="a kind that is a number"),
+        pytest.param({"what": "attempt", "pod": ""}, ["pod: Required value"], id="no pod"),
+        pytest.param({"what": "bound", "pod": "a/p", "node": ""}, ["node: Required value"],
+                     id="no node"),
+        pytest.param({"what": "preempt", "pod": "a/p"}, ["node: Required value"],
+                     id="no target node"),
+        pytest.param(
+            {"what": "victim", "pod": "a/p"},
+            ["preemptor: Required value", "victim: Required value", "node: Required value"],
+            id="a victim has its preemptor and node",
+        ),
+        pytest.param(
+            {"what": "attempt", "pod": "a/p", "nominatingMode": True, "feasibleNodes": 1.5},
+            ["feasibleNodes: Invalid value: 1.5: an integer is expected",
+             "nominatingMode: Invalid value: true: an integer is expected"],
+            id="whole numbers",
+        ),
+        pytest.param({"what": "attempt", "pod": "a/p", "err": None, "evaluatedNodes": None}, [],
+                     id="null is no value"),
+        pytest.param({"what": "attempt", "pod": "a/p", "time": ""}, ["time: Required value"],
+                     id="no time"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_line_is_reported_field_by_field(fields, messages):
+    texts = lines(line("attempt", pod="a/q"), json.dumps({"time": TIME} | fields))
+    if not messages:
+        assert read_scheduler_log(texts, source="s").lines[0].line == 1
+        return
+    with pytest.raises(InputError) as caught:
+        read_scheduler_log(texts, source="s")
+    assert [f"{each.path}: {each.message}" for each in caught.value.errors] == messages
+    assert {each.source for each in caught.value.errors} == {"s: line 2"}
+
+
+def test_errors_have_the_order_of_the_lines():
+    texts = ["x", line("attempt"), "y", "7", line("attempt", pod="a/p")] + ["z"] * 7
+    with pytest.raises(InputError) as caught:
+        read_scheduler_log(lines(*texts), source="s")
+    numbers = [int(each.source.rpartition(" ")[2]) for each in caught.value.errors]
+    assert numbers == [1, 2, 3, 4, *range(6, 13)]
+
+
+def test_a_failed_condition_is_one_that_pods_are_not_scheduled():
+    given = [
+        {"conditionType": "PodScheduled", "conditionStatus": "False", "nominatingMode": 0},
+        {"conditionType": "PodScheduled", "conditionStatus": "True", "nominatingMode": 1},
+        {"conditionType": "Ready", "conditionStatus": "False", "nominatingMode": 2},
+    ]
+    texts = [line("condition", pod="a/p", **each) for each in given]
+    log = read_scheduler_log(lines(line("attempt", pod="a/p"), *texts), source="s")
+    found = [(one.is_failure, one.is_nominating) for one in log.lines[1:]]
+    assert found == [(True, False), (False, True), (False, False)]
+
+
+def test_lines_that_begin_with_a_tab_are_joined_to_lines_of_text_only():
+    texts = [line("attempt", pod="a/p"), "\t" + line("attempt", pod="a/q"), "  "]
+    log = read_scheduler_log(lines(*texts), source="s")
+    assert [(one.line, one.pod) for one in log.lines] == [(1, "a/p"), (2, "a/q")]

@@ -9,6 +9,7 @@ from podwright.cluster.api.tests.writable import WritableStore
 from podwright.simulation.files.manifests import load_bytes
 from podwright.simulation.files.snapshot import (
     DEFAULT_CONFIGURATION,
+    is_in_every_cluster,
     missing_namespaces,
     readable_configuration,
     write_snapshot,
@@ -218,3 +219,40 @@ def test_namespaces_of_what_a_snapshot_has_are_missing():
     default = make_pod("p")
     assert missing_namespaces([service, default, make_node("n")]) == []
     assert missing_namespaces([pod, Namespace(metadata=pod.metadata.__class__(name="a"))]) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "expected"),
+    [
+        ("PriorityClass", "system-cluster-critical", True),
+        ("PriorityClass", "systems", False),
+        ("PriorityClass", "default", False),
+        ("PriorityClass", "kube-x", False),
+        ("Namespace", "default", True),
+        ("Namespace", "kube-public", True),
+        ("Namespace", "kubernetes", False),
+        ("Namespace", "system-x", False),
+        ("Node", "default", False),
+        ("Pod", "kube-proxy", False),
+    ],
+)
+def test_what_exists_in_every_cluster(kind, name, expected):
+    assert is_in_every_cluster(kind, name) is expected
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "NodeLabel", "NodePreferAvoidPods", "NodeResourcesLeastAllocated",
+        "NodeResourcesMostAllocated", "RequestedToCapacityRatio", "SelectorSpread",
+        "ServiceAffinity",
+    ],
+)  # fmt: skip
+def test_plugins_of_earlier_versions_are_removed(name):
+    exported = {
+        "apiVersion": V1, "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"plugins": {"score": enabled(name)}}],
+    }  # fmt: skip
+    document, notes = readable_configuration(exported)
+    assert document["profiles"] == [{"plugins": {"score": enabled()}}]
+    assert notes == (f"plugins that Kubernetes has removed are ignored: {name}",)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,11 @@ import pytest
 
 from podwright.apimachinery.objects import InputError
 from podwright.simulation.files import read_simkube, trace_format
-from podwright.simulation.files.trace_files import without_server_fields, write_trace
+from podwright.simulation.files.trace_files import (
+    SimkubeEvent,
+    without_server_fields,
+    write_trace,
+)
 
 
 def written(folder: Path, *times: int, **fields: Any) -> str:
@@ -83,6 +88,12 @@ def test_pods_run_as_long_as_the_lower_median_of_their_owner(
         ("t.json", b'{"kind": "Pod"}\n', "objects"),
         ("t.yaml", b"at: 1s\n", "objects"),
         ("empty", b"", "objects"),
+        ("t.mp", b"\x8f\xa7version", "simkube"),
+        ("t.mp", b"\x80", "objects"),
+        ("t.mp", b"\x90\xa7version", "objects"),
+        ("t.mp", b"\x7fversion", "objects"),
+        ("t.txt", b'\n  {"at": 1}\nnot JSON', "lines"),
+        ("t.txt", b'["at"]\n', "objects"),
     ],
 )
 def test_the_format_of_a_trace_is_known_by_its_start_or_name(
@@ -121,3 +132,59 @@ def test_a_trace_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["t.jsonl"]
     with pytest.raises(InputError, match="absent: cannot be read: No such file or directory"):
         trace_format(str(tmp_path / "absent"))
+
+
+def test_what_the_server_writes_is_left_out():
+    server = (
+        "uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink",
+        "ownerReferences",
+    )  # fmt: skip
+    kept = without_server_fields({"kind": "Job", "metadata": {"name": "j"} | dict.fromkeys(server)})
+    assert kept == {"kind": "Job", "metadata": {"name": "j"}}
+
+
+def test_a_trace_may_be_compressed_and_has_the_objects_of_its_events(tmp_path: Path) -> None:
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}
+    events = [{"ts": 5, "applied_objs": [pod]}, {"ts": 6, "deleted_objs": [pod, pod]}]
+    path = tmp_path / "trace.mp.gz"
+    path.write_bytes(gzip.compress(msgspec.msgpack.encode({"version": 2, "events": events})))
+    trace = read_simkube(str(path))
+    assert trace.events == (
+        SimkubeEvent(ts=5, applied_objs=(pod,)),
+        SimkubeEvent(ts=6, deleted_objs=(pod, pod)),
+    )
+    assert trace.run_seconds(pod) is None
+
+
+@pytest.mark.parametrize(
+    ("document", "seconds"),
+    [
+        ({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}, 3),
+        ({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "a"}}, None),
+        ({"apiVersion": "v2", "kind": "Pod", "metadata": {"name": "p"}}, None),
+        ({"apiVersion": "v1", "kind": "Pod", "metadata": None}, None),
+    ],
+)
+def test_the_pods_of_an_object_are_known_by_its_kind_namespace_and_name(
+    tmp_path: Path, document: dict[str, Any], seconds: int | None
+) -> None:
+    ran = {7: [{"start_ts": 0, "end_ts": 3}]}
+    trace = read_simkube(written(tmp_path, pod_lifecycles={("v1.Pod", "/p"): ran}))
+    assert trace.run_seconds(document) == seconds
+
+
+def test_a_pod_that_never_started_has_no_time(tmp_path: Path) -> None:
+    ran = {7: [{"start_ts": None, "end_ts": 3}]}
+    trace = read_simkube(written(tmp_path, pod_lifecycles={("v1.Pod", "/p"): ran}))
+    assert trace.run_seconds({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}) is None
+
+
+def test_a_trace_has_its_name_when_it_is_complete(tmp_path: Path) -> None:
+    def parts() -> Iterator[bytes]:
+        yield b"one"
+        assert [each.name for each in tmp_path.iterdir()] == [".t.jsonl.new"]
+
+    write_trace(str(tmp_path / "t.jsonl"), parts())
+    assert [each.name for each in tmp_path.iterdir()] == ["t.jsonl"]
+    with pytest.raises(InputError, match=r"none/t: cannot be written: No such file or directory"):
+        write_trace(str(tmp_path / "none/t"), [b"one"])

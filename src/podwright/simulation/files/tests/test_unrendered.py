@@ -1,6 +1,8 @@
 """Files beside manifests that are skipped in a folder, and rejected by name."""
 
 import gzip
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -206,3 +208,142 @@ def compressed_node(number: int) -> bytes:
 )
 def test_files_that_may_have_objects(text, has_objects):
     assert unrendered._has_objects(text.encode()) is has_objects
+
+
+@pytest.mark.parametrize(
+    ("kustomization", "inputs", "resources"),
+    [
+        ({"resources": ["a.yaml", "https://example.com/a", 5, "b"]}, [], ["a.yaml", "b"]),
+        ({"bases": ["../base"], "components": ["c"]}, [], ["../base", "c"]),
+        ({"crds": ["crd.yaml"]}, [], ["crd.yaml"]),
+        ({"patches": [{"path": "p.yaml"}, {"patch": "- op: add"}, {"path": 3}]}, ["p.yaml"], []),
+        ({"patchesJson6902": [{"path": "j.yaml", "target": {}}]}, ["j.yaml"], []),
+        (
+            {"patchesStrategicMerge": ["s.yaml", "kind: Pod\nmetadata: {}\n", 3]},
+            ["s.yaml"],
+            [],
+        ),
+        ({"replacements": [{"path": "r.yaml"}, {"source": {}}]}, ["r.yaml"], []),
+        (
+            {
+                "configMapGenerator": [{"files": ["a=b.json", "c.txt"], "envs": ["d.env"]}, 3],
+                "secretGenerator": [{"files": ["x=y=z.key"]}, {"literals": ["a=b"]}],
+            },
+            ["b.json", "c.txt", "d.env", "z.key"],
+            [],
+        ),
+        (
+            {"configurations": ["k.yaml"], "transformers": ["t.yaml", "kind: X\nname: y\n"],
+             "generators": ["g.yaml", {"kind": "G"}]},
+            ["k.yaml", "t.yaml", "g.yaml"],
+            [],
+        ),
+        ({"images": [{"name": "x"}], "namespace": "a", "labels": ["l.yaml"]}, [], []),
+    ],
+)  # fmt: skip
+def test_the_files_of_a_kustomization(
+    kustomization: dict[str, Any], inputs: list[str], resources: list[str]
+) -> None:
+    assert list(unrendered._input_paths(kustomization)) == inputs
+    assert list(unrendered._resource_paths(kustomization)) == resources
+
+
+@pytest.mark.parametrize(
+    ("name", "is_source"),
+    [
+        ("Chart.yaml", True),
+        ("Chart.lock", True),
+        ("values.yaml", True),
+        ("values.yml", True),
+        ("values-prod.yaml", True),
+        ("values_prod.yaml", True),
+        ("values.schema.json", True),
+        ("helpers.tpl", True),
+        ("templates/x.yaml", True),
+        ("sub/templates/x.yaml", True),
+        ("sub/values.yaml", False),
+        ("valuesofall.yaml", False),
+        ("Charts.yaml", False),
+        ("crds/x.yaml", False),
+        ("x.yaml", False),
+    ],
+)
+def test_the_files_of_a_chart(tmp_path: Path, name: str, is_source: bool) -> None:
+    write(tmp_path, {"Chart.yaml": "name: web\n"})
+    file = tmp_path / name
+    for is_named in (False, True):
+        found = unrendered.UnrenderedFiles().reason(file, NODE.encode(), is_named=is_named)
+        expected = unrendered.Unrendered("a Helm chart", tmp_path, f"helm template {tmp_path}")
+        assert found == (expected if is_source else None)
+
+
+def test_the_innermost_chart_is_named(tmp_path: Path) -> None:
+    write(tmp_path, {"Chart.yaml": "name: web\n", "charts/sub/Chart.yaml": "name: sub\n"})
+    files = unrendered.UnrenderedFiles()
+    inner = files.reason(tmp_path / "charts/sub/values.yaml", b"a: 1")
+    outer = files.reason(tmp_path / "values.yaml", b"a: 1")
+    assert inner is not None
+    assert outer is not None
+    assert (inner.folder, outer.folder) == (tmp_path / "charts/sub", tmp_path)
+
+
+@pytest.mark.parametrize("name", ["kustomization.yaml", "kustomization.yml", "Kustomization"])
+def test_a_kustomization_has_one_of_three_names(tmp_path: Path, name: str) -> None:
+    write(tmp_path, {name: "resources: [r.yaml]\npatches: [{path: p.yaml}]\n"})
+    expected = unrendered.Unrendered(
+        "a kustomization", tmp_path, f"kubectl kustomize {tmp_path}", "render it first"
+    )
+    found = {
+        (file, is_named): unrendered.UnrenderedFiles().reason(
+            tmp_path / file, NODE.encode(), is_named=is_named
+        )
+        for file in (name, "r.yaml", "p.yaml", "other.yaml")
+        for is_named in (False, True)
+    }
+    assert {key for key, reason in found.items() if reason == expected} == {
+        (name, False), (name, True), ("r.yaml", False), ("p.yaml", False), ("p.yaml", True),
+    }  # fmt: skip
+    assert {reason for reason in found.values() if reason != expected} == {None}
+
+
+@pytest.mark.parametrize("missing", ["", "manifest.json", "objects.json", "log/a"])
+def test_a_run_has_a_manifest_objects_and_a_log(tmp_path: Path, missing: str) -> None:
+    files = {"manifest.json": "{}", "objects.json": "[]", "log/a": "", "deep/x.json": "{}"}
+    write(tmp_path, {name: text for name, text in files.items() if name != missing})
+    found = unrendered.UnrenderedFiles().reason(tmp_path / "deep/x.json", b'{"kind": "Pod"}')
+    expected = unrendered.Unrendered(
+        "a run of podwright",
+        tmp_path,
+        f"podwright convert {tmp_path}",
+        "name it with --run, or convert it",
+    )
+    assert found == (None if missing else expected)
+    named = unrendered.UnrenderedFiles()
+    assert named.reason(tmp_path / "objects.json", b'{"kind": "Pod"}', is_named=True) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "what"),
+    [
+        pytest.param("a.csv", b"a,b\n", None, id="a table"),
+        pytest.param("a.yaml", b"a: 1\n", "files without apiVersion and kind", id="no object"),
+        pytest.param("a.yaml", b"a: {{ x }}\n", "unrendered templates ({{ }})", id="a template"),
+        pytest.param("a.yaml", b"kind: {{ x }} {{\n" + b"#" * 1_000_000, None, id="a large file"),
+        pytest.param("a.yaml", b"a: '{{ x }}'\nkind: Pod\n", None, id="braces in a text"),
+        pytest.param("a.json", b'{"a": 1', None, id="half of a text, whose error is reported"),
+        pytest.param("a.json", b'[{"a": 1}]', "files without apiVersion and kind", id="a list"),
+        pytest.param("a.yaml", b"a: \xff", None, id="bytes that are not text"),
+        pytest.param("a.yaml", b"\x1f\x8b{{", None, id="a compressed file"),
+    ],
+)
+def test_files_are_recognized_by_their_content(
+    tmp_path: Path, name: str, data: bytes, what: str | None
+) -> None:
+    found = unrendered.UnrenderedFiles().reason(tmp_path / name, data)
+    assert (found and found.what) == what
+    assert found is None or found.folder == tmp_path
+
+
+def test_a_file_without_objects_is_read_if_it_is_named(tmp_path: Path) -> None:
+    write(tmp_path, {"a.yaml": "a: 1\n"})
+    assert read_paths([tmp_path / "a.yaml"]) == [(f"{tmp_path}/a.yaml", b"a: 1\n")]
