@@ -80,7 +80,9 @@ def test_a_table_has_the_types_of_a_document():
         ("name,price,cpu\na,1,2\nb,-1,2\n", "types[1].price"),
         ("name,max,cpu\na,1.5,2\n", "types[0].max"),
         ("name,cpu\na,many\n", "types[0].allocatable"),
-        ("name,cpu\na\n", "types[0]"),
+        ("name,cpu\na\n", "types[0]: does not have as many columns as the first row"),
+        ("name,cpu\na,1,2\n", "types[0]: does not have as many columns as the first row"),
+        ("name,cpu\na,1\nb\n", "types[1]: does not have as many columns as the first row"),
         ("name,cpu\n", "types"),
         ('name,cpu\n"a', ""),
     ],
@@ -90,6 +92,17 @@ def test_each_mistake_in_a_table_has_its_path(table, path):
         read_node_types(table, "types.csv")
     (error,) = caught.value.errors
     assert path in str(error)
+
+
+def test_a_table_may_have_spaces_empty_cells_and_a_byte_order_mark():
+    table = "\ufeff name , price,max ,cpu, labels.a,labels.b.c/d\n x , 2 ,, 4 ,v,\ny,,3,1,,w\n"
+    first, second = read_node_types(table.encode(), "types.csv")
+    assert (first.name, first.price, first.max, first.allocatable, first.labels) == (
+        "x", 2.0, None, {"cpu": "4"}, {"a": "v"},
+    )  # fmt: skip
+    assert (second.name, second.price, second.max, second.allocatable, second.labels) == (
+        "y", 1.0, 3, {"cpu": "1"}, {"b.c/d": "w"},
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -197,7 +197,7 @@ def test_frames_up_to_a_number_of_events(until, count):
     assert frames_until(FRAMES, until, source="s") == FRAMES[:count]
 
 
-@pytest.mark.parametrize(("until", "before"), [(1, 0), (4, 3), (9, 5)])
+@pytest.mark.parametrize(("until", "before"), [(-1, 0), (1, 0), (4, 3), (9, 5)])
 def test_no_block_ends_within_another(until, before):
     with pytest.raises(LogError) as error:
         frames_until(FRAMES, until, source="s")

@@ -300,6 +300,16 @@ def test_rows_are_written_in_groups_of_a_size_however_they_are_added(tmp_path, m
     assert len(contents) == 1
 
 
+def test_a_group_has_65_536_rows(tmp_path):
+    with (tmp_path / "rows.parquet").open("wb") as file:
+        rows = tables.ParquetRows({"n": "int"}, file)
+        rows.add({"n": range(65_537)})
+        rows.close()
+    metadata = parquet.ParquetFile(tmp_path / "rows.parquet").metadata
+    groups = [metadata.row_group(index).num_rows for index in range(metadata.num_row_groups)]
+    assert groups == [65_536, 1]
+
+
 @pytest.mark.parametrize(
     ("words", "name"),
     [

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import podwright as pw
@@ -21,6 +22,7 @@ from podwright.simulation.recording.folders.run_manifest import RunError
 from podwright.simulation.world import world as world_module
 from podwright.simulation.world.runs import simulation
 from podwright.simulation.world.runs.run import Run
+from podwright.simulation.world.runs.start import RunArguments, prepared_run, started_run
 from podwright.simulation.world.world import World
 from podwright.testing import make_node, make_pod
 
@@ -186,6 +188,41 @@ def test_a_resumed_run_writes_the_same_bytes(tmp_path, stop_after, limits):
     stop_after(10**9)
     played(tmp_path / "broken", checkpoint_events=50, resume=True)
     assert tree(tmp_path / "broken") == tree(tmp_path / "whole")
+
+
+def run_with_node_groups(folder: Path, *, resume: bool = False) -> dict[str, bytes]:
+    """Run with an autoscaler and a timeline; return the files whose content is not a table."""
+    template = {"allocatable": {"cpu": "4", "memory": "16Gi"}}
+    groups = [{"name": "g", "maxSize": 9, "provisioningTime": "30s", "template": template}]
+    given = RunArguments(
+        node_groups={"groups": groups},
+        events=[
+            {"at": "2m", "scale": "deployment/web", "replicas": 16},
+            {"at": "5m", "scale": "deployment/web", "replicas": 0},
+        ],
+        until="20m",
+        output=str(folder),
+        checkpoint_events=20,
+        resume=resume,
+    )
+    prepared = prepared_run([deployment("web", 4)], pw.SchedulerOptions(seed=7), given)
+    options = msgspec.structs.replace(prepared.options, has_timeline=True)
+    started_run(prepared._replace(options=options), given)
+    return {name: (folder / name).read_bytes() for name in ("summary.json", "timeline")}
+
+
+def test_a_resumed_run_has_the_sizes_of_node_groups_and_the_timeline_of_a_whole_one(
+    tmp_path, stop_after
+):
+    whole = run_with_node_groups(tmp_path / "whole")
+    sizes = msgspec.json.decode(whole["summary.json"])["report"]["nodeGroups"][0]["sizes"]
+    assert [each["size"] for each in sizes] == [0, 1, 4, 0]
+    stop_after(150)
+    with pytest.raises(StoppedError):
+        run_with_node_groups(tmp_path / "broken")
+    assert (tmp_path / "broken/checkpoint").exists()
+    stop_after(10**9)
+    assert run_with_node_groups(tmp_path / "broken", resume=True) == whole
 
 
 def test_a_run_in_memory_has_the_summary_of_a_run_with_a_folder(tmp_path):
