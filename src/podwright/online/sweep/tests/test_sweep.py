@@ -8,8 +8,9 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import duckdb
@@ -210,6 +211,8 @@ def test_a_scenario_is_an_input(tmp_path: Path) -> None:
     )
     assert ("placed", "pods", 3.0) in one
     assert one != other, "the load is drawn from the seed of the run"
+    refused = figures_of_run(next(plan.runs()), given, REFUSING, plan.options).figures
+    assert ("pending", "pods", 3.0) in refused
 
 
 def test_a_scenario_has_its_files_and_options(tmp_path: Path) -> None:
@@ -302,7 +305,14 @@ def test_a_sweep_connects_to_workers_only_for_what_is_missing(
         asked.append(given)
         yield client
 
+    shown: list[Any] = []
+
+    def metered(*given: Any) -> Any:
+        shown.append(given)
+        return nullcontext(SimpleNamespace(advance=shown.append))
+
     monkeypatch.setattr(execution, "workers", connected)
+    monkeypatch.setattr(execution, "metered", metered)
     said: list[str] = []
     plan = plan_with(seeds=1)
     first = sweep(plan, output=tmp_path, worker_count=3, announce=said.append)
@@ -316,6 +326,8 @@ def test_a_sweep_connects_to_workers_only_for_what_is_missing(
     assert len(asked) == 2
     sweep(plan_with(BROKEN, seeds=1), output=tmp_path, retries_failed=True)
     assert len(asked) == 3
+    sweep(plan_with(seeds=3), output=tmp_path)
+    assert shown == [*[("running", 1), 1] * 3, ("running", 2), 1, 2]
 
 
 def test_the_cells_of_a_figure_have_its_unit() -> None:

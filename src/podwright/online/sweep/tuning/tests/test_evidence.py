@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -158,6 +159,41 @@ def test_the_figure_has_the_trials_and_the_best_that_is_allowed_so_far(goal, bes
     everything = tuple(each for each in result().trials if each.is_allowed)
     (panel,) = result(trials=everything).plot().axes
     assert [line.get_label() for line in panel.get_lines()] == ["trials", "best so far"]
+
+
+def test_the_page_has_a_table_for_each_part_of_the_evidence():
+    page = result().page("Tuning").decode()
+    parts = re.findall(r"<strong>([^<]*)</strong>(<table>.*?</table>)", page, flags=re.DOTALL)
+    tables = {
+        title: [
+            re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row)
+            for row in re.findall(r"<tr>(.*?)</tr>", table, flags=re.DOTALL)
+        ]
+        for title, table in parts
+    }
+    assert list(tables) == [
+        "Best configuration", "Held-out seeds", "What is worse", "Other figures", "Trials",
+    ]  # fmt: skip
+    assert tables["Best configuration"] == [["Parameter", "Value"], ["p", "4"]]
+    assert tables["Trials"][0] == ["Trial", "State", "Allowed", "wait p99", "Values"]
+    figures = {title: [row[1] for row in rows[1:]] for title, rows in tables.items()}
+    assert figures["Held-out seeds"] == ["wait p99"]
+    assert figures["What is worse"] == ["wait p99", "pending"]
+    assert figures["Other figures"] == ["wait p99", "placed", "pending"]
+    assert page.count("<svg") == 2
+    without = result(best=None, goals=(Goal("absent"),)).page("Tuning").decode()
+    assert "Best configuration" not in without
+    assert without.count("<svg") == 1, "no figure of a goal"
+
+
+def test_the_trials_are_drawn_with_other_markers_than_those_that_are_not_allowed():
+    (panel,) = result().plot().axes
+    allowed, not_allowed, so_far = panel.get_lines()
+    assert [line.get_marker() for line in panel.get_lines()] == ["o", "x", "None"]
+    assert len({line.get_color() for line in panel.get_lines()}) == 3
+    assert allowed.get_markersize() == not_allowed.get_markersize() == 4
+    assert so_far.get_drawstyle() == "steps-post"
+    assert panel.get_xlabel() == "trial"
 
 
 def test_the_page_has_the_trials_with_empty_cells_for_what_was_not_measured():

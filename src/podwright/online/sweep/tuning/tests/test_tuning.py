@@ -383,12 +383,37 @@ def test_the_best_of_a_front_is_that_of_the_first_goal(
 def test_a_tuning_of_a_file_is_written_into_its_folder(
     client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tuning, "workers", lambda **_: nullcontext(client))
+    asked: list[dict[str, Any]] = []
+    shown: list[Any] = []
+
+    def connected(**given: Any) -> Any:
+        asked.append(given)
+        return nullcontext(client)
+
+    def metered(*given: Any, is_shown: bool | None) -> Any:
+        shown.append((*given, is_shown))
+        return nullcontext(SimpleNamespace(advance=shown.append))
+
+    monkeypatch.setattr(tuning, "workers", connected)
+    monkeypatch.setattr(tuning, "metered", metered)
+    said: list[str] = []
     plan = tmp_path / "plan.yaml"
     plan.write_text(yaml.safe_dump(document(tmp_path, trials=1, batch=1)), encoding="utf-8")
-    result = pw.tune(plan, output=tmp_path / "out")
+    options: dict[str, Any] = {
+        "worker_count": 3, "memory_bytes": 5, "progress": True, "announce": said.append,
+    }  # fmt: skip
+    result = pw.tune(plan, output=tmp_path / "out", **options)
     assert len(result.trials) == 1
-    assert (tmp_path / "out" / "best.yaml").exists()
+    assert {each.name for each in (tmp_path / "out").iterdir()} == {
+        "best.yaml", "evidence.json", "runs", "tuning.db",
+    }  # fmt: skip
+    assert asked == [{"address": "", "count": 3, "memory_bytes": 5}]
+    assert said == [f"1 trials; Dask's dashboard: {client.dashboard_link}"]
+    assert shown == [("tuning", 1, True), 0, 1]
+    # A plan that was read already, with nothing left to run but what is there.
+    again = pw.tune(load_tuning_plan(plan), output=tmp_path / "out")
+    assert again.document() == result.document()
+    assert shown[3:] == [("tuning", 1, None), 1]
 
 
 def test_a_goal_that_no_run_has_is_named(client: Client, tmp_path: Path) -> None:
