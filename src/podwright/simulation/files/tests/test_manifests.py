@@ -2,12 +2,25 @@ import gzip
 import io
 import itertools
 import json
+from contextlib import nullcontext
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from podwright import drain_plan
-from podwright.apimachinery.objects import InputError, Node, Pod
-from podwright.simulation.files.manifests import PartialObjects, load, load_bytes, read_paths
+from podwright.apimachinery.objects import FieldError, InputError, Node, Pod
+from podwright.simulation.files import manifests
+from podwright.simulation.files.documents import Place
+from podwright.simulation.files.manifests import (
+    LoadedObjects,
+    PartialObjects,
+    load,
+    load_bytes,
+    read_bytes,
+    read_paths,
+    with_documents,
+)
 
 CONFIG = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 
@@ -177,3 +190,92 @@ def test_what_a_node_can_hold_is_its_capacity_if_nothing_else_is_given():
                         has_defaults=False)  # fmt: skip
     (warning,) = loaded.warnings
     assert f"status.allocatable[memory]: {large} does not fit 64 bits" in warning
+
+
+@pytest.mark.parametrize(
+    ("documents", "names", "errors", "is_complete"),
+    [
+        pytest.param([(node("b"), "")], [("a", "n"), ("s", "b")], [], True, id="another one"),
+        pytest.param([(node("b"), "spec[1]")], [("a", "n"), ("s: spec[1]", "b")], [], True,
+                     id="below a path"),
+        pytest.param([(node("n"), "")], [("a", "n")], [], True, id="the same"),
+        pytest.param([(node("n", x="y"), "")], [("a", "n")], ["s: Node n is different in a"], True,
+                     id="another content"),
+        pytest.param([({"kind": "Node"}, "spec[0]"), (node("b"), "")], [("a", "n"), ("s", "b")],
+                     ["s: spec[0].apiVersion: Required value"], False, id="one without a version"),
+        pytest.param([(node("b") | {"spec": {"x": 1}}, "p")], [("a", "n"), ("s: p", "b")],
+                     ["s: p.spec.x: unknown field"], True, id="one with an unknown field"),
+    ],
+)  # fmt: skip
+def test_documents_are_added_to_objects(documents, names, errors, is_complete):
+    loaded = load_bytes([("a", as_json(node("n")))])
+    found: list[FieldError] = []
+    given = [(Place("s"), path, document) for document, path in documents]
+    made, complete = with_documents(loaded, given, found)
+    assert [(entry.source, entry.object.name) for entry in made.sourced] == names
+    assert [str(each) for each in found] == errors
+    assert complete is is_complete
+
+
+def test_warnings_of_documents_follow_those_of_the_objects():
+    loaded = LoadedObjects(warnings=("first",))
+    wrong = node("b") | {"spec": {"x": 1}}
+    errors: list[FieldError] = []
+    made, _ = with_documents(loaded, [(Place("s"), "", wrong)], errors, "warn")
+    assert (made.warnings, errors) == (("first", "s: spec.x: unknown field"), [])
+
+
+def test_a_file_is_read_or_named(tmp_path):
+    (tmp_path / "f").write_bytes(b"x")
+    assert read_bytes(tmp_path / "f") == read_bytes(str(tmp_path / "f")) == b"x"
+    with pytest.raises(InputError) as error:
+        read_bytes(tmp_path / "g")
+    assert str(error.value) == f"{tmp_path}/g: cannot be read: No such file or directory"
+
+
+def test_the_progress_is_that_of_all_files_together(tmp_path, monkeypatch):
+    shown: list[Any] = []
+
+    def metered(what, total, *, is_shown):
+        shown.append((what, total, is_shown))
+        return nullcontext(SimpleNamespace(advance=lambda done, note: shown.append((done, note()))))
+
+    monkeypatch.setattr(manifests, "metered", metered)
+    for name in "ab":
+        (tmp_path / f"{name}.json").write_bytes(as_json(node(name)))
+    size = len(as_json(node("a")))
+    loaded = load([tmp_path / "a.json", str(tmp_path / "b.json")], progress=True)
+    assert [obj.name for obj in loaded] == ["a", "b"]
+    first, second = (f"{tmp_path}/{name}.json" for name in "ab")
+    assert shown == [
+        ("reading", 2 * size, True),
+        (0.0, first), (0.5 * size, first), (size, second), (1.5 * size, second),
+    ]  # fmt: skip
+
+
+def test_a_file_of_a_folder_is_read_once_and_what_is_wrong_is_named_together(tmp_path):
+    (tmp_path / "a.yaml").write_text("kind: Pod")
+    name = f"{tmp_path}/a.yaml"
+    assert read_paths([name, tmp_path]) == read_paths([tmp_path, name]) == [(name, b"kind: Pod")]
+    (tmp_path / "none").mkdir()
+    with pytest.raises(InputError) as error:
+        read_paths([tmp_path / "x", tmp_path / "none", tmp_path / "y"])
+    assert [each.source for each in error.value.errors] == [
+        f"{tmp_path}/{each}" for each in ("x", "none", "y")
+    ]
+
+
+def test_the_configuration_of_a_snapshot_is_read_with_notes_and_one_of_a_file_as_it_is():
+    old = {"apiVersion": "kubescheduler.config.k8s.io/v1beta2", "kind": CONFIG["kind"]}
+    loaded = load_bytes([("a", as_json({"pods": [], "schedulerConfig": old}))])
+    assert loaded.configuration is not None
+    assert (loaded.configuration.source, loaded.configuration.document) == (
+        "a: schedulerConfig", CONFIG,
+    )  # fmt: skip
+    assert loaded.warnings == (
+        "a: schedulerConfig: its version is kubescheduler.config.k8s.io/v1beta2; it is read as"
+        " kubescheduler.config.k8s.io/v1",
+    )
+    loaded = load_bytes([("a", as_json(old))])
+    assert loaded.configuration is not None
+    assert (loaded.configuration.document, loaded.warnings) == (old, ())

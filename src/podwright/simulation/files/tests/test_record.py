@@ -1,5 +1,6 @@
 import gzip
 import json
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,9 @@ POD = {
     "metadata": {"name": "p", "namespace": "a"},
     "spec": {"containers": [{"name": "c"}]},
 }
-NAME_ONLY = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "a"}}
+NAME_ONLY: dict[str, Any] = {
+    "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "a"},
+}  # fmt: skip
 
 
 def line(event, resource, time="2026-03-02T10:11:12Z"):
@@ -302,3 +305,59 @@ def test_steps_back_are_counted_with_the_largest():
     late = line("Add", POD, "2026-03-02T10:11:11.9Z")
     assert "1.100 s before an earlier line" in errors_of(*lines, late)[0]
     assert "(up to 1 s is tolerated)" in errors_of(*lines, late)[0]
+
+
+@pytest.mark.parametrize(
+    ("written", "errors"),
+    [
+        ({}, ["time: Required value", "event: Required value", "resource: Required value"]),
+        (
+            {"time": 5, "event": 6, "resource": 7},
+            [
+                "time: Invalid value: 5: a string is expected",
+                "event: Invalid value: 6: a string is expected",
+                "resource: Invalid value: 7: an object is expected",
+            ],
+        ),
+        (
+            {"time": None, "event": "add", "resource": NODE},
+            [
+                "time: Required value",
+                'event: Unsupported value: "add": supported values: "Add", "Delete", "Update"; did'
+                ' you mean "Add"?',
+            ],
+        ),
+    ],
+)
+def test_each_field_of_a_line_has_its_type(written, errors):
+    assert errors_of(json.dumps(written)) == [f"r.jsonl: line 1: {error}" for error in errors]
+
+
+@pytest.mark.parametrize(
+    ("document", "is_last_state"),
+    [
+        (NAME_ONLY, True),
+        (NAME_ONLY | {"metadata": NAME_ONLY["metadata"] | {"uid": "u", "resourceVersion": "3"}},
+         True),
+        (NAME_ONLY | {"metadata": NAME_ONLY["metadata"] | {"labels": {"a": "b"}}}, False),
+        (NAME_ONLY | {"status": {}}, False),
+    ],
+)  # fmt: skip
+def test_a_deleted_object_is_its_last_state_if_the_line_has_its_name_only(document, is_last_state):
+    read = read_record(record(line("Add", POD), line("Delete", document)), source="r")
+    assert (read.lines[1].object is read.lines[0].object) is is_last_state
+
+
+def test_the_last_line_may_have_spaces_only(tmp_path):
+    data = record(line("Add", NODE), end="\n  ")
+    read = read_record(data, source="r")
+    assert (len(read.lines), read.unterminated_line) == (1, 0)
+    (tmp_path / "r").write_bytes(data)
+    assert [number for number, _, _ in file_lines(tmp_path / "r")] == [1]
+
+
+def test_the_warnings_of_a_record_are_those_of_its_objects():
+    read = read_record(record(line("Add", POD | {"x-new": 1})), source="r")
+    assert read.warnings == (
+        "r: line 1: v1 Pod: unknown field x-new ignored (newer than Kubernetes 1.36 or misspelled)",
+    )
