@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import gamma, inf, isnan, pi
+from typing import Any
 
 import numpy as np
 import pytest
@@ -174,3 +175,40 @@ def test_a_figure_begins_where_the_policies_part():
     assert not early.collections, "one run has no band"
     banded, _ = summarize_fgd([("a", high), ("a", high._replace(seed=2))], {}).plot("a").axes
     assert len(banded.collections) == 1
+
+
+def test_a_figure_has_the_mean_of_each_policy_within_its_interval():
+    measured: dict[str, list[list[float]]] = {
+        "p": [[50, 80, 90, 95], [48, 78, 92, 97]],
+        "q": [[50, 70, 85, 88], [50, 74, 83, 86]],
+    }
+    runs = [
+        run_of([50, 80, 100, 130], series, policy=policy, seed=seed)
+        for policy, several in measured.items()
+        for seed, series in enumerate(several)
+    ]
+    table = summarize_fgd([("a", run) for run in runs], {})
+    figure = table.plot()
+    for column, panel in enumerate(figure.axes):
+        curves = [curve(result.runs, column) for result in table.results]
+        for line, band, (arrived, mean, margin) in zip(
+            panel.get_lines(), panel.collections, curves, strict=True
+        ):
+            assert np.asarray(line.get_data()).tolist() == [arrived.tolist(), mean.tolist()]
+            assert line.get_linewidth() == 1
+            (path,) = band.get_paths()
+            points = {(float(x), round(float(y), 6)) for x, y in np.asarray(path.vertices)}
+            ends = {*zip(arrived, mean - margin, strict=True)}
+            ends |= {*zip(arrived, mean + margin, strict=True)}
+            assert points == {(float(x), round(float(y), 6)) for x, y in ends}
+            assert (band.get_alpha(), band.get_linewidth()) == (0.2, [0])
+        assert panel.get_xlabel() == "GPUs requested by arrived pods (% of all GPUs)"
+        assert len({line.get_color() for line in panel.get_lines()}) == 2
+    allocated, fragments = figure.axes
+    assert fragments.get_ylim()[0] == 0
+    limits = list(allocated.get_ylim())
+    assert limits == pytest.approx([71, 100]), "one below the least mean from 80 on"
+    legend: Any = allocated.get_legend()
+    assert [each.get_text() for each in legend.get_texts()] == ["p", "q"]
+    assert not legend.get_frame_on()
+    assert figure.get_suptitle() == "a: mean of 2 runs, 95 % confidence"

@@ -119,6 +119,20 @@ def test_a_placed_pod_takes_the_devices_that_it_names(index, milli, count, expec
     assert left_on(devices, scheduler, "m") == ([1000] * 2, 0)
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        pytest.param(600, 600, ([1000, -200, 1000], 1), id="shares"),
+        pytest.param(1000, 300, ([1000, -300, 1000], 1 | 2), id="a whole device and a share"),
+        pytest.param(1000, 1000, ([1000, -1000, 1000], 2), id="twice"),
+    ],
+)
+def test_two_pods_that_name_one_device_both_count(first, second, expected):
+    pods = (gpu_pod(n, milli=m, index="1", node="n") for n, m in (("a", first), ("b", second)))
+    scheduler = cluster_with(gpu_node("n", 3), *pods)
+    assert left_on(GpuDevices(), scheduler, "n") == expected
+
+
 def test_devices_that_were_assigned_count_until_the_pod_names_its_own():
     pod = gpu_pod("a", milli=600, node="n")
     scheduler = cluster_with(gpu_node("n", 3), pod)
