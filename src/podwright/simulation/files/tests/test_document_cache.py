@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import inspect
 import os
 import resource
@@ -16,8 +17,9 @@ import msgspec
 import pytest
 
 from podwright.apimachinery.objects import YamlDocument, YamlError, read_yaml
-from podwright.simulation.files import DocumentCache, document_cache
+from podwright.simulation.files import DocumentCache, document_cache, documents
 from podwright.simulation.files.document_cache import SUFFIX, CacheEntry
+from podwright.simulation.files.manifests import PartialObjects, load_bytes
 
 ENTRY = f".dump.yaml{SUFFIX}"
 TEXT = """\
@@ -42,6 +44,11 @@ def dump(tmp_path):
     folder.mkdir()
     (folder / "dump.yaml").write_text(padded(TEXT))
     return folder / "dump.yaml"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "caches" / "documents"
 
 
 def padded(text: str) -> str:
@@ -187,12 +194,53 @@ def test_an_invalid_file_has_no_entry(tmp_path):
     assert names_in(tmp_path) == {"dump.yaml"}
 
 
+# ------------------------------------------------------------------------------- loading
+
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: a}
+spec:
+  containers: [{name: c, image: i}]
+  wrong: 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "data", "is_kept"),
+    [
+        pytest.param("dump.yaml", padded(POD).encode(), True, id="a file"),
+        pytest.param("dump.yaml", gzip.compress(padded(POD).encode(), 0), True, id="compressed"),
+        pytest.param("stdin", padded(POD).encode(), False, id="the standard input"),
+        pytest.param("dump.yaml", b"{apiVersion: v1, kind: Pod}" + b" " * 2_000, False, id="JSON"),
+        pytest.param("dump.yaml", b"[]" + b" " * 2_000, False, id="a JSON list"),
+    ],
+)
+def test_the_documents_of_files_are_kept_with_the_lines_of_their_errors(
+    folder, monkeypatch, source, data, is_kept
+):
+    cache = DocumentCache(folder, is_beside=False, least_bytes=1)
+
+    def errors() -> list[str]:
+        with pytest.raises(PartialObjects) as raised:
+            load_bytes([(source, data)], cache=cache)
+        return list(map(str, raised.value.errors))
+
+    first = errors()
+    assert folder.exists() is is_kept
+    if is_kept:
+        assert len(names_in(folder)) == 1
+        assert first == ["dump.yaml: document 1 (line 7): spec.wrong: unknown field"]
+        monkeypatch.setattr(documents, "read_yaml", None)
+        assert errors() == first, "nothing is parsed"
+
+
+def test_without_a_cache_nothing_is_kept(dump):
+    load_bytes([(str(dump), POD.encode())], validate="ignore")
+    assert names_in(dump.parent) == {"dump.yaml"}
+
+
 # ------------------------------------------------------------------------------ places
-
-
-@pytest.fixture
-def folder(tmp_path):
-    return tmp_path / "caches" / "documents"
 
 
 @pytest.fixture

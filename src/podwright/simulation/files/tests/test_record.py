@@ -331,6 +331,27 @@ def test_steps_back_are_counted_with_the_largest():
 )
 def test_each_field_of_a_line_has_its_type(written, errors):
     assert errors_of(json.dumps(written)) == [f"r.jsonl: line 1: {error}" for error in errors]
+    with pytest.raises(InputError) as caught:
+        read_record(record(json.dumps(written)), source="r")
+    assert [each.value for each in caught.value.errors] == [
+        written.get(each.path) for each in caught.value.errors
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "value"),
+    [
+        ({"time": "yesterday"}, "yesterday"),
+        ({"resource": NODE | {"apiVersion": ""}}, ""),
+        ({"resource": NODE | {"kind": 3}}, 3),
+        ({"resource": NODE | {"metadata": {"name": ["n"]}}}, ["n"]),
+    ],
+)
+def test_an_error_has_the_wrong_value(fields, value):
+    written = {"time": "2026-03-02T10:11:12Z", "event": "Add", "resource": NODE} | fields
+    with pytest.raises(InputError) as caught:
+        read_record(record(json.dumps(written)), source="r")
+    assert [each.value for each in caught.value.errors] == [value]
 
 
 @pytest.mark.parametrize(

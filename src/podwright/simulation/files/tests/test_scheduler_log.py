@@ -140,6 +140,10 @@ def test_what_is_wrong_with_a_line_is_reported_field_by_field(fields, messages):
         read_scheduler_log(texts, source="s")
     assert [f"{each.path}: {each.message}" for each in caught.value.errors] == messages
     assert {each.source for each in caught.value.errors} == {"s: line 2"}
+    given = {"time": TIME} | fields
+    assert [each.value for each in caught.value.errors] == [
+        given.get(each.path) for each in caught.value.errors
+    ]
 
 
 def test_errors_have_the_order_of_the_lines():
