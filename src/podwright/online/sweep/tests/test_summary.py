@@ -252,6 +252,8 @@ def test_a_panel_has_the_means_of_each_input_and_the_changes_beside_them():
     assert changes.get_legend() is None
     assert [each.get_text() for each in legend.get_texts()] == ["x", "y"]
     assert not legend.get_frame_on()
+    assert {each.get_fontsize() for each in legend.get_texts()} == {7}
+    assert [each.get_fontsize() for each in figure.texts] == [9]
     assert figure.get_suptitle() == "means of runs, 95 % confidence; changes run by run"
     assert figure.get_size_inches().tolist() == pytest.approx([8, 0.6 + 0.7 + 3 * 0.22])
 

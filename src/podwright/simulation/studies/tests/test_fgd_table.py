@@ -211,4 +211,6 @@ def test_a_figure_has_the_mean_of_each_policy_within_its_interval():
     legend: Any = allocated.get_legend()
     assert [each.get_text() for each in legend.get_texts()] == ["p", "q"]
     assert not legend.get_frame_on()
+    assert {each.get_fontsize() for each in legend.get_texts()} == {7}
+    assert [each.get_fontsize() for each in figure.texts] == [9]
     assert figure.get_suptitle() == "a: mean of 2 runs, 95 % confidence"

@@ -161,6 +161,24 @@ def test_the_figure_has_the_trials_and_the_best_that_is_allowed_so_far(goal, bes
     assert [line.get_label() for line in panel.get_lines()] == ["trials", "best so far"]
 
 
+def test_the_figure_is_of_the_first_of_several_goals():
+    trials = tuple(
+        TunedTrial(number, {}, "complete", (wait, placed), is_allowed)
+        for number, (wait, placed, is_allowed) in enumerate(
+            [(5.0, 1.0, True), (4.0, 2.0, False), (3.0, 9.0, True)]
+        )
+    )
+    (panel,) = result(goals=(WAIT, PLACED), trials=trials, best=2).plot().axes
+    assert [np.asarray(line.get_ydata()).tolist() for line in panel.get_lines()] == [
+        [5.0, 3.0], [4.0], [5.0, 3.0],
+    ]  # fmt: skip
+    assert panel.get_ylabel() == "wait p99, mean of the seeds of trials"
+    legend: Any = panel.get_legend()
+    assert {each.get_fontsize() for each in legend.get_texts()} == {7}
+    assert not legend.get_frame_on()
+    assert panel.figure.get_size_inches().tolist() == [7, 3.2]
+
+
 def test_the_page_has_a_table_for_each_part_of_the_evidence():
     page = result().page("Tuning").decode()
     parts = re.findall(r"<strong>([^<]*)</strong>(<table>.*?</table>)", page, flags=re.DOTALL)

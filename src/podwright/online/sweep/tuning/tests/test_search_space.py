@@ -54,6 +54,12 @@ def test_a_range_that_has_no_values_is_a_mistake_at_its_field(given, field, mess
     assert read(**given) == ((), [(f"tune.parameters[p]{field}", message)])
 
 
+def test_what_a_parameter_leaves_out():
+    assert Parameter("p")._asdict() == {
+        "name": "p", "low": 0, "high": 0, "step": 0, "is_log": False, "choices": (),
+    }  # fmt: skip
+
+
 def test_a_tuning_has_parameters():
     assert read() == ((), [("tune.parameters", "Required value")])
 
