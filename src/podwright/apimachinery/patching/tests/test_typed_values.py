@@ -9,6 +9,7 @@ import pytest
 from podwright.apimachinery.patching.typed_values import (
     difference_of,
     field_set,
+    joined_errors,
     merged,
     removed_from,
     type_errors,
@@ -98,6 +99,42 @@ CUSTOM = structural_type(
 )  # fmt: skip
 def test_a_wrong_type_is_reported_with_its_path(value: Any, message: str) -> None:
     assert type_errors(value, SPEC) == [message]
+
+
+DUPLICATE = '.containers: duplicate entries for key [name="c"]'
+
+
+@pytest.mark.parametrize(
+    ("value", "messages"),
+    [
+        pytest.param({"containers": [{"name": "c"}] * 3}, [DUPLICATE] * 2, id="each further item"),
+        pytest.param(
+            {"containers": [{"name": "c", "tty": 1}, None, {"name": "d", "tty": 1}]},
+            ['.containers[name="c"].tty: expected boolean, got &{1}',
+             ".containers: element 1: associative list with keys may not have a null element"],
+            id="an item of a wrong form is the last of its list",
+        ),
+        pytest.param(
+            {"tolerations": [{"key": 1}, 5], "bogus": 1, "other": 2, "priority": "x"},
+            [".tolerations[0].key: expected string, got &value.valueUnstructured{Value:1}",
+             ".tolerations[1]: expected map, got &{5}", ".bogus: field not declared in schema"],
+            id="an unknown field is the last of its object",
+        ),
+        pytest.param({"overhead": {"cpu": ["a"]}, "priority": [1]},
+                     [".overhead.cpu: expected any scalar, got &{[a]}",
+                      ".priority: expected numeric (int or float), got []interface {}"],
+                     id="lists in the place of scalars"),
+        pytest.param({"overhead": {"cpu": True}, "priority": 1.5}, [], id="any scalar"),
+    ],
+)  # fmt: skip
+def test_several_errors_of_types(value: Any, messages: list[str]) -> None:
+    assert type_errors(value, SPEC) == messages
+
+
+def test_errors_of_types_are_joined_in_lines() -> None:
+    assert joined_errors(["a"]) == "a"
+    assert joined_errors(["a", "b"]) == "errors:\n  a\n  b"
+    assert type_errors(5, SPEC) == ["expected map, got &{5}"]
 
 
 @pytest.mark.parametrize(
@@ -345,7 +382,16 @@ def test_order_of_merged_items(live: str, configuration: str, result: str) -> No
         ({"overhead": {"a": "1"}}, {"overhead": None}, {"overhead": {"a": "1"}}),
         ({"overhead": {"a": "1"}}, {"overhead": {}}, {"overhead": {"a": "1"}}),
         ({"overhead": None}, {"overhead": {}}, {"overhead": {}}),
+        ({"overhead": {}}, {"overhead": None}, {"overhead": None}),
         ({"containers": None}, {"containers": []}, {"containers": []}),
+        ({"containers": []}, {"containers": None}, {"containers": None}),
+        ({"overhead": ["a"]}, {"overhead": {"b": "2"}}, {"overhead": {"b": "2"}}),
+        ({"containers": {"a": 1}}, {"containers": []}, {"containers": []}),
+        (
+            {"containers": [{"name": "c", "tty": True}, {"name": "c"}]},
+            {"containers": [{"name": "c", "image": "2"}]},
+            {"containers": [{"name": "c", "image": "2"}]},
+        ),
         ({"nodeSelector": {"a": "1"}}, {"nodeSelector": {"b": "1"}}, {"nodeSelector": {"b": "1"}}),
         ({"tolerations": [{"key": "a"}]}, {"tolerations": []}, {"tolerations": []}),
         (
