@@ -93,6 +93,7 @@ if TYPE_CHECKING:
     from podwright.scheduler.columns.placement import (
         NOT_STARTED as NOT_STARTED,
         PlacedPod as PlacedPod,
+        PodKeys as PodKeys,
         importance as importance,
         priority_of as priority_of,
         start_ns as start_ns,
