@@ -168,7 +168,8 @@ def test_the_figure_is_of_the_first_of_several_goals():
             [(5.0, 1.0, True), (4.0, 2.0, False), (3.0, 9.0, True)]
         )
     )
-    (panel,) = result(goals=(WAIT, PLACED), trials=trials, best=2).plot().axes
+    figure = result(goals=(WAIT, PLACED), trials=trials, best=2).plot()
+    (panel,) = figure.axes
     assert [np.asarray(line.get_ydata()).tolist() for line in panel.get_lines()] == [
         [5.0, 3.0], [4.0], [5.0, 3.0],
     ]  # fmt: skip
@@ -176,7 +177,7 @@ def test_the_figure_is_of_the_first_of_several_goals():
     legend: Any = panel.get_legend()
     assert {each.get_fontsize() for each in legend.get_texts()} == {7}
     assert not legend.get_frame_on()
-    assert panel.figure.get_size_inches().tolist() == [7, 3.2]
+    assert figure.get_size_inches().tolist() == [7, 3.2]
 
 
 def test_the_page_has_a_table_for_each_part_of_the_evidence():
