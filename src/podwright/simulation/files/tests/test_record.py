@@ -382,3 +382,13 @@ def test_the_warnings_of_a_record_are_those_of_its_objects():
     assert read.warnings == (
         "r: line 1: v1 Pod: unknown field x-new ignored (newer than Kubernetes 1.36 or misspelled)",
     )
+
+
+def test_a_long_step_back_is_shown_in_seconds():
+    times = ("2026-03-13T00:00:00Z", "2026-03-01T10:13:20Z")
+    lines = [line("Add", one, at) for one, at in zip((NODE, POD), times, strict=True)]
+    assert errors_of(*lines) == [
+        'r.jsonl: line 2: time: Invalid value: "2026-03-01T10:13:20Z": 1000000.000 s before an'
+        " earlier line; changes must be in the order in which they happened (up to 1 s is"
+        " tolerated)"
+    ]
