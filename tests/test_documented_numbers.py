@@ -8,6 +8,7 @@ from typing import get_args
 
 import pytest
 
+from podwright.cli.clusters import scheduler_run
 from podwright.cli.clusters.options import ShadowOptions
 from podwright.cluster.api.endpoints.served.bare import HISTORY
 from podwright.cluster.controllers.nodes.node_lifecycle import GRACE_NS
@@ -127,6 +128,10 @@ SENTENCES = [
     (
         "howto/pod-lifecycle",
         f"is an error after {WORDS[lifecycle.PLAYS_AT_ONCE_MAX]} repetitions",
+    ),
+    (
+        "howto/schedule-a-real-cluster",
+        f"requests that are under way end, within {scheduler_run._END_SECONDS:g} seconds",
     ),
     ("howto/traces", f"the {trace_model._SIZES_MAX} most frequent sizes"),
     (

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from podwright.apimachinery.objects import InputError
 from podwright.cli import file_reading
-from podwright.cli.file_reading import document_cache, reading_files
+from podwright.cli.file_reading import document_cache, read_text, reading_files
 from podwright.simulation.files import LoadedObjects, load_bytes
 from podwright.simulation.files.document_cache import LEAST_BYTES
 
@@ -119,3 +120,30 @@ def test_a_folder_is_used_in_place_of_a_read_only_one(
     load_file(dump, cache=document_cache())
     kept = [path for path in (tmp_path / "caches").rglob("*") if path.is_file()]
     assert [path.suffix for path in kept] == [".podwright-cache"]
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b"a: 1\n", "a: 1\n"),
+        (b"a: 1\r\nb: 2\r\n", "a: 1\nb: 2\n"),
+        (b"\xff\xfea\0\n\0", "a\n"),
+        (b"a: \xff\n", InputError),
+    ],
+)
+def test_a_text_is_read_from_a_file_or_from_stdin(data, text, tmp_path, monkeypatch):
+    (tmp_path / "a.yaml").write_bytes(data)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+    for path, source in ((tmp_path / "a.yaml", f"{tmp_path}/a.yaml"), (Path("-"), "stdin")):
+        if text is InputError:
+            with pytest.raises(InputError) as caught:
+                read_text(path)
+            assert caught.value.texts == [f"{source}: not UTF-8 text: invalid start byte at byte 3"]
+        else:
+            assert read_text(path) == text
+
+
+def test_a_text_that_cannot_be_opened_is_an_error(tmp_path):
+    with pytest.raises(InputError) as caught:
+        read_text(tmp_path / "none")
+    assert caught.value.texts == [f"{tmp_path}/none: cannot be read: No such file or directory"]

@@ -106,6 +106,7 @@ def test_a_long_help_page_lists_groups_under_their_headings(monkeypatch):
     lines = CliRunner().invoke(long, ["--help"]).stdout.splitlines()
     heads = [line for line in lines if line.endswith(":") and not line.startswith(" ")]
     assert heads == ["Options:", "Draws:"]
+    assert "Examples:" not in (line.strip() for line in lines)
     start = lines.index("Draws:")
     assert lines[start + 1].split()[0] == "--seed"
     assert any("--tail" in line for line in lines[:start])

@@ -12,14 +12,19 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from podwright.apimachinery.objects import encode
 from podwright.cli import console
 from podwright.cli.clusters import scheduler_run
 from podwright.cli.clusters.options import SchedulerCommandOptions
 from podwright.cli.tests.served import command, command_until, served
+from podwright.online.live import Executor
+from podwright.online.live.tests.test_lease_model import VirtualLoop
 from podwright.online.sync.tests.served_cluster import ServedCluster, node, pod
+from podwright.scheduler.assembly import machine_of
 from podwright.scheduler.config import read_configuration
 from podwright.scheduler.machine import Bind, DeletePod, SchedulerOptions
 from podwright.simulation.recording import DecisionLog, LogError, RotatingRecorder
+from podwright.testing import make_node, make_pod
 
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
 
@@ -239,3 +244,37 @@ def test_a_full_disk_is_reported_once_until_it_is_written_again(monkeypatch, cap
     )
     text = f"{warning}the decision log is written again\n{warning}"
     assert capsys.readouterr().err == text
+
+
+class Unanswered(Executor):
+    """Sends requests that are never answered."""
+
+    async def call(self, call: object) -> Any:
+        await asyncio.Event().wait()
+
+    async def emit(self, event: object, now_ns: int) -> None:
+        """Write nothing."""
+
+
+@pytest.mark.parametrize(("has_call", "seconds"), [(True, 10), (False, 0)])
+def test_the_end_waits_ten_seconds_for_requests_that_are_under_way(has_call, seconds, capsys):
+    machine = machine_of(SchedulerOptions())
+    connection: Any = None
+    live = scheduler_run.LiveScheduler(
+        connection, machine, machine.handle, Unanswered(), None, is_delayed=False
+    )
+
+    async def end() -> float:
+        if has_call:
+            live._driver.put(encode(make_node("n")))
+            live._driver.put(encode(make_pod("p")))
+        running = asyncio.create_task(live._driver.run())
+        await asyncio.sleep(0)
+        begun = asyncio.get_running_loop().time()
+        await live.end(None)
+        running.cancel()
+        return asyncio.get_running_loop().time() - begun
+
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        assert runner.run(end()) == pytest.approx(seconds, abs=0.01)
+    assert capsys.readouterr().err == ""

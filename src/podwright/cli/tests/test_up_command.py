@@ -136,24 +136,33 @@ def status_of(access, path, token):
     return response.status, body
 
 
-def test_a_bare_server_has_the_tokens_of_recorded_exchanges():
-    found = {}
+ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
+RECORDED_ROLE = "system:openshift:public-info-viewer"
+
+
+def test_a_bare_server_has_the_tokens_and_roles_of_recorded_exchanges():
+    found: dict[str, object] = {}
+    roles = []
 
     def asks(access):
         found["token"] = access.token
         for token in ("", "admin-token", "other"):
             found[token] = status_of(access, "/api/v1/nodes", token)[0]
+        roles.append(RECORDED_ROLE in names(access, ROLES))
         return True
 
     up("--bare", asks)
     assert found == {"token": "admin-token", "": 403, "admin-token": 200, "other": 401}
+    assert roles[-1]
 
 
 def test_without_tls_everybody_on_this_machine_is_the_administrator():
     found = {}
+    roles = []
 
     def asks(access):
         found["token"] = len(access.token)
+        roles.append(RECORDED_ROLE in names(access, ROLES))
         for token in ("", access.token, "other"):
             found[token and "own" * (token == access.token)] = status_of(
                 access, "/api/v1/nodes", token
@@ -163,6 +172,7 @@ def test_without_tls_everybody_on_this_machine_is_the_administrator():
     up("", asks)
     assert found.pop("token") >= 32
     assert found == {"": 401, "own": 200}
+    assert not roles[-1]
 
 
 def test_with_tls_the_certificates_are_kept_beside_the_file():

@@ -434,7 +434,7 @@ def certified_user(connection: Connection) -> User | None:
     names: dict[str, list[str]] = {}
     for part in subject:
         for name, value in part:
-            names.setdefault(str(name), []).append(str(value))
+            names.setdefault(name, []).append(value)
     name = names.get("commonName", [""])[-1]
     if not name:
         return None

@@ -66,6 +66,10 @@ def test_the_nodes_to_buy_have_manifests_and_the_pods_that_they_get(served):
     assert Counter(move["to"] for move in found["moves"]) == {
         "n0": 2, "n1": 2, node["metadata"]["name"]: 1,
     }  # fmt: skip
+    body = {"pods": pods, "poolLabel": "topology.kubernetes.io/zone"}
+    status, found = served.send("POST", f"{V1}/purchase", body)
+    assert (status, found["scheduled"]) == (200, 5)
+    assert [(each["count"], each["type"] in "ab") for each in found["nodes"]] == [(1, True)]
     assert served.send("POST", "/api/v1/nodes", node)[0] == 201
     status, problem = served.send("POST", f"{V1}/purchase", {"types": [small | {"price": -1}]})
     assert (status, problem["errors"][0]["field"]) == (422, "types[0].price")

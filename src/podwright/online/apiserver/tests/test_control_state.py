@@ -34,7 +34,7 @@ class Stream:
         if not lines:
             return None
         self.id = lines["id"]
-        data = json.loads(lines["data"])
+        self.data = data = json.loads(lines["data"])
         self.pods = data["pods"]
         if lines["event"] == "snapshot":
             self.fields, self.nodes = data["fields"], data["nodes"]
@@ -84,11 +84,17 @@ def test_a_stream_begins_with_the_state_and_continues_with_changes(serve, follow
     assert stream.response.getheader("content-type") == "text/event-stream"
     kind, data = stream.take()
     assert kind == "snapshot"
+    assert list(data) == ["time", "pods", "fields", "nodes", "columns"]
+    assert data["time"].startswith("2027-01-15T08:00:0")
     assert len(data["nodes"]) == 3
     assert all(stream.cells[node, "present"] == 1 for node in stream.nodes)
     served.send("POST", PODS, requesting("a", "3"))
     kinds = stream.take_until(lambda has: has.pods["placed"] == 1)
     assert set(kinds) == {"changes"}
+    assert stream.data["time"].startswith("2027-01-15T08:00:0")
+    assert set(stream.data) == {
+        "time", "pods", "fields", "nodes", "slotIndex", "fieldIndex", "values",
+    }  # fmt: skip
     assert sorted(stream.cells[node, "requested/cpu"] for node in stream.nodes) == [0, 0, 3000]
     served.send("POST", PODS, requesting("large", "9000"))
     stream.take_until(lambda has: has.pods["unschedulable"] == 1)
@@ -199,7 +205,8 @@ def test_nodes_are_streamed_while_another_scheduler_schedules_the_pods(serve, fo
     assert data["pods"] == {"pending": 1, "placed": 1}
     assert stream.cells[first, "requested/cpu"] == 2_000
     bound(served, "after", first)
-    stream.take_until(lambda has: has.pods == {"pending": 0, "placed": 2})
+    kinds = stream.take_until(lambda has: has.pods == {"pending": 0, "placed": 2})
+    assert set(kinds) == {"changes"}
     assert stream.cells[first, "requested/cpu"] == 5_000
     served.send("DELETE", f"{PODS}/before?gracePeriodSeconds=0")
     stream.take_until(lambda has: has.cells[first, "requested/cpu"] == 3_000)

@@ -1,5 +1,6 @@
 """Connections of HTTP/2: many requests at once, at the pace of their client."""
 
+import asyncio
 import contextlib
 import http.client
 import json
@@ -7,6 +8,7 @@ import socket
 import ssl
 
 import pytest
+import uvicorn
 from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.errors import ErrorCodes
@@ -19,6 +21,7 @@ from h2.events import (
 )
 from h2.settings import SettingCodes
 from tests.waiting import SECONDS_MAX, until
+from uvicorn.server import ServerState
 
 from podwright.online.apiserver.access.certificates import kept_certificates
 from podwright.online.apiserver.tests.conftest import cluster_of, pod
@@ -423,3 +426,109 @@ def test_a_defect_ends_its_request_alone(connect, monkeypatch):
     assert client.send("GET", MAPS).reset == ErrorCodes.INTERNAL_ERROR
     monkeypatch.undo()
     assert client.send("POST", PODS, pod("web")).status == 201
+
+
+class Pipe(asyncio.Transport):
+    """Keeps what is written to it."""
+
+    def __init__(self):
+        super().__init__({"sockname": ("127.0.0.1", 6443), "peername": ("192.0.2.1", 50_000)})
+        self.written = b""
+        self.closed = False
+
+    def write(self, data):
+        self.written += data
+
+    def close(self):
+        self.closed = True
+
+    def is_closing(self):
+        return self.closed
+
+    def get_extra_info(self, name, default=None):
+        return Uncertified() if name == "ssl_object" else super().get_extra_info(name, default)
+
+    def get_write_buffer_size(self):
+        return 0
+
+
+class Uncertified:
+    """A connection without a client certificate."""
+
+    def getpeercert(self, binary_form=False):
+        return b"" if binary_form else None
+
+
+def taken(application, *requests):
+    """Return the events of a client whose requests an application answers over HTTP/2."""
+
+    async def main():
+        config = uvicorn.Config(application, lifespan="off", log_config=None, interface="asgi3")
+        config.load()
+        state, pipe = ServerState(), Pipe()
+        state.default_headers = [(b"server", b"podwright")]
+        protocol = Http2Protocol(config, state, {"shared": 1})
+        protocol.connection_made(pipe)
+        client = H2Connection(H2Configuration(header_encoding=None))
+        client.initiate_connection()
+        for number, headers in enumerate(requests):
+            client.send_headers(2 * number + 1, headers, end_stream=True)
+        protocol.data_received(client.data_to_send())
+        await asyncio.wait(state.tasks)
+        await asyncio.sleep(0)
+        assert state.connections == {protocol}
+        assert state.total_requests == len(requests)
+        protocol.connection_lost(None)
+        assert state.connections == set()
+        return client.receive_data(pipe.written)
+
+    return asyncio.run(main())
+
+
+def test_a_request_is_that_of_the_asgi_specification_and_a_reply_has_the_headers_of_the_server():
+    scopes = []
+
+    async def application(scope, receive, send):
+        scopes.append(scope)
+        assert await receive() == {"type": "http.request", "body": b"", "more_body": False}
+        headers = [(b"a", b"b"), (b"Connection", b"close"), (b"transfer-encoding", b"chunked")]
+        await send({"type": "http.response.start", "status": 404, "headers": headers})
+        await send({"type": "http.response.body", "body": b"none"})
+
+    found = taken(
+        application,
+        [(b":method", b"GET"), (b":scheme", b"https"), (b":authority", b"a.example"),
+         (b":path", b"/a%20b?c=d%20e"), (b"accept", b"x"), (b"accept", b"y")],
+        [(b":method", b"DELETE"), (b":scheme", b"https"), (b":authority", b"a.example"),
+         (b":path", b"/"), (b"host", b"a.example")],
+    )  # fmt: skip
+    first, second = scopes
+    states = [each.pop("state") for each in scopes]
+    assert [{**each, "abort": None} for each in states] == [
+        {"shared": 1, "certified": None, "abort": None}
+    ] * 2
+    assert first == {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.3"},
+        "http_version": "2",
+        "server": ("127.0.0.1", 6443),
+        "client": ("192.0.2.1", 50_000),
+        "scheme": "https",
+        "root_path": "",
+        "method": "GET",
+        "path": "/a b",
+        "raw_path": b"/a%20b",
+        "query_string": b"c=d%20e",
+        "headers": [(b"accept", b"x"), (b"accept", b"y"), (b"host", b"a.example")],
+    }
+    assert second == first | {
+        "method": "DELETE", "path": "/", "raw_path": b"/", "query_string": b"",
+        "headers": [(b"host", b"a.example")],
+    }  # fmt: skip
+    replies = [each for each in found if isinstance(each, ResponseReceived)]
+    assert [(each.stream_id, each.headers) for each in replies] == [
+        (number, [(b":status", b"404"), (b"server", b"podwright"), (b"a", b"b")])
+        for number in (1, 3)
+    ]
+    bodies = [(each.stream_id, each.data) for each in found if isinstance(each, DataReceived)]
+    assert bodies == [(1, b"none"), (3, b"none")]

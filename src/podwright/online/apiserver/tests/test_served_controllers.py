@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from podwright.cluster.api.endpoints import HttpReply, HttpRequest, served_plugins
+from podwright.cluster.controllers import NO_CERTIFICATE_AUTHORITY
 from podwright.online.apiserver import ClusterOptions, new_cluster
 from podwright.online.apiserver.generated_nodes import generated_nodes
 from podwright.online.apiserver.tests.conftest import JSON, SERVER, START_NS, pod, request
@@ -298,3 +299,12 @@ def test_stages_that_are_created_through_the_api_act_on_the_pods_that_run(driven
     (event,) = [each for each in driven.items("/api/v1/events") if each["reason"] == "StageFailed"]
     assert event["involvedObject"]["name"] == "wrong"
     assert event["message"].startswith("Stage wrong: spec.next.statusTemplate: ")
+
+
+@pytest.mark.parametrize(
+    ("certificates", "text"), [("", NO_CERTIFICATE_AUTHORITY), ("the authority", "the authority")]
+)
+def test_the_certificate_of_the_authority_is_published_in_each_namespace(certificates, text):
+    path = "/api/v1/namespaces/default/configmaps/kube-root-ca.crt"
+    status, found = Driven(certificates=certificates).send("GET", path)
+    assert (status, found["data"]) == (200, {"ca.crt": text})

@@ -1,6 +1,8 @@
 """A served cluster: requests, watches, limits and the end."""
 
+import asyncio
 import contextlib
+import http.client
 import json
 import socket
 import threading
@@ -9,8 +11,17 @@ import pytest
 from tests.waiting import SECONDS_MAX
 
 from podwright.cluster.api.endpoints.forms import LEARNED_AT
-from podwright.online.apiserver import ClusterClock, ServingError, bound_socket
+from podwright.online.apiserver import (
+    ClusterClock,
+    ControlledParts,
+    PluginReload,
+    ServingError,
+    TurnLoop,
+    bound_socket,
+    serve as serve_in_this_thread,
+)
 from podwright.online.apiserver.tests.conftest import START_NS, cluster_of, pod
+from podwright.online.apiserver.wire.hosts import AllowedHosts
 
 PODS = "/api/v1/namespaces/default/pods"
 
@@ -153,3 +164,57 @@ def test_what_is_not_http_is_answered_with_a_status(serve, sent, status, reason)
     head, _, body = answer.partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 %d " % status)
     assert json.loads(body)["reason"] == reason
+
+
+class Reload(PluginReload):
+    """Notes the scheduler instead of the changes of files."""
+
+    def __init__(self, found):
+        super().__init__((), tuple, print)
+        self.found = found
+
+    async def run(self, scheduler):
+        self.found.append(scheduler)
+
+
+@pytest.mark.parametrize(
+    ("origins", "status"), [(("http://a.example",), 200), (("http://b.example",), 400), ((), 403)]
+)
+def test_a_server_runs_its_parts_and_answers_the_pages_of_given_origins(origins, status):
+    listening = bound_socket("127.0.0.1", 0)
+    port = listening.getsockname()[1]
+    found, statuses, ended = [], [], []
+    headers = {"Origin": "http://a.example", "Access-Control-Request-Method": "GET"}
+
+    def preflight():
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port)) as connection:
+            connection.request("OPTIONS", PODS, headers=headers)
+            return connection.getresponse().status
+
+    async def beside(turns):
+        statuses.append(await asyncio.to_thread(preflight))
+        found.append(turns)
+        turns.stop()
+
+    async def endless(turns):
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append(turns)
+
+    def sites(scheduler):
+        found.append(scheduler)
+        return ()
+
+    serve_in_this_thread(
+        lambda: TurnLoop(cluster_of(0), ClusterClock(start_ns=START_NS)),
+        listening,
+        started=lambda: found.append("started"),
+        hosts=AllowedHosts(origins=origins),
+        parts=ControlledParts(background=(beside, endless), reload=Reload(found)),
+        sites=sites,
+    )
+    assert statuses == [status]
+    scheduler, *others, turns = found
+    assert set(others) == {"started", scheduler}
+    assert ended == [turns]

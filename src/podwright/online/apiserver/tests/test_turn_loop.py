@@ -1,6 +1,7 @@
 """Turns: what happens to requests when a turn fails."""
 
 import asyncio
+import threading
 import time
 from collections import deque
 from types import SimpleNamespace
@@ -338,5 +339,21 @@ def test_a_thread_that_fails_is_over_and_its_request_is_cancelled():
                 turns._advance_beside([])
             assert turns._beside is None
         assert request_.cancelled()
+
+    asyncio.run(main())
+
+
+def test_a_loop_that_ends_shares_with_no_thread_any_longer():
+    async def main():
+        turns = TurnLoop(cluster_of(), ClusterClock(start_ns=START_NS))
+        never = threading.Event()
+        for _ in range(2):
+            turns._share(never, 0.0001)
+        (share,) = turns._shares.values()
+        await asyncio.sleep(0)
+        turns.stop()
+        await turns.run()
+        await asyncio.sleep(0)
+        assert (share.cancelled(), turns._shares) == (True, {})
 
     asyncio.run(main())

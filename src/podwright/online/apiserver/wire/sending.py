@@ -305,12 +305,10 @@ class WireProtocol(HttpToolsProtocol):
         """Start to execute a request."""
         self._has_head = True
         # The last part of a head arrives with its end.
-        may_be_long = self._head_bytes + len(self._received) > HEAD_BYTES_MAX
-        if may_be_long and self._head_bytes_until_end() > HEAD_BYTES_MAX:
+        if self._head_bytes_until_end() > HEAD_BYTES_MAX:
             self._is_head_too_long = True
             raise ValueError("the parser reports this as an invalid request")
-        if self._head_timer is not None:
-            self._release_head()
+        self._release_head()
         super().on_headers_complete()
         if self.scope["method"] != "HEAD":  # nothing follows the head
             self.cycle.transport = JoinedHead(self.transport)  # type: ignore[assignment]
