@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import os
 import stat
+from pathlib import Path
 
 import pytest
 
 import podwright as pw
-from podwright._private_files import exposures, make_private_folder, write_private
+from podwright._private_files import (
+    exposures,
+    lock_file,
+    make_private_folder,
+    open_private,
+    write_private,
+)
 from podwright.cluster.store import open_store
 from podwright.online.apiserver import kubeconfig, write_kubeconfig
 
@@ -92,3 +99,56 @@ def test_an_open_folder_of_runs_is_named(tmp_path):
     assert warning.endswith(f"(mode 0755); close it with: chmod 700 {folder}")
     folder.chmod(0o700)
     assert not list(exposures(folder))
+
+
+def test_a_warning_says_the_mode_and_how_to_close(tmp_path):
+    folder, file = tmp_path / "folder", tmp_path / "folder" / "cluster.db"
+    folder.mkdir()
+    write_private(file, b"x")
+    file.chmod(0o604)
+    folder.chmod(0o757)
+    assert list(exposures(file, None, folder)) == [
+        f"{file} can hold Secrets and is open to other users (mode 0604); close it with: chmod 600"
+        f" {file}",
+        f"other users can replace {file}: they can write to its folder (mode 0757); close it with:"
+        f" chmod go-w {folder}",
+        f"{folder} can hold Secrets and is open to other users (mode 0757); close it with: chmod"
+        f" 700 {folder}",
+    ]
+
+
+@pytest.mark.parametrize(("has_own_group", "warns"), [(True, False), (False, True)])
+def test_a_folder_that_a_group_can_write_to_is_open_unless_the_group_is_that_of_its_user(
+    tmp_path, monkeypatch, has_own_group, warns
+):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    folder.chmod(0o770)
+    read = Path.stat
+
+    def changed(path, **options):
+        found = list(read(path, **options))
+        found[stat.ST_GID] = found[stat.ST_UID] + (not has_own_group)
+        return os.stat_result(found)
+
+    monkeypatch.setattr(Path, "stat", changed)
+    assert bool(list(exposures(folder / "cluster.db"))) is warns
+
+
+def test_a_file_is_locked_until_it_is_closed(tmp_path):
+    path = tmp_path / "file"
+    with open_private(path, "ab") as first, open_private(path, "ab", 0) as second:
+        lock_file(first)
+        with pytest.raises(BlockingIOError):
+            lock_file(second)
+        second.write(b"at once")
+        assert path.read_bytes() == b"at once"
+        first.close()
+        lock_file(second)
+
+
+def test_missing_folders_are_private_and_those_that_are_there_stay(tmp_path):
+    (tmp_path / "a").mkdir(mode=0o755)
+    for _ in range(2):
+        make_private_folder(tmp_path / "a" / "b" / "c")
+    assert modes(tmp_path / "a") == {".": "755", "b": "700", "b/c": "700"}

@@ -17,7 +17,8 @@ from IPython.core.interactiveshell import InteractiveShell
 
 import podwright as pw
 from podwright import _call_display
-from podwright._progress import _Current, metered, set_display
+from podwright._call_display import CallMeter, show_call
+from podwright._progress import NO_METER, _Current, metered, set_display
 from podwright.testing import make_node, make_pod
 
 NODE = make_node("n1", cpu="100")
@@ -244,3 +245,148 @@ def test_without_a_display_nothing_is_shown(notebook: list[dict[str, Any]]) -> N
     finally:
         set_display(pw._show_call)
     assert not notebook
+
+
+class Shown:
+    """Notes what it shows."""
+
+    interval_s = 5.0
+
+    def __init__(self) -> None:
+        self.shown: list[object] = []
+
+    def show(self, done: float, total: float | None, note: str) -> None:
+        self.shown.append((done, total, note))
+
+    def close(self) -> None:
+        self.shown.append("closed")
+
+
+@pytest.mark.parametrize(("total", "end"), [(10, 10), (None, 12)])
+def test_progress_is_shown_after_a_second_and_then_at_the_interval_of_its_output(
+    monkeypatch: pytest.MonkeyPatch, total: float | None, end: float
+) -> None:
+    seconds = [100.0]
+    monkeypatch.setattr("podwright._call_display.time.monotonic", lambda: seconds[0])
+    output, made = Shown(), []
+    meter = CallMeter(total, lambda: made.append(1) or output)  # type: ignore[func-returns-value]
+    meter.close()
+    for at, done, note in (
+        (100.9, 1, None), (101.0, 2, lambda: "a"), (105.9, 3, None), (106.0, 4, None),
+        (110.0, 5, None), (111.0, 12, lambda: "b"),
+    ):  # fmt: skip
+        seconds[0] = at
+        meter.advance(done, note)
+    meter.close()
+    assert made == [1]
+    assert output.shown == [(2, total, "a"), (4, total, ""), (end, total, "b"), "closed"]
+
+
+def test_lines_and_a_bar_of_html_show_the_share_and_the_note(capsys: Any) -> None:
+    publisher = CapturingDisplayPublisher()
+    shell: Any = type("Shell", (), {"display_pub": publisher})
+    for output in (_call_display._Lines("reading"), _call_display._Notebook("reading", shell)):
+        output.show(1, 8, "a & b")
+        output.show(3, None, "")
+        output.show(8, 8, "")
+        output.close()
+    assert capsys.readouterr().err == "reading 12% a & b\nreading\nreading 100%\n"
+    assert [tuple(each["data"].values()) for each in publisher.outputs] == [
+        (
+            "reading 12% a & b",
+            '<div><progress value="0.125"></progress> reading 12% a &amp; b</div>',
+        ),
+        ("reading", "<div><progress></progress> reading</div>"),
+        ("reading 100%", '<div><progress value="1.000"></progress> reading 100%</div>'),
+        ("", "<div></div>"),
+    ]
+    assert [each["update"] for each in publisher.outputs] == [False, True, True, True]
+    assert (_call_display._Lines.interval_s, _call_display._Notebook.interval_s) == (5, 0.1)
+
+
+@pytest.mark.parametrize(("total", "columns"), [(8, 5), (None, 5)])
+def test_the_bar_of_a_terminal_has_the_share_and_the_note(
+    total: float | None, columns: int
+) -> None:
+    bar = _call_display._Terminal("reading [x]", total)
+    try:
+        bar.show(2, total, "a [b]")
+        (task,) = bar._bar.tasks
+        assert (task.completed, task.total, task.fields) == (2, total, {"note": "a [b]"})
+        texts = [str(each.render(task)) for each in bar._bar.columns[2:5:2]]  # type: ignore[attr-defined]
+        assert texts == [" 25%" if total else "", "a [b]"]
+        assert len(bar._bar.columns) == columns
+        assert (bar._bar.live.transient, bar._bar.console.stderr) == (True, True)
+        assert bar._bar.live.is_started
+    finally:
+        bar.close()
+    assert not bar._bar.live.is_started
+    assert bar.interval_s == 0.1
+
+
+class Stream:
+    """A standard error that is a terminal, or not."""
+
+    def __init__(self, *, is_terminal: bool) -> None:
+        self.isatty = lambda: is_terminal
+
+
+@pytest.mark.parametrize(
+    ("stderr", "is_shown", "kind"),
+    [
+        (Stream(is_terminal=True), None, "_Terminal"),
+        (Stream(is_terminal=True), True, "_Terminal"),
+        (Stream(is_terminal=False), True, "_Lines"),
+        (Stream(is_terminal=False), None, ""),
+        (None, True, "_Lines"),
+        (None, None, ""),
+    ],
+)
+def test_where_progress_is_shown(
+    monkeypatch: pytest.MonkeyPatch, stderr: Any, is_shown: bool | None, kind: str
+) -> None:
+    monkeypatch.setattr(sys, "stderr", stderr)
+    meter = show_call("reading", 3, is_shown)
+    if not kind:
+        assert meter is NO_METER
+        return
+    assert isinstance(meter, CallMeter)
+    monkeypatch.undo()
+    output: Any = meter._make()
+    assert type(output).__name__ == kind
+    output.close()
+
+
+def test_a_display_gets_what_a_call_does_and_only_of_the_outermost_one() -> None:
+    calls: list[object] = []
+
+    class Meter:
+        def advance(self, done: float, note: object = None) -> None:
+            calls.append(done)
+
+        def close(self) -> None:
+            calls.append("closed")
+
+    def display(what: str, total: float | None, is_shown: bool | None) -> Meter:
+        calls.append((what, total, is_shown))
+        return Meter()
+
+    before = _Current.display
+    set_display(display)
+    try:
+        with metered("outer", 2) as meter, metered("inner", 3) as inner:
+            assert inner is NO_METER
+            inner.advance(9)
+            meter.advance(1)
+        with metered("next", is_shown=True):
+            pass
+        with metered("hidden", is_shown=False) as meter, metered("inner") as inner:
+            assert (meter, inner) == (NO_METER, NO_METER)
+        with metered("last"):
+            pass
+    finally:
+        set_display(before)
+    assert calls == [
+        ("outer", 2, None), 1, "closed", ("next", None, True), "closed", ("last", None, None),
+        "closed",
+    ]  # fmt: skip

@@ -5,13 +5,17 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import struct
 import sys
+import threading
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
 from podwright import _console
+from podwright._checkpointed import Checkpointed, Saved
+from podwright._compiled_classes import mypyc_attr
 from podwright._garbage import frozen_creations, gc_paused
 from podwright._html import ROWS_SHOWN, bars, facts, page, paragraphs, section, table, whole_table
 from podwright._interludes import ENTER, interlude
@@ -27,6 +31,37 @@ def test_all_text_of_a_page_is_escaped_and_its_parts_are_html():
     assert "<div><strong>&lt;s&gt;</strong><p>x</p></div><p>&lt;y&gt;</p></body>" in text
     assert text.startswith("<!doctype html>")
     assert "http" not in text, "nothing is referred to"
+
+
+def test_a_page_needs_no_server():
+    text = page("T", ["f"], ["<p>a</p>", "<p>b</p>"])
+    head, _, rest = text.partition("<style>")
+    _, _, body = rest.partition("</style>")
+    assert head == (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>T</title>'
+        '<meta name="viewport" content="width=device-width">'
+    )
+    assert body == "</head><body><h1>T</h1><ul><li>f</li></ul><p>a</p><p>b</p></body></html>\n"
+
+
+LEFT = 'style="text-align:left"'
+
+
+def test_a_table_is_one_of_html():
+    assert table(("A", "B"), [(1000, "x")], count=12, shown=1) == (
+        f"<table><thead><tr><th {LEFT}>A</th><th {LEFT}>B</th></tr></thead>"
+        f"<tbody><tr><td {LEFT}>1,000</td><td {LEFT}>x</td></tr></tbody></table><p>and 11 more</p>"
+    )
+    assert facts({"a": 1, "b": "c"}) == (
+        f"<table><tbody><tr><th {LEFT}>a</th><td {LEFT}>1</td></tr>"
+        f"<tr><th {LEFT}>b</th><td {LEFT}>c</td></tr></tbody></table>"
+    )
+    assert whole_table("t", ("A",), [(1,)]) == section("t", table(("A",), [(1,)]))
+    assert bars("<b>", {"a": 1}) == (
+        "<div><strong>&lt;b&gt;</strong>"
+        '<dl><dt>a</dt><dd><i style="width:100.0%"></i>1</dd></dl></div>'
+    )
+    assert "</i>1,234.5</dd>" in bars("b", {"a": 1234.5})
 
 
 def rows_of(text: str) -> int:
@@ -99,9 +134,41 @@ def test_a_figure_has_its_panels_row_by_row_and_always_the_same_bytes():
         assert (first.get_label(), second.get_label()) == ("x", "y")
         assert first[0].get_color() != second[0].get_color()
         assert first[0].get_marker() != second[0].get_marker()
+        ends = [[list(end) for end in each] for each in first[2][0].get_segments()]
+        assert ends == [[[0.5, -0.125], [1.5, -0.125]], [[3.0, 1.875], [3.0, 1.875]]]
+        for each in (first, second):
+            assert each[0].get_linestyle() == "None"
+            assert (each[0].get_markersize(), each[2][0].get_linewidth()) == (4, 1)
+            assert [cap.get_markersize() for cap in each[1]] == [4, 4]
         made.append([picture(figure, each) for each in ("svg", "png", "pdf")])
     assert made[0] == made[1]
     assert [each[:4] for each in made[0]] == [b"<?xm", b"\x89PNG", b"%PDF"]
+    assert struct.unpack(">II", made[0][1][16:24]) == (600, 450), "150 dots an inch"
+    assert b"dc:date" not in made[0][0]
+    assert picture(figure).startswith(b"<?xml"), "SVG by default"
+
+
+def test_the_panels_of_a_figure_have_a_faint_grid_behind_what_they_show():
+    pytest.importorskip("matplotlib")
+    figure, panels = new_figure(4, 3, 1, 1)
+    (panel,) = panels
+    assert panel.get_axisbelow() is True
+    lines = [*panel.get_xgridlines(), *panel.get_ygridlines()]
+    assert {(each.get_visible(), each.get_linewidth(), each.get_alpha()) for each in lines} == {
+        (True, 0.4, 0.5)
+    }
+    assert {each.get_fontsize() for each in panel.get_xticklabels()} == {8}
+    assert panel.xaxis.label.get_fontsize() == 9
+    assert type(figure.get_layout_engine()).__name__ == "ConstrainedLayoutEngine"
+
+
+def test_rows_without_a_group_stay_and_a_group_in_the_middle_has_no_shift():
+    pytest.importorskip("matplotlib")
+    _, (panel,) = new_figure(4, 3, 1, 1)
+    draw_intervals(panel, ["a", "b"], [])
+    assert panel.containers == []
+    draw_intervals(panel, ["a", "b"], [Points("one", {"b": 2.0}, {})])
+    assert panel.containers[0][0].get_ydata().tolist() == [1.0]
 
 
 def fail_in_a_pause():
@@ -189,6 +256,38 @@ def test_an_ignored_signal_stays_ignored(received):
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
 
 
+@pytest.mark.usefixtures("received")
+def test_a_block_that_an_interrupt_ends_is_not_interrupted_once_more():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def interrupted_twice():
+        with defer_signals() as pending:
+            signal.raise_signal(signal.SIGINT)
+            assert pending.number == signal.SIGINT
+            signal.raise_signal(signal.SIGINT)
+        raise AssertionError("the second one acts at once")
+
+    with pytest.raises(KeyboardInterrupt) as ended:
+        interrupted_twice()
+    assert ended.value.__context__ is None
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.usefixtures("received")
+def test_in_another_thread_signals_are_those_of_the_main_one():
+    before, found = signal.getsignal(signal.SIGINT), []
+
+    def work():
+        with defer_signals() as pending:
+            found.append((pending.number, signal.getsignal(signal.SIGINT)))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert found == [(None, before)]
+    assert signal.getsignal(signal.SIGINT) is before
+
+
 def test_signals_are_deferred_as_the_process_has_set():
     from podwright import _interrupts
 
@@ -245,3 +344,49 @@ def test_an_interrupt_while_the_command_line_is_imported_ends_in_one_line(monkey
         _console.main()
     assert end.value.code == 130
     assert capsys.readouterr().err == "interrupted\n"
+
+
+class Inner(Checkpointed):
+    """A part with one saved field."""
+
+    _counts: Saved[dict[str, tuple[int, ...]]]
+
+    def __init__(self) -> None:
+        self._counts = {}
+
+
+class Outer(Checkpointed):
+    """What has a part, and fields that follow from others."""
+
+    _size: Saved[int]
+    inner: Saved[Inner]
+    derived: int
+    plain: Saved[frozenset[str]]
+
+    def __init__(self) -> None:
+        self._size, self.inner, self.derived = 0, Inner(), 0
+        self.plain = frozenset()
+
+    def _derive(self) -> None:
+        self.derived = len(self.plain)
+
+
+def test_a_state_has_the_declared_fields_as_plain_values_and_is_restored_in_place():
+    outer = Outer()
+    outer._size = 3
+    outer.inner._counts = {"a": (1, 2)}
+    outer.plain = frozenset({"x"})
+    state = outer.state()
+    assert state == {"size": 3, "inner": {"counts": {"a": (1, 2)}}, "plain": ["x"]}
+    other = Outer()
+    inner = other.inner
+    other.restore(state)
+    assert other.inner is inner
+    assert (other._size, inner._counts, other.plain, other.derived) == (
+        3, {"a": (1, 2)}, frozenset({"x"}), 1,
+    )  # fmt: skip
+    assert Checkpointed().state() == {}
+
+
+def test_the_decorator_of_compiled_classes_does_nothing_in_python():
+    assert mypyc_attr(allow_interpreted_subclasses=True)(Inner) is Inner
