@@ -268,8 +268,13 @@ def test_progress_is_shown_after_a_second_and_then_at_the_interval_of_its_output
 ) -> None:
     seconds = [100.0]
     monkeypatch.setattr("podwright._call_display.time.monotonic", lambda: seconds[0])
-    output, made = Shown(), []
-    meter = CallMeter(total, lambda: made.append(1) or output)  # type: ignore[func-returns-value]
+    outputs: list[Shown] = []
+
+    def make() -> Shown:
+        outputs.append(Shown())
+        return outputs[-1]
+
+    meter = CallMeter(total, make)
     meter.close()
     for at, done, note in (
         (100.9, 1, None), (101.0, 2, lambda: "a"), (105.9, 3, None), (106.0, 4, None),
@@ -278,7 +283,7 @@ def test_progress_is_shown_after_a_second_and_then_at_the_interval_of_its_output
         seconds[0] = at
         meter.advance(done, note)
     meter.close()
-    assert made == [1]
+    (output,) = outputs
     assert output.shown == [(2, total, "a"), (4, total, ""), (end, total, "b"), "closed"]
 
 
@@ -304,24 +309,22 @@ def test_lines_and_a_bar_of_html_show_the_share_and_the_note(capsys: Any) -> Non
     assert (_call_display._Lines.interval_s, _call_display._Notebook.interval_s) == (5, 0.1)
 
 
-@pytest.mark.parametrize(("total", "columns"), [(8, 5), (None, 5)])
-def test_the_bar_of_a_terminal_has_the_share_and_the_note(
-    total: float | None, columns: int
-) -> None:
-    bar = _call_display._Terminal("reading [x]", total)
+@pytest.mark.parametrize(("total", "share"), [(8, " 25%"), (None, "")])
+def test_the_bar_of_a_terminal_has_the_share_and_the_note(total: float | None, share: str) -> None:
+    terminal = _call_display._Terminal("reading [x]", total)
+    bar: Any = terminal._bar
     try:
-        bar.show(2, total, "a [b]")
-        (task,) = bar._bar.tasks
+        terminal.show(2, total, "a [b]")
+        (task,) = bar.tasks
         assert (task.completed, task.total, task.fields) == (2, total, {"note": "a [b]"})
-        texts = [str(each.render(task)) for each in bar._bar.columns[2:5:2]]  # type: ignore[attr-defined]
-        assert texts == [" 25%" if total else "", "a [b]"]
-        assert len(bar._bar.columns) == columns
-        assert (bar._bar.live.transient, bar._bar.console.stderr) == (True, True)
-        assert bar._bar.live.is_started
+        text, _, shown, _, note = bar.columns
+        assert [str(each.render(task)) for each in (shown, note)] == [share, "a [b]"]
+        assert text.text_format == "{task.description}"
+        assert (bar.live.transient, bar.console.stderr, bar.live.is_started) == (True, True, True)
     finally:
-        bar.close()
-    assert not bar._bar.live.is_started
-    assert bar.interval_s == 0.1
+        terminal.close()
+    assert not bar.live.is_started
+    assert terminal.interval_s == 0.1
 
 
 class Stream:

@@ -145,7 +145,7 @@ def test_a_figure_has_its_panels_row_by_row_and_always_the_same_bytes():
     assert [each[:4] for each in made[0]] == [b"<?xm", b"\x89PNG", b"%PDF"]
     assert struct.unpack(">II", made[0][1][16:24]) == (600, 450), "150 dots an inch"
     assert b"dc:date" not in made[0][0]
-    assert picture(figure).startswith(b"<?xml"), "SVG by default"
+    assert picture(new_figure(1, 1, 1, 1)[0]).startswith(b"<?xml"), "SVG by default"
 
 
 def test_the_panels_of_a_figure_have_a_faint_grid_behind_what_they_show():

@@ -163,7 +163,7 @@ class HealthMetrics:
             `healthz`, `livez` or `readyz`.
         passes : bool
         """
-        self._last.labels(name, endpoint).set(int(passes))
+        self._last.labels(name, endpoint).set(passes)
         self._all.labels(name, "success" if passes else "error", endpoint).inc()
 
     def reset(self) -> None:
@@ -240,7 +240,7 @@ class ProcessMetrics:
     def lead(self, *, leads: bool) -> None:
         """Take note that this process is the leader, or is no longer."""
         if self._leads is not None:
-            self._leads.set(int(leads))
+            self._leads.set(leads)
 
     def text(self) -> bytes:
         """Return the metrics in the text format of Prometheus."""

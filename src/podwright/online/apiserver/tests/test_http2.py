@@ -6,6 +6,7 @@ import http.client
 import json
 import socket
 import ssl
+from typing import Any
 
 import pytest
 import uvicorn
@@ -476,10 +477,11 @@ def taken(application, *requests):
         protocol.data_received(client.data_to_send())
         await asyncio.wait(state.tasks)
         await asyncio.sleep(0)
-        assert state.connections == {protocol}
+        connections: Any = state.connections
+        assert connections == {protocol}
         assert state.total_requests == len(requests)
         protocol.connection_lost(None)
-        assert state.connections == set()
+        assert connections == set()
         return client.receive_data(pipe.written)
 
     return asyncio.run(main())

@@ -170,7 +170,7 @@ class Reload(PluginReload):
     """Notes the scheduler instead of the changes of files."""
 
     def __init__(self, found):
-        super().__init__((), tuple, print)
+        super().__init__((), list, print)
         self.found = found
 
     async def run(self, scheduler):
