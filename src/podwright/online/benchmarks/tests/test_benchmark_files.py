@@ -131,15 +131,16 @@ def test_the_content_of_files_is_read_by_a_given_function_with_a_topic(copies, m
         read.append(Path(path).relative_to(copies).as_posix())
         return Path(path).read_bytes()
 
-    options = {"test_case": "Gates", "label_filter": "short"}
-    (result, _) = pw.scheduler_perf(copies, topic="own", read=content, **options)
+    (result, _) = pw.scheduler_perf(copies, test_case="Gates", topic="own", read=content)
     assert (result.topic, result.workload) == ("own", "10Pods")
     folders = [path.partition("/templates")[0] for path in read]
     assert {each for each in folders if each.endswith(".yaml")} == {
         "dra/scoring/performance-config.yaml", "misc/performance-config.yaml",
     }  # fmt: skip
     monkeypatch.chdir(copies / "misc")
-    (result,) = pw.scheduler_perf("performance-config.yaml", **options)
+    (result,) = pw.scheduler_perf(
+        "performance-config.yaml", label_filter="short", workload="10Pods"
+    )
     assert result.topic == "misc"
 
 

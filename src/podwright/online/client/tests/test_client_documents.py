@@ -57,6 +57,7 @@ def extender(**settings: Any) -> Extender:
         pytest.param({}, {"ca_data": True}, True, 1, id="an authority"),
         pytest.param({"enable_https": True}, {"ca_file": True}, True, 1, id="that of a file"),
         pytest.param({}, {"cert_data": True, "key_file": True}, True, None, id="a certificate"),
+        pytest.param({}, {"cert_file": True, "key_data": True}, True, None, id="that of a file "),
     ],
 )
 def test_what_is_trusted_of_an_extender(tmp_path, pem, settings, tls, is_verified, authorities):
@@ -65,7 +66,8 @@ def test_what_is_trusted_of_an_extender(tmp_path, pem, settings, tls, is_verifie
     (tmp_path / "key").write_bytes(key)
     values = {
         "ca_data": certificate, "ca_file": str(tmp_path / "ca"), "cert_data": certificate,
-        "key_file": str(tmp_path / "key"), "insecure": True,
+        "key_file": str(tmp_path / "key"), "insecure": True, "cert_file": str(tmp_path / "ca"),
+        "key_data": key,
     }  # fmt: skip
     given = ExtenderTLSConfig(**{name: values[name] for name in tls})
     found = _context(extender(**settings), given)
@@ -95,6 +97,9 @@ def test_settings_of_tls_that_cannot_be_used_are_errors_of_their_extender(tls, m
     assert [str(each) for each in error.value.errors] == [
         f"c.yaml: extenders[{index}].tlsConfig: {message}" for index in (1, 2)
     ]
+    with pytest.raises(InputError) as error:
+        ExtenderClient(configuration)
+    assert {each.source for each in error.value.errors} == {"configuration"}
     assert MOST_BODY_BYTES == 512 << 20
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 from tests.http_servers import serving
@@ -18,8 +19,15 @@ from tests.http_servers import serving
 from podwright.online.client.cluster.access import ClusterAddress, namespace_of
 from podwright.online.client.cluster.errors import ConnectionSettingsError, rejection
 from podwright.online.client.cluster_connection import (
+    ABSENT,
+    WRITES,
     ClusterAccess,
     ClusterError,
+    FailedCluster,
+    Write,
+    WriteReplies,
+    WriteReply,
+    Writes,
     _connection,
     read_access,
     send,
@@ -145,23 +153,101 @@ def test_requests_have_the_token_and_json():
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "message"),
+    ("status", "body", "is_remote", "message"),
     [
-        (401, "{}", "rejects the credentials (401 Unauthorized); use the kubeconfig"),
-        (400, '{"detail": "d", "message": "m", "field": "f"}', "f: d"),
-        (404, '{"message": "m"}', "m"),
-        (500, "{}", "status 500"),
-        (500, "[]", "the cluster answered with status 500"),
-        (200, "no json", "cannot be reached: Expecting value"),
+        (401, "{}", False, "rejects the credentials (401 Unauthorized); use the kubeconfig"),
+        (400, '{"detail": "d", "message": "m", "field": "f"}', False, "f: d"),
+        (404, '{"message": "m"}', False, "m"),
+        (499, "{}", False, "status 499"),
+        (500, "{}", True, "status 500"),
+        (500, "[]", True, "the cluster answered with status 500"),
+        (200, "no json", True, "cannot be reached: Expecting value"),
     ],
 )
-def test_a_rejected_request_has_the_reason_of_the_cluster(status, body, message):
+def test_a_rejected_request_has_the_reason_of_the_cluster(status, body, is_remote, message):
     with (
         serving(Handler, status=status, body=body) as url,
         pytest.raises(ClusterError) as raised,
     ):
         send(ClusterAccess(server=url), "GET", "/x")
     assert message in str(raised.value)
+    assert isinstance(raised.value, FailedCluster) is is_remote
+    assert getattr(raised.value, "is_remote", False) is is_remote
+
+
+def test_a_reply_without_a_body_is_null():
+    class Empty(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(204)
+            self.end_headers()
+
+    with serving(Empty) as url:
+        assert send(ClusterAccess(server=url), "GET", "/x") is None
+
+
+def test_a_request_has_a_minute(monkeypatch):
+    seconds: list[float | None] = []
+
+    def request(connection: HTTPConnection, *_: object) -> None:
+        seconds.append(connection.timeout)
+        raise TimeoutError
+
+    monkeypatch.setattr(HTTPConnection, "request", request)
+    for options in ({}, {"timeout_seconds": 3}):
+        with pytest.raises(FailedCluster, match="http://a cannot be reached: TimeoutError; check"):
+            send(ClusterAccess(server="http://a"), "GET", "/x", **options)
+    assert seconds == [60, 3]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "the kubeconfig has no usable current context: 'NoneType'"),
+        ("a: 1\na: 2\n", "the kubeconfig has no usable current context: 'current-context' is"),
+        ("current-context: a\n---\n{}\n", "no usable current context: 'contexts' is missing"),
+        ("\xff", "this is not a kubeconfig: "),
+    ],
+)
+def test_a_kubeconfig_is_the_first_document_of_its_file(tmp_path, text, reason):
+    path = tmp_path / "config"
+    path.write_bytes(text.encode("latin-1"))
+    with pytest.raises(ClusterError) as raised:
+        read_access(path)
+    assert str(raised.value).startswith(f"{path}: ")
+    assert reason in str(raised.value)
+
+
+WRITE = {"method": "PATCH", "path": "/api/v1/nodes/n", "contentType": "a/b", "body": {"c": 1}}
+
+
+@pytest.mark.parametrize(
+    ("document", "error"),
+    [
+        ({"writes": [WRITE, {"method": "DELETE", "path": "/apis/x", "body": None}]}, ""),
+        ({"writes": [WRITE] * 1_000}, ""),
+        ({"writes": [WRITE] * 1_001}, "Expected `array` of length <= 1000"),
+        ({"writes": [WRITE | {"method": "GET"}]}, "Invalid enum value 'GET'"),
+        ({"writes": [WRITE | {"path": "/podwright/v1/writes"}]}, "matching regex"),
+        ({"writes": [WRITE | {"path": "api/v1/nodes"}]}, "matching regex"),
+        ({"writes": [WRITE | {"content_type": "a"}]}, "unknown field `content_type`"),
+        ({"writes": [], "write": 1}, "unknown field `write`"),
+    ],
+)
+def test_several_writes_are_one_document(document, error):
+    if error:
+        with pytest.raises(msgspec.ValidationError, match=error):
+            msgspec.json.decode(json.dumps(document), type=Writes)
+    else:
+        found = msgspec.json.decode(json.dumps(document), type=Writes)
+        assert json.loads(msgspec.json.encode(found)) == document
+
+
+def test_a_write_is_json_without_a_body_unless_it_says_otherwise():
+    write = Write("DELETE", "/api/v1/nodes/n")
+    assert (write.content_type, bytes(write.body)) == ("application/json", ABSENT)
+    replies = WriteReplies([WriteReply(200, msgspec.Raw(b'{"a":1}'))])
+    assert msgspec.json.encode(replies) == b'{"replies":[{"status":200,"body":{"a":1}}]}'
+    assert WRITES == "/podwright/v1/writes"
 
 
 def test_a_cluster_that_is_not_there_is_named():

@@ -122,8 +122,67 @@ def test_a_reply_is_returned_whole_with_its_status():
         url = f"http://127.0.0.1:{server.port}/some/filter?a=b"
         assert called(client, url) == ExtenderReply(status=200, body=body)
         assert called(client, url) == ExtenderReply(status=500, body=b"no")
-    assert server.requests[0].startswith(b"POST /some/filter?a=b HTTP/1.1\r\n")
-    assert b"Content-Type: application/json\r\n" in server.requests[0]
+    host = b"127.0.0.1:%d" % server.port
+    assert server.requests[0] == (
+        b"POST /some/filter?a=b HTTP/1.1\r\nHost: %b\r\nAccept-Encoding: identity\r\n"
+        b"Content-Length: 2\r\nContent-Type: application/json\r\nUser-Agent: podwright\r\n\r\n{}"
+        % host
+    )
+
+
+@pytest.mark.parametrize(
+    ("place", "target"),
+    [("", b"/"), ("?a=b", b"/?a=b"), ("/", b"/"), ("/f", b"/f"), ("/f?a", b"/f?a")],
+)
+def test_an_address_without_a_path_has_the_root(place, target):
+    with serving(reply(b"")) as server, client_of() as client:
+        assert called(client, f"http://127.0.0.1:{server.port}{place}").status == 200
+    assert server.requests[0].split(b" ")[1] == target
+
+
+def test_what_a_connection_is_to_after_a_call_depends_on_the_reply():
+    closing = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\n\r\na"
+    with serving(closing, reply(b"b"), reply(b"123", length=9), closing={2}) as server:
+        client = client_of()
+        idle, url = client._extenders[0]._idle, f"http://127.0.0.1:{server.port}/f"
+        assert (called(client, url).body, idle) == (b"a", [])
+        assert called(client, url).body == b"b"
+        (kept,) = idle
+        assert kept.is_good()
+        assert called(client, url).error
+        assert (idle, kept.sock) == ([], None)
+        assert not kept.is_good()
+        assert server.connections == 2
+
+
+def test_a_client_that_ends_closes_its_idle_connections():
+    with serving(reply(b"")) as server:
+        with client_of() as client:
+            called(client, f"http://127.0.0.1:{server.port}/f")
+            (connection,) = client._extenders[0]._idle
+            assert connection.sock is not None
+            without_delay = connection.sock._plain.getsockopt(
+                socket.IPPROTO_TCP, socket.TCP_NODELAY
+            )
+        assert (client._extenders[0]._idle, connection.sock) == ([], None)
+        assert without_delay
+
+
+def test_a_handshake_that_fails_closes_the_connection():
+    opened: list[socket.socket] = []
+
+    class Context:
+        def wrap_socket(self, plain: socket.socket, *, server_hostname: str) -> socket.socket:
+            opened.append(plain)
+            raise ssl.SSLError(1, f"not {server_hostname}")
+
+    with serving() as server, client_of(enable_https=True) as client:
+        context: Any = Context()
+        client._extenders[0]._context = context
+        url = f"https://127.0.0.1:{server.port}/f"
+        assert called(client, url) == ExtenderReply(error=f'Post "{url}": not 127.0.0.1')
+    (plain,) = opened
+    assert plain.fileno() == -1
 
 
 def test_a_connection_is_used_again_unless_the_server_has_ended_it():
@@ -143,6 +202,7 @@ def test_a_connection_is_used_again_unless_the_server_has_ended_it():
         pytest.param(reply(b"{}", length=3), "the reply ends too early", id="cut"),
         pytest.param(reply(b"123456"), "the reply is longer than 5 bytes", id="too long"),
         pytest.param(b"", "Remote end closed connection without response", id="none"),
+        pytest.param(b"odd\r\n\r\n", "odd\r\n", id="no HTTP"),
     ],
 )
 def test_a_reply_that_is_not_whole_is_an_error_of_the_call(monkeypatch, sent, why):
@@ -170,6 +230,21 @@ def test_a_call_ends_at_its_timeout():
 def test_an_address_that_cannot_be_called_is_an_error_of_the_call(url, why):
     with client_of() as client:
         assert called(client, url) == ExtenderReply(error=f'Post "{url}": {why}')
+
+
+@pytest.mark.parametrize(
+    ("url", "place"),
+    [
+        ("http://host/f", ("host", 80)),
+        ("https://host/f", ("host", 443)),
+        ("https://host:8443/f", ("host", 8443)),
+        ("http://[::1]:81", ("::1", 81)),
+    ],
+)
+def test_the_port_is_that_of_the_address_or_of_its_scheme(url, place):
+    with client_of() as client:
+        connection = client._extenders[0]._take(urlsplit(url))
+    assert (connection.host, connection.port) == place
 
 
 @pytest.mark.parametrize(("named", "expected"), [("inner.example", "inner.example"), ("", "host")])
