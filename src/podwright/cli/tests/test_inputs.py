@@ -4,14 +4,46 @@ from __future__ import annotations
 
 import json
 
+import msgspec
 import pytest
 
+from podwright.apimachinery.objects import InputError
 from podwright.cli.decisions.explanation_output import node_list
-from podwright.cli.inputs import find_key, find_node, has_no_workload
+from podwright.cli.inputs import (
+    Inputs,
+    UnknownNode,
+    extender_caller,
+    find_key,
+    find_node,
+    has_no_workload,
+    load_plugins,
+    read_config_file,
+    read_inputs,
+    require_objects,
+    scheduler_options,
+    warn_of_kinds,
+    without_classic_rules,
+)
+from podwright.cli.options import Setup
 from podwright.cli.tests.served import command
 from podwright.scheduler.assembly import UnknownPod
-from podwright.simulation.files import load_bytes
+from podwright.scheduler.config import (
+    DEFAULT_GATES,
+    KubeSchedulerConfiguration,
+    Rules,
+    read_configuration,
+)
+from podwright.scheduler.framework import TieRule
+from podwright.scheduler.machine import SchedulerOptions
+from podwright.simulation.files import LoadedObjects, load_bytes
 
+NODE = b"{apiVersion: v1, kind: Node, metadata: {name: n}}"
+PLUGIN = """
+import podwright as pw
+
+class Beside(pw.Plugin):
+    name = "Beside"
+"""
 KEYS = ("default/web", "shop/web", "shop/cart", "lab/cart", "lab/model")
 
 
@@ -39,14 +71,164 @@ def test_a_pod_is_found_by_its_name(text, namespace, found):
         ("cart", "", '"cart" is in several namespaces: shop/cart, lab/cart'),
         ("shop/web", "lab", '"shop/web" is not in namespace "lab"'),
         ("modle", "", 'no pod "modle" in these files; did you mean lab/model?'),
-        ("web", "lab", 'no pod "web" in namespace "lab" in these files'),
-        ("none/web", "", 'no pod "none/web" in these files'),
+        (
+            "web",
+            "lab",
+            'no pod "web" in namespace "lab" in these files; did you mean default/web or shop/web?',
+        ),
+        (
+            "none/web",
+            "",
+            'no pod "none/web" in these files; did you mean default/web or shop/web?',
+        ),
+        ("lab/modle", "lab", 'no pod "lab/modle" in these files; did you mean lab/model?'),
+        ("lab/mod", "", 'no pod "lab/mod" in these files; did you mean lab/model?'),
+        ("labb/modelling", "", 'no pod "labb/modelling" in these files; did you mean lab/model?'),
+        ("zzzzz", "", 'no pod "zzzzz" in these files'),
+        ("zz/zzzzz", "", 'no pod "zz/zzzzz" in these files'),
     ],
 )
 def test_a_pod_that_is_not_there_is_an_error(text, namespace, error):
     with pytest.raises(UnknownPod) as caught:
         find_key(text, KEYS, namespace=namespace)
-    assert str(caught.value).startswith(error)
+    assert str(caught.value) == error
+
+
+def test_what_is_not_there_and_where_it_was_looked_for_are_named():
+    with pytest.raises(UnknownPod) as caught:
+        find_key("zz", KEYS, what="job", where="in this cluster")
+    assert str(caught.value) == 'no job "zz" in this cluster'
+    keys = [f"a{number}/web" for number in range(5)]
+    with pytest.raises(UnknownPod) as caught:
+        find_key("weg", keys)
+    assert str(caught.value) == (
+        'no pod "weg" in these files; did you mean a0/web or a1/web or a2/web?'
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("nodes/gpu1", "; did you mean gpu-1 or gpu-2?"),
+        ("node/gpu-3", "; did you mean gpu-2 or gpu-1?"),
+        ("other", ""),
+    ],
+)
+def test_a_node_that_is_not_there_is_an_error(text, hint):
+    with pytest.raises(UnknownNode) as caught:
+        find_node(text, iter(["gpu-1", "gpu-2", "large"]), where="here")
+    assert str(caught.value) == f'no node "{text}" here{hint}'
+
+
+def configured(text: str) -> KubeSchedulerConfiguration:
+    head = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+    return read_configuration(f"{head}{text}", source="c.yaml")
+
+
+def given(configuration: KubeSchedulerConfiguration | None = None) -> Inputs:
+    return Inputs(LoadedObjects(), configuration, [], DEFAULT_GATES, "c.yaml", {})
+
+
+def test_the_options_of_a_scheduler_are_those_of_the_command_line():
+    configuration = configured("parallelism: 3\n")
+    setup = Setup(seed=7, tie_rule="heap", preemption_offset="zero")
+    assert scheduler_options(given(configuration), setup) == SchedulerOptions(
+        configuration=configuration, plugins=(), gates=DEFAULT_GATES, seed=7,
+        tie_rule=TieRule.HEAP, draws_preemption_offset=False, source="c.yaml",
+    )  # fmt: skip
+    plain = scheduler_options(given(), Setup())
+    assert (plain.seed, plain.tie_rule, plain.draws_preemption_offset) == (0, TieRule.DRAWN, True)
+
+
+EXTENDERS = "extenders: [{urlPrefix: 'http://a', filterVerb: filter}]\n"
+
+
+@pytest.mark.parametrize(
+    ("configuration", "is_called"),
+    [(None, False), (configured(""), False), (configured(EXTENDERS), True)],
+)
+def test_extenders_are_called_where_a_configuration_has_some(configuration, is_called):
+    assert (extender_caller(configuration, "c.yaml") is not None) is is_called
+
+
+def test_the_modern_rules_replace_those_that_a_configuration_selects():
+    classic = msgspec.structs.replace(configured("parallelism: 3\n"), rules=Rules())
+    found = without_classic_rules(given(classic)).configuration
+    assert found == configured("parallelism: 3\n")
+    assert without_classic_rules(given()).configuration == KubeSchedulerConfiguration()
+
+
+def test_files_without_objects_are_errors_each():
+    nothing = LoadedObjects()
+    require_objects(nothing, [])
+    require_objects(load_bytes([("a.yaml", NODE)]), ["a.yaml", "b.yaml"])
+    with pytest.raises(InputError) as caught:
+        require_objects(nothing, ["a.yaml", "b.yaml"])
+    assert caught.value.texts == [f"{name}: contains no objects" for name in ("a.yaml", "b.yaml")]
+
+
+CUSTOM = b"""
+{apiVersion: example.com/v1, kind: Odd, metadata: {name: a}}
+---
+{apiVersion: metrics.k8s.io/v1beta1, kind: PodMetrics, metadata: {name: a}}
+---
+{apiVersion: example.com/v1, kind: Other, metadata: {name: a}}
+"""
+
+
+def test_objects_of_custom_kinds_without_an_effect_are_named(capsys):
+    loaded = load_bytes([("a.yaml", CUSTOM)], validate="ignore")
+    warn_of_kinds(loaded, {("example.com", "Other")})
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("warning: a.yaml")
+    assert line.endswith(": Odd (example.com/v1) is not a known kind and is ignored")
+
+
+def test_only_the_first_document_of_a_configuration_is_read(tmp_path, capsys):
+    file = tmp_path / "c.yaml"
+    head = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+    file.write_text(f"{head}parallelism: 3\n---\n{head}parallelism: 4\n")
+    assert read_config_file(file).parallelism == 3
+    assert capsys.readouterr().err == f"warning: {file}: only the first document is read\n"
+    file.write_text(f"{head}parallelism: 3\n")
+    assert read_config_file(file).parallelism == 3
+    assert capsys.readouterr().err == ""
+
+
+def test_the_errors_of_all_plugin_files_come_together(tmp_path):
+    for name, text in (("a.py", "1 +"), ("b.py", "raise KeyError"), ("c.py", PLUGIN)):
+        (tmp_path / name).write_text(text)
+    files = [tmp_path / name for name in ("a.py", "none.py", "b.py", "c.py")]
+    with pytest.raises(InputError) as caught:
+        load_plugins(files)
+    assert [str(each.source).partition(":")[0] for each in caught.value.errors] == [
+        str(file) for file in files[:3]
+    ]
+    (found,) = load_plugins(files[3:])
+    assert found.name == "Beside"
+
+
+MISSING = b"""
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec: {priorityClassName: gone, containers: [{name: c, image: i}]}
+"""
+
+
+@pytest.mark.parametrize("validate", ["strict", "warn", "ignore"])
+def test_a_class_that_no_file_has_is_an_error_a_warning_or_nothing(tmp_path, capsys, validate):
+    file = tmp_path / "a.yaml"
+    file.write_bytes(NODE + b"\n---" + MISSING)
+    setup = Setup(validate=validate)
+    if validate == "strict":
+        with pytest.raises(InputError) as caught:
+            read_inputs([str(file)], setup)
+        (text,) = caught.value.texts
+    else:
+        assert len(read_inputs([str(file)], setup).loaded.sourced) == 2
+        text = capsys.readouterr().err.removeprefix("warning: ")
+    assert ("gone" in text) is (validate != "ignore")
 
 
 def test_long_lists_of_names_are_cut_unless_all_are_shown():

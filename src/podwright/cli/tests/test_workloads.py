@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from podwright.apimachinery.objects import InputError
-from podwright.cli.workloads import _workload_hint, find_pods, kind_named, reject_swapped
+from podwright.apimachinery.schema import decode
+from podwright.cli.workloads import (
+    _workload_hint,
+    expand_workloads,
+    find_pods,
+    find_workload,
+    kind_named,
+    namespace_in,
+    owners_of,
+    reject_swapped,
+    report_expansion,
+)
 from podwright.cluster.controllers import ExpandedWorkload
+from podwright.cluster.controllers.expansion import Expansion
 from podwright.scheduler.assembly import UnknownPod
+from podwright.simulation.files import load_bytes
 from podwright.testing import make_pod
 
 
@@ -104,3 +118,110 @@ WORKLOADS = [
 ])  # fmt: skip
 def test_workloads_are_suggested_for_the_name_of_none(text, hint):
     assert _workload_hint(text, WORKLOADS) == hint
+
+
+def reported(*workloads: ExpandedWorkload, notes: tuple[str, ...] = (), side: str = "") -> None:
+    report_expansion(Expansion([], list(workloads), {}, list(notes), {}), side=side)
+
+
+def expanded(kind: str, key: str, count: int, note: str = "", **more: bool) -> ExpandedWorkload:
+    return ExpandedWorkload(kind=kind, key=key, pods=(), new_count=count, note=note, **more)
+
+
+def test_an_expansion_is_reported_by_kind_with_what_creates_nothing(capsys):
+    reported()
+    assert capsys.readouterr().err == ""
+    reported(expanded("Job", "a/one", 1))
+    assert capsys.readouterr().err == "Expanded 1 Job into 1 pod.\n"
+    reported(
+        expanded("Job", "a/one", 1), expanded("Deployment", "a/d", 3), expanded("Job", "a/two", 2),
+        expanded("Job", "a/s", 0, "it is suspended"), expanded("CronJob", "a/c", 0, "not due"),
+        expanded("Job", "a/t", 0, "it has ended"), expanded("Job", "a/gone", 0),
+        expanded("Job", "a/u", 0, "of the server", is_of_server=True),
+        notes=("a quota",),
+        side="before",
+    )  # fmt: skip
+    assert capsys.readouterr().err == (
+        "warning: before: a quota\n"
+        "warning: before: 2 Jobs create no pods now, such as a/s: it is suspended\n"
+        "warning: before: CronJob a/c creates no pods now: not due\n"
+        "before: expanded 2 Jobs, 1 Deployment into 6 pods.\n"
+    )
+
+
+AUTOSCALER = b"""{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: a},
+ spec: {maxReplicas: 3, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}"""
+
+
+@pytest.mark.parametrize(("hpa", "text", "is_idle"), [
+    ("min", b"{apiVersion: v1, kind: Namespace, metadata: {name: a}}", False),
+    ("max", b"{apiVersion: v1, kind: Namespace, metadata: {name: a}}", True),
+    ("max", AUTOSCALER, False),
+])  # fmt: skip
+def test_the_largest_sizes_need_an_autoscaler(hpa, text, is_idle, capsys):
+    expand_workloads(load_bytes([("a.yaml", text)]), hpa)
+    warning = "warning: --hpa max has no effect: the files have no HorizontalPodAutoscaler\n"
+    assert (warning in capsys.readouterr().err) is is_idle
+
+
+@pytest.mark.parametrize(("pod", "namespace"), [
+    ("web", "team"), ("pod/web", "team"), ("deploy/web", "team"), ("a/web", ""), ("a/deploy/x", ""),
+])  # fmt: skip
+def test_the_namespace_is_that_of_the_context_unless_the_name_has_one(
+    pod, namespace, tmp_path, monkeypatch
+):
+    context = "{name: c, context: {cluster: k, namespace: team}}"
+    file = tmp_path / "config"
+    file.write_text(f"current-context: c\ncontexts: [{context}]\n")
+    monkeypatch.setenv("KUBECONFIG", str(file))
+    assert namespace_in(pod, "cluster:") == namespace_in(pod, "cluster:c") == namespace
+
+
+def test_a_workload_is_found_by_its_kind_and_name():
+    for text, namespace, found in (
+        ("deploy/web", "", WORKLOADS[0]), ("job/web", "lab", WORKLOADS[2]),
+        ("jobs/lab/web", "", WORKLOADS[2]), ("web", "", None), ("job", "", None),
+        ("pod/web", "", None),
+    ):  # fmt: skip
+        assert find_workload(text, WORKLOADS, namespace=namespace) == found
+    with pytest.raises(UnknownPod) as raised:
+        find_workload("job/oter", WORKLOADS, where="there")
+    assert str(raised.value) == 'no Job "oter" there; did you mean lab/other?'
+
+
+def owned(name: str, owner: str, phase: str = "") -> Any:
+    reference = {"apiVersion": "x/v1", "kind": "Job", "name": owner, "uid": "u", "controller": True}
+    return decode({
+        "apiVersion": "v1", "kind": "Pod", "status": {"phase": phase} if phase else {},
+        "metadata": {"name": name, "namespace": "a", "ownerReferences": [reference]},
+        "spec": {"containers": [{"name": "c", "image": "i"}]},
+    })  # fmt: skip
+
+
+def test_pods_are_those_of_a_name_or_of_a_workload():
+    pods = [
+        make_pod("web", namespace="job"), owned("p-1", "p"), owned("p-2", "p"),
+        owned("d", "done", phase="Succeeded"), make_pod("free", namespace="a"),
+    ]  # fmt: skip
+    none = expanded("CronJob", "a/c", 0, "not due")
+    empty = expanded("DaemonSet", "a/e", 0)
+    for text, found in (
+        ("free", ["a/free"]), ("job/web", ["job/web"]), ("job/p", ["a/p-1", "a/p-2"]),
+    ):  # fmt: skip
+        assert find_pods(text, pods, [none])[0] == found
+    assert find_pods("free", pods, [])[1] is None
+    owner = find_pods("job/p", pods, [])[1]
+    assert owner == ExpandedWorkload(kind="Job", key="a/p", pods=("a/p-1", "a/p-2"), new_count=0)
+    assert list(owners_of(pods)) == [owner]
+    assert list(owners_of(pods, [owner])) == []
+    for text, error in (
+        ("cj/c", "CronJob a/c has no pods: not due"),
+        ("ds/e", "DaemonSet a/e has no pods"),
+        ("jbo/free", 'no pod "jbo/free" in a file; did you mean a/free?'),
+        ("statefulse/x", 'no pod "statefulse/x" in a file; did you mean statefulset/x?'),
+        ("a/zzzzz", 'no pod "a/zzzzz" in a file'),
+        ("pod/zzzzz", 'no pod "pod/zzzzz" in a file'),
+    ):
+        with pytest.raises(UnknownPod) as raised:
+            find_pods(text, pods, [none, empty], where="in a file")
+        assert str(raised.value) == error
