@@ -8,8 +8,9 @@ import pytest
 
 import podwright as pw
 from podwright.online.apiserver import RunCollection
+from podwright.online.apiserver.records import run_collection
 from podwright.online.apiserver.tests.conftest import cluster_of
-from podwright.simulation.recording import RunFolder
+from podwright.simulation.recording import RunError, RunFolder
 
 V1 = "/podwright/v1"
 
@@ -170,3 +171,40 @@ def test_a_folder_that_cannot_be_read_is_a_problem(serve, folder, monkeypatch):
     monkeypatch.setattr(runs, "list", unreadable)
     status, found = served.send("GET", f"{V1}/runs")
     assert (status, found["detail"]) == (409, "the folder of runs: Input/output error")
+
+
+@pytest.mark.parametrize("size", [0, 1, 511, 512, 513, 2_000])
+def test_a_run_is_packed_piece_by_piece(tmp_path, monkeypatch, size):
+    monkeypatch.setattr(run_collection, "_PIECE_BYTES", 500)
+    path = tmp_path / "first"
+    (path / "log").mkdir(parents=True)
+    content = bytes(number % 251 for number in range(size))
+    for name in ("log/a", "b", ".lock"):
+        (path / name).write_bytes(content)
+    (path / "link").symlink_to(path / "b")
+    parts = list(run_collection._packed(path))
+    assert max(map(len, parts)) <= 1024
+    with tarfile.open(fileobj=io.BytesIO(b"".join(parts))) as packed:
+        found = {each.name: packed.extractfile(each).read() for each in packed}
+    assert found == {"first/b": content, "first/log/a": content}
+    assert len(b"".join(parts)) == 2 * (512 + -(-size // 512) * 512) + 1024
+
+
+def test_a_file_that_becomes_shorter_while_it_is_packed_is_an_error(tmp_path):
+    (tmp_path / "a").write_bytes(b"x" * 10)
+    parts = run_collection._packed(tmp_path)
+    assert len(next(parts)) == 512
+    (tmp_path / "a").write_bytes(b"")
+    with pytest.raises(RunError) as error:
+        next(parts)
+    assert str(error.value) == f"{tmp_path}/a became shorter while it was read"
+
+
+def test_a_list_shows_the_results_of_a_run_that_has_finished(folder):
+    (run,) = RunCollection(folder).list()
+    summary = RunFolder.open(folder / "first").read_summary(dict)
+    assert run.end_time == summary["end"]
+    assert (run.placed, run.pending, run.preemptions) == (1, 0, 0)
+    assert run.longest_wait_seconds == summary["waits"]["maxSeconds"]
+    assert run.start_time == "2026-01-01T00:00:00.000000000Z"
+    assert (run.seed, run.podwright) == (0, pw.__version__)

@@ -148,3 +148,63 @@ def test_without_a_scheduler_there_is_nothing_to_observe(serve):
     served = paused(serve, cluster_with(has_scheduler=False, observes=False))
     status, found = served.send("PUT", f"{V1}/plugins/observation", {"isObserving": True})
     assert (status, found["status"]) == (409, 409)
+
+
+DEEP = {}
+exec("".join(f"def f{n}(error): f{n + 1}(error)\n" for n in range(30)), DEEP)
+exec("def f30(error): raise error", DEEP)
+
+
+def failing_filter(error):
+    class Failing(Plugin):
+        name = "Failing"
+
+        def filter(self, cycle, node):
+            return DEEP["f0"](error)
+
+    return Failing
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "frames"),
+    [
+        (ValueError("x" * 3_000), f"ValueError: {'x' * 1_988}", 20),
+        (ValueError("short"), "ValueError: short", 20),
+        # The library cannot show it.
+        (SyntaxError("odd", ("f", 1, 1, 5)), "SyntaxError: odd (f, line 1)", 0),
+    ],
+)
+def test_messages_and_tracebacks_of_failures_have_a_limit(error, message, frames):
+    cluster = cluster_with(failing_filter(error))
+    machine = cluster.world.machine
+    plugin = next(
+        each for each in machine.profiles["default-scheduler"].filter if each.name == "Failing"
+    )
+    cycle = Cycle(make_pod("b"), machine.cluster)
+    with pytest.raises(type(error)):
+        plugin.filter(cycle, NodeView(cycle.cluster, 0))
+    (found,) = cluster.monitor.failures
+    assert found.message == message
+    assert found.traceback.count('File "') == frames
+    assert found.traceback.rstrip("\n").rpartition("\n")[2].startswith(message)
+    assert (found.number, found.pod, found.plugin, found.point, found.node) == (
+        1, "default/b", "Failing", "Filter", cluster.world.machine.cluster.nodes.names[0],
+    )  # fmt: skip
+
+
+def test_an_observation_is_started_once_ended_and_forgotten():
+    monitor = cluster_with(RaisesForB, observes=False).monitor
+    metrics = monitor._world.machine.metrics
+    before = monitor.timings
+    monitor.clear()
+    assert monitor.timings is not before
+    assert metrics.plugin_timings is None
+    for _ in range(2):
+        monitor.start()
+    assert len(monitor._ends) == len(monitor._world.machine.profiles)
+    assert metrics.plugin_timings is monitor.timings
+    monitor.clear()
+    assert metrics.plugin_timings is monitor.timings
+    monitor.calls.append(None)
+    monitor.stop()
+    assert (monitor.is_observing, monitor.calls) == (False, [])

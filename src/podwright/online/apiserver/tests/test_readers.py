@@ -1,7 +1,10 @@
 """Readers: copies of the process that read while the server goes on."""
 
 import asyncio
+import gc
+import logging
 import os
+import signal
 import threading
 import time
 from contextlib import closing
@@ -223,3 +226,83 @@ def test_the_descriptor_of_a_pipe_is_closed_once():
         os.close(opened)
 
     uvloop.run(read())
+
+
+def test_a_reader_has_nothing_of_the_server_but_its_memory():
+    async def use(_, readers):
+        kept = os.open(os.devnull, os.O_RDONLY)
+        prepared = []
+
+        def state(_):
+            signals = [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)]
+            try:
+                os.fstat(kept)
+                is_open = True
+            except OSError:
+                is_open = False
+            return (
+                prepared, is_open, signals, gc.isenabled(), logging.root.manager.disable,
+                signal.set_wakeup_fd(-1),
+            )  # fmt: skip
+
+        try:
+            return await readers.call(state, prepare=lambda: prepared.append("prepared"))
+        finally:
+            os.close(kept)
+
+    before = signal.getsignal(signal.SIGTERM)
+    found = with_readers(use)
+    assert found == (
+        ["prepared"], False, [signal.SIG_DFL] * 2, False, logging.CRITICAL, -1,
+    )  # fmt: skip
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_an_ignored_signal_stays_ignored_in_a_reader():
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        found = with_readers(
+            lambda _, readers: readers.call(lambda _: signal.getsignal(signal.SIGHUP))
+        )
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert found == signal.SIG_IGN
+
+
+def test_at_most_two_readers_run_at_a_time(tmp_path):
+    release = tmp_path / "release"
+
+    async def use(turns, readers):
+        begun = []
+
+        def wait(report):
+            report(None)
+            while not release.is_file():
+                time.sleep(0.001)
+
+        reading = [
+            asyncio.create_task(readers.call(wait, progressed=begun.append)) for _ in range(3)
+        ]
+        while len(begun) < 2:  # noqa: ASYNC110 - reports of processes
+            await asyncio.sleep(0.001)
+        await pod_created(turns, "web")
+        running = len(begun)
+        release.touch()
+        await asyncio.gather(*reading)
+        return running, len(begun)
+
+    assert with_readers(use) == (2, 3)
+    assert READERS_MAX == 2
+
+
+def test_too_deep_a_recursion_in_a_reader_is_an_error_with_its_text():
+    def deep(_):
+        error = RecursionError("too deep")
+        error.document = threading.Lock()  # which cannot be sent
+        raise error
+
+    async def use(_, readers):
+        with pytest.raises(RecursionError, match=r"^too deep$"):
+            await readers.call(deep)
+
+    with_readers(use)
