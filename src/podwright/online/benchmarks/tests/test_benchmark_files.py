@@ -110,6 +110,10 @@ def cases(topic=""):
             {"test_case": "A", "workload": "smal", "label_filter": "short"},
             'none of 3 workloads is selected by "A", "smal", "short"; did you mean "A/small"?',
         ),
+        (
+            {"test_case": "A/small"},
+            'none of 3 workloads is selected by "A/small"; did you mean "A/small"?',
+        ),
         ({"workload": "zzz"}, 'none of 3 workloads is selected by "zzz"'),
         ({"test_case": "zzzzzzzz"}, 'none of 3 workloads is selected by "zzzzzzzz"'),
     ],
