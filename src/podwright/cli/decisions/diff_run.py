@@ -185,7 +185,8 @@ def _inputs(
 def _nothing_to_compare(inputs: Inputs, reschedule: bool) -> str:
     count = sum(bool(pod.spec.node_name) for pod in inputs.loaded.of(Pod))
     if not reschedule and count:
-        return f"has no pending pods; --reschedule schedules the {count} pods on nodes again."
+        pods = "1 pod that has a node" if count == 1 else f"{count} pods on nodes"
+        return f"has no pending pods; --reschedule schedules the {pods} again."
     return "has no pods to schedule."
 
 
