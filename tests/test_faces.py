@@ -41,5 +41,19 @@ def test_a_face_has_the_names_that_type_checkers_see(face: str):
 
 def test_a_name_that_a_face_does_not_have_is_an_error():
     module = import_module("podwright.scheduler.advice")
-    with pytest.raises(AttributeError, match="has no attribute 'fix'"):
+    with pytest.raises(AttributeError) as unknown:
         _ = module.fix
+    assert str(unknown.value) == "module 'podwright.scheduler.advice' has no attribute 'fix'"
+
+
+def test_a_face_lists_its_names_and_what_else_it_has():
+    module = import_module("podwright.scheduler.advice")
+    names = dir(module)
+    assert names == sorted(names)
+    assert {"__file__", "find_advice", *modules_of("podwright.scheduler.advice")} <= set(names)
+
+
+def test_a_name_is_kept_after_its_first_use():
+    module = import_module("podwright.scheduler.advice")
+    found = module.find_advice
+    assert vars(module)["find_advice"] is found

@@ -141,9 +141,11 @@ def test_a_file_is_locked_until_it_is_closed(tmp_path):
         lock_file(first)
         with pytest.raises(BlockingIOError):
             lock_file(second)
-        second.write(b"at once")
-        assert path.read_bytes() == b"at once"
+        first.write(b"later, ")
+        second.write(b"at once, ")
+        assert path.read_bytes() == b"at once, "
         first.close()
+        assert path.read_bytes() == b"at once, later, "
         lock_file(second)
 
 

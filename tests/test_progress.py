@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -325,6 +326,20 @@ def test_the_bar_of_a_terminal_has_the_share_and_the_note(total: float | None, s
         terminal.close()
     assert not bar.live.is_started
     assert terminal.interval_s == 0.1
+
+
+@pytest.mark.parametrize(
+    ("shell", "is_notebook"),
+    [("ZMQInteractiveShell", True), ("TerminalInteractiveShell", False), ("", False)],
+)
+def test_a_notebook_is_a_shell_of_ipython_without_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, shell: str, is_notebook: bool
+) -> None:
+    made = type(shell, (), {})() if shell else None
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: made))
+    assert _call_display._notebook() is (made if is_notebook else None)
+    monkeypatch.delitem(sys.modules, "IPython")
+    assert _call_display._notebook() is None
 
 
 class Stream:

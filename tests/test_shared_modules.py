@@ -113,7 +113,14 @@ def test_lines_differ_in_color_and_dashes_until_they_repeat():
     styles = [str(line_style(index)) for index in range(8)]
     assert len(set(styles)) == 7
     assert styles[7] == styles[0]
-    assert set(line_style(0)) == {"color", "linestyle"}
+    # The palette of Okabe and Ito, without its yellow, which is faint on white.
+    assert [line_style(index) for index in range(7)] == [
+        {"color": color, "linestyle": dashes}
+        for color, dashes in (
+            ("#000000", "-"), ("#E69F00", "--"), ("#56B4E9", "-."), ("#009E73", ":"),
+            ("#CC79A7", (0, (5, 1))), ("#D55E00", (0, (3, 1, 1, 1))), ("#0072B2", (0, (1, 1))),
+        )
+    ]  # fmt: skip
 
 
 def test_a_figure_has_its_panels_row_by_row_and_always_the_same_bytes():
@@ -169,6 +176,15 @@ def test_rows_without_a_group_stay_and_a_group_in_the_middle_has_no_shift():
     assert panel.containers == []
     draw_intervals(panel, ["a", "b"], [Points("one", {"b": 2.0}, {})])
     assert panel.containers[0][0].get_ydata().tolist() == [1.0]
+    _, (many,) = new_figure(4, 3, 1, 1)
+    draw_intervals(many, ["a"], [Points(str(number), {"a": 1.0}, {}) for number in range(8)])
+    points = [each[0] for each in many.containers]
+    assert "".join(each.get_marker() for each in points) == "osD^vPXo"
+    assert [each.get_color() for each in points] == [
+        line_style(number)["color"] for number in range(8)
+    ]
+    heights = [each.get_ydata()[0] for each in points]
+    assert heights == pytest.approx([(number - 3.5) / 16 for number in range(8)])
 
 
 def fail_in_a_pause():
