@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
+from podwright.cli.recorded.report_run import _by_interest
 from podwright.cli.recorded.simulate_report import _blocked_by, _print_rows, print_evictions
 from podwright.simulation.world.runs.disruptions import BlockedEviction, Evictions, NodeDrain
+from podwright.testing import make_node, make_pod
 
 START_NS = 1_767_225_600_000_000_000  # 2026-01-01T00:00:00Z
 SINCE = "2026-01-01T00:01:05Z"
@@ -64,3 +69,14 @@ ROWS = [(f"p{i}", "", str(i)) for i in range(12)]
 def test_a_section_leaves_out_empty_columns_and_counts_what_is_not_shown(rows, shown, text, capsys):
     _print_rows("Title:", ("POD", "NODE", "COUNT"), rows, shown)
     assert capsys.readouterr().out == text
+
+
+def test_pods_that_wait_at_the_end_are_reported_first_and_then_the_last_ones():
+    placed = [make_pod(name, node="n") for name in ("a", "b", "c")]
+    waiting = [make_pod(name) for name in ("w", "x", "untried")]
+    machine: Any = SimpleNamespace(objects=lambda: [make_node("n"), *placed, *waiting])
+    tried = ["default/a", "default/w", "default/gone", "default/b", "default/x", "default/c"]
+    cycles: Any = SimpleNamespace(pods=tried)
+    assert list(_by_interest(machine, cycles)) == [
+        "default/w", "default/x", "default/c", "default/b", "default/gone", "default/a",
+    ]  # fmt: skip
