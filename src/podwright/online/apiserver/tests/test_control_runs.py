@@ -3,6 +3,7 @@
 import contextlib
 import io
 import tarfile
+from typing import Any
 
 import pytest
 
@@ -185,7 +186,8 @@ def test_a_run_is_packed_piece_by_piece(tmp_path, monkeypatch, size):
     parts = list(run_collection._packed(path))
     assert max(map(len, parts)) <= 1024
     with tarfile.open(fileobj=io.BytesIO(b"".join(parts))) as packed:
-        found = {each.name: packed.extractfile(each).read() for each in packed}
+        files: Any = {each.name: packed.extractfile(each) for each in packed}
+        found = {name: file.read() for name, file in files.items()}
     assert found == {"first/b": content, "first/log/a": content}
     assert len(b"".join(parts)) == 2 * (512 + -(-size // 512) * 512) + 1024
 

@@ -115,7 +115,7 @@ def test_the_free_memory_of_small_processes_is_given_back(library, pages, below,
 
 def test_young_objects_alone_are_collected_beside_a_turn_loop(monkeypatch):
     before, frozen = gc.get_threshold(), gc.get_freeze_count()
-    generations = []
+    generations: list[int] = []
     with short_collections():
         assert gc.get_threshold() == (4_000, 1 << 30, 1 << 30)
         assert gc.get_freeze_count() > frozen
@@ -163,7 +163,8 @@ def test_huge_pages_that_are_used_for_the_most_part_are_collapsed(library, monke
     with_presence(found, {HEAP[0][0]: [461, 460, 512], HEAP[1][0]: None})
     assert list(used_addresses(found)) == [HEAP[0][0], HEAP[0][0] + 2 * HUGE_BYTES]
     assert found.calls == [(first, end - first) for first, end in HEAP]
-    pauses, seconds = [], iter(range(0, 100, 3))
+    pauses: list[int] = []
+    seconds = iter(range(0, 100, 3))
     monkeypatch.setattr(time, "perf_counter", lambda: next(seconds))
     monkeypatch.setattr(time, "sleep", pauses.append)
     monkeypatch.setattr(free_memory, "_has_children", lambda: False)

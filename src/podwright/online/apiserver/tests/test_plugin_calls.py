@@ -1,6 +1,7 @@
 """The observed calls of plugins of a served cluster."""
 
 import contextlib
+from typing import Any
 
 import pytest
 
@@ -150,9 +151,11 @@ def test_without_a_scheduler_there_is_nothing_to_observe(serve):
     assert (status, found["status"]) == (409, 409)
 
 
-DEEP = {}
+DEEP: dict[str, Any] = {}
 exec("".join(f"def f{n}(error): f{n + 1}(error)\n" for n in range(30)), DEEP)
 exec("def f30(error): raise error", DEEP)
+
+ODD_PLACE: Any = ("f", 1, 1, 5)
 
 
 def failing_filter(error):
@@ -171,7 +174,7 @@ def failing_filter(error):
         (ValueError("x" * 3_000), f"ValueError: {'x' * 1_988}", 20),
         (ValueError("short"), "ValueError: short", 20),
         # The library cannot show it.
-        (SyntaxError("odd", ("f", 1, 1, 5)), "SyntaxError: odd (f, line 1)", 0),
+        (SyntaxError("odd", ODD_PLACE), "SyntaxError: odd (f, line 1)", 0),
     ],
 )
 def test_messages_and_tracebacks_of_failures_have_a_limit(error, message, frames):
@@ -193,7 +196,7 @@ def test_messages_and_tracebacks_of_failures_have_a_limit(error, message, frames
 
 
 def test_an_observation_is_started_once_ended_and_forgotten():
-    monitor = cluster_with(RaisesForB, observes=False).monitor
+    monitor: Any = cluster_with(RaisesForB, observes=False).monitor
     metrics = monitor._world.machine.metrics
     before = monitor.timings
     monitor.clear()

@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from contextlib import closing
+from typing import Any
 
 import pytest
 import uvloop
@@ -231,7 +232,7 @@ def test_the_descriptor_of_a_pipe_is_closed_once():
 def test_a_reader_has_nothing_of_the_server_but_its_memory():
     async def use(_, readers):
         kept = os.open(os.devnull, os.O_RDONLY)
-        prepared = []
+        prepared: list[str] = []
 
         def state(_):
             signals = [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)]
@@ -273,7 +274,7 @@ def test_at_most_two_readers_run_at_a_time(tmp_path):
     release = tmp_path / "release"
 
     async def use(turns, readers):
-        begun = []
+        begun: list[object] = []
 
         def wait(report):
             report(None)
@@ -297,7 +298,7 @@ def test_at_most_two_readers_run_at_a_time(tmp_path):
 
 def test_too_deep_a_recursion_in_a_reader_is_an_error_with_its_text():
     def deep(_):
-        error = RecursionError("too deep")
+        error: Any = RecursionError("too deep")
         error.document = threading.Lock()  # which cannot be sent
         raise error
 
