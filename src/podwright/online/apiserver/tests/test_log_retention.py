@@ -1,6 +1,7 @@
 """The decision log of a server is bounded; requests are answered while a checkpoint is written."""
 
 import asyncio
+import sys
 import threading
 
 import pytest
@@ -150,3 +151,11 @@ def test_a_checkpoint_that_fails_ends_the_server(monkeypatch):
         assert isinstance(running.exception(), MemoryError)
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("log_events", "limits"), [(None, (500_000, 10 << 20)), (7, (7, sys.maxsize))]
+)
+def test_without_an_option_a_log_is_bounded_by_its_events_and_its_bytes(log_events, limits):
+    (served,) = bounded_cluster(log_events).schedulers
+    assert (served._log_events, served._log_bytes) == limits

@@ -4,6 +4,8 @@ import asyncio
 import itertools
 import time
 
+import pytest
+
 from podwright.online.apiserver.wire.sending import PASS_NS, Connection, JoinedHead, Pace
 
 
@@ -173,3 +175,21 @@ def test_a_reply_that_ends_after_its_head_is_sent_before_the_connection_closes()
         reply.close()
 
     assert written_by(write) == [b"HTTP/1.1 204 No Content\r\n\r\n", "closed"]
+
+
+@pytest.mark.parametrize(
+    ("made", "woken"), [(0, 8), (4, 8), (5, 10), (20, 40), (49, 98), (50, 100), (70, 100)]
+)
+def test_a_pass_wakes_twice_as_many_connections_as_had_time_in_the_one_before(made, woken):
+    async def main():
+        pace = Pace()
+        turns = [asyncio.get_running_loop().create_future() for _ in range(100)]
+        pace._waiting = list(enumerate(turns))
+        pace._made_count, pace._left_ns, pace._is_refilling = made, -1, True
+        turns[0].cancel()
+        pace._refill()
+        assert [each.done() for each in turns] == [True] * woken + [False] * (100 - woken)
+        assert (pace._made_count, pace._left_ns, pace._is_refilling) == (0, PASS_NS, False)
+        assert len(pace._waiting) == 100 - woken
+
+    asyncio.run(main())

@@ -11,6 +11,7 @@ import pytest
 from tests.waiting import SECONDS_MAX
 
 from podwright.cluster.api.endpoints.forms import LEARNED_AT
+from podwright.cluster.store import UnusableStore
 from podwright.online.apiserver import (
     ClusterClock,
     ControlledParts,
@@ -218,3 +219,22 @@ def test_a_server_runs_its_parts_and_answers_the_pages_of_given_origins(origins,
     scheduler, *others, turns = found
     assert set(others) == {"started", scheduler}
     assert ended == [turns]
+
+
+def test_what_ends_the_turn_loop_and_what_cannot_be_reported_end_the_server():
+    async def fail(turns):
+        turns._failure = UnusableStore("no space left")
+        turns._wake.set()
+
+    def cannot_report():
+        raise BrokenPipeError("no reader")
+
+    def ended(**options):
+        listening = bound_socket("127.0.0.1", 0)
+        clock = ClusterClock(start_ns=START_NS)
+        serve_in_this_thread(lambda: TurnLoop(cluster_of(0), clock), listening, **options)
+
+    with pytest.raises(UnusableStore, match="no space left"):
+        ended(parts=ControlledParts(background=(fail,)))
+    with pytest.raises(BrokenPipeError, match="no reader"):
+        ended(started=cannot_report)

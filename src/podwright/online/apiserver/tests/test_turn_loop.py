@@ -5,7 +5,7 @@ import threading
 import time
 from collections import deque
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -355,5 +355,53 @@ def test_a_loop_that_ends_shares_with_no_thread_any_longer():
         await turns.run()
         await asyncio.sleep(0)
         assert (share.cancelled(), turns._shares) == (True, {})
+
+    asyncio.run(main())
+
+
+def test_calls_of_extenders_start_in_threads_and_their_late_replies_are_dropped(monkeypatch):
+    shared: list[Any] = []
+
+    async def share(is_done, **slices):
+        shared.append((is_done.is_set(), slices))
+
+    monkeypatch.setattr(turn_loop, "share_with_thread", share)
+
+    async def main():
+        turns = TurnLoop(cluster_of(), ClusterClock(start_ns=START_NS))
+        replies: list[Any] = []
+        world = SimpleNamespace(extender_replied=lambda *reply: replies.append(reply))
+        scheduler: Any = type("Scheduler", (), {})()  # which is a key
+        scheduler.world = world
+        scheduler.extender_calls = [(1, "a"), (2, "b")]
+        scheduler.call_extender = lambda call: f"re {call}"
+        cluster: Any = SimpleNamespace(schedulers=[scheduler])
+        turns.cluster = cluster
+        turns._begin_extender_calls()
+        assert scheduler.extender_calls == []
+        threads = turns._extenders[scheduler]
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while len(replies) < 2:  # noqa: ASYNC110 - replies of threads
+                await asyncio.sleep(0.001)
+        assert sorted(replies) == [(1, "re a"), (2, "re b")]
+        assert turns._wake.is_set()
+        slices = {"slice_seconds": 0.0001, "pause_seconds": 0.005}
+        assert [each for _, each in shared] == [slices]
+        turns._begin_extender_calls()
+        assert len(shared) == 1, "there are no calls"
+        scheduler.extender_calls.append((3, "c"))
+        turns._begin_extender_calls()
+        assert turns._extenders[scheduler] is threads
+        scheduler.call_extender = lambda call: f"other {call}"
+        scheduler.extender_calls.append((4, "d"))
+        scheduler.world = SimpleNamespace(extender_replied=lambda *reply: replies.append(reply))
+        turns._begin_extender_calls()
+        assert turns._extenders[scheduler] is not threads
+        of_before, late = cast("tuple[Any, Any]", (world, "late"))
+        turns._take_reply(scheduler, of_before, 5, late)
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while (4, "other d") not in replies:  # noqa: ASYNC110 - replies of threads
+                await asyncio.sleep(0.001)
+        assert (5, "late") not in replies
 
     asyncio.run(main())
