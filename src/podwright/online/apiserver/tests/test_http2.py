@@ -436,6 +436,7 @@ class Pipe(asyncio.Transport):
         super().__init__({"sockname": ("127.0.0.1", 6443), "peername": ("192.0.2.1", 50_000)})
         self.written = b""
         self.closed = False
+        self.unread = 0
 
     def write(self, data):
         self.written += data
@@ -449,8 +450,17 @@ class Pipe(asyncio.Transport):
     def get_extra_info(self, name, default=None):
         return Uncertified() if name == "ssl_object" else super().get_extra_info(name, default)
 
+    def abort(self):
+        self.written, self.closed = b"aborted", True
+
     def get_write_buffer_size(self):
-        return 0
+        return self.unread
+
+    def pause_reading(self):
+        """Nothing is read."""
+
+    def resume_reading(self):
+        """Nothing is read."""
 
 
 class Uncertified:
@@ -534,3 +544,110 @@ def test_a_request_is_that_of_the_asgi_specification_and_a_reply_has_the_headers
     ]
     bodies = [(each.stream_id, each.data) for each in found if isinstance(each, DataReceived)]
     assert bodies == [(1, b"none"), (3, b"none")]
+
+
+HEAD = [(b":method", b"GET"), (b":scheme", b"https"), (b":authority", b"a"), (b":path", b"/")]
+
+
+class Peers:
+    """A connection of a server and that of its client, whose requests wait until `release`."""
+
+    def __init__(self):
+        config = uvicorn.Config(self.answer, lifespan="off", log_config=None, interface="asgi3")
+        config.load()
+        self.state, self.pipe, self.release = ServerState(), Pipe(), asyncio.Event()
+        self.server = Http2Protocol(config, self.state, {})
+        self.server.connection_made(self.pipe)
+        self.client = H2Connection(H2Configuration(header_encoding=None))
+        self.client.initiate_connection()
+
+    async def answer(self, scope, receive, send):
+        await self.release.wait()
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"x" * 10})
+
+    async def pass_on(self):
+        """Deliver what both have sent; return the events of the client."""
+        self.server.data_received(self.client.data_to_send())
+        for _ in range(5):
+            await asyncio.sleep(0)
+        found, self.pipe.written = self.pipe.written, b""
+        return [type(each).__name__ for each in self.client.receive_data(found)]
+
+
+def with_peers(use):
+    async def main():
+        peers = Peers()
+        await peers.pass_on()
+        await use(peers)
+        peers.server.connection_lost(None)
+        peers.release.set()
+        if peers.state.tasks:
+            await asyncio.wait(peers.state.tasks)
+
+    asyncio.run(main())
+
+
+def test_a_connection_without_requests_ends_at_once_with_the_server():
+    async def use(peers):
+        peers.server.shutdown()
+        assert peers.pipe.closed
+        assert peers.server._timer is not None
+
+    with_peers(use)
+
+
+def test_a_connection_with_a_request_ends_after_it_and_takes_no_others():
+    async def use(peers):
+        peers.client.send_headers(1, HEAD, end_stream=True)
+        await peers.pass_on()
+        assert peers.server._timer is None, "no limit while there is a request"
+        peers.server.shutdown()
+        assert not peers.pipe.closed
+        peers.client.send_headers(3, HEAD, end_stream=True)
+        assert await peers.pass_on() == ["StreamReset"]
+        peers.release.set()
+        assert await peers.pass_on() == [
+            "ResponseReceived", "DataReceived", "StreamEnded", "ConnectionTerminated"
+        ]  # fmt: skip
+        assert peers.pipe.closed
+
+    with_peers(use)
+
+
+def test_a_client_that_says_goodbye_ends_the_connection_and_its_requests():
+    async def use(peers):
+        peers.client.send_headers(1, HEAD, end_stream=True)
+        await peers.pass_on()
+        peers.client.close_connection()
+        await peers.pass_on()
+        assert (peers.pipe.closed, peers.server._streams) == (True, {})
+
+    with_peers(use)
+
+
+@pytest.mark.parametrize(("unread", "is_aborted"), [(1 << 20, False), ((1 << 20) + 1, True)])
+def test_a_client_that_leaves_too_many_frames_unread_is_cut_off(unread, is_aborted):
+    async def use(peers):
+        peers.pipe.unread = unread
+        peers.client.ping(b"12345678")
+        peers.server.data_received(peers.client.data_to_send())
+        assert (peers.pipe.written == b"aborted") is is_aborted
+        peers.pipe.written = b""
+
+    with_peers(use)
+
+
+def test_a_reply_waits_while_the_client_does_not_read():
+    async def use(peers):
+        peers.client.send_headers(1, HEAD, end_stream=True)
+        await peers.pass_on()
+        peers.server.pause_writing()
+        peers.release.set()
+        assert await peers.pass_on() == []
+        peers.server.resume_writing()
+        assert (await peers.pass_on())[-1] == "StreamEnded"
+        assert peers.server._timer is not None, "the limit of an idle connection"
+        assert peers.state.total_requests == 1
+
+    with_peers(use)
