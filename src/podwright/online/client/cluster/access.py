@@ -171,7 +171,7 @@ def _load_service_account(configuration: Any, environment: Mapping[str, str]) ->
     try:
         config.load_incluster_config(
             client_configuration=configuration,
-            token_filename=str(_SERVICE_ACCOUNT / "token"),
+            token_filename=_SERVICE_ACCOUNT / "token",
             cert_filename=str(_SERVICE_ACCOUNT / "ca.crt"),
             environ=dict(environment),
         )
