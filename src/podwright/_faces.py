@@ -28,7 +28,9 @@ _NAME = re.compile(r"\b(\w+) as \1\b")
 @cache
 def modules_of(face: str) -> dict[str, str]:
     """Return the module of each name that a face imports on first use."""
-    source = Path(str(sys.modules[face].__file__)).read_text(encoding="utf-8")
+    file = sys.modules[face].__file__
+    assert file is not None, f"{face} is a module of a file"
+    source = Path(file).read_text(encoding="utf-8")
     return {
         name: module for module, names in _IMPORT.findall(source) for name in _NAME.findall(names)
     }

@@ -7,12 +7,12 @@ always.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from difflib import get_close_matches
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final, Literal
 
 import msgspec
 
+from podwright.apimachinery.documents import did_you_mean
 from podwright.apimachinery.objects import Pod
 from podwright.scheduler.framework import (
     OBSERVED_POINTS,
@@ -272,7 +272,7 @@ def read_condition(text: str, plugins: Collection[str] | None = None) -> BreakCo
         if key not in _KEYS:
             raise ValueError(
                 f'"{key}" is not a key of a condition: use {", ".join(_KEYS)}, such as'
-                f" pod=default/web{_suggestion(key, _KEYS)}"
+                f" pod=default/web{did_you_mean(key, _KEYS)}"
             )
         if not equals or not value:
             raise ValueError(f'"{part}" has no value; write {key}=VALUE')
@@ -313,16 +313,11 @@ def _checked(key: str, value: str, plugins: Collection[str] | None) -> Any:
     elif plugins is not None and value not in plugins:
         raise ValueError(
             f'"{value}" is not an enabled plugin: use {", ".join(sorted(plugins))}'
-            f"{_suggestion(value, plugins)}"
+            f"{did_you_mean(value, plugins)}"
         )
     if known is not None and value not in known:
         what = {"on": "an outcome", "point": "an extension point"}
         raise ValueError(
-            f'"{value}" is not {what[key]}: use {", ".join(known)}{_suggestion(value, known)}'
+            f'"{value}" is not {what[key]}: use {", ".join(known)}{did_you_mean(value, known)}'
         )
     return value
-
-
-def _suggestion(word: str, known: Iterable[str]) -> str:
-    near = get_close_matches(word, known, n=1)
-    return f'; did you mean "{near[0]}"?' if near else ""

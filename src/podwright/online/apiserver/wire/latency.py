@@ -8,11 +8,11 @@ requests are not delayed.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import Final
 
 import msgspec
 
+from podwright.apimachinery.documents import did_you_mean
 from podwright.apimachinery.objects import parse_duration
 from podwright.apimachinery.schema import built_in
 from podwright.cluster.api.endpoints import HttpRequest, request_info
@@ -90,7 +90,7 @@ def read_latency_rule(text: str) -> LatencyRule:
     verb, resource = verb or ANY, resource or ANY
     if verb not in (ANY, *VERBS):
         raise ValueError(
-            f'"{verb}" is not a verb: use {", ".join(VERBS)} or *{_suggestion(verb, VERBS)}'
+            f'"{verb}" is not a verb: use {", ".join(VERBS)} or *{did_you_mean(verb, VERBS)}'
         )
     _check_resource(resource)
     delay_ns = parse_duration(duration)
@@ -110,15 +110,10 @@ def _check_resource(resource: str) -> None:
     if plural not in known:
         raise ValueError(
             f'"{plural}" is not a resource: use the plural name, such as pods, or plural.group of'
-            f" a custom resource{_suggestion(plural, known)}"
+            f" a custom resource{did_you_mean(plural, known)}"
         )
     if subresource and subresource not in known[plural]:
         raise ValueError(
             f'"{plural}" has no subresource "{subresource}": it has'
             f" {', '.join(sorted(known[plural])) or 'none'}"
         )
-
-
-def _suggestion(word: str, known: Iterable[str]) -> str:
-    near = get_close_matches(word, known, n=1)
-    return f'; did you mean "{near[0]}"?' if near else ""

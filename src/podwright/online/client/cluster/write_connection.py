@@ -41,7 +41,7 @@ class WriteConnection(ReadConnection):
             The request may have been executed.
         """
         await self._prepare()
-        for attempt in range(2):
+        for is_last in (False, True):
             options = self._request_options(_REPLY_SECONDS)
             options["headers"]["Content-Type"] = content_type
             began = time.monotonic()
@@ -56,7 +56,7 @@ class WriteConnection(ReadConnection):
                 ) as response:
                     self._replied(verb, response.status, began)
                     found: bytes = await response.read()
-            if response.status == HTTPStatus.UNAUTHORIZED and not attempt:
+            if response.status == HTTPStatus.UNAUTHORIZED and not is_last:
                 await self._reload()  # the request was not executed
                 continue
             if response.status >= HTTPStatus.BAD_REQUEST:

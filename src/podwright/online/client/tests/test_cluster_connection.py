@@ -266,6 +266,9 @@ def test_the_namespace_is_that_of_the_context(tmp_path):
     assert namespace_of(ClusterAddress(kubeconfig=path, context="one")) == "team"
     assert namespace_of(ClusterAddress(kubeconfig=path)) == "default"
     assert namespace_of(ClusterAddress(server="http://a")) == "default"
+    number = {"name": "one", "context": {"cluster": "a", "user": "u", "namespace": 7}}
+    other = written(tmp_path, "other", contexts=[number])
+    assert namespace_of(ClusterAddress(kubeconfig=str(other), context="one")) == "7"
     assert namespace_of(ClusterAddress(environment={"KUBECONFIG": path}, context="one")) == "team"
 
 
