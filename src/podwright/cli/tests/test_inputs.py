@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -277,3 +278,38 @@ def test_the_calls_of_plugins_are_timed_on_request(tmp_path):
     assert "timings" not in json.loads(command(f"simulate {file} --until 1m -o json")[0])
     wide, _, _ = command(f"simulate {file} --until 1m --timings -o wide")
     assert wide.split("Calls of plugins:\n")[1].split()[0] == "PROFILE"
+
+
+INSTALLED = """
+import podwright as pw
+
+class Installed(pw.Plugin):
+    name = "Installed"
+
+    def filter(self, cycle, node):
+        return pw.Status()
+"""
+
+
+def test_a_run_names_the_packages_of_its_installed_plugins(tmp_path, monkeypatch):
+    info = tmp_path / "packages" / "demo-1.2.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: demo\nVersion: 1.2\n")
+    (info / "entry_points.txt").write_text(
+        "[podwright.plugins]\nInstalled = demo_plugin:Installed\n"
+    )
+    (info.parent / "demo_plugin.py").write_text(INSTALLED)
+    monkeypatch.syspath_prepend(info.parent)
+    monkeypatch.chdir(tmp_path)
+    Path("a.yaml").write_bytes(
+        NODE + b"\n---\n" + MISSING.replace(b"priorityClassName: gone, ", b"")
+    )
+    head = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+    enabled = "profiles: [{plugins: {filter: {enabled: [{name: Installed}]}}}]\n"
+    for text, packages in (("", None), (enabled, {"Installed": "demo 1.2"})):
+        Path("c.yaml").write_text(head + text)
+        out = "with" if text else "without"
+        line = f"simulate a.yaml -c c.yaml --until 1m --out {out} --no-tables --exit-zero -o name"
+        assert command(line)[2] == 0
+        manifest = json.loads(Path(out, "manifest.json").read_bytes())
+        assert manifest["options"].get("packages") == packages
