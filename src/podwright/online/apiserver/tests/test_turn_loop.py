@@ -190,6 +190,28 @@ def test_a_turn_wakes_the_watches_that_have_changes_or_are_due():
     asyncio.run(main())
 
 
+def test_a_new_watch_starts_a_turn_of_a_loop_that_sleeps():
+    async def main():
+        clock = ClusterClock(start_ns=START_NS)
+        clock.pause()
+        turns = TurnLoop(cluster_of(), clock)
+        running = asyncio.create_task(turns.run())
+        await turns.call(lambda _: None)
+        await caught_up(turns)
+        for _ in range(10):
+            await asyncio.sleep(0)
+        watch: Any = FakeWatch(clock.now_ns() + 10**15, is_behind=True)
+        wake = turns.subscribe(watch).wake
+        wake.clear()
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert wake.is_set()
+        turns.stop()
+        await running
+
+    asyncio.run(main())
+
+
 def test_a_function_is_called_in_a_turn_and_its_error_is_raised():
     cluster = cluster_of()
 

@@ -346,6 +346,19 @@ def test_a_reflector_reads_pages(monkeypatch):
     assert reflector.behind_since is None
 
 
+@pytest.mark.parametrize("streams", [True, False])
+def test_a_batch_says_when_its_bytes_arrived(monkeypatch, streams):
+    end, later = text("BOOKMARK", body("", "2", **END)), text("ADDED", body("q", "3"))
+    page = b'{"metadata": {"resourceVersion": "2"}, "items": [%s]}' % body("p", "1")
+    first = [[text("ADDED", body("p", "1")), end, later]] if streams else [page, [later]]
+    times = iter(range(100, 200))
+    monkeypatch.setattr(
+        "podwright.online.client.cluster.reflector.time.monotonic_ns", lambda: next(times)
+    )
+    _, batches, *_ = run(monkeypatch, Connection(*first), streams=streams)
+    assert [batch.received_ns for batch in batches] == ([101, 102] if streams else [100, 101])
+
+
 def test_an_empty_list_is_a_batch(monkeypatch):
     connection = Connection([text("BOOKMARK", body("", "2", **END))])
     _, batches, *_ = run(monkeypatch, connection)
