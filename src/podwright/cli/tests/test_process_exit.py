@@ -111,6 +111,7 @@ def raising(error: BaseException):
         (OSFailure(OSError(errno.ENOENT, "No such file", "a.txt")), 3,
          "error: a.txt: No such file\n"),
         (OSFailure(OSError(errno.ENOENT, "No such file")), 3, "error: No such file\n"),
+        (OSFailure(OSError("only a text")), 3, "error: only a text\n"),
         (OSFailure(OSError()), 3, "error: OSError\n"),
         (OSError(errno.EPIPE, "Broken pipe"), 3,
          "error: the output cannot be written: Broken pipe\n"),

@@ -42,6 +42,7 @@ from podwright.cli.serving.up_run import (
     _store,
 )
 from podwright.cli.serving.up_simulator import (
+    Endpoint,
     MissingTlsError,
     certificate_folder,
     endpoint_of,
@@ -49,6 +50,12 @@ from podwright.cli.serving.up_simulator import (
 )
 from podwright.cluster.api.endpoints import bare_options
 from podwright.cluster.store import ObjectStore
+from podwright.online.apiserver import TlsData
+from podwright.online.apiserver.access.certificates import (
+    SERVICE_NAMES,
+    kept_certificates,
+    names_of,
+)
 from podwright.online.client import ClusterAccess
 from podwright.scheduler.config import Gates
 from podwright.simulation.files import load_bytes, numbered_lines
@@ -173,6 +180,56 @@ def test_a_name_of_the_machine_that_is_not_ascii_is_no_name_of_the_server(monkey
 @pytest.mark.parametrize(("host", "is_own"), [("127.8.9.9", True), ("::1", True), ("::2", False)])
 def test_only_this_machine_reaches_its_loopback(host, is_own):
     assert is_loopback(host) is is_own
+
+
+def allowed(found: Endpoint, *names: str) -> list[str]:
+    return [name for name in names if found.hosts.rejection("GET", {"host": name}) is None]
+
+
+def test_with_tls_clients_trust_the_authority_of_the_cluster(tmp_path):
+    serving = ServingOptions(tls=True, tls_san=("more.example",))
+    found = endpoint_of(serving, tmp_path / "c.db", ["http://page.example"])
+    folder = tmp_path / "c.db-certificates"
+    assert found.tls == TlsData(
+        authority=(folder / "ca.crt").read_bytes(), certificate=(folder / "admin.crt").read_bytes(),
+        key=(folder / "admin.key").read_bytes(), server_name="",
+    )  # fmt: skip
+    assert names_of(folder / "server.crt") == {
+        "localhost", "127.0.0.1", "::1", "more.example", *SERVICE_NAMES,
+    }  # fmt: skip
+    assert found.url(443) == "https://127.0.0.1:443"
+    assert found.sign is not None
+    assert found.hosts.origins == {"http://page.example"}
+    assert allowed(found, "more.example", "localhost", "other.example") == [
+        "more.example", "localhost",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("names", "server_name"), [
+    (["web.example", "*.example"], "web.example"), (["*.example"], ""),
+    (["127.0.0.1", "web.example"], ""),
+])  # fmt: skip
+def test_a_given_certificate_is_trusted_by_its_name(tmp_path, names, server_name):
+    own = kept_certificates(tmp_path / "own", names)
+    serving = ServingOptions(tls=True, tls_cert=own.server, tls_key=own.server_key)
+    found = endpoint_of(serving, tmp_path / "c.db", ["http://page.example"])
+    folder = tmp_path / "c.db-certificates"
+    assert found.tls == TlsData(
+        authority=own.server.read_bytes(), certificate=(folder / "admin.crt").read_bytes(),
+        key=(folder / "admin.key").read_bytes(), server_name=server_name,
+    )  # fmt: skip
+    assert found.context is not None
+    assert found.sign is not None
+    assert found.hosts.origins == {"http://page.example"}
+    expected = [each for each in ("web.example", "localhost") if each in (*names, "localhost")]
+    assert allowed(found, "web.example", "localhost", "other.org") == expected
+    only_one = replace(serving, tls_key=None)
+    assert (
+        endpoint_of(only_one, tmp_path / "c.db").tls.authority
+        == (  # type: ignore[union-attr]
+            folder / "ca.crt"
+        ).read_bytes()
+    )
 
 
 def test_certificates_lie_beside_the_file_or_in_the_state_of_the_user(tmp_path, monkeypatch):
