@@ -223,13 +223,9 @@ def test_a_given_certificate_is_trusted_by_its_name(tmp_path, names, server_name
     assert found.hosts.origins == {"http://page.example"}
     expected = [each for each in ("web.example", "localhost") if each in (*names, "localhost")]
     assert allowed(found, "web.example", "localhost", "other.org") == expected
-    only_one = replace(serving, tls_key=None)
-    assert (
-        endpoint_of(only_one, tmp_path / "c.db").tls.authority
-        == (  # type: ignore[union-attr]
-            folder / "ca.crt"
-        ).read_bytes()
-    )
+    own_pair = endpoint_of(replace(serving, tls_key=None), tmp_path / "c.db").tls
+    assert own_pair is not None
+    assert own_pair.authority == (folder / "ca.crt").read_bytes()
 
 
 def test_certificates_lie_beside_the_file_or_in_the_state_of_the_user(tmp_path, monkeypatch):
