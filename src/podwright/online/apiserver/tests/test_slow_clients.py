@@ -159,6 +159,19 @@ def test_an_endless_head_is_rejected(serve):
     assert served.send("GET", MAPS)[0] == 200
 
 
+def test_a_head_without_end_is_rejected_at_the_first_byte_beyond_the_limit(serve):
+    served = serve(cluster_of(0, has_controllers=False))
+    begin = b"GET / HTTP/1.1\r\nhost: localhost\r\nx-more: "
+    with socket.create_connection(("127.0.0.1", served.port), timeout=SECONDS_MAX) as endless:
+        endless.sendall(begin + b"y" * (HEAD_BYTES_MAX + 1 - len(begin)))
+        answer = b""
+        while part := endless.recv(65_536):
+            answer += part
+    head, _, text = answer.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 431 ")
+    assert text == b"431 Request Header Fields Too Large"
+
+
 def test_a_head_that_ends_beyond_the_limit_is_rejected(serve):
     served = serve(cluster_of(0, has_controllers=False))
     lines = b"a: b\r\n" * (HEAD_BYTES_MAX // 4)
