@@ -252,6 +252,13 @@ def test_how_long_a_pod_of_the_trace_ran(times, ran_seconds):
         ({"created": "-1"}, ['Invalid value: "-1": a whole number of seconds is expected']),
         ({"created": "٣"}, ['Invalid value: "٣": a whole number of seconds is expected']),
         (
+            {"created": "x", "deleted": "4", "scheduled": "y"},
+            [
+                'Invalid value: "x": a whole number of seconds is expected',
+                'Invalid value: "y": a whole number of seconds is expected',
+            ],
+        ),
+        (
             {"created": "5", "deleted": "4", "scheduled": "1.5"},
             [
                 'Invalid value: "4": before its creation, at second 5',
