@@ -168,7 +168,7 @@ class Machine:
     def repeat(self, event: Event, now_ns: int, actions: Iterable[Action]) -> list[Action]:
         """Handle an event whose actions are known, as of a record; see `handle`.
 
-        A pod that they bind gets its node without a decision. `last_decision` is then without
+        A pod that they bind gets its node without a decision. `last_decisions` are then without
         counts and total, and the metrics may count another path through the extension points.
         """
         self._cycles.known_nodes = {
