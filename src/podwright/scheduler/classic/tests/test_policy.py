@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from podwright.scheduler.classic import (
+    Algorithm,
     PolicyError,
     algorithm_from_policy,
     algorithm_of_provider,
@@ -22,6 +23,12 @@ def test_an_empty_policy_is_the_default_provider():
     default = algorithm_of_provider()
     assert [p.name for p in algorithm.predicates] == [p.name for p in default.predicates]
     assert algorithm.priorities == default.priorities
+
+
+def test_required_affinity_of_others_has_the_weight_1():
+    bare = Algorithm(predicates=(), priorities=())
+    assert bare.hard_pod_affinity_weight == algorithm_of_provider().hard_pod_affinity_weight == 1
+    assert (bare.extenders, bare.always_check_all) == ((), False)
 
 
 def test_empty_lists_leave_the_mandatory_predicates():

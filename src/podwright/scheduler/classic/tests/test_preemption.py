@@ -96,6 +96,20 @@ def test_what_a_budget_allows_is_not_used_up():
     assert len(found.victims) == 2
 
 
+def test_a_budget_counts_for_the_pods_that_it_selects():
+    pods = [
+        make_pod("own", cpu="4", node="n1", labels={"app": "db"}),
+        make_pod("other", cpu="4", node="n2", labels={"app": "web"}),
+        make_pod("foreign", cpu="4", node="n3", labels={"app": "db"}, namespace="other"),
+        make_pod("bare", cpu="4", node="n4"),
+    ]
+    nodes = [make_node(f"n{number}", cpu="4") for number in range(1, 5)]
+    found = preempted(scheduler_of(*nodes, *pods, budget("db", 0)), BIG)
+    assert {name: each.violations_count for name, each in found.candidates.items()} == {
+        "n1": 1, "n2": 0, "n3": 0, "n4": 0,
+    }  # fmt: skip
+
+
 def test_a_pod_whose_node_is_being_cleared_waits():
     victim = with_fields(
         make_pod("v", cpu="2", node="n1"), "metadata", deletion_timestamp="2026-01-01T00:00:00Z"
