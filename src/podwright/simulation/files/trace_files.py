@@ -89,7 +89,7 @@ def trace_format(path: str) -> TraceFormat:
     if Path(path).name.removesuffix(".gz").endswith(".jsonl"):
         return "lines"
     try:
-        first = msgspec.json.decode(start.lstrip().split(b"\n", 1)[0])
+        first = msgspec.json.decode(start.lstrip().partition(b"\n")[0])
     except UNDECODABLE:
         return "objects"
     return "lines" if isinstance(first, dict) and "at" in first else "objects"
