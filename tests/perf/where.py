@@ -33,8 +33,8 @@ class _Times:
             actions = times._handle(machine, event, now_ns)
             spent_ns = time.process_time_ns() - start_ns
             if isinstance(event, CycleDue):
-                has_node = any(decision.node for decision in machine.last_decisions)
-                kind = f"{kind}, {'a node' if has_node else 'no node'}"
+                decision = machine.last_decision
+                kind = f"{kind}, {'a node' if decision and decision.node else 'no node'}"
             times.counts[kind] += 1
             times.spent_ns[kind] += spent_ns
             return actions

@@ -205,7 +205,8 @@ def test_every_past_cycle_is_explained_as_it_was_decided(plugins, history):
         assert past.entry.index == index
         explanation = past.explain()
         past.machine.handle(past.entry.event, past.entry.now_ns)
-        (decision,) = past.machine.last_decisions
+        decision = past.machine.last_decision
+        assert decision is not None
         assert explanation.decision.node == decision.node
         assert explanation.decision.message == decision.message
 

@@ -339,6 +339,11 @@ class Machine:
         return self.queue.next_due_ns()
 
     @property
+    def last_decision(self) -> Decision | None:
+        """The decision of the last scheduling cycle."""
+        return self._cycles.last_decision
+
+    @property
     def last_decisions(self) -> tuple[Decision, ...]:
         """The decisions of the last scheduling cycle, one per pod if it was that of a group."""
         return self._cycles.last_decisions

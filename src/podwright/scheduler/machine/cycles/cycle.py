@@ -84,6 +84,7 @@ class SchedulingCycles:
         self._state = state
         self._evictions = evictions
         self._steps = PodSteps(state, bindings, evictions)
+        self.last_decision: Decision | None = None
         """The decision of the last cycle."""
         self.last_decisions: tuple[Decision, ...] = ()
         """The same, for all members if it was the cycle of a pod group."""
@@ -183,6 +184,7 @@ class SchedulingCycles:
             self._fits_nowhere(queued, decision)
 
     def _report(self, profile: RunningProfile, decision: Decision) -> None:
+        self.last_decision = decision
         self.last_decisions = (decision,)
         self._steps.count(profile, decision)
 

@@ -50,7 +50,8 @@ def test_a_profile_without_filters_and_scores_takes_any_node() -> None:
     driver = Driver(config=head | {"profiles": [{"plugins": plugins}]})
     driver.put(make_node("n1"), make_pod("web", cpu="100"))
     driver.cycle()
-    (decision,) = driver.machine.last_decisions
+    decision = driver.machine.last_decision
+    assert decision is not None
     assert decision.node == "n1"
 
 

@@ -106,7 +106,7 @@ def test_all_victims_go_together_and_the_cycle_waits_for_them() -> None:
     assert [type(a).__name__ for a in deletions] == ["DeletePod"] * 3
     for number, delete in enumerate(deletions):
         assert isinstance(delete, DeletePod)
-        assert driver.machine.last_decisions == (), number
+        assert driver.machine.last_decision is None, number
         driver.deliver(CallDone(delete.call))
     assert [note.split(":")[0] for note in driver.notes[:4]] == ["Preempted"] * 3 + [
         "FailedScheduling"
