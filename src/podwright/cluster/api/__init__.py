@@ -79,6 +79,7 @@ if TYPE_CHECKING:
         UpdateObject as UpdateObject,
         WriteRequest as WriteRequest,
     )
+    from podwright.cluster.api.stages.draft_admission import Admission as Admission
     from podwright.cluster.api.strategies.kinds import (
         GENERATED_JOB_LABELS as GENERATED_JOB_LABELS,
         with_generated_selector as with_generated_selector,

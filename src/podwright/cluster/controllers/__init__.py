@@ -64,15 +64,20 @@ if TYPE_CHECKING:
         SignRequest as SignRequest,
     )
     from podwright.cluster.controllers.interface import (
+        Actions as Actions,
         Controller as Controller,
         ControllerAction as ControllerAction,
         DrainNode as DrainNode,
+        Keys as Keys,
         NodeEvent as NodeEvent,
+        PodChange as PodChange,
         RejectedWrite as RejectedWrite,
         ReportedWrite as ReportedWrite,
+        Requests as Requests,
         SyncAt as SyncAt,
         SyncDue as SyncDue,
         SyncNext as SyncNext,
+        Version as Version,
         WriteRejected as WriteRejected,
     )
     from podwright.cluster.controllers.lister import Lister as Lister
@@ -82,6 +87,7 @@ if TYPE_CHECKING:
     from podwright.cluster.controllers.pod_state import is_active as is_active
     from podwright.cluster.controllers.registry import (
         ALL_CONTROLLERS as ALL_CONTROLLERS,
+        WORKLOAD_CONTROLLERS as WORKLOAD_CONTROLLERS,
         ControllerMaker as ControllerMaker,
         enabled_controllers as enabled_controllers,
         served_controllers as served_controllers,

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from podwright.cluster.kubelets.lifecycle import Lifecycle as Lifecycle
     from podwright.cluster.kubelets.object_state import (
         LifecycleAction as LifecycleAction,
+        LifecycleEvent as LifecycleEvent,
         LifecycleState as LifecycleState,
         ScheduleStage as ScheduleStage,
         StageDue as StageDue,
@@ -44,10 +45,18 @@ if TYPE_CHECKING:
         fast_stages as fast_stages,
         with_own_stages as with_own_stages,
     )
-    from podwright.cluster.kubelets.stages.stage import Stage as Stage
+    from podwright.cluster.kubelets.stages.stage import (
+        Delay as Delay,
+        FastPath as FastPath,
+        Requirement as Requirement,
+        Stage as Stage,
+        Step as Step,
+        Weight as Weight,
+    )
     from podwright.cluster.kubelets.stages.stage_objects import STAGE as STAGE
     from podwright.cluster.kubelets.stages.stage_play import StageError as StageError
     from podwright.cluster.kubelets.stages.stage_reader import (
+        API_VERSION as API_VERSION,
         read_stage as read_stage,
         read_stages as read_stages,
     )

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         KindLike as KindLike,
         NotFound as NotFound,
         ObjectError as ObjectError,
+        StoreError as StoreError,
         UnusableStore as UnusableStore,
         group_kind as group_kind,
         kind_of as kind_of,

@@ -8,6 +8,7 @@ objects. `extender` calls the extenders of a scheduler, `cluster_connection` a r
 from podwright.online.client.cluster_connection import (
     ABSENT as ABSENT,
     WRITES as WRITES,
+    WRITES_MAX as WRITES_MAX,
     ClusterAccess as ClusterAccess,
     ClusterError as ClusterError,
     Write as Write,

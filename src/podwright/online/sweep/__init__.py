@@ -13,11 +13,18 @@ from podwright.online.sweep.execution import (
     workers as workers,
 )
 from podwright.online.sweep.figures_of_run import RunFigures as RunFigures
-from podwright.online.sweep.goals import read_goal as read_goal
+from podwright.online.sweep.goals import (
+    Constraint as Constraint,
+    Goal as Goal,
+    read_goal as read_goal,
+)
 from podwright.online.sweep.plan import (
+    Files as Files,
     SweepConfiguration as SweepConfiguration,
     SweepInput as SweepInput,
+    SweepOptions as SweepOptions,
     SweepPlan as SweepPlan,
+    SweepRun as SweepRun,
     load_plan as load_plan,
     read_seeds as read_seeds,
 )

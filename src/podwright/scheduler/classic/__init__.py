@@ -30,7 +30,10 @@ if TYPE_CHECKING:
         ClassicCluster as ClassicCluster,
         MirroredCluster as MirroredCluster,
     )
-    from podwright.scheduler.classic.events import queue_calls as queue_calls
+    from podwright.scheduler.classic.events import (
+        QueueCall as QueueCall,
+        queue_calls as queue_calls,
+    )
     from podwright.scheduler.classic.extender import (
         Extender as Extender,
         ExtenderAnswer as ExtenderAnswer,
@@ -42,7 +45,9 @@ if TYPE_CHECKING:
     from podwright.scheduler.classic.failure import (
         Failure as Failure,
         SchedulingError as SchedulingError,
+        fit_error as fit_error,
     )
+    from podwright.scheduler.classic.node_info import NodeInfo as NodeInfo
     from podwright.scheduler.classic.node_tree import (
         NodeTree as NodeTree,
         nodes_to_find as nodes_to_find,
@@ -66,7 +71,10 @@ if TYPE_CHECKING:
         ClassicQueue as ClassicQueue,
         ClassicQueueSettings as ClassicQueueSettings,
     )
-    from podwright.scheduler.classic.runner import ClassicRunner as ClassicRunner
+    from podwright.scheduler.classic.runner import (
+        ClassicPreemption as ClassicPreemption,
+        ClassicRunner as ClassicRunner,
+    )
     from podwright.scheduler.classic.scheduler import (
         ClassicScheduler as ClassicScheduler,
         Decision as Decision,

@@ -48,7 +48,9 @@ if TYPE_CHECKING:
     from podwright.scheduler.columns.affinity.term_index import (
         NO_TERMS as NO_TERMS,
         SPREAD_SELECTOR as SPREAD_SELECTOR,
+        AffinityTerm as AffinityTerm,
         AffinityTerms as AffinityTerms,
+        SelectedLabels as SelectedLabels,
         TermKind as TermKind,
         affinity_terms as affinity_terms,
         kept_selector as kept_selector,
@@ -67,6 +69,7 @@ if TYPE_CHECKING:
         INVALID_POOLS as INVALID_POOLS,
         NO_DEVICES as NO_DEVICES,
         DeviceClassIndex as DeviceClassIndex,
+        DeviceFits as DeviceFits,
         FitColumn as FitColumn,
         SearchSettings as SearchSettings,
     )
@@ -85,8 +88,10 @@ if TYPE_CHECKING:
         ABSENT as ABSENT,
         CPU as CPU,
         EPHEMERAL_STORAGE as EPHEMERAL_STORAGE,
+        FIXED_RESOURCES as FIXED_RESOURCES,
         MEMORY as MEMORY,
         PODS as PODS,
+        Interner as Interner,
         Journal as Journal,
         NodeColumns as NodeColumns,
     )

@@ -18,10 +18,19 @@ if TYPE_CHECKING:
     from podwright.apimachinery.documents import (
         DID_YOU_MEAN as DID_YOU_MEAN,
         decode as decode,
+        duplicate as duplicate,
+        forbidden as forbidden,
         has_more_documents as has_more_documents,
+        invalid as invalid,
+        not_supported as not_supported,
         parse_document as parse_document,
+        problem as problem,
+        required as required,
     )
-    from podwright.apimachinery.objects import format_duration as format_duration
+    from podwright.apimachinery.objects import (
+        format_duration as format_duration,
+        parse_duration as parse_duration,
+    )
     from podwright.scheduler.config.defaults import (
         EffectiveConfiguration as EffectiveConfiguration,
         EffectiveProfile as EffectiveProfile,
@@ -33,6 +42,7 @@ if TYPE_CHECKING:
     from podwright.scheduler.config.expand import (
         IN_TREE_POINTS as IN_TREE_POINTS,
         POINT_TYPES as POINT_TYPES,
+        Implements as Implements,
         expand_plugins as expand_plugins,
         in_tree_points as in_tree_points,
     )
@@ -69,6 +79,7 @@ if TYPE_CHECKING:
         ExtenderReply as ExtenderReply,
         ExtenderTLSConfig as ExtenderTLSConfig,
         ExtenderVerb as ExtenderVerb,
+        Int64 as Int64,
         InterPodAffinityArgs as InterPodAffinityArgs,
         KubeSchedulerConfiguration as KubeSchedulerConfiguration,
         KubeSchedulerProfile as KubeSchedulerProfile,
@@ -77,10 +88,12 @@ if TYPE_CHECKING:
         NodeResourcesBalancedAllocationArgs as NodeResourcesBalancedAllocationArgs,
         NodeResourcesFitArgs as NodeResourcesFitArgs,
         Plugin as Plugin,
+        PluginArgs as PluginArgs,
         PluginConfig as PluginConfig,
         Plugins as Plugins,
         PluginSet as PluginSet,
         PodTopologySpreadArgs as PodTopologySpreadArgs,
+        RequestedToCapacityRatio as RequestedToCapacityRatio,
         ResourceSpec as ResourceSpec,
         Rules as Rules,
         ScoringStrategy as ScoringStrategy,

@@ -151,6 +151,7 @@ if TYPE_CHECKING:
         nodes_to_find as nodes_to_find,
     )
     from podwright.scheduler.framework.nominated import (
+        NominatedCheck as NominatedCheck,
         SlotFilter as SlotFilter,
         counting_nominated as counting_nominated,
     )
@@ -164,6 +165,7 @@ if TYPE_CHECKING:
         OBSERVED_POINTS as OBSERVED_POINTS,
         ObservedMethod as ObservedMethod,
         PluginCall as PluginCall,
+        PluginObserver as PluginObserver,
         Point as Point,
         node_of as node_of,
         observe_plugins as observe_plugins,
@@ -180,13 +182,19 @@ if TYPE_CHECKING:
         Plugin as Plugin,
     )
     from podwright.scheduler.framework.post_filter import FilteredCycle as FilteredCycle
-    from podwright.scheduler.framework.prepare import run_pre_filters as run_pre_filters
+    from podwright.scheduler.framework.prepare import (
+        PreFilterOutcome as PreFilterOutcome,
+        run_pre_filters as run_pre_filters,
+    )
     from podwright.scheduler.framework.profile import (
         Profile as Profile,
         TieRule as TieRule,
         shape_table as shape_table,
     )
-    from podwright.scheduler.framework.rankings.ranking import normalize as normalize
+    from podwright.scheduler.framework.rankings.ranking import (
+        Ranking as Ranking,
+        normalize as normalize,
+    )
     from podwright.scheduler.framework.rankings.scores import (
         MAX_NODE_SCORE as MAX_NODE_SCORE,
         FilterGroups as FilterGroups,
@@ -201,6 +209,7 @@ if TYPE_CHECKING:
         FilterNode as FilterNode,
         PluginRunner as PluginRunner,
         Runner as Runner,
+        Suggest as Suggest,
     )
     from podwright.scheduler.framework.status import (
         Code as Code,

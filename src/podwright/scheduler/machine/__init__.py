@@ -113,8 +113,13 @@ if TYPE_CHECKING:
     from podwright.scheduler.machine.rules import (
         QueueCallbacks as QueueCallbacks,
         RuleParts as RuleParts,
+        RuleSet as RuleSet,
+        V136RuleSet as V136RuleSet,
     )
-    from podwright.scheduler.machine.snapshot import MachineSnapshot as MachineSnapshot
+    from podwright.scheduler.machine.snapshot import (
+        MachineSnapshot as MachineSnapshot,
+        ObjectNumbering as ObjectNumbering,
+    )
     from podwright.scheduler.machine.state import (
         GANG_SCHEDULING as GANG_SCHEDULING,
         Groups as Groups,

@@ -29,17 +29,22 @@ if TYPE_CHECKING:
     )
     from podwright.scheduler.queueing.events import (
         derive_events as derive_events,
+        derive_node_update as derive_node_update,
         derive_pod_update as derive_pod_update,
     )
     from podwright.scheduler.queueing.heap import LazyHeap as LazyHeap
-    from podwright.scheduler.queueing.hints import HintTable as HintTable
+    from podwright.scheduler.queueing.hints import HintTable as HintTable, Requeue as Requeue
     from podwright.scheduler.queueing.nominator import Nominator as Nominator
     from podwright.scheduler.queueing.pod import (
         QueuedPod as QueuedPod,
         QueueName as QueueName,
+        SortKey as SortKey,
         priority_sort_key as priority_sort_key,
     )
-    from podwright.scheduler.queueing.queue import SchedulingQueue as SchedulingQueue
+    from podwright.scheduler.queueing.queue import (
+        PreEnqueue as PreEnqueue,
+        SchedulingQueue as SchedulingQueue,
+    )
     from podwright.scheduler.queueing.rules import (
         PodQueue as PodQueue,
         QueueMetrics as QueueMetrics,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     )
     from podwright.simulation.autoscaling.explaining import (
         AutoscalingExplanation as AutoscalingExplanation,
+        GroupHelp as GroupHelp,
         explain_autoscaling as explain_autoscaling,
     )
     from podwright.simulation.autoscaling.group_sizes import (
@@ -28,7 +29,10 @@ if TYPE_CHECKING:
     )
     from podwright.simulation.autoscaling.node_groups import (
         HOSTNAME as HOSTNAME,
+        AutoscalerOptions as AutoscalerOptions,
         Autoscaling as Autoscaling,
+        Expander as Expander,
+        NodeGroup as NodeGroup,
         NodeTemplate as NodeTemplate,
         new_node as new_node,
         parse_node_groups as parse_node_groups,

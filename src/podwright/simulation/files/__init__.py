@@ -39,8 +39,10 @@ if TYPE_CHECKING:
     )
     from podwright.simulation.files.object_reader import (
         FieldValidation as FieldValidation,
+        Manifest as Manifest,
         ObjectReader as ObjectReader,
         Sourced as Sourced,
+        SourcedDocument as SourcedDocument,
         missing_classes as missing_classes,
         read_manifest as read_manifest,
         require_validation as require_validation,

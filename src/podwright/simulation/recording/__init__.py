@@ -21,6 +21,7 @@ from podwright._faces import names_on_first_use
 
 if TYPE_CHECKING:
     from podwright.simulation.recording.comparison.diff import (
+        RecordedRun as RecordedRun,
         diff_runs as diff_runs,
         log_of as log_of,
         placements_of_run as placements_of_run,
@@ -35,9 +36,12 @@ if TYPE_CHECKING:
         typed_placement as typed_placement,
     )
     from podwright.simulation.recording.comparison.placement_diff import (
+        CHANGES as CHANGES,
         Change as Change,
         PlacementDiff as PlacementDiff,
         PodDifference as PodDifference,
+        Reasons as Reasons,
+        ResourceUse as ResourceUse,
     )
     from podwright.simulation.recording.comparison.placements import (
         ZONE as ZONE,
@@ -73,6 +77,7 @@ if TYPE_CHECKING:
     from podwright.simulation.recording.explanations.document_structs import (
         ExplanationDocument as ExplanationDocument,
         ExplanationView as ExplanationView,
+        RecordedOutcome as RecordedOutcome,
         RemedyChange as RemedyChange,
         RemedyRequests as RemedyRequests,
         ReplicaOutcome as ReplicaOutcome,
@@ -95,10 +100,12 @@ if TYPE_CHECKING:
         node_results as node_results,
     )
     from podwright.simulation.recording.explanations.outcome import (
+        AttemptOutcome as AttemptOutcome,
         OutcomeKind as OutcomeKind,
         find_outcome as find_outcome,
         gated_pods as gated_pods,
     )
+    from podwright.simulation.recording.explanations.past_advice import past_advice as past_advice
     from podwright.simulation.recording.explanations.present import (
         explanation_of_pod as explanation_of_pod,
         present_view as present_view,
@@ -176,10 +183,12 @@ if TYPE_CHECKING:
         encode_objects as encode_objects,
     )
     from podwright.simulation.recording.log.log_tables import (
+        SHARE_CLASSES as SHARE_CLASSES,
         NodeShares as NodeShares,
         tables_of_log as tables_of_log,
     )
     from podwright.simulation.recording.log.record import (
+        EventFeed as EventFeed,
         Recorder as Recorder,
         RotatingRecorder as RotatingRecorder,
         class_name as class_name,
@@ -191,10 +200,12 @@ if TYPE_CHECKING:
         record_of_log as record_of_log,
         write_record as write_record,
     )
-    from podwright.simulation.recording.log.replay import replay as replay
+    from podwright.simulation.recording.log.replay import Difference as Difference, replay as replay
     from podwright.simulation.recording.log.saved_case import (
         case_text as case_text,
         decode_case as decode_case,
+        encode_case as encode_case,
+        save_cycle as save_cycle,
     )
     from podwright.simulation.recording.timelines.columns import (
         TIMELINE_MEDIA_TYPE as TIMELINE_MEDIA_TYPE,

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
         load_scenario as load_scenario,
         read_scenario as read_scenario,
     )
-    from podwright.simulation.scenarios.scenario_file import ScenarioFile as ScenarioFile
+    from podwright.simulation.scenarios.scenario_file import (
+        Files as Files,
+        ScenarioFile as ScenarioFile,
+    )
 else:
     __getattr__, __dir__ = names_on_first_use(__name__)

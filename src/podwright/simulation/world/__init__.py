@@ -29,13 +29,18 @@ if TYPE_CHECKING:
         EventHeap as EventHeap,
         Turn as Turn,
     )
-    from podwright.simulation.world.inputs.conditions import Condition as Condition
+    from podwright.simulation.world.inputs.conditions import (
+        Condition as Condition,
+        identity_of as identity_of,
+    )
     from podwright.simulation.world.inputs.event_lines import first_recorded_ns as first_recorded_ns
     from podwright.simulation.world.inputs.input_review import (
+        IgnoredKind as IgnoredKind,
         InputReview as InputReview,
         LoadEstimate as LoadEstimate,
     )
     from podwright.simulation.world.inputs.openb_arrivals import (
+        Arrival as Arrival,
         Ending as Ending,
         openb_arrivals as openb_arrivals,
     )
@@ -54,10 +59,12 @@ if TYPE_CHECKING:
         OnNodes as OnNodes,
         Operation as Operation,
         Patch as Patch,
+        PatchType as PatchType,
         Put as Put,
         RestoreNode as RestoreNode,
         Scale as Scale,
         Stop as Stop,
+        Update as Update,
     )
     from podwright.simulation.world.inputs.run_inputs import (
         EventFile as EventFile,
@@ -68,11 +75,18 @@ if TYPE_CHECKING:
     )
     from podwright.simulation.world.inputs.workload import Workload as Workload
     from podwright.simulation.world.observers import (
+        ChangeObserver as ChangeObserver,
+        DecisionObserver as DecisionObserver,
+        EventObserver as EventObserver,
         KubernetesEvent as KubernetesEvent,
+        NodeEventObserver as NodeEventObserver,
         Observer as Observer,
+        OperationObserver as OperationObserver,
+        RemovalObserver as RemovalObserver,
     )
     from podwright.simulation.world.runs.disruptions import (
         Evictions as Evictions,
+        LostPod as LostPod,
         NodeDrain as NodeDrain,
     )
     from podwright.simulation.world.runs.report import (
@@ -104,7 +118,15 @@ if TYPE_CHECKING:
         start_simulation as start_simulation,
         started_run as started_run,
     )
-    from podwright.simulation.world.runs.summary import Summary as Summary
+    from podwright.simulation.world.runs.summary import (
+        Summary as Summary,
+        Use as Use,
+        Waits as Waits,
+    )
+    from podwright.simulation.world.runs.workload_health import (
+        Availability as Availability,
+        Rollout as Rollout,
+    )
     from podwright.simulation.world.timing.distributions import (
         Distribution as Distribution,
         Draws as Draws,
@@ -117,6 +139,10 @@ if TYPE_CHECKING:
     from podwright.simulation.world.timing.fitting import fit_timing as fit_timing
     from podwright.simulation.world.timing.model import (
         TIMING_NOTE as TIMING_NOTE,
+        ClientTiming as ClientTiming,
+        ClientTimings as ClientTimings,
+        CycleTiming as CycleTiming,
+        KubeletTiming as KubeletTiming,
         Timing as Timing,
         load_timing as load_timing,
         timing_entry as timing_entry,

@@ -10,6 +10,8 @@ scheduler with an API server.
 from podwright.testing.parity.comparison import Case as Case
 from podwright.testing.parity.report import (
     FamilyReport as FamilyReport,
+    Mismatch as Mismatch,
+    check_case as check_case,
     check_cases as check_cases,
     problem_of as problem_of,
 )
