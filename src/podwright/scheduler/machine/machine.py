@@ -168,8 +168,16 @@ class Machine:
     def repeat(self, event: Event, now_ns: int, actions: Iterable[Action]) -> list[Action]:
         """Handle an event whose actions are known, as of a record; see `handle`.
 
-        A pod that they bind gets its node without a decision. `last_decisions` are then without
-        counts and total, and the metrics may count another path through the extension points.
+        A pod that they bind gets its node without a decision: `last_decision` has no counts and no
+        total, and the metrics may count another path through the extension points.
+
+        Parameters
+        ----------
+        event : Event
+        now_ns : int
+            As for `handle`.
+        actions : iterable of Action
+            Those that the event is known to have.
         """
         self._cycles.known_nodes = {
             action.pod: action.node for action in actions if isinstance(action, Bind)
