@@ -1,7 +1,6 @@
 """The differences between two scenarios or two recorded runs, with their reasons.
 
-Runs are replayed to the cycles that differ, so their reasons
-agree with `explain_cycle`.
+Runs are replayed to the cycles that differ, so their reasons agree with `explain_cycle`.
 """
 
 from __future__ import annotations
