@@ -171,7 +171,8 @@ def _summary(figures: ComparisonFigures) -> str:
     modern, classic = figures.placed_counts
     placed = f"the v1.36 rules schedule {modern}, the v1.16 rules {classic}"
     if not figures.differing_count:
-        return f"Both rule sets give the same result for all {pods}; {placed}."
+        all_pods = "1 pod" if figures.pod_count == 1 else f"all {pods}"
+        return f"Both rule sets give the same result for {all_pods}; {placed}."
     kinds = ", ".join(f"{count} by {kind}" for kind, count in figures.kinds.items())
     differ = "differs" if figures.differing_count == 1 else "differ"
     text = f"{figures.differing_count} of {pods} {differ} ({kinds}); {placed}."

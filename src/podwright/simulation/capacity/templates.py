@@ -84,7 +84,8 @@ def templates_of(
     if not found and not errors:
         errors.append(problem("", "contains no Pod and no workload, whose pods are to be counted"))
     if ratio and len(ratio) != len(found):
-        message = f"has {len(ratio)} numbers for {len(found)} pods and workloads"
+        forms = "1 pod or workload" if len(found) == 1 else f"{len(found)} pods and workloads"
+        message = f"has {len(ratio)} number{'s' * (len(ratio) != 1)} for {forms}"
         errors.append(problem("ratio", message))
     errors += [
         problem(f"ratio[{index}]", f"{weight} is not a positive number")

@@ -87,7 +87,10 @@ _PLUGIN_BOUNDS = exponential(0.00001, 1.5, 20)
 _BATCH_BOUNDS = exponential(0.00001, 2, 12)
 
 _COUNTED_AS_ZERO = "The count is exact; durations are 0 unless a driver reports them."
-_MADE_CALLS = "Reported by `podwright scheduler`, which makes the calls; a simulation makes none."
+_MADE_CALLS = (
+    "Reported by `podwright scheduler`, which makes the calls; a simulation makes none. Upstream"
+    " has it with the gate `SchedulerAsyncAPICalls`."
+)
 _POD_LABELS = ("namespace", "pod", "node", "scheduler", "priority", "resource", "unit")
 
 METRICS: Final[tuple[Metric, ...]] = (
@@ -304,7 +307,6 @@ METRICS: Final[tuple[Metric, ...]] = (
         name="scheduler_async_api_call_execution_total",
         kind="counter",
         labels=("call_type", "result"),
-        gate="SchedulerAsyncAPICalls",
         help="Calls to the API server, by type and result.",
         note=_MADE_CALLS,
     ),
@@ -313,7 +315,6 @@ METRICS: Final[tuple[Metric, ...]] = (
         kind="histogram",
         labels=("call_type", "result"),
         bounds=_ATTEMPT_BOUNDS,
-        gate="SchedulerAsyncAPICalls",
         help="Latency of calls to the API server.",
         note=_MADE_CALLS,
     ),
@@ -321,7 +322,6 @@ METRICS: Final[tuple[Metric, ...]] = (
         name="scheduler_pending_async_api_calls",
         kind="gauge",
         labels=("call_type",),
-        gate="SchedulerAsyncAPICalls",
         help="Calls to the API server without a reply yet.",
         note=_MADE_CALLS,
     ),

@@ -198,7 +198,7 @@ def test_those_of_higher_priority_take_the_room_after_a_loss():
         ({"exclude_nodes": ("n33",)}, 'excludeNodes[0]: no node "n33"; did you mean "n3"?'),
         ({"max_limit": -1}, "maxLimit: -1 is negative; 0 is no limit"),
         ({"pool_label": "rack"}, 'poolLabel: no node has the label "rack"'),
-        ({"ratio": (1, 2)}, "pods: ratio: has 2 numbers for 1 pods and workloads"),
+        ({"ratio": (1, 2)}, "pods: ratio: has 2 numbers for 1 pod or workload"),
         ({"ratio": (0,)}, "pods: ratio[0]: 0 is not a positive number"),
         ({"pods": ()}, "pods: contains no Pod and no workload, whose pods are to be counted"),
         ({"pods": (workload("DaemonSet"),)}, "pods: [0].kind: a DaemonSet has no replicas"),
