@@ -11,6 +11,7 @@ from aiohttp import web
 
 from podwright.online.client.cluster import ClusterAddress
 
+_TURNS = 5
 CUT = None
 """A connection that is cut instead of a reply."""
 Reply = tuple[int, dict[str, Any]] | None
@@ -66,7 +67,13 @@ async def serving(server: FakeServer) -> AsyncIterator[ClusterAddress]:
         await web.TCPSite(runner, "127.0.0.1", 0).start()
         yield ClusterAddress(server=f"http://127.0.0.1:{runner.addresses[0][1]}")
     finally:
+        served = runner.server
         await runner.cleanup()
-        # A transport that was closed or accepted last ends in the next turns of the loop.
-        for _ in range(3):
+        # A connection that was accepted last begins in the next turns of the loop, after the
+        # others were closed; and a transport that was closed ends there.
+        for _ in range(_TURNS):
+            await asyncio.sleep(0)
+        if served is not None:
+            await served.shutdown(0)
+        for _ in range(_TURNS):
             await asyncio.sleep(0)
