@@ -114,8 +114,12 @@ def _count_fields(obj: Object) -> tuple[str, ...]:
 
 def as_new(obj: Object) -> Object:
     """Return an object as a user would create it."""
-    document = without_server_fields(encode(obj))
+    given = encode(obj)
+    document = without_server_fields(given)
     metadata = document["metadata"]
+    if obj.kind == "Pod" and (owners := given["metadata"].get("ownerReferences")):
+        # More of a pod are more replicas of its owner, which are spread by default.
+        metadata = metadata | {"ownerReferences": owners}
     name = metadata.get("generateName", "pod").rstrip("-")
     return decode(document | {"metadata": {"namespace": "default", "name": name, **metadata}})
 

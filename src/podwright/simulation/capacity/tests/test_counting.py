@@ -12,6 +12,9 @@ from podwright.simulation.capacity import capacity_review, review_text
 from podwright.simulation.world.tests.test_devices import CLASS, TEMPLATE, devices
 from podwright.testing import make_node, make_pod
 
+OWNER = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "u",
+         "controller": True}  # fmt: skip
+
 
 def workload(kind="Deployment", name="web", cpu="1", **spec):
     replicas = {} if kind in ("Job", "DaemonSet", "CronJob") else {"replicas": 3}
@@ -96,6 +99,27 @@ def test_each_pod_has_a_claim_of_the_template_that_it_names():
 def test_a_pod_of_the_cluster_can_be_the_template():
     web = make_pod("web", cpu="2", node="n0")
     assert pw.capacity([*cluster(1), web], web).count == 1
+
+
+@pytest.mark.parametrize(
+    ("owners", "nodes"),
+    [
+        pytest.param([], {"large": 6}, id="the emptier node scores higher"),
+        pytest.param([OWNER], {"small": 3, "large": 3}, id="replicas are spread by default"),
+    ],
+)
+def test_more_of_a_pod_are_more_replicas_of_its_owner(owners, nodes):
+    replica_set = decode(
+        {"apiVersion": "apps/v1", "kind": "ReplicaSet"}
+        | {"metadata": {"name": "web", "namespace": "default", "uid": "u"}}
+        | {"spec": {"replicas": 0, "selector": {"matchLabels": {"app": "web"}}}}
+    )
+    pod = encode(make_pod("web", cpu="500m", memory="64Mi", labels={"app": "web"}))
+    pod["metadata"]["ownerReferences"] = owners
+    present = [make_node("small", cpu="4"), make_node("large", cpu="64", memory="256Gi")]
+    question = pw.CapacityQuestion(pods=(decode(pod),), max_limit=6)
+    found = pw.capacity([*present, replica_set], question, expands_workloads=False)
+    assert found.templates[0].nodes == nodes
 
 
 def test_counts_by_zone_and_pool():
