@@ -470,7 +470,7 @@ def _restore_cluster(state: State, snapshot: MachineSnapshot, numbers: _Numbers)
     # Logs of earlier versions do not say which pods count alike.
     likenesses = snapshot.placed_like or count()
     for number, place, like in zip(snapshot.placed, snapshot.placed_on, likenesses, strict=False):
-        placed = cluster.place(numbers.pod(number), slots[place], "", keys.get(like))
+        placed = cluster.place(numbers.pod(number), slots[place], keys=keys.get(like))
         keys[like] = placed.keys
     waiting_for: dict[str, list[Pod]] = {}
     for entry in snapshot.pods_on_missing_nodes:

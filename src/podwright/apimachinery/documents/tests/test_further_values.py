@@ -134,7 +134,7 @@ def test_free_values_are_decoded(document: Any, made: Free) -> None:
         ({"ratio": float("nan")}, "", ['ratio: Invalid value: "nan": must be a number of 32 bits']),
         ({"ratio": -1e39}, "", ['ratio: Invalid value: "-1e+39": must be a number of 32 bits']),
         ({"reference": "d"}, "", ['reference: Invalid value: "d": namespace/name is expected']),
-        # What is wrong inside of an object says more than that it is no text and no number.
+        # What is wrong inside of an object says more than that it is neither a text nor a number.
         ({"several": {"size": -1}}, "f", [
             "f.several.size: Invalid value: -1: must not be negative"]),
         ({"several": True}, "f", [

@@ -289,7 +289,7 @@ TOO_NEAR = [GROUP, "node(s) didn't match pod anti-affinity rules"]
             dict.fromkeys(("a1", "a2", "b1", "x"), NOT_NEAR), id="no such pod",
         ),
         pytest.param(
-            near("podAffinity", "web"), {"app": "web"}, [], {}, id="the first of its own group"
+            near("podAffinity", "web"), {"app": "web"}, [], {}, id="the first pod of the group"
         ),
         pytest.param(
             near("podAffinity", "web", "db"), {"app": "web"}, [],

@@ -350,7 +350,7 @@ def test_an_item_has_its_position_and_the_lines_of_its_fields(line, name, of_fie
     lines = Lines(lambda: TEXT)
     item = Place("f", lines, 1, index=1).at_item("items", 0, line)
     assert str(item) == name
-    # The lines of an item with a line of its own begin there.
+    # The lines of an item that begins a line begin there.
     assert item.of("spec.priority") == of_field
     inner = item.at_item("items", 4, 0)
     assert inner.item == "items[0]: items[4]"
@@ -398,7 +398,7 @@ def documents_of(value, **options):
             id="a snapshot of other values",
         ),
         pytest.param({"pods": [], "other": 1}, [("f", {"pods": [], "other": 1}, False)], [],
-                     id="another key is no snapshot"),
+                     id="another key is not a snapshot"),
         pytest.param({}, [("f", {}, False)], [], id="an empty object"),
         pytest.param({"kind": "PodList"}, [("f", {"kind": "PodList"}, False)], [],
                      id="a kind that ends so, without items"),

@@ -126,7 +126,7 @@ def test_a_missing_log_is_reported(tmp_path):
             id="whole numbers",
         ),
         pytest.param({"what": "attempt", "pod": "a/p", "err": None, "evaluatedNodes": None}, [],
-                     id="null is no value"),
+                     id="null is not a value"),
         pytest.param({"what": "attempt", "pod": "a/p", "time": ""}, ["time: Required value"],
                      id="no time"),
     ],

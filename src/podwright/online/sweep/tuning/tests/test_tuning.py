@@ -532,7 +532,7 @@ def test_the_trials_of_a_batch_are_run_seed_by_seed_until_they_are_decided() -> 
 
 
 @pytest.mark.parametrize(
-    ("decision", "told", "constraints"),
+    ("decision", "reported", "constraints"),
     [
         pytest.param(
             {"state": "complete", "means": {"wait": 7.0, "placed": 3.0}},
@@ -547,7 +547,7 @@ def test_the_trials_of_a_batch_are_run_seed_by_seed_until_they_are_decided() -> 
     ],
 )
 def test_the_study_gets_the_goals_and_constraints_of_a_complete_trial(
-    decision: dict[str, Any], told: dict[str, Any], constraints: dict[str, float]
+    decision: dict[str, Any], reported: dict[str, Any], constraints: dict[str, float]
 ) -> None:
     calls: list[Any] = []
 
@@ -562,7 +562,7 @@ def test_the_study_gets_the_goals_and_constraints_of_a_complete_trial(
     found._study = cast(Any, SimpleNamespace(tell=tell))
     trial = Decided(0, decision)
     found._tell(cast(Any, trial))
-    assert calls == [told]
+    assert calls == [reported]
     assert trial.constraints == constraints
 
 
