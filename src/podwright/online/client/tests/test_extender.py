@@ -49,7 +49,8 @@ class RawServer:
         self.port = self._listener.getsockname()[1]
         self._open: list[socket.socket] = []
         self.closed = threading.Event()
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._accepting = threading.Thread(target=self._accept)
+        self._accepting.start()
 
     def _accept(self) -> None:
         while True:
@@ -85,6 +86,8 @@ class RawServer:
         return found
 
     def close(self) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)  # which ends the wait for a connection
+        self._accepting.join()
         self._listener.close()
         for connection in self._open:
             connection.close()

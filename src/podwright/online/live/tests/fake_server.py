@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
 from aiohttp import web
+from tests.http_servers import serving_all_paths
 
 from podwright.online.client.cluster import ClusterAddress
 
-_TURNS = 5
 CUT = None
 """A connection that is cut instead of a reply."""
 Reply = tuple[int, dict[str, Any]] | None
@@ -59,21 +58,5 @@ class FakeServer:
 @asynccontextmanager
 async def serving(server: FakeServer) -> AsyncIterator[ClusterAddress]:
     """Serve for the time of a block."""
-    application = web.Application()
-    application.router.add_route("*", "/{path:.*}", server.answer)
-    runner = web.AppRunner(application)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        yield ClusterAddress(server=f"http://127.0.0.1:{runner.addresses[0][1]}")
-    finally:
-        served = runner.server
-        await runner.cleanup()
-        # A connection that was accepted last begins in the next turns of the loop, after the
-        # others were closed; and a transport that was closed ends there.
-        for _ in range(_TURNS):
-            await asyncio.sleep(0)
-        if served is not None:
-            await served.shutdown(0)
-        for _ in range(_TURNS):
-            await asyncio.sleep(0)
+    async with serving_all_paths(server.answer) as address:
+        yield ClusterAddress(server=address)

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from aiohttp import web
+from tests.http_servers import serving_all_paths
 
 from podwright.apimachinery.objects import Document
 from podwright.cluster.api.endpoints import (
@@ -100,16 +101,11 @@ class ServedCluster:
     async def serve(self) -> AsyncIterator[ClusterAddress]:
         """Serve for the time of a block."""
         self._changed = asyncio.Event()
-        application = web.Application()
-        application.router.add_route("*", "/{path:.*}", self._answer)
-        runner = web.AppRunner(application, shutdown_timeout=0.01)
-        await runner.setup()
-        try:
-            await web.TCPSite(runner, "127.0.0.1", 0).start()
-            yield ClusterAddress(server=f"http://127.0.0.1:{runner.addresses[0][1]}")
-        finally:
-            self.cut_watches()
-            await runner.cleanup()
+        async with serving_all_paths(self._answer, patience_seconds=0.01) as address:
+            try:
+                yield ClusterAddress(server=address)
+            finally:
+                self.cut_watches()
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         is_watch = "watch" in request.query

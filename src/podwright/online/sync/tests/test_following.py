@@ -1,12 +1,11 @@
 """The order in which a destination gets changes, and in how many requests."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 from aiohttp import web
+from tests.http_servers import serving_all_paths
 
 from podwright.apimachinery.objects import Document
 from podwright.online.client import SyncPolicies
@@ -83,23 +82,13 @@ class Server:
             self.written.append(f"{method} {name}")
         return {"status": 200, "body": {"metadata": {"name": name}}}
 
-    @asynccontextmanager
-    async def serve(self) -> AsyncIterator[str]:
-        """Serve for the time of a block; yields the address."""
-        application = web.Application()
-        application.router.add_route("*", "/{path:.*}", self.write)
-        runner = web.AppRunner(application)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        try:
-            yield f"http://127.0.0.1:{runner.addresses[0][1]}"
-        finally:
-            await runner.cleanup()
-
 
 async def _save_meanwhile(server, *groups):
     """Save the state while the destination does not answer."""
-    async with server.serve() as address, Target(ClusterAddress(server=address), "here") as target:
+    async with (
+        serving_all_paths(server.write) as address,
+        Target(ClusterAddress(server=address), "here") as target,
+    ):
         destination = Destination(target, Mirror(SyncPolicies()), 1)
         for changes in groups:
             destination.put(ChangeGroup(changes, is_end=not changes))
@@ -112,7 +101,10 @@ async def _save_meanwhile(server, *groups):
 
 async def _execute(server, *groups):
     """Return what was done until the first list has ended, which a last group follows."""
-    async with server.serve() as address, Target(ClusterAddress(server=address), "here") as target:
+    async with (
+        serving_all_paths(server.write) as address,
+        Target(ClusterAddress(server=address), "here") as target,
+    ):
         destination = Destination(target, Mirror(SyncPolicies()), 1)
         for changes in (*groups, [], [change("Add", "end")]):
             destination.put(ChangeGroup(changes, is_end=not changes))
@@ -240,13 +232,10 @@ def test_devices_wait_until_the_claim_is_made():
     operation = AllocateClaim(kind, "default/p-gpu-x7", claim, "p", "n1", "gpu")
 
     async def execute():
-        application = web.Application()
-        application.router.add_route("*", "/{path:.*}", server.answer)
-        runner = web.AppRunner(application)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        address = ClusterAddress(server=f"http://127.0.0.1:{runner.addresses[0][1]}")
-        async with Target(address, "here") as target:
+        async with (
+            serving_all_paths(server.answer) as address,
+            Target(ClusterAddress(server=address), "here") as target,
+        ):
             await target.execute(operation)
             await target.pod_changed("default/p", is_gone=False)
             assert server.written == []
@@ -256,7 +245,6 @@ def test_devices_wait_until_the_claim_is_made():
             assert server.written == []
             for _ in range(2):  # the second time nothing is left
                 await target.pod_changed("default/p", is_gone=False)
-        await runner.cleanup()
 
     asyncio.run(execute())
     path = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims/made"

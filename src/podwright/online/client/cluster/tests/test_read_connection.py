@@ -8,11 +8,11 @@ import json
 import ssl
 import stat
 import time
-from contextlib import asynccontextmanager
 
 import pytest
 import yaml
 from aiohttp import web
+from tests.http_servers import serving_all_paths
 
 from podwright.online.client.cluster import (
     ClusterAddress,
@@ -26,22 +26,6 @@ from podwright.online.client.cluster import (
 from podwright.online.client.cluster.read_connection import _tls_context
 
 ABSENT = "http://127.0.0.1:9"
-
-
-@asynccontextmanager
-async def served(handler):
-    """Serve all paths on a free port; yields the address."""
-    application = web.Application()
-    application.router.add_route("*", "/{path:.*}", handler)
-    runner = web.AppRunner(application)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    port = runner.addresses[0][1]
-    try:
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        await runner.cleanup()
 
 
 def kubeconfig(folder, server, user, *, name="config", context="c", **cluster):
@@ -70,7 +54,7 @@ def test_credentials_are_sent(tmp_path):
         return web.json_response({"gitVersion": "v1.30.1"})
 
     async def run(user):
-        async with served(handler) as server:
+        async with serving_all_paths(handler) as server:
             address = ClusterAddress(kubeconfig=kubeconfig(tmp_path, server, user))
             async with ReadConnection(address) as connection:
                 return await server_version(connection)
@@ -105,7 +89,10 @@ def test_a_request_says_what_it_accepts_and_who_sends_it():
         return web.Response(body=b"{}")
 
     async def run():
-        async with served(handler) as server, ReadConnection(ClusterAddress(server=server)) as one:
+        async with (
+            serving_all_paths(handler) as server,
+            ReadConnection(ClusterAddress(server=server)) as one,
+        ):
             await one.get("/api", {"limit": "5"})
             await one.get("/api")
 
@@ -123,7 +110,7 @@ def test_a_rotated_token_is_read_again(tmp_path):
         return web.Response(body=b"{}")
 
     async def run():
-        async with served(handler) as server:
+        async with serving_all_paths(handler) as server:
             path = kubeconfig(tmp_path, server, {"tokenFile": str(file)})
             async with ReadConnection(ClusterAddress(kubeconfig=path)) as connection:
                 with pytest.raises(RejectedRequest):
@@ -139,7 +126,7 @@ def rejected(status, body, headers=None, token="t"):
         return web.json_response(body, status=status, headers=headers)
 
     async def run():
-        async with served(handler) as server:
+        async with serving_all_paths(handler) as server:
             address = ClusterAddress(server=server)
             async with ReadConnection(address) as connection:
                 connection.access.configuration.api_key["BearerToken"] = f"Bearer {token}"
@@ -160,7 +147,7 @@ def test_a_token_file_is_read_again_after_a_minute(tmp_path, monkeypatch):
         return web.Response(body=b"{}")
 
     async def run():
-        async with served(handler) as server:
+        async with serving_all_paths(handler) as server:
             path = kubeconfig(tmp_path, server, {"tokenFile": str(file)})
             async with ReadConnection(ClusterAddress(kubeconfig=path)) as connection:
                 file.write_text("new")
@@ -198,7 +185,7 @@ def test_an_expired_token_says_until_when_it_was_valid(tmp_path):
         return web.json_response({"message": "Unauthorized"}, status=401)
 
     async def run():
-        async with served(handler) as server:
+        async with serving_all_paths(handler) as server:
             path = kubeconfig(tmp_path, server, {"token": f"x.{claims}.y"})
             async with ReadConnection(ClusterAddress(kubeconfig=path)) as connection:
                 await connection.get("/api")
@@ -215,7 +202,10 @@ def test_what_is_no_api_server_is_named(reply):
         return web.Response(**reply)
 
     async def run():
-        async with served(handler) as server, ReadConnection(ClusterAddress(server=server)) as one:
+        async with (
+            serving_all_paths(handler) as server,
+            ReadConnection(ClusterAddress(server=server)) as one,
+        ):
             await server_version(one)
 
     with pytest.raises(UnreachableCluster, match="is not an API server of Kubernetes"):
@@ -291,7 +281,7 @@ def test_the_proxy_of_the_environment_is_used(monkeypatch, tmp_path, bypassed, i
         return web.json_response({"gitVersion": "v1.36.0"})
 
     async def run():
-        async with served(proxy) as address:
+        async with serving_all_paths(proxy) as address:
             monkeypatch.setenv("http_proxy", address)
             monkeypatch.setenv("no_proxy", bypassed)
             # Without the proxy it cannot be reached.

@@ -7,6 +7,7 @@ import json
 
 import pytest
 from aiohttp import web
+from tests.http_servers import serving_all_paths
 from tests.waiting import SECONDS_MAX
 
 from podwright.online.client.cluster import (
@@ -17,7 +18,6 @@ from podwright.online.client.cluster import (
     UnreachableCluster,
 )
 from podwright.online.client.cluster.list_watch import ListWatch
-from podwright.online.client.cluster.tests.test_read_connection import served
 
 
 def obj(name, version):
@@ -36,7 +36,10 @@ def followed(handler, count, path="/api/v1/nodes", **options):
 
     async def run():
         seen = []
-        async with served(handler) as server, ReadConnection(ClusterAddress(server=server)) as one:
+        async with (
+            serving_all_paths(handler) as server,
+            ReadConnection(ClusterAddress(server=server)) as one,
+        ):
             reflector = Reflector(one, path, **options)
             async for batch in reflector.batches():
                 seen += [(each.event, each.meta.name) for each in batch.changes]

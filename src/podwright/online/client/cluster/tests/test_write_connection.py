@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from tests.http_servers import serving_all_paths
 
 from podwright.online.client.cluster import (
     ClusterAddress,
@@ -15,7 +16,7 @@ from podwright.online.client.cluster import (
     RejectedRequest,
     UnreachableCluster,
 )
-from podwright.online.client.cluster.tests.test_read_connection import ABSENT, kubeconfig, served
+from podwright.online.client.cluster.tests.test_read_connection import ABSENT, kubeconfig
 from podwright.online.client.cluster.write_connection import WriteConnection
 
 
@@ -23,7 +24,7 @@ def written(handler: Any, user: dict[str, str], folder: Any, *writes: Any, **opt
     """Make writes, each of a verb, a path and a body; return the bodies of the replies."""
 
     async def run() -> list[bytes]:
-        async with served(handler) as server:
+        async with serving_all_paths(handler) as server:
             address = ClusterAddress(kubeconfig=kubeconfig(folder, server, user))
             async with WriteConnection(address) as connection:
                 return [await connection.write(*each, **options) for each in writes]
@@ -143,7 +144,7 @@ def test_each_reply_is_reported_with_its_status_and_seconds(tmp_path):
         return web.json_response({"message": "no"}, status=200 if request.method == "GET" else 409)
 
     async def run() -> Any:
-        async with served(handler) as server:
+        async with serving_all_paths(handler) as server:
             address = ClusterAddress(kubeconfig=kubeconfig(tmp_path, server, {}))
             on_reply = partial(_append, replies)
             async with WriteConnection(address, on_reply=on_reply) as connection:
