@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from podwright.apimachinery.objects import Pod, decode_pod
-from podwright.scheduler.assembly import Scheduler
+from podwright.apimachinery.objects import Pod, decode_pod, with_fields
+from podwright.scheduler.assembly import Scheduler, broken_affinity
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.testing import make_node
 
@@ -13,10 +13,12 @@ Document = dict[str, Any]
 HOSTNAME = "kubernetes.io/hostname"
 
 
-def pod(name: str, priority: int, node: str = "", *, needs_cache: bool = False) -> Pod:
+def pod(
+    name: str, priority: int, node: str = "", *, needs_cache: bool = False, cpu: str = "3"
+) -> Pod:
     terms = [{"topologyKey": HOSTNAME, "labelSelector": {"matchLabels": {"app": "cache"}}}]
     required = {"requiredDuringSchedulingIgnoredDuringExecution": terms}
-    container = {"name": "main", "image": "app", "resources": {"requests": {"cpu": "3"}}}
+    container = {"name": "main", "image": "app", "resources": {"requests": {"cpu": cpu}}}
     spec: Document = {"containers": [container], "priority": priority, "nodeName": node}
     if needs_cache:
         spec["affinity"] = {"podAffinity": required}
@@ -56,3 +58,27 @@ def test_preemption_that_other_reasons_stop_has_no_such_limit():
     scheduler.remove(scheduler.cluster.pods["shop/cache-1"].pod)
     scheduler.add(pod("cache-2", 200, "b"))
     assert not scheduler.advice(scheduler.explain("shop/web-0")).limits
+
+
+def test_four_of_the_pods_are_named_and_pods_that_may_stay_are_not():
+    others = [pod("web-1", 0, "a"), pod("cache-9", 100, "b"), pod("cache-8", 100)]
+    shown = scheduler_of(
+        *(pod(f"cache-{number}", 0, "a", cpu="500m") for number in range(6)),
+        *(with_fields(each, "metadata", namespace="bar") for each in others[:2]),
+        pod("web-0", 100, needs_cache=True),
+    )  # fmt: skip
+    explanation = shown.explain("shop/web-0")
+    assert broken_affinity(explanation, shown.cluster) == (
+        "the pod cannot preempt on 1 node: its required podAffinity selects pods of lower priority"
+        " (shop/cache-0, shop/cache-1, shop/cache-2, shop/cache-3 and 2 more), and evicting them"
+        " would break that affinity",
+    )
+
+
+def test_a_pod_of_a_higher_priority_is_not_named():
+    shown = scheduler_of(
+        pod("cache-0", 0, "a", cpu="2"), pod("cache-1", 100, "b", cpu="2"),
+        pod("web-0", 100, needs_cache=True),
+    )  # fmt: skip
+    (limit,) = broken_affinity(shown.explain("shop/web-0"), shown.cluster)
+    assert "(shop/cache-0), and" in limit

@@ -11,6 +11,8 @@ from podwright.apimachinery.objects import (
     Affinity,
     InputError,
     Pod,
+    Service,
+    decode_as,
     with_fields,
     with_nominated_node_name,
 )
@@ -44,6 +46,8 @@ from podwright.scheduler.machine import (
     ExtenderReplied,
     FlushBackoff,
     FlushUnschedulable,
+    ObjectDeleted,
+    ObjectPut,
     PatchPodStatus,
 )
 from podwright.scheduler.machine.tests.driving import SECOND_NS, Driver, pending
@@ -369,6 +373,159 @@ def test_a_node_that_goes_takes_its_pods_out_of_the_count():
     run.put(pending("next", cpu="1"))
     run.cycle()
     assert run.place_of("default/next") == "unschedulable"
+
+
+def waiting_pod(run: Driver) -> Pod:
+    """Return a pod that waits for room on the only node, at its present version."""
+    run.put(make_node("n1", cpu="1"), pending("big", cpu="4"))
+    run.cycle()
+    pod = run.machine.pod("default/big")
+    assert pod is not None
+    assert run.place_of("default/big") == "unschedulable"
+    return pod
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        pytest.param(
+            lambda pod: ObjectPut(with_fields(pod, "metadata", labels={"a": "b"})),
+            id="the version that is known, whatever it has",
+        ),
+        pytest.param(
+            lambda pod: ObjectDeleted(with_fields(pod, "metadata", uid="earlier")),
+            id="the deletion of an earlier pod of that name",
+        ),
+        pytest.param(lambda _: ObjectDeleted(make_pod("other")), id="the deletion of no pod"),
+        pytest.param(lambda _: ObjectDeleted(service()), id="the deletion of no Service"),
+        pytest.param(lambda _: ObjectDeleted(make_node("n2")), id="the deletion of no node"),
+        pytest.param(
+            lambda _: ObjectPut(with_fields(make_pod("other"), "status", phase="Failed")),
+            id="an unknown pod that has ended",
+        ),
+    ],
+)
+def test_an_event_that_changes_nothing_moves_no_pod(event):
+    run = driver()
+    pod = waiting_pod(run)
+    run.now_ns += 2 * SECOND_NS
+    run.deliver(event(pod))
+    assert run.machine.pod("default/big") is pod
+    assert run.machine.pod("default/other") is None
+    assert run.place_of("default/big") == "unschedulable"
+
+
+def service() -> Service:
+    return decode_as({"metadata": {"name": "s", "namespace": "default"}}, Service)
+
+
+def test_a_service_moves_pods_when_it_is_changed_and_when_it_is_deleted():
+    run = driver()
+    waiting_pod(run)
+    for event in (ObjectPut(service()), ObjectPut(service()), ObjectDeleted(service())):
+        run.now_ns += 100 * SECOND_NS
+        run.deliver(event)
+        assert run.place_of("default/big") == "active"
+        run.cycle()
+        assert run.place_of("default/big") == "unschedulable"
+
+
+def test_a_pod_that_ends_frees_its_node_and_moves_those_that_wait():
+    run = driver()
+    run.put(make_node("n1", cpu="1"), pending("web", cpu="1"))
+    run.cycle()
+    run.put(pending("next", cpu="1"))
+    run.cycle()
+    run.now_ns += 2 * SECOND_NS
+    ended = run.machine.pod("default/web")
+    assert ended is not None
+    run.put(with_fields(ended, "status", phase="Succeeded"))
+    assert run.machine.pod("default/web") is None
+    assert run.place_of("default/next") == "active"
+    run.cycle()
+    assert run.node_of("default/next") == "n1"
+
+
+def test_a_pending_pod_that_ends_leaves_the_queue():
+    run = driver()
+    pod = waiting_pod(run)
+    run.put(with_fields(pod, "status", phase="Failed"))
+    assert run.machine.pod("default/big") is None
+    assert run.place_of("default/big") == ""
+
+
+def test_a_pod_that_was_created_again_replaces_the_one_before():
+    run = driver()
+    run.put(make_node("n1", cpu="1"), pending("web", cpu="1"))
+    run.cycle()
+    run.put(with_fields(pending("web", cpu="1"), "metadata", uid="later"))
+    assert run.place_of("default/web") == "active"
+    run.cycle()
+    assert run.node_of("default/web") == "n1"
+    assert [action.uid for action in run.all_of(Bind)][-1] == "later"
+
+
+def test_a_placed_pod_keeps_its_node_whatever_an_outdated_event_has():
+    run = driver()
+    run.put(make_node("n1", cpu="1"), pending("web", cpu="1"))
+    run.cycle()
+    run.put(pending("web", cpu="1"))
+    assert (run.node_of("default/web"), run.place_of("default/web")) == ("n1", "")
+
+
+def test_a_pending_pod_that_terminates_is_updated_in_the_queue():
+    run = driver()
+    pod = waiting_pod(run)
+    run.put(with_fields(pod, "metadata", deletion_timestamp="2026-01-01T00:00:00Z"))
+    queued = run.machine.queue.get("default/big")
+    assert queued is not None
+    assert queued.pod.is_terminating
+
+
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_an_assumed_pod_that_terminates_frees_the_node_at_once(is_gone):
+    run = driver()
+    run.put(make_node("n1", cpu="1"), pending("web", cpu="1"))
+    run.holds.add("Bind")
+    run.cycle()
+    pod = run.machine.pod("default/web")
+    assert pod is not None
+    going = with_fields(pod, "metadata", deletion_timestamp="2026-01-01T00:00:00Z")
+    run.put(going)
+    assert run.machine.assumed() == {}
+    assert run.place_of("default/web") == ""
+    if is_gone:
+        run.remove(going)
+    run.holds.clear()
+    run.put(pending("next", cpu="1"))
+    run.cycle()
+    assert run.node_of("default/next") == "n1"
+
+
+def test_a_bound_pod_that_changes_moves_those_that_must_be_near_it():
+    run = driver()
+    db = with_fields(make_pod("db"), "spec", node_name="n1")
+    run.put(make_node("n1", cpu="1", labels={"host": "n1"}), db, _near_db(pending("near")))
+    run.cycle()
+    run.now_ns += 2 * SECOND_NS
+    run.put(with_fields(db, "metadata", labels={"app": "other"}))
+    assert run.place_of("default/near") == "unschedulable"
+    run.put(with_fields(db, "metadata", labels={"app": "db"}))
+    assert run.place_of("default/near") == "active"
+    run.cycle()
+    assert run.node_of("default/near") == "n1"
+
+
+def test_a_bound_pod_that_is_deleted_moves_every_unschedulable_pod():
+    run = driver()
+    there = make_pod("there", cpu="1", node="n1", scheduler="other")
+    run.put(make_node("n1", cpu="1"), there, pending("web", cpu="1"))
+    run.cycle()
+    run.now_ns += 2 * SECOND_NS
+    run.remove(there)
+    assert run.place_of("default/web") == "active"
+    run.cycle()
+    assert run.node_of("default/web") == "n1"
 
 
 # ------------------------------------------------------------------------- extenders

@@ -7,14 +7,17 @@ from typing import Any
 import pytest
 
 from podwright.apimachinery.objects import Object
+from podwright.scheduler.assembly import Because
 from podwright.scheduler.assembly.compare_rules import (
     ComparedPod,
+    ComparisonFigures,
     compare_rules,
     figures_of,
     kind_of,
 )
 from podwright.scheduler.assembly.scheduler import Scheduler
 from podwright.scheduler.config import KubeSchedulerConfiguration, Rules
+from podwright.scheduler.framework import Decision
 from podwright.testing import make_node, make_pod
 
 
@@ -115,3 +118,67 @@ def test_sides_part_unless_one_follows_the_other(*, is_together: bool) -> None:
             for s in (modern, classic)
         ]
         assert nodes[0] == nodes[1]
+
+
+def compared(*because: Because | None, nodes: tuple[str, str], has_parted: bool) -> ComparedPod:
+    pod = make_pod("web")
+    one, other = (Decision(pod=pod, node=node) for node in nodes)
+    reasons = (because[0], because[1]) if because else (None, None)
+    return ComparedPod(
+        pod=pod.key, decisions=(one, other), is_same=nodes[0] == nodes[1], has_parted=has_parted,
+        because=reasons,
+    )  # fmt: skip
+
+
+def test_the_figures_count_pods_kinds_and_rules() -> None:
+    full, spread = Because(kind="predicate", rule="Fit"), Because(kind="priority", rule="Spread")
+    draw = Because(kind="draw")
+    assert figures_of([
+        compared(nodes=("a", "a"), has_parted=False),
+        compared(spread, full, nodes=("a", "b"), has_parted=False),
+        compared(full, None, nodes=("", "b"), has_parted=True),
+        compared(draw, full, nodes=("a", ""), has_parted=True),
+        compared(draw, None, nodes=("a", "b"), has_parted=True),
+        compared(spread, draw, nodes=("a", "b"), has_parted=True),
+        compared(spread, draw, nodes=("", "b"), has_parted=True),
+        compared(nodes=("", ""), has_parted=True),
+    ]) == ComparisonFigures(
+        pod_count=8,
+        same_count=2,
+        placed_counts=(5, 6),
+        parted_count=5,
+        kinds={"draw": 1, "predicate": 3, "priority": 2},
+        rules=({"Spread": 3, "Fit": 1}, {"Fit": 2}),
+    )  # fmt: skip
+
+
+def test_a_side_that_follows_takes_over_nominations() -> None:
+    one, other = sides(
+        make_node("n1", cpu="2"),
+        make_pod("low", cpu="2", node="n1"),
+        make_pod("high", cpu="2", priority=9),
+    )
+    other.add(make_node("n2", cpu="2"))
+    (pod,) = compare_rules(one, other, is_together=True)
+    assert [decision.node for decision in pod.decisions] == ["", "n2"]
+    assert list(other.cluster.pods) == ["default/low"]
+    assert other.pending["default/high"].status.nominated_node_name == "n1"
+
+
+def test_a_side_that_follows_takes_a_pod_back_that_the_other_does_not_place() -> None:
+    one, other = sides(make_node("n1", cpu="2"), make_pod("web", gates=["wait"]))
+    (pod,) = compare_rules(one, other, is_together=True)
+    assert [decision.node for decision in pod.decisions] == ["", "n1"]
+    assert not pod.has_parted
+    assert (list(other.cluster.pods), list(other.pending)) == ([], ["default/web"])
+
+
+def test_pods_after_the_first_difference_have_parted() -> None:
+    one, other = sides(
+        make_node("n1", cpu="2"),
+        make_pod("a", priority=3),
+        make_pod("b", priority=2, gates=["wait"]),
+        make_pod("c", priority=1),
+    )
+    found = [(pod.is_same, pod.has_parted) for pod in compare_rules(one, other)]
+    assert found == [(True, False), (False, False), (True, True)]

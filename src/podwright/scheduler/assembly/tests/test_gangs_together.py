@@ -142,3 +142,16 @@ def test_a_change_helps_only_if_it_helps_the_gang():
     assert trial.run(Change(pod, put=one)) is None
     assert trial.run(Change(pod, put=two)) is not None
     assert len(found.pending) == 3
+
+
+def test_a_trial_of_a_gang_has_the_node_of_the_pod_where_others_are_decided_before_it():
+    nodes = [make_node(name, cpu="1", labels={"on": name}) for name in ("n1", "n2")]
+    pods = [
+        with_fields(member(each, "g", priority=priority), "spec", node_selector={"on": on})
+        for each, on, priority in (("a", "n1", 0), ("b", "n2", 5))
+    ]
+    found = scheduler(*nodes, gang("g", 2), *pods)
+    low = found.pending["default/a"]
+    outcome = SchedulerTrial(found, low, None).run(Change(low))
+    assert outcome is not None
+    assert outcome.node == "n1"

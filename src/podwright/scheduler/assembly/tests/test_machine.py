@@ -4,7 +4,8 @@ import pytest
 
 from podwright.scheduler.assembly import Registry, build_machine
 from podwright.scheduler.config import KubeSchedulerConfiguration, effective, parse_gates
-from podwright.scheduler.machine import CycleDue, ObjectPut
+from podwright.scheduler.machine import CycleDue, FlushBackoff, ObjectPut
+from podwright.scheduler.machine.tests.driving import SECOND_NS, Driver, pending
 from podwright.testing import make_node, make_pod
 
 
@@ -46,3 +47,32 @@ def test_a_machine_reads_pod_level_resources_or_not(gates, milli_cpu):
     machine.handle(ObjectPut(pod), 0)
     machine.handle(CycleDue(), 0)
     assert int(machine.cluster.nodes.requested[0, 0]) == milli_cpu
+
+
+@pytest.mark.parametrize(
+    ("gates", "is_taken"),
+    [
+        pytest.param("", True, id="on: a pod that backs off is taken where no other waits"),
+        pytest.param("SchedulerPopFromBackoffQ=false", False, id="off: it waits for its time"),
+    ],
+)
+def test_the_backoff_is_that_of_the_configuration(gates, is_taken):
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
+        "podInitialBackoffSeconds": 3, "podMaxBackoffSeconds": 5,
+    }  # fmt: skip
+    run = Driver(config=config, gates=gates)
+    run.put(make_node("n1", cpu="1"), pending("big", cpu="4"))
+    for number, seconds in enumerate((3, 5, 5)):
+        run.cycle()
+        assert run.place_of("default/big") == "unschedulable"
+        run.put(make_node(f"m{number}", cpu="4", taints=["a:NoSchedule"]))
+        run.put(make_node(f"m{number}", cpu="1"))
+        assert run.place_of("default/big") == "backoff"
+        assert run.machine.has_next is is_taken
+        run.now_ns += seconds * SECOND_NS - 1
+        run.deliver(FlushBackoff())
+        assert run.place_of("default/big") == "backoff"
+        run.now_ns += SECOND_NS + 1
+        run.deliver(FlushBackoff())
+        assert run.place_of("default/big") == "active"

@@ -111,3 +111,40 @@ def test_a_failure_of_reserve_is_an_error(refusing):
     assert decision.message == 'running Reserve plugin "Refusing": licence server is down'
     assert decision.error is not None
     assert decision.error.code.label == "Error"
+
+
+@pytest.mark.parametrize(
+    ("refuses", "reserved"),
+    [
+        pytest.param("First", ["First"], id="the first refuses"),
+        pytest.param("Second", ["First", "Second"], id="the second refuses"),
+        pytest.param("Third", ["First", "Second", "Third"], id="the last refuses"),
+        pytest.param("", ["First", "Second", "Third"], id="no plugin refuses"),
+    ],
+)
+def test_the_first_plugin_that_refuses_undoes_all_of_them_the_last_one_first(refuses, reserved):
+    calls: list[str] = []
+
+    def made(own_name: str) -> type[pw.Plugin]:
+        class Reserving(pw.Plugin):
+            name = own_name
+
+            def reserve(self, cycle, node_name):
+                calls.append(f"+{own_name}")
+                return pw.Status.unschedulable("no") if own_name == refuses else pw.Status()
+
+            def unreserve(self, cycle, node_name):
+                calls.append(f"-{own_name}")
+
+        return Reserving
+
+    scheduler = pw.Scheduler(plugins=[made(name) for name in ("First", "Second", "Third")])
+    scheduler.add(make_node("n1"), make_pod("web"))
+    undone = [f"-{name}" for name in ("Third", "Second", "First")]
+    expected = [f"+{name}" for name in reserved]
+    assert bool(scheduler.schedule("default/web").node) is not bool(refuses)
+    assert calls == expected + (undone if refuses else [])
+    if not refuses:
+        calls.clear()
+        scheduler.withdraw("default/web")
+        assert calls == undone

@@ -194,3 +194,9 @@ def test_pods_of_manifests_have_uids_to_tell_them_apart():
     Team.calls.clear()
     assert [decision.node for decision in scheduler.schedule_all()] == ["n1", "n1"]
     assert Team.calls == ["0 of 2", "1 of 2"]
+
+
+def test_a_new_version_of_a_pod_changes_its_group(scheduler):
+    scheduler.add(make_pod("a", labels={TEAM: "blue"}), service("blue"))
+    assert [decision.node for decision in scheduler.schedule_all()] == ["n1", "n1"]
+    assert sorted(Team.calls) == ["0 of 1", "0 of 1"]

@@ -1,11 +1,14 @@
 """Plugins from the text of a file."""
 
+import linecache
+import sys
 import textwrap
 
 import pytest
 
 from podwright.apimachinery.objects import InputError
-from podwright.scheduler.assembly.user_plugins import plugins_from
+from podwright.scheduler.assembly.user_plugins import place_in, plugins_from, source_of
+from podwright.scheduler.plugins.node_name import NodeName
 
 
 def load(text: str, **options):
@@ -61,7 +64,66 @@ def test_a_file_may_import_its_neighbors(tmp_path):
         class Mine(pw.Plugin):
             name = NAME
     """
+    path = list(sys.path)
     assert load(text, folder=str(tmp_path))[0].name == "Named"
+    assert sys.path == path
+
+
+PLUGIN = """
+import podwright as pw
+
+class Mine(pw.Plugin):
+    name = "Mine"
+
+    def fail(self):
+        raise ValueError(1)
+"""
+
+
+@pytest.mark.parametrize(
+    "source", ["mine.py", "dir/mine.py", "C:\\dir\\mine.py"], ids=["plain", "posix", "windows"]
+)
+def test_a_plugin_keeps_its_file_and_the_text_that_was_executed(source):
+    (plugin,) = plugins_from(PLUGIN, source=source)
+    assert source_of(plugin) == ("mine.py", PLUGIN)
+    assert plugin.__module__ == "podwright_user_plugins.mine"
+    assert linecache.getline(source, 4) == "class Mine(pw.Plugin):\n"
+    assert source_of(NodeName) is None
+
+
+def test_an_error_of_a_plugin_is_placed_at_its_last_line_in_the_file():
+    (plugin,) = load(PLUGIN)
+    with pytest.raises(ValueError, match="1") as raised:
+        plugin().fail()
+    assert place_in(plugin, raised.value) == "dir/mine.py: line 8"
+    assert place_in(plugin, ValueError()) == ""
+    assert place_in(NodeName, raised.value) == ""
+
+
+def test_errors_that_name_their_place_and_interrupts_are_raised_as_they_are():
+    with pytest.raises(KeyboardInterrupt):
+        load("raise KeyboardInterrupt")
+    with pytest.raises(InputError) as caught:
+        load("""
+            from podwright.apimachinery.objects import FieldError, InputError
+            raise InputError([FieldError(source="nodes.csv", path="a", message="not a number")])
+        """)
+    assert str(caught.value) == "nodes.csv: a: not a number"
+
+
+def test_a_syntax_error_of_a_neighbor_names_the_neighbor(tmp_path):
+    (tmp_path / "broken_neighbor.py").write_text("x = 1\ny = (\n")
+    with pytest.raises(InputError) as caught:
+        load("import broken_neighbor", folder=str(tmp_path))
+    assert str(caught.value) == f"{tmp_path}/broken_neighbor.py: line 2: '(' was never closed"
+
+
+BASES = """
+import podwright as pw
+
+class One(pw.Plugin):
+    name = "One"
+"""
 
 
 @pytest.mark.parametrize(
@@ -70,9 +132,45 @@ def test_a_file_may_import_its_neighbors(tmp_path):
         ("x = (\n", "dir/mine.py: line 1: '(' was never closed"),
         ("\n\nraise ValueError('no')", "dir/mine.py: line 3: ValueError: no"),
         ("x = 1", "dir/mine.py: no plugin in this file: it defines no subclass of Plugin"),
+        ("raise SystemExit(3)", "dir/mine.py: line 1: SystemExit: 3"),
+        ("raise ValueError('a\\n b')", "dir/mine.py: line 1: ValueError: a b"),
+        ("def f():\n    1 / 0\nf()", "dir/mine.py: line 2: ZeroDivisionError: division by zero"),
+        (
+            "from podwright.scheduler.plugins.node_name import NodeName\n"
+            "class A(NodeName): name = ''\nclass B(A): pass",
+            "dir/mine.py: no plugin in this file: A, B has no `name`",
+        ),
+        (
+            f"{BASES}\nclass Two(One): pass",
+            'dir/mine.py: One and Two are both named "One"; give one of them another `name`, or'
+            " move it to another file",
+        ),
+        (
+            f"{BASES}\nclass Two(One): name = 2",
+            "dir/mine.py: Two: `name` must be a string, not 2",
+        ),
+        (
+            f"{BASES}\n    Args = dict",
+            "dir/mine.py: One: `Args` must be a subclass of msgspec.Struct, not something of type"
+            " type",
+        ),
+        (
+            f"{BASES}\n    Args = 3",
+            "dir/mine.py: One: `Args` must be a subclass of msgspec.Struct, not 3",
+        ),
+        (
+            f"{BASES}\n    def fillter(self, cycle, node): pass\n    def scor(self, c, n): pass",
+            'dir/mine.py: One: fillter is not a method that plugins have; did you mean "filter"?'
+            " (a method of your own can be named _fillter); scor is not a method that plugins"
+            ' have; did you mean "score"? (a method of your own can be named _scor)',
+        ),
     ],
 )
 def test_what_is_wrong_is_one_sentence_with_file_and_line(text, message):
     with pytest.raises(InputError) as caught:
         load(text)
     assert str(caught.value) == message
+
+
+def test_one_class_under_two_names_is_one_plugin():
+    assert [plugin.name for plugin in load(f"{BASES}\nAlias = One")] == ["One"]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from podwright.scheduler.assembly.registry import NOT_BUILT
-from podwright.scheduler.assembly.without_effect import idle_choices
+from podwright.scheduler.assembly.without_effect import idle_arguments, idle_choices
 from podwright.scheduler.config import DEFAULT_GATES, Effect, Gates, parse_gates, read_configuration
+from podwright.scheduler.framework import TieRule
+from podwright.scheduler.machine import SchedulerOptions
 
 EVERYTHING: tuple[Effect, ...] = ("configuration", "decisions", "machine")
 HEAD = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
@@ -89,3 +91,67 @@ def test_the_classic_rules_read_one_gate_where_pods_are_decided_for():
     assert warning == f"the feature gate VolumeLimitScaling has no effect here {GATES}"
     (warning,) = idle_choices(classic, gates, *EVERYTHING)
     assert warning.startswith("the feature gates PodLevelResources, VolumeLimitScaling have")
+
+
+@pytest.mark.parametrize(
+    ("count", "listed"),
+    [
+        pytest.param(10, "{} have", id="all"),
+        pytest.param(11, "{} and 1 more have", id="one more"),
+        pytest.param(13, "{} and 3 more have", id="several more"),
+    ],
+)
+def test_at_most_ten_gates_are_named(count, listed):
+    classic = read_configuration({**HEAD, "rules": "classic"}, source="c")
+    gates = Gates(dict.fromkeys(sorted(DEFAULT_GATES)[:count], False))
+    shown = listed.format(", ".join(sorted(DEFAULT_GATES)[:10]))
+    assert idle_choices(classic, gates, *EVERYTHING) == (
+        f"the feature gates {shown} no effect here {GATES}",
+    )
+
+
+def test_unknown_plugins_that_are_disabled_are_named_once_with_the_nearest():
+    disabled = {"disabled": [{"name": n} for n in ("NodeNam", "*", "Zzz", "Mine", "NodeName")]}
+    profiles = [
+        {"plugins": {"filter": disabled}},
+        {"schedulerName": "s", "plugins": {"score": disabled}},
+        {"schedulerName": "t"},
+    ]
+    configuration = read_configuration({**HEAD, "profiles": profiles}, source="c")
+    assert idle_choices(configuration, DEFAULT_GATES, *EVERYTHING, own=["Mine"]) == (
+        'disabled has no effect for unknown plugins: "NodeNam" (did you mean "NodeName"?), "Zzz"',
+    )
+
+
+MODERN = "has no effect with the v1.36 rules: only the v1.16 rules run work in parallel"
+CLASSIC = "has no effect with the v1.16 rules, which always draw and evaluate every node"
+
+
+@pytest.mark.parametrize(
+    ("rules", "options", "has_workers", "found"),
+    [
+        pytest.param({}, {}, False, [], id="modern rules, nothing set"),
+        pytest.param(
+            {}, {"tie_rule": TieRule.FIRST, "draws_preemption_offset": False}, False, [],
+            id="modern rules read both options",
+        ),
+        pytest.param(
+            {}, {}, True, [f"parallelize_until: {MODERN}"], id="modern rules have no workers"
+        ),
+        pytest.param({"rules": "classic"}, {}, True, [], id="classic rules have workers"),
+        pytest.param(
+            {"rules": "classic"}, {"tie_rule": TieRule.FIRST}, False, [f"tie_rule: {CLASSIC}"],
+            id="classic rules draw among equals",
+        ),
+        pytest.param(
+            {"rules": "classic"}, {"draws_preemption_offset": False}, False,
+            [f"draws_preemption_offset: {CLASSIC}"], id="classic rules evaluate every node",
+        ),
+    ],
+)  # fmt: skip
+def test_options_that_the_rules_do_not_use_are_errors(rules, options, has_workers, found):
+    configuration = read_configuration({**HEAD, **rules}, source="c")
+    errors = idle_arguments(
+        SchedulerOptions(configuration=configuration, **options), has_workers=has_workers
+    )
+    assert [str(error) for error in errors] == found
