@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import threading
-from asyncio import sleep  # by name: tests replace the one of the module
+from asyncio import gather, get_running_loop, sleep  # by name: tests replace asyncio.sleep
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 from aiohttp import web
-
-_TURNS = 5
-"""How many turns of a loop a connection takes from its acceptance to its handler."""
+from aiohttp.web_protocol import RequestHandler
 
 _POLL_SECONDS = 0.01
 """How long the end of a server waits at most: half a second without it, in each test."""
@@ -39,7 +38,7 @@ def serving(handler: type[BaseHTTPRequestHandler], **members: object) -> Iterato
 
 @asynccontextmanager
 async def serving_all_paths(
-    answer: Callable[[web.Request], Awaitable[web.StreamResponse]], *, patience_seconds: float = 60
+    answer: Callable[[Any], Awaitable[web.StreamResponse]], *, patience_seconds: float = 60
 ) -> AsyncIterator[str]:
     """Serve all paths in the running loop; yields the address.
 
@@ -50,22 +49,29 @@ async def serving_all_paths(
     patience_seconds : float
         How long the end waits for requests that are being answered.
     """
-    application = web.Application()
-    application.router.add_route("*", "/{path:.*}", answer)
-    runner = web.AppRunner(application, shutdown_timeout=patience_seconds)
-    await runner.setup()
-    served = runner.server
-    assert served is not None
+    server = web.Server(answer)
+    connections: list[RequestHandler[web.BaseRequest]] = []
+
+    def begin() -> RequestHandler[web.BaseRequest]:
+        connections.append(server())
+        return connections[-1]
+
+    listener = await get_running_loop().create_server(begin, "127.0.0.1", 0)
     try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+        yield "http://{}:{}".format(*listener.sockets[0].getsockname())
     finally:
-        await runner.cleanup()
-        for _ in range(_TURNS):
-            await sleep(0)
-        await served.shutdown(0)
-        for _ in range(_TURNS):
-            await sleep(0)
+        listener.close()
+        await _turns()
+        for each in connections:
+            each.close()
+        await gather(*(each.shutdown(patience_seconds) for each in connections))
+        await _turns()
+
+
+async def _turns() -> None:
+    """Let the loop turn as often as a connection needs from its acceptance to its handler."""
+    for _ in range(5):
+        await sleep(0)
 
 
 def _nothing(*_: object) -> None:
