@@ -77,6 +77,8 @@ _ARRIVALS: Final = "arrivals"
 _NEW_PODS_NS: Final = 2 * SECOND_NS
 _STARTUP_NS: Final = 15 * 60 * SECOND_NS
 _SIMILAR_EVENTS_NS: Final = 5 * 60 * SECOND_NS
+_BEFORE_START_NS: Final = 60 * 60 * SECOND_NS
+"""How long before its start the last changes are assumed (static_autoscaler.go)."""
 
 
 class Arrival(msgspec.Struct, frozen=True, kw_only=True):
@@ -164,7 +166,7 @@ class ClusterAutoscaler(Controller):
         self._looped_ns = -1
         self._due_ns = None
         self._start_ns = -1
-        self._scale_up_ns = -1
+        self._scale_up_ns = 0
         self._has_delayed_pods = False  # in the present loop
         self._draws = 0
         # Of the next node of each group: names are not used twice.
@@ -186,6 +188,7 @@ class ClusterAutoscaler(Controller):
         """Run a loop if it is due, or create the nodes that have been provisioned."""
         if self._start_ns < 0:
             self._start_ns = now_ns
+            self._scale_up_ns = self._scale_down.removed_ns = now_ns - _BEFORE_START_NS
         if key == _ARRIVALS:
             return self._created(now_ns)
         if key.startswith(REMOVAL):
@@ -301,9 +304,7 @@ class ClusterAutoscaler(Controller):
         grouped = [node for node in nodes if node.name in groups]
         candidates = [node for node in grouped if spare[groups[node.name]] > 0]
         self._scale_down.update(candidates, [node.name for node in nodes], now_ns)
-        is_cooling = self._scale_up_ns >= 0 and (
-            self._scale_up_ns + self._options.delay_after_add_ns > now_ns
-        )
+        is_cooling = self._scale_up_ns + self._options.delay_after_add_ns > now_ns
         started: list[ControllerAction] = []
         if not is_waiting and not is_cooling:
             started = self._scale_down.start(groups, spare, now_ns)
@@ -422,7 +423,7 @@ class ClusterAutoscaler(Controller):
         """
         limits = [group.size_limit - size, self._options.max_nodes_per_scaleup]
         if self._options.max_nodes_total:
-            limits.append(max(self._options.max_nodes_total - node_count, 0))
+            limits.append(self._options.max_nodes_total - node_count)
         return GroupOffer(
             group=group,
             template=self._templates[group.name],

@@ -155,11 +155,11 @@ def explain_autoscaling(
             group=group,
             template=group.node_template(label),
             daemon_sets=daemon_sets,
-            limit=max(group.size_limit - sizes[group.name], 0),
+            limit=group.size_limit - sizes[group.name],
         )
         for group in autoscaling.groups
     ]
-    choice = Choice(options=autoscaling.options, node_count=len(nodes), seed=options.seed)
+    choice = Choice(options=autoscaling.options, node_count=len(nodes))
     found = []
     node_names = [each.name for each in nodes]
     # Of pods that do not fit, since the last pod that did: nothing has changed for those alike.

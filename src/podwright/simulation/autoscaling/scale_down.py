@@ -109,12 +109,14 @@ class ScaleDown(Checkpointed):
     ----------
     removals : dict of str to Removal
         The removals in progress, by node.
+    removed_ns : int
+        When the last removals started.
     """
 
     removals: Saved[dict[str, Removal]]
     _unneeded_ns: Saved[dict[str, int]]
     _recheck_ns: Saved[dict[str, int]]
-    _removed_ns: Saved[int | None]
+    removed_ns: Saved[int]
     _skips_recent: Saved[bool]
 
     def __init__(self, lister: Lister, options: AutoscalerOptions, trial: TrialCluster) -> None:
@@ -124,7 +126,7 @@ class ScaleDown(Checkpointed):
         self.removals = {}
         self._unneeded_ns = {}
         self._recheck_ns = {}
-        self._removed_ns = None
+        self.removed_ns = 0
         self._skips_recent = False
         self._candidates: list[Candidate] = []
 
@@ -149,18 +151,18 @@ class ScaleDown(Checkpointed):
         nodes : sequence of Node
             Those of groups above their least size.
         destinations : iterable of str
-            The nodes to which pods may move.
+            All nodes, to which pods may move.
         """
         rules, trial, options = self._rules(now_ns), self._trial, self._options
         blind = msgspec.structs.replace(rules, budgets=Budgets(()), lister=None)
-        names = {node.name for node in nodes}
+        present = set(destinations)
         self._recheck_ns = {
             name: due_ns
             for name, due_ns in self._recheck_ns.items()
-            if name in names and due_ns > now_ns
+            if name in present and due_ns > now_ns
         }
         self._skips_recent = False
-        left = {name for name in destinations if name not in self.removals}
+        left = present - self.removals.keys()
         found: list[Candidate] = []
 
         def order(node: Node) -> tuple[bool, bool]:
@@ -241,8 +243,8 @@ class ScaleDown(Checkpointed):
         spare : dict of str to int, written
             How many nodes each group has above its least size.
         """
-        options, removed_ns = self._options, self._removed_ns
-        if removed_ns is not None and removed_ns + options.delay_after_delete_ns > now_ns:
+        options = self._options
+        if self.removed_ns + options.delay_after_delete_ns > now_ns:
             return []
         for removal in self.removals.values():
             spare[removal.group] -= 1
@@ -259,7 +261,7 @@ class ScaleDown(Checkpointed):
         room = min(room - len(empty), options.max_drain_parallelism - drained)
         chosen = [*empty, *[each for each in due if each.pods][: max(room, 0)]]
         if chosen:
-            self._removed_ns = now_ns
+            self.removed_ns = now_ns
         return [
             action
             for each in chosen

@@ -41,9 +41,48 @@ def test_a_pod_that_fits_needs_no_group():
     assert (found.node, found.chosen) == ("n", ())
 
 
-def test_a_pod_that_is_not_pending_is_an_error_with_the_nearest_name():
-    with pytest.raises(InputError, match='did you mean "default/web"'):
-        explained([make_pod("web", cpu="1")], [group()], "default/wep")
+def test_only_requested_pods_are_explained_after_those_before_them_were_placed():
+    pods = [make_pod(name, cpu="3") for name in "abc"]
+    found = explained([make_node("n", cpu="4"), *pods], [group()], "default/c", "default/a")
+    assert [(each.pod, each.node, each.chosen) for each in found] == [
+        ("default/a", "n", ()), ("default/c", "", ("a",)),
+    ]  # fmt: skip
+    assert all(each.is_helped for each in found)
+
+
+def test_pods_that_are_not_pending_are_errors_with_the_nearest_names():
+    pods = [make_pod("web", cpu="1"), make_pod("placed", cpu="1", node="n")]
+    with pytest.raises(InputError) as caught:
+        explained(
+            [make_node("n"), *pods], [group()], "default/web", "default/wep", "default/placed"
+        )
+    first, second = map(str, caught.value.errors)
+    assert first == 'pods[1]: default/wep is not a pending pod; did you mean "default/web"?'
+    assert second.startswith("pods[2]: default/placed is not a pending pod")
+
+
+def test_a_group_that_is_wrong_is_an_error_with_its_path():
+    pod = make_pod("web", cpu="1")
+    with pytest.raises(InputError) as caught:
+        pw.explain_autoscaling([pod], pw.Autoscaling(groups=(pw.NodeGroup(name="a", max_size=1),)))
+    assert [error.path for error in caught.value.errors] == ["autoscaling.groups[0].template"]
+
+
+@pytest.mark.parametrize(("expands", "pods"), [(True, ["default/web-0"]), (False, [])])
+def test_workloads_have_pods_if_they_are_expanded(expands, pods):
+    metadata = {"name": "web", "namespace": "default"}
+    spec = {**deployment("web", 1).raw["spec"], "serviceName": "web"}
+    workload = {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": metadata, "spec": spec}
+    autoscaling = parse_node_groups({"groups": [group()]}, "groups")
+    found = pw.explain_autoscaling([decode(workload)], autoscaling, expands_workloads=expands)
+    assert [each.pod for each in found] == pods
+
+
+def test_a_full_group_says_so_beside_what_the_scheduler_says():
+    old = [make_node(name, cpu="1", labels={"pool": "a"}) for name in ("m", "n")]
+    (found,) = explained([*old, make_pod("web", cpu="6")], [group(size=1)])
+    assert found.groups[0].reasons == ("Insufficient cpu", "max node group size reached")
+    assert not found.groups[0].helps
 
 
 def test_pods_alike_get_one_answer_until_another_pod_is_placed():

@@ -187,6 +187,29 @@ def test_nodes_of_an_outage_never_come_while_those_of_other_requests_do():
     assert ("Warning", STATUS, "ScaleUpTimedOut", note) in scaler.sync(30 + 15 * 60)
 
 
+def late(second, scaler):
+    return [each[3] for each in scaler.sync(second) if each[2] == "ScaleUpTimedOut"]
+
+
+def test_only_the_nodes_of_the_late_request_that_never_come_are_given_up():
+    """Upstream: core/static_autoscaler.go, removeOldUnregisteredNodes"""
+    out = {"size": 1, "outages": [{"start": "0s", "end": "1h"}]}
+    pods = [waiting("p", cpu="4")]
+    scaler = Scaler([group("a", **out), group("b", **out)], pods, maxNodeProvisionTime="1m")
+    scaler.sync(10)
+    scaler.add(waiting("q", created=10, cpu="4"))
+    scaler.sync(30)
+    first, second = sorted(scaler.autoscaler._requests, key=lambda name: name == "b")
+    note = "Nodes added to group {} failed to register within 1m10s"
+    assert [late(at, scaler) for at in (70, 80, 90, 100)] == [
+        [], [note.format(first)], [], [note.format(second)],
+    ]  # fmt: skip
+    slow = Scaler([group(provisioningTime="5m")], pods, maxNodeProvisionTime="1m")
+    slow.sync(10)
+    assert late(80, slow) == [note.format("a")]
+    assert slow.sync(310, "arrivals") == [("create", "a-0")], "it comes nevertheless"
+
+
 def test_the_arrivals_that_are_still_to_come_are_waited_for():
     groups = [group("a", size=1), group("b", cpu="8", provisioningTime="60s")]
     scaler = Scaler(groups, [waiting("p", cpu="4")], expander=["priority"], priorities={"9": ["a"]})
@@ -295,6 +318,12 @@ def test_nodes_that_come_count_for_the_limit_of_the_cluster():
     scaler.add(*(waiting(f"q{n}", cpu="4", created=10) for n in range(3)))
     assert any("set to 2 instead of 1" in each[-1] for each in scaler.sync(20)[:2])
     assert not [each for each in scaler.sync(30) if each[0] != "sync"], "some have been helped"
+
+
+def test_unready_nodes_do_not_reach_the_limit_of_the_cluster_but_leave_no_room():
+    """Upstream: core/static_autoscaler.go, RunOnce; estimator/cluster_capacity_threshold.go"""
+    nodes = [pooled("x", "other", cpu="1m"), pooled("y", "other", cpu="1m", is_ready=False)]
+    assert Scaler([group()], [*nodes, waiting("p")], maxNodesTotal=2).sync(10) == []
 
 
 @pytest.mark.parametrize(
@@ -428,25 +457,87 @@ def test_least_sizes_are_requested_of_groups_that_may_grow():
     assert not Scaler(groups[2:], enforceNodeGroupMinSize=True).sync(10)
 
 
-def test_pods_of_a_node_that_is_drained_are_about_to_be_pending():
-    quick = {"scaleDownUnneededTime": "5s", "scaleDownDelayAfterAdd": "0s"}
-    given = make_pod("p", cpu="1", node="n").raw
-    owner = {"apiVersion": "apps/v1", "kind": "Job", "name": "o", "uid": "u", "controller": True}
-    pod = decode({**given, "metadata": {**given["metadata"], "ownerReferences": [owner]}})
-    relaxed = {"skipNodesWithCustomControllerPods": False}
-    scaler = Scaler([group()], [pooled("n"), pooled("m", "other"), pod], **quick, **relaxed)
-    scaler.sync(0)
-    actions = scaler.autoscaler.sync("loop", START_NS + 10 * SECOND_NS)
+def of_controller(kind, name, **fields):
+    given = make_pod(name, **{"cpu": "1", "node": "n", **fields}).raw
+    owner = {"apiVersion": "apps/v1", "kind": kind, "name": "o", "uid": "u", "controller": True}
+    return decode({**given, "metadata": {**given["metadata"], "ownerReferences": [owner]}})
+
+
+def taint(scaler, second):
+    """Run a loop that starts a removal, and write its taint."""
+    actions = scaler.autoscaler.sync("loop", START_NS + second * SECOND_NS)
     (tainted,) = [
         each.obj
         for each in actions
         if isinstance(each, UpdateObject) and "ToBeDeletedByClusterAutoscaler" in str(each.obj.raw)
     ]
     scaler.add(tainted)
+
+
+def test_pods_of_a_node_that_is_drained_are_about_to_be_pending():
+    """Upstream: core/podlistprocessor/currently_drained_nodes.go"""
+    quick = {"scaleDownUnneededTime": "5s", "scaleDownDelayAfterAdd": "0s"}
+    relaxed = {"skipNodesWithCustomControllerPods": False}
+    nodes = [pooled("n"), pooled("m", "other")]
+    scaler = Scaler([group()], [*nodes, of_controller("Job", "p")], **quick, **relaxed)
+    scaler.sync(0)
+    taint(scaler, 10)
     assert not [each for each in scaler.sync(20) if each[2] == "TriggeredScaleUp"]
-    scaler.add(make_pod("other", cpu="4", node="m"))
+    ending = of_controller("Job", "ending").raw
+    times = {"deletionTimestamp": at(25), "deletionGracePeriodSeconds": 30}
+    ending = decode({**ending, "metadata": {**ending["metadata"], **times}})
+    scaler.add(make_pod("other", cpu="4", node="m"), of_controller("DaemonSet", "daemon"), ending)
     found = [each[1] for each in scaler.sync(30) if each[2] == "TriggeredScaleUp"]
-    assert found == ["default/p"]
+    assert found == ["default/p"], "neither pods that end nor those that stay with their node"
+
+
+def test_pods_that_come_to_a_node_that_was_empty_are_not_about_to_be_pending():
+    quick = {"scaleDownUnneededTime": "5s", "skipNodesWithCustomControllerPods": False}
+    full = make_pod("other", cpu="4", node="m")
+    scaler = Scaler([group()], [pooled("n"), pooled("m", "other"), full], **quick)
+    scaler.sync(0)
+    taint(scaler, 10)
+    scaler.add(of_controller("Job", "p"))
+    assert "TriggeredScaleUp" not in {each[2] for each in scaler.sync(20)}
+
+
+def test_a_pod_that_is_about_to_be_pending_no_longer_keeps_others_from_its_zone():
+    anti = {
+        "labelSelector": {"matchLabels": {"app": "web"}},
+        "topologyKey": "topology.kubernetes.io/zone",
+    }
+    required = "requiredDuringSchedulingIgnoredDuringExecution"
+    apart = {"affinity": {"podAntiAffinity": {required: [anti]}}}
+    zone = {"topology.kubernetes.io/zone": "z"}
+    nodes = [ready(make_node(name, labels={**zone, "pool": name})) for name in "am"]
+    pod = of_controller("Job", "p", node="a", labels={"app": "web"}, spec=apart)
+    quick = {"scaleDownUnneededTime": "5s", "skipNodesWithCustomControllerPods": False}
+    scaler = Scaler([group("a")], [*nodes, pod], **quick)
+    scaler.sync(0)
+    assert "ScaleDown" in {each[2] for each in scaler.sync(10)}
+    assert "TriggeredScaleUp" not in {each[2] for each in scaler.sync(20)}, "it moves to m"
+
+
+def test_each_scale_up_draws_again_among_equal_groups():
+    """Upstream: expander/random/random.go"""
+    scaler = Scaler([group(name) for name in "abc"], expander=["random"])
+    chosen = set()
+    for second in range(10, 90, 10):
+        scaler.add(waiting(f"p{second}", cpu="4"))
+        chosen |= {each[3].split()[3] for each in scaler.sync(second)[:1]}
+    assert chosen == {"a", "b", "c"}
+
+
+def test_a_pod_is_tried_again_once_another_one_has_found_room():
+    term = {
+        "labelSelector": {"matchLabels": {"app": "db"}},
+        "topologyKey": "kubernetes.io/hostname",
+    }
+    near = {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+    front, again = (waiting(name, spec=near) for name in ("front", "again"))
+    scaler = Scaler([group()], [pooled("n"), front, waiting("db", labels={"app": "db"}), again])
+    notes = [each[1] for each in scaler.sync(10) if each[2] == "NotTriggerScaleUp"]
+    assert notes == ["default/front"], "the one that was tried before the database"
 
 
 @pytest.mark.parametrize(("second", "starts"), [(60, False), (69, False), (70, True)])
@@ -465,12 +556,61 @@ def test_no_removal_starts_soon_after_a_scale_up(second, starts):
     assert ("ScaleDownEmpty" in {each[2] for each in found}) is starts
 
 
+@pytest.mark.parametrize(
+    ("created", "starts"),
+    [
+        pytest.param(9, False, id="a new pod is waited for"),
+        pytest.param(0, True, id="a pod that no group helps is not"),
+    ],
+)
+def test_no_removal_starts_while_new_pods_are_waited_for(created, starts):
+    """Upstream: core/static_autoscaler.go, DisableScaleDownForLoop"""
+    scaler = Scaler([group()], [pooled("n")], scaleDownUnneededTime="5s")
+    scaler.sync(0)
+    scaler.add(waiting("p", cpu="9", created=created))
+    assert ("ScaleDownEmpty" in {each[2] for each in scaler.sync(10)}) is starts
+
+
+def empty_removals(scaler, *seconds):
+    """Return when loops at these seconds start to remove an empty node."""
+    return [
+        second
+        for second in seconds
+        if "ScaleDownEmpty" in {each[2] for each in scaler.sync(second)}
+    ]
+
+
+@pytest.mark.parametrize("name", ["scaleDownDelayAfterAdd", "scaleDownDelayAfterDelete"])
+@pytest.mark.parametrize(("delay", "first"), [("1h", 10), ("1h30s", 30), ("1h31s", 40)])
+def test_the_last_changes_before_the_start_are_an_hour_ago(name, delay, first):
+    """Upstream: core/static_autoscaler.go, NewStaticAutoscaler"""
+    scaler = Scaler([group()], [pooled("n")], **{name: delay, "scaleDownUnneededTime": "5s"})
+    assert empty_removals(scaler, 0, 10, 20, 30, 40)[:1] == [first]
+
+
+def test_a_scale_up_to_the_least_size_delays_removals_as_any_other():
+    quick = {"scaleDownUnneededTime": "5s", "scaleDownDelayAfterAdd": "40s"}
+    groups = [group("a", minSize=1), group("b")]
+    scaler = Scaler(groups, [pooled("n", "b")], enforceNodeGroupMinSize=True, **quick)
+    assert empty_removals(scaler, 0, 10, 20, 30, 40) == [40]
+
+
+def test_a_group_in_backoff_is_not_brought_to_its_least_size():
+    """Upstream: orchestrator.go, ScaleUpToNodeGroupMinSize"""
+    out = group(minSize=1, outages=[{"start": "0s", "end": "1h"}])
+    options = {"maxNodeProvisionTime": "1m", "initialNodeGroupBackoffDuration": "2m"}
+    scaler = Scaler([out], enforceNodeGroupMinSize=True, **options)
+    tried = [
+        second
+        for second in range(10, 300, 10)
+        if "ScaledUpGroup" in {each[2] for each in scaler.sync(second)}
+    ]
+    assert tried == [10, 210]
+
+
 def test_a_node_that_is_gone_while_it_is_drained_ends_no_loop():
     quick = {"scaleDownUnneededTime": "5s", "skipNodesWithCustomControllerPods": False}
-    given = make_pod("p", cpu="1", node="n").raw
-    owner = {"apiVersion": "apps/v1", "kind": "Job", "name": "o", "uid": "u", "controller": True}
-    pod = decode({**given, "metadata": {**given["metadata"], "ownerReferences": [owner]}})
-    node = pooled("n")
+    pod, node = of_controller("Job", "p"), pooled("n")
     scaler = Scaler([group()], [node, pooled("m", "other"), pod], **quick)
     scaler.sync(0)
     assert "ScaleDown" in {each[2] for each in scaler.sync(10)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from podwright.apimachinery.objects import decode
+from podwright.cluster.api import DeleteObject, EvictPod, RecordEvent, UpdateObject
 from podwright.cluster.controllers import Lister
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.autoscaling.node_groups import AutoscalerOptions
@@ -161,6 +162,20 @@ def test_a_node_that_is_needed_is_looked_at_again_after_a_time():
     assert removals.update(300) == ["n"]
 
 
+def test_a_node_that_is_no_candidate_meanwhile_is_not_looked_at_sooner():
+    """Upstream: core/scaledown/unremovable/nodes.go, Update"""
+    pod = owned("p", node="n", node_selector={"kubernetes.io/hostname": "n"})
+    removals = Removals(pooled("n"), pod)
+    assert removals.update(0) == []
+    removals.delete(pod)
+    removals.update(10, [])
+    assert removals.update(20) == []
+    removals.nodes, nodes = [], removals.nodes
+    removals.update(30)
+    removals.nodes = nodes
+    assert removals.update(40) == ["n"], "it was not in the cluster"
+
+
 def test_pods_of_unneeded_nodes_take_the_room_of_one_another():
     nodes = [pooled(name, cpu="4") for name in ("n", "m", "o")]
     pods = [owned(f"p-{each.name}", cpu="1900m", node=each.name) for each in nodes]
@@ -204,6 +219,15 @@ def test_so_many_unneeded_nodes_are_looked_for(parallelism, unneeded, interval, 
     options = {"scan_interval_ns": interval * SECOND_NS, "unneeded": unneeded}
     removals = Removals(*nodes, max_scale_down_parallelism=parallelism, **options)
     assert [len(removals.update(10 * loop)) for loop in range(len(counts))] == counts
+
+
+def test_pods_do_not_move_to_a_node_that_is_being_removed():
+    tolerant = {"tolerations": [{"operator": "Exists"}]}
+    pod = owned("p", node="m", spec=tolerant)
+    removals = Removals(pooled("n"), pooled("m"), pod)
+    removals.update(0, ["n"])
+    assert removals.started(100) == ["n"]
+    assert removals.update(110, ["m"]) == []
 
 
 def budget(allowed):
@@ -450,6 +474,34 @@ def test_a_node_with_pods_is_drained_and_deleted_when_they_are_gone():
     assert not removals.waits()
 
 
+def test_evictions_deletions_and_events_are_about_the_objects_that_were_seen():
+    node, pod = pooled("n", uid="n-uid"), owned("p", uid="p-uid", node="n")
+    removals = Removals(node, pooled("m"), pod)
+    down, start_ns = removals.down, START_NS
+
+    def seen(actions):
+        return [
+            (type(each).__name__, each.uid)
+            for each in actions
+            if isinstance(each, DeleteObject | EvictPod | RecordEvent)
+        ]
+
+    removals.update(0, ["n"])
+    actions = down.start({"n": "a"}, {"a": 1}, start_ns + 100 * SECOND_NS)
+    assert seen(actions) == [("RecordEvent", ""), ("RecordEvent", "n-uid")]
+    (taint,) = next(each for each in actions if isinstance(each, UpdateObject)).obj.spec.taints
+    assert taint.value == str(start_ns // SECOND_NS + 100), "the time of the removal"
+    eviction = ("EvictPod", "p-uid")
+    assert seen(down.continued("n", start_ns + 105 * SECOND_NS)) == [
+        ("RecordEvent", "p-uid"), eviction,
+    ]  # fmt: skip
+    assert seen(down.continued("n", start_ns + 115 * SECOND_NS)) == [eviction]
+    removals.delete(pod)
+    assert seen(down.continued("n", start_ns + 120 * SECOND_NS)) == [
+        ("DeleteObject", "n-uid"), ("RecordEvent", "n-uid"), ("RecordEvent", ""),
+    ]  # fmt: skip
+
+
 def test_a_pod_of_another_uid_is_not_waited_for():
     removals, _ = drain()
     removals.sync("n", 105)
@@ -493,10 +545,13 @@ def test_unneeded_nodes_have_a_soft_taint_and_others_lose_it():
     """Upstream: core/scaledown/actuation/softtaint.go"""
     busy = [owned("p", cpu="3", node="busy"), owned("q", cpu="3", node="was")]
     key = {"key": "k", "effect": "NoSchedule"}
-    nodes = [pooled("new"), soft(pooled("is")), pooled("busy"), soft(pooled("was"), key)]
+    new = decode({**pooled("new").raw, "spec": {"taints": [key]}})
+    nodes = [new, soft(pooled("is")), pooled("busy"), soft(pooled("was"), key)]
     removals = Removals(*nodes, *busy)
     removals.update(0)
-    assert removals.tainted() == [("taints", "new", SOFT), ("taints", "was", ("k", "NoSchedule"))]
+    assert removals.tainted() == [
+        ("taints", "new", ("k", "NoSchedule"), SOFT), ("taints", "was", ("k", "NoSchedule")),
+    ]  # fmt: skip
     assert removals.started(100) == ["new", "is"]
     assert removals.tainted() == [("taints", "was", ("k", "NoSchedule"))]
 

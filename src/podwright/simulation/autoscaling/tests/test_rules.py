@@ -8,7 +8,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from podwright.apimachinery.objects import decode, with_fields
+from podwright.apimachinery.objects import (
+    LabelSelector,
+    ObjectMeta,
+    PodDisruptionBudget,
+    PodDisruptionBudgetSpec,
+    PodDisruptionBudgetStatus,
+    decode,
+    with_fields,
+)
 from podwright.cluster.api import RecordEvent
 from podwright.cluster.controllers import Lister, SyncAt
 from podwright.scheduler.machine import SchedulerOptions
@@ -231,6 +239,28 @@ def test_a_system_pod_keeps_its_node_for_an_hour(now, blocks):
     assert isinstance(found, BlockingPod) is blocks
     allowed = rules(present, now=now, skip_nodes_with_system_pods=False)
     assert allowed.pods_to_move([given]) == [given]
+
+
+@pytest.mark.parametrize(
+    ("allowed", "moves"),
+    [
+        pytest.param(None, False, id="without a budget"),
+        pytest.param(1, True, id="with one that allows it"),
+        pytest.param(0, False, id="with one that does not"),
+    ],
+)
+def test_a_system_pod_with_a_budget_moves_as_others(allowed, moves):
+    """Upstream: simulator/drainability/rules/system/rule.go"""
+    given = pod(namespace="kube-system")
+    budgets = [
+        PodDisruptionBudget(
+            metadata=ObjectMeta(name="b", namespace="kube-system"),
+            spec=PodDisruptionBudgetSpec(selector=LabelSelector(match_labels={"app": "web"})),
+            status=PodDisruptionBudgetStatus(disruptions_allowed=allowed),
+        )
+    ][allowed is None :]
+    found = rules(budgets=budgets, skip_nodes_with_custom_controller_pods=False)
+    assert (found.pods_to_move([given]) == [given]) is moves
 
 
 @pytest.mark.parametrize(

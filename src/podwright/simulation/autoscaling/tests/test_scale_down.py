@@ -206,6 +206,8 @@ SAFE = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 LOCAL = {"volumes": [{"name": "v", "emptyDir": {}}]}
 HOST = {"volumes": [{"name": "v", "hostPath": {"path": "/x"}}]}
 MEMORY = {"volumes": [{"name": "v", "emptyDir": {"medium": "Memory"}}]}
+EMPTY = {"volumes": [{"name": "v", "emptyDir": None}]}
+SEVERAL = {"volumes": [{"name": "v", "emptyDir": {}}, {"name": "w", "hostPath": {"path": "/"}}]}
 SAFE_VOLUMES = {"cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes": "v"}
 
 
@@ -223,6 +225,16 @@ SAFE_VOLUMES = {"cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes": 
         pytest.param(pod(**LOCAL), "LocalStorageRequested", id="emptyDir"),
         pytest.param(pod(**HOST), "LocalStorageRequested", id="hostPath"),
         pytest.param(pod(**MEMORY), "", id="emptyDir in memory"),
+        pytest.param(pod(**EMPTY), "LocalStorageRequested", id="emptyDir without settings"),
+        pytest.param(pod(**SEVERAL), "LocalStorageRequested", id="one of several"),
+        pytest.param(
+            pod(annotations=dict.fromkeys(SAFE_VOLUMES, "v, w,x"), **SEVERAL),
+            "LocalStorageRequested",
+            id="names are not trimmed",
+        ),
+        pytest.param(
+            pod(annotations=dict.fromkeys(SAFE_VOLUMES, "v,w"), **SEVERAL), "", id="all are safe"
+        ),
         pytest.param(pod(annotations=SAFE_VOLUMES, **LOCAL), "", id="safe emptyDir"),
         pytest.param(pod(annotations={SAFE: "true"}, **LOCAL), "", id="safe, with emptyDir"),
         pytest.param(pod(namespace="kube-system"), "UnmovableKubeSystemPod", id="kube-system"),
