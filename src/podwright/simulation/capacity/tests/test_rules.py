@@ -30,12 +30,29 @@ from podwright.simulation.capacity.buying import (
     least_price,
     purchase_document,
 )
-from podwright.simulation.capacity.counting import Capacity, CapacityQuestion
-from podwright.simulation.capacity.drains import _has_local_data, _remedy, moves_of
-from podwright.simulation.capacity.filling import CapacityStop, StopReason, is_recreated
+from podwright.simulation.capacity.counting import (
+    Capacity,
+    CapacityQuestion,
+    CapacityScope,
+    Headroom,
+    TemplateCapacity,
+)
+from podwright.simulation.capacity.drains import (
+    BlockedNode,
+    DrainPlan,
+    DrainStep,
+    Move,
+    Unfit,
+    _has_local_data,
+    _remedy,
+    moves_of,
+)
+from podwright.simulation.capacity.filling import CapacityStop, StopReason, fill, is_recreated
+from podwright.simulation.capacity.losses import Loss, PendingAfter
 from podwright.simulation.capacity.review import _text, capacity_review, review_text
+from podwright.simulation.capacity.scaling import ScalingPlan
 from podwright.simulation.capacity.stand_ins import with_stand_ins
-from podwright.simulation.capacity.templates import as_new
+from podwright.simulation.capacity.templates import Replicas, Template, as_new, templates_of
 from podwright.testing import make_node, make_pod
 
 # -------------------------------------------------------------------------------- buying
@@ -302,6 +319,11 @@ def test_a_review_has_what_stopped_the_pod_that_was_stopped():
     review = capacity_review(found, max_limit=7, now="2026-01-01T00:00:00Z")
     status, spec = review["status"], review["spec"]
     assert (review["kind"], spec["replicas"]) == ("ClusterCapacityReview", 7)
+    assert set(spec) == {"templates", "replicas", "podRequirements"}
+    templates = [
+        (each["kind"], each["metadata"]["name"], each["spec"]) for each in spec["templates"]
+    ]
+    assert templates == [("Pod", pod.name, pod.raw["spec"]) for pod in pods]
     assert (status["creationTimestamp"], status["replicas"], status["nodes"]) == (
         "2026-01-01T00:00:00Z", 2, 1,
     )  # fmt: skip
@@ -445,6 +467,55 @@ def test_the_pods_of_a_template_have_the_names_that_their_controller_gives_them(
     alone = pw.capacity([make_node("n1", cpu="2")], make_pod("web", cpu="1"))
     assert alone.stop is not None
     assert (alone.count, alone.stop.pod) == (2, "default/web-2")
+
+
+@pytest.mark.parametrize(
+    ("kind", "counts", "weight"),
+    [
+        ("Job", {"parallelism": 3, "completions": 7}, 3),
+        ("Job", {"completions": 7}, 1),
+        ("Deployment", {"replicas": 4}, 4),
+        ("Deployment", {"replicas": 0}, 1),
+        ("Deployment", {}, 1),
+    ],
+)
+def test_a_set_has_as_many_pods_of_a_workload_as_it_runs_at_once(kind, counts, weight):
+    container = {"name": "c", "image": "i"}
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [container]}}
+    metadata = {"name": "w", "namespace": "default"}
+    api = "batch/v1" if kind == "Job" else "apps/v1"
+    document = {"apiVersion": api, "kind": kind, "metadata": metadata}
+    workload = decode({**document, "spec": {"template": template, **counts}})
+    assert [each.weight for each in templates_of([workload, make_pod("p")])] == [weight, 1]
+    assert [each.weight for each in templates_of([workload])] == [1], "alone it is counted by one"
+    assert [each.weight for each in templates_of([workload], (5,))] == [5]
+
+
+def test_filling_has_no_limit_unless_one_is_given():
+    scheduler = pw.Scheduler()
+    scheduler.add(make_node("n1", cpu="3"))
+    found = fill(scheduler, [Replicas(scheduler, Template(make_pod("p", cpu="1")))])
+    assert (found.nodes, found.stop.type, found.stopped_source) == (
+        ({"n1": 3},),
+        "Unschedulable",
+        0,
+    )
+
+
+@pytest.mark.parametrize(
+    "struct",
+    [
+        BlockedNode, Capacity, CapacityQuestion, CapacityScope, CapacityStop, DrainPlan, DrainStep,
+        Headroom, Loss, Move, NodePurchase, PendingAfter, ScalingPlan, StopReason, TemplateCapacity,
+        Unfit,
+    ],
+)  # fmt: skip
+def test_records_are_made_by_keyword(struct):
+    """Numbers and names of one type after another are mistaken for each other by position."""
+    names = struct.__struct_fields__
+    assert struct(**dict.fromkeys(names, 1)) is not None
+    with pytest.raises(TypeError):
+        struct(*[1] * len(names))
 
 
 # ------------------------------------------------------------------------------- reports

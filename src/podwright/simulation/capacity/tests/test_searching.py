@@ -8,6 +8,7 @@ import pytest
 
 from podwright.apimachinery.objects import InputError
 from podwright.scheduler.assembly import Scheduler
+from podwright.simulation.capacity import buying
 from podwright.simulation.capacity.buying import NodeType, _Search, buy_nodes
 from podwright.simulation.capacity.filling import CapacityStop
 from podwright.testing import make_node, make_pod
@@ -190,6 +191,13 @@ def test_nodes_are_bought_for_the_rest_that_the_cluster_does_not_take():
     assert sorted(found.placed.values()) == ["a-new-0", "a-new-1", "old"]
     assert found.is_cheapest
     assert 0 < found.bound <= 6.0
+
+
+def test_without_trying_cheaper_mixes_the_best_start_is_taken(monkeypatch):
+    monkeypatch.setattr(buying, "MOST_MIXES", 0)
+    # Three of the small ones are cheapest; from one large node on, no step nearby fits.
+    found = search([node_type("small", 2.0, "3"), node_type("large", 7.0, "9")], pods_of(*"333"))
+    assert found.purchase().nodes == {"small": 3}
 
 
 @pytest.mark.parametrize(
