@@ -157,6 +157,9 @@ def _modulo(left: Value, right: Value) -> Value:
         return ErrorValue("no such overload: _%_")
     if left.__class__ is right.__class__ and right == 0:
         return ErrorValue("modulus by zero")
+    if left == INT_MIN and right == -1:
+        # As upstream, where the quotient overflows.
+        return ErrorValue(_INT_OVERFLOW)
     return _arithmetic(left, right, lambda a, b: a - b * _truncated_quotient(a, b))
 
 

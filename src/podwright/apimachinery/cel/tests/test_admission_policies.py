@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from podwright.apimachinery.cel import (
     Access,
@@ -162,6 +163,9 @@ def test_a_failed_expression_follows_the_failure_policy(expression: str, message
         ({"messageExpression": "object.x", "message": "m"}, "m", "Invalid"),
         ({"messageExpression": "'a\\nb'", "message": "m"}, "m", "Invalid"),
         ({"messageExpression": "' '", "message": "m"}, "m", "Invalid"),
+        ({"messageExpression": f"'{'é' * 2560}'", "message": "m"}, "é" * 2560, "Invalid"),
+        ({"messageExpression": f"'{'é' * 2560}x'", "message": "m"}, "m", "Invalid"),
+        ({"message": "  "}, "failed expression: object.spec.replicas < 2", "Invalid"),
     ],
 )
 def test_a_denial_has_a_message(validation: dict[str, Any], message: str, reason: str) -> None:
@@ -218,6 +222,65 @@ def test_conditions_decide_whether_a_policy_says_anything() -> None:
     assert result("object.x == 1", failurePolicy="Ignore") == ()
 
 
+def test_parameters_are_unknown_to_a_policy_without_their_kind() -> None:
+    conditions = [{"name": "a", "expression": "params.data.max == '2'"}]
+    assert decisions_of("true", matchConditions=conditions) == (PolicyDecision(is_denied=False),)
+    assert match_condition_problems(conditions, "c", has_params=True) == []
+    for problem in (
+        *match_condition_problems(conditions, "c"),
+        *ValidatingPolicy(a_policy("true", paramKind=None, matchConditions=conditions)).problems(),
+        *ValidatingPolicy(a_policy("params.x == 1", paramKind=None)).problems(),
+    ):
+        assert "undeclared reference to 'params'" in problem.detail
+
+
+def test_conditions_read_no_namespace_and_the_requested_version() -> None:
+    values = replace(
+        VALUES, request=REQUEST | {"resource": {"group": "", "version": "v2", "resource": "pods"}}
+    )
+
+    def decided(condition: str) -> list[str]:
+        written = [{"name": "c", "expression": condition}]
+        policy = ValidatingPolicy(
+            a_policy(
+                "request.resource.version == 'v2' && has(namespaceObject.metadata)",
+                matchConditions=written,
+            )
+        )
+        return [each.message for each in policy.validate(values).decisions]
+
+    assert decided("namespaceObject == null && request.resource.version == 'v1'") == [""]
+    assert decided("namespaceObject.metadata.name == 'shop'") == [
+        "expression 'namespaceObject.metadata.name == 'shop'' resulted in error: "
+        "no such key: metadata"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("expression", "is_known"),
+    [
+        pytest.param("namespaceObject == null", True, id="a request without a namespace"),
+        pytest.param("params == null", True, id="a binding without parameters"),
+        pytest.param("!has(request.name) && !has(request.options)", False, id="options are kept"),
+        pytest.param("!has(request.name) && request.userInfo == {}", True, id="empty fields"),
+        pytest.param("has(request.dryRun) && !request.dryRun", True, id="false is a value"),
+        pytest.param("!has(request.object) && !has(request.oldObject)", True, id="no objects"),
+    ],
+)
+def test_the_variables_of_a_bare_request(expression: str, is_known: bool) -> None:
+    request = REQUEST | {
+        "name": "", "userInfo": {"username": "", "groups": []}, "object": POD, "oldObject": POD,
+        "options": {},
+    }  # fmt: skip
+    values = AdmissionInput(object=POD, old_object=None, request=request)
+    # The declared types of a request have no objects: they are read as dynamic.
+    source = expression.replace("has(request.o", "has(dyn(request).o").replace(
+        "request.userInfo ==", "dyn(request.userInfo) =="
+    )
+    (decision,) = ValidatingPolicy(a_policy(source)).validate(values).decisions
+    assert decision.is_denied is not is_known
+
+
 def test_conditions_of_webhooks_know_no_variables() -> None:
     conditions = [{"name": "a", "expression": "request.dryRun == false"}]
     assert match_condition_problems(conditions, "c") == []
@@ -242,6 +305,34 @@ def test_the_budget_ends_the_policy() -> None:
     conditions = [{"name": str(i), "expression": check} for i in range(8)]
     (decision,) = decisions_of("true", matchConditions=conditions)
     assert "running out of cost budget" in decision.message
+
+
+def test_messages_share_the_budget_of_validations_and_annotations_have_another() -> None:
+    # Each check of a right costs 350,000, of the 10,000,000 for validations and messages.
+    check = "authorizer.path('/').check('get').allowed()"
+    spent = [f"{check} && {check}"] * 14
+    costly = {"expression": "true", "messageExpression": "string(lists.range(150000).size())"}
+    admitted = PolicyDecision(is_denied=False)
+    failure = (
+        "failed messageExpression: validation failed due to running out of cost budget, no further"
+        " validation rules will be run"
+    )
+    assert decisions_of(*spent, costly) == (admitted,) * 15
+    assert decisions_of(*spent, costly, costly) == (
+        (PolicyDecision(is_denied=True, is_error=True, message=failure),) * 16
+    )
+    assert decisions_of(*spent, costly, costly, failurePolicy="Ignore") == (
+        (PolicyDecision(is_denied=False, is_error=True, message=failure),) * 16
+    )
+    # A variable is evaluated once, however many expressions read it.
+    right = [{"name": "may", "expression": check}]
+    assert decisions_of(*["variables.may"] * 40, variables=right) == (admitted,) * 40
+    annotations = [
+        {"key": "k", "valueExpression": "string(lists.range(300000).size())"} for _ in range(2)
+    ]
+    policy = ValidatingPolicy(a_policy(*spent, auditAnnotations=annotations))
+    found = [(each.outcome, each.value) for each in policy.validate(VALUES).annotations]
+    assert found == [("publish", "300000")] * 2
 
 
 def test_annotations_are_published_excluded_or_errors() -> None:
@@ -384,6 +475,78 @@ def test_a_mutation_fails(kind: str, expression: str, message: str) -> None:
         a_mutation(kind, expression).patch(0, VALUES)
 
 
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        pytest.param("9007199254740991", 9007199254740991, id="the largest exact integer"),
+        pytest.param("9007199254740992", "9007199254740992", id="the next one"),
+        pytest.param("-9007199254740993", "-9007199254740993", id="one that floats cannot hold"),
+        pytest.param("18446744073709551615u", "18446744073709551615", id="an unsigned one"),
+        pytest.param("1.5", 1.5, id="a fraction"),
+        pytest.param("{'a': true}", {"a": True}, id="a map"),
+        pytest.param("{1: 'a'}", {"1": "a"}, id="a map with numbers as keys"),
+        pytest.param("null", None, id="null"),
+        pytest.param("'x'", "x", id="a string"),
+    ],
+)
+def test_values_of_mutations_as_json(value: str, written: object) -> None:
+    policy = a_mutation("JSONPatch", f"[JSONPatch{{op: 'add', path: '/a', value: {value}}}]")
+    assert policy.patch(0, VALUES) == [{"op": "add", "path": "/a", "value": written}]
+
+
+def test_mutations_with_conditions_and_failures() -> None:
+    def policy(condition: str, **spec: Any) -> MutatingPolicy:
+        conditions = [{"name": "c", "expression": condition}]
+        patch = {"patchType": "JSONPatch", "jsonPatch": {"expression": "["}}
+        other = {"patchType": "Other", "applyConfiguration": {"expression": "Object{}"}}
+        missing = {"patchType": "ApplyConfiguration", "jsonPatch": {"expression": "[]"}}
+        blank = {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": " "}}
+        mutations = [other, missing, patch, blank]
+        return MutatingPolicy(
+            {"spec": {"matchConditions": conditions, "mutations": mutations} | spec}
+        )
+
+    assert policy("true").matches(VALUES)
+    assert not policy("false").matches(VALUES)
+    assert policy("true").mutations == ("JSONPatch", "ApplyConfiguration")
+    assert [each.path for each in policy("x").problems()] == [
+        "spec.matchConditions[0].expression", "spec.mutations[2].jsonPatch.expression",
+    ]  # fmt: skip
+    assert not policy("true").ignores_failures
+    assert policy("true", failurePolicy="Ignore").ignores_failures
+    with pytest.raises(PolicyError, match="no such key: x"):
+        policy("object.x == 1").matches(VALUES)
+    assert not policy("object.x == 1", failurePolicy="Ignore").matches(VALUES)
+    with pytest.raises(PolicyError, match=r"compilation failed: .*mismatched input"):
+        policy("true").patch(0, VALUES)
+
+
+def test_the_budget_of_a_mutation_counts_its_variables() -> None:
+    check = "authorizer.path('/').check('get').allowed()"
+    variables = [{"name": f"v{i}", "expression": f"{check} && {check}"} for i in range(15)]
+    text = " && ".join(f"variables.v{i}" for i in range(15))
+    expression = f"[JSONPatch{{op: {text} ? 'add' : 'remove', path: '/a'}}]"
+    mutation = {"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}
+    policy = MutatingPolicy({"spec": {"mutations": [mutation], "variables": variables}})
+    with pytest.raises(PolicyError, match="running out of cost budget"):
+        policy.patch(0, VALUES)
+
+
+def test_names_of_objects_inside_of_lists_and_maps_are_checked() -> None:
+    nested = "Object{spec: Object.spec{a: [Object.spec.b{}], m: {'k': Object.m{}}}}"
+    with pytest.raises(PolicyError) as error:
+        a_mutation("ApplyConfiguration", nested).patch(0, VALUES)
+    assert str(error.value) == (
+        'type mismatch: unexpected type name "Object.spec.b", expected "Object.spec.a", '
+        "which matches field name path from root Object type\n"
+        'unexpected type name "Object.m", expected "Object.spec.m", '
+        "which matches field name path from root Object type"
+    )
+    wrong = "[JSONPatch{op: 'add', path: '/s', value: Object.spec{o: Object.o{}}}]"
+    with pytest.raises(PolicyError, match=r'"Object\.o", expected "Object\.spec\.o"'):
+        a_mutation("JSONPatch", wrong).patch(0, VALUES)
+
+
 def test_objects_can_be_made_in_mutations_only() -> None:
     assert "undeclared reference to 'Object'" in decision_of("Object{} == Object{}").message
 
@@ -442,3 +605,56 @@ def test_expressions_are_checked_against_the_schemas_of_objects_and_parameters(
     )
     for fragment in fragments:
         assert fragment in warnings[0]["warning"]
+
+
+def test_warnings_name_each_kind_that_an_expression_does_not_fit() -> None:
+    kinds = [
+        kind_of("Box", size="integer"),
+        MatchedKind("example.com", "v1", "Bag", None),
+        kind_of("Can", size="string"),
+        kind_of("Dot", length="integer"),
+    ]
+    spec = {
+        "variables": [
+            {"name": "size", "expression": "object.spec.size"},
+            {"name": "twice", "expression": "variables.size + variables.size"},
+        ],
+        "validations": [
+            {"expression": "variables.size > 1", "messageExpression": "object.spec.size"},
+            {"expression": "variables.twice == 'aa'", "messageExpression": "'a' + 1"},
+            {"expression": "params.x == 1"},
+            {"expression": "authorizer.requestResource.check('a').allowed()"},
+        ],
+    }
+    found = {
+        each["fieldRef"].removeprefix("spec."): [
+            line.split(": ", 1)[0] + ": " + line.rsplit(": ", 1)[1]
+            for line in each["warning"].split("\n")
+            if line.startswith("example.com")
+        ]
+        for each in type_warnings(spec, kinds, None)
+    }
+    box, can, dot = (f"example.com/v1, Kind={name}" for name in ("Box", "Can", "Dot"))
+    overload = "found no matching overload for '_>_' applied to '(string, int)'"
+    assert found == {
+        "validations[0].expression": [f"{can}: {overload}"],
+        "validations[0].messageExpression": [f"{dot}: undefined field 'size'"],
+        "validations[1].expression": [
+            f"{box}: found no matching overload for '_==_' applied to '(int, string)'"
+        ],
+        "validations[1].messageExpression": [
+            f"{kind}: found no matching overload for '_+_' applied to '(string, int)'"
+            for kind in (box, can, dot)
+        ],
+        "validations[2].expression": [
+            f"{kind}: undeclared reference to 'params' (in container '')"
+            for kind in (box, can, dot)
+        ],
+        "validations[3].expression": [
+            f"{kind}: unexpected failed resolution of 'kubernetes.authorization.Authorizer'"
+            for kind in (box, can, dot)
+        ],
+    }
+    warning = type_warnings(spec, kinds, None)[3]["warning"]
+    assert warning.count("\n\nexample.com/v1, Kind=") == 2
+    assert warning.endswith("^\n")

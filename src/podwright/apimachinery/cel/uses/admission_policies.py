@@ -135,12 +135,16 @@ class MatchConditions:
     def match(self, values: AdmissionInput, *, ignores_failures: bool) -> bool:
         """Return whether all conditions hold; one that is false outweighs failures.
 
+        As upstream, they read no namespace, and the resource as it was requested.
+
         Raises
         ------
         PolicyError
             One failed, and failures are not ignored.
         """
-        evaluation = AdmissionEvaluation(self._compiler, values, CONDITIONS_COST_BUDGET)
+        request = dict(values.request, resource=values.request["requestResource"])
+        seen = msgspec.structs.replace(values, namespace=None, request=request)
+        evaluation = AdmissionEvaluation(self._compiler, seen, CONDITIONS_COST_BUDGET)
         try:
             results = [evaluation.evaluate(each) for each in self._expressions]
         except BudgetError as error:
