@@ -358,6 +358,13 @@ def test_a_selector_of_the_class_of_an_extended_resource_is_named() -> None:
     assert device["reason"] == refusal
 
 
+def test_a_resource_that_the_devices_of_no_node_back_is_not_removed_from_the_pod() -> None:
+    found = _backed()
+    assert found["remedies"] == ["add a node like n but with 1 example.com/gpu"]
+    assert list(found["lacks"]) == [f"{_RESOURCE}: the node has no devices"]
+    assert list(found["devices"]) == []
+
+
 def test_the_rule_that_taints_a_device_of_an_extended_resource_is_named() -> None:
     found = _backed(_devices("new", "old"), _rule(device="d1"), amount="2")
     assert found["remedies"] == [

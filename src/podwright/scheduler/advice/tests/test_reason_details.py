@@ -127,6 +127,11 @@ def test_volumes_are_named_with_claim_and_zone(objects, reason, detail):
     assert found == [(reason, [(detail, 1)])]
 
 
+def test_a_claim_that_does_not_exist_is_in_the_reason_and_not_in_the_details():
+    ((reason, details),) = groups_of(make_node("n"), using_claim())
+    assert (reason, details) == ('persistentvolumeclaim "data" not found', [])
+
+
 def test_the_claim_that_only_one_pod_may_use_is_named():
     other = with_fields(with_fields(using_claim(), "metadata", name="other"), "spec", node_name="n")
     once = "ReadWriteOncePod"
