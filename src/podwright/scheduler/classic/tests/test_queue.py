@@ -11,7 +11,9 @@ from podwright.scheduler.framework.events import (
     ASSIGNED_POD_ADD,
     ASSIGNED_POD_DELETE,
     NODE,
+    POD,
     UNSCHEDULABLE_POD_ADD,
+    WILDCARD,
     ActionType,
     ClusterEvent,
 )
@@ -305,3 +307,166 @@ def test_metrics_and_story_have_every_step(queue):
     assert [touch.step for touch in queue.story("default/a")] == [
         "active", "pop", "unschedulable",
     ]  # fmt: skip
+
+
+@pytest.fixture
+def filled():
+    """Return a queue with pods in each place."""
+    queue = ClassicQueue(start_ns=7)
+    for name in ("e1", "e2"):
+        queue.add(make_pod(name), 7)
+        queue.pop(7)
+    for number, name in enumerate(("d1", "d2", "c1", "c2")):
+        fail(queue, make_pod(name), 7 + number)
+        if name == "c1":
+            queue.pop_pod("default/c1", 9)
+    queue.delete(make_pod("c2"), 10)
+    queue.move_all_to_active_queue(11)
+    for name in ("u1", "u2"):
+        fail(queue, make_pod(name, spec=near("web")), 8 * S)
+    for name in ("a1", "a2"):
+        queue.add(make_pod(name), 9 * S)
+    return queue
+
+
+@pytest.mark.parametrize(
+    ("place", "names"),
+    [
+        (QueueName.ACTIVE, ["a1", "a2"]),
+        (QueueName.BACKOFF, ["d1", "d2"]),
+        (QueueName.UNSCHEDULABLE, ["u1", "u2"]),
+        (QueueName.IN_FLIGHT, ["e1", "e2", "c1"]),
+        (QueueName.NOWHERE, []),
+    ],
+)
+def test_the_pods_of_a_place_are_listed_in_the_order_in_which_they_leave_it(filled, place, names):
+    assert [queued.pod.name for queued in filled.pods_in(place)] == names
+    assert [queued.pod.name for queued in filled.first_in(place, 1)] == names[:1]
+    assert filled.count_in(place) == len(names)
+    filled.validate()
+
+
+def test_the_numbers_of_a_queue_are_those_of_its_places(filled):
+    assert (len(filled), filled.unschedulable_count, filled.has_next) == (6, 2, True)
+    assert filled.metrics().pending_pods == {
+        "active": 2, "backoff": 2, "unschedulable": 2, "gated": 0,
+    }  # fmt: skip
+    assert dict(filled.metrics().queue_incoming_pods_total) == {
+        ("active", "PodAdd"): 10,
+        ("unschedulable", "ScheduleAttemptFailure"): 6,
+        ("backoff", "MoveRequest"): 2,
+    }
+    (parked, waiting) = (filled.get(f"default/{name}") for name in ("u1", "d1"))
+    assert filled.moving_events(parked) == {WILDCARD: ()}
+    assert filled.moving_events(waiting) == {}
+    assert filled.timeout_ns(parked) == 68 * S
+    assert filled.backoff_end_ns(parked) == 9 * S
+    assert filled.backoff_end_ns(filled.get("default/a1")) == -1
+    assert filled.get("default/e1") is None
+
+
+def test_flushes_are_counted_from_the_start_of_the_queue(filled):
+    # The backoff of the first pod ends one second after its failure.
+    assert filled.next_due_ns() == S + 7
+    filled.flush_backoff(2 * S)
+    assert keys(filled, QueueName.BACKOFF) == []
+    assert filled.next_due_ns() == 90 * S + 7
+
+
+def test_each_step_of_a_pod_has_its_cause(queue):
+    pod = make_pod("a")
+    fail(queue, pod, 0)
+    queue.assigned_pod_added(make_pod("x"), 1)
+    queue.move_all_to_active_queue(1)
+    queue.flush_backoff(S)
+    queue.done(queue.pop(2 * S), 3 * S)
+    queue.update(None, pod, 4 * S)
+    queue.park(queue.pop(5 * S), 5 * S)
+    queue.flush_unschedulable(70 * S)
+    queue.delete(pod, 71 * S)
+    fail(queue, pod, 72 * S)
+    queue.activate([pod], 72 * S)
+    queued = queue.pop(73 * S)
+    queue.add(pod, 74 * S)
+    queue.park(queued, 75 * S)
+    assert [(touch.step, touch.cause, touch.now_ns // S) for touch in queue.story(pod.key)] == [
+        ("active", "PodAdd", 0), ("pop", "", 0), ("unschedulable", "ScheduleAttemptFailure", 0),
+        ("backoff", "MoveRequest", 0), ("active", "BackoffComplete", 1), ("pop", "", 2),
+        ("done", "", 3), ("active", "PodUpdate", 4), ("pop", "", 5),
+        ("unschedulable", "ScheduleAttemptFailure", 5), ("active", "UnschedulableTimeout", 70),
+        ("delete", "", 71), ("active", "PodAdd", 72), ("pop", "", 72),
+        ("unschedulable", "ScheduleAttemptFailure", 72), ("active", "ForceActivate", 72),
+        ("pop", "", 73), ("active", "PodAdd", 74), ("drop", "already present", 75),
+    ]  # fmt: skip
+
+
+def test_a_parked_pod_counts_its_attempts_and_takes_over_its_new_version(queue):
+    pod, newer = make_pod("a"), make_pod("a", labels={"x": "y"})
+    queue.add(pod, S)
+    queued = queue.pop(2 * S)
+    assert (queued.attempts, queued.initial_attempt_ns) == (1, S)
+    queue.park(queued, 3 * S, pod=newer)
+    assert (queued.pod, queued.unschedulable_count, queued.timestamp_ns) == (newer, 1, 3 * S)
+    queue.activate([pod], 4 * S)
+    assert queue.pop(5 * S) is queued
+    assert (queued.attempts, queued.initial_attempt_ns) == (2, S)
+    queue.park(queued, 6 * S)
+    assert (queued.pod, queued.unschedulable_count) == (newer, 2)
+
+
+def test_an_attempt_that_another_one_replaced_ends_without_effect(queue):
+    queue.add(make_pod("a"), 0)
+    first = queue.pop(0)
+    queue.add(make_pod("a"), 1)
+    second = queue.pop(1)
+    queue.done(first, 2)
+    assert queue.in_flight() == [second]
+    assert first.place is QueueName.IN_FLIGHT
+    queue.park(first, 3)
+    assert queue.in_flight() == [second]
+
+
+@pytest.mark.parametrize(
+    ("event", "new", "moved"),
+    [
+        (ClusterEvent(NODE, ActionType.ADD), None, ["default/b"]),
+        (ASSIGNED_POD_DELETE, make_pod("x", labels={"app": "web"}), ["default/b"]),
+        (ASSIGNED_POD_ADD, make_pod("x", labels={"app": "web"}), ["default/a"]),
+        (ClusterEvent(POD, ActionType.UPDATE), make_pod("x", labels={"app": "web"}), ["default/a"]),
+        (ClusterEvent(POD, ActionType.UPDATE), None, []),
+        (UNSCHEDULABLE_POD_ADD, make_pod("x", labels={"app": "web"}), []),
+    ],
+)
+def test_an_event_with_a_check_moves_the_pods_that_pass_it(queue, event, new, moved):
+    fail(queue, make_pod("a", spec=near("web")), 0)
+    fail(queue, make_pod("b"), 0)
+    assert queue.move(event, 2 * S, new=new, pre_check=lambda pod: pod.name == "b") == moved
+
+
+def test_the_terms_of_an_unschedulable_pod_are_those_of_its_present_version(queue):
+    fail(queue, make_pod("a", spec=near("web")), 0)
+    newer = make_pod("a", spec=near("db"))
+    # The version before is known from the API server; the queue had an older one.
+    assert queue.update(newer, newer, 1) is QueueName.UNSCHEDULABLE
+    bound = [make_pod("x", labels={"app": app}, node="n1") for app in ("web", "db")]
+    assert [queue.assigned_pod_added(pod, 2) for pod in bound] == [[], ["default/a"]]
+    fail(queue, make_pod("b", spec=near("web")), 3)
+    plain = make_pod("b", spec={"affinity": {"nodeAffinity": {}}})
+    assert queue.update(plain, plain, 4) is QueueName.UNSCHEDULABLE
+    assert queue.assigned_pod_added(bound[0], 5) == []
+
+
+def test_a_nomination_follows_the_status_unless_a_node_is_given(queue):
+    pod = with_nominated_node_name(make_pod("a"), "n1")
+    for nominate, node, found in (
+        (queue.nominate, "n2", {"n2": ["a"]}),
+        (queue.nominate, "", {}),
+        (queue.nominate, None, {"n1": ["a"]}),
+        (queue.update_nominated_pod_for_node, "n3", {"n3": ["a"]}),
+        (queue.update_nominated_pod_for_node, "", {"n1": ["a"]}),
+    ):
+        nominate(pod, node)
+        nodes = queue.nominator.nodes()
+        assert {node: [each.name for each in nodes[node]] for node in nodes} == found
+    queue.delete(pod, 0)
+    assert queue.nominator.nodes() == {}
