@@ -17,6 +17,7 @@ from podwright.scheduler.classic import (
     algorithm_of_provider,
     preempt,
 )
+from podwright.scheduler.classic.extender import ManagedResource
 from podwright.scheduler.classic.preemption import choose, potential_nodes
 from podwright.testing import make_node, make_pod
 
@@ -40,11 +41,12 @@ def names(pods):
     return [pod.name for pod in pods]
 
 
-def budget(app, allowed):
+def budget(app, allowed, selector=None):
+    chosen = {"matchLabels": {"app": app}} if selector is None else selector
     return decode_as(
         {
             "metadata": {"name": app, "namespace": "default"},
-            "spec": {"selector": {"matchLabels": {"app": app}}},
+            "spec": {"selector": chosen},
             "status": {"disruptionsAllowed": allowed, "disruptedPods": {"v": None}},
         },
         PodDisruptionBudget,
@@ -108,6 +110,23 @@ def test_a_budget_counts_for_the_pods_that_it_selects():
     assert {name: each.violations_count for name, each in found.candidates.items()} == {
         "n1": 1, "n2": 0, "n3": 0, "n4": 0,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("selector", "count"),
+    [
+        pytest.param({"matchLabels": {"app": "db"}}, 1, id="it selects the victim"),
+        pytest.param({}, 0, id="an empty selector selects no pod"),
+        pytest.param(
+            {"matchExpressions": [{"key": "app", "operator": "In"}]}, 0,
+            id="a selector that is not valid is skipped",
+        ),
+    ],
+)  # fmt: skip
+def test_selectors_of_budgets(selector, count):
+    victim = make_pod("v", cpu="4", node="n1", labels={"app": "db"})
+    found = preempted(scheduler_of(make_node("n1", cpu="4"), victim, budget("a", 0, selector)), BIG)
+    assert found.candidates["n1"].violations_count == count
 
 
 def test_a_pod_whose_node_is_being_cleared_waits():
@@ -259,3 +278,34 @@ def test_a_failed_extender_is_skipped_if_it_is_ignorable(ignorable):
     else:
         with pytest.raises(ExtenderError, match="sick"):
             preempted(scheduler, BIG)
+
+
+def test_extenders_are_called_for_candidates_that_concern_them():
+    calls = []
+
+    def extender(name, answer, **settings):
+        def preempt_verb(pod, found):
+            calls.append((name, pod.name, sorted(found)))
+            return {node: found[node] for node in answer}
+
+        given = {"preempt_verb": "preempt", **settings}
+        return Extender(ExtenderSettings(**given), preempt=preempt_verb)
+
+    extenders = [
+        extender("no verb", [], preempt_verb=""),
+        extender(
+            "of other resources", [], managed_resources=(ManagedResource(name="example.com/gpu"),)
+        ),
+        extender("first", ["n1"]),
+        extender("second", []),
+        extender("third", ["n1"]),
+    ]
+    scheduler = scheduler_of(
+        make_node("n1", cpu="4"),
+        make_node("n2", cpu="4"),
+        *(make_pod(f"v{number}", cpu="4", node=f"n{number}") for number in (1, 2)),
+        extenders=extenders,
+    )
+    found = preempted(scheduler, BIG)
+    assert calls == [("first", "big", ["n1", "n2"]), ("second", "big", ["n1"])]
+    assert (found.result, found.candidates) == ("no candidate", {})

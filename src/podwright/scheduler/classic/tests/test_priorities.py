@@ -451,3 +451,22 @@ def test_nodes_that_prefer_to_avoid_the_pods_of_a_controller(
     pod: Any, node: Any, score: int
 ) -> None:
     assert scores("NodePreferAvoidPodsPriority", pod, node) == [score]
+
+
+def test_pods_whose_domain_no_node_has_do_not_count_for_affinity() -> None:
+    term = {
+        "weight": 5,
+        "podAffinityTerm": {
+            "topologyKey": "rack", "labelSelector": {"matchLabels": {"app": "db"}},
+        },
+    }  # fmt: skip
+    affinity = {"podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [term]}}
+    pod = make_pod("p", spec={"affinity": affinity})
+    nodes = [make_node(name, labels={"rack": rack}) for name, rack in (("a", "1"), ("b", "2"))]
+    bare = make_node("c")
+    there, removed, without = (
+        make_pod("db", labels={"app": "db"}, node=name) for name in ("a", "gone", "c")
+    )
+    assert scores("InterPodAffinityPriority", pod, *nodes, bare, there) == [10, 0, 0]
+    for each in (removed, without):
+        assert scores("InterPodAffinityPriority", pod, *nodes, bare, each) == [0, 0, 0]

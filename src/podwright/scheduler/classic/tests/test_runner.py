@@ -15,7 +15,8 @@ from podwright.scheduler.classic import (
 )
 from podwright.scheduler.classic.cluster import MirroredCluster
 from podwright.scheduler.classic.runner import ClassicCriterion, ClassicPreemption
-from podwright.scheduler.framework import Code, Profile
+from podwright.scheduler.config import ExtenderReply
+from podwright.scheduler.framework import Code, Profile, run_steps
 from podwright.testing import make_node, make_pod
 
 
@@ -267,6 +268,25 @@ def test_the_result_of_preemption(
 def test_nothing_is_evicted_for_a_pod_that_fits_or_without_nodes() -> None:
     assert post_filter(HIGH, *nodes("a")) is None
     assert post_filter(HIGH) is None
+
+
+def test_an_extender_that_fails_is_the_error_of_preemption_and_the_pod_waits() -> None:
+    extender = {"urlPrefix": "http://e", "preemptVerb": "preempt", "weight": 1}
+    runner = runner_of(
+        *nodes("a", cpu="2"), make_pod("v", cpu="1", node="a"), policy={"extenders": [extender]}
+    )
+    decision = runner.decide(HIGH, cycle_number=1)
+    found = run_steps(
+        runner.post_filter_steps(decision, cycle_number=1, now_ns=0),
+        lambda _: ExtenderReply(status=500),
+    )
+    result = found.post_filter
+    assert result is not None
+    assert (result.status.code, result.status.plugin, result.nominated_node) == (
+        Code.ERROR, "Preemption", None,
+    )  # fmt: skip
+    assert "http://e/preempt" in result.status.message
+    assert runner.repeat(HIGH, "a") is None
 
 
 def test_each_criterion_has_its_words() -> None:

@@ -19,7 +19,7 @@ from podwright.scheduler.classic import (
     read_policy,
     select_host,
 )
-from podwright.scheduler.classic.extender import request_body
+from podwright.scheduler.classic.extender import ManagedResource, request_body
 from podwright.scheduler.classic.priorities import PriorityMetadata
 from podwright.scheduler.classic.priorities.capacity_ratio import (
     balanced_score,
@@ -103,6 +103,45 @@ def test_an_extender_rejects_nodes_with_reasons_and_adds_to_scores():
     assert decision.failed["n1"][0].reason == "no licence"
     assert decision.table.totals[0] - decision.table.totals[1] == 15
     assert decision.node == "n2"
+
+
+def test_extenders_are_called_for_pods_and_nodes_that_concern_them():
+    calls = []
+
+    def extender(name, passing, **settings):
+        def keep(pod, names):
+            calls.append((name, pod.name, list(names)))
+            return ExtenderAnswer(tuple(passing))
+
+        def score(_pod, names):
+            calls.append((f"scores of {name}", list(names)))
+            return dict.fromkeys(names, 1)
+
+        given = {"filter_verb": "f", "prioritize_verb": "p", "weight": 1, **settings}
+        return Extender(ExtenderSettings(**given), filter=keep, prioritize=score)
+
+    gpu = {"managed_resources": (ManagedResource(name="example.com/gpu"),)}
+    extenders = [
+        extender("of gpus", [], **gpu), extender("first", ["n1", "n2"]), extender("second", ["n2"]),
+        extender("third", []), extender("fourth", ["n1"]),
+    ]  # fmt: skip
+    nodes = [make_node(f"n{i}") for i in (1, 2, 3)]
+    assert not scheduler_of(*nodes, extenders=extenders).decide(make_pod("a")).node
+    assert calls == [
+        ("first", "a", ["n1", "n2", "n3"]), ("second", "a", ["n1", "n2"]), ("third", "a", ["n2"]),
+    ]  # fmt: skip
+    calls.clear()
+    decision = scheduler_of(*nodes, extenders=extenders[:2]).decide(make_pod("a"))
+    assert calls[1:] == [("scores of first", ["n1", "n2"])]
+    plain = scheduler_of(*nodes[:2]).decide(make_pod("a"))
+    assert decision.table.totals == [total + 1 for total in plain.table.totals]
+
+
+def test_without_priorities_and_extenders_every_node_scores_one():
+    algorithm = algorithm_from_policy(read_policy({"priorities": []}))
+    cluster = cluster_of(make_node("n1"), make_node("n2"))
+    decision = ClassicScheduler(algorithm, cluster).decide(make_pod("a"))
+    assert (decision.table.rows, decision.table.totals) == ([], [1, 1])
 
 
 def test_an_extender_that_cannot_score_adds_nothing():
@@ -356,11 +395,12 @@ def test_service_affinity_follows_a_pod_with_the_same_labels():
         }
     )
     cluster = cluster_of(
-        service,
-        *[make_node(f"n{i}", labels={"rack": f"r{i % 2}"}) for i in range(4)],
-        make_pod("first", labels={"app": "x"}, node="n1"),
+        service, *[make_node(f"n{i}", labels={"rack": f"r{i % 2}"}) for i in range(4)]
     )
     scheduler = ClassicScheduler(algorithm, cluster)
+    assert len(scheduler.decide(make_pod("a", labels={"app": "x"})).feasible) == 4
+    cluster.put(make_pod("other", labels={"app": "x"}, node="n0", namespace="other"))
+    cluster.put(make_pod("first", labels={"app": "x"}, node="n1"))
     assert scheduler.decide(make_pod("a", labels={"app": "x"})).feasible == ["n1", "n3"]
     chosen = make_pod("b", labels={"app": "x"}, node_selector={"rack": "r0"})
     assert scheduler.decide(chosen).feasible == ["n0", "n2"]
