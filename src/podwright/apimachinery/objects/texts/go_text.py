@@ -17,8 +17,8 @@ _ESCAPES: Final = {
     "\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v",
     "\\": "\\\\", '"': '\\"',
 }  # fmt: skip
-_LEAST_EXPONENT: Final = 1e-4
-_LARGEST_PLAIN: Final = 1e21
+_LEAST_PLAIN: Final = 1e-4
+_LEAST_EXPONENTIAL: Final = 1e6
 
 
 def write_go_json(value: Any, *, sort_keys: bool = True) -> str:
@@ -58,18 +58,18 @@ def go_number(number: float) -> str:
 
     Examples
     --------
-    >>> go_number(2.0), go_number(0.5), go_number(1e21)
-    ('2', '0.5', '1e+21')
+    >>> go_number(2.0), go_number(0.5), go_number(2_500_000.0)
+    ('2', '0.5', '2.5e+06')
+
+    Notes
+    -----
+    Upstream: Go src/strconv/ftoa.go, `formatDigits` of the shortest form
     """
     if isinstance(number, int):
         return str(number)
-    size = abs(number)
-    if size != 0 and not _LEAST_EXPONENT <= size < _LARGEST_PLAIN:
-        mantissa, _, exponent = f"{number:e}".partition("e")
-        digits = repr(number).partition("e")[0].removesuffix(".0")
-        if "e" not in repr(number):
-            digits = mantissa.rstrip("0").removesuffix(".")
-        return f"{digits}e{exponent}"
+    if number and not _LEAST_PLAIN <= abs(number) < _LEAST_EXPONENTIAL:
+        digits = repr(abs(number)).partition("e")[0].replace(".", "").strip("0")
+        return f"{number:.{len(digits) - 1}e}"
     return str(int(number)) if number.is_integer() else repr(number)
 
 
