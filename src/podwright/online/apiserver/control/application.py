@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import cache
 
 import msgspec
 from starlette.applications import Starlette
@@ -105,8 +106,13 @@ def endpoints_of(cluster: ControlledCluster) -> list[Endpoint]:
         *recorded_run_endpoints(turns, cluster.runs),
     ]
 
+    @cache
+    def document() -> bytes:
+        return msgspec.json.encode(openapi_document(table, __version__)) + b"\n"
+
     async def show_document(_: Request) -> Response:
-        return Response(body, media_type=JSON)
+        # It takes as long as several turns.
+        return Response(await asyncio.to_thread(document), media_type=JSON)
 
     table.append(
         Endpoint(
@@ -116,7 +122,6 @@ def endpoints_of(cluster: ControlledCluster) -> list[Endpoint]:
             handler=show_document,
         )
     )
-    body = msgspec.json.encode(openapi_document(table, __version__)) + b"\n"
     return table
 
 
