@@ -283,6 +283,28 @@ def test_pods_are_counted_by_node_zone_and_pool_and_those_of_left_out_nodes_are_
     }  # fmt: skip
 
 
+def test_static_pods_are_neither_created_again_nor_gone():
+    static = with_fields(make_pod("static", node="n1"), "metadata", annotations=MIRROR)
+    pods = [static, make_pod("alone", node="n1"), owned("a", "n1"), owned("b", "n2")]
+    question = CapacityQuestion(loss=("node",))
+    found = pw.capacity([make_node("n1"), make_node("n2"), *pods], question)
+    assert {each.name: (each.recreated, each.gone) for each in found.losses} == {
+        "n1": (1, ("default/alone",)), "n2": (1, ()),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("expands", "expected"), [(True, (2, 1)), (False, (0, 3))])
+def test_pods_of_the_workloads_of_the_cluster_are_counted_if_they_are_expanded(expands, expected):
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [container]}}
+    spec = {"replicas": 2, "selector": {"matchLabels": {"a": "b"}}, "template": template}
+    metadata = {"name": "w", "namespace": "default"}
+    workload = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
+    cluster, pod = [make_node("n1", cpu="3"), decode(workload)], make_pod("p", cpu="1")
+    found = pw.capacity(cluster, pod, expands_workloads=expands)
+    assert (found.pending_scheduled, found.count) == expected
+
+
 def test_the_smallest_headroom_is_the_first_and_counts_each_workload_alone():
     nodes = [make_node("n1", cpu="10")]
     pods = [
@@ -510,12 +532,14 @@ def test_filling_has_no_limit_unless_one_is_given():
         Unfit,
     ],
 )  # fmt: skip
-def test_records_are_made_by_keyword(struct):
+def test_records_are_made_by_keyword_and_stay_as_they_are(struct):
     """Numbers and names of one type after another are mistaken for each other by position."""
     names = struct.__struct_fields__
-    assert struct(**dict.fromkeys(names, 1)) is not None
+    made = struct(**dict.fromkeys(names, 1))
     with pytest.raises(TypeError):
         struct(*[1] * len(names))
+    with pytest.raises(AttributeError):
+        setattr(made, names[0], 2)
 
 
 # ------------------------------------------------------------------------------- reports
