@@ -229,7 +229,7 @@ class _Connector(aiohttp.TCPConnector):
     server's end: an event loop that ends before would leave its socket open.
     """
 
-    def __init__(self, context: ssl.SSLContext) -> None:
+    def __init__(self, context: ssl.SSLContext | bool) -> None:
         super().__init__(ssl=context)
         # By the protocol, since transports of uvloop have no weak references.
         self._transports = WeakKeyDictionary[asyncio.BaseProtocol, asyncio.Transport]()
@@ -255,7 +255,10 @@ def _session(access: Access) -> aiohttp.ClientSession:
     each request, which takes longer than the request; kubectl does not read ~/.netrc.
     """
     with connection_failures(access.server):
-        context = _tls_context(access.configuration)
+        found = access.configuration
+        has_tls = access.server.startswith("https:") or found.ssl_ca_cert or found.cert_file
+        # Reading the certificates of the system takes as long as several requests.
+        context = _tls_context(found) if has_tls else True
         return aiohttp.ClientSession(connector=_Connector(context), read_bufsize=_BUFFER_BYTES)
 
 
