@@ -104,7 +104,7 @@ def test_a_key_that_overrides_one_of_a_merged_mapping_is_there_twice() -> None:
         ('{"a": 1\n "b": 2}', "line 2, column 2: couldn't get version/kind; json parse error: "),
         ("{a: 1}", "line 1, column 2: couldn't get version/kind; json parse error: "),
         ('{"a": NaN}', "NaN is not JSON"),
-        ("[" * 100_000, "nested too deeply"),
+        ("[" * 600, "nested too deeply"),
         ('{"a":' * 100_000, "nested too deeply"),
         ("a: \x01\n", "unacceptable character #x0001: special characters are not allowed"),
     ],

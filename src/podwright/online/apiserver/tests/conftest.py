@@ -110,9 +110,9 @@ class Served:
         return found
 
 
-@pytest.fixture
-def serve():
-    """Return a function that serves a cluster until the test ends."""
+@contextlib.contextmanager
+def starting():
+    """Yield a function that serves a cluster until the block ends."""
     with contextlib.ExitStack() as stack:
 
         def start(cluster, clock=None, tls=None, **options):
@@ -142,3 +142,25 @@ def serve():
             return Served(cluster, clock, port, *loops[0])
 
         yield start
+
+
+@pytest.fixture
+def serve():
+    """Return a function that serves a cluster until the test ends."""
+    with starting() as start:
+        yield start
+
+
+@pytest.fixture(scope="module")
+def serve_unchanged():
+    """Return a function that serves a cluster for the tests of a module: none may change it."""
+    with starting() as start:
+        yield start
+
+
+@pytest.fixture(scope="module")
+def unchanged(serve_unchanged):
+    """A server of two nodes, its clock paused."""
+    clock = ClusterClock(start_ns=START_NS)
+    clock.pause()
+    return serve_unchanged(cluster_of(), clock)

@@ -77,9 +77,8 @@ def test_the_clock_runs_to_a_time(serve):
         ("rewind", {}, 404, ""),
     ],
 )
-def test_what_is_wrong_is_a_problem_document(serve, action, body, status, field):
-    served = paused(serve)
-    connection = served.connection()
+def test_what_is_wrong_is_a_problem_document(unchanged, action, body, status, field):
+    connection = unchanged.connection()
     connection.request(
         "POST", f"{CLOCK}/{action}", json.dumps(body), {"content-type": "application/json"}
     )
@@ -90,7 +89,7 @@ def test_what_is_wrong_is_a_problem_document(serve, action, body, status, field)
     assert (response.status, found["status"], found.get("field", "")) == (status, status, field)
     assert found["type"] == "about:blank"
     assert found["detail"]
-    assert served.send("GET", CLOCK)[1]["time"].startswith(START)
+    assert unchanged.send("GET", CLOCK)[1]["time"].startswith(START)
 
 
 @pytest.mark.parametrize("body", [b'{"\xff": 1}', b"[" * 100_000, b"{", b"\xff"])
@@ -98,9 +97,8 @@ def test_what_is_wrong_is_a_problem_document(serve, action, body, status, field)
     ("method", "path"),
     [("POST", "clock/step"), ("PUT", "configuration"), ("POST", "snapshot"), ("POST", "writes")],
 )
-def test_a_body_that_is_not_json_is_a_bad_request(serve, method, path, body):
-    served = paused(serve)
-    connection = served.connection()
+def test_a_body_that_is_not_json_is_a_bad_request(unchanged, method, path, body):
+    connection = unchanged.connection()
     headers = {"content-type": "application/json"}
     connection.request(method, f"/podwright/v1/{path}", body, headers)
     response = connection.getresponse()

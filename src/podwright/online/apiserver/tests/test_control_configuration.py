@@ -122,16 +122,15 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("fields", "paths"), WRONG)
-def test_a_wrong_configuration_is_a_problem_and_changes_nothing(serve, fields, paths):
-    served = paused(serve)
-    before = served.send("GET", f"{V1}/configuration")
-    status, found = served.send("PUT", f"{V1}/configuration", {**HEAD, **fields})
+def test_a_wrong_configuration_is_a_problem_and_changes_nothing(unchanged, fields, paths):
+    before = unchanged.send("GET", f"{V1}/configuration")
+    status, found = unchanged.send("PUT", f"{V1}/configuration", {**HEAD, **fields})
     assert (status, found["field"]) == (422, paths[0]), found
     assert [each["field"] for each in found["errors"]][: len(paths)] == paths
     assert found["detail"].endswith("and 1 more error") == (len(found["errors"]) == 2)
-    status, checked = served.send("POST", f"{V1}/configuration/check", {**HEAD, **fields})
+    status, checked = unchanged.send("POST", f"{V1}/configuration/check", {**HEAD, **fields})
     assert (status, checked["isValid"], checked["errors"]) == (200, False, found["errors"])
-    assert served.send("GET", f"{V1}/configuration") == before
+    assert unchanged.send("GET", f"{V1}/configuration") == before
 
 
 @pytest.mark.parametrize(
@@ -144,9 +143,8 @@ def test_a_wrong_configuration_is_a_problem_and_changes_nothing(serve, fields, p
     ],
 )
 @pytest.mark.parametrize(("method", "path"), [("PUT", ""), ("POST", "/check"), ("POST", "/diff")])
-def test_a_body_that_is_no_configuration_is_a_problem(serve, method, path, body, status):
-    served = paused(serve)
-    with contextlib.closing(served.connection()) as connection:
+def test_a_body_that_is_no_configuration_is_a_problem(unchanged, method, path, body, status):
+    with contextlib.closing(unchanged.connection()) as connection:
         headers = {"content-type": "application/json"}
         connection.request(method, f"{V1}/configuration{path}", body, headers)
         response = connection.getresponse()

@@ -146,8 +146,8 @@ def test_an_answer_with_progress_ends_with_the_reply(served, monkeypatch):
         ("drain-plan", {"nodes": ["n9"]}, "nodes[0]"),
     ],
 )
-def test_a_wrong_question_names_its_field(served, path, body, field):
-    status, problem = served.send("POST", f"{V1}/{path}", body)
+def test_a_wrong_question_names_its_field(unchanged, path, body, field):
+    status, problem = unchanged.send("POST", f"{V1}/{path}", body)
     assert status == 422
     assert problem["field"] == field
 

@@ -64,13 +64,13 @@ def test_runs_are_listed_opened_downloaded_and_deleted(serve, folder, tmp_path):
     assert (tmp_path / "elsewhere/manifest.json").exists()
 
 
-@pytest.mark.parametrize(
-    "name", ["none", "notes", "link", "..", ".", "%2e%2e", "..%2Felsewhere", "first%2F..%2Ffirst"]
-)
 @pytest.mark.parametrize(("method", "rest"), [("GET", ""), ("GET", "/download"), ("DELETE", "")])
-def test_no_name_leads_out_of_the_folder(serve, folder, tmp_path, name, method, rest):
+def test_no_name_leads_out_of_the_folder(serve, folder, tmp_path, method, rest):
     served = serve(cluster_of(0), runs=RunCollection(folder))
-    assert get(served, f"{V1}/runs/{name}{rest}", method)[0] in {404, 405}
+    for name in (
+        "none", "notes", "link", "..", ".", "%2e%2e", "..%2Felsewhere", "first%2F..%2Ffirst",
+    ):  # fmt: skip
+        assert get(served, f"{V1}/runs/{name}{rest}", method)[0] in {404, 405}, name
     assert (tmp_path / "elsewhere/manifest.json").exists()
     assert (folder / "first/manifest.json").exists()
 

@@ -54,13 +54,13 @@ def node_named(name, cpu="8", **options):
     return make_node(name, cpu=cpu, **options)
 
 
-@pytest.fixture
-def tainted(serve):
+@pytest.fixture(scope="module")
+def tainted(serve_unchanged):
     """A server with a full node, a tainted one, and a pod that fits only there."""
     cluster = cluster_with(
         node_named("small", cpu="2"), node_named("large", taints=["team=a:NoSchedule"])
     )
-    served = paused(serve, cluster)
+    served = paused(serve_unchanged, cluster)
     assert served.send("POST", PODS, requesting("app", "4"))[0] == 201
     served.eventually(f"{PODS}/app", is_tried)
     return served
