@@ -10,12 +10,12 @@ import ast
 import os
 import re
 import tomllib
-from collections.abc import Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
+from grimp import ImportGraph, build_graph
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src/podwright"
@@ -81,18 +81,10 @@ def modules(room: str) -> list[Path]:
     return [path for path in sorted((SOURCE / room).rglob("*.py")) if "tests" not in path.parts]
 
 
-def imported(path: Path) -> Iterator[str]:
-    """Yield the modules of podwright that a module imports, for types only too."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if not isinstance(node, ast.ImportFrom):
-            continue
-        module = node.module or ""
-        if not module.startswith("podwright"):
-            continue
-        for alias in node.names:
-            deeper = f"{module}.{alias.name}"
-            is_module = (SOURCE.parent / deeper.replace(".", "/")).with_suffix(".py").exists()
-            yield deeper if is_module else module
+@cache
+def imports() -> ImportGraph:
+    """Return which module imports which, for types only too."""
+    return build_graph("podwright", cache_dir=None)
 
 
 def dotted(path: Path) -> str:
@@ -116,14 +108,10 @@ def test_no_room_has_more_than_its_share_of_the_lines() -> None:
 
 @pytest.mark.parametrize("room", rooms())
 def test_modules_of_a_room_import_each_other_in_one_direction(room: str) -> None:
-    inside = {dotted(path): path for path in modules(room)}
-    assert inside, f"{room} has no module"
     face = f"podwright.{room.replace('/', '.')}"
-    graph = {
-        name: {each for each in imported(path) if each in inside and each not in (name, face)}
-        for name, path in inside.items()
-        if name != face
-    }
+    inside = {dotted(path) for path in modules(room)} - {face}
+    assert inside, f"{room} has no module"
+    graph = {name: imports().find_modules_directly_imported_by(name) & inside for name in inside}
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
