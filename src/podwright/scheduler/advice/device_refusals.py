@@ -422,10 +422,10 @@ def taint_text(taint: DeviceTaint) -> str:
 
 def _where(selector: NodeSelector) -> str:
     """Return the nodes of an allocation in words."""
-    terms = selector.node_selector_terms
-    fields = terms[0].match_fields if len(terms) == 1 else ()
-    names = fields[0].values if len(fields) == 1 else ()
-    return f"of node {names[0]}" if len(names) == 1 else "for other nodes"
+    match [[field.values for field in term.match_fields] for term in selector.node_selector_terms]:
+        case [[(name,)]]:
+            return f"of node {name}"
+    return "for other nodes"
 
 
 def _is_satisfied(choice: Choice, device_count: int, reasons: Sequence[str]) -> bool:

@@ -94,6 +94,7 @@ def test_local_times_that_are_skipped_do_not_match_and_repeated_ones_match_twice
         ("1-2-3 * * * *", "too many hyphens: 1-2-3"),
         ("*/2/3 * * * *", "too many slashes: */2/3"),
         ("*/0 * * * *", "step of range should be a positive number: */0"),
+        ("*/-5 * * * *", "negative number (-5) not allowed: -5"),
         ("x * * * *", 'failed to parse int from x: strconv.Atoi: parsing "x": invalid syntax'),
         (
             "* * * fri *",

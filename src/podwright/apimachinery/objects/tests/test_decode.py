@@ -103,6 +103,19 @@ def node_with(spec=None, status=None):
             id="a list",
         ),
         pytest.param(
+            {
+                "apiVersion": "policy/v1",
+                "kind": "PodDisruptionBudget",
+                "metadata": {"name": "b"},
+                "spec": {"minAvailable": [], "maxUnavailable": True},
+            },
+            [
+                "spec.minAvailable: Invalid value: []: an integer or a string is expected",
+                "spec.maxUnavailable: Invalid value: true: an integer or a string is expected",
+            ],
+            id="a number or a percentage",
+        ),
+        pytest.param(
             {"kind": "Pod", "metadata": {}}, ["apiVersion: Required value"], id="no apiVersion"
         ),
     ],

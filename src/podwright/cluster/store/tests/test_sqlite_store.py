@@ -22,6 +22,7 @@ import pytest
 from podwright.apimachinery.objects import Pod, parse_field_selector, parse_label_selector
 from podwright.cluster.api.tests.writable import WritableStore, open_writable
 from podwright.cluster.store import Expired, UnusableStore, sqlite_store
+from podwright.cluster.store.stored import LARGE_BYTES
 from podwright.cluster.store.tests.documents import (
     CONFIG_MAP,
     NOW,
@@ -205,6 +206,16 @@ def test_a_copy_of_the_process_leaves_the_file_to_the_other(path):
     with pytest.raises(UnusableStore, match="the file of the store is that of another process"):
         store.create(a_config_map("new"), NOW)
     assert len(store.list(CONFIG_MAP).objects) == count
+    with pytest.raises(UnusableStore) as refused:
+        store._at_rest.texts.read(2)
+    assert str(refused.value) == f"{path} is read only by the process that opened it"
+
+
+def test_a_file_that_another_process_created_meanwhile_is_kept(path):
+    filled(path).close()
+    before = digest(path)
+    sqlite_store._create(path, 7)
+    assert digest(path) == before
 
 
 # ---------------------------------------------------------------------------- errors
@@ -270,6 +281,21 @@ def one_letter(path: Path) -> None:
             "59 of 60 objects of version 92 are there",
             id="a version gone from before the window",
         ),
+        pytest.param(
+            in_sql("DELETE FROM versions WHERE version = 101"),
+            "version 101 is missing",
+            id="a version gone that no other replaces",
+        ),
+        pytest.param(
+            in_sql("DELETE FROM times", "INSERT INTO times VALUES (5, 1), (3, 2)"),
+            "the version 3 of the time 2 is wrong",
+            id="times that go back",
+        ),
+        pytest.param(
+            in_sql("DELETE FROM times", "INSERT INTO times VALUES ('x', 1)"),
+            "the version 'x' of the time 1 is wrong",
+            id="a time without a version",
+        ),
         pytest.param(in_sql("DELETE FROM settings"), "its setting seed is missing", id="settings"),
         pytest.param(in_sql("DROP TABLE versions"), "is damaged: no such table", id="no table"),
     ],
@@ -284,6 +310,73 @@ def test_an_invalid_file_is_rejected_and_stays_unchanged(path, spoil, words):
         open_writable(path)
     assert str(refused.value).startswith(f"{path} ")
     assert digest(path) == before
+
+
+A, B = b'{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"}}', b"{}"
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        pytest.param(
+            [(3, 0, "a", A), (4, 0, "a", A)],
+            "Pod a has more than one version before 5",
+            id="two versions of an object before the window",
+        ),
+        pytest.param(
+            [(3, 0, "a", None)],
+            "Pod a has more than one version before 5",
+            id="a removal before the window",
+        ),
+        pytest.param([(6, 0, "a", None)], "it removes Pod a, which is not there", id="a removal"),
+        pytest.param(
+            [(6, 0, "a", A), (7, 5, "a", A)],
+            "it replaces version 5 of Pod a, which is gone",
+            id="another version before",
+        ),
+        pytest.param(
+            [(3, 0, "a", A), (6, 0, "a", A)],
+            "it replaces version 0 of Pod a, which is gone",
+            id="created again without a removal",
+        ),
+        pytest.param(
+            [(6, 0, "a", A), (8, 6, "a", A)], "version 7 is missing", id="a gap in the window"
+        ),
+    ],
+)
+def test_rows_that_do_not_follow_from_each_other_are_errors(rows, message):
+    reading = sqlite_store._Reading(5)
+    for row in rows[:-1]:
+        add(reading, "Pod", *row)
+    with pytest.raises(ValueError, match=message):
+        add(reading, "Pod", *rows[-1])
+
+
+def add(reading: Any, kind: str, version: int, previous: int, key: str, text: bytes | None) -> None:
+    row = (version, previous, "", kind, key, text)
+    reading.add((*row, sqlite_store._checksum(*row)))
+
+
+def test_rows_become_the_objects_the_changes_and_the_large_objects():
+    reading: Any = sqlite_store._Reading(5)
+    large = b'{"a":"%b"}' % (b"x" * LARGE_BYTES)
+    for row in (
+        ("Pod", 2, 0, "a", A), ("ConfigMap", 4, 0, "m", large), ("ConfigMap", 6, 0, "n", B),
+        ("Pod", 7, 2, "a", None), ("ConfigMap", 8, 4, "m", b"{ }"), ("Pod", 9, 0, "b", large),
+        ("ConfigMap", 10, 6, "n", None), ("ConfigMap", 11, 0, "n", large),
+    ):  # fmt: skip
+        add(reading, *row)
+    pod, maps = ("", "Pod"), ("", "ConfigMap")
+    size = len(large)
+    assert reading.oldest_count == 2
+    assert [tuple(each) for each in reading.changes] == [
+        (6, maps, "n", 0, False, 2), (7, pod, "a", 2, True, len(A)), (8, maps, "m", 4, False, 3),
+        (9, pod, "b", 0, False, size), (10, maps, "n", 6, True, 2), (11, maps, "n", 0, False, size),
+    ]  # fmt: skip
+    assert reading.large() == {pod: {"b"}, maps: {"n"}}
+    assert reading.resting() == {maps: {"m": (8, ()), "n": (11, ())}}
+    with pytest.raises(ValueError, match=r"^version 9: "):
+        list(reading.objects())
 
 
 def test_a_new_store_does_not_adopt_the_log_of_a_missing_file(path, tmp_path):

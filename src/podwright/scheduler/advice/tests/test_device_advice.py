@@ -613,6 +613,66 @@ def test_a_class_without_remedy_is_a_limit(name: str, models: tuple[str, ...], l
     assert found.limits[1] == f"DeviceClass {name} does not exist; the cluster has gpu"
 
 
+def _slice(name: str, slices: int = 1, **fields: Any) -> Object:
+    pool = {"name": "n", "generation": 1, "resourceSliceCount": slices}
+    return _object("ResourceSlice", name, {"driver": _DRIVER, "pool": pool} | fields)
+
+
+_DISTINCT = {"distinctAttribute": f"{_DRIVER}/model"}
+_TAKES = {"counterSet": "s", "counters": {"memory": {"value": "3Gi"}}}
+_COUNTED = [
+    _slice(
+        "counted", 2, nodeName="n",
+        devices=[{"name": f"d{index}", "consumesCounters": [_TAKES]} for index in range(2)],
+    ),
+    _slice(
+        "counters", 2, nodeName="n",
+        sharedCounters=[{"name": "s", "counters": {"memory": {"value": "4Gi"}}}],
+    ),
+]  # fmt: skip
+_SHARED = _devices("a", capacity={"memory": {"value": "4Gi"}}, allowMultipleAllocations=True)
+_TWO = [{"name": "d0", "nodeName": "m"}, {"name": "d1", "nodeName": "n"}]
+
+
+@pytest.mark.parametrize(
+    ("objects", "text"),
+    [
+        pytest.param(
+            [_devices("a"), _claim(_request("one"), _request("two"))],
+            "two: none of 1 device can be used: 1 chosen for another request",
+            id="another request of the claim has the device",
+        ),
+        pytest.param(
+            [_devices("a", "a"), _claim(_request("one", count=2), constraints=[_DISTINCT])],
+            "one: needs 2, 1 of 2 devices can be used:"
+            f" 1 excluded by distinctAttribute {_DRIVER}/model",
+            id="the devices are too much alike",
+        ),
+        pytest.param(
+            [_slice("n", perDeviceNodeSelection=True, devices=_TWO), _claim(_request(count=2))],
+            "gpu: needs 2, 1 of 2 devices can be used: 1 for other nodes",
+            id="a device of another node",
+        ),
+        pytest.param(
+            [_SHARED, _claim(_request(capacity={"requests": {"memory": "8Gi"}}))],
+            "gpu: none of 1 device can be used: 1 without enough capacity left",
+            id="too little capacity",
+        ),
+        pytest.param(
+            [*_COUNTED, _claim(_request(count=2))],
+            "gpu: needs 2, 1 of 2 devices can be used: 1 without enough counters left",
+            id="too small counters",
+        ),
+    ],
+)
+def test_each_reason_of_a_refused_device_has_its_words(objects: list[Object], text: str) -> None:
+    gates = parse_gates("DRAConsumableCapacity=true,DRAPartitionableDevices=true")
+    _, near, _ = _explained(*objects, options=SchedulerOptions(gates=gates))
+    assert near[0].lacks == (f"claim default/c, request {text}",)
+    (device,) = near[0].devices
+    assert device.reason == text.rpartition(": 1 ")[2]
+
+
 def _allocated(node_fields: Document, **status: Any) -> Object:
     """Return claim c with device d0 of the nodes with some fields."""
     result = {
@@ -658,6 +718,11 @@ def _in(key: str, value: str) -> Document:
             _allocated({"matchFields": [_in("metadata.name", "m")]}),
             "claim default/c has devices of node m",
             id="of another node",
+        ),
+        pytest.param(
+            _allocated({"matchFields": [_in("metadata.name", "m"), _in("metadata.name", "l")]}),
+            "claim default/c has devices for other nodes",
+            id="of a node by two conditions",
         ),
         pytest.param(
             _allocated({"matchExpressions": [_in("rack", "a")]}),

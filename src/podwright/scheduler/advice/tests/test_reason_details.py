@@ -9,6 +9,7 @@ import pytest
 from podwright.apimachinery.objects import Object, Taint, with_fields
 from podwright.apimachinery.schema import decode
 from podwright.scheduler.assembly import Scheduler
+from podwright.scheduler.config import KubeSchedulerConfiguration, Rules
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.testing import make_node, make_pod
 
@@ -168,3 +169,43 @@ def test_the_claims_that_a_node_cannot_attach_are_named():
         "the pod adds claim shop/data"
     )
     assert found == [("node(s) exceed max volume count", [(text, 1)])]
+
+
+def test_a_node_that_an_extender_or_prefilter_leaves_out_has_their_reason():
+    spec = {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
+        "nodeSelectorTerms": [
+            {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["a"]}]}
+        ],
+    }}}}  # fmt: skip
+    scheduler = Scheduler(SchedulerOptions())
+    scheduler.add(make_node("a", cpu="1"), make_node("b"), make_pod("web", cpu="2", spec=spec))
+    explanation = scheduler.explain("default/web")
+    left_out = "node(s) didn't satisfy plugin(s) [NodeAffinity]"
+    groups = scheduler.rejection_groups(explanation)
+    assert [(each.reason, each.plugin, each.nodes) for each in groups] == [
+        (left_out, "", ("b",)), ("Insufficient cpu", "NodeResourcesFit", ("a",)),
+    ]  # fmt: skip
+    near = scheduler.nearest_nodes(explanation)
+    assert [(each.node, each.lacks) for each in near] == [
+        ("a", ("cpu: requests 2, 1 free of 1",)),
+        ("b", (left_out, "node(s) didn't match Pod's node affinity/selector")),
+    ]
+
+
+def test_an_overcommitted_resource_that_a_pod_does_not_request_is_named_under_the_old_rules():
+    configuration = KubeSchedulerConfiguration(rules=Rules(name="classic"))
+    scheduler = Scheduler(SchedulerOptions(configuration=configuration))
+    scheduler.add(
+        make_node("n", cpu="1"), make_pod("hog", cpu="2", node="n"), make_pod("web", memory="1Mi")
+    )
+    (near,) = scheduler.nearest_nodes(scheduler.explain("default/web"))
+    assert near.lacks == ("cpu: requests 0, -1 free of 1",)
+
+
+def test_the_missing_tolerations_of_a_node_are_named():
+    scheduler = Scheduler(SchedulerOptions())
+    scheduler.add(tainted("n", "spot", "gpu"), make_pod("web"))
+    (near,) = scheduler.nearest_nodes(scheduler.explain("default/web"))
+    assert near.lacks == (
+        "toleration for taint spot=true:NoSchedule", "toleration for taint gpu=true:NoSchedule",
+    )  # fmt: skip

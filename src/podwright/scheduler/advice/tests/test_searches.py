@@ -9,7 +9,12 @@ import pytest
 import podwright as pw
 from podwright.apimachinery.objects import PriorityClass, with_fields
 from podwright.scheduler.advice import Advice, find_advice, node_edits, pod_edits
-from podwright.scheduler.advice.advise import _extender_limit, _texts, _without_claims
+from podwright.scheduler.advice.advise import (
+    _claims_limit,
+    _extender_limit,
+    _texts,
+    _without_claims,
+)
 from podwright.scheduler.advice.edits import Edit, ReplicaCount
 from podwright.scheduler.advice.remedies import (
     Outcome,
@@ -106,6 +111,7 @@ def test_no_change_of_a_group_is_tried_after_the_last_trial():
 def test_eight_remedies_are_kept_the_smallest_first():
     made, trial = search(always, pending(), *tainted(9))
     result = made.run()
+    assert (result.failed, result.untried) == ((), ())
     assert [one.text for one in result.remedies] == [
         f"add a toleration for taint k{i}:NoSchedule" for i in range(8)
     ]
@@ -351,3 +357,45 @@ def test_one_change_that_could_not_be_tried_is_one_change():
     assert limit.startswith("1 change could not be tried, ")
     assert limit.endswith(": uncordon node n")
     assert list(_extender_limit(SearchResult())) == []
+
+
+# ------------------------------------------------------------------------- unusable claims
+
+
+def claims_limit(pod, outcome, failed=()):
+    trial = Scripted(None, lambda _: outcome)
+    status = pw.Status.unresolvable("no class a", "no class b")
+    return _claims_limit(pod, status, trial, failed)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "ending"),
+    [
+        (None, "without its claims the pod would not fit either"),
+        (Outcome("n", 1), "without its claims the pod would fit on 1 node: n"),
+        (Outcome("n", 2), "without its claims the pod would fit on 2 nodes, such as n"),
+    ],
+)
+def test_claims_that_have_to_be_usable_first(outcome, ending):
+    first = "the resource claims have to be usable first (no class a; no class b), "
+    plain = make_pod("web")
+    with_claims = make_pod("web", spec={"resourceClaims": [{"name": "gpu"}]})
+    assert claims_limit(plain, outcome) == f"{first}so no change was tried"
+    assert claims_limit(with_claims, outcome) == f"{first}so no change was tried; {ending}"
+    failed = [(node_edits.uncordon("n"),), (node_edits.uncordon("m"),)]
+    texts = "; ".join(plan[0].text for plan in failed)
+    assert claims_limit(with_claims, outcome, failed) == (
+        f"{first}and this does not suffice: {texts}; {ending}"
+    )
+
+
+def test_a_pod_whose_extender_cannot_be_called_again_is_not_tried_without_its_claims():
+    class Unknown(Scripted):
+        def run(self, change):
+            raise UnknownReply("no reply")
+
+    pod = make_pod("web", spec={"resourceClaims": [{"name": "gpu"}]})
+    found = _claims_limit(pod, pw.Status.unresolvable("no class"), Unknown(None, never))
+    assert found == (
+        "the resource claims have to be usable first (no class), so no change was tried"
+    )
