@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given, strategies as st
 from tests.properties.effort import effort
 
 from podwright.cluster.api import NodeDown, NodeUp
+from podwright.cluster.controllers.apps.stateful_set import StatefulSetController
+from podwright.cluster.controllers.autoscaling.horizontal_autoscaler import (
+    HorizontalAutoscalerController,
+)
 from podwright.cluster.controllers.interface import DrainNode
-from podwright.cluster.controllers.registry import CLUSTER_CONTROLLERS
+from podwright.cluster.controllers.lister import Lister
+from podwright.cluster.controllers.registry import (
+    CLUSTER_CONTROLLERS,
+    OTHER_KUBELETS_DELAY_NS,
+    served_controllers,
+)
 from podwright.cluster.controllers.tests.staged_cluster import Cluster, a_pod, document
 from podwright.cluster.controllers.tests.test_cron_job import a_cron_job
 from podwright.cluster.controllers.tests.test_disruption_budget import a_budget
@@ -111,3 +121,24 @@ def test_deleting_a_namespace_deletes_its_content_after_any_history(history):
     left = [obj for obj in everything(cluster) if obj["metadata"].get("namespace")]
     assert left == []
     assert not cluster.has(("", "Namespace"), "default")
+
+
+@pytest.mark.parametrize(
+    ("options", "signs", "delay_ns"),
+    [
+        pytest.param({}, False, 0, id="kubelets here, no authority"),
+        pytest.param({"sign": lambda *_: ""}, True, 0, id="an authority that signs"),
+        pytest.param({"has_kubelets": False}, False, OTHER_KUBELETS_DELAY_NS, id="other kubelets"),
+    ],
+)
+def test_the_controllers_of_a_served_cluster(options, signs, delay_ns):
+    arguments: Any = ("certificates", None, None, None, None)
+    made = [make(Lister()) for make in served_controllers(*arguments, **options)]
+    names = [each.name for each in made]
+    assert len(names) == len(set(names))
+    assert ("certificatesigningrequest-signing-controller" in names) is signs
+    delays = [each._recreation_delay_ns for each in made if isinstance(each, StatefulSetController)]
+    assert delays == [delay_ns]
+    # Usage is what the metrics API reports, not what templates declare.
+    assert names.count(HorizontalAutoscalerController.name) == 1
+    assert {"resourcequota-controller", "ttl-controller"} <= set(names)

@@ -561,3 +561,14 @@ def test_a_node_is_evaluated_at_the_last_time_that_was_set() -> None:
     assert (list(found.dirty), found.next_ns()) == (["b", "a"], 30)
     found.mark_due(30)
     assert found.next_ns() is None
+
+
+def test_a_template_that_is_not_valid_is_reported_and_makes_no_pod() -> None:
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "x"}}}
+    wrong = {"metadata": {"labels": LABELS}, "spec": {"containers": [container]}}
+    (*revisions, event) = synced(a_set(template=wrong), *nodes("a"))
+    assert not revisions
+    assert event.startswith(
+        "Warning DaemonSet sys/agent FailedCreate by daemonset-controller: Error creating: "
+    )
+    assert "spec.containers[0].resources.requests[cpu]" in event

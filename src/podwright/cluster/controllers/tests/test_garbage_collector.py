@@ -291,3 +291,34 @@ def test_a_second_deletion_in_the_foreground_changes_the_policy():
     assert names(cluster) == ["g", "p"]
     cluster.edit(MAP, "default/p", "metadata", finalizers=[])
     assert names(cluster) == ["g"]
+
+
+def test_a_dependent_whose_own_dependents_are_orphaned_is_deleted_so():
+    cluster = Cluster((GarbageCollector,))
+    owned(cluster, "g")
+    owned(cluster, "p", "g", finalizers=["orphan"])
+    owned(cluster, "c", "p")
+    cluster.delete(MAP, "default/g", propagation="Background")
+    assert names(cluster) == ["c"]
+    assert cluster.get(MAP, "default/c").metadata.owner_references == ()
+
+
+@pytest.mark.parametrize(
+    ("api", "kind", "is_gone"),
+    [
+        pytest.param("v1", "ConfigMap", True, id="a kind that is known"),
+        pytest.param("example.com/v1", "Widget", False, id="a kind that no server knows"),
+    ],
+)
+def test_a_dependent_stays_while_the_kind_of_one_of_its_owners_is_not_known(api, kind, is_gone):
+    cluster = Cluster((GarbageCollector,))
+    owned(cluster, "g")
+    other = {"apiVersion": api, "kind": kind, "name": "x", "uid": "gone"}
+    first = {
+        "apiVersion": "v1", "kind": "ConfigMap", "name": "g",
+        "uid": cluster.get(MAP, "default/g").uid,
+    }  # fmt: skip
+    metadata = {"ownerReferences": [first, other]}
+    cluster.add(document("ConfigMap", "c", namespace="default", metadata=metadata))
+    cluster.delete(MAP, "default/g", propagation="Background")
+    assert names(cluster) == ([] if is_gone else ["c"])

@@ -14,6 +14,7 @@ from podwright.cluster.controllers.network import (
     EndpointSliceMirroringController,
 )
 from podwright.cluster.controllers.network.endpoint_parts import repacked
+from podwright.cluster.controllers.tests.single_sync import SingleSync
 from podwright.cluster.controllers.tests.staged_cluster import Cluster, a_pod, document
 
 SERVICE = ("", "Service")
@@ -441,3 +442,53 @@ def test_a_thousand_addresses_of_a_subset_are_mirrored(cluster, ready, unready, 
     assert sum(len(part) for part, _ in slices(cluster)) == listed
     notes = {note.rpartition(". ")[2] for note in cluster.event_notes("TooManyAddressesToMirror")}
     assert notes == ({f"{skipped} addresses were skipped"} if skipped else set())
+
+
+def test_a_slice_that_loses_all_its_endpoints_is_deleted_and_the_others_stay(cluster):
+    cluster.add(a_service(), *numbered(0, 100))
+    cluster.run(2)
+    (first,) = filled(cluster)
+    cluster.add(*numbered(100, 102))
+    cluster.run(4)
+    assert sorted(filled(cluster).values()) == [2, 100]
+    for number in (100, 101):
+        cluster.delete(POD, f"default/p{number}", grace_seconds=0)
+    cluster.run(6)
+    assert filled(cluster) == {first: 100}
+
+
+def test_ports_keep_their_protocols(cluster):
+    ports = [
+        {"name": "http", "port": 80, "targetPort": "www", "appProtocol": "kubernetes.io/h2c"},
+        {"name": "dns", "port": 53, "protocol": "UDP", "appProtocol": ""},
+        {"port": 1},
+    ]
+    cluster.add(a_service(ports=ports), web("a", "10.1.0.1"))
+    cluster.run(2)
+    (found,) = cluster.all(SLICE)
+    assert found.raw["ports"] == [
+        {"name": "http", "port": 8080, "protocol": "TCP", "appProtocol": "kubernetes.io/h2c"},
+        {"name": "dns", "port": 53, "protocol": "UDP"},
+        {"name": "", "port": 1, "protocol": "TCP"},
+    ]
+
+
+def test_a_pod_without_an_address_of_the_family_is_no_endpoint(cluster):
+    cluster.add(
+        a_service(ipFamilies=["IPv6"]), web("a", "10.1.0.1"), web("b", ["10.1.0.2", "fd00::2"])
+    )
+    cluster.run(2)
+    (subset,) = cluster.get(ENDPOINTS, "default/web").raw["subsets"]
+    assert [address["ip"] for address in subset["addresses"]] == ["fd00::2"]
+
+
+def test_endpoints_that_are_left_without_a_service_are_deleted_but_for_those_of_leaders():
+    election = {"control-plane.alpha.kubernetes.io/leader": "{}"}
+    left, leader = (
+        document("Endpoints", name, namespace="default", metadata={"annotations": annotations})
+        for name, annotations in (("left", {"a": "b"}), ("leader", election))
+    )
+    sync = SingleSync(EndpointsController, left, leader)
+    assert [sync.sync(f"default/{name}") for name in ("left", "leader", "none")] == [
+        ["delete Endpoints default/left"], [], [],
+    ]  # fmt: skip
