@@ -233,7 +233,8 @@ def _of_single_container(pod: Pod) -> dict[str, int] | None:
     ):
         return None
     amounts = {}
-    for name, text in spec.containers[0].resources.requests.items():
+    (container,) = spec.containers
+    for name, text in container.resources.requests.items():
         amount = quantity_milli_value(text) if name == "cpu" else quantity_value(text)
         if amount:
             amounts[name] = amount
@@ -242,7 +243,8 @@ def _of_single_container(pod: Pod) -> dict[str, int] | None:
 
 def _with_missing(pod: Pod, single: dict[str, int]) -> dict[str, int]:
     """Return the requests of a single container with scoring's defaults for missing ones."""
-    named = pod.spec.containers[0].resources.requests
+    (container,) = pod.spec.containers
+    named = container.resources.requests
     cpu = 0 if "cpu" in named else DEFAULT_MILLI_CPU_REQUEST
     memory = 0 if "memory" in named else DEFAULT_MEMORY_REQUEST_BYTES
     return {"cpu": cpu, "memory": memory} | single

@@ -155,6 +155,27 @@ def test_only_a_cordoned_node_is_uncordoned_for_a_custom_plugin() -> None:
         assert plans[0][0].command == "kubectl label node n tier=gold", "it has no such label"
 
 
+def test_a_guess_is_what_all_nodes_have_that_a_custom_plugin_accepts() -> None:
+    labels = {"tier": "gold", "disk": "ssd", ZONE: "a", "kubernetes.io/os": "linux"}
+    taint = "k:NoExecute"
+    accepted = [
+        make_node("a", cpu="500m", labels=labels, taints=[taint]),
+        make_node("b", cpu="500m", labels=labels | {"disk": "hdd", "rack": "1"}),
+    ]
+    node = make_node("n", cpu="4", labels={"disk": "nvme"}, taints=[taint, "other:NoSchedule"])
+    scheduler = Scheduler(plugins=(KeepTier,))
+    scheduler.add(*accepted, node, make_pod("p", cpu="1"))
+    fixes = Fixes(
+        scheduler.explain("default/p"), scheduler.cluster, DEFAULT_GATES,
+        custom_plugins={"KeepTier"},
+    )  # fmt: skip
+    plans = [[edit.text for edit in plan] for plan in fixes._guesses("KeepTier", node)]
+    label, taint_text = "set label tier=gold on node n", "remove taint other:NoSchedule from node n"
+    assert plans == [[label], [taint_text], [label, taint_text]]
+    # A plugin that did not run, or that rejects all nodes, has no node to be like.
+    assert fixes._guesses("KeepZone", node) == []
+
+
 def test_no_change_is_tried_after_ten_that_differ_by_their_node_have_failed() -> None:
     scheduler = Scheduler()
     scheduler.add(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from podwright.apimachinery.objects import Pod, decode_pod, with_fields
 from podwright.scheduler.assembly import Scheduler, broken_affinity
 from podwright.scheduler.machine import SchedulerOptions
@@ -60,18 +62,25 @@ def test_preemption_that_other_reasons_stop_has_no_such_limit():
     assert not scheduler.advice(scheduler.explain("shop/web-0")).limits
 
 
-def test_four_of_the_pods_are_named_and_pods_that_may_stay_are_not():
-    others = [pod("web-1", 0, "a"), pod("cache-9", 100, "b"), pod("cache-8", 100)]
+@pytest.mark.parametrize(
+    ("count", "named"),
+    [
+        (1, "shop/cache-0"),
+        (4, "shop/cache-0, shop/cache-1, shop/cache-2, shop/cache-3"),
+        (6, "shop/cache-0, shop/cache-1, shop/cache-2, shop/cache-3 and 2 more"),
+    ],
+)
+def test_four_of_the_pods_are_named_and_pods_that_may_stay_are_not(count, named):
+    others = [pod("web-1", 0, "a"), pod("cache-9", 100, "b")]
     shown = scheduler_of(
-        *(pod(f"cache-{number}", 0, "a", cpu="500m") for number in range(6)),
-        *(with_fields(each, "metadata", namespace="bar") for each in others[:2]),
+        *(pod(f"cache-{number}", 0, "a", cpu=f"{3000 // count}m") for number in range(count)),
+        *(with_fields(each, "metadata", namespace="bar") for each in others),
         pod("web-0", 100, needs_cache=True),
     )  # fmt: skip
     explanation = shown.explain("shop/web-0")
     assert broken_affinity(explanation, shown.cluster) == (
         "the pod cannot preempt on 1 node: its required podAffinity selects pods of lower priority"
-        " (shop/cache-0, shop/cache-1, shop/cache-2, shop/cache-3 and 2 more), and evicting them"
-        " would break that affinity",
+        f" ({named}), and evicting them would break that affinity",
     )
 
 

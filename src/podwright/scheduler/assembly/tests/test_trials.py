@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import pytest
 
 import podwright as pw
@@ -200,3 +202,31 @@ def test_a_pod_that_is_not_pending_is_tried_beside_those_that_are() -> None:
     assert (found.node, found.feasible_count, found.victims) == ("small", 1, ())
     assert list(scheduler.pending) == ["default/web"]
     assert not scheduler.cluster.pods
+
+
+class Keeps(pw.Plugin):
+    """Records what is reserved and released."""
+
+    name = "Keeps"
+    calls: ClassVar[list[str]] = []
+
+    def reserve(self, cycle: pw.Cycle, node_name: str) -> pw.Status:
+        self.calls.append(f"+{cycle.pod.name}")
+        return pw.Status()
+
+    def unreserve(self, cycle: pw.Cycle, node_name: str) -> None:
+        self.calls.append(f"-{cycle.pod.name}")
+
+
+def test_what_a_trial_reserves_is_released_once() -> None:
+    scheduler = pw.Scheduler(plugins=[Keeps])
+    scheduler.add(NODE, cores("placed", "1"), cores("web", "1"))
+    scheduler.schedule("default/placed")
+    web = scheduler.pending["default/web"]
+    Keeps.calls.clear()
+    trial = SchedulerTrial(scheduler, web, None)
+    for _ in range(2):
+        assert trial.run(Change(web)) is not None
+    assert Keeps.calls == ["+web", "-web"] * 2
+    scheduler.schedule("default/web")
+    assert Keeps.calls[4:] == ["+web"]
