@@ -229,7 +229,7 @@ class _Connector(aiohttp.TCPConnector):
     server's end: an event loop that ends before would leave its socket open.
     """
 
-    def __init__(self, context: ssl.SSLContext | bool) -> None:
+    def __init__(self, context: ssl.SSLContext | bool) -> None:  # noqa: FBT001 - as aiohttp
         super().__init__(ssl=context)
         # By the protocol, since transports of uvloop have no weak references.
         self._transports = WeakKeyDictionary[asyncio.BaseProtocol, asyncio.Transport]()
