@@ -12,6 +12,7 @@ from podwright.apimachinery.objects import (
     Node,
     Pod,
     SelectorError,
+    label_selector,
     parse_field_selector,
     parse_label_selector,
     with_fields,
@@ -22,11 +23,12 @@ from podwright.cluster.store import (
     FutureVersion,
     InvalidContinue,
 )
-from podwright.cluster.store.history import event_of
+from podwright.cluster.store.history import RestingChange, event_of
 from podwright.cluster.store.pages import NEWEST, token_for
 from podwright.cluster.store.query import query_for
 from podwright.cluster.store.tests.documents import (
     CONFIG_MAP,
+    EVENT,
     NOW,
     a_config_map,
     a_pod,
@@ -542,3 +544,37 @@ def test_the_objects_of_a_store_are_shown_as_creations_in_the_order_of_versions(
     assert [(each.version, each.new.name) for each in found] == [(3, "a"), (4, "c"), (8, "b")]
     assert all(each.old is None for each in found)
     assert found[1].new.raw == pod.raw
+
+
+def test_objects_at_rest_are_shown_as_creations_that_are_read_when_they_are_used(store):
+    made = [store.create(document("Event", name, reason="r"), NOW).object for name in "ab"]
+    store.compact(store.resource_version)
+    first, second = store.creations()
+    assert (type(first), type(second)) == (RestingChange, RestingChange)
+    assert [each.new.raw for each in (first, second)] == [each.raw for each in made]
+    assert (first.key, first.kind, first.old, first.is_removal) == ("default/a", EVENT, None, False)
+
+
+def test_a_selector_that_selects_nothing_has_no_objects(store):
+    store.create(a_pod("a", metadata={"labels": {"app": "a"}}), NOW)
+    before = store.examined_count
+    nothing = label_selector(None)
+    assert store.list(Pod, labels=nothing).objects == ()
+    assert list(store.reader(Pod, labels=nothing).parts(5)) == [[]]
+    assert seen(store.watch(Pod, since=1, labels=nothing)) == []
+    assert store.examined_count == before
+
+
+def test_initial_events_of_all_kinds_continue_where_another_watch_is(store):
+    for name in "ab":
+        store.create(a_pod(name), NOW)
+        store.create(a_config_map(name), NOW)
+    first, second = store.watch(), store.watch()
+    read = [(event.object.kind, event.object.name) for event in first.poll(1)]
+    read += [(event.object.kind, event.object.name) for event in first.poll(2)]
+    second.skip_initial(first.initial_place)
+    left = [event for watch in (first, second) for event in watch.poll()]
+    kinds = [(each.object.kind, each.object.name) if each.object else each.type for each in left]
+    assert kinds[: len(kinds) // 2] == kinds[len(kinds) // 2 :]
+    everything = [("ConfigMap", "a"), ("ConfigMap", "b"), ("Pod", "a"), ("Pod", "b"), "BOOKMARK"]
+    assert [*read, *kinds[: len(kinds) // 2]] == everything

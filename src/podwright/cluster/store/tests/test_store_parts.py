@@ -26,6 +26,7 @@ from podwright.cluster.store.history import (
     FreshChange,
     History,
     PastState,
+    PastStates,
     WatchEvent,
     change_of,
     event_of,
@@ -434,3 +435,16 @@ def test_names_are_in_the_order_of_whole_keys() -> None:
     names.remove("a-b/y")
     names.add("c/z")
     assert set(names.namespaces) == {"", "a", "c"}
+
+
+def test_sixteen_past_states_are_kept_those_that_were_used_last() -> None:
+    states, pod = PastStates(), ("", "Pod")
+    made = [states.find(pod, version) for version in range(16)]
+    assert states.find(pod, 0) is made[0]
+    assert states.find(("", "Node"), 0) is not made[0]
+    # The one that was not used for the longest time is gone.
+    assert states.find(pod, 1) is not made[1]
+    assert [states.find(pod, version) is made[version] for version in (0, 15, 3)] == [True] * 3
+    states.discard_before(15)
+    assert states.find(pod, 15) is made[15]
+    assert states.find(pod, 3) is not made[3]
