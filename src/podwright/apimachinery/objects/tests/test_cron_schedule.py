@@ -49,7 +49,6 @@ def _next(schedule: str, after: str, zone: str = "UTC") -> str | None:
         ("@yearly", "2026-01-01T00:00", "2027-01-01T00:00"),
         ("@annually", "2026-01-01T00:00", "2027-01-01T00:00"),
         ("@every 1h30m", "2026-01-01T00:00", "2026-01-01T01:30"),
-        ("@every   1h ", "2026-01-01T00:00", "2026-01-01T01:00"),
         (" 0 0 * * * ", "2026-01-01T00:00", "2026-01-02T00:00"),
         ("0 0 30 2 *", "2026-01-01T00:00", None),
     ],
@@ -63,9 +62,14 @@ def test_a_time_within_five_years_is_found() -> None:
     assert _next("0 0 29 2 *", "2099-03-01T00:00") == "2104-02-29T00:00"
 
 
+def test_fields_have_any_space_between_and_around_them() -> None:
+    assert parse_schedule(" 5\t* *  * *\n") == parse_schedule("5 * * * *")
+
+
 def test_an_interval_starts_at_a_whole_second_and_lasts_one_at_least() -> None:
     assert parse_schedule("@every 2s").next_ns(3_999_999_999) == 5_000_000_000
     assert parse_schedule("@every 1ms").next_ns(0) == 1_000_000_000
+    assert parse_schedule("@every -5m").next_ns(0) == 1_000_000_000
     assert parse_schedule("@every 2900ms").next_ns(0) == 2_000_000_000
 
 
@@ -81,7 +85,12 @@ def test_local_times_that_are_skipped_do_not_match_and_repeated_ones_match_twice
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        ("", "expected exactly 5 fields, found 0: []"),
+        ("", "empty spec string"),
+        (" ", "expected exactly 5 fields, found 0: []"),
+        (" @daily", "expected exactly 5 fields, found 1: [@daily]"),
+        ("@daily ", "unrecognized descriptor: @daily "),
+        ("@Daily", "unrecognized descriptor: @Daily"),
+        ("@every", "unrecognized descriptor: @every"),
         ("* * * *", "expected exactly 5 fields, found 4: [* * * *]"),
         ("@never", "unrecognized descriptor: @never"),
         ("60 * * * *", "end of range (60) above maximum (59): 60"),
@@ -105,7 +114,16 @@ def test_local_times_that_are_skipped_do_not_match_and_repeated_ones_match_twice
             f'failed to parse int from {10**20}: strconv.Atoi: parsing "{10**20}":'
             " value out of range",
         ),
-        ("@every x", 'time: invalid duration "x"'),
+        ("@every x", 'failed to parse duration @every x: time: invalid duration "x"'),
+        (
+            "@every  5m",
+            'failed to parse duration @every  5m: time: invalid duration " 5m"',
+        ),
+        (
+            "@every 5m ",
+            'failed to parse duration @every 5m : time: unknown unit "m " in duration "5m "',
+        ),
+        ("@every 5", 'failed to parse duration @every 5: time: missing unit in duration "5"'),
     ],
 )
 def test_what_is_not_a_schedule_has_upstreams_error(text: str, error: str) -> None:

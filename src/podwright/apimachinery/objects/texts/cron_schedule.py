@@ -125,9 +125,13 @@ def parse_schedule(text: str) -> CronSchedule:
     >>> parse_schedule("*/15 2 * * *").next_ns(0)
     7200000000000
     """
-    text = text.strip()
+    if not text:
+        raise ValueError("empty spec string")
     if text.startswith("@every "):
-        seconds = parse_duration(text.removeprefix("@every ").strip()) // SECOND_NS
+        try:
+            seconds = parse_duration(text.removeprefix("@every ")) // SECOND_NS
+        except ValueError as error:
+            raise ValueError(f"failed to parse duration {text}: {error}") from None
         return CronSchedule(every_seconds=max(seconds, 1))
     if text.startswith("@") and text not in _DESCRIPTORS:
         raise ValueError(f"unrecognized descriptor: {text}")

@@ -489,7 +489,9 @@ def _validate_schedule(
     try:
         if prefix := _ZONE_PREFIX.match(schedule):
             _check_zone_of_schedule(prefix["zone"])
-        parse_schedule(_ZONE_PREFIX.sub("", schedule))
+            parse_schedule(schedule[prefix.end() :].strip())
+        else:
+            parse_schedule(schedule)
     except ValueError as error:
         errors.invalid("spec.schedule", schedule, str(error))
     if "TZ" not in schedule:

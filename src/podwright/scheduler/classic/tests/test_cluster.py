@@ -460,3 +460,16 @@ def test_pods_of_another_scheduler_by_name() -> None:
     assert queue_calls(None, PLACED, scheduler_name="other") == [
         QueueCall("AssignedPodAdded", PLACED)
     ]
+
+
+def test_a_node_is_removed_from_the_zone_in_which_it_is_known() -> None:
+    cluster = MirroredCluster()
+    for name in ("a", "b"):
+        cluster.put(make_node(name, labels={ZONE: "z"}))
+    # The last event may have another version of the node, or no labels.
+    cluster.delete(make_node("a", labels={ZONE: "other"}))
+    assert [info.name for info in cluster.classic.nodes()] == ["b"]
+    assert len(cluster.classic.tree) == 1
+    cluster.delete(make_node("b"))
+    cluster.delete(make_node("unknown"))
+    assert len(cluster.classic.tree) == 0
