@@ -77,6 +77,16 @@ def container(name, restart_policy=None, **requests):
             id="pod-level requests replace their resources, and overhead is added",
         ),
         pytest.param(
+            {
+                "containers": [container("a", **{"example.com/gpu": "1"})],
+                "resources": {
+                    "requests": {"cpu": "2", "hugepages-2Mi": "4Mi", "example.com/gpu": "9"}
+                },
+            },
+            {"cpu": 2000, "hugepages-2Mi": 4 * 2**20, "example.com/gpu": 1},
+            id="a pod requests cpu, memory and huge pages, and nothing else",
+        ),
+        pytest.param(
             {"containers": [container("a", **{"example.com/gpu": "0"})]},
             {},
             id="zeros are omitted",

@@ -289,6 +289,9 @@ WEB = make_pod("p", labels={"app": "web"})
             id="two thirds are those of the zone",
         ),
         pytest.param(
+            in_zones(a="z", b="", c=""), placed("b", "b"), [10, 0, 10], id="a zone without any",
+        ),
+        pytest.param(
             in_zones(a="", b=""), placed("a", labels={"app": "db"}), [10, 10], id="others"
         ),
         pytest.param(
@@ -470,14 +473,3 @@ def test_pods_whose_domain_no_node_has_do_not_count_for_affinity() -> None:
     assert scores("InterPodAffinityPriority", pod, *nodes, bare, there) == [10, 0, 0]
     for each in (removed, without):
         assert scores("InterPodAffinityPriority", pod, *nodes, bare, each) == [0, 0, 0]
-
-
-def test_zones_without_pods_of_a_service_are_as_good_as_empty_nodes() -> None:
-    service = decode({
-        "apiVersion": "v1", "kind": "Service", "metadata": {"name": "s", "namespace": "default"},
-        "spec": {"selector": {"app": "web"}},
-    })  # fmt: skip
-    pods = [make_pod(f"p{index}", labels={"app": "web"}, node="b") for index in range(2)]
-    nodes = [make_node("a", labels={ZONE: "z"}), make_node("b"), make_node("c")]
-    pod = make_pod("new", labels={"app": "web"})
-    assert scores("SelectorSpreadPriority", pod, service, *nodes, *pods) == [10, 0, 10]
