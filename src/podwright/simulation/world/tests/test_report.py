@@ -13,8 +13,11 @@ from podwright.apimachinery.objects import KubernetesObject, timestamp_text_nano
 from podwright.apimachinery.schema import decode
 from podwright.simulation.recording import RunTables
 from podwright.simulation.world import Report
+from podwright.simulation.world.inputs.input_review import InputReview
 from podwright.simulation.world.inputs.operations import Drain
 from podwright.simulation.world.runs import simulation
+from podwright.simulation.world.runs.report import STARTS_AT_ONCE, _notes
+from podwright.simulation.world.timing.model import Timing
 from podwright.testing import make_node, make_pod
 
 SECOND = 1_000_000_000
@@ -445,6 +448,24 @@ def test_a_world_reports_as_a_simulation_does():
     assert report == expected
     assert [each.status for each in report.drains] == ["blocked", "blocked"]
     assert len(report.lost_pods) == len(report.notes[:1]) == 1
+
+
+@pytest.mark.parametrize(
+    ("review", "timing", "has_workloads", "notes"),
+    [
+        ({}, None, False, []),
+        ({}, None, True, ["at once"]),
+        ({"starts_at_once": False}, None, True, []),
+        ({}, {}, True, ["timing", "at once"]),
+        ({}, {"kubelet": {"start": {"value": "1s"}}}, True, ["timing"]),
+        ({"jobs_without_duration": ("job/default/j",)}, {}, True, ["job", "timing", "at once"]),
+    ],
+)
+def test_the_notes_of_a_report(review, timing, has_workloads, notes):
+    made = None if timing is None else msgspec.convert(timing, Timing)
+    found = InputReview(**review)
+    texts = {"job": found.job_note, "timing": str(made), "at once": STARTS_AT_ONCE}
+    assert _notes(found, made, has_workloads=has_workloads) == tuple(texts[note] for note in notes)
 
 
 def test_a_world_reports_what_its_objects_do_not_do():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -9,9 +10,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from podwright.apimachinery.objects import ArgumentError, FieldError, InputError
+from podwright.apimachinery.objects import ArgumentError, FieldError, InputError, encode
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.autoscaling import parse_node_groups
+from podwright.simulation.recording.folders import tables
 from podwright.simulation.world.inputs.run_inputs import EventFile
 from podwright.simulation.world.runs.start import (
     RunArguments,
@@ -20,9 +22,10 @@ from podwright.simulation.world.runs.start import (
     _events,
     _simulate_plan,
     _timing,
+    prepared_run,
 )
 from podwright.simulation.world.timing.model import Timing
-from podwright.testing import make_pod
+from podwright.testing import make_node, make_pod
 
 
 def plan() -> Any:
@@ -120,3 +123,35 @@ def test_a_line_is_json_whatever_its_values_are():
     assert not errors
     assert _encoded({"at": "1h", "apply": object()}, "line 2", errors) == b"{}"
     assert str(errors[0]).startswith("line 2: cannot be written as JSON: ")
+
+
+def sha256(*lines: bytes) -> str:
+    return hashlib.sha256(b"\n".join(lines)).hexdigest()
+
+
+def test_a_manifest_has_the_digest_of_each_input(tmp_path):
+    """A run is not resumed with other inputs: see `run_manifest.py`."""
+    nodes, lines = tmp_path / "node.yaml", tmp_path / "events.jsonl"
+    node, pod = make_node("n"), make_pod("p")
+    nodes.write_bytes(msgspec.json.encode(node.raw))
+    lines.write_bytes(b'{"at": "1s", "delete": "pod/default/p"}\n')
+    line = {"at": "2s", "delete": "pod/default/p"}
+    given = RunArguments(
+        events=[str(lines), line, line], node_groups=GROUPS, until="1m", output=tmp_path / "run"
+    )
+    found = prepared_run([str(nodes), pod], SchedulerOptions(), given).manifest
+    groups = msgspec.json.encode(parse_node_groups(GROUPS, ""))
+    assert [(each.role, each.path, each.sha256) for each in found.inputs] == [
+        ("objects", str(nodes), sha256(nodes.read_bytes())),
+        ("objects", "objects", sha256(msgspec.json.encode([encode(pod)]))),
+        ("events", str(lines), sha256(lines.read_bytes())),
+        ("events", "events", sha256(*[msgspec.json.encode(line)] * 2)),
+        ("nodeGroups", "node_groups", sha256(groups)),
+    ]
+
+
+def test_a_run_with_tables_needs_pyarrow_before_it_starts(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "find_spec", lambda _name: None)
+    prepared_run([make_node("n")], SchedulerOptions(), RunArguments())
+    with pytest.raises(tables.MissingExtra, match="tables need pyarrow"):
+        prepared_run([make_node("n")], SchedulerOptions(), RunArguments(output=tmp_path / "run"))

@@ -29,7 +29,7 @@ from podwright.scheduler.machine import (
     UpdateVolume,
     WriteResourceClaim,
 )
-from podwright.simulation.world import World
+from podwright.simulation.world import World, world_steps
 from podwright.simulation.world.inputs.conditions import Condition, Step
 from podwright.simulation.world.inputs.event_lines import EventLines, first_recorded_ns
 from podwright.simulation.world.inputs.operations import Cordon, Drain, Stop
@@ -567,3 +567,26 @@ def test_arrivals_of_a_trace_are_rates_by_the_hour():
     times = [0.0, 10.0, 20.0, 3600.0, 7200.0, 9000.0]
     long = _fit_arrival(np.array(times))
     assert (long.distribution, long.per_hour) == ("hourly", (3.0, 1.0, 2.0))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "is_too_many"),
+    [
+        pytest.param([1] * 5, False, id="as many as there may be"),
+        pytest.param([1] * 6, True, id="one more"),
+        pytest.param([1, 1, 1, 2, 2, 2], False, id="time advances in between"),
+    ],
+)
+def test_so_many_events_of_one_time_end_a_run(monkeypatch, seconds, is_too_many):
+    monkeypatch.setattr(world_steps, "AT_ONCE_MAX", 5)
+    world = World(controllers=(), stages=())
+    for number, second in enumerate(seconds):
+        metadata = {"name": f"c{number}", "namespace": "default"}
+        config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+        world.add(decode(config), at=f"{second}s")
+    if is_too_many:
+        with pytest.raises(world_steps.WorldError, match="5 events occurred at "):
+            world.run()
+    else:
+        world.run()
+        assert world.store.count(("", "ConfigMap")) >= len(seconds)

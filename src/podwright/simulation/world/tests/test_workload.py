@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,12 @@ import pyarrow as pa
 import pytest
 
 import podwright as pw
+from podwright.simulation.world.inputs.frame_columns import (
+    ARRIVAL_UNITS,
+    BYTE_UNITS,
+    COUNT_UNITS,
+    TIME_UNITS,
+)
 from podwright.testing import make_node, make_pod
 
 COLUMNS = {
@@ -315,6 +322,36 @@ def test_the_unit_of_a_column_is_that_of_its_bare_numbers(value: Any, unit: str,
 def test_memory_has_a_unit(value: Any, unit: str, quantity: str):
     (pod,) = pods_of({"t": [0], "m": [value]}, memory="m", unit={"memory": unit})
     assert pod["spec"]["containers"][0]["resources"]["requests"] == {"memory": quantity}
+
+
+def test_units_are_those_of_kubernetes_and_of_clocks():
+    decimal = {"k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
+    binary = {"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40, "Pi": 1 << 50}
+    prefixes = decimal | binary
+    bytes_ = {"B": 1, "KB": 1000, **prefixes, **{f"{name}B": n for name, n in prefixes.items()}}
+    assert dict(BYTE_UNITS) == bytes_
+    assert dict(COUNT_UNITS) == {"cores": 1, "m": Fraction(1, 1000)}
+    clock = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
+    long = {"min": 60 * 10**9, "h": 3_600 * 10**9, "d": 86_400 * 10**9}
+    assert dict(TIME_UNITS) == clock | long
+    since = {f"{name} since 1970": n for name, n in clock.items()}
+    assert dict(ARRIVAL_UNITS) == clock | long | since
+
+
+def test_only_names_that_change_are_named():
+    frame = {"t": [0, 0], "ns": ["user_1", "ok"], "g": ["a_b", "c"], "n": ["x", "y"]}
+    workload = pw.Workload.from_frame(
+        frame, arrival="t", name="n", namespace="ns", group="g", unit={"arrival": "s"}
+    )
+    why = "because Kubernetes does not accept them, such as"
+    assert workload.warnings == (
+        f'1 namespace changed, {why} "user_1" to "user-1"',
+        f'1 group changed, {why} "a_b" to "a-b"',
+    )
+    kept = pw.Workload.from_frame(
+        {"t": [0], "n": ["x"]}, arrival="t", name="n", unit={"arrival": "s"}
+    )
+    assert kept.warnings == ()
 
 
 def test_cpus_may_be_thousandths_and_other_bytes_need_a_unit():
