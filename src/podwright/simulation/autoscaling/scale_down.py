@@ -257,9 +257,9 @@ class ScaleDown(Checkpointed):
                 due.append(each)
         drained = sum(each.has_drain for each in self.removals.values())
         room = options.max_scale_down_parallelism - len(self.removals)
-        empty = [each for each in due if not each.pods][: max(room, 0)]
+        empty = [each for each in due if not each.pods][:room]
         room = min(room - len(empty), options.max_drain_parallelism - drained)
-        chosen = [*empty, *[each for each in due if each.pods][: max(room, 0)]]
+        chosen = [*empty, *[each for each in due if each.pods][:room]]
         if chosen:
             self.removed_ns = now_ns
         return [

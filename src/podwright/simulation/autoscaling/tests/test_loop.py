@@ -18,9 +18,19 @@ from podwright.cluster.controllers import Lister, SyncAt
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.autoscaling import ClusterAutoscaler, parse_node_groups
 from podwright.simulation.autoscaling.cluster_autoscaler import Arrival, Backoff, ScaleUpRequest
-from podwright.simulation.autoscaling.expanders import Choice
+from podwright.simulation.autoscaling.drainability import DrainRules
+from podwright.simulation.autoscaling.expanders import Choice, ScaleUpOption
+from podwright.simulation.autoscaling.explaining import AutoscalingExplanation, GroupHelp
 from podwright.simulation.autoscaling.group_sizes import GroupSizes, SizeChange
+from podwright.simulation.autoscaling.node_groups import (
+    AutoscalerOptions,
+    Autoscaling,
+    NodeGroup,
+    NodeTemplate,
+    Outage,
+)
 from podwright.simulation.autoscaling.scale_down import Candidate, Removal
+from podwright.simulation.autoscaling.scale_up import GroupOffer, PodGroup
 from podwright.simulation.autoscaling.tests.test_scale_up import SECOND_NS, group
 from podwright.testing import make_node, make_pod
 
@@ -630,11 +640,18 @@ def test_the_room_of_expendable_pods_is_free(priority, needs_nodes):
 
 
 @pytest.mark.parametrize(
-    "struct", [Arrival, ScaleUpRequest, Backoff, Removal, Candidate, Choice, GroupSizes, SizeChange]
-)
-def test_records_are_made_by_keyword(struct):
+    "struct",
+    [
+        Arrival, AutoscalerOptions, Autoscaling, AutoscalingExplanation, Backoff, Candidate, Choice,
+        DrainRules, GroupHelp, GroupOffer, GroupSizes, NodeGroup, NodeTemplate, Outage, PodGroup,
+        Removal, ScaleUpOption, ScaleUpRequest, SizeChange,
+    ],
+)  # fmt: skip
+def test_records_are_made_by_keyword_and_stay_as_they_are(struct):
     """Numbers and names of one type after another are mistaken for each other by position."""
     names = struct.__struct_fields__
-    assert struct(**dict.fromkeys(names, 1)) is not None
+    made = struct(**dict.fromkeys(names, 1))
     with pytest.raises(TypeError):
         struct(*[1] * len(names))
+    with pytest.raises(AttributeError):
+        setattr(made, names[0], 2)

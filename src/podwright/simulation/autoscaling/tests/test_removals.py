@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from podwright.apimachinery.objects import decode
@@ -489,7 +491,8 @@ def test_evictions_deletions_and_events_are_about_the_objects_that_were_seen():
     removals.update(0, ["n"])
     actions = down.start({"n": "a"}, {"a": 1}, start_ns + 100 * SECOND_NS)
     assert seen(actions) == [("RecordEvent", ""), ("RecordEvent", "n-uid")]
-    (taint,) = next(each for each in actions if isinstance(each, UpdateObject)).obj.spec.taints
+    tainted: Any = next(each.obj for each in actions if isinstance(each, UpdateObject))
+    (taint,) = tainted.spec.taints
     assert taint.value == str(start_ns // SECOND_NS + 100), "the time of the removal"
     eviction = ("EvictPod", "p-uid")
     assert seen(down.continued("n", start_ns + 105 * SECOND_NS)) == [

@@ -381,6 +381,29 @@ def test_what_a_group_may_have(fields, path):
     assert (error.source, error.path) == ("g", f"groups[0].{path}")
 
 
+@pytest.mark.parametrize(
+    ("options", "paths"),
+    [
+        pytest.param({"expander": ["priority"]}, ["priorities"], id="no priorities"),
+        pytest.param({"expander": ["random", "priority"]}, ["priorities"], id="as the second one"),
+        pytest.param({"expander": ["priority"], "priorities": {"1": ["a"]}}, [], id="some"),
+        pytest.param({"priorities": {"1": ["a", "b("]}}, ["priorities[1][1]"], id="a pattern"),
+        pytest.param({"priorities": {"-1": ["a"]}}, ["priorities[-1]"], id="below 0"),
+        pytest.param({"priorities": {"0": ["a"]}}, [], id="unused, of priority 0"),
+    ],
+)
+def test_the_priorities_of_the_expander(options, paths):
+    document = {"groups": [group()], "options": options}
+    if not paths:
+        assert parse_node_groups(document, "g").options.priorities == {
+            key: tuple(value) for key, value in options["priorities"].items()
+        }
+        return
+    with pytest.raises(InputError) as caught:
+        parse_node_groups(document, "g")
+    assert [error.path for error in caught.value.errors] == [f"options.{path}" for path in paths]
+
+
 @pytest.mark.parametrize("text", ["{", "- a", "3"])
 def test_a_file_of_another_form_is_named(text):
     with pytest.raises(InputError) as caught:

@@ -9,7 +9,7 @@ import pytest
 from podwright.apimachinery.objects import InputError
 from podwright.scheduler.assembly import Scheduler
 from podwright.simulation.capacity import buying
-from podwright.simulation.capacity.buying import NodeType, _Search, buy_nodes
+from podwright.simulation.capacity.buying import NodeType, _Search, buy_nodes, least_price
 from podwright.simulation.capacity.filling import CapacityStop
 from podwright.testing import make_node, make_pod
 
@@ -249,3 +249,15 @@ def test_each_cheaper_mix_is_tried_once():
     assert found._cheaper((0, 18), 0.0) == ((0, 18), True)
     cheaper = [(a, b) for a in range(30) for b in range(18) if 3 * a + 5 * b < 90]
     assert sorted(found.tried) == cheaper
+
+
+def test_mixes_below_the_bound_are_passed_only_up_to_a_number(monkeypatch):
+    monkeypatch.setattr(buying, "MOST_MIXES", 1)
+    found = Given([A, B], 1, lambda _mix: 1)
+    assert found._cheaper((100, 0), 299.9) == ((100, 0), False)
+    assert found.tried == []
+    assert found._cheaper((3, 0), 8.9) == ((3, 0), True), "the few cheaper ones cost too little"
+
+
+def test_a_need_that_no_type_meets_has_the_bound_of_nothing():
+    assert least_price([A, B], [((0, 0), 5)]) == 0

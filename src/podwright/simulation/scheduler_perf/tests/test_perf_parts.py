@@ -747,10 +747,22 @@ def test_pods_are_counted_by_namespace_and_node():
     assert cluster.pods == {"default": {}}
 
 
-def test_gates_that_depend_on_one_that_is_off_are_off():
-    gates = {"DynamicResourceAllocation": False, "SchedulerQueueingHints": False}
+@pytest.mark.parametrize(
+    ("gates", "off"),
+    [
+        ({}, set()),
+        ({"PodLevelResources": True}, set()),
+        ({"PodLevelResources": False}, {"InPlacePodLevelResourcesVerticalScaling"}),
+        (
+            {"PodLevelResources": False, "InPlacePodLevelResourcesVerticalScaling": False},
+            set(),
+        ),
+    ],
+)
+def test_gates_that_depend_on_one_that_is_off_are_off(gates, off):
     notes = made(NODES, MEASURED, featureGates=gates).cluster.notes
-    assert "feature gate SchedulerQueueingHints is locked in 1.36, so it is true" in notes
+    expected = [f"feature gate {name} is off, as it depends on PodLevelResources" for name in off]
+    assert notes == expected
 
 
 def test_the_scheduler_works_after_so_many_objects_were_created(monkeypatch):
