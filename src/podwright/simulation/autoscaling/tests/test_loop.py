@@ -395,8 +395,12 @@ def test_the_room_that_a_nominated_pod_takes_is_not_given_to_another():
     assert found == ["default/q"]
 
 
-def test_pods_of_higher_priority_take_the_room_that_is_left():
-    pods = [waiting("low", cpu="3"), waiting("high", cpu="3", priority=5)]
+@pytest.mark.parametrize(("low", "high"), [(0, 5), (None, 5), (-1, 0), (-1, None), (-2, -1)])
+def test_pods_of_higher_priority_take_the_room_that_is_left(low, high):
+    pods = [
+        waiting(name, cpu="3", **({} if priority is None else {"priority": priority}))
+        for name, priority in (("low", low), ("high", high))
+    ]
     scaler = Scaler([group()], [pooled("n", "other"), *pods])
     assert [each[1] for each in scaler.sync(10) if each[2] == "TriggeredScaleUp"] == ["default/low"]
 

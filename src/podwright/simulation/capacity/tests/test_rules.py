@@ -283,6 +283,16 @@ def test_pods_are_counted_by_node_zone_and_pool_and_those_of_left_out_nodes_are_
     }  # fmt: skip
 
 
+def test_headroom_of_a_controller_without_a_template_is_that_of_its_pods():
+    metadata = {"name": "o1", "namespace": "default", "uid": "u1"}
+    cluster = decode({"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": metadata})
+    pods = [owned(name, "n1", owner="RayCluster", cpu="1") for name in "ab"]
+    found = pw.capacity([make_node("n1", cpu="5"), cluster, *pods], CapacityQuestion(headroom=True))
+    assert [(each.kind, each.key, each.running, each.count) for each in found.headroom] == [
+        ("RayCluster", "default/o1", 2, 3)
+    ]
+
+
 def test_static_pods_are_neither_created_again_nor_gone():
     static = with_fields(make_pod("static", node="n1"), "metadata", annotations=MIRROR)
     pods = [static, make_pod("alone", node="n1"), owned("a", "n1"), owned("b", "n2")]
