@@ -1,0 +1,220 @@
+"""Inputs that few runs have: empty and cut files, labels and times of any form, options alone."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+import pytest
+
+import podwright as pw
+from podwright.apimachinery.objects import InputError
+from podwright.cluster.kubelets import RUN_DELAY
+from podwright.scheduler.machine import SchedulerOptions
+from podwright.simulation.files import LoadedObjects
+from podwright.simulation.recording import TABLES
+from podwright.simulation.world import START_NS
+from podwright.simulation.world.inputs.run_inputs import EventFile, Inputs
+from podwright.simulation.world.runs.start import RunArguments, _timing, prepared_run
+from podwright.simulation.world.timing.distributions import amount_parser
+from podwright.simulation.world.timing.model import Timing
+from podwright.simulation.world.traces.trace_lines import _with_run_time
+from podwright.testing import make_node, make_pod
+
+
+def inputs_of(*lines: tuple[bytes, bool]) -> Inputs:
+    numbered = [(number, *line) for number, line in enumerate(lines, 1)]
+    file = EventFile("e", lambda: iter(numbered))
+    return Inputs(LoadedObjects(), [file], start_ns=START_NS, is_complete=False)
+
+
+@pytest.mark.parametrize(
+    ("lines", "start"),
+    [
+        pytest.param([], "e: no lines in this file; a line is ", id="empty"),
+        pytest.param(
+            [(b'{"at": "2100000h", "drain": "n"}', True)],
+            "e: line 1: at: Invalid value: \"2100000h\": the years from 1678", id="in 240 years",
+        ),
+    ],
+)  # fmt: skip
+def test_files_of_events_have_lines_of_years_that_can_be_simulated(lines, start):
+    with pytest.raises(InputError) as caught:
+        inputs_of(*lines)
+    (error,) = caught.value.errors
+    assert str(error).startswith(start)
+
+
+def test_a_last_line_that_was_cut_is_left_out_and_named():
+    whole = (b'{"at": "1s", "drain": "n"}', True)
+    assert inputs_of(whole).unterminated == []
+    cut = inputs_of(whole, (b'{"at": "2s", "dra', False))
+    assert cut.unterminated == ["e: line 2"]
+    assert cut.end_ns == START_NS + 1_000_000_000
+
+
+# ------------------------------------------------------------------------------- workloads
+
+
+def workload(frame: dict[str, Any], **columns: Any) -> pw.Workload:
+    return pw.Workload.from_frame(frame, arrival="t", unit={"arrival": "s"}, **columns)
+
+
+@pytest.mark.parametrize(
+    ("frame", "columns", "message"),
+    [
+        ({"l": ["x"]}, {"labels": {"a b": "l"}}, "labels['a b']: Invalid value: \"a b\": "),
+        ({"s": ["x"]}, {"node_selector": {"-": "s"}}, "node_selector['-']: Invalid value: \"-\": "),
+        ({"ns": ["日本"]}, {"namespace": "ns"},
+         'ns[0]: Invalid value: "日本": a name with a letter a-z or a digit is expected'),
+        ({"t": ["2026-13-01"]}, {}, 't[0]: Invalid value: "2026-13-01": a duration of 0 or more'),
+    ],
+)  # fmt: skip
+def test_keys_names_and_times_that_are_none_are_errors(frame, columns, message):
+    with pytest.raises(InputError) as caught:
+        workload({"t": [0], **frame}, **columns)
+    assert str(caught.value).startswith(message)
+
+
+def test_labels_are_the_texts_of_values():
+    frame = {"t": [0] * 5, "l": [True, False, 1.0, 1.5, "x"]}
+    labels = [
+        line["apply"]["metadata"]["labels"]["a"] for line in workload(frame, labels={"a": "l"})
+    ]
+    assert labels == ["true", "false", "1", "1.5", "x"]
+
+
+def test_a_workload_is_shown_as_its_pods():
+    frame = {"t": [0, 90], "c": [2, None], "g": ["a", "a"]}
+    shown = workload(frame, cpu="c", group="g")._repr_html_()
+    assert "Workload: 2 pods" in shown
+    for cell in ("pod-0", "pod-1", "cpu 2", "1m30s"):
+        assert cell in shown
+    assert "PodGroup" not in shown
+
+
+def test_another_prefix_is_that_of_names_and_of_groups():
+    frame = {"t": [0, 0], "g": ["a", None], "l": ["x", None]}
+    found = workload(frame, group="g", labels={"app": "l"}).with_prefix("pod2")
+    metadata = [line["apply"]["metadata"] for line in found]
+    group = {"scheduling.x-k8s.io/pod-group": "pod2-a"}
+    assert metadata == [
+        {"name": "pod2-a", "namespace": "default"},
+        {"name": "pod2-0", "namespace": "default", "labels": {"app": "x", **group}},
+        {"name": "pod2-1", "namespace": "default"},
+    ]
+    assert [line["apply"]["kind"] for line in found] == ["PodGroup", "Pod", "Pod"]
+    assert found.is_from_frame
+    assert not found.has_default_names
+
+
+# ------------------------------------------------------------------------------------ runs
+
+
+def test_a_plan_simulates_itself():
+    plan = SimpleNamespace(simulate=lambda **given: given["seed"])
+    assert pw.simulate(plan, seed=4) == 4
+
+
+def errors_of(given: RunArguments) -> list[str]:
+    with pytest.raises(InputError) as caught:
+        prepared_run([make_node("n"), make_pod("p")], SchedulerOptions(), given)
+    return [str(error) for error in caught.value.errors]
+
+
+@pytest.mark.parametrize(
+    ("given", "start"),
+    [
+        ({"checkpoint_events": 5}, "checkpoint_events: has no effect without output"),
+        ({"ending": "never"}, 'ending: Unsupported value: "never": supported values: '),
+        ({"ending": "after_run_time"}, "ending: has no effect without pods of the openb trace"),
+    ],
+)
+def test_options_without_effect_are_errors(given, start):
+    (error,) = errors_of(RunArguments(**given))
+    assert error.startswith(start)
+
+
+@pytest.mark.parametrize(
+    ("duration", "written"), [("90s", "90s"), (timedelta(seconds=90), "1m30s"), (None, None)]
+)
+def test_a_manifest_has_the_duration_of_jobs_as_it_was_written(duration, written):
+    given = RunArguments(job_duration=duration)
+    found = prepared_run([make_node("n")], SchedulerOptions(), given).manifest.options
+    assert found.get("jobDuration") == written
+
+
+def test_a_timing_is_read_from_a_path(tmp_path):
+    path = tmp_path / "timing.yaml"
+    path.write_text(
+        "apiVersion: podwright.dev/v1alpha1\nkind: Timing\ncycle: {constant: 2ms}\n",
+        encoding="utf-8",
+    )
+    found = _timing(path)
+    assert isinstance(found, Timing)
+    assert found.cycle is not None
+    assert found.cycle.constant == "2ms"
+
+
+def test_a_workload_of_lines_is_an_input_as_others():
+    lines = pw.Workload([{"at": "5s", "apply": msgspec.to_builtins(make_pod("p").raw)}])
+    found = prepared_run([make_node("n")], SchedulerOptions(), RunArguments(events=lines))
+    assert [(each.role, each.path) for each in found.manifest.inputs] == [
+        ("objects", "objects"), ("events", "workload 0"),
+    ]  # fmt: skip
+    assert found.inputs.end_ns == found.options.scheduler.start_ns + 5_000_000_000
+    empty = prepared_run([make_node("n")], SchedulerOptions(), RunArguments(events=pw.Workload([])))
+    assert [each.role for each in empty.manifest.inputs] == ["objects"]
+
+
+def test_files_that_are_read_in_part_have_all_their_mistakes_named(tmp_path):
+    path = tmp_path / "objects.yaml"
+    path.write_text(
+        "apiVersion: v1\nkind: Node\nmetadata: {name: n}\n---\n"
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: 5}\n",
+        encoding="utf-8",
+    )
+    with pytest.raises(InputError) as caught:
+        prepared_run([str(path)], SchedulerOptions(), RunArguments(ending="never"))  # type: ignore[arg-type]
+    paths = [error.path for error in caught.value.errors]
+    assert "spec.containers" in paths
+    assert any(str(error).startswith("ending: ") for error in caught.value.errors)
+    with pytest.raises(InputError) as missing:
+        prepared_run([str(tmp_path / "none.yaml")], SchedulerOptions(), RunArguments())
+    assert "none.yaml" in str(missing.value)
+
+
+def test_tables_are_shown_by_their_names():
+    tables = pw.simulate([make_node("n")], until="1m").tables
+    assert len(tables) == len(TABLES)
+    assert repr(tables) == f"<Tables: {', '.join(TABLES)}>"
+    shown = tables._repr_html_()
+    assert all(column in shown for columns in TABLES.values() for column in columns)
+
+
+# ---------------------------------------------------------------------------------- traces
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("Pod", {"restartPolicy": "Never"}),
+        ("Job", {"template": {"metadata": {"annotations": {RUN_DELAY: "1m30s"}}}}),
+        ("Deployment", {}),
+    ],
+)
+def test_pods_and_jobs_of_a_trace_run_so_long_and_pods_of_others_restart(kind, expected):
+    found = _with_run_time({"kind": kind, "metadata": {"name": "x"}}, 90_000_000_000)
+    assert found.get("spec", {}) == expected
+    annotations = {"annotations": {RUN_DELAY: "1m30s"}} if kind == "Pod" else {}
+    assert found["metadata"] == {"name": "x"} | annotations
+
+
+@pytest.mark.parametrize(
+    ("resource", "text", "amount"),
+    [("cpu", "1500m", 1_500), ("cpu", "2", 2_000), ("memory", "1Ki", 1_024), ("a.b/c", "3", 3)],
+)
+def test_amounts_of_a_distribution_are_milli_cpu_bytes_or_counts(resource, text, amount):
+    assert amount_parser(resource)(text) == amount
