@@ -495,7 +495,7 @@ class Search:
         """
         choice = work.choice
         is_shareable = device.is_shareable and self._features.consumable_capacity
-        if not (is_shareable and choice.is_admin) and self._is_taken(index, choice, device):
+        if self._is_taken(index, choice, device):
             return self._refuse(work, device, IN_USE)
         if device.consumes and not self._has_counters(device, pool, is_shareable=is_shareable):
             return self._refuse(work, device, NO_COUNTERS)
