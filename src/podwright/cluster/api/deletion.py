@@ -146,10 +146,13 @@ def deletion(
     # Upstream: staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go, markAsDeleting:
     # the first mark increments the generation, because controllers treat the object differently
     # from then on.
-    is_first = metadata.deletion_grace_period_seconds is None and metadata.generation > 0
+    marked_at = metadata.deletion_timestamp
+    is_first = marked_at is None and metadata.generation > 0
+    if marked_at is None or (timestamp_ns(marked_at) or 0) > now_ns:
+        marked_at = timestamp_text(now_ns)
     marked = with_metadata(
         current,
-        deletion_timestamp=metadata.deletion_timestamp or timestamp_text(now_ns),
+        deletion_timestamp=marked_at,
         deletion_grace_period_seconds=0 if kind != NAMESPACE else None,
         generation=metadata.generation + (1 if is_first else 0),
         finalizers=finalizers,
@@ -176,12 +179,16 @@ def _graceful(
     metadata = current.metadata
     running = metadata.deletion_grace_period_seconds
     if running is not None:
-        if grace_seconds is None or max(grace_seconds, 0) >= running:
+        if grace_seconds is None:
             return Deletion()
         period = grace_seconds if grace_seconds >= 0 else 1
-        begun_ns = timestamp_ns(metadata.deletion_timestamp) or now_ns
-        # Not in the past: if the shortened grace period has passed already, it ends now.
-        ends_ns = max(begun_ns + (period - running) * SECOND_NS, now_ns)
+        if period >= running:
+            return Deletion()
+        ended_ns = timestamp_ns(metadata.deletion_timestamp) or now_ns
+        ends_ns = ended_ns + (period - running) * SECOND_NS
+        if ends_ns < now_ns:
+            # Not in the past: it ends now, as the shortest period that is still graceful.
+            ends_ns, period = now_ns, min(period, 1)
         generation = metadata.generation
     else:
         period = _grace_of(current, grace_seconds)

@@ -254,7 +254,7 @@ def with_expression_problems(
 
 def _expression_problems(resource: Resource, document: Document) -> list[Problem]:
     """Return the errors of the expressions of an object; most kinds have no expressions."""
-    if resource.group != _GROUP or resource.is_custom:
+    if resource.group != _GROUP:
         return []
     return [_problem(each) for each in _found(resource.name, document)]
 

@@ -458,7 +458,16 @@ BOUND: Document = {"spec": {"nodeName": "n"}}
         (until(20, 30), BOUND | {"seconds": 10}, until(0, 10), False),
         (until(59, 30), BOUND | {"seconds": -1}, until(30, 1), False),
         (until(30, 30, generation=4), BOUND | {"seconds": 0}, until(0, 0, generation=4), True),
-        (until(1, 1), BOUND | {"seconds": -1}, until(1, 1), False),
+        (until(1, 1), BOUND | {"seconds": -1}, None, False),
+        # A period that would have ended already is a second, and ends now.
+        (until(10, 30), BOUND | {"seconds": 10}, until(0, 1), False),
+        (until(10, 30), BOUND | {"seconds": 0}, until(0, 0), True),
+        (until(10, 30), BOUND | {"seconds": -1}, until(0, 1), False),
+        ({"deletionTimestamp": NOW}, BOUND, None, True),
+        (
+            {"deletionTimestamp": "2026-01-01T00:00:09Z", "finalizers": ["f"], "generation": 4},
+            BOUND, until(0, 0, finalizers=["f"], generation=4), False,
+        ),
         # It waits for its finalizers only.
         (until(0, 0, finalizers=["f"]), BOUND | {"seconds": 0}, None, False),
         (until(0, 0), BOUND, None, True),
@@ -499,10 +508,10 @@ def test_the_deletion_of_a_pod(
         (until(0, 0, finalizers=["f"], generation=4), None, None, False),
         (
             {"deletionTimestamp": NOW, "finalizers": ["f"], "generation": 4}, None,
-            until(0, 0, finalizers=["f"], generation=5), False,
+            until(0, 0, finalizers=["f"], generation=4), False,
         ),
         (
-            until(9, 0, finalizers=["f"]), "Orphan", until(9, 0, finalizers=["f", "orphan"]), False,
+            until(9, 0, finalizers=["f"]), "Orphan", until(0, 0, finalizers=["f", "orphan"]), False,
         ),
     ],
 )  # fmt: skip

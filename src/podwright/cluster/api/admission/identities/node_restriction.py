@@ -112,7 +112,8 @@ def _whole_pod(write: _Write) -> str | Rejection | None:
 
 def _new_pod(write: _Write) -> str | Rejection | None:
     node, attributes = write.node, write.attributes
-    who, pod = f"node {go_quoted(node)}", attributes.object or {}
+    who, pod = f"node {go_quoted(node)}", attributes.object
+    assert pod is not None, "a created pod is an object"
     metadata: Document = pod.get("metadata") or {}
     if _MIRROR not in (metadata.get("annotations") or {}):
         return (

@@ -73,8 +73,9 @@ def test_a_second_deletion_shortens_the_grace_period_and_never_extends_it(server
     assert ends[0] - ends[1] == SECOND_NS
     # A period that has passed already ends now, not in the past.
     server.now_ns += 10 * SECOND_NS
-    _, past = server.reply("DELETE", f"{PODS}/a?gracePeriodSeconds=1")
+    _, past = server.reply("DELETE", f"{PODS}/a?gracePeriodSeconds=5")
     assert timestamp_ns(past["metadata"]["deletionTimestamp"]) == server.now_ns
+    assert past["metadata"]["deletionGracePeriodSeconds"] == 1
 
 
 @pytest.mark.parametrize(
