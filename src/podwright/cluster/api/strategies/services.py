@@ -14,6 +14,7 @@ from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema import Problem
 
 HEADLESS: Final = "None"
+_WITH_PORTS: Final = ("NodePort", "LoadBalancer")
 _DUAL_STACK: Final = ["IPv4", "IPv6"]
 _SINGLE_STACK: Final = ["IPv4"]
 
@@ -32,6 +33,14 @@ def needs_node_ports(spec: Document) -> bool:
     )
 
 
+def needs_health_check(spec: Document) -> bool:
+    """Whether a load balancer checks which nodes have pods of the service.
+
+    Upstream: pkg/api/service/util.go, NeedsHealthCheck
+    """
+    return (spec.get("type"), spec.get("externalTrafficPolicy")) == ("LoadBalancer", "Local")
+
+
 def new_service(service: Document, _now_ns: int) -> Document:
     """Return a new service without status, with its address in both fields and its families."""
     service = {name: part for name, part in service.items() if name != "status"}
@@ -42,12 +51,14 @@ def new_service(service: Document, _now_ns: int) -> Document:
 def changed_service(new: Document, old: Document, _now_ns: int) -> Document:
     """Return a changed service that keeps what was allocated and drops what its type has not."""
     stored: Document = old.get("spec") or {}
-    spec = _without_other_types(dict(new.get("spec") or {}), stored)
-    spec = _with_allocated(spec, stored)
-    spec = _with_families(_with_address_lists(spec, stored), stored)
+    spec = _with_allocated(dict(new.get("spec") or {}), stored)
+    spec = _without_other_types(_with_address_lists(spec, stored), stored)
+    spec = _with_families(spec, stored)
     made = new | {"spec": spec}
     if "status" in old:
-        made["status"] = old["status"]
+        status = made["status"] = old["status"]
+        if spec.get("type") != "LoadBalancer" and status.get("loadBalancer"):
+            made["status"] = status | {"loadBalancer": {}}
     return made
 
 
@@ -56,15 +67,18 @@ def _with_address_lists(spec: Document, stored: Document) -> Document:
 
     Upstream: pkg/registry/core/service/storage/storage.go, normalizeClusterIPs
     """
-    address, addresses = spec.get("clusterIP"), spec.get("clusterIPs") or []
-    if not needs_cluster_ip(spec):
-        return spec
+    address, addresses = spec.get("clusterIP") or "", spec.get("clusterIPs") or []
     if not stored:
         return spec | {"clusterIPs": [address]} if address and not addresses else spec
-    before, list_before = stored.get("clusterIP"), stored.get("clusterIPs") or []
-    if address != before and addresses == list_before:
+    before, list_before = stored.get("clusterIP") or "", stored.get("clusterIPs") or []
+    if address == before:
+        addresses = addresses or list_before
+    elif addresses == list_before:
         addresses = [address] if address else []
-    return spec | {"clusterIPs": addresses}
+    found = spec | {"clusterIPs": addresses}
+    if not addresses and not needs_cluster_ip(spec):
+        del found["clusterIPs"]
+    return found
 
 
 def _with_families(spec: Document, stored: Document) -> Document:
@@ -81,9 +95,11 @@ def _with_families(spec: Document, stored: Document) -> Document:
             values = found.get(name) or []
             if len(values) > 1 and values == stored.get(name):
                 found[name] = values[:1]
-    if is_headless and not spec.get("ipFamilies"):
-        found["ipFamilies"] = _SINGLE_STACK if policy == "SingleStack" else _DUAL_STACK
-        return found
+    if is_headless:
+        families: list[str] = found.get("ipFamilies") or _SINGLE_STACK
+        if len(families) == 1 and policy != "SingleStack":
+            families = [*families, *(each for each in _DUAL_STACK if each not in families)]
+        return found | {"ipFamilies": families}
     addresses = found.get("clusterIPs") or [found.get("clusterIP") or ""]
     # Families that are not given follow from the addresses; the allocation rejects IPv6.
     if not found.get("ipFamilies") and ":" not in addresses[0]:
@@ -145,28 +161,32 @@ def _is_reduced(values: list[str], stored: Document, name: str) -> bool:
 
 def _without_other_types(spec: Document, stored: Document) -> Document:
     if needs_cluster_ip(stored) and not needs_cluster_ip(spec):
-        _drop_unchanged(
-            spec,
-            stored,
-            ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"),
-        )
-    has_no_ports = needs_node_ports(stored) and not needs_node_ports(spec)
+        addresses = "clusterIP", "clusterIPs"
+        if all((spec.get(name) or None) == (stored.get(name) or None) for name in addresses):
+            _drop_unchanged(spec, stored, addresses)
+        _drop_unchanged(spec, stored, ("ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"))
+    has_no_ports = stored.get("type") in _WITH_PORTS and spec.get("type") not in _WITH_PORTS
     if has_no_ports and _node_ports(spec) <= _node_ports(stored):
         spec["ports"] = [
             {name: value for name, value in port.items() if name != "nodePort"}
             for port in spec.get("ports") or ()
         ]
-    is_balanced = stored.get("type") == "LoadBalancer"
-    if is_balanced and spec.get("type") != "LoadBalancer":
-        _drop_unchanged(
-            spec,
-            stored,
-            ("allocateLoadBalancerNodePorts", "loadBalancerClass", "healthCheckNodePort"),
-        )
-    is_external = stored.get("type") in ("NodePort", "LoadBalancer")
-    if is_external and spec.get("type") not in ("NodePort", "LoadBalancer"):
+    if needs_health_check(stored) and not needs_health_check(spec):
+        _drop_unchanged(spec, stored, ("healthCheckNodePort",))
+    if stored.get("type") == "LoadBalancer" and spec.get("type") != "LoadBalancer":
+        _drop_unchanged(spec, stored, ("allocateLoadBalancerNodePorts", "loadBalancerClass"))
+    if _is_external(stored) and not _is_external(spec):
         _drop_unchanged(spec, stored, ("externalTrafficPolicy",))
     return spec
+
+
+def _is_external(spec: Document) -> bool:
+    """Whether a service can be reached from outside.
+
+    Upstream: pkg/api/service/util.go, ExternallyAccessible
+    """
+    kind = spec.get("type")
+    return kind in _WITH_PORTS or (kind == "ClusterIP" and bool(spec.get("externalIPs")))
 
 
 def _drop_unchanged(spec: Document, stored: Document, names: tuple[str, ...]) -> None:
@@ -189,8 +209,11 @@ def _with_allocated(spec: Document, stored: Document) -> Document:
             is_kept = not port.get("nodePort") and number and number not in taken
             ports.append(port | {"nodePort": number} if is_kept else port)
         spec["ports"] = ports
-    is_local = (spec.get("type"), spec.get("externalTrafficPolicy")) == ("LoadBalancer", "Local")
-    if is_local and not spec.get("healthCheckNodePort") and stored.get("healthCheckNodePort"):
+    if (
+        needs_health_check(spec)
+        and not spec.get("healthCheckNodePort")
+        and stored.get("healthCheckNodePort")
+    ):
         spec["healthCheckNodePort"] = stored["healthCheckNodePort"]
     return spec
 

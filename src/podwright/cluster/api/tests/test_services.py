@@ -45,6 +45,16 @@ CLUSTER_IP = {"type": "ClusterIP", "clusterIP": "10.0.0.1", "clusterIPs": ["10.0
         (
             {"clusterIP": "None", "ipFamilies": ["IPv6"]},
             {"clusterIP": "None", "clusterIPs": ["None"], "ipFamilyPolicy": "RequireDualStack",
+             "ipFamilies": ["IPv6", "IPv4"]},
+        ),
+        (
+            {"clusterIP": "None", "ipFamilies": ["IPv4"], "ipFamilyPolicy": "PreferDualStack"},
+            {"clusterIP": "None", "clusterIPs": ["None"], "ipFamilyPolicy": "PreferDualStack",
+             "ipFamilies": ["IPv4", "IPv6"]},
+        ),
+        (
+            {"clusterIP": "None", "ipFamilies": ["IPv6"], "ipFamilyPolicy": "SingleStack"},
+            {"clusterIP": "None", "clusterIPs": ["None"], "ipFamilyPolicy": "SingleStack",
              "ipFamilies": ["IPv6"]},
         ),
         (
@@ -78,7 +88,26 @@ def test_a_new_service(sent, stored):
         (
             CLUSTER_IP | {"type": "ExternalName", "clusterIP": "other"},
             CLUSTER_IP,
-            {"type": "ExternalName", "clusterIP": "other"},
+            {"type": "ExternalName", "clusterIP": "other", "clusterIPs": ["other"]},
+        ),
+        # Clients that know the single address only, which they remove.
+        (
+            {"type": "ExternalName", "clusterIPs": ["10.0.0.1"]},
+            CLUSTER_IP,
+            {"type": "ExternalName"},
+        ),
+        (
+            {"type": "ExternalName", "clusterIP": "10.0.0.1"},
+            CLUSTER_IP,
+            {"type": "ExternalName"},
+        ),
+        ({"type": "ExternalName"}, {"type": "ExternalName"}, {"type": "ExternalName"}),
+        (
+            CLUSTER_IP | {"type": "ExternalName", "clusterIPs": ["10.0.0.2"],
+                          "ipFamilies": ["IPv6"], "internalTrafficPolicy": "Local"},
+            CLUSTER_IP | {"internalTrafficPolicy": "Cluster"},
+            {"type": "ExternalName", "clusterIP": "10.0.0.1", "clusterIPs": ["10.0.0.2"],
+             "ipFamilies": ["IPv6"], "internalTrafficPolicy": "Local"},
         ),
         # A policy alone releases the second address.
         (
@@ -104,6 +133,46 @@ def test_a_new_service(sent, stored):
             CLUSTER_IP | {"type": "NodePort", "externalTrafficPolicy": "Local",
                           "ports": [{"name": "a", "nodePort": 5}]},
             CLUSTER_IP | {"ports": [{"name": "a"}]},
+        ),
+        # A load balancer keeps its node ports when it no longer needs new ones.
+        *(
+            (
+                {"type": "LoadBalancer", "allocateLoadBalancerNodePorts": False,
+                 "ports": [{"name": "a", "nodePort": 5}]},
+                CLUSTER_IP | {"type": before, "ports": [{"name": "a", "nodePort": 5}]},
+                CLUSTER_IP | {"type": "LoadBalancer", "allocateLoadBalancerNodePorts": False,
+                              "ports": [{"name": "a", "nodePort": 5}]},
+            )
+            for before in ("NodePort", "LoadBalancer")
+        ),
+        # It loses them with its type, as everything else of the type.
+        (
+            {"type": "ClusterIP", "allocateLoadBalancerNodePorts": False,
+             "externalTrafficPolicy": "Local", "healthCheckNodePort": 8, "loadBalancerClass": "x",
+             "ports": [{"name": "a", "nodePort": 5}, {"name": "b"}]},
+            CLUSTER_IP | {"type": "LoadBalancer", "allocateLoadBalancerNodePorts": False,
+                          "externalTrafficPolicy": "Local", "healthCheckNodePort": 8,
+                          "loadBalancerClass": "x", "ports": [{"name": "a", "nodePort": 5}]},
+            CLUSTER_IP | {"ports": [{"name": "a"}, {"name": "b"}]},
+        ),
+        (
+            {"type": "LoadBalancer", "externalTrafficPolicy": "Cluster", "healthCheckNodePort": 8,
+             "ports": []},
+            CLUSTER_IP | {"type": "LoadBalancer", "externalTrafficPolicy": "Local",
+                          "healthCheckNodePort": 8},
+            CLUSTER_IP | {"type": "LoadBalancer", "externalTrafficPolicy": "Cluster", "ports": []},
+        ),
+        # External addresses need the policy too.
+        (
+            {"type": "ClusterIP", "externalTrafficPolicy": "Local", "externalIPs": ["1.2.3.4"]},
+            CLUSTER_IP | {"type": "NodePort", "externalTrafficPolicy": "Local"},
+            CLUSTER_IP | {"externalTrafficPolicy": "Local", "externalIPs": ["1.2.3.4"],
+                          "ports": []},
+        ),
+        (
+            {"type": "ClusterIP", "externalTrafficPolicy": "Local"},
+            CLUSTER_IP | {"externalTrafficPolicy": "Local", "externalIPs": ["1.2.3.4"]},
+            CLUSTER_IP,
         ),
         # Ports that are new, and what is changed, stay to be refused.
         (
@@ -136,6 +205,22 @@ def test_a_changed_service_keeps_what_was_allocated(sent, before, stored):
     found = prepared_for_update(SERVICE, new, old, 0)
     assert found["spec"] == stored
     assert found["status"] == {"y": 1}
+
+
+@pytest.mark.parametrize(
+    ("kind", "balancer"),
+    [
+        ("LoadBalancer", {"ingress": [{"ip": "1.2.3.4"}]}),
+        ("NodePort", {}),
+        ("ClusterIP", {}),
+        ("ExternalName", {}),
+    ],
+)
+def test_a_service_of_another_type_has_no_load_balancer(kind, balancer):
+    status = {"loadBalancer": {"ingress": [{"ip": "1.2.3.4"}]}, "conditions": []}
+    old = {"metadata": {}, "spec": CLUSTER_IP | {"type": "LoadBalancer"}, "status": status}
+    found = prepared_for_update(SERVICE, {"metadata": {}, "spec": {"type": kind}}, old, 0)
+    assert found["status"] == {"loadBalancer": balancer, "conditions": []}
 
 
 @pytest.mark.parametrize(

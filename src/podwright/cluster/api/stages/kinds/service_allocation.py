@@ -22,6 +22,7 @@ from podwright.cluster.api.strategies.services import (
     HEADLESS,
     family_problems,
     needs_cluster_ip,
+    needs_health_check,
     needs_node_ports,
 )
 from podwright.cluster.store import ObjectStore
@@ -140,7 +141,7 @@ class ServiceAllocations:
             )
         if problems:
             raise invalid("", "Service", name, problems)
-        if _needs_health_check(spec) and not _needs_health_check(before or {}):
+        if needs_health_check(spec) and not needs_health_check(before or {}):
             self._allocate_health_check(spec, is_dry_run=is_dry_run)
         if spec.get("type") == "ExternalName":
             # Upstream: registry/core/service/storage, defaultOnReadInternalTrafficPolicy
@@ -319,12 +320,3 @@ class ServiceAllocations:
 
 def _not_in(taken: set[tuple[int, str]], protocols: tuple[str, ...]) -> Callable[[int], bool]:
     return lambda number: all((number, protocol) not in taken for protocol in protocols)
-
-
-def _needs_health_check(spec: Document) -> bool:
-    """Whether a load balancer checks which nodes have pods of the service.
-
-    Upstream: pkg/api/service/util.go, NeedsHealthCheck
-    """
-    is_local = spec.get("externalTrafficPolicy") == "Local"
-    return spec.get("type") == "LoadBalancer" and is_local
