@@ -115,7 +115,32 @@ def with_status_of(resource: Resource, new: Document, old: Document) -> Document
                 metadata.pop(name, None)
     elif key_of(resource) == ("apps", "Deployment"):
         metadata = with_part(metadata, "labels", stored.get("labels"))
-    return with_part(old | {"metadata": metadata}, "status", new.get("status"))
+    status = new.get("status")
+    if key_of(resource) == ("resource.k8s.io", "ResourceClaim"):
+        status = _without_deallocated(status or {}, old.get("status") or {})
+    return with_part(old | {"metadata": metadata}, "status", status)
+
+
+def _without_deallocated(status: Document, before: Document) -> Document:
+    """Return the status of a claim without what drivers say about devices that it loses.
+
+    Upstream: pkg/registry/resource/resourceclaim/strategy.go, dropDeallocatedStatusDevices
+    """
+    devices = status.get("devices")
+    if not devices:
+        return status
+    lost = _allocated_devices(before) - _allocated_devices(status)
+    kept = [each for each in devices if _device_of(each) not in lost]
+    return with_part(status, "devices", kept or None)
+
+
+def _allocated_devices(status: Document) -> set[tuple[str | None, ...]]:
+    devices: Document = (status.get("allocation") or {}).get("devices") or {}
+    return {_device_of(each) for each in devices.get("results") or ()}
+
+
+def _device_of(entry: Document) -> tuple[str | None, ...]:
+    return tuple(entry.get(name) for name in ("driver", "pool", "device", "shareID"))
 
 
 def counted(resource: Resource, new: Document, old: Document) -> Document:
@@ -255,7 +280,31 @@ def _pod_status(new: Document, old: Document, _now_ns: int) -> Document:
         status.pop(_ALLOCATABLE_STATUSES, None)
     if not status.get("qosClass") and (old.get("status") or {}).get("qosClass"):
         status["qosClass"] = old["status"]["qosClass"]
+    status = _with_generations(status, old.get("status") or {})
     return old | {"metadata": metadata, "status": status}
+
+
+def _with_generations(status: Document, before: Document) -> Document:
+    """Return the status of a pod with the observed generations that a client left out.
+
+    Upstream: pkg/registry/core/pod/strategy.go, preserveOldObservedGeneration
+    """
+    name = "observedGeneration"
+    if not status.get(name) and before.get(name):
+        status = {name: before[name]} | _without(status, name)
+    # By type a list: a status may have several conditions of a type.
+    known: dict[str | None, list[int]] = {}
+    for each in before.get("conditions") or ():
+        known.setdefault(each.get("type"), []).append(each.get(name) or 0)
+    conditions = []
+    for each in status.get("conditions") or ():
+        generations = known.get(each.get("type"))
+        generation = generations.pop(0) if generations else 0
+        if generation and not each.get(name):
+            kind = {"type": each.get("type"), name: generation}
+            each = kind | _without(each, *kind)  # noqa: PLW2901
+        conditions.append(each)
+    return status | {"conditions": conditions} if conditions else status
 
 
 _DATA_SOURCES: Final = (
@@ -439,12 +488,18 @@ def _with_template_generation(daemon_set: Document, generation: int) -> Document
 
 
 def _new_daemon_set(daemon_set: Document, _now_ns: int) -> Document:
-    return _with_template_generation(_without(daemon_set, "status"), 1)
+    generation = max(_template_generation(daemon_set), 1)
+    return _with_template_generation(_without(daemon_set, "status"), generation)
+
+
+def _template_generation(daemon_set: Document) -> int:
+    annotations: Document = (daemon_set.get("metadata") or {}).get("annotations") or {}
+    text = annotations.get(TEMPLATE_GENERATION, "")
+    return int(text) if _NUMBER.fullmatch(text) else 0
 
 
 def _daemon_set(new: Document, old: Document, _now_ns: int) -> Document:
-    stored = ((old.get("metadata") or {}).get("annotations") or {}).get(TEMPLATE_GENERATION, "")
-    generation = int(stored) if _NUMBER.fullmatch(stored) else 0
+    generation = _template_generation(old)
     template = (new.get("spec") or {}).get("template")
     if template != (old.get("spec") or {}).get("template"):
         generation += 1

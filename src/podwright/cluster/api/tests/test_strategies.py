@@ -36,6 +36,7 @@ def update(
     return prepared_for_update(resource(kind, group), new, old, NOW_NS, subresource)
 
 
+TEMPLATE = "deprecated.daemonset.template.generation"
 SENT = {"metadata": {"name": "n"}, "spec": {"a": 1}, "status": {"b": 2}}
 UNSCHEDULED = {
     "type": "PodScheduled",
@@ -194,6 +195,14 @@ UNSCHEDULED = {
                     "annotations": {"a": "b", "deprecated.daemonset.template.generation": "1"}
                 }
             },
+        ),
+        *(
+            (
+                "apps/DaemonSet",
+                {"metadata": {"annotations": {TEMPLATE: sent}}},
+                {"metadata": {"annotations": {TEMPLATE: stored}}},
+            )
+            for sent, stored in (("7", "7"), ("0", "1"), ("-2", "1"))
         ),
         (
             "apps/StatefulSet",
@@ -439,9 +448,6 @@ def test_a_changed_object_as_it_is_stored(kind, new, old, stored):
     assert update(name, new, old, group) == stored
 
 
-TEMPLATE = "deprecated.daemonset.template.generation"
-
-
 @pytest.mark.parametrize(
     ("before", "is_changed", "after"),
     [
@@ -517,6 +523,10 @@ def resource_rule() -> Resource:
 # ------------------------------------------------------------------------------ subresources
 
 
+def device(name: str, *, driver: str = "d", **more: str) -> Document:
+    return {"driver": driver, "pool": "p", "device": name} | more
+
+
 @pytest.mark.parametrize(
     ("kind", "new", "old", "stored"),
     [
@@ -569,6 +579,53 @@ def resource_rule() -> Resource:
              "status": {"qosClass": "Burstable", "nodeAllocatableResourceClaimStatuses": [2]}},
             {"metadata": {"ownerReferences": [2]},
              "status": {"qosClass": "BestEffort", "nodeAllocatableResourceClaimStatuses": [1]}},
+        ),
+        # Observed generations that a client leaves out are kept, by the type of the condition.
+        (
+            "/Pod",
+            {"metadata": {}, "status": {"phase": "Running", "observedGeneration": 0, "conditions": [
+                {"type": "A", "status": "True"}, {"type": "B", "status": "True"},
+                {"type": "A", "status": "False"}, {"type": "A", "status": "Unknown"},
+                {"type": "C", "observedGeneration": 9}, {"type": "D", "status": "True"}]}},
+            {"status": {"observedGeneration": 3, "conditions": [
+                {"type": "A", "observedGeneration": 1}, {"type": "A", "observedGeneration": 2},
+                {"type": "C", "observedGeneration": 3}, {"type": "D"}]}},
+            {"metadata": {}, "status": {"observedGeneration": 3, "phase": "Running", "conditions": [
+                {"type": "A", "observedGeneration": 1, "status": "True"},
+                {"type": "B", "status": "True"},
+                {"type": "A", "observedGeneration": 2, "status": "False"},
+                {"type": "A", "status": "Unknown"},
+                {"type": "C", "observedGeneration": 9}, {"type": "D", "status": "True"}]}},
+        ),
+        (
+            "/Pod",
+            {"metadata": {}, "status": {"observedGeneration": 4, "conditions": [{"type": "A"}]}},
+            {"status": {"observedGeneration": 3}},
+            {"metadata": {}, "status": {"observedGeneration": 4, "conditions": [{"type": "A"}]}},
+        ),
+        # What drivers say about devices goes with the devices.
+        (
+            "resource.k8s.io/ResourceClaim",
+            {"status": {"allocation": {"devices": {"results": [device("kept")]}}, "devices": [
+                device("kept"), device("lost"), device("shared", shareID="1"),
+                device("shared", shareID="2"), device("other", driver="e"), device("unknown")]}},
+            {"status": {"allocation": {"devices": {"results": [
+                device("kept"), device("lost"), device("shared", shareID="1"),
+                device("other")]}}}},
+            {"metadata": {}, "status": {
+                "allocation": {"devices": {"results": [device("kept")]}},
+                "devices": [device("kept"), device("shared", shareID="2"),
+                            device("other", driver="e"), device("unknown")]}},
+        ),
+        (
+            "resource.k8s.io/ResourceClaim",
+            {"status": {"devices": [device("lost")], "reservedFor": [1]}},
+            {"status": {"allocation": {"devices": {"results": [device("lost")]}}}},
+            {"metadata": {}, "status": {"reservedFor": [1]}},
+        ),
+        (
+            "resource.k8s.io/ResourceClaim", {"status": {"devices": [device("a")]}}, {},
+            {"metadata": {}, "status": {"devices": [device("a")]}},
         ),
         (
             "/PersistentVolume",
