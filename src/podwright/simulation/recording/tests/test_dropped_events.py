@@ -1,5 +1,7 @@
 """A log in memory drops its oldest events, up to a checkpoint that needs no other."""
 
+import pickle
+
 import msgspec
 import pytest
 
@@ -34,6 +36,9 @@ def test_what_is_kept_is_replayed_and_explained():
     assert [each.index for each in kept] == list(range(first, len(log)))
     assert [each.actions for each in kept] == [each.actions for each in whole[first:]]
     assert len(log) == len(whole)
+    for copy in (log.copy(), pickle.loads(pickle.dumps(log))):
+        assert (copy.first, len(copy)) == (first, len(whole))
+        assert [each.index for each in copy.entries(copy.first)] == [each.index for each in kept]
     assert explain_cycle(log, "default/p25").decision.node in ("n1", "n2")
     with pytest.raises(UnknownCycle):
         explain_cycle(log, "default/p05")

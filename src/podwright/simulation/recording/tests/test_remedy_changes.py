@@ -108,6 +108,8 @@ def test_a_job_is_deleted_and_created_without_what_the_server_generated():
     assert "deletes Job shop/w with its pods" in change.effect
     assert change.body is not None
     assert "selector" not in change.body["spec"]
+    container = change.body["spec"]["template"]["spec"]["containers"][0]
+    assert container["resources"]["requests"] == {"cpu": "4"}
     assert shlex.split(change.command)[-4:] == ["replace", "--force", "-f", "-"]
 
 
@@ -201,6 +203,9 @@ def test_a_pod_alone_is_patched_if_kube_apiserver_accepts_that_and_replaced_if_n
     assert found.changes is not None, found.note
     assert [each.action for each in found.changes] == ["replace"]
     assert found.changes[0].effect == "deletes pod shop/p, and creates it with the change"
+    assert found.changes[0].body is not None
+    (container,) = found.changes[0].body["spec"]["containers"]
+    assert container["resources"]["requests"] == {"cpu": "4"}
     taint = {"key": "dedicated", "value": "db", "effect": "NoSchedule"}
     node = {**encode(make_node("tainted", cpu="16")), "spec": {"taints": [taint]}}
     found = requests_of(pod, node, begins="add a toleration")
