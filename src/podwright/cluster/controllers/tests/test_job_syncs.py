@@ -229,3 +229,27 @@ def test_a_job_is_synced_at_once_when_it_changes_and_in_batches_for_its_pods() -
     assert [brief(each) for each in bench.sync("shop/j", 10)] == [created_pod, "sync at 11"]
     assert bench.sync("shop/j", 10.5) == []
     assert bench.sync("shop/j", 11) != []
+
+
+@pytest.mark.parametrize(
+    ("succeeded", "spec", "events"),
+    [
+        pytest.param(1, {"completions": 1}, ["Completed"], id="as many as requested"),
+        pytest.param(2, {"completions": 1}, ["TooManySucceededPods", "Completed"], id="one more"),
+        pytest.param(0, {"completions": 0}, ["Completed"], id="none is requested"),
+    ],
+)
+def test_a_complete_job_reports_pods_that_succeeded_beyond_its_completions(
+    succeeded, spec, events
+) -> None:
+    status = STARTED | {"succeeded": succeeded, "uncountedTerminatedPods": {}}
+    found = SingleSync(JobController, a_job(status, parallelism=2, **spec)).sync("shop/j")
+    assert found[:-1] == [
+        {
+            "TooManySucceededPods": "Warning Job shop/j TooManySucceededPods by job-controller:"
+            " Too many succeeded pods running after completion count reached",
+            "Completed": "Normal Job shop/j Completed by job-controller: Job completed",
+        }[each]
+        for each in events
+    ]
+    assert found[-1].startswith("update Job shop/j status: ")

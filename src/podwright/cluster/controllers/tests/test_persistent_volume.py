@@ -14,6 +14,8 @@ from podwright.cluster.controllers.core.protections import VolumeProtectionContr
 from podwright.cluster.controllers.kinds import PV, PVC, STORAGE_CLASS
 from podwright.cluster.controllers.storage.ephemeral_volume import EphemeralVolumeController
 from podwright.cluster.controllers.storage.persistent_volume import PersistentVolumeController
+from podwright.cluster.controllers.storage.provisioning import PROVISIONED_BY
+from podwright.cluster.controllers.tests.single_sync import SingleSync
 from podwright.cluster.controllers.tests.staged_cluster import Cluster, a_pod, at, document
 from podwright.cluster.store import POD
 
@@ -486,3 +488,23 @@ def check(cluster: Cluster) -> None:
                 and volume.metadata.deletion_timestamp is None
             ]
     assert cluster.get(STORAGE_CLASS, "now").name == "now"
+
+
+def test_a_rejected_volume_is_reported_for_its_claim_by_the_provisioner():
+    made = {"metadata": {"annotations": {PROVISIONED_BY: "csi.example.com"}}}
+    reference = {"namespace": "default", "name": "c", "uid": "u"}
+
+    def volume(**parts: Any) -> Any:
+        spec = a_volume("pv", claimRef=reference).raw["spec"]
+        return document("PersistentVolume", "pv", spec=spec, **parts)
+
+    sync = SingleSync(PersistentVolumeController)
+    controller: Any = sync.controller
+    assert controller.report_rejected(volume(**made), "no") == [], "the claim is gone"
+    sync.lister.put(a_claim())
+    assert controller.report_rejected(volume(), "no") == [], "a volume of somebody else"
+    (event,) = controller.report_rejected(volume(**made), "no")
+    assert sync.text(event) == (
+        "Warning PersistentVolumeClaim default/c ProvisioningFailed by csi.example.com:"
+        " Error creating provisioned PV object for claim default/c: no. Deleting the volume."
+    )
