@@ -44,7 +44,6 @@ compiled: Callable[[NodeSelector], NodeTerms] = lru_cache(maxsize=256)(node_sele
 _PREFERRED_WEIGHT = 100
 _LEAST_SHARE = 0.1
 """A request that would have to shrink to less than this share is not worth advising."""
-_TYPED = frozenset(Container.__struct_encode_fields__)
 _OWN_TAINTS = "node.kubernetes.io/"
 _CONTROL_PLANE = "node-role.kubernetes.io/"
 
@@ -356,12 +355,8 @@ def _with_containers(pod: Pod, **fields: object) -> Pod:
     for field in ("containers", "initContainers"):
         present = {each["name"]: each for each in pod.raw["spec"].get(field) or ()}
         if present:
-            spec[field] = [_untyped(present[each["name"]]) | each for each in spec[field]]
+            spec[field] = [present[each["name"]] | each for each in spec[field]]
     return msgspec.structs.replace(changed, raw=changed.raw | {"spec": spec})
-
-
-def _untyped(container: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in container.items() if name not in _TYPED}
 
 
 # ---------------------------------------------------------------- volumes

@@ -7,7 +7,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from podwright.apimachinery.objects import LabelSelectorRequirement, Taint, decode, with_fields
+from podwright.apimachinery.objects import (
+    LabelSelectorRequirement,
+    Taint,
+    decode,
+    decode_pod,
+    encode,
+    with_fields,
+)
 from podwright.scheduler.advice import node_edits as of_nodes, pod_edits as of_pods
 from podwright.scheduler.advice.amounts import format_amount
 from podwright.scheduler.advice.edits import Change, Edit, apply, distinct, effort_of
@@ -398,3 +405,22 @@ def test_the_nearest_node_lacks_least_and_says_what():
     assert names.index("half") == 2, "those without a shortage come first"
     assert len(nearest_nodes(*explained(given, *nodes), limit=2)) == 2
     assert msgspec.structs.asdict(near[0])["devices"] == ()
+
+
+def test_a_container_keeps_what_no_struct_has_and_loses_what_is_removed():
+    container: dict[str, Any] = {
+        "name": "main", "image": "app", "env": [{"name": "A", "value": "1"}],
+        "resources": {"requests": {"example.com/gpu": "1"}},
+    }  # fmt: skip
+    other: dict[str, Any] = {
+        "name": "other",
+        "image": "app",
+        "resources": {"requests": {"cpu": "1"}},
+    }
+    spec = {"containers": [container, other], "initContainers": [other | {"name": "first"}]}
+    pod = decode_pod({"metadata": {"name": "web"}, "spec": spec})
+    edit = pod_edits.remove_request(pod, "example.com/gpu", "for which no device can be used")
+    assert edit.on_pod is not None
+    changed = encode(edit.on_pod(pod))["spec"]
+    assert changed["containers"] == [container | {"resources": {}}, other]
+    assert changed["initContainers"] == spec["initContainers"]
