@@ -502,7 +502,7 @@ def test_a_rejected_volume_is_reported_for_its_claim_by_the_provisioner():
     controller: Any = sync.controller
     assert controller.report_rejected(volume(**made), "no") == [], "the claim is gone"
     sync.lister.put(a_claim())
-    assert controller.report_rejected(volume(), "no") == [], "a volume of somebody else"
+    assert controller.report_rejected(volume(), "no") == [], "no provisioner made the volume"
     (event,) = controller.report_rejected(volume(**made), "no")
     assert sync.text(event) == (
         "Warning PersistentVolumeClaim default/c ProvisioningFailed by csi.example.com:"

@@ -225,7 +225,7 @@ def configured(*extenders):
     return pw.read_configuration({**HEAD, "extenders": list(extenders)}, source="c.yaml")
 
 
-def test_extenders_need_somebody_who_calls_them():
+def test_extenders_need_a_function_that_calls_them():
     with pytest.raises(InputError) as caught:
         pw.Scheduler(configured(EXTENDER), source="c.yaml")
     assert str(caught.value) == (

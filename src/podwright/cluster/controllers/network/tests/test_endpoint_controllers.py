@@ -473,7 +473,7 @@ def test_ports_keep_their_protocols(cluster):
     ]
 
 
-def test_a_pod_without_an_address_of_the_family_is_no_endpoint(cluster):
+def test_a_pod_without_an_address_of_the_family_is_left_out(cluster):
     cluster.add(
         a_service(ipFamilies=["IPv6"]), web("a", "10.1.0.1"), web("b", ["10.1.0.2", "fd00::2"])
     )
