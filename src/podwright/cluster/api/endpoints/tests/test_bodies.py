@@ -97,6 +97,16 @@ def test_strict_errors_are_in_the_order_of_the_text(server):
         assert (status, found["message"].partition("strict decoding error: ")[2]) == (400, expected)
 
 
+def test_a_body_without_a_kind_is_of_the_kind_of_its_path(server):
+    body = b'{"metadata":{"name":"a"},"one":1}'
+    status, found = server.reply("POST", f"{CONFIG_MAPS}?fieldValidation=Strict", body)
+    assert (status, found["message"]) == (
+        400,
+        'ConfigMap in version "v1" cannot be handled as a ConfigMap: strict decoding error:'
+        ' unknown field "one"',
+    )
+
+
 YAML = b"""
 apiVersion: v1
 kind: ConfigMap

@@ -238,6 +238,24 @@ WRITES_ROWS: list[Any] = [
         "POST",
         f"{TRAINS}?fieldValidation=Strict",
         {
+            "apiVersion": "example.com/v7",
+            "kind": "Train",
+            "metadata": {"name": "t3"},
+            "spec": {"wings": 1},
+        },
+        "json",
+        400,
+        (
+            # Of another version no field is known.
+            'Train in version "v7" cannot be handled as a Train: strict decoding error:'
+            ' unknown field "spec"'
+        ),
+        [],
+    ),
+    (
+        "POST",
+        f"{TRAINS}?fieldValidation=Strict",
+        {
             "apiVersion": "example.com/v1",
             "kind": "Train",
             "metadata": {"name": "t3"},
