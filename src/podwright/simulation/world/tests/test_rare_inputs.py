@@ -16,6 +16,7 @@ from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.files import LoadedObjects
 from podwright.simulation.recording import TABLES
 from podwright.simulation.world import START_NS
+from podwright.simulation.world.inputs.operations import Delete
 from podwright.simulation.world.inputs.run_inputs import EventFile, Inputs
 from podwright.simulation.world.runs.start import RunArguments, _timing, prepared_run
 from podwright.simulation.world.timing.distributions import amount_parser
@@ -192,6 +193,25 @@ def test_tables_are_shown_by_their_names():
     assert repr(tables) == f"<Tables: {', '.join(TABLES)}>"
     shown = tables._repr_html_()
     assert all(column in shown for columns in TABLES.values() for column in columns)
+
+
+@pytest.mark.parametrize(
+    ("deletion", "left"),
+    [
+        pytest.param(Delete(("", "Pod"), "default/p", 0), [], id="any pod"),
+        pytest.param(
+            Delete(("", "Pod"), "default/p", 0, only_pending=True), ["p"], id="only a pending one"
+        ),
+    ],
+)
+def test_a_deletion_is_of_any_pod_unless_it_says_otherwise(deletion, left):
+    world = pw.World()
+    world.add(make_node("n"), make_pod("p"))
+    world.run(until="1s")
+    assert world.node_of == {"default/p": "n"}
+    world.do(deletion)
+    world.run(until="2s")
+    assert [pod.name for pod in world.pods] == left
 
 
 # ---------------------------------------------------------------------------------- traces
