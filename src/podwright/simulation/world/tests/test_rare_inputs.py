@@ -11,12 +11,14 @@ import pytest
 
 import podwright as pw
 from podwright.apimachinery.objects import InputError
+from podwright.apimachinery.schema import decode
 from podwright.cluster.kubelets import RUN_DELAY
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.files import LoadedObjects
 from podwright.simulation.recording import TABLES
 from podwright.simulation.world import START_NS
-from podwright.simulation.world.inputs.operations import Delete
+from podwright.simulation.world.inputs.conditions import Condition, OperationSequence, Step
+from podwright.simulation.world.inputs.operations import Create, Delete
 from podwright.simulation.world.inputs.run_inputs import EventFile, Inputs
 from podwright.simulation.world.runs.start import RunArguments, _timing, prepared_run
 from podwright.simulation.world.timing.distributions import amount_parser
@@ -193,6 +195,33 @@ def test_tables_are_shown_by_their_names():
     assert repr(tables) == f"<Tables: {', '.join(TABLES)}>"
     shown = tables._repr_html_()
     assert all(column in shown for columns in TABLES.values() for column in columns)
+
+
+def config(name: str) -> Any:
+    metadata = {"name": name, "namespace": "default"}
+    return decode({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
+
+
+def test_waits_end_at_their_timeout_unless_what_they_wait_for_is_there_by_then():
+    world = pw.World(stages=(), controllers=())
+    timeouts = {"early": "5s", "too": "5s", "late": "6999ms", "just": "7s", "long": "1h"}
+    for name, timeout in timeouts.items():
+        wait = Condition(object="configmap/awaited", exists=True, timeout=timeout)
+        step = Step(place=name, wait=wait, operation=Create(config(name)))
+        world.add_sequence(OperationSequence(iter([step])))
+    endless = Condition(object="configmap/none", exists=True)
+    world.add_sequence(OperationSequence(iter([Step(place="endless", wait=endless)])))
+    world.add(config("awaited"), at="7s")
+    world.run(until="20s")
+    failures = [each.failure for each in world.sequences]
+    assert [" after the timeout" in failure for failure in failures] == [
+        True, True, True, False, False, False,
+    ]  # fmt: skip
+    assert failures[3:5] == ["", ""]
+    assert " at the end of the run" in failures[5]
+    names = {obj.name for obj in world.store.list(("", "ConfigMap")).objects}
+    assert names >= {"awaited", "just", "long"}
+    assert names.isdisjoint({"early", "too", "late"})
 
 
 @pytest.mark.parametrize(
