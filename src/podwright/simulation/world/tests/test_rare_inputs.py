@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from itertools import count
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,10 +19,17 @@ from podwright.simulation.files import LoadedObjects
 from podwright.simulation.recording import TABLES
 from podwright.simulation.world import START_NS
 from podwright.simulation.world.inputs.conditions import Condition, OperationSequence, Step
+from podwright.simulation.world.inputs.frame_columns import valid_label, valid_name
 from podwright.simulation.world.inputs.operations import Create, Delete
 from podwright.simulation.world.inputs.run_inputs import EventFile, Inputs
+from podwright.simulation.world.runs.simulation import Simulation
 from podwright.simulation.world.runs.start import RunArguments, _timing, prepared_run
-from podwright.simulation.world.timing.distributions import amount_parser
+from podwright.simulation.world.timing.distributions import (
+    Distribution,
+    amount_parser,
+    parse_duration_ns,
+    problems_of,
+)
 from podwright.simulation.world.timing.model import Timing
 from podwright.simulation.world.traces.trace_lines import _with_run_time
 from podwright.testing import make_node, make_pod
@@ -79,6 +87,23 @@ def test_keys_names_and_times_that_are_none_are_errors(frame, columns, message):
     with pytest.raises(InputError) as caught:
         workload({"t": [0], **frame}, **columns)
     assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "name"),
+    [
+        ("A_b", "a-b", "a-b"),
+        ("a.B_.c.", "a-b-c", "a.b.c"),
+        ("_.-", "", ""),
+        ("x" * 64, "x" * 63, "x" * 64),
+        ("x" * 62 + "_y", "x" * 62, "x" * 62 + "-y"),
+        ("x" * 254, "x" * 63, "x" * 253),
+        ("x" * 252 + ".y", "x" * 63, "x" * 252),
+    ],
+)
+def test_names_are_as_long_as_kubernetes_accepts(text, label, name):
+    """Upstream: apimachinery/pkg/util/validation/validation.go, DNS1123LabelMaxLength"""
+    assert (valid_label(text), valid_name(text)) == (label, name)
 
 
 def test_labels_are_the_texts_of_values():
@@ -189,6 +214,16 @@ def test_files_that_are_read_in_part_have_all_their_mistakes_named(tmp_path):
     assert "none.yaml" in str(missing.value)
 
 
+def test_a_simulation_measures_its_plugins_if_it_has_a_clock():
+    prepared = prepared_run([make_node("n"), make_pod("p")], SchedulerOptions(), RunArguments())
+    assert Simulation(prepared.options, prepared.inputs).plugin_timings == []
+    ticks = count(0, 1_000)
+    options = msgspec.structs.replace(prepared.options, read_ns=lambda: next(ticks))
+    simulation = Simulation(options, prepared.inputs)
+    list(simulation.steps())
+    assert "NodeResourcesFit" in {each.plugin for each in simulation.plugin_timings}
+
+
 def test_tables_are_shown_by_their_names():
     tables = pw.simulate([make_node("n")], until="1m").tables
     assert len(tables) == len(TABLES)
@@ -246,19 +281,45 @@ def test_a_deletion_is_of_any_pod_unless_it_says_otherwise(deletion, left):
 # ---------------------------------------------------------------------------------- traces
 
 
+RUNS = {"metadata": {"annotations": {RUN_DELAY: "1m30s"}}}
+
+
 @pytest.mark.parametrize(
-    ("kind", "expected"),
+    ("given", "expected"),
     [
-        ("Pod", {"restartPolicy": "Never"}),
-        ("Job", {"template": {"metadata": {"annotations": {RUN_DELAY: "1m30s"}}}}),
-        ("Deployment", {}),
+        ({"kind": "Pod"}, {"kind": "Pod", **RUNS, "spec": {"restartPolicy": "Never"}}),
+        (
+            {"kind": "Pod", "metadata": {"name": "p"}, "spec": {"hostname": "h"}},
+            {
+                "kind": "Pod", "metadata": {"name": "p", **RUNS["metadata"]},
+                "spec": {"hostname": "h", "restartPolicy": "Never"},
+            },
+        ),
+        ({"kind": "Job", "spec": None}, {"kind": "Job", "spec": {"template": RUNS}}),
+        (
+            {"kind": "Job", "spec": {"completions": 2, "template": {"spec": {}}}},
+            {"kind": "Job", "spec": {"completions": 2, "template": {"spec": {}, **RUNS}}},
+        ),
+        ({"kind": "Deployment", "spec": {"a": 1}}, {"kind": "Deployment", "spec": {"a": 1}}),
+    ],
+)  # fmt: skip
+def test_pods_and_jobs_of_a_trace_run_so_long_and_pods_of_others_restart(given, expected):
+    assert _with_run_time(given, 90_000_000_000) == expected
+
+
+@pytest.mark.parametrize(
+    ("fields", "paths"),
+    [
+        pytest.param({"values": ["1s", "1s", "2s"]}, [], id="in order"),
+        pytest.param({"values": ["2s", "1s"]}, ["d.values"], id="not in order"),
+        pytest.param({"values": ["2s", "x", "3s"], "max": "9s"}, ["d.values[1]"], id="no duration"),
+        pytest.param({"values": ["x", "0s"], "max": "9s"}, ["d.values[0]"], id="nor at first"),
+        pytest.param({"values": ["1s", "2s"], "max": "0s", "min": "1s"}, ["d.max"], id="limits"),
     ],
 )
-def test_pods_and_jobs_of_a_trace_run_so_long_and_pods_of_others_restart(kind, expected):
-    found = _with_run_time({"kind": kind, "metadata": {"name": "x"}}, 90_000_000_000)
-    assert found.get("spec", {}) == expected
-    annotations = {"annotations": {RUN_DELAY: "1m30s"}} if kind == "Pod" else {}
-    assert found["metadata"] == {"name": "x"} | annotations
+def test_each_mistake_of_quantiles_is_one_error(fields, paths):
+    entry = msgspec.convert({"distribution": "quantiles", **fields}, Distribution)
+    assert [error.path for error in problems_of(entry, "d", parse_duration_ns)] == paths
 
 
 @pytest.mark.parametrize(

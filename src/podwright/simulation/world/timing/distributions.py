@@ -135,9 +135,9 @@ def problems_of(entry: Distribution, path: str, parse: Parse) -> Iterator[FieldE
             yield invalid(join(path, name), text, "must not be negative")
     if "min" in amounts and "max" in amounts and amounts["min"] > amounts["max"]:
         yield invalid(join(path, "max"), entry.max, f"must be at least min, {entry.min}")
-    ordered = [amounts.get(f"values[{index}]", 0) for index in range(len(entry.values))]
-    is_ordered = entry.distribution != "quantiles" or len(amounts) < len(ordered)
-    if not is_ordered and any(after < before for before, after in pairwise(ordered)):
+    ordered = [amount for name, amount in amounts.items() if name.startswith("values[")]
+    is_complete = entry.distribution == "quantiles" and len(ordered) == len(entry.values)
+    if is_complete and any(after < before for before, after in pairwise(ordered)):
         yield invalid(join(path, "values"), list(entry.values), "must not decrease")
 
 
