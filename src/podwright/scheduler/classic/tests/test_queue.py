@@ -470,3 +470,13 @@ def test_a_nomination_follows_the_status_unless_a_node_is_given(queue):
         assert {node: [each.name for each in nodes[node]] for node in nodes} == found
     queue.delete(pod, 0)
     assert queue.nominator.nodes() == {}
+
+
+@pytest.mark.parametrize(
+    ("options", "kept"), [({}, 10_000), ({"story_limit_count": 3}, 3)], ids=["default", "given"]
+)
+def test_a_story_keeps_the_last_steps(options, kept):
+    queue, pod = ClassicQueue(**options), make_pod("a")
+    for now_ns in range(kept + 2):
+        queue.add(pod, now_ns)
+    assert [touch.now_ns for touch in queue.story(pod.key)] == list(range(2, kept + 2))

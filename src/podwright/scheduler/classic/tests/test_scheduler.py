@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from podwright.apimachinery.objects import TIE_STREAM, draw
 from podwright.apimachinery.schema import decode
 from podwright.cli.worker_threads import ThreadedPieces
 from podwright.scheduler.classic import (
@@ -405,3 +406,10 @@ def test_service_affinity_follows_a_pod_with_the_same_labels():
     chosen = make_pod("b", labels={"app": "x"}, node_selector={"rack": "r0"})
     assert scheduler.decide(chosen).feasible == ["n0", "n2"]
     assert len(scheduler.decide(make_pod("c", labels={"app": "y"})).feasible) == 4
+
+
+def test_the_draws_of_a_cycle_are_numbered_from_one():
+    """Recorded runs depend on these values."""
+    next_draw = seeded_draw(5, 3)
+    expected = [draw(5, TIE_STREAM, (3 << 20) + number) % 1000 for number in (1, 2, 3)]
+    assert [next_draw(1000) for _ in range(3)] == expected
