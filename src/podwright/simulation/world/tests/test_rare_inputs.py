@@ -66,6 +66,32 @@ def test_a_last_line_that_was_cut_is_left_out_and_named():
     assert cut.end_ns == START_NS + 1_000_000_000
 
 
+CONFIG = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "d"}}
+
+
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        ({"apply": CONFIG, "subresource": "status"}, 'apply: ConfigMap "d/c" does not exist'),
+        ({"delete": "configmap/c", "namespace": "d"}, 'delete: ConfigMap "d/c" does not exist'),
+        (
+            {"patch": "configmap/c", "namespace": "d", "with": {"data": {}}},
+            'patch: ConfigMap "d/c" does not exist',
+        ),
+        (
+            {"scale": "deployment/w", "replicas": 1},
+            'scale: Deployment "default/w" does not exist',
+        ),
+    ],
+)
+def test_a_line_about_an_object_that_no_line_has_made_has_its_place(line, error):
+    numbered = [(1, msgspec.json.encode({"at": "1s", **line}), True)]
+    file = EventFile("e", lambda: iter(numbered))
+    with pytest.raises(InputError) as caught:
+        Inputs(LoadedObjects(), [file], start_ns=START_NS)
+    assert [str(each) for each in caught.value.errors] == [f"e: line 1: {error} at that time"]
+
+
 # ------------------------------------------------------------------------------- workloads
 
 
