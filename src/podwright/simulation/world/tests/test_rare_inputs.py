@@ -22,8 +22,19 @@ from podwright.simulation.world.inputs.conditions import Condition, OperationSeq
 from podwright.simulation.world.inputs.frame_columns import valid_label, valid_name
 from podwright.simulation.world.inputs.operations import Create, Delete
 from podwright.simulation.world.inputs.run_inputs import EventFile, Inputs
+from podwright.simulation.world.runs.disruptions import (
+    BlockedEviction,
+    DrainRecord,
+    Evictions,
+    LostPod,
+    NodeDrain,
+)
+from podwright.simulation.world.runs.report import Report
+from podwright.simulation.world.runs.run_comparison import Figure, RunComparison
 from podwright.simulation.world.runs.simulation import Simulation
 from podwright.simulation.world.runs.start import RunArguments, _timing, prepared_run
+from podwright.simulation.world.runs.summary import Summary, Use, Waits
+from podwright.simulation.world.runs.workload_health import Availability, Rollout, WorkloadRecord
 from podwright.simulation.world.timing.distributions import (
     Distribution,
     amount_parser,
@@ -32,6 +43,14 @@ from podwright.simulation.world.timing.distributions import (
 )
 from podwright.simulation.world.timing.model import Timing
 from podwright.simulation.world.traces.trace_lines import _with_run_time
+from podwright.simulation.world.traces.trace_model import (
+    ArrivalModel,
+    LifetimeModel,
+    SizeModel,
+    TraceModel,
+)
+from podwright.simulation.world.traces.trace_output import TraceDescription, TraceFigure
+from podwright.simulation.world.world_state import WorldState
 from podwright.testing import make_node, make_pod
 
 
@@ -305,6 +324,20 @@ def test_a_deletion_is_of_any_pod_unless_it_says_otherwise(deletion, left):
 
 
 # ---------------------------------------------------------------------------------- traces
+
+
+@pytest.mark.parametrize(
+    "struct",
+    [
+        ArrivalModel, Availability, BlockedEviction, DrainRecord, Evictions, Figure, LifetimeModel,
+        LostPod, NodeDrain, Report, Rollout, RunComparison, SizeModel, Summary, TraceDescription,
+        TraceFigure, TraceModel, Use, Waits, WorkloadRecord, WorldState,
+    ],
+)  # fmt: skip
+def test_records_are_made_by_keyword(struct):
+    """Numbers and names of one type after another are mistaken for each other by position."""
+    with pytest.raises(TypeError, match="positional"):
+        struct(*[1] * len(struct.__struct_fields__))
 
 
 RUNS = {"metadata": {"annotations": {RUN_DELAY: "1m30s"}}}
