@@ -425,7 +425,8 @@ def _where(selector: NodeSelector) -> str:
     match [[field.values for field in term.match_fields] for term in selector.node_selector_terms]:
         case [[(name,)]]:
             return f"of node {name}"
-    return "for other nodes"
+        case _:
+            return "for other nodes"
 
 
 def _is_satisfied(choice: Choice, device_count: int, reasons: Sequence[str]) -> bool:

@@ -16,7 +16,7 @@ from podwright.scheduler.framework import (
     ScoreExplanation,
     Status,
 )
-from podwright.scheduler.framework.observing.explain import ExtenderAnswers
+from podwright.scheduler.framework.extenders.extender_calls import ExtenderAnswers
 from podwright.testing import make_node, make_pod
 
 POD = make_pod("web")

@@ -64,7 +64,7 @@ class Raising(Plugin):
         }  # fmt: skip
         if kind := kinds.get(error):
             raise kind(text)
-        {}["nothing"]
+        dict[str, str]()["nothing"]
 
 
 class Factory(Plugin):
@@ -109,7 +109,7 @@ class ByNeeded(ByStruct):
     """Takes a struct with a required argument."""
 
     name = "ByNeeded"
-    Args = Needed
+    Args = Needed  # type: ignore[assignment]  # a struct of other arguments
 
 
 KEYWORDS = (
@@ -275,7 +275,7 @@ def test_in_tree_plugins_are_made_by_name_and_replaced_by_own_ones():
     assert replaced.zone == "a"
     assert (plain.points_of("NodeName"), own.points_of("NodeName")) == (
         IN_TREE_POINTS["NodeName"],
-        {"permit"},
+        frozenset({"permit"}),
     )
     for name in ("PodGroupPodsCount", "Unknown"):
         assert plain.make(name, None, source="") is None

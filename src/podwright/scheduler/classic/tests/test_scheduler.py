@@ -107,7 +107,7 @@ def test_an_extender_rejects_nodes_with_reasons_and_adds_to_scores():
 
 
 def test_extenders_are_called_for_pods_and_nodes_that_concern_them():
-    calls = []
+    calls: list[tuple[object, ...]] = []
 
     def extender(name, passing, **settings):
         def keep(pod, names):
@@ -142,6 +142,7 @@ def test_without_priorities_and_extenders_every_node_scores_one():
     algorithm = algorithm_from_policy(read_policy({"priorities": []}))
     cluster = cluster_of(make_node("n1"), make_node("n2"))
     decision = ClassicScheduler(algorithm, cluster).decide(make_pod("a"))
+    assert decision.table is not None
     assert (decision.table.rows, decision.table.totals) == ([], [1, 1])
 
 
