@@ -19,6 +19,10 @@ from podwright.apimachinery.cel import (
     match_condition_problems,
     type_warnings,
 )
+from podwright.apimachinery.cel.uses.admission_expressions import (
+    AdmissionCompiler,
+    AdmissionEvaluation,
+)
 
 POD = {
     "apiVersion": "v1",
@@ -333,6 +337,14 @@ def test_messages_share_the_budget_of_validations_and_annotations_have_another()
     policy = ValidatingPolicy(a_policy(*spent, auditAnnotations=annotations))
     found = [(each.outcome, each.value) for each in policy.validate(VALUES).annotations]
     assert found == [("publish", "300000")] * 2
+
+
+def test_a_check_of_a_right_costs_as_much_as_upstreams() -> None:
+    compiler = AdmissionCompiler(has_params=False)
+    check = compiler.compile("authorizer.path('/healthz').check('get').allowed()", None)
+    evaluation = AdmissionEvaluation(compiler, VALUES, 350_003)
+    assert evaluation.evaluate(check).value is True
+    assert evaluation.budget == 0
 
 
 def test_annotations_are_published_excluded_or_errors() -> None:

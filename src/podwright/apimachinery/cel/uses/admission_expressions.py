@@ -365,7 +365,7 @@ def _request(request: Mapping[str, Any]) -> Value:
 def _namespace(namespace: Mapping[str, Any] | None) -> Value:
     if namespace is None:
         return None
-    metadata = namespace.get("metadata") or {}
+    metadata = namespace["metadata"]
     return {
         "metadata": {key: native(metadata[key]) for key in _NAMESPACE_METADATA if key in metadata},
         "spec": native(namespace.get("spec") or {}),
