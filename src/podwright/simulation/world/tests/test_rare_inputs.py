@@ -188,7 +188,8 @@ def test_another_prefix_is_that_of_names_and_of_groups():
 
 def test_a_plan_simulates_itself():
     plan = SimpleNamespace(simulate=lambda **given: given["seed"])
-    assert pw.simulate(plan, seed=4) == 4
+    found: Any = pw.simulate(plan, seed=4)
+    assert found == 4
 
 
 def errors_of(given: RunArguments) -> list[str]:
@@ -340,7 +341,7 @@ def test_records_are_made_by_keyword(struct):
         struct(*[1] * len(struct.__struct_fields__))
 
 
-RUNS = {"metadata": {"annotations": {RUN_DELAY: "1m30s"}}}
+RUNS: dict[str, Any] = {"metadata": {"annotations": {RUN_DELAY: "1m30s"}}}
 
 
 @pytest.mark.parametrize(

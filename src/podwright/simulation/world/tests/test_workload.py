@@ -328,9 +328,14 @@ def test_units_are_those_of_kubernetes_and_of_clocks():
     decimal = {"k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
     binary = {"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40, "Pi": 1 << 50}
     prefixes = decimal | binary
-    bytes_ = {"B": 1, "KB": 1000, **prefixes, **{f"{name}B": n for name, n in prefixes.items()}}
+    bytes_: dict[str, Any] = {
+        "B": 1,
+        "KB": 1000,
+        **prefixes,
+        **{f"{name}B": n for name, n in prefixes.items()},
+    }
     assert dict(BYTE_UNITS) == bytes_
-    assert dict(COUNT_UNITS) == {"cores": 1, "m": Fraction(1, 1000)}
+    assert dict(COUNT_UNITS) == {"cores": Fraction(1), "m": Fraction(1, 1000)}
     clock = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
     long = {"min": 60 * 10**9, "h": 3_600 * 10**9, "d": 86_400 * 10**9}
     assert dict(TIME_UNITS) == clock | long
