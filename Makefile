@@ -79,7 +79,7 @@ imports: $(VENV)/.installed  ## Rooms: import-linter
 
 check: lint types imports test  ## What a change must pass
 
-ci: lint types imports coverage share share-real share-strict share-pairs mutants-ci  ## What .ci/run runs: check, coverage, a share of each heavy and each slow suite
+ci: lint types imports quick-elsewhere share-of-heavy coverage share share-real share-strict share-pairs mutants-ci  ## What .ci/run runs: check, coverage, a share of each heavy and each slow suite
 
 rest: $(VENV)/.installed  ## What `make test` leaves out of the heavy suites, and the properties in full
 	$(PYTEST) $(SIDE_BY_SIDE) --part rest $(ARGS)
@@ -164,23 +164,27 @@ bench-page: $(VENV)/.installed  ## The page at 5,000 nodes, in Chromium (ARGS="-
 	$(BIN)/python -m tests.perf.page $(ARGS)
 
 # One target a run, so that a failure of one leaves the others to be run.
-.PHONY: lines-of-quick lines-of-share lines-without-compiler
+.PHONY: quick-elsewhere share-of-heavy lines-of-quick lines-without-compiler
 COVERED = --cov --cov-append --cov-report= --cov-fail-under=0
+
+quick-elsewhere: $(VENV)/.installed
+	$(PYTEST) $(SIDE_BY_SIDE) --part quick --lines none --collected=$(REPORTS)/collected-elsewhere.txt \
+		--junit-xml=$(REPORTS)/elsewhere.xml $(ARGS)
+
+share-of-heavy: $(VENV)/.installed
+	$(PYTEST) $(SIDE_BY_SIDE) --part share --junit-xml=$(REPORTS)/heavy.xml $(ARGS)
 
 lines-of-quick: $(VENV)/.installed
 	$(BIN)/coverage erase
-	$(PYTEST) $(SIDE_BY_SIDE) --part quick --collected=$(REPORTS)/collected.txt \
+	$(PYTEST) $(SIDE_BY_SIDE) --part quick --lines counted --collected=$(REPORTS)/collected.txt \
 		$(COVERED) --junit-xml=$(REPORTS)/tests.xml $(ARGS)
-
-lines-of-share: $(VENV)/.installed
-	$(PYTEST) $(SIDE_BY_SIDE) --part share $(COVERED) --junit-xml=$(REPORTS)/heavy.xml $(ARGS)
 
 lines-without-compiler: $(VENV)/.installed
 	NUMBA_DISABLE_JIT=1 $(PYTEST) -q $(SIDE_BY_SIDE) $(COVERED) \
 		--junit-xml=$(REPORTS)/without-compiler.xml \
 		$(addprefix src/podwright/scheduler/,kernels plugins preemption framework)
 
-coverage: lines-of-quick lines-of-share lines-without-compiler  ## The quick tests, a share of the heavy suites, and the lines of the deciding rooms that they run
+coverage: lines-of-quick lines-without-compiler  ## The lines of the deciding rooms that vectors, properties and the tests beside them run
 	$(BIN)/coverage report
 	$(BIN)/python tools/coverage_of_rooms.py
 

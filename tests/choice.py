@@ -10,6 +10,10 @@ A pytest plugin, with these options:
     The first test of each suite that `make test` leaves out altogether; `make ci` runs both parts.
 ``--part rest``
     What `make test` leaves out, and the properties with all their examples.
+``--lines counted``
+    Of the part only vectors, properties, stories, extenders, and the tests beside the rooms whose
+    lines are counted, ``source`` of ``[tool.coverage.run]``; with ``none`` all others. Counting
+    makes tests take twice as long.
 ``--collected FILE``
     Write the names of all tests there are, of every marker; ``tools/closing_line.py`` subtracts
     those that ran.
@@ -23,6 +27,7 @@ import os
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,7 +35,9 @@ import msgspec
 import pytest
 from hypothesis import is_hypothesis_test, settings
 
-HEAVY: Final = Path(__file__).parent / "heavy.toml"
+ROOT: Final = Path(__file__).parents[1]
+HEAVY: Final = ROOT / "tests/heavy.toml"
+_JUDGES: Final = ("tests/extenders", "tests/golden", "tests/properties", "tests/stories")
 _CPU: Final = "cpu_seconds"
 _COUNTS: Final = pytest.StashKey[dict[str, int]]()
 _STARTED: Final = pytest.StashKey[float]()
@@ -106,6 +113,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--part", choices=("quick", "share", "rest"), help="of the tests (tests/choice.py)"
     )
+    parser.addoption(
+        "--lines", choices=("counted", "none"), help="tests that count lines, or the others"
+    )
     parser.addoption("--collected", metavar="FILE", help="write the names of all tests")
     parser.addoption("--cpu", type=int, metavar="N", help="print the N tests that took most CPU")
 
@@ -116,6 +126,25 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.part = None
     if config.option.part in ("quick", "share") and "HYPOTHESIS_PROFILE" not in os.environ:
         settings.load_profile("quick")
+
+
+@cache
+def counting_folders() -> tuple[Path, ...]:
+    """Return the folders of the tests that count: the rooms, and what judges them."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    rooms = settings["tool"]["coverage"]["run"]["source"]
+    return tuple(ROOT / each for each in (*rooms, *_JUDGES))
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out the tests that do not count lines, or those that do."""
+    if config.option.lines is None:
+        return None
+    is_inside = any(collection_path.is_relative_to(each) for each in counting_folders())
+    if config.option.lines == "none":
+        return is_inside or None
+    is_above = any(each.is_relative_to(collection_path) for each in counting_folders())
+    return None if is_inside or is_above else True
 
 
 def _has_paths(config: pytest.Config) -> bool:

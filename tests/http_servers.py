@@ -50,9 +50,9 @@ async def serving_all_paths(
         How long the end waits for requests that are being answered.
     """
     server = web.Server(answer)
-    connections: list[RequestHandler[web.BaseRequest]] = []
+    connections: list[RequestHandler] = []
 
-    def begin() -> RequestHandler[web.BaseRequest]:
+    def begin() -> RequestHandler:
         connections.append(server())
         return connections[-1]
 

@@ -5,12 +5,43 @@ from __future__ import annotations
 import ast
 import runpy
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
-from tests.choice import Suite, quick_part, share_part, suites
+from tests.choice import (
+    Suite,
+    counting_folders,
+    pytest_ignore_collect,
+    quick_part,
+    share_part,
+    suites,
+)
 
 ROOT = Path(__file__).parents[1]
 closing_line = runpy.run_path(str(ROOT / "tools/closing_line.py"))["main"]
+
+
+@pytest.mark.parametrize(
+    ("path", "counts"),
+    [
+        ("src/podwright/scheduler/plugins/tests/test_hints.py", True),
+        ("tests/golden/test_parity.py", True),
+        ("src/podwright/cluster/api/tests/test_deletion.py", False),
+        ("docs/howto/look-back.md", False),
+    ],
+)
+def test_a_file_is_with_the_tests_that_count_lines_or_with_the_others(path, counts) -> None:
+    def is_left_out(lines: str, at: Path) -> bool:
+        config: Any = SimpleNamespace(option=SimpleNamespace(lines=lines))
+        return bool(pytest_ignore_collect(at, config))
+
+    assert (is_left_out("none", ROOT / path), is_left_out("counted", ROOT / path)) == (
+        counts,
+        not counts,
+    )
+    assert not is_left_out("counted", ROOT / "src/podwright/cluster"), "a room is below it"
+    assert all(each.is_dir() for each in counting_folders())
 
 
 def test_every_heavy_suite_is_a_test() -> None:

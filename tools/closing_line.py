@@ -2,7 +2,7 @@
 
 ``python3 tools/closing_line.py .reports``
 
-The folder holds what pytest's ``--junit-xml`` wrote, and in ``collected.txt`` the names of all
+The folder holds what pytest's ``--junit-xml`` wrote, and in ``collected*.txt`` the names of all
 tests. A run that did not get as far as writing its file is not counted; its failure is the exit
 status of `make ci`. The line is "N passed, N failed, N skipped in N s; not run: N of N tests in
 FOLDER, ...".
@@ -30,19 +30,20 @@ def main(folder: Path) -> int:
                     ran.add((case.get("classname", ""), case.get("name", "")))
     failed = counts["failures"] + counts["errors"]
     passed = counts["tests"] - failed - counts["skipped"]
+    absent = not_run(sorted(folder.glob("collected*.txt")), ran)
     print(
         "{} passed, {} failed, {} skipped in {:.0f} s; not run: {}".format(
-            passed, failed, counts["skipped"], seconds, not_run(folder / "collected.txt", ran)
+            passed, failed, counts["skipped"], seconds, absent
         )
     )
     return 0 if passed and not failed else 1
 
 
-def not_run(collected: Path, ran: set[tuple[str, str]]) -> str:
+def not_run(collected: list[Path], ran: set[tuple[str, str]]) -> str:
     """Return how many of the collected tests are not among those that ran, by folder."""
-    if not collected.is_file():
+    if not collected:
         return "unknown, since the tests were not collected"
-    tests = collected.read_text(encoding="utf-8").splitlines()
+    tests = [line for each in collected for line in each.read_text(encoding="utf-8").splitlines()]
     of_all = Counter(map(folder_of, tests))
     absent = Counter(folder_of(test) for test in tests if name_in_report(test) not in ran)
     parts = (f"{count} of {of_all[at]} tests in {at}" for at, count in sorted(absent.items()))

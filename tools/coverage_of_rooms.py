@@ -2,12 +2,12 @@
 
 ``python tools/coverage_of_rooms.py``
 
-Reads ``.coverage`` as ``coverage report`` does. A room is an entry of ``include`` in
-``[tool.coverage.report]``; one that matches no file is an error, so a room that moves takes its
-entry along. ``fail_under`` there is for all rooms together and is judged by ``coverage report``.
+Reads ``.coverage`` as ``coverage report`` does. A room is an entry of ``source`` in
+``[tool.coverage.run]``; one that matches no file is an error, so a room that moves takes its entry
+along. ``fail_under`` of ``[tool.coverage.report]`` is for all rooms together and is judged by
+``coverage report``.
 """
 
-import fnmatch
 import json
 import subprocess
 import sys
@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[1]
 def main() -> int:
     """Print a line per room; return 1 if one is short of `LEAST_PERCENT`, 2 if one is gone."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    rooms = settings["tool"]["coverage"]["report"]["include"]
+    rooms = settings["tool"]["coverage"]["run"]["source"]
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "coverage.json"
         command = [sys.executable, "-m", "coverage", "json", "-q", "--fail-under=0", "-o"]
@@ -33,10 +33,10 @@ def main() -> int:
     status = 0
     print("ROOM                                 LINES   RUN")
     for room in rooms:
-        found = [one["summary"] for name, one in files.items() if fnmatch.fnmatch(name, room)]
+        found = [one["summary"] for name, one in files.items() if name.startswith(f"{room}/")]
         lines = sum(one["num_statements"] for one in found)
         if not lines:
-            print(f"{room}: matches no file; correct include in [tool.coverage.report]")
+            print(f"{room}: matches no file; correct source in [tool.coverage.run]")
             status = 2
             continue
         percent = 100 * sum(one["covered_lines"] for one in found) / lines

@@ -17,6 +17,7 @@ from podwright.scheduler.plugins import (
     default_preemption,
     gang_scheduling,
     inter_pod_affinity,
+    node_ports,
     node_volume_limits,
     volume_restrictions,
 )
@@ -333,3 +334,117 @@ def test_a_pod_that_is_no_longer_near_helps_if_it_counted_on_a_node(placement, a
     waiting = pod(affinity={"podAntiAffinity": away})
     gone = pod("gone", **placement)
     assert inter_pod_affinity.after_pod_change(waiting, gone, None) is answer
+
+
+def resources_of(name, cpu, **spec):
+    containers = [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]
+    return pod(name, **{"containers": containers, **spec})
+
+
+PLACED = resources_of("placed", "2", nodeName="n")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        pytest.param(PLACED, None, QUEUE, id="a placed pod is gone"),
+        pytest.param(resources_of("p", "2"), None, SKIP, id="a pod without a node is gone"),
+        pytest.param(
+            pod(status={"nominatedNodeName": "n"}), None, QUEUE, id="a nominated pod is gone"
+        ),
+        pytest.param(
+            PLACED, resources_of("placed", "1", nodeName="n"), QUEUE, id="a placed pod got smaller"
+        ),
+        pytest.param(
+            PLACED, resources_of("placed", "3", nodeName="n"), SKIP, id="a placed pod grew"
+        ),
+        pytest.param(
+            resources_of("p", "2"), resources_of("p", "1"), SKIP, id="a waiting pod got smaller"
+        ),
+        pytest.param(pod(), resources_of("pending", "1"), QUEUE, id="the pod itself changed"),
+    ],
+)
+def test_fit_after_a_pod_event(old, new, expected):
+    waiting = resources_of("pending", "1")
+    assert node_resources_fit.after_pod_event(waiting, old, new) is expected
+
+
+def with_port(name, port, **fields):
+    containers = [{"name": "c", "ports": [{"containerPort": 80, "hostPort": port}]}]
+    return pod(name, containers=containers, **fields)
+
+
+@pytest.mark.parametrize(
+    ("gone", "expected"),
+    [
+        (with_port("a", 8080, nodeName="n"), QUEUE),
+        (with_port("a", 8081, nodeName="n"), SKIP),
+        (with_port("a", 8080), SKIP),
+        (with_port("a", 8080, status={"nominatedNodeName": "n"}), QUEUE),
+    ],
+)
+def test_a_port_is_free_after_the_pod_on_a_node_that_used_it(gone, expected):
+    assert node_ports.after_pod_deleted(with_port("pending", 8080), gone, None) is expected
+
+
+def storage_class(*zones):
+    terms = [{"matchLabelExpressions": [{"key": "zone", "values": [zone]}]} for zone in zones]
+    fields = {"provisioner": "p", "allowedTopologies": terms}
+    return obj("storage.k8s.io/v1", "StorageClass", **fields)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (None, storage_class(), QUEUE),
+        (storage_class("a"), storage_class("a", "b"), QUEUE),
+        (storage_class("a"), storage_class("a"), SKIP),
+    ],
+)
+def test_a_class_of_storage_helps_if_it_is_new_or_allows_other_zones(old, new, expected):
+    assert volume_binding.after_class_change(pod(), old, new) is expected
+
+
+def capacity(**amounts):
+    return obj("storage.k8s.io/v1", "CSIStorageCapacity", storageClassName="s", **amounts)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (None, capacity(), QUEUE),
+        (capacity(), capacity(), SKIP),
+        (capacity(), capacity(capacity="1Gi"), QUEUE),
+        (capacity(capacity="1Gi"), capacity(capacity="2Gi"), QUEUE),
+        (capacity(capacity="2Gi"), capacity(capacity="1Gi"), SKIP),
+        (capacity(capacity="1Gi"), capacity(), SKIP),
+        # The largest volume counts before the capacity.
+        (
+            capacity(capacity="1Gi", maximumVolumeSize="1Gi"),
+            capacity(capacity="2Gi", maximumVolumeSize="1Gi"),
+            SKIP,
+        ),
+    ],
+)
+def test_a_capacity_helps_if_it_is_new_or_allows_larger_volumes(old, new, expected):
+    assert volume_binding.after_capacity_change(pod(), old, new) is expected
+
+
+@pytest.mark.parametrize(
+    ("selector", "before", "after", "expected"),
+    [
+        ({"zone": "a"}, None, {"zone": "a"}, QUEUE),
+        ({"zone": "a"}, None, {"zone": "b"}, SKIP),
+        ({"zone": "a"}, {"zone": "b"}, {"zone": "a"}, QUEUE),
+        ({"zone": "a"}, {"zone": "a"}, {"zone": "a", "rack": "1"}, SKIP),
+        ({}, {"zone": "b"}, {"zone": "a"}, SKIP),
+    ],
+)
+def test_a_node_helps_if_it_matches_a_selector_that_it_did_not(selector, before, after, expected):
+    def labelled(labels):
+        metadata = {"name": "n", "labels": labels}
+        return decode({"apiVersion": "v1", "kind": "Node", "metadata": metadata})
+
+    hint = hint_of(node_affinity.events_to_register())
+    old = None if before is None else labelled(before)
+    assert hint(pod(nodeSelector=selector), old, labelled(after)) is expected
