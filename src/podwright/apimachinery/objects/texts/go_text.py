@@ -63,7 +63,7 @@ def go_number(number: float) -> str:
 
     Notes
     -----
-    Upstream: Go src/strconv/ftoa.go, `formatDigits` of the shortest form
+    Upstream: Go src/strconv/ftoa.go, formatDigits
     """
     if isinstance(number, int):
         return str(number)
