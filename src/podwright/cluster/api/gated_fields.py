@@ -5,7 +5,9 @@ gates, so that objects of a time when the gate was on can still be changed.
 
 Upstream: pkg/api/pod/util.go, pkg/registry/core/node/strategy.go,
 pkg/registry/resource/{deviceclass,resourceclaim,resourceslice}/strategy.go and
-pkg/api/resourceclaimspec, `DropDisabledFields`
+pkg/api/resourceclaimspec, `DropDisabledFields`; pkg/api/persistentvolumeclaim/util.go;
+pkg/registry/{apps/deployment,autoscaling/horizontalpodautoscaler,scheduling/podgroup,
+scheduling/workload,storage/csidriver}/strategy.go
 """
 
 from __future__ import annotations
@@ -27,10 +29,13 @@ class GatedField(NamedTuple):
     gates : tuple of str
         The gates that must all be on.
     path : tuple of str
+    inner : str
+        The field inside without which this field is kept; "" for none.
     """
 
     gates: tuple[str, ...]
     path: tuple[str, ...]
+    inner: str = ""
 
 
 DisabledFields: TypeAlias = Mapping[tuple[str, str], Sequence[Sequence[GatedField]]]
@@ -50,6 +55,23 @@ _OF_CLAIM: Final = (
     (_CAPACITY, "devices.requests.*.firstAvailable.*.capacity"),
     (_CAPACITY, "devices.constraints.*.distinctAttribute"),
 )
+_OF_CLAIM_STATUS: Final = (
+    (("DRAResourceClaimDeviceStatus",), "devices"),
+    (_CAPACITY, "allocation.devices.results.*.shareID"),
+    (_CAPACITY, "allocation.devices.results.*.consumedCapacity"),
+    (_CAPACITY, "devices.*.shareID"),
+    (("DRADeviceBindingConditions",), "allocation.devices.results.*.bindingConditions"),
+    (("DRADeviceBindingConditions",), "allocation.devices.results.*.bindingFailureConditions"),
+)
+_GROUP_CLAIMS: Final = ("DRAWorkloadResourceClaims",)
+_OF_GROUP: Final = (
+    (("TopologyAwareWorkloadScheduling",), "schedulingConstraints"),
+    (_GROUP_CLAIMS, "resourceClaims"),
+    (("WorkloadAwarePreemption",), "disruptionMode"),
+    (("WorkloadAwarePreemption",), "priorityClassName"),
+    (("WorkloadAwarePreemption",), "priority"),
+)
+_TERMINATING: Final = ((("DeploymentReplicaSetTerminatingReplicas",), "terminatingReplicas"),)
 _OF_POD: Final = (
     (("GenericWorkload",), "schedulingGroup"),
     (("MatchLabelKeysInPodTopologySpread",), "topologySpreadConstraints.*.matchLabelKeys"),
@@ -69,17 +91,24 @@ def _fields(
 
 GATED_FIELDS: Final[Mapping[tuple[str, str], tuple[GatedField, ...]]] = {
     ("", "Node"): _fields([(("NodeDeclaredFeatures",), "declaredFeatures")], "status."),
+    ("", "PersistentVolumeClaim"): (
+        GatedField(("CrossNamespaceVolumeDataSource",), ("spec", "dataSourceRef"), "namespace"),
+    ),
     ("", "Pod"): _fields(_OF_POD),
     ("", "PodTemplate"): _fields(_OF_POD, "template.spec."),
     ("", "ReplicationController"): _fields(_OF_POD, _TEMPLATE),
     ("apps", "DaemonSet"): _fields(_OF_POD, _TEMPLATE),
-    ("apps", "Deployment"): _fields(_OF_POD, _TEMPLATE),
-    ("apps", "ReplicaSet"): _fields(_OF_POD, _TEMPLATE),
+    ("apps", "Deployment"): _fields(_OF_POD, _TEMPLATE) + _fields(_TERMINATING, "status."),
+    ("apps", "ReplicaSet"): _fields(_OF_POD, _TEMPLATE) + _fields(_TERMINATING, "status."),
     ("apps", "StatefulSet"): _fields(_OF_POD, _TEMPLATE),
+    ("autoscaling", "HorizontalPodAutoscaler"): _fields(
+        (("HPAConfigurableTolerance",), f"behavior.{direction}.tolerance")
+        for direction in ("scaleDown", "scaleUp")
+    ),
     ("batch", "CronJob"): _fields(_OF_POD, f"spec.jobTemplate.{_TEMPLATE}"),
     ("batch", "Job"): _fields(_OF_POD, _TEMPLATE),
     (_RESOURCE, "DeviceClass"): _fields([(("DRAExtendedResource",), "extendedResourceName")]),
-    (_RESOURCE, "ResourceClaim"): _fields(_OF_CLAIM),
+    (_RESOURCE, "ResourceClaim"): _fields(_OF_CLAIM) + _fields(_OF_CLAIM_STATUS, "status."),
     (_RESOURCE, "ResourceClaimTemplate"): _fields(_OF_CLAIM, "spec.spec."),
     (_RESOURCE, "ResourceSlice"): _fields(
         [
@@ -101,6 +130,14 @@ GATED_FIELDS: Final[Mapping[tuple[str, str], tuple[GatedField, ...]]] = {
             (_LISTS, "devices.*.attributes.*.strings"),
             (_LISTS, "devices.*.attributes.*.versions"),
         ]
+    ),
+    ("scheduling.k8s.io", "PodGroup"): (
+        *_fields(_OF_GROUP),
+        GatedField(_GROUP_CLAIMS, ("status", "resourceClaimStatuses")),
+    ),
+    ("scheduling.k8s.io", "Workload"): _fields(_OF_GROUP, "spec.podGroupTemplates.*."),
+    ("storage.k8s.io", "CSIDriver"): _fields(
+        [(("VolumeLimitScaling",), "preventPodSchedulingIfMissing")]
     ),
 }
 """By group and kind."""
@@ -148,7 +185,8 @@ def without_disabled(
         if old is not None and any(has_field(old, each.path) for each in fields):
             continue
         for each in fields:
-            new = _without(new, each.path)
+            if not each.inner or has_field(new, (*each.path, each.inner)):
+                new = _without(new, each.path)
     return new
 
 

@@ -115,21 +115,14 @@ def _charged(
         cause = f"The disruption budget {budget.name} is still being processed by the server."
         return _not_now(cause, _RETRY_SECONDS)
     if status.disruptions_allowed < 0:
-        return _forbidden(pod_name, "pdb disruptions allowed is negative")
+        return _forbidden(budget, "pdb disruptions allowed is negative")
     if len(status.disrupted_pods) > DISRUPTED_PODS_MAX:
         text = "DisruptedPods map too big - too many evictions not confirmed by PDB controller"
-        return _forbidden(pod_name, text)
-    if status.disruptions_allowed == 0:
-        if status.current_healthy <= status.desired_healthy:
-            cause = (
-                f"The disruption budget {budget.name} needs {status.desired_healthy} healthy pods"
-                f" and has {status.current_healthy} currently"
-            )
-        else:
-            cause = f"The disruption budget {budget.name} does not allow evicting pods currently"
-        return _not_now(cause)
+        return _forbidden(budget, text)
     document = encode(budget)
     written: Document = dict(document.get("status") or {})
+    if status.disruptions_allowed == 0:
+        return _not_now(_cause(budget, written.get("conditions") or ()))
     left = status.disruptions_allowed - 1
     now = timestamp_text(now_ns)
     written["disruptionsAllowed"] = left
@@ -144,23 +137,53 @@ def _not_now(cause: str, retry_seconds: int = 0) -> Rejection:
     return too_many_requests(VIOLATION, cause=found, retry_seconds=retry_seconds)
 
 
-def _forbidden(pod_name: str, text: str) -> Rejection:
-    return forbidden("policy", "poddisruptionbudgets", pod_name, text)
+def _forbidden(budget: PodDisruptionBudget, text: str) -> Rejection:
+    return forbidden("policy", "poddisruptionbudget", budget.name, text)
+
+
+_CONDITION: Final = "DisruptionAllowed"
+
+
+def _cause(budget: PodDisruptionBudget, conditions: Iterable[Document]) -> str:
+    """Return why a budget allows no disruption, with what its condition says."""
+    status = budget.status
+    condition = next((each for each in conditions if each.get("type") == _CONDITION), {})
+    reason, message = condition.get("reason"), condition.get("message")
+    has_message = condition.get("status") == "False" and message
+    refused = f"The disruption budget {budget.name} does not allow evicting pods currently"
+    # The numbers are not those of the pods if the last sync failed.
+    if has_message and reason == "SyncFailed":
+        return f"{refused} because it failed sync: {message}"
+    if status.current_healthy <= status.desired_healthy:
+        return (
+            f"The disruption budget {budget.name} needs {status.desired_healthy} healthy pods"
+            f" and has {status.current_healthy} currently"
+        )
+    return f"{refused} ({reason}): {message}" if has_message else refused
 
 
 def _exhausted(
     conditions: Iterable[Document], budget: PodDisruptionBudget, now: str
 ) -> list[Document]:
+    """Return the conditions of a budget that has no disruption left.
+
+    Upstream: staging/src/k8s.io/component-helpers/apps/poddisruptionbudget/helpers.go,
+    UpdateDisruptionAllowedCondition
+    """
     exhausted = {
-        "type": "DisruptionAllowed",
+        "type": _CONDITION,
         "status": "False",
         "reason": "InsufficientPods",
         "message": "",
-        "lastTransitionTime": now,
         "observedGeneration": budget.status.observed_generation,
     }
-    others = [each for each in conditions if each.get("type") != "DisruptionAllowed"]
-    return [*others, exhausted]
+    listed = list(conditions)
+    for index, each in enumerate(listed):
+        if each.get("type") == _CONDITION:
+            time = each.get("lastTransitionTime") if each.get("status") == "False" else now
+            listed[index] = each | exhausted | {"lastTransitionTime": time}
+            return listed
+    return [*listed, exhausted | {"lastTransitionTime": now}]
 
 
 def with_disruption_target(

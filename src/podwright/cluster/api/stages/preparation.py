@@ -67,9 +67,10 @@ def prepare_new(parts: ServedParts, write: SentWrite) -> None:
     facts, resource = write.attributes, write.attributes.resource
     named = _named(parts, resource, write.new)
     facts.name = facts.name or name_of(named)
-    document = strategies.prepared_for_create(resource, named, write.now_ns)
+    document = named
     if disabled := parts.disabled_fields.get(resource.storage):
         document = without_disabled(disabled, document, None)
+    document = strategies.prepared_for_create(resource, document, write.now_ns)
     if write.is_restored and named.get("status"):
         document = strategies.with_part(document, "status", named["status"])
     if resource.storage == POD:
@@ -135,12 +136,16 @@ def prepare_change(parts: ServedParts, write: SentWrite) -> None:
     assert old is not None, "an update has a stored object"
     new = _checked_version(resource, write.new, write.current)
     new = with_stored_metadata(new, old)
-    # Before the generation is counted.
-    new = without_disabled_fields(parts, resource, new, old)
-    if strategies.key_of(resource) == strategies.COMPARED_EXACTLY:
-        spec = with_empty_parts(new.get("spec"), write.sent.get("spec"))
-        new = strategies.with_part(new, "spec", spec)
-    write.new = strategies.prepared_for_update(resource, new, old, write.now_ns, facts.subresource)
+    key = strategies.key_of(resource)
+    if key not in strategies.COUNTED_FIRST:
+        new = without_disabled_fields(parts, resource, new, old)
+    if part := strategies.COMPARED_EXACTLY.get(key):
+        exact = with_empty_parts(new.get(part), write.sent.get(part))
+        new = strategies.with_part(new, part, exact)
+    new = strategies.prepared_for_update(resource, new, old, write.now_ns, facts.subresource)
+    if key in strategies.COUNTED_FIRST:
+        new = without_disabled_fields(parts, resource, new, old)
+    write.new = new
 
 
 def without_disabled_fields(

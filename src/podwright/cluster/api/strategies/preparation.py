@@ -94,6 +94,9 @@ def prepared_for_update(
         return approved(new, old, now_ns)
     if subresource == "finalize":
         new = with_part(new, "status", old.get("status"))
+    elif key_of(resource) in COUNTED_FIRST:
+        assert preparation.update is not None, "the kind loses fields in updates"
+        return preparation.update(counted(resource, new, old), old, now_ns)
     elif preparation.update is not None:
         new = preparation.update(new, old, now_ns)
     elif "status" in resource.kind.row.subresources:
@@ -105,7 +108,7 @@ def with_status_of(resource: Resource, new: Document, old: Document) -> Document
     """Return the stored object with the sent status and metadata."""
     metadata = dict(new.get("metadata") or {})
     stored = old.get("metadata") or {}
-    if resource.is_custom:
+    if resource.is_custom or resource.group == "flowcontrol.apiserver.k8s.io":
         metadata = with_part(stored, "managedFields", metadata.get("managedFields"))
     elif resource.kind.row.status_keeps_metadata:
         for name in _OWN_METADATA:
@@ -152,16 +155,26 @@ def counted(resource: Resource, new: Document, old: Document) -> Document:
     metadata: Document = new.get("metadata") or {}
     dropped = ("metadata",) if resource.is_custom else ("metadata", "status")
     is_other = has_other_spec(new, old, row.counted_metadata, dropped)
-    if key_of(resource) == COMPARED_EXACTLY and not is_other:
-        is_other = _has_empty_parts(new.get("spec"))
+    part = COMPARED_EXACTLY.get(key_of(resource))
+    if part is not None and not is_other:
+        is_other = _has_empty_parts(new.get(part))
     if not is_other:
         return new
     generation = int(stored.get("generation") or 0) + 1
     return new | {"metadata": metadata | {"generation": generation}}
 
 
-COMPARED_EXACTLY: Final = ("networking.k8s.io", "NetworkPolicy")
-"""The kind whose specs upstream does not compare semantically: an empty list is not none."""
+COMPARED_EXACTLY: Final = {
+    ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"): "webhooks",
+    ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"): "webhooks",
+    ("networking.k8s.io", "NetworkPolicy"): "spec",
+}
+"""The kinds with a part that upstream does not compare semantically: an empty list is not none."""
+
+COUNTED_FIRST: Final = frozenset(
+    {("discovery.k8s.io", "EndpointSlice"), ("resource.k8s.io", "ResourceSlice")}
+)
+"""The kinds whose generation counts also what an update does not store."""
 
 
 def _has_empty_parts(value: Any) -> bool:
@@ -187,14 +200,21 @@ def with_part(document: Document, name: str, value: Any) -> Document:
 
 
 def _new_node(node: Document, _now_ns: int) -> Document:
-    """Return a new node without the source of its configuration, which is no longer read."""
-    spec: Document = node.get("spec") or {}
-    return node | {"spec": _without(spec, "configSource")} if "configSource" in spec else node
+    """Return a new node without the source of its configuration, which is no longer read.
+
+    Upstream: pkg/registry/core/node/strategy.go, dropDisabledFields
+    """
+    return _without_part(_without_part(node, "spec", "configSource"), "status", "config")
 
 
-def _node(new: Document, old: Document, now_ns: int) -> Document:
+def _without_part(document: Document, section: str, name: str) -> Document:
+    part: Document = document.get(section) or {}
+    return document | {section: _without(part, name)} if name in part else document
+
+
+def _node(new: Document, old: Document, _now_ns: int) -> Document:
     if (old.get("spec") or {}).get("configSource") is None:
-        new = _new_node(new, now_ns)
+        new = _without_part(new, "spec", "configSource")
     return with_part(new, "status", old.get("status"))
 
 
@@ -593,6 +613,24 @@ def _slice(new: Document, _old: Document, now_ns: int) -> Document:
     return _new_slice(new, now_ns)
 
 
+def _new_endpoint_slice(endpoint_slice: Document, _now_ns: int) -> Document:
+    """Return a slice without topologies, which version 1 does not store.
+
+    Upstream: pkg/registry/discovery/endpointslice/strategy.go, dropTopologyOnV1
+    """
+    endpoints = endpoint_slice.get("endpoints") or ()
+    if not any("deprecatedTopology" in each for each in endpoints):
+        return endpoint_slice
+    kept = [_without(each, "deprecatedTopology") for each in endpoints]
+    return endpoint_slice | {"endpoints": kept}
+
+
+def _endpoint_slice(new: Document, old: Document, now_ns: int) -> Document:
+    if new.get("endpoints") == old.get("endpoints"):
+        return new
+    return _new_endpoint_slice(new, now_ns)
+
+
 def _new_taint_rule(rule: Document, now_ns: int) -> Document:
     """Return a rule without status, whose taint has a time.
 
@@ -687,6 +725,9 @@ KIND_PREPARATIONS: Final[dict[tuple[str, str], Preparation]] = {
     ("apps", "StatefulSet"): Preparation(create=_new_stateful_set, update=_stateful_set),
     ("batch", "Job"): Preparation(create=_new_job),
     ("storage.k8s.io", "CSIDriver"): Preparation(update=_driver),
+    ("discovery.k8s.io", "EndpointSlice"): Preparation(
+        create=_new_endpoint_slice, update=_endpoint_slice
+    ),
     ("resource.k8s.io", "DeviceTaintRule"): Preparation(create=_new_taint_rule, update=_taint_rule),
     ("resource.k8s.io", "ResourceSlice"): Preparation(create=_new_slice, update=_slice),
 }

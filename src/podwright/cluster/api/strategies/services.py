@@ -57,7 +57,7 @@ def changed_service(new: Document, old: Document, _now_ns: int) -> Document:
     made = new | {"spec": spec}
     if "status" in old:
         status = made["status"] = old["status"]
-        if spec.get("type") != "LoadBalancer" and status.get("loadBalancer"):
+        if spec.get("type") != "LoadBalancer" and (status or {}).get("loadBalancer"):
             made["status"] = status | {"loadBalancer": {}}
     return made
 

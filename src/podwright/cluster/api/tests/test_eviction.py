@@ -166,6 +166,33 @@ def test_an_eviction_keeps_what_else_the_status_has():
 
 
 @pytest.mark.parametrize(
+    ("status", "changed"),
+    [
+        pytest.param("True", at(0), id="the condition changes now"),
+        pytest.param("False", at(-5), id="the condition keeps its time"),
+    ],
+)
+def test_the_condition_of_an_exhausted_budget_keeps_its_place(status, changed):
+    allowed = {"type": "DisruptionAllowed", "status": status, "lastTransitionTime": at(-5)}
+    synced = {"type": "Synced", "status": "True"}
+    charged = decide_eviction(a_web_pod(), [a_budget(conditions=[allowed, synced])], NOW)
+    assert isinstance(charged, PodDisruptionBudget)
+    exhausted = {
+        "type": "DisruptionAllowed",
+        "status": "False",
+        "reason": "InsufficientPods",
+        "message": "",
+        "lastTransitionTime": changed,
+        "observedGeneration": 1,
+    }
+    assert charged.raw["status"]["conditions"] == [exhausted, synced]
+
+
+def refused(reason: str, message: str) -> dict[str, str]:
+    return {"type": "DisruptionAllowed", "status": "False", "reason": reason, "message": message}
+
+
+@pytest.mark.parametrize(
     ("changes", "cause"),
     [
         pytest.param(
@@ -177,6 +204,22 @@ def test_an_eviction_keeps_what_else_the_status_has():
             {},
             "The disruption budget b does not allow evicting pods currently",
             id="enough healthy pods, but no disruption left",
+        ),
+        pytest.param(
+            {"currentHealthy": 2, "conditions": [refused("SyncFailed", "no scale")]},
+            "The disruption budget b does not allow evicting pods currently because it failed sync:"
+            " no scale",
+            id="the numbers do not count after a failed sync",
+        ),
+        pytest.param(
+            {"conditions": [refused("Held", "not today")]},
+            "The disruption budget b does not allow evicting pods currently (Held): not today",
+            id="the condition has a message",
+        ),
+        pytest.param(
+            {"conditions": [refused("Held", "not today") | {"status": "True"}]},
+            "The disruption budget b does not allow evicting pods currently",
+            id="the message of a condition that holds is not about the refusal",
         ),
     ],
 )

@@ -268,13 +268,13 @@ def test_a_pod_is_bound_in_the_form_of_the_cluster() -> None:
         ),
         (
             [a_budget(disruptionsAllowed=-1)],
-            'poddisruptionbudgets.policy "{name}" is forbidden: pdb disruptions allowed is'
+            'poddisruptionbudget.policy "b" is forbidden: pdb disruptions allowed is'
             " negative",
             None, None,
         ),
         (
             [a_budget(disruptedPods={f"p{n}": NOW for n in range(DISRUPTED_PODS_MAX + 1)})],
-            'poddisruptionbudgets.policy "{name}" is forbidden: DisruptedPods map too big - too'
+            'poddisruptionbudget.policy "b" is forbidden: DisruptedPods map too big - too'
             " many evictions not confirmed by PDB controller",
             None, None,
         ),
@@ -309,10 +309,10 @@ def test_what_an_eviction_writes_to_its_budget() -> None:
         (2, 1, [old, other]),
         (
             1, 0,
-            [other, {
+            [{
                 "type": "DisruptionAllowed", "status": "False", "reason": "InsufficientPods",
                 "message": "", "lastTransitionTime": NOW, "observedGeneration": 1,
-            }],
+            }, other],
         ),
     ):  # fmt: skip
         budget = a_budget(

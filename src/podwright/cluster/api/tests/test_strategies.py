@@ -57,6 +57,13 @@ UNSCHEDULED = {
         ("/Node", SENT, SENT),
         ("/Node", {"spec": {"configSource": {}, "b": 1}}, {"spec": {"b": 1}}),
         ("/Node", {"metadata": {}}, {"metadata": {}}),
+        ("/Node", {"status": {"config": {}, "b": 1}}, {"status": {"b": 1}}),
+        # The first version of slices has node names instead.
+        (
+            "discovery.k8s.io/EndpointSlice",
+            {"endpoints": [{"addresses": ["a"], "deprecatedTopology": {"b": "c"}}, {"d": 1}]},
+            {"endpoints": [{"addresses": ["a"]}, {"d": 1}]},
+        ),
         (
             "/Pod",
             {"metadata": {}, "spec": {"containers": [{"name": "c"}]}, "status": {"phase": "X"}},
@@ -435,6 +442,26 @@ GENERATION = {"generation": 4}
             {"metadata": {}, "spec": {"versions": [{"name": "v1", "storage": True}]},
              "status": {"storedVersions": ["v1"]}},
         ),
+        # A topology that is not stored counts as a change.
+        (
+            "discovery.k8s.io/EndpointSlice",
+            {"metadata": {}, "endpoints": [{"a": 1, "deprecatedTopology": {"b": "c"}}]},
+            {"metadata": {"generation": 3}, "endpoints": [{"a": 1}]},
+            {"metadata": {"generation": 4}, "endpoints": [{"a": 1}]},
+        ),
+        (
+            "discovery.k8s.io/EndpointSlice",
+            {"metadata": {}, "endpoints": [{"deprecatedTopology": {"b": "c"}}]},
+            {"metadata": {"generation": 3}, "endpoints": [{"deprecatedTopology": {"b": "c"}}]},
+            {"metadata": {}, "endpoints": [{"deprecatedTopology": {"b": "c"}}]},
+        ),
+        # Webhooks are compared exactly: an empty list is not none.
+        (
+            "admissionregistration.k8s.io/ValidatingWebhookConfiguration",
+            {"metadata": {}, "webhooks": [{"a": 1, "rules": []}]},
+            {"metadata": {"generation": 3}, "webhooks": [{"a": 1, "rules": []}]},
+            {"metadata": {"generation": 4}, "webhooks": [{"a": 1, "rules": []}]},
+        ),
         (
             "certificates.k8s.io/CertificateSigningRequest",
             {"metadata": {"labels": {"a": "b"}}, "spec": {"x": 1}, "status": {"x": 1}},
@@ -680,6 +707,17 @@ def test_a_status_of_a_newer_kind_keeps_its_metadata():
     found = prepared_for_update(built_in_resource(kinds[0]), new, old, NOW_NS, "status")
     assert found == {
         "metadata": stored | {"uid": "new uid"}, "spec": {"b": 1}, "status": {"a": 1},
+    }  # fmt: skip
+    names = {each.row.kind for each in kinds}
+    assert {"DeviceTaintRule", "ResourcePoolStatusRequest", "StorageVersion"} <= names
+
+
+def test_a_status_of_flow_control_changes_no_metadata():
+    new: Document = {"metadata": {"generateName": "a", "managedFields": [2]}, "status": {"a": 1}}
+    old = {"metadata": {"name": "n", "managedFields": [1]}, "spec": {"b": 1}}
+    group = "flowcontrol.apiserver.k8s.io"
+    assert update("FlowSchema", new, old, group, "status") == {
+        "metadata": {"name": "n", "managedFields": [2]}, "spec": {"b": 1}, "status": {"a": 1},
     }  # fmt: skip
 
 

@@ -224,7 +224,7 @@ def test_fields_of_gates_that_are_off_are_dropped_unless_they_are_there_already(
     off = disabled_fields(frozenset({"DRAConsumableCapacity"}))
     groups = off[CLAIM]
     assert [[field.gates for field in group] for group in groups] == [
-        [("DRAConsumableCapacity",)] * 3
+        [("DRAConsumableCapacity",)] * 6
     ]
     given = claim(capacity={"x": 1}, tolerations=[1], count=2)
     assert without_disabled(groups, given, None) == claim(tolerations=[1], count=2)
@@ -246,7 +246,17 @@ def test_fields_of_gates_that_are_off_are_dropped_unless_they_are_there_already(
         "spec.devices.*.bindsToNode", "spec.devices.*.bindingConditions",
         "spec.devices.*.bindingFailureConditions",
     }  # fmt: skip
-    assert CLAIM not in both
+    assert [[field.path for field in group] for group in both[CLAIM]] == [[("status", "devices")]]
+
+
+def test_a_source_of_a_claim_is_dropped_only_with_a_namespace():
+    off = disabled_fields(frozenset({"CrossNamespaceVolumeDataSource"}))
+    groups = off["", "PersistentVolumeClaim"]
+    near = {"spec": {"dataSourceRef": {"kind": "A", "name": "b"}}}
+    far = {"spec": {"dataSourceRef": {"kind": "A", "name": "b", "namespace": "c"}, "x": 1}}
+    assert without_disabled(groups, near, None) is near
+    assert without_disabled(groups, far, None) == {"spec": {"x": 1}}
+    assert without_disabled(groups, far, near) is far
 
 
 def test_fields_of_maps_and_lists_are_dropped_everywhere():
@@ -311,7 +321,56 @@ def test_the_kinds_with_gated_fields():
         for name in ("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice")
     }
     batch = {("batch", "CronJob"), ("batch", "Job")}
-    assert set(GATED_FIELDS) == templates | core | devices | batch
+    others = {
+        ("", "PersistentVolumeClaim"), ("autoscaling", "HorizontalPodAutoscaler"),
+        ("scheduling.k8s.io", "PodGroup"), ("scheduling.k8s.io", "Workload"),
+        ("storage.k8s.io", "CSIDriver"),
+    }  # fmt: skip
+    assert set(GATED_FIELDS) == templates | core | devices | batch | others
+
+
+@pytest.mark.parametrize(
+    ("kind", "gate", "kept", "dropped"),
+    [
+        ("apps/Deployment", "DeploymentReplicaSetTerminatingReplicas",
+         {"status": {"replicas": 1}}, {"status": {"terminatingReplicas": 0}}),
+        ("apps/ReplicaSet", "DeploymentReplicaSetTerminatingReplicas",
+         {"status": {"replicas": 1}}, {"status": {"terminatingReplicas": 0}}),
+        ("autoscaling/HorizontalPodAutoscaler", "HPAConfigurableTolerance",
+         {"spec": {"behavior": {"scaleUp": {"x": 1}, "scaleDown": {"y": 1}}}},
+         {"spec": {"behavior": {"scaleUp": {"tolerance": 1}, "scaleDown": {"tolerance": 2}}}}),
+        ("resource.k8s.io/ResourceClaim", "DRADeviceBindingConditions",
+         {"status": {"allocation": {"devices": {"results": [{"x": 1}]}}}},
+         {"status": {"allocation": {"devices": {"results": [
+             {"bindingConditions": ["a"], "bindingFailureConditions": ["b"]}]}}}}),
+        ("resource.k8s.io/ResourceClaim", "DRAConsumableCapacity",
+         {"status": {"allocation": {"devices": {"results": [{"x": 1}]}}, "devices": [{"y": 1}]}},
+         {"status": {"allocation": {"devices": {"results": [
+             {"shareID": "a", "consumedCapacity": {"b": 1}}]}}, "devices": [{"shareID": "a"}]}}),
+        ("scheduling.k8s.io/PodGroup", "DRAWorkloadResourceClaims",
+         {"spec": {"x": 1}, "status": {"y": 1}},
+         {"spec": {"resourceClaims": [1]}, "status": {"resourceClaimStatuses": [1]}}),
+        ("scheduling.k8s.io/PodGroup", "WorkloadAwarePreemption", {"spec": {"x": 1}},
+         {"spec": {"disruptionMode": "Pod", "priorityClassName": "a", "priority": 1}}),
+        ("scheduling.k8s.io/Workload", "TopologyAwareWorkloadScheduling",
+         {"spec": {"podGroupTemplates": [{"name": "a"}]}},
+         {"spec": {"podGroupTemplates": [{"schedulingConstraints": {"topology": []}}]}}),
+        ("storage.k8s.io/CSIDriver", "VolumeLimitScaling", {"spec": {"x": 1}},
+         {"spec": {"preventPodSchedulingIfMissing": True}}),
+    ],
+)  # fmt: skip
+def test_what_a_kind_loses_while_a_gate_is_off(kind, gate, kept, dropped):
+    groups = disabled_fields(frozenset({gate}))[tuple(kind.split("/"))]
+    assert without_disabled(groups, merged(kept, dropped), None) == kept
+
+
+def merged(left: Any, right: Any) -> Any:
+    if isinstance(left, list):
+        return [merged(one, other) for one, other in zip(left, right, strict=True)]
+    if not isinstance(left, dict) or not isinstance(right, dict):
+        return right
+    both = {name: merged(left[name], right[name]) for name in left.keys() & right.keys()}
+    return left | right | both
 
 
 # ------------------------------------------------------------------------------ quotas
