@@ -46,6 +46,10 @@ ReportFailure: TypeAlias = Callable[[str, NamespacedName, Exception], None]
 """Receives the name of a controller, the key that it synced, and what failed."""
 
 
+_REPORTING: Final = frozenset({"CronJob", "StatefulSet"})
+"""The owners whose controllers report the outcome of their writes themselves."""
+
+
 class ControllerLoopState(msgspec.Struct, frozen=True, kw_only=True):
     """The state of a `ControllerLoop` as plain values, for checkpoints, without the objects.
 
@@ -206,7 +210,7 @@ class ControllerLoop:
         self._rejected_owners.append(reference.uid)
         key = f"{obj.namespace}/{reference.name}"
         owner = self.lister.get((api_group(reference.api_version), reference.kind), key)
-        if owner is None or owner.kind == "StatefulSet":  # whose writes report themselves
+        if owner is None or owner.kind in _REPORTING:
             return []
         self._enqueue(name, self._controllers[name].on_create_rejected(key, message))
         note = f"Error creating: {message}"

@@ -16,6 +16,7 @@ from typing import Any, Final, cast
 
 import msgspec
 
+from podwright._checkpointed import Saved
 from podwright.apimachinery.objects import (
     SECOND_NS,
     CronSchedule,
@@ -39,6 +40,7 @@ from podwright.cluster.controllers.interface import (
     Version,
 )
 from podwright.cluster.controllers.kinds import CRON_JOB, JOB
+from podwright.cluster.controllers.lister import Lister
 
 SCHEDULED_AT: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 
@@ -81,10 +83,21 @@ class CronJobController(Controller):
     name = "cronjob-controller"
     kinds = (CRON_JOB, JOB)
 
+    _rescheduled: Saved[dict[NamespacedName, bool]]
+
+    def __init__(self, lister: Lister) -> None:
+        super().__init__(lister)
+        # Cron jobs with a new schedule, which is looked at from its next time on.
+        self._rescheduled = {}
+
     def observe(self, old: Version, new: Version) -> Keys:
         """Return a cron job that changed, or whose jobs were added, finished or removed."""
         obj = self.latest_of(old, new)
         if obj.kind == "CronJob":
+            if new is None or old is None:
+                self._rescheduled.pop(obj.key, None)
+            elif _times_of(old) != _times_of(new):
+                self._rescheduled[obj.key] = True
             return (obj.key,)
         owner = obj.metadata.controller
         if owner is None or owner.kind != "CronJob":
@@ -99,6 +112,8 @@ class CronJobController(Controller):
         if cron_job is None:
             return []
         spec = _spec_of(cron_job)
+        if self._rescheduled.pop(key, False):
+            return self._reschedule(cron_job, spec, now_ns)
         status: Document = dict(section(cron_job, "status"))
         jobs = sorted(
             self._lister.controlled_by(cron_job.uid, JOB).values(),
@@ -106,11 +121,26 @@ class CronJobController(Controller):
         )
         actions = self._clean_up_finished(cron_job, spec, jobs)
         actions.extend(self._update_active(cron_job, status, jobs))
-        if cron_job.metadata.deletion_timestamp is None and not spec.suspend:
+        if cron_job.metadata.deletion_timestamp is None:
             active = {entry["uid"] for entry in status.get("active") or ()}
             running = [job for job in jobs if job.uid in active]
             actions.extend(self._start_due(cron_job, spec, status, running, now_ns))
         return actions + self.status_update(cron_job, status)
+
+    def _reschedule(
+        self, cron_job: KubernetesObject, spec: CronJobSpec, now_ns: int
+    ) -> Actions:
+        """Requeue a cron job with a new schedule; a time before now gets no job yet.
+
+        Upstream: updateCronJob
+        """
+        try:
+            zone, schedule = time_zone(spec.time_zone), parse_schedule(spec.schedule)
+        except ValueError:
+            note = f"unparseable schedule for cronjob: {spec.schedule}"
+            return [self.warning(cron_job, "UnParseableCronJobSchedule", note)]
+        next_ns = next_due_ns(schedule, _after_ns(cron_job), now_ns, zone)
+        return [self.sync_at(cron_job.key, now_ns if next_ns is None else next_ns)]
 
     def _clean_up_finished(
         self, cron_job: KubernetesObject, spec: CronJobSpec, jobs: Sequence[KubernetesObject]
@@ -197,20 +227,28 @@ class CronJobController(Controller):
         try:
             zone = time_zone(spec.time_zone)
         except ValueError:
-            note = f'invalid timeZone: "{spec.time_zone}"'
+            note = f'invalid timeZone: "{spec.time_zone}": unknown time zone {spec.time_zone}'
             return [self.warning(cron_job, "UnknownTimeZone", note)]
+        if spec.suspend:
+            return []
         try:
             schedule = parse_schedule(spec.schedule)
         except ValueError as error:
             note = f'unparseable schedule: "{spec.schedule}" : {error}'
             return [self.warning(cron_job, "UnparseableSchedule", note)]
-        last = status.get("lastScheduleTime")
-        after_ns = timestamp_ns(last) or _start_ns(cron_job)
+        after_ns = _after_ns(cron_job)
+        next_ns = next_due_ns(schedule, after_ns, now_ns, zone)
         deadline = spec.starting_deadline_seconds
         if deadline is not None:
             after_ns = max(after_ns, now_ns - deadline * SECOND_NS)
+        if schedule.next_ns(after_ns, zone) is None:
+            # Upstream computes with the zero time, such as for the 30th of February.
+            note = (
+                f"invalid schedule: {spec.schedule} : time difference between two schedules is less"
+                " than 1 second"
+            )
+            return [self.warning(cron_job, "InvalidSchedule", note)]
         missed = most_recent_due(schedule, after_ns, now_ns, zone)
-        next_ns = schedule.next_ns(now_ns, zone)
         actions: Actions = []
         if next_ns is not None:
             actions.append(self.sync_at(cron_job.key, next_ns))
@@ -219,8 +257,8 @@ class CronJobController(Controller):
         # Upstream: only a warning; the job of the most recent time is created nevertheless.
         if missed.count > _MISSED_MAX:
             note = (
-                f"too many missed start times: {missed.count}. Set or decrease"
-                " .spec.startingDeadlineSeconds or check clock skew"
+                "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or"
+                " check clock skew"
             )
             actions.append(self.warning(cron_job, "TooManyMissedTimes", note))
         # Upstream: getJobName; one name per scheduled time, so that no time gets two jobs.
@@ -236,10 +274,14 @@ class CronJobController(Controller):
         if spec.concurrency_policy == "Replace":
             for job in running:
                 actions.extend(self._delete_job(cron_job, job))
+            status.pop("active", None)
         status["lastScheduleTime"] = timestamp_text(missed.due_ns)
-        actions.append(self.create(job_from_template(cron_job, spec, name, missed.due_ns)))
-        actions.append(self.event(cron_job, "SuccessfulCreate", f"Created job {name}"))
-        return actions
+        creation = ReportedWrite(
+            self.create(job_from_template(cron_job, spec, name, missed.due_ns)),
+            self.event(cron_job, "SuccessfulCreate", f"Created job {name}"),
+            self.warning(cron_job, "FailedCreate", "Error creating job: "),
+        )
+        return [*actions, creation]
 
 
 def most_recent_due(schedule: CronSchedule, after_ns: int, now_ns: int, zone: tzinfo) -> Missed:
@@ -259,14 +301,26 @@ def most_recent_due(schedule: CronSchedule, after_ns: int, now_ns: int, zone: tz
         return Missed(first_ns, 1)
     between_ns = second_ns - first_ns
     count = (now_ns - first_ns) // between_ns + 1
-    # Upstream: start shortly before now and enumerate from there.
-    due_ns = first_ns
-    # `next_ns` returns later times only; minus 1 because `first_ns` itself is a candidate.
-    step_ns = schedule.next_ns(max(first_ns, now_ns - 2 * between_ns) - 1, zone)
+    due_ns: int | None = None
+    # A whole number of intervals after the first time, so that `@every` stays in step.
+    step_ns = schedule.next_ns(first_ns + (count - 2) * between_ns, zone)
     while step_ns is not None and step_ns <= now_ns:
         due_ns = step_ns
         step_ns = schedule.next_ns(step_ns, zone)
     return Missed(due_ns, count)
+
+
+def next_due_ns(schedule: CronSchedule, after_ns: int, now_ns: int, zone: tzinfo) -> int | None:
+    """Return the scheduled time after the most recent one, None if the schedule has none.
+
+    Notes
+    -----
+    Upstream: cronjob_controllerv2.go, nextScheduleTimeDuration
+    """
+    missed = most_recent_due(schedule, after_ns, now_ns, zone)
+    if missed.due_ns is not None:
+        return schedule.next_ns(missed.due_ns, zone)
+    return schedule.next_ns(now_ns if missed.count else after_ns, zone)
 
 
 def job_from_template(
@@ -309,6 +363,17 @@ def _spec_of(cron_job: KubernetesObject) -> CronJobSpec:
         name: value for name, value in section(cron_job, "spec").items() if value is not None
     }
     return msgspec.convert(written, CronJobSpec)
+
+
+def _times_of(cron_job: KubernetesObject) -> tuple[object, object]:
+    spec = section(cron_job, "spec")
+    return spec.get("schedule"), spec.get("timeZone")
+
+
+def _after_ns(cron_job: KubernetesObject) -> int:
+    """Return the last scheduled time, or when the cron job was created."""
+    last = section(cron_job, "status").get("lastScheduleTime")
+    return timestamp_ns(last) or _start_ns(cron_job)
 
 
 def _start_ns(obj: KubernetesObject) -> int:

@@ -77,14 +77,20 @@ def creation(name: str, due: int, zone: str = "") -> str:
     return f"create {name} at {zone or at(due)}"
 
 
+def parsed(request: str) -> tuple[Any, str]:
+    """Return the created job, and the Event about it."""
+    made, start = json.JSONDecoder().raw_decode(request.removeprefix("create "))
+    return made, request.removeprefix("create ")[start:].removeprefix("; ")
+
+
 def synced(*objects: Any, seconds: int = 0) -> list[str]:
     """Return the requests; of a created job only its name and its scheduled time."""
     found = []
     for each in SingleSync(CronJobController, *objects).sync("shop/hourly", seconds):
         if each.startswith("create "):
-            metadata = json.loads(each.removeprefix("create "))["metadata"]
-            (time,) = metadata["annotations"].values()
-            found.append(creation(metadata["name"], 0, time))
+            made, outcome = parsed(each)
+            (time,) = made["metadata"]["annotations"].values()
+            found += [creation(made["metadata"]["name"], 0, time), outcome]
         else:
             found.append(each)
     return found
@@ -99,6 +105,9 @@ def status_update(**fields: Any) -> str:
 
 
 NEXT = "sync shop/hourly at 3600"
+UNKNOWN_ZONE = event(
+    "UnknownTimeZone", 'invalid timeZone: "Moon/Sea": unknown time zone Moon/Sea', "Warning"
+)
 MADE = event("SuccessfulCreate", f"Created job hourly-{MINUTE}")
 CREATES = [creation(f"hourly-{MINUTE}", 0), MADE, status_update(lastScheduleTime=at(0))]
 
@@ -114,15 +123,21 @@ CREATES = [creation(f"hourly-{MINUTE}", 0), MADE, status_update(lastScheduleTime
         pytest.param(a_cron_job(gone=True), [], [], id="being deleted"),
         pytest.param(
             a_cron_job(timeZone="Moon/Sea"), [],
-            [event("UnknownTimeZone", 'invalid timeZone: "Moon/Sea"', "Warning")],
-            id="no such zone",
+            [UNKNOWN_ZONE], id="no such zone",
+        ),
+        pytest.param(
+            a_cron_job(timeZone="Moon/Sea", suspend=True), [], [UNKNOWN_ZONE],
+            id="no such zone, suspended",
         ),
         pytest.param(
             a_cron_job(timeZone="Asia/Kolkata"), [],
             ["sync shop/hourly at 1800"], id="half an hour later there",
         ),
         pytest.param(
-            a_cron_job(schedule="0 0 30 2 *"), [], [], id="never",
+            a_cron_job(schedule="0 0 30 2 *"), [],
+            [event("InvalidSchedule", "invalid schedule: 0 0 30 2 * : time difference between two"
+                   " schedules is less than 1 second", "Warning")],
+            id="never",
         ),
         pytest.param(
             a_cron_job(), [a_job(f"hourly-{MINUTE}", "Complete", is_scheduled=False)], [NEXT],
@@ -149,7 +164,7 @@ def test_a_created_job_is_that_of_the_template() -> None:
     cron_job = a_cron_job(jobTemplate=template, timeZone="Europe/Berlin", schedule="0 1 * * *")
     bench = SingleSync(CronJobController, cron_job)
     (made,) = (each for each in bench.sync("shop/hourly") if each.startswith("create "))
-    assert json.loads(made.removeprefix("create ")) == {
+    assert parsed(made)[0] == {
         "apiVersion": "batch/v1",
         "kind": "Job",
         "metadata": {
@@ -194,8 +209,10 @@ def test_a_created_job_is_that_of_the_template() -> None:
 def test_the_policy_decides_about_jobs_that_still_run(policy, expected) -> None:
     found = synced(a_cron_job(concurrencyPolicy=policy), a_job("run"), a_job("over", "Failed"))
     assert found[:-1] == expected
-    fields = {} if policy == "Forbid" else {"lastScheduleTime": at(0)}
-    assert found[-1] == status_update(active=[entry("run")], **fields)
+    # A job that is replaced is no longer active, so that it is not missed later.
+    fields: Any = {} if policy == "Replace" else {"active": [entry("run")]}
+    fields |= {} if policy == "Forbid" else {"lastScheduleTime": at(0)}
+    assert found[-1] == status_update(**fields)
     # What somebody else gave to the cron job does not count.
     foreign = synced(a_cron_job(concurrencyPolicy=policy), a_job("run", is_scheduled=False))
     note = "Saw a job that the controller did not create or forgot: run"
@@ -205,8 +222,8 @@ def test_the_policy_decides_about_jobs_that_still_run(policy, expected) -> None:
 def test_missed_times_count_from_the_deadline_and_many_are_reported() -> None:
     late = a_cron_job(created=-3600 * 101 - 1)
     note = (
-        "too many missed start times: 102. Set or decrease .spec.startingDeadlineSeconds or check"
-        " clock skew"
+        "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock"
+        " skew"
     )
     warning = event("TooManyMissedTimes", note, "Warning")
     assert synced(late) == [NEXT, warning, *CREATES]
@@ -229,6 +246,8 @@ def test_missed_times_count_from_the_deadline_and_many_are_reported() -> None:
         pytest.param("0 * * * *", 1, 36_001, 36_000, 10, id="between"),
         pytest.param("0,1 * * * *", 61, 7300, 7260, 62, id="as upstream estimates"),
         pytest.param("0 0 30 2 *", 0, 9_999_999, None, 0, id="never"),
+        pytest.param("@every 1h", 60, 12_600, 10_860, 3, id="intervals from the first time"),
+        pytest.param("59 11,12 * * *", 0, 80_000, None, 11, id="none near the end, as upstream"),
     ],
 )
 def test_the_most_recent_time_and_how_many_were_missed(schedule, after, now, due, count) -> None:
@@ -238,6 +257,23 @@ def test_the_most_recent_time_and_how_many_were_missed(schedule, after, now, due
         parse_schedule("0 * * * *"), NOW, NOW + 1800 * SECOND, ZoneInfo("Asia/Kolkata")
     )
     assert there == Missed(NOW + 1800 * SECOND, 1)
+
+
+@pytest.mark.parametrize(
+    ("fields", "due"),
+    [
+        pytest.param({"schedule": "30 * * * *"}, 5400, id="a time that has passed gets no job"),
+        pytest.param({"timeZone": "Asia/Kolkata"}, 5400, id="another zone"),
+        pytest.param({"schedule": "@every 15m"}, 2700, id="in step with the creation"),
+        pytest.param({"schedule": "0 0 30 2 *"}, 2400, id="never: reported at once"),
+        pytest.param({"suspend": False}, 3600, id="the same schedule"),
+    ],
+)
+def test_a_new_schedule_is_looked_at_from_its_next_time_on(fields, due) -> None:
+    bench = SingleSync(CronJobController, a_cron_job(created=0))
+    assert bench.sync("shop/hourly") == [NEXT]
+    bench.put(a_cron_job(created=0, **fields))
+    assert bench.sync("shop/hourly", 2400) == [f"sync shop/hourly at {due}"]
 
 
 def test_the_oldest_ended_jobs_beyond_the_limits_are_deleted() -> None:
