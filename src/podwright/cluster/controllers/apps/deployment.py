@@ -77,6 +77,7 @@ _NOT_COPIED: Final = (
 )
 """Annotations of a deployment that are not copied to its replica sets."""
 
+_NAME_MAX: Final = 253
 _ENDED: Final = ("Succeeded", "Failed")
 
 
@@ -363,10 +364,13 @@ class _Sync(Requests):
         return True
 
     def _free_name(self) -> tuple[str, str]:
-        """Return the name and hash of a new replica set; each collision increments the count."""
+        """Return the name and hash of a new replica set; each collision increments the count.
+
+        Upstream: sync.go, generateReplicaSetName
+        """
         while True:
             label = template_hash(self._spec.template, self._collisions)
-            name = f"{self._deployment.name}-{label}"
+            name = f"{self._deployment.name[: _NAME_MAX - 1 - len(label)]}-{label}"
             if self._lister.get(REPLICA_SET, f"{self._deployment.namespace}/{name}") is None:
                 return name, label
             self._collisions = (self._collisions or 0) + 1

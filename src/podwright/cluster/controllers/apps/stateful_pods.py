@@ -209,17 +209,33 @@ def stateful_claim(
     return decode_as(document, PersistentVolumeClaim, source=f"StatefulSet {owner.key}")
 
 
-def is_stale(claim: PersistentVolumeClaim) -> bool:
-    """Whether a claim is being deleted, or will be with an earlier pod that owns it.
+def is_stale(claim: PersistentVolumeClaim, pod: str) -> bool:
+    """Whether a claim will be deleted with an earlier pod of the name, which owns it.
 
     Notes
     -----
-    Upstream: stateful_set_utils.go, isClaimOwnerUpToDate; stateful_pod_control.go,
-    PodClaimIsStale
+    Upstream: stateful_set_utils.go, hasStaleOwnerRef; stateful_pod_control.go, PodClaimIsStale
     """
-    if claim.metadata.deletion_timestamp is not None:
-        return True
-    return any(owner.kind == "Pod" for owner in claim.metadata.owner_references)
+    return any((each.kind, each.name) == ("Pod", pod) for each in claim.metadata.owner_references)
+
+
+def has_other_controller(
+    claim: PersistentVolumeClaim, owner: KubernetesObject, pod: Pod, spec: StatefulSpec
+) -> bool:
+    """Whether something else controls a claim whose owner the retention policy decides.
+
+    Notes
+    -----
+    Upstream: stateful_set_utils.go, hasUnexpectedController
+    """
+    if not (spec.deletes_claims or spec.deletes_scaled_claims):
+        return False
+    mine = {("StatefulSet", owner.name): owner.uid, ("Pod", pod.name): pod.uid}
+    for each in claim.metadata.owner_references:
+        uid = mine.get((each.kind, each.name))
+        if each.uid != uid if uid is not None else each.controller:
+            return True
+    return False
 
 
 def with_retention(

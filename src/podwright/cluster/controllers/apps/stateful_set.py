@@ -10,7 +10,7 @@ Upstream: pkg/controller/statefulset/stateful_set.go, stateful_set_control.go
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from podwright.apimachinery.objects import (
@@ -20,6 +20,7 @@ from podwright.apimachinery.objects import (
     PersistentVolumeClaim,
     Pod,
     StatefulSet,
+    aggregated,
     is_ready,
 )
 from podwright.cluster.controllers.adoption import (
@@ -41,6 +42,7 @@ from podwright.cluster.controllers.apps.controller_revisions import (
 from podwright.cluster.controllers.apps.stateful_pods import (
     StatefulSpec,
     claim_name,
+    has_other_controller,
     identity_labels,
     is_stale,
     ordinal_of,
@@ -248,6 +250,7 @@ class _Sync(Requests):
             return True
         if pod.status.phase in ("", "Pending"):
             self._out += self._new_claims(pod, ordinal)
+            self._report_other_controllers(pod, self._claims(ordinal))
             self._update_claims(pod)
         if pod.is_terminating or not self._is_available(pod):
             if not self._spec.is_ordered:
@@ -307,13 +310,22 @@ class _Sync(Requests):
     # -------------------------------------------------------------------------------- pods
 
     def _create(self, ordinal: int) -> None:
-        claims = [
-            self._claim(claim_name(t, self._owner, ordinal)) for t in self._spec.claim_templates
-        ]
-        if any(claim is not None and is_stale(claim) for claim in claims):
-            return  # the stale claim must be removed first
         pod = self._new_pod(ordinal)
+        claims = self._claims(ordinal)
+        if self._spec.deletes_scaled_claims and any(is_stale(each, pod.name) for each in claims):
+            return  # the stale claim must be removed first
         what = f"Create Pod {pod.name} in StatefulSet {self._owner.name}"
+        errors = [
+            f"pvc {each.name} is being deleted"
+            for each in claims
+            if each.metadata.deletion_timestamp is not None
+        ]
+        if errors:
+            self._out += self._new_claims(pod, ordinal)
+            text = f"{what} failed error: {aggregated(errors)}"
+            self._out.append(self.warning(self._owner, "FailedCreate", text))
+            return
+        self._report_other_controllers(pod, claims)
         creation = ReportedWrite(
             self.create(pod),
             self.event(self._owner, "SuccessfulCreate", f"{what} successful"),
@@ -361,6 +373,24 @@ class _Sync(Requests):
     def _claim(self, name: str) -> PersistentVolumeClaim | None:
         found = self._lister.get(PVC, f"{self._owner.namespace}/{name}")
         return found if isinstance(found, PersistentVolumeClaim) else None
+
+    def _claims(self, ordinal: int) -> list[PersistentVolumeClaim]:
+        """Return the claims of an ordinal that exist."""
+        names = (claim_name(each, self._owner, ordinal) for each in self._spec.claim_templates)
+        return [claim for name in names if (claim := self._claim(name)) is not None]
+
+    def _report_other_controllers(self, pod: Pod, claims: Iterable[PersistentVolumeClaim]) -> None:
+        """Record an Event about each claim that something else controls.
+
+        Upstream: stateful_pod_control.go, UpdatePodClaimForRetentionPolicy
+        """
+        for claim in claims:
+            if has_other_controller(claim, self._owner, pod, self._spec):
+                note = (
+                    f"PersistentVolumeClaim {claim.name} has a conflicting OwnerReference that acts"
+                    " as a manging controller, the retention policy is ignored for this claim"
+                )
+                self._out.append(self.warning(self._owner, "ConflictingController", note))
 
     def _new_claims(self, pod: Pod, ordinal: int) -> Iterator[ReportedWrite]:
         """Yield the creations of the claims of a pod that do not exist.

@@ -127,9 +127,7 @@ class CronJobController(Controller):
             actions.extend(self._start_due(cron_job, spec, status, running, now_ns))
         return actions + self.status_update(cron_job, status)
 
-    def _reschedule(
-        self, cron_job: KubernetesObject, spec: CronJobSpec, now_ns: int
-    ) -> Actions:
+    def _reschedule(self, cron_job: KubernetesObject, spec: CronJobSpec, now_ns: int) -> Actions:
         """Requeue a cron job with a new schedule; a time before now gets no job yet.
 
         Upstream: updateCronJob
@@ -252,8 +250,21 @@ class CronJobController(Controller):
         actions: Actions = []
         if next_ns is not None:
             actions.append(self.sync_at(cron_job.key, next_ns))
-        if missed.due_ns is None:
-            return actions
+        return actions + self._start(cron_job, spec, status, running, missed)
+
+    def _start(
+        self,
+        cron_job: KubernetesObject,
+        spec: CronJobSpec,
+        status: Document,
+        running: Sequence[KubernetesObject],
+        missed: Missed,
+    ) -> Actions:
+        """Create the job of a scheduled time, as far as the concurrency policy allows."""
+        due_ns = missed.due_ns
+        if due_ns is None:
+            return []
+        actions: Actions = []
         # Upstream: only a warning; the job of the most recent time is created nevertheless.
         if missed.count > _MISSED_MAX:
             note = (
@@ -262,7 +273,7 @@ class CronJobController(Controller):
             )
             actions.append(self.warning(cron_job, "TooManyMissedTimes", note))
         # Upstream: getJobName; one name per scheduled time, so that no time gets two jobs.
-        name = f"{cron_job.name}-{missed.due_ns // _MINUTE_NS}"
+        name = f"{cron_job.name}-{due_ns // _MINUTE_NS}"
         if self._lister.get(JOB, f"{cron_job.namespace}/{name}") is not None:
             return actions
         if running and spec.concurrency_policy == "Forbid":
@@ -275,9 +286,9 @@ class CronJobController(Controller):
             for job in running:
                 actions.extend(self._delete_job(cron_job, job))
             status.pop("active", None)
-        status["lastScheduleTime"] = timestamp_text(missed.due_ns)
+        status["lastScheduleTime"] = timestamp_text(due_ns)
         creation = ReportedWrite(
-            self.create(job_from_template(cron_job, spec, name, missed.due_ns)),
+            self.create(job_from_template(cron_job, spec, name, due_ns)),
             self.event(cron_job, "SuccessfulCreate", f"Created job {name}"),
             self.warning(cron_job, "FailedCreate", "Error creating job: "),
         )

@@ -17,7 +17,14 @@ from heapq import heapify, heappop, heappush
 from typing import Final, cast
 
 from podwright._checkpointed import Saved
-from podwright.apimachinery.objects import KubernetesObject, NamespacedName, Node, Pod, timestamp_ns
+from podwright.apimachinery.objects import (
+    Document,
+    KubernetesObject,
+    NamespacedName,
+    Node,
+    Pod,
+    timestamp_ns,
+)
 from podwright.cluster.api import patched, with_disruption_target
 from podwright.cluster.controllers.interface import Actions, Controller, Keys, PodChange, Version
 from podwright.cluster.controllers.kinds import NODE
@@ -33,6 +40,9 @@ OUT_OF_SERVICE: Final = "node.kubernetes.io/out-of-service"
 _PERIOD_NS: Final = 20_000_000_000
 _STALE_MAX: Final = 1_000
 """How many stale heap entries, beyond the live ones, are kept before the heap is rebuilt."""
+
+_EVICTED_FIRST_NS: Final = 2**62
+"""More than any creation time."""
 
 _TERMINATED: Final = "*"
 """The key of terminated pods in the workqueue; it is not a valid node name."""
@@ -56,7 +66,7 @@ class PodGarbageCollector(Controller):
 
     def __init__(self, lister: Lister) -> None:
         super().__init__(lister)
-        # The creation times of terminated pods, and a heap of the same, oldest first. Stale
+        # The order of terminated pods (`_order_ns`), and a heap of the same, first to last. Stale
         # entries stay in the heap until they are popped or it is rebuilt.
         self._terminated = {}
         self._oldest: list[tuple[int, NamespacedName]] = []
@@ -93,7 +103,7 @@ class PodGarbageCollector(Controller):
 
     def _record_terminated(self, pod: Pod) -> bool:
         """Record a terminated pod; return whether it is new and exceeds the threshold."""
-        key, created_ns = pod.key, _created_ns(pod)
+        key, created_ns = pod.key, _order_ns(pod)
         known_ns = self._terminated.get(key)
         if known_ns == created_ns:
             return False
@@ -186,7 +196,10 @@ class PodGarbageCollector(Controller):
         """Set a pod to Failed, so that its controller counts it, and delete it without grace."""
         actions: Actions = []
         if not pod.is_terminal:
-            failed = patched(pod, status={"phase": "Failed"})
+            status: Document = {"phase": "Failed"}
+            if pod.metadata.generation:
+                status["observedGeneration"] = pod.metadata.generation
+            failed = patched(pod, status=status)
             if is_orphan:
                 failed = with_disruption_target(
                     failed, "DeletionByPodGC", "PodGC: node no longer exists", now_ns
@@ -198,8 +211,14 @@ class PodGarbageCollector(Controller):
         self._rebuild_heap()
 
 
-def _created_ns(pod: Pod) -> int:
-    return timestamp_ns(pod.metadata.creation_timestamp) or 0
+def _order_ns(pod: Pod) -> int:
+    """Return what terminated pods are sorted by: the creation time, before it evicted pods.
+
+    Upstream: byEvictionAndCreationTimestamp
+    """
+    created_ns = timestamp_ns(pod.metadata.creation_timestamp) or 0
+    is_evicted = (pod.status.phase, pod.status.reason) == ("Failed", "Evicted")
+    return created_ns - _EVICTED_FIRST_NS if is_evicted else created_ns
 
 
 def _is_out_of_service(node: KubernetesObject | None) -> bool:

@@ -20,6 +20,7 @@ from typing import Final, cast
 
 import msgspec
 
+from podwright._checkpointed import Saved
 from podwright.apimachinery.objects import (
     Condition,
     Document,
@@ -108,10 +109,13 @@ class DisruptionController(Controller):
     pod_changes = PodChange.METADATA | PodChange.READY | PodChange.ADDED | PodChange.DELETED
 
     event_source = "controllermanager"
+    _overlaps: Saved[dict[NamespacedName, list[NamespacedName]]]
 
     def __init__(self, lister: Lister) -> None:
         super().__init__(lister)
         self._covered: dict[str, dict[NamespacedName, _CoveredPods]] = {}
+        # By the budget that is chosen, the pods that have several.
+        self._overlaps = {}
         self.pending_work = self._covered
 
     # ---------------------------------------------------------------------------- changes
@@ -133,6 +137,7 @@ class DisruptionController(Controller):
         self, budgets: dict[NamespacedName, _CoveredPods], pod: Pod, *, is_removed: bool
     ) -> list[NamespacedName]:
         keys: list[NamespacedName] = []
+        matching: list[NamespacedName] = []
         pod_state: CoveredPod | None = None
         for key, covered in budgets.items():
             if is_removed or not covered.selector.matches(pod.metadata.labels):
@@ -141,8 +146,13 @@ class DisruptionController(Controller):
                 continue
             if pod_state is None:
                 pod_state = _covered_pod(pod)
+            matching.append(key)
             if covered.put(pod.key, pod_state):
                 keys.append(key)
+        if keys and len(matching) > 1:
+            pods = self._overlaps.setdefault(min(matching), [])
+            if pod.key not in pods:
+                pods.append(pod.key)
         return keys
 
     def _observe_budget(
@@ -167,14 +177,15 @@ class DisruptionController(Controller):
         """Update the status of a budget."""
         budget = self._lister.get(PDB, key)
         if not isinstance(budget, PodDisruptionBudget):
+            self._overlaps.pop(key, None)
             return []
         covered = self._covered[budget.namespace][key]
-        actions: Actions = []
+        actions = self._overlap_events(budget)
         status: Document = dict(section(budget, "status"))
         try:
             expected, desired = self._expected(budget, covered)
         except ScaleError as error:
-            self._fail_safe(budget, status, str(error), now_ns)
+            self._fail_safe(status, str(error), now_ns)
             if status != section(budget, "status"):
                 note = f"Failed to calculate the number of expected pods: {error}"
                 reason = "CalculateExpectedPodCountFailed"
@@ -210,6 +221,22 @@ class DisruptionController(Controller):
             actions.append(self.sync_at(key, recheck_ns))
         return actions
 
+    def _overlap_events(self, budget: PodDisruptionBudget) -> Actions:
+        """Return the Events about pods that this budget was chosen for, among several.
+
+        Upstream: getPdbForPod, which chooses any of them
+        """
+        actions: Actions = []
+        for key in self._overlaps.pop(budget.key, ()):
+            pod = self._lister.get(POD, key)
+            if pod is not None:
+                note = (
+                    f'Pod "{pod.namespace}"/"{pod.name}" matches multiple PodDisruptionBudgets.'
+                    f'  Chose "{budget.name}" arbitrarily.'
+                )
+                actions.append(self.warning(pod, "MultiplePodDisruptionBudgets", note))
+        return actions
+
     def _is_healthy(self, covered: _CoveredPods, key: NamespacedName) -> bool:
         pod_state = covered.pods.get(key)
         return pod_state is not None and pod_state.is_healthy
@@ -217,8 +244,9 @@ class DisruptionController(Controller):
     def _pod_events(self, budget: PodDisruptionBudget, covered: _CoveredPods) -> Actions:
         if not covered.pods:
             return [self.event(budget, "NoPods", "No matching pods found")]
-        counts_pods = isinstance(budget.spec.min_available, int)
-        if covered.unmanaged_count and not counts_pods:
+        spec = budget.spec
+        needs_scale = spec.max_unavailable is not None or isinstance(spec.min_available, str)
+        if needs_scale and covered.unmanaged_count:
             selector = printed_selector(section(budget, "spec").get("selector") or {})
             note = (
                 f"Pods selected by this PodDisruptionBudget (selector: {selector}) were"
@@ -300,15 +328,15 @@ class DisruptionController(Controller):
             recheck_ns = due_ns if recheck_ns is None else min(recheck_ns, due_ns)
         return kept, recheck_ns, overdue
 
-    def _fail_safe(
-        self, budget: PodDisruptionBudget, status: Document, message: str, now_ns: int
-    ) -> None:
+    def _fail_safe(self, status: Document, message: str, now_ns: int) -> None:
         """Allow no disruptions, because the expected number of pods is unknown.
 
         Upstream: failSafe
         """
         status["disruptionsAllowed"] = 0
-        _set_condition(status, budget, "False", "SyncFailed", message, now_ns)
+        # Upstream: the last generation whose status was computed.
+        observed = int(status.get("observedGeneration") or 0)
+        _set_condition(status, observed, "False", "SyncFailed", message, now_ns)
 
 
 def _covered_pod(pod: Pod) -> CoveredPod:
@@ -329,21 +357,14 @@ def _set_allowed(status: Document, budget: PodDisruptionBudget, now_ns: int) -> 
     state, reason = "True", "SufficientPods"
     if status["disruptionsAllowed"] <= 0:
         state, reason = "False", "InsufficientPods"
-    _set_condition(status, budget, state, reason, "", now_ns)
+    _set_condition(status, budget.metadata.generation, state, reason, "", now_ns)
 
 
 def _set_condition(
-    status: Document,
-    budget: PodDisruptionBudget,
-    state: str,
-    reason: str,
-    message: str,
-    now_ns: int,
+    status: Document, observed: int, state: str, reason: str, message: str, now_ns: int
 ) -> None:
-    generation = budget.metadata.generation
-    new = condition(
-        "DisruptionAllowed", state, reason, message, now_ns, observedGeneration=generation
-    )
+    fields = {"observedGeneration": observed} if observed else {}
+    new = condition("DisruptionAllowed", state, reason, message, now_ns, **fields)
     status["conditions"] = conditions_with(status.get("conditions") or (), new)
 
 

@@ -173,6 +173,9 @@ class PersistentVolumeController(Controller):
         Upstream: syncBoundClaim
         """
         volume = self._volume(claim.spec.volume_name)
+        if not claim.spec.volume_name:
+            note = "Bound claim has lost reference to PersistentVolume. Data on the volume is lost!"
+            return self._lost(claim, "ClaimLost", note)
         if volume is None:
             note = "Bound claim has lost its PersistentVolume. Data on the volume is lost!"
             return self._lost(claim, "ClaimLost", note)
@@ -221,9 +224,7 @@ class PersistentVolumeController(Controller):
         """
         if claim.spec.volume_name:
             volume = self._volume(claim.spec.volume_name)
-            if volume is None or (volume.spec.claim_ref and not _is_bound_to_claim(volume, claim)):
-                return []
-            return self._bound(volume, claim, now_ns)
+            return [] if volume is None else self._requested(volume, claim, now_ns)
         name = claim.spec.storage_class_name or ""
         storage_class = self._class(name)
         waits = (
@@ -248,38 +249,60 @@ class PersistentVolumeController(Controller):
             return [self.warning(claim, "ProvisioningFailed", note)]
         return self._provisioned(claim, storage_class, now_ns)
 
+    def _requested(
+        self, volume: PersistentVolume, claim: PersistentVolumeClaim, now_ns: int
+    ) -> Actions:
+        """Bind a claim to the volume that it names, if that is free and satisfies the claim.
+
+        Upstream: syncUnboundClaim, checkVolumeSatisfyClaim
+        """
+        if volume.spec.claim_ref is None:
+            mismatch = _mismatch(volume, claim)
+            if mismatch:
+                note = f'Cannot bind to requested volume "{volume.name}": {mismatch}'
+                return [self.warning(claim, "VolumeMismatch", note)]
+        elif not _is_bound_to_claim(volume, claim):
+            note = f'volume "{volume.name}" already bound to a different claim.'
+            return [self.warning(claim, "FailedBinding", note)]
+        return self._bound(volume, claim, now_ns)
+
     def _waiting_event(self, claim: PersistentVolumeClaim) -> ControllerAction:
-        for pod in self._users.of(claim.key):
-            if not pod.spec.node_name and not pod.is_terminal:
-                note = f"waiting for pod {pod.name} to be scheduled"
-                return self.event(claim, "WaitForPodScheduled", note)
+        users = self._users.of(claim.key)
+        names = [pod.name for pod in users if not pod.spec.node_name and not pod.is_terminal]
+        if names:
+            pods = f"pods {','.join(names)}" if len(names) > 1 else f"pod {names[0]}"
+            return self.event(claim, "WaitForPodScheduled", f"waiting for {pods} to be scheduled")
         note = "waiting for first consumer to be created before binding"
         return self.event(claim, "WaitForFirstConsumer", note)
 
     # ------------------------------------------------------------------------- matching
 
     def _best_volume(self, claim: PersistentVolumeClaim, *, waits: bool) -> PersistentVolume | None:
-        """Return a volume that refers to the claim, otherwise the smallest one that fits.
+        """Return the volume that fits the claim best, None without one.
 
-        Upstream: FindMatchingVolume
+        Those with the fewest access modes come first; of these one that refers to the claim,
+        whatever its class and labels, and then the smallest one.
+
+        Upstream: index.go, findByClaim; FindMatchingVolume
         """
-        for name in sorted(self._by_claim.get(claim.key, ())):
-            volume = self._volume(name)
-            if volume is not None and _is_bound_to_claim(volume, claim) and _fits(volume, claim):
-                return volume
-        if waits:
-            return None
         selector = None
         if claim.spec.selector is not None:
             selector = label_selector(claim.spec.selector)
-        fitting = [
-            volume
-            for name in self._available.get(claim.spec.storage_class_name or "", ())
-            if (volume := self._volume(name)) is not None
-            and _fits(volume, claim)
-            and (selector is None or selector.matches(volume.metadata.labels))
-        ]
-        return min(fitting, key=lambda each: (_capacity(each), each.name), default=None)
+        free = () if waits else self._available.get(claim.spec.storage_class_name or "", ())
+        fitting: list[tuple[int, bool, int, str, PersistentVolume]] = []
+        for name in (*self._by_claim.get(claim.key, ()), *free):
+            volume = self._volume(name)
+            if volume is None or _mismatch(volume, claim, any_class=True):
+                continue
+            is_free = volume.spec.claim_ref is None
+            if is_free:
+                if selector is not None and not selector.matches(volume.metadata.labels):
+                    continue
+            elif not _is_bound_to_claim(volume, claim):
+                continue
+            modes = len(set(volume.spec.access_modes))
+            fitting.append((modes, is_free, _capacity(volume), name, volume))
+        return min(fitting, key=lambda each: each[:4])[4] if fitting else None
 
     def _bound(
         self, volume: PersistentVolume, claim: PersistentVolumeClaim, now_ns: int
@@ -389,20 +412,36 @@ class PersistentVolumeController(Controller):
             return self._in_phase(volume, "Available", now_ns)
         claim = self._lister.get(PVC, f"{reference.namespace}/{reference.name}")
         if not reference.uid:
-            return [] if claim is not None else self._in_phase(volume, "Available", now_ns)
+            # Upstream does so also where the sync of the claim, which is next, binds it.
+            if isinstance(claim, PersistentVolumeClaim) and _may_bind(volume, claim):
+                return []
+            return self._in_phase(volume, "Available", now_ns)
         if not isinstance(claim, PersistentVolumeClaim) or claim.uid != reference.uid:
             return self._released(volume, now_ns)
         if claim.spec.volume_name == volume.name:
             return self._in_phase(volume, "Bound", now_ns)
         if not claim.spec.volume_name:
-            return []  # the sync of the claim binds it
-        if PROVISIONED_BY in volume.metadata.annotations:
+            # The sync of the claim binds it, unless the modes differ.
+            return self._mode_warnings(volume, claim)
+        is_provisioned = PROVISIONED_BY in volume.metadata.annotations
+        if is_provisioned and volume.spec.persistent_volume_reclaim_policy == "Delete":
             return self._released(volume, now_ns)
         # The claim was bound to another volume.
-        written = _phase(volume, "Available", now_ns)
-        metadata = annotations_patch(volume, **{BOUND_BY_CONTROLLER: None})
-        free = patched(volume, metadata=metadata, spec={"claimRef": None}, status=written)
-        return [self.update(free, "whole")]
+        return [self.update(_unbound(volume, now_ns), "whole")]
+
+    def _mode_warnings(self, volume: PersistentVolume, claim: PersistentVolumeClaim) -> Actions:
+        """Return the Events about a volume and its claim whose modes differ.
+
+        Upstream: syncVolume
+        """
+        if _mode(volume) == _mode(claim):
+            return []
+        start, end = "Cannot bind PersistentVolume", "due to incompatible volumeMode."
+        asked = "to requested PersistentVolumeClaim"
+        return [
+            self.warning(volume, "VolumeMismatch", f'{start} {asked} "{claim.name}" {end}'),
+            self.warning(claim, "VolumeMismatch", f'{start} "{volume.name}" {asked} {end}'),
+        ]
 
     def _in_phase(self, volume: PersistentVolume, phase: str, now_ns: int) -> Actions:
         status = _phase(volume, phase, now_ns)
@@ -440,25 +479,14 @@ class PersistentVolumeController(Controller):
     def _recycled(self, volume: PersistentVolume, now_ns: int) -> Actions:
         """Recycle a volume of a type that upstream still supports, and make it available.
 
-        Upstream: recycleVolumeOperation, unbindVolume
+        Upstream: recycleVolumeOperation
         """
         if not _RECYCLABLE & section(volume, "spec").keys():
             note = "No recycler plugin found for the volume!"
             return self._failed(volume, "VolumeFailedRecycle", note, now_ns)
-        free: Document = {"claimRef": None}
-        if BOUND_BY_CONTROLLER not in volume.metadata.annotations:
-            # A user reserved the volume for this claim; the reservation is kept.
-            reference = section(volume, "spec")["claimRef"]
-            free = {"claimRef": {k: v for k, v in reference.items() if k != "uid"}}
-        new = patched(
-            volume,
-            metadata=annotations_patch(volume, **{BOUND_BY_CONTROLLER: None}),
-            spec=free,
-            status=_phase(volume, "Available", now_ns),
-        )
         return [
             self.event(volume, "VolumeRecycled", "Volume recycled"),
-            self.update(new, "whole"),
+            self.update(_unbound(volume, now_ns), "whole"),
         ]
 
     # ------------------------------------------------------------------------- look-ups
@@ -526,18 +554,57 @@ def _is_bound_to_claim(volume: PersistentVolume, claim: PersistentVolumeClaim) -
     )
 
 
-def _fits(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
-    if volume.metadata.deletion_timestamp is not None:
-        return False
-    requested = claim.spec.resources.requests.get("storage", 0)
-    return (
-        _capacity(volume) >= quantity_value(requested)
-        and (volume.spec.volume_mode or "Filesystem") == (claim.spec.volume_mode or "Filesystem")
-        and all(mode in volume.spec.access_modes for mode in claim.spec.access_modes)
-        and volume.spec.storage_class_name == (claim.spec.storage_class_name or "")
-        and (volume.spec.volume_attributes_class_name or "")
-        == (claim.spec.volume_attributes_class_name or "")
+def _may_bind(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
+    """Whether a claim can be bound to a volume that is reserved for it."""
+    if claim.spec.volume_name:
+        return claim.spec.volume_name == volume.name
+    return not _mismatch(volume, claim, any_class=True)
+
+
+def _unbound(volume: PersistentVolume, now_ns: int) -> PersistentVolume:
+    """Return a volume without its claim, available again.
+
+    Upstream: unbindVolume
+    """
+    free: Document = {"claimRef": None}
+    if BOUND_BY_CONTROLLER not in volume.metadata.annotations:
+        # A user reserved the volume for this claim; the reservation is kept.
+        reference = section(volume, "spec")["claimRef"]
+        free = {"claimRef": {k: v for k, v in reference.items() if k != "uid"}}
+    return patched(
+        volume,
+        metadata=annotations_patch(volume, **{BOUND_BY_CONTROLLER: None}),
+        spec=free,
+        status=_phase(volume, "Available", now_ns),
     )
+
+
+def _mismatch(
+    volume: PersistentVolume, claim: PersistentVolumeClaim, *, any_class: bool = False
+) -> str:
+    """Return why a volume does not satisfy a claim, empty if it does.
+
+    Upstream: checkVolumeSatisfyClaim
+    """
+    if volume.metadata.deletion_timestamp is not None:
+        return f'the volume is marked for deletion "{volume.name}"'
+    if _capacity(volume) < quantity_value(claim.spec.resources.requests.get("storage", 0)):
+        return "requested PV is too small"
+    name = claim.spec.storage_class_name or ""
+    if not any_class and volume.spec.storage_class_name != name:
+        return "storageClassName does not match"
+    attributes = claim.spec.volume_attributes_class_name or ""
+    if (volume.spec.volume_attributes_class_name or "") != attributes:
+        return "volumeAttributesClassName does not match"
+    if _mode(volume) != _mode(claim):
+        return "incompatible volumeMode"
+    if any(mode not in volume.spec.access_modes for mode in claim.spec.access_modes):
+        return "incompatible accessMode"
+    return ""
+
+
+def _mode(obj: PersistentVolume | PersistentVolumeClaim) -> str:
+    return obj.spec.volume_mode or "Filesystem"
 
 
 def _capacity(volume: PersistentVolume) -> int:

@@ -39,9 +39,9 @@ from podwright.cluster.store import POD
 LABELS = {"app": "web"}
 
 
-def a_budget(status: Any = None, *, labels: Any = LABELS, **spec: Any) -> Any:
+def a_budget(status: Any = None, *, name: str = "b", labels: Any = LABELS, **spec: Any) -> Any:
     return document(
-        "PodDisruptionBudget", "b", api="policy/v1", namespace="shop",
+        "PodDisruptionBudget", name, api="policy/v1", namespace="shop",
         metadata={"uid": "bu", "generation": 2},
         spec={"selector": {"matchLabels": labels}, **spec}, status=status or {},
     )  # fmt: skip
@@ -96,6 +96,7 @@ ROWS: list[tuple[str, dict[str, Any], list[Any], list[str]]] = [
      ["Normal NoPods by controllermanager: No matching pods found",
       "0/1/0/0 InsufficientPods"]),
     ("neither limit", {}, [a_pod("a", SET)], ["0/0/1/0 InsufficientPods"]),
+    ("neither limit, unmanaged", {}, [a_pod("a")], ["0/0/1/0 InsufficientPods"]),
     ("as many as needed", {"minAvailable": 2}, [a_pod("a"), a_pod("b")],
      ["2/2/2/0 InsufficientPods"]),
     ("one more", {"minAvailable": 1}, [a_pod("a"), a_pod("b")], ["2/1/2/1 SufficientPods"]),
@@ -200,8 +201,28 @@ def test_a_status_that_says_so_already_is_not_written() -> None:
     assert synced(a_budget(status, minAvailable=1), a_pod("a"), a_pod("b")) == []
     failed = condition | {"status": "False", "reason": "SyncFailed"}
     failed["message"] = 'found no controllers for pod "a"'
-    status = {"disruptionsAllowed": 0, "conditions": [failed]}
+    # The generation of this failure is the last one whose status was computed.
+    failed["observedGeneration"] = 1
+    status = {"disruptionsAllowed": 0, "observedGeneration": 1, "conditions": [failed]}
     assert synced(a_budget(status, maxUnavailable=1), a_pod("a", SET)) == []
+
+
+def test_a_pod_that_several_budgets_select_is_reported_once_for_each_change() -> None:
+    bench = SingleSync(DisruptionController)
+    for name in "cb":
+        bench.put(a_budget(name=name, minAvailable=1))
+    events = []
+    for pod in (
+        a_pod("a"),
+        a_pod("a", ready=False),
+        a_pod("a", ready=False),
+        a_pod("x", labels={}),
+    ):
+        bench.put(pod)
+        events += [each for each in bench.sync("shop/b") if " Pod shop/" in each]
+    note = 'Pod "shop"/"a" matches multiple PodDisruptionBudgets.  Chose "b" arbitrarily.'
+    text = f"Warning Pod shop/a MultiplePodDisruptionBudgets by controllermanager: {note}"
+    assert events == [text, text]
 
 
 def test_which_budgets_a_pod_concerns() -> None:

@@ -279,6 +279,14 @@ def test_a_matching_replica_set_is_adopted():
     assert world.all("replicaset")[0].metadata.owner_references[0].name == "web"
 
 
+def test_the_name_of_a_replica_set_has_room_for_its_hash():
+    world = cluster()
+    world.apply(DEPLOYMENT.replace("name: web", f"name: {'w' * 253}", 1))
+    (made,) = world.all("replicaset")
+    label = made.metadata.labels["pod-template-hash"]
+    assert made.name == f"{'w' * (252 - len(label))}-{label}"
+
+
 def test_a_name_collision_changes_the_hash():
     world = cluster()
     world.apply(DEPLOYMENT)

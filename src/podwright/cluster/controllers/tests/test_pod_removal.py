@@ -28,15 +28,21 @@ def a_node(name: str = "n", ready: str | None = "Unknown", taints: Any = (OUT_OF
 
 
 def a_pod(
-    name: str = "p", node: str = "n", phase: str = "Running", created: int = 0, **metadata: Any
+    name: str = "p",
+    node: str = "n",
+    phase: str = "Running",
+    created: int = 0,
+    reason: str = "",
+    **metadata: Any,
 ) -> Any:
     """Return a pod; the metadata may have `gone` instead of a deletion timestamp."""
     if metadata.pop("gone", False):
         metadata["deletionTimestamp"] = at(0)
     spec = {"containers": [{"name": "c", "image": "i"}], **metadata.pop("spec", {})}
+    status = {"phase": phase} | ({"reason": reason} if reason else {})
     return document(
         "Pod", name, namespace="shop", metadata={"creationTimestamp": at(created), **metadata},
-        spec=spec | ({"nodeName": node} if node else {}), status={"phase": phase},
+        spec=spec | ({"nodeName": node} if node else {}), status=status,
     )  # fmt: skip
 
 
@@ -194,6 +200,17 @@ def test_the_oldest_terminated_pods_beyond_the_limit_are_deleted_after_a_period(
     assert bench.put(a_pod("e", phase="Failed", created=9)) == ["*"]
     assert bench.sync("*", 50) == ["sync * at 70"]
     assert bench.sync("*", 70) == [deleted("c")]
+
+
+def test_evicted_pods_are_deleted_before_older_ones(monkeypatch) -> None:
+    monkeypatch.setattr(pod_gc, "TERMINATED_PODS_MAX", 1)
+    evicted = a_pod("late", phase="Failed", created=9, reason="Evicted")
+    bench = SingleSync(
+        PodGarbageCollector, a_pod("a", phase="Failed", created=1), evicted,
+        a_pod("b", phase="Succeeded", created=2),
+    )  # fmt: skip
+    bench.sync("*")
+    assert bench.sync("*", 20) == [deleted("late"), deleted("a")]
 
 
 def test_of_a_name_only_the_last_terminated_pod_counts(monkeypatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from typing import Any
 
@@ -33,6 +34,19 @@ spec:
 PARALLEL = SET.replace(
     "  serviceName: db\n", "  serviceName: db\n  podManagementPolicy: Parallel\n"
 )
+
+
+CONFLICT = (
+    "db: ConflictingController: PersistentVolumeClaim data-db-0 has a conflicting OwnerReference"
+    " that acts as a manging controller, the retention policy is ignored for this claim"
+)
+
+
+def reference(kind: str, name: str) -> dict[str, Any]:
+    version = "v1" if kind == "Pod" else "apps/v1"
+    return {
+        "apiVersion": version, "kind": kind, "name": name, "uid": "earlier", "controller": True,
+    }  # fmt: skip
 
 
 def cluster(**options: Any) -> Cluster:
@@ -331,6 +345,51 @@ def test_a_stale_claim_of_an_earlier_pod_blocks_the_new_pod():
     world.delete("pvc", "data-db-2")
     world.run(2)
     assert world.names() == ["db-0", "db-1", "db-2"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "policy", "names", "event"),
+    [
+        pytest.param(
+            {"finalizers": ["x"]}, {}, [],
+            "db: FailedCreate: Create Pod db-0 in StatefulSet db failed error: pvc data-db-0 is"
+            " being deleted", id="is being deleted",
+        ),
+        pytest.param(
+            {"ownerReferences": [reference("Pod", "db-0")]}, {}, ["db-0"], "",
+            id="of an earlier pod, to be kept",
+        ),
+        pytest.param(
+            {"ownerReferences": [reference("Pod", "db-0")]}, {"whenScaled": "Delete"}, [], "",
+            id="of an earlier pod",
+        ),
+        pytest.param(
+            {"ownerReferences": [reference("Pod", "other")]}, {"whenScaled": "Delete"}, ["db-0"],
+            CONFLICT, id="of another pod",
+        ),
+        pytest.param(
+            {"ownerReferences": [reference("Pod", "other")]}, {}, ["db-0"], "",
+            id="of another pod, without a policy",
+        ),
+        pytest.param(
+            {"ownerReferences": [reference("StatefulSet", "db")]}, {"whenDeleted": "Delete"},
+            ["db-0"], CONFLICT, id="of an earlier set",
+        ),
+    ],
+)  # fmt: skip
+def test_a_claim_that_is_there_before_its_pod(fields, policy, names, event):
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    metadata = {"name": "data-db-0", "namespace": "default", "uid": "cu", **fields}
+    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata}
+    world = cluster(ready_after=None)
+    world.create(claim | {"spec": spec})
+    if "finalizers" in fields:
+        world.delete("pvc", "data-db-0")
+    retention = f"  persistentVolumeClaimRetentionPolicy: {json.dumps(policy)}\n"
+    world.apply(SET.replace("  selector:", f"{retention}  selector:", 1))
+    assert world.names() == names
+    found = {each for each in world.new_events() if "Failed" in each or "Conflict" in each}
+    assert found == ({event} if event else set())
 
 
 def test_a_removed_claim_is_recreated_while_its_pod_is_pending():

@@ -113,6 +113,10 @@ WAITS = [event("WaitForFirstConsumer",
         pytest.param([a_volume(size="6Gi"), a_volume("w")], binds("w"), id="the smaller one"),
         pytest.param([a_volume("w"), a_volume()], binds(), id="of one size the first name"),
         pytest.param([a_volume(size="4Gi")], NOTHING_FITS, id="too small"),
+        pytest.param(
+            [a_volume(spec={"accessModes": ["ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany"]}),
+             a_volume("w", size="9Gi")], binds("w", "9Gi"), id="fewer modes before the size",
+        ),
         pytest.param([a_volume(phase="Released")], NOTHING_FITS, id="not available"),
         pytest.param([a_volume(phase="")], NOTHING_FITS, id="no phase yet"),
         pytest.param([a_volume(deletionTimestamp=at(0))], NOTHING_FITS, id="a deleted volume"),
@@ -134,6 +138,8 @@ def test_a_reserved_volume_comes_first_and_is_completed() -> None:
     completes += f' status.lastPhaseTransitionTime="{at(0)}" status.phase="Bound"'
     expected = [completes, WRITES_CLAIM % ("w", "9Gi")]
     waiting = a_class(mode="WaitForFirstConsumer")
+    other_class = a_volume("w", size="9Gi", spec=bound_to("") | {"storageClassName": "x"})
+    assert synced("shop/data", a_volume(), other_class, a_claim()) == expected
     assert synced("shop/data", a_volume(), reserved, a_claim()) == expected
     assert synced("shop/data", waiting, reserved, a_claim()) == expected
     assert synced("shop/data", a_volume(), reserved, a_claim(size="10Gi")) == NOTHING_FITS
@@ -145,15 +151,45 @@ def test_a_reserved_volume_comes_first_and_is_completed() -> None:
 def test_a_claim_that_names_its_volume_waits_for_that_one() -> None:
     claim = a_claim(spec={"volumeName": "v"})
     assert synced("shop/data", claim) == []
-    assert synced("shop/data", claim, a_volume(spec=bound_to("ou"))) == []
-    assert synced("shop/data", claim, a_volume(spec=bound_to("ou", "other"))) == []
-    writes = synced("shop/data", claim, a_volume(size="1Gi"))
+    taken = [event("FailedBinding", 'volume "v" already bound to a different claim.', "Warning")]
+    assert synced("shop/data", claim, a_volume(spec=bound_to("ou"))) == taken
+    assert synced("shop/data", claim, a_volume(spec=bound_to("ou", "other"))) == taken
+    writes = synced("shop/data", claim, a_volume(size="9Gi"))
     assert writes[0] == binds()[0]
     assert writes[1] == (
         f'update PersistentVolumeClaim shop/data whole: metadata.annotations.{COMPLETED}="yes"'
-        ' status.accessModes=["ReadWriteOnce", "ReadOnlyMany"] status.capacity.storage="1Gi"'
+        ' status.accessModes=["ReadWriteOnce", "ReadOnlyMany"] status.capacity.storage="9Gi"'
         ' status.phase="Bound"'
     )
+
+
+@pytest.mark.parametrize(
+    ("volume", "text"),
+    [
+        pytest.param(a_volume(size="1Gi"), "requested PV is too small", id="size"),
+        pytest.param(
+            a_volume(deletionTimestamp=at(0), finalizers=["x"]),
+            'the volume is marked for deletion "v"', id="deletion",
+        ),
+        pytest.param(
+            a_volume(spec={"storageClassName": "x"}), "storageClassName does not match", id="class"
+        ),
+        pytest.param(
+            a_volume(spec={"volumeAttributesClassName": "gold"}),
+            "volumeAttributesClassName does not match", id="attributes",
+        ),
+        pytest.param(
+            a_volume(spec={"volumeMode": "Block"}), "incompatible volumeMode", id="volume mode"
+        ),
+        pytest.param(
+            a_volume(spec={"accessModes": ["ReadOnlyMany"]}), "incompatible accessMode", id="access"
+        ),
+    ],
+)  # fmt: skip
+def test_a_claim_is_not_bound_to_a_named_volume_that_does_not_satisfy_it(volume, text) -> None:
+    note = f'Cannot bind to requested volume "v": {text}'
+    found = synced("shop/data", volume, a_claim(spec={"volumeName": "v"}))
+    assert found == [event("VolumeMismatch", note, "Warning")]
 
 
 def test_a_new_claim_is_pending() -> None:
@@ -214,7 +250,7 @@ def test_a_waiting_claim_says_for_what_it_waits() -> None:
         event("WaitForPodScheduled", "waiting for pod p to be scheduled")
     ]
     assert synced("shop/data", waiting, user("b", "n"), user("c"), user("d"), a_claim()) == [
-        event("WaitForPodScheduled", "waiting for pod c to be scheduled")
+        event("WaitForPodScheduled", "waiting for pods c,d to be scheduled")
     ]
     assert synced("shop/data", waiting, user("p", phase="Failed"), a_claim()) == WAITS
 
@@ -352,6 +388,9 @@ def test_a_bound_claim_is_completed_checked_and_lost() -> None:
     lost = 'update PersistentVolumeClaim shop/data status: status.phase="Lost"'
     note = "Bound claim has lost its PersistentVolume. Data on the volume is lost!"
     assert synced("shop/data", bound) == [lost, event("ClaimLost", note, "Warning")]
+    note = "Bound claim has lost reference to PersistentVolume. Data on the volume is lost!"
+    nameless = a_claim("Bound", [COMPLETED])
+    assert synced("shop/data", nameless) == [lost, event("ClaimLost", note, "Warning")]
     note = "Two claims are bound to the same volume, this one is bound incorrectly"
     other = a_volume(phase="Bound", spec=bound_to("ou"))
     assert synced("shop/data", bound, other) == [lost, event("ClaimMisbound", note, "Warning")]
@@ -418,6 +457,19 @@ ELSEWHERE = a_claim("Bound", [COMPLETED], spec={"volumeName": "w"})
                      id="reserved for a claim that does not exist"),
         pytest.param(a_volume(phase="", spec=bound_to("")), [a_claim()], [],
                      id="reserved for a claim that exists"),
+        pytest.param(a_volume(phase="", spec=bound_to("")), [a_claim(size="6Gi")],
+                     [in_phase("Available")], id="reserved for a claim that it does not fit"),
+        pytest.param(a_volume(phase="", spec=bound_to("")), [ELSEWHERE], [in_phase("Available")],
+                     id="reserved for a claim that has another volume"),
+        pytest.param(
+            a_volume(phase="Bound", spec=bound_to()), [a_claim(spec={"volumeMode": "Block"})],
+            [volume_event("VolumeMismatch", "Cannot bind PersistentVolume to requested"
+                          ' PersistentVolumeClaim "data" due to incompatible volumeMode.',
+                          "Warning"),
+             event("VolumeMismatch", 'Cannot bind PersistentVolume "v" to requested'
+                   " PersistentVolumeClaim due to incompatible volumeMode.", "Warning")],
+            id="the claim has another mode",
+        ),
         pytest.param(a_volume(phase="Bound", spec=bound_to()), [OWN], [], id="bound"),
         pytest.param(a_volume(phase="", spec=bound_to()), [OWN], [in_phase("Bound")],
                      id="bound by another"),
@@ -435,8 +487,20 @@ ELSEWHERE = a_claim("Bound", [COMPLETED], spec={"volumeName": "w"})
             id="the claim has another volume",
         ),
         pytest.param(
+            a_volume(phase="Bound", spec=bound_to()), [ELSEWHERE],
+            [in_phase("Available", "-spec.claimRef.uid", scope="whole")],
+            id="the claim has another volume than the one that a user reserved",
+        ),
+        pytest.param(
+            a_volume(phase="Bound", notes=PROVISIONED,
+                     spec=bound_to() | {"persistentVolumeReclaimPolicy": "Delete"}), [ELSEWHERE],
+            [in_phase("Released"), "delete PersistentVolume v"],
+            id="the claim has another volume than its provisioned one",
+        ),
+        pytest.param(
             a_volume(phase="Bound", notes=PROVISIONED, spec=bound_to()), [ELSEWHERE],
-            [in_phase("Released")], id="the claim has another volume than its provisioned one",
+            [in_phase("Available", "-spec.claimRef.uid", scope="whole")],
+            id="the claim has another volume than its provisioned one, which is retained",
         ),
         pytest.param(
             a_volume(phase="Bound", notes=PROVISIONED,

@@ -334,11 +334,12 @@ def test_who_owns_a_claim_by_the_retention_policy(ordinal, owners, kept_by_polic
         )
 
 
-def test_a_stale_claim_is_being_deleted_or_goes_with_a_pod() -> None:
-    assert not is_stale(a_claim())
-    assert not is_stale(a_claim(OF_SET))
-    assert is_stale(a_claim(OF_SET, OF_POD))
-    assert is_stale(a_claim(deletionTimestamp=at(0)))
+def test_a_stale_claim_goes_with_an_earlier_pod_of_the_name() -> None:
+    name = OF_POD["name"]
+    assert not is_stale(a_claim(), name)
+    assert not is_stale(a_claim(OF_SET), name)
+    assert is_stale(a_claim(OF_SET, OF_POD), name)
+    assert not is_stale(a_claim(OF_SET, OF_POD), "other")
 
 
 def test_the_claim_of_an_ordinal() -> None:

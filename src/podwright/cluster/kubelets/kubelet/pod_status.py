@@ -83,8 +83,24 @@ def _addresses(address: str) -> list[Document]:
 
 
 def rejected_status(pod: Document, rejection: Rejection, now_ns: int) -> Document:
-    """Return the status of a pod that the kubelet rejected."""
-    status = dict(pod.get("status") or {})
+    """Return the status of a pod that the kubelet rejected.
+
+    Notes
+    -----
+    Nothing is left of what the kubelet reported before, and of its conditions, which include
+    PodScheduled.
+    Upstream: pkg/kubelet/kubelet.go, rejectPod; pkg/kubelet/status/status_manager.go,
+    mergePodStatus
+    """
+    before = pod.get("status") or {}
+    status: Document = {name: before[name] for name in _KEPT_FIELDS if name in before}
+    kept = [
+        each
+        for each in before.get("conditions") or ()
+        if each["type"] not in OWN_CONDITIONS and each["type"] not in RESIZE_CONDITIONS
+    ]
+    if kept:
+        status["conditions"] = kept
     status["phase"], status["reason"] = "Failed", rejection.reason
     status["message"] = f"Pod was rejected: {rejection.message}"
     status.setdefault("startTime", timestamp_text(now_ns))
@@ -142,6 +158,11 @@ OWN_CONDITIONS: Final = (
     "PodScheduled",
 )
 RESIZE_CONDITIONS: Final = ("PodResizePending", "PodResizeInProgress")
+
+_KEPT_FIELDS: Final = (
+    "startTime", "qosClass", "resourceClaimStatuses", "extendedResourceClaimStatus"
+)  # fmt: skip
+"""What a rejected pod keeps of its status."""
 
 _Condition = tuple[str, str, str]
 """Status, reason and message."""

@@ -341,10 +341,16 @@ def test_the_reason_of_a_pod_is_that_of_its_phase():
 
 def test_a_rejected_pod_has_failed():
     rejection = Rejection("OutOfcpu", "no room")
-    pod = pod_with({"c": "waits"}, {"qosClass": "Burstable"}, generation=3)
+    others = [{"type": "example.com/ready", "status": "True"}]
+    before = {
+        "qosClass": "Burstable", "phase": "Pending", "hostIP": "10.0.0.1",
+        "conditions": [{"type": "PodScheduled", "status": "True"}, *others],
+    }  # fmt: skip
+    pod = pod_with({"c": "waits"}, before, generation=3)
     assert rejected_status(pod, rejection, START_NS + 60 * 10**9) == {
         "qosClass": "Burstable", "phase": "Failed", "reason": "OutOfcpu",
         "message": "Pod was rejected: no room", "startTime": NOW, "observedGeneration": 3,
+        "conditions": others,
     }  # fmt: skip
     started = pod_with({"c": "waits"}, {"startTime": BEFORE})
     found = rejected_status(started, rejection, START_NS + 60 * 10**9)
