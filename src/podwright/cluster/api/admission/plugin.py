@@ -125,8 +125,7 @@ def rejected(
 
 def name_of(attributes: Attributes) -> str:
     """Return the name of the object of a write, or the prefix from which it is made."""
-    document = attributes.object or attributes.old or {}
-    metadata = document.get("metadata") or {}
+    metadata = metadata_of(attributes)
     return attributes.name or str(metadata.get("name") or metadata.get("generateName") or "Unknown")
 
 

@@ -15,6 +15,7 @@ from podwright.cluster.api.authorization.access import (
     Decision as Decision,
     Rules as Rules,
     allows as allows,
+    denied as denied,
 )
 from podwright.cluster.api.authorization.authorizers import (
     AlwaysAllow as AlwaysAllow,

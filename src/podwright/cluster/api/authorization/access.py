@@ -5,11 +5,12 @@ Upstream: staging/src/k8s.io/apiserver/pkg/authorization/authorizer/interfaces.g
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Final, Protocol
 
 import msgspec
 
-from podwright.apimachinery.objects import Document, FieldSelector
+from podwright.apimachinery.objects import Document, FieldSelector, go_quoted
+from podwright.cluster.api.rejections import Rejection, forbidden
 from podwright.cluster.api.users import User
 
 NO_FIELDS = FieldSelector()
@@ -107,3 +108,30 @@ class Authorizer(Protocol):
 def allows(authorizer: Authorizer, access: Access) -> bool:
     """Whether an authorizer allows an access."""
     return authorizer.authorize(access).is_allowed is True
+
+
+_HTML: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+
+
+def denied(access: Access, reason: str) -> Rejection:
+    """Return the error of an access that is not allowed.
+
+    Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/responsewriters/errors.go
+    """
+    who = f"User {go_quoted(access.user.name)} cannot {access.verb}"
+    if not access.is_resource:
+        text = f"{who} path {go_quoted(access.path)}"
+    else:
+        where = (
+            f" in the namespace {go_quoted(access.namespace)}"
+            if access.namespace
+            else " at the cluster scope"
+        )
+        text = (
+            f"{who} resource {go_quoted(access.resource_path)} in API group"
+            f" {go_quoted(access.group)}{where}"
+        )
+    text = text.translate(_HTML)
+    if reason:
+        text = f"{text}: {reason}"
+    return forbidden(access.group, access.resource, access.name, text)

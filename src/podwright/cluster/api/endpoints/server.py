@@ -31,11 +31,12 @@ from podwright.cluster.api.authorization import (
     Mode,
     RoleResolver,
     authorizer_chain,
+    denied,
 )
 from podwright.cluster.api.endpoints import read
 from podwright.cluster.api.endpoints.access.access_reviews import allows_approval
 from podwright.cluster.api.endpoints.access.authentication import Authenticator, TokenLookup
-from podwright.cluster.api.endpoints.access.authorization import access_of, impersonated, rejection
+from podwright.cluster.api.endpoints.access.authorization import access_of, impersonated
 from podwright.cluster.api.endpoints.access.service_account_tokens import (
     LegacyTokens,
     ServiceAccountTokens,
@@ -74,6 +75,7 @@ from podwright.cluster.api.rejections import (
     unknown_path,
     unknown_resource,
 )
+from podwright.cluster.api.stages.kinds.claim_statuses import CLAIM_STATUS_RIGHTS
 from podwright.cluster.api.stages.kinds.custom_resources import DEFINITION
 from podwright.cluster.api.stages.kinds.service_allocation import ServiceAllocations
 from podwright.cluster.api.stages.write import Allocator
@@ -250,6 +252,7 @@ class ApiServer:
             sends_lists_in_parts=options.sends_lists_in_parts,
             disabled_fields=disabled_fields(options.disabled_gates),
             compares_taints=COMPARISONS not in options.disabled_gates,
+            checks_claim_statuses=CLAIM_STATUS_RIGHTS not in options.disabled_gates,
             allocators=self.allocators,
         )
 
@@ -297,7 +300,7 @@ class ApiServer:
             decision = self._authorizers.authorize(access)
         except Rejection as error:
             return error
-        return None if decision.is_allowed is True else rejection(access, decision.reason)
+        return None if decision.is_allowed is True else denied(access, decision.reason)
 
     @property
     def has_policies(self) -> bool:
@@ -386,7 +389,7 @@ class ApiServer:
             access = impersonated(self._impersonation, access, request)
             decision = self._authorizers.authorize(access)
             if decision.is_allowed is not True:
-                raise rejection(access, decision.reason)
+                raise denied(access, decision.reason)
             if not info.is_resource:
                 return self._plain(request, now_ns)
             resource, handler = self._route(info)

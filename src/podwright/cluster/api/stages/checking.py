@@ -31,6 +31,7 @@ from podwright.apimachinery.schema import (
 from podwright.cluster.api.gated_fields import without_comparisons
 from podwright.cluster.api.rejections import Rejection, invalid
 from podwright.cluster.api.stages.kinds.certificate_requests import signer_problems
+from podwright.cluster.api.stages.kinds.claim_statuses import claim_status_problems
 from podwright.cluster.api.stages.kinds.custom_resources import DEFINITION, check_kind_of_object
 from podwright.cluster.api.stages.kinds.service_allocation import check_addresses
 from podwright.cluster.api.stages.preparation import (
@@ -134,6 +135,8 @@ def check_change(parts: ServedParts, write: SentWrite) -> None:
             problems = _problems_of(parts, write, exact, old)
     if resource.storage in parts.allocators and not facts.subresource:
         check_addresses(new, problems)
+    if facts.subresource == "status" and parts.checks_claim_statuses:
+        problems = [*claim_status_problems(parts.authorizers, write, new, old), *problems]
     problems = [*admin_access_problems(parts.store, resource, new, old), *problems]
     if problems:
         raise _invalid(write, new, problems)

@@ -129,6 +129,8 @@ class SentWrite(ObjectWrite, kw_only=True, eq=False, gc=False):
         Whether the write owns the fields that it changes; an apply request has done that itself.
     is_post : bool
         Whether the request is a creation; updates and apply requests create objects too.
+    verb : str
+        Of the request.
     """
 
     attributes: Attributes
@@ -138,6 +140,7 @@ class SentWrite(ObjectWrite, kw_only=True, eq=False, gc=False):
     name: str
     tracks_fields: bool = True
     is_post: bool = False
+    verb: str = ""
 
 
 Stage: TypeAlias = Callable[[Any, Any], Rejection | None]
@@ -267,6 +270,8 @@ class ServedParts(Parts, frozen=True, kw_only=True, eq=False):
         By group and kind, the fields that writes lose because their feature gate is off.
     compares_taints : bool
         Whether tolerations may have the operators `Lt` and `Gt`.
+    checks_claim_statuses : bool
+        Whether parts of the status of a ResourceClaim need rights of their own.
     """
 
     store: ObjectStore
@@ -275,3 +280,4 @@ class ServedParts(Parts, frozen=True, kw_only=True, eq=False):
     escalation: EscalationCheck
     disabled_fields: DisabledFields
     compares_taints: bool = True
+    checks_claim_statuses: bool = True

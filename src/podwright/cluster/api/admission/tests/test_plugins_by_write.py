@@ -117,7 +117,8 @@ def test_the_name_of_a_write() -> None:
     assert of({"metadata": {"name": "a"}}, name="b") == "b"
     assert of({"metadata": {"generateName": "a-"}}) == "a-"
     assert of({"metadata": {"name": "a", "generateName": "b-"}}) == "a"
-    assert of(None, {"metadata": {"name": "c"}}) == "c"
+    # The deletion of a collection has no name, and no new object.
+    assert of(None, {"metadata": {"name": "c"}}) == "Unknown"
     assert of({"metadata": {"name": "a"}}, {"metadata": {"name": "c"}}) == "a"
     assert [of(each) for each in SPARSE] == ["Unknown"] * 3
     assert of(None) == "Unknown"

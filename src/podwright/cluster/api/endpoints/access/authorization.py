@@ -3,7 +3,6 @@
 The headers `Impersonate-*` name another user as whom a request is executed.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/filters/authorization.go;
-staging/src/k8s.io/apiserver/pkg/endpoints/handlers/responsewriters/errors.go;
 staging/src/k8s.io/apiserver/pkg/endpoints/request/requestinfo.go;
 staging/src/k8s.io/apiserver/pkg/endpoints/filters/impersonation/
 constrained_impersonation.go, processImpersonationHeaders
@@ -28,19 +27,15 @@ from podwright.cluster.api.authorization import (
     Access,
     Impersonation,
     NotImpersonated,
+    denied,
 )
 from podwright.cluster.api.endpoints.options import integer
 from podwright.cluster.api.endpoints.paths import RequestInfo
 from podwright.cluster.api.endpoints.request import HttpRequest, unescape
-from podwright.cluster.api.rejections import (
-    Rejection,
-    bad_request,
-    forbidden,
-)
+from podwright.cluster.api.rejections import Rejection, bad_request
 from podwright.cluster.api.users import User
 
 _WITH_SELECTORS: Final = frozenset({"list", "watch", "deletecollection"})
-_HTML: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
 def access_of(info: RequestInfo, user: User, request: HttpRequest) -> Access:
@@ -116,28 +111,7 @@ def impersonated(impersonation: Impersonation, access: Access, request: HttpRequ
     try:
         return msgspec.structs.replace(access, user=impersonation.user_for(requested, access))
     except NotImpersonated as error:
-        raise rejection(error.access, error.reason) from None
-
-
-def rejection(access: Access, reason: str) -> Rejection:
-    """Return the error of an access that is not allowed."""
-    who = f"User {go_quoted(access.user.name)} cannot {access.verb}"
-    if not access.is_resource:
-        text = f"{who} path {go_quoted(access.path)}"
-    else:
-        where = (
-            f" in the namespace {go_quoted(access.namespace)}"
-            if access.namespace
-            else " at the cluster scope"
-        )
-        text = (
-            f"{who} resource {go_quoted(access.resource_path)} in API group"
-            f" {go_quoted(access.group)}{where}"
-        )
-    text = text.translate(_HTML)
-    if reason:
-        text = f"{text}: {reason}"
-    return forbidden(access.group, access.resource, access.name, text)
+        raise denied(error.access, error.reason) from None
 
 
 # -------------------------------------------------------------------------- impersonation headers

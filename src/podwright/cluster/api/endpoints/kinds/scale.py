@@ -26,7 +26,7 @@ from podwright.apimachinery.patching import (
     scale_entries,
     unclassified,
 )
-from podwright.apimachinery.schema import built_in
+from podwright.apimachinery.schema import built_in, validate_object_meta
 from podwright.apimachinery.schema.structural import AccessError, ScalePaths, integer_at, text_at
 from podwright.cluster.api.endpoints.calls import Backend, Call, find, served
 from podwright.cluster.api.endpoints.decoding.sent_objects import body_of, check_name, in_namespace
@@ -44,6 +44,7 @@ from podwright.cluster.api.endpoints.writes.update import MakeNew, update_docume
 from podwright.cluster.api.rejections import (
     Rejection,
     bad_request,
+    conflict,
     internal,
     invalid,
 )
@@ -243,7 +244,7 @@ def _write(
                 subresource="scale",
                 now_ns=call.now_ns,
             )
-        _check(resource, after, call.info.name)
+        _check(call, after, current)
         return _with_scale(resource, current, after, is_tracked=fields.is_on)
 
     document, _ = update_document(
@@ -252,7 +253,12 @@ def _write(
     return object_reply(_of_scale(call), scale_of(resource, document))
 
 
-def _check(resource: Resource, scale: Document, name: str) -> None:
+def _check(call: Call, scale: Document, current: Document) -> None:
+    """Check a changed Scale: its metadata and its replicas, and the uid of a patched one.
+
+    Upstream: pkg/apis/autoscaling/validation/validation.go, ValidateScale
+    """
+    resource, name = call.resource, call.info.name
     replicas = (scale.get("spec") or {}).get("replicas", 0)
     if resource.scale_paths is not None:
         # The object itself is validated, with the error at the path of its replicas.
@@ -260,9 +266,17 @@ def _check(resource: Resource, scale: Document, name: str) -> None:
             path = resource.scale_paths.replicas
             raise bad_request(f'the spec replicas field "{path}" cannot be empty')
         return
+    metadata: Document = scale.get("metadata") or {}
+    problems = validate_object_meta(metadata, name_rule="subdomain", is_namespaced=True)
     if replicas < 0:
         text = f"Invalid value: {replicas}: must be greater than or equal to 0"
-        raise invalid("autoscaling", "Scale", name, [("spec.replicas", text, replicas)])
+        problems.append(("spec.replicas", text, replicas))
+    if problems:
+        raise invalid("autoscaling", "Scale", name, problems)
+    sent, uid = metadata.get("uid"), current["metadata"].get("uid")
+    if sent and sent != uid:
+        text = f"Precondition failed: UID in precondition: {sent}, UID in object meta: {uid}"
+        raise conflict(resource.group, f"{resource.plural}/scale", name, text)
 
 
 def _with_scale(

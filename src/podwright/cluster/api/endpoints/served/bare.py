@@ -122,9 +122,13 @@ Upstream: staging/src/k8s.io/apiserver/pkg/storage/storagebackend/config.go
 OFF_BY_DEFAULT: Final = frozenset(GATED_RESOURCES) | {
     COMPARISONS,
     "ClusterTrustBundleProjection",
+    "CrossNamespaceVolumeDataSource",
     "DRAListTypeAttributes",
     "DRANodeAllocatableResources",
     "DRAWorkloadResourceClaims",
+    "TopologyAwareWorkloadScheduling",
+    "VolumeLimitScaling",
+    "WorkloadAwarePreemption",
     "WorkloadWithJob",
 }
 """The feature gates with effects here that kube-apiserver has off by default."""

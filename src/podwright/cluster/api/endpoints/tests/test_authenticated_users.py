@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from podwright.cluster.api.authorization import Access
+from podwright.cluster.api.authorization import Access, denied
 from podwright.cluster.api.endpoints.access.authentication import (
     Authenticator,
     bearer_token,
@@ -16,7 +16,6 @@ from podwright.cluster.api.endpoints.access.authentication import (
 from podwright.cluster.api.endpoints.access.authorization import (
     access_of,
     impersonated_user,
-    rejection,
 )
 from podwright.cluster.api.endpoints.paths import request_info
 from podwright.cluster.api.endpoints.request import HttpRequest
@@ -165,7 +164,7 @@ def test_the_access_to_a_path_and_to_a_subresource() -> None:
 def test_the_words_of_an_access_that_is_not_allowed(
     access: Access, reason: str, message: str
 ) -> None:
-    error = rejection(access, reason)
+    error = denied(access, reason)
     assert (error.code, error.reason, str(error)) == (403, "Forbidden", message)
 
 

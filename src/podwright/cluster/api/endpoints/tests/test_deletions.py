@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
+import msgspec
 import pytest
 
 from podwright.apimachinery.objects import timestamp_ns
-from podwright.cluster.api.endpoints import HttpRequest
+from podwright.cluster.api.admission import default_plugins
+from podwright.cluster.api.endpoints import ApiServer, HttpRequest, bare_options
 from podwright.cluster.api.endpoints.request import LongRequest
 from podwright.cluster.api.endpoints.tests.conftest import Server, config_map, pod
+from podwright.cluster.api.users import User
 
 PODS = "/api/v1/namespaces/default/pods"
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
@@ -164,3 +168,19 @@ def test_a_deleted_collection_is_shown_as_it_was(server: Server) -> None:
         (each["metadata"]["name"], each["metadata"]["deletionGracePeriodSeconds"])
         for each in left["items"]
     ] == [("held", 7)]
+
+
+def test_admission_sees_no_name_in_the_deletion_of_a_collection(server: Server) -> None:
+    leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+    node = User("system:node:n", groups=("system:nodes", "system:masters"))
+    assert server.reply("POST", leases, {"metadata": {"name": "n"}})[0] == 201
+    admission = partial(default_plugins, enabled=("NodeRestriction",))
+    options = msgspec.structs.replace(bare_options(), admission=admission)
+    server.api = ApiServer(server.store, options)
+    status, found = server.reply("DELETE", leases, user=node)
+    assert (status, found["message"]) == (
+        403,
+        'leases.coordination.k8s.io "Unknown" is forbidden: can only access node lease with the'
+        " same name as the requesting node",
+    )
+    assert server.reply("DELETE", f"{leases}/n", user=node)[0] == 200

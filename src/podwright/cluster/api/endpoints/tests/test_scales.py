@@ -279,3 +279,31 @@ def test_writes_of_the_scale_of_a_custom_resource(server: Server) -> None:
         sent = head | {"spec": {"replicas": replicas}}
         status, found = server.patch(forced, sent, "apply-patch+yaml")
         assert (status, found.get("message")) == (code, message)
+
+
+@pytest.mark.parametrize(
+    ("patch", "code", "message"),
+    [
+        ({"metadata": {"labels": {"a": "b"}}}, 200, ""),
+        (
+            {"metadata": {"labels": {"a": "-"}, "finalizers": ["x"]}, "spec": {"replicas": -1}},
+            422,
+            'Scale.autoscaling "d" is invalid: [metadata.labels: Invalid value: "-": ',
+        ),
+        (
+            {"metadata": {"uid": "x"}}, 409,
+            'Operation cannot be fulfilled on deployments/scale.apps "d": Precondition failed: UID'
+            " in precondition: x, UID in object meta: ",
+        ),
+    ],
+)  # fmt: skip
+def test_the_metadata_of_a_patched_scale_is_checked(
+    server: Server, patch: dict[str, Any], code: int, message: str
+) -> None:
+    server.reply("POST", DEPLOYMENTS, deployment())
+    status, found = server.patch(f"{DEPLOYMENTS}/d/scale", patch)
+    assert (status, found.get("message", "")[: len(message)]) == (code, message)
+    if code == 422:
+        assert [each["field"] for each in found["details"]["causes"]] == [
+            "metadata.labels", "metadata.finalizers[0]", "spec.replicas",
+        ]  # fmt: skip

@@ -111,7 +111,6 @@ def delete_object(
         A precondition does not hold, or admission rejects the deletion.
     """
     attributes = attributes_of(call, "DELETE", None, call.resource.served(current.raw), options)
-    attributes.name = current.name
     write = Write(
         kind=call.resource.storage,
         key=current.key,

@@ -60,6 +60,7 @@ def sent_write(
         name=info.name,
         tracks_fields=tracks_fields,
         is_post=info.verb == "create",
+        verb=info.verb,
         formed=call.formed,
     )
 
