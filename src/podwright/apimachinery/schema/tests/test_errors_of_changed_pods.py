@@ -239,7 +239,7 @@ def test_changed_pods(call: Any, expected: list[str]) -> None:
           {"ephemeralContainers": [c("e"), c("g")]}),
          ['ephemeralContainers: Forbidden: existing ephemeral containers "e" may not be changed',
           'ephemeralContainers: Forbidden: existing ephemeral containers "g" may not be removed']),
-        (lambda: of_debug({"ephemeralContainers": [c("e")]}, {}, **{MIRROR: "a"}),
+        (lambda: of_debug({"ephemeralContainers": [c("c")]}, {}, **{MIRROR: "a"}),
          [": Forbidden: static pods do not support ephemeral containers"]),
         (lambda: of_resize({"containers": [c(**amounts(cpu="2"))]}, {"containers":
           [c(**amounts(cpu="1"))]}), []),

@@ -199,9 +199,10 @@ def ephemeral_container_problems(new: Document, old: Document) -> list[Problem]:
     errors = FieldErrors()
     path = "spec.ephemeralContainers"
     spec: Document = new.get("spec") or {}
-    validate_ephemeral_containers(errors, path, spec)
     if MIRROR in ((old.get("metadata") or {}).get("annotations") or {}):
         errors.forbidden("", "static pods do not support ephemeral containers")
+        return errors.problems
+    validate_ephemeral_containers(errors, path, spec)
     present = {each.get("name"): each for each in spec.get("ephemeralContainers") or ()}
     for container in (old.get("spec") or {}).get("ephemeralContainers") or ():
         name = container.get("name")

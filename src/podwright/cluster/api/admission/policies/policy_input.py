@@ -63,10 +63,10 @@ def _request(attributes: Attributes, resource: Resource) -> Document:
     user, own = attributes.user, attributes.resource
     return {
         "uid": "",
-        "kind": _kind(resource),
+        "kind": _kind(resource, attributes.subresource),
         "resource": _resource(resource),
         "subResource": attributes.subresource,
-        "requestKind": _kind(own),
+        "requestKind": _kind(own, attributes.subresource),
         "requestResource": _resource(own),
         "requestSubResource": attributes.subresource,
         "name": attributes.name,
@@ -83,8 +83,14 @@ def _request(attributes: Attributes, resource: Resource) -> Document:
     }
 
 
-def _kind(resource: Resource) -> Document:
-    return {"group": resource.group, "version": resource.version, "kind": resource.name}
+def _kind(resource: Resource, subresource: str) -> Document:
+    """Return the kind of the bodies of requests."""
+    name = resource.kind.row.subresources.get(subresource) if subresource else None
+    if not name:
+        return {"group": resource.group, "version": resource.version, "kind": resource.name}
+    group_version, _, kind = name.rpartition("/")
+    group, _, version = group_version.rpartition("/")
+    return {"group": group, "version": version or "v1", "kind": kind}
 
 
 def _resource(resource: Resource) -> Document:

@@ -275,6 +275,23 @@ def test_the_input_of_a_policy() -> None:
     assert policy_input(context, lost, resource, None).namespace is None
 
 
+@pytest.mark.parametrize(
+    ("of", "subresource", "kind"),
+    [
+        ("v1 Pod", "status", "/v1/Pod"),
+        ("v1 Pod", "binding", "/v1/Binding"),
+        ("v1 Pod", "eviction", "policy/v1/Eviction"),
+        ("v1 ServiceAccount", "token", "authentication.k8s.io/v1/TokenRequest"),
+        ("apps/v1 Deployment", "scale", "autoscaling/v1/Scale"),
+    ],
+)
+def test_the_kind_of_a_request_is_that_of_its_body(of: str, subresource: str, kind: str) -> None:
+    write = a_write(of, {}, subresource=subresource)
+    found = policy_input(a_context(a_store()), write, write.resource, None).request
+    expected = dict(zip(("group", "version", "kind"), kind.split("/"), strict=True))
+    assert (found["kind"], found["requestKind"]) == (expected, expected)
+
+
 def test_selectors_of_policies() -> None:
     assert selector_from(None).matches({"a": "1"})
     assert selector_from({"matchLabels": {"a": "1"}}).matches({"a": "1"})
