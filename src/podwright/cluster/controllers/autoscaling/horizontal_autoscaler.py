@@ -181,8 +181,13 @@ class HorizontalAutoscalerController(Controller):
         current = _replicas(target)
         note = "the HPA controller was able to get the target's current scale"
         able = condition("AbleToScale", "True", "SucceededGetScale", note, now_ns)
+        history = self._histories.setdefault(
+            autoscaler.key, ScalingHistory(recommendations=[(now_ns, current)])
+        )
         bound = _bound(spec, current)
         if bound is not None:
+            if spec.get("behavior"):
+                history.changes.append((now_ns, bound[0] - current))
             return self._rescaled(autoscaler, target, current, *bound, now_ns)
 
         def inactive(reason: str, note: str, **counts: Any) -> Actions:
@@ -239,9 +244,7 @@ class HorizontalAutoscalerController(Controller):
     ) -> Actions:
         """Scale to what a metric asks for, as quickly as the behavior allows."""
         spec = section(autoscaler, "spec")
-        history = self._histories.setdefault(
-            autoscaler.key, ScalingHistory(recommendations=[(now_ns, current)])
-        )
+        history = self._histories[autoscaler.key]
         limited = within_limits(spec, history, current, best.replicas, now_ns)
         note = f"the HPA was able to successfully calculate a replica count from {best.name}"
         conditions = [
@@ -253,11 +256,11 @@ class HorizontalAutoscalerController(Controller):
         if desired != current:
             if spec.get("behavior"):
                 history.changes.append((now_ns, desired - current))
-            reason = (
-                f"{best.name} above target"
-                if best.replicas > current
-                else "All metrics below target"
-            )
+            reason = ""  # upstream, of a recommendation before
+            if best.replicas > current:
+                reason = f"{best.name} above target"
+            elif best.replicas < current:
+                reason = "All metrics below target"
             return self._rescaled(
                 autoscaler, target, current, desired, reason, now_ns, statuses, conditions
             )

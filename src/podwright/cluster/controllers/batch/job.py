@@ -503,7 +503,9 @@ class JobController(PodOwnerController):
         """
         self._schedule_deadline(job, spec, now_ns)
         desired = desired_active(spec, counts)
-        surplus = active_pods_for_removal(spec, counts, desired)[:PODS_PER_SYNC_MAX]
+        surplus = active_pods_for_removal(spec, counts, desired)
+        if not spec.suspend:  # upstream suspends a job in one sync
+            surplus = surplus[:PODS_PER_SYNC_MAX]
         if surplus:
             counts.remove(surplus)
             actions: Actions = []

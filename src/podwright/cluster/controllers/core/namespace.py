@@ -233,7 +233,7 @@ def _by_resource(entry: tuple[GroupKind, list[KubernetesObject]]) -> str:
 def _resource(group: str, kind: str) -> str:
     """Return the resource name of a kind, such as `pods.` or `jobs.batch`."""
     name = kind.lower()
-    if name.endswith("y"):
+    if name.endswith("y") and name[-2] not in "aeiou":
         name = name[:-1] + "ies"
     elif name.endswith(("s", "x", "ch")):
         name += "" if name == "endpoints" else "es"

@@ -136,7 +136,8 @@ class NodeLifecycleController(Controller):
             if now_ns < since_ns + GRACE_NS:
                 actions.append(self.sync_at(key, since_ns + GRACE_NS))
             else:
-                written = _unknown(conditions, now_ns)
+                created = node.metadata.creation_timestamp
+                written = _unknown(conditions, created, now_ns)
         was_ready = dict(_statuses(node)).get("Ready") == "True"
         is_ready = any(each["type"] == "Ready" and each["status"] == "True" for each in written)
         taints = _taints(node, written, now_ns)
@@ -229,7 +230,7 @@ def _statuses(node: Node) -> list[tuple[str, str]]:
     return [(each.type, each.status) for each in node.status.conditions]
 
 
-def _unknown(conditions: Sequence[Document], now_ns: int) -> list[Document]:
+def _unknown(conditions: Sequence[Document], created: str | None, now_ns: int) -> list[Document]:
     """Return the conditions of an unresponsive node: Unknown.
 
     Upstream: tryUpdateNodeHealth
@@ -244,7 +245,7 @@ def _unknown(conditions: Sequence[Document], now_ns: int) -> list[Document]:
         reason, message = "NodeStatusUnknown", "Kubelet stopped posting node status."
         if present is None:
             reason, message = "NodeStatusNeverUpdated", "Kubelet never posted node status."
-        heartbeat = (present or {}).get("lastHeartbeatTime")
+        heartbeat = created if present is None else present.get("lastHeartbeatTime")
         condition = {
             "type": type_,
             "status": "Unknown",

@@ -346,21 +346,34 @@ def behavior(**up: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("spec", "remembered"),
+    ("spec", "replicas", "remembered"),
     [
-        pytest.param({"behavior": behavior()}, [1], id="with policies"),
-        pytest.param({}, [], id="without"),
+        pytest.param({"behavior": behavior()}, 2, [1], id="with policies"),
+        pytest.param({"behavior": behavior()}, 9, [-4], id="to a bound"),
+        pytest.param({}, 2, [], id="without"),
+        pytest.param({}, 9, [], id="to a bound without"),
     ],
 )
-def test_changes_are_remembered_for_the_policies_of_a_behavior(spec, remembered) -> None:
-    bench = a_bench(an_autoscaler(**spec), a_deployment(), *using("1600m", "1600m"))
+def test_changes_are_remembered_for_the_policies_of_a_behavior(spec, replicas, remembered) -> None:
+    bench = a_bench(an_autoscaler(**spec), a_deployment(replicas), *using("1600m", "1600m"))
     controller: Any = bench.controller
     bench.sync("shop/web")
     bench.sync("shop/web", 15)
     history = controller._histories["shop/web"]
     assert [change for _, change in history.changes] == remembered
+    assert history.recommendations[0][1] == replicas, "the first number of replicas"
     bench.remove(an_autoscaler())
     assert (controller._histories, controller._due_ns) == ({}, {})
+
+
+def test_a_change_to_an_earlier_recommendation_has_no_reason() -> None:
+    bench = a_bench(an_autoscaler(), a_deployment(4), *using(*["800m"] * 4))
+    bench.sync("shop/web")
+    bench.sync("shop/web", 15)
+    bench.put(a_deployment(3))
+    bench.remove(a_pod("p3"))
+    found = [text for each in bench.sync("shop/web", 30)[:2] for text in brief(each)]
+    assert found == rescaled(4, "")
 
 
 def test_an_autoscaler_that_was_removed_begins_again() -> None:

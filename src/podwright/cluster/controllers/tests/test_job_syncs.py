@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from podwright.cluster.api import with_generated_selector
+from podwright.cluster.controllers.batch import job
 from podwright.cluster.controllers.batch.job import JobController
 from podwright.cluster.controllers.tests.single_sync import SingleSync
 from podwright.cluster.controllers.tests.staged_cluster import at, document
@@ -184,6 +185,19 @@ def test_which_keys_a_pod_concerns(job, with_pod, keys) -> None:
     # A removed pod of an earlier job, or of none, leads to no sync.
     removed = keys if job and "lost" not in with_pod and "orphan" not in with_pod else []
     assert bench.remove(*pods(with_pod)) == removed
+
+
+@pytest.mark.parametrize(
+    ("spec", "removed"),
+    [
+        pytest.param({"parallelism": 0}, ["a", "b"], id="a smaller parallelism"),
+        pytest.param({"suspend": True}, ["a", "b", "c"], id="suspended"),
+    ],
+)
+def test_only_a_suspended_job_removes_all_its_pods_in_one_sync(monkeypatch, spec, removed) -> None:
+    monkeypatch.setattr(job, "PODS_PER_SYNC_MAX", 2)
+    found = synced(a_job(STARTED, completions=3, **spec), *pods("a b c"))
+    assert [each[1:] for each in found if each.startswith("-")] == removed
 
 
 @pytest.mark.parametrize(

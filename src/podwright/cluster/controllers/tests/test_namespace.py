@@ -172,6 +172,7 @@ def test_content_that_is_removed_late_is_not_counted_at_each_change():
         ("storage.k8s.io", "CSIStorageCapacity", "csistoragecapacities.storage.k8s.io"),
         ("example.com", "Box", "boxes.example.com"),
         ("example.com", "Switch", "switches.example.com"),
+        ("gateway.networking.k8s.io", "Gateway", "gateways.gateway.networking.k8s.io"),
     ],
 )
 def test_what_remains_is_named_by_its_resource(group, kind, resource):
