@@ -517,3 +517,22 @@ def test_a_load_balancer_has_addresses_and_names(ingress: Document, expected: li
     old = {"status": {"loadBalancer": {"ingress": [{"ip": "was.here"}]}}}
     new = {"loadBalancer": {"ingress": [ingress]}}
     check("networking.k8s.io/v1", "Ingress", old, new, expected)
+
+
+def test_the_conditions_of_a_taint_rule_are_checked_and_limited() -> None:
+    def found(*conditions: Document) -> list[str]:
+        status = {"conditions": list(conditions)}
+        return problems("resource.k8s.io/v1beta2", "DeviceTaintRule", {}, status)
+
+    def condition(index: int) -> Document:
+        known = {"status": "True", "reason": "R", "message": "", "lastTransitionTime": START}
+        return {"type": f"t{index}"} | known
+
+    assert found(*map(condition, range(8))) == []
+    assert found(*map(condition, range(9))) == [
+        "status.conditions: Too many: 9: must have at most 8 items"
+    ]
+    assert found(condition(1) | {"status": "Yes"}) == [
+        'status.conditions[0].status: Unsupported value: "Yes": supported values: "False",'
+        ' "True", "Unknown"'
+    ]

@@ -123,6 +123,20 @@ def validate_budget_status(errors: FieldErrors, new: Document, _old: Document) -
     _BUDGET(errors, "status", status)
 
 
+_RULE_CONDITIONS_MAX: Final = 8
+
+
+def validate_taint_rule_status(errors: FieldErrors, new: Document, _old: Document) -> None:
+    """Check the changed status of a DeviceTaintRule.
+
+    Upstream: pkg/apis/resource/validation/validation.go, ValidateDeviceTaintRuleStatusUpdate
+    """
+    conditions: list[Document] = _status(new).get("conditions") or []
+    validate_conditions(errors, "status.conditions", conditions)
+    if len(conditions) > _RULE_CONDITIONS_MAX:
+        errors.too_many("status.conditions", len(conditions), _RULE_CONDITIONS_MAX)
+
+
 _REASON: Final = "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?"
 _REASON_ERROR: Final = (
     "a condition reason must start with alphabetic character, optionally followed by a string of"
