@@ -180,7 +180,8 @@ def test_a_set_has_the_condition_of_a_rejected_deletion_until_it_succeeds(versio
     assert world.store.list(("", "Pod")).objects == ()
 
 
-def test_a_cron_job_reports_a_job_whose_deletion_is_rejected():
+def run_cron_job(operation: str) -> list[tuple[str, str]]:
+    """Return the Events about a cron job that replaces its jobs, with one operation rejected."""
     pod = {"containers": [{"name": "c", "image": "web:1"}], **NEVER}
     job = {"template": {"metadata": LONG, "spec": pod}}
     cron_job = {
@@ -195,13 +196,25 @@ def test_a_cron_job_reports_a_job_whose_deletion_is_rejected():
     }
     events = Events("web")
     world = World(observers=[events])
-    world.add(make_node("n1", cpu="8"), decode(cron_job), *policy(["DELETE"], "batch", "jobs"))
+    world.add(make_node("n1", cpu="8"), decode(cron_job), *policy([operation], "batch", "jobs"))
+    world.run(timedelta(seconds=130))
+    return events.lines
+
+
+def test_a_cron_job_reports_a_job_whose_deletion_is_rejected():
     with pytest.warns(UserWarning, match="it stays"):
-        world.run(timedelta(seconds=130))
-    reported = [line for line in events.lines if "Delete" in line[0]]
+        lines = run_cron_job("DELETE")
+    reported = [line for line in lines if "Delete" in line[0]]
     assert reported
     assert {reason for reason, _ in reported} == {"FailedDelete"}
     assert all(note.startswith('Deleted job: jobs.batch "web-') for _, note in reported)
+    assert all(note.endswith(DENIED) for _, note in reported)
+
+
+def test_a_cron_job_whose_job_is_rejected_reports_no_success():
+    reported = run_cron_job("CREATE")
+    assert {reason for reason, _ in reported} == {"FailedCreate"}
+    assert all(note.startswith('Error creating job: jobs.batch "web-') for _, note in reported)
     assert all(note.endswith(DENIED) for _, note in reported)
 
 
