@@ -12,7 +12,7 @@ from podwright.cluster.api.object_edits import with_fields_of_others
 from podwright.cluster.api.rejections import Rejection, invalid
 from podwright.cluster.api.resource_storage import ResourceStorage
 from podwright.cluster.api.strategies.preparation import prepared_for_update
-from podwright.cluster.api.tests.test_strategies import NOW_NS
+from podwright.cluster.api.tests.prepared import NOW_NS
 from podwright.cluster.api.versions.resources import built_in_resources
 from podwright.cluster.store import AlreadyExists, NotFound, ObjectStore, Stored
 
