@@ -357,6 +357,13 @@ def test_what_has_no_size_upstream_costs_nothing(rule: str) -> None:
     assert not rules_of(rule).problems()
 
 
+@pytest.mark.parametrize(("name", "is_refused"), [("key", False), ("value", True)])
+def test_in_a_loop_over_both_the_key_of_a_map_has_no_size(name: str, is_refused: bool) -> None:
+    schema = {"type": "object", "additionalProperties": {"type": "string"}, "maxProperties": 1000}
+    rules = rules_of(f"self.all(key, value, {name}.contains('a'))", at="labels", labels=schema)
+    assert bool(rules.problems()) == is_refused
+
+
 def least_budget(*rules: dict[str, Any] | str, spec: dict[str, Any], is_valid: bool = True) -> int:
     """Return the least budget with which the rules are evaluated to their end."""
     compiled = rules_of(*rules)
