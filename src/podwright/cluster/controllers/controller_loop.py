@@ -46,10 +46,6 @@ ReportFailure: TypeAlias = Callable[[str, NamespacedName, Exception], None]
 """Receives the name of a controller, the key that it synced, and what failed."""
 
 
-_REPORTING: Final = frozenset({"CronJob", "StatefulSet"})
-"""The owners whose controllers report the outcome of their writes themselves."""
-
-
 class ControllerLoopState(msgspec.Struct, frozen=True, kw_only=True):
     """The state of a `ControllerLoop` as plain values, for checkpoints, without the objects.
 
@@ -201,18 +197,20 @@ class ControllerLoop:
         """
         obj, name = request.obj, request.user
         reference = obj.metadata.controller
+        creator = self._controllers.get(name)
+        if creator is None:
+            return []
         if reference is None:
             # A driver or a kubelet whose part a controller takes is not a controller.
-            creator = self._controllers.get(name)
-            return [] if creator is None else creator.report_rejected(obj, message)
+            return creator.report_rejected(obj, message)
         if reference.uid in self._rejected_owners:
             return []
         self._rejected_owners.append(reference.uid)
         key = f"{obj.namespace}/{reference.name}"
         owner = self.lister.get((api_group(reference.api_version), reference.kind), key)
-        if owner is None or owner.kind in _REPORTING:
+        if owner is None or creator.reports_creations:
             return []
-        self._enqueue(name, self._controllers[name].on_create_rejected(key, message))
+        self._enqueue(name, creator.on_create_rejected(key, message))
         note = f"Error creating: {message}"
         return [event_by(name, owner, "FailedCreate", note, is_warning=True)]
 

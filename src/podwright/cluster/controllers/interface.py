@@ -352,6 +352,8 @@ class Controller(Requests, Checkpointed, ABC):
         no controlling owner are not delivered, except removals.
     draining_nodes : collection of str
         The nodes whose drains are in progress.
+    reports_creations : bool
+        Whether the Events about rejected objects are its own, in `ReportedWrite.failed`.
     """
 
     kinds: Sequence[GroupKind]
@@ -362,6 +364,7 @@ class Controller(Requests, Checkpointed, ABC):
     pending_work: Sized | None = None
     adopters: Sized | None = None
     draining_nodes: Collection[str] = ()
+    reports_creations: bool = False
 
     def __init__(self, lister: Lister) -> None:
         self._lister = lister

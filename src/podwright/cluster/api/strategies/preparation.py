@@ -31,6 +31,13 @@ from podwright.cluster.api.strategies.certificates import (
     kept_request,
     signed,
 )
+from podwright.cluster.api.strategies.devices import (
+    changed_slice,
+    changed_taint_rule,
+    new_slice,
+    new_taint_rule,
+    without_deallocated,
+)
 from podwright.cluster.api.strategies.kinds import generated_selector, with_template_labels
 from podwright.cluster.api.strategies.services import changed_service, new_service
 from podwright.cluster.api.versions.conversions import TEMPLATE_GENERATION
@@ -120,30 +127,8 @@ def with_status_of(resource: Resource, new: Document, old: Document) -> Document
         metadata = with_part(metadata, "labels", stored.get("labels"))
     status = new.get("status")
     if key_of(resource) == ("resource.k8s.io", "ResourceClaim"):
-        status = _without_deallocated(status or {}, old.get("status") or {})
+        status = without_deallocated(status or {}, old.get("status") or {})
     return with_part(old | {"metadata": metadata}, "status", status)
-
-
-def _without_deallocated(status: Document, before: Document) -> Document:
-    """Return the status of a claim without what drivers say about devices that it loses.
-
-    Upstream: pkg/registry/resource/resourceclaim/strategy.go, dropDeallocatedStatusDevices
-    """
-    devices = status.get("devices")
-    if not devices:
-        return status
-    lost = _allocated_devices(before) - _allocated_devices(status)
-    kept = [each for each in devices if _device_of(each) not in lost]
-    return with_part(status, "devices", kept or None)
-
-
-def _allocated_devices(status: Document) -> set[tuple[str | None, ...]]:
-    devices: Document = (status.get("allocation") or {}).get("devices") or {}
-    return {_device_of(each) for each in devices.get("results") or ()}
-
-
-def _device_of(entry: Document) -> tuple[str | None, ...]:
-    return tuple(entry.get(name) for name in ("driver", "pool", "device", "shareID"))
 
 
 def counted(resource: Resource, new: Document, old: Document) -> Document:
@@ -320,10 +305,9 @@ def _with_generations(status: Document, before: Document) -> Document:
     for each in status.get("conditions") or ():
         generations = known.get(each.get("type"))
         generation = generations.pop(0) if generations else 0
-        if generation and not each.get(name):
-            kind = {"type": each.get("type"), name: generation}
-            each = kind | _without(each, *kind)  # noqa: PLW2901
-        conditions.append(each)
+        is_left_out = generation and not each.get(name)
+        kind = {"type": each.get("type"), name: generation} if is_left_out else {}
+        conditions.append(kind | _without(each, *kind))
     return status | {"conditions": conditions} if conditions else status
 
 
@@ -590,29 +574,6 @@ def _service_account(new: Document, _old: Document, now_ns: int) -> Document:
     return _new_service_account(new, now_ns)
 
 
-def _new_slice(resource_slice: Document, now_ns: int) -> Document:
-    """Return a slice whose device taints have a time.
-
-    Upstream: pkg/apis/resource/v1/defaults.go, SetDefaults_DeviceTaint
-    """
-    spec: Document = resource_slice.get("spec") or {}
-    devices = spec.get("devices")
-    if not devices or not any(device.get("taints") for device in devices):
-        return resource_slice
-    time = {"timeAdded": timestamp_text(now_ns)}
-    changed = [
-        device | {"taints": [time | taint for taint in device["taints"]]}
-        if device.get("taints")
-        else device
-        for device in devices
-    ]
-    return resource_slice | {"spec": spec | {"devices": changed}}
-
-
-def _slice(new: Document, _old: Document, now_ns: int) -> Document:
-    return _new_slice(new, now_ns)
-
-
 def _new_endpoint_slice(endpoint_slice: Document, _now_ns: int) -> Document:
     """Return a slice without topologies, which version 1 does not store.
 
@@ -629,26 +590,6 @@ def _endpoint_slice(new: Document, old: Document, now_ns: int) -> Document:
     if new.get("endpoints") == old.get("endpoints"):
         return new
     return _new_endpoint_slice(new, now_ns)
-
-
-def _new_taint_rule(rule: Document, now_ns: int) -> Document:
-    """Return a rule without status, whose taint has a time.
-
-    Upstream: pkg/registry/resource/devicetaintrule/strategy.go
-    """
-    spec: Document = rule.get("spec") or {}
-    taint = {"timeAdded": timestamp_text(now_ns)} | (spec.get("taint") or {})
-    return _without(rule, "status") | {"spec": spec | {"taint": taint}}
-
-
-def _taint_rule(new: Document, old: Document, now_ns: int) -> Document:
-    """Return a changed rule: another effect is added now, unless the client sets another time."""
-    taints = [(each.get("spec") or {}).get("taint") or {} for each in (new, old)]
-    effects, times = ({taint.get(name) for taint in taints} for name in ("effect", "timeAdded"))
-    if len(effects) == 2 and len(times) == 1:
-        taint = {name: value for name, value in taints[0].items() if name != "timeAdded"}
-        new = new | {"spec": new["spec"] | {"taint": taint}}
-    return with_part(_new_taint_rule(new, now_ns), "status", old.get("status"))
 
 
 def _new_api_service(api_service: Document, now_ns: int) -> Document:
@@ -728,8 +669,10 @@ KIND_PREPARATIONS: Final[dict[tuple[str, str], Preparation]] = {
     ("discovery.k8s.io", "EndpointSlice"): Preparation(
         create=_new_endpoint_slice, update=_endpoint_slice
     ),
-    ("resource.k8s.io", "DeviceTaintRule"): Preparation(create=_new_taint_rule, update=_taint_rule),
-    ("resource.k8s.io", "ResourceSlice"): Preparation(create=_new_slice, update=_slice),
+    ("resource.k8s.io", "DeviceTaintRule"): Preparation(
+        create=new_taint_rule, update=changed_taint_rule
+    ),
+    ("resource.k8s.io", "ResourceSlice"): Preparation(create=new_slice, update=changed_slice),
 }
 """The preparations of kinds that differ from the general rule."""
 

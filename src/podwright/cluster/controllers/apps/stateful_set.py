@@ -84,6 +84,7 @@ class StatefulSetController(PodOwnerController):
     """
 
     name = "statefulset-controller"
+    reports_creations = True
     kind = STATEFUL_SET
     kinds = (STATEFUL_SET, POD, PVC, PRIORITY_CLASS)
     owner_kind = STATEFUL_SET[1]

@@ -82,6 +82,7 @@ class CronJobController(Controller):
 
     name = "cronjob-controller"
     kinds = (CRON_JOB, JOB)
+    reports_creations = True
 
     _rescheduled: Saved[dict[NamespacedName, bool]]
 

@@ -14,6 +14,7 @@ from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema import Problem
 from podwright.cluster.api.authorization import Access, Authorizer, denied
 from podwright.cluster.api.stages.write import SentWrite
+from podwright.cluster.api.strategies.devices import device_key
 from podwright.cluster.api.users import User, service_account_of
 
 CLAIM_STATUS_RIGHTS: Final = "DRAResourceClaimGranularStatusAuthorization"
@@ -111,7 +112,4 @@ def _changed_drivers(status: Document, before: Document) -> set[str]:
 
 
 def _by_device(status: Document) -> dict[tuple[str | None, ...], Document]:
-    return {
-        tuple(each.get(name) for name in ("driver", "pool", "device", "shareID")): each
-        for each in status.get("devices") or ()
-    }
+    return {device_key(each): each for each in status.get("devices") or ()}
