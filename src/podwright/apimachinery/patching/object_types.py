@@ -42,9 +42,10 @@ _STATUS_RESETS: Final[Mapping[tuple[str, str], FieldSet]] = {
         kind: {"f:metadata": LEAF}
         for kind in (
             ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
-            ("apiextensions.k8s.io", "CustomResourceDefinition"),
+            ("apiregistration.k8s.io", "APIService"),
             ("flowcontrol.apiserver.k8s.io", "FlowSchema"),
             ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration"),
+            ("internal.apiserver.k8s.io", "StorageVersion"),
             ("networking.k8s.io", "ServiceCIDR"),
             ("resource.k8s.io", "DeviceTaintRule"),
             ("resource.k8s.io", "ResourceClaim"),
@@ -57,6 +58,17 @@ _STATUS_RESETS: Final[Mapping[tuple[str, str], FieldSet]] = {
 }
 """What writes to `status` reset besides the spec. Upstream: pkg/registry/*/*/strategy.go,
 GetResetFields"""
+
+_RESETS: Final[Mapping[tuple[str, str], FieldSet]] = {
+    ("CertificateSigningRequest", ""): {"f:spec": LEAF, "f:status": LEAF},
+    ("CertificateSigningRequest", "approval"): {
+        "f:spec": LEAF, "f:status": {"f:certificate": LEAF},
+    },
+    ("CertificateSigningRequest", "status"): {
+        "f:spec": LEAF, "f:status": {"f:conditions": LEAF},
+    },
+}  # fmt: skip
+"""What writes to other kinds and subresources reset, where it is not the spec or the status."""
 
 _RESETS_NOTHING: Final = frozenset(
     {("Pod", "ephemeralcontainers"), ("Pod", "resize"), ("PodCertificateRequest", "")}
@@ -137,6 +149,8 @@ class ObjectType:
     def _resets(self, subresource: str) -> FieldSet:
         if (self.kind, subresource) in _RESETS_NOTHING and not self.is_custom:
             return LEAF
+        if not self.is_custom and (own := _RESETS.get((self.kind, subresource))):
+            return own
         if subresource != "status":
             return {"f:status": LEAF} if self.has_status else LEAF
         if self.is_custom:

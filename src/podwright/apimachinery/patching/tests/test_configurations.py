@@ -283,9 +283,11 @@ apps/v1 DaemonSet                                           | {ALL_METADATA}
 batch/v1 Job                                                | {ALL_METADATA}
 policy/v1 PodDisruptionBudget                               | {ALL_METADATA}
 admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy   |
-apiextensions.k8s.io/v1 CustomResourceDefinition            |
+apiextensions.k8s.io/v1 CustomResourceDefinition            | {ALL_METADATA}
+apiregistration.k8s.io/v1 APIService                        |
 flowcontrol.apiserver.k8s.io/v1 FlowSchema                  |
 flowcontrol.apiserver.k8s.io/v1 PriorityLevelConfiguration  |
+internal.apiserver.k8s.io/v1alpha1 StorageVersion           |
 networking.k8s.io/v1 ServiceCIDR                            |
 resource.k8s.io/v1 ResourceClaim                            |
 storage.k8s.io/v1 VolumeAttachment                          |
@@ -312,6 +314,20 @@ def test_what_a_write_of_the_status_owns() -> None:
     }  # fmt: skip
     plain = of_kind("ConfigMap")
     assert plain.tracked(found, "") == found
+
+
+@pytest.mark.parametrize(
+    ("subresource", "left"),
+    [
+        ("", {}),
+        ("status", {"f:status": {"f:certificate": {}}}),
+        ("approval", {"f:status": {"f:conditions": {}}}),
+    ],
+)
+def test_what_a_write_of_a_certificate_request_owns(subresource, left) -> None:
+    found: Document = {"f:spec": {}, "f:status": {"f:certificate": {}, "f:conditions": {}}}
+    of = of_kind("CertificateSigningRequest", "certificates.k8s.io/v1")
+    assert of.tracked(found, subresource) == left
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
-"""Warnings about service accounts, secrets, slices of devices and admission.
+"""Warnings about service accounts, secrets, quotas, slices of devices and admission.
 
-Upstream: pkg/registry/core/{serviceaccount,secret}/strategy.go;
+Upstream: pkg/registry/core/{serviceaccount,secret,resourcequota}/strategy.go;
 pkg/registry/resource/resourceslice/strategy.go;
 pkg/apis/admissionregistration/validation/static_suffix.go;
 staging/src/k8s.io/apimachinery/pkg/util/validation/ip.go, GetWarningsForIP, GetWarningsForCIDR;
@@ -19,7 +19,7 @@ from base64 import b64decode
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from podwright.apimachinery.objects import Document
+from podwright.apimachinery.objects import Document, parse_quantity
 from podwright.apimachinery.schema.validation.field_errors import printed
 from podwright.apimachinery.schema.validation.names import label_value
 
@@ -106,15 +106,32 @@ def slice_warnings(resource_slice: Document, _old: Document | None) -> list[str]
     return [f"spec.driver: {text}"]
 
 
-def admission_warnings(configuration: Document, old: Document | None) -> list[str]:
-    """Return the warnings about the name of a new policy, binding or webhook configuration."""
+def admission_warnings(configuration: Document, _old: Document | None) -> list[str]:
+    """Return the warnings about the name of a policy, a binding or a webhook configuration."""
     name = (configuration.get("metadata") or {}).get("name") or ""
-    if old is not None or not name.endswith(_STATIC):
+    if not name.endswith(_STATIC):
         return []
     return [
         f"metadata.name: names ending with {printed(_STATIC)} are reserved for static"
         " manifest-based configurations and cannot be managed via the API"
     ]
+
+
+def quota_warnings(quota: Document, old: Document | None) -> list[str]:
+    """Return the warnings about a new quota whose limits are below its requests."""
+    hard: Document = (quota.get("spec") or {}).get("hard") or {}
+    found: list[str] = []
+    for resource in ("cpu", "memory", "storage", "ephemeral-storage"):
+        names = [f"requests.{resource}", *([resource] if resource in ("cpu", "memory") else ())]
+        request = next((name for name in names if name in hard), "")
+        limit = f"limits.{resource}"
+        is_pair = old is None and request in hard and limit in hard
+        if is_pair and parse_quantity(hard[request]) > parse_quantity(hard[limit]):
+            found.append(
+                f"ResourceQuota {request} ({hard[request]}) should be less than {limit}"
+                f" ({hard[limit]})"
+            )
+    return found
 
 
 # Warnings about addresses and networks that are not in their standard form.

@@ -87,7 +87,8 @@ def cron_job_warnings(cron_job: Document, old: Document | None) -> list[str]:
         )
     if old is not None and "TZ" in (spec.get("schedule") or ""):
         found.append(
-            "cannot use TZ or CRON_TZ in spec.schedule, use timeZone instead, see"
+            # The path is upstream's.
+            "cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see"
             " https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details"
         )
     return found

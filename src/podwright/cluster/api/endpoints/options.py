@@ -88,12 +88,15 @@ class WriteOptions(msgspec.Struct, frozen=True, kw_only=True):
     field_validation : str
     force : bool or None
         Whether an apply request takes fields over from other managers.
+    document : dict
+        The options as admission sees them.
     """
 
     is_dry_run: bool = False
     field_manager: str = ""
     field_validation: FieldValidation = "Warn"
     force: bool | None = None
+    document: dict[str, Any] = {}
 
 
 def integer(request: HttpRequest, name: str) -> int | None:
@@ -259,7 +262,14 @@ def _write_options(query: str, kind: str, *, is_apply: bool) -> WriteOptions:
         field_manager=manager,
         field_validation=cast(FieldValidation, validation or "Warn"),
         force=None if force is None else is_true(force),
-    )
+        document={
+            name: value
+            for name, value in (
+                ("dryRun", dry_run), ("fieldManager", manager), ("fieldValidation", validation),
+            )
+            if value
+        },
+    )  # fmt: skip
 
 
 def _apply_problems(force: list[str] | None, manager: str, *, is_apply: bool) -> list[Problem]:

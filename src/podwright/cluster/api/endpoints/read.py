@@ -29,7 +29,7 @@ from podwright.cluster.api.endpoints.replies.responses import (
     object_reply,
     parts_of,
 )
-from podwright.cluster.api.endpoints.request import HttpReply
+from podwright.cluster.api.endpoints.request import HttpReply, is_true
 from podwright.cluster.api.preconditions import check_path_segment
 from podwright.cluster.api.rejections import (
     Rejection,
@@ -52,6 +52,8 @@ _EXACT_EXPIRED: Final = "The resourceVersion for the provided list is too old."
 
 def get(backend: Backend, call: Call) -> HttpReply:
     """Return the named object."""
+    if is_true(call.request.parameters.get("export")):
+        raise bad_request("the export parameter, deprecated since v1.14, is no longer supported")
     check_path_segment(call.info.name)
     version = parsed_version(call.request.parameter("resourceVersion"))
     current = backend.store.resource_version

@@ -283,6 +283,13 @@ def watch(backend: Backend, call: Call) -> Watch | HttpReply:
     store = backend.store
     fields = options.fields
     if call.info.name:  # by the deprecated prefix of the path
+        selected = (
+            each.value
+            for each in fields.requirements
+            if each.field == "metadata.name" and not each.is_negated
+        )
+        if fields.requirements and next(selected, None) != call.info.name:
+            raise bad_request("fieldSelector metadata.name doesn't match requested name")
         named = FieldRequirement("metadata.name", call.info.name)
         fields = FieldSelector((*fields.requirements, named))
     if options.sends_initial_events and version > store.resource_version:

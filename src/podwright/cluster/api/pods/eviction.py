@@ -67,7 +67,7 @@ def decide_eviction(
     now_ns : int
         The time of the eviction, which is stored in the budget.
     """
-    if pod.is_terminal or pod.is_terminating or pod.status.phase in {"", "Pending"}:
+    if pod.is_terminal or pod.is_terminating or pod.status.phase == "Pending":
         return None
     covering = [
         budget

@@ -100,6 +100,8 @@ def _check_rights(check: EscalationCheck, attributes: Attributes, request_name: 
     if isinstance(problem, MissingRole):
         if not problem.is_known_kind:
             raise bad_request(problem.text)
+        if problem.kind == "Role" and not attributes.namespace:
+            raise bad_request("Namespace parameter required.")
         if not problem.name:
             raise bad_request("Name parameter required.")
         # Upstream's storage names the resource of the request, not that of the role.

@@ -90,6 +90,13 @@ EXHAUSTED: dict[str, Any] = {"disruptionsAllowed": 0}
             id="a budget of another namespace",
         ),
         pytest.param(
+            a_web_pod("", is_ready=False),
+            [a_budget(**EXHAUSTED, currentHealthy=1)],
+            429,
+            False,
+            id="no phase is not that of a pending pod",
+        ),
+        pytest.param(
             a_web_pod(is_ready=False),
             [a_budget(**EXHAUSTED, currentHealthy=2)],
             201,

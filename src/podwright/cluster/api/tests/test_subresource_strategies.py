@@ -175,7 +175,9 @@ def test_a_status_of_a_newer_kind_keeps_its_metadata():
         "metadata": stored | {"uid": "new uid"}, "spec": {"b": 1}, "status": {"a": 1},
     }  # fmt: skip
     names = {each.row.kind for each in kinds}
-    assert {"DeviceTaintRule", "ResourcePoolStatusRequest", "StorageVersion"} <= names
+    assert {
+        "APIService", "DeviceTaintRule", "ResourcePoolStatusRequest", "StorageVersion",
+    } <= names  # fmt: skip
 
 
 def test_a_status_of_flow_control_changes_no_metadata():

@@ -351,7 +351,7 @@ def test_the_warnings_about_cron_jobs() -> None:
                 "spec": {"schedule": schedule, "jobTemplate": {"spec": inner}}}  # fmt: skip
 
     zone = (
-        "cannot use TZ or CRON_TZ in spec.schedule, use timeZone instead, see"
+        "cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see"
         " https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details"
     )
     bad = f"spec.jobTemplate.spec.template.{NEGATIVE}"
@@ -414,6 +414,11 @@ def noted(*keys: str) -> dict[str, Any]:
     return {"metadata": {"annotations": dict.fromkeys(keys, "")}}
 
 
+QUOTA = {
+    "cpu": "2", "limits.cpu": "1500m", "requests.memory": "2Gi", "memory": "1",
+    "limits.memory": "1Gi", "requests.ephemeral-storage": "2", "limits.ephemeral-storage": "1",
+}  # fmt: skip
+
 CONFIGURATION: list[tuple[Any, Any, Any, list[str]]] = [
     (configuration.service_account_warnings, noted(), None, []),
     (configuration.service_account_warnings, noted(MOUNTABLE), None,
@@ -424,8 +429,18 @@ CONFIGURATION: list[tuple[Any, Any, Any, list[str]]] = [
     (configuration.slice_warnings, {"spec": {"driver": "A.b"}}, None,
      ['spec.driver: driver names should be lowercase; "A.b" contains uppercase characters']),
     (configuration.admission_warnings, {"metadata": {"name": "a.static.k8s.io"}}, None, [STATIC]),
-    (configuration.admission_warnings, {"metadata": {"name": "a.static.k8s.io"}}, {}, []),
+    (configuration.admission_warnings, {"metadata": {"name": "a.static.k8s.io"}}, {}, [STATIC]),
     (configuration.admission_warnings, {"metadata": {"name": "a.k8s.io"}}, None, []),
+    (configuration.quota_warnings, {"spec": {}}, None, []),
+    (configuration.quota_warnings, {"spec": {"hard": QUOTA}}, None,
+     ["ResourceQuota cpu (2) should be less than limits.cpu (1500m)",
+      "ResourceQuota requests.memory (2Gi) should be less than limits.memory (1Gi)",
+      "ResourceQuota requests.ephemeral-storage (2) should be less than"
+      " limits.ephemeral-storage (1)"]),
+    (configuration.quota_warnings, {"spec": {"hard": QUOTA}}, {"spec": {}}, []),
+    (configuration.quota_warnings,
+     {"spec": {"hard": {"requests.cpu": "1", "cpu": "2", "limits.cpu": "1",
+                        "storage": "2", "limits.storage": "1", "memory": "1"}}}, None, []),
     (configuration.node_warnings, {}, None, []),
     (configuration.node_warnings,
      {"spec": {"configSource": {}, "externalID": "x", "podCIDRs": ["10.0.0.0/8", "10.0.0.1/8"]}},

@@ -49,7 +49,7 @@ def _token_request_resource() -> Resource:
 def request_token(backend: Backend, call: Call) -> HttpReply:
     """Issue a token for the named service account."""
     resource = _token_request_resource()
-    document, options = read_review(backend, call, resource=resource, keeps_uid=True)
+    document, options = read_review(backend, call, resource=resource, keeps_metadata=True)
     metadata: Document = dict(document.get("metadata") or {})
     name = metadata.get("name")
     if name and name != call.info.name:
@@ -82,7 +82,7 @@ def request_token(backend: Backend, call: Call) -> HttpReply:
         bound is not None
         and bound.kind == "Pod"
         and seconds == _WARNED_SECONDS
-        and spec["audiences"] == [ISSUER]
+        and set(spec["audiences"]) == {ISSUER}
     )
     token = backend.tokens.issue(
         account,

@@ -27,7 +27,7 @@ Upstream: staging/src/k8s.io/apiserver/pkg/registry/rest/meta.go, WipeObjectMeta
 
 
 def read_review(
-    backend: Backend, call: Call, *, resource: Resource | None = None, keeps_uid: bool = False
+    backend: Backend, call: Call, *, resource: Resource | None = None, keeps_metadata: bool = False
 ) -> tuple[Document, WriteOptions]:
     """Return the object of a request after the mutating admission, and the options.
 
@@ -35,17 +35,16 @@ def read_review(
     ----------
     resource : Resource, optional
         That of the object, if it is not the one of the path.
-    keeps_uid : bool
-        Whether the request says which uid it expects.
+    keeps_metadata : bool
+        Whether the request keeps all metadata, such as which uid it expects.
     """
     resource = resource or call.resource
     options = write_options(call.request, "CreateOptions")
     body_call = msgspec.structs.replace(call, resource=resource)
     document = body_of(body_call, options.field_validation)
     metadata: Document = document.get("metadata") or {}
-    dropped = _SYSTEM_METADATA - {"uid"} if keeps_uid else _SYSTEM_METADATA
-    if not dropped.isdisjoint(metadata):
-        kept = {name: value for name, value in metadata.items() if name not in dropped}
+    if not keeps_metadata and not _SYSTEM_METADATA.isdisjoint(metadata):
+        kept = {name: value for name, value in metadata.items() if name not in _SYSTEM_METADATA}
         document = document | {"metadata": kept}
     document = in_namespace(call, document)
     tracked = backend.field_management.updated(

@@ -253,6 +253,8 @@ def _text(data: bytes) -> str:
 LEGACY_ISSUER: Final = "kubernetes/serviceaccount"
 
 _LEGACY_PREFIX: Final = "kubernetes.io/serviceaccount/"
+_INVALID_SINCE: Final = "kubernetes.io/legacy-token-invalid-since"
+"""The label that marks the token of a secret as invalid."""
 
 
 class LegacyTokens:
@@ -299,6 +301,8 @@ class LegacyTokens:
             return None
         is_deleted = any(each.metadata.deletion_timestamp is not None for each in (secret, account))
         if is_deleted or account.uid != claims[f"{_LEGACY_PREFIX}service-account.uid"]:
+            return None
+        if secret.metadata.labels.get(_INVALID_SINCE):
             return None
         data = (secret.raw.get("data") or {}).get("token") or ""
         if not hmac.compare_digest(b64decode(data), token.encode()):

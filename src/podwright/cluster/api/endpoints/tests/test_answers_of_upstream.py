@@ -40,6 +40,32 @@ def test_an_eviction_of_another_uid_uses_up_the_budget(server: Server) -> None:
     assert server.reply("POST", f"{PODS}/p/eviction", body)[0] == 429
 
 
+def test_that_several_budgets_select_a_pod_is_answered_as_something_made(server: Server) -> None:
+    budget_with_one_disruption(server)
+    spec = {"minAvailable": 1, "selector": {"matchLabels": {"app": "a"}}}
+    server.reply("POST", BUDGETS, {"metadata": {"name": "c"}, "spec": spec})
+    body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "p"}}
+    status, found = server.reply("POST", f"{PODS}/p/eviction", body)
+    assert (status, found) == (
+        201,
+        {
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+            "message": "This pod has more than one PodDisruptionBudget, which the eviction"
+            " subresource does not support.",
+            "code": 500,
+        },
+    )  # fmt: skip
+    assert server.reply("GET", f"{PODS}/p")[0] == 200
+
+
+def test_an_object_is_not_exported(server: Server) -> None:
+    server.reply("POST", PODS, pod("p"))
+    assert server.reply("GET", f"{PODS}/p?export=false")[0] == 200
+    status, found = server.reply("GET", f"{PODS}/p?export=true")
+    message = "the export parameter, deprecated since v1.14, is no longer supported"
+    assert (status, found["message"]) == (400, message)
+
+
 def test_an_eviction_deletes_with_all_its_options(server: Server) -> None:
     server.reply("POST", PODS, pod("p"))
     body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "p"}}

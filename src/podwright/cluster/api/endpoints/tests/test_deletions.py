@@ -48,6 +48,19 @@ def test_a_running_pod_that_terminates_keeps_its_finalizers(server: Server) -> N
     assert "finalizers" not in found["metadata"]
 
 
+def test_a_deletion_that_takes_longer_is_accepted_if_dependents_are_not_orphans(
+    server: Server,
+) -> None:
+    server.reply("POST", PODS, pod("a", nodeName="n"))
+    server.reply("POST", CONFIG_MAPS, config_map("a"))
+    for path, query, status in (
+        (f"{PODS}/a", "orphanDependents=true", 200), (f"{PODS}/a", "", 200),
+        (f"{PODS}/a", "orphanDependents=false", 202),
+        (f"{CONFIG_MAPS}/a", "orphanDependents=false", 200),
+    ):  # fmt: skip
+        assert server.reply("DELETE", f"{path}?{query}")[0] == status, (path, query)
+
+
 def test_the_deletion_of_an_event_ignores_the_policy(server: Server) -> None:
     body = {"metadata": {"name": "e"}, "involvedObject": {"namespace": "default"}, "reason": "r"}
     server.reply("POST", EVENTS, body)

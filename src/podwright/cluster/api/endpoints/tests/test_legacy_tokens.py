@@ -29,6 +29,7 @@ def secret(token=None, name="s", **metadata):
 
 
 ENDING = {"deletionTimestamp": "2026-01-01T00:00:00Z", "deletionGracePeriodSeconds": 0}
+INVALID = {"labels": {"kubernetes.io/legacy-token-invalid-since": "2026-01-01"}}
 
 
 def test_a_token_has_the_claims_of_upstream():
@@ -78,6 +79,7 @@ def test_a_good_token_is_that_of_its_account():
         pytest.param(("Secret", lambda _: secret()), id="no token in the secret"),
         pytest.param(("Secret", lambda token: secret(f"{token}x")), id="another in the secret"),
         pytest.param(("Secret", lambda t: secret(t, namespace="other")), id="elsewhere"),
+        pytest.param(("Secret", lambda t: secret(t, **INVALID)), id="marked as invalid"),
     ],
 )
 def test_a_token_ends_with_its_secret_and_its_account(change):

@@ -127,25 +127,39 @@ def test_selectors_and_numbers_of_a_query() -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "options"),
+    ("query", "options", "shown"),
     [
-        ("", WriteOptions()),
-        ("dryRun=All", WriteOptions(is_dry_run=True)),
-        ("dryRun=All&dryRun=All", WriteOptions(is_dry_run=True)),
-        ("fieldManager=m&fieldManager=n", WriteOptions(field_manager="m")),
-        ("fieldValidation=Strict", WriteOptions(field_validation="Strict")),
-        ("fieldValidation=Ignore", WriteOptions(field_validation="Ignore")),
-        ("fieldValidation=", WriteOptions(field_validation="Warn")),
-        ("force=true&fieldManager=m", WriteOptions(force=True, field_manager="m")),
-        ("force=false&fieldManager=m", WriteOptions(force=False, field_manager="m")),
+        ("", WriteOptions(), {}),
+        ("dryRun=All", WriteOptions(is_dry_run=True), {"dryRun": ["All"]}),
+        ("dryRun=All&dryRun=All", WriteOptions(is_dry_run=True), {"dryRun": ["All", "All"]}),
+        ("fieldManager=m&fieldManager=n", WriteOptions(field_manager="m"), {"fieldManager": "m"}),
+        (
+            "fieldValidation=Strict", WriteOptions(field_validation="Strict"),
+            {"fieldValidation": "Strict"},
+        ),
+        (
+            "fieldValidation=Ignore", WriteOptions(field_validation="Ignore"),
+            {"fieldValidation": "Ignore"},
+        ),
+        ("fieldValidation=", WriteOptions(field_validation="Warn"), {}),
+        (
+            "force=true&fieldManager=m", WriteOptions(force=True, field_manager="m"),
+            {"fieldManager": "m"},
+        ),
+        (
+            "force=false&fieldManager=m", WriteOptions(force=False, field_manager="m"),
+            {"fieldManager": "m"},
+        ),
     ],
-)
-def test_the_options_of_writes(query: str, options: WriteOptions) -> None:
-    assert write_options(request(query), "CreateOptions") == options
+)  # fmt: skip
+def test_the_options_of_writes(query: str, options: WriteOptions, shown: Any) -> None:
+    expected = msgspec.structs.replace(options, document=shown)
+    assert write_options(request(query), "CreateOptions") == expected
     applied = f"{query}&fieldManager=z" if "fieldManager" not in query else query
     found = write_options(request(applied), "PatchOptions", is_apply=True)
     manager = options.field_manager or "z"
-    assert found == msgspec.structs.replace(options, field_manager=manager)
+    shown = shown | {"fieldManager": manager}
+    assert found == msgspec.structs.replace(options, field_manager=manager, document=shown)
 
 
 def test_what_is_wrong_with_a_manager() -> None:

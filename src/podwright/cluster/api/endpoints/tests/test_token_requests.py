@@ -52,11 +52,17 @@ def test_a_token_request_as_it_is_answered(robots: Server) -> None:
             "status": {"expirationTimestamp": "2026-03-02T10:10:07Z"},
         },
     )
+    sent = {"selfLink": "x", "creationTimestamp": "2020-01-01T00:00:00Z"}
+    _, kept = robots.reply(
+        "POST", f"{PATH}", {"metadata": sent, "spec": {"audiences": [ISSUER] * 2}}
+    )
+    assert kept["metadata"]["selfLink"] == "x"
+    assert kept["metadata"]["creationTimestamp"] == "2026-03-02T10:00:08Z"
     _, found = robots.reply("POST", PATH, {"spec": {"audiences": ["a", "b"]}})
     assert found["spec"] == {
         "audiences": ["a", "b"], "expirationSeconds": 3600, "boundObjectRef": None,
     }  # fmt: skip
-    assert found["status"]["expirationTimestamp"] == "2026-03-02T11:00:08Z"
+    assert found["status"]["expirationTimestamp"] == "2026-03-02T11:00:09Z"
 
 
 @pytest.mark.parametrize(

@@ -200,6 +200,13 @@ def test_the_deprecated_prefix_watches_one_object(server):
         server.reply("POST", CONFIG_MAPS, config_map(name))
     watch = server.watch("/api/v1/watch/namespaces/default/configmaps/b")
     assert [found["metadata"]["name"] for _, found in server.events(watch)] == ["b"]
+    path = "/api/v1/watch/namespaces/default/configmaps/b?fieldSelector=metadata.n"
+    watch = server.watch(f"{path}ame%3Db,metadata.namespace%3Ddefault")
+    assert [found["metadata"]["name"] for _, found in server.events(watch)] == ["b"]
+    for fields in ("ame%3Da", "ame!%3Da", "amespace%3Ddefault"):
+        status, found = server.reply("GET", f"{path}{fields}")
+        message = "fieldSelector metadata.name doesn't match requested name"
+        assert (status, found["message"]) == (400, message)
 
 
 def test_lines_are_shared_only_between_watches_of_the_same_objects(server):

@@ -55,7 +55,7 @@ def delete(backend: Backend, call: Call) -> HttpReply:
     if current is None:
         raise call.missing()
     stored = delete_object(backend, call, current, options)
-    return _deleted(call, stored)
+    return _deleted(call, stored, options)
 
 
 def _warn_about_pods(call: Call, options: DeleteOptions) -> None:
@@ -124,8 +124,9 @@ def delete_object(
     return stored
 
 
-def _deleted(call: Call, stored: Stored) -> HttpReply:
+def _deleted(call: Call, stored: Stored, options: DeleteOptions) -> HttpReply:
     resource, obj = call.resource, stored.object
+    is_accepted = stored.outcome != "deleted" and options.orphans is False
     if stored.outcome == "deleted" and not resource.kind.row.returns_deleted:
         details = {
             "name": obj.name,
@@ -135,7 +136,7 @@ def _deleted(call: Call, stored: Stored) -> HttpReply:
         }
         found = {name: value for name, value in details.items() if value}
         return object_reply(call, success(found))
-    return object_reply(call, resource.served(obj.raw))
+    return object_reply(call, resource.served(obj.raw), 202 if is_accepted else 200)
 
 
 def delete_collection(backend: Backend, call: Call) -> Steps:

@@ -97,11 +97,4 @@ def attributes_of(
 def _options_document(operation: Operation, options: WriteOptions | DeleteOptions) -> Document:
     """Return the options of a request as admission sees them."""
     kind = _OPTIONS_KINDS.get(operation, "DeleteOptions")
-    document: Document = {"kind": kind, "apiVersion": "meta.k8s.io/v1"}
-    if isinstance(options, DeleteOptions):
-        return options.document | document
-    if options.is_dry_run:
-        document["dryRun"] = ["All"]
-    if options.field_manager:
-        document["fieldManager"] = options.field_manager
-    return document
+    return options.document | {"kind": kind, "apiVersion": "meta.k8s.io/v1"}

@@ -359,6 +359,12 @@ def test_roles_that_give_more_than_their_writer_has() -> None:
         with pytest.raises(Rejection) as error:
             refuse_escalation(served, write)
         assert (error.value.status["code"], error.value.status["message"]) == (code, message)
+    # A binding of the cluster has no namespace in which a Role could be.
+    write = sent_write("rbac.authorization.k8s.io/v1 ClusterRoleBinding", binding)
+    write.attributes.object, write.attributes.namespace = binding, ""
+    with pytest.raises(Rejection) as error:
+        refuse_escalation(served, write)
+    assert error.value.status["message"] == "Namespace parameter required."
 
 
 # ---------------------------------------------------------------------- owners, warnings
