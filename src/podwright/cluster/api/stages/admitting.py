@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from podwright._interludes import interlude
 from podwright.apimachinery.objects import Spec
 from podwright.apimachinery.schema import Kind
@@ -36,7 +38,7 @@ def own(parts: ServedParts, write: SentWrite) -> None:
 def admit(parts: WithAdmission, write: ObjectWrite) -> None:
     """Run the plugins that mutate."""
     sent, facts = write.new, write.attributes
-    if facts is not None:
+    if facts is not None and write.part_of is None:
         facts.object = sent
         parts.admission.admit(facts)
         assert facts.object is not None, "admission keeps the object of a write"
@@ -67,6 +69,10 @@ def admit_valid(parts: WithAdmission, write: ObjectWrite) -> None:
     facts = write.attributes
     if facts is not None:
         facts.object = write.new
+        if write.part_of is not None:
+            assert facts.old is not None, "parts of objects are changed only"
+            new, old = write.part_of(write.new), write.part_of(facts.old)
+            facts = msgspec.structs.replace(facts, object=new, old=old)
         parts.admission.validate(facts)
         write.warnings += facts.warnings
 

@@ -28,6 +28,10 @@ MarkForDeletion: TypeAlias = Callable[[Document, int], Document | None]
 """Returns an object marked for deletion at a time; None if it was marked before."""
 
 
+PartOf: TypeAlias = Callable[[Document], Document]
+"""Returns the part of an object that a subresource shows."""
+
+
 class Write(msgspec.Struct, kw_only=True, eq=False, gc=False):
     """A write on its way through the stages.
 
@@ -85,11 +89,15 @@ class ObjectWrite(Write, kw_only=True, eq=False, gc=False):
         Those of the reply, which stages extend.
     formed : dict or None
         The object as it was decoded, in Go's form.
+    part_of : callable or None
+        Returns the part of an object that the write is about, such as the Scale of a workload.
+        Admission sees it in place of the object, and its mutating plugins have run.
     """
 
     new: Document = {}
     warnings: list[str] = []
     formed: Document | None = None
+    part_of: PartOf | None = None
 
 
 class DraftWrite(ObjectWrite, kw_only=True, eq=False, gc=False):

@@ -28,6 +28,7 @@ from podwright.cluster.api.admission.policies.policy_input import (
     converted,
     is_reviewed,
     policy_input,
+    versions_of,
 )
 from podwright.cluster.api.rejections import Rejection, internal
 from podwright.cluster.api.versions.resources import Resource
@@ -125,7 +126,8 @@ class MutatingAdmissionPolicy(Plugin):
         Rejection
             Its result is not an object of the kind.
         """
-        document = converted(attributes.object, attributes.resource, resource)
+        source, resource = versions_of(attributes, resource)
+        document = converted(attributes.object, source, resource)
         assert document is not None, "only objects are mutated"
         if kind == "JSONPatch":
             try:
@@ -143,10 +145,11 @@ class MutatingAdmissionPolicy(Plugin):
                 raise PatchError(f"error applying patch: {error}") from None
         if problems := resource.kind.decoding_problems(changed):
             path, message, _ = problems[0]
-            text = f"{path}: {message}" if path else message
-            raise internal(text)
+            if message == "unknown field":
+                raise internal(f'strict decoding error: unknown field "{path}"')
+            raise internal(f"{path}: {message}" if path else message)
         made = resource.completed(changed)
-        found = converted(made, resource, attributes.resource)
+        found = converted(made, resource, source)
         assert found is not None, "a mutated object stays one"
         return found
 

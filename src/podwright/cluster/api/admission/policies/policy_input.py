@@ -6,15 +6,17 @@ CreateAdmissionRequest
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
 
 from podwright.apimachinery.cel import Access, AdmissionInput, Decision
 from podwright.apimachinery.objects import Document
+from podwright.apimachinery.schema import built_in
 from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.plugin import AdmissionContext
 from podwright.cluster.api.authorization.access import Access as UserAccess
 from podwright.cluster.api.users import User
-from podwright.cluster.api.versions.resources import Resource
+from podwright.cluster.api.versions.resources import Resource, built_in_resource
 from podwright.cluster.store import NAMESPACE
 
 _UNREVIEWED: Final = frozenset({"authentication.k8s.io", "authorization.k8s.io"})
@@ -42,14 +44,36 @@ def policy_input(
     if attributes.namespace and not is_namespace:
         found = context.store.get(NAMESPACE, attributes.namespace)
         namespace = None if found is None else found.raw
+    source, target = versions_of(attributes, resource)
     return AdmissionInput(
-        object=converted(attributes.object, attributes.resource, resource),
-        old_object=converted(attributes.old, attributes.resource, resource),
+        object=converted(attributes.object, source, target),
+        old_object=converted(attributes.old, source, target),
         request=_request(attributes, resource),
         params=params,
         namespace=namespace,
         authorize=lambda access: _decision(context, attributes.user, access),
     )
+
+
+def versions_of(attributes: Attributes, resource: Resource) -> tuple[Resource, Resource]:
+    """Return the resource of the object of a request, and that as which a policy sees it.
+
+    Parameters
+    ----------
+    resource : Resource
+        The resource as which the request matches. The body of a subresource, such as a Binding or
+        a Scale, has one version only.
+    """
+    name = attributes.resource.kind.row.subresources.get(attributes.subresource)
+    body = _body_resource(name) if name else None
+    return (attributes.resource, resource) if body is None else (body, body)
+
+
+@cache
+def _body_resource(name: str) -> Resource | None:
+    version, _, kind = name.rpartition("/")
+    found = built_in().find(version or "v1", kind)
+    return None if found is None else built_in_resource(found)
 
 
 def converted(document: Document | None, source: Resource, target: Resource) -> Document | None:

@@ -103,6 +103,46 @@ def test_a_patch_that_does_not_apply_is_the_first_failure() -> None:
     assert (status["details"]["kind"], status["details"]["name"]) == ("configmaps", "m")
 
 
+def test_a_field_that_the_kind_does_not_have_is_an_internal_error() -> None:
+    plugin = MutatingAdmissionPolicy(a_context(a_store(*mutating(added("/bogus", "'1'")))))
+    assert outcome(plugin, a_write("v1 ConfigMap", OBJECT)) == (
+        'Internal error occurred: strict decoding error: unknown field "bogus"'
+    )
+
+
+BODY: Document = {"metadata": {"name": "m", "namespace": "default"}}
+APPLIED: Document = {
+    "patchType": "ApplyConfiguration",
+    "applyConfiguration": {
+        "expression": "Object{metadata: Object.metadata{annotations: {'a': 'b'}}}"
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "subresource", "body"),
+    [
+        ("v1 Pod", "binding", {"apiVersion": "v1", "kind": "Binding", "target": {"name": "n"}}),
+        ("v1 Pod", "eviction", {"apiVersion": "policy/v1", "kind": "Eviction"}),
+        (
+            "apps/v1 Deployment", "scale",
+            {"apiVersion": "autoscaling/v1", "kind": "Scale", "spec": {"replicas": 3},
+             "status": {"replicas": 0}},
+        ),
+    ],
+)  # fmt: skip
+def test_a_policy_changes_the_bodies_of_subresources(
+    kind: str, subresource: str, body: Document
+) -> None:
+    rules = [RULES["resourceRules"][0] | {"resources": [f"*/{subresource}"]}]
+    for mutation in (added("/metadata/annotations", "{'a': 'b'}"), APPLIED):
+        documents = mutating(mutation, matchConstraints={"resourceRules": rules})
+        plugin = MutatingAdmissionPolicy(a_context(a_store(*documents)))
+        write = a_write(kind, BODY | body, operation="CREATE", subresource=subresource)
+        metadata = BODY["metadata"] | {"annotations": {"a": "b"}}
+        assert outcome(plugin, write) == BODY | body | {"metadata": metadata}
+
+
 # ------------------------------------------------------------------------- second rounds
 
 

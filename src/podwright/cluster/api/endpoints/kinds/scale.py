@@ -7,7 +7,7 @@ staging/src/k8s.io/apimachinery/pkg/util/managedfields/scalehandler.go
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Final
 
 import msgspec
@@ -40,6 +40,7 @@ from podwright.cluster.api.endpoints.writes.patch import (
     patched_by,
     status_of,
 )
+from podwright.cluster.api.endpoints.writes.sent_writes import attributes_of
 from podwright.cluster.api.endpoints.writes.update import MakeNew, update_document
 from podwright.cluster.api.rejections import (
     Rejection,
@@ -244,11 +245,22 @@ def _write(
                 subresource="scale",
                 now_ns=call.now_ns,
             )
+        attributes = attributes_of(call, "UPDATE", after, before, options)
+        backend.admission.admit(attributes)
+        call.warnings += attributes.warnings
+        after = attributes.object or {}
         _check(call, after, current)
         return _with_scale(resource, current, after, is_tracked=fields.is_on)
 
     document, _ = update_document(
-        backend, call, make, options, uid=uid, may_create=False, tracks_fields=False
+        backend,
+        call,
+        make,
+        options,
+        uid=uid,
+        may_create=False,
+        tracks_fields=False,
+        part_of=partial(scale_of, resource),
     )
     return object_reply(_of_scale(call), scale_of(resource, document))
 

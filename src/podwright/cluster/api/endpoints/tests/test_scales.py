@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
+from podwright.cluster.api.admission import default_plugins
+from podwright.cluster.api.endpoints import ApiServer, bare_options
 from podwright.cluster.api.endpoints.kinds.scale import scale_of
 from podwright.cluster.api.endpoints.tests.conftest import Server
 from podwright.cluster.api.endpoints.tests.test_custom_resources import (
@@ -279,6 +282,52 @@ def test_writes_of_the_scale_of_a_custom_resource(server: Server) -> None:
         sent = head | {"spec": {"replicas": replicas}}
         status, found = server.patch(forced, sent, "apply-patch+yaml")
         assert (status, found.get("message")) == (code, message)
+
+
+POLICIES = "/apis/admissionregistration.k8s.io/v1"
+
+
+def a_policy(server: Server, kind: str, part: dict[str, Any]) -> None:
+    """Create a policy for scales and its binding."""
+    rule = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*/scale"]}
+    spec = {"matchConstraints": {"resourceRules": [rule]}} | part
+    for plural, body in (
+        (f"{kind}ies", spec),
+        (f"{kind}ybindings", {"policyName": "p"}
+         | ({"validationActions": ["Deny"]} if "validations" in part else {})),
+    ):  # fmt: skip
+        status, made = server.reply(
+            "POST", f"{POLICIES}/{plural}", {"metadata": {"name": "p"}, "spec": body}
+        )
+        assert status == 201, made
+
+
+def test_admission_sees_the_scale_and_not_the_workload(server: Server) -> None:
+    options = msgspec.structs.replace(bare_options(), admission=default_plugins)
+    server.api = ApiServer(server.store, options)
+    workload = deployment()
+    workload["metadata"]["labels"] = {"a": "1"}
+    assert server.reply("POST", DEPLOYMENTS, workload)[0] == 201
+    patch = "[JSONPatch{op: 'add', path: '/spec/replicas', value: object.spec.replicas + 4}]"
+    mutation = {"patchType": "JSONPatch", "jsonPatch": {"expression": patch}}
+    a_policy(server, "mutatingadmissionpolic", {
+        "reinvocationPolicy": "Never", "mutations": [mutation],
+    })  # fmt: skip
+    shown = "[object, oldObject].map(o, o.kind + ' ' + string(o.spec.replicas)).join(', ')"
+    a_policy(server, "validatingadmissionpolic", {"validations": [{
+        "expression": "object.spec.replicas < 9 || has(object.metadata.labels)",
+        "messageExpression": shown,
+    }]})  # fmt: skip
+    body = {"metadata": {"name": "d"}, "spec": {"replicas": 3}}
+    status, found = server.reply("PUT", f"{DEPLOYMENTS}/d/scale", body)
+    assert (status, found["spec"]) == (200, {"replicas": 7})
+    status, found = server.patch(f"{DEPLOYMENTS}/d/scale", {"spec": {"replicas": 5}})
+    assert (status, found["message"]) == (
+        422,
+        "deployments.apps \"d\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'p' denied"
+        " request: Scale 9, Scale 7",
+    )
+    assert server.reply("GET", f"{DEPLOYMENTS}/d")[1]["spec"]["replicas"] == 7
 
 
 @pytest.mark.parametrize(

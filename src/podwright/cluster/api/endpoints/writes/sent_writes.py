@@ -14,7 +14,7 @@ from podwright.cluster.api.endpoints.calls import Call
 from podwright.cluster.api.endpoints.options import WriteOptions
 from podwright.cluster.api.endpoints.request import manager_of
 from podwright.cluster.api.stages.preparation import name_of
-from podwright.cluster.api.stages.write import SentWrite
+from podwright.cluster.api.stages.write import PartOf, SentWrite
 
 _OPTIONS_KINDS: Final = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions"}
 
@@ -27,6 +27,7 @@ def sent_write(
     *,
     old: Document | None = None,
     tracks_fields: bool = True,
+    part_of: PartOf | None = None,
 ) -> SentWrite:
     """Return the creation or the update of a request.
 
@@ -42,6 +43,8 @@ def sent_write(
         The stored object in the version of the request.
     tracks_fields : bool
         Whether the write owns the fields that it changes.
+    part_of : callable, optional
+        Returns the part of an object that the write is about.
     """
     request, info = call.request, call.info
     return SentWrite(
@@ -62,6 +65,7 @@ def sent_write(
         is_post=info.verb == "create",
         verb=info.verb,
         formed=call.formed,
+        part_of=part_of,
     )
 
 

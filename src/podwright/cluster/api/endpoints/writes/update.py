@@ -19,6 +19,7 @@ from podwright.cluster.api.endpoints.writes.sent_writes import sent_write
 from podwright.cluster.api.pipeline import executed
 from podwright.cluster.api.preconditions import check_is_version, other_value
 from podwright.cluster.api.rejections import conflict
+from podwright.cluster.api.stages.write import PartOf
 
 MakeNew: TypeAlias = Callable[[Document | None], Document]
 """Returns the new object in the version of the request; the argument is the stored one, or None
@@ -44,6 +45,7 @@ def update_document(
     uid: str = "",
     may_create: bool | None = None,
     tracks_fields: bool = True,
+    part_of: PartOf | None = None,
 ) -> tuple[Document, bool]:
     """Update the named object and return it, and whether it is new.
 
@@ -57,6 +59,9 @@ def update_document(
         Whether an absent object is created; by default as its kind allows for an update.
     tracks_fields : bool
         Whether the write owns the fields that it changes; an apply request has done that itself.
+    part_of : callable, optional
+        Returns the part of an object that the request is about; `make` has run the mutating
+        admission of the part.
 
     Raises
     ------
@@ -82,7 +87,9 @@ def update_document(
         )
     old = resource.served(current.raw)
     new = in_namespace(call, make(old))
-    write = sent_write(call, new, current, options, old=old, tracks_fields=tracks_fields)
+    write = sent_write(
+        call, new, current, options, old=old, tracks_fields=tracks_fields, part_of=part_of
+    )
     return resource.served(executed(backend, "update", write).object.raw), False
 
 
