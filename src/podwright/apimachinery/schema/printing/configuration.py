@@ -276,7 +276,6 @@ _DEFAULT_CLASSES = (
     "storageclass.kubernetes.io/is-default-class",
     "storageclass.beta.kubernetes.io/is-default-class",
 )
-_DEFAULT_ATTRIBUTES_CLASSES = ("volumeattributesclass.alpha.kubernetes.io/is-default-class",)
 
 
 def phase(obj: Document) -> str:
@@ -349,4 +348,3 @@ def _modes(modes: Iterable[str] | None) -> str:
 
 
 class_name: Final = partial(marked_name, annotations=_DEFAULT_CLASSES)
-attributes_class_name: Final = partial(marked_name, annotations=_DEFAULT_ATTRIBUTES_CLASSES)

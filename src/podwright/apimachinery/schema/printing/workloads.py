@@ -58,7 +58,7 @@ def job_status(job: Document) -> str:
             return name
     if (job.get("metadata") or {}).get("deletionTimestamp"):
         return "Terminating"
-    for name in ("Suspended", "FailureTarget"):
+    for name in ("Suspended", "FailureTarget", "SuccessCriteriaMet"):
         if name in true:
             return name
     return "Running"
@@ -102,15 +102,6 @@ def metrics(autoscaler: Document) -> str:
         status = current[index] if index < len(current) else {}
         texts.append(text(spec, status) if text else "<unknown type>")
     return shortened(texts, _MOST_METRICS, separator=", ", empty=NONE)
-
-
-def metrics_v1(autoscaler: Document) -> str:
-    """Return the CPU utilization and its target of an autoscaler of version v1."""
-    target = (autoscaler.get("spec") or {}).get("targetCPUUtilizationPercentage")
-    if target is None:
-        return NONE
-    current = (autoscaler.get("status") or {}).get("currentCPUUtilizationPercentage")
-    return f"cpu: {UNKNOWN if current is None else f'{current}%'}/{target}%"
 
 
 def _usage(pod_metrics: Document, resource: str) -> str:

@@ -58,7 +58,7 @@ WORKLOADS: list[tuple[Any, dict[str, Any], Any]] = [
     (workloads.job_status, in_state(true("Failed"), true("FailureTarget")), "Failed"),
     (workloads.job_status, in_state(false("Complete"), true("Suspended")), "Suspended"),
     (workloads.job_status, in_state(true("FailureTarget")), "FailureTarget"),
-    (workloads.job_status, in_state(true("SuccessCriteriaMet")), "Running"),
+    (workloads.job_status, in_state(true("SuccessCriteriaMet")), "SuccessCriteriaMet"),
     (workloads.job_status, DELETED | in_state(true("Suspended")), "Terminating"),
     (workloads.job_status, DELETED | in_state(true("Failed")), "Failed"),
     (workloads.job_status, in_state(false("Failed"), true("Failed")), "Running"),
@@ -70,10 +70,6 @@ WORKLOADS: list[tuple[Any, dict[str, Any], Any]] = [
     (workloads.scale_target, {}, "/"),
     (workloads.scale_target, spec(scaleTargetRef={"kind": "Deployment", "name": "web"}),
      "Deployment/web"),
-    (workloads.metrics_v1, {}, "<none>"),
-    (workloads.metrics_v1, spec(targetCPUUtilizationPercentage=80), "cpu: <unknown>/80%"),
-    (workloads.metrics_v1, spec(targetCPUUtilizationPercentage=80)
-     | status(currentCPUUtilizationPercentage=0), "cpu: 0%/80%"),
     (workloads.pod_cpu_metrics, {}, ""),
     (workloads.pod_cpu_metrics, {"containers": [{}, {"usage": {"memory": "1Gi"}}]}, ""),
     (workloads.pod_cpu_metrics, {"containers": [{"usage": {"cpu": "100m"}},
@@ -376,9 +372,7 @@ def test_a_name_is_marked_by_its_annotation() -> None:
     classes = (
         (configuration.class_name, "storageclass.kubernetes.io/is-default-class"),
         (configuration.class_name, "storageclass.beta.kubernetes.io/is-default-class"),
-        (configuration.attributes_class_name,
-         "volumeattributesclass.alpha.kubernetes.io/is-default-class"),
-    )  # fmt: skip
+    )
     for cell, annotation in classes:
         assert cell({"metadata": {"name": "x", "annotations": {annotation: "true"}}}) == (
             "x (default)"

@@ -344,7 +344,7 @@ METRIC = {"type": "Resource", "resource": {"name": "cpu", "target": {"averageUti
         pytest.param("storage.k8s.io/v1", "VolumeAttributesClass", "Name", {"metadata": {
             "name": "fast", "annotations": {
                 "volumeattributesclass.alpha.kubernetes.io/is-default-class": "true"}}},
-            "fast (default)", id="the default class of attributes"),
+            "fast", id="a class of attributes, of which none is the default"),
         pytest.param("storage.k8s.io/v1", "CSIDriver", "AttachRequired", {"spec": {
             "attachRequired": False}}, False, id="a driver that does not attach"),
         pytest.param("storage.k8s.io/v1", "CSIDriver", "TokenRequests", {"spec": {
@@ -431,9 +431,6 @@ METRIC = {"type": "Resource", "resource": {"name": "cpu", "target": {"averageUti
             "metrics": [{"type": "ContainerResource", "containerResource": {
                 "name": "memory", "target": {"averageValue": "1Gi"}}}, {"type": "X"}]}},
             "memory: <unknown>/1Gi, <unknown type>", id="a metric of a container"),
-        pytest.param("autoscaling/v1", "HorizontalPodAutoscaler", "Targets", {"spec": {
-            "targetCPUUtilizationPercentage": 80}, "status": {
-            "currentCPUUtilizationPercentage": 0}}, "cpu: 0%/80%", id="an autoscaler of v1"),
         pytest.param("autoscaling/v2", "HorizontalPodAutoscaler", "MinPods", {}, "<unset>",
             id="no lowest number"),
         pytest.param("v1", "ConfigMap", "Data", {"data": {"a": ""}, "binaryData": {"b": ""}}, 2,

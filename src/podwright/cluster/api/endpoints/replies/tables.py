@@ -67,7 +67,10 @@ def table(resource: Resource, items: Sequence[Document], now_ns: int) -> TableCo
             column(each.name, each.type, each.format, each.description, each.priority)
             for each in columns
         ]
-        return TableContent(definitions, [resource.kind.cells(each, now_ns) for each in items])
+        # As upstream, of the objects themselves and not of a version.
+        kind = resource.kind if resource.is_custom else resource.storage_kind
+        stored = items if resource.is_custom else [resource.stored(each) for each in items]
+        return TableContent(definitions, [kind.cells(each, now_ns) for each in stored])
     definitions = [
         column("Name", form="name", text=_NAME_TEXT),
         column("Created At", "date", text=_CREATED_TEXT),

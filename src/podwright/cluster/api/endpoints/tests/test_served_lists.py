@@ -226,3 +226,22 @@ def test_owner_references_of_an_update_are_kept_once(server: Server) -> None:
     assert json.loads(reply.body)["metadata"]["ownerReferences"] == [owner]
     (warning,) = [value for name, value in reply.headers if name == "warning"]
     assert warning.endswith('duplicate UID(s) observed: u"')
+
+
+def test_a_table_shows_the_stored_object_in_each_version(server: Server) -> None:
+    path = "/apis/autoscaling/{}/namespaces/default/horizontalpodautoscalers"
+    metrics = [
+        {"type": "Resource", "resource": {
+            "name": name, "target": {"type": "Utilization", "averageUtilization": number},
+        }} for name, number in (("memory", 70), ("cpu", 80))
+    ]  # fmt: skip
+    target = {"kind": "Deployment", "name": "d", "apiVersion": "apps/v1"}
+    spec = {"maxReplicas": 5, "scaleTargetRef": target, "metrics": metrics}
+    assert (
+        server.reply("POST", path.format("v2"), {"metadata": {"name": "h"}, "spec": spec})[0] == 201
+    )
+    accept = {"accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
+    for served in ("v1", "v2"):
+        _, found = server.reply("GET", path.format(served), headers=accept)
+        shown = "memory: <unknown>/70%, cpu: <unknown>/80%"
+        assert found["rows"][0]["cells"][2] == shown, served
