@@ -19,6 +19,7 @@ from podwright.apimachinery.objects import (
     KubernetesObject,
     NamespacedName,
     Pod,
+    aggregated,
     encode,
     is_ready,
 )
@@ -67,13 +68,13 @@ class EndpointSliceController(Controller):
     kinds = (SERVICE, ENDPOINT_SLICE, POD, NODE)
     pod_changes = POD_CHANGES
     _pods: Saved[ServicePods]
-    _incomplete: Saved[dict[NamespacedName, None]]
+    _incomplete: Saved[dict[NamespacedName, list[str]]]
 
     def __init__(self, lister: Lister) -> None:
         super().__init__(lister)
         self._pods = ServicePods(lister)
         self.pending_work = self._pods.selectors
-        # Services with pods on nodes that do not exist.
+        # Of services with pods on nodes that do not exist: the errors.
         self._incomplete = {}
 
     def observe(self, old: Version, new: Version) -> Keys:
@@ -86,10 +87,13 @@ class EndpointSliceController(Controller):
             return (obj.key,)
         if obj.kind == "Node":
             return sorted(self._incomplete) if old is None else ()
-        if obj.metadata.labels.get(MANAGED_BY) != MANAGER:
-            return ()
-        service = service_of(obj)
-        return (service,) if service else ()
+        # A slice that another manager or service takes leaves a gap.
+        found = {
+            service_of(each): None
+            for each in (old, new)
+            if each is not None and each.metadata.labels.get(MANAGED_BY) == MANAGER
+        }
+        return filter(None, found)
 
     def sync(self, key: NamespacedName, now_ns: int) -> Actions:
         """Create, change and delete slices of a service."""
@@ -111,6 +115,9 @@ class EndpointSliceController(Controller):
             actions += self._reconciled(service, pods, present, family, annotations)
         for slices in by_family.values():
             actions += [self.delete(each) for each in slices]
+        if skipped := self._incomplete.get(key):
+            note = f"Error updating Endpoint Slices for Service {key}: {aggregated(skipped)}"
+            actions.append(self.warning(service, "FailedToUpdateEndpointSlices", note))
         return actions
 
     def _reconciled(
@@ -156,11 +163,12 @@ class EndpointSliceController(Controller):
         unused = [each for slices in by_ports.values() for each in slices]
         deleted += unused
         if len(own) == len(deleted) and not created:
-            # A service without endpoints has one empty slice.
-            if not (len(deleted) == 1 and _is_placeholder(deleted[0], labels)):
+            # A service without endpoints has one empty slice; garbage collection removes that of
+            # an earlier service of its name.
+            if len(present) != 1 or not _is_placeholder(present[0], labels):
                 created.append(empty([]))
             else:
-                deleted = []
+                deleted, foreign = [], []
         while created and deleted:
             changed.append((deleted.pop(0), created.pop()))
         actions: Actions = []
@@ -181,12 +189,16 @@ class EndpointSliceController(Controller):
         for pod in pods:
             if not is_endpoint(pod, with_terminating=True):
                 continue
-            node = self._lister.get(NODE, pod.spec.node_name)
-            if node is None and not publishes_all:
-                self._incomplete[service.key] = None
-                continue
             ports = _ports(service, pod)
             endpoints = found.setdefault(ports_key(ports), (ports, {}))[1]
+            name = pod.spec.node_name
+            node = self._lister.get(NODE, name)
+            if node is None and not publishes_all:
+                text = f"skipping Pod {pod.name} for Service {service.key}: Node {name} Not Found"
+                errors = self._incomplete.setdefault(service.key, [])
+                if text not in errors:
+                    errors.append(text)
+                continue
             endpoint = _endpoint(service, pod, node, family)
             if endpoint["addresses"]:
                 _add_hints(endpoint, distribution)
@@ -219,7 +231,7 @@ class _Filled:
             if kept == list(present) and has_labels:
                 unchanged.append(each)
             elif kept or not present:
-                self.changed.append((each, empty() | {"endpoints": kept}))
+                self.changed.append((each, _refilled(each, empty(), kept, labels)))
             else:
                 self.deleted.append(each)
         # The fullest changed slices are filled first.
@@ -227,14 +239,28 @@ class _Filled:
             _fill(document, left)
         while left:
             best = _best_of(unchanged, len(left)) if len(left) < ENDPOINTS_MAX else None
-            document = empty()
             if best is not None:
                 unchanged.remove(best)
-                document["endpoints"] = list(encode(best).get("endpoints") or ())
+                endpoints = list(encode(best).get("endpoints") or ())
+                document = _refilled(best, empty(), endpoints, best.metadata.labels)
                 self.changed.append((best, document))
             else:
+                document = empty()
                 self.created.append(document)
             _fill(document, left)
+
+
+def _refilled(
+    present: KubernetesObject, new: Document, endpoints: list[Document], labels: Mapping[str, str]
+) -> Document:
+    """Return a slice with other endpoints; it keeps the annotations that others have written."""
+    document = encode(present)
+    kept = {
+        name: text for name, text in present.metadata.annotations.items() if name != TRIGGER_TIME
+    }
+    annotations = kept | (new["metadata"].get("annotations") or {})
+    metadata = document["metadata"] | {"labels": labels, "annotations": annotations}
+    return document | {"endpoints": endpoints, "metadata": metadata}
 
 
 def _fill(document: Document, left: dict[tuple[Any, ...], Document]) -> None:

@@ -79,7 +79,7 @@ NORMALIZATIONS: Final = {
     "order of conditions": Normalization("upstream sets them by more writes", ("deployment",)),
     "empty values": Normalization(
         "Go's types leave out empty texts, lists, maps and most zeros",
-        (*WORKLOADS, "endpointslice", "garbagecollector"),
+        (*WORKLOADS, "garbagecollector"),
     ),
     "defaults": Normalization("the recorded server has none", ("statefulset",)),
     "admission": Normalization(
@@ -102,7 +102,7 @@ NORMALIZATIONS: Final = {
     "order of slices": Normalization("see `without_order`", ("endpointslice",)),
     "order of writes": Normalization(
         "upstream writes in parallel",
-        ("statefulset", "daemonset", "job", "endpointslice", "garbagecollector"),
+        ("statefulset", "daemonset", "job", "garbagecollector"),
     ),
     "order of events": Normalization("upstream writes in parallel", WORKLOADS),
 }

@@ -492,3 +492,67 @@ def test_endpoints_that_are_left_without_a_service_are_deleted_but_for_those_of_
     assert [sync.sync(f"default/{name}") for name in ("left", "leader", "none")] == [
         ["delete Endpoints default/left"], [], [],
     ]  # fmt: skip
+
+
+def the_slice(cluster):
+    """Return the annotations, labels and ports of the only slice, and its addresses."""
+    (found,) = cluster.all(SLICE)
+    raw = found.raw
+    kept = dict(found.metadata.annotations)
+    kept.pop("endpoints.kubernetes.io/last-change-trigger-time", None)
+    ports = [each["name"] for each in raw["ports"] or ()]
+    addresses = [each["addresses"][0] for each in raw["endpoints"] or ()]
+    return kept, found.metadata.labels.get("tier"), ports, addresses
+
+
+def test_a_slice_keeps_the_annotations_and_the_order_of_ports_that_it_has(cluster):
+    named = [{"name": name, "port": port, "protocol": "TCP"} for name, port in (("a", 1), ("b", 2))]
+    cluster.add(a_service(ports=named), web("a", "10.1.0.1"))
+    (made,) = cluster.all(SLICE)
+    cluster.edit(SLICE, made.key, "metadata", annotations={"team": "a"})
+    cluster.edit(SERVICE, "default/web", "spec", ports=named[::-1])
+    cluster.add(web("b", "10.1.0.2"))
+    both = ["10.1.0.1", "10.1.0.2"]
+    assert the_slice(cluster) == ({"team": "a"}, None, ["a", "b"], both), "it is filled"
+    cluster.edit(SERVICE, "default/web", "metadata", labels={"tier": "x"})
+    assert the_slice(cluster) == ({"team": "a"}, "x", ["a", "b"], both), "it is changed"
+    cluster.delete(POD, "default/a", grace_seconds=0)
+    assert the_slice(cluster) == ({"team": "a"}, "x", ["a", "b"], both[1:]), "it is emptied in part"
+    cluster.delete(POD, "default/b", grace_seconds=0)
+    assert the_slice(cluster) == ({}, "x", [], []), "another one takes its place"
+
+
+@pytest.mark.parametrize("label", ["service-name", "managed-by"])
+def test_a_slice_that_another_service_or_manager_takes_is_replaced(cluster, label):
+    cluster.add(a_service(), web("a", "10.1.0.1"))
+    (made,) = cluster.all(SLICE)
+    prefix = "kubernetes.io" if label == "service-name" else "endpointslice.kubernetes.io"
+    labels = made.metadata.labels | {f"{prefix}/{label}": "other"}
+    cluster.edit(SLICE, made.key, "metadata", labels=labels)
+    assert slices(cluster) == [([("10.1.0.1", True)], [8080])] * 2
+
+
+def test_a_service_with_a_pod_on_a_missing_node_has_an_event(cluster):
+    lost = [web("a", ("10.1.0.1", "fd00::1"), node="n9"), web("b", "10.1.0.2", node="n9")]
+    service = a_service(ipFamilies=["IPv4", "IPv6"])
+    found = SingleSync(EndpointSliceController, document("Node", "n1"), service, *lost)
+    (event,) = [each for each in found.sync("default/web") if each.startswith("Warning")]
+    assert event == (
+        "Warning Service default/web FailedToUpdateEndpointSlices by endpoint-slice-controller:"
+        " Error updating Endpoint Slices for Service default/web:"
+        " [skipping Pod a for Service default/web: Node n9 Not Found,"
+        " skipping Pod b for Service default/web: Node n9 Not Found]"
+    )
+    assert found.put(document("Node", "n9")) == ["default/web"]
+    assert not [each for each in found.sync("default/web") if each.startswith("Warning")]
+
+
+def test_garbage_collection_removes_the_empty_slice_of_an_earlier_service():
+    cluster = Cluster((EndpointSliceController,), stages=(), schedules=False)
+    cluster.add(a_service())
+    (empty,) = cluster.all(SLICE)
+    cluster.delete(SERVICE, "default/web")
+    cluster.add(a_service())
+    assert cluster.all(SLICE) == [empty]
+    cluster.delete(SLICE, empty.key)
+    assert [each.uid == empty.uid for each in cluster.all(SLICE)] == [False]
