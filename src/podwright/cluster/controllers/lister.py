@@ -93,16 +93,23 @@ class Lister:
         """Return the number of objects of `kind` in `namespace`, without reading them."""
         return len(self._names_in(kind, namespace))
 
+    def namespaces_of(self, kind: GroupKind) -> Collection[str]:
+        """Return the namespaces that have objects of `kind`, which is not that of Events."""
+        return self._by_namespace(kind)
+
     def _names_in(self, kind: GroupKind, namespace: str) -> Collection[NamespacedName]:
         """Return the names of the objects of a kind in a namespace."""
         if kind == EVENT:
             return self._events.names.of(namespace)
+        return self._by_namespace(kind).get(namespace, ())
+
+    def _by_namespace(self, kind: GroupKind) -> dict[str, Keys]:
         names = self._in_namespace.get(kind)
         if names is None:
             names = self._in_namespace[kind] = {}
             for key, obj in self.all(kind).items():
                 _add_key(names, obj.metadata.namespace, key)
-        return names.get(namespace, ())
+        return names
 
     def controlled_by(self, uid: str, kind: GroupKind) -> Mapping[NamespacedName, KubernetesObject]:
         """Return the objects of `kind` whose controlling owner has `uid`."""

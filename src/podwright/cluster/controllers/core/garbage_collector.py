@@ -75,6 +75,7 @@ class GarbageCollector(Controller):
     pod_changes = PodChange.METADATA | PodChange.ADDED | PodChange.DELETED
 
     _foreground: Saved[dict[str, bool]]
+    _notes: Saved[dict[NamespacedName, list[str]]]
 
     def __init__(self, lister: Lister) -> None:
         super().__init__(lister)
@@ -86,6 +87,10 @@ class GarbageCollector(Controller):
         self._waiting: dict[str, NamespacedName] = {}
         # Those that have been since they were observed, by uid.
         self._foreground = {}
+        # The notes of the Events about owners in other namespaces, by the key of the dependent.
+        self._notes = {}
+        # The objects that name an owner which does not exist, by its uid.
+        self._awaited: dict[str, dict[NamespacedName, None]] = {}
         self._last_check = _NO_CHECK
 
     # ---------------------------------------------------------------------------- changes
@@ -108,6 +113,8 @@ class GarbageCollector(Controller):
             keys.extend(self._observe_owners(new, were))
         if metadata.deletion_timestamp is not None:
             keys.extend(self._observe_deletion(old, new))
+        if metadata.uid in self._awaited and (old is None or old.uid != metadata.uid):
+            keys.extend(self._observe_awaited(new))
         return keys
 
     def _observe_owners(
@@ -125,10 +132,41 @@ class GarbageCollector(Controller):
                 self._controlled[kind_of(obj)] = None
             else:
                 self._uncontrolled_dependents.setdefault(reference.uid, {})[object_key] = None
-        if any(self._is_removed(reference, obj) for reference in owners):
+        missing = [each for each in owners if self._owner(each, obj) is None]
+        known = {each.uid for each in were}
+        added = (each for each in missing if each.uid not in known)
+        misplaced = next((each for each in added if self._is_misplaced(each, obj)), None)
+        if misplaced is not None:
+            self._note_misplaced(misplaced, obj)
+        for each in missing:
+            self._awaited.setdefault(each.uid, {})[object_key] = None
+        if misplaced is not None or any(self._is_comparable(each, obj) for each in missing):
             yield object_key
         elif len(owners) == 1 and owners[0] is controller:
             self._last_check = _OwnerCheck(kind_of(obj), obj.namespace, owners, controller.uid)
+
+    def _observe_awaited(self, owner: KubernetesObject) -> Iterator[NamespacedName]:
+        """Yield the dependents of an added object that are in other namespaces."""
+        for object_key in self._awaited.pop(owner.uid, ()):
+            dependent = self._at(object_key)
+            if dependent is not None and owner.namespace not in ("", dependent.namespace):
+                for each in dependent.metadata.owner_references:
+                    if each.uid == owner.uid:
+                        self._note_misplaced(each, dependent)
+                        yield object_key
+
+    def _note_misplaced(self, reference: OwnerReference, dependent: KubernetesObject) -> None:
+        """Keep the note of the Event about an owner that exists, but in another namespace.
+
+        Upstream: graph_builder.go, addDependentToOwners, reportInvalidNamespaceOwnerRef
+        """
+        namespace = dependent.namespace
+        identity = (
+            f"[{reference.api_version}/{reference.kind}, namespace: {namespace},"
+            f" name: {reference.name}, uid: {reference.uid}]"
+        )
+        note = f'ownerRef {identity} does not exist in namespace "{namespace}"'
+        self._notes.setdefault(_object_key(dependent), []).append(note)
 
     def _has_checked_owner(self, obj: KubernetesObject, were: Sequence[OwnerReference]) -> bool:
         """Whether the owner of an added object is the one that was found to exist last.
@@ -171,7 +209,7 @@ class GarbageCollector(Controller):
         self._waiting.pop(uid, None)
         self._foreground.pop(uid, None)
         keys = self._dependent_keys(old)
-        if not self._waiting and not self._uncontrolled_dependents:
+        if not self._waiting and not self._uncontrolled_dependents and not self._awaited:
             return keys
         object_key = _object_key(old)
         for reference in metadata.owner_references:
@@ -181,11 +219,12 @@ class GarbageCollector(Controller):
         return keys
 
     def _unregister(self, uid: str, object_key: NamespacedName) -> None:
-        object_keys = self._uncontrolled_dependents.get(uid)
-        if object_keys is not None:
-            object_keys.pop(object_key, None)
-            if not object_keys:
-                del self._uncontrolled_dependents[uid]
+        for index in (self._uncontrolled_dependents, self._awaited):
+            object_keys = index.get(uid)
+            if object_keys is not None:
+                object_keys.pop(object_key, None)
+                if not object_keys:
+                    del index[uid]
 
     # ------------------------------------------------------------------------------- sync
 
@@ -193,14 +232,20 @@ class GarbageCollector(Controller):
         """Process the deletion finalizer of an object, or delete it if it has no owner left."""
         obj = self._at(key)
         if obj is None:
+            self._notes.pop(key, None)
             return []
+        events = self._events_about(obj)
         if obj.metadata.deletion_timestamp is None:
-            return self._attempt_to_delete(obj)
+            return [*events, *self._attempt_to_delete(obj)]
         if ORPHAN in obj.metadata.finalizers:
-            return self._orphan_dependents(obj, now_ns)
+            return [*events, *self._orphan_dependents(obj, now_ns)]
         if FOREGROUND in obj.metadata.finalizers:
-            return self._process_deleting_dependents(obj, now_ns)
-        return []
+            return [*events, *self._process_deleting_dependents(obj, now_ns)]
+        return events
+
+    def _events_about(self, obj: KubernetesObject) -> Actions:
+        notes = self._notes.pop(_object_key(obj), ())
+        return [self.warning(obj, "OwnerRefInvalidNamespace", note) for note in notes]
 
     def _attempt_to_delete(self, obj: KubernetesObject) -> Actions:
         """Delete an object without an existing owner, or remove the references to removed owners.
@@ -238,7 +283,8 @@ class GarbageCollector(Controller):
         written = section(obj, "metadata").get("ownerReferences") or ()
         if not any(each.get("blockOwnerDeletion") for each in written):
             return []
-        references = [each | {"blockOwnerDeletion": False} for each in written]
+        free = {"blockOwnerDeletion": False}
+        references = [each | free if each.get("blockOwnerDeletion") else each for each in written]
         return [self.update(patched(obj, metadata={"ownerReferences": references}))]
 
     def _propagation(
@@ -279,7 +325,7 @@ class GarbageCollector(Controller):
             if len(actions) >= WRITES_MAX:
                 return [*actions, self._sync_again(owner, now_ns)]
             if dependent.metadata.deletion_timestamp is None:
-                actions.extend(self._attempt_to_delete(dependent))
+                actions += [*self._events_about(dependent), *self._attempt_to_delete(dependent)]
         is_blocked = any(
             reference.uid == owner.uid and reference.block_owner_deletion
             for dependent in dependents
@@ -315,19 +361,34 @@ class GarbageCollector(Controller):
                 return owner
         return None
 
+    def _is_misplaced(self, reference: OwnerReference, dependent: KubernetesObject) -> bool:
+        """Whether an owner that a dependent does not have is in another namespace."""
+        kind = (api_group(reference.api_version), reference.kind)
+        owners = (
+            self._lister.get(kind, f"{each}/{reference.name}")
+            for each in self._lister.namespaces_of(kind)
+        )
+        return any(owner is not None and owner.uid == reference.uid for owner in owners)
+
     def _is_removed(self, reference: OwnerReference, dependent: KubernetesObject) -> bool:
         is_present = self._owner(reference, dependent) is not None
         return not is_present and self._is_comparable(reference, dependent)
 
     def _is_comparable(self, reference: OwnerReference, dependent: KubernetesObject) -> bool:
-        """Whether the kind of an owner is known, and such an owner may own the dependent.
+        """Whether the version of an owner is served, and such an owner may own the dependent.
 
         Otherwise upstream fails for the dependent, whose other references stay too.
 
         Upstream: isDangling, namespacedOwnerOfClusterScopedObjectErr
         """
         kind = (api_group(reference.api_version), reference.kind)
-        if built_in().of(*kind) is None and kind not in self._lister.kinds():
+        is_built_in = built_in().of(*kind) is not None
+        is_known = (
+            built_in().find(reference.api_version, reference.kind) is not None
+            if is_built_in
+            else kind in self._lister.kinds()
+        )
+        if not is_known:
             return False
         return bool(dependent.namespace) or not built_in().is_namespaced(*kind)
 

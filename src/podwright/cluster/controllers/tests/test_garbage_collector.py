@@ -10,7 +10,8 @@ from tests.properties.effort import effort
 
 from podwright.cluster.api.deletion import FOREGROUND
 from podwright.cluster.controllers.core.garbage_collector import GarbageCollector
-from podwright.cluster.controllers.tests.staged_cluster import Cluster, document
+from podwright.cluster.controllers.tests.single_sync import SingleSync
+from podwright.cluster.controllers.tests.staged_cluster import Cluster, at, document
 from podwright.cluster.store.history import with_metadata
 
 MAP = ("", "ConfigMap")
@@ -155,6 +156,7 @@ def test_one_existing_owner_keeps_an_object():
     [
         pytest.param("apps/v1", "ReplicaSet", False, id="a kind that is served"),
         pytest.param("example.com/v1", "Widget", True, id="an unknown kind"),
+        pytest.param("apps/v1beta1", "ReplicaSet", True, id="a version that is not served"),
     ],
 )
 def test_an_object_whose_owner_never_existed(api, kind, stays):
@@ -322,3 +324,88 @@ def test_a_dependent_stays_while_the_kind_of_one_of_its_owners_is_not_known(api,
     cluster.add(document("ConfigMap", "c", namespace="default", metadata=metadata))
     cluster.delete(MAP, "default/g", propagation="Background")
     assert names(cluster) == ([] if is_gone else ["c"])
+
+
+def in_namespace(namespace: str, name: str, *owners: Any) -> Any:
+    references = [
+        {"apiVersion": "v1", "kind": owner.kind, "name": owner.name, "uid": owner.uid}
+        for owner in owners
+    ]
+    kind = "ConfigMap" if namespace else "Node"
+    metadata = {"uid": f"uid-{name}", "ownerReferences": references}
+    return document(kind, name, namespace=namespace, metadata=metadata)
+
+
+@pytest.mark.parametrize("namespace", ["other", ""], ids=["a namespace", "a node"])
+@pytest.mark.parametrize("is_first", [True, False], ids=["owner first", "dependent first"])
+def test_an_owner_in_another_namespace_is_an_event(namespace, is_first):
+    owner = in_namespace("default", "o")
+    dependent = in_namespace(namespace, "d", owner)
+    found = SingleSync(GarbageCollector)
+    given = [owner, dependent] if is_first else [dependent, owner]
+    keys = [key for each in given for key in found.put(each)]
+    kind = dependent.kind
+    event, *others = found.sync(f"|{kind}|{dependent.key}")
+    assert f"|{kind}|{dependent.key}" in keys
+    assert event == (
+        f"Warning {kind} {dependent.key} OwnerRefInvalidNamespace by garbage-collector-controller:"
+        f" ownerRef [v1/ConfigMap, namespace: {namespace}, name: o, uid: uid-o] does not exist in"
+        f' namespace "{namespace}"'
+    )
+    # An object without a namespace stays, because an owner in one cannot be looked up.
+    assert others == ([f"delete {kind} {dependent.key}"] if namespace else [])
+    assert found.sync(f"|{kind}|{dependent.key}") == others, "the Event is written once"
+
+
+def test_only_the_first_new_owner_in_another_namespace_is_reported():
+    owners = [in_namespace("default", name) for name in "ab"]
+    found = SingleSync(GarbageCollector, *owners, in_namespace("", "o"))
+    key = "|ConfigMap|other/d"
+
+    def reported(*of: Any) -> list[str]:
+        found.put(in_namespace("other", "d", found.lister.get(("", "Node"), "o"), *of))
+        events = [each for each in found.sync(key) if each.startswith("Warning")]
+        return [each.partition(" name: ")[2][:1] for each in events]
+
+    assert reported(*owners) == ["a"]
+    assert reported(owners[0]) == []
+    assert reported() == []
+    assert reported(owners[1]) == ["b"]
+
+
+def test_a_dependent_that_its_owner_deletes_is_reported_too():
+    elsewhere = in_namespace("other", "e")
+    owner = with_metadata(
+        in_namespace("default", "o"), finalizers=(FOREGROUND,), deletion_timestamp=at(0)
+    )
+    dependent = in_namespace("default", "d", owner, elsewhere)
+    found = SingleSync(GarbageCollector, elsewhere, owner, dependent)
+    events = [each for each in found.sync("|ConfigMap|default/o") if each.startswith("Warning")]
+    assert len(events) == 1
+    found.remove(dependent)
+    assert found.sync("|ConfigMap|default/d") == []
+
+
+def test_objects_that_are_gone_await_no_owner():
+    absent = in_namespace("default", "o")
+    dependent = in_namespace("other", "d", absent)
+    found = SingleSync(GarbageCollector, dependent)
+    found.remove(dependent)
+    assert found.put(absent) == []
+    assert isinstance(found.controller, GarbageCollector)
+    assert found.controller._awaited == {}
+
+
+def test_only_the_blocking_references_of_a_circle_are_changed():
+    going = {"finalizers": (FOREGROUND,), "deletion_timestamp": at(0)}
+    owners = [with_metadata(in_namespace("default", name), **going) for name in "gh"]
+    held = in_namespace("default", "p", *owners)
+    held.raw["metadata"]["ownerReferences"][1]["blockOwnerDeletion"] = True
+    held = document("ConfigMap", "p", namespace="default", metadata=held.raw["metadata"])
+    child = with_metadata(in_namespace("default", "c", held), **going)
+    found = SingleSync(GarbageCollector, *owners, held, child)
+    requests: list[Any] = found.controller.sync("|ConfigMap|default/p", 0)
+    update, delete = requests
+    references = update.obj.raw["metadata"]["ownerReferences"]
+    assert [each.get("blockOwnerDeletion") for each in references] == [None, False]
+    assert delete.propagation == "Foreground"

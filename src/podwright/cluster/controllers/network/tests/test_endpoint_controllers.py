@@ -532,7 +532,7 @@ def test_a_slice_that_another_service_or_manager_takes_is_replaced(cluster, labe
     assert slices(cluster) == [([("10.1.0.1", True)], [8080])] * 2
 
 
-def test_a_service_with_a_pod_on_a_missing_node_has_an_event(cluster):
+def test_a_service_with_a_pod_on_a_missing_node_has_an_event():
     lost = [web("a", ("10.1.0.1", "fd00::1"), node="n9"), web("b", "10.1.0.2", node="n9")]
     service = a_service(ipFamilies=["IPv4", "IPv6"])
     found = SingleSync(EndpointSliceController, document("Node", "n1"), service, *lost)
