@@ -55,7 +55,7 @@ class ResourceQuotaController(Controller):
 
     name = "resourcequota-controller"
     kinds = (ALL_KINDS,)
-    pod_changes = PodChange.TERMINAL | PodChange.SPEC | PodChange.DELETED
+    pod_changes = PodChange.STATUS | PodChange.SPEC | PodChange.DELETED
     _computed: Saved[dict[NamespacedName, tuple[int, int]]]
 
     def __init__(self, lister: Lister, evaluators: QuotaEvaluators) -> None:
@@ -75,7 +75,7 @@ class ResourceQuotaController(Controller):
         quotas = self._quotas.get(obj.metadata.namespace)
         if quotas is None or old is None:
             return ()
-        if new is not None and not isinstance(obj, Pod) and obj.kind not in _CHANGING:
+        if new is not None and not _changes_usage(old, new):
             return ()
         evaluator = self._evaluators.of(*_resource(kind_of(obj)))
         return [
@@ -144,6 +144,29 @@ class ResourceQuotaController(Controller):
             return []
         new = patched(quota, status={"hard": hard, "used": dict(sorted(used.items()))})
         return [self.update(new, "status")]
+
+
+def _changes_usage(old: KubernetesObject, new: KubernetesObject) -> bool:
+    """Whether an update can change what an object uses.
+
+    Upstream: pkg/quota/v1/install/update_filter.go
+    """
+    if not isinstance(new, Pod) or not isinstance(old, Pod):
+        return new.kind in _CHANGING
+    return (
+        old.spec is not new.spec
+        or old.is_terminal != new.is_terminal
+        or _actual_resources(old) != _actual_resources(new)
+    )
+
+
+def _actual_resources(pod: Pod) -> list[Document]:
+    status = section(pod, "status")
+    return [
+        {"name": each.get("name"), "resources": each.get("resources")}
+        for name in ("containerStatuses", "initContainerStatuses")
+        for each in status.get(name) or ()
+    ]
 
 
 def _resource(kind: GroupKind) -> tuple[str, str]:

@@ -86,3 +86,35 @@ def test_a_quota_of_many_objects_is_counted_once_a_second():
     assert int(used(cluster)["pods"]) == before
     cluster.run(1)
     assert used(cluster)["pods"] == "198"
+
+
+def resized(request: str, actual: str) -> Any:
+    """Return a pod that requests an amount and, as its status says, has another one."""
+    resources = {"requests": {"cpu": request}}
+    status = {"phase": "Running", "containerStatuses": [
+        {"name": "main", "resources": {"requests": {"cpu": actual}}}]}  # fmt: skip
+    spec = {"containers": [{"name": "main", "image": "app", "resources": resources}]}
+    return document("Pod", "a", namespace="default", spec=spec, status=status)
+
+
+def test_a_pod_that_shrinks_frees_what_it_used_when_its_containers_have_shrunk():
+    cluster = cluster_with(resized("1", "2"), a_quota())
+    assert used(cluster)["requests.cpu"] == "2"
+    cluster.edit(POD, "default/a", "status", **resized("1", "1").raw["status"])
+    assert used(cluster)["requests.cpu"] == "1"
+
+
+def test_a_change_of_a_status_without_resources_counts_nothing():
+    cluster = cluster_with(resized("1", "1"), a_quota())
+    cluster.edit(RESOURCE_QUOTA, "default/q", "status", used={"pods": "5"})
+    cluster.edit(POD, "default/a", "status", message="other")
+    assert used(cluster) == {"pods": "5"}
+
+
+def test_events_are_not_counted():
+    event = document("Event", "e", namespace="default")
+    cluster = cluster_with(
+        event, a_quota(**{"count/events": "9", "count/events.events.k8s.io": "9"})
+    )
+    assert not used(cluster)
+    assert cluster.status(RESOURCE_QUOTA, "default/q")["hard"]

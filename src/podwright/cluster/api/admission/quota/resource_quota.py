@@ -231,7 +231,8 @@ class QuotaEvaluators:
         for name in hard:
             if name.startswith(_COUNT):
                 plural, _, group = name.removeprefix(_COUNT).partition(".")
-                found[group, plural] = None
+                if (group, plural) not in _UNCOUNTED:
+                    found[group, plural] = None
             elif name in LEGACY_COUNTS:
                 found["", name] = None
         return list(found)
