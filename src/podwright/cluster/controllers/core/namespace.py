@@ -13,7 +13,14 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from podwright._checkpointed import Saved
-from podwright.apimachinery.objects import Document, KubernetesObject, NamespacedName
+from podwright.apimachinery.objects import (
+    SECOND_NS,
+    Document,
+    KubernetesObject,
+    NamespacedName,
+    Pod,
+    timestamp_ns,
+)
 from podwright.cluster.api import conditions_with, patched, section
 from podwright.cluster.controllers.interface import (
     ALL_KINDS,
@@ -24,7 +31,7 @@ from podwright.cluster.controllers.interface import (
     Version,
 )
 from podwright.cluster.controllers.lister import Lister
-from podwright.cluster.controllers.workload_fields import condition
+from podwright.cluster.controllers.workload_fields import condition, number
 from podwright.cluster.store import NAMESPACE, POD, GroupKind
 
 FINALIZER: Final = "kubernetes"
@@ -34,8 +41,14 @@ DELETIONS_MAX: Final = 100
 PASS_NS: Final = 5_000_000_000
 """How long after a pass over more objects than that the next one starts."""
 
+_GRACE: Final = 30
+"""The grace period of a pod without one, in seconds."""
+
+_PODS: Final = "/v1, Resource=pods"
+
 NAME_LABEL: Final = "kubernetes.io/metadata.name"
 
+_CONTENT_FAILURE: Final = "NamespaceDeletionContentFailure"
 _FAILURES: Final = (
     (
         "NamespaceDeletionDiscoveryFailure",
@@ -48,7 +61,7 @@ _FAILURES: Final = (
         "All legacy kube types successfully parsed",
     ),
     (
-        "NamespaceDeletionContentFailure",
+        _CONTENT_FAILURE,
         "ContentDeleted",
         "All content successfully deleted, may be waiting on finalization",
     ),
@@ -118,16 +131,20 @@ class NamespaceController(Controller):
         content = {
             kind: objects
             for kind in self._deleted_kinds(key)
-            if (objects := list(self._lister.in_namespace(kind, key).values()))
+            if (objects := _held(self._lister.in_namespace(kind, key).values()))
         }
+        if actions and not content:
+            return actions  # this sync has deleted all of it
         conditions: Sequence[Document] = section(namespace, "status").get("conditions") or ()
+        failure, later = self._failure_of_pods(namespace, content.get(POD, ()), now_ns)
         # Upstream counts what remains only after the pods.
-        written = _conditions(conditions, {} if POD in content else content, now_ns)
+        counted = {} if POD in content else content
+        written = _conditions(conditions, counted, failure, now_ns)
         if content:
             if written != list(conditions):
                 new = patched(namespace, status={"conditions": written})
                 actions.append(self.update(new, "status"))
-            return actions
+            return [*actions, *later]
         kept = [
             each for each in section(namespace, "spec").get("finalizers") or () if each != FINALIZER
         ]
@@ -152,6 +169,32 @@ class NamespaceController(Controller):
         kinds = self._lister.kinds()
         count = sum(self._lister.count_in_namespace(kind, key) for kind in kinds)
         return None if count <= DELETIONS_MAX else last_ns + PASS_NS
+
+    def _failure_of_pods(
+        self, namespace: KubernetesObject, pods: Sequence[KubernetesObject], now_ns: int
+    ) -> tuple[str, Actions]:
+        """Return why pods that are still there are a failure, or when they will be one.
+
+        Upstream looks again each time after half of the grace period and a second.
+
+        Upstream: namespaced_resources_deleter.go, estimateGracefulTermination;
+        namespace_controller.go, worker
+        """
+        if not pods:
+            return "", []
+        graces = [
+            number(section(each, "spec").get("terminationGracePeriodSeconds"), _GRACE)
+            for each in pods
+            if isinstance(each, Pod) and not each.is_terminal
+        ]
+        deleted_ns = timestamp_ns(namespace.metadata.deletion_timestamp) or 0
+        due_ns = deleted_ns + 2 * (max(graces, default=0) // 2 + 1) * SECOND_NS
+        if now_ns < due_ns:
+            return "", [self.sync_at(namespace.name, due_ns)]
+        if any(each.metadata.finalizers for each in pods):
+            return "", []
+        text = f"unexpected items still remain in namespace: {namespace.name} for gvr: {_PODS}"
+        return f"Failed to delete all resource types, 1 remaining: {text}", []
 
     def _deletions(self, unvisited: list[tuple[GroupKind, NamespacedName]]) -> Actions:
         """Return the deletions of the next objects, and remove these from the list."""
@@ -183,15 +226,27 @@ def with_namespace_defaults(namespace: KubernetesObject) -> KubernetesObject:
     )
 
 
+def _held(objects: Iterable[KubernetesObject]) -> list[KubernetesObject]:
+    """Return the objects that their deletion does not remove at once."""
+    return [
+        each
+        for each in objects
+        if each.metadata.deletion_timestamp is not None or each.metadata.finalizers
+    ]
+
+
 def _conditions(
     conditions: Sequence[Document],
     content: dict[GroupKind, list[KubernetesObject]],
+    failure: str,
     now_ns: int,
 ) -> list[Document]:
     """Return the conditions of a terminating namespace."""
     written = list(conditions)
+    failed = {_CONTENT_FAILURE: ("True", "ContentDeletionFailed", failure)} if failure else {}
     for type_, reason, message in _FAILURES:
-        written = _with(written, type_, "False", reason, message, now_ns)
+        found = failed.get(type_, ("False", reason, message))
+        written = _with(written, type_, *found, now_ns)
     if content:
         counts = ", ".join(
             f"{_resource(group, kind)} has {len(objects)} resource instances"

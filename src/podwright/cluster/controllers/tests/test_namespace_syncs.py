@@ -114,12 +114,12 @@ def test_the_content_of_a_deleted_namespace_is_deleted_its_pods_first() -> None:
     for pod in pods:
         assert bench.put(pod) == []
     assert bench.put(a_namespace()) == ["shop"]
-    assert bench.sync("shop") == ["delete Pod shop/p", "delete Pod shop/q", writes_status()]
+    assert bench.sync("shop") == ["delete Pod shop/p", "delete Pod shop/q"]
     bench.put(a_namespace(status={"phase": "Terminating", "conditions": conditions()}))
     assert bench.put(a_pod("late", namespace="other")) == []
     for pod in pods:
         assert bench.remove(pod) == ["shop"]
-    remaining = "configmaps. has 3 resource instances"
+    remaining = "configmaps. has 1 resource instances"  # the others go at once
     assert bench.sync("shop", 1) == [
         "delete ConfigMap shop/a", "delete ConfigMap shop/b",
         'update Namespace shop status: status.conditions='
@@ -172,6 +172,44 @@ def test_what_remains_is_counted_by_resource_and_finalizer() -> None:
     assert bench.sync("shop", 9) == [], "nothing has changed"
 
 
+@pytest.mark.parametrize(
+    ("grace", "finalizers", "second"),
+    [
+        pytest.param(30, [], 32, id="upstream looks after 16 and 32 s"),
+        pytest.param(5, [], 6, id="after 3 and 6 s"),
+        pytest.param(0, [], 2, id="after 1 and 2 s"),
+        pytest.param(30, ["x"], None, id="not while they have finalizers"),
+    ],
+)
+def test_pods_that_stay_longer_than_their_grace_period_are_a_failure(
+    grace: int, finalizers: list[str], second: int | None
+) -> None:
+    def stuck(name: str, seconds: int, phase: str = "Running") -> Any:
+        metadata = GOING | {"finalizers": finalizers}
+        spec = {"terminationGracePeriodSeconds": seconds}
+        status = {"phase": phase}
+        return document("Pod", name, namespace="shop", metadata=metadata, spec=spec, status=status)
+
+    pods = [stuck("p", grace), stuck("q", 0), stuck("done", 90, "Failed")]
+    bench = SingleSync(NamespaceController, *pods, a_namespace())
+    due = 2 * (grace // 2 + 1)
+    assert bench.sync("shop") == [writes_status(), f"sync shop at {due}"]
+    bench.put(a_namespace(status={"conditions": conditions()}))
+    assert bench.sync("shop", due - 1) == [f"sync shop at {due}"]
+    found = bench.sync("shop", due)
+    if second is None:
+        assert found == []
+        return
+    expected = conditions()
+    expected[2] = condition(
+        "NamespaceDeletionContentFailure", "True", "ContentDeletionFailed",
+        "Failed to delete all resource types, 1 remaining: unexpected items still remain in"
+        " namespace: shop for gvr: /v1, Resource=pods", second,
+    )  # fmt: skip
+    written = f"update Namespace shop status: status.conditions={json.dumps(expected)}"
+    assert found == [written]
+
+
 def test_a_large_namespace_is_deleted_in_parts_and_in_passes() -> None:
     names = [f"m{index:03}" for index in range(201)]
     bench = SingleSync(NamespaceController, *(a_map(name) for name in names), a_namespace())
@@ -184,7 +222,6 @@ def test_a_large_namespace_is_deleted_in_parts_and_in_passes() -> None:
     assert bench.sync("shop", 7) == [
         *(each for each in parts(100) if not each.endswith("m150")),
         "delete ConfigMap shop/m200",
-        writes_status("configmaps. has 200 resource instances", second=7),
     ]
     # Everything was visited: the next pass is five seconds later, or when little is left.
     assert bench.sync("shop", 8) == ["sync shop at 12"]
@@ -193,7 +230,7 @@ def test_a_large_namespace_is_deleted_in_parts_and_in_passes() -> None:
         bench.remove(a_map(name))
     assert bench.sync("shop", 11.5) == ["sync shop at 12"], "101 are many"
     bench.remove(a_map(names[99]))
-    assert len(bench.sync("shop", 11.5)) == 101
+    assert len(bench.sync("shop", 11.5)) == 100
     assert bench.sync("shop", 12)[:1] == ["delete ConfigMap shop/m100"]
 
 
@@ -268,7 +305,9 @@ def test_a_quota_is_synced_when_it_changes_or_what_it_counts_becomes_free() -> N
     bench.put(a_quota("maps", {"count/configmaps": "1"}))
     bench.put(a_quota("both"))
     assert bench.put(pod) == [], "admission has counted it"
-    assert bench.put(with_metadata(pod, generation=2)) == ["shop/pods", "shop/both"]
+    assert bench.put(with_metadata(pod, generation=2)) == [], "it uses the same"
+    pod = a_pod("p", namespace="shop", activeDeadlineSeconds=5)
+    assert bench.put(pod) == ["shop/pods", "shop/both"]
     assert bench.remove(pod) == ["shop/pods", "shop/both"]
     assert bench.put(a_map("m")) == []
     assert bench.put(a_map("m", labels={"a": "b"})) == [], "a map cannot use more"
