@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from asyncio import gather, get_running_loop, sleep  # by name: tests replace asyncio.sleep
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -56,16 +57,31 @@ async def serving_all_paths(
         connections.append(server())
         return connections[-1]
 
-    listener = await get_running_loop().create_server(begin, "127.0.0.1", 0)
+    loop = get_running_loop()
+    listener = await loop.create_server(begin, "127.0.0.1", 0)
     try:
         yield "http://{}:{}".format(*listener.sockets[0].getsockname())
     finally:
-        listener.close()
+        # A closed server leaves what it has accepted and not begun: it accepts nothing more first.
+        for listening in listener.sockets:
+            loop.remove_reader(listening)
         await _turns()
+        listener.close()
         for each in connections:
             each.close()
         await gather(*(each.shutdown(patience_seconds) for each in connections))
         await _turns()
+
+
+def is_closed(client: socket.socket) -> bool:
+    """Return whether the other side of a connection that has sent nothing has closed it."""
+    client.setblocking(False)
+    try:
+        return client.recv(1) == b""
+    except BlockingIOError:
+        return False
+    except ConnectionResetError:
+        return True
 
 
 async def _turns() -> None:

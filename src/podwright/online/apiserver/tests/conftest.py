@@ -127,7 +127,7 @@ def starting():
                 application = Application(turns, AllowedHosts(), **options)
                 await serving(application, turns, listening, ready.set, tls=tls)
 
-            thread = threading.Thread(target=asyncio.run, args=(main(),))
+            thread = threading.Thread(target=uvloop.run, args=(main(),))
             thread.start()
 
             def stop():

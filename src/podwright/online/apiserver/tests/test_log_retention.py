@@ -11,7 +11,7 @@ from podwright.online.apiserver import ClusterClock, TurnLoop, new_cluster
 from podwright.online.apiserver.cluster import ClusterOptions
 from podwright.online.apiserver.generated_nodes import generated_nodes
 from podwright.online.apiserver.scheduling import served_scheduler
-from podwright.online.apiserver.tests.conftest import SERVER, START_NS, pod, request
+from podwright.online.apiserver.tests.conftest import SERVER, START_NS, pod, pod_created, request
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.recording import UnknownCycle, explain_cycle, timeline_of_log
 from podwright.simulation.recording.tests.recording import named_state
@@ -82,7 +82,7 @@ def test_without_a_number_of_events_the_log_is_bounded_by_bytes(monkeypatch):
 
     async def load(turns):
         for number in range(150):
-            await turns.execute(request("POST", PODS, pod(f"web-{number}")))
+            await pod_created(turns, f"web-{number}")
             await turns.execute(request("DELETE", f"{PODS}/web-{number}"))
             sizes.append(cluster.world.log.size_bytes)
             await turns.call(lambda _: None)  # waits for a checkpoint

@@ -8,11 +8,14 @@ import socket
 import threading
 
 import pytest
+import uvloop
+from tests.http_servers import is_closed
 from tests.waiting import SECONDS_MAX
 
 from podwright.cluster.api.endpoints.forms import LEARNED_AT
 from podwright.cluster.store import UnusableStore
 from podwright.online.apiserver import (
+    Application,
     ClusterClock,
     ControlledParts,
     PluginReload,
@@ -23,6 +26,7 @@ from podwright.online.apiserver import (
 )
 from podwright.online.apiserver.tests.conftest import START_NS, cluster_of, pod
 from podwright.online.apiserver.wire.hosts import AllowedHosts
+from podwright.online.apiserver.wire.serving import serving
 
 PODS = "/api/v1/namespaces/default/pods"
 
@@ -238,3 +242,27 @@ def test_what_ends_the_turn_loop_and_what_cannot_be_reported_end_the_server():
         ended(parts=ControlledParts(background=(fail,)))
     with pytest.raises(BrokenPipeError, match="no reader"):
         ended(started=cannot_report)
+
+
+@pytest.mark.parametrize("steps", range(3))
+def test_a_connection_of_the_last_moment_is_closed(steps):
+    listening = bound_socket("127.0.0.1", 0)
+
+    async def run():
+        turns = TurnLoop(cluster_of(0), ClusterClock(start_ns=START_NS))
+        started = asyncio.Event()
+
+        async def connect_and_stop():
+            await started.wait()
+            client = socket.create_connection(listening.getsockname())
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            turns.stop()
+            return client
+
+        stopping = asyncio.create_task(connect_and_stop())
+        await serving(Application(turns, AllowedHosts()), turns, listening, started.set)
+        return await stopping
+
+    with uvloop.run(run()) as client:
+        assert is_closed(client)

@@ -34,6 +34,8 @@ STOP_SECONDS: Final = 5
 _TICK_SECONDS: Final = 0.1
 _PAUSE_SECONDS: Final = 0.005
 _BACKLOG: Final = 2048
+_ACCEPT_STEPS: Final = 3
+"""Turns of the event loop until a connection that was accepted is one of the server's."""
 
 
 class ServingError(PodwrightError):
@@ -324,6 +326,8 @@ class _Server(uvicorn.Server):
         state = self.server_state
         for listening in (*self.servers, *(sockets or ())):
             listening.close()
+        for _ in range(_ACCEPT_STEPS):
+            await asyncio.sleep(0)
         for connection in list(state.connections):
             connection.shutdown()
         for end in (self._close_connections, self._cancel_tasks):

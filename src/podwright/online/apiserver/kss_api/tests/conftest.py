@@ -7,6 +7,7 @@ import json
 import threading
 
 import pytest
+import uvloop
 from tests.waiting import SECONDS_MAX, until
 
 from podwright.cluster.api.endpoints import ServerOptions, User, static_tokens
@@ -122,7 +123,7 @@ def simulator():
                     sites=[Site(application, sockets[1])],
                 )
 
-            thread = threading.Thread(target=asyncio.run, args=(main(),))
+            thread = threading.Thread(target=uvloop.run, args=(main(),))
             thread.start()
 
             def stop():
