@@ -198,6 +198,12 @@ def test_rules_of_all_of_apply_to_the_schema_around_it() -> None:
     assert rules is not None
     assert [e.path for e in rules.validate({"spec": {"size": 1}})[0]] == ["spec"]
     assert not rules.validate({"spec": {"size": 2}})[0]
+    # Such an error is a warning if what is around the part is unchanged, and not the part alone.
+    old = {"spec": {"size": 1}}
+    for new, is_error in (({"spec": {"size": 1}}, False), ({**old, "kind": "A"}, True)):
+        errors, warnings = rules.validate(new, old)
+        assert [each.path for each in errors + warnings] == ["spec"]
+        assert bool(errors) is is_error
 
 
 def test_an_object_has_its_name_and_kind() -> None:

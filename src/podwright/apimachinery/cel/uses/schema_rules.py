@@ -199,6 +199,12 @@ class Unchanged:
             return bool(self._value == self._old)
         return self._parent is not None and bool(self._parent)
 
+    def of_all_of(self) -> Unchanged:
+        """Return the state for the schemas of `allOf`, for which the container decides."""
+        part = Unchanged(self._value, self._old, is_known=False)
+        part._parent = self._parent
+        return part
+
     def child(self, value: Value, old: Value) -> Unchanged:
         """Return the state of a part; without a counterpart its container decides."""
         if not self._is_known:
@@ -225,7 +231,7 @@ class Evaluation:
         if node.rules and not self._evaluate(node, value, old, path, unchanged):
             return False
         for each in node.all_of:
-            if not self.visit(each, value, old, path, unchanged):
+            if not self.visit(each, value, old, path, unchanged.of_all_of()):
                 return False
         return all(
             self.visit(child, part, old_part, part_path, unchanged.child(part, same))

@@ -124,6 +124,7 @@ class CustomKind:
         self.version = version
         self.schema: Document = version.schema or {}
         columns, self._cells = columns_of(version.columns)
+        self._ratcheted: tuple[Document, list[cel.RuleError]] = ({}, [])
         subresources = {}
         if version.subresources.get("status") is not None:
             subresources["status"] = ""
@@ -325,8 +326,16 @@ class CustomKind:
             return []
         if any(reason_of(message) in _BLOCKING for _, message, _ in found):
             return [("<nil>", f"Invalid value: null: {_UNCHECKED}", None)]
-        problems, _ = self._rules.validate(new, old)
+        problems, warnings = self._rules.validate(new, old)
+        self._ratcheted = (new, warnings)
         return rule_problems(problems)
+
+    def rule_warnings(self, new: Document) -> list[str]:
+        """Return the errors about unchanged parts of an object that was validated just now."""
+        validated, warnings = self._ratcheted
+        if validated is not new:
+            return []
+        return [f"{path}: {message}" for path, message, _ in rule_problems(warnings)]
 
     def metadata_problems(self, document: Document) -> list[Problem]:
         """Return what is wrong with the metadata of a new object."""

@@ -60,8 +60,7 @@ def warn(_parts: ServedParts, write: SentWrite) -> None:
     with interlude():
         if isinstance(resource.kind, Kind):
             write.warnings += resource.kind.write_warnings(new, old, subresource=facts.subresource)
-        if not facts.subresource:
-            write.warnings += write_warnings(resource, new, old)
+        write.warnings += write_warnings(resource, new, old, subresource=facts.subresource)
 
 
 def admit_valid(parts: WithAdmission, write: ObjectWrite) -> None:

@@ -40,5 +40,5 @@ def with_condition(
     if before is None:
         conditions.append(made)
     else:
-        conditions = [made if each is before else each for each in conditions]
+        conditions = [each | made if each is before else each for each in conditions]
     return definition | {"status": held | {"conditions": conditions}}

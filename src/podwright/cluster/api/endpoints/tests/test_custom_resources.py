@@ -547,6 +547,31 @@ HOOK: dict[str, Any] = {
 OTHER = TRAINS.replace("/v1/", "/v2/")
 
 
+def test_rules_that_unchanged_parts_violate_are_warnings(server: Server) -> None:
+    define(server, version(subresources={"status": {}}))
+    assert server.reply("POST", TRAINS, train(cars=1))[0] == 201
+    properties = SCHEMA["properties"]["spec"]["properties"]
+    rule = {"rule": "self > 1", "message": "too short"}
+    cars = properties["cars"] | {"x-kubernetes-validations": [rule]}
+    spec = SCHEMA["properties"]["spec"] | {"properties": properties | {"cars": cars}}
+    schema = SCHEMA | {"properties": SCHEMA["properties"] | {"spec": spec}}
+    _, stored = server.reply("GET", f"{DEFINITIONS}/trains.example.com")
+    stored["spec"]["versions"][0]["schema"]["openAPIV3Schema"] = schema
+    assert server.reply("PUT", f"{DEFINITIONS}/trains.example.com", stored)[0] == 200
+    headers = {"content-type": "application/merge-patch+json"}
+    labels = {"metadata": {"labels": {"a": "b"}}}
+    for path, patch in (
+        (f"{TRAINS}/t1", labels),
+        (f"{TRAINS}/t1/status", {"status": {"late": True}}),
+    ):
+        found = server.send("PATCH", path, patch, headers=headers)
+        text = '299 - "spec.cars: Invalid value: 1: too short"'
+        assert isinstance(found, HttpReply)
+        assert (found.status, found.header("warning")) == (200, text)
+    status, _ = server.patch(f"{TRAINS}/t1", {"spec": {"cars": 0}})
+    assert status == 422
+
+
 def define_converted(server: Server, conversion: Any) -> None:
     made = definition(version("v1"), version("v2"))
     made["spec"]["conversion"] = conversion

@@ -53,7 +53,9 @@ def check_kind_of_object(
     raise invalid(api_group(version), str(sent), name, found)
 
 
-def write_warnings(resource: Resource, new: Document, old: Document | None) -> list[str]:
+def write_warnings(
+    resource: Resource, new: Document, old: Document | None, *, subresource: str = ""
+) -> list[str]:
     """Return the warnings about a write, if it is one of a custom resource or of a definition.
 
     Parameters
@@ -61,9 +63,10 @@ def write_warnings(resource: Resource, new: Document, old: Document | None) -> l
     old : dict or None
         The stored object; None for a new one.
     """
-    if resource.is_custom:
-        return _finalizer_warnings(new, old)
-    if resource.storage != DEFINITION:
+    if isinstance(resource.kind, CustomKind):
+        found = resource.kind.rule_warnings(new)
+        return found if subresource else [*found, *_finalizer_warnings(new, old)]
+    if resource.storage != DEFINITION or subresource:
         return []
     before = set() if old is None else {*_unknown_formats(old)}
     added = [name for name in _unknown_formats(new) if name not in before]
