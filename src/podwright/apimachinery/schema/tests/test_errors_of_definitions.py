@@ -139,6 +139,16 @@ from podwright.apimachinery.schema.tests.kind_errors import of_definition, of_sc
           " does not refer to a valid field",
           'spec.selectableFields[3].jsonPath: Invalid value: ".metadata.name": is an invalid'
           " path: does not refer to a valid field"]),
+        ({"versions": [version("v1", selectableFields=[{"jsonPath": ".x"}]),
+                       version("v2", storage=False)]},
+         ['spec.versions[0].selectableFields: Invalid value: "": may only be set when'
+          " `version.schema.openAPIV3Schema` is not included"]),
+        ({"versions": [
+            version("v1", selectableFields=[{"jsonPath": ".x"}]),
+            version("v2", storage=False, selectableFields=[{"jsonPath": ".x"}],
+                    schema={"openAPIV3Schema": {"type": "object", "description": "other"}})]},
+         ['spec.selectableFields: Invalid value: "": may only be set when validations.schema is'
+          " included"]),
         ({"conversion": {}}, ["spec.conversion.strategy: Required value"]),
         ({"conversion": {"strategy": "x"}},
          ['spec.conversion.strategy: Unsupported value: "x": supported values: "None",'

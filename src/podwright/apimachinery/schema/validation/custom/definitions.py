@@ -262,7 +262,9 @@ class _Parts:
         if field == "schema":
             self._validate_schema(version, path, has_status=has_status)
         elif field == "selectableFields":
-            _validate_selectable(self._errors, version, path)
+            # Upstream looks for the schema where the fields are.
+            is_beside = ("schema" in self.shared) is (field in self.shared)
+            _validate_selectable(self._errors, version, path, has_schema=is_beside)
         elif (value := version.get(field)) is not None:
             _PARTS[field](self._errors, path, value)
 
@@ -369,13 +371,18 @@ _GIVEN_NAMES: Final = r.struct(
 _STRATEGY: Final = r.struct(strategy=r.required(r.one_of("None", "Webhook")))
 
 
-def _validate_selectable(errors: FieldErrors, version: Document, path: str) -> None:
+def _validate_selectable(
+    errors: FieldErrors, version: Document, path: str, *, has_schema: bool
+) -> None:
     fields = version.get("selectableFields") or []
     schema = _schema(version)
     if not fields:
         return
-    if schema is None or unsupported_field(schema):
-        errors.invalid(path, "", "may only be set when validations.schema is included")
+    if not has_schema or schema is None or unsupported_field(schema):
+        needed = "validations.schema is included"
+        if path != "spec.selectableFields":
+            needed = "`version.schema.openAPIV3Schema` is not included"
+        errors.invalid(path, "", f"may only be set when {needed}")
         return
     seen: set[str] = set()
     for index, field in enumerate(fields):
