@@ -35,7 +35,11 @@ from podwright.cluster.api.authorization import (
 )
 from podwright.cluster.api.endpoints import read
 from podwright.cluster.api.endpoints.access.access_reviews import allows_approval
-from podwright.cluster.api.endpoints.access.authentication import Authenticator, TokenLookup
+from podwright.cluster.api.endpoints.access.authentication import (
+    Authenticator,
+    TokenLookup,
+    token_warnings,
+)
 from podwright.cluster.api.endpoints.access.authorization import access_of, impersonated
 from podwright.cluster.api.endpoints.access.service_account_tokens import (
     LegacyTokens,
@@ -381,7 +385,7 @@ class ApiServer:
     def _reply(
         self, request: HttpRequest, user: User, now_ns: int
     ) -> HttpReply | Watch | LongRequest:
-        warnings: list[str] = []
+        warnings = [] if request.certified else token_warnings(request.headers)
         try:
             info = request_info(request)
             check_timeout(request, info)
@@ -393,9 +397,10 @@ class ApiServer:
             if not info.is_resource:
                 return self._plain(request, now_ns)
             resource, handler = self._route(info)
+            known = [*warnings, *resource.warnings]
             if resource.is_custom:
                 # Errors of other kinds are those of upstream's routes, which know no warnings.
-                warnings += resource.warnings
+                warnings = known
             if request.method == "HEAD" and not resource.is_custom:
                 raise method_not_allowed()
             if info.verb == "patch" and info.subresource != subresources.PROXY:
@@ -418,7 +423,7 @@ class ApiServer:
                 media=media,
                 encodings=self._store.encodings,
                 lines=self._lines,
-                warnings=list(resource.warnings),
+                warnings=known,
             )
         except (Rejection, PlainError) as error:
             media = error_media(request.header("accept"))

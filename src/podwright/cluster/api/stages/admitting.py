@@ -8,7 +8,14 @@ from podwright._interludes import interlude
 from podwright.apimachinery.objects import Spec
 from podwright.apimachinery.schema import Kind
 from podwright.cluster.api.admission import Attributes
-from podwright.cluster.api.authorization import GROUP, EscalationCheck, MissingRole, RoleWrite
+from podwright.cluster.api.authorization import (
+    GROUP,
+    Access,
+    EscalationCheck,
+    MissingRole,
+    RoleWrite,
+    denied,
+)
 from podwright.cluster.api.rejections import bad_request, forbidden, not_found
 from podwright.cluster.api.stages.kinds.custom_resources import write_warnings
 from podwright.cluster.api.stages.write import (
@@ -51,6 +58,34 @@ def refuse_escalation(parts: ServedParts, write: SentWrite) -> None:
     """Check that no role gives more than its writer has."""
     if write.attributes.resource.group == GROUP:
         _check_rights(parts.escalation, write.attributes, write.name)
+
+
+def authorize_creation(parts: ServedParts, write: SentWrite) -> None:
+    """Check that the user of an update or an apply request may create an absent object.
+
+    Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/update.go, withAuthorization
+
+    Raises
+    ------
+    Rejection
+        The user may not.
+    """
+    if write.is_post:
+        return
+    facts, resource = write.attributes, write.attributes.resource
+    access = Access(
+        user=facts.user,
+        verb="create",
+        group=resource.group,
+        version=resource.version,
+        resource=resource.plural,
+        subresource=facts.subresource,
+        namespace=facts.namespace if resource.namespaced else "",
+        name=write.name,
+    )
+    decision = parts.authorizers.authorize(access)
+    if decision.is_allowed is not True:
+        raise denied(access, decision.reason)
 
 
 def warn(_parts: ServedParts, write: SentWrite) -> None:

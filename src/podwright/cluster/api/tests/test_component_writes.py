@@ -29,7 +29,7 @@ USER = "tests"
 
 SENT = {
     "create": "set_metadata own admit refuse_escalation prepare_new check_new allocate warn"
-    " check_sent_version admit_valid encode create",
+    " check_sent_version authorize_creation admit_valid encode create",
     "update": "keep_distinct_owners own admit refuse_escalation prepare_change check_change"
     " allocate warn admit_valid encode replace",
     "bind": "admit read_binding admit_valid check_name find check_binding bind",

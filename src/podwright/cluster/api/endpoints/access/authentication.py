@@ -85,9 +85,19 @@ class Authenticator:
 
 def bearer_token(headers: Mapping[str, str]) -> str | None:
     """Return the bearer token of a request, None if there is none."""
-    scheme, _, token = headers.get("authorization", "").strip().partition(" ")
-    token = token.strip()
-    return token if scheme.lower() == "bearer" and token else None
+    scheme, *rest = headers.get("authorization", "").strip().split(" ", 2)
+    return rest[0] or None if scheme.lower() == "bearer" and rest else None
+
+
+def token_warnings(headers: Mapping[str, str]) -> list[str]:
+    """Return the warning about a bearer token that is ignored, because spaces are before it."""
+    scheme, *rest = headers.get("authorization", "").strip().split(" ", 2)
+    if scheme.lower() != "bearer" or len(rest) < 2 or rest[0]:
+        return []
+    return [
+        "the provided Authorization header contains extra space before the bearer token, and is"
+        " ignored"
+    ]
 
 
 def with_authenticated(user: User) -> User:

@@ -6,6 +6,8 @@ import pytest
 
 from podwright.cluster.api.endpoints import BARE_TOKENS
 from podwright.cluster.api.endpoints.access.authentication import with_authenticated
+from podwright.cluster.api.endpoints.tests.conftest import Server
+from podwright.cluster.api.users import User
 
 ALICE = with_authenticated(BARE_TOKENS["alice-token"])
 ROLES = "/apis/rbac.authorization.k8s.io/v1/namespaces/default"
@@ -180,3 +182,34 @@ def test_the_rules_of_a_user_in_a_namespace_are_listed(server):
     assert all(each["resources"] != ["configmaps"] for each in elsewhere)
     status, body = server.reply("POST", path, {"spec": {}}, user=ALICE)
     assert (status, body["message"]) == (400, "no namespace on request")
+
+
+def test_a_write_that_creates_an_absent_object_needs_the_right_to_create(server: Server) -> None:
+    user, group = User("eve"), "rbac.authorization.k8s.io"
+    rbac = f"/apis/{group}/v1"
+    rule = {"verbs": ["patch", "update"], "apiGroups": ["*"], "resources": ["*"]}
+    server.reply("POST", f"{rbac}/clusterroles", {"metadata": {"name": "r"}, "rules": [rule]})
+    binding = {
+        "metadata": {"name": "b"},
+        "roleRef": {"kind": "ClusterRole", "name": "r", "apiGroup": group},
+        "subjects": [{"kind": "User", "name": "eve", "apiGroup": group}],
+    }
+    server.reply("POST", f"{rbac}/clusterrolebindings", binding)
+    space = "/api/v1/namespaces/x?fieldManager=m"
+    lease = "/apis/coordination.k8s.io/v1/namespaces/default/leases/x"
+    sent = {"metadata": {"name": "x"}}
+    applied = sent | {"apiVersion": "v1", "kind": "Namespace"}
+    denied = 'is forbidden: User "eve" cannot create resource'
+    for creates in (False, True):
+        for method, path, body, message in (
+            ("PATCH", space, applied,
+             f'namespaces "x" {denied} "namespaces" in API group "" at the cluster scope'),
+            ("PUT", lease, sent,
+             f'leases.coordination.k8s.io "x" {denied} "leases" in API group "coordination.k8s.io"'
+             ' in the namespace "default"'),
+        ):  # fmt: skip
+            headers = {"content-type": "application/apply-patch+yaml"} if method == "PATCH" else {}
+            status, found = server.reply(method, path, body, headers=headers, user=user)
+            assert (status, found.get("message")) == ((201, None) if creates else (403, message))
+        rules = [rule | {"verbs": ["create", *rule["verbs"]]}]
+        server.patch(f"{rbac}/clusterroles/r", {"rules": rules})

@@ -11,6 +11,7 @@ from podwright.cluster.api.endpoints.access.authentication import (
     Authenticator,
     bearer_token,
     static_tokens,
+    token_warnings,
     with_authenticated,
 )
 from podwright.cluster.api.endpoints.access.authorization import (
@@ -27,24 +28,29 @@ ADA, EVE = User("ada", groups=("a",)), User("eve")
 
 
 @pytest.mark.parametrize(
-    ("header", "token"),
+    ("header", "token", "is_warned"),
     [
-        (None, None),
-        ("", None),
-        ("Bearer x", "x"),
-        ("bearer x", "x"),
-        ("BEARER  x ", "x"),
-        (" Bearer x", "x"),
-        ("Bearer", None),
-        ("Bearer ", None),
-        ("Basic x", None),
-        ("x", None),
-        ("Bearer x y", "x y"),
+        (None, None, False),
+        ("", None, False),
+        ("Bearer x", "x", False),
+        ("bearer x", "x", False),
+        ("BEARER x ", "x", False),
+        (" Bearer x", "x", False),
+        ("Bearer", None, False),
+        ("Bearer ", None, False),
+        ("Bearer  x", None, True),
+        ("Basic  x", None, False),
+        ("x", None, False),
+        ("Bearer x y", "x", False),
     ],
 )
-def test_the_bearer_token_of_a_request(header: str | None, token: str | None) -> None:
+def test_the_bearer_token_of_a_request(
+    header: str | None, token: str | None, *, is_warned: bool
+) -> None:
     headers = {} if header is None else {"authorization": header}
     assert bearer_token(headers) == token
+    text = "the provided Authorization header contains extra space before the bearer token, and is"
+    assert token_warnings(headers) == ([f"{text} ignored"] if is_warned else [])
 
 
 def test_the_user_of_a_request() -> None:

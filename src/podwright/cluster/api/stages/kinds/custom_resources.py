@@ -63,8 +63,9 @@ def write_warnings(
     old : dict or None
         The stored object; None for a new one.
     """
-    if isinstance(resource.kind, CustomKind):
-        found = resource.kind.rule_warnings(new)
+    if resource.is_custom:
+        kind = resource.kind
+        found = kind.rule_warnings(new) if isinstance(kind, CustomKind) else []
         return found if subresource else [*found, *_finalizer_warnings(new, old)]
     if resource.storage != DEFINITION or subresource:
         return []
