@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections import Counter
 from typing import Final
 
 import msgspec
@@ -178,8 +179,8 @@ def main_reason(decision: Decision) -> str:
         return decision.message
     if diagnosis.pre_filter is not None:
         return diagnosis.pre_filter.message
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     for rejection in diagnosis.rejections:
         for reason in rejection.status.reasons:
-            counts[reason] = counts.get(reason, 0) + rejection.count
+            counts[reason] += rejection.count
     return min(counts, key=lambda name: (-counts[name], name), default=decision.message)

@@ -190,7 +190,6 @@ class Stepper:
         until = max(position - self._kept, 0)
         self._run = Replay(self._log, until=until, plugins=self._plugins)
         self._moments.clear()
-        self._requests.clear()
 
     def _advance(self, position: int) -> None:
         """Handle events up to a position, and keep the last moments."""

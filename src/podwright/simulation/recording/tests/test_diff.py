@@ -458,6 +458,7 @@ def test_a_finished_run_is_a_side() -> None:
     ("before", "after", "message"),
     [
         pytest.param(Scenario(TWO_NODES), "run", "two scenarios or two runs", id="both kinds"),
+        pytest.param("run", Scenario(TWO_NODES), "not a scenario with a run", id="a run first"),
         pytest.param(1, 2, "not int", id="neither"),
     ],
 )

@@ -69,6 +69,21 @@ def test_events_of_so_many_bytes_are_enough_and_checkpoints_do_not_count():
     assert log.drop_before_checkpoint(len(log), kept) == late
 
 
+def test_all_that_was_before_the_checkpoint_is_released():
+    run = Recorded()
+    run.run = record(None, checkpoint_events=BY_HAND)
+    log = run.run.log
+    head = log.size_bytes
+    for name in ("n1", "n2", "n3"):
+        run.put(make_node(name))
+        log.flush()
+    before = log.size_bytes
+    assert log.checkpoint(run.run.machine, is_whole=True)
+    kept = log.size_bytes - before
+    assert log.drop_before_checkpoint() == 3
+    assert log.size_bytes == head + kept
+
+
 def test_nothing_is_dropped_without_a_whole_checkpoint():
     run = a_run()
     log = run.run.log

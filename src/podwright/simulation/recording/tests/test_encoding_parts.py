@@ -22,6 +22,11 @@ class _Tagged(msgspec.Struct, array_like=True, tag="tagged"):
     numbers: list[int]
 
 
+class _Shortened(msgspec.Struct, array_like=True, omit_defaults=True):
+    numbers: list[int]
+    last: str = ""
+
+
 @pytest.mark.parametrize("count", [0, 1, 15, 16, 255, 256, 257, 271, 65_535, 65_536, 70_000])
 def test_parts_are_what_encoding_at_once_gives(count: int) -> None:
     inner = _Inner(list(range(count)), tuple(map(str, range(count))))
@@ -31,7 +36,12 @@ def test_parts_are_what_encoding_at_once_gives(count: int) -> None:
     assert b"".join(encoded_parts(value)) == msgspec.msgpack.encode(value)
 
 
-@pytest.mark.parametrize("value", [_Tagged([1] * 1000), {"a": [1] * 1000}, None, [], (), "text"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        _Tagged([1] * 1000), _Shortened([1] * 1000), {"a": [1] * 1000}, None, [], (), "text",
+    ],
+)  # fmt: skip
 def test_other_values_are_one_part(value: object) -> None:
     assert list(encoded_parts(value)) == [msgspec.msgpack.encode(value)]
 

@@ -15,6 +15,7 @@ from podwright.simulation.recording.explanations import explain
 from podwright.simulation.recording.explanations.explain import (
     Cycles,
     UnknownCycle,
+    explain_cycle,
     explain_cycles,
     find_cycle,
     select_cycles,
@@ -135,6 +136,32 @@ def test_an_attempt_is_found_by_its_number_or_the_time_but_not_by_both():
         assert find_cycle(log, "default/a", at_ns=at * SECOND_NS).end == end
     with pytest.raises(ArgumentError, match="one of them is expected, not both"):
         find_cycle(log, "default/a", 1, at_ns=SECOND_NS)
+
+
+class Grouped:
+    """A log in which the cycles of two pods of a group end in one event."""
+
+    def cycles(self, _: str) -> list[tuple[int, str]]:
+        return [(3, "default/a"), (3, "default/b"), (5, "default/a")]
+
+
+def test_the_cycle_of_a_group_ends_once_for_all_its_pods():
+    cycles = Cycles(Grouped())  # type: ignore[arg-type]
+    assert cycles.ends == [3, 5]
+    assert [cycles.of(pod) for pod in ("default/a", "default/b")] == [[3, 5], [3]]
+
+
+@pytest.mark.parametrize(
+    ("options", "attempt"),
+    [({}, 2), ({"attempt": 1}, 1), ({"at": "8s"}, 1), ({"at": "9s"}, 2)],
+)
+def test_one_cycle_is_explained_by_its_number_or_a_time_since_the_start(options, attempt):
+    recorded = Recorded()
+    recorded.put(make_node("small", cpu="100m"))
+    recorded.attempt(make_pod("a", cpu="1"))
+    recorded.now_ns = 8 * SECOND_NS
+    recorded.attempt(make_node("n1", cpu="4"))
+    assert explain_cycle(recorded.run.log, "default/a", **options).attempt == attempt
 
 
 def test_cycles_are_selected_by_pods_and_by_times():

@@ -18,13 +18,15 @@ from podwright.apimachinery.objects import (
     Duration,
     KubernetesObject,
     Object,
+    PodGroup,
+    decode_as,
     encode,
     with_nominated_node_name,
 )
 from podwright.apimachinery.schema import decode
 from podwright.scheduler.advice.remedies import Remedy
 from podwright.scheduler.assembly import Scheduler
-from podwright.scheduler.config import ExtenderReply
+from podwright.scheduler.config import ExtenderReply, Gates, read_configuration
 from podwright.scheduler.framework import Cycle, Plugin, Status
 from podwright.scheduler.machine import (
     CallExtender,
@@ -69,7 +71,12 @@ from podwright.simulation.recording.log.log_objects import ObjectWriter
 from podwright.simulation.recording.log.log_reading import outcomes_of
 from podwright.simulation.recording.log.record import record
 from podwright.simulation.recording.log.replay import _named, replay
-from podwright.simulation.recording.tests.recording import SECOND_NS, Recorded, named_state
+from podwright.simulation.recording.tests.recording import (
+    KIND,
+    SECOND_NS,
+    Recorded,
+    named_state,
+)
 from podwright.simulation.recording.timelines.columns import _HEAD, _MAGIC, decode_chunks
 from podwright.simulation.recording.timelines.feed import TimelineFeed, timeline_of_log
 from podwright.simulation.recording.usage import fragmentation_meter
@@ -151,6 +158,15 @@ def test_a_recorder_shows_how_many_events_it_has():
     assert repr(run.run) == "<Recorder: 2 events>"
 
 
+def test_a_recorded_run_names_the_plugins_of_each_profile():
+    less = {"plugins": {"multiPoint": {"disabled": [{"name": "ImageLocality"}]}}}
+    profiles = [{"schedulerName": "default-scheduler"}, {"schedulerName": "less", **less}]
+    found = Recorded(profiles=profiles).run.log.header.fingerprints
+    assert list(found) == ["default-scheduler", "less"]
+    scores = [set(found[name]["score"]) for name in found]
+    assert len(scores[0]) == len(scores[1]) + 1
+
+
 def test_a_replay_ends_at_an_event_or_at_a_time():
     run = Recorded()
     run.attempt(make_node("n1"), make_pod("p"))
@@ -220,7 +236,7 @@ def test_the_queue_and_the_cluster_at_a_time_have_what_happened_until_then():
 
 
 def test_the_folder_of_a_run_has_the_path_of_its_log(tmp_path: Path):
-    folder = RunFolder.create(tmp_path / "run", Manifest(seed=1, start_ns=0))
+    folder = RunFolder.create(str(tmp_path / "run"), Manifest(seed=1, start_ns=0))
     folder.release()
     assert folder.log_path == str(tmp_path / "run" / "log")
     # It has no input files that could have changed.
@@ -336,6 +352,24 @@ def test_the_binding_of_another_pod_is_not_that_of_one_that_waits():
     assert (found.kind, found.node) == (OutcomeKind.BINDING, "n1")
 
 
+def test_a_pod_of_a_group_that_waits_has_its_own_node():
+    profile = {"plugins": {"permit": {"enabled": [{"name": "Waiting"}]}}}
+    configuration = read_configuration(KIND | {"profiles": [profile]}, source="c")
+    gates = Gates({"GenericWorkload": True, "GangScheduling": True})
+    run = Recorded()
+    run.run = record(None, configuration, plugins=[Waiting], gates=gates)
+    group = {"metadata": CLAIM, "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}}}
+    run.put(decode_as(group, PodGroup), make_node("n1", cpu="1"), make_node("n2", cpu="1"))
+    member = {"schedulingGroup": {"podGroupName": "p"}}
+    run.put(make_pod("quick", cpu="1", spec=member), make_pod("slow", cpu="1", spec=member))
+    run.cycle()
+    nodes = {each.pod.name: each.node for each in run.run.machine.last_decisions}
+    assert sorted(nodes.values()) == ["n1", "n2"]
+    for name, node in nodes.items():
+        past = find_cycle(run.run.log, f"default/{name}", plugins=[Waiting])
+        assert find_outcome(past).node == node
+
+
 class Refusing(Plugin):
     name = "Refusing"
 
@@ -406,6 +440,7 @@ def test_other_objects_of_a_remedy_are_created_or_patched_before_the_pod():
     ]
     body = found.changes[1].body
     assert isinstance(body, dict)
+    assert set(body) == {"apiVersion", "kind", "metadata", "spec", "status"}
     assert body["metadata"] == encode(added)["metadata"]
     assert body["status"] == encode(added)["status"]
 
@@ -424,7 +459,7 @@ def test_the_timeline_of_a_machine_without_events_has_no_rows():
     run = Recorded()
     run.put(make_node("n1", cpu="4"), make_pod("p", node="n1"))
     timeline = TimelineFeed(run.run.machine).timeline()
-    assert timeline.state_at(run.now_ns) == {}
+    assert (timeline.state_at(run.now_ns), timeline.first_ns) == ({}, 0)
 
 
 def test_a_timeline_that_begins_with_a_nomination_has_it():

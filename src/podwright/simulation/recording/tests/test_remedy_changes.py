@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from typing import Any
 
@@ -110,7 +111,15 @@ def test_a_job_is_deleted_and_created_without_what_the_server_generated():
     assert "selector" not in change.body["spec"]
     container = change.body["spec"]["template"]["spec"]["containers"][0]
     assert container["resources"]["requests"] == {"cpu": "4"}
-    assert shlex.split(change.command)[-4:] == ["replace", "--force", "-f", "-"]
+    words = shlex.split(change.command)
+    assert words[-4:] == ["replace", "--force", "-f", "-"]
+    patch = json.loads(words[words.index("-p") + 1])
+    labels = dict.fromkeys(
+        ("controller-uid", "job-name", "batch.kubernetes.io/controller-uid",
+         "batch.kubernetes.io/job-name")
+    )  # fmt: skip
+    assert patch["metadata"] == patch["spec"]["template"]["metadata"] == {"labels": labels}
+    assert patch["spec"]["selector"] is None
 
 
 def pending_job_of(cron_job: Document) -> list[Document]:

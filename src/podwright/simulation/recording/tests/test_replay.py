@@ -10,13 +10,15 @@ import pytest
 
 from podwright.apimachinery.objects import Pod, with_node_name
 from podwright.scheduler.assembly import machine_of
+from podwright.scheduler.config import read_configuration
+from podwright.scheduler.framework import Cycle, NodeView, Plugin, Status
 from podwright.scheduler.machine import Action, Bind, CallDone, CycleDue, ObjectPut
 from podwright.simulation.recording.folders.recorded_state import resume
 from podwright.simulation.recording.log.decision_log import DecisionLog
 from podwright.simulation.recording.log.log_format import LogError
 from podwright.simulation.recording.log.record import Recorder, options_of, record
-from podwright.simulation.recording.log.replay import Replay, verify, verify_replay
-from podwright.simulation.recording.tests.recording import Recorded
+from podwright.simulation.recording.log.replay import Replay, replay, verify, verify_replay
+from podwright.simulation.recording.tests.recording import KIND, Recorded
 from podwright.testing import make_node, make_pod
 
 
@@ -53,6 +55,34 @@ def test_a_resumed_run_uses_the_objects_of_the_log(tmp_path):
     with DecisionLog.open(tmp_path) as log:
         assert verify(log).is_same
         assert len(log) == 1 + 4 * 9
+
+
+class Counting(Plugin):
+    """Has state that no checkpoint has, so its runs are resumed from their first event."""
+
+    name = "Counting"
+
+    def __init__(self) -> None:
+        self.seen = 0
+
+    def filter(self, cycle: Cycle, node: NodeView) -> Status:
+        self.seen += 1
+        return Status.OK
+
+
+def test_a_run_resumed_from_its_begin_uses_the_objects_of_the_log_beyond_its_checkpoints(tmp_path):
+    profile = {"plugins": {"filter": {"enabled": [{"name": "Counting"}]}}}
+    configuration = read_configuration(KIND | {"profiles": [profile]}, source="c")
+    recorder = record(str(tmp_path), configuration, plugins=[Counting], checkpoint_events=1)
+    recorder.handle(ObjectPut(make_node("n1", cpu="8")), 0)
+    put_pods(recorder, 0, 5)
+    assert recorder.log.checkpoints
+    recorder.log.close()
+    again = resume(str(tmp_path), plugins=[Counting])
+    known = list(again.log.objects().values())
+    for obj in again.machine.objects():
+        assert any(obj is other for other in known), obj
+    again.log.close()
 
 
 def test_a_resumed_run_has_the_metrics_of_an_uninterrupted_run(tmp_path):
@@ -126,6 +156,35 @@ def test_an_event_that_cannot_be_written_is_not_recorded(tmp_path):
     with DecisionLog.open(tmp_path / "full") as whole:
         assert verify(whole).is_same
         assert len(whole) == 7
+
+
+class Alternating(Plugin):
+    """Rejects every second pod that it sees, in any run: no log has its state."""
+
+    name = "Alternating"
+    seen = 0
+
+    def filter(self, cycle: Cycle, node: NodeView) -> Status:
+        Alternating.seen += 1
+        return Status.unschedulable("even") if Alternating.seen % 2 else Status.OK
+
+
+def test_a_verification_shows_where_a_plugin_differs_and_a_replay_ends_there():
+    profile = {"plugins": {"filter": {"enabled": [{"name": "Alternating"}]}}}
+    run = Recorded(Alternating, profiles=[profile])
+    run.put(make_node("n1", cpu="4"))
+    run.attempt(make_pod("p", cpu="1"))
+    log = run.run.log
+    found = verify(log, plugins=[Alternating])
+    assert found.difference is not None
+    assert found.event_count == found.difference.index == 2
+    assert [type(each).__name__ for each in found.difference.recorded] == [
+        "EmitEvent", "PatchPodStatus"
+    ]  # fmt: skip
+    assert "Bind" in [type(each).__name__ for each in found.difference.repeated]
+    Alternating.seen = 1
+    with pytest.raises(LogError, match=r"the actions of event 2 differ .*\(Alternating\) depends"):
+        replay(log, plugins=[Alternating])
 
 
 def test_the_progress_of_a_verification_is_counted_from_its_start():

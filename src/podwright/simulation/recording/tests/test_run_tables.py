@@ -323,6 +323,17 @@ def test_a_pod_waits_if_it_has_no_node_and_has_not_ended(pod, reason):
     assert tables.counts == Counts(created=1, deleted=1)
 
 
+def test_a_pod_ends_once():
+    tables = RunTables(MINUTE)
+    pod = make_pod("a", node="n1")
+    tables.changed(None, pod, 0)
+    done = ended(pod, "Succeeded")
+    labeled = with_fields(done, "metadata", labels={"a": "b"})
+    for old, new in ((pod, done), (done, labeled), (labeled, ended(labeled, "Failed"))):
+        tables.changed(old, new, 0)
+    assert tables.counts == Counts(created=1, succeeded=1, failed=1)
+
+
 def test_a_pod_whose_gates_are_all_gone_was_not_tried_yet():
     tables = RunTables(MINUTE)
     two, one, none = (
@@ -589,6 +600,25 @@ def test_a_reason_that_has_no_more_pods_has_one_row_of_zero():
         (3, "not tried yet", 0),
         (4, "no room", 1),
         (6, "no room", 0),
+    ]
+
+
+def test_the_reasons_of_a_sample_are_in_the_order_of_their_names():
+    tables, _ = sampled_world()
+    reasons = [f"no {name}" for name in ("room", "disk", "port", "zone", "gpu", "key")]
+    for reason in reasons:
+        pod = make_pod(reason[3:])
+        tables.changed(None, pod, 0)
+        none = Diagnosis(node_count=1, pre_filter=Status.unschedulable(reason))
+        tables.decided([decision(pod, diagnosis=none)], 0)
+    tables.sample(1)
+    for pod in (make_pod("room"), make_pod("gpu")):
+        tables.changed(pod, None, 2)
+    tables.sample(3)
+    gone = {"no room", "no gpu"}
+    assert columns_of(tables, "pending", "time", "reason", "pods") == [
+        *((1, reason, 1) for reason in sorted(reasons)),
+        *((3, reason, int(reason not in gone)) for reason in sorted(reasons)),
     ]
 
 

@@ -69,6 +69,17 @@ def test_every_position_equals_a_replay_up_to_it(log, data):
                 assert stepper.moment.sizes["active"] == len(queue_of(machine, 0).places["active"])
 
 
+def test_a_log_without_checkpoints_is_gone_through_from_its_begin():
+    run = record(None)
+    for name in ("n1", "n2", "n3"):
+        run.handle(ObjectPut(make_node(name)), 0)
+    stepper = Stepper(run.log, kept=1)
+    for position in (3, 1, 2):
+        stepper.go_to(position)
+        assert stepper.moment is not None
+        assert stepper.moment.node_count == position
+
+
 def test_cycles_are_found_forward_and_backward(log):
     stepper = Stepper(log)
     ends = []

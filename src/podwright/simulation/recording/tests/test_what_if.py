@@ -4,6 +4,7 @@ import pytest
 
 from podwright.apimachinery.objects import Taint
 from podwright.scheduler.config import KubeSchedulerConfiguration, read_configuration
+from podwright.simulation.recording.explanations.explain import UnknownCycle
 from podwright.simulation.recording.explanations.what_if import (
     ImpossibleChange,
     _check_names,
@@ -58,6 +59,13 @@ def test_another_configuration_decides_by_its_own_arguments(log):
 def test_a_configuration_without_the_scheduler_of_the_pod_is_refused(log):
     other = read_configuration(KIND | {"profiles": [{"schedulerName": "other"}]}, source="c")
     with pytest.raises(ImpossibleChange, match=r'schedulerName "default-scheduler".* are other$'):
+        chosen(log, configuration=other)
+
+
+def test_a_configuration_with_an_extender_that_was_not_called_is_refused(log):
+    extender = {"urlPrefix": "http://127.0.0.1:9", "filterVerb": "filter"}
+    other = read_configuration(KIND | {"extenders": [extender]}, source="c")
+    with pytest.raises(UnknownCycle, match=r"the recorded cycle did not make this call$"):
         chosen(log, configuration=other)
 
 
