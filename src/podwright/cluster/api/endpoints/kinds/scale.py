@@ -48,6 +48,7 @@ from podwright.cluster.api.rejections import (
     conflict,
     internal,
     invalid,
+    unclassified_error,
 )
 from podwright.cluster.api.versions.resources import Resource
 
@@ -126,7 +127,7 @@ def _custom_scale(document: Document, paths: ScalePaths) -> Document:
         if paths.selector and (selector := text_at(document, paths.selector)):
             status |= {"selector": selector}
     except AccessError as error:
-        raise bad_request(str(error)) from None
+        raise unclassified_error(str(error)) from None
     return {"spec": {"replicas": _UNSET if replicas is None else replicas}, "status": status}
 
 
@@ -326,5 +327,6 @@ def _with_value(document: Document, path: Sequence[str], value: int) -> Document
         return document | {name: value}
     inner = document.get(name)
     if inner is not None and not isinstance(inner, dict):
-        raise bad_request(f"value cannot be set because .{name} is not a map[string]interface{{}}")
+        text = f"value cannot be set because .{name} is not a map[string]interface{{}}"
+        raise unclassified_error(text)
     return document | {name: _with_value(inner or {}, rest, value)}

