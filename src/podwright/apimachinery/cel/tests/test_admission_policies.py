@@ -100,6 +100,7 @@ def decision_of(validation: dict[str, Any] | str, **spec: Any) -> PolicyDecision
         "authorizer.requestResource.check('create').allowed()",
         "authorizer.group('').resource('pods').namespace('a').check('x').reason() == 'because'",
         "authorizer.group('').resource('pods').check('broken').error() == 'no connection'",
+        "authorizer.group('').resource('pods').check('get').error() == ''",
         "!authorizer.group('a').resource('b').subresource('c').name('d').check('x').errored()",
         "authorizer.serviceAccount('a', 'b.c').path('/healthz').check('get').allowed()",
         "!authorizer.serviceAccount('a', 'b').group('').resource('x').check('list').allowed()",
@@ -134,11 +135,44 @@ def test_an_authorizer_is_asked_about_the_resource_of_the_request() -> None:
 
 
 @pytest.mark.parametrize(
+    ("changes", "access"),
+    [
+        ({}, Access(resource="pods", namespace="shop", name="web")),
+        ({"requestResource": None}, Access(resource="pods", namespace="shop", name="web")),
+        ({"requestResource": {"group": "g", "resource": "r"}},
+         Access(group="g", resource="r", namespace="shop", name="web")),
+        ({"resource": {"resource": "other"}},
+         Access(resource="pods", namespace="shop", name="web")),
+        ({"subResource": "status", "requestSubResource": "scale"},
+         Access(resource="pods", subresource="scale", namespace="shop", name="web")),
+        ({"subResource": "status"},
+         Access(resource="pods", subresource="status", namespace="shop", name="web")),
+        ({"name": None, "namespace": None}, Access(resource="pods")),
+    ],
+)  # fmt: skip
+def test_the_resource_of_the_request_is_the_one_that_the_client_named(
+    changes: dict[str, Any], access: Access
+) -> None:
+    ASKED.clear()
+    policy = ValidatingPolicy(a_policy("authorizer.requestResource.check('get').allowed()"))
+    policy.validate(replace(VALUES, request=REQUEST | changes))
+    assert [replace(access, verb="get")] == ASKED
+
+
+def test_a_policy_reads_the_spec_of_the_namespace() -> None:
+    namespace = NAMESPACE | {"spec": {"finalizers": ["kubernetes"]}}
+    policy = ValidatingPolicy(a_policy("namespaceObject.spec.finalizers == ['kubernetes']"))
+    found = policy.validate(replace(VALUES, namespace=namespace)).decisions
+    assert found == (PolicyDecision(is_denied=False),)
+
+
+@pytest.mark.parametrize(
     ("expression", "message"),
     [
         ("object.spec.x == 1", "no such key: x"),
         ("authorizer.path('  ').check('get').allowed()", "path must not be empty"),
         ("authorizer.group('').resource('').check('x').allowed()", "resource must not be empty"),
+        ("authorizer.group('').resource(' ').check('x').allowed()", "resource must not be empty"),
         (
             "authorizer.serviceAccount('a.b', 'c').path('/').check('get').allowed()",
             "Invalid service account namespace",

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from podwright.apimachinery.cel.estimate import Range
 from podwright.apimachinery.cel.uses.schema_types import (
     MAX_REQUEST_SIZE,
     declared_type,
@@ -102,3 +103,12 @@ def test_declared_metadata_is_kept_if_it_has_both_names(
     assert {"name", "generateName"} <= found["metadata"]["properties"].keys()
     assert (found["kind"], found["apiVersion"], found["spec"]) == (TEXT, TEXT, TEXT)
     assert schema["properties"]["metadata"] is metadata
+
+
+def test_what_is_not_declared_has_no_size() -> None:
+    schema = {"type": "object", "properties": {"a": TEXT | {"maxLength": 2}}}
+    declared = declared_type(schema, "x")
+    assert declared is not None
+    assert declared.size(("a",)) == Range(0, 8)
+    for path in (("b",), ("a", "b"), ("b", "c")):
+        assert declared.size(path) is None

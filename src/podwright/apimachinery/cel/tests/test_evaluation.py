@@ -157,9 +157,15 @@ def test_an_evaluation_ends_at_its_limit() -> None:
         pytest.param("[dyn([1]), dyn([2])].flatten(3)", 17, id="three levels"),
         pytest.param("[1, 2, 3, 4].sort()", 43, id="comparisons of numbers"),
         pytest.param("['a', 'b', 'c', 'd'].sort()", 44, id="comparisons of texts"),
+        pytest.param(
+            "cidr('10.0.0.0/8').containsIP('10.0.0.1')", 3, id="the text of an address as well"
+        ),
+        pytest.param(
+            "n == 1 || n == 2 || n == 3 || n == 4 || n == 5", 10, id="each term of a choice once"
+        ),
     ],
 )
-def test_functions_on_lists_cost_what_they_read(source: str, cost: int) -> None:
+def test_an_evaluation_costs_what_it_reads(source: str, cost: int) -> None:
     assert ENVIRONMENT.compile(source).program().run(dict(VALUES))[1] == cost
 
 
@@ -191,6 +197,20 @@ def test_the_failure_of_a_stages_expression_names_it() -> None:
     expression = stage_expression("self.spec.size")
     with pytest.raises(StageExpressionError, match=r"^self\.spec\.size: no such key: size$"):
         expression.evaluate({"spec": {}}, 0)
+
+
+@pytest.mark.parametrize(
+    ("source", "bounds"),
+    [
+        ("'aaaaaaaaaa'.replace('aa', 'b').contains('c')", (3, 3)),
+        ("'aaaaaaaaaa'.replace('aaa', 'bbb').contains('c')", (3, 3)),
+        ("'aaaaaaaaaa'.replace('a', 'bb').contains('c')", (3, 4)),
+    ],
+)
+def test_a_replacement_that_is_not_longer_makes_no_longer_text(
+    source: str, bounds: tuple[int, int]
+) -> None:
+    assert ENVIRONMENT.compile(source).cost() == bounds
 
 
 @pytest.mark.parametrize(

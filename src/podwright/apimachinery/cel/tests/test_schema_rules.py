@@ -93,6 +93,7 @@ def test_names_are_escaped(name: str, escaped: str | None) -> None:
         ("self.a__dash__b__dot__c__slash__d__underscores__e == 1", {"a-b.c/d__e": 1}),
         ("self.__in__", {"in": True}),
         ("self.tags == ['b', 'a']", {"tags": ["a", "b"]}),
+        ("self.tags != ['c', 'a'] && self.tags != ['a']", {"tags": ["a", "b"]}),
         ("self.tags + ['a'] == ['a', 'b']", {"tags": ["a", "b"]}),
         ("self.rows.exists(r, r.k == 'a' && r.v == 1)", {"rows": [{"k": "a", "v": 1}]}),
         ("self.labels.all(k, self.labels[k].startsWith('x'))", {"labels": {"a": "xa"}}),
@@ -237,6 +238,26 @@ def test_elements_of_a_list_of_type_map_are_compared_by_their_keys() -> None:
     old = {"spec": {"rows": [{"k": "a", "v": 5}, {"k": "b", "v": 1}]}}
     new = {"spec": {"rows": [{"k": "b", "v": 1}, {"k": "a", "v": 4}, {"k": "c", "v": 0}]}}
     assert [error.path for error in rules.validate(new, old)[0]] == ["spec.rows[1]"]
+
+
+def test_all_keys_of_an_element_count() -> None:
+    names = ("host", "port")
+    row = {"type": "object", "properties": {name: TEXT for name in (*names, "size")}}
+    row["x-kubernetes-validations"] = [{"rule": "self.size == oldSelf.size"}]
+    rows = {"type": "array", "maxItems": 4, "items": row, "x-kubernetes-list-type": "map"}
+    rows["x-kubernetes-list-map-keys"] = list(names)
+    rules = compile_rules(a_schema("true", rows=rows))
+    assert rules is not None
+    one, two = ({"host": "a", "port": port, "size": port} for port in "12")
+    changed = two | {"size": "3"}
+    found = rules.validate({"spec": {"rows": [changed, one]}}, {"spec": {"rows": [one, two]}})
+    assert [error.path for error in found[0]] == ["spec.rows[0]"]
+
+
+def test_a_rule_about_a_change_leaves_the_other_rules_of_a_new_value() -> None:
+    rules = rules_of("self.size >= oldSelf.size", "self.size < 5")
+    (error,) = rules.validate({"spec": {"size": 7}}, None)[0]
+    assert error.detail == "failed rule: self.size < 5"
 
 
 def test_errors_of_an_unchanged_part_are_warnings() -> None:

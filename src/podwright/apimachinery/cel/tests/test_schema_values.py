@@ -25,6 +25,8 @@ NEW_YEAR = Timestamp(1_704_067_200_000_000_000)
          {"a": 1.0, "b": 0.5}),
         ({"type": "array", "items": {"type": "number"}}, [1, True], [1.0, True]),
         ({"type": "array"}, ["a", 1], ["a", 1]),
+        ({"type": "array", "items": {"type": "object", "properties": {"v": {"type": "number"}}}},
+         [{"v": 1, "kind": "K"}], [{"v": 1.0}]),
         ({"type": "string"}, "a", "a"),
         ({"type": "string", "format": "duration"}, "1m30s", Duration(90_000_000_000)),
         ({"type": "string", "format": "date"}, "2024-01-01", NEW_YEAR),

@@ -134,7 +134,11 @@ def test_pods_and_nodes_have_times_and_quantities_as_values() -> None:
         "kind": "Pod",
         "metadata": {"creationTimestamp": "1970-01-01T00:00:10Z", "deletionTimestamp": None},
         "status": {"startTime": "soon"},
-        "spec": {"overhead": {"cpu": "1500m"}},
+        "spec": {
+            "overhead": {"cpu": "1500m"},
+            "containers": [{"name": "a", "resources": {"requests": {"cpu": "2"}}}, 5],
+            "initContainers": [{"resources": {"limits": {"cpu": "3"}, "claims": []}}],
+        },
     }
     found = self_of(pod)
     created = parse_timestamp("1970-01-01T00:00:10Z")
@@ -142,6 +146,13 @@ def test_pods_and_nodes_have_times_and_quantities_as_values() -> None:
     assert found["metadata"] == {"creationTimestamp": created, "deletionTimestamp": None}
     assert found["status"] == {"startTime": "soon"}, "other texts stay"
     assert found["spec"]["overhead"]["cpu"] != "1500m"
+    two, three = (stage_expression(f'Quantity("{n}")').evaluate(POD, 0) for n in "23")
+    assert found["spec"]["containers"] == [
+        {"name": "a", "resources": {"requests": {"cpu": two}}}, 5
+    ]  # fmt: skip
+    assert found["spec"]["initContainers"] == [
+        {"resources": {"limits": {"cpu": three}, "claims": []}}
+    ]
     assert pod["metadata"]["creationTimestamp"] == "1970-01-01T00:00:10Z"  # type: ignore[index]
     node = {"kind": "Node", "status": {"allocatable": {"cpu": "1"}, "capacity": [1]}}
     assert self_of(node)["status"]["allocatable"]["cpu"] != "1"

@@ -21,6 +21,7 @@ from podwright.apimachinery.cel.types import (
     Substitutions,
     Type,
     checker_name,
+    is_instance,
     is_optional,
     list_of,
     map_of,
@@ -59,6 +60,24 @@ SET = Type("opaque", "set", (INT,))
 )  # fmt: skip
 def test_the_names_of_a_type(type_: Type, shown: str, of_values: str, in_errors: str) -> None:
     assert (str(type_), type_.runtime_name, checker_name(type_)) == (shown, of_values, in_errors)
+
+
+@pytest.mark.parametrize(
+    ("value", "type_", "expected"),
+    [
+        ({"a": 1}, map_of(STRING, INT), True),
+        ({1: 1}, map_of(STRING, INT), False),
+        ({"a": "b"}, map_of(STRING, INT), False),
+        ({}, map_of(STRING, INT), True),
+        (["a"], list_of(INT), False),
+        ([1, "a"], list_of(INT), True),
+        (1, map_of(STRING, INT), False),
+    ],
+)
+def test_the_first_element_decides_whether_a_value_has_a_type(
+    value: object, type_: Type, expected: bool
+) -> None:
+    assert is_instance(value, type_) is expected
 
 
 def test_the_facts_about_a_type() -> None:
