@@ -242,7 +242,7 @@ def test_elements_of_a_list_of_type_map_are_compared_by_their_keys() -> None:
 
 def test_all_keys_of_an_element_count() -> None:
     names = ("host", "port")
-    row = {"type": "object", "properties": {name: TEXT for name in (*names, "size")}}
+    row = {"type": "object", "properties": dict.fromkeys((*names, "size"), TEXT)}
     row["x-kubernetes-validations"] = [{"rule": "self.size == oldSelf.size"}]
     rows = {"type": "array", "maxItems": 4, "items": row, "x-kubernetes-list-type": "map"}
     rows["x-kubernetes-list-map-keys"] = list(names)
