@@ -41,6 +41,7 @@ from podwright.online.sweep.summary import (
     summarize_sweep,
 )
 from podwright.simulation.files import load_bytes
+from podwright.simulation.recording.folders.tables import MissingExtra
 from podwright.simulation.studies import Interval
 
 NODES = b"{apiVersion: v1, kind: Node, metadata: {name: n}}"
@@ -273,6 +274,13 @@ def test_a_panel_of_one_input_has_no_legend_and_each_figure_has_a_row_of_panels(
     with pytest.raises(ArgumentError) as raised:
         found.plot("p", "r", "s")
     assert str(raised.value) == "names: no run has r; there are p, q"
+
+
+@pytest.mark.parametrize(("method", "name"), [("to_xarray", "xarray"), ("to_polars", "polars")])
+def test_a_dataset_needs_its_library(monkeypatch, method, name):
+    monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(MissingExtra, match=f"pip install {name}"):
+        getattr(SweepSummary((), (), 0, ()), method)()
 
 
 def test_a_dataset_has_the_seeds_in_order_and_no_number_for_what_a_run_lacks():

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 
 from podwright.apimachinery.documents import decode, invalid, join, problem, required
-from podwright.apimachinery.objects import FieldError, PodwrightError
+from podwright.apimachinery.objects import FieldError
 from podwright.scheduler.assembly import Registry, assemble
 from podwright.scheduler.config import (
     DEFAULT_GATES,
@@ -152,9 +152,6 @@ def check_parameters(
                 effective_of(read_configuration(document, source=""), plugins)
             except ValueError as error:
                 errors.append(problem(where, str(error)))
-                break
-            except PodwrightError as error:
-                errors.append(invalid(where, value, str(error)))
                 break
 
 
