@@ -208,9 +208,11 @@ class ControllerLoop:
         self._rejected_owners.append(reference.uid)
         key = f"{obj.namespace}/{reference.name}"
         owner = self.lister.get((api_group(reference.api_version), reference.kind), key)
-        if owner is None or creator.reports_creations:
+        if owner is None:
             return []
         self._enqueue(name, creator.on_create_rejected(key, message))
+        if creator.reports_creations:
+            return []
         note = f"Error creating: {message}"
         return [event_by(name, owner, "FailedCreate", note, is_warning=True)]
 

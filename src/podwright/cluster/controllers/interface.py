@@ -130,7 +130,7 @@ class ReportedWrite(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=
     Attributes
     ----------
     request : CreateObject or DeleteObject
-    succeeded : RecordEvent
+    succeeded : RecordEvent, optional
         The Event of a write that is accepted.
     failed : RecordEvent, optional
         The Event of a rejected one; the reason follows its note. Without it, the loop reports
@@ -139,17 +139,20 @@ class ReportedWrite(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=
         Creations before it; it is not executed if one of them is rejected.
     name : str
         The object, in the error of a write that needs this one.
+    then : tuple of UpdateObject, DeleteObject or RecordEvent
+        What follows a write that is accepted.
     """
 
     request: CreateObject | DeleteObject
-    succeeded: RecordEvent
+    succeeded: RecordEvent | None
     failed: RecordEvent | None = None
     needs: tuple[ReportedWrite, ...] = ()
     name: str = ""
+    then: tuple[UpdateObject | DeleteObject | RecordEvent, ...] = ()
 
     def execute(
         self,
-        write: Callable[[CreateObject | DeleteObject], Exception | None],
+        write: Callable[[CreateObject | UpdateObject | DeleteObject], Exception | None],
         record: Callable[[RecordEvent], object],
     ) -> Exception | None:
         """Execute the writes and record their Events; return the error of a rejected one.
@@ -170,6 +173,11 @@ class ReportedWrite(msgspec.Struct, frozen=True, tag=True, tag_field="kind", gc=
         event = self.succeeded if error is None else self._failure(error)
         if event is not None:
             record(event)
+        for each in self.then if error is None else ():
+            if isinstance(each, RecordEvent):
+                record(each)
+            else:
+                write(each)
         return error
 
     def _failure(self, error: Exception) -> RecordEvent | None:

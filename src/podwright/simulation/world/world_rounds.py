@@ -401,7 +401,9 @@ class WorldRounds:
             for observer in self._event_observers:
                 observer.event_recorded(event, self._heap.now_ns)
 
-    def _create_or_delete(self, request: CreateObject | DeleteObject) -> Exception | None:
+    def _create_or_delete(
+        self, request: CreateObject | UpdateObject | DeleteObject
+    ) -> Exception | None:
         """Execute a request of a controller or a stage; return the error that is ignored."""
         if isinstance(request, DeleteObject) and request.object_kind == "Pod":
             return self._remove_pod(request, request.key)

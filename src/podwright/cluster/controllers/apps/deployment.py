@@ -14,6 +14,7 @@ from typing import Final
 
 import msgspec
 
+from podwright._checkpointed import Saved
 from podwright.apimachinery.objects import (
     Document,
     InvalidObject,
@@ -23,9 +24,11 @@ from podwright.apimachinery.objects import (
     ReplicaSet,
     Selector,
     decode_as,
+    parse_int64,
     with_fields,
 )
 from podwright.apimachinery.schema import template_with_defaults
+from podwright.cluster.api import DeleteObject, UpdateObject
 from podwright.cluster.controllers.adoption import Orphans, adopted, released, selector_of
 from podwright.cluster.controllers.apps.controller_revisions import template_hash
 from podwright.cluster.controllers.apps.deployment_status import (
@@ -50,9 +53,9 @@ from podwright.cluster.controllers.apps.rollout import (
 from podwright.cluster.controllers.interface import (
     Actions,
     Controller,
-    ControllerAction,
     Keys,
     PodChange,
+    ReportedWrite,
     Requests,
     Version,
 )
@@ -77,6 +80,7 @@ _NOT_COPIED: Final = (
 )
 """Annotations of a deployment that are not copied to its replica sets."""
 
+_CREATE_ERROR: Final = "ReplicaSetCreateError"
 _NAME_MAX: Final = 253
 _ENDED: Final = ("Succeeded", "Failed")
 
@@ -94,9 +98,13 @@ class DeploymentController(Controller):
     kinds = (DEPLOYMENT, REPLICA_SET, POD)
     owner_kind = REPLICA_SET[1]
     pod_changes = PodChange.TERMINAL | PodChange.DELETED
+    reports_creations = True
+    _rejections: Saved[dict[NamespacedName, str]]
 
     def __init__(self, lister: Lister) -> None:
         super().__init__(lister)
+        # Why a replica set was rejected since the last sync, by the key of its deployment.
+        self._rejections = {}
         self._orphans = Orphans(lister, REPLICA_SET)
         self._parsed: dict[NamespacedName, _ParsedDeployment] = {}
 
@@ -115,11 +123,17 @@ class DeploymentController(Controller):
         if old is not None and (new is None or new.uid != old.uid):
             self._orphans.remove_owner(old)
             self._parsed.pop(old.key, None)
+            self._rejections.pop(old.key, None)
         if new is None or is_only_status(old, new):
             return ()
         parsed = self._parsed[new.key] = _ParsedDeployment.of(new)
         self._orphans.put_owner(new, parsed.selector)
         return (new.key,)
+
+    def on_create_rejected(self, owner: NamespacedName, message: str) -> Keys:
+        """Return the deployment, whose status will report the rejection."""
+        self._rejections[owner] = message
+        return (owner,)
 
     def _set_changed(self, old: Version, new: Version) -> Keys:
         keys: dict[NamespacedName, None] = {}
@@ -169,10 +183,10 @@ class DeploymentController(Controller):
         ownership_changes = (
             [] if is_going else self._adoptions_and_releases(deployment, parsed.selector)
         )
-        return (
-            ownership_changes
-            or _Sync(self._lister, self.name, deployment, parsed.spec, now_ns).actions()
-        )
+        if ownership_changes:
+            return ownership_changes
+        rejection = self._rejections.pop(key, "")
+        return _Sync(self._lister, self.name, deployment, parsed.spec, now_ns).actions(rejection)
 
     def _adoptions_and_releases(self, deployment: KubernetesObject, selector: Selector) -> Actions:
         adoptions: Actions = [
@@ -220,12 +234,16 @@ class _Sync(Requests):
         self._spec = spec
         self._annotations = deployment.metadata.annotations
         self._objects: dict[str, KubernetesObject] = {}
-        self._actions: Actions = []
+        self._creation: ReportedWrite | None = None
+        self._failure: Actions = []
+        self._rejection = ""
         collisions = status_of(deployment).get("collisionCount")
         self._collisions: int | None = collisions
         self._draft = StatusDraft(deployment, now_ns, collisions)
 
-    def actions(self) -> Actions:
+    def actions(self, rejection: str) -> Actions:
+        """Return the actions; `rejection` is why the new replica set was rejected, if it was."""
+        self._rejection = rejection
         rollout = self._rollout()
         is_rolling = False
         cleans_up = False
@@ -242,19 +260,33 @@ class _Sync(Requests):
             else:
                 is_rolling = cleans_up = True
                 if not self._roll(rollout):
-                    return self._actions
+                    return self._failure
         status = self._draft.finish(rollout, is_rolling=is_rolling)
-        actions = [*self._actions, *self._replica_set_updates(rollout)]
-        actions += [
+        writes = [*self._replica_set_updates(rollout)]
+        events = [
             self.event(self._deployment, "ScalingReplicaSet", text) for text in rollout.event_notes
         ]
+        deletions: list[DeleteObject] = []
         if cleans_up and (self._spec.is_paused or is_complete(rollout, status)):
-            actions += [self.delete(self._objects[each.name]) for each in rollout.excess_history()]
-        actions += self._status_update(status)
+            deletions = [self.delete(self._objects[each.name]) for each in rollout.excess_history()]
+        actions: Actions = [*writes, *events, *deletions, *self._status_update(status)]
+        if self._creation is not None:
+            # Upstream: nothing follows a creation that is rejected.
+            actions = [msgspec.structs.replace(self._creation, then=tuple(actions))]
         due_ns = self._draft.deadline_ns(rollout, status) if is_rolling else None
         if due_ns is not None:
             actions.append(self.sync_at(self._deployment.key, due_ns))
         return actions
+
+    def _failed(self, text: str) -> Actions:
+        """Return the update of the status of a deployment whose replica set is rejected.
+
+        Upstream: sync.go, getNewReplicaSet
+        """
+        if self._spec.progress_deadline_seconds is not None:
+            self._draft.set(PROGRESSING, "False", _CREATE_ERROR, text)
+        conditions = {"conditions": self._draft.conditions} if self._draft.conditions else {}
+        return [*self._status_update(self._draft.current | conditions)]
 
     def _is_being_scaled(self, rollout: Rollout) -> bool:
         self._sync_new(rollout)
@@ -264,7 +296,7 @@ class _Sync(Requests):
         return True
 
     def _roll(self, rollout: Rollout) -> bool:
-        """Take one step of the rollout; False if the template is invalid."""
+        """Take one step of the rollout; False if the new replica set is rejected."""
         if not self._spec.is_recreate:
             if rollout.new is None and not self._make_new(rollout):
                 return False
@@ -347,14 +379,19 @@ class _Sync(Requests):
             replicas=new.replicas,
             annotations=new.annotations,
         )
+        failed = f'Failed to create new replica set "{name}": '
+        if self._rejection:
+            self._failure = self._failed(f"{failed}{self._rejection}")
+            return False
         try:
             obj = decode_as(document, ReplicaSet, source=f"ReplicaSet {name}")
         except InvalidObject as error:
-            text = f'Failed to create new replica set "{name}": {error}'
-            self._actions.append(self.warning(self._deployment, "ReplicaSetCreateError", text))
+            event = self.warning(self._deployment, _CREATE_ERROR, f"{failed}{error}")
+            self._failure = [event, *self._failed(event.note)]
             return False
         self._objects[name] = obj
-        self._actions.append(self.create(obj))
+        event = self.warning(self._deployment, _CREATE_ERROR, failed)
+        self._creation = ReportedWrite(self.create(obj), None, event)
         if new.replicas:
             rollout.event_notes.append(f"Scaled up replica set {name} from 0 to {new.replicas}")
         self._set_revision(new)
@@ -388,6 +425,8 @@ class _Sync(Requests):
             name: text for name, text in self._annotations.items() if name not in _NOT_COPIED
         }
         before = annotations.get(REVISION)
+        if before and parse_int64(before) is None:
+            return  # upstream leaves a revision that is not a number
         if revision_number(before) < revision:
             annotations[REVISION] = str(revision)
             if exists and before:
@@ -416,7 +455,7 @@ class _Sync(Requests):
 
     # ----------------------------------------------------------------------------- writing
 
-    def _replica_set_updates(self, rollout: Rollout) -> Iterable[ControllerAction]:
+    def _replica_set_updates(self, rollout: Rollout) -> Iterable[UpdateObject]:
         for each in rollout.sets:
             obj = self._objects[each.name]
             if not obj.uid:
@@ -425,7 +464,7 @@ class _Sync(Requests):
             if changed is not obj:
                 yield self.update(changed)
 
-    def _status_update(self, status: Document) -> Iterable[ControllerAction]:
+    def _status_update(self, status: Document) -> Iterable[UpdateObject]:
         obj = self._deployment
         if self._annotations != obj.metadata.annotations:
             obj = with_annotations(obj, self._annotations)

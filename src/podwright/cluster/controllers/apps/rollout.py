@@ -158,7 +158,7 @@ class RolloutSet(msgspec.Struct):
 
 def revision_number(text: str | None) -> int:
     """Return a revision as a number, 0 if it is not one."""
-    return int(text) if text and text.isascii() and text.isdigit() else 0
+    return max(parse_int64(text or "") or 0, 0)
 
 
 def _size_of(each: RolloutSet, annotation: str) -> int | None:

@@ -29,7 +29,7 @@ from podwright.apimachinery.objects import (
     timestamp_text,
 )
 from podwright.apimachinery.schema import decode
-from podwright.cluster.api import section
+from podwright.cluster.api import CreateObject, section
 from podwright.cluster.controllers.adoption import controller_reference_document
 from podwright.cluster.controllers.batch.job_spec import finished_condition
 from podwright.cluster.controllers.interface import (
@@ -85,9 +85,12 @@ class CronJobController(Controller):
     reports_creations = True
 
     _rescheduled: Saved[dict[NamespacedName, bool]]
+    _rejected: Saved[dict[NamespacedName, bool]]
 
     def __init__(self, lister: Lister) -> None:
         super().__init__(lister)
+        # Cron jobs whose job was rejected since the last sync.
+        self._rejected = {}
         # Cron jobs with a new schedule, which is looked at from its next time on.
         self._rescheduled = {}
 
@@ -97,6 +100,7 @@ class CronJobController(Controller):
         if obj.kind == "CronJob":
             if new is None or old is None:
                 self._rescheduled.pop(obj.key, None)
+                self._rejected.pop(obj.key, None)
             elif _times_of(old) != _times_of(new):
                 self._rescheduled[obj.key] = True
             return (obj.key,)
@@ -107,12 +111,19 @@ class CronJobController(Controller):
             return ()
         return (f"{obj.namespace}/{owner.name}",)
 
+    def on_create_rejected(self, owner: NamespacedName, message: str) -> Keys:
+        """Return the cron job, whose status is written without the time of the rejected job."""
+        del message
+        self._rejected[owner] = True
+        return (owner,)
+
     def sync(self, key: NamespacedName, now_ns: int) -> Actions:
         """Clean up finished jobs, create the job that is due, and requeue for the next time."""
         cron_job = self._lister.get(CRON_JOB, key)
         if cron_job is None:
             return []
         spec = _spec_of(cron_job)
+        is_rejected = self._rejected.pop(key, False)
         if self._rescheduled.pop(key, False):
             return self._reschedule(cron_job, spec, now_ns)
         status: Document = dict(section(cron_job, "status"))
@@ -122,11 +133,16 @@ class CronJobController(Controller):
         )
         actions = self._clean_up_finished(cron_job, spec, jobs)
         actions.extend(self._update_active(cron_job, status, jobs))
-        if cron_job.metadata.deletion_timestamp is None:
+        if cron_job.metadata.deletion_timestamp is None and not is_rejected:
             active = {entry["uid"] for entry in status.get("active") or ()}
             running = [job for job in jobs if job.uid in active]
             actions.extend(self._start_due(cron_job, spec, status, running, now_ns))
-        return actions + self.status_update(cron_job, status)
+        update = self.status_update(cron_job, status)
+        last = actions[-1] if actions else None
+        if isinstance(last, ReportedWrite) and isinstance(last.request, CreateObject):
+            # Upstream: a time has passed when its job is created, not when the job is rejected.
+            return [*actions[:-1], msgspec.structs.replace(last, then=tuple(update))]
+        return actions + update
 
     def _reschedule(self, cron_job: KubernetesObject, spec: CronJobSpec, now_ns: int) -> Actions:
         """Requeue a cron job with a new schedule; a time before now gets no job yet.

@@ -53,7 +53,11 @@ class SingleSync:
     def sync(self, key: str, seconds: float = 0) -> list[str]:
         """Return what the controller requests at a time, in seconds since the start."""
         now_ns = NOW + int(seconds * SECOND)
-        return [self.text(each) for each in self.controller.sync(key, now_ns)]
+        return [
+            self.text(each)
+            for action in self.controller.sync(key, now_ns)
+            for each in (action, *getattr(action, "then", ()))
+        ]
 
     def text(self, action: Any) -> str:
         match action:
@@ -71,7 +75,7 @@ class SingleSync:
             case RecordEvent(object_kind=kind, key=key, type=severity, reason=reason, note=note):
                 return f"{severity} {kind} {key} {reason} by {action.source}: {note}"
             case ReportedWrite(request=request, succeeded=event):
-                return f"{self.text(request)}; {self.text(event)}"
+                return "; ".join(self.text(each) for each in (request, event) if each is not None)
             case SyncAt(due_ns=due_ns, event=event):
                 return f"sync {event.key} at {(due_ns - NOW) / SECOND:g}"
             case _:

@@ -299,6 +299,22 @@ def test_a_name_collision_changes_the_hash():
     assert world.status("deployment", "web")["collisionCount"] == 1
 
 
+def test_a_revision_that_is_not_a_number_stays_as_it_is():
+    world = cluster()
+    world.apply(DEPLOYMENT)
+    (made,) = world.all("replicaset")
+    world.patch("replicaset", made.name, {"metadata": {"annotations": {REVISION: "first"}}})
+    team = {"metadata": {"annotations": {"example.com/team": "other"}}}
+    world.patch("deployment", "web", team)
+    (found,) = world.all("replicaset")
+    (deployment,) = world.all("deployment")
+    assert [each.metadata.annotations[REVISION] for each in (found, deployment)] == ["first"] * 2
+    assert found.metadata.annotations["example.com/team"] == "shop", "nothing is copied"
+    world.patch("deployment", "web", image(2))
+    revisions = {each.metadata.annotations[REVISION] for each in world.all("replicaset")}
+    assert revisions == {"first", "1"}
+
+
 @pytest.mark.parametrize(
     ("selector", "text"),
     [

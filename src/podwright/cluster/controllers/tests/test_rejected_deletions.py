@@ -180,8 +180,8 @@ def test_a_set_has_the_condition_of_a_rejected_deletion_until_it_succeeds(versio
     assert world.store.list(("", "Pod")).objects == ()
 
 
-def run_cron_job(operation: str) -> list[tuple[str, str]]:
-    """Return the Events about a cron job that replaces its jobs, with one operation rejected."""
+def run_cron_job(operation: str) -> tuple[list[tuple[str, str]], Any]:
+    """Return the Events and the status of a cron job that replaces jobs; one verb is rejected."""
     pod = {"containers": [{"name": "c", "image": "web:1"}], **NEVER}
     job = {"template": {"metadata": LONG, "spec": pod}}
     cron_job = {
@@ -198,12 +198,13 @@ def run_cron_job(operation: str) -> list[tuple[str, str]]:
     world = World(observers=[events])
     world.add(make_node("n1", cpu="8"), decode(cron_job), *policy([operation], "batch", "jobs"))
     world.run(timedelta(seconds=130))
-    return events.lines
+    (found,) = world.store.list(("batch", "CronJob")).objects
+    return events.lines, found.raw.get("status")
 
 
 def test_a_cron_job_reports_a_job_whose_deletion_is_rejected():
     with pytest.warns(UserWarning, match="it stays"):
-        lines = run_cron_job("DELETE")
+        lines, _ = run_cron_job("DELETE")
     reported = [line for line in lines if "Delete" in line[0]]
     assert reported
     assert {reason for reason, _ in reported} == {"FailedDelete"}
@@ -212,10 +213,68 @@ def test_a_cron_job_reports_a_job_whose_deletion_is_rejected():
 
 
 def test_a_cron_job_whose_job_is_rejected_reports_no_success():
-    reported = run_cron_job("CREATE")
+    reported, status = run_cron_job("CREATE")
     assert {reason for reason, _ in reported} == {"FailedCreate"}
     assert all(note.startswith('Error creating job: jobs.batch "web-') for _, note in reported)
     assert all(note.endswith(DENIED) for _, note in reported)
+
+    assert "lastScheduleTime" not in (status or {}), "the time has not passed"
+
+
+DEPLOYMENT = ("apps", "Deployment")
+
+
+def conditions_of(world: World, kind: str) -> Any:
+    """Return the status, reason and message of a condition of the deployment."""
+    (found,) = world.store.list(DEPLOYMENT).objects
+    return [
+        (each["status"], each["reason"], each["message"])
+        for each in found.raw["status"].get("conditions") or ()
+        if each["type"] == kind
+    ]
+
+
+def test_a_deployment_reports_a_replica_set_that_is_rejected_and_tries_again():
+    events = Events("web")
+    world = World(observers=[events])
+    world.add(*policy(["CREATE"], "apps", "replicasets"), make_node("n1", cpu="8"))
+    world.add(workload("apps/v1", "Deployment", replicas=1, selector=SELECTOR))
+    world.run(timedelta(seconds=30))
+    ((reason, note),) = events.lines
+    assert reason == "ReplicaSetCreateError"
+    name = note.split('"')[1]
+    assert note == (
+        f'Failed to create new replica set "{name}": replicasets.apps "{name}" is forbidden:'
+        f" {DENIED}"
+    )
+    assert conditions_of(world, "Progressing") == [("False", "ReplicaSetCreateError", note)]
+    (deployment,) = world.store.list(DEPLOYMENT).objects
+    assert set(deployment.raw["status"]) == {"conditions"}, "nothing else is counted"
+    assert not deployment.metadata.annotations
+    world.remove(*policy(["CREATE"], "apps", "replicasets")[1:])
+    world.add(workload("apps/v1", "Deployment", replicas=2, selector=SELECTOR))
+    world.run(timedelta(seconds=30))
+    assert conditions_of(world, "Progressing")[0][:2] == ("True", "NewReplicaSetAvailable")
+    assert events.lines[1:] == [
+        ("ScalingReplicaSet", f"Scaled up replica set {name} from 0 to 2"),
+    ]
+
+
+@pytest.mark.parametrize("deadline", [600, 2147483647], ids=["a deadline", "no deadline"])
+def test_a_rollout_whose_replica_set_is_rejected_changes_no_other(deadline):
+    spec = {"replicas": 2, "selector": SELECTOR, "progressDeadlineSeconds": deadline}
+    before = workload("apps/v1", "Deployment", **spec)
+    after = workload("apps/v1", "Deployment", **spec, pod=NEVER | {"restartPolicy": "Always",
+                     "hostname": "x"})  # fmt: skip
+    rejects = policy(["CREATE"], "apps", "replicasets")
+    world, events = run_rejected(before, changed=after, rejects=rejects)
+    assert [reason for reason, _ in events.lines] == ["ReplicaSetCreateError"]
+    expected = [("False", "ReplicaSetCreateError")] if deadline == 600 else []
+    assert [each[:2] for each in conditions_of(world, "Progressing")] == expected
+    (replica_set,) = world.store.list(("apps", "ReplicaSet")).objects
+    assert replica_set.raw["spec"]["replicas"] == 2
+    (deployment,) = world.store.list(DEPLOYMENT).objects
+    assert deployment.metadata.annotations["deployment.kubernetes.io/revision"] == "1"
 
 
 def test_a_stateful_set_whose_pod_is_rejected_reports_no_success():
