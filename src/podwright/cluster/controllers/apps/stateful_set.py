@@ -204,7 +204,7 @@ class _Sync(Requests):
         self._bases: dict[str, Pod] = {}
         self._out: Actions = list(self._revisions.actions)
         self._updated_claims: set[str] = set()
-        self._deleted_current = 0
+        self._deleted = 0
 
     def actions(self) -> Actions:
         if self._owner.metadata.deletion_timestamp is None:
@@ -214,7 +214,8 @@ class _Sync(Requests):
                 text = f"Create Pod in StatefulSet {self._owner.name} failed error: {error}"
                 self._out.append(self.warning(self._owner, "FailedCreate", text))
         status = self._status()
-        self._out += self.status_update(self._owner, status)
+        if status.get("currentReplicas", 0) >= 0:  # the API server rejects any other
+            self._out += self.status_update(self._owner, status)
         live = {self._update.name, status["currentRevision"], *map(revision_of, self._all)}
         self._out += self._revisions.truncate_history(live, self._spec.revision_history_limit)
         self._requeue_when_available()
@@ -303,8 +304,7 @@ class _Sync(Requests):
                 if pod.status.phase in _ENDED:
                     continue  # _process_replica has deleted it
                 self._delete(pod)
-                if revision_of(pod) == self._current.name:
-                    self._deleted_current += 1
+                self._deleted += 1
             elif limit is None and (pod is None or not self._is_healthy(pod)):
                 return
 
@@ -462,9 +462,8 @@ class _Sync(Requests):
             "observedGeneration": self._owner.metadata.generation,
             "replicas": len(pods),
             "readyReplicas": len(ready),
-            # The pods that this sync deletes are still in the lister.
-            "currentReplicas": sum(revision_of(pod) == current for pod in there)
-            - self._deleted_current,
+            # Upstream takes each pod that this sync deletes for one of the current revision.
+            "currentReplicas": sum(revision_of(pod) == current for pod in there) - self._deleted,
             "updatedReplicas": sum(revision_of(pod) == update for pod in there),
             "availableReplicas": sum(map(self._is_available, pods)),
         }
