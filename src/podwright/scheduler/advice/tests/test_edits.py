@@ -17,6 +17,7 @@ from podwright.apimachinery.objects import (
 )
 from podwright.scheduler.advice import node_edits as of_nodes, pod_edits as of_pods
 from podwright.scheduler.advice.amounts import format_amount
+from podwright.scheduler.advice.claim_fixes import _claim_or_name
 from podwright.scheduler.advice.edits import Change, Edit, apply, distinct, effort_of
 from podwright.scheduler.advice.fixes import _each_and_all, _key_of
 from podwright.scheduler.advice.rejections import (
@@ -25,7 +26,7 @@ from podwright.scheduler.advice.rejections import (
     nearest_nodes,
     rejection_groups,
 )
-from podwright.scheduler.advice.remedies import _ordinal, _scaled_down
+from podwright.scheduler.advice.remedies import Remedy, _ordinal, _scaled_down
 from podwright.scheduler.assembly import Scheduler
 from podwright.scheduler.classic.predicates import REGISTERED
 from podwright.scheduler.columns import PlacedPod
@@ -424,3 +425,28 @@ def test_a_container_keeps_what_no_struct_has_and_loses_what_is_removed():
     changed = encode(edit.on_pod(pod))["spec"]
     assert changed["containers"] == [container | {"resources": {}}, other]
     assert changed["initContainers"] == spec["initContainers"]
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ({"persistentVolumeClaim": {"claimName": "c"}}, "claim x/c"),
+        ({"ephemeral": {}}, "claim x/p-v"),
+        ({"emptyDir": {}}, "volume v"),
+    ],
+)
+def test_a_volume_is_named_by_its_claim_if_it_has_one(source: dict[str, Any], text: str) -> None:
+    pod = make_pod("p", namespace="x", spec={"volumes": [{"name": "v", **source}]})
+    assert _claim_or_name(pod, pod.spec.volumes[0]) == text
+
+
+def test_a_remedy_is_shown_with_what_it_has() -> None:
+    remedy = Remedy(text="cordon", edits=("cordon",), node="n", node_count=2, pod=make_pod("p"))
+    names = {"Node", "Feasible nodes", "Commands", "Victims"}
+    for one, shown in (
+        (remedy, {"Node", "Feasible nodes"}),
+        (msgspec.structs.replace(remedy, commands=("a", "b"), victims=("x/v",)), names),
+    ):
+        html = one._repr_html_()
+        assert {name for name in names if f">{name}<" in html} == shown
+    assert ">a; b<" in html

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from podwright.apimachinery.objects import with_fields
+from podwright.apimachinery.objects import decode, with_fields
 from podwright.scheduler.advice import edited
+from podwright.scheduler.advice.trial_cluster import _current
 from podwright.scheduler.columns import Cluster
 from podwright.testing import make_node, make_pod
 
@@ -47,6 +48,28 @@ def test_all_changes_are_reverted(cluster, is_journal_lost):
             cluster.nodes.pods_journal.forget()
             assert pods.since() == ["default/mine"]
     assert content(cluster) == before
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "spec"),
+    [
+        ("v1", "PersistentVolumeClaim", {"spec": {"volumeName": "v"}}),
+        ("v1", "PersistentVolume", {"spec": {"storageClassName": "s"}}),
+        ("storage.k8s.io/v1", "StorageClass", {"provisioner": "p"}),
+        ("resource.k8s.io/v1", "ResourceClaim", {"spec": {"devices": {}}}),
+        ("resource.k8s.io/v1", "DeviceClass", {"spec": {}}),
+    ],
+)
+def test_an_object_of_each_kind_gets_its_version_back_or_is_gone(cluster, api_version, kind, spec):
+    head = {"apiVersion": api_version, "kind": kind, **spec}
+    first, second, new = (
+        decode({**head, "metadata": {"name": name, "namespace": "x", "labels": {"l": value}}})
+        for name, value in (("a", "1"), ("a", "2"), ("b", "1"))
+    )
+    cluster.put(first)
+    with edited(cluster, put=[second, new]):
+        assert [_current(cluster, each) for each in (first, new)] == [second, new]
+    assert [_current(cluster, each) for each in (first, new)] == [first, None]
 
 
 def test_changes_are_reverted_after_an_error(cluster):

@@ -482,3 +482,7 @@ def test_too_few_attempts_have_no_model(cycles, bound):
     counted = fitting.fit_timing(log)
     assert counted.name == "log"
     assert counted.clients.scheduler.duration is not None
+    every = [f"p{number}" for number in range(cycles + 1)]
+    assert fitting.fit_timing(log, pods=iter(every)) == counted
+    with pytest.raises(InputError, match="and 0 pods bound"):
+        fitting.fit_timing(log, pods=iter(every[2:]))

@@ -39,7 +39,7 @@ from podwright.simulation.world.traces.trace_model import (
     generate,
     load_model,
 )
-from podwright.simulation.world.traces.trace_output import describe, write_lines
+from podwright.simulation.world.traces.trace_output import TraceDescription, describe, write_lines
 
 S = 10**9
 MODEL = TraceModel(
@@ -475,6 +475,18 @@ def test_a_description_has_the_peak_of_what_runs_at_once() -> None:
     )
     assert found.figures["cpu"].peak == 3.0
     assert found.figures["time between arrivals"].mean == 5.0
+    assert describe([]) == TraceDescription(
+        pods=0, endless=0, others={}, span_seconds=0.0, figures={}
+    )
+
+
+def test_the_figures_of_a_description_are_values_that_were_there() -> None:
+    lines = [pod_line(at, f"p{at}", run) for at, run in ((0, "1s"), (1, "2s"), (2, "9s"))]
+    runs = describe(lines).figures["run time"]
+    assert (runs.pods, runs.mean, runs.minimum, runs.p50, runs.p90, runs.p99, runs.maximum) == (
+        3, 4.0, 1.0, 2.0, 9.0, 9.0, 9.0,
+    )  # fmt: skip
+    assert runs.peak is None
 
 
 def test_generated_pods_have_the_distributions_of_the_model() -> None:

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from podwright.apimachinery.objects import InputError, encode
+from podwright.apimachinery.objects import InputError, encode, with_fields
 from podwright.apimachinery.schema import decode
 from podwright.cluster.kubelets import EXIT_CODE, RUN_DELAY
 from podwright.cluster.store import ObjectStore
@@ -245,6 +245,17 @@ def test_writes_of_what_is_gone_are_not_found():
         assert (found.call, found.obj) == (1, None)
         assert isinstance(found.error, CallError), call
         assert found.error.reason == "NotFound", call
+
+
+def test_an_invalid_write_of_the_scheduler_itself_ends_the_run():
+    spec = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"],
+            "hostPath": {"path": "/x"}}  # fmt: skip
+    document = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "v"}}
+    volume: Any = decode(document | {"spec": spec})
+    api = api_of(volume)
+    changed = with_fields(volume, "spec", access_modes=("Sometimes",))
+    with pytest.raises(InputError, match=r"accessModes\[0\]: Unsupported value"):
+        execute(api, UpdateVolume(1, changed), 0)
 
 
 def test_an_extended_claim_is_added_to_the_status():
