@@ -242,10 +242,9 @@ def test_elements_of_a_list_of_type_map_are_compared_by_their_keys() -> None:
 
 def test_all_keys_of_an_element_count() -> None:
     names = ("host", "port")
-    row = {"type": "object", "properties": dict.fromkeys((*names, "size"), TEXT)}
+    row: dict[str, Any] = {"type": "object", "properties": dict.fromkeys((*names, "size"), TEXT)}
     row["x-kubernetes-validations"] = [{"rule": "self.size == oldSelf.size"}]
-    rows = {"type": "array", "maxItems": 4, "items": row, "x-kubernetes-list-type": "map"}
-    rows["x-kubernetes-list-map-keys"] = list(names)
+    rows = PROPERTIES["rows"] | {"items": row, "x-kubernetes-list-map-keys": list(names)}
     rules = compile_rules(a_schema("true", rows=rows))
     assert rules is not None
     one, two = ({"host": "a", "port": port, "size": port} for port in "12")

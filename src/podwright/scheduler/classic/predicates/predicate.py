@@ -132,7 +132,7 @@ class PredicateMetadata:
         self._add_repelled(pod, node.labels)
         if not pod.spec.node_name:
             return
-        if self.affinity_terms and all(term.matches(pod) for term in self.affinity_terms):
+        if all(term.matches(pod) for term in self.affinity_terms):
             _add_pairs(self.attracting, self.affinity_terms, pod, node.labels)
         # Upstream adds the pairs of all terms here, including those that do not match, unlike for
         # the existing pods.

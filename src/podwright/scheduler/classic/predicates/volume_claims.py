@@ -6,13 +6,14 @@ a class that can provision one there. An immediate claim that is not yet bound e
 an error.
 
 Upstream: pkg/scheduler/algorithm/predicates/predicates.go , VolumeZoneChecker,
-VolumeBindingChecker; pkg/controller/volume/scheduling/scheduler_binder.go;
+VolumeBindingChecker; pkg/controller/volume/scheduling/scheduler_binder.go, FindPodVolumes;
+pkg/controller/volume/persistentvolume/util/util.go, FindMatchingVolume;
 pkg/scheduler/algorithm/predicates/predicates.go, NoDiskConflict.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from podwright.apimachinery.objects import (
@@ -31,6 +32,7 @@ from podwright.scheduler.classic.cluster import ClassicCluster
 from podwright.scheduler.classic.failure import FITS, Failure, Failures, SchedulingError
 from podwright.scheduler.classic.node_info import NodeInfo
 from podwright.scheduler.classic.predicates.predicate import Predicate, PredicateMetadata
+from podwright.scheduler.columns import SELECTED_NODE, class_of, is_bound_to
 
 _ZONE: Final = (Failure("NoVolumeZoneConflict", "node(s) had no available volume zone"),)
 _NODE_AFFINITY: Final = Failure(
@@ -41,6 +43,8 @@ _NO_MATCH: Final = Failure(
 )
 _ZONE_LABELS: Final = (BETA_ZONE, BETA_REGION)
 _NO_PROVISIONER: Final = "kubernetes.io/no-provisioner"
+BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"
+"""The annotation of a claim whose binding is complete."""
 
 
 def check_claims_exist(pod: Pod, cluster: ClassicCluster) -> None:
@@ -73,7 +77,7 @@ def _concerns(meta: PredicateMetadata) -> bool:
 
 def _waits(claim: PersistentVolumeClaim, cluster: ClassicCluster) -> bool:
     """Whether the binding mode of the claim is WaitForFirstConsumer."""
-    storage_class = cluster.storage_classes.get(claim.spec.storage_class_name or "")
+    storage_class = cluster.storage_classes.get(class_of(claim))
     return storage_class is not None and storage_class.volume_binding_mode == "WaitForFirstConsumer"
 
 
@@ -96,9 +100,9 @@ def check_zone(meta: PredicateMetadata, node: NodeInfo) -> Failures:
         if volume is None:
             raise SchedulingError(f'PersistentVolume not found: "{claim.spec.volume_name}"')
         for label in _ZONE_LABELS:
-            zones = volume.metadata.labels.get(label)
-            # A volume in several zones joins them with "__".
-            if zones is not None and node.labels.get(label, "") not in zones.split("__"):
+            # A volume in several zones joins them with "__"; upstream ignores one without a name.
+            zones = volume.metadata.labels.get(label, "").split("__")
+            if "" not in zones and node.labels.get(label, "") not in zones:
                 return _ZONE
     return FITS
 
@@ -112,18 +116,27 @@ ZONE: Final = Predicate("NoVolumeZoneConflict", _concerns, check_zone)
 def check_binding(meta: PredicateMetadata, node: NodeInfo) -> Failures:
     """Reject a node without access to a bound volume, or without a volume for a claim."""
     cluster = meta.cluster
-    failures = []
     claims = [claim for _, claim in _claims(meta.pod, cluster) if claim is not None]
-    if any(not claim.spec.volume_name and not _waits(claim, cluster) for claim in claims):
+    bound = [claim for claim in claims if _is_bound(claim)]
+    waiting = [claim for claim in claims if not _is_bound(claim)]
+    if any(claim.spec.volume_name or not _waits(claim, cluster) for claim in waiting):
         raise SchedulingError("pod has unbound immediate PersistentVolumeClaims")
-    bound = [cluster.volumes.get(claim.spec.volume_name) for claim in claims]
-    chosen: set[str] = set()
-    waiting = [claim for claim in claims if not claim.spec.volume_name]
-    if not all(_can_be_had(claim, cluster, node, chosen) for claim in waiting):
+    failures = []
+    for claim in bound:
+        volume = cluster.volumes.get(claim.spec.volume_name)
+        if volume is None:
+            raise SchedulingError(f'could not find v1.PersistentVolume "{claim.spec.volume_name}"')
+        if not _is_reachable(volume, node):
+            failures.append(_NODE_AFFINITY)
+            break
+    if not _can_be_had(waiting, cluster, node):
         failures.append(_NO_MATCH)
-    if not all(volume is None or _is_reachable(volume, node) for volume in bound):
-        failures.insert(0, _NODE_AFFINITY)
     return failures
+
+
+def _is_bound(claim: PersistentVolumeClaim) -> bool:
+    """Whether the binding is complete; a claim that only names its volume is still unbound."""
+    return bool(claim.spec.volume_name) and BIND_COMPLETED in claim.metadata.annotations
 
 
 def _is_reachable(volume: PersistentVolume, node: NodeInfo) -> bool:
@@ -134,40 +147,59 @@ def _is_reachable(volume: PersistentVolume, node: NodeInfo) -> bool:
 
 
 def _can_be_had(
-    claim: PersistentVolumeClaim, cluster: ClassicCluster, node: NodeInfo, chosen: set[str]
+    claims: Iterable[PersistentVolumeClaim], cluster: ClassicCluster, node: NodeInfo
 ) -> bool:
-    free = [
+    """Whether each claim can get a volume on a node; the smallest claims choose first."""
+    chosen: set[str] = set()
+    for claim in sorted(claims, key=lambda claim: _storage(claim.spec.resources.requests)):
+        selected = claim.metadata.annotations.get(SELECTED_NODE)
+        if selected is None:
+            volume = _match(claim, cluster, node, chosen)
+            if volume is not None:
+                chosen.add(volume.name)
+                continue
+        elif selected != node.name:
+            return False
+        storage_class = cluster.storage_classes.get(class_of(claim))
+        if storage_class is None or not _can_provision(storage_class, node):
+            return False
+    return True
+
+
+def _match(
+    claim: PersistentVolumeClaim, cluster: ClassicCluster, node: NodeInfo, chosen: set[str]
+) -> PersistentVolume | None:
+    """Return the volume that is reserved for a claim, or the smallest free one."""
+    found = [
         volume
         for volume in cluster.volumes.values()
-        if volume.name not in chosen and _is_for(volume, claim) and _is_reachable(volume, node)
+        if volume.name not in chosen and _may_have(volume, claim)
     ]
-    if free:
-        smallest = min(free, key=lambda volume: (_storage(volume.spec.capacity), volume.name))
-        chosen.add(smallest.name)
-        return True
-    storage_class = cluster.storage_classes.get(claim.spec.storage_class_name or "")
-    return storage_class is not None and _can_provision(storage_class, node)
+    reserved = next((volume for volume in found if is_bound_to(volume, claim)), None)
+    if reserved is not None:
+        return reserved if _is_reachable(reserved, node) else None
+    free = [each for each in found if _is_free_for(each, claim) and _is_reachable(each, node)]
+    return min(free, key=lambda each: (_storage(each.spec.capacity), each.name), default=None)
 
 
-def _is_for(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
+def _may_have(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
     spec, requested = volume.spec, claim.spec
-    reference = spec.claim_ref
-    if reference is not None and (reference.namespace, reference.name) != (
-        claim.namespace,
-        claim.name,
-    ):
-        return False
-    if spec.storage_class_name != (requested.storage_class_name or ""):
-        return False
-    if (spec.volume_mode or "Filesystem") != (requested.volume_mode or "Filesystem"):
-        return False
-    if requested.selector is not None and not label_selector(requested.selector).matches(
-        volume.metadata.labels
-    ):
-        return False
-    return set(requested.access_modes) <= set(spec.access_modes) and _storage(
-        spec.capacity
-    ) >= _storage(requested.resources.requests)
+    return (
+        volume.metadata.deletion_timestamp is None
+        and class_of(volume) == class_of(claim)
+        and (spec.volume_mode or "Filesystem") == (requested.volume_mode or "Filesystem")
+        and _storage(spec.capacity) >= _storage(requested.resources.requests)
+    )
+
+
+def _is_free_for(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
+    selector = claim.spec.selector
+    return (
+        volume.status.phase == "Available"
+        and volume.spec.claim_ref is None
+        and (selector is None or label_selector(selector).matches(volume.metadata.labels))
+        and set(claim.spec.access_modes) <= set(volume.spec.access_modes)
+    )
 
 
 def _storage(resources: dict[str, str | int | float]) -> int:

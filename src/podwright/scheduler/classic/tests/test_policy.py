@@ -76,6 +76,13 @@ def test_the_providers_differ_in_least_and_most_requested_only():
         algorithm_of_provider("NoProvider")
 
 
+def test_an_entry_of_a_policy_is_the_priority_of_its_name():
+    entries = [{"name": "LeastRequestedPriority", "weight": 3}]
+    (found,) = algorithm_from_policy(read_policy(policy(priorities=entries))).priorities
+    default = {each.priority.name: each.priority for each in algorithm_of_provider().priorities}
+    assert (found.priority, found.weight) == (default["LeastRequestedPriority"], 3)
+
+
 def test_of_two_entries_of_one_name_the_later_holds():
     entries = [{"name": "EqualPriority", "weight": 2}, {"name": "EqualPriority", "weight": 3}]
     algorithm = algorithm_from_policy(read_policy(policy(priorities=entries)))

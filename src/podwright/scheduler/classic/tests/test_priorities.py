@@ -85,6 +85,12 @@ def test_what_is_left_and_how_even_it_is(
     assert found == [[least], [most], [balanced]]
 
 
+@pytest.mark.parametrize(("cpu", "memory"), [("4", "1Gi"), ("1", "4Gi"), ("4", "4Gi")])
+def test_a_full_node_is_not_balanced(cpu: str, memory: str) -> None:
+    node, pod = make_node("n", cpu="4", memory="4Gi"), make_pod("p", cpu=cpu, memory=memory)
+    assert scores("BalancedResourceAllocation", pod, node) == [0]
+
+
 def test_a_node_without_capacity_scores_nothing() -> None:
     node = make_node("n", cpu="0", memory="0")
     pod = make_pod("p", cpu="0", memory="0")
@@ -359,6 +365,10 @@ ZONES = [make_node(name, labels={"zone": name[0]}) for name in ("a1", "a2", "b1"
         pytest.param(term("podAffinity", "z", 5), [("a1", {})], 1, [0, 0, 0, 0], id="no such pod"),
         pytest.param(
             {}, [("a1", term("podAffinity", "p", 5))], 1, [10, 10, 0, 0], id="others prefer it"
+        ),
+        pytest.param(
+            {}, [("a1", term("podAffinity", "z", 5)), ("b1", term("podAffinity", "z"))], 1,
+            [0, 0, 0, 0], id="others prefer and require another one",
         ),
         pytest.param(
             {}, [("a1", term("podAntiAffinity", "p", 5))], 1, [0, 0, 10, 10], id="others avoid it"

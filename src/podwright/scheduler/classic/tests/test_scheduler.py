@@ -223,7 +223,11 @@ def claim(name="data", *, volume="", storage_class=""):
         {
             "apiVersion": "v1",
             "kind": "PersistentVolumeClaim",
-            "metadata": {"name": name, "namespace": "default"},
+            "metadata": {
+                "name": name,
+                "namespace": "default",
+                "annotations": {"pv.kubernetes.io/bind-completed": "yes"},
+            },
             "spec": {
                 "volumeName": volume,
                 "storageClassName": storage_class,
@@ -246,9 +250,8 @@ def volume(name, *, labels=None, nodes=(), storage_class="", size="1Gi", source=
         terms = [{"matchExpressions": [expression]}]
         spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": terms}}
     metadata = {"name": name, "labels": labels or {}}
-    return decode(
-        {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": metadata, "spec": spec}
-    )
+    document = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": metadata}
+    return decode(document | {"spec": spec, "status": {"phase": "Available"}})
 
 
 def storage_class(name, *, waits, provisioner="kubernetes.io/no-provisioner"):

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from podwright.apimachinery.objects import with_fields
 from podwright.apimachinery.schema import decode
 from podwright.scheduler.classic.failure import SchedulingError
 from podwright.scheduler.classic.tests.single_predicates import rejected
@@ -69,6 +70,9 @@ def test_disks_that_two_pods_cannot_use(
     assert found == ({"n": ["node(s) had no available disk"]} if conflicts else {})
 
 
+BOUND = {"pv.kubernetes.io/bind-completed": "yes"}
+
+
 def claimed(name: str) -> dict[str, Any]:
     return {"persistentVolumeClaim": {"claimName": name}}
 
@@ -81,18 +85,28 @@ def claim(name: str, volume: str = "", storage_class: str | None = None, **spec:
         {
             "apiVersion": "v1",
             "kind": "PersistentVolumeClaim",
-            "metadata": {"name": name, "namespace": "default"},
+            "metadata": {"name": name, "namespace": "default", "annotations": BOUND},
             "spec": body,
         }
     )
 
 
-def volume(name: str, labels: dict[str, str] | None = None, **spec: Any) -> Any:
+def noted(obj: Any, **annotations: str) -> Any:
+    """Return an object with these annotations instead of its own."""
+    names = {"node": "volume.kubernetes.io/selected-node",
+             "class_": "volume.beta.kubernetes.io/storage-class"}  # fmt: skip
+    return with_fields(
+        obj, "metadata", annotations={names[name]: text for name, text in annotations.items()}
+    )
+
+
+def volume(
+    name: str, labels: dict[str, str] | None = None, *, phase: str = "Available", **spec: Any
+) -> Any:
     body = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"]} | spec
     metadata = {"name": name, "labels": labels or {}}
-    return decode(
-        {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": metadata, "spec": body}
-    )
+    document = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": metadata}
+    return decode(document | {"spec": body, "status": {"phase": phase}})
 
 
 def storage_class(name: str, provisioner: str = "p.example.com", **fields: Any) -> Any:
@@ -224,6 +238,7 @@ def test_the_limits_of_csi_drivers() -> None:
         (["plain"], [named], False),
         (["absent"], [named], False),
         (["a", "e", "disk"], [named], False),
+        (["a", "made"], [named], True),
     ):
         pod = with_volumes("p", {"emptyDir": {}}, *map(claimed, volumes))
         found = rejected("MaxCSIVolumeCountPred", pod, *objects, here, *claims)
@@ -252,7 +267,6 @@ LOCAL = storage_class("local", "kubernetes.io/no-provisioner")
         pytest.param(
             [claim("a", "v"), volume("v", **reachable("n1"))], {"n2": [NOT_THERE]}, id="bound"
         ),
-        pytest.param([claim("a", "gone")], {}, id="bound to a volume that is gone"),
         pytest.param(
             [LOCAL, claim("a", storage_class="local")], {"n1": [NO_MATCH], "n2": [NO_MATCH]},
             id="nothing to bind",
@@ -296,6 +310,11 @@ LOCAL = storage_class("local", "kubernetes.io/no-provisioner")
              volume("v", {"x": "y"}, storageClassName="local")], {}, id="a volume with the labels",
         ),
         pytest.param(
+            [LOCAL, claim("a", storage_class="local", selector={"matchLabels": {"x": "y"}}),
+             volume("v", {"x": "z"}, storageClassName="local")],
+            {"n1": [NO_MATCH], "n2": [NO_MATCH]}, id="a volume with other labels",
+        ),
+        pytest.param(
             [LOCAL, claim("a", storage_class="local"),
              volume("v", storageClassName="local",
                     claimRef={"namespace": "default", "name": "a"})], {},
@@ -306,6 +325,44 @@ LOCAL = storage_class("local", "kubernetes.io/no-provisioner")
              volume("v", storageClassName="local", claimRef={"namespace": "default",
                                                              "name": "z"})],
             {"n1": [NO_MATCH], "n2": [NO_MATCH]}, id="a volume for another claim",
+        ),
+        pytest.param(
+            [LOCAL, claim("a", storage_class="local"),
+             volume("v", storageClassName="local", phase="Bound",
+                    claimRef={"namespace": "default", "name": "a"}, **reachable("n2")),
+             volume("w", storageClassName="local", capacity={"storage": "1.5Gi"})],
+            {"n1": [NO_MATCH]}, id="one that is reserved for the claim before free ones",
+        ),
+        pytest.param(
+            [LOCAL, claim("a", storage_class="local"),
+             volume("v", storageClassName="local",
+                    claimRef={"namespace": "default", "name": "a", "uid": "another"})],
+            {"n1": [NO_MATCH], "n2": [NO_MATCH]}, id="a volume for an earlier claim of the name",
+        ),
+        pytest.param(
+            [LOCAL, claim("a", storage_class="local"),
+             volume("v", storageClassName="local", phase="Released")],
+            {"n1": [NO_MATCH], "n2": [NO_MATCH]}, id="a volume that is not available",
+        ),
+        pytest.param(
+            [LOCAL, claim("a", storage_class="local"),
+             with_fields(volume("v", storageClassName="local"), "metadata",
+                         deletion_timestamp="2026-01-01T00:00:00Z")],
+            {"n1": [NO_MATCH], "n2": [NO_MATCH]}, id="a volume that is being deleted",
+        ),
+        pytest.param(
+            [LOCAL, noted(claim("a", storage_class="x"), class_="local"),
+             noted(volume("v", storageClassName="y"), class_="local")], {},
+            id="the class of the annotation",
+        ),
+        pytest.param(
+            [storage_class("made"), noted(claim("a", storage_class="made"), node="n2")],
+            {"n1": [NO_MATCH]}, id="the node that was selected for a claim",
+        ),
+        pytest.param(
+            [LOCAL, noted(claim("a", storage_class="local"), node="n2"),
+             volume("v", storageClassName="local")],
+            {"n1": [NO_MATCH], "n2": [NO_MATCH]}, id="a selected node, where nothing is matched",
         ),
         pytest.param(
             [storage_class("made"), claim("a", storage_class="made")], {}, id="provisioned"
@@ -339,6 +396,14 @@ def test_two_claims_need_two_volumes_and_take_the_smallest_first() -> None:
     assert rejected("CheckVolumeBinding", pod, *HOSTS, *claims, large, small) == {}
     both = {"n1": [NO_MATCH], "n2": [NO_MATCH]}
     assert rejected("CheckVolumeBinding", pod, *HOSTS, *claims, large) == both
+    # A claim that chose the large volume first would leave none for the other one.
+    labeled = volume("large", {"x": "y"}, storageClassName="local", capacity={"storage": "2Gi"})
+    selective = claim("b", storage_class="local", selector={"matchLabels": {"x": "y"}})
+    greedy = claim("a", storage_class="local", resources=more)
+    other = volume("other", storageClassName="local", capacity={"storage": "3Gi"})
+    assert (
+        rejected("CheckVolumeBinding", pod, *HOSTS, LOCAL, greedy, selective, labeled, other) == {}
+    )
     mixed = [claim("a", "v"), volume("v", **reachable("n1")), LOCAL,
              claim("b", storage_class="local")]  # fmt: skip
     assert rejected("CheckVolumeBinding", pod, *HOSTS, *mixed) == {
@@ -355,6 +420,8 @@ def in_zone(zones: str, label: str = ZONE) -> Any:
     [
         ([claim("a", "v"), in_zone("a")], ["b", "r"]),
         ([claim("a", "v"), in_zone("a__b")], ["r"]),
+        ([claim("a", "v"), in_zone("")], []),
+        ([claim("a", "v"), in_zone("x__")], []),
         ([claim("a", "v"), in_zone("r", REGION)], ["a", "b"]),
         ([claim("a", "v"), volume("v")], []),
         ([claim("a", storage_class="made"), storage_class("made")], []),
@@ -373,8 +440,14 @@ def test_the_zones_of_a_bound_volume(objects: list[Any], found: list[str]) -> No
         ("NoVolumeZoneConflict", [], 'PersistentVolumeClaim was not found: "a"'),
         ("NoVolumeZoneConflict", [claim("a")], 'PersistentVolumeClaim is not bound: "a"'),
         ("NoVolumeZoneConflict", [claim("a", "v")], 'PersistentVolume not found: "v"'),
+        ("CheckVolumeBinding", [claim("a", "v")], 'could not find v1.PersistentVolume "v"'),
         (
             "CheckVolumeBinding", [claim("a")],
+            "pod has unbound immediate PersistentVolumeClaims",
+        ),
+        (
+            "CheckVolumeBinding", [noted(claim("a", "v", "made")), storage_class("made"),
+                                   volume("v", storageClassName="made")],
             "pod has unbound immediate PersistentVolumeClaims",
         ),
         (

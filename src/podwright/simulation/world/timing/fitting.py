@@ -93,7 +93,7 @@ def fit_timing(
     )
     return msgspec.structs.replace(
         base,
-        name=base.name or log.source.rsplit("/", 1)[-1],
+        name=base.name or log.source.rpartition("/")[2],
         cycle=CycleTiming(
             constant=constant,
             per_node_evaluated=evaluated,
