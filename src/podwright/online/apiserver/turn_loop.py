@@ -169,6 +169,7 @@ class TurnLoop:
         self._long_slices = LongSlices(cluster.store.large)
         self._extenders: dict[ServedScheduler, ExtenderThreads] = {}
         self._shares: dict[threading.Event, asyncio.Task[None]] = {}
+        self._checkpoint: threading.Thread | None = None
 
     async def execute(self, request: HttpRequest) -> HttpReply | Watch:
         """Execute a request in the next turn, and return its reply once it is durable.
@@ -314,6 +315,8 @@ class TurnLoop:
             for *_, future in self._long:
                 future.cancel()
             self._end_beside()
+            if self._checkpoint is not None:  # whoever reads the log next must find all of it
+                self._checkpoint.join()
             for _, reached in self._reached:
                 reached.cancel()
             self._queue.clear()
@@ -519,7 +522,8 @@ class TurnLoop:
             with contextlib.suppress(RuntimeError):  # the server has ended
                 loop.call_soon_threadsafe(end, failure)
 
-        threading.Thread(target=write, name="checkpoint", daemon=True).start()
+        self._checkpoint = threading.Thread(target=write, name="checkpoint")
+        self._checkpoint.start()
         self._share(is_done, CHECKPOINT_SLICE_SECONDS)
 
     def _share(

@@ -22,7 +22,8 @@ def requesting(name, cpu):
 @pytest.fixture
 def served(serve):
     """A cluster of two nodes of 4 CPUs, in which one pod was scheduled and one was not."""
-    clock = ClusterClock(start_ns=START_NS)
+    # The world begins at the very time of the clock, which a first request can be sooner than.
+    clock = ClusterClock(start_ns=START_NS, read_ns=lambda: 0)
     clock.pause()
     served = serve(cluster_of(), clock)
     served.send("POST", PODS, requesting("a", "2"))

@@ -129,6 +129,26 @@ def test_requests_are_answered_while_a_checkpoint_is_written(monkeypatch):
     assert cluster.world.log.checkpoints
 
 
+def test_a_server_ends_after_the_checkpoint_that_it_writes(monkeypatch):
+    cluster = bounded_cluster()
+    begun, is_open, written = threading.Event(), threading.Event(), []
+
+    def slow():
+        begun.set()
+        assert is_open.wait(SECONDS_MAX)
+        written.append(len(cluster.world.log))
+
+    monkeypatch.setattr(cluster, "write_checkpoint", slow)
+
+    async def load(turns):
+        while not begun.is_set():
+            await turns.execute(request("POST", PODS, pod(f"web-{len(cluster.world.log)}")))
+        threading.Timer(0.05, is_open.set).start()
+
+    in_turns(cluster, load)
+    assert written == [len(cluster.world.log)]
+
+
 def test_a_checkpoint_that_fails_ends_the_server(monkeypatch):
     cluster = bounded_cluster()
 
