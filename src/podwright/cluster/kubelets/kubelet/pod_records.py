@@ -96,6 +96,8 @@ class RunRecord(msgspec.Struct):
         None before it is started.
     term_ns : int, optional
         When SIGTERM is delivered; None if it is not to be, or if it was.
+    turn_ns : int, optional
+        From when it waits for the containers that are stopped before it; None if it does not.
     post_start : Hook, optional
     """
 
@@ -107,6 +109,7 @@ class RunRecord(msgspec.Struct):
     spec: Document
     process: Process | None = None
     term_ns: int | None = None
+    turn_ns: int | None = None
     reason: str = ""
     is_stopping: bool = False
     is_started: bool = False
@@ -138,7 +141,7 @@ class ContainerRecord(msgspec.Struct):
     pull_back_off_ns, pull_retry_ns : int
         The back-off of image pulls, and when it ends.
     must_restart : bool
-        Whether it starts again in any case, because its definition changed.
+        Whether it starts again in any case: its definition changed, or a probe failed.
     """
 
     name: str

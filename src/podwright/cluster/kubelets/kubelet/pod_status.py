@@ -45,12 +45,12 @@ def status_of(pod: Document, record: PodRecord, host_address: str, now_ns: int) 
     spec = pod.get("spec") or {}
     now = timestamp_text(now_ns)
     statuses = container_statuses(pod, record)
-    phase = phase_of(spec, record, is_terminal=record.stop_ns is not None)
-    if record.stop is not None and record.is_finished:
-        phase = "Failed"
-    elif phase in TERMINAL_PHASES and record.running:
-        # A pod is not terminal before its last container has ended.
-        phase = old.get("phase") or "Running"
+    found = "Failed"
+    if record.stop is None:
+        found = phase_of(spec, record, is_terminal=record.stop_ns is not None)
+    # A pod is not terminal before its last container has ended, but its conditions are.
+    is_ending = found in TERMINAL_PHASES and bool(record.running)
+    phase = (old.get("phase") or "Running") if is_ending else found
     status = {
         name: value
         for name, value in old.items()
@@ -66,7 +66,7 @@ def status_of(pod: Document, record: PodRecord, host_address: str, now_ns: int) 
     generation = pod["metadata"].get("generation")
     if generation is not None:
         status["observedGeneration"] = generation
-    status["conditions"] = conditions_of(pod, record, phase, statuses, now)
+    status["conditions"] = conditions_of(pod, record, found, statuses, now)
     status["hostIP"] = host_address
     status["hostIPs"] = _addresses(host_address)
     if record.pod_ip:
@@ -193,7 +193,8 @@ def phase_of(spec: Document, record: PodRecord, *, is_terminal: bool) -> str:
         Whether no container is started any more.
     """
     counts = _counts_of(spec, record)
-    pending_sidecars = 0 if record.is_initialized else counts.pending_sidecars
+    has_app = any(each.kind == "app" for each in record.running)
+    pending_sidecars = 0 if has_app else counts.pending_sidecars
     if counts.failed_init:
         return "Failed"
     if counts.pending_init or pending_sidecars or counts.waiting:
@@ -259,7 +260,7 @@ def conditions_of(
     ]
     containers_ready = _containers_ready(spec, phase, statuses)
     # The sandbox of a pod that ended is stopped.
-    can_start = record.has_sandbox and phase not in _TERMINAL
+    can_start = record.has_sandbox and (phase not in _TERMINAL or bool(record.running))
     found: list[tuple[str, _Condition]] = [
         ("PodReadyToStartContainers", _TRUE if can_start else ("False", "", "")),
         ("Initialized", _initialized(spec, record, phase, present.get("Initialized"))),

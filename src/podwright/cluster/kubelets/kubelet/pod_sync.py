@@ -132,12 +132,16 @@ class PodSync:
                 known = ContainerRecord(container["name"], kind)
                 self._record.containers[known.name] = known
             run = known.running
+            is_kept = kind == "app" or (kind == "sidecar" and run is not None and run.is_started)
             if (
                 run is not None
+                and is_kept
                 and not run.is_stopping
                 and run.spec.get("image") != container.get("image")
             ):
-                self._restart(known, container, "definition changed, will be restarted")
+                known.must_restart = True
+                message = _kill_message(known, "definition changed")
+                self._restart(known, container, message)
 
     def _resize(self) -> None:
         """Resize the pod as its spec says, if it fits the node."""
@@ -151,12 +155,13 @@ class PodSync:
         for kind, container in self._context.containers:
             known = self._record.containers[container["name"]]
             if kind != "ephemeral" and known.name in found.restarts and known.running:
-                self._restart(known, container, "resize requires restart")
+                message = f"Container {known.name} resize requires restart"
+                self._restart(known, container, message)
 
-    def _restart(self, known: ContainerRecord, container: Document, why: str) -> None:
+    def _restart(self, known: ContainerRecord, container: Document, message: str) -> None:
         """Stop a container that starts again in any case, without a back-off."""
         known.must_restart, known.back_off_ns = True, 0
-        self._stop(known, container, self._grace_ns(), f"Container {known.name} {why}")
+        self._stop(known, container, self._grace_ns(), message)
 
     def _check_deadline(self) -> None:
         """Start to stop a pod that is deleted or has run for too long."""
@@ -167,12 +172,16 @@ class PodSync:
             deadline_ns = first_ns + grace_ns
             if record.stop_ns is None:
                 record.stop_ns = now_ns
+                # Upstream: nothing waits to be restarted any more.
+                for known in record.containers.values():
+                    known.waiting = None
             elif record.stop_deadline_ns is not None and deadline_ns < record.stop_deadline_ns:
                 for known in record.running:
                     run = known.running
                     assert run is not None
                     last_ns = max(deadline_ns, now_ns)
-                    if run.is_stopping and (run.ends_ns is None or run.ends_ns > last_ns):
+                    is_signaled = run.is_stopping and run.turn_ns is None
+                    if is_signaled and (run.ends_ns is None or run.ends_ns > last_ns):
                         run.ends_ns, run.exit_code, run.reason = last_ns, KILLED, "Error"
             record.stop_deadline_ns = deadline_ns
             return
@@ -188,17 +197,26 @@ class PodSync:
         self._context.event("Normal", *DEADLINE_EXCEEDED)
 
     def _stop_pod(self) -> None:
-        """Stop the app containers, then the sidecars in reverse order."""
+        """Stop all containers: the sidecars after the app containers, the last one first.
+
+        Upstream: kuberuntime_termination_order.go. The hooks of all run at once.
+        """
         deadline_ns = self._record.stop_deadline_ns
         assert deadline_ns is not None, "a pod is stopped without a deadline"
+        left_ns = max(deadline_ns - self._now_ns, 0)
         specs = {container["name"]: container for _, container in self._context.containers}
-        sidecars = [each for each in self._record.running if each.kind == "sidecar"]
-        others = [each for each in self._record.running if each.kind != "sidecar"]
-        for known in others or sidecars[-1:]:
+        running = self._record.running
+        for known in running:
             run = known.running
             if run is not None and not run.is_stopping:
-                left_ns = max(deadline_ns - self._now_ns, 0)
-                self._stop(known, specs.get(known.name) or run.spec, left_ns)
+                self._stop(known, specs.get(known.name) or run.spec, left_ns, is_ordered=True)
+        waits = any(each.kind == "app" for each in running)
+        for known in reversed([each for each in running if each.kind == "sidecar"]):
+            run = known.running
+            if run is not None and run.turn_ns is not None and not (waits and left_ns):
+                signal_ns, run.turn_ns = max(run.turn_ns, self._now_ns), None
+                self._signal(run, signal_ns, deadline_ns)
+            waits = True
 
     def _grace_ns(self) -> int:
         seconds = self._spec.get("terminationGracePeriodSeconds")
@@ -260,8 +278,15 @@ class PodSync:
         container: Document,
         grace_ns: int,
         message: str = "",
+        *,
+        is_ordered: bool = False,
     ) -> None:
-        """Start to stop a container: its hook, SIGTERM, and SIGKILL after the grace period."""
+        """Start to stop a container: its hook, SIGTERM, and SIGKILL after the grace period.
+
+        A sidecar of a pod that is stopped in order waits for its turn after its hook.
+
+        Upstream: kuberuntime_container.go, killContainer
+        """
         run, now_ns = known.running or known.starting, self._now_ns
         assert run is not None
         run.is_stopping = True
@@ -276,14 +301,22 @@ class PodSync:
                 note = "PreStopHook failed"
                 self._context.container_event(known, "Warning", "FailedPreStopHook", note)
             signal_ns = deadline_ns if hook.ends_ns is None else min(hook.ends_ns, deadline_ns)
-            deadline_ns = max(deadline_ns, signal_ns + _SHUTDOWN_NS)
+        if is_ordered and known.kind == "sidecar":
+            run.turn_ns = signal_ns
+        else:
+            self._signal(run, signal_ns, deadline_ns)
+
+    def _signal(self, run: RunRecord, signal_ns: int, deadline_ns: int) -> None:
+        """Deliver SIGTERM to a container at a time, and SIGKILL at the end of the grace period."""
+        now_ns = self._now_ns
+        deadline_ns = max(deadline_ns, signal_ns + _SHUTDOWN_NS)
         annotations = self._metadata.get("annotations") or {}
         least_ns = None
         if STOP_DELAY in annotations and self._record.stop_ns is not None:
             least_ns = read_delay(annotations[STOP_DELAY], now_ns)
         assert run.process is not None, "a container runs without a process"
         run.term_ns = signal_ns
-        if least_ns is None and signal_ns < deadline_ns and run.process.handles_sigterm:
+        if least_ns is None and run.process.handles_sigterm:
             least_ns = signal_ns + EXIT_AT_SIGTERM_NS - now_ns
         ends_ns, exit_code = deadline_ns, KILLED
         if least_ns is not None:
@@ -350,9 +383,10 @@ class PodSync:
         )
         if is_failed and probe_type != "readiness":
             grace = probe.get("terminationGracePeriodSeconds")
-            message = f"Container {known.name} failed {probe_type} probe"
-            if self._should_restart(known, container, KILLED):
-                message += ", will be restarted"
+            policy = container.get("restartPolicy") or self._spec.get("restartPolicy")
+            # Upstream: its rules do not count, and neither does its exit code.
+            known.must_restart = policy != "Never"
+            message = _kill_message(known, f"failed {probe_type} probe")
             grace_ns = self._grace_ns() if grace is None else int(grace) * SECOND_NS
             self._stop(known, container, grace_ns, message)
         return has_changed
@@ -364,32 +398,49 @@ class PodSync:
         record = self._record
         if not record.has_sandbox and not start_sandbox(self._context):
             return False
-        is_blocked = has_started = False
         is_starting = record.is_starting
-        for kind, container in self._context.containers:
+        if not is_starting and self._is_completed():
+            self._finish()
+            return False
+        reached = self._reached_init()
+        has_app = any(each.kind == "app" for each in record.running)
+        is_blocked = has_started = False
+        for index, (kind, container) in enumerate(self._context.containers):
             if is_starting:
                 return has_started
             known = record.containers[container["name"]]
             if kind == "ephemeral":
                 if known.running is None and known.ended is None:
                     has_started |= self._start(known, container)
-            elif is_blocked and not record.is_initialized:
+            elif is_blocked and not has_app:
                 continue
             elif kind == "init":
-                if record.is_initialized or known.has_succeeded:
+                if has_app or index < reached or known.has_succeeded:
                     continue
                 is_blocked = True
                 has_started |= self._start_init(known, container)
             elif kind == "sidecar":
                 has_started |= known.running is None and self._start(known, container)
-                is_blocked = known.running is None or not known.running.is_started
+                is_up = known.running is not None and known.running.is_started
+                is_blocked = index >= reached and not is_up
             else:
                 has_started |= self._start_app(known, container)
             is_starting = known.starting is not None
-        is_idle = not has_started and not is_starting and not record.is_finished
-        if is_idle and self._is_completed():
-            self._finish()
         return has_started
+
+    def _reached_init(self) -> int:
+        """Return the index of the last init container that was started; -1 if none was.
+
+        Upstream: kuberuntime_container.go, computeInitContainerActions. Those before it count as
+        initialized; sidecars among them are started again, and nothing waits for them.
+        """
+        reached = -1
+        for index, (kind, container) in enumerate(self._context.containers):
+            known = self._record.containers[container["name"]]
+            is_started = known.running or known.ended or known.starting
+            if kind in ("init", "sidecar") and is_started is not None:
+                reached = index
+        return reached
 
     def _start_init(self, known: ContainerRecord, container: Document) -> bool:
         if known.running is not None:
@@ -446,6 +497,9 @@ class PodSync:
         if known.ended is not None:
             due_ns = restart_ns(known)
             if now_ns < due_ns:
+                known.must_restart = False
+                if not self._should_restart(known, container, known.ended.exit_code):
+                    return False
                 self._wait_for_restart(known)
                 self._context.sync_at(due_ns)
                 return False
@@ -541,6 +595,8 @@ class PodSync:
         for known in self._record.running:
             run = known.running
             assert run is not None
+            if run.turn_ns is not None and self._record.stop_deadline_ns is not None:
+                self._context.sync_at(self._record.stop_deadline_ns)
             for due_ns in _due_times(run):
                 self._context.sync_at(due_ns)
             if run.is_stopping:
@@ -548,6 +604,14 @@ class PodSync:
             for probe in (run.startup,) if not run.is_started else (run.readiness, run.liveness):
                 if probe is not None and probe.next_ns is not None:
                     self._context.sync_at(probe.next_ns)
+
+
+def _kill_message(known: ContainerRecord, why: str) -> str:
+    """Return the note of the Event about a container that is stopped, and perhaps started again."""
+    if known.kind in ("init", "sidecar"):
+        return f"Init container {known.name} {why}"
+    suffix = ", will be restarted" if known.must_restart else ""
+    return f"Container {known.name} {why}{suffix}"
 
 
 def _due_times(run: RunRecord) -> list[int]:

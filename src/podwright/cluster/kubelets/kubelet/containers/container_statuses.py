@@ -169,18 +169,31 @@ def _matches(rule: Document, exit_code: int) -> bool:
 
 
 def restart_ns(record: ContainerRecord) -> int:
-    """Return when a container that has ended may start again."""
+    """Return when a container that has ended may start again.
+
+    Notes
+    -----
+    Upstream: kuberuntime_manager.go, doBackOff. The sync that stops a container knows only of the
+    end of its run before.
+    """
     assert record.ended is not None
-    finished_ns = record.ended.finished_ns
-    if not record.back_off_ns or finished_ns - record.back_off_at_ns > 2 * MAX_NS:
+    finished_ns = since_ns = record.ended.finished_ns
+    if record.must_restart:
+        if record.last is None:
+            return finished_ns
+        since_ns = record.last.finished_ns
+    is_over = since_ns - record.back_off_at_ns > 2 * MAX_NS
+    if is_over or since_ns + record.back_off_ns <= finished_ns:
         return finished_ns
     return finished_ns + record.back_off_ns
 
 
 def count_restart(record: ContainerRecord, now_ns: int) -> None:
     """Increase the back-off of a container that starts again."""
-    assert record.ended is not None
-    is_over = record.ended.finished_ns - record.back_off_at_ns > 2 * MAX_NS
+    ended = record.last if record.must_restart else record.ended
+    if ended is None:
+        return
+    is_over = ended.finished_ns - record.back_off_at_ns > 2 * MAX_NS
     if not record.back_off_ns or is_over:
         record.back_off_ns = INITIAL_NS
     else:

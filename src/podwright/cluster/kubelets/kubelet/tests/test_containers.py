@@ -177,17 +177,6 @@ def test_an_ephemeral_container_starts_once():
     assert driver.status()["phase"] == "Running"
 
 
-def test_another_image_restarts_a_running_container():
-    driver = run_of(pod_of(container()))
-    status = driver.objects["default/web"].raw["status"]
-    other = {"name": "main", "image": "httpd:2"}
-    driver.put(pod_with_status(pod_of(other, __generation=2), status))
-    driver.run(1)
-    assert driver.container()["restartCount"] == 1
-    assert driver.container()["image"] == "docker.io/library/httpd:2"
-    assert "Normal Killing: Container main definition changed, will be restarted" in driver.notes
-
-
 def test_a_rule_restarts_a_container_of_a_pod_that_never_restarts():
     rule = {"action": "Restart", "exitCodes": {"operator": "In", "values": [42]}}
     script = "if [ -r /data/done ]; then exit 0; else touch /data/done; exit 42; fi"
@@ -214,3 +203,66 @@ def test_a_rule_restarts_a_container_of_a_pod_that_never_restarts():
 def test_termination_messages(policy, script, message):
     driver = run_of(pod_of(container("main", script, terminationMessagePolicy=policy), **NEVER))
     assert driver.state()["terminated"].get("message") == message
+
+
+SIDE = {"restartPolicy": "Always"}
+
+
+def test_a_sidecar_that_fails_does_not_hold_up_what_comes_after_a_later_init_container():
+    side, setup = container("side", "sleep 1; exit 1", **SIDE), container("setup", "sleep 3")
+    last = container("last", "sleep 1")
+    driver = run_of(pod_of(container(), initContainers=[side, setup, last]), 2.5)
+    assert driver.state("side")["waiting"]["reason"] == "CrashLoopBackOff"
+    driver.run(3.5)
+    assert "running" in driver.state("last")
+    driver.run(4)
+    assert "running" in driver.state("main")
+    assert "waiting" in driver.state("side")
+    driver.run(12)
+    assert "running" in driver.state("side")
+
+
+def test_app_containers_wait_for_the_last_sidecar_unless_one_of_them_runs():
+    side = container("side", "sleep 1; exit 1", **SIDE)
+    apps = [container("main", "sleep 3; exit 1"), container("other", "sleep 5; exit 1")]
+    for containers, count in ((apps[:1], 0), (apps, 1)):
+        driver = run_of(pod_of(*containers, initContainers=[side], restartPolicy="Always"), 3.5)
+        assert driver.state("side")["waiting"]["reason"] == "CrashLoopBackOff"
+        assert driver.container("main")["restartCount"] == count
+        driver.run(12)
+        assert driver.container("main")["restartCount"] >= 1
+
+
+def test_a_sidecar_that_ends_with_the_pod_is_not_started_again():
+    side = container("side", "sleep 2", **SIDE)
+    driver = run_of(pod_of(container("main", "sleep 2"), initContainers=[side], **NEVER), 2)
+    assert driver.status()["phase"] == "Succeeded"
+    assert driver.container("side")["restartCount"] == 0
+    assert driver.notes.count("Normal Started: Container started") == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "restarts", "note"),
+    [
+        ("main", 1, "Container main definition changed, will be restarted"),
+        ("side", 1, "Init container side definition changed"),
+        ("setup", 0, ""),
+    ],
+)
+def test_another_image_restarts_app_containers_and_sidecars(name, restarts, note):
+    def pod(image: str, **metadata: Any) -> Any:
+        images = {name: {"image": image}}
+        main = container() | images.get("main", {})
+        side = container("side", **SIDE) | images.get("side", {})
+        setup = container("setup", "sleep 9" if name == "setup" else "true")
+        setup |= images.get("setup", {})
+        return pod_of(main, initContainers=[side, setup], **metadata)
+
+    driver = run_of(pod("nginx:1"), 1)
+    status = driver.objects["default/web"].raw["status"]
+    driver.put(pod_with_status(pod("httpd:2", __generation=2), status))
+    driver.run(3)
+    assert driver.container(name)["restartCount"] == restarts
+    assert ("httpd:2" in driver.container(name)["image"]) is bool(restarts)
+    killed = [each for each in driver.notes if "Killing" in each]
+    assert killed == ([f"Normal Killing: {note}"] if note else [])

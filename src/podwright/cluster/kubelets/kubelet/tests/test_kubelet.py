@@ -247,9 +247,9 @@ def test_an_address_of_the_pod_cidr_has_one_pod_at_a_time():
     found = [driver.status(f"default/{name}")["podIP"] for name in names]
     assert found == ["10.9.1.2", "10.9.1.4", "10.9.1.5", "10.9.1.6"]
     driver.remove("default/c", grace_seconds=0)
-    driver.run(1)
-    driver.put(pod_of(container(), name="next"))
     driver.run(2)
+    driver.put(pod_of(container(), name="next"))
+    driver.run(3)
     assert driver.status("default/next")["podIP"] == "10.9.1.5"
 
 

@@ -136,11 +136,11 @@ def test_a_pod_of_which_nothing_starts_any_more_ends(policy, states, phase):
     assert phase_of(spec, record_with(**states), is_terminal=True) == phase
 
 
-@pytest.mark.parametrize(("is_initialized", "phase"), [(True, "Running"), (False, "Pending")])
-def test_a_sidecar_that_starts_holds_up_a_pod_before_its_first_container(is_initialized, phase):
-    states = {"s": "starts", "c": "run"}
-    record = record_with(is_initialized=is_initialized, **states)
-    assert phase_of(spec_with("Never", states), record, is_terminal=False) == phase
+@pytest.mark.parametrize(("app", "phase"), [("run", "Running"), ("error", "Pending")])
+def test_a_sidecar_that_starts_holds_up_a_pod_of_which_no_other_container_runs(app, phase):
+    states = {"s": "starts", "c": app}
+    record = record_with(is_initialized=True, **states)
+    assert phase_of(spec_with("Always", states), record, is_terminal=False) == phase
 
 
 # ---------------------------------------------------------------------------------- conditions
@@ -318,7 +318,8 @@ def test_the_addresses_and_the_start_of_a_pod():
         ({"c": "run"}, {}, "Pending", "Running"),
         ({"c": "ok"}, {"is_finished": True}, "Running", "Succeeded"),
         ({"c": "ok"}, {"is_finished": True, "stop": ("Evicted", "m")}, "Running", "Failed"),
-        ({"c": "ok"}, {"stop": ("Evicted", "m")}, "Running", "Succeeded"),
+        ({"c": "ok"}, {"stop": ("Evicted", "m")}, "Running", "Failed"),
+        ({"c": "run"}, {"stop": ("Evicted", "m")}, "Running", "Running"),
         ({"c": "ok", "e": "run"}, {}, "Running", "Running"),
         ({"c": "ok", "e": "run"}, {}, "", "Running"),
         ({"c": "ok", "e": "run"}, {}, "Pending", "Pending"),

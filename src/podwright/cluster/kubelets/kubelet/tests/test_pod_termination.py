@@ -44,7 +44,7 @@ def test_the_deadline_of_a_pod():
         pytest.param(None, 30, 1, id="a program that handles SIGTERM"),
         pytest.param("sleep 1d", 30, 30, id="a shell is killed"),
         pytest.param("sleep 1d", 5, 5, id="with another grace period"),
-        pytest.param("sleep 1d", 0, 0, id="at once"),
+        pytest.param("sleep 1d", 0, 2, id="at least two seconds"),
         pytest.param("sleep 10", 30, 10, id="a program that ends before"),
     ],
 )
@@ -61,28 +61,64 @@ def test_graceful_deletion(script, grace_seconds, seconds):
 
 
 @pytest.mark.parametrize(
-    ("script", "stops", "removed"),
+    ("main", "second", "first", "grace", "ends"),
     [
-        pytest.param(None, {"main": 0, "second": 1, "first": 2}, 3, id="programs"),
-        pytest.param("sleep 1d", {"main": 0, "second": 1, "first": 30}, 30, id="one is killed"),
+        pytest.param(None, None, None, 30, {"main": 1, "second": 2, "first": 3}, id="programs"),
+        pytest.param(None, "sleep 1d", None, 30, {"main": 1, "second": 30, "first": 31},
+                     id="one is killed, and the last one has the time to end"),
+        pytest.param("sleep 1d", None, None, 5, {"main": 5, "second": 6, "first": 6},
+                     id="after the grace period all stop at once"),
+        pytest.param("sleep 1d", "sleep 1d", None, 5, {"main": 5, "second": 7, "first": 6},
+                     id="for two seconds at least"),
     ],
-)
-def test_sidecars_stop_after_the_others_and_the_last_one_first(script, stops, removed):
+)  # fmt: skip
+def test_sidecars_stop_after_the_others_and_the_last_one_first(main, second, first, grace, ends):
     sidecars = [
         container(name, command) | {"restartPolicy": "Always"}
-        for name, command in (("first", None), ("second", script))
+        for name, command in (("first", first), ("second", second))
     ]
-    driver = run_of(pod_of(container("main"), initContainers=sidecars))
-    driver.remove(grace_seconds=30)
-    begun: dict[str, int] = {}
-    for second in range(removed + 1):
-        assert "default/web" in driver.objects
-        driver.run(second)
-        for note in driver.notes:
-            if "Stopping container" in note:
-                begun.setdefault(note.rpartition(" ")[2], second)
-    assert begun == stops
+    driver = run_of(pod_of(container("main", main), initContainers=sidecars))
+    driver.remove(grace_seconds=grace)
+    driver.run(0)
+    found = [note.rpartition(" ")[2] for note in driver.notes if "Stopping container" in note]
+    assert sorted(found) == sorted(ends), "all are reported at once"
+    ended: dict[str, int] = {}
+    for at in range(max(ends.values()) + 1):
+        driver.run(at)
+        for name in ends:
+            if "default/web" not in driver.objects or "running" not in driver.state(name):
+                ended.setdefault(name, at)
+    assert ended == ends
     assert driver.objects == {}
+
+
+def test_the_hook_of_a_sidecar_runs_while_the_others_stop():
+    hook = {"lifecycle": {"preStop": {"sleep": {"seconds": 4}}}}
+    sidecar = container("side") | {"restartPolicy": "Always"} | hook
+    driver = run_of(pod_of(container("main", "sleep 3"), initContainers=[sidecar]))
+    driver.remove(grace_seconds=30)
+    driver.run(4.9)
+    assert "running" in driver.state("side")
+    driver.run(5)
+    assert driver.objects == {}, "four seconds after the deletion, and one to end"
+
+
+def test_a_pod_past_its_deadline_is_not_ready_while_it_stops():
+    driver = run_of(pod_of(container("main", "sleep 1d"), activeDeadlineSeconds=60), 61)
+    conditions = {each["type"]: each for each in driver.status()["conditions"]}
+    found = {name: (each["status"], each.get("reason")) for name, each in conditions.items()}
+    assert driver.status()["phase"] == "Running"
+    assert found["Ready"] == found["ContainersReady"] == ("False", "PodFailed")
+    assert found["PodReadyToStartContainers"] == ("True", None)
+
+
+def test_a_container_of_a_deleted_pod_waits_for_nothing():
+    crashing = container("other", "exit 1")
+    driver = run_of(pod_of(container("main", "sleep 1d"), crashing), 1)
+    assert driver.state("other")["waiting"]["reason"] == "CrashLoopBackOff"
+    driver.remove()
+    driver.run(1)
+    assert driver.state("other")["terminated"]["exitCode"] == 1
 
 
 def test_a_second_deletion_shortens_the_first():

@@ -87,6 +87,48 @@ def test_a_liveness_probe_restarts_a_container():
     assert driver.container()["restartCount"] == 1
 
 
+FAILS = {"exec": {"command": ["false"]}, "periodSeconds": 5, "failureThreshold": 3}
+
+
+@pytest.mark.parametrize(
+    ("policy", "suffix", "restarts"),
+    [
+        pytest.param("Always", ", will be restarted", 1, id="always"),
+        pytest.param("OnFailure", ", will be restarted", 1, id="on failure, with exit code 0 too"),
+        pytest.param("Never", "", 0, id="never"),
+    ],
+)
+def test_the_restart_policy_decides_whether_a_failed_probe_restarts(policy, suffix, restarts):
+    driver = run_of(pod_of(container(livenessProbe=FAILS), restartPolicy=policy), 12)
+    assert f"Normal Killing: Container main failed liveness probe{suffix}" in driver.notes
+    assert driver.container()["restartCount"] == restarts
+
+
+def test_the_rules_of_a_container_do_not_count_for_a_failed_probe():
+    rule = {"action": "Restart", "exitCodes": {"operator": "In", "values": [137]}}
+    never = {"restartPolicy": "Never", "restartPolicyRules": [rule]}
+    script = container("main", "sleep 1d") | never | {"livenessProbe": FAILS}
+    driver = run_of(pod_of(script, terminationGracePeriodSeconds=5), 16)
+    assert "Normal Killing: Container main failed liveness probe" in driver.notes
+    assert driver.container()["restartCount"] == 1, "its exit code 137 does"
+
+
+def test_restarts_after_failed_probes_wait_for_the_back_off_since_the_run_before():
+    # Each run fails after 10 s and takes one to end.
+    driver = run_of(pod_of(container(livenessProbe=FAILS), restartPolicy="Always"))
+    for at, count in ((10.9, 0), (11, 1), (22, 2), (33, 3), (44, 3), (63.9, 3), (64, 4)):
+        driver.run(at)
+        assert driver.container()["restartCount"] == count, at
+
+
+@pytest.mark.parametrize("probe_type", ["liveness", "startup"])
+def test_a_sidecar_whose_probe_fails_is_an_init_container(probe_type):
+    sidecar = container("side", restartPolicy="Always") | {f"{probe_type}Probe": FAILS}
+    driver = run_of(pod_of(container(), initContainers=[sidecar]), 12)
+    assert f"Normal Killing: Init container side failed {probe_type} probe" in driver.notes
+    assert driver.container("side")["restartCount"] == 1
+
+
 @pytest.mark.parametrize("action", ["httpGet", "tcpSocket"])
 @pytest.mark.parametrize(
     ("port", "is_ready"), [("web", True), ("80", True), (80, True), ("wbe", False)]
