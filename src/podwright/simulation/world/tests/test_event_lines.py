@@ -12,6 +12,7 @@ from podwright.simulation.world.inputs.event_lines import EventLines
 from podwright.simulation.world.inputs.operations import (
     Apply,
     Cordon,
+    Create,
     Delete,
     Drain,
     FailNode,
@@ -56,6 +57,13 @@ def recorded(event: str, resource: dict[str, Any], second: int = 0) -> dict[str,
 
 def with_parts(document: dict[str, Any], **parts: dict[str, Any]) -> dict[str, Any]:
     return document | {name: document.get(name, {}) | part for name, part in parts.items()}
+
+
+def test_a_pod_is_applied_or_created_as_its_line_says():
+    other = with_parts(POD, metadata={"name": "q"})
+    lines = read({"at": "0s", "create": POD}, {"at": "0s", "apply": other})
+    found = [(type(each), each.obj.name) for _, each in lines]
+    assert found == [(Create, "p"), (Apply, "q")]
 
 
 def test_each_operation_has_its_time():

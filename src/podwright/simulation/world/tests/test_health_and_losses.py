@@ -152,6 +152,16 @@ def test_a_workload_that_never_reached_its_target_counts_from_its_creation():
     assert (found.lowest, found.lowest_at) == (1, nano(3))
 
 
+def test_a_workload_without_replicas_in_its_spec_has_one():
+    (found,) = followed((1, workload(replicas=None))).availability(ns(2))
+    assert (found.target, found.available) == (1, 0)
+
+
+def test_a_workload_that_never_lost_anything_was_lowest_at_the_last_change():
+    (found,) = followed((1, workload(replicas=0)), (4, replicas(0, replicas=0))).availability(ns(4))
+    assert (found.lowest, found.lowest_target) == (0, 0)
+
+
 def test_states_that_last_no_time_do_not_count():
     (found,) = followed(
         (0, replicas(3)), (5, replicas(0)), (5, replicas(3)), (9, replicas(3))

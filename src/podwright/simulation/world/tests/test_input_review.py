@@ -222,6 +222,9 @@ def test_a_duration_of_all_jobs_is_an_annotation_of_their_templates():
     }
     other = make_pod("p")
     assert with_job_duration(other, 1) is other
+    bare: Any = decode({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}})
+    template = encode(with_job_duration(bare, 1_000_000_000))["spec"]["template"]
+    assert template == {"metadata": {"annotations": {RUN_DELAY: "1s"}}}
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import podwright as pw
+from podwright.apimachinery.objects import CREATION_TIME
 from podwright.simulation.world.traces.columns_file import read_columns, shipped_columns
 from podwright.simulation.world.traces.trace_changes import (
     anonymize,
@@ -569,6 +570,26 @@ def test_all_mistakes_of_a_model_are_reported_together(tmp_path: Path) -> None:
     file.write_text("arival: {}\n")
     with pytest.raises(pw.InputError, match="did you mean"):
         pw.generate_trace(str(file), pods=1)
-    file.write_text("lifetime: {distribution: empirical, quantiles: [3, 1]}\n")
-    with pytest.raises(pw.InputError, match="increasing"):
-        pw.generate_trace(str(file), pods=1)
+    for quantiles in ("[3, 1]", "[-1, 1]", "[1]"):
+        file.write_text(f"lifetime: {{distribution: empirical, quantiles: {quantiles}}}\n")
+        with pytest.raises(pw.InputError, match="increasing"):
+            pw.generate_trace(str(file), pods=1)
+    lifetime = {"distribution": "empirical", "quantiles": [0, 1]}
+    assert load_model(MODEL.document() | {"lifetime": lifetime}).lifetime.quantiles == (0.0, 1.0)
+
+
+def test_a_distance_is_the_greatest_difference_to_either_side_of_a_step() -> None:
+    model = LifetimeModel(distribution="exponential", mean=1.0)
+    assert distance(np.zeros(4), model) == 1.0
+    assert distance(np.full(4, 1e9), model) == 1.0
+    assert distance(np.array([np.log(2), 1e9]), model) == pytest.approx(0.5)
+
+
+def test_pods_of_a_trace_keep_their_annotations_but_those_of_their_times(tmp_path: Path) -> None:
+    metadata = {"name": "p", "annotations": {"a": "b", CREATION_TIME: "5"}}
+    spec = {"containers": [{"name": "c", "image": "i"}]}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+    file = tmp_path / "pods.json"
+    file.write_bytes(msgspec.json.encode(pod))
+    (line,) = read_trace_lines(str(file))
+    assert line.action["apply"]["metadata"]["annotations"] == {"a": "b"}

@@ -205,6 +205,9 @@ def test_missing_columns_and_invalid_times_are_errors():
             {"t": [0, "2026-01-01T00:00:00Z"]}, "t[1]: a time, but t[0] is a duration", id="forms"
         ),
         pytest.param(
+            {"t": ["2026-01-01T00:00:00Z", 0]}, "t[1]: a duration, but t[0] is a time", id="turned"
+        ),
+        pytest.param(
             {"t": ["9999-01-01T00:00:00Z"]},
             't[0]: Invalid value: "9999-01-01T00:00:00Z": the years from 1678 to 2261 can be'
             " simulated",
