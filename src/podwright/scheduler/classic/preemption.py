@@ -17,12 +17,17 @@ Upstream: pkg/scheduler/core/generic_scheduler.go, Preempt; pkg/scheduler/util/u
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
 
 import msgspec
 
-from podwright.apimachinery.objects import Pod, PodDisruptionBudget, SelectorError, label_selector
+from podwright.apimachinery.objects import (
+    Pod,
+    PodDisruptionBudget,
+    SelectorError,
+    label_selector,
+    timestamp_ns,
+)
 from podwright.scheduler.classic.algorithm import failures_on_node
 from podwright.scheduler.classic.extender import ExtenderError
 from podwright.scheduler.classic.failure import Failures, is_unresolvable
@@ -34,8 +39,7 @@ from podwright.scheduler.classic.victims import Victims
 _PRIORITY_OFFSET = 2**31
 """Makes every priority positive, so that the sum of more victims is never smaller."""
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_NEVER_MICROSECONDS = 2**63
+_NEVER_NS = 2**63
 
 
 class Choice(msgspec.Struct, frozen=True):
@@ -256,17 +260,13 @@ def select_victims(
 
 
 def _importance(pod: Pod) -> tuple[int, int]:
-    return -pod.priority, _started_microseconds(pod)
+    return -pod.priority, _started_ns(pod)
 
 
-def _started_microseconds(pod: Pod) -> int:
+def _started_ns(pod: Pod) -> int:
     """Return the start time of the pod; a pod that has not started counts as the latest."""
-    text = pod.status.start_time
-    if text is None:
-        return _NEVER_MICROSECONDS
-    started = datetime.fromisoformat(text)
-    started = started if started.tzinfo is not None else started.replace(tzinfo=UTC)
-    return (started - _EPOCH) // timedelta(microseconds=1)
+    found = timestamp_ns(pod.status.start_time)
+    return _NEVER_NS if found is None else found
 
 
 def _compiled(budgets: Iterable[PodDisruptionBudget]) -> Callable[[Pod], bool]:
@@ -329,7 +329,7 @@ def _priority_sum(victims: Victims) -> int:
 def _newest_first(victims: Victims) -> int:
     """Criterion 5: the latest start among the victims of the highest priority."""
     highest = max(pod.priority for pod in victims.pods)
-    earliest = min(_started_microseconds(pod) for pod in victims.pods if pod.priority == highest)
+    earliest = min(_started_ns(pod) for pod in victims.pods if pod.priority == highest)
     return -earliest
 
 

@@ -166,6 +166,11 @@ def test_zones_are_visited_in_turn_and_start_again_when_all_are_exhausted() -> N
     assert len(tree) == 6
 
 
+def test_a_visit_goes_on_until_the_last_zone_is_exhausted() -> None:
+    tree, _ = tree_of(a1="a", b1="b", c1="c", c2="c", c3="c")
+    assert [tree.next() for _ in range(7)] == ["a1", "b1", "c1", "c2", "c3", "a1", "b1"]
+
+
 def test_nodes_leave_and_change_their_zone() -> None:
     tree, nodes = tree_of(a1="a", b1="b", b2="b")
     assert tree.remove(nodes["a1"])
@@ -331,6 +336,9 @@ def test_a_mirrored_cluster_has_the_state_of_the_columns() -> None:
     cluster.put(newer)
     (counted,) = cluster.classic.node_infos["n"].pods.values()
     assert counted.metadata.labels == {"app": "db"}
+    # A pod without a node is counted nowhere.
+    cluster.put(make_pod("pending"))
+    assert [*cluster.classic.node_infos["n"].pods] == [counted.key]
     assert cluster.classic.selectors_of(pod) != []
     cluster.delete(owner("Service", "s", {"app": "web"}))
     assert cluster.classic.selectors_of(pod) == []
@@ -404,6 +412,7 @@ def test_the_calls_on_the_queue_of_an_event(old: Any, new: Any, calls: list[Queu
     [
         ({}, {}, False),
         ({"unschedulable": True}, {}, True),
+        ({"unschedulable": True}, {"unschedulable": True, "images": {"x:1": "1Mi"}}, False),
         ({}, {"unschedulable": True}, False),
         ({"cpu": "1"}, {"cpu": "2"}, True),
         ({"cpu": "1"}, {"cpu": "1000m"}, True),

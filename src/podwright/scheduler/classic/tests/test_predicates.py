@@ -70,6 +70,10 @@ def test_the_number_of_pods_comes_before_the_amounts() -> None:
     both = insufficient("pods", "cpu")
     assert rejected("PodFitsResources", make_pod("x", cpu="1"), node, *full) == both
     assert rejected("PodFitsResources", make_pod("x"), node, full[0]) == {}
+    # The last place is one.
+    assert rejected("PodFitsResources", make_pod("x", cpu="3"), node, full[0]) == insufficient(
+        "cpu"
+    )
 
 
 def test_resources_that_an_extender_manages_are_not_compared() -> None:
@@ -370,6 +374,9 @@ def test_the_metadata_follow_pods_that_a_dry_run_adds_and_removes() -> None:
     anti = PredicateMetadata(make_pod("p", labels={"app": "x"}, spec=near(
         "podAntiAffinity", "web")), cluster)  # fmt: skip
     assert fitting(anti) == ["b1"]
+    copy = anti.copy()
+    copy.add_pod(make_pod("other", labels={"app": "web"}, node="b1"), nodes["b1"])
+    assert (fitting(copy), fitting(anti)) == ([], ["b1"])
     anti.remove_pod(placed)
     assert fitting(anti) == ["a1", "a2", "b1"]
     anti.add_pod(make_pod("other", labels={"app": "web"}, node="b1"), nodes["b1"])

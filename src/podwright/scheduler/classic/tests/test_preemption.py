@@ -68,6 +68,19 @@ def test_the_least_important_that_suffice_are_victims():
     assert names(found.victims) == ["middle", "low"], "the more important first"
 
 
+def test_all_pods_that_the_pod_avoids_are_victims():
+    term = {"labelSelector": {"matchLabels": {"app": "x"}}, "topologyKey": "host"}
+    anti = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    scheduler = scheduler_of(
+        make_node("n1", cpu="4", labels={"host": "n1"}),
+        make_pod("first", labels={"app": "x"}, priority=2, node="n1"),
+        make_pod("second", labels={"app": "x"}, priority=1, node="n1"),
+        make_pod("other", node="n1"),
+    )
+    pod = make_pod("alone", priority=9, spec={"affinity": anti})
+    assert names(preempted(scheduler, pod).victims) == ["first", "second"]
+
+
 def test_of_equals_the_later_started_is_a_victim():
     scheduler = scheduler_of(
         make_node("n1", cpu="4"),

@@ -227,6 +227,30 @@ def test_delete_keeps_the_record_of_an_active_pod_only(queue):
     assert len(queue) == 0
 
 
+def test_a_pod_that_is_added_again_waits_once(queue):
+    versions = [make_pod("a", labels={"v": each}) for each in "12"]
+    for pod in versions:
+        queue.add(pod, 0)
+    popped = queue.pop(1)
+    assert (popped.pod, queue.pop(1)) == (versions[1], None)
+
+
+def test_a_deleted_pod_is_nowhere(queue):
+    queue.add(make_pod("a"), 0)
+    (queued,) = queue.pods_in(QueueName.ACTIVE)
+    queue.delete(make_pod("a"), 1)
+    assert queued.place is QueueName.NOWHERE
+
+
+def test_an_update_with_a_nomination_replaces_the_earlier_one(queue):
+    first, second = (with_nominated_node_name(make_pod("a"), node) for node in ("n1", "n2"))
+    queue.add(first, 0)
+    queue.update(first, second, 1)
+    assert [[p.key for p in queue.nominator.pods_on(node)] for node in ("n1", "n2")] == [
+        [], ["default/a"],
+    ]  # fmt: skip
+
+
 def test_an_update_without_a_nomination_keeps_the_one_in_memory(queue):
     pod = make_pod("a")
     queue.add(pod, 0)
