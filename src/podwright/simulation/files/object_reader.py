@@ -305,7 +305,7 @@ def _is_unknown_field(problem: Problem) -> bool:
 def _with_suggestion(message: str, value: Any) -> str:
     """Return a text of upstream about an enumeration with the nearest of the valid values."""
     listed = message.partition(": supported values: ")[2]
-    if not listed or "did you mean" in message or not isinstance(value, str):
+    if "did you mean" in message or not isinstance(value, str):
         return message
     near = nearest(value, _QUOTED.findall(listed))
     return f'{message}; did you mean "{near}"?' if near else message

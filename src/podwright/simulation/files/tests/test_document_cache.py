@@ -18,7 +18,7 @@ import pytest
 
 from podwright.apimachinery.objects import YamlDocument, YamlError, read_yaml
 from podwright.simulation.files import DocumentCache, document_cache, documents
-from podwright.simulation.files.document_cache import SUFFIX, CacheEntry
+from podwright.simulation.files.document_cache import SUFFIX, CacheEntry, _remove_leftovers
 from podwright.simulation.files.manifests import PartialObjects, load_bytes
 
 ENTRY = f".dump.yaml{SUFFIX}"
@@ -397,3 +397,14 @@ def test_only_a_part_that_several_objects_have_is_written_apart():
     packed = packer.packed()
     assert packed is not None
     assert msgspec.msgpack.decode(packed[0]) == []
+
+
+def test_only_partial_files_of_the_same_entry_are_left_over(tmp_path):
+    place = tmp_path / "entry"
+    names = ("entry.1.new", "entry.2.new", "entry.old", "other.1.new", "entry")
+    for name in names:
+        (tmp_path / name).write_bytes(b"")
+        os.utime(tmp_path / name, (0, 1_000))
+    os.utime(tmp_path / "entry.2.new", (0, 1_001))
+    _remove_leftovers(place, 1_601)
+    assert {each.name for each in tmp_path.iterdir()} == {*names} - {"entry.1.new"}

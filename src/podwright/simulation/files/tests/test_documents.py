@@ -267,6 +267,17 @@ def test_the_share_of_json_that_is_read_is_reported(data):
     assert shares == [("f", 0.0), ("f", 0.5), ("f", 0.7), ("f", 0.9)]
 
 
+def test_lists_in_lists_are_no_more_than_the_whole():
+    shares = []
+    inner = {"kind": "List", "items": [POD] * 250}
+    read_manifest(
+        as_json({"kind": "List", "items": [inner]}),
+        source="f",
+        watch=lambda *each: shares.append(each),
+    )
+    assert shares == [("f", 0.0), ("f", 0.5), ("f", 1.0), ("f", 1.0)]
+
+
 @pytest.mark.parametrize("name", ["t.csv", "t.csv.gz"])
 def test_another_table_is_an_error_with_what_reads_it(name):
     (error,) = read_manifest(b"name,cores\nn1,4\n", source=name).errors
@@ -406,8 +417,8 @@ def documents_of(value, **options):
         pytest.param({"kind": 3, "items": []}, [("f", {"kind": 3, "items": []}, False)], [],
                      id="a kind that is a number"),
         pytest.param(
-            {"kind": "List", "apiVersion": "v1", "items": [{"a": 1}, 2]},
-            [("f: items[0]", {"a": 1}, False)],
+            {"kind": "List", "apiVersion": "v1", "items": [{"a": 1}, 2, {"b": 1}]},
+            [("f: items[0]", {"a": 1}, False), ("f: items[2]", {"b": 1}, False)],
             ["f: items[1]: : Invalid value: 2: an object is expected"],
             id="items without a kind get none from a List",
         ),

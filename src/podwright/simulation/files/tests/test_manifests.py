@@ -42,10 +42,27 @@ def test_the_manifests_of_a_folder_are_read_in_sorted_order(tmp_path):
     assert read == ["a.json.gz", "b.yaml", "sub/c.csv"]
 
 
+def test_the_files_after_one_that_was_read_before_are_read(tmp_path):
+    for name in "abc":
+        (tmp_path / f"{name}.json").write_bytes(as_json(node(name)))
+    found = read_paths([str(tmp_path / "a.json"), str(tmp_path)])
+    assert [name.removeprefix(f"{tmp_path}/") for name, _ in found] == [
+        "a.json",
+        "b.json",
+        "c.json",
+    ]
+
+
 def test_a_file_given_twice_is_read_once(tmp_path):
     file = tmp_path / "notes.txt"
     file.write_bytes(b"x")
     assert read_paths([file, str(file)]) == [(str(file), b"x")]
+
+
+def test_a_configuration_may_come_before_objects():
+    found = load_bytes([("f", as_json(CONFIG) + b"\n" + as_json(node("n")))])
+    assert found.configuration is not None
+    assert [obj.kind for obj in found.objects] == ["Node"]
 
 
 def test_standard_input_is_a_path():

@@ -9,9 +9,10 @@ import pytest
 from tests.traces import openb
 
 import podwright as pw
-from podwright.apimachinery.objects import with_fields
+from podwright.apimachinery.objects import encode, with_fields
+from podwright.apimachinery.schema import decode
 from podwright.simulation.files import Sourced
-from podwright.simulation.files.openb_gpus import OpenbGpus, with_openb_gpus
+from podwright.simulation.files.openb_gpus import OpenbGpus, _with_one_resource, with_openb_gpus
 from podwright.testing import make_node, make_pod
 
 NODES = """\
@@ -186,6 +187,15 @@ def test_the_option_without_pods_of_the_trace_is_an_error(tmp_path: Path):
     assert str(raised.value) == (
         "openb_gpus: has no effect without pods of the openb trace that request GPUs"
     )
+
+
+def test_a_node_without_a_capacity_keeps_one_of_its_two_resources():
+    allocatable = {COUNT: "2", MILLI: "2000", "cpu": "4"}
+    node = decode({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"},
+                   "status": {"allocatable": allocatable}})  # fmt: skip
+    assert encode(_with_one_resource(node, MILLI))["status"] == {
+        "allocatable": {MILLI: "2000", "cpu": "4"}
+    }
 
 
 def test_an_unknown_value_is_an_error(tmp_path: Path):

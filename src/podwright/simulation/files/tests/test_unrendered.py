@@ -248,6 +248,11 @@ def test_the_files_of_a_kustomization(
     assert list(unrendered._resource_paths(kustomization)) == resources
 
 
+def test_a_kustomization_is_made_of_the_objects_of_its_file(tmp_path: Path) -> None:
+    (tmp_path / "kustomization.yaml").write_text("- a\n---\nresources: [b]\n---\n3\n")
+    assert unrendered._kustomizations_in(tmp_path) == [{"resources": ["b"]}]
+
+
 @pytest.mark.parametrize(
     ("name", "is_source"),
     [
