@@ -115,9 +115,8 @@ class NodeTemplate(msgspec.Struct, frozen=True, kw_only=True):
         except InvalidObject as error:
             for wrong in error.errors:
                 part, _, field = wrong.path.partition(".")
-                if not field.startswith("capacity"):  # a copy of what is allocatable
-                    where = join(path, field if part in ("spec", "status") else wrong.path)
-                    yield msgspec.structs.replace(wrong, source="", path=where)
+                where = join(path, field if part in ("spec", "status") else wrong.path)
+                yield msgspec.structs.replace(wrong, source="", path=where)
 
 
 def new_node(
