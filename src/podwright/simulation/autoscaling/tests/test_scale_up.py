@@ -97,6 +97,11 @@ def test_pods_that_are_to_fit_on_requested_nodes_request_no_more():
     assert len(seen.nodes) == 1
 
 
+def test_a_new_node_gets_no_name_that_another_node_has():
+    _, seen = simulated([deployment("web", 5), make_node("a-0", cpu="1")], [group()])
+    assert [name for _, _, name in seen.nodes] == ["a-0", "a-1"]
+
+
 def test_the_maximum_size_is_kept_and_another_group_is_used():
     run, seen = simulated([deployment("web", 9)], [group(size=1), group("b", cpu="2", size=9)])
     names = [name for _, _, name in seen.nodes]

@@ -183,6 +183,8 @@ def test_the_use_of_a_node_is_what_its_pods_request(pods, ignored, cpu, memory):
     less = [made[index] for index in ignored]
     assert trial.use_of("a", "cpu", less) == pytest.approx(cpu)
     assert trial.use_of("a", "memory", less) == pytest.approx(memory)
+    bare = make_pod("bare", node="a")
+    assert trial.use_of("a", "cpu", [bare]) == trial.use_of("a", "cpu")
 
 
 @pytest.mark.parametrize(
