@@ -416,7 +416,9 @@ def resize(pod: Pod, record: PodRecord, node: KubeletNode) -> Resize | None:
         before, record.resize = record.resize, ("Deferred", rejection.message, generation)
         if before is not None and (before[0], before[2]) == ("Deferred", generation):
             return None
-        note = f"Pod resize Deferred: {_summary(spec, generation, rejection.message)}"
+        # Upstream: the note has the reason of the admission, the condition has not.
+        summary = _summary(spec, generation, rejection.message)
+        note = f"Pod resize {rejection.reason}: {summary}"
         return Resize([("Warning", "ResizeDeferred", note)], [])
     record.resize = None
     restarts = []

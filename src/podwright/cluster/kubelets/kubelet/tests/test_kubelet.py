@@ -65,9 +65,10 @@ def test_pods_share_the_equal_parts_of_their_statuses():
     assert one["containerID"] != other["containerID"]
 
 
-def test_a_second_pod_finds_the_image_on_the_node():
+@pytest.mark.parametrize("policy", ["IfNotPresent", "Never"])
+def test_a_second_pod_finds_the_image_on_the_node(policy):
     driver = run_of(pod_of(container()))
-    driver.put(pod_of(container(), name="other"))
+    driver.put(pod_of(container(imagePullPolicy=policy), name="other"))
     driver.run(0)
     assert (
         'Normal Pulled: Container image "nginx:1" already present on machine and can be accessed '

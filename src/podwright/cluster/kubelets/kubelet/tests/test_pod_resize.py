@@ -46,7 +46,9 @@ def test_a_resize_that_does_not_fit_is_deferred():
     message = "Node didn't have enough resource: cpu, requested: 3000, used: 2000, capacity: 4000"
     assert driver.condition("PodResizePending") == ("True", "Deferred", message)
     assert driver.container()["allocatedResources"] == {"cpu": "1"}
-    assert sum("ResizeDeferred" in note for note in driver.notes) == 1
+    (note,) = [each for each in driver.notes if "ResizeDeferred" in each]
+    summary = '{"containers":[{"name":"main","resources":{"requests":{"cpu":"3"}}}],"generation":2,'
+    assert note == f'Warning ResizeDeferred: Pod resize OutOfcpu: {summary}"error":"{message}"}}'
     driver.run(40)
     assert driver.container()["allocatedResources"] == {"cpu": "3"}
     names = [entry["type"] for entry in driver.status()["conditions"]]
