@@ -29,7 +29,7 @@ from podwright.apimachinery.objects import (
     with_fields,
 )
 from podwright.apimachinery.schema import decode
-from podwright.cluster.api import DeleteObject, finalizers_without, patched, section
+from podwright.cluster.api import DeleteObject, RecordEvent, finalizers_without, patched, section
 from podwright.cluster.controllers.adoption import controller_reference_document
 from podwright.cluster.controllers.interface import (
     Actions,
@@ -44,6 +44,7 @@ from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.store import POD, kind_of
 
 POD_CLAIM_NAME: Final = "resource.kubernetes.io/pod-claim-name"
+_BASE_MAX: Final = 57
 _POD, _CLAIM = "pod:", "claim:"
 _RESERVED_FOR_MAX: Final = 256
 """The most users of a claim. Upstream: staging/src/k8s.io/api/resource/v1/types.go,
@@ -54,6 +55,7 @@ class ResourceClaimController(Controller):
     """Creates claims from templates, and frees the claims of pods that are done."""
 
     name = "resource-claim-controller"
+    event_source = "resource_claim"
     kinds = (POD, RESOURCE_CLAIM, RESOURCE_CLAIM_TEMPLATE)
     pod_changes = PodChange.ADDED | PodChange.TERMINAL | PodChange.DELETED | PodChange.SPEC
     only_with_devices = True
@@ -105,18 +107,23 @@ class ResourceClaimController(Controller):
         """Create the claims of a pod, or free a claim."""
         if key.startswith(_POD):
             pod = self._lister.get(POD, key.removeprefix(_POD))
-            return self._sync_pod(pod) if isinstance(pod, Pod) and not _is_done(pod) else []
+            if not isinstance(pod, Pod) or pod.is_terminal or pod.is_terminating:
+                return []
+            return self._sync_pod(pod)
         claim = self._lister.get(RESOURCE_CLAIM, key.removeprefix(_CLAIM))
         return self._sync_claim(claim) if isinstance(claim, ResourceClaim) else []
 
     # ------------------------------------------------------------ pods
 
     def _sync_pod(self, pod: Pod) -> Actions:
+        """Create the claims of a pod, and name them in its status; the first error ends that.
+
+        Upstream: syncPod, handleClaim
+        """
         known = generated_claims(pod)
         owned = {
             claim.metadata.annotations.get(POD_CLAIM_NAME): claim.name
             for claim in self._lister.controlled_by(pod.uid, RESOURCE_CLAIM).values()
-            if claim.metadata.deletion_timestamp is None
         }
         names = {
             entry.name: owned[entry.name]
@@ -132,6 +139,8 @@ class ResourceClaimController(Controller):
             if entry.name in known and known[entry.name] is None:
                 continue
             actions.append(self._create(pod, entry.name, f"{pod.namespace}/{template}"))
+            if isinstance(actions[-1], RecordEvent):
+                return actions
         if any(known.get(entry) != name for entry, name in names.items()):
             statuses = [
                 {"name": entry, "resourceClaimName": name}
@@ -162,17 +171,19 @@ class ResourceClaimController(Controller):
         actions: Actions = []
         for entry in pod.spec.resource_claims:
             name = entry.resource_claim_name or generated.get(entry.name)
+            if name is None and entry.name in generated:
+                continue  # none is needed
             key = f"{pod.namespace}/{name}"
             claim = self._lister.get(RESOURCE_CLAIM, key)
-            if isinstance(claim, ResourceClaim) and is_reserved_for(claim, pod):
-                continue
-            if (
-                not isinstance(claim, ResourceClaim)
-                or claim.status.allocation is None
-                or len(claim.status.reserved_for) >= _RESERVED_FOR_MAX
-            ):
+            if not isinstance(claim, ResourceClaim):
                 if name is not None:
                     self._unreserved.setdefault(key, {})[pod.key] = None
+                return actions  # upstream: the first claim that does not exist ends the sync
+            if is_reserved_for(claim, pod):
+                continue
+            is_full = len(claim.status.reserved_for) >= _RESERVED_FOR_MAX
+            if claim.status.allocation is None or is_full:
+                self._unreserved.setdefault(key, {})[pod.key] = None
                 continue
             user = {"resource": "pods", "name": pod.name, "uid": pod.uid}
             users = [*(section(claim, "status").get("reservedFor") or ()), user]
@@ -264,11 +275,13 @@ def claim_from_template(pod: Pod, entry: str, template: Document) -> KubernetesO
         The spec of the template.
     """
     given = template.get("metadata") or {}
+    owner = controller_reference_document(pod)
+    del owner["blockOwnerDeletion"]  # as upstream
     metadata: Document = {
-        "generateName": f"{pod.name}-{entry}-",
+        "generateName": _generate_name(pod.name, entry),
         "namespace": pod.namespace,
         "annotations": {**(given.get("annotations") or {}), POD_CLAIM_NAME: entry},
-        "ownerReferences": [controller_reference_document(pod)],
+        "ownerReferences": [owner],
     }
     if given.get("labels"):
         metadata["labels"] = given["labels"]
@@ -279,6 +292,18 @@ def claim_from_template(pod: Pod, entry: str, template: Document) -> KubernetesO
         "spec": template.get("spec") or {},
     }
     return decode(claim, source=f"Pod {pod.key}: resource claim {entry}")
+
+
+def _generate_name(pod: str, entry: str) -> str:
+    """Return the start of a claim's name; a long one keeps a part of both names.
+
+    Upstream: handleClaim
+    """
+    length = len(pod) + len(entry) + 2
+    if length <= _BASE_MAX:
+        return f"{pod}-{entry}-"
+    parts = (each[: len(each) * _BASE_MAX // length] for each in (pod, entry))
+    return "-".join(parts)
 
 
 # The resource claims that pods get from templates, without running the controller.

@@ -101,7 +101,6 @@ def test_a_pod_gets_a_claim_for_each_template() -> None:
                     "name": "p",
                     "uid": "p-uid",
                     "controller": True,
-                    "blockOwnerDeletion": True,
                 }
             ],
         },
@@ -115,7 +114,7 @@ def test_a_pod_gets_a_claim_for_each_template() -> None:
     known = a_pod("p", NAMED, MADE, names={"made": "x"})
     assert claims("pod:shop/p", TEMPLATE, known, a_claim("x", owner="p", **own)) == []
     going = a_claim("x", owner="p", deletionTimestamp=at(0), finalizers=["f"], **own)
-    assert claims("pod:shop/p", TEMPLATE, known, going) == [made]
+    assert claims("pod:shop/p", TEMPLATE, known, going) == [], "it is replaced when it is gone"
     assert claims("pod:shop/p", TEMPLATE, a_pod("p", MADE, names={"made": None})) == []
     other = {"name": "b", "resourceClaimTemplateName": "t"}
     two = a_pod("p", other, MADE, names={"gone": None, "a": "y"})
@@ -129,13 +128,40 @@ def test_a_pod_gets_a_claim_for_each_template() -> None:
         a_pod("p", MADE, phase="Succeeded"),
         a_pod("p", MADE, phase="Failed", node="n"),
         a_pod("p", MADE, deletionTimestamp=at(0)),
+        a_pod("p", MADE, node="n", deletionTimestamp=at(0)),
         a_pod("q", MADE),
     ],
 )
 def test_a_pod_that_will_not_run_gets_no_claim(pod) -> None:
     assert claims("pod:shop/p", TEMPLATE, pod) == []
-    going = a_pod("p", MADE, node="n", deletionTimestamp=at(0))
-    assert len(claims("pod:shop/p", TEMPLATE, going)) == 1
+
+
+def test_the_first_template_that_is_missing_ends_the_sync_of_a_pod() -> None:
+    missing = {"name": "x", "resourceClaimTemplateName": "missing"}
+    own: Any = {"annotations": {NOTE: "made"}}
+    last = a_pod("p", MADE, missing, names={})
+    assert [each.split()[0] for each in claims("pod:shop/p", TEMPLATE, last)] == [
+        "create", "Warning",
+    ]  # fmt: skip
+    first = a_pod("p", missing, MADE, NAMED, node="n")
+    found = claims("pod:shop/p", TEMPLATE, first, a_claim("c", results=[]))
+    assert [each.split()[0] for each in found] == ["Warning"]
+    made = a_claim("m", owner="p", **own)
+    assert [each.split()[0] for each in claims("pod:shop/p", TEMPLATE, last, made)] == ["Warning"]
+
+
+@pytest.mark.parametrize(
+    ("pod", "entry", "expected"),
+    [
+        pytest.param("p" * 50, "abcde", f"{'p' * 50}-abcde-", id="57 letters"),
+        pytest.param("p" * 51, "abcde", f"{'p' * 50}-abcd", id="58, each name in its proportion"),
+        pytest.param("p" * 200, "e" * 50, f"{'p' * 45}-{'e' * 11}", id="far more"),
+    ],
+)
+def test_a_long_name_of_a_claim_has_a_part_of_both_names(pod, entry, expected) -> None:
+    named = {"name": entry, "resourceClaimTemplateName": "t"}
+    (made,) = claims(f"pod:shop/{pod}", TEMPLATE, a_pod(pod, named))
+    assert json.loads(made.removeprefix("create "))["metadata"]["generateName"] == expected
 
 
 def test_a_pod_waits_for_its_template() -> None:
@@ -146,8 +172,7 @@ def test_a_pod_waits_for_its_template() -> None:
     )
     for name in "pq":
         assert bench.sync(f"pod:shop/{name}") == [
-            f"Warning Pod shop/{name} FailedResourceClaimCreation by resource-claim-controller:"
-            f" {note}"
+            f"Warning Pod shop/{name} FailedResourceClaimCreation by resource_claim: {note}"
         ]  # fmt: skip
     assert bench.put(TEMPLATE) == ["pod:shop/p", "pod:shop/q"]
     assert bench.put(TEMPLATE) == []
@@ -181,7 +206,8 @@ def test_a_bound_pod_reserves_its_claims(claim, node, expected) -> None:
 
 
 def test_a_bound_pod_waits_for_its_claims() -> None:
-    bench = SingleSync(ResourceClaimController, a_pod("p", NAMED, MADE, node="n", names={}))
+    none = {"made": None}
+    bench = SingleSync(ResourceClaimController, a_pod("p", MADE, NAMED, node="n", names=none))
     bench.sync("pod:shop/p")
     assert bench.put(a_claim()) == ["claim:shop/c", "pod:shop/p"]
     assert bench.put(a_claim(results=[])) == ["claim:shop/c"], "once"

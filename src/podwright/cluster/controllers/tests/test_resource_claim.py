@@ -278,7 +278,7 @@ def _writes_of_pod(*objects: KubernetesObject) -> list[Any]:
                 _template(),
                 _made(deletionTimestamp="2026-01-01T00:00:00Z"),
             ],
-            [{"of": "t"}],
+            [],
             id="it is being deleted",
         ),
     ],

@@ -50,7 +50,8 @@ def _pulled_image(sync: SyncContext, known: ContainerRecord, container: Document
     if error is None:
         is_present = sync.node.has_image(image.name)
         if policy == "Never" or (is_present and policy != "Always"):
-            note = f'Container image "{name}" already present on machine and can be accessed by the pod'
+            note = f'Container image "{name}" already present on machine'
+            note += " and can be accessed by the pod"
             sync.container_event(known, "Normal", "Pulled", note)
         else:
             sync.node.add_image(image.name)
