@@ -474,3 +474,14 @@ def test_the_gang_of_a_pod_has_its_least_number_until_enough_have_nodes(options,
     gang = scheduler.gang_of(scheduler.pending["default/new"])
     assert gang == (None if found is None else (objects[0], found))
     assert scheduler.gang_of(make_pod("alone")) is None
+
+
+def test_a_withdrawn_member_is_missing_from_its_gang():
+    scheduler = pw.Scheduler(IN_TREE)
+    gang = group(PodGroup, 2)
+    scheduler.add(make_node("n1"), gang, member("a", "n1"), member("b"), member("new"))
+    new = scheduler.pending["default/new"]
+    assert scheduler.schedule("default/b").node == "n1"
+    assert scheduler.gang_of(new) is None
+    scheduler.withdraw("default/b")
+    assert scheduler.gang_of(new) == (gang, 2)

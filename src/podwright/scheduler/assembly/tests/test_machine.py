@@ -49,6 +49,13 @@ def test_a_machine_reads_pod_level_resources_or_not(gates, milli_cpu):
     assert int(machine.cluster.nodes.requested[0, 0]) == milli_cpu
 
 
+@pytest.mark.parametrize(("gates", "is_read"), [("DRADeviceTaintRules=true", True), ("", False)])
+def test_a_machine_reads_taint_rules_of_devices_with_their_gate(gates, is_read):
+    configuration = effective(KubeSchedulerConfiguration(), parse_gates(gates))
+    machine = build_machine(configuration, Registry())
+    assert machine.cluster.devices._reads_taint_rules is is_read
+
+
 @pytest.mark.parametrize(
     ("gates", "is_taken"),
     [

@@ -8,7 +8,7 @@ import pytest
 
 import podwright as pw
 from podwright.apimachinery.objects import Object, Pod
-from podwright.scheduler.advice import Change
+from podwright.scheduler.advice import Change, Remedy
 from podwright.scheduler.assembly import Displacement
 from podwright.scheduler.assembly.trials import SchedulerTrial
 from podwright.testing import make_node, make_pod
@@ -109,6 +109,30 @@ def test_pods_ahead_in_the_queue_that_took_the_place_are_named(
     assert scheduler.displacement(explanation, before) == found
     assert {key: each.slot for key, each in scheduler.cluster.pods.items()} == placed
     assert list(scheduler.pending)[-1] == "default/big"
+
+
+def test_a_place_is_taken_without_preemption_as_well() -> None:
+    profile = {"plugins": {"postFilter": {"disabled": [{"name": "*"}]}}}
+    head = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    configuration = pw.read_configuration(head | {"profiles": [profile]}, source="c")
+    scheduler = pw.Scheduler(configuration)
+    scheduler.add(make_node("n", cpu="4"), cores("one", "4"), cores("big", "4"))
+    before = scheduler.state()
+    scheduler.schedule("default/one")
+    found = scheduler.displacement(scheduler.explain("default/big"), before)
+    assert found == Displacement(node="n", node_count=1, pods=("default/one",))
+
+
+def test_the_pods_that_a_remedy_deletes_are_gone_while_it_is_tried() -> None:
+    scheduler = pw.Scheduler()
+    scheduler.add(SMALL, cores("old", "1", node="small"), cores("web-0", "1"))
+    pod = scheduler.pending["default/web-0"]
+    remedy = Remedy(
+        text="", edits=(), node="small", node_count=1, pod=pod, delete=("default/old", "default/x")
+    )
+    with scheduler.trying(remedy) as trial:
+        assert [trial.place(cores(name, "1")) for name in ("web-0", "web-1")] == [True, False]
+    assert list(scheduler.cluster.pods) == ["default/old"]
 
 
 @pytest.mark.parametrize(

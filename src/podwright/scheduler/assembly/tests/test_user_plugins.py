@@ -131,6 +131,7 @@ class One(pw.Plugin):
     [
         ("x = (\n", "dir/mine.py: line 1: '(' was never closed"),
         ("\n\nraise ValueError('no')", "dir/mine.py: line 3: ValueError: no"),
+        ("raise SyntaxError('odd')", "dir/mine.py: odd"),
         ("x = 1", "dir/mine.py: no plugin in this file: it defines no subclass of Plugin"),
         ("raise SystemExit(3)", "dir/mine.py: line 1: SystemExit: 3"),
         ("raise ValueError('a\\n b')", "dir/mine.py: line 1: ValueError: a b"),

@@ -32,7 +32,7 @@ from podwright.scheduler.machine import (
 from podwright.simulation.world import World, world_steps
 from podwright.simulation.world.inputs.conditions import Condition, Step
 from podwright.simulation.world.inputs.event_lines import EventLines, first_recorded_ns
-from podwright.simulation.world.inputs.operations import Cordon, Drain, Stop
+from podwright.simulation.world.inputs.operations import Apply, Cordon, Drain, Stop
 from podwright.simulation.world.observers import checked_observers
 from podwright.simulation.world.runs.run import Run
 from podwright.simulation.world.runs.simulation import _idle_groups
@@ -338,6 +338,30 @@ def test_an_operation_at_a_later_time_is_not_done_before():
     world.do(Cordon("n"))
     assert world.nodes[0].spec.unschedulable
     assert seen == sorted(seen)
+
+
+def test_the_operations_of_users_are_observed_when_they_are_executed():
+    class Seen:
+        def __init__(self) -> None:
+            self.operations: list[Any] = []
+
+        def operated(self, operation: Any, now_ns: int) -> None:
+            self.operations.append((operation, now_ns))
+
+    seen = Seen()
+    world = World(observers=[seen])
+    start_ns = world.now_ns
+    world.add(make_node("n"))
+    world.do(Cordon("n"), at="3s")
+    world.run_until("5s")
+    world.do(Drain("n"))
+    # What is added is applied, as are the namespaces that every cluster has.
+    found = [
+        (operation, (now_ns - start_ns) / 10**9)
+        for operation, now_ns in seen.operations
+        if not isinstance(operation, Apply)
+    ]
+    assert found == [(Cordon("n"), 3), (Drain("n"), 5)]
 
 
 def test_a_world_and_its_parts_show_themselves():
