@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 import typer
 
@@ -18,6 +20,9 @@ def run_drain_plan(options: DrainPlanOptions) -> bool:
         if not options.files:
             raise typer.BadParameter("name nodes, or give -l SELECTOR.", param_hint="NODE")
         names, files = tuple(filter(None, files[0].split(","))), files[1:]
+        if not files and names and Path(names[0]).exists():
+            message = f"{names[0]} is a file or folder: name nodes before it, or give -l SELECTOR."
+            raise typer.BadParameter(message, param_hint="NODE")
     of = planned_cluster(files, options.cluster, options.setup, expands_workloads=False)
     with of.asking("simulating", {"nodes": "NODE", "selector": "--selector"}):
         plan = drain_plan(
