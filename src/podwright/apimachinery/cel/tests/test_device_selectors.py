@@ -9,6 +9,7 @@ import pytest
 from podwright.apimachinery.cel import compile_selector, device_value
 from podwright.apimachinery.cel.estimate import Range
 from podwright.apimachinery.cel.uses.device_selectors import (
+    _STORED,
     DeviceError,
     SelectorError,
     _DeviceBounds,
@@ -193,3 +194,9 @@ def test_the_parts_of_a_device_have_upstreams_sizes(
 ) -> None:
     expected = None if most is None else Range(0, most)
     assert _DeviceBounds().size(path) == expected
+
+
+def test_the_fields_of_a_literal_are_a_part_of_its_cost() -> None:
+    text = "kubernetes.DRADevice{{driver: {}}}.driver == 'x'"
+    plain, read = (_STORED.compile(text.format(one)).cost() for one in ('"y"', "device.driver"))
+    assert (read.low - plain.low, read.high - plain.high) == (2, 2)

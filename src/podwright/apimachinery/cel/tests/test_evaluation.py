@@ -103,6 +103,12 @@ def test_a_variable_is_not_a_type() -> None:
         compile_selector("device{}")
 
 
+def test_a_field_of_another_type_does_not_compile() -> None:
+    expected = "expected type of field 'driver' is 'string' but provided type is 'int'"
+    with pytest.raises(SelectorError, match=expected):
+        compile_selector("kubernetes.DRADevice{driver: 1}.driver == 'x'")
+
+
 def test_literals_may_span_lines() -> None:
     assert value_of("// a comment\n'''a\nb'''.size() == 3") is True
 

@@ -422,6 +422,8 @@ def test_a_remedy_without_changes_needs_no_requests():
     pod = make_pod("p")
     remedy = Remedy(text="", edits=(), node="n1", node_count=1, pod=pod)
     assert remedy_changes(remedy, lambda *_: pod) == RemedyRequests([])
+    gone = RemedyRequests(None, "pod default/p does not exist")
+    assert remedy_changes(remedy, lambda *_: None) == gone
 
 
 def test_other_objects_of_a_remedy_are_created_or_patched_before_the_pod():
