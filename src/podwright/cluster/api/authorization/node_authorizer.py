@@ -34,6 +34,9 @@ _ACCOUNT_GATES: Final = frozenset(
 )
 _LEASES: Final = "kube-node-lease"
 _MIRROR: Final = "kubernetes.io/config.mirror"
+_NODE_SECRETS: Final = (
+    "secretRef", "nodePublishSecretRef", "nodeStageSecretRef", "nodeExpandSecretRef",
+)  # fmt: skip
 _OWN_VERBS: Final = ("get", "create", "update", "patch", "delete")
 _WRITES: Final = ("update", "patch")
 _LISTS: Final = ("list", "watch")
@@ -156,7 +159,7 @@ def _uses_secret(question: _Question) -> bool:
 
 
 def _volume_secrets(volume: Document) -> Iterator[tuple[str, str]]:
-    """Yield the namespaces and names of the secrets of a persistent volume.
+    """Yield the namespaces and names of the secrets of a persistent volume that nodes read.
 
     Upstream: pkg/api/v1/persistentvolume/util.go, VisitPVSecretNames
     """
@@ -168,7 +171,7 @@ def _volume_secrets(volume: Document) -> Iterator[tuple[str, str]]:
         for field, reference in fields.items():
             if field == "secretName" and reference:
                 yield fields.get("secretNamespace") or own, reference
-            elif field.endswith("ecretRef") and isinstance(reference, dict):
+            elif field in _NODE_SECRETS and isinstance(reference, dict):
                 yield reference.get("namespace") or own, reference.get("name") or ""
 
 

@@ -26,7 +26,8 @@ def containers_of(spec: Document) -> Iterator[Document]:
 def secret_names(spec: Document) -> Iterator[str]:
     """Yield the names of the secrets that a pod uses; a name may come more than once."""
     for reference in spec.get("imagePullSecrets") or ():
-        yield reference.get("name") or ""
+        if name := reference.get("name"):
+            yield name
     for container in containers_of(spec):
         yield from _environment(container, "secretRef", "secretKeyRef")
     for volume in spec.get("volumes") or ():

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from podwright.apimachinery.objects import Document, KubernetesObject, go_quoted
+from podwright.apimachinery.objects import Document, KubernetesObject, aggregated, go_quoted
 from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.identities.certificate_requests import (
     UnreadableRequest,
@@ -250,8 +250,11 @@ def _audience_problem(write: _Write, pod: Document) -> str | None:
     if len(audiences) > 1:
         return "node may only request 0 or 1 audiences"
     audience = audiences[0]
-    if audience in _audiences_of(write.store, pod):
+    problems: list[str] = []
+    if audience in _audiences_of(write.store, pod, problems):
         return None
+    if problems:
+        return f"error validating audience {go_quoted(audience)}: {aggregated(problems)}"
     access = Access(
         user=attributes.user,
         verb="request-serviceaccounts-token-audience",
@@ -268,7 +271,7 @@ def _audience_problem(write: _Write, pod: Document) -> str | None:
     )
 
 
-def _audiences_of(store: ObjectStore, pod: Document) -> Iterator[str]:
+def _audiences_of(store: ObjectStore, pod: Document, problems: list[str]) -> Iterator[str]:
     """Yield the audiences of tokens in the volumes of a pod and of its CSI drivers."""
     namespace = pod["metadata"].get("namespace") or ""
     for volume in (pod.get("spec") or {}).get("volumes") or ():
@@ -278,22 +281,31 @@ def _audiences_of(store: ObjectStore, pod: Document) -> Iterator[str]:
         claim = (volume.get("persistentVolumeClaim") or {}).get("claimName")
         if volume.get("ephemeral") is not None:
             claim = f"{pod['metadata']['name']}-{volume.get('name') or ''}"
-        driver = (volume.get("csi") or {}).get("driver")
-        driver = _driver_of(store, f"{namespace}/{claim}") if claim else driver
-        found = store.get(("storage.k8s.io", "CSIDriver"), driver) if driver else None
-        if found is not None:
-            for request in (found.raw.get("spec") or {}).get("tokenRequests") or ():
-                yield request.get("audience") or ""
+        try:
+            driver = (volume.get("csi") or {}).get("driver")
+            driver = _driver_of(store, f"{namespace}/{claim}") if claim else driver
+            if driver:
+                spec = _existing(store, ("storage.k8s.io", "CSIDriver"), driver)
+                for request in spec.get("tokenRequests") or ():
+                    yield request.get("audience") or ""
+        except Rejection as problem:
+            problems.append(str(problem))
 
 
 def _driver_of(store: ObjectStore, claim_key: str) -> str | None:
-    claim = store.get(("", "PersistentVolumeClaim"), claim_key)
-    name = None if claim is None else (claim.raw.get("spec") or {}).get("volumeName")
-    volume = store.get(("", "PersistentVolume"), name) if name else None
-    if volume is None:
-        return None
-    driver = ((volume.raw.get("spec") or {}).get("csi") or {}).get("driver")
-    return None if driver is None else str(driver)
+    claim = _existing(store, ("", "PersistentVolumeClaim"), claim_key)
+    volume = _existing(store, ("", "PersistentVolume"), claim.get("volumeName") or "")
+    driver: str | None = (volume.get("csi") or {}).get("driver")
+    return driver
+
+
+def _existing(store: ObjectStore, kind: tuple[str, str], key: str) -> Document:
+    """Return the spec of an object, which has to exist."""
+    found = store.get(kind, key)
+    if found is None:
+        raise not_found(kind[0], kind[1].lower(), key.rpartition("/")[2])
+    spec: Document = found.raw.get("spec") or {}
+    return spec
 
 
 def _lease(write: _Write) -> str | None:

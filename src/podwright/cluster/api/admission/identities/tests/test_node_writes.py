@@ -293,6 +293,7 @@ NOT_OWNED = 'node "n1" can only create pods with an owner reference set to itsel
         (MIRROR, [OWNER | {"uid": "x"}], {}, "node n1 UID mismatch: expected x got node-uid"),
         (MIRROR, [{name: part for name, part in OWNER.items() if name != "uid"}], {},
          "node n1 UID mismatch: expected  got node-uid"),
+        (MIRROR, [OWNER], {"imagePullSecrets": [{}]}, ""),
         (MIRROR, [OWNER], {"serviceAccountName": "a"},
          'node "n1" can not create pods that reference serviceaccounts'),
         (MIRROR, [OWNER], {"volumes": [{"name": "v", "secret": {"secretName": "s"}}]},
@@ -389,9 +390,7 @@ VOLUME = {
             for volume, audience, is_allowed in (
                 ({"csi": {"driver": "d.io"}}, "vault", True),
                 ({"csi": {"driver": "d.io"}}, "other", False),
-                ({"csi": {"driver": "e.io"}}, "vault", False),
                 ({"persistentVolumeClaim": {"claimName": "data"}}, "vault", True),
-                ({"persistentVolumeClaim": {"claimName": "none"}}, "vault", False),
                 ({"ephemeral": {"volumeClaimTemplate": {"spec": {}}}}, "vault", True),
                 ({"emptyDir": {}}, "vault", False),
             )
@@ -408,6 +407,26 @@ def test_a_node_requests_tokens_for_the_audiences_of_its_pods(spec, audience, is
         " request tokens for this audience"
     ))  # fmt: skip
     assert refusal(given, *objects) == "", "the authorizer allows all of them"
+
+
+@pytest.mark.parametrize(
+    ("volumes", "problem"),
+    [
+        ([{"csi": {"driver": "e.io"}}], 'csidriver.storage.k8s.io "e.io" not found'),
+        ([{"persistentVolumeClaim": {"claimName": "x"}}], 'persistentvolumeclaim "x" not found'),
+        ([{"persistentVolumeClaim": {"claimName": "pending"}}, {"csi": {"driver": "e.io"}}],
+         '[persistentvolume "" not found, csidriver.storage.k8s.io "e.io" not found]'),
+        ([{"csi": {"driver": "e.io"}}, {"csi": {"driver": "d.io"}}], None),
+    ],
+)  # fmt: skip
+def test_an_object_that_is_missing_behind_a_volume_refuses_the_audiences_of_no_other(
+    volumes, problem
+):
+    given = write("CREATE", "serviceaccounts", token(audiences=["vault"]), sub="token", name="a")
+    pending = {"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+               "metadata": {"name": "pending", "namespace": "default"}, "spec": {}}  # fmt: skip
+    expected = f'error validating audience "vault": {problem}' if problem else ""
+    assert refusal(given, pod(volumes=volumes), DRIVER, pending) == expected
 
 
 def test_the_right_to_an_audience_is_one_in_the_namespace_of_the_account():
