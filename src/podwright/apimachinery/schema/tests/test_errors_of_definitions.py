@@ -338,7 +338,31 @@ def test_definitions(row: Any, expected: list[str]) -> None:
           ".definitions: Forbidden: definitions is not supported",
           ".dependencies: Forbidden: dependencies is not supported",
           ".$ref: Forbidden: $ref is not supported"]),
+        ({"type": "object", "definitions": {}, "dependencies": {}, "$ref": "", "id": "",
+         "patternProperties": {}, "additionalItems": False},
+         [".additionalItems: Forbidden: additionalItems is not supported",
+          ".dependencies: Forbidden: dependencies is not supported",
+          ".$ref: Forbidden: $ref is not supported"]),
     ],
 )  # fmt: skip
 def test_schemas(row: Any, expected: list[str]) -> None:
     assert of_schema(row) == expected
+
+
+@pytest.mark.parametrize(
+    ("root", "is_allowed"),
+    [
+        ({"minLength": 0}, True),
+        ({"exclusiveMaximum": False, "allOf": [], "format": ""}, True),
+        ({"minProperties": 0}, False),
+        ({"x-kubernetes-map-type": "granular"}, False),
+    ],
+)
+def test_the_root_of_objects_with_a_status_has_few_fields(
+    root: dict[str, Any], *, is_allowed: bool
+) -> None:
+    schema = {"openAPIV3Schema": {"type": "object", **root}}
+    found = of_definition({"versions": [version("v1", schema=schema, subresources={"status": {}})]})
+    assert [line.rpartition(": ")[2][:24] for line in found] == (
+        [] if is_allowed else ["only [Description Type F"]
+    )

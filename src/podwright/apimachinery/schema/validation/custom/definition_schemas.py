@@ -52,6 +52,7 @@ _FORBIDDEN: Final = (
     ("dependencies", "dependencies is not supported"),
     ("$ref", "$ref is not supported"),
 )
+_POINTERS: Final = frozenset({"$ref", "additionalItems", "additionalProperties", "dependencies"})
 _REASONS: Final = (
     "FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired",
 )  # fmt: skip
@@ -149,12 +150,15 @@ def _validate_root(errors: FieldErrors, schema: Schema, path: str) -> None:
         )
         errors.invalid(f"{path}.type", schema["type"], text)
         return
-    if any(name not in _AT_ROOT and _is_set(value) for name, value in schema.items()):
+    if any(name not in _AT_ROOT and _is_set(name, value) for name, value in schema.items()):
         errors.invalid(path, printed_schema(schema), _AT_ROOT_TEXT)
 
 
-def _is_set(value: Any) -> bool:
-    return value not in (None, "", False, [], {})
+def _is_set(name: str, value: Any) -> bool:
+    """Whether a field of a schema is set: those of pointers are, whatever they point to."""
+    if value is None or name in _POINTERS:
+        return value is not None
+    return value is not False and value not in ("", [], {})
 
 
 class _Place(msgspec.Struct, frozen=True, kw_only=True):
@@ -228,7 +232,7 @@ class _Schemas:
         if schema.get("default") is not None and place.no_default:
             errors.forbidden(f"{path}.default", f"must not be set {place.no_default}")
         for name, text in _FORBIDDEN:
-            if _is_set(schema.get(name)):
+            if _is_set(name, schema.get(name)):
                 errors.forbidden(f"{path}.{name}", text)
         if type_ == "null":
             text = "type cannot be set to null, use nullable as an alternative"
