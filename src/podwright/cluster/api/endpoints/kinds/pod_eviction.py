@@ -23,15 +23,9 @@ from podwright.cluster.api.endpoints.options import WriteOptions, delete_options
 from podwright.cluster.api.endpoints.replies.responses import object_reply
 from podwright.cluster.api.endpoints.request import HttpReply
 from podwright.cluster.api.endpoints.writes.sent_writes import attributes_of
-from podwright.cluster.api.pipeline import execute
+from podwright.cluster.api.pipeline import executed
 from podwright.cluster.api.pods.eviction import Eviction
-from podwright.cluster.api.rejections import (
-    Rejection,
-    bad_request,
-    invalid,
-    success,
-    unclassified_error,
-)
+from podwright.cluster.api.rejections import bad_request, invalid, success, unclassified_error
 from podwright.cluster.api.stages.write import ObjectWrite
 from podwright.cluster.store import POD
 
@@ -63,13 +57,8 @@ def evict(backend: Backend, call: Call) -> HttpReply:
         new=eviction,
         warnings=call.warnings,
     )
-    done = execute(backend, "evict", write)
-    if not isinstance(done, Rejection):
-        return object_reply(call, success(code=201), 201)
-    if done.code == 500 and done.about:
-        # Upstream returns that several budgets select the pod as if it were what it has created.
-        return object_reply(call, done.status, 201)
-    raise done
+    executed(backend, "evict", write)
+    return object_reply(call, success(code=201), 201)
 
 
 def _body(call: Call, options: WriteOptions) -> Document:

@@ -40,14 +40,14 @@ def test_an_eviction_of_another_uid_uses_up_the_budget(server: Server) -> None:
     assert server.reply("POST", f"{PODS}/p/eviction", body)[0] == 429
 
 
-def test_that_several_budgets_select_a_pod_is_answered_as_something_made(server: Server) -> None:
+def test_several_budgets_of_a_pod_are_an_internal_error(server: Server) -> None:
     budget_with_one_disruption(server)
     spec = {"minAvailable": 1, "selector": {"matchLabels": {"app": "a"}}}
     server.reply("POST", BUDGETS, {"metadata": {"name": "c"}, "spec": spec})
     body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "p"}}
     status, found = server.reply("POST", f"{PODS}/p/eviction", body)
     assert (status, found) == (
-        201,
+        500,
         {
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
             "message": "This pod has more than one PodDisruptionBudget, which the eviction"
