@@ -28,6 +28,8 @@ class PatchError(Exception):
         The text of the Status.
     has_details : bool
         Whether the Status has (empty) details.
+    cause : str
+        The error behind a message that does not show it; "" for none.
     """
 
     def __init__(
@@ -37,12 +39,14 @@ class PatchError(Exception):
         code: int = 400,
         reason: str = "BadRequest",
         has_details: bool = False,
+        cause: str = "",
     ) -> None:
         super().__init__(message)
         self.code = code
         self.reason = reason
         self.message = message
         self.has_details = has_details
+        self.cause = cause
 
 
 class FailedTestError(PatchError):
@@ -110,9 +114,9 @@ def _conflict_message(conflicts: Sequence[Conflict]) -> str:
     return f"Apply failed with {len(conflicts)} conflicts: " + "\n".join(lines)
 
 
-def rejected() -> PatchError:
+def rejected(cause: str = "") -> PatchError:
     """Return the error of a patch that does not fit the object."""
-    return PatchError(REJECTED, code=422, reason="Invalid", has_details=True)
+    return PatchError(REJECTED, code=422, reason="Invalid", has_details=True, cause=cause)
 
 
 def unclassified(message: str) -> PatchError:

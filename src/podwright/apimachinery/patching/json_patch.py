@@ -24,6 +24,11 @@ _MOST_COPIED_BYTES: Final = 3 * 1024 * 1024
 _INDEX: Final = re.compile(r"[+-]?[0-9]+")
 _OPERATION_FIELDS: Final = ("op", "path", "from", "value")
 _STRINGS: Final = ("op", "path", "from")
+_MISSING_PATHS: Final = {
+    "add": 'add operation does not apply: doc is missing path: "{}": missing value',
+    "remove": 'remove operation does not apply: doc is missing path: "{}": missing value',
+    "replace": "replace operation does not apply: doc is missing path: {}: missing value",
+}
 
 
 def json_patched(document: Document, patch: Any) -> Document:
@@ -118,7 +123,7 @@ class _Edited:
                 raise rejected()
 
     def _add(self, path: str, value: Any) -> None:
-        container, key = self._editable(path)
+        container, key = self._editable(path, "add")
         if isinstance(container, dict):
             container[key] = value
         elif key == "-":
@@ -127,19 +132,20 @@ class _Edited:
             container.insert(_index(key, len(container) + 1), value)
 
     def _remove(self, path: str) -> None:
-        container, key = self._editable(path)
+        container, key = self._editable(path, "remove")
         if isinstance(container, list):
             del container[_index(key, len(container))]
         elif key in container:
             del container[key]
         else:
-            raise rejected()
+            text = f"Unable to remove nonexistent key: {key}: missing value"
+            raise rejected(f"error in remove for path: '{path}': {text}")
 
     def _replace(self, path: str, value: Any) -> None:
         if path == "":
             self.root = value
             return
-        container, key = self._editable(path)
+        container, key = self._editable(path, "replace")
         if isinstance(container, dict):
             container[key] = value
         else:
@@ -173,8 +179,14 @@ class _Edited:
             container = _inside(container, part)
         return _inside(container, key)
 
-    def _editable(self, path: str) -> tuple[Any, str]:
+    def _editable(self, path: str, operation: str) -> tuple[Any, str]:
         """Return the container of a path, copied up to the root, and the last key."""
+        try:
+            return self._container(path)
+        except PatchError:
+            raise rejected(_MISSING_PATHS[operation].format(path)) from None
+
+    def _container(self, path: str) -> tuple[Any, str]:
         *parents, key = _keys(path)
         container = self.root = self._own(self.root)
         for part in parents:

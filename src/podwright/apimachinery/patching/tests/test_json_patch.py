@@ -108,6 +108,26 @@ def test_an_operation_that_cannot_be_done_rejects_the_patch(patch: list[dict[str
 
 
 @pytest.mark.parametrize(
+    ("patch", "cause"),
+    [
+        (operation("add", "/a/b", value=1),
+         'add operation does not apply: doc is missing path: "/a/b": missing value'),
+        (operation("remove", "/list/7/x"),
+         'remove operation does not apply: doc is missing path: "/list/7/x": missing value'),
+        (operation("replace", "/a/{}", value=1),
+         "replace operation does not apply: doc is missing path: /a/{}: missing value"),
+        (operation("remove", "/data/z"),
+         "error in remove for path: '/data/z': Unable to remove nonexistent key: z: missing value"),
+        (operation("add", "/list/7", value=1), ""),
+    ],
+)  # fmt: skip
+def test_the_error_behind_a_rejected_patch(patch: dict[str, Any], cause: str) -> None:
+    with pytest.raises(PatchError) as caught:
+        json_patched(DOCUMENT, [patch])
+    assert (caught.value.message, caught.value.cause) == (REJECTED, cause)
+
+
+@pytest.mark.parametrize(
     ("patch", "message"),
     [
         ({"op": "add"},

@@ -11,14 +11,17 @@ staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/valid
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 from podwright.apimachinery import cel
 from podwright.apimachinery.schema.decoding import Problem
+from podwright.apimachinery.schema.strict_structs import UNKNOWN_FIELD
 from podwright.apimachinery.schema.structural.shape import (
     META_FIELDS,
     Schema,
     _shared,
+    embedded_problems,
     own_schemas,
     pruned,
     validate_embedded,
@@ -128,7 +131,10 @@ def _validate_default(errors: FieldErrors, default: Any, schema: Schema, path: s
     if unknown:
         errors.invalid(path, default, "must not have unknown fields")
     found = FieldErrors()
-    validate_embedded(found, default, schema, path)
+    wrong = (each for each in embedded_problems(default, schema, path) if each[1] != UNKNOWN_FIELD)
+    found.problems += islice(wrong, 1)
+    if not found:
+        validate_embedded(found, default, schema, path)
     if not found:
         validate_value(found, default, schema, path=path)
     if not found and (rules := cel.compile_rules(schema)) is not None:

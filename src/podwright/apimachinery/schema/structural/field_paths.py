@@ -248,7 +248,7 @@ def _cell(value: Any, type_: str, now_ns: int) -> Cell:
             return bool(value)
         case "date" if isinstance(value, str):
             text = age(value, now_ns)
-            return "<invalid>" if value and text == "<unknown>" else text
+            return "<invalid>" if value not in ("", "null") and text == "<unknown>" else text
         case _:
             return None
 

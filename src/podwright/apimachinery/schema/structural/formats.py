@@ -13,7 +13,7 @@ import ipaddress
 import re
 from collections.abc import Callable
 from datetime import date
-from email.errors import MessageError
+from email.errors import MessageError, NonASCIILocalPartDefect, ObsoleteHeaderDefect
 from email.headerregistry import Address
 from email.policy import default as email_policy
 from typing import Final
@@ -34,11 +34,13 @@ _CARD: Final = re.compile(
     r"(?:4[0-9]{12}(?:[0-9]{3})?|5[1-5][0-9]{14}|6(?:011|5[0-9][0-9])[0-9]{12}|3[47][0-9]{13}"
     r"|3(?:0[0-5]|[68][0-9])[0-9]{11}|(?:2131|1800|35\d{3})\d{11})"
 )
-_AMOUNT: Final = re.compile(r"\d+\s*([A-Za-zµ]+)")
+_AMOUNT: Final = re.compile(r"([0-9]+)[\t\n\f\r ]*([A-Za-zµ]+)")
+_INT64_MAX: Final = 2**63 - 1
 _UNITS: Final = (
     ("ns", "nano"), ("us", "µs", "micro"), ("ms", "milli"), ("s", "sec"), ("m", "min"),
     ("h", "hr", "hour"), ("d", "day"), ("w", "wk", "week"),
 )  # fmt: skip
+_ALLOWED_DEFECTS: Final = (NonASCIILocalPartDefect, ObsoleteHeaderDefect)
 _ISBN13_DIGITS: Final = 13
 _HOSTNAME_MAX: Final = 255
 _LABEL_MAX: Final = 63
@@ -69,6 +71,8 @@ def _matches(pattern: str) -> Callable[[str], bool]:
 
 
 def _is_uri(text: str) -> bool:
+    if text == "*":
+        return True
     try:
         cel.parse_url(text)
     except cel.AddressError:
@@ -84,9 +88,15 @@ def _is_email(text: str) -> bool:
     except (MessageError, ValueError, IndexError):
         return False
     addresses: tuple[Address, ...] = getattr(header, "addresses", ())
-    if header.defects or len(addresses) != 1:
+    # Go allows a display name with dots, and a local part that is not ASCII.
+    is_wrong = any(type(each) not in _ALLOWED_DEFECTS for each in header.defects)
+    if is_wrong or len(addresses) != 1:
         return False
-    return bool(addresses[0].username and addresses[0].domain)
+    domain = addresses[0].domain
+    is_literal = domain.startswith("[")
+    return bool(addresses[0].username and domain) and (
+        not is_literal or _is_address(domain[1:-1], is_strict=True)
+    )
 
 
 def _is_hostname(text: str) -> bool:
@@ -95,14 +105,13 @@ def _is_hostname(text: str) -> bool:
     return all(len(part.encode()) <= _LABEL_MAX for part in text.split("."))
 
 
-def _address(text: str) -> str:
-    """Return an address without the leading zeros that upstream ignores."""
-    return re.sub(r"(?<![0-9a-fA-F:])0+(?=[0-9])", "", text) if "." in text else text
-
-
-def _is_address(text: str) -> bool:
+def _is_address(text: str, *, is_strict: bool = False) -> bool:
+    """Whether a text is an IP address; by default, IPv4 parts may have leading zeros."""
+    if not is_strict and "." in text:
+        start, colon, end = text.rpartition(":")
+        text = start + colon + re.sub(r"(?<![0-9])0+(?=[0-9])", "", end)
     try:
-        ipaddress.ip_address(_address(text))
+        ipaddress.ip_address(text)
     except ValueError:
         return False
     return "%" not in text
@@ -156,7 +165,8 @@ def _is_date(text: str) -> bool:
     if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text, re.ASCII):
         return False
     try:
-        date.fromisoformat(text)
+        # Go has a year 0, a leap year.
+        date.fromisoformat(f"2000{text[4:]}" if text.startswith("0000") else text)
     except ValueError:
         return False
     return True
@@ -173,12 +183,11 @@ def _is_date_time(text: str) -> bool:
 def _is_duration(text: str) -> bool:
     if cel.parse_duration(text) is not None:
         return True
-    for match in _AMOUNT.finditer(text):
-        unit = match[1].lower()
-        for names in _UNITS:
-            if unit in names or unit.startswith(names[-1]):
-                return True
-    return False
+    amounts = _AMOUNT.findall(text)
+    if any(int(amount) > _INT64_MAX for amount, _ in amounts):
+        return False
+    units = {unit.lower() for _, unit in amounts}
+    return any(unit in names or unit.startswith(names[-1]) for unit in units for names in _UNITS)
 
 
 _CHECKS: Final[dict[str, Callable[[str], bool]]] = {
@@ -187,7 +196,7 @@ _CHECKS: Final[dict[str, Callable[[str], bool]]] = {
     "email": _is_email,
     "hostname": _is_hostname,
     "ipv4": lambda text: "." in text and _is_address(text),
-    "ipv6": lambda text: ":" in text and _is_address(text),
+    "ipv6": lambda text: ":" in text and _is_address(text, is_strict=True),
     "cidr": _is_cidr,
     "mac": _is_mac,
     "uuid": _matches(f"{_HEX}{{8}}-?({_HEX}{{4}}-?){{3}}{_HEX}{{12}}"),
@@ -198,7 +207,7 @@ _CHECKS: Final[dict[str, Callable[[str], bool]]] = {
     "isbn10": _is_isbn10,
     "isbn13": _is_isbn13,
     "creditcard": _is_credit_card,
-    "ssn": _matches(r"\d{3}[- ]?\d{2}[- ]?\d{4}"),
+    "ssn": _matches(r"\d{3}[- ]\d{2}[- ]\d{4}"),
     "hexcolor": _matches(f"#?({_HEX}{{3}}|{_HEX}{{6}})"),
     "rgbcolor": _matches(rf"rgb\({_COLOR},{_COLOR},{_COLOR}\)"),
     "byte": _matches(f"({_BASE64}{{4}})*({_BASE64}{{2}}==|{_BASE64}{{3}}=|{_BASE64}{{4}})"),

@@ -191,7 +191,9 @@ def _validate_meta_fields(
     rest = {
         name: part
         for name, part in metadata.items()
-        if name not in ("type", "default", "properties") and part not in (None, "", {}, [], False)
+        if name not in ("type", "default", "properties")
+        and part is not False
+        and part not in (None, "", {}, [])
     }
     if level == "root" and (rest or nested.keys() - {"name", "generateName"}):
         text = (

@@ -138,6 +138,9 @@ def test_structure(row: Any, expected: list[str]) -> None:
          "a"}}},
          [".properties[metadata]: Forbidden: must not specify anything other than name and"
           " generateName, but metadata is implicitly specified"]),
+        ({"type": "object", "properties": {"metadata": {"type": "object", "minProperties": 0}}},
+         [".properties[metadata]: Forbidden: must not specify anything other than name and"
+          " generateName, but metadata is implicitly specified"]),
         ({"type": "object", "properties": {"metadata": {"type": "object", "default": {}}}},
          [".properties[metadata].default: Forbidden: must not be set in top-level metadata"]),
         ({"type": "object", "properties": {"kind": {"type": "integer"}, "apiVersion": {"type":

@@ -295,7 +295,7 @@ def _validate_mutation(errors: FieldErrors, path: str, mutation: Document) -> No
     patch_type = mutation.get("patchType") or ""
     if field := _PATCH_TYPES.get(patch_type):
         text = f"must be specified when patchType is {patch_type}"
-        patch = r.struct(expression=r.not_blank("expression is not specified"))
+        patch = r.struct(expression=r.not_blank(""))
         r.struct(**{field: r.not_null(patch, detail=text)})(errors, path, mutation)
 
 

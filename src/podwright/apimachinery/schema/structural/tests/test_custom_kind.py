@@ -145,6 +145,7 @@ def test_embedded_objects_need_a_kind_and_valid_metadata() -> None:
         pytest.param({"type": "boolean", "jsonPath": ".spec.on"}, True, id="a boolean"),
         pytest.param({"type": "date", "jsonPath": ".spec.at"}, "10m", id="a date is an age"),
         pytest.param({"type": "date", "jsonPath": ".spec.tags[0]"}, "<invalid>", id="no date"),
+        pytest.param({"type": "date", "jsonPath": ".spec.word"}, "<unknown>", id="null in quotes"),
         pytest.param({"type": "string", "jsonPath": ".spec.rows[?(@.k=='b')].v"}, "2", id="filter"),
         pytest.param({"type": "string", "jsonPath": ".metadata.annotations.a\\.b/c"}, "x",
                      id="an escaped dot"),
@@ -154,7 +155,8 @@ def test_cells(column: Any, cell: Any) -> None:
     of = kind(OPEN, columns=[{"name": "C"} | column])
     spec = {
         "tags": ["x", "y"], "map": {"b": [2], "a": 1}, "on": True, "none": None, "size": 2.5 - 0.5,
-        "at": "2026-03-02T09:50:00Z", "rows": [{"k": "a", "v": "1"}, {"k": "b", "v": "2"}],
+        "at": "2026-03-02T09:50:00Z", "word": "null",
+        "rows": [{"k": "a", "v": "1"}, {"k": "b", "v": "2"}],
     }  # fmt: skip
     document = train(spec, annotations={"a.b/c": "x"})
     assert of.cells(document, NOW_NS) == ["t", cell]

@@ -135,7 +135,7 @@ class MutatingAdmissionPolicy(Plugin):
             except FailedTestError:
                 return attributes.object or {}
             except PatchError as error:
-                raise PatchError(f"JSON Patch: {error}") from None
+                raise PatchError(f"JSON Patch: {error.cause or error}") from None
         else:
             assert isinstance(patch, dict), "an apply configuration is an object"
             names = {"apiVersion": document["apiVersion"], "kind": document["kind"]}

@@ -98,8 +98,11 @@ def test_a_patch_that_does_not_apply_is_the_first_failure() -> None:
     status = error.value.status
     causes = [each["message"] for each in status["details"]["causes"]]
     assert (status["code"], status["reason"], status["message"]) == (403, "Invalid", causes[0])
-    begins = "policy 'p' with binding 'b' denied request: JSON Patch: "
-    assert [each.startswith(begins) for each in causes] == [True, True]
+    begins = (
+        "policy 'p' with binding 'b' denied request: JSON Patch: add operation does not apply: doc"
+        " is missing path:"
+    )
+    assert causes == [f'{begins} "{path}": missing value' for path in ("/data/z/q", "/y/q")]
     assert (status["details"]["kind"], status["details"]["name"]) == ("configmaps", "m")
 
 

@@ -38,9 +38,13 @@ def bind_by_collection(backend: Backend, call: Call) -> HttpReply:
     """Bind the pod that the body names."""
     options = write_options(call.request, "CreateOptions")
     binding = in_namespace(call, body_of(call, options.field_validation))
-    name = (binding.get("metadata") or {}).get("name") or ""
+    metadata = binding.get("metadata") or {}
+    name = metadata.get("name") or ""
     if not name:
         raise bad_request("Name parameter required.")
+    # Upstream removes what a client cannot set, unless it is of a subresource.
+    own = {field: value for field, value in metadata.items() if field != "uid"}
+    binding = binding | {"metadata": own}
     info = msgspec.structs.replace(call.info, resource="pods", subresource="binding", name=name)
     pods = backend.resources.find("", "v1", "pods")
     assert pods is not None, "pods are always served"

@@ -47,6 +47,7 @@ def binding(name: str | None, node: str = "n1", **parts: Any) -> dict[str, Any]:
     [
         (BINDINGS, binding("p"), 201, None),
         (f"{PODS}/p/binding", binding("p"), 201, None),
+        (BINDINGS, binding("p", metadata={"name": "p", "uid": "other"}), 201, None),
         (BINDINGS, binding(None), 400, "Name parameter required."),
         (BINDINGS, binding("q"), 404, 'pods "q" not found'),
         (
