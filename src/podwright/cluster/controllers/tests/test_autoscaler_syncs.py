@@ -325,6 +325,16 @@ def test_pods_of_two_autoscalers_are_scaled_by_none() -> None:
     assert found[0].startswith("Warning FailedGetResourceMetric")
 
 
+def test_a_replication_controller_selects_by_labels() -> None:
+    target = {"apiVersion": "v1", "kind": "ReplicationController", "name": "web"}
+    spec = {"selector": LABELS, "template": {}, "replicas": 2}
+    owner = document("ReplicationController", "web", namespace="shop", spec=spec)
+    scaler = an_autoscaler(scaleTargetRef=target)
+    found = synced(scaler, owner, *using("1", "1"), a_pod("alien", "1", labels={"app": "x"}))
+    (_, *others) = synced(an_autoscaler(), a_deployment(), *using("1", "1"))
+    assert found == ["update ReplicationController shop/web main: spec.replicas=3", *others]
+
+
 def test_a_status_of_version_1_keeps_neither_conditions_nor_metrics() -> None:
     status = {"currentReplicas": 2, "desiredReplicas": 2}
     first = an_autoscaler(api="autoscaling/v1", targetCPUUtilizationPercentage=80, status=status)

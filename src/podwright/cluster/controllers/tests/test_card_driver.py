@@ -9,9 +9,10 @@ import pytest
 import podwright as pw
 from podwright.apimachinery.objects import Object, ResourceSlice
 from podwright.apimachinery.schema import decode
-from podwright.cluster.api import RecordEvent
+from podwright.cluster.api import CreateObject, RecordEvent
 from podwright.cluster.controllers import Lister
 from podwright.cluster.controllers.devices import CardDriver
+from podwright.cluster.controllers.tests.single_sync import SingleSync
 from podwright.cluster.store import ObjectStore
 
 _DRIVER = "gpu.example.com"
@@ -182,3 +183,38 @@ def test_annotations_of_slices_stay_in_their_documents() -> None:
     assert _published(world.store) == [("a", 2, 2)]
     assert changed.raw["metadata"]["annotations"]["note"] == "kept"
     assert changed.metadata.annotations == changed.raw["metadata"]["annotations"]
+
+
+def _read(*objects: Any, key: str = "a") -> list[str]:
+    return [each.partition(" ")[0] for each in SingleSync(CardDriver, *objects).sync(key)]
+
+
+def test_cards_are_published_once_and_not_while_they_are_wrong() -> None:
+    bench = SingleSync(CardDriver, _node("a"), _cards())
+    (created,) = bench.controller.sync("a", 0)
+    assert isinstance(created, CreateObject)
+    bench.put(created.obj)
+    assert bench.sync("a") == []
+    assert bench.put(_cards()) == [], "they are as they were"
+    assert bench.put(_cards(count=3)) == ["cards:cards", "a"]
+    assert bench.sync("a")[0].startswith("update ResourceSlice ")
+    wrong = {"nodeCards": "many"}
+    assert _read(_node("a"), _cards(**wrong)) == []
+
+
+def test_only_cards_nodes_and_slices_of_nodes_concern_the_driver() -> None:
+    bench = SingleSync(CardDriver)
+    other = {"apiVersion": "example.com/v1", "kind": "DeviceCards", "metadata": {"name": "x"}}
+    assert bench.put(decode(other)) == []
+    pool = {"name": "a", "generation": 1, "resourceSliceCount": 1}
+    loose = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceSlice",
+        "metadata": {"name": "loose"},
+        "spec": {"driver": _DRIVER, "allNodes": True, "pool": pool, "devices": [{"name": "d"}]},
+    }
+    assert bench.put(decode(loose)) == []
+    assert bench.put(_node("a")) == []
+    assert bench.put(_cards()) == ["cards:cards", "a"]
+    assert bench.remove(_cards()) == ["a"]
+    assert bench.sync("cards:cards") == []

@@ -11,6 +11,7 @@ from hypothesis import given, strategies as st
 from podwright._checkpointed import Saved
 from podwright.apimachinery.objects import KubernetesObject, ObjectDeleted, ObjectPut, Pod
 from podwright.apimachinery.schema import decode
+from podwright.cluster.api import CreateObject
 from podwright.cluster.controllers.controller_loop import ControllerLoop
 from podwright.cluster.controllers.interface import (
     Controller,
@@ -18,6 +19,7 @@ from podwright.cluster.controllers.interface import (
     SyncAt,
     SyncDue,
     SyncNext,
+    WriteRejected,
 )
 from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.store import GroupKind
@@ -234,3 +236,21 @@ def test_a_controller_observes_only_pods_that_it_may_own(owners, is_told):
         controllers.handle(SyncNext(), 0)
     controllers.handle(ObjectPut(pod(owners[-1])), 1)
     assert controllers.has_next is is_told
+
+
+def test_a_rejection_that_concerns_no_controller_and_no_owner_is_not_reported():
+    controllers, _ = running()
+    pod = owned_pod("default", "a", "", "gone")
+    for user in ("watcher", "someone"):
+        rejection = WriteRejected(CreateObject(pod, user), "full")
+        assert controllers.handle(rejection, 0) == []
+    assert not controllers.has_next
+
+
+def test_without_a_report_a_change_that_fails_is_an_error():
+    class Failing(Watcher):
+        def observe(self, old: Any, new: Any) -> Any:
+            raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        ControllerLoop([Failing]).handle(ObjectPut(make_pod("a")), 0)

@@ -156,6 +156,23 @@ def test_a_schedule_that_cannot_be_read_is_reported() -> None:
     assert len(found) > len(head)
 
 
+def test_a_new_schedule_that_cannot_be_read_is_reported() -> None:
+    bench = SingleSync(CronJobController, a_cron_job())
+    assert bench.put(a_cron_job(schedule="every day")) == ["shop/hourly"]
+    note = "unparseable schedule for cronjob: every day"
+    assert bench.sync("shop/hourly") == [event("UnParseableCronJobSchedule", note, "Warning")]
+
+
+def test_a_rejected_job_leaves_its_time_to_the_next_try() -> None:
+    bench = SingleSync(CronJobController, a_cron_job())
+    (*_, create, update) = bench.sync("shop/hourly")
+    assert create.startswith("create ")
+    assert update == status_update(lastScheduleTime=at(0))
+    assert bench.controller.on_create_rejected("shop/hourly", "full") == ("shop/hourly",)
+    assert bench.sync("shop/hourly") == [], "this time only the rest is written"
+    assert bench.sync("shop/hourly")[1].startswith("create ")
+
+
 def test_a_created_job_is_that_of_the_template() -> None:
     template = {
         "metadata": {"labels": {"a": "b"}, "annotations": {"c": "d"}, "finalizers": ["e"]},

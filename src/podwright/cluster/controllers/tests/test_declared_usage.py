@@ -676,3 +676,8 @@ def test_what_is_wrong_with_the_usage_of_a_template():
 def test_the_tolerance_of_each_direction_is_the_one_of_its_behavior(behavior, expected):
     assert _tolerance({"behavior": behavior}) == expected
     assert Tolerance() == (0.1, 0.1)
+
+
+def test_the_usage_of_a_pod_is_not_looked_for_in_a_template():
+    pod = a_pod("p", "1")
+    assert wrong_usages(pod) == []

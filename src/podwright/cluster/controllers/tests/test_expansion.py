@@ -81,6 +81,8 @@ SERVER = {"uid": "u-1", "resourceVersion": "17"}
         pytest.param([workload("Job", parallelism=3, completions=3, status={"succeeded": 2})],
                      ["web-0"], id="what is left of a job"),
         pytest.param([workload("Job", suspend=True)], [], id="a suspended job"),
+        pytest.param([workload("Job", parallelism=2, metadata=SERVER, status={"active": 2})], [],
+                     id="a job with all its pods"),
         pytest.param([make_node("a"), make_node("b", taints=["gpu=yes:NoSchedule"]),
                       make_node("c", unschedulable=True), workload("DaemonSet")],
                      ["web-0", "web-1"], id="the nodes that a daemon set tolerates"),
@@ -247,3 +249,20 @@ def test_a_template_that_does_not_exist_is_reported_once():
     assert expansion.notes == [
         "there is no ResourceClaimTemplate shop/one-gpu, which 2 pods need, such as shop/a"
     ]
+
+
+@pytest.mark.parametrize(
+    ("is_suspended", "note"),
+    [(True, "it is suspended"), (False, 'it creates jobs by its schedule "@daily"')],
+)
+def test_a_cron_job_gets_no_pods_now(is_suspended, note):
+    cron_job = workload("CronJob", schedule="@daily", suspend=is_suspended, metadata=SERVER)
+    (found,) = expand([cron_job]).workloads
+    assert (found.pods, found.note) == ((), note)
+
+
+def test_a_claim_of_a_stateful_set_keeps_the_class_that_its_template_names():
+    claim = {"metadata": {"name": "data"}, "spec": {"storageClassName": "slow"}}
+    owner = workload("StatefulSet", replicas=1, volumeClaimTemplates=[claim], metadata=SERVER)
+    made: Any = expand([owner]).objects[0]
+    assert made.spec.storage_class_name == "slow"

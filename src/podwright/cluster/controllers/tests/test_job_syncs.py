@@ -267,3 +267,14 @@ def test_a_complete_job_reports_pods_that_succeeded_beyond_its_completions(
         for each in events
     ]
     assert found[-1].startswith("update Job shop/j status: ")
+
+
+def test_a_job_without_a_selector_gets_the_generated_one_first() -> None:
+    plain = a_job().raw
+    spec = {name: each for name, each in plain["spec"].items() if name != "manualSelector"}
+    del spec["selector"]
+    job = document("Job", "j", api="batch/v1", namespace="shop", metadata=plain["metadata"],
+                   spec=spec)  # fmt: skip
+    (update,) = SingleSync(JobController, job).sync("shop/j")
+    assert update.startswith("update Job shop/j whole: ")
+    assert 'spec.selector.matchLabels.batch.kubernetes.io/controller-uid="ju"' in update

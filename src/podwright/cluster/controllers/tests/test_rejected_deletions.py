@@ -234,11 +234,13 @@ def conditions_of(world: World, kind: str) -> Any:
     ]
 
 
-def test_a_deployment_reports_a_replica_set_that_is_rejected_and_tries_again():
+@pytest.mark.parametrize("strategy", ["RollingUpdate", "Recreate"])
+def test_a_deployment_reports_a_replica_set_that_is_rejected_and_tries_again(strategy):
     events = Events("web")
     world = World(observers=[events])
     world.add(*policy(["CREATE"], "apps", "replicasets"), make_node("n1", cpu="8"))
-    world.add(workload("apps/v1", "Deployment", replicas=1, selector=SELECTOR))
+    spec = {"selector": SELECTOR, "strategy": {"type": strategy}}
+    world.add(workload("apps/v1", "Deployment", replicas=1, **spec))
     world.run(timedelta(seconds=30))
     ((reason, note),) = events.lines
     assert reason == "ReplicaSetCreateError"
@@ -252,7 +254,7 @@ def test_a_deployment_reports_a_replica_set_that_is_rejected_and_tries_again():
     assert set(deployment.raw["status"]) == {"conditions"}, "nothing else is counted"
     assert not deployment.metadata.annotations
     world.remove(*policy(["CREATE"], "apps", "replicasets")[1:])
-    world.add(workload("apps/v1", "Deployment", replicas=2, selector=SELECTOR))
+    world.add(workload("apps/v1", "Deployment", replicas=2, **spec))
     world.run(timedelta(seconds=30))
     assert conditions_of(world, "Progressing")[0][:2] == ("True", "NewReplicaSetAvailable")
     assert events.lines[1:] == [

@@ -390,3 +390,11 @@ def test_the_oldest_unused_revisions_go() -> None:
         deletions: Any = list(found.truncate_history(names, limit))
         assert [each.key for each in deletions] == [f"shop/db-{each}" for each in gone.split()]
     assert data_of(found.all[2]) == template("2")
+
+
+def test_a_claim_template_that_no_server_accepts_is_reported() -> None:
+    claim = {"metadata": {"name": "data"}, "spec": {"accessModes": 5}}
+    bench = SingleSync(StatefulSetController, a_set(volumeClaimTemplates=[claim]))
+    (event,) = [each for each in bench.sync("shop/db") if each.startswith("Warning")]
+    head = f"Warning StatefulSet shop/db FailedCreate {BY} Create Pod in StatefulSet db failed"
+    assert event.startswith(f"{head} error: StatefulSet shop/db: spec.accessModes: ")

@@ -389,3 +389,13 @@ def test_all_daemon_sets_are_synced_for_a_node_that_may_be_another() -> None:
     # A pod that comes before its daemon set says nothing about nodes.
     early = SingleSync(DaemonSetController, a_pod("p", owner("DaemonSet")))
     assert early.put(a_node()) == []
+
+
+def test_a_rejection_is_reported_after_the_orphans_are_adopted() -> None:
+    bench = SingleSync(ReplicaSetController, a_workload("ReplicaSet", replicas=2), a_pod("p"))
+    bench.controller.on_create_rejected("shop/web", "full")
+    (adoption,) = bench.sync("shop/web")
+    assert adoption.startswith("update Pod shop/p main: metadata.ownerReferences=")
+    bench.put(a_pod("p", owner("ReplicaSet")))
+    (status,) = bench.sync("shop/web")
+    assert '"reason": "FailedCreate", "message": "full"' in status

@@ -82,6 +82,7 @@ def test_labels_that_are_right_are_not_written_and_only_known_ones_get_an_old_na
         a_node("none", **{"beta.kubernetes.io/arch": "amd64"}),
         a_node("one", **{"kubernetes.io/arch": "amd64", "a": "b"}),
     )
+    cluster.edit(NODE, "one", "spec", unschedulable=True)
     written = [each.obj for each in cluster.writes if isinstance(each, UpdateObject)]
     assert [obj.name for obj in written] == ["one"]
     assert cluster.get(NODE, "one").metadata.labels == {
