@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -322,6 +323,8 @@ _FIRST_FILE: Final = 3
 _COMPILER: Final = "libllvmlite"
 _CODE: Final = "r-xp"
 _DO_NOT_NEED: Final = 4
+_SET_SIGNAL_OF_PARENT: Final = 1
+"""Of `prctl`: the signal that a process gets when its parent ends."""
 _MAPS: Final = Path("/proc/self/maps")
 
 
@@ -381,7 +384,10 @@ def compile_apart(folder: Path | None, compile_all: Callable[[], object]) -> Non
     if process == 0:
         status = 1
         try:
-            # The port and the files of a server that is terminated meanwhile are free then.
+            # Who reads the output of a process that is terminated meanwhile need not wait for it,
+            # and the port and the files of a server are free then.
+            if sys.platform.startswith("linux"):
+                ctypes.CDLL(None).prctl(_SET_SIGNAL_OF_PARENT, signal.SIGKILL)
             os.closerange(_FIRST_FILE, os.sysconf("SC_OPEN_MAX"))
             compile_all()
             (folder / COMPILED).touch()

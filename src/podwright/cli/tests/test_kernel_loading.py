@@ -1,6 +1,7 @@
 """Kernels of processes that serve for long: compiled by another process, loaded by this one."""
 
 import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 from llvmlite.binding import parse_assembly
 from tests.http_servers import serving
-from tests.waiting import until
+from tests.waiting import SECONDS_MAX, until
 
 from podwright.apimachinery.objects import PodwrightError
 from podwright.cli.clusters import scheduler_run
@@ -79,6 +80,23 @@ def test_another_process_compiles_once(tmp_path):
     compile_apart(tmp_path, compile_all)
     (process,) = compilers.read_text().split()
     assert int(process) != os.getpid()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with its parent")
+def test_who_reads_the_output_of_a_killed_process_does_not_wait_for_its_compiler(tmp_path):
+    program = (
+        "import signal, sys\n"
+        "from pathlib import Path\n"
+        "from podwright.cli.decisions.warm_up_run import compile_apart\n"
+        "def compile_all():\n"
+        "    print('compiling', flush=True)\n"
+        "    signal.pause()\n"
+        "compile_apart(Path(sys.argv[1]), compile_all)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", program, tmp_path], stdout=subprocess.PIPE)
+    assert process.stdout.readline() == b"compiling\n"
+    process.terminate()
+    assert process.communicate(timeout=SECONDS_MAX) == (b"", None)
 
 
 def test_what_was_not_compiled_is_tried_again(tmp_path):
