@@ -10,6 +10,7 @@ import pytest
 from podwright.apimachinery.objects import Object, decode, decode_pod
 from podwright.scheduler.assembly import Scheduler
 from podwright.scheduler.columns import Cluster
+from podwright.simulation.recording.usage.fragmentation_meter import EACH, TypicalPods
 from podwright.simulation.recording.usage.utilization import DeviceShares, requested_shares
 from podwright.testing import make_node, make_pod
 
@@ -150,6 +151,13 @@ def test_more_consumed_than_there_is_leaves_nothing(cluster: Cluster) -> None:
     assert table(shares) == {MILLI: [[0]]}
 
 
+def with_requests(pod: Any, resources: dict[str, int]) -> Any:
+    """Return a pod that requests amounts; CPU in milli-CPU."""
+    amounts = {name: f"{n}m" if name == "cpu" else str(n) for name, n in resources.items()}
+    raw, claims = make_pod("p", resources=amounts).raw, pod.raw["spec"]["resourceClaims"]
+    return decode_pod(raw | {"spec": raw["spec"] | {"resourceClaims": claims}})
+
+
 @pytest.mark.parametrize(
     ("request_", "claim", "resources", "expected"),
     [
@@ -184,3 +192,7 @@ def test_the_share_that_a_pod_requests_of_each_device(
     spec = raw["spec"] | {"resourceClaims": [{"name": "g", "resourceClaimName": claim}]}
     pod = decode_pod(raw | {"spec": spec})
     assert dict(requested_shares(cluster.devices, pod, resources)) == expected
+    typical = TypicalPods()
+    typical.add(with_requests(pod, resources), cluster.devices)
+    (shape,) = typical._counts
+    assert {name[len(EACH) :]: n for name, n in shape if name.startswith(EACH)} == expected

@@ -93,7 +93,10 @@ def test_the_template_of_the_top_owner_is_patched(kind, spec, deletes_pod):
         ("patch", kind),
         *([("delete", "Pod")] if deletes_pod else []),
     ]
-    first = found.changes[0]
+    first, *others = found.changes
+    assert [each.command for each in others] == [
+        f"kubectl delete pod {each.name} -n shop" for each in others
+    ]
     assert first.command == PATCH.format(kind.lower())
     assert first.body is not None
     (container, other) = first.body["spec"]["template"]["spec"]["containers"]
@@ -154,6 +157,9 @@ def test_a_cron_job_is_patched_and_its_job_is_created_again():
         ("patch", "CronJob"),
         ("replace", "Job"),
     ]
+    assert found.changes[0].effect == (
+        "changes the pod template of CronJob shop/w, for its next Jobs"
+    )
 
 
 def test_without_the_owner_the_template_to_change_is_named():

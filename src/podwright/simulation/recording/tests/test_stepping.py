@@ -172,8 +172,12 @@ def test_an_event_that_evicts_a_pod_is_about_it(log):
         found.append(stepper.moment.entry)
     (evicting,) = [each for each in found if each.pods == ("default/urgent",)]
     assert isinstance(evicting.event, CycleDue)
-    # From the middle, the replies to earlier calls are found as well.
+    # From the middle, the replies to earlier calls are found as well, and on the way back.
     indexes = [each.index for each in found]
+    for index in reversed(indexes[:-1]):
+        stepper.go_to(index + 1)
+        assert stepper.next_about("default/web")
+        assert stepper.position == indexes[indexes.index(index) + 1] + 1
     for index in indexes[:-1]:
         again = Stepper(log)
         again.go_to(index + 1)
