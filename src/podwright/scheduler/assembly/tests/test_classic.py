@@ -14,10 +14,12 @@ from podwright.apimachinery.objects import (
     Service,
     decode_as,
     with_fields,
+    with_node_name,
     with_nominated_node_name,
 )
 from podwright.cli.worker_threads import ThreadedPieces
 from podwright.scheduler.assembly import Registry, build_machine
+from podwright.scheduler.assembly.classic import policy_extenders
 from podwright.scheduler.assembly.scheduler import Scheduler
 from podwright.scheduler.classic import ClassicQueue, ClassicRunner
 from podwright.scheduler.config import (
@@ -185,6 +187,38 @@ def driver(**rules: Any) -> Driver:
     return Driver(config=configuration(**rules))
 
 
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("DefaultProvidr", 'did you mean "DefaultProvider"?'),
+        ("x", "there are: DefaultProvider, ClusterAutoscalerProvider"),
+    ],
+)
+def test_an_unknown_provider_is_told_with_those_that_there_are(name, hint):
+    rules = Rules(name="classic", algorithm_provider=name)
+    (problem,) = problems(KubeSchedulerConfiguration(rules=rules))
+    assert problem.endswith(f'plugin "{name}" has not been registered; {hint}')
+
+
+def test_the_extenders_of_a_policy_are_those_of_a_configuration():
+    def found(policy: dict[str, Any] | None) -> list[str]:
+        return [each.url_prefix for each in policy_extenders(Rules(name="classic", policy=policy))]
+
+    extenders = [{"urlPrefix": f"http://{name}", "filterVerb": "f"} for name in "ab"]
+    assert found({"kind": "Policy", "extenders": extenders}) == ["http://a", "http://b"]
+    assert found({"kind": "Policy"}) == found(None) == []
+    assert found({"kind": "Policy", "extenders": 3}) == []
+
+
+@pytest.mark.parametrize(("balanced", "score"), [("1.16", 0), ("1.7", 1)])
+def test_the_balance_is_that_of_a_release(balanced, score):
+    scheduler = classic(balancedAllocation=balanced)
+    scheduler.add(make_node("n1", cpu="1", memory="1000Gi"), make_node("n2"))
+    scheduler.add(make_pod("a", cpu="900m", memory="0"))
+    scores = {each.plugin: each.raw for each in scheduler.explain("default/a").scores}
+    assert scores["BalancedResourceAllocation"]["n1"] == score
+
+
 def test_a_pod_goes_through_the_same_machine():
     run = driver()
     run.put(make_node("n1", cpu="2"), pending("web", cpu="1"))
@@ -219,7 +253,10 @@ def test_victims_go_in_the_cycle_itself_and_the_preemptor_is_not_held():
     run.cycle()
     run.put(pending("high", cpu="2", priority=10))
     run.cycle()
-    assert [action.pod for action in run.all_of(DeletePod)] == ["default/low"]
+    (deletion,) = run.all_of(DeletePod)
+    calls = [action.call for action in (*run.all_of(Bind), deletion, *run.all_of(PatchPodStatus))]
+    assert deletion.pod == "default/low"
+    assert len({*calls}) == len(calls) == sum(isinstance(call, int) for call in calls)
     assert run.notes[-1] == "Preempted: Preempted by default/high on node n1"
     assert run.machine.preempting() == ()
     nominated = [patch.nominated_node for patch in run.all_of(PatchPodStatus)]
@@ -350,6 +387,54 @@ def test_an_assumed_pod_that_is_deleted_frees_the_node():
     run.put(pending("next", cpu="1"))
     run.cycle()
     assert run.node_of("default/next") == "n1"
+
+
+def assumed_pod(run: Driver) -> Pod:
+    """Let a pod fill a node, with a binding that is not answered; return the pod."""
+    run.put(make_node("n1", cpu="1"), pending("web", cpu="1"))
+    run.holds.add("Bind")
+    run.cycle()
+    assert run.machine.assumed() == {"default/web": "n1"}
+    pod = run.machine.pod("default/web")
+    assert pod is not None
+    return pod
+
+
+def test_an_assumed_pod_that_changes_keeps_the_node():
+    run = driver()
+    run.put(with_fields(assumed_pod(run), "metadata", labels={"a": "b"}))
+    assert run.machine.assumed() == {"default/web": "n1"}
+
+
+def test_a_pod_whose_binding_was_not_observed_before_its_deletion_frees_the_node():
+    run = driver()
+    run.deliver(ObjectDeleted(with_node_name(assumed_pod(run), "n1")))
+    assert run.machine.assumed() == {}
+    run.holds.clear()
+    run.put(pending("next", cpu="1"))
+    run.cycle()
+    assert run.node_of("default/next") == "n1"
+
+
+def test_an_outdated_version_in_a_deletion_frees_the_node():
+    run = driver()
+    run.put(make_node("n1", cpu="1"), pending("web", cpu="1"))
+    run.cycle()
+    placed = run.machine.pod("default/web")
+    assert placed is not None
+    run.deliver(ObjectDeleted(with_node_name(placed, "")))
+    run.put(pending("next", cpu="1"))
+    run.cycle()
+    assert run.node_of("default/next") == "n1"
+
+
+def test_a_node_that_goes_moves_no_pod():
+    run = driver()
+    run.put(make_node("n1", cpu="1"), make_node("n2", cpu="1"), pending("big", cpu="4"))
+    run.cycle()
+    run.now_ns += 100 * SECOND_NS
+    run.deliver(ObjectDeleted(make_node("n2", cpu="1")))
+    assert run.place_of("default/big") == "unschedulable"
 
 
 def test_pods_of_other_schedulers_count_once_they_are_placed():

@@ -191,7 +191,7 @@ def test_the_option_without_pods_of_the_trace_is_an_error(tmp_path: Path):
 
 def test_a_node_without_a_capacity_keeps_one_of_its_two_resources():
     allocatable = {COUNT: "2", MILLI: "2000", "cpu": "4"}
-    node = decode({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"},
+    node: Any = decode({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"},
                    "status": {"allocatable": allocatable}})  # fmt: skip
     assert encode(_with_one_resource(node, MILLI))["status"] == {
         "allocatable": {MILLI: "2000", "cpu": "4"}

@@ -157,9 +157,14 @@ def test_a_workload_without_replicas_in_its_spec_has_one():
     assert (found.target, found.available) == (1, 0)
 
 
-def test_a_workload_that_never_lost_anything_was_lowest_at_the_last_change():
-    (found,) = followed((1, workload(replicas=0)), (4, replicas(0, replicas=0))).availability(ns(4))
-    assert (found.lowest, found.lowest_target) == (0, 0)
+def test_a_workload_that_was_available_for_no_time_was_lowest_when_its_target_was_known():
+    known = workload(kind="DaemonSet", status={"desiredNumberScheduled": 2, "numberAvailable": 1})
+    for versions, lowest_at in (
+        ([(1, workload(kind="DaemonSet"))], nano(1)),
+        ([(1, workload(kind="DaemonSet")), (4, known)], nano(4)),
+    ):
+        (found,) = followed(*versions).availability(ns(4))
+        assert found.lowest_at == lowest_at
 
 
 def test_states_that_last_no_time_do_not_count():
