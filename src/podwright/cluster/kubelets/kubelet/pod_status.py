@@ -48,6 +48,9 @@ def status_of(pod: Document, record: PodRecord, host_address: str, now_ns: int) 
     found = "Failed"
     if record.stop is None:
         found = phase_of(spec, record, is_terminal=record.stop_ns is not None)
+    if record.is_finished:
+        statuses = _located(spec, statuses)
+        found = found if found in TERMINAL_PHASES else "Failed"
     # A pod is not terminal before its last container has ended, but its conditions are.
     is_ending = found in TERMINAL_PHASES and bool(record.running)
     phase = (old.get("phase") or "Running") if is_ending else found
@@ -74,6 +77,47 @@ def status_of(pod: Document, record: PodRecord, host_address: str, now_ns: int) 
         status["podIPs"] = [{"ip": record.pod_ip}]
     status.setdefault("startTime", timestamp_text(record.start_ns))
     return status | statuses
+
+
+_NOT_LOCATED: Final[Document] = {
+    "exitCode": 137,
+    "reason": "ContainerStatusUnknown",
+    "message": "The container could not be located when the pod was terminated",
+    "startedAt": None,
+    "finishedAt": None,
+}
+
+
+def _located(spec: Document, statuses: dict[str, list[Document]]) -> dict[str, list[Document]]:
+    """Return the statuses of a pod that has ended: containers that did not start have failed.
+
+    Upstream: pkg/kubelet/status/status_manager.go, TerminatePod
+    """
+    inits = statuses.get("initContainerStatuses") or []
+    apps = statuses.get("containerStatuses") or []
+    started = [index for index, each in enumerate(inits) if _has_started(each)]
+    reached = started[-1] + 1 if started else 1
+    is_initialized = not inits or any(map(_has_started, apps))
+    if inits and not is_initialized:
+        last, state = spec["initContainers"][-1], inits[-1]["state"]
+        ended = state.get("terminated") or inits[-1]["lastState"].get("terminated")
+        if last.get("restartPolicy") == "Always":
+            is_initialized = "running" in state and bool(inits[-1].get("started"))
+        else:
+            is_initialized = ended is not None and ended["exitCode"] == 0
+    found = {"initContainerStatuses": [*map(_ended, inits[:reached]), *inits[reached:]]}
+    found["containerStatuses"] = [_ended(each) for each in apps] if is_initialized else apps
+    return statuses | {name: each for name, each in found.items() if each}
+
+
+def _has_started(status: Document) -> bool:
+    return "waiting" not in status["state"] or "terminated" in status["lastState"]
+
+
+def _ended(status: Document) -> Document:
+    if "terminated" in status["state"]:
+        return status
+    return status | {"state": {"terminated": _NOT_LOCATED}}
 
 
 @lru_cache(maxsize=16_384)

@@ -35,6 +35,9 @@ def container_statuses(pod: Document, record: PodRecord) -> dict[str, list[Docum
         known = record.containers.get(container["name"])
         if known is not None:
             status = _status(spec, container, known, record, waiting)
+            if kind == "ephemeral":  # it has no probes
+                status["ready"] = False
+                del status["started"]
             found.setdefault(STATUS_FIELDS[kind], []).append(status)
     return found
 

@@ -171,6 +171,8 @@ def test_an_ephemeral_container_starts_once():
     )
     driver.run(0)
     assert "running" in driver.state("debug")
+    assert driver.container("debug")["ready"] is False
+    assert "started" not in driver.container("debug")
     driver.run(100)
     assert "terminated" in driver.state("debug")
     assert driver.container("debug")["restartCount"] == 0

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from podwright.cluster.kubelets.kubelet.image_behaviors import ImageBehavior
 from podwright.cluster.kubelets.kubelet.tests.kubelet_driver import (
     KubeletDriver,
     container,
@@ -119,6 +120,42 @@ def test_a_container_of_a_deleted_pod_waits_for_nothing():
     driver.remove()
     driver.run(1)
     assert driver.state("other")["terminated"]["exitCode"] == 1
+
+
+UNKNOWN = ("terminated", 137, "ContainerStatusUnknown")
+KILLED = ("terminated", 137, "Error")
+
+
+@pytest.mark.parametrize(
+    ("main", "inits", "states"),
+    [
+        pytest.param(True, [], {"main": UNKNOWN}, id="its image cannot be pulled"),
+        pytest.param(False, [("a", "sleep 1d"), ("b", "true")],
+                     {"a": KILLED, "b": ("waiting", None, "PodInitializing"),
+                      "main": ("waiting", None, "PodInitializing")},
+                     id="before it was initialized"),
+        pytest.param(True, [("a", "true")],
+                     {"a": ("terminated", 0, "Completed"), "main": UNKNOWN},
+                     id="after its init containers"),
+    ],
+)  # fmt: skip
+def test_a_pod_that_is_deleted_before_it_starts_fails(main, inits, states, monkeypatch):
+    driver = KubeletDriver(images=[ImageBehavior(image="*/none:*", pull_error="not found")])
+    first = container(image="none:1") if main else container()
+    given = [container(name, command) for name, command in inits]
+    pod = pod_of(first, initContainers=given, __finalizers=["example.com/keep"])
+    driver.put(pod)
+    driver.run(0)
+    monkeypatch.setattr(driver, "delete", lambda _: None)
+    driver.remove(grace_seconds=5)
+    driver.run(100)
+    assert driver.status()["phase"] == "Failed"
+    assert driver.condition("Ready") == ("False", "PodFailed", "")
+    found = {}
+    for name in states:
+        ((state, part),) = driver.state(name).items()
+        found[name] = (state, part.get("exitCode"), part["reason"])
+    assert found == states
 
 
 def test_a_second_deletion_shortens_the_first():
