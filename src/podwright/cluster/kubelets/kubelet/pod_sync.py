@@ -238,6 +238,8 @@ class PodSync:
             self._run_process(known, run)
             if not run.is_stopping:
                 self._probe(known, run, container)
+            else:  # upstream stops the other probes
+                self._probe_readiness(known, run, container)
             if run.ends_ns is not None and run.ends_ns <= self._now_ns:
                 self._end(known, run)
                 has_ended = True
@@ -332,10 +334,13 @@ class PodSync:
             if run.startup is not None and not (has_changed and run.startup.is_success):
                 return
             self._begin_probes(run, container, self._now_ns)
-        if run.readiness is not None and self._execute("readiness", known, run, container):
-            run.is_ready = run.readiness.is_success
+        self._probe_readiness(known, run, container)
         if run.liveness is not None:
             self._execute("liveness", known, run, container)
+
+    def _probe_readiness(self, known: ContainerRecord, run: RunRecord, container: Document) -> None:
+        if run.readiness is not None and self._execute("readiness", known, run, container):
+            run.is_ready = run.readiness.is_success
 
     def _begin_startup(self, run: RunRecord, container: Document) -> None:
         if "startupProbe" in container:
@@ -599,9 +604,8 @@ class PodSync:
                 self._context.sync_at(self._record.stop_deadline_ns)
             for due_ns in _due_times(run):
                 self._context.sync_at(due_ns)
-            if run.is_stopping:
-                continue
-            for probe in (run.startup,) if not run.is_started else (run.readiness, run.liveness):
+            probes = [run.readiness] if run.is_stopping else [run.readiness, run.liveness]
+            for probe in probes if run.is_started else [run.startup]:
                 if probe is not None and probe.next_ns is not None:
                     self._context.sync_at(probe.next_ns)
 

@@ -28,6 +28,20 @@ def test_a_readiness_probe_reads_a_file_that_the_container_writes():
     assert "Warning Unhealthy: Readiness probe failed: " in driver.notes
 
 
+def test_a_container_that_is_stopped_is_probed_for_its_readiness_only():
+    probe = {"exec": {"command": ["cat", "/var/tmp/ok"]}, "periodSeconds": 5, "failureThreshold": 1}
+    script = "touch /var/tmp/ok; trap 'rm /var/tmp/ok; sleep 60' TERM; while true; do sleep 1; done"
+    main = container("main", script, readinessProbe=probe, livenessProbe=probe)
+    driver = run_of(pod_of(main), 5)
+    assert driver.condition("Ready")[0] == "True"
+    driver.remove(grace_seconds=30)
+    driver.run(12)
+    assert driver.condition("Ready")[0] == "False"
+    assert "running" in driver.state()
+    unhealthy = {each for each in driver.notes if "Unhealthy" in each}
+    assert unhealthy == {"Warning Unhealthy: Readiness probe failed: "}
+
+
 @pytest.mark.parametrize(
     ("timeout", "duration_ns", "is_success"),
     [
