@@ -88,11 +88,14 @@ set_pod_template_defaults: Final = parts(template=template_with_defaults)
 
 
 def _with_account(spec: Document) -> Document:
-    """Return a spec that names its account in the current and in the deprecated field."""
+    """Return a spec that names its account in the current and in the deprecated field.
+
+    Upstream: pkg/apis/core/v1/conversion.go, Convert_core_PodSpec_To_v1_PodSpec
+    """
     name = spec.get("serviceAccountName") or spec.get("serviceAccount")
-    if not name:
+    if not name or spec.get("serviceAccountName") == spec.get("serviceAccount"):
         return spec
-    return with_empty(spec, {"serviceAccountName": name, "serviceAccount": name})
+    return spec | {"serviceAccountName": name, "serviceAccount": name}
 
 
 # -------------------------------------------------------------------------------- resources

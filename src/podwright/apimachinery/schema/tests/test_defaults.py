@@ -113,3 +113,21 @@ def test_a_container_limit_follows_from_its_bounds() -> None:
         "default": {"cpu": "2"},
         "defaultRequest": {"cpu": "2", "memory": "1Mi"},
     }
+
+
+@pytest.mark.parametrize(
+    ("names", "account"),
+    [
+        ({"serviceAccount": "a"}, "a"),
+        ({"serviceAccountName": "b"}, "b"),
+        ({"serviceAccount": "a", "serviceAccountName": "b"}, "b"),
+        ({"serviceAccount": "a", "serviceAccountName": ""}, "a"),
+    ],
+)
+def test_the_deprecated_name_of_an_account_is_that_of_the_current_field(
+    names: Document, account: str
+) -> None:
+    template = {"spec": {"containers": [], **names}}
+    document = completed("apps/v1", "ReplicaSet", {"spec": {"template": template}})
+    spec = document["spec"]["template"]["spec"]
+    assert (spec["serviceAccountName"], spec["serviceAccount"]) == (account, account)

@@ -366,3 +366,38 @@ def test_new_source_ranges_of_a_service_are_strict_and_may_have_spaces() -> None
     new = service(" 10.0.0.0/8 ", "10.0.0.1/8")
     assert found(new, service()) == ["spec.LoadBalancerSourceRanges[1]"]
     assert found(new, service("10.0.0.1/8 ")) == []
+
+
+RANGES = "service.beta.kubernetes.io/load-balancer-source-ranges"
+AT = f"metadata.annotations[{RANGES}]"
+
+
+@pytest.mark.parametrize(
+    ("ranges", "spec", "before", "expected"),
+    [
+        pytest.param(" 10.0.0.0/8 , 11.0.0.0/8", {}, None, [], id="spaces"),
+        pytest.param(" ", {}, None, [], id="none"),
+        pytest.param("10.0.0.1/8,,x", {}, None, [AT, AT, AT], id="each range"),
+        pytest.param("10.0.0.1/8", {}, "10.0.0.1/8", [], id="as before"),
+        pytest.param("10.0.0.1/8", {}, "10.0.0.2/8", [AT], id="others before"),
+        pytest.param("x", {"loadBalancerSourceRanges": ["10.0.0.0/8"]}, None, [],
+                     id="the field counts"),
+        pytest.param("10.0.0.0/8", {"type": "ClusterIP"}, "10.0.0.0/8", [AT], id="no balancer"),
+    ],
+)  # fmt: skip
+def test_source_ranges_of_a_service_in_its_annotation(
+    ranges: str, spec: Document, before: str | None, expected: list[str]
+) -> None:
+    kind = built_in().find("v1", "Service")
+    assert kind is not None
+
+    def service(value: str | None) -> Document:
+        metadata = {"name": "s", "annotations": {} if value is None else {RANGES: value}}
+        return {"metadata": metadata,
+                "spec": {"type": "LoadBalancer", "ports": [{"port": 80}]} | spec}  # fmt: skip
+
+    new = service(ranges)
+    found = kind.update_problems(new, service(before))
+    assert [path for path, *_ in found if path == AT] == expected
+    if before is None:
+        assert [path for path, *_ in kind.validation_problems(new) if path == AT] == expected

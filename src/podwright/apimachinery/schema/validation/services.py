@@ -26,12 +26,14 @@ from podwright.apimachinery.schema.validation.names import (
 from podwright.apimachinery.schema.validation.networking import validate_not_special
 from podwright.apimachinery.schema.validation.pods.containers import PROTOCOLS
 
+_RANGES: Final = "service.beta.kubernetes.io/load-balancer-source-ranges"
 _BALANCED: Final = "may only be used when `type` is 'LoadBalancer'"
 
 
 def validate_service(errors: FieldErrors, service: Document) -> None:
     """Check a new service."""
     _validate_spec(errors, service.get("spec") or {}, ())
+    _validate_annotated_ranges(errors, service, {})
 
 
 def validate_service_update(errors: FieldErrors, new: Document, old: Document) -> None:
@@ -53,6 +55,7 @@ def validate_service_update(errors: FieldErrors, new: Document, old: Document) -
     _validate_class(errors, spec)
     ranges = before.get("loadBalancerSourceRanges") or ()
     _validate_spec(errors, spec, [each.strip() for each in ranges])
+    _validate_annotated_ranges(errors, new, old)
 
 
 def _addresses(spec: Document) -> list[str]:
@@ -239,6 +242,22 @@ def _validate_balancer(
     if spec.get("allocateLoadBalancerNodePorts") is not None and not is_balanced:
         errors.forbidden("spec.allocateLoadBalancerNodePorts", _BALANCED)
     _validate_class(errors, spec)
+
+
+def _validate_annotated_ranges(errors: FieldErrors, new: Document, old: Document) -> None:
+    """Check the annotation that names ranges of a service without them."""
+    value, before = (
+        ((each.get("metadata") or {}).get("annotations") or {}).get(_RANGES) for each in (new, old)
+    )
+    spec = new.get("spec") or {}
+    if value is None or spec.get("loadBalancerSourceRanges"):
+        return
+    at = f"metadata.annotations[{_RANGES}]"
+    if spec.get("type") != "LoadBalancer":
+        errors.forbidden(at, _BALANCED)
+    if value != before and value.strip():
+        for text in value.split(","):
+            errors.each(at, text.strip(), strict_cidr(text.strip()))
 
 
 def _validate_class(errors: FieldErrors, spec: Document) -> None:
