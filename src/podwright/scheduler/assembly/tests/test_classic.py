@@ -254,7 +254,8 @@ def test_victims_go_in_the_cycle_itself_and_the_preemptor_is_not_held():
     run.put(pending("high", cpu="2", priority=10))
     run.cycle()
     (deletion,) = run.all_of(DeletePod)
-    calls = [action.call for action in (*run.all_of(Bind), deletion, *run.all_of(PatchPodStatus))]
+    actions: list[Any] = [*run.all_of(Bind), deletion, *run.all_of(PatchPodStatus)]
+    calls = [action.call for action in actions]
     assert deletion.pod == "default/low"
     assert len({*calls}) == len(calls) == sum(isinstance(call, int) for call in calls)
     assert run.notes[-1] == "Preempted: Preempted by default/high on node n1"
