@@ -129,6 +129,18 @@ def test_versions_of_one_object_are_one_object():
         assert [obj.raw["apiVersion"] for obj in loaded.objects] == ["example.com/v1"]
 
 
+def test_versions_of_an_object_that_is_a_struct_are_those_that_were_written():
+    claim = {"kind": "ResourceClaim", "spec": {"devices": {}}}
+    documents = []
+    for version in ("v1beta2", "v1"):
+        metadata = {"name": "c", "labels": {"version": version}}
+        whole = claim | {"apiVersion": f"resource.k8s.io/{version}", "metadata": metadata}
+        documents.append((version, as_json(whole)))
+    for several in (documents, documents[::-1]):
+        (obj,) = load_bytes(several).objects
+        assert obj.metadata.labels == {"version": "v1"}
+
+
 def test_a_value_of_validate_is_one_of_three(tmp_path):
     (tmp_path / "a.yaml").write_text("")
     with pytest.raises(InputError, match=r'^validate: Unsupported value: "bogus"'):
