@@ -593,3 +593,11 @@ def test_pods_of_a_trace_keep_their_annotations_but_those_of_their_times(tmp_pat
     file.write_bytes(msgspec.json.encode(pod))
     (line,) = read_trace_lines(str(file))
     assert line.action["apply"]["metadata"]["annotations"] == {"a": "b"}
+    metadata = {"name": "x", "namespace": "default", "uid": "u"}
+    other = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+    file.write_bytes(msgspec.json.encode([pod, other]))
+    first, _ = read_trace_lines(str(file))
+    document = first.action["apply"]
+    assert (first.at_ns, document["kind"], document["metadata"]) == (
+        0, "ConfigMap", {"name": "x", "namespace": "default"},
+    )  # fmt: skip
