@@ -63,7 +63,7 @@ def test_a_pod_pulls_images_with_secrets_and_uses_claims():
             {"name": "none", "emptyDir": {}},
         ],
     }
-    assert list(secret_names(spec)) == ["pull", ""]
+    assert list(secret_names(spec)) == ["pull"]
     assert list(claim_names({"metadata": {"name": "p"}, "spec": spec})) == ["c", "p-scratch"]
 
 
