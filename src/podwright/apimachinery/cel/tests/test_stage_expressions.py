@@ -113,12 +113,14 @@ def test_random_values_are_refused() -> None:
         ('"size" in pod.metadata.annotations ? 1 : 2', 2 * SECOND),
         ('"zone" in node.metadata.labels ? 1 : 2', SECOND),
         ('container.name == "main" ? 1 : 2', SECOND),
+        ('container.resources.requests["cpu"]', SECOND // 4),
     ],
 )
 def test_a_usage_is_an_amount(source: str, nano: int) -> None:
     node = {"metadata": {"name": "n", "labels": {"zone": "a"}}}
+    container = {"name": "main", "resources": {"requests": {"cpu": "250m"}}}
     found = usage_expression(source).nano(
-        pod=POD, node=node, container={"name": "main"}, now_ns=15 * SECOND
+        pod=POD, node=node, container=container, now_ns=15 * SECOND
     )
     assert found == nano
 

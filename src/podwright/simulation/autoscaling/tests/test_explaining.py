@@ -107,6 +107,7 @@ def test_only_nodes_count_for_the_size_of_a_group():
     pods = [make_pod("web", cpu="6", labels={"pool": "a"})]
     (found,) = explained(pods, [group(size=1, cpu="8")])
     assert (found.groups[0].size, found.groups[0].max_size, found.chosen) == (0, 1, ("a",))
+    assert found.groups[0].helps
     (found,) = explained([make_node("n", cpu="1", labels={"pool": "a"}), *pods], [group(cpu="8")])
     assert (found.groups[0].size, found.groups[0].max_size) == (1, 10)
 

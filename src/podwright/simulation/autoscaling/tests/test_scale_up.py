@@ -352,6 +352,13 @@ def test_each_mistake_of_a_file_has_its_path():
     ]  # fmt: skip
 
 
+def test_groups_without_a_name_lack_it_and_are_no_duplicates():
+    document = {"groups": [group(name="", maxSize=1)] * 2}
+    with pytest.raises(InputError) as caught:
+        parse_node_groups(document, "groups.yaml")
+    assert [each.path for each in caught.value.errors] == ["groups[0].name", "groups[1].name"]
+
+
 @pytest.mark.parametrize(
     ("fields", "path"),
     [
