@@ -404,7 +404,7 @@ def _substring(text: Value, start: Value, end: Value = None) -> Value:
 def _join(parts: Value, separator: Value = "") -> Value:
     for part in parts:
         if not isinstance(part, str):
-            return ErrorValue(f"no such overload: join({part})")
+            return ErrorValue(f"join: invalid input: {_format_text(part)}")
     return separator.join(parts)
 
 
