@@ -4,6 +4,8 @@ import asyncio
 import contextlib
 import http.client
 import json
+import os
+import signal
 import socket
 import threading
 
@@ -223,6 +225,30 @@ def test_a_server_runs_its_parts_and_answers_the_pages_of_given_origins(origins,
     scheduler, *others, turns = found
     assert set(others) == {"started", scheduler}
     assert ended == [turns]
+
+
+@pytest.mark.parametrize(("handler", "is_ended"), [(signal.SIG_DFL, True), (signal.SIG_IGN, False)])
+def test_a_hangup_ends_a_server_unless_it_is_ignored_as_with_nohup(handler, is_ended):
+    answered = []
+
+    async def beside(turns):
+        os.kill(os.getpid(), signal.SIGHUP)
+        with contextlib.suppress(asyncio.CancelledError):
+            for number in range(200):
+                await turns.call(lambda _: None)
+                answered.append(number)
+        turns.stop()
+
+    before = signal.signal(signal.SIGHUP, handler)
+    try:
+        serve_in_this_thread(
+            lambda: TurnLoop(cluster_of(0), ClusterClock(start_ns=START_NS)),
+            bound_socket("127.0.0.1", 0),
+            parts=ControlledParts(background=(beside,)),
+        )
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert (len(answered) < 200) == is_ended
 
 
 def test_what_ends_the_turn_loop_and_what_cannot_be_reported_end_the_server():

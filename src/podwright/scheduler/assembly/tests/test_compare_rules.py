@@ -111,6 +111,7 @@ def test_sides_part_unless_one_follows_the_other(*, is_together: bool) -> None:
     assert figures.pod_count == 12
     assert figures.placed_counts == (12, 12)
     assert figures.differing_count == sum(figures.kinds.values())
+    assert list(figures.kinds) == sorted(figures.kinds)
     if is_together:
         assert figures.parted_count == 0
         nodes = [
