@@ -323,8 +323,8 @@ _FIRST_FILE: Final = 3
 _COMPILER: Final = "libllvmlite"
 _CODE: Final = "r-xp"
 _DO_NOT_NEED: Final = 4
-_SET_SIGNAL_OF_PARENT: Final = 1
-"""Of `prctl`: the signal that a process gets when its parent ends."""
+_PR_SET_PDEATHSIG: Final = 1
+"""The option of `prctl` for the signal that a process gets when its parent ends."""
 _MAPS: Final = Path("/proc/self/maps")
 
 
@@ -387,7 +387,7 @@ def compile_apart(folder: Path | None, compile_all: Callable[[], object]) -> Non
             # Who reads the output of a process that is terminated meanwhile need not wait for it,
             # and the port and the files of a server are free then.
             if sys.platform.startswith("linux"):
-                ctypes.CDLL(None).prctl(_SET_SIGNAL_OF_PARENT, signal.SIGKILL)
+                ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
             os.closerange(_FIRST_FILE, os.sysconf("SC_OPEN_MAX"))
             compile_all()
             (folder / COMPILED).touch()

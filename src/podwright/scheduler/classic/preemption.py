@@ -26,7 +26,6 @@ from podwright.apimachinery.objects import (
     PodDisruptionBudget,
     SelectorError,
     label_selector,
-    timestamp_ns,
 )
 from podwright.scheduler.classic.algorithm import failures_on_node
 from podwright.scheduler.classic.extender import ExtenderError
@@ -35,11 +34,10 @@ from podwright.scheduler.classic.node_info import NodeInfo
 from podwright.scheduler.classic.predicates import PredicateMetadata
 from podwright.scheduler.classic.scheduler import ClassicScheduler
 from podwright.scheduler.classic.victims import Victims
+from podwright.scheduler.columns import start_ns
 
 _PRIORITY_OFFSET = 2**31
 """Makes every priority positive, so that the sum of more victims is never smaller."""
-
-_NEVER_NS = 2**63
 
 
 class Choice(msgspec.Struct, frozen=True):
@@ -260,13 +258,7 @@ def select_victims(
 
 
 def _importance(pod: Pod) -> tuple[int, int]:
-    return -pod.priority, _started_ns(pod)
-
-
-def _started_ns(pod: Pod) -> int:
-    """Return the start time of the pod; a pod that has not started counts as the latest."""
-    found = timestamp_ns(pod.status.start_time)
-    return _NEVER_NS if found is None else found
+    return -pod.priority, start_ns(pod)
 
 
 def _compiled(budgets: Iterable[PodDisruptionBudget]) -> Callable[[Pod], bool]:
@@ -329,7 +321,7 @@ def _priority_sum(victims: Victims) -> int:
 def _newest_first(victims: Victims) -> int:
     """Criterion 5: the latest start among the victims of the highest priority."""
     highest = max(pod.priority for pod in victims.pods)
-    earliest = min(_started_ns(pod) for pod in victims.pods if pod.priority == highest)
+    earliest = min(start_ns(pod) for pod in victims.pods if pod.priority == highest)
     return -earliest
 
 

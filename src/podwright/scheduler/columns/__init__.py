@@ -108,7 +108,11 @@ if TYPE_CHECKING:
         PortUse as PortUse,
         host_ports as host_ports,
     )
-    from podwright.scheduler.columns.volumes.class_volumes import is_bound_to as is_bound_to
+    from podwright.scheduler.columns.volumes.class_volumes import (
+        is_bound_to as is_bound_to,
+        is_fully_bound as is_fully_bound,
+        storage_nano as storage_nano,
+    )
     from podwright.scheduler.columns.volumes.csi_migration import (
         MULTI_ZONE_DELIMITER as MULTI_ZONE_DELIMITER,
         CSIVolume as CSIVolume,

@@ -54,6 +54,7 @@ from podwright.scheduler.columns import (
     decide,
     has_ephemeral_claims,
     is_bound_to,
+    is_fully_bound,
     ownership_error,
     utilization,
 )
@@ -76,7 +77,6 @@ from podwright.scheduler.framework import (
 )
 from podwright.scheduler.plugins import hints
 
-BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 
 REASONS = (
@@ -217,7 +217,7 @@ class VolumeBinding(Plugin):
         for name, _ in uses:
             claim = storage.claim(f"{namespace}/{name}")
             assert claim is not None, f"claim {namespace}/{name} was there a moment ago"
-            if _is_fully_bound(claim):
+            if is_fully_bound(claim):
                 bound.append(claim)
                 continue
             storage_class = storage.classes.get(class_of(claim)) if class_of(claim) else None
@@ -441,7 +441,7 @@ def _check_static(
     reference = present.spec.claim_ref
     if reference is None or not reference.uid:
         return f'ClaimRef got reset for pv "{name}"'
-    return "" if _is_fully_bound(bound) else None
+    return "" if is_fully_bound(bound) else None
 
 
 def _check_provisioned(
@@ -471,7 +471,7 @@ def _check_provisioned(
         mismatch = _affinity_error(volume, node_name, labels)
         if mismatch:
             return mismatch
-    return "" if _is_fully_bound(present) else None
+    return "" if is_fully_bound(present) else None
 
 
 def _is_older(obj: PersistentVolume | PersistentVolumeClaim, than: Object | None) -> bool:
@@ -512,7 +512,3 @@ def _claim_error(pod: Pod, name: str, storage: StorageIndex, *, is_ephemeral: bo
     if claim.metadata.deletion_timestamp is not None:
         return f'persistentvolumeclaim "{name}" is being deleted'
     return ownership_error(claim, pod) if is_ephemeral else ""
-
-
-def _is_fully_bound(claim: PersistentVolumeClaim) -> bool:
-    return bool(claim.spec.volume_name) and BIND_COMPLETED in claim.metadata.annotations

@@ -333,7 +333,7 @@ class WorldRounds:
             ScheduleStage: self._schedule_stage,
             UpdateObject: self._write,
             CreateObject: self._write,
-            DeleteObject: self._create_or_delete,
+            DeleteObject: self._write_or_remove,
             ReportedWrite: self._write_reported,
             EvictPod: self._evict,
             ApplyObject: self._write,
@@ -401,7 +401,7 @@ class WorldRounds:
             for observer in self._event_observers:
                 observer.event_recorded(event, self._heap.now_ns)
 
-    def _create_or_delete(
+    def _write_or_remove(
         self, request: CreateObject | UpdateObject | DeleteObject
     ) -> Exception | None:
         """Execute a request of a controller or a stage; return the error that is ignored."""
@@ -411,7 +411,7 @@ class WorldRounds:
 
     def _write_reported(self, action: ReportedWrite) -> None:
         """Execute a write of a controller, and record the Event about its outcome."""
-        action.execute(self._create_or_delete, self._record)
+        action.execute(self._write_or_remove, self._record)
 
     def _evict(self, request: EvictPod) -> None:
         self._remove_pod(request, request.pod)

@@ -124,6 +124,7 @@ class CustomKind:
         self.version = version
         self.schema: Document = version.schema or {}
         columns, self._cells = columns_of(version.columns)
+        # Of the last validation: a write asks for the warnings after its errors, with none between.
         self._ratcheted: tuple[Document, list[cel.RuleError]] = ({}, [])
         subresources = {}
         if version.subresources.get("status") is not None:

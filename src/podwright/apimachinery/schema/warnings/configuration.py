@@ -117,15 +117,23 @@ def admission_warnings(configuration: Document, _old: Document | None) -> list[s
     ]
 
 
+_REQUESTS: Final = (
+    ("requests.cpu", "cpu"), ("requests.memory", "memory"),
+    ("requests.storage",), ("requests.ephemeral-storage",),
+)  # fmt: skip
+"""The names of the amounts that limits may not be below; of several, the first one counts."""
+
+
 def quota_warnings(quota: Document, old: Document | None) -> list[str]:
     """Return the warnings about a new quota whose limits are below its requests."""
+    if old is not None:
+        return []
     hard: Document = (quota.get("spec") or {}).get("hard") or {}
     found: list[str] = []
-    for resource in ("cpu", "memory", "storage", "ephemeral-storage"):
-        names = [f"requests.{resource}", *([resource] if resource in ("cpu", "memory") else ())]
+    for names in _REQUESTS:
         request = next((name for name in names if name in hard), "")
-        limit = f"limits.{resource}"
-        is_pair = old is None and request in hard and limit in hard
+        limit = names[0].replace("requests.", "limits.")
+        is_pair = request in hard and limit in hard
         if is_pair and parse_quantity(hard[request]) > parse_quantity(hard[limit]):
             found.append(
                 f"ResourceQuota {request} ({hard[request]}) should be less than {limit}"

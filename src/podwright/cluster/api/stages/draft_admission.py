@@ -41,11 +41,11 @@ from podwright.cluster.api.pods.label_keys import with_label_keys
 from podwright.cluster.api.stages.admitting import admit, admit_valid
 from podwright.cluster.api.stages.write import DraftWrite, Parts, WithAdmission
 from podwright.cluster.api.strategies.kinds import JOB, with_own_selector
+from podwright.cluster.api.strategies.parts import with_part
 from podwright.cluster.api.strategies.preparation import (
     GENERAL,
     KIND_PREPARATIONS,
     prepared_for_create,
-    with_part,
 )
 from podwright.cluster.api.users import User
 from podwright.cluster.api.versions.resources import Resource, built_in_resources, plural_of

@@ -17,6 +17,7 @@ from podwright.cluster.api.stages.kinds.certificate_requests import with_request
 from podwright.cluster.api.stages.kinds.service_allocation import check_address_owner
 from podwright.cluster.api.stages.write import SentWrite, ServedParts
 from podwright.cluster.api.strategies import preparation as strategies
+from podwright.cluster.api.strategies.parts import with_part
 from podwright.cluster.api.versions.resources import Resource
 from podwright.cluster.store import POD
 
@@ -72,7 +73,7 @@ def prepare_new(parts: ServedParts, write: SentWrite) -> None:
         document = without_disabled(disabled, document, None)
     document = strategies.prepared_for_create(resource, document, write.now_ns)
     if write.is_restored and named.get("status"):
-        document = strategies.with_part(document, "status", named["status"])
+        document = with_part(document, "status", named["status"])
     if resource.storage == POD:
         document, warnings = with_apparmor_profiles(document)
         write.warnings += warnings
@@ -141,7 +142,7 @@ def prepare_change(parts: ServedParts, write: SentWrite) -> None:
         new = without_disabled_fields(parts, resource, new, old)
     if part := strategies.COMPARED_EXACTLY.get(key):
         exact = with_empty_parts(new.get(part), write.sent.get(part))
-        new = strategies.with_part(new, part, exact)
+        new = with_part(new, part, exact)
     new = strategies.prepared_for_update(resource, new, old, write.now_ns, facts.subresource)
     if key in strategies.COUNTED_FIRST:
         new = without_disabled_fields(parts, resource, new, old)

@@ -6,6 +6,7 @@ Upstream: pkg/registry/resource/*/strategy.go
 from __future__ import annotations
 
 from podwright.apimachinery.objects import Document, timestamp_text
+from podwright.cluster.api.strategies.parts import with_part, without
 
 
 def without_deallocated(status: Document, before: Document) -> Document:
@@ -18,9 +19,7 @@ def without_deallocated(status: Document, before: Document) -> Document:
         return status
     lost = _allocated(before) - _allocated(status)
     kept = [each for each in devices if device_key(each) not in lost]
-    if kept:
-        return status | {"devices": kept}
-    return {name: part for name, part in status.items() if name != "devices"}
+    return with_part(status, "devices", kept or None)
 
 
 def _allocated(status: Document) -> set[tuple[str | None, ...]]:
@@ -64,9 +63,7 @@ def new_taint_rule(rule: Document, now_ns: int) -> Document:
     """
     spec: Document = rule.get("spec") or {}
     taint = {"timeAdded": timestamp_text(now_ns)} | (spec.get("taint") or {})
-    made = rule | {"spec": spec | {"taint": taint}}
-    made.pop("status", None)
-    return made
+    return without(rule, "status") | {"spec": spec | {"taint": taint}}
 
 
 def changed_taint_rule(new: Document, old: Document, now_ns: int) -> Document:
@@ -74,7 +71,5 @@ def changed_taint_rule(new: Document, old: Document, now_ns: int) -> Document:
     taints = [(each.get("spec") or {}).get("taint") or {} for each in (new, old)]
     effects, times = ({taint.get(name) for taint in taints} for name in ("effect", "timeAdded"))
     if len(effects) == 2 and len(times) == 1:
-        taint = {name: value for name, value in taints[0].items() if name != "timeAdded"}
-        new = new | {"spec": new["spec"] | {"taint": taint}}
-    made, status = new_taint_rule(new, now_ns), old.get("status")
-    return made if status is None else made | {"status": status}
+        new = new | {"spec": new["spec"] | {"taint": without(taints[0], "timeAdded")}}
+    return with_part(new_taint_rule(new, now_ns), "status", old.get("status"))

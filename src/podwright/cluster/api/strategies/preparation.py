@@ -39,6 +39,7 @@ from podwright.cluster.api.strategies.devices import (
     without_deallocated,
 )
 from podwright.cluster.api.strategies.kinds import generated_selector, with_template_labels
+from podwright.cluster.api.strategies.parts import with_part, without
 from podwright.cluster.api.strategies.services import changed_service, new_service
 from podwright.cluster.api.versions.conversions import TEMPLATE_GENERATION
 from podwright.cluster.api.versions.resources import Resource
@@ -81,7 +82,7 @@ def prepared_for_create(resource: Resource, document: Document, now_ns: int) -> 
         return prepare(document, now_ns)
     row = resource.kind.row
     if "status" in row.subresources and not row.keeps_status_on_create:
-        return _without(document, "status")
+        return without(document, "status")
     return document
 
 
@@ -170,17 +171,6 @@ def _has_empty_parts(value: Any) -> bool:
     return isinstance(value, list) and (not value or any(map(_has_empty_parts, value)))
 
 
-def _without(document: Document, *names: str) -> Document:
-    return {name: value for name, value in document.items() if name not in names}
-
-
-def with_part(document: Document, name: str, value: Any) -> Document:
-    """Return a document with a field set; None removes it."""
-    if value is None:
-        return _without(document, name)
-    return document | {name: value}
-
-
 # ------------------------------------------------------------------------- single kinds
 
 
@@ -194,7 +184,7 @@ def _new_node(node: Document, _now_ns: int) -> Document:
 
 def _without_part(document: Document, section: str, name: str) -> Document:
     part: Document = document.get(section) or {}
-    return document | {section: _without(part, name)} if name in part else document
+    return document | {section: without(part, name)} if name in part else document
 
 
 def _node(new: Document, old: Document, _now_ns: int) -> Document:
@@ -210,7 +200,7 @@ def _node_status(new: Document, old: Document, _now_ns: int) -> Document:
     """
     status: Document = new.get("status") or {}
     if (old.get("status") or {}).get("config") is None:
-        status = _without(status, "config")
+        status = without(status, "config")
     return old | {"metadata": new.get("metadata") or {}, "status": status}
 
 
@@ -250,7 +240,7 @@ def _without_stop_signals(pod: Document) -> Document:
 
 
 def _without_stop_signal(container: Document) -> Document:
-    lifecycle = _without(container.get("lifecycle") or {}, "stopSignal")
+    lifecycle = without(container.get("lifecycle") or {}, "stopSignal")
     return with_part(container, "lifecycle", lifecycle or None)
 
 
@@ -296,7 +286,7 @@ def _with_generations(status: Document, before: Document) -> Document:
     """
     name = "observedGeneration"
     if not status.get(name) and before.get(name):
-        status = {name: before[name]} | _without(status, name)
+        status = {name: before[name]} | without(status, name)
     # By type a list: a status may have several conditions of a type.
     known: dict[str | None, list[int]] = {}
     for each in before.get("conditions") or ():
@@ -307,7 +297,7 @@ def _with_generations(status: Document, before: Document) -> Document:
         generation = generations.pop(0) if generations else 0
         is_left_out = generation and not each.get(name)
         kind = {"type": each.get("type"), name: generation} if is_left_out else {}
-        conditions.append(kind | _without(each, *kind))
+        conditions.append(kind | without(each, *kind))
     return status | {"conditions": conditions} if conditions else status
 
 
@@ -344,7 +334,7 @@ def _with_data_sources(spec: Document) -> Document:
     if reference is None and source is not None:
         kind = source.get("apiGroup") or "", source.get("kind")
         if kind not in _DATA_SOURCES:
-            return _without(spec, "dataSource")
+            return without(spec, "dataSource")
     return _with_both_sources(spec)
 
 
@@ -357,7 +347,7 @@ def _with_both_sources(spec: Document) -> Document:
     if reference is None:
         return spec if source is None else spec | {"dataSourceRef": source}
     if source is None and not reference.get("namespace"):
-        return spec | {"dataSource": _without(reference, "namespace")}
+        return spec | {"dataSource": without(reference, "namespace")}
     return spec
 
 
@@ -471,7 +461,7 @@ POD_PARTS: Final[dict[str, Callable[[Document, Document], Document]]] = {
 
 def _new_job(job: Document, _now_ns: int) -> Document:
     """Return a job without status, with its generated labels and selector."""
-    job = _without(job, "status")
+    job = without(job, "status")
     if (job.get("spec") or {}).get("manualSelector"):
         return job
     return generated_selector(job, job["metadata"]["uid"])
@@ -493,7 +483,7 @@ def _with_template_generation(daemon_set: Document, generation: int) -> Document
 
 def _new_daemon_set(daemon_set: Document, _now_ns: int) -> Document:
     generation = max(_template_generation(daemon_set), 1)
-    return _with_template_generation(_without(daemon_set, "status"), generation)
+    return _with_template_generation(without(daemon_set, "status"), generation)
 
 
 def _template_generation(daemon_set: Document) -> int:
@@ -512,7 +502,7 @@ def _daemon_set(new: Document, old: Document, _now_ns: int) -> Document:
 
 
 def _new_stateful_set(stateful_set: Document, _now_ns: int) -> Document:
-    return _without_max_unavailable(_without(stateful_set, "status"))
+    return _without_max_unavailable(without(stateful_set, "status"))
 
 
 def _stateful_set(new: Document, old: Document, _now_ns: int) -> Document:
@@ -535,7 +525,7 @@ def _without_max_unavailable(stateful_set: Document) -> Document:
         return stateful_set
     spec: Document = stateful_set["spec"]
     strategy: Document = spec["updateStrategy"]
-    rolling = _without(strategy["rollingUpdate"], "maxUnavailable")
+    rolling = without(strategy["rollingUpdate"], "maxUnavailable")
     return stateful_set | {"spec": spec | {"updateStrategy": strategy | {"rollingUpdate": rolling}}}
 
 
@@ -555,7 +545,7 @@ def _lease(new: Document, old: Document, _now_ns: int) -> Document:
         for name in ("strategy", "preferredHolder")
         if name in spec and before.get(name) is None
     ]
-    return new | {"spec": _without(spec, *dropped)} if dropped else new
+    return new | {"spec": without(spec, *dropped)} if dropped else new
 
 
 def _new_service_account(account: Document, _now_ns: int) -> Document:
@@ -582,7 +572,7 @@ def _new_endpoint_slice(endpoint_slice: Document, _now_ns: int) -> Document:
     endpoints = endpoint_slice.get("endpoints") or ()
     if not any("deprecatedTopology" in each for each in endpoints):
         return endpoint_slice
-    kept = [_without(each, "deprecatedTopology") for each in endpoints]
+    kept = [without(each, "deprecatedTopology") for each in endpoints]
     return endpoint_slice | {"endpoints": kept}
 
 

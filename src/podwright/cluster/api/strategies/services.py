@@ -12,6 +12,7 @@ from typing import Final
 
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema import Problem
+from podwright.cluster.api.strategies.parts import without
 
 HEADLESS: Final = "None"
 _WITH_PORTS: Final = ("NodePort", "LoadBalancer")
@@ -43,9 +44,8 @@ def needs_health_check(spec: Document) -> bool:
 
 def new_service(service: Document, _now_ns: int) -> Document:
     """Return a new service without status, with its address in both fields and its families."""
-    service = {name: part for name, part in service.items() if name != "status"}
     spec = _with_address_lists(dict(service.get("spec") or {}), {})
-    return service | {"spec": _with_families(spec, {})}
+    return without(service, "status") | {"spec": _with_families(spec, {})}
 
 
 def changed_service(new: Document, old: Document, _now_ns: int) -> Document:

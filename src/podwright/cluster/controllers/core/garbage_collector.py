@@ -135,7 +135,7 @@ class GarbageCollector(Controller):
         missing = [each for each in owners if self._owner(each, obj) is None]
         known = {each.uid for each in were}
         added = (each for each in missing if each.uid not in known)
-        misplaced = next((each for each in added if self._is_misplaced(each, obj)), None)
+        misplaced = next((each for each in added if self._is_misplaced(each)), None)
         if misplaced is not None:
             self._note_misplaced(misplaced, obj)
         for each in missing:
@@ -361,8 +361,8 @@ class GarbageCollector(Controller):
                 return owner
         return None
 
-    def _is_misplaced(self, reference: OwnerReference, dependent: KubernetesObject) -> bool:
-        """Whether an owner that a dependent does not have is in another namespace."""
+    def _is_misplaced(self, reference: OwnerReference) -> bool:
+        """Whether an owner that is not in the namespace of a dependent is in another one."""
         kind = (api_group(reference.api_version), reference.kind)
         owners = (
             self._lister.get(kind, f"{each}/{reference.name}")

@@ -26,13 +26,18 @@ from podwright.apimachinery.objects import (
     Volume,
     label_selector,
     node_selector,
-    parse_quantity,
 )
 from podwright.scheduler.classic.cluster import ClassicCluster
 from podwright.scheduler.classic.failure import FITS, Failure, Failures, SchedulingError
 from podwright.scheduler.classic.node_info import NodeInfo
 from podwright.scheduler.classic.predicates.predicate import Predicate, PredicateMetadata
-from podwright.scheduler.columns import SELECTED_NODE, class_of, is_bound_to
+from podwright.scheduler.columns import (
+    SELECTED_NODE,
+    class_of,
+    is_bound_to,
+    is_fully_bound,
+    storage_nano,
+)
 
 _ZONE: Final = (Failure("NoVolumeZoneConflict", "node(s) had no available volume zone"),)
 _NODE_AFFINITY: Final = Failure(
@@ -43,8 +48,6 @@ _NO_MATCH: Final = Failure(
 )
 _ZONE_LABELS: Final = (BETA_ZONE, BETA_REGION)
 _NO_PROVISIONER: Final = "kubernetes.io/no-provisioner"
-BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"
-"""The annotation of a claim whose binding is complete."""
 
 
 def check_claims_exist(pod: Pod, cluster: ClassicCluster) -> None:
@@ -117,8 +120,8 @@ def check_binding(meta: PredicateMetadata, node: NodeInfo) -> Failures:
     """Reject a node without access to a bound volume, or without a volume for a claim."""
     cluster = meta.cluster
     claims = [claim for _, claim in _claims(meta.pod, cluster) if claim is not None]
-    bound = [claim for claim in claims if _is_bound(claim)]
-    waiting = [claim for claim in claims if not _is_bound(claim)]
+    bound = [claim for claim in claims if is_fully_bound(claim)]
+    waiting = [claim for claim in claims if not is_fully_bound(claim)]
     if any(claim.spec.volume_name or not _waits(claim, cluster) for claim in waiting):
         raise SchedulingError("pod has unbound immediate PersistentVolumeClaims")
     failures = []
@@ -134,11 +137,6 @@ def check_binding(meta: PredicateMetadata, node: NodeInfo) -> Failures:
     return failures
 
 
-def _is_bound(claim: PersistentVolumeClaim) -> bool:
-    """Whether the binding is complete; a claim that only names its volume is still unbound."""
-    return bool(claim.spec.volume_name) and BIND_COMPLETED in claim.metadata.annotations
-
-
 def _is_reachable(volume: PersistentVolume, node: NodeInfo) -> bool:
     affinity = volume.spec.node_affinity
     if affinity is None or affinity.required is None:
@@ -151,7 +149,7 @@ def _can_be_had(
 ) -> bool:
     """Whether each claim can get a volume on a node; the smallest claims choose first."""
     chosen: set[str] = set()
-    for claim in sorted(claims, key=lambda claim: _storage(claim.spec.resources.requests)):
+    for claim in sorted(claims, key=lambda claim: storage_nano(claim.spec.resources.requests)):
         selected = claim.metadata.annotations.get(SELECTED_NODE)
         if selected is None:
             volume = _match(claim, cluster, node, chosen)
@@ -179,7 +177,7 @@ def _match(
     if reserved is not None:
         return reserved if _is_reachable(reserved, node) else None
     free = [each for each in found if _is_free_for(each, claim) and _is_reachable(each, node)]
-    return min(free, key=lambda each: (_storage(each.spec.capacity), each.name), default=None)
+    return min(free, key=lambda each: (storage_nano(each.spec.capacity), each.name), default=None)
 
 
 def _may_have(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
@@ -188,7 +186,7 @@ def _may_have(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
         volume.metadata.deletion_timestamp is None
         and class_of(volume) == class_of(claim)
         and (spec.volume_mode or "Filesystem") == (requested.volume_mode or "Filesystem")
-        and _storage(spec.capacity) >= _storage(requested.resources.requests)
+        and storage_nano(spec.capacity) >= storage_nano(requested.resources.requests)
     )
 
 
@@ -200,10 +198,6 @@ def _is_free_for(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool
         and (selector is None or label_selector(selector).matches(volume.metadata.labels))
         and set(claim.spec.access_modes) <= set(volume.spec.access_modes)
     )
-
-
-def _storage(resources: dict[str, str | int | float]) -> int:
-    return parse_quantity(resources.get("storage", 0)).nano
 
 
 def _can_provision(storage_class: StorageClass, node: NodeInfo) -> bool:

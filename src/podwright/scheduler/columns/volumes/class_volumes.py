@@ -33,6 +33,9 @@ from podwright.apimachinery.objects import (
 from podwright.scheduler.columns.node_selector import compile_node_selector, node_selector_mask
 from podwright.scheduler.columns.nodes import Interner, NodeColumns
 
+_BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
+"""The annotation of a claim whose binding is complete."""
+
 NO_VOLUME = -1
 """The number of the volume that a node does not have."""
 
@@ -409,6 +412,11 @@ def is_bound_to(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
         and reference.namespace == claim.metadata.namespace
         and reference.uid in ("", claim.metadata.uid)
     )
+
+
+def is_fully_bound(claim: PersistentVolumeClaim) -> bool:
+    """Return whether a claim's binding is complete; one that only names its volume is unbound."""
+    return bool(claim.spec.volume_name) and _BIND_COMPLETED in claim.metadata.annotations
 
 
 def _owner(volume: PersistentVolume) -> str | None:

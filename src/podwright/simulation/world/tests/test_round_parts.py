@@ -293,7 +293,7 @@ def test_requests_that_remove_pods_are_delivered_with_the_pod_before_and_the_err
     parts.errors.extend([None, budget, None])
     delete = DeleteObject("", "Pod", "a/p", "u", "job-controller")
     evict = EvictPod("a/p", "u", "node-controller")
-    parts.rounds._create_or_delete(delete)
+    parts.rounds._write_or_remove(delete)
     parts.rounds._evict(evict)
     assert observed.notes == [
         ("removal", POD, delete, None, NOW_NS), ("removal", POD, evict, budget, NOW_NS)
@@ -301,8 +301,8 @@ def test_requests_that_remove_pods_are_delivered_with_the_pod_before_and_the_err
     assert list(parts.actions) == [], "a budget that rejects an eviction is not news"
     other = DeleteObject("", "ConfigMap", "a/p", "u", "job-controller")
     parts.errors.clear()
-    parts.rounds._create_or_delete(other)
-    parts.rounds._create_or_delete(CreateObject(POD, "job-controller"))
+    parts.rounds._write_or_remove(other)
+    parts.rounds._write_or_remove(CreateObject(POD, "job-controller"))
     assert len(observed.notes) == 2
     alone = Parts()
     alone.store["a/p"] = POD

@@ -16,6 +16,7 @@ from podwright._interludes import interlude
 from podwright.apimachinery.cel import AdmissionInput, MutatingPolicy, PolicyError
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.patching import FailedTestError, PatchError, configured, json_patched
+from podwright.apimachinery.schema import UNKNOWN_FIELD
 from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.plugin import AdmissionContext, Plugin, rejected
 from podwright.cluster.api.admission.policies.active_policies import (
@@ -145,7 +146,7 @@ class MutatingAdmissionPolicy(Plugin):
                 raise PatchError(f"error applying patch: {error}") from None
         if problems := resource.kind.decoding_problems(changed):
             path, message, _ = problems[0]
-            if message == "unknown field":
+            if message.startswith(UNKNOWN_FIELD):
                 raise internal(f'strict decoding error: unknown field "{path}"')
             raise internal(f"{path}: {message}" if path else message)
         made = resource.completed(changed)

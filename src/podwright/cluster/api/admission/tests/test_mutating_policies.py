@@ -106,10 +106,11 @@ def test_a_patch_that_does_not_apply_is_the_first_failure() -> None:
     assert (status["details"]["kind"], status["details"]["name"]) == ("configmaps", "m")
 
 
-def test_a_field_that_the_kind_does_not_have_is_an_internal_error() -> None:
-    plugin = MutatingAdmissionPolicy(a_context(a_store(*mutating(added("/bogus", "'1'")))))
+@pytest.mark.parametrize("field", ["bogus", "dat"])
+def test_a_field_that_the_kind_does_not_have_is_an_internal_error(field: str) -> None:
+    plugin = MutatingAdmissionPolicy(a_context(a_store(*mutating(added(f"/{field}", "'1'")))))
     assert outcome(plugin, a_write("v1 ConfigMap", OBJECT)) == (
-        'Internal error occurred: strict decoding error: unknown field "bogus"'
+        f'Internal error occurred: strict decoding error: unknown field "{field}"'
     )
 
 

@@ -85,19 +85,25 @@ class Authenticator:
 
 def bearer_token(headers: Mapping[str, str]) -> str | None:
     """Return the bearer token of a request, None if there is none."""
-    scheme, *rest = headers.get("authorization", "").strip().split(" ", 2)
-    return rest[0] or None if scheme.lower() == "bearer" and rest else None
+    rest = _after_bearer(headers)
+    return rest[0] or None if rest else None
 
 
 def token_warnings(headers: Mapping[str, str]) -> list[str]:
     """Return the warning about a bearer token that is ignored, because spaces are before it."""
-    scheme, *rest = headers.get("authorization", "").strip().split(" ", 2)
-    if scheme.lower() != "bearer" or len(rest) < 2 or rest[0]:
+    rest = _after_bearer(headers)
+    if len(rest) < 2 or rest[0]:
         return []
     return [
         "the provided Authorization header contains extra space before the bearer token, and is"
         " ignored"
     ]
+
+
+def _after_bearer(headers: Mapping[str, str]) -> list[str]:
+    """Return what follows the scheme of a bearer token, split at the next space."""
+    scheme, *rest = headers.get("authorization", "").strip().split(" ", 2)
+    return rest if scheme.lower() == "bearer" else []
 
 
 def with_authenticated(user: User) -> User:
