@@ -355,8 +355,7 @@ class DecidingScheduler:
             If a name is given and no such pod is pending.
         """
         pod = self._find(pod)
-        self.pending.setdefault(pod.key, pod)
-        self._handle.put_pod(self.pending[pod.key])
+        self._handle.put_pod(self.pending.setdefault(pod.key, pod))
         runner, refusal = self._runner_for(pod)
         if runner is None:
             return refusal
@@ -507,6 +506,8 @@ class DecidingScheduler:
         -----
         Upstream: pkg/scheduler/schedule_one_podgroup.go, podGroupSchedulingDefaultAlgorithm
         """
+        if self._handle.group_of(GANG_SCHEDULING, self.pending[key]) is None:
+            return [self.schedule(key, post_filter=post_filter)]
         gang = self._gang_of(key)
         order = list(self.pending) if len(gang) > 1 else []
         decisions = [self.schedule(pod.key, post_filter=post_filter) for pod in gang]

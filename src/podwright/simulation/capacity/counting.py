@@ -235,7 +235,7 @@ def capacity(
             given = expand(given).with_objects(given)
         scheduler = Scheduler(configuration, call_extender=call_extender, **keywords)
         scheduler.add(*given)
-    return capacity_in(scheduler, given, question)
+        return capacity_in(scheduler, given, question)
 
 
 def capacity_in(

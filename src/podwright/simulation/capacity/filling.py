@@ -126,7 +126,9 @@ def place(
     is_gang = preemption and scheduler.gang_of(scheduler.pending[key]) is not None
     before = scheduler.state() if is_gang else None
     decisions = scheduler.schedule_together(key, post_filter=post_filter)
-    nominations = [nomination_of(each) for each in decisions if not each.node] * preemption
+    if not preemption:
+        return decisions, ()
+    nominations = [nomination_of(each) for each in decisions if not each.node]
     if not any(node for node, _ in nominations):
         return decisions, ()
     evicted = {victim.key: victim for _, victims in nominations for victim in victims}
