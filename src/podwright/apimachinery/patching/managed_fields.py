@@ -321,9 +321,9 @@ def object_entries(
             continue
         if not path or not _has(one.fields, path):
             found[manager] = one
-        elif _of_scale(manager) in of_scale:
-            found[manager] = one
-            del of_scale[_of_scale(manager)]
+        elif manager in of_scale:
+            # Only one that applies: the others of the Scale have its version in their key.
+            found[manager] = of_scale.pop(manager) and one
         else:
             fields = difference(one.fields, _path_set(path))
             if fields:
@@ -331,10 +331,8 @@ def object_entries(
     for manager, one in of_scale.items():
         if not _has(one.fields, ("spec", "replicas")):
             continue
-        version = api_version if manager.operation == "Update" else ""
-        parent = manager._replace(api_version=version)
-        time = parents[parent].time if parent in parents else None
-        found[parent] = Owned(_path_set(paths[api_version]), api_version, time)
+        time = parents[manager].time if manager in parents else None
+        found[manager] = Owned(_path_set(paths[api_version]), api_version, time)
     return written_entries(found)
 
 

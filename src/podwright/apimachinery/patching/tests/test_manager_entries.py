@@ -277,7 +277,8 @@ def test_what_a_write_of_a_scale_leaves_of_the_owners() -> None:
     both: Document = {"f:spec": {"f:replicas": {}, "f:x": {}}}
     v1, scale = {"apiVersion": "apps/v1"}, {"apiVersion": "autoscaling/v1"}
     parents = [
-        entry("keeps", "Update", both, **v1),
+        entry("keeps", "Apply", both, time=at(2), **v1),
+        entry("again", "Update", both, time=at(1), **v1),
         entry("loses", "Update", both, time=at(1), **v1),
         entry("only", "Update", REPLICAS, **v1),
         entry("other", "Update", B, **v1),
@@ -285,19 +286,22 @@ def test_what_a_write_of_a_scale_leaves_of_the_owners() -> None:
         entry("none", "Update", both, apiVersion="none/v1"),
     ]
     written = [
-        entry("keeps", "Update", REPLICAS, **scale),
+        entry("keeps", "Apply", REPLICAS, time=at(2), **scale),
+        entry("again", "Update", REPLICAS, time=at(1), **scale),
         entry("new", "Update", REPLICAS, time=at(9), **scale),
         entry("applier", "Apply", REPLICAS, **scale),
         entry("without", "Update", B, **scale),
     ]
     assert carried(parents, written) == [
         entry("applier", "Apply", REPLICAS, **v1),
-        entry("keeps", "Update", both, **v1),
+        entry("keeps", "Apply", both, time=at(2), **v1),
+        entry("again", "Update", REPLICAS, **v1),
         entry("new", "Update", REPLICAS, **v1),
         entry("none", "Update", both, apiVersion="none/v1"),
         entry("other", "Update", B, **v1),
+        entry("again", "Update", {"f:spec": {"f:x": {}}}, time=at(1), **v1),
         entry("loses", "Update", {"f:spec": {"f:x": {}}}, time=at(1), **v1),
     ]
-    assert carried([], written[1:2], "custom/v1") == [
+    assert carried([], written[2:3], "custom/v1") == [
         entry("new", "Update", SIZE, apiVersion="custom/v1")
     ]

@@ -48,13 +48,14 @@ def test_who_scales_takes_the_replicas() -> None:
     assert after == [entry("a", other, "Apply"), taken]
 
 
-def test_who_keeps_the_replicas_keeps_the_entry() -> None:
+def test_only_an_applier_that_keeps_the_replicas_keeps_the_time_of_its_entry() -> None:
     entries = [entry("a", REPLICAS, "Apply"), entry("b", REPLICAS)]
     scaled = [scale("a", "Apply"), scale("b"), scale("c", "Apply", subresource="scale")]
     after = object_entries(entries, scaled, "apps/v1", PATHS)
     joined = entry("c", REPLICAS, "Apply", subresource="scale")
-    del joined["time"]
-    assert after == [joined, entry("a", REPLICAS, "Apply"), entry("b", REPLICAS)]
+    updater = entry("b", REPLICAS)
+    del joined["time"], updater["time"]
+    assert after == [joined, entry("a", REPLICAS, "Apply"), updater]
 
 
 def test_entries_that_have_nothing_to_do_with_the_scale() -> None:

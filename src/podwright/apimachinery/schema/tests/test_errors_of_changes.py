@@ -270,6 +270,13 @@ def test_changed_metadata(row: Any, expected: list[str]) -> None:
         (("Service", {"type": "LoadBalancer", "loadBalancerClass": "a"}, {"type":
          "LoadBalancer", "loadBalancerClass": "a"}),
          []),
+        (("Service", {"type": "LoadBalancer", "externalTrafficPolicy": "Local",
+          "healthCheckNodePort": 31001}, {"type": "LoadBalancer", "externalTrafficPolicy":
+          "Local", "healthCheckNodePort": 31000}),
+         ["spec.healthCheckNodePort: Forbidden: field is immutable"]),
+        (("Service", {"type": "LoadBalancer", "externalTrafficPolicy": "Local",
+          "healthCheckNodePort": 31001}, {"type": "LoadBalancer", "healthCheckNodePort": 31000}),
+         []),
         (("Service", {"type": "LoadBalancer", "loadBalancerClass": "-"}, {}),
          ['spec.loadBalancerClass: Invalid value: "-": NAME PART',
           'spec.loadBalancerClass: Invalid value: "-": NAME PART']),

@@ -97,6 +97,19 @@ def ev(api_version: str, event: Document, old: Document | None = None) -> list[s
            ' "Persistent", "Ephemeral"',
           "spec.attachedRequired: Invalid value: false: field is immutable",
           'spec.volumeLifecycleModes: Invalid value: ["x"]: field is immutable']),
+        (lambda: of_new("CSIDriver", {"spec": {"serviceAccountTokenInSecrets": True,
+          "tokenRequests": [{"expirationSeconds": 1}], "volumeLifecycleModes": ["x"]}}),
+         ["spec.tokenRequests[0].expirationSeconds: Invalid value: 1: may not specify a duration"
+           " less than 10 minutes",
+          'spec.volumeLifecycleModes: Unsupported value: "x": supported values:'
+           ' "Persistent", "Ephemeral"']),
+        (lambda: of_new("CSIDriver", {"spec": {"serviceAccountTokenInSecrets": False}}),
+         ["spec.serviceAccountTokenInSecrets: Invalid value: false: serviceAccountTokenInSecrets"
+           " is set but no tokenRequests are specified"]),
+        (lambda: of_update("VolumeAttributesClass", {"driverName": "", "parameters": {"a": "b"}},
+          {"driverName": "a", "parameters": {"a": "b"}}),
+         ["driverName: Forbidden: updates to driverName are forbidden.",
+          "driverName: Required value"]),
         (lambda: of_update("CSIDriver", {"spec": {"attachRequired": False, "podInfoOnMount":
           True}}, {"spec": {"attachRequired": False}}), []),
         (lambda: of_new("PersistentVolume", {"metadata": {"annotations": {

@@ -88,6 +88,9 @@ def of_hook(configuration: str = "ValidatingWebhookConfiguration", /, **fields: 
             'clientConfig.service.path: Invalid value: "a//b": segment[0] may not be empty',
             'clientConfig.service.path: Invalid value: "a//b": segment[1] may not be empty',
         ], id="a wrong service"),
+        pytest.param({"clientConfig": {"service": {"name": "s"}}},
+            ["clientConfig.service.name: Required value"],
+            id="no namespace, which upstream calls the name"),
         pytest.param({"clientConfig": {"service": {"name": "s", "namespace": "n", "path": "//"}}},
             ['clientConfig.service.path: Invalid value: "//": segment[0] may not be empty'],
             id="an empty path"),
@@ -297,6 +300,11 @@ MUTATION = {"patchType": "JSONPatch", "jsonPatch": {"expression": "[]"}}
              " JSONPatch",
              "spec.mutations[3].applyConfiguration.expression: Required value"],
             id="wrong mutations"),
+        pytest.param({"mutations": [MUTATION], "matchConstraints": {"resourceRules": [
+            MATCH["resourceRules"][0] | {"operations": ["CREATE", "DELETE"]}]}},
+            ['spec.matchConstraints.resourceRules.operations: Unsupported value: "DELETE":'
+             ' supported values: "*", "CONNECT", "CREATE", "UPDATE"'],
+            id="an operation without an object to change"),
         pytest.param({"mutations": [MUTATION], "reinvocationPolicy": ""},
             ["spec.reinvocationPolicy: Required value"], id="no reinvocation policy"),
         pytest.param({"mutations": [MUTATION], "reinvocationPolicy": "Always"},

@@ -233,6 +233,11 @@ def test_a_network_policy_has_upstreams_errors(spec: Document, expected: list[st
 
 def test_a_changed_network_policy_is_checked() -> None:
     assert update_problems("NetworkPolicy", of_peer(), {"podSelector": {}}) != []
+    block = of_peer(ipBlock={"cidr": "10.0.0.0/8", "except": [""]})
+    assert update_problems("NetworkPolicy", block, of_peer(podSelector={})) == [
+        'spec.ingress[0].from[0].ipBlock.except[0]: Invalid value: "": must be a valid CIDR value,'
+        " (e.g. 10.9.8.0/24 or 2001:db8::/64)"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -296,6 +301,9 @@ def test_a_range_of_addresses_may_get_the_other_family() -> None:
     ]
     assert update_problems("ServiceCIDR", {"cidrs": []}, old) == [
         "spec.cidrs: Invalid value: []: field is immutable"
+    ]
+    assert update_problems("ServiceCIDR", {}, old) == [
+        "spec.cidrs: Invalid value: null: field is immutable"
     ]
 
 

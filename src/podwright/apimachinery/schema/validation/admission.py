@@ -108,7 +108,9 @@ def validate_webhook_client(errors: FieldErrors, path: str, client: Document) ->
     elif url is not None:
         _validate_url(errors, f"{path}.url", url)
     else:
-        _SERVICE(errors, f"{path}.service", service)
+        # Upstream's callers swap the name and the namespace.
+        swapped = {"name": service.get("namespace"), "namespace": service.get("name")}
+        _SERVICE(errors, f"{path}.service", service | swapped)
 
 
 def _validate_url(errors: FieldErrors, path: str, url: str) -> None:
@@ -322,21 +324,33 @@ _MATCH: Final = r.struct(
     resourceRules=_RULES,
     excludeResourceRules=_RULES,
 )
-_POLICY: Final = r.struct(
-    failurePolicy=r.not_null(_FAILURE_POLICY),
-    paramKind=r.struct(
-        apiVersion=r.required(_validate_version),
-        kind=r.required(r.MIXED_CASE_LABEL),
-    ),
-    matchConstraints=r.not_null(_MATCH, r.struct(resourceRules=r.required())),
-    matchConditions=_CONDITIONS,
-    variables=r.each(
-        r.struct(
-            name=r.always(_validate_variable_name, ""),
-            expression=r.not_blank("expression is not specified"),
-        )
-    ),
-)
+
+
+def _policy(of_match: r.Rule) -> r.Rule:
+    return r.struct(
+        failurePolicy=r.not_null(_FAILURE_POLICY),
+        paramKind=r.struct(
+            apiVersion=r.required(_validate_version),
+            kind=r.required(r.MIXED_CASE_LABEL),
+        ),
+        matchConstraints=r.not_null(_MATCH, r.struct(resourceRules=r.required()), of_match),
+        matchConditions=_CONDITIONS,
+        variables=r.each(
+            r.struct(
+                name=r.always(_validate_variable_name, ""),
+                expression=r.not_blank("expression is not specified"),
+            )
+        ),
+    )
+
+
+def _validate_mutated_operations(errors: FieldErrors, path: str, rules: list[Document]) -> None:
+    for rule in rules:
+        for operation in rule.get("operations") or ():
+            _MUTATED(errors, f"{path}.operations", operation)
+
+
+_MUTATED: Final = r.one_of("*", "CONNECT", "CREATE", "UPDATE")
 _VALIDATION: Final = r.struct(
     expression=r.not_blank("expression is not specified"),
     messageExpression=r.optional(r.valid(str.strip, "must be non-empty if specified")),
@@ -344,7 +358,7 @@ _VALIDATION: Final = r.struct(
     reason=r.one_of("Forbidden", "Invalid", "RequestEntityTooLarge"),
 )
 _validate_validating_spec: Final = r.of_spec(
-    _POLICY, _validate_effects, r.struct(validations=r.each(_VALIDATION))
+    _policy(r.all_of()), _validate_effects, r.struct(validations=r.each(_VALIDATION))
 )
 
 
@@ -355,7 +369,7 @@ def validate_validating_policy(errors: FieldErrors, policy: Document) -> None:
 
 
 validate_mutating_policy: Final = r.of_spec(
-    _POLICY,
+    _policy(r.struct(resourceRules=_validate_mutated_operations)),
     r.struct(
         mutations=r.required(
             r.each(

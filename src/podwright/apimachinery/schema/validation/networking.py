@@ -279,9 +279,8 @@ def _networks_of(policy: Document) -> Iterator[str]:
     for direction, peers in (("ingress", "from"), ("egress", "to")):
         for rule in spec.get(direction) or ():
             for peer in rule.get(peers) or ():
-                block = peer.get("ipBlock") or {}
-                yield block.get("cidr") or ""
-                yield from block.get("except") or ()
+                if block := peer.get("ipBlock"):
+                    yield from (block["cidr"], *(block.get("except") or ()))
 
 
 def _validate_block(
@@ -351,10 +350,10 @@ validate_service_cidr: Final = r.of_spec(
 def validate_service_cidr_update(errors: FieldErrors, new: Document, old: Document) -> None:
     """Check a changed range, to which one of the other family may be added."""
     path = "spec.cidrs"
-    ranges = (new.get("spec") or {}).get("cidrs") or []
-    before = (old.get("spec") or {}).get("cidrs") or []
+    given = (new.get("spec") or {}).get("cidrs")
+    ranges, before = given or [], (old.get("spec") or {}).get("cidrs") or []
     if len(ranges) != len(before) and (len(before), len(ranges)) != (1, _MOST_CIDRS):
-        errors.invalid(path, ranges, "field is immutable")
+        errors.invalid(path, given, "field is immutable")
         return
     for index, (now, then) in enumerate(zip(ranges, before, strict=False)):
         errors.immutable(f"{path}[{index}]", now, then)

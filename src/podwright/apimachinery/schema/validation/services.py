@@ -53,6 +53,9 @@ def validate_service_update(errors: FieldErrors, new: Document, old: Document) -
         errors.invalid(f"spec.{name}", spec.get(name), "may not change once set")
     # Upstream checks the class as that of a changed service, and as that of a new one.
     _validate_class(errors, spec)
+    name = "healthCheckNodePort"
+    if _needs_check(spec) and _needs_check(before) and spec.get(name) != before.get(name):
+        errors.forbidden(f"spec.{name}", "field is immutable")
     ranges = before.get("loadBalancerSourceRanges") or ()
     _validate_spec(errors, spec, [each.strip() for each in ranges])
     _validate_annotated_ranges(errors, new, old)
@@ -195,7 +198,7 @@ def _validate_addresses(errors: FieldErrors, spec: Document) -> None:
     for index, (version, family) in enumerate(
         zip(versions, spec.get("ipFamilies") or (), strict=False)
     ):
-        if family != f"IPv{version}":
+        if family in {"IPv4", "IPv6"} - {f"IPv{version}"}:
             text = f"expected an {family} value as indicated by `ipFamilies[{index}]`"
             errors.invalid(f"{path}[{index}]", addresses[index], text)
 
@@ -269,6 +272,10 @@ def _validate_class(errors: FieldErrors, spec: Document) -> None:
         errors.forbidden("spec.loadBalancerClass", _BALANCED)
 
 
+def _needs_check(spec: Document) -> bool:
+    return (spec.get("type"), spec.get("externalTrafficPolicy")) == ("LoadBalancer", "Local")
+
+
 def _validate_traffic(errors: FieldErrors, kind: str, spec: Document) -> None:
     external = spec.get("externalTrafficPolicy") or ""
     is_accessible = kind in ("LoadBalancer", "NodePort") or (
@@ -280,8 +287,7 @@ def _validate_traffic(errors: FieldErrors, kind: str, spec: Document) -> None:
     elif external:
         _CLUSTER_OR_LOCAL(errors, at, external)
     health = spec.get("healthCheckNodePort")
-    needs_check = kind == "LoadBalancer" and external == "Local"
-    if health and not needs_check:
+    if health and not _needs_check(spec):
         text = (
             "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
         )

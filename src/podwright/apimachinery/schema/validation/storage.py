@@ -452,15 +452,24 @@ def _validate_token_requests(errors: FieldErrors, path: str, requests: list[Docu
 
 
 _TOKEN_REQUEST: Final = r.struct(expirationSeconds=r.TOKEN_SECONDS)
+
+
+def _validate_tokens_in_secrets(errors: FieldErrors, path: str, spec: Document) -> None:
+    name = "serviceAccountTokenInSecrets"
+    if (value := spec.get(name)) is not None and not spec.get("tokenRequests"):
+        errors.invalid(f"{path}.{name}", value, f"{name} is set but no tokenRequests are specified")
+
+
 validate_csi_driver: Final = r.of_spec(
     r.struct(
         fsGroupPolicy=r.one_of("File", "None", "ReadWriteOnceWithFSType"),
-        volumeLifecycleModes=r.every(r.one_of("Persistent", "Ephemeral")),
         tokenRequests=_validate_token_requests,
+        volumeLifecycleModes=r.every(r.one_of("Persistent", "Ephemeral")),
         nodeAllocatableUpdatePeriodSeconds=r.at_least(
             10, "must be greater than or equal to 10 seconds"
         ),
-    )
+    ),
+    _validate_tokens_in_secrets,
 )
 
 
@@ -469,6 +478,7 @@ def validate_attributes_class_update(errors: FieldErrors, new: Document, old: Do
     for name in ("driverName", "parameters"):
         if not same(new.get(name), old.get(name)):
             errors.forbidden(name, f"updates to {name} are forbidden.")
+    validate_attributes_class(errors, new)
 
 
 def validate_csi_driver_update(errors: FieldErrors, new: Document, old: Document) -> None:

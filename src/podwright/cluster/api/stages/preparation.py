@@ -175,6 +175,7 @@ def with_stored_metadata(new: Document, old: Document) -> Document:
     """Return a changed object with the metadata that no update changes."""
     metadata = dict(new.get("metadata") or {})
     stored: Document = old.get("metadata") or {}
+    metadata.pop("selfLink", None)
     if not metadata.get("uid"):
         metadata["uid"] = stored.get("uid")
     for name in ("generation", "creationTimestamp"):

@@ -126,10 +126,13 @@ def with_status_of(resource: Resource, new: Document, old: Document) -> Document
                 metadata.pop(name, None)
     elif key_of(resource) == ("apps", "Deployment"):
         metadata = with_part(metadata, "labels", stored.get("labels"))
+    elif key_of(resource) == ("apps", "DaemonSet"):
+        # The annotation is a field of the internal spec.
+        metadata = _with_template_generation(new, _template_generation(old))["metadata"]
     status = new.get("status")
     if key_of(resource) == ("resource.k8s.io", "ResourceClaim"):
         status = without_deallocated(status or {}, old.get("status") or {})
-    return with_part(old | {"metadata": metadata}, "status", status)
+    return as_read(resource, with_part(old | {"metadata": metadata}, "status", status))
 
 
 def counted(resource: Resource, new: Document, old: Document) -> Document:
@@ -468,7 +471,7 @@ def _new_job(job: Document, _now_ns: int) -> Document:
 
 
 def as_read(resource: Resource, document: Document) -> Document:
-    """Return a valid new object with the defaults that it gets when it is read."""
+    """Return a valid object with the defaults that it gets when it is read."""
     return with_template_labels(document) if key_of(resource) == ("batch", "Job") else document
 
 

@@ -87,7 +87,9 @@ def _with_families(spec: Document, stored: Document) -> Document:
     found = dict(spec)
     is_headless = spec.get("clusterIP") == HEADLESS and not spec.get("selector")
     default = "RequireDualStack" if is_headless else "SingleStack"
-    policy = spec.get("ipFamilyPolicy") or stored.get("ipFamilyPolicy") or default
+    policy = spec.get("ipFamilyPolicy")
+    if policy is None:
+        policy = stored.get("ipFamilyPolicy") or default
     found["ipFamilyPolicy"] = policy
     if policy == "SingleStack":
         # With unchanged lists the policy alone says that the second of each is to go.

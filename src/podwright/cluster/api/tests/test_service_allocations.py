@@ -130,6 +130,23 @@ def test_a_service_keeps_its_own_address_and_ports():
     assert allocated(service("taken", **both), TAKEN)["ports"] == both["ports"]
 
 
+def test_a_service_of_a_taken_name_does_not_own_its_address_and_ports():
+    again = service("taken", **TAKEN["spec"], **IP)
+    with pytest.raises(Rejection) as error:
+        allocated(again)
+    assert [each["field"] for each in error.value.causes] == [
+        "spec.clusterIPs",
+        "spec.ports[0].nodePort",
+    ]
+
+
+def test_a_node_port_is_not_the_port_of_health_checks_of_its_service():
+    stored = service("taken", **LOCAL, ports=[port(1, 31004)], healthCheckNodePort=31003)
+    changed = service("taken", **LOCAL, ports=[port(1, 31003)], healthCheckNodePort=31003)
+    with pytest.raises(Rejection, match="31003: provided port is already allocated"):
+        allocated(changed, stored)
+
+
 def test_a_dry_run_does_not_look_at_what_is_taken():
     given = service(clusterIP="10.0.0.7", **IP)
     assert allocated(given, is_dry_run=True)["clusterIP"] == "10.0.0.7"

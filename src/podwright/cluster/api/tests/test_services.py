@@ -18,6 +18,7 @@ CLUSTER_IP = {"type": "ClusterIP", "clusterIP": "10.0.0.1", "clusterIPs": ["10.0
     [
         ({"type": "ExternalName"}, {"type": "ExternalName"}),
         ({}, {"ipFamilyPolicy": "SingleStack", "ipFamilies": ["IPv4"]}),
+        ({"ipFamilyPolicy": ""}, {"ipFamilyPolicy": "", "ipFamilies": ["IPv4"]}),
         (
             {"clusterIP": "10.0.0.1"},
             {"clusterIP": "10.0.0.1", "clusterIPs": ["10.0.0.1"], "ipFamilyPolicy": "SingleStack",

@@ -62,7 +62,7 @@ SET: dict[str, dict[str, Document]] = {
         "DeviceTaintRule": _TAINT | {"metadata": {"generation": 1}},
         "Service": _FAMILIES,
     },
-    "status": {},
+    "status": {"DaemonSet": {"metadata": {"annotations": {_GENERATION: "0"}}}},
 }
 """By step and kind."""
 

@@ -31,6 +31,7 @@ NOW, EARLIER = "2026-01-01T00:00:00Z", "2025-01-01T00:00:00Z"
          {"uid": "u", "deletionTimestamp": NOW, "deletionGracePeriodSeconds": 30},
          {"uid": "u", "deletionTimestamp": NOW, "deletionGracePeriodSeconds": 0}),
         ({"uid": "u", "deletionGracePeriodSeconds": None}, {"uid": "u"}, {"uid": "u"}),
+        ({"uid": "u", "selfLink": "/x"}, {"uid": "u"}, {"uid": "u"}),
         ({"uid": "u", "labels": {"a": "b"}}, {"uid": "u", "labels": {"c": "d"}},
          {"uid": "u", "labels": {"a": "b"}}),
     ],

@@ -151,6 +151,22 @@ def device(name: str, *, driver: str = "d", **more: str) -> Document:
             {"status": {"phase": "Bound"}},
             {"metadata": {}, "status": {"phase": "Bound"}},
         ),
+        # The generation of a DaemonSet's template is a field of the internal spec.
+        (
+            "apps/DaemonSet",
+            {"metadata": {"annotations": {"deprecated.daemonset.template.generation": "9"}}},
+            {"metadata": {"annotations": {"deprecated.daemonset.template.generation": "3"}}},
+            {"metadata": {"annotations": {"deprecated.daemonset.template.generation": "3"}}},
+        ),
+        # A Job without labels has those of its template when it is read.
+        (
+            "batch/Job",
+            {"metadata": {}, "status": {"active": 1}},
+            {"metadata": {"labels": {"a": "b"}},
+             "spec": {"template": {"metadata": {"labels": {"c": "d"}}}}},
+            {"metadata": {"labels": {"c": "d"}}, "status": {"active": 1},
+             "spec": {"template": {"metadata": {"labels": {"c": "d"}}}}},
+        ),
         (
             "apiextensions.k8s.io/CustomResourceDefinition",
             {"metadata": {"a": 1}, "spec": {"x": 1}, "status": {"s": 1}},

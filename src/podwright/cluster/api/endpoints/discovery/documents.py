@@ -154,10 +154,19 @@ def _subresources(resource: Resource) -> Iterator[tuple[str, tuple[str, str, str
         yield name, (group, version, kind or row.kind)
 
 
+_STORED_VERSIONS: Final = {
+    ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"): "v1beta1",
+    ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"): "v1beta1",
+    ("apiextensions.k8s.io", "CustomResourceDefinition"): "v1beta1",
+}
+"""The kinds that upstream stores in an earlier version than this server."""
+
+
 def storage_version_hash(resource: Resource) -> str:
     """Return a hash of the version in which the objects are stored."""
     row = resource.storage_kind.row
-    text = f"{row.group}/{row.version}/{row.kind}"
+    version = _STORED_VERSIONS.get((row.group, row.kind), row.version)
+    text = f"{row.group}/{version}/{row.kind}"
     return base64.b64encode(hashlib.sha256(text.encode()).digest()[:_HASH_BYTES]).decode()
 
 

@@ -164,6 +164,9 @@ def test_the_hash_of_the_stored_version():
     assert pods is not None
     assert scalers is not None
     assert storage_version_hash(built_in_resource(pods)) == "xPOwRZ+Yhw8="
+    definition = built_in().find("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+    assert definition is not None
+    assert storage_version_hash(built_in_resource(definition)) == "jfWCUB31mvA="
     newer = built_in().find("autoscaling/v2", "HorizontalPodAutoscaler")
     assert newer is not None
     assert storage_version_hash(built_in_resource(scalers)) == storage_version_hash(

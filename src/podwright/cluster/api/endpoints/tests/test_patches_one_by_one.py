@@ -366,7 +366,19 @@ PATCH_ROWS: list[Any] = [
         b"[]",
         "apply-patch+yaml",
         400,
-        "error decoding YAML: an object is expected",
+        (
+            "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot"
+            " unmarshal array into Go value of type map[string]interface {}"
+        ),
+        [],
+    ),
+    (
+        "PATCH",
+        f"{CM}/n?fieldManager=m",
+        b"",
+        "apply-patch+yaml",
+        400,
+        "invalid object type: /, Kind=",
         [],
     ),
     (

@@ -153,6 +153,7 @@ def patched_by(call: Call, options: WriteOptions, media_type: str) -> MakeNew:
         patched = patched_document(call.resource, current, decoded.document, media_type)
         problems = list(decoded.duplicates)
         if media_type == JSON_PATCH:
+            problems = [f"json patch {each}" for each in problems]
             problems += json_patch_warnings(decoded.document or [])
 
         def shown() -> str:
@@ -344,6 +345,11 @@ def _read(request: HttpRequest, media_type: str) -> Decoded:
 
 # ------------------------------------------------------------------------------- apply
 
+_UNREADABLE: Final = (
+    "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {}"
+    " into Go value of type map[string]interface {{}}"
+)
+
 
 def _apply(backend: Backend, call: Call, options: WriteOptions) -> tuple[Document, bool]:
     subresource, row = call.info.subresource, call.resource.kind.row
@@ -369,9 +375,10 @@ def applied_by(backend: Backend, call: Call, options: WriteOptions) -> MakeNew:
     with interlude():
         decoded = read_yaml_value(call.request.body, resource.name, is_applied=True)
     configuration = decoded.document
+    if configuration is None:
+        raise bad_request("invalid object type: /, Kind=")
     if not isinstance(configuration, dict):
-        raise bad_request("error decoding YAML: an object is expected")
-
+        raise bad_request(_UNREADABLE.format(go_kind(configuration)))
     _check_configuration(configuration)
 
     def make(current: Document | None) -> Document:

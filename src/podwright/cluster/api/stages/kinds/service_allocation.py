@@ -128,7 +128,8 @@ class ServiceAllocations:
         self._catch_up()
         metadata = service["metadata"]
         name = metadata.get("name", "")
-        key = f"{metadata.get('namespace', '')}/{name}"
+        # Upstream allocates before it finds that a name is taken: a new service owns nothing yet.
+        key = "" if stored is None else f"{metadata.get('namespace', '')}/{name}"
         spec: Document = dict(service.get("spec") or {})
         before = None if stored is None else stored.get("spec") or {}
         if problems := family_problems(spec, before):
@@ -136,9 +137,7 @@ class ServiceAllocations:
         if needs_cluster_ip(spec) and spec.get("clusterIP") != HEADLESS:
             problems += self._allocate_address(spec, key, is_dry_run=is_dry_run)
         if spec.get("type") in ("LoadBalancer", "NodePort"):
-            problems += self._allocate_ports(
-                spec, key, is_new=before is None, is_dry_run=is_dry_run
-            )
+            problems += self._allocate_ports(spec, key, before, is_dry_run=is_dry_run)
         if problems:
             raise invalid("", "Service", name, problems)
         if needs_health_check(spec) and not needs_health_check(before or {}):
@@ -197,10 +196,12 @@ class ServiceAllocations:
         )
 
     def _allocate_ports(
-        self, spec: Document, key: str, *, is_new: bool, is_dry_run: bool
+        self, spec: Document, key: str, before: Document | None, *, is_dry_run: bool
     ) -> list[Problem]:
         problems: list[Problem] = []
-        taken: set[tuple[int, str]] = set()
+        is_new = before is None
+        check = (before or {}).get("healthCheckNodePort") or 0
+        taken = {(check, protocol) for protocol in _PROTOCOLS}
         ports: list[Document] = []
         draws = needs_node_ports(spec)
         # Upstream: registry/core/service/storage/alloc.go, initNodePorts
