@@ -159,7 +159,7 @@ class TurnLoop:
         self._has_paused = False
         self._world_ended_ns = 0
         self._late_steps: int | None = None
-        self._turns_without = 0
+        self._turns_without: int
         self._world_pause_ns = world_pause_ns
         self._failure: Exception | None = None
         self._reached: list[tuple[int, asyncio.Future[None]]] = []
@@ -319,9 +319,6 @@ class TurnLoop:
                 self._checkpoint.join()
             for _, reached in self._reached:
                 reached.cancel()
-            self._queue.clear()
-            self._long.clear()
-            self._calls.clear()
 
     async def _sleep(self) -> None:
         # The thread beside the loop ends the sleep; all else waits for it.

@@ -430,7 +430,7 @@ def certified_user(connection: Connection) -> User | None:
     encoded = connection.getpeercert(binary_form=True)
     if not encoded:
         return None
-    subject: Any = (connection.getpeercert() or {}).get("subject", ())
+    subject = connection.getpeercert().get("subject", ())
     names: dict[str, list[str]] = {}
     for part in subject:
         for name, value in part:

@@ -1,6 +1,8 @@
 """The certificates of a cluster: made once, kept, renewed, and refused if they are wrong."""
 
+import contextlib
 import datetime as dt
+import fcntl
 import stat
 
 import pytest
@@ -101,17 +103,38 @@ def test_a_damaged_authority_is_not_replaced(tmp_path, name, content, message):
     assert (tmp_path / name).read_bytes() == content
 
 
-def test_a_missing_half_of_the_authority_is_an_error(tmp_path):
+@pytest.mark.parametrize("half", ["ca.key", "ca.crt"])
+def test_a_missing_half_of_the_authority_is_an_error(tmp_path, half):
     kept_certificates(tmp_path, NAMES)
-    (tmp_path / "ca.key").unlink()
-    with pytest.raises(CertificateError, match=r"ca\.key: cannot be read: No such file"):
+    (tmp_path / half).unlink()
+    with pytest.raises(CertificateError, match=f"{half}: cannot be read: No such file"):
         kept_certificates(tmp_path, NAMES)
 
 
 def test_a_folder_that_cannot_be_made_is_an_error(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(CertificateError, match="certificates cannot be kept here"):
+    with pytest.raises(CertificateError, match="file/certificates: certificates cannot be kept"):
         kept_certificates(tmp_path / "file" / "certificates", NAMES)
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"), [(OSError(37, "No locks"), "No locks"), (OSError("broken"), "broken")]
+)
+def test_a_folder_that_cannot_be_locked_is_an_error(tmp_path, monkeypatch, error, reason):
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr(fcntl, "flock", fail)
+    with pytest.raises(CertificateError) as found:
+        kept_certificates(tmp_path, NAMES)
+    assert str(found.value) == f"{tmp_path}: certificates cannot be kept here: {reason}"
+
+
+def test_a_file_that_a_killed_process_has_left_is_replaced(tmp_path):
+    for name in (".ca.key.partial", ".server.crt.partial"):
+        (tmp_path / name).touch()
+    kept_certificates(tmp_path, NAMES)
+    assert not list(tmp_path.glob(".*"))
 
 
 def test_a_key_of_another_certificate_is_an_error(tmp_path):
@@ -222,13 +245,13 @@ def test_certificates_are_readable_by_all_and_nothing_else_is_in_the_folder(kept
     }
 
 
-@pytest.mark.parametrize(("days", "is_kept"), [(334, True), (336, False)])
+@pytest.mark.parametrize(("seconds", "is_kept"), [(-1, True), (0, False)])
 def test_certificates_are_renewed_thirty_days_before_their_end(
-    tmp_path, monkeypatch, days, is_kept
+    tmp_path, monkeypatch, seconds, is_kept
 ):
     files = kept_certificates(tmp_path, NAMES)
     before = files.server.read_bytes()
-    later = dt.datetime.now(dt.UTC) + dt.timedelta(days=days)
+    later = read(files.server).not_valid_after_utc + dt.timedelta(days=-30, seconds=seconds)
     monkeypatch.setattr(certificates, "_now", lambda: later)
     kept_certificates(tmp_path, NAMES)
     assert (files.server.read_bytes() == before) is is_kept
@@ -245,6 +268,15 @@ def test_clocks_may_be_five_minutes_apart(kept, monkeypatch):
         else:
             with pytest.raises(CertificateError, match="is not valid before"):
                 check_pair(kept.server, kept.server_key)
+
+
+@pytest.mark.parametrize(("seconds", "is_valid"), [(-1, True), (0, False)])
+def test_a_certificate_is_valid_until_its_end(kept, monkeypatch, seconds, is_valid):
+    now = read(kept.server).not_valid_after_utc + dt.timedelta(seconds=seconds)
+    monkeypatch.setattr(certificates, "_now", lambda: now)
+    raised = contextlib.nullcontext() if is_valid else pytest.raises(CertificateError)
+    with raised:
+        check_pair(kept.server, kept.server_key)
 
 
 def test_a_damaged_certificate_of_the_server_is_made_again(tmp_path):

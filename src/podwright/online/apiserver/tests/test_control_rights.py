@@ -38,6 +38,10 @@ def table():
     return endpoints_of(ControlledCluster(turns, ApiLatency(), RunningScheduler(turns)))
 
 
+def name_of(endpoint):
+    return f"{endpoint.method} {endpoint.url.removeprefix('/podwright/v1')}"
+
+
 @pytest.fixture
 def served(serve):
     """Return a server whose user `reader` may get all paths of podwright's API."""
@@ -70,6 +74,67 @@ def status_of(served, endpoint, user):
         body = None if endpoint.body is None else "{}"
         connection.request(endpoint.method, path, body, headers)
         return connection.getresponse().status
+
+
+@pytest.mark.parametrize(
+    ("statuses", "endpoints"),
+    [
+        pytest.param(
+            [404],
+            """
+            DELETE /breakpoints/{number}  DELETE /plugins/timings  GET /metrics  GET /metrics
+            GET /plugins/failures  GET /plugins/timings  GET /shadow  GET /state  GET /sync
+            POST /autoscaling  POST /capacity  POST /drain-plan  POST /purchase  POST /sync/check
+            """,
+            id="a named thing may be missing",
+        ),
+        pytest.param(
+            [409],
+            "GET /runs  POST /breakpoints  PUT /plugins/observation",
+            id="the cluster may have another scheduler, or no folder of runs",
+        ),
+        pytest.param(
+            [404, 409],
+            """
+            DELETE /runs/{id}  GET /configuration  GET /decisions  GET /fragmentation  GET /pending
+            GET /plugins  GET /pods/{namespace}/{name}/attempts  GET /pods/{namespace}/{name}/case
+            GET /pods/{namespace}/{name}/explanation  GET /preemptions  GET /queue
+            GET /queue/groups  GET /runs/{id}  GET /runs/{id}/download  GET /runs/{id}/nodes
+            GET /runs/{id}/pods/{namespace}/{name}/attempts
+            GET /runs/{id}/pods/{namespace}/{name}/explanation  GET /runs/{id}/timeline
+            GET /timeline  GET /utilization  GET /utilization/nodes  GET /waiting-times
+            POST /configuration/check  POST /configuration/diff  POST /nodes/{name}/fail
+            POST /nodes/{name}/restore  POST /queue/{namespace}/{name}/move  PUT /configuration
+            """,
+            id="both",
+        ),
+    ],
+)
+def test_the_document_names_the_problems_of_an_endpoint(statuses, endpoints):
+    found = [name_of(each) for each in table() if list(each.problems) == statuses]
+    assert sorted(found) == re.split(r"\s{2,}", endpoints.strip())
+
+
+def test_most_endpoints_have_small_bodies_and_answer_in_json():
+    usual = ("application/json", (), 1 << 20)
+    metrics = ("text/plain; version=0.0.4; charset=utf-8", (), 1 << 20)
+    planned = ("application/json", ("application/x-ndjson",), 1 << 20)
+    timeline = ("application/vnd.podwright.timeline", (), 1 << 20)
+    found = {
+        name_of(each): shape
+        for each in table()
+        if (shape := (each.media_type, each.other_media_types, each.body_max)) != usual
+    }
+    planning = ("what-if", "capacity", "drain-plan", "purchase", "autoscaling", "scenarios")
+    assert found == {
+        **{f"POST /{path}": planned for path in (*planning, "scheduler-perf")},
+        **{f"GET /metrics{path}": metrics for path in ("", "/resources", "/sync")},
+        "GET /timeline": timeline, "GET /runs/{id}/timeline": timeline,
+        "GET /runs/{id}/download": ("application/x-tar", (), 1 << 20),
+        "GET /state": ("text/event-stream", (), 1 << 20),
+        "POST /snapshot": ("application/json", (), 1 << 30),
+        "POST /writes": ("application/json", (), 64 << 20),
+    }  # fmt: skip
 
 
 def test_who_may_only_read_changes_nothing(served):

@@ -1,7 +1,15 @@
 """Nodes and their pods, followed in parts by a watch."""
 
+import pytest
+
 from podwright.cluster.store import ObjectStore
-from podwright.online.apiserver.scheduling.present_scheduler import PART_CHANGES, FollowedNodes
+from podwright.online.apiserver.scheduling.present_scheduler import (
+    PART_CHANGES,
+    FollowedNodes,
+    present_objects,
+    stored_objects,
+)
+from podwright.online.apiserver.tests.conftest import START_NS, cluster_of, pod, request
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.testing import make_node, make_pod
 
@@ -60,3 +68,22 @@ def test_it_begins_anew_when_the_history_was_discarded():
     taken(found)
     assert found.machine is not before
     assert names(found) == {"n2"}
+
+
+@pytest.mark.parametrize("has_scheduler", [True, False])
+def test_a_scheduler_starts_with_what_it_reads_and_a_simulation_with_what_it_does_not_make(
+    has_scheduler,
+):
+    cluster = cluster_of(1, has_scheduler=has_scheduler, has_controllers=False, has_lifecycle=False)
+    for path, body in {
+        "/api/v1/namespaces/default/configmaps": {"metadata": {"name": "map"}},
+        "/api/v1/namespaces/default/pods": pod("pod"),
+        "/apis/coordination.k8s.io/v1/namespaces/default/leases": {"metadata": {"name": "lease"}},
+    }.items():
+        assert cluster.handle(request("POST", path, body), START_NS).status == 201
+    made = {"map", "pod", "lease", "node-0"}
+    for objects, names in (
+        (present_objects(cluster.schedulers[0]), ["node-0", "pod"]),
+        (stored_objects(cluster.store), ["map", "node-0", "pod"]),
+    ):
+        assert [each.name for each in objects if each.name in made] == names

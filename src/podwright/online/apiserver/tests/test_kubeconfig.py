@@ -106,6 +106,9 @@ def test_a_server_with_tls_has_its_certificates_in_it(tls, cluster, user):
 def test_its_own_file_of_another_version_is_replaced(tmp_path):
     path = tmp_path / "config"
     path.write_text("# Written by `podwright up`; replaced at its next start.\nanything: else\n")
-    (tmp_path / ".config.partial").write_text("of a process that was killed")
+    partial = tmp_path / ".config.partial"
+    partial.write_text("of a process that was killed")
+    partial.chmod(0o644)
     write_kubeconfig(path, kubeconfig("http://127.0.0.1:1", "second"))
     assert "second" in path.read_text()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600

@@ -10,7 +10,11 @@ from pathlib import Path
 from tests.waiting import SECONDS_MAX
 
 from podwright.online.apiserver import ClusterClock, TurnLoop, turn_loop
-from podwright.online.apiserver.computing_threads import ExtenderThreads, share_with_thread
+from podwright.online.apiserver.computing_threads import (
+    THREADS_MAX,
+    ExtenderThreads,
+    share_with_thread,
+)
 from podwright.online.apiserver.tests.conftest import START_NS, cluster_of, pod, request
 from podwright.scheduler.config import ExtenderCall, ExtenderReply
 
@@ -94,6 +98,33 @@ def test_extenders_that_are_called_get_slices_until_all_have_replied():
     is_open.set()
     assert threads.is_idle.wait(SECONDS_MAX)
     assert sorted(replied.get_nowait() for _ in range(3)) == [0, 1, 2]
+
+
+def test_a_call_gets_a_thread_if_none_is_free_and_the_most_is_not_reached():
+    replied: queue.Queue[int] = queue.Queue()
+    names: dict[int, list[str]] = {1: [], THREADS_MAX + 2: []}
+
+    for calls, used in names.items():
+        may_end = threading.Event()
+
+        def call(_, used=used, may_end=may_end):
+            used.append(threading.current_thread().name)
+            assert may_end.wait(SECONDS_MAX)
+            return ExtenderReply()
+
+        threads = ExtenderThreads(call, lambda number, _: replied.put(number))
+        for _ in range(2):
+            may_end.clear()
+            for number in range(calls):
+                threads.begin(number, CALL)
+            may_end.set()
+            for _ in range(calls):
+                replied.get(timeout=SECONDS_MAX)
+            assert threads.is_idle.wait(SECONDS_MAX)
+    one, many = names.values()
+    assert one == ["extender-1"] * 2
+    assert set(many) <= {f"extender-{number + 1}" for number in range(THREADS_MAX)}
+    assert threads._threads == THREADS_MAX
 
 
 def test_a_checkpoint_is_written_while_the_event_loop_is_busy(monkeypatch):
