@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
+from pathlib import Path
 from random import Random
 from typing import Final
 
@@ -93,6 +94,8 @@ def limits() -> Iterator[str]:
     yield from _of_lists()
     yield from _LITERALS
     yield from _of_values()
+    lines = (Path(__file__).parent / "calls.txt").read_text(encoding="utf-8").splitlines()
+    yield from (line for line in lines if line and not line.startswith("#"))
 
 
 def _of_texts() -> Iterator[str]:

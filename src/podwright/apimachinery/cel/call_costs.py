@@ -25,6 +25,7 @@ from podwright.apimachinery.cel.estimate import (
 )
 from podwright.apimachinery.cel.expressions import Constant
 from podwright.apimachinery.cel.functions.formats import MAX_PATTERN_SIZE
+from podwright.apimachinery.cel.functions.list_functions import COMPARABLE
 from podwright.apimachinery.cel.steps import CallCost, go_type_of
 from podwright.apimachinery.cel.values import (
     Duration,
@@ -51,6 +52,11 @@ class _Called(NamedTuple):
     args: list[Operand]
     size: _Size
 
+    @property
+    def first(self) -> Range:
+        """The size of the first argument."""
+        return self.size(self.args[0])
+
 
 _Estimate: TypeAlias = Callable[[_Called], CallEstimate | None]
 
@@ -72,7 +78,7 @@ def call_cost(function: str, overload: str) -> CallCost:
     overload : str
         The id of its overload; empty if the types of the arguments select one.
     """
-    for costs in (_by_overload(overload), _BY_FUNCTION.get(function)):
+    for costs in (_BY_OVERLOAD.get(overload), _BY_FUNCTION.get(function)):
         if costs is not None and costs.cost is not None:
             return costs.cost
     return _one
@@ -83,7 +89,7 @@ def estimate_call(
 ) -> CallEstimate | None:
     """Return the estimate of a call; None if it is one of the language itself."""
     call = _Called(overload, target, args, size)
-    for costs in (_by_overload(overload), _BY_FUNCTION.get(function)):
+    for costs in (_BY_OVERLOAD.get(overload), _BY_FUNCTION.get(function)):
         if costs is not None and costs.estimate is not None:
             found = costs.estimate(call)
             if found is not None:
@@ -91,22 +97,12 @@ def estimate_call(
     return None
 
 
-def _by_overload(overload: str) -> _Costs | None:
-    found = _BY_OVERLOAD.get(overload)
-    if found is None and overload.startswith("list_"):
-        if overload.endswith("_sort"):
-            return _Costs(_self_comparison(0), _member(_sort))
-        if overload.endswith("_sortByAssociatedKeys"):
-            return _Costs(_self_comparison(1), _member(_sort))
-    return found
-
-
 # ----------------------------------------------------------------------------- costs
 
 
-def ceil_product(size: float, factor: float) -> int:
-    """Return a cost: a size by a factor, rounded up."""
-    return math.ceil(size * factor)
+def _read(size: int) -> int:
+    """Return the cost of reading a text."""
+    return math.ceil(size * STRING_FACTOR)
 
 
 def _one(args: tuple[Value, ...], result: Value) -> int:
@@ -115,18 +111,18 @@ def _one(args: tuple[Value, ...], result: Value) -> int:
 
 def _string_read(factor: float = STRING_FACTOR) -> CallCost:
     def cost(args: tuple[Value, ...], result: Value) -> int:
-        return ceil_product(cost_size(args[0]), factor)
+        return math.ceil(cost_size(args[0]) * factor)
 
     return cost
 
 
 def _joined(args: tuple[Value, ...], result: Value) -> int:
-    return ceil_product(cost_size(result), 2 * STRING_FACTOR)
+    return _read(2 * cost_size(result))
 
 
 def pattern_cost(text_size: int, pattern_size: int) -> int:
     """Return the cost of a match: a character more than the text has, by the pattern."""
-    return ceil_product(1 + text_size, STRING_FACTOR) * ceil_product(pattern_size, REGEX_FACTOR)
+    return _read(1 + text_size) * math.ceil(pattern_size * REGEX_FACTOR)
 
 
 def _match(args: tuple[Value, ...], result: Value) -> int:
@@ -134,9 +130,7 @@ def _match(args: tuple[Value, ...], result: Value) -> int:
 
 
 def _contains(args: tuple[Value, ...], result: Value) -> int:
-    return ceil_product(cost_size(args[0]), STRING_FACTOR) * ceil_product(
-        cost_size(args[1]), STRING_FACTOR
-    )
+    return _read(cost_size(args[0])) * _read(cost_size(args[1]))
 
 
 def _equality_cost(args: tuple[Value, ...], result: Value) -> int:
@@ -144,11 +138,11 @@ def _equality_cost(args: tuple[Value, ...], result: Value) -> int:
 
 
 def _smaller(args: tuple[Value, ...], result: Value) -> int:
-    return ceil_product(min(cost_size(args[0]), cost_size(args[1])), STRING_FACTOR)
+    return _read(min(cost_size(args[0]), cost_size(args[1])))
 
 
 def _both(args: tuple[Value, ...], result: Value) -> int:
-    return ceil_product(cost_size(args[0]) + cost_size(args[1]), STRING_FACTOR)
+    return _read(cost_size(args[0]) + cost_size(args[1]))
 
 
 def _list_size(args: tuple[Value, ...], result: Value) -> int:
@@ -175,11 +169,11 @@ def _traversal_cost(args: tuple[Value, ...], result: Value) -> int:
 def _cidr_contains(overload: str) -> CallCost:
     def cost(args: tuple[Value, ...], result: Value) -> int:
         size = cost_size(args[0])
-        total = ceil_product(2 * size, STRING_FACTOR)
+        total = _read(2 * size)
         if overload.startswith("cidr_contains_cidr"):
-            total += ceil_product(size, STRING_FACTOR) + 1
+            total += _read(size) + 1
         if overload.endswith("_string"):
-            total += ceil_product(cost_size(args[1]), STRING_FACTOR)
+            total += _read(cost_size(args[1]))
         return total
 
     return cost
@@ -192,8 +186,8 @@ def _validate_cost(args: tuple[Value, ...], result: Value) -> int:
 
 def selector_cost(length: int) -> int:
     """Return the cost of parsing a selector of an authorization check."""
-    requirements = ceil_product(length, 0.5)
-    return LIST_COST + ceil_product(length, STRING_FACTOR) + ceil_product(requirements, 50)
+    requirements = math.ceil(length / 2)
+    return LIST_COST + _read(length) + 50 * requirements
 
 
 def _selector_cost(args: tuple[Value, ...], result: Value) -> int:
@@ -273,13 +267,13 @@ def _traversal(call: _Called, target: Operand) -> CallEstimate | None:
 def _first_argument(call: _Called) -> CallEstimate | None:
     if len(call.args) != 1:
         return None
-    read = call.size(call.args[0])
+    read = call.first
     return CallEstimate(read.scaled(STRING_FACTOR), read)
 
 
 def _parsed(factor: float = STRING_FACTOR) -> _Estimate:
     def estimate(call: _Called) -> CallEstimate | None:
-        return CallEstimate(call.size(call.args[0]).scaled(factor)) if call.args else _NOMINAL
+        return CallEstimate(call.first.scaled(factor)) if call.args else _NOMINAL
 
     return estimate
 
@@ -292,7 +286,7 @@ def _text(call: _Called, target: Operand) -> CallEstimate | None:
 def _replace(call: _Called, target: Operand) -> CallEstimate | None:
     if len(call.args) < 2:
         return None
-    text, old, new = call.size(target), call.size(call.args[0]), call.size(call.args[1])
+    text, old, new = call.size(target), call.first, call.size(call.args[1])
     if old.low == 0:
         # An empty text is found before each character and at the end.
         most, most_kept = min(text.high + 1, UNBOUNDED), text.high
@@ -326,7 +320,7 @@ def _join(call: _Called, target: Operand) -> CallEstimate | None:
     result = fixed(0) if element is None else count.times(call.size(element))
     if call.args:
         separators = Range(max(count.low - 1, 0), max(count.high - 1, 0))
-        result = result.plus(call.size(call.args[0]).times(separators))
+        result = result.plus(call.first.times(separators))
     return CallEstimate(result.scaled(STRING_FACTOR), result)
 
 
@@ -335,7 +329,7 @@ def _find(call: _Called, target: Operand) -> CallEstimate | None:
         return None
     text = call.size(target)
     cost = text.plus(_ONE).scaled(STRING_FACTOR)
-    pattern = call.size(call.args[0]).scaled(REGEX_FACTOR)
+    pattern = call.first.scaled(REGEX_FACTOR)
     return CallEstimate(cost.times(pattern), Range(0, text.high))
 
 
@@ -347,12 +341,12 @@ def _network_contains(call: _Called, _: Operand) -> CallEstimate | None:
     if call.overload.startswith("cidr_contains_cidr"):
         cost = cost.plus(address.scaled(STRING_FACTOR)).plus(_ONE)
     if call.overload.endswith("_string"):
-        cost = cost.plus(call.size(call.args[0]).scaled(STRING_FACTOR))
+        cost = cost.plus(call.first.scaled(STRING_FACTOR))
     return CallEstimate(cost)
 
 
 def _validate(call: _Called, _: Operand) -> CallEstimate | None:
-    read = call.size(call.args[0]).scaled(STRING_FACTOR)
+    read = call.first.scaled(STRING_FACTOR)
     return CallEstimate(read.scaled(MAX_PATTERN_SIZE * REGEX_FACTOR))
 
 
@@ -415,15 +409,19 @@ def _distinct(call: _Called, target: Operand) -> CallEstimate | None:
     return _allocating(2.0, count.times(count))
 
 
-def _sort(call: _Called, target: Operand) -> CallEstimate | None:
-    count = call.size(call.args[0] if call.args else target)
-    factor = 2.0 + (STRING_FACTOR if call.overload.split("_")[1] in ("string", "bytes") else 0)
-    return _allocating(factor, count.times(count))
+def _sort(kind: str) -> _Estimate:
+    factor = 2.0 + (STRING_FACTOR if kind in ("string", "bytes") else 0)
+
+    def estimate(call: _Called, target: Operand) -> CallEstimate | None:
+        count = call.size((*call.args, target)[0])
+        return _allocating(factor, count.times(count))
+
+    return _member(estimate)
 
 
 def _sets(factor: float) -> _Estimate:
     def estimate(call: _Called) -> CallEstimate | None:
-        product = call.size(call.args[0]).times(call.size(call.args[1]))
+        product = call.first.times(call.size(call.args[1]))
         return CallEstimate(product.scaled(factor).plus(_ONE))
 
     return estimate
@@ -507,6 +505,11 @@ _BY_OVERLOAD: Final[dict[str, _Costs]] = {
         ("list_flatten", "list_flatten_int"), _Costs(_flatten_cost, _member(_flatten))
     ),
     "list_distinct": _Costs(_self_comparison(0), _member(_distinct)),
+    **{
+        f"list_{kind}_{name}": _Costs(_self_comparison(index), _sort(kind))
+        for kind in COMPARABLE
+        for index, name in enumerate(("sort", "sortByAssociatedKeys"))
+    },
     **dict.fromkeys(
         ("sets_contains_list_list", "sets_intersects_list_list"), _Costs(_sets_cost(1), _sets(1))
     ),

@@ -149,10 +149,10 @@ class _Checker:
         return self._scope.variables.get(name)
 
     def _check_identifier(self, node: Identifier) -> None:
-        found = self._lookup(node.name)
-        if found is None and node.name in TYPE_NAMES:
+        found, name = self._lookup(node.name), node.name.removeprefix(".")
+        if found is None and name in TYPE_NAMES:
             node.is_type = True
-            found = type_of(TYPE_NAMES[node.name])
+            found = type_of(TYPE_NAMES[name])
         if found is None:
             self._undeclared(node.offset, node.name)
             found = ERROR
@@ -180,22 +180,15 @@ class _Checker:
     def _field_type(self, offset: int, operand: Type, field: str) -> Type:
         target = self._substitutions.resolve(operand)
         if is_optional(target):
-            inner = self._field_type(offset, target.parameters[0], field)
-            return inner if is_optional(inner) else optional_of(inner)
+            return optional_of(self._member_type(offset, target.parameters[0], field))
+        return self._member_type(offset, target, field)
+
+    def _member_type(self, offset: int, target: Type, field: str) -> Type:
         match target.kind:
             case "map":
                 return target.parameters[1]
             case "struct":
-                found = self._scope.field(target.name, field)
-                if found is None:
-                    if self._scope.has_type(target.name):
-                        self._report(offset, f"undefined field '{field}'")
-                    else:
-                        # As upstream, for types without any fields, such as the authorizer's.
-                        name = target.name
-                        self._report(offset, f"unexpected failed resolution of '{name}'")
-                    return ERROR
-                return found
+                return self._declared_field(offset, target.name, field)
             case "param":
                 # An unknown type is fixed as dynamic here, so that later uses agree.
                 self._substitutions.assign([DYN], [target])
@@ -206,6 +199,17 @@ class _Checker:
                 pass
         name = checker_name(target)
         self._report(offset, f"type '{name}' does not support field selection")
+        return ERROR
+
+    def _declared_field(self, offset: int, struct: str, field: str) -> Type:
+        found = self._scope.field(struct, field)
+        if found is not None:
+            return found
+        if self._scope.has_type(struct):
+            self._report(offset, f"undefined field '{field}'")
+        else:
+            # As upstream, for types without any fields, such as the authorizer's.
+            self._report(offset, f"unexpected failed resolution of '{struct}'")
         return ERROR
 
     # ------------------------------------------------------------------ calls
@@ -219,10 +223,10 @@ class _Checker:
         function: Function | None
         if node.target is not None:
             prefix = qualified_name(node.target)
-            name = f"{prefix}.{node.function}"
+            name = f"{prefix}.{node.function}".removeprefix(".")
             function = self._scope.functions.get(name) if prefix else None
-            if function is not None and self._lookup(prefix.split(".")[0]) is None:
-                # A function with a dotted name, such as `lists.range`.
+            if function is not None:
+                # A function with a dotted name, such as `lists.range`, whatever `lists` is.
                 node.target, node.function = None, name
             else:
                 self.check(node.target)
@@ -242,8 +246,7 @@ class _Checker:
         self.check(field)
         operand_type = self._substitutions.resolve(operand.type)
         inner = operand_type.parameters[0] if is_optional(operand_type) else operand_type
-        found = self._field_type(node.offset, inner, field.value)
-        node.type = found if is_optional(found) else optional_of(found)
+        node.type = optional_of(self._member_type(node.offset, inner, field.value))
         node.overloads = ("select_optional_field",)
 
     def _resolve(self, node: Call, function: Function) -> Type:
@@ -311,13 +314,7 @@ class _Checker:
     # ------------------------------------------------------------------ literals and loops
 
     def _join(self, previous: Type | None, node: Expression, *, is_optional_value: bool) -> Type:
-        current = node.type
-        if is_optional_value:
-            resolved = self._substitutions.resolve(current)
-            if is_optional(resolved):
-                current = resolved.parameters[0]
-            elif not resolved.is_dynamic:
-                self._mismatch(node, optional_of(resolved))
+        current = self._unwrapped(node) if is_optional_value else node.type
         if previous is None:
             return current
         if self._substitutions.assign([previous], [current]):
@@ -353,33 +350,41 @@ class _Checker:
 
     def _check_struct(self, node: CreateStruct) -> None:
         name = node.name.removeprefix(".")
-        if not self._scope.has_type(name):
-            if (variable := self._scope.variables.get(name)) is not None:
-                self._report(node.offset, f"'{checker_name(variable)}' is not a type")
-            else:
-                self._undeclared(node.offset, node.name)
-            node.type = ERROR
+        node.type = ERROR
+        if self._scope.has_type(name):
+            node.type = Type("struct", name)
+        elif (variable := self._lookup(name)) is not None:
+            self._report(node.offset, f"'{checker_name(variable)}' is not a type")
+        elif name in TYPE_NAMES and "." not in name:
+            self._report(node.offset, f"'{name}' is not a message type")
+        else:
+            self._undeclared(node.offset, node.name)
             return
-        node.type = Type("struct", name)
         for entry in node.entries:
             self.check(entry.value)
             self._check_field(name, entry)
 
     def _check_field(self, struct: str, entry: Entry) -> None:
         assert isinstance(entry.key, str)
-        expected = self._scope.field(struct, entry.key)
-        if expected is None:
-            self._report(entry.offset, f"undefined field '{entry.key}'")
-            return
+        expected = self._declared_field(entry.offset, struct, entry.key)
         found = self._substitutions.resolve(entry.value.type)
-        if entry.is_optional and is_optional(found):
-            found = found.parameters[0]
+        if entry.is_optional:
+            found = self._unwrapped(entry.value)
         if not self._substitutions.assign([expected], [found]):
             message = (
                 f"expected type of field '{entry.key}' is '{checker_name(expected)}' "
                 f"but provided type is '{checker_name(found)}'"
             )
             self._report(entry.offset, message)
+
+    def _unwrapped(self, node: Expression) -> Type:
+        """Return the type of the value of what is marked with `?`."""
+        found = self._substitutions.resolve(node.type)
+        if is_optional(found):
+            return found.parameters[0]
+        if not found.is_dynamic:
+            self._mismatch(node, optional_of(found))
+        return found
 
     def _check_comprehension(self, node: Comprehension) -> None:
         self.check(node.range)

@@ -16,6 +16,7 @@ from podwright.apimachinery.cel.expressions import (
     Constant,
     CreateList,
     CreateMap,
+    CreateStruct,
     Expression,
     Identifier,
     Select,
@@ -31,6 +32,10 @@ UNUSED: Final = "#unused"
 _SORT_INPUT = "@__sortBy_input__"
 _SIMPLE_NAME = "argument must be a simple name"
 _IDENTIFIER = "argument is not an identifier"
+_OLD_ACCUMULATOR = "__result__"
+_NO_LIST = (
+    "sortBy can only be applied to a list, identifier, comprehension, call or select expression"
+)
 
 
 class MacroError(Exception):
@@ -150,13 +155,19 @@ class Macros:
 
 def _has(call: MacroCall) -> Expression:
     (argument,) = call.args
-    if not isinstance(argument, Select) or argument.is_test:
+    if not isinstance(argument, Select):
         raise MacroError(argument.offset, "invalid argument to has() macro")
     return Select(argument.operand, argument.field, is_test=True, offset=call.offset)
 
 
-def _variables(call: MacroCall, count: int) -> tuple[str, str]:
-    return call.variable(0), call.variable(1) if count == 2 else ""
+def _variables(call: MacroCall, count: int, message: str = _SIMPLE_NAME) -> tuple[str, str]:
+    names = [call.variable(index, message) for index in range(count)]
+    if len(set(names)) < count:
+        raise MacroError(call.args[1].offset, f"duplicate variable name: {names[0]}")
+    if _OLD_ACCUMULATOR in names:
+        offset = call.args[names.index(_OLD_ACCUMULATOR)].offset
+        raise MacroError(offset, "iteration variable overwrites accumulator variable")
+    return names[0], names[1] if count == 2 else ""
 
 
 def _all(call: MacroCall) -> Expression:
@@ -209,13 +220,11 @@ def _collect(
 
 def _map(call: MacroCall) -> Expression:
     condition = call.args[1] if len(call.args) == 3 else None
-    variables = (call.variable(0, _IDENTIFIER), "")
-    return _collect(call, variables, call.args[-1], condition)
+    return _collect(call, _variables(call, 1, _IDENTIFIER), call.args[-1], condition)
 
 
 def _filter(call: MacroCall) -> Expression:
-    variables = (call.variable(0, _IDENTIFIER), "")
-    return _collect(call, variables, call.args[0], call.args[1])
+    return _collect(call, _variables(call, 1, _IDENTIFIER), call.args[0], call.args[1])
 
 
 # --------------------------------------------------------------------------- extensions
@@ -254,9 +263,10 @@ def _bind(call: MacroCall) -> Expression:
 
 
 def _sort_by(call: MacroCall) -> Expression:
-    keys = _collect(
-        call, _variables(call, 1), call.args[1], None, over=call.identifier(_SORT_INPUT)
-    )
+    if isinstance(call.receiver, Constant | CreateMap | CreateStruct):
+        raise MacroError(call.receiver.offset, _NO_LIST)
+    variables, over = _variables(call, 1, _IDENTIFIER), call.identifier(_SORT_INPUT)
+    keys = _collect(call, variables, call.args[1], None, over)
     result = call.member("@sortByAssociatedKeys", call.identifier(_SORT_INPUT), keys)
     return call.bind(_SORT_INPUT, call.receiver, result)
 

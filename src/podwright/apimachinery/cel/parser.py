@@ -275,8 +275,6 @@ class _Parser:
         count = 0
         while self._accept(token.kind):
             count += 1
-            if token.kind == "-" and self._peek(1) in ("NUM_INT", "NUM_FLOAT"):
-                break
         self._check_signed(token)
         operand = self._unary() if self._token.kind == "-" else self._operand_of_sign()
         # An even number of signs cancels out.

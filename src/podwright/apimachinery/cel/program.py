@@ -68,6 +68,8 @@ _CONVERSIONS: Final = frozenset({
 _INDEXES: Final = {"_[_]": False, "_[?_]": True, "_?._": True}
 _PATTERN_FUNCTIONS: Final = frozenset({"matches", "find", "findAll"})
 _ALWAYS: Final = 2**64
+_ABSENT: Final = Optional()
+"""What an optional part of a path does not have; an optional value may be another one."""
 
 
 class Program:
@@ -140,10 +142,11 @@ class _Planner:
     def _plan_name(self, node: Identifier) -> Step:
         if node.is_type:
             return ConstantStep(TypeValue(str(node.type.parameters[0]).partition("(")[0]))
+        name = node.name.removeprefix(".")
         for scope in reversed(self._scopes):
-            if node.name in scope:
-                return LocalStep(scope[node.name])
-        return VariableStep(node.name.removeprefix("."))
+            if name in scope:
+                return LocalStep(scope[name])
+        return VariableStep(name)
 
     def _plan_select(self, node: Select) -> Step:
         if node.reference:
@@ -152,7 +155,7 @@ class _Planner:
             return VariableStep(node.reference)
         operand = self.plan(node.operand)
         if node.is_test:
-            return PresenceStep(operand, node.field)
+            return PresenceStep(_extended(operand), node.field)
         return _extended(operand, Qualifier(ConstantStep(node.field)))
 
     # ------------------------------------------------------------------ calls
@@ -265,10 +268,10 @@ class _Planner:
         return self.local_count - 1
 
 
-def _extended(operand: Step, qualifier: Qualifier) -> Step:
+def _extended(operand: Step, *qualifiers: Qualifier) -> PathStep:
     if isinstance(operand, PathStep):
-        return PathStep(operand.root, (*operand.qualifiers, qualifier))
-    return PathStep(operand, (qualifier,))
+        return PathStep(operand.root, (*operand.qualifiers, *qualifiers))
+    return PathStep(operand, qualifiers)
 
 
 def _is_set(step: Step) -> bool:
@@ -335,36 +338,40 @@ class LocalStep(Step):
 class PathStep(Step):
     """Fields and indices of a root: `device.attributes["x"].model`."""
 
-    __slots__ = ("qualifiers", "root")
+    __slots__ = ("cost", "qualifiers", "root")
 
     def __init__(self, root: Step, qualifiers: tuple[Qualifier, ...]) -> None:
         self.root = root
         self.qualifiers = qualifiers
+        self.cost = 0 if isinstance(root, ConditionalStep) else 1
 
     def run(self, frame: Frame) -> Value:
         """Return the value at the end of the path."""
         value = self.resolve(frame)
-        frame.spend(1)
+        frame.spend(self.cost)
         return value
 
     def resolve(self, frame: Frame) -> Value:
         """Return the value at the end of the path, without the cost of the root's name."""
+        is_optional, value = self.follow(frame)
+        if value is _ABSENT:
+            return NONE
+        return present(value) if is_optional and value.__class__ is not ErrorValue else value
+
+    def follow(self, frame: Frame) -> tuple[bool, Value]:
+        """Return whether what is missing at the end is absent, and the value or `_ABSENT`."""
         value = self.root.resolve(frame)
-        was_optional = False
+        is_optional = value.__class__ is Optional
+        if is_optional:
+            value = value.value if value.is_present else _ABSENT
         for qualifier in self.qualifiers:
-            if value.__class__ is ErrorValue:
-                return value
-            if value.__class__ is Optional:
-                if not value.is_present:
-                    return NONE
-                value, was_optional = value.value, True
-            found, value = qualifier.apply(frame, value, was_optional=was_optional)
+            if value is _ABSENT or value.__class__ is ErrorValue:
+                break
+            is_optional = is_optional or qualifier.is_optional
+            found, value = qualifier.apply(frame, value, is_optional=is_optional)
             if not found:
-                return NONE
-            was_optional = was_optional or qualifier.is_optional
-        if was_optional and value.__class__ is not ErrorValue:
-            return value if value.__class__ is Optional else present(value)
-        return value
+                value = _ABSENT
+        return is_optional, value
 
 
 class Qualifier:
@@ -376,18 +383,18 @@ class Qualifier:
         self.key = key
         self.is_optional = is_optional
 
-    def apply(self, frame: Frame, value: Value, *, was_optional: bool) -> tuple[bool, Value]:
+    def apply(self, frame: Frame, value: Value, *, is_optional: bool) -> tuple[bool, Value]:
         """Return whether there is a value, and the value; what is missing is an error.
 
         After an optional qualifier the others are optional too.
         """
         key = self.key.resolve(frame)
         if key.__class__ is ErrorValue:
-            if not (self.is_optional or was_optional):
+            if not is_optional:
                 frame.spend(1)
             return True, key
         found, item = lookup(value, key)
-        if found or not (self.is_optional or was_optional):
+        if found or not is_optional:
             frame.spend(1)
             return True, item
         return item.__class__ is ErrorValue and not _is_missing(item), item
@@ -425,21 +432,28 @@ def _list_index(key: Value) -> int | ErrorValue:
 
 
 class PresenceStep(Step):
-    """`has(operand.field)`: the operand has its cost, the test none."""
+    """`has(path.field)`: the test costs what a name does."""
 
-    __slots__ = ("field", "operand")
+    __slots__ = ("field", "path")
 
-    def __init__(self, operand: Step, field: str) -> None:
-        self.operand = operand
+    def __init__(self, path: PathStep, field: str) -> None:
+        self.path = path
         self.field = field
 
     def run(self, frame: Frame) -> Value:
-        """Return whether the operand has the field."""
-        value = self.operand.run(frame)
+        """Return whether the value at the end of the path has the field."""
+        result = self._test(frame)
+        # Upstream subtracts the cost of a path, which a conditional has not.
+        frame.spend(self.path.cost - 1)
+        return result
+
+    def _test(self, frame: Frame) -> Value:
+        is_optional, value = self.path.follow(frame)
         if value.__class__ is ErrorValue:
             return value
-        if value.__class__ is Optional:
-            if not value.is_present:
-                return False
-            value = value.value
-        return lookup(value, self.field)[0]
+        if value is _ABSENT:
+            return False
+        found, item = lookup(value, self.field)
+        if found or not is_optional:
+            frame.spend(1)
+        return found if found or _is_missing(item) else item

@@ -288,7 +288,10 @@ class LoopStep(Step):
         if container.__class__ is ErrorValue:
             return container
         if not isinstance(container, list | dict):
-            return ErrorValue(f"got '{go_type_of(container)}', expected iterable type")
+            name = go_type_of(container)
+            if self.second >= 0:
+                return ErrorValue(f"unsupported comprehension range type: {name}")
+            return ErrorValue(f"got '{name}', expected iterable type")
         # The value of a binding is computed when it is first read, the start of a loop too.
         frame.locals[self.accumulator] = (
             self.initial.value

@@ -179,8 +179,8 @@ class Substitutions:
             return self._substitute(expected, given)[0]
         if given.kind in _WILDCARDS or expected.kind in _WILDCARDS:
             return True
-        if given.kind == "null":
-            return expected.kind in _NULLABLE
+        if "null" in (given.kind, expected.kind):
+            return {given.kind, expected.kind} <= _NULLABLE
         if given.kind != expected.kind:
             return False
         if given.kind == "type":

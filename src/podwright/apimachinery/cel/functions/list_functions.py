@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Final
 
 from podwright.apimachinery.cel.functions.standard import STANDARD_LIBRARY
+from podwright.apimachinery.cel.steps import display
 from podwright.apimachinery.cel.types import Library, library_of
 from podwright.apimachinery.cel.values import (
     NONE,
@@ -29,9 +30,11 @@ from podwright.apimachinery.cel.values import (
     type_name,
 )
 
-_COMPARABLE: Final = (
+COMPARABLE: Final = (
     "int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes",
 )  # fmt: skip
+"""The types whose lists can be sorted."""
+
 _SUMMABLE: Final[dict[str, Value]] = {
     "int": 0, "uint": Uint(0), "double": 0.0, "duration": Duration(0),
 }  # fmt: skip
@@ -104,10 +107,10 @@ KUBERNETES_LIST_LIBRARY: Final = library_of(
         **{f"list_{name}_sum_{name}": _sum(zero) for name, zero in _SUMMABLE.items()},
     },
     "\n".join([
-        _templated("list_T_is_sorted_bool: list(T).isSorted() -> bool", _COMPARABLE),
+        _templated("list_T_is_sorted_bool: list(T).isSorted() -> bool", COMPARABLE),
         _templated("list_T_sum_T: list(T).sum() -> T", tuple(_SUMMABLE)),
-        _templated("list_T_max_T: list(T).max() -> T", _COMPARABLE),
-        _templated("list_T_min_T: list(T).min() -> T", _COMPARABLE),
+        _templated("list_T_max_T: list(T).max() -> T", COMPARABLE),
+        _templated("list_T_min_T: list(T).min() -> T", COMPARABLE),
         "list_a_index_of_int: list(A).indexOf(A) -> int",
         "list_a_last_index_of_int: list(A).lastIndexOf(A) -> int",
     ]),
@@ -198,10 +201,10 @@ LIST_LIBRARY: Final = library_of(
         "lists_range: ::lists.range(int) -> list(int)",
         "list_reverse: list(A).reverse() -> list(A)",
         "list_distinct: list(A).distinct() -> list(A)",
-        _templated("list_T_sort: list(T).sort() -> list(T)", _COMPARABLE),
+        _templated("list_T_sort: list(T).sort() -> list(T)", COMPARABLE),
         _templated(
             "list_T_sortByAssociatedKeys: list(A).@sortByAssociatedKeys(list(T)) -> list(A)",
-            _COMPARABLE,
+            COMPARABLE,
         ),
     ]),
     singletons={"sort": _is_list, "@sortByAssociatedKeys": _is_list},
@@ -244,7 +247,7 @@ def _insert(target: Value, *rest: Value) -> Value:
     result = dict(target)
     for key, value in entries:
         if find_key(result, key)[0]:
-            return ErrorValue(f"insert failed: key {key} already exists")
+            return ErrorValue(f"insert failed: key {display(key)} already exists")
         result[key] = value
     return result
 
