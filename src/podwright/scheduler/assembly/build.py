@@ -101,11 +101,7 @@ def _build(profile: EffectiveProfile, registry: Registry, gates: Gates, source: 
     }
     return Profile(
         scheduler_name=profile.scheduler_name,
-        score=tuple(
-            (made[name], weight)
-            for name, weight in profile.plugins.get("score", ())
-            if name in made
-        ),
+        score=tuple((made[name], weight) for name, weight in profile.plugins.get("score", ())),
         percentage_of_nodes_to_score=profile.percentage_of_nodes_to_score,
         **points,
     )

@@ -42,7 +42,6 @@ from podwright.scheduler.config import DEFAULT_GATES, EffectiveConfiguration, Ex
 from podwright.scheduler.framework import CalledExtender, ClusterEvent, Plugin, Profile, Runner
 from podwright.scheduler.machine import (
     DEFAULT_OPTIONS,
-    Binding,
     BindingCycles,
     DeletePod,
     EventHandlers,
@@ -185,7 +184,7 @@ def _in_configuration(error: FieldError, source: str) -> FieldError:
 def policy_extenders(rules: Rules) -> tuple[Extender, ...]:
     """Return the extenders of a policy as those of a configuration.
 
-    They are in the order in which they are called; none if the policy is not valid.
+    They are in the order of the policy; none if the policy is not valid.
     """
     if rules.policy is None:
         return ()
@@ -193,7 +192,9 @@ def policy_extenders(rules: Rules) -> tuple[Extender, ...]:
         policy = read_policy(rules.policy)
     except PolicyError:
         return ()
-    return tuple(called_extender(0, settings).settings for settings in policy.extenders)
+    return tuple(
+        called_extender(index, settings).settings for index, settings in enumerate(policy.extenders)
+    )
 
 
 def called_extenders(algorithm: Algorithm) -> tuple[CalledExtender, ...]:
@@ -391,10 +392,8 @@ class ClassicEventHandlers(EventHandlers):
             self._delete_pod(obj)
             return
         state = self._state
-        old = state.objects.pop(object_key(obj, obj.key), None)
-        if old is not None:
-            state.cluster.delete(old)
-            self._call_queue(old, None)
+        state.cluster.delete(obj)
+        self._call_queue(state.objects.pop(object_key(obj, obj.key), None), None)
 
     def _put_pod(self, pod: Pod) -> None:
         state = self._state
@@ -406,8 +405,7 @@ class ClassicEventHandlers(EventHandlers):
         if has_lost_its_node(old, pod):
             return
         if pod.is_terminal:
-            if old is not None:
-                self._delete_pod(pod)
+            self._delete_pod(pod)
             return
         version = pod.metadata.resource_version
         if old is not None and version and version == old.metadata.resource_version:
@@ -417,8 +415,8 @@ class ClassicEventHandlers(EventHandlers):
         if pod.spec.node_name:
             state.cluster.put(pod)
             state.assumed.pop(pod.metadata.uid, None)
-        elif binding is not None and pod.is_terminating and old is not None:
-            self._assumed_pod_goes(binding)
+        elif binding is not None and pod.is_terminating:
+            forget(state, binding)
             return
         self._call_queue(old, pod, assumed=None if binding is None else binding.assumed_pod)
 
@@ -430,17 +428,12 @@ class ClassicEventHandlers(EventHandlers):
             return
         del state.pods[pod.key]
         state.expired.discard(old.metadata.uid)
-        if old.spec.node_name or pod.spec.node_name:
+        if old.spec.node_name:
             state.cluster.delete(pod)
-            state.assumed.pop(pod.metadata.uid, None)
         elif (binding := state.assumed.get(old.metadata.uid)) is not None:
-            self._assumed_pod_goes(binding)
+            # 1.16 makes no move request for an assumed pod.
+            forget(state, binding)
         self._call_queue(old, None)
-
-    def _assumed_pod_goes(self, binding: Binding) -> None:
-        """Free the node of a deleted assumed pod; 1.16 makes no move request then."""
-        if not self._bindings.reject(binding.uid, "", "removed"):
-            forget(self._state, binding)
 
     def _call_queue(
         self,
@@ -471,8 +464,7 @@ class ClassicEventHandlers(EventHandlers):
                 queue.update(call.old, call.pod, now_ns)
             elif call.name == "Delete":
                 queue.delete(call.pod, now_ns)
-            elif call.name == "AssignedPodAdded":
-                queue.assigned_pod_added(call.pod, now_ns)
             else:
-                assert call.name == "AssignedPodUpdated", call.name
-                queue.assigned_pod_updated(call.pod, now_ns)
+                # Updates of assigned pods move the same pods.
+                assert call.name in ("AssignedPodAdded", "AssignedPodUpdated"), call.name
+                queue.assigned_pod_added(call.pod, now_ns)

@@ -55,7 +55,6 @@ from podwright.scheduler.framework import (
     Cycle,
     Decision,
     Explanation,
-    MissingExtenderCaller,
     PostFilterResult,
     Profile,
     Runner,
@@ -279,7 +278,7 @@ class DecidingScheduler:
         admitted = admit(pod, self._priority_classes.values())
         if not pod.metadata.uid:
             name = pod.spec.runtime_class_name
-            if name and name in self._runtime_classes:
+            if name in self._runtime_classes:
                 runtime_class = encode(self._runtime_classes[name])
                 admitted = with_runtime_class(admitted, runtime_class)
             # Manifests have none; plugins and groups tell pods apart by it.
@@ -387,14 +386,12 @@ class DecidingScheduler:
             status = reservation.reserve()
             if not status.is_success:
                 self.cluster.remove(pod.key)
-                if pod.status.nominated_node_name:
-                    self._set_nomination(pod, "")
+                self._set_nomination(pod, "")
                 return refused(decision, status)
             self._reservations[pod.key] = reservation
         self.pending.pop(pod.key, None)
         self._handle.mark(pod, is_placed=True)
-        if self.cluster.nominated:
-            self.cluster.clear_nomination(pod)
+        self.cluster.clear_nomination(pod)
         return decision
 
     def _decide(self, runner: Runner, pod: Pod) -> Decision:
@@ -418,9 +415,8 @@ class DecidingScheduler:
 
     def _set_nomination(self, pod: Pod, node: str) -> None:
         self.cluster.clear_nomination(pod)
-        changed = with_nominated_node_name(self.pending.get(pod.key, pod), node)
-        if pod.key in self.pending:
-            self.pending[pod.key] = changed
+        changed = with_nominated_node_name(self.pending[pod.key], node)
+        self.pending[pod.key] = changed
         if node:
             self.cluster.nominate(changed, node)
 
@@ -477,13 +473,13 @@ class DecidingScheduler:
         """
         handle = self._handle
         found: tuple[Object, int] | None = None
-        if (key := handle.group_of(plugin := GANG_SCHEDULING, pod)) is not None:
-            group = handle.find(PodGroup, str(key))
+        if isinstance(key := handle.group_of(plugin := GANG_SCHEDULING, pod), str):
+            group = handle.find(PodGroup, key)
             gang = None if group is None else group.spec.scheduling_policy.gang
             if group is not None and gang is not None:
                 found = group, gang.min_count
-        elif (key := handle.group_of(plugin := "Coscheduling", pod)) is not None:
-            labelled = handle.find(CoschedulingPodGroup, str(key))
+        elif isinstance(key := handle.group_of(plugin := "Coscheduling", pod), str):
+            labelled = handle.find(CoschedulingPodGroup, key)
             if labelled is not None:
                 found = labelled, labelled.spec.min_member
         if found is None or len(handle.members(plugin, key).scheduled) >= found[1]:
@@ -509,7 +505,8 @@ class DecidingScheduler:
         if self._handle.group_of(GANG_SCHEDULING, self.pending[key]) is None:
             return [self.schedule(key, post_filter=post_filter)]
         gang = self._gang_of(key)
-        order = list(self.pending) if len(gang) > 1 else []
+        is_alone = self._handle.group_of(GANG_SCHEDULING, gang[0]) is None
+        order = [] if is_alone else list(self.pending)
         decisions = [self.schedule(pod.key, post_filter=post_filter) for pod in gang]
         last = next((each for each in reversed(decisions) if each.slot >= 0), None)
         held = Status.OK if last is None else self._permit_gang(last)
@@ -560,7 +557,7 @@ class DecidingScheduler:
         decided = self.schedule_together(pod.key)
         state.restore()
         mine = next(each for each in decided if each.pod.key == pod.key)
-        if mine.slot >= 0 or mine.diagnosis is None:
+        if mine.diagnosis is None:
             return explanation
         status = mine.diagnosis.rejections[0].status
         return msgspec.structs.replace(explanation, decision=refused(decision, status))
@@ -588,7 +585,7 @@ class DecidingScheduler:
             return Explanation(
                 pod=pod,
                 decision=refusal,
-                node_names=tuple(nodes.names[slot] for slot in self.cluster.live_slots().tolist()),
+                node_names=tuple(nodes.names[slot] for slot in self.cluster.live_slots()),
                 pre_filter=Status.OK,
                 skipped_filters=frozenset(),
             )
@@ -596,7 +593,7 @@ class DecidingScheduler:
             pod,
             cycle_number=self._cycle_number + 1,
             now_ns=_AFTER_EVERYTHING_NS,
-            call_extender=self._call if self._extenders else None,
+            call_extender=self._call,
         )
         return self._with_gang(self._with_reserve(runner, explanation))
 
@@ -732,13 +729,14 @@ class DecidingScheduler:
     def _call(self, call: ExtenderCall) -> ExtenderReply:
         if call.extender in self._bypassed and call.verb == "filter":
             return accepting_reply(call)
-        if self._call_extender is None:
-            raise MissingExtenderCaller(call)
+        assert self._call_extender is not None, "there are no extenders"
         return self._call_extender(call)
 
     def withdraw(self, pod: NamespacedName) -> None:
         """Take `pod` (`namespace/name`) off its node, or out of the pending ones; for trials."""
-        self.pending.pop(pod, None)
+        pending = self.pending.pop(pod, None)
+        if pending is not None:
+            self.cluster.clear_nomination(pending)
         reservation = self._reservations.pop(pod, None)
         if reservation is not None:
             reservation.take_back()

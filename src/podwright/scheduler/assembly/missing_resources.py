@@ -53,7 +53,7 @@ def missing_resources(pods: Iterable[Pod], nodes: Iterable[Node]) -> list[Missin
         there.update(
             name
             for name, amount in with_allocatable(node).status.allocatable.items()
-            if name not in there and quantity_value(amount) > 0
+            if quantity_value(amount) > 0
         )
     if not has_nodes:
         return []

@@ -118,8 +118,7 @@ class SchedulerHandle:
 
     def mark(self, pod: Pod, *, is_placed: bool) -> None:
         """Record that a pod counts on a node from now on, or does not."""
-        if self._groups.is_used:
-            self._groups.mark(pod, is_scheduled=is_placed)
+        self._groups.mark(pod, is_scheduled=is_placed)
 
     def mark_all(self, placed: Container[NamespacedName]) -> None:
         """Record for all pods whether they count on a node."""

@@ -67,6 +67,7 @@ def test_preemption_that_other_reasons_stop_has_no_such_limit():
     [
         (1, "shop/cache-0"),
         (4, "shop/cache-0, shop/cache-1, shop/cache-2, shop/cache-3"),
+        (5, "shop/cache-0, shop/cache-1, shop/cache-2, shop/cache-3 and 1 more"),
         (6, "shop/cache-0, shop/cache-1, shop/cache-2, shop/cache-3 and 2 more"),
     ],
 )

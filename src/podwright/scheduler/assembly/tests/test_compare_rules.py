@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import podwright as pw
 from podwright.apimachinery.objects import Object
 from podwright.scheduler.assembly import Because
 from podwright.scheduler.assembly.compare_rules import (
@@ -16,6 +17,7 @@ from podwright.scheduler.assembly.compare_rules import (
     kind_of,
 )
 from podwright.scheduler.assembly.scheduler import Scheduler
+from podwright.scheduler.assembly.tests.test_deciding import Keeps
 from podwright.scheduler.config import KubeSchedulerConfiguration, Rules
 from podwright.scheduler.framework import Decision
 from podwright.testing import make_node, make_pod
@@ -36,8 +38,9 @@ def only(*objects: Object, **settings: Any) -> ComparedPod:
 
 def test_a_pod_that_both_treat_alike_needs_no_reason() -> None:
     pod = only(make_node("n1"), make_pod("web"))
-    assert pod.is_same
-    assert pod.because == (None, None)
+    assert (pod.is_same, pod.because) == (True, (None, None))
+    nowhere = only(make_node("n1", cpu="1"), make_pod("web", cpu="2"))
+    assert (nowhere.is_same, nowhere.because) == (True, (None, None))
 
 
 def test_a_predicate_that_only_one_side_has() -> None:
@@ -75,10 +78,21 @@ def test_a_gate_that_1_16_did_not_know() -> None:
     assert pod.decisions[1].node == "n1"
 
 
-def test_whom_to_evict_is_judged_by_another_criterion() -> None:
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ([], "n1: the only candidate"),
+        (
+            [make_node("n2", cpu="2"), make_pod("middle", cpu="2", node="n2", priority=5)],
+            "n1: lowest priority of the first victim",
+        ),
+    ],
+)
+def test_whom_to_evict_is_judged_by_another_criterion(more: list[Object], reason: str) -> None:
     pod = only(
         make_node("n1", cpu="2"),
         make_pod("low", cpu="2", node="n1", priority=1),
+        *more,
         make_pod("high", cpu="2", priority=9, spec={"preemptionPolicy": "Never"}),
     )
     modern, classic = pod.because
@@ -86,7 +100,7 @@ def test_whom_to_evict_is_judged_by_another_criterion() -> None:
     assert modern.reasons == ("it may not preempt",)
     assert classic is not None
     assert classic.kind == "preemption"
-    assert classic.reasons == ("n1: the only candidate",)
+    assert classic.reasons == (reason,)
 
 
 def test_a_node_that_was_not_looked_at_is_told_from_one_that_lost() -> None:
@@ -134,23 +148,27 @@ def compared(*because: Because | None, nodes: tuple[str, str], has_parted: bool)
 def test_the_figures_count_pods_kinds_and_rules() -> None:
     full, spread = Because(kind="predicate", rule="Fit"), Because(kind="priority", rule="Spread")
     draw = Because(kind="draw")
-    assert figures_of([
+    figures = figures_of([
         compared(nodes=("a", "a"), has_parted=False),
-        compared(spread, full, nodes=("a", "b"), has_parted=False),
-        compared(full, None, nodes=("", "b"), has_parted=True),
+        compared(full, Because(kind="gated", rule="Gates"), nodes=("", "b"), has_parted=False),
+        compared(spread, full, nodes=("a", "b"), has_parted=True),
         compared(draw, full, nodes=("a", ""), has_parted=True),
         compared(draw, None, nodes=("a", "b"), has_parted=True),
         compared(spread, draw, nodes=("a", "b"), has_parted=True),
         compared(spread, draw, nodes=("", "b"), has_parted=True),
         compared(nodes=("", ""), has_parted=True),
-    ]) == ComparisonFigures(
+    ])  # fmt: skip
+    assert figures == ComparisonFigures(
         pod_count=8,
         same_count=2,
         placed_counts=(5, 6),
         parted_count=5,
-        kinds={"draw": 1, "predicate": 3, "priority": 2},
-        rules=({"Spread": 3, "Fit": 1}, {"Fit": 2}),
-    )  # fmt: skip
+        kinds={"draw": 1, "gated": 1, "predicate": 2, "priority": 2},
+        rules=({"Spread": 3, "Fit": 1}, {"Fit": 2, "Gates": 1}),
+    )
+    # In the order of names, and the most frequent first.
+    assert list(figures.kinds) == ["draw", "gated", "predicate", "priority"]
+    assert [list(counts) for counts in figures.rules] == [["Spread", "Fit"], ["Fit", "Gates"]]
 
 
 def test_a_side_that_follows_takes_over_nominations() -> None:
@@ -174,12 +192,39 @@ def test_a_side_that_follows_takes_a_pod_back_that_the_other_does_not_place() ->
     assert (list(other.cluster.pods), list(other.pending)) == ([], ["default/web"])
 
 
+def test_a_side_that_does_not_follow_keeps_its_own_decision() -> None:
+    one, other = sides(make_node("n1", cpu="2"), make_pod("web", gates=["wait"]))
+    list(compare_rules(one, other))
+    assert (list(other.cluster.pods), list(other.pending)) == (["default/web"], [])
+
+
+class Avoids(pw.Plugin):
+    """Rejects one pod on every node."""
+
+    name = "Avoids"
+
+    def filter(self, cycle: pw.Cycle, node: pw.NodeView) -> pw.Status:
+        is_avoided = cycle.pod.metadata.name == "b"
+        return pw.Status.unschedulable("avoided") if is_avoided else pw.Status()
+
+
+def test_what_a_side_reserved_is_kept_where_both_agree_and_dropped_where_it_follows() -> None:
+    one, other = Scheduler(plugins=[Avoids]), Scheduler(plugins=[Keeps])
+    for scheduler in (one, other):
+        scheduler.add(make_node("n1"), make_pod("a"), make_pod("b"))
+    same, differs = compare_rules(one, other, is_together=True)
+    assert (same.is_same, differs.is_same) == (True, False)
+    assert list(other.bookkeeping().reservations) == ["default/a"]
+    assert other.pending["default/b"].status.nominated_node_name == ""
+
+
 def test_pods_after_the_first_difference_have_parted() -> None:
     one, other = sides(
         make_node("n1", cpu="2"),
         make_pod("a", priority=3),
         make_pod("b", priority=2, gates=["wait"]),
         make_pod("c", priority=1),
+        make_pod("d"),
     )
     found = [(pod.is_same, pod.has_parted) for pod in compare_rules(one, other)]
-    assert found == [(True, False), (False, False), (True, True)]
+    assert found == [(True, False), (False, False), (True, True), (True, True)]

@@ -93,6 +93,11 @@ UNBOUND = Status.unresolvable("no claim").by("Volumes")
             id="scores: the greatest difference first, the rule is the first that prefers its node",
         ),
         pytest.param(
+            explained(totals={"a": 2, "b": 1}, scores=(scored("One", 1, a=2, b=1),)),
+            Because(kind="priority", rule="One", scores=(ScoreDifference("One", 1),), margin=1),
+            id="a score prefers its node by one",
+        ),
+        pytest.param(
             explained(totals={"a": 4, "b": 5}, scores=(scored("Less", 1, a=1, b=2),)),
             Because(
                 kind="priority", scores=(ScoreDifference("Less", -1),), margin=-1

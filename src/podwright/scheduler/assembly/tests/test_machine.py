@@ -2,9 +2,20 @@
 
 import pytest
 
-from podwright.scheduler.assembly import Registry, build_machine
-from podwright.scheduler.config import KubeSchedulerConfiguration, effective, parse_gates
-from podwright.scheduler.machine import CycleDue, FlushBackoff, ObjectPut
+from podwright.scheduler.assembly import Registry, assemble, build_machine, machine_of
+from podwright.scheduler.assembly.registry import NOT_BUILT
+from podwright.scheduler.columns import Cluster
+from podwright.scheduler.config import (
+    KubeSchedulerConfiguration,
+    KubeSchedulerProfile,
+    Plugin,
+    Plugins,
+    PluginSet,
+    Rules,
+    effective,
+    parse_gates,
+)
+from podwright.scheduler.machine import CycleDue, FlushBackoff, ObjectPut, SchedulerOptions
 from podwright.scheduler.machine.tests.driving import SECOND_NS, Driver, pending
 from podwright.testing import make_node, make_pod
 
@@ -54,6 +65,44 @@ def test_a_machine_reads_taint_rules_of_devices_with_their_gate(gates, is_read):
     configuration = effective(KubeSchedulerConfiguration(), parse_gates(gates))
     machine = build_machine(configuration, Registry())
     assert machine.cluster.devices._reads_taint_rules is is_read
+
+
+@pytest.mark.parametrize(
+    ("batching", "gates", "has_batch"),
+    [
+        pytest.param(True, "", True, id="the gate is on by default"),
+        pytest.param(False, "", False, id="the gate alone changes nothing"),
+        pytest.param(True, "OpportunisticBatching=false", False, id="the gate switches it off"),
+    ],
+)
+def test_batches_need_the_option_and_the_gate(batching, gates, has_batch):
+    configuration = effective(KubeSchedulerConfiguration(), parse_gates(gates))
+    machine = build_machine(configuration, Registry(), SchedulerOptions(batching=batching))
+    assert (machine._state.profiles["default-scheduler"].batch is not None) is has_batch
+
+
+@pytest.mark.parametrize("name", sorted(NOT_BUILT))
+def test_an_in_tree_plugin_that_is_not_built_has_no_part_in_a_profile(name):
+    multi_point = PluginSet(enabled=(Plugin(name=name),))
+    profile = KubeSchedulerProfile(plugins=Plugins(multi_point=multi_point))
+    machine = machine_of(
+        SchedulerOptions(configuration=KubeSchedulerConfiguration(profiles=(profile,)))
+    )
+    plugins = machine._state.profiles["default-scheduler"].profile.all_plugins()
+    assert name not in [plugin.name for plugin in plugins]
+
+
+@pytest.mark.parametrize(
+    ("gates", "rules"), [("DRADeviceTaintRules=true", "modern"), ("", "modern"), ("", "classic")]
+)
+def test_a_scheduler_makes_the_cluster_that_its_rules_read(gates, rules):
+    configuration = KubeSchedulerConfiguration(rules=Rules(name=rules))
+    effective_one = effective(configuration, parse_gates(gates))
+    parts = assemble(effective_one, Registry(), SchedulerOptions(configuration=configuration))
+    cluster = parts.new_cluster()
+    assert cluster.devices._reads_taint_rules is bool(gates)
+    assert parts.reads(cluster)
+    assert parts.reads(Cluster()) is (rules == "modern")
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,12 @@ GPUS = node(cpu="500m", nvidia_gpu="1")
         ),
         pytest.param([CAPACITY], [pod("a", cpu="8")], [], id="capacity counts as allocatable"),
         pytest.param([PLAIN], [pod("a", nvidia_gpu="0")], [], id="who asks for nothing of it"),
+        pytest.param(
+            [node(x_gpus="1", x_GPUS="1", x_Gpus="1", x_gPus="1", x_gpUs="1", x_gpuS="1")],
+            [pod("a", x_gpu="1")],
+            [MissingResource("x/gpu", 1, "x/gpus")],
+            id="of several that are as similar, the same one each time",
+        ),
         pytest.param([], [pod("a", cpu="1")], [], id="without nodes nothing is reported"),
     ],
 )

@@ -18,6 +18,15 @@ class ByName(pw.Plugin):
         return pod.metadata.name
 
 
+class Plain(pw.Plugin):
+    """Does not sort."""
+
+    name = "Plain"
+
+    def filter(self, cycle, node):
+        return pw.Status()
+
+
 class ByLength(ByName):
     """Orders pods by the length of the name."""
 
@@ -50,6 +59,7 @@ def order(*plugins, profiles=({},)):
     [
         pytest.param((), ({},), ["c", "bb", "aaa"], id="none: by priority"),
         pytest.param((ByName,), ({},), ["aaa", "bb", "c"], id="not named"),
+        pytest.param((ByName, Plain), ({},), ["aaa", "bb", "c"], id="beside a plain one"),
         pytest.param(
             (ByName,),
             ({"schedulerName": "default-scheduler"}, {"schedulerName": "second"}),

@@ -93,14 +93,18 @@ def test_installed_plugins_are_found_with_their_packages(install):
 
 
 def test_all_problems_of_packages_are_reported_together(install):
-    install("shelves", "2.0", "Rack = shelves:Rack")
+    install("shelves", "2.0", "Rack = shelves:Rack", "Box = shelves:Box")
+    install("boxes", "1.0", "Box = boxes:Box")
+    install("crates", "1.0", "Box = crates:Box")
     install(
-        "racks", "1.2", "Rack = racks:Rack", "Other = racks:Other", "Gone = racks:Gone",
-        "Line = racks:Row", "Row = racks:Row",
+        "racks", "1.2", "Rack = racks:Rack", "Box = racks:Box", "Other = racks:Other",
+        "Gone = racks:Gone", "Line = racks:Row", "Row = racks:Row",
     )  # fmt: skip
     with pytest.raises(InputError) as caught:
-        installed_plugins(["Rack", "Other", "Gone", "Line", "Row"])
+        installed_plugins(["Box", "Rack", "Other", "Gone", "Line", "Row"])
     assert [str(error) for error in caught.value.errors] == [
+        'podwright.plugins: duplicate plugin "Box" in boxes 1.0 and crates 1.0 and racks 1.2 and'
+        " shelves 2.0: uninstall all but one",
         'podwright.plugins: duplicate plugin "Rack" in racks 1.2 and shelves 2.0:'
         " uninstall all but one",
         "racks 1.2: entry point Other = racks:Other: is not a subclass of podwright.Plugin",

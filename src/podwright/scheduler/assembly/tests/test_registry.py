@@ -98,6 +98,22 @@ class GatedStruct(ByStruct):
         self.gates = gates
 
 
+class Later(Plugin):
+    """Has an optional argument before a required one; its gates are its own."""
+
+    name = "Later"
+
+    def __init__(self, *, size=1, gates):
+        self.gates = gates
+
+
+class Sealed(Plugin):
+    """Cannot be given a handle."""
+
+    name = "Sealed"
+    handle = property(str)  # type: ignore[assignment]  # the mistake
+
+
 class Needed(msgspec.Struct):
     """Has a required argument."""
 
@@ -128,7 +144,13 @@ GATED = (
     "it takes size, from profiles[].pluginConfig[].args of the configuration, "
     "for example pluginConfig: [{name: Gated, args: {size: ...}}]"
 )
-REGISTRY = Registry([ByKeyword, ByStruct, Bare, Raising, Factory, Gated, GatedStruct, ByNeeded])
+LATER = (
+    "it takes size, gates (required), from profiles[].pluginConfig[].args of the configuration, "
+    "for example pluginConfig: [{name: Later, args: {gates: ...}}]"
+)
+REGISTRY = Registry(
+    [ByKeyword, ByStruct, Bare, Raising, Factory, Gated, GatedStruct, ByNeeded, Later, Sealed]
+)
 
 
 @pytest.mark.parametrize(
@@ -164,6 +186,9 @@ REGISTRY = Registry([ByKeyword, ByStruct, Bare, Raising, Factory, Gated, GatedSt
             None,
             f"Missing required argument 'zone'; {NEEDED}",
             id="a struct that has to be given",
+        ),
+        pytest.param(
+            "Later", None, f"missing a required argument: 'gates'; {LATER}", id="required last"
         ),
         pytest.param(
             "Gated",
@@ -209,6 +234,12 @@ def test_a_plugin_that_takes_gates_gets_them_beside_its_arguments():
             "Raising", {"error": "key"}, "LookupError: failed", id="an error of another type"
         ),
         pytest.param("Raising", {"error": "exit"}, "SystemExit: failed", id="an exit"),
+        pytest.param(
+            "Sealed",
+            None,
+            "AttributeError: property 'handle' of 'Sealed' object has no setter",
+            id="one that a machine could not use",
+        ),
         pytest.param("Factory", None, "Factory makes 3, which is not a plugin", id="no plugin"),
     ],
 )

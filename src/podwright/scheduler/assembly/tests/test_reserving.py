@@ -113,6 +113,28 @@ def test_a_failure_of_reserve_is_an_error(refusing):
     assert decision.error.code.label == "Error"
 
 
+def test_a_plugin_that_skips_its_filters_reserves_unless_it_rests_then():
+    class Skips(Refusing):
+        name = "Skips"
+
+        def pre_filter(self, cycle):
+            return pw.Status(pw.Code.SKIP)
+
+        def filter(self, cycle, node):
+            return pw.Status()
+
+    class Rests(Skips):
+        name = "Rests"
+        asked: ClassVar[list[str]] = []
+        rests_when_skipped = True
+
+    Skips.asked.clear()
+    scheduler = pw.Scheduler(plugins=[Skips, Rests])
+    scheduler.add(make_node("n1"))
+    assert scheduler.schedule(make_pod("web")).node == "n1"
+    assert (Skips.asked, Rests.asked) == (["reserve web n1"], [])
+
+
 @pytest.mark.parametrize(
     ("refuses", "reserved"),
     [

@@ -96,6 +96,12 @@ def test_the_nearest_node_is_rejected_by_the_fewest_plugins(scheduler):
     assert [entry.node for entry in scheduler.nearest_nodes(explanation, limit=1)] == ["tainted"]
 
 
+def test_the_nodes_that_reject_a_pod_are_grouped_by_reason(scheduler):
+    groups = scheduler.rejection_groups(scheduler.explain(make_pod("web", cpu="9")))
+    found = [(each.reason, each.nodes) for each in groups]
+    assert found == [("Insufficient cpu", ("small", "large"))]
+
+
 class Below(pw.Plugin):
     """Gives every node a negative score."""
 

@@ -8,6 +8,8 @@ import pytest
 
 import podwright as pw
 from podwright.apimachinery.objects import Service, decode_as, with_fields
+from podwright.apimachinery.schema import decode
+from podwright.scheduler.assembly.scheduler_handle import SchedulerHandle
 from podwright.testing import make_node, make_pod
 
 TEAM = "team"
@@ -25,7 +27,7 @@ class Team(pw.Plugin):
     def pre_filter(self, cycle):
         handle = self.handle
         assert handle is not None
-        assert handle.now_ns == 0
+        assert (handle.now_ns, handle.binds) == (0, False)
         assert handle.waiting() == ()
         handle.allow("uid", self.name)
         handle.reject("uid", self.name, "no")
@@ -38,7 +40,8 @@ class Team(pw.Plugin):
         return pw.Status()
 
     def pod_ended(self, pod):
-        self.calls.append(f"ended {pod.metadata.name} on {pod.spec.node_name}")
+        self.calls.append("ended")
+        self.calls[-1] = f"ended {pod.metadata.name} on {pod.spec.node_name}"
 
 
 def service(name):
@@ -65,6 +68,27 @@ def test_a_plugin_reads_objects_and_groups(scheduler):
     scheduler.remove(service("red"))
     assert not scheduler.schedule(make_pod("d", labels={TEAM: "red"})).node
     assert Team.calls[-1] == "2 of 3"
+
+
+def test_a_plugin_finds_objects_by_their_group_and_the_classes_of_devices():
+    handle = SchedulerHandle(())
+    knative = {"apiVersion": "serving.knative.dev/v1", "kind": "Service"}
+    handle.put(decode({**knative, "metadata": {"name": "red", "namespace": "default"}}))
+    assert handle.find(Service, "default/red") is None
+    gpus = decode({
+        "apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"},
+        "spec": {"extendedResourceName": "example.com/gpu"},
+    })  # fmt: skip
+    assert handle.device_class_of("example.com/gpu") == ""
+    handle.put(gpus)
+    assert handle.device_class_of("example.com/gpu") == "gpu"
+    handle.remove(gpus)
+    assert handle.device_class_of("example.com/gpu") == ""
+
+
+def test_an_unknown_pod_that_is_removed_is_ignored(scheduler):
+    scheduler.remove(make_pod("unknown"))
+    assert Team.calls == []
 
 
 def test_a_placed_pod_that_is_explained_again_does_not_count_meanwhile(scheduler):

@@ -7,10 +7,17 @@ from typing import ClassVar
 import pytest
 
 import podwright as pw
-from podwright.apimachinery.objects import Object, Pod
+from podwright.apimachinery.objects import Object, Pod, decode_pod
 from podwright.scheduler.advice import Change, Remedy
-from podwright.scheduler.assembly import Displacement
+from podwright.scheduler.assembly import Displacement, broken_affinity
+from podwright.scheduler.assembly.tests.test_gangs_together import (
+    gang,
+    member,
+    scheduler as with_gangs,
+)
+from podwright.scheduler.assembly.tests.test_rare_decisions import Nominates
 from podwright.scheduler.assembly.trials import SchedulerTrial
+from podwright.scheduler.columns.tests.storage_objects import claim, storage_class, using, volume
 from podwright.testing import make_node, make_pod
 
 NODE = make_node("n", cpu="4")
@@ -86,6 +93,13 @@ NAMES = tuple(f"default/ahead-{number:02}" for number in range(13))
              cores("big", "4", priority=5)],
             None,
             id="it would have to preempt even alone",
+        ),
+        pytest.param(
+            [NODE, make_node("m", cpu="4"), cores("low", "4", node="m"),
+             cores("one", "1", priority=5), cores("two", "1", priority=5),
+             cores("big", "4", priority=5)],
+            Displacement(node="n", node_count=1, pods=("default/one", "default/two")),
+            id="to preempt elsewhere is not to fit",
         ),
         pytest.param(
             [make_node("n", cpu="4"), make_node("m", cpu="4"), cores("one", "4"), cores("two", "4"),
@@ -196,6 +210,10 @@ def test_a_trial_counts_the_pods_ahead_and_places_them_again_where_it_confirms()
     assert (found.node, found.feasible_count, found.victims) == ("new", 1, ())
     # The pods ahead take the node first.
     assert trial.confirm(large) is None
+    later = SchedulerTrial(scheduler, web, since)
+    assert later.confirm(large) is None
+    assert later.run(same) is None
+    assert list(scheduler.cluster.pods) == ["default/first"]
     assert trial.run(same) is None
     placed = scheduler.cluster.pods["default/first"].pod
     alone = trial.confirm(Change(web, delete=(placed,)))
@@ -254,3 +272,76 @@ def test_what_a_trial_reserves_is_released_once() -> None:
     assert Keeps.calls == ["+web", "-web"] * 2
     scheduler.schedule("default/web")
     assert Keeps.calls[4:] == ["+web"]
+
+
+def test_a_changed_pod_is_tried_in_the_place_of_the_pending_one() -> None:
+    scheduler = pw.Scheduler()
+    scheduler.add(SMALL, cores("web", "8"))
+    web = scheduler.pending["default/web"]
+    trial = SchedulerTrial(scheduler, web, None)
+    found = trial.run(Change(cores("web", "1")))
+    assert found is not None
+    assert (found.node, scheduler.pending["default/web"]) == ("small", web)
+
+
+def test_a_pod_that_is_not_pending_is_admitted_before_it_is_tried() -> None:
+    scheduler = pw.Scheduler()
+    scheduler.add(SMALL)
+    container = {"name": "c", "resources": {"limits": {"cpu": "8"}}}
+    pod = decode_pod({"metadata": {"name": "web"}, "spec": {"containers": [container]}})
+    assert SchedulerTrial(scheduler, pod, None).run(Change(pod)) is None
+
+
+def test_a_trial_returns_to_the_present_slots_where_nodes_have_new_ones() -> None:
+    scheduler = pw.Scheduler()
+    nodes = [make_node(f"n{number}", cpu="1") for number in range(1_030)]
+    scheduler.add(*nodes, SMALL, cores("old", "1", node="small"), cores("web", "1"))
+    web = scheduler.pending["default/web"]
+    trial = SchedulerTrial(scheduler, web, None)
+    assert trial.run(Change(web)) is not None
+    before = scheduler.cluster.numbering
+    scheduler.remove(*nodes)
+    assert scheduler.cluster.numbering > before
+    for _ in range(2):
+        assert trial.run(Change(web)) is None
+    assert list(scheduler.cluster.pods) == ["default/old"]
+    assert scheduler.cluster.pods["default/old"].slot in scheduler.cluster.live_slots()
+
+
+def test_what_a_trial_reserves_is_released_while_the_volumes_are_still_there() -> None:
+    scheduler = pw.Scheduler()
+    scheduler.add(make_node("n1"), storage_class("local"), claim("a"))
+    pod = make_pod("web", spec={"volumes": using("a")})
+    scheduler.add(pod)
+    web = scheduler.pending["default/web"]
+    trial = SchedulerTrial(scheduler, web, None)
+    for _ in range(2):
+        found = trial.run(Change(web, put=(volume("v", on=["n1"]),)))
+        assert found is not None
+        assert found.node == "n1"
+        assert trial.run(Change(web)) is None
+    assert scheduler.cluster.storage.claim("default/a").spec.volume_name == ""
+
+
+def test_a_nomination_without_victims_is_not_an_outcome() -> None:
+    scheduler = pw.Scheduler(plugins=[Nominates])
+    scheduler.add(make_node("n1"), make_pod("web"))
+    web = scheduler.pending["default/web"]
+    assert SchedulerTrial(scheduler, web, None).run(Change(web)) is None
+
+
+def test_a_replica_of_a_gang_fits_with_the_others_only() -> None:
+    scheduler = with_gangs(make_node("n1"), gang("g", 2), member("a", "g"), member("b", "g"))
+    trial = SchedulerTrial(scheduler, scheduler.pending["default/a"], None)
+    with trial.replicas(Change(scheduler.pending["default/a"])) as replicas:
+        for name in ("default/a", "default/b"):
+            replicas.remove(name)
+        assert not replicas.place(scheduler._admit(member("a", "g")))
+
+
+def test_without_preemption_no_affinity_stops_it() -> None:
+    profile = {"plugins": {"postFilter": {"disabled": [{"name": "*"}]}}}
+    head = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    scheduler = pw.Scheduler(pw.read_configuration(head | {"profiles": [profile]}, source="c"))
+    scheduler.add(SMALL, cores("web", "8"))
+    assert broken_affinity(scheduler.explain("default/web"), scheduler.cluster) == ()

@@ -69,6 +69,22 @@ def test_a_file_may_import_its_neighbors(tmp_path):
     assert sys.path == path
 
 
+@pytest.mark.parametrize("folder", ["", "somewhere"])
+def test_a_file_is_run_with_its_folder_before_the_path(folder):
+    (plugin,) = load(
+        """
+        import sys
+        import podwright as pw
+
+        class Mine(pw.Plugin):
+            name = "Mine"
+            path = list(sys.path)
+        """,
+        folder=folder,
+    )
+    assert vars(plugin)["path"] == [*filter(None, [folder]), *sys.path]
+
+
 PLUGIN = """
 import podwright as pw
 
@@ -149,6 +165,10 @@ class One(pw.Plugin):
         (
             f"{BASES}\nclass Two(One): name = 2",
             "dir/mine.py: Two: `name` must be a string, not 2",
+        ),
+        (
+            f"{BASES}\nclass Two(One): name = dict",
+            "dir/mine.py: Two: `name` must be a string, not something of type type",
         ),
         (
             f"{BASES}\n    Args = dict",

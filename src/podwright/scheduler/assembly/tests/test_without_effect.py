@@ -89,8 +89,9 @@ def test_the_classic_rules_read_one_gate_where_pods_are_decided_for():
     gates = Gates({"PodLevelResources": False, "VolumeLimitScaling": True})
     (warning,) = idle_choices(classic, gates, "configuration", "decisions")
     assert warning == f"the feature gate VolumeLimitScaling has no effect here {GATES}"
-    (warning,) = idle_choices(classic, gates, *EVERYTHING)
-    assert warning.startswith("the feature gates PodLevelResources, VolumeLimitScaling have")
+    for effects in (EVERYTHING, ("configuration",)):
+        (warning,) = idle_choices(classic, gates, *effects)
+        assert warning.startswith("the feature gates PodLevelResources, VolumeLimitScaling have")
 
 
 @pytest.mark.parametrize(
