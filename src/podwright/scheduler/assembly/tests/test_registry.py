@@ -111,7 +111,7 @@ class Sealed(Plugin):
     """Cannot be given a handle."""
 
     name = "Sealed"
-    handle = property(str)  # type: ignore[assignment]  # the mistake
+    handle = property(str)
 
 
 class Needed(msgspec.Struct):

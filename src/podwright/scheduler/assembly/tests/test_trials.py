@@ -320,7 +320,9 @@ def test_what_a_trial_reserves_is_released_while_the_volumes_are_still_there() -
         assert found is not None
         assert found.node == "n1"
         assert trial.run(Change(web)) is None
-    assert scheduler.cluster.storage.claim("default/a").spec.volume_name == ""
+    kept = scheduler.cluster.storage.claim("default/a")
+    assert kept is not None
+    assert kept.spec.volume_name == ""
 
 
 def test_a_nomination_without_victims_is_not_an_outcome() -> None:

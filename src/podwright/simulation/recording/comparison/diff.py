@@ -113,8 +113,7 @@ class _Reader:
             case _:
                 pass
         for pod in entry.pods:
-            if not self._nodes.get(pod):
-                self.cycles[pod] = entry.index
+            self.cycles[pod] = entry.index
         if entry.actions == NO_ACTIONS:
             return
         for action in decode_actions(entry.actions):

@@ -217,7 +217,7 @@ def _node_name(placement: PodPlacement | None) -> str:
 def changes_of(before: Placements, after: Placements) -> dict[NamespacedName, Change]:
     """Return the pods whose placement differs, in the order of scheduling."""
     found: dict[NamespacedName, Change] = {}
-    for key in dict.fromkeys((*before.pods, *after.pods)):
+    for key in {**before.pods, **after.pods}:
         change = _change(before.pods.get(key), after.pods.get(key))
         if change is not None:
             found[key] = change
@@ -277,7 +277,7 @@ def compare(
         differences=differences,
         placements={
             key: (before.pods.get(key), after.pods.get(key))
-            for key in dict.fromkeys((*before.pods, *after.pods))
+            for key in {**before.pods, **after.pods}
         },
         nodes=_node_changes(before.use, after.use),
         resources=_resources(before.use, after.use),

@@ -93,7 +93,7 @@ class Placements:
 def use_of(cluster: Cluster) -> ClusterUse:
     """Return the use of the nodes of a cluster, in order of their names."""
     nodes = cluster.nodes
-    names = [nodes.names[slot] for slot in cluster.live_slots().tolist()]
+    names = [nodes.names[slot] for slot in cluster.live_slots()]
     # By name, because slots depend on the order of arrival, which differs between clusters.
     slots = np.array([nodes.slot_of[name] for name in sorted(names)], dtype=np.int64)
     resources = sorted(nodes.resources, key=nodes.resources.__getitem__)
@@ -103,7 +103,7 @@ def use_of(cluster: Cluster) -> ClusterUse:
     pods = np.bincount(placed, minlength=nodes.n_slots)
     movable = np.bincount(placed[is_movable], minlength=nodes.n_slots)
     return ClusterUse(
-        nodes=tuple(nodes.names[slot] for slot in slots.tolist()),
+        nodes=tuple(nodes.names[slot] for slot in slots),
         zones=tuple(nodes.labels_of(slot).get(ZONE, "") for slot in slots.tolist()),
         resources=tuple(resources),
         allocatable=nodes.allocatable[np.ix_(slots, columns)],

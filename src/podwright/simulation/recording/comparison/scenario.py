@@ -278,8 +278,7 @@ class ScheduledScenario:
             for key, decision in self.decisions.items()
         }
         for key, node in nodes_of_pods(self._scheduler.cluster).items():
-            if key not in found:
-                found[key] = PodPlacement(node=node)
+            found[key] = PodPlacement(node=node)
         return Placements(found, use_of(self._scheduler.cluster), len(self.decisions))
 
 
@@ -415,7 +414,7 @@ def _check_reproduced(
     for key, decision in first.decisions.items():
         repeated = again.decisions.get(key)
         if repeated is None and len(again.reasons) == reason_count:
-            continue  # after the last pod with a reason
+            return  # after the last pod with a reason
         if repeated is None or outcome_of(repeated) != outcome_of(decision):
             raise NotReproducible(
                 f"pod {key} was scheduled differently when the first side was scheduled again, so"

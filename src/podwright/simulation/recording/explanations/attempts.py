@@ -114,7 +114,7 @@ class _OpenAttempt:
             case Bind(pod=pod) if pod == self._pod:
                 self._call, self._node = action.call, action.node
             case EmitEvent(pod=pod, reason="FailedScheduling") if pod == self._pod:
-                self._message = self._message or action.note
+                self._message = action.note
             case PatchPodStatus(pod=pod) if pod == self._pod:
                 self._nominated = action.nominated_node or self._nominated
                 # A condition that has not changed is not written again.

@@ -148,7 +148,7 @@ def _filter(answer: FilterExplanation) -> FilterDocument:
 
 
 def _scores(scores: ScoreExplanation) -> ScoreDocument:
-    normalized = dict(scores.normalized.items())
+    normalized = dict(scores.normalized)
     return ScoreDocument(
         plugin=scores.plugin,
         weight=scores.weight,

@@ -62,7 +62,7 @@ class Cycles:
     @property
     def pods(self) -> Collection[NamespacedName]:
         """The pods, in the order of their first attempts."""
-        return self._ends.keys()
+        return self._ends
 
     def of(self, pod: NamespacedName) -> Sequence[int]:
         """Return the numbers of the events in which the cycles of a pod ended."""

@@ -60,6 +60,16 @@ def test_a_binding_that_fails_is_an_error_and_the_next_attempt_has_its_own_outco
     assert told(recorded, "one") == [(1, "SchedulerError", "n1"), (2, "Scheduled", "n1")]
 
 
+def test_an_outcome_that_repeats_the_last_one_is_the_same_though_nothing_is_written(recorded):
+    recorded.put(make_pod("one", cpu="1"))
+    for _ in range(2):
+        recorded.errors = {"Bind": CallError("no quorum")}
+        recorded.cycle()
+        recorded.now_ns += 600 * 1_000_000_000
+        recorded.tell(FlushBackoff())
+    assert told(recorded, "one") == [(1, "SchedulerError", "n1"), (2, "SchedulerError", "n1")]
+
+
 def test_a_preemptor_has_the_node_on_which_room_is_made(recorded):
     recorded.attempt(make_pod("low", cpu="2"))
     recorded.attempt(make_pod("high", cpu="2", priority=100))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -10,7 +11,13 @@ import msgspec
 import numpy as np
 import pytest
 
-from podwright.apimachinery.objects import OwnerReference, Pod, decode, with_fields
+from podwright.apimachinery.objects import (
+    OwnerReference,
+    Pod,
+    decode,
+    with_fields,
+    with_nominated_node_name,
+)
 from podwright.scheduler.assembly import Because, Scheduler, ScoreDifference
 from podwright.scheduler.framework import Decision, PostFilterResult, Status
 from podwright.scheduler.machine import SchedulerOptions
@@ -100,7 +107,9 @@ def test_the_document_of_a_comparison_has_all_its_parts():
     scores = [{"rule": "A", "weighted": 8}, {"rule": "B", "weighted": -1}]
     reason = {"kind": "priority", "rule": "A", "reasons": ["r"], "scores": scores, "margin": 7}
     draw: dict[str, Any] = {"kind": "draw", "rule": None, "reasons": [], "scores": [], "margin": 0}
-    assert plain(diff_document(DIFF)) == {
+    document = diff_document(DIFF)
+    assert isinstance(document, dict)
+    assert plain(document) == {
         "pods": [
             {
                 "pod": "x/p",
@@ -152,7 +161,7 @@ def test_the_document_of_a_comparison_has_all_its_parts():
             "same": False,
         },
     }
-    assert plain(reason_document(BECAUSE)) == reason
+    assert reason_document(BECAUSE) == reason
     assert plain(reason_document(BECAUSE, limit=1)) == reason | {"scores": scores[:1]}
     assert typed_placement(None) is None
 
@@ -163,8 +172,14 @@ def test_a_comparison_in_words():
     assert repr(first) == ("<PodDifference: x/p nominated elsewhere, from no node to no node>")
     assert repr(second) == "<PodDifference: x/r added, from no node to n1>"
     shown = DIFF._repr_html_()
-    for text in ("Differences of 3 pods", "x/p", "nominated elsewhere", "25.00%", "50.00%", "cpu"):
-        assert text in shown
+    texts = [text.strip() for text in re.split(r"<[^>]*>", shown) if text.strip()]
+    assert texts[-26:] == [
+        "Differences of 3 pods",
+        "nominated elsewhere", "1", "added", "1",
+        "Pod", "Change", "Before", "After",
+        "x/p", "nominated elsewhere", "x/r", "added", "n1",
+        "Resource", "Before", "After", "cpu", "25.00%", "50.00%", "memory",
+    ]  # fmt: skip
     same = msgspec.structs.replace(DIFF, differences=(), is_same=True)
     assert repr(same) == "<PlacementDiff: 3 pods, no difference>"
     assert "No pod is placed differently." in same._repr_html_()
@@ -410,6 +425,27 @@ def test_a_scenario_is_scheduled_once_and_compared_with_each():
     assert {one.pod: one.change for one in first.differences} == {"default/p2": "removed"}
     assert {one.pod: one.change for one in second.differences} == {"default/q0": "added"}
     assert (first.tried_counts, second.tried_counts) == ((3, 2), (3, 3))
+
+
+def test_workloads_are_expanded_unless_pods_are_given():
+    template = {
+        "metadata": {"labels": {"a": "b"}},
+        "spec": {"containers": [{"name": "c", "image": "i"}]},
+    }
+    spec = {"replicas": 2, "selector": {"matchLabels": {"a": "b"}}, "template": template}
+    deployment = decode({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, "spec": spec,
+    })  # fmt: skip
+    assert len(Scenario([deployment]).pods) == 2
+    assert Scenario([deployment], expands_workloads=False).pods == []
+
+
+def test_pending_pods_stay_as_they_are_where_placed_ones_are_scheduled_again():
+    waiting = with_nominated_node_name(make_pod("waiting"), "n1")
+    objects = [make_node("n1"), waiting, make_pod("placed", node="n1")]
+    pending = Scenario(objects, reschedule=True).scheduler().pending
+    nominated = {key: pod.status.nominated_node_name for key, pod in pending.items()}
+    assert nominated == {"default/waiting": "n1", "default/placed": ""}
 
 
 def test_only_some_pods_are_scheduled_if_they_are_named():

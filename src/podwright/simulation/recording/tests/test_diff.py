@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 import podwright as pw
+from podwright import _progress
 from podwright.apimachinery.objects import Object, decode, decode_as, encode
 from podwright.scheduler.config import ExtenderCall, ExtenderReply, KubeSchedulerConfiguration
 from podwright.scheduler.framework import TieRule
-from podwright.simulation.recording.comparison.diff import diff
+from podwright.simulation.recording.comparison.diff import diff, log_of
 from podwright.simulation.recording.comparison.scenario import (
     NotReproducible,
     Scenario,
@@ -371,11 +372,55 @@ def test_two_runs_differ_with_the_reasons_of_their_cycles() -> None:
 
 def test_a_run_equals_itself_also_by_its_folder(tmp_path: Path) -> None:
     record_run(tmp_path / "log", checkpoint_events=10)
+    assert len(log_of(tmp_path / "log")) == len(log_of(str(tmp_path))) > 0
     found = diff(tmp_path, pw.DecisionLog.open(tmp_path / "log"))
     assert found.is_same
     nodes = {key: after.node for key, (_, after) in found.placements.items() if after is not None}
     assert nodes["default/urgent"] == "large"
     assert nodes["default/hopeless"] == ""
+
+
+def test_the_progress_of_a_comparison_is_that_of_its_decisions_or_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown: list[object] = []
+
+    class Meter:
+        def advance(self, done: float, note: object = None) -> None:
+            shown.append(done)
+
+        def close(self) -> None:
+            shown.append("end")
+
+    def display(what: str, total: float | None, is_shown: bool | None) -> Meter:
+        shown.append((what, total, is_shown))
+        return Meter()
+
+    monkeypatch.setattr(_progress._Current, "display", display)
+    log = recorded("LeastAllocated")
+    diff(log, log, progress=True)
+    assert shown == [("comparing runs", 2, True), 1, 2, "end"]
+    shown.clear()
+    one, two = (Scenario([*TWO_NODES, *WEB[:count]]) for count in (1, 2))
+    diff(one, two, progress=True)
+    assert shown == [("scheduling", 4, True), 1, 2, 3, "end"]
+
+
+def test_a_pod_that_the_other_run_does_not_place_has_no_reason_against_a_node() -> None:
+    field = {"key": "metadata.name", "operator": "In", "values": ["n1"]}
+    required = {"nodeSelectorTerms": [{"matchFields": [field]}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
+
+    def log(cpu: str) -> pw.DecisionLog:
+        run = Recorded()
+        run.attempt(make_node("n1", cpu=cpu), make_pod("p", cpu="2", spec={"affinity": affinity}))
+        return run.run.log
+
+    (pending,) = diff(log("2"), log("1")).newly_pending
+    before, after = pending.reasons
+    assert before is None
+    assert after is not None
+    assert after.reasons == ("Insufficient cpu",)
 
 
 def owned(name: str, controller: str = "web", **fields: Any) -> pw.Pod:

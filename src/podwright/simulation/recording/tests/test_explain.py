@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import json
+from typing import ClassVar
 
 import msgspec
 import pytest
 
 from podwright.apimachinery.objects import ArgumentError
 from podwright.scheduler.config import ExtenderReply
-from podwright.scheduler.machine import CallExtender, CycleDue, ExtenderReplied, ObjectPut
+from podwright.scheduler.framework import Plugin, Status
+from podwright.scheduler.machine import (
+    CallExtender,
+    CycleDue,
+    ExtenderReplied,
+    FlushBackoff,
+    ObjectPut,
+)
 from podwright.simulation.kss.annotations import kss_history
 from podwright.simulation.recording.explanations import explain
 from podwright.simulation.recording.explanations.explain import (
@@ -22,6 +30,8 @@ from podwright.simulation.recording.explanations.explain import (
 )
 from podwright.simulation.recording.explanations.outcome import OutcomeKind, find_outcome
 from podwright.simulation.recording.explanations.recorded import recorded_view
+from podwright.simulation.recording.log.log_format import LogError
+from podwright.simulation.recording.log.replay import Replay
 from podwright.simulation.recording.tests.recording import SECOND_NS, Recorded
 from podwright.testing import make_node, make_pod
 
@@ -89,6 +99,46 @@ def test_what_happens_while_a_cycle_waits_may_come_before_its_answer(asked):
         assert facts_of(asked, pod)[0] == nodes
 
 
+def test_each_attempt_that_waited_is_found_with_its_own_replies(asked):
+    reply(asked)
+    asked.put(make_node("n2"))
+    for _ in range(2):
+        asked.now_ns += 600 * SECOND_NS
+        asked.tell(FlushBackoff())
+        asked.cycle()
+        while asked.held:
+            reply(asked, "n2")
+    nodes = [
+        find_cycle(asked.run.log, "default/one", number).explain().decision.node
+        for number in (1, 2)
+    ]
+    assert nodes == ["", "n2"]
+
+
+def test_a_cycle_that_starts_when_another_one_resumes_is_explained_by_its_own_start():
+    recorded = Recorded(extenders=[{**EXTENDER, "managedResources": [{"name": "example.com/gpu"}]}])
+    recorded.holds = {"CallExtender"}
+    node = make_node("n1", cpu="1", resources={"example.com/gpu": "1"})
+    one = make_pod("one", cpu="1", resources={"example.com/gpu": "1"})
+    recorded.put(node, one, make_pod("two", cpu="1"))
+    recorded.cycle()
+    recorded.cycle()
+    reply(recorded, "n1")
+    log = recorded.run.log
+    ((pod, found),) = explain_cycles(log, [(Cycles(log).of("default/two")[0], "default/two")])
+    assert (pod, found.decision.node) == ("default/two", "")
+    assert found.decision.message.startswith("0/1 nodes are available: 1 Insufficient cpu.")
+
+
+def test_the_replies_of_a_cycle_are_those_of_its_own_runner(asked):
+    reply(asked, "n1")
+    past = find_cycle(asked.run.log, "default/one")
+    past.explain(past.runner)
+    assert past.replies == {}
+    past.explain()
+    assert len(past.replies) == 1
+
+
 def logged():
     """A log in which pod `a` has attempts at 1 s and 9 s, and `b` one at 2 s."""
     recorded = Recorded()
@@ -102,23 +152,41 @@ def logged():
 @pytest.mark.parametrize(
     ("pod", "options", "message"),
     [
-        ("default/a", {"attempt": 3}, "default/a has 2 scheduling attempts: there is no attempt 3"),
+        (
+            "default/a",
+            {"attempt": 3},
+            "pod default/a has 2 scheduling attempts: there is no attempt 3",
+        ),
         (
             "default/a",
             {"attempt": -3},
-            "default/a has 2 scheduling attempts: there is no attempt -3",
+            "pod default/a has 2 scheduling attempts: there is no attempt -3",
         ),
-        ("default/a", {"attempt": 0}, "default/a has 2 scheduling attempts: there is no attempt 0"),
-        ("other/b", {"attempt": 2}, "other/b has 1 scheduling attempt: there is no attempt 2"),
-        ("a", {}, "pod a has no scheduling attempt in this log; did you mean default/a"),
-        ("other/bb", {}, "in this log; did you mean other/b"),
+        (
+            "default/a",
+            {"attempt": 0},
+            "pod default/a has 2 scheduling attempts: there is no attempt 0",
+        ),
+        (
+            "default/a",
+            {"at_ns": 0},
+            "pod default/a has no scheduling attempt before 1970-01-01T00:00:00Z; its first was"
+            " at 1970-01-01T00:00:01Z",
+        ),
+        ("other/b", {"attempt": 2}, "pod other/b has 1 scheduling attempt: there is no attempt 2"),
+        ("a", {}, "pod a has no scheduling attempt in this log; did you mean default/a?"),
+        (
+            "other/bb",
+            {},
+            "pod other/bb has no scheduling attempt in this log; did you mean other/b?",
+        ),
         ("x/y", {}, "pod x/y has no scheduling attempt in this log"),
     ],
 )
 def test_an_attempt_that_there_is_not_is_an_error_that_says_what_there_is(pod, options, message):
     with pytest.raises(UnknownCycle) as error:
         find_cycle(logged(), pod, **options)
-    assert message in str(error.value)
+    assert str(error.value) == message
 
 
 def test_an_attempt_is_found_by_its_number_or_the_time_but_not_by_both():
@@ -136,6 +204,60 @@ def test_an_attempt_is_found_by_its_number_or_the_time_but_not_by_both():
         assert find_cycle(log, "default/a", at_ns=at * SECOND_NS).end == end
     with pytest.raises(ArgumentError, match="one of them is expected, not both"):
         find_cycle(log, "default/a", 1, at_ns=SECOND_NS)
+
+
+def test_the_cycles_that_a_caller_has_are_not_read_again(monkeypatch):
+    log = logged()
+    cycles = Cycles(log)
+    monkeypatch.setattr(explain, "Cycles", None)
+    assert find_cycle(log, "default/a", cycles=cycles).attempt == 2
+
+
+def test_cycles_that_call_no_extender_are_found_by_one_quick_replay(monkeypatch):
+    flags: list[bool] = []
+
+    class Noted(Replay):
+        def __init__(self, log, *, is_repeated=False, **options):
+            flags.append(is_repeated)
+            super().__init__(log, is_repeated=is_repeated, **options)
+
+    log = logged()
+    monkeypatch.setattr(explain, "Replay", Noted)
+    monkeypatch.setattr(explain, "_suspended_start", None)
+    assert find_cycle(log, "default/a").explain().decision.node == "n1"
+    assert len([*explain_cycles(log, select_cycles(log))]) == 3
+    assert flags == [True, True]
+
+
+def test_a_past_cycle_draws_the_node_that_the_pod_got():
+    recorded = Recorded(seed=5)
+    recorded.put(*(make_node(f"n{number:02}") for number in range(20)))
+    names = ("a", "b", "c")
+    for name in names:
+        recorded.attempt(make_pod(name))
+    placed = [recorded.pods[f"default/{name}"].spec.node_name for name in names]
+    log = recorded.run.log
+    assert [find_cycle(log, f"default/{name}").explain().decision.node for name in names] == placed
+
+
+class Moody(Plugin):
+    """Rejects nodes by a variable that a log does not hold."""
+
+    name = "Moody"
+    is_rejecting: ClassVar[bool] = False
+
+    def filter(self, cycle, node):
+        return Status.unschedulable("no") if self.is_rejecting else Status()
+
+
+def test_an_explanation_is_refused_where_a_plugin_decides_differently_than_recorded(monkeypatch):
+    recorded = Recorded(Moody)
+    recorded.attempt(make_node("n1"), make_pod("a"))
+    log = recorded.run.log
+    assert explain_cycle(log, "default/a", plugins=[Moody]).decision.node == "n1"
+    monkeypatch.setattr(Moody, "is_rejecting", True)
+    with pytest.raises(LogError, match="differ from the recorded ones"):
+        explain_cycle(log, "default/a", plugins=[Moody])
 
 
 class Grouped:

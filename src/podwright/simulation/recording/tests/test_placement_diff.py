@@ -102,6 +102,28 @@ def test_nodes_that_one_side_has_are_added_or_removed():
     assert (memory.share, memory.spread) == ((None, None), (None, None))
 
 
+def test_nodes_and_resources_are_listed_in_order():
+    gone, kept = [(f"g{n}", "", 4, 0) for n in range(6)], ("kept", "", 4, 1)
+    before, after = side(use(*reversed(gone), kept)), side(use(kept))
+    assert compare(before, after, {}).nodes.removed == tuple(each[0] for each in gone)
+    assert compare(after, before, {}).nodes.added == tuple(each[0] for each in gone)
+    amounts = np.array([[4, 4]])
+    resources = ("a.example/idle", "b.example/used")
+    found = dataclasses.replace(
+        use(("n1", "", 4, 1)), resources=resources, allocatable=amounts, requested=amounts * [0, 1]
+    )
+    listed = [each.resource for each in compare(side(found), side(found), {}).resources]
+    assert listed == ["cpu", "memory", "pods", "b.example/used"]
+
+
+def test_a_pod_follows_others_that_differ_before_it_on_any_side():
+    moved = {"a": on("n2"), "b": on("n2")}
+    before = side(ONE, a=on("n1"), b=on("n1"))
+    after = side(ONE, **dict(reversed(moved.items())))
+    found = {each.pod: each.follows for each in compare(before, after, {}).differences}
+    assert found == {"default/a": True, "default/b": True}
+
+
 @pytest.mark.parametrize(("requested", "is_shown"), [(1, True), (0, False)])
 def test_a_resource_that_no_pod_requests_is_left_out(requested, is_shown):
     idle = side(use(("n1", "", 4, 0), resource="example.com/gpu"))
@@ -182,6 +204,8 @@ def test_pods_of_a_workload_are_paired_in_the_order_of_their_creation():
     after = {"b1": web, "same": web, "b2": web, "x": ("Deployment", "default/x")}
     pairs = counterparts(before, after, pods_before=before, pods_after=after)
     assert pairs == {"a1": "b1", "a2": "b2"}
+    pairs = counterparts(after, before, pods_before=after, pods_after=before)
+    assert pairs == {"b1": "a1", "b2": "a2"}
 
 
 def placed(recorded: Recorded, name: str) -> PodPlacement:
@@ -209,7 +233,19 @@ def test_a_binding_that_is_not_confirmed_counts_if_it_succeeded(error):
     (bind,) = recorded.held
     assert placed(recorded, "p").node == "", "it is under way"
     recorded.tell(CallDone(bind.call, error))
+    recorded.put(make_pod("p", cpu="1", labels={"changed": "before it is seen with its node"}))
     assert placed(recorded, "p").node == ("n1" if error is None else "")
+
+
+def test_a_binding_of_an_earlier_pod_is_not_that_of_the_pod_of_its_name():
+    recorded = Recorded()
+    recorded.holds = {"Bind"}
+    recorded.attempt(make_node("n1", cpu="1"), make_pod("p", cpu="1"))
+    (bind,) = recorded.held
+    recorded.put(with_fields(make_pod("p", cpu="1"), "metadata", uid="another"))
+    recorded.tell(CallDone(bind.call))
+    assert placed(recorded, "p") == PodPlacement()
+    assert placements_of_run(recorded.run.log).workloads == {}
 
 
 def test_a_pod_that_preempts_is_nominated_until_another_one_has_its_name():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from podwright.apimachinery.objects import Object, ResourceClaim, decode
-from podwright.simulation.recording.comparison.scenario import Scenario
+from podwright.simulation.recording.comparison.scenario import Scenario, _rescheduled
 from podwright.testing import make_node
 
 GROUP = "resource.k8s.io/v1"
@@ -87,3 +87,16 @@ def test_a_claim_for_extended_resources_is_made_again() -> None:
     objects = (*NODES, gpu_class, *DEVICES[1:], held, given)
     scheduler = Scenario(objects, reschedule=True).scheduler()
     assert scheduler.schedule("default/p").node == "n1"
+
+
+def test_a_pod_without_a_uid_takes_no_device_from_another_one_without() -> None:
+    user = {"resource": "pods", "name": "other"}
+    held = claim({"name": "shared", "uid": "c"}, [user])
+    containers = [{"name": "c", "image": "app"}]
+    moving = obj("v1", "Pod", "p", spec={"containers": containers, "nodeName": "n1"})
+    (kept,) = (
+        each
+        for each in _rescheduled((held, moving), {"default-scheduler": None})
+        if isinstance(each, ResourceClaim)
+    )
+    assert kept == held
