@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final, Literal, TypeAlias
 
 import msgspec
@@ -173,7 +173,7 @@ class _Columns:
         decision = explanation.decision
         filters = [self._filter(answer) for answer in explanation.filters]
         filters += [
-            self._extender_filter(answers)
+            self._extender_filter(answers, frozenset(answers.candidates))
             for answers in explanation.extenders
             if answers.candidates is not None
         ]
@@ -237,8 +237,10 @@ class _Columns:
             ],
         )
 
-    def _extender_filter(self, answers: ExtenderAnswers) -> FilterColumn:
-        candidates, kept = frozenset(answers.candidates or ()), frozenset(answers.kept)
+    def _extender_filter(
+        self, answers: ExtenderAnswers, candidates: Collection[str]
+    ) -> FilterColumn:
+        kept = frozenset(answers.kept)
         unnamed = MatrixResult(kind="rejected")
         results = []
         for node in self._nodes:

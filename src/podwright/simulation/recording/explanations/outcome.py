@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections import Counter
+from itertools import islice
 from typing import Final
 
 import msgspec
@@ -76,7 +77,7 @@ class _Follower:
         self._past = past
         self._pod: NamespacedName = past.pod.key
         self._machine: Machine = past.run.machine
-        self._call = -1
+        self._call: int | None = None
         self._node = ""
         self._error = ""
         self._failure: Failure | None = None
@@ -85,11 +86,7 @@ class _Follower:
 
     def follow(self) -> AttemptOutcome:
         self._machine.watch_failures(self._failed)
-        for _ in range(_MOST_EVENTS):
-            step = self._past.run.step()
-            if step is None:
-                break
-            entry, actions = step
+        for entry, actions in islice(iter(self._past.run.step, None), _MOST_EVENTS):
             self._now_ns = entry.now_ns
             for action in actions:
                 if isinstance(action, Bind) and action.pod == self._pod:
@@ -104,10 +101,10 @@ class _Follower:
                 self._error = event.error.message
             if entry.index == self._past.end:
                 self._node = self._node or self._decided_node()
-            if entry.index >= self._past.end:
-                kind = self._find_kind()
-                if kind is not OutcomeKind.BINDING:
-                    return self._result(kind)
+            # While the cycle is suspended, the pod is in flight.
+            kind = self._find_kind()
+            if kind is not OutcomeKind.BINDING:
+                return self._result(kind)
         return self._result(OutcomeKind.BINDING)
 
     def _failed(self, pod: Pod, failure: Failure, now_ns: int) -> None:
@@ -117,7 +114,7 @@ class _Follower:
     def _decided_node(self) -> str:
         """Return the node that the cycle chose, also if the attempt failed at Reserve or Permit."""
         decisions = self._machine.last_decisions
-        return next((d.node for d in decisions if d.pod.key == self._pod and d.node), "")
+        return next((d.node for d in decisions if d.pod.key == self._pod), "")
 
     def _find_error(self) -> str:
         """Return why the attempt failed after a node was chosen."""
@@ -127,12 +124,11 @@ class _Follower:
         return failure.reason or failure.message
 
     def _find_kind(self) -> OutcomeKind:
-        queued = self._machine.queue.get(self._pod)
-        if queued is not None and queued.place not in {QueueName.IN_FLIGHT, QueueName.NOWHERE}:
-            return OutcomeKind.QUEUED
         seen = self._machine.pod(self._pod)
         if seen is None or seen.metadata.uid != self._past.pod.metadata.uid:
             return OutcomeKind.GONE
+        if self._machine.queue.get(self._pod) is not None:
+            return OutcomeKind.QUEUED
         if seen.spec.node_name:
             self._node = seen.spec.node_name
             return OutcomeKind.BOUND

@@ -108,12 +108,11 @@ class _PastTrial:
         reservation = reservation_for(runner, decision) if decision.slot >= 0 else None
         if reservation is None:
             return decision
-        # The scheduler assumes the pod before its plugins reserve.
+        # The scheduler assumes the pod before its plugins reserve; the trial takes it back.
         self._cluster.place(pod, decision.slot)
         status = reservation.reserve()
         if status.is_success:
             reservation.take_back()
-        self._cluster.remove(pod.key)
         return decision if status.is_success else Decision(pod=pod, error=status)
 
     def _reply(self, call: ExtenderCall) -> ExtenderReply:

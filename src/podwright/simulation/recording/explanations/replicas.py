@@ -84,18 +84,19 @@ class Replicas:
         if self._workload is None or not 1 < count <= _MOST_REPLICAS:
             return None
         text = f"{self._workload[0]} {self._workload[1]}"
-        is_rollout = bool(remedy.pod_edits) and owner is not None and _replaces(owner)
+        is_rollout = owner is not None and bool(remedy.pod_edits) and _replaces(owner)
+        rolled = owner if is_rollout else None
         try:
             with self._scheduler.trying(remedy) as trial:
-                if not is_rollout or owner is None:
+                if rolled is None:
                     fit = sum([trial.place(_changed(pod, remedy)) for pod in self._pending])
                     total = len(self._pending)
-                elif owner.kind == "Deployment":
+                elif rolled.kind == "Deployment":
                     if _has_own_objects(remedy.pod):
                         return None
-                    fit, total = self._roll(trial, remedy, owner)
+                    fit, total = self._roll(trial, remedy, rolled)
                 else:
-                    fit, total = self._replace(trial, remedy, owner), count
+                    fit, total = self._replace(trial, remedy, rolled), count
         except (LookupError, UnknownReply):
             # The template does not have what the edit changes, or an extender is not known.
             return None

@@ -5,8 +5,18 @@ from __future__ import annotations
 import pytest
 
 from podwright.apimachinery.objects import with_fields, with_node_name
+from podwright.scheduler.config import ExtenderReply
+from podwright.scheduler.framework import Code, Plugin, Status
 from podwright.scheduler.framework.binding import CallError
-from podwright.scheduler.machine import Bind, CallDone, CycleDue, ObjectDeleted, ObjectPut
+from podwright.scheduler.machine import (
+    Bind,
+    CallDone,
+    CycleDue,
+    ExtenderReplied,
+    FlushBackoff,
+    ObjectDeleted,
+    ObjectPut,
+)
 from podwright.simulation.recording.explanations.explain import UnknownCycle, find_cycle
 from podwright.simulation.recording.explanations.outcome import (
     AttemptOutcome,
@@ -16,6 +26,8 @@ from podwright.simulation.recording.explanations.outcome import (
 from podwright.simulation.recording.log.decision_log import DecisionLog
 from podwright.simulation.recording.log.record import record
 from podwright.simulation.recording.tests.recorded import MINUTE, SECOND, START, recorded_log
+from podwright.simulation.recording.tests.recording import Recorded
+from podwright.simulation.recording.tests.test_explain import EXTENDER
 from podwright.testing import make_node, make_pod
 
 
@@ -89,14 +101,16 @@ def test_a_pod_that_is_deleted_while_it_is_bound_is_gone():
     assert found.kind is OutcomeKind.GONE
 
 
-def test_a_pod_of_another_uid_is_not_the_one_that_was_tried():
+@pytest.mark.parametrize("node", ["n1", ""], ids=["with a node", "pending"])
+def test_a_pod_of_another_uid_is_not_the_one_that_was_tried(node):
     run = record()
     run.handle(ObjectPut(make_node("n1", cpu="4")), SECOND)
     run.handle(ObjectPut(make_pod("web", cpu="1")), 2 * SECOND)
     run.handle(CycleDue(), 3 * SECOND)
-    run.handle(ObjectPut(with_fields(make_pod("web", node="n1"), "metadata", uid="b")), 4 * SECOND)
+    run.handle(ObjectPut(with_fields(make_pod("web", node=node), "metadata", uid="b")), 4 * SECOND)
     found = after(run.log, "web", 1)
     assert (found.kind, found.now_ns) == (OutcomeKind.GONE, 4 * SECOND)
+    assert (found.place, found.waits_for, found.backoff_end_ns) == ("", (), -1)
 
 
 def test_a_pod_that_the_api_server_shows_on_a_node_is_bound_there():
@@ -109,6 +123,41 @@ def test_a_pod_that_the_api_server_shows_on_a_node_is_bound_there():
     run.handle(ObjectPut(with_node_name(pod, "n2")), 5 * SECOND)
     found = after(run.log, "web")
     assert (found.kind, found.node, found.now_ns) == (OutcomeKind.BOUND, "n2", 5 * SECOND)
+
+
+class Holds(Plugin):
+    """Lets pods wait at Permit."""
+
+    name = "Holds"
+
+    def permit(self, cycle, node_name):
+        return Status(Code.WAIT), "1m"
+
+
+def test_a_pod_that_is_deleted_while_it_waits_has_no_error():
+    run = Recorded(Holds)
+    pod = make_pod("web")
+    run.attempt(make_node("n1"), pod)
+    run.remove(pod)
+    found = find_outcome(find_cycle(run.run.log, "default/web", plugins=[Holds]))
+    assert (found.kind, found.node, found.error) == (OutcomeKind.GONE, "n1", "")
+
+
+def test_a_suspended_attempt_has_not_the_node_of_the_one_before():
+    body = {"n1": '{"nodenames": ["n1"]}', "": '{"nodenames": []}'}
+    run = Recorded(extenders=[EXTENDER])
+    run.call_extender = lambda _: ExtenderReply(status=200, body=body["n1"].encode())
+    run.errors = {"Bind": CallError("no quorum")}
+    run.attempt(make_node("n1"), make_pod("web"))
+    run.now_ns += 600 * SECOND
+    run.tell(FlushBackoff())
+    run.holds = {"CallExtender"}
+    run.cycle()
+    run.put(make_node("n2"))
+    (call,) = run.held
+    run.tell(ExtenderReplied(call.call, ExtenderReply(status=200, body=body[""].encode())))
+    found = after(run.run.log, "web")
+    assert (found.kind, found.node, found.error) == (OutcomeKind.QUEUED, "", "")
 
 
 def test_a_pod_that_waits_has_neither_a_node_nor_an_error(log):

@@ -12,7 +12,7 @@ from podwright.apimachinery.objects import KubernetesObject
 from podwright.cluster.store import GroupKind
 from podwright.scheduler.advice import Change, Outcome
 from podwright.scheduler.assembly import Scheduler
-from podwright.scheduler.config import DEFAULT_GATES, ExtenderCall, ExtenderReply
+from podwright.scheduler.config import DEFAULT_GATES, ExtenderCall, ExtenderReply, parse_gates
 from podwright.scheduler.framework import Cycle, NodeView, Plugin, PostFilterResult, Status
 from podwright.scheduler.framework.binding import CallError
 from podwright.scheduler.machine import SchedulerOptions
@@ -23,6 +23,7 @@ from podwright.simulation.recording.explanations.past_advice import _PastTrial, 
 from podwright.simulation.recording.explanations.present import present_view, view_of_pod
 from podwright.simulation.recording.explanations.recorded import recorded_view
 from podwright.simulation.recording.explanations.replicas import Present
+from podwright.simulation.recording.log.record import record
 from podwright.simulation.recording.tests.recording import SECOND_NS, Recorded
 from podwright.testing import make_node, make_pod
 
@@ -46,6 +47,7 @@ def recorded() -> Recorded:
     return run
 
 
+PLAIN_PODS = "PodLevelResources=false,InPlacePodLevelResourcesVerticalScaling=false"
 MESSAGE = (
     "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s). no new claims"
     " to deallocate, preemption: 0/2 nodes are available: 2 Preemption is not helpful for"
@@ -131,6 +133,19 @@ def test_an_attempt_that_succeeds_has_its_node_and_nothing_to_change(recorded):
     }
     found = (document["node"], document["remedies"], document["adviceLimits"], document["nearest"])
     assert found == ("n3", [], [], NEAREST)
+
+
+def test_a_preemptor_has_the_node_that_it_is_nominated_to_and_gates_are_those_of_the_run():
+    run = Recorded()
+    run.run = record(gates=parse_gates(PLAIN_PODS))
+    resources = {"resources": {"requests": {"cpu": "9"}}}
+    run.attempt(make_node("n1", cpu="1"), make_pod("low", cpu="1", node="n1"))
+    run.attempt(make_pod("high", cpu="1", priority=9, spec=resources))
+    log = run.run.log
+    view = recorded_view(find_cycle(log, "default/high"), log, start_ns=0, end_ns=9 * SECOND_NS)
+    assert view.past is not None
+    assert view.past.document.then.nominated_node == "n1"
+    assert [near.lacks for near in view.near] == [("cpu: requests 1, 0 free of 1",)]
 
 
 def test_a_binding_that_fails_has_its_error_and_the_part_of_the_queue():

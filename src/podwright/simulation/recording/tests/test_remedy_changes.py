@@ -228,6 +228,15 @@ def test_a_pod_alone_is_patched_if_kube_apiserver_accepts_that_and_replaced_if_n
     assert [each.action for each in found.changes] == ["patch"]
 
 
+def test_a_node_that_is_there_is_patched_to_what_it_has_after_the_change():
+    node = {**encode(make_node("closed", cpu="16")), "spec": {"unschedulable": True}}
+    found = requests_of(make_pod("p", cpu="9"), node, begins="uncordon node closed")
+    assert found.changes is not None, found.note
+    assert [(each.action, each.body) for each in found.changes] == [
+        ("patch", {"spec": {"unschedulable": None}})
+    ]
+
+
 def test_fewer_replicas_are_a_scale_of_the_owner():
     workload = owner("Deployment", replicas=2)
     workload["spec"]["template"]["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "2"}}

@@ -48,6 +48,9 @@ def view(owner: dict[str, Any], placed: int = 2) -> ExplanationView:
     objects = [
         decode(owner), make_node("n1", cpu="4"), make_node("n2", cpu="4"),
         make_node("tainted", cpu="5", taints=["gpu=yes:NoSchedule"]),
+        # Pods that are not replicas.
+        make_pod("pending", namespace="shop", cpu="1m", priority=-1, node_selector={"no": "node"}),
+        make_pod("placed", namespace="shop", cpu="0", node="n1"),
     ]  # fmt: skip
     objects = expand(objects).with_objects(objects)
     scheduler = Scheduler(SchedulerOptions())
