@@ -231,8 +231,8 @@ def _subject_of(entry: Entry) -> NamespacedName:
         case ObjectPut(obj) | ObjectDeleted(obj) if isinstance(obj, Pod):
             return obj.key
         case event:
-            name = getattr(event, "pod", "")
-            return name if isinstance(name, str) else ""
+            name: NamespacedName = getattr(event, "pod", "")
+            return name
 
 
 def _call_of(entry: Entry) -> int:
@@ -246,11 +246,11 @@ def _call_of(entry: Entry) -> int:
 
 def _number_of(action: Action) -> int | None:
     """Return the call number of an action that gets a reply."""
-    number = getattr(action, "call", None)
-    return number if isinstance(number, int) else None
+    number: int | None = getattr(action, "call", None)
+    return number
 
 
 def _pod_of(action: Action) -> NamespacedName:
     """Return the pod that an action is about; "" if it is about something else."""
-    name = getattr(action, "pod", "")
-    return name if isinstance(name, str) else ""
+    name: NamespacedName = getattr(action, "pod", "")
+    return name
