@@ -79,10 +79,10 @@ def test_a_node_that_does_not_exist_cannot_fail(serve):
 
 def test_a_copy_of_a_node_of_another_cluster_cannot_fail(serve):
     served = serve(cluster_of(), paused())
-    node = served.send("GET", "/api/v1/nodes")[1]["items"][0]
-    name = node["metadata"]["name"]
-    node["metadata"]["annotations"] = {SOURCE_UID: "u"}
-    assert served.send("PUT", f"/api/v1/nodes/{name}", node)[0] == 200
+    name = served.send("GET", "/api/v1/nodes")[1]["items"][0]["metadata"]["name"]
+    patch = {"metadata": {"annotations": {SOURCE_UID: "u"}}}
+    merge = {"content-type": "application/merge-patch+json"}
+    assert served.send("PATCH", f"/api/v1/nodes/{name}", patch, merge)[0] == 200
     assert served.send("POST", f"{V1}/nodes/{name}/fail")[0] == 409
     assert served.send("GET", f"{V1}/nodes/silent")[1]["nodes"] == []
 
