@@ -49,7 +49,7 @@ from podwright.apimachinery.cel.macros import (
 from podwright.apimachinery.cel.parser import parse
 from podwright.apimachinery.cel.program import Program, build_program
 from podwright.apimachinery.cel.types import DYN, Function, Library, Type, checker_name, combine
-from podwright.apimachinery.cel.values import CompileError, Issue, Uint
+from podwright.apimachinery.cel.values import CompileError, Issue
 
 
 class NoBounds:
@@ -96,7 +96,7 @@ class Environment(msgspec.Struct, frozen=True):
 
     def _is_open(self, struct: str) -> bool:
         name = self.open_struct
-        return bool(name) and (struct == name or struct.startswith(f"{name}."))
+        return struct == name or struct.startswith(f"{name}.")
 
     def extended(
         self,
@@ -203,7 +203,8 @@ def validate_literals(root: Expression) -> list[Issue]:
         for node, _ in nodes
         if isinstance(node, Call)
         and node.function == name
-        and (argument := _literal_argument(node)) is not None
+        # As upstream, which checks the text of `matches(text, pattern)`.
+        and isinstance(argument := node.args[0], Constant)
         and not _is_valid(name, argument.value)
     ]
     for node, is_formatted in nodes:
@@ -227,19 +228,12 @@ def _descendants(root: Expression) -> Iterator[tuple[Expression, bool]]:
         node, is_formatted = pending.pop()
         yield node, is_formatted
         inside = is_formatted or (isinstance(node, Call) and node.function == "format")
-        pending += [(child, inside) for child in reversed(children(node))]
-
-
-def _literal_argument(node: Call) -> Constant | None:
-    index = 0 if node.target is not None or node.function != "matches" else 1
-    argument = node.args[index] if index < len(node.args) else None
-    return argument if isinstance(argument, Constant) else None
+        pending += [(child, inside) for child in children(node)]
 
 
 def _is_valid(name: str, value: object) -> bool:
     if not isinstance(value, str):
-        is_number = isinstance(value, int) and not isinstance(value, bool | Uint)
-        return name == "matches" or (name == "timestamp" and is_number)
+        return name == "timestamp" and isinstance(value, int)
     if name == "duration":
         return parse_duration(value) is not None
     if name == "timestamp":

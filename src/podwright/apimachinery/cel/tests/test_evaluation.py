@@ -98,6 +98,19 @@ def test_a_type_without_literals_is_unknown_when_it_is_evaluated() -> None:
     assert (found.error, found.cost) == ("unknown type 'kubernetes.DRADevice'", 42)
 
 
+def test_an_environment_is_extended_by_what_is_given() -> None:
+    base = KUBERNETES_BASE.extended(variables={"a": INT}, open_struct="Object")
+    same = base.extended()
+    assert (same.functions, same.macros) == (KUBERNETES_BASE.functions, KUBERNETES_BASE.macros)
+    assert (same.variables, same.structs, same.bounds) == ({"a": INT}, {}, base.bounds)
+    assert [same.has_type(name) for name in ("Object", "Object.a", "Objects", "x")] == [
+        True, True, False, False,
+    ]  # fmt: skip
+    with pytest.raises(CompileError, match="undeclared reference to 'cel'"):
+        same.compile("cel.bind(b, a, b)")
+    assert same.extended(macros=BIND_MACROS).compile("cel.bind(b, a, b)").output_type == INT
+
+
 def test_a_variable_is_not_a_type() -> None:
     with pytest.raises(SelectorError, match=r"'kubernetes\.DRADevice' is not a type"):
         compile_selector("device{}")
@@ -144,6 +157,9 @@ def test_nesting_past_the_limit_is_an_error() -> None:
     with pytest.raises(CompileError, match=too_long):
         ENVIRONMENT.compile("1" * 100_001)
     assert sys.getrecursionlimit() == frames
+    limit = "^ERROR: <input>:1:1: expression recursion limit exceeded: 250\n"
+    with pytest.raises(CompileError, match=limit):
+        ENVIRONMENT.compile("[1].map(i, " * 200 + "i" + ")" * 200)
 
 
 def test_an_evaluation_ends_at_its_limit() -> None:

@@ -71,8 +71,8 @@ class Rule(msgspec.Struct, frozen=True):
     source: Mapping[str, Any]
     program: Program | None
     error: str
-    uses_old_self: bool
-    cost: int
+    uses_old_self: bool = False
+    cost: int = 0
     message: Program | None = None
     message_error: str = ""
     message_cost: int = 0
@@ -249,45 +249,39 @@ def _environment(declared: DeclaredType, *, optional_old_self: bool) -> Environm
 def _compile_rule(source: Mapping[str, Any], declared: DeclaredType) -> Rule:
     text = str(source.get("rule", ""))
     if not text.strip():
-        return Rule(source, None, "rule is not specified", uses_old_self=False, cost=0)
+        return Rule(source, None, "rule is not specified")
     environment = _environment(
         declared, optional_old_self=source.get("optionalOldSelf") is not None
     )
     try:
         compiled = environment.compile(text)
         if compiled.output_type != BOOL:
-            return _failed(source, "cel expression must evaluate to a bool")
+            return Rule(source, None, "cel expression must evaluate to a bool")
         program = compiled.program()
     except CompileError as error:
-        return _failed(source, f"compilation failed: {error}")
+        return Rule(source, None, f"compilation failed: {error}")
     except ProgramError as error:
-        return _failed(source, f"program instantiation failed: {error}")
-    message, message_error, message_cost = _compile_message(source, environment)
+        return Rule(source, None, f"program instantiation failed: {error}")
     return Rule(
         source, program, "", uses_name(compiled, "oldSelf"), compiled.cost().high,
-        message, message_error, message_cost,
+        **_compile_message(source, environment),
     )  # fmt: skip
 
 
-def _failed(source: Mapping[str, Any], error: str) -> Rule:
-    return Rule(source, None, error, uses_old_self=False, cost=0)
-
-
-def _compile_message(
-    source: Mapping[str, Any], environment: Environment
-) -> tuple[Program | None, str, int]:
+def _compile_message(source: Mapping[str, Any], environment: Environment) -> dict[str, Any]:
+    """Return the fields of a rule about its message."""
     text = str(source.get("messageExpression") or "")
     if not text:
-        return None, "", 0
+        return {}
     try:
         compiled = environment.compile(text)
         if compiled.output_type != STRING:
-            return None, "messageExpression must evaluate to a string", 0
-        return compiled.program(), "", compiled.cost().high
+            return {"message_error": "messageExpression must evaluate to a string"}
+        return {"message": compiled.program(), "message_cost": compiled.cost().high}
     except CompileError as error:
-        return None, f"messageExpression compilation failed: {error}", 0
+        return {"message_error": f"messageExpression compilation failed: {error}"}
     except ProgramError as error:
-        return None, f"messageExpression instantiation failed: {error}", 0
+        return {"message_error": f"messageExpression instantiation failed: {error}"}
 
 
 def uses_name(compiled: Compiled, name: str) -> bool:
