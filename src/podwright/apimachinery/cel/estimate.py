@@ -25,7 +25,7 @@ from podwright.apimachinery.cel.expressions import (
     Identifier,
     Select,
 )
-from podwright.apimachinery.cel.macros import ACCUMULATOR
+from podwright.apimachinery.cel.macros import ACCUMULATOR, UNUSED
 from podwright.apimachinery.cel.types import Type
 
 STRING_FACTOR: Final = 0.1
@@ -147,8 +147,8 @@ class _Estimator:
         self._bounds = bounds
         self._estimate_call = estimate_call
         self._paths: dict[int, Path] = {}
-        self._sizes: dict[int, Range] = {}
-        self._entries: dict[int, _Entries] = {}
+        self._sizes: dict[int, Range | None] = {}
+        self._entries: dict[int, _Entries | None] = {}
         self._locals: dict[str, list[_Local]] = {}
 
     def cost(self, node: Expression) -> Range:
@@ -173,7 +173,7 @@ class _Estimator:
                     total = total.plus(self.cost(entry.value))
                 return total
             case Comprehension():
-                return self._bind(node) if _is_bind(node) else self._loop(node)
+                return self._bind(node) if node.variable == UNUSED else self._loop(node)
 
     # ------------------------------------------------------------------ parts
 
@@ -236,12 +236,10 @@ class _Estimator:
         self._locals[node.accumulator].pop()
         count = self._size_or_unknown(node.range)
         if isinstance(node.initial, Constant):
-            self._set_size(node, self._size(node.initial))
+            self._sizes[id(node)] = self._size(node.initial)
         elif isinstance(node.initial, CreateList | CreateMap):
-            self._set_size(node, count)
-            entries = self._entries_of(node.step)
-            if entries is not None:
-                self._entries[id(node)] = entries
+            self._sizes[id(node)] = count
+            self._entries[id(node)] = self._entries_of(node.step)
         return total.plus(count.times(body))
 
     def _bind(self, node: Comprehension) -> Range:
@@ -300,7 +298,7 @@ class _Estimator:
                 self._paths[id(node)] = (*self._path(node.args[0]), step)
             if result is None:
                 result = self._size(node)
-        self._set_size(node, result)
+        self._sizes[id(node)] = result
         return total.plus(call_cost)
 
     def _operand(self, node: Expression) -> Operand:
@@ -337,9 +335,7 @@ class _Estimator:
         if overload != "conditional":
             return None
         size = _or_unknown(args[1]).union(_or_unknown(args[2]))
-        entries = _united(self._entries_of(node.args[1]), self._entries_of(node.args[2]))
-        if entries is not None:
-            self._entries[id(node)] = entries
+        self._unite_entries(node, *node.args[1:])
         return CallEstimate(arg_costs[0].plus(arg_costs[1].union(arg_costs[2])), size)
 
     def _standard(
@@ -348,9 +344,7 @@ class _Estimator:
         match overload:
             case "add_string" | "add_bytes" | "add_list":
                 size = _or_unknown(args[0]).plus(_or_unknown(args[1]))
-                entries = _united(self._entries_of(node.args[0]), self._entries_of(node.args[1]))
-                if entries is not None:
-                    self._entries[id(node)] = entries
+                self._unite_entries(node, *node.args)
                 return CallEstimate(
                     _ONE if overload == "add_list" else size.scaled(STRING_FACTOR), size
                 )
@@ -362,7 +356,8 @@ class _Estimator:
             high = min(_or_unknown(args[0]).high, _or_unknown(args[1]).high)
             return CallEstimate(Range(1 if high else 0, high).scaled(STRING_FACTOR))
         estimate = _BY_OVERLOAD.get(overload)
-        return CallEstimate(_ONE) if estimate is None else estimate(target, args)
+        operands = args if target is None else [target, *args]
+        return CallEstimate(_ONE) if estimate is None else estimate(*map(_or_unknown, operands))
 
     # ------------------------------------------------------------------ sizes
 
@@ -385,7 +380,6 @@ class _Estimator:
         path = self._path(node)
         bounded = self._bounds.size(path) if path else None
         if bounded is not None:
-            self._sizes[id(node)] = bounded
             return bounded
         if node.type.is_scalar:
             return _ONE
@@ -394,32 +388,26 @@ class _Estimator:
             return None if local is None else local.size
         return None
 
-    def _set_size(self, node: Expression, size: Range | None) -> None:
-        if size is not None:
-            self._sizes[id(node)] = size
-
     def _entries_of(self, node: Expression) -> _Entries | None:
-        found = self._entries.get(id(node))
-        if found is None and isinstance(node, Identifier):
+        if isinstance(node, Identifier):
             local = self._local(node.name)
             return None if local is None else local.entries
-        return found
+        return self._entries.get(id(node))
+
+    def _unite_entries(self, node: Expression, first: Expression, second: Expression) -> None:
+        """Give a node the entries that cover those of two others, if both are known."""
+        one, other = self._entries_of(first), self._entries_of(second)
+        if one is not None and other is not None:
+            united = _Entries(one.kind, one.key.union(other.key), one.value.union(other.value))
+            self._entries[id(node)] = united
 
     def _copy_sizes(self, node: Expression, source: Expression) -> None:
-        self._set_size(node, self._size(source))
-        entries = self._entries_of(source)
-        if entries is not None:
-            self._entries[id(node)] = entries
+        self._sizes[id(node)] = self._size(source)
+        self._entries[id(node)] = self._entries_of(source)
 
 
 def _or_unknown(operand: Operand) -> Range:
     return UNKNOWN if operand.size is None else operand.size
-
-
-def _united(first: _Entries | None, second: _Entries | None) -> _Entries | None:
-    if first is None or second is None:
-        return None
-    return _Entries(first.kind, first.key.union(second.key), first.value.union(second.value))
 
 
 def _literal_size(node: Expression) -> Range | None:
@@ -434,16 +422,6 @@ def _literal_size(node: Expression) -> Range | None:
             return None
 
 
-def _is_bind(node: Comprehension) -> bool:
-    return (
-        isinstance(node.range, CreateList)
-        and not node.range.elements
-        and isinstance(node.condition, Constant)
-        and node.condition.value is False
-        and node.accumulator != ACCUMULATOR
-    )
-
-
 _SMALLER_OF_TWO: Final = frozenset({
     "equals", "not_equals",
     *(f"{order}_{kind}" for order in ("less", "greater", "less_equals", "greater_equals")
@@ -451,48 +429,38 @@ _SMALLER_OF_TWO: Final = frozenset({
 })  # fmt: skip
 
 
-def _format(target: Operand | None, args: list[Operand]) -> CallEstimate:
-    if target is None:
-        return CallEstimate(_ONE)
-    return CallEstimate(_or_unknown(target).scaled(STRING_FACTOR))
+def _format(template: Range, values: Range) -> CallEstimate:
+    return CallEstimate(template.scaled(STRING_FACTOR))
 
 
-def _to_bytes(target: Operand | None, args: list[Operand]) -> CallEstimate:
-    size = _or_unknown(args[0])
+def _to_bytes(text: Range) -> CallEstimate:
     # A character becomes up to four bytes; upstream's product wraps around.
-    return CallEstimate(size.scaled(STRING_FACTOR), Range(size.low, size.high * 4 % 2**64))
+    return CallEstimate(text.scaled(STRING_FACTOR), Range(text.low, text.high * 4 % 2**64))
 
 
-def _from_bytes(target: Operand | None, args: list[Operand]) -> CallEstimate:
-    size = _or_unknown(args[0])
-    return CallEstimate(size.scaled(STRING_FACTOR), Range(size.low // 4, size.high))
+def _from_bytes(data: Range) -> CallEstimate:
+    return CallEstimate(data.scaled(STRING_FACTOR), Range(data.low // 4, data.high))
 
 
-def _quote(target: Operand | None, args: list[Operand]) -> CallEstimate:
-    size = _or_unknown(args[0])
-    result = Range(size.low + 2, (size.high * 2 + 2) % 2**64)
-    return CallEstimate(size.scaled(STRING_FACTOR), result)
+def _quote(text: Range) -> CallEstimate:
+    result = Range(text.low + 2, (text.high * 2 + 2) % 2**64)
+    return CallEstimate(text.scaled(STRING_FACTOR), result)
 
 
-def _affix(target: Operand | None, args: list[Operand]) -> CallEstimate:
-    return CallEstimate(_or_unknown(args[0]).scaled(STRING_FACTOR))
+def _affix(text: Range, affix: Range) -> CallEstimate:
+    return CallEstimate(affix.scaled(STRING_FACTOR))
 
 
-def _matches(target: Operand | None, args: list[Operand]) -> CallEstimate:
-    if target is None:
-        return CallEstimate(_ONE)
-    text = _or_unknown(target).plus(_ONE).scaled(STRING_FACTOR)
-    return CallEstimate(text.times(_or_unknown(args[0]).scaled(REGEX_FACTOR)))
+def _matches(text: Range, pattern: Range) -> CallEstimate:
+    cost = text.plus(_ONE).scaled(STRING_FACTOR)
+    return CallEstimate(cost.times(pattern.scaled(REGEX_FACTOR)))
 
 
-def _contains(target: Operand | None, args: list[Operand]) -> CallEstimate:
-    if target is None:
-        return CallEstimate(_ONE)
-    text = _or_unknown(target).scaled(STRING_FACTOR)
-    return CallEstimate(text.times(_or_unknown(args[0]).scaled(STRING_FACTOR)))
+def _contains(text: Range, part: Range) -> CallEstimate:
+    return CallEstimate(text.scaled(STRING_FACTOR).times(part.scaled(STRING_FACTOR)))
 
 
-_BY_OVERLOAD: Final[dict[str, Callable[[Operand | None, list[Operand]], CallEstimate]]] = {
+_BY_OVERLOAD: Final[dict[str, Callable[..., CallEstimate]]] = {
     "string_format": _format,
     "string_to_bytes": _to_bytes,
     "bytes_to_string": _from_bytes,

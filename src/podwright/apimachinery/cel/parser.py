@@ -327,20 +327,15 @@ class _Parser:
     def _selection(self, operand: Expression) -> Expression:
         dot = self._take()
         is_optional = self._accept("?") is not None
-        if self._token.kind not in ("IDENTIFIER", "ESC_IDENTIFIER"):
-            expected = _expected(
-                ["IDENTIFIER", "ESC_IDENTIFIER"]
-                if is_optional
-                else ["?", "IDENTIFIER", "ESC_IDENTIFIER"]
-            )
-            kind = self._token.kind
-            if kind == "in" or (not is_optional and kind not in _LITERAL_WORDS):
+        kind = self._token.kind
+        if kind not in _NAMES and is_optional:
+            self._check_optional_name()
+        elif kind not in _NAMES:
+            if kind not in _LITERAL_WORDS:
                 raise self._no_viable(dot)
-            if kind in _LITERAL_WORDS:
-                expected = "IDENTIFIER"
-            raise self._error(f"mismatched input '{self._token.text}' expecting {expected}")
-        name = self._take()
-        field = name.text.strip("`")
+            raise self._error(f"mismatched input '{self._token.text}' expecting IDENTIFIER")
+        name = self._token
+        field = self._field_name()
         if is_optional:
             constant = Constant(field, offset=name.offset)
             return Call("_?._", [operand, constant], offset=dot.offset)
@@ -349,6 +344,22 @@ class _Parser:
             return Select(operand, field, offset=dot.offset)
         args = self._arguments()
         return self._call(field, operand, args, parenthesis.offset)
+
+    def _check_optional_name(self) -> None:
+        """Report what stands before the name after `.?`, or instead of it."""
+        text = f"input '{self._token.text}' expecting {_expected(_NAMES)}"
+        if self._peek(1) not in _NAMES:
+            self.issues.append(self._error(f"mismatched {text}").issue)
+            raise _SyntaxError(Issue(self._token.offset, "unsupported ident kind"))
+        self._report(f"extraneous {text}")
+        self._take()
+
+    def _field_name(self) -> str:
+        """Take the name of a field; Kubernetes does not enable those between backquotes."""
+        name = self._take()
+        if name.kind == "ESC_IDENTIFIER":
+            self.issues.append(Issue(name.offset, "unsupported syntax: '`'"))
+        return name.text
 
     def _no_viable(self, dot: Token) -> _SyntaxError:
         """Return the error of a selection without a name; an operator after it has one more."""
@@ -473,7 +484,7 @@ class _Parser:
                 if self._token.kind not in _NAMES:
                     text = f"mismatched input '{self._token.text}' expecting {_expected(_NAMES)}"
                     raise self._error(text)
-                key = self._take().text.strip("`")
+                key = self._field_name()
             else:
                 key = self._within(":", others=_NO_OTHERS if is_optional else _OPTIONAL)
             colon = self._expect(":")
