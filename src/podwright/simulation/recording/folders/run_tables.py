@@ -302,16 +302,15 @@ class RunTables(Checkpointed):
             self.waiting[pod.key] = Waiting(created_ns, pod.spec.priority or 0, reason)
 
     def _changed(self, old: Pod, new: Pod, now_ns: int) -> None:
-        if new.spec is not old.spec:
-            if new.spec.node_name and not old.spec.node_name:
-                self.counts.placed += 1
-                self._open.pop((new.key, new.metadata.uid), None)
-                self._stop_waiting(new, "Scheduled", now_ns)
-                self._is_changed = True
-            elif not new.spec.node_name and old.spec.scheduling_gates:
-                waiting = self.waiting.get(new.key)
-                if waiting is not None and not new.spec.scheduling_gates:
-                    waiting.reason = NOT_TRIED
+        if new.spec.node_name and not old.spec.node_name:
+            self.counts.placed += 1
+            self._open.pop((new.key, new.metadata.uid), None)
+            self._stop_waiting(new, "Scheduled", now_ns)
+            self._is_changed = True
+        elif not new.spec.node_name and old.spec.scheduling_gates:
+            waiting = self.waiting.get(new.key)
+            if waiting is not None and not new.spec.scheduling_gates:
+                waiting.reason = NOT_TRIED
         phase = new.status.phase
         if phase != old.status.phase and phase in _ENDED:
             self._is_changed = True

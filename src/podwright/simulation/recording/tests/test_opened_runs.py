@@ -12,11 +12,17 @@ import msgspec
 import pytest
 
 from podwright._version import __version__
-from podwright.apimachinery.objects import Pod, encode, with_fields
+from podwright.apimachinery.objects import Pod, Service, decode_as, encode, with_fields
 from podwright.apimachinery.schema import decode
 from podwright.scheduler.config import KubeSchedulerConfiguration
 from podwright.scheduler.framework import Plugin
-from podwright.scheduler.machine import CycleDue, ObjectPut, UpdateClaim, UpdateVolume
+from podwright.scheduler.machine import (
+    CycleDue,
+    ObjectDeleted,
+    ObjectPut,
+    UpdateClaim,
+    UpdateVolume,
+)
 from podwright.simulation.files import STDIN_SOURCE
 from podwright.simulation.recording.explanations.explain import Cycles, find_cycle
 from podwright.simulation.recording.explanations.outcome import find_outcome
@@ -217,7 +223,12 @@ def test_pods_that_are_being_bound_are_placed():
     run.holds = {"Bind"}
     run.attempt(make_pod("b", cpu="1"))
     machine = run.run.machine
+    # A service of the name of a pod that is being bound.
+    service = decode_as({"metadata": {"name": "b", "namespace": "default"}}, Service)
+    run.put(service)
     objects = placed_objects(machine)
+    assert service in objects
+    run.tell(ObjectDeleted(service))
     placed = {obj.key: obj.spec.node_name for obj in objects if isinstance(obj, Pod)}
     assert placed == {"default/a": "n1", "default/b": "n1"}
     cluster = cluster_of(machine, 5)
@@ -353,24 +364,26 @@ def test_a_manifest_of_another_format_says_what_to_do():
             read_manifest(wrong, file)
 
 
-def test_a_folder_that_cannot_be_written_has_the_reason(tmp_path, monkeypatch):
+@pytest.mark.parametrize("reason", [(28, "No space left on device"), ("without a number",)])
+def test_a_folder_that_cannot_be_written_has_the_reason(tmp_path, monkeypatch, reason):
     folder = RunFolder.create(tmp_path / "run", MANIFEST)
     folder.release()
     opened = RunFolder.open(tmp_path / "run")
 
     def full(*_args: Any, **_options: Any) -> Any:
-        raise OSError(28, "No space left on device")
+        raise OSError(*reason)
 
     monkeypatch.setattr(RunFolder, "_write_manifest", full)
-    with pytest.raises(RunError, match="No space left on device"):
+    with pytest.raises(RunError, match=f"cannot be written: {reason[-1]}$"):
         opened.resume(MANIFEST)
+    assert not (tmp_path / "run/.lock").exists()
     # The lock is free again.
     monkeypatch.undo()
     again = RunFolder.open(tmp_path / "run")
     assert again.resume(MANIFEST) is None
     again.release()
     monkeypatch.setattr(run_folder, "make_private_folder", full)
-    with pytest.raises(RunError, match=f"{tmp_path / 'other'}.*No space left on device"):
+    with pytest.raises(RunError, match=f"{tmp_path / 'other'}.*{reason[-1]}"):
         RunFolder.create(tmp_path / "other", MANIFEST)
 
 

@@ -99,6 +99,7 @@ def test_a_resumed_run_has_the_metrics_of_an_uninterrupted_run(tmp_path):
         put_pods(recorder, 6, 12)
     again.log.close()
     assert again.machine.metrics_snapshot() == whole.machine.metrics_snapshot()
+    assert len(DecisionLog.open(tmp_path)) == len(whole.log)
 
 
 def test_a_run_whose_replay_differs_is_not_resumed(tmp_path):

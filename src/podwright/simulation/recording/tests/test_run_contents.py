@@ -28,7 +28,8 @@ def test_a_log_by_itself_ends_with_its_last_event(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("end", "expected"), [("1970-01-01T00:00:09Z", 9), ("1970-01-01T00:00:03Z", 7), (None, 7)]
+    ("end", "expected"),
+    [("1970-01-01T00:00:09Z", 9), ("1970-01-01T00:00:03Z", 7), (None, 7), ("", 7)],
 )
 def test_a_run_ends_when_its_summary_says_unless_its_log_goes_on(tmp_path, end, expected):
     folder = RunFolder.create(tmp_path / "run", Manifest(seed=1, start_ns=4 * SECOND))

@@ -44,8 +44,10 @@ def begun(opened):
 
 def test_the_manifest_has_the_inputs_and_the_status_of_the_run(tmp_path, begun):
     folder = begun(tmp_path / "run")
-    assert RunFolder.open(tmp_path / "run").manifest == MANIFEST
+    assert RunFolder.open(str(tmp_path / "run")).manifest == MANIFEST
+    assert (tmp_path / "run/manifest.json").read_text().startswith('{\n  "')
     folder.close("finished")
+    assert not RunFolder.open(tmp_path / "run").has_results
     found = RunFolder.open(tmp_path / "run").manifest
     assert found.status == "finished"
     assert [file.name for file in (tmp_path / "run").iterdir()] == ["manifest.json"]

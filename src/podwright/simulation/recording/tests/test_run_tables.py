@@ -18,7 +18,8 @@ from podwright.scheduler.framework import (
     PostFilterResult,
     Status,
 )
-from podwright.scheduler.machine import Failure
+from podwright.scheduler.framework.binding import CallError
+from podwright.scheduler.machine import CallDone, Failure
 from podwright.scheduler.preemption import Candidate, Choice, DryRun, Preemption
 from podwright.simulation.recording.explanations.outcome import FAILED
 from podwright.simulation.recording.folders.run_tables import (
@@ -27,6 +28,7 @@ from podwright.simulation.recording.folders.run_tables import (
     RunTables,
     TableRows,
 )
+from podwright.simulation.recording.tests.recording import Recorded
 from podwright.simulation.recording.tests.test_device_shares import MILLI, gpus, used
 from podwright.testing import make_node, make_pod
 
@@ -321,6 +323,40 @@ def test_a_pod_waits_if_it_has_no_node_and_has_not_ended(pod, reason):
     tables.changed(pod, None, SECOND)
     assert tables._is_changed
     assert tables.counts == Counts(created=1, deleted=1)
+
+
+def test_a_pod_is_placed_once_and_one_that_does_not_wait_may_be_decided():
+    tables = RunTables(MINUTE)
+    pod = make_pod("a", node="n1")
+    tables.changed(None, pod, 0)
+    tables.changed(pod, with_spec(pod, priority=7), SECOND)
+    tables.decided([decision(pod, diagnosis=NO_ROOM)], 2 * SECOND)
+    assert (tables.counts.placed, tables.counts.failed_decisions) == (0, 1)
+
+
+def test_a_binding_that_fails_is_the_result_of_its_attempt():
+    recorded, tables = Recorded(), RunTables(MINUTE)
+    tables.attach(recorded.run.machine)
+    recorded.holds = {"Bind"}
+    pod = make_pod("a")
+    tables.changed(None, pod, 0)
+    recorded.attempt(make_node("n1"), pod)
+    tables.decided(recorded.run.machine.last_decisions, SECOND)
+    (bind,) = recorded.held
+    recorded.tell(CallDone(bind.call, CallError("no quorum")))
+    assert columns_of(tables, "decisions", "pod", "result") == [("a", FAILED)]
+
+
+def test_only_nodes_that_are_ready_have_room():
+    recorded, tables = Recorded(), RunTables(MINUTE)
+    lost = make_node("lost", cpu="4")
+    conditions = [{"type": "Ready", "status": "False"}]
+    status = {**lost.raw["status"], "conditions": conditions}
+    recorded.put(make_node("n1", cpu="4"), decode({**lost.raw, "status": status}))
+    tables.attach(recorded.run.machine)
+    tables.sample(0)
+    rows = dict(columns_of(tables, "utilization", "resource", "allocatable"))
+    assert rows["cpu"] == 4_000
 
 
 def test_a_pod_ends_once():

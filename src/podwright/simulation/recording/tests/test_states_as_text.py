@@ -59,6 +59,21 @@ def test_a_queue_has_its_pods_by_place():
     assert "No pods." in empty._repr_html_()
 
 
+def test_the_plugins_that_a_pod_waits_for_are_in_order():
+    recorded = Recorded()
+    recorded.attempt(
+        make_node("full", cpu="1", labels={"on": "x"}),
+        make_node("tainted", labels={"on": "x"}, taints=["a:NoSchedule"]),
+        make_node("closed", labels={"on": "x"}, unschedulable=True),
+        make_node("other"),
+        make_pod("p", cpu="2", node_selector={"on": "x"}),
+    )
+    (one,) = queue_of(recorded.run.machine, 0).places["unschedulable"]
+    assert one.waits_for == (
+        "NodeAffinity", "NodeResourcesFit", "NodeUnschedulable", "TaintToleration",
+    )  # fmt: skip
+
+
 def test_a_verification_counts_equal_events_up_to_the_first_difference():
     log = a_run().run.log
     found = verify(log)
