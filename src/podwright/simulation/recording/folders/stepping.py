@@ -167,8 +167,8 @@ class Stepper:
     def _calls_about(self, pod: NamespacedName) -> set[int]:
         """Return the calls about a pod that may get a reply later, as far as they are known."""
         requests = [*self._requests.values()]
-        for position, moment in self._moments.items():
-            if position <= self._position and pod.encode() in moment.entry.actions:
+        for moment in self._moments.values():
+            if pod.encode() in moment.entry.actions:
                 requests += moment.actions
         numbers = (_number_of(action) for action in requests if _pod_of(action) == pod)
         return {number for number in numbers if number is not None}
@@ -189,7 +189,6 @@ class Stepper:
         # Earlier, so that the moments before the position are kept for later steps backward.
         until = max(position - self._kept, 0)
         self._run = Replay(self._log, until=until, plugins=self._plugins)
-        self._moments.clear()
 
     def _advance(self, position: int) -> None:
         """Handle events up to a position, and keep the last moments."""

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import chain, islice
+from operator import mul
 from os import PathLike
 from typing import Any, BinaryIO, Final, Protocol, TypeAlias, cast, runtime_checkable
 
@@ -160,8 +161,7 @@ def _scores(explanations: Iterable[Explanation]) -> Columns:
             columns["raw"] += scores.raw.values()
             columns["normalized"] += [normalized[node] for node in scores.raw]
             columns["weight"] += [scores.weight] * count
-    pairs = zip(columns["normalized"], columns["weight"], strict=True)
-    columns["weighted"] = [normalized * weight for normalized, weight in pairs]
+    columns["weighted"] = list(map(mul, columns["normalized"], columns["weight"]))
     return columns
 
 

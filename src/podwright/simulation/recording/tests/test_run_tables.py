@@ -325,6 +325,13 @@ def test_a_pod_waits_if_it_has_no_node_and_has_not_ended(pod, reason):
     assert tables.counts == Counts(created=1, deleted=1)
 
 
+def test_reasons_of_pending_pods_are_in_order():
+    tables = RunTables(MINUTE)
+    for name, fields in (("a", {}), ("b", {"schedulingGates": [{"name": "q"}]})):
+        tables.changed(None, with_spec(make_pod(name), **fields), 0)
+    assert list(tables.pending_by_reason()) == ["SchedulingGated", "not tried yet"]
+
+
 def test_a_pod_is_placed_once_and_one_that_does_not_wait_may_be_decided():
     tables = RunTables(MINUTE)
     pod = make_pod("a", node="n1")

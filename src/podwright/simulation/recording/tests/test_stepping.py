@@ -14,7 +14,9 @@ from podwright.simulation.recording.log.decision_log import DecisionLog
 from podwright.simulation.recording.log.record import record
 from podwright.simulation.recording.log.replay import Replay, replay
 from podwright.simulation.recording.tests.recorded import MINUTE, SECOND, START, recorded_log
-from podwright.testing import make_node
+from podwright.simulation.recording.tests.recording import Recorded
+from podwright.simulation.recording.tests.test_explain import EXTENDER
+from podwright.testing import make_node, make_pod
 
 
 @pytest.fixture(scope="module")
@@ -80,8 +82,29 @@ def test_a_log_without_checkpoints_is_gone_through_from_its_begin():
         assert stepper.moment.node_count == position
 
 
+def test_the_machine_is_at_the_position_after_steps_back(log):
+    stepper = Stepper(log)
+    stepper.go_to(9)
+    for position in (8, 3):
+        stepper.go_to(position)
+        assert stepper.machine.objects() == replay(log, until=position).objects()
+
+
+def test_a_moment_counts_the_pods_in_flight_and_those_on_nodes():
+    recorded = Recorded(extenders=[EXTENDER])
+    recorded.holds = {"CallExtender"}
+    recorded.attempt(make_node("n1"), make_pod("placed", node="n1"), make_pod("a"))
+    stepper = Stepper(recorded.run.log)
+    found = []
+    while stepper.forward():
+        assert stepper.moment is not None
+        found.append((stepper.moment.sizes["in_flight"], stepper.moment.placed_count))
+    assert found == [(0, 0), (0, 1), (0, 1), (1, 1)]
+
+
 def test_cycles_are_found_forward_and_backward(log):
     stepper = Stepper(log)
+    assert stepper.cycles is stepper.cycles
     ends = []
     while stepper.next_cycle():
         assert stepper.moment is not None
@@ -172,6 +195,9 @@ def test_an_event_that_evicts_a_pod_is_about_it(log):
         found.append(stepper.moment.entry)
     (evicting,) = [each for each in found if each.pods == ("default/urgent",)]
     assert isinstance(evicting.event, CycleDue)
+    stepper.go_to(evicting.index + 1)
+    assert stepper.moment is not None
+    assert "default/web" in {getattr(action, "pod", "") for action in stepper.moment.actions}
     # From the middle, the replies to earlier calls are found as well, and on the way back.
     indexes = [each.index for each in found]
     for index in reversed(indexes[:-1]):
