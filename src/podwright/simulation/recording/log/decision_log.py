@@ -471,8 +471,9 @@ class DecisionLog(LogReading):
         decoded = MemoryCheckpoint.decode(checkpoint)
         if decoded.index < self._first:  # they were dropped while it was made
             return
-        ends = (frame.end for frame in reversed(self._frames))
-        assert decoded.index in ends, f"no block ends before event {decoded.index}"
+        assert decoded.index in (frame.end for frame in reversed(self._frames)), (
+            f"no block ends before event {decoded.index}"
+        )
         self._memory_checkpoints.add(decoded)
 
     def keep_state(self, machine: Machine) -> None:
@@ -538,8 +539,7 @@ class DecisionLog(LogReading):
 
     def close(self) -> None:
         """Write the appended events and release the files; idempotent."""
-        if self._is_writable:
-            self.flush()
+        self.flush()
         self._medium.close()
 
     def abandon(self) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
 import shutil
 
 import pytest
 
+from podwright.apimachinery.objects import with_fields
 from podwright.scheduler.assembly import machine_of
 from podwright.scheduler.machine import CycleDue, ObjectDeleted, ObjectPut
 from podwright.simulation.recording.folders.recorded_state import resume
@@ -22,6 +24,8 @@ EVENTS = [
         ObjectPut(make_node(f"n{number}", cpu="4")),
         ObjectPut(make_pod(f"p{number}", cpu="1")),
         *((ObjectDeleted(make_pod(f"p{number - 1}", cpu="1")),) if number % 3 == 2 else ()),
+        # A pod of the uid of one that was deleted.
+        *((ObjectPut(make_pod(f"p{number - 2}", cpu="2")),) if number % 6 == 3 else ()),
     )
 ]
 
@@ -73,6 +77,40 @@ def test_a_log_whose_first_checkpoint_is_put_off_is_continued_where_it_was(tmp_p
         assert contents(folder) == contents(tmp_path / "whole"), end
 
 
+@pytest.mark.parametrize(
+    ("sizes", "block_events"),
+    [((10, 3), 3), ((2, 100), 2)],
+    ids=["a checkpoint ends a block", "blocks between checkpoints"],
+)
+def test_a_block_has_at_most_the_events_between_two_checkpoints(sizes, block_events):
+    log = DecisionLog.create(None, block_events=sizes[0], checkpoint_events=sizes[1])
+    assert log.block_events == block_events
+
+
+def test_a_log_in_a_folder_is_written_by_blocks_and_is_read_there_by_another_process(tmp_path):
+    points = {"default-scheduler": {"filter": ("NodeName",)}}
+    with DecisionLog.create(tmp_path, block_events=2, fingerprints=points) as log:
+        for number in range(3):
+            log.append(number, CycleDue(), [])
+        read = DecisionLog.open(tmp_path)
+        assert (len(read), len(log.rows), read.header.fingerprints) == (2, 1, points)
+        assert log.catch_up(machine_of(options_of(log.setup))) == 2
+        assert len(log.rows) == 1
+    again = pickle.loads(pickle.dumps(read))
+    assert (again._medium.source, len(again)) == (read._medium.source, 3)
+
+
+def test_the_disk_is_waited_for_on_request_only(tmp_path, monkeypatch):
+    calls = []
+    monkeypatch.setattr(log_files.Folder, "sync", lambda _: calls.append("sync"))
+    with DecisionLog.create(tmp_path) as log:
+        log.append(0, CycleDue(), [])
+        log.flush()
+        assert calls == []
+        log.flush(sync=True)
+        assert calls == ["sync"]
+
+
 def test_a_copy_encodes_events_when_they_are_read_and_shares_nothing():
     recorder = begun(None, block_events=2, checkpoint_events=4)
     handled(recorder, 0, 6)
@@ -119,9 +157,28 @@ def test_a_recorder_in_a_folder_writes_a_block_as_soon_as_it_is_full(tmp_path):
 
 def test_only_the_last_segment_may_end_in_the_middle_of_a_block(tmp_path, monkeypatch):
     monkeypatch.setattr(log_files, "SEGMENT_LIMIT_BYTES", 600)
-    handled(begun(tmp_path, block_events=2), 0, 20).log.close()
+    handled(begun(tmp_path, block_events=2), 0, len(EVENTS)).log.close()
     first, *others = sorted(tmp_path.glob("*.pwlog"))
-    assert others
-    first.write_bytes(first.read_bytes()[:-1])
+    assert len(others) > 1
+    whole = first.read_bytes()
+    first.write_bytes(whole[:-1])
     with pytest.raises(LogError, match="ends in the middle of a block, and is not the last"):
         DecisionLog.open(tmp_path)
+    first.write_bytes(whole)
+    # A writer that ended while it started a segment leaves the last one short.
+    for segment in (first, others[0]):
+        kept = segment.read_bytes()
+        segment.write_bytes(kept[:3])
+        with pytest.raises(LogError, match="is too short to be a decision log"):
+            DecisionLog.open(tmp_path)
+        segment.write_bytes(kept)
+
+
+def test_objects_without_a_uid_are_told_apart():
+    log = DecisionLog.create(None)
+    one, other = (with_fields(make_node(name), "metadata", uid="") for name in ("a", "b"))
+    for number, obj in enumerate((one, other, one)):
+        log.append(number, ObjectPut(obj), [])
+    log.flush()
+    assert sorted(obj.name for obj in log.objects().values()) == ["a", "b"]
+    assert [entry.event for entry in log.entries()] == [*map(ObjectPut, (one, other, one))]

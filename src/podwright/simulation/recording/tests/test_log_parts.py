@@ -21,13 +21,14 @@ from podwright.scheduler.machine import (
     CycleDue,
     Event,
     ExtenderReplied,
+    FlushBackoff,
     ObjectDeleted,
     ObjectPut,
     PodRejected,
     TimerFired,
 )
 from podwright.simulation.recording.explanations.explain import find_cycle
-from podwright.simulation.recording.log import log_files
+from podwright.simulation.recording.log import log_events, log_files
 from podwright.simulation.recording.log.decision_log import DecisionLog
 from podwright.simulation.recording.log.log_events import (
     EventRows,
@@ -291,6 +292,18 @@ def test_what_the_events_of_a_block_say_about_a_pod():
     assert found[0].actions == LOGGED[2][2]
     (call,) = [*decode_outcomes(index, read, 0, "x/y")]
     assert (call.index, call.call, call.actions) == (3, 1, [])
+
+
+def test_only_events_with_fields_have_columns():
+    shapes = {
+        cls.__name__: log_events._SHAPES[cls]
+        for cls in (ObjectPut, ObjectDeleted, CallDone, CycleDue, FlushBackoff, ExtenderReplied)
+    }
+    assert shapes == {
+        "ObjectPut": log_events._OBJECT, "ObjectDeleted": log_events._OBJECT,
+        "CallDone": log_events._CALL, "CycleDue": log_events._PLAIN,
+        "FlushBackoff": log_events._PLAIN, "ExtenderReplied": log_events._OTHER,
+    }  # fmt: skip
 
 
 def test_events_of_a_newer_podwright_are_named():
