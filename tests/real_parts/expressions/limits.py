@@ -63,13 +63,26 @@ _ADDRESSES: Final = (
     "1.2.3.4", "01.2.3.4", "1.2.3", "256.1.1.1", "::1", "::ffff:1.2.3.4", "fe80::1%eth0", "::",
     "0.0.0.0", "127.0.0.1", "224.0.0.1", "ff02::1", "169.254.0.1", "8.8.8.8", "2001:DB8::1", "",
 )  # fmt: skip
+_NO_ADDRESSES: Final = (
+    "255.255.255.255", "1.2.3.256", "1.2.3.", ".1.2.3", "1..2.3", "1.2.3.4.5", "1.2.3.04",
+    "1.2.3.a", "1a.2.3.4", "1.2.3.4%a", "::1%", "%a", "1::2::3", ":::", "1:2:3:4:5:6:7",
+    "1:2:3:4:5:6:7:8", "1:2:3:4:5:6:7:8:9", "12345::", "g::", "::1.2.3.4", "::1.2.3", "::1.2.3.4.5",
+    "1:2:3:4:5:6:1.2.3.4", "1:2:3:4:5:6:7:1.2.3.4", ":1", "1:", "0000", "1.2.3.4/8", "1.2.3.4 ",
+)  # fmt: skip
 _BLOCKS: Final = (
     "1.2.3.4/8", "1.0.0.0/8", "1.0.0.0/33", "1.0.0.0/-1", "1.0.0.0/08", "::/0", "::1/128",
-    "::ffff:1.2.3.4/100", "1.0.0.0", "/8", "",
+    "::ffff:1.2.3.4/100", "1.0.0.0", "/8", "", "1.2.3.4/32", "::/128", "::/129", "1.2.3.4/",
+    "1.2.3.4/a", "1.2.3.4/+1", "1.2.3.4/8/8", "fe80::1%a/64",
 )  # fmt: skip
 _URLS: Final = (
     "http://a", "https://u:p@h:80/p/q?x=1&x=2&y#f", "/path", "path", "http://[::1]:8080/", "http:",
-    "http://a b", "http://h/%zz", "mailto:a@b", "http://h?a=%20b", "",
+    "http://a b", "http://h/%zz", "mailto:a@b", "http://h?a=%20b", "", "http://a:", "http://a:b",
+    "http://a:1:2", "x://a:1,b:2", "http://[::1", "http://[::1]a", "http://b[::1]", "http://[1.2.3.4]",
+    "http://[x]", "http://[fe80::1%25]", "http://[fe80::1%25a%20b]", "http://[fe80::1%25a%2f]",
+    "http://[fe80::1%en0]:8", "http://@a", "http://u<@a", "http://u%zz@a", "http://a%20b",
+    "http://%c3%a9", "http://a%25", "http://a%", "//a/b", "///a", "x:/a", "://a", "1x://a", "X+t://a",
+    "http://a/%41%2f", "http://a/[]", "http://a/é", "http://a#b", "http://a/b#%zz", "http://a?b#%zz",
+    "/a?b#c", "*", "http://<a>", "http://a?x=1;y&z=2", "http://a?&&x=%zz&y=%41+b&=1&z=a=b",
 )  # fmt: skip
 _DURATIONS: Final = (
     "0", "1", "1s", "1.5h", "-1m", "1h30m", "1ms", "1us", "1µs", "1ns", "0.5ns", "9223372036.8s",
@@ -80,6 +93,27 @@ _TIMES: Final = (
     "9999-12-31T23:59:59.999999999Z", "2024-01-01T00:00:00+14:00", "2024-01-01t00:00:00z",
     "2024-01-01T00:00:00", "2024-01-01T24:00:00Z", "2024-01-01T00:00:00.1234567891Z", "",
 )  # fmt: skip
+_FORMATTED: Final = {
+    "dns1123Label dns1035Label dns1123LabelPrefix dns1035LabelPrefix labelValue": (
+        "a" * 63, "a" * 64, "a-", "-a", "a--", "A", "1a", "", "a-b", "ab-", "a.b", "a_b",
+    ),
+    "dns1123Subdomain dns1123SubdomainPrefix": (
+        "a" * 253, "a" * 254, "a.b", "a..b", "a-", "a.b-", "a.-", ".a", "A.b",
+    ),
+    "qualifiedName": (
+        "a", "a/b", "a/b/c", "/b", "a/", "a" * 63, "a/" + "a" * 64, "a" * 253 + "/b",
+        "a" * 254 + "/b", "A/b", "a.b/C_d.e", "-a/b", "a/-b", "",
+    ),
+    "byte": ("", "a", "aaaa", "aa==", "aa=", "a$aa", "YW Jj", "YWJj=", "===="),
+    "uri": (*_URLS, "a" * 39),
+    "uuid": (
+        "", "123e4567-e89b-12d3-a456-426614174000", "123E4567E89B12D3A456426614174000",
+        "123e4567-e89b-12d3-a456-42661417400", "g23e4567-e89b-12d3-a456-426614174000",
+    ),
+    "date": ("2024-02-29", "2023-02-29", "2024-2-29", "2024-02-29T00:00:00Z", "", "24-02-29"),
+    "datetime": ("2024-02-29T00:00:00Z", "2023-02-29T00:00:00Z", "2024-02-29", ""),
+}  # fmt: skip
+"""Texts for each format."""
 
 
 def limits() -> Iterator[str]:
@@ -94,6 +128,7 @@ def limits() -> Iterator[str]:
     yield from _of_lists()
     yield from _LITERALS
     yield from _of_values()
+    yield from _of_formats()
     lines = (Path(__file__).parent / "calls.txt").read_text(encoding="utf-8").splitlines()
     yield from (line for line in lines if line and not line.startswith("#"))
 
@@ -188,3 +223,12 @@ def _of_values() -> Iterator[str]:
         yield f"string(timestamp('{text}'))"
         yield f"int(timestamp('{text}'))"
         yield f"timestamp('{text}').getDayOfYear('-01:00')"
+
+
+def _of_formats() -> Iterator[str]:
+    for text in _NO_ADDRESSES:
+        yield f"ip('{text}') == ip('::1')"
+        yield f"cidr('1.0.0.0/8').containsIP('{text}')"
+    for formats, texts in _FORMATTED.items():
+        for name, text in product(formats.split(), texts):
+            yield f"format.{name}().validate('{text}')"

@@ -464,10 +464,8 @@ _BY_FUNCTION: Final[dict[str, _Costs]] = {
     "split": _Costs(_READ_TWICE, _member(_split)),
     "join": _Costs(_joined, _member(_join)),
     **dict.fromkeys(("find", "findAll"), _Costs(_match, _member(_find))),
-    **dict.fromkeys(
-        ("containsIP", "containsCIDR"),
-        _Costs(_cidr_contains(""), _member(_network_contains)),
-    ),
+    "containsIP": _Costs(_cidr_contains("cidr_contains_ip"), _member(_network_contains)),
+    "containsCIDR": _Costs(_cidr_contains("cidr_contains_cidr"), _member(_network_contains)),
     "validate": _Costs(_validate_cost, _member(_validate)),
     "includes": _Costs(None, lambda _: CallEstimate(Range(1, _MAX_LIST_ATTRIBUTE))),
     "_==_": _Costs(None, _equality),
@@ -494,9 +492,7 @@ _BY_OVERLOAD: Final[dict[str, _Costs]] = {
     "cidr_ip": _Costs(_one),
     **{
         overload: _Costs(_cidr_contains(overload))
-        for overload in (
-            "cidr_contains_ip_string", "cidr_contains_cidr_string", "cidr_contains_cidr",
-        )
+        for overload in ("cidr_contains_ip_string", "cidr_contains_cidr_string")
     },
     "list_slice": _Costs(_output_size, _member(_slice)),
     "lists_range": _Costs(_output_size, _range),

@@ -250,7 +250,9 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):", re.ASCII)
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})?")
 _PORT = re.compile(r"(?::[0-9]*)?", re.ASCII)
 _PATH_SAFE = re.compile(r"[A-Za-z0-9\-_.~$&+,/:;=@!'()*\[\]]", re.ASCII)
-_HOST_UNSAFE = re.compile(r"[ \x00-\x1f\"<>\\^`{|}]")
+_HOST_SAFE = re.compile(r"[A-Za-z0-9\-_.~!$&'()*+,;=:\[\]<>\"]", re.ASCII)
+_HOST_PART = re.compile(r"%([0-9A-Fa-f]{2})?|.", re.DOTALL)
+_USER = re.compile(r"[A-Za-z0-9\-._:~!$&'()*+,;=%@]*", re.ASCII)
 
 
 class ParsedURL(msgspec.Struct, frozen=True):
@@ -280,7 +282,7 @@ class URLValue(OpaqueValue):
 
 
 def parse_url(text: str) -> ParsedURL:
-    """Return the parts of an absolute URL or path.
+    """Return the parts of an absolute URL or path without a fragment.
 
     Raises
     ------
@@ -288,77 +290,126 @@ def parse_url(text: str) -> ParsedURL:
         With Go's text: `parse "x": invalid URI for request`.
     """
     try:
-        return _parts(text)
+        return _split(text, is_request=True)
     except AddressError as error:
         raise AddressError(f"parse {go_quoted(text)}: {error}") from None
 
 
-def _parts(text: str) -> ParsedURL:
+def _split(text: str, *, is_request: bool) -> ParsedURL:
     if any(character < " " or character == "\x7f" for character in text):
         raise AddressError("net/url: invalid control character in URL")
     if not text:
         raise AddressError("empty url")
-    base = text.partition("#")[0]
-    match = _SCHEME.match(base)
-    if base[:1] == ":":
+    if text == "*":
+        return ParsedURL("", "", text, "")
+    if text[:1] == ":":
         raise AddressError("missing protocol scheme")
+    match = _SCHEME.match(text)
     scheme = match[1].lower() if match else ""
-    rest = base[match.end() :] if match else base
-    rest, _, query = rest.partition("?")
+    rest, _, query = (text[match.end() :] if match else text).partition("?")
     if not rest.startswith("/"):
         if scheme:
             return ParsedURL(scheme, "", "", query)
         raise AddressError("invalid URI for request")
     host = ""
-    if rest.startswith("//") and (scheme or not rest.startswith("///")):
+    if rest.startswith("//") and (scheme or not (is_request or rest.startswith("///"))):
         authority, slash, path = rest[2:].partition("/")
         rest = slash + path
-        host = _checked_host(authority.rpartition("@")[2])
-    for escape in _ESCAPE.finditer(rest):
-        if escape[1] is None:
-            raise AddressError(f'invalid URL escape "{rest[escape.start() : escape.start() + 3]}"')
+        user, _, host = authority.rpartition("@")
+        host = _checked_host(scheme, host)
+        if not _USER.fullmatch(user):
+            raise AddressError("net/url: invalid userinfo")
+        _check_escapes(user)
+    _check_escapes(rest)
     return ParsedURL(scheme, host, rest, query)
 
 
-def _checked_host(host: str) -> str:
-    if host.startswith("["):
+def _wrong_escape(text: str) -> str:
+    """Return the first escape that is not one; empty if there is none."""
+    wrong = (each.start() for each in _ESCAPE.finditer(text) if each[1] is None)
+    return next((text[start : start + 3] for start in wrong), "")
+
+
+def _check_escapes(text: str) -> None:
+    wrong = _wrong_escape(text)
+    if wrong:
+        raise AddressError(f'invalid URL escape "{wrong}"')
+
+
+def _checked_host(scheme: str, host: str) -> str:
+    opening = host.rfind("[")
+    if opening > 0:
+        raise AddressError("invalid IP-literal")
+    if opening == 0:
         end = host.rfind("]")
         if end < 0:
             raise AddressError("missing ']' in host")
-        port = host[end + 1 :]
-    else:
-        port = host[host.find(":") :] if ":" in host else ""
-        if port.count(":") > 1:
-            port = (
-                port[port.rfind(":") :]
-                if _PORT.fullmatch(port[port.rfind(":") :]) is None
-                else port
-            )
-    if port and not _PORT.fullmatch(port):
+        port = _checked_port(host[end + 1 :])
+        before, percent, after = host[1:end].partition("%25")
+        name = _unescaped_host(before) + _unescaped_host(percent + after, is_zone=True)
+        _check_literal(name)
+        return f"[{name}]{port}"
+    # Hosts of databases may be lists.
+    colon = host.find(":") if scheme in ("http", "https") else host.rfind(":")
+    if colon >= 0:
+        _checked_port(host[colon:])
+    return _unescaped_host(host)
+
+
+def _checked_port(port: str) -> str:
+    if not _PORT.fullmatch(port):
         raise AddressError(f'invalid port "{port}" after host')
-    unsafe = _HOST_UNSAFE.search(host)
-    if unsafe:
-        raise AddressError(f'invalid character "{unsafe.group()}" in host name')
-    return host
+    return port
+
+
+def _check_literal(name: str) -> None:
+    base, percent, zone = name.partition("%")
+    try:
+        address = ipaddress.ip_address(base)
+    except ValueError:
+        raise AddressError(f"invalid host: {address_error(name)}") from None
+    if percent and not zone:
+        raise AddressError(f"invalid host: {address_error(name)}")
+    if address.version == 4:
+        raise AddressError("invalid IP-literal")
+
+
+def _unescaped_host(text: str, *, is_zone: bool = False) -> str:
+    """Return a host without escapes, which only stand for what is not ASCII; see `unescape`."""
+    for part in _HOST_PART.finditer(text):
+        if part[1] is not None:
+            character = chr(int(part[1], 16))
+            is_literal = character == " " or _HOST_SAFE.match(character)
+            is_allowed = character == "%" or (is_literal if is_zone else character > "\x7f")
+        else:
+            is_allowed = part[0] > "\x7f" or _HOST_SAFE.match(part[0])
+        if not is_allowed and part[0].startswith("%"):
+            raise AddressError(f'invalid URL escape "{text[part.start() : part.start() + 3]}"')
+        if not is_allowed:
+            raise AddressError(f'invalid character "{part[0]}" in host name')
+    return _unescaped(text, plus=False)
 
 
 def _url(text: Value) -> Value:
+    base, _, fragment = text.partition("#")
     try:
-        return URLValue(text, parse_url(text))
+        # As upstream, which checks the text as one without a fragment first.
+        parse_url(text)
     except AddressError as error:
         return ErrorValue(f"URL parse error during conversion from string: {error}")
+    wrong = _wrong_escape(fragment)
+    if wrong:
+        reason = f'parse {go_quoted(text)}: invalid URL escape "{wrong}"'
+        return ErrorValue(f"URL parse error during conversion from string: {reason}")
+    return URLValue(text, _split(base, is_request=False))
 
 
-def _hostname(value: Value) -> Value:
+def _host_and_port(value: Value) -> tuple[str, str]:
     host: str = value.parts.host
-    if host.startswith("["):
-        return host[1 : host.rfind("]")]
-    return host.partition(":")[0]
-
-
-def _port(value: Value) -> Value:
-    host: str = value.parts.host
-    return host[host.rfind("]") + 1 :].partition(":")[2]
+    name, colon, port = host.rpartition(":")
+    if not colon or not _PORT.fullmatch(colon + port):
+        name, port = host, ""
+    return name.removeprefix("[").removesuffix("]"), port
 
 
 def _escaped_path(value: Value) -> Value:
@@ -385,7 +436,7 @@ def _unescaped(text: str, *, plus: bool) -> str:
 def _query(value: Value) -> Value:
     result: dict[str, list[str]] = {}
     for part in value.parts.query.split("&"):
-        if not part or ";" in part:
+        if not part or ";" in part or _wrong_escape(part):
             continue
         key, _, item = part.partition("=")
         result.setdefault(_unescaped(key, plus=True), []).append(_unescaped(item, plus=True))
@@ -395,7 +446,9 @@ def _query(value: Value) -> Value:
 URL_LIBRARY: Final = library_of(
     {
         "url": _url, "isURL": _is(parse_url), "getScheme": lambda value: value.parts.scheme,
-        "getHost": lambda value: value.parts.host, "getHostname": _hostname, "getPort": _port,
+        "getHost": lambda value: value.parts.host,
+        "getHostname": lambda value: _host_and_port(value)[0],
+        "getPort": lambda value: _host_and_port(value)[1],
         "getEscapedPath": _escaped_path, "getQuery": _query,
     },
     """

@@ -8,7 +8,6 @@ syntax is that of RE2.
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, timezone
@@ -136,6 +135,9 @@ _LABEL_VALUE: Final = "(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?"
 _UUID = re.compile(
     r"(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}", re.ASCII
 )
+_BASE64 = re.compile(
+    r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})", re.ASCII
+)
 _LABEL_TEXT: Final = (
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "
     "must start and end with an alphanumeric character"
@@ -149,8 +151,8 @@ _LABEL_1035_TEXT: Final = (
     "alphabetic character, and end with an alphanumeric character"
 )
 _NAME_TEXT: Final = (
-    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end "
-    "with an alphanumeric character"
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
+    "alphanumeric character"
 )
 _LABEL_VALUE_TEXT: Final = (
     "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or "
@@ -178,7 +180,13 @@ class FormatValue(OpaqueValue):
 
 
 def _matching(
-    pattern: str, limit: int, text: str, examples: tuple[str, ...], *, is_prefix: bool = False
+    pattern: str,
+    limit: int,
+    text: str,
+    examples: tuple[str, ...],
+    *,
+    is_prefix: bool = False,
+    unit: str = "characters",
 ) -> Callable[[str], list[str]]:
     compiled = re.compile(pattern, re.ASCII)
     shown = ",  or ".join(f"'{example}'" for example in examples)
@@ -188,8 +196,11 @@ def _matching(
         # A prefix may end in a dash, because something follows it.
         if is_prefix and len(value) > 1 and value.endswith("-"):
             value = f"{value[:-2]}a"
-        found = [f"must be no more than {limit} characters"] if len(value) > limit else []
-        return found if compiled.fullmatch(value) else [*found, message]
+        found = [f"must be no more than {limit} {unit}"] if len(value) > limit else []
+        if compiled.fullmatch(value):
+            return found
+        is_dotted = pattern == _LABEL and re.fullmatch(_SUBDOMAIN, value)
+        return [*found, "must not contain dots" if is_dotted else message]
 
     return problems
 
@@ -199,13 +210,13 @@ def _qualified_name(value: str) -> list[str]:
     if "/" in prefix:
         example = "(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is"
         return [
-            "a qualified name must consist of alphanumeric characters, '-', '_' or '.', and must "
+            "a valid label key must consist of alphanumeric characters, '-', '_' or '.', and must "
             f"start and end with an alphanumeric character {example} '{_NAME}') with an optional "
             "DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
         ]
     found: list[str] = []
     if slash:
-        check = _matching(_SUBDOMAIN, 253, _SUBDOMAIN_TEXT, ("example.com",))
+        check = _matching(*_DNS_SUBDOMAIN, unit="bytes")
         found += (
             [f"prefix part {problem}" for problem in check(prefix)]
             if prefix
@@ -213,10 +224,8 @@ def _qualified_name(value: str) -> list[str]:
         )
     if not name:
         found.append("name part must be non-empty")
-    elif len(name) > 63:
-        found.append("name part must be no more than 63 characters")
-    examples = ("MyName", "my.name", "123-abc")
-    return found + _matching(_NAME, len(name), _NAME_TEXT, examples)(name)
+    check = _matching(_NAME, 63, _NAME_TEXT, ("MyName", "my.name", "123-abc"), unit="bytes")
+    return found + [f"name part {problem}" for problem in check(name)]
 
 
 def _uri(value: str) -> list[str]:
@@ -225,14 +234,6 @@ def _uri(value: str) -> list[str]:
     except AddressError as error:
         return [str(error)]
     return []
-
-
-def _byte(value: str) -> list[str]:
-    try:
-        base64.b64decode(value, validate=True)
-    except ValueError:
-        return ["invalid base64"]
-    return [] if value else ["invalid base64"]
 
 
 def _date(value: str) -> list[str]:
@@ -255,13 +256,16 @@ _FORMATS: Final[dict[str, FormatValue]] = {
     "dns1123SubdomainPrefix": FormatValue(60, _matching(*_DNS_SUBDOMAIN, is_prefix=True)),
     "dns1035LabelPrefix": FormatValue(30, _matching(*_DNS_1035_LABEL, is_prefix=True)),
     "labelValue": FormatValue(
-        40, _matching(_LABEL_VALUE, 63, _LABEL_VALUE_TEXT, ("MyValue", "my_value", "12345"))
+        40,
+        _matching(
+            _LABEL_VALUE, 63, _LABEL_VALUE_TEXT, ("MyValue", "my_value", "12345"), unit="bytes"
+        ),
     ),
     "uri": FormatValue(1103, _uri),
     "uuid": FormatValue(
         70, lambda value: [] if _UUID.fullmatch(value) else ["does not match the UUID format"]
     ),
-    "byte": FormatValue(84, _byte),
+    "byte": FormatValue(84, lambda value: [] if _BASE64.fullmatch(value) else ["invalid base64"]),
     "date": FormatValue(71, _date),
     "datetime": FormatValue(
         71, lambda value: [] if parse_timestamp(value) else ["invalid datetime"]

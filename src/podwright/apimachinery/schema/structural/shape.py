@@ -315,7 +315,7 @@ def approval_of(definition: Document) -> tuple[str, str, str] | None:
 
 def _is_url(text: str) -> bool:
     try:
-        found = cel.parse_url(text)
+        found = cel.parse_url(text.partition("#")[0])
     except cel.AddressError:
         return False
     return bool(found.host and found.scheme)

@@ -95,7 +95,7 @@ def test_a_breakpoint_ends_a_slice() -> None:
     cluster.breakpoints._conditions = {1: None}
     first = cluster.schedulers[0]
 
-    def hit(now_ns: int, is_over: Any) -> bool:
+    def hit(_: int, is_over: Any) -> bool:
         cluster.breakpoints.hit = 1
         log.append(f"over: {is_over()}")
         return False
