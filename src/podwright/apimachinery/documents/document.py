@@ -82,6 +82,22 @@ for _tag, _pattern, _first in (
 _BOOLEANS = frozenset({"y", "yes", "true", "on"})
 
 
+def _construct_str(loader: _Loader, node: yaml.ScalarNode) -> str:
+    text: str = loader.construct_scalar(node)
+    if not text.isascii() and _SURROGATE.search(text):
+        # As upstream, of two surrogates, too.
+        problem = "found invalid Unicode character escape code"
+        raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
+    return text
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_JSON_ESCAPE = re.compile(
+    r"\\(?:u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|(u[dD][89a-fA-F]\w\w)|.)", re.DOTALL
+)
+"""An escape, in a group if it is half of a character, which Go replaces."""
+
+
 def _construct_bool(loader: _Loader, node: yaml.ScalarNode) -> bool:
     return loader.construct_scalar(node).lower() in _BOOLEANS
 
@@ -141,6 +157,7 @@ def _key(loader: _Loader, node: yaml.Node) -> str:
 
 
 _Loader.add_constructor("tag:yaml.org,2002:map", _construct_mapping)
+_Loader.add_constructor("tag:yaml.org,2002:str", _construct_str)
 _Loader.add_constructor("tag:yaml.org,2002:bool", _construct_bool)
 _Loader.add_constructor("tag:yaml.org,2002:int", _construct_int)
 _Loader.add_constructor("tag:yaml.org,2002:float", _construct_float)
@@ -196,6 +213,7 @@ def parse_document(text: str | bytes) -> object:
 
 def _parse(text: str) -> object:
     if text.lstrip().startswith("{"):
+        text = _JSON_ESCAPE.sub(lambda found: r"\ufffd" if found[1] else found[0], text)
         try:
             return json.loads(
                 text,

@@ -6,13 +6,17 @@ a dashboard. Without the address of a scheduler, the workers are processes of th
 
 from __future__ import annotations
 
+import logging
+import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from itertools import islice
+from multiprocessing import resource_tracker
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from podwright._interrupts import deferred_signals
 from podwright._progress import metered
 from podwright._version import __version__
 from podwright.online.sweep.dataset import SweepDataset, SweepError
@@ -74,15 +78,39 @@ def workers(
             "dashboard_address": "127.0.0.1:0",  # any free port; other machines do not see it
             "silence_logs": 50,
         }
-    with dask.config.set({"distributed.scheduler.allowed-failures": _LOST_WORKERS}):
+    asyncio_log = logging.getLogger("asyncio")
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": _LOST_WORKERS}),
+        ExitStack() as connection,
+    ):
+        connection.callback(asyncio_log.setLevel, asyncio_log.level)
+        with nullcontext() if address else _starting_processes():
+            try:
+                client = connection.enter_context(Client(**cluster))
+            except (OSError, TimeoutError, ValueError) as error:
+                where = address or "this machine"
+                raise SweepError(f"no Dask scheduler at {where}: {error}") from None
+        # Requests of Dask that an interrupt leaves without workers fail while it closes.
+        connection.callback(asyncio_log.setLevel, logging.CRITICAL)
+        if address:
+            _check_workers(client, address)
+        yield client
+
+
+@contextmanager
+def _starting_processes() -> Iterator[None]:
+    """Keep Ctrl-C from processes that start in the block, and from this one until they have.
+
+    They and their threads keep the mask with which they start; an interrupt takes effect when there
+    is a client to close.
+    """
+    resource_tracker.ensure_running()  # its start unblocks the signal
+    with deferred_signals():
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
-            client = Client(**cluster)
-        except (OSError, TimeoutError, ValueError) as error:
-            raise SweepError(f"no Dask scheduler at {address or 'this machine'}: {error}") from None
-        with client:
-            if address:
-                _check_workers(client, address)
-            yield client
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def sweep(

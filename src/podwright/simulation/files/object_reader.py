@@ -47,7 +47,7 @@ from podwright.apimachinery.schema import (
     decode,
 )
 from podwright.cluster.api import BOOTSTRAP_OBJECTS
-from podwright.cluster.store import kind_of
+from podwright.cluster.store import GroupKind, kind_of
 from podwright.simulation import files
 from podwright.simulation.files.document_cache import DocumentCache
 from podwright.simulation.files.documents import (
@@ -178,6 +178,13 @@ class ObjectReader:
             return self._named(self._decoded(document, found), found, before)
         return self._named(self._of_manifest(document, known, found), found, before)
 
+    def check_patch(self, of: GroupKind, patch: Document, place: Place, *, path: str) -> None:
+        """Report what is wrong with the fields of a merge patch of an object of a built-in kind."""
+        known = self._schema.of(*of)
+        if known is not None:
+            found = _Reading(patch, place, path)
+            self._note(found, known.decoding_problems(_without_directives(patch)), known)
+
     # ------------------------------------------------------------------------ manifests
 
     def note_duplicates(self, duplicates: list[FieldError]) -> None:
@@ -193,18 +200,22 @@ class ObjectReader:
         document = made if self._has_defaults else document
         if not problems:
             return self._decoded(document, found)
+        errors = self._note(found, problems, kind)
+        # Decoding may find further errors; a field is reported once.
+        reported = {error.path for error in errors} if self._validate == "strict" else ()
+        self._decoded(document, found, reported)
+        return _partial(kind, document)
+
+    def _note(self, found: _Reading, problems: list[Problem], kind: Kind) -> list[FieldError]:
         errors = [
             found.error(_written_path(kind, path), _with_suggestion(message, value), value)
             for path, message, value in problems
         ]
         if self._validate == "warn":
             self._warnings += map(str, errors)
-        if self._validate != "strict":
-            return self._decoded(document, found) or _partial(kind, document)
-        self.errors += errors
-        # Decoding may find further errors; a field is reported once.
-        obj = self._decoded(document, found, reported={error.path for error in errors})
-        return obj or _partial(kind, document)
+        elif self._validate == "strict":
+            self.errors += errors
+        return errors
 
     def _named(self, obj: Object | None, found: _Reading, before: int) -> Object | None:
         """Return an object; without a name it has an error, unless it has others."""
@@ -265,6 +276,14 @@ class _Reading(msgspec.Struct, frozen=True):
     def error(self, path: str, message: str, value: Any = None) -> FieldError:
         whole = ".".join(part for part in (self.path, path) if part)
         return FieldError(source=self.place.of(whole), path=whole, message=message, value=value)
+
+
+def _without_directives(patch: Any) -> Any:
+    """Return a patch without what deletes, replaces or orders fields."""
+    if isinstance(patch, dict):
+        kept = ((name, _without_directives(value)) for name, value in patch.items())
+        return {name: value for name, value in kept if value is not None and name[:1] != "$"}
+    return [_without_directives(each) for each in patch] if isinstance(patch, list) else patch
 
 
 def _partial(kind: Kind, document: Document) -> Object | None:

@@ -34,7 +34,7 @@ from podwright.apimachinery.documents import (
     required,
 )
 from podwright.apimachinery.objects import FieldError, InputError, api_group, read_time
-from podwright.apimachinery.schema import built_in
+from podwright.apimachinery.schema import UNKNOWN_FIELD, built_in
 from podwright.simulation.autoscaling import Autoscaling
 from podwright.simulation.world import (
     START_NS,
@@ -231,8 +231,29 @@ def pod_of(manifest: Object) -> Object | None:
     if path is None:
         return None
     for name in path.split("."):
-        manifest = manifest.setdefault(name, {})
+        manifest = section_of(manifest, name)
     return manifest
+
+
+def section_of(manifest: Object, name: str) -> Object:
+    """Return a section of a manifest, which gets an empty one if it has none."""
+    found: Object = manifest.get(name) or {}
+    manifest[name] = found
+    return found
+
+
+def _type_problems(manifest: Object, path: str) -> Iterator[FieldError]:
+    """Yield the values of wrong types; unknown fields are reported when the manifest is read."""
+    for name in ("apiVersion", "kind"):
+        if not manifest.get(name):
+            yield required(join(path, name))
+    kind = built_in().find(str(manifest.get("apiVersion")), str(manifest.get("kind")))
+    if kind is not None:
+        for where, message, value in kind.decoding_problems(manifest):
+            if not message.startswith(UNKNOWN_FIELD):
+                yield FieldError(source="", path=join(path, where), message=message, value=value)
+    elif not isinstance(manifest.get("metadata") or {}, dict):
+        yield problem(join(path, "metadata"), "must be an object")
 
 
 class Load(_Entry, frozen=True, kw_only=True):
@@ -272,6 +293,8 @@ class Load(_Entry, frozen=True, kw_only=True):
             return
         if self.object is None:
             yield required(join(path, "object"), "a manifest, or a trace in place of it")
+        elif wrong := list(_type_problems(self.object, join(path, "object"))):
+            yield from wrong
         elif pod_of(self.object) is None:
             for name in ("requests", "duration"):
                 if getattr(self, name):

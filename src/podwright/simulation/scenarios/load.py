@@ -17,6 +17,7 @@ from podwright.simulation.scenarios.document import (
     Load,
     Trace,
     pod_of,
+    section_of,
 )
 from podwright.simulation.world import (
     Distribution,
@@ -59,7 +60,7 @@ def load_lines(entry: Load, seed: int, end_ns: int | None) -> list[Line]:
             message = f"more than {MOST_ARRIVALS:,} arrivals; set a longer interval or an end"
             raise InputError([FieldError(source="", path=f"load {entry.name}", message=message)])
         made: Line = msgspec.json.decode(manifest)
-        made.setdefault("metadata", {})["name"] = f"{entry.name}-{number}"
+        section_of(made, "metadata")["name"] = f"{entry.name}-{number}"
         pod = pod_of(made)
         if pod is not None:
             if entry.duration is not None:
@@ -75,16 +76,17 @@ def load_lines(entry: Load, seed: int, end_ns: int | None) -> list[Line]:
 
 
 def _set_duration(pod: Line, ran_ns: int) -> None:
-    annotations = pod.setdefault("metadata", {}).setdefault("annotations", {})
-    annotations[RUN_DELAY] = format_duration(ran_ns)
+    section_of(section_of(pod, "metadata"), "annotations")[RUN_DELAY] = format_duration(ran_ns)
     if pod.get("kind") == "Pod":
-        pod.setdefault("spec", {}).setdefault("restartPolicy", "Never")
+        section_of(pod, "spec").setdefault("restartPolicy", "Never")
 
 
 def _set_request(pod: Line, resource: str, value: int) -> None:
-    container = pod.setdefault("spec", {}).setdefault("containers", [{"name": "main"}])[0]
+    spec = section_of(pod, "spec")
+    spec["containers"] = containers = spec.get("containers") or [{"name": "main"}]
+    containers[0] = container = containers[0] or {}
     container.setdefault("image", "registry.k8s.io/pause:3.10")
-    requests = container.setdefault("resources", {}).setdefault("requests", {})
+    requests = section_of(section_of(container, "resources"), "requests")
     requests[resource] = f"{value}m" if resource == "cpu" else str(value)
 
 

@@ -303,6 +303,7 @@ def _created(spec: Spec, objects: Iterable[Object]) -> Iterator[tuple[str, str]]
     ]
     for manifest in manifests:
         if isinstance(manifest, dict):
-            metadata = manifest.get("metadata") or {}
+            metadata = manifest.get("metadata")
+            metadata = metadata if isinstance(metadata, dict) else {}
             namespace = metadata.get("namespace") or "default"
             yield manifest.get("kind", ""), f"{namespace}/{metadata.get('name')}"

@@ -237,7 +237,8 @@ class ScenarioFile(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def _manifests(self) -> Iterator[tuple[Place, str, Line]]:
         place, cluster = Place(self.source), self.document.spec.cluster
         for index, document in enumerate(cluster.objects):
-            yield place, f"spec.cluster.objects[{index}]", document
+            if isinstance(document, dict):  # another value is an error of the scenario
+                yield place, f"spec.cluster.objects[{index}]", document
         for index, group in enumerate(cluster.nodes):
             for number in range(group.count):
                 yield place, f"spec.cluster.nodes[{index}]", _node(group, number)

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from copy import copy
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
+from msgspec import Meta
 
 from podwright.apimachinery.documents import (
     Count,
@@ -24,6 +25,9 @@ from podwright.apimachinery.documents import (
     required,
 )
 from podwright.apimachinery.objects import FieldError
+
+ObjectCount: TypeAlias = Annotated[int, Meta(ge=0, le=1_000_000)]
+"""More are taken for a mistake."""
 
 STEADY_EXCLUDES: Final = "may not be combined with skipWaitToCompletion"
 
@@ -80,7 +84,7 @@ class UniqueNodeLabelStrategy(msgspec.Struct, frozen=True, kw_only=True, rename=
 class CreateNodes(Operation, frozen=True, kw_only=True):
     """Create nodes; at most one strategy prepares them."""
 
-    count: Count = 0
+    count: ObjectCount = 0
     node_template_path: str = ""
     node_allocatable_strategy: NodeAllocatableStrategy | None = None
     label_node_prepare_strategy: LabelNodePrepareStrategy | None = None
@@ -100,7 +104,7 @@ class CreateNodes(Operation, frozen=True, kw_only=True):
 class CreateNamespaces(Operation, frozen=True, kw_only=True):
     """Create the namespaces PREFIX-0, PREFIX-1 and so on."""
 
-    count: Count = 0
+    count: ObjectCount = 0
     prefix: str = ""
     namespace_template_path: str = ""
 
@@ -116,7 +120,7 @@ class CreatePods(Operation, frozen=True, kw_only=True):
         A fresh one, `namespace-INDEX`, if empty.
     """
 
-    count: Count = 0
+    count: ObjectCount = 0
     steady_state: bool = False
     duration_ns: NotNegativeNs = msgspec.field(default=0, name="duration")
     collect_metrics: bool = False
@@ -146,7 +150,7 @@ class CreatePods(Operation, frozen=True, kw_only=True):
 class CreatePodSets(Operation, frozen=True, kw_only=True):
     """The same creation of pods in the namespaces PREFIX-0, PREFIX-1 and so on."""
 
-    count: Count = 0
+    count: ObjectCount = 0
     namespace_prefix: str = ""
     create_pods_op: CreatePods = CreatePods()
 
@@ -216,7 +220,7 @@ class CreateAny(Operation, frozen=True, kw_only=True):
 
     namespace: str = ""
     template_path: Annotated[str, needed()] = ""
-    count: Count = 1
+    count: ObjectCount = 1
 
 
 class UpdateAny(CreateAny, frozen=True, kw_only=True):
@@ -230,7 +234,7 @@ class CreateResourceClaims(CreateAny, frozen=True, kw_only=True):
     """Create claims."""
 
     namespace: Annotated[str, needed()] = ""
-    count: Count = 0
+    count: ObjectCount = 0
 
 
 class CreateResourceDriver(Operation, frozen=True, kw_only=True):

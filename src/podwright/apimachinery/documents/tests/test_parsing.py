@@ -52,6 +52,17 @@ def test_a_scalar_of_yaml_has_the_type_of_upstream(text: str, value: object) -> 
     assert type(document["a"]) is type(value)
 
 
+def test_half_a_character_is_replaced_in_json_and_an_error_in_yaml_as_in_go() -> None:
+    text = r'{"whole": "\ud83d\ude00", "half": "\uDE00\ud83d-", "none": "\\ud83d"}'
+    assert parse_document(text) == {
+        "whole": "\N{GRINNING FACE}", "half": "\ufffd\ufffd-", "none": r"\ud83d",
+    }  # fmt: skip
+    assert parse_document(r'a: "\U0001f600"') == {"a": "\N{GRINNING FACE}"}
+    for text in (r'a: "\ud83d\ude00"', r'"\ud83d": 1'):
+        with pytest.raises(ValueError, match="found invalid Unicode character escape code"):
+            parse_document(text)
+
+
 def test_a_number_of_yaml_that_is_whole_is_an_integer_up_to_a_limit() -> None:
     document: Any = parse_document("a: 9e20\nb: 1e21\nc: .nan\n")
     assert document["a"] == 900_000_000_000_000_000_000

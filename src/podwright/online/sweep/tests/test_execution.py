@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import signal
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any, Self
@@ -29,16 +31,22 @@ class Connection:
 
     made: dict[str, Any]
     versions: dict[str, dict[str, dict[str, str | None]]]
+    blocked: set[int]
+    interrupts = False
+    closed = 0
 
     def __init__(self, **options: Any) -> None:
         setting = dask.config.get("distributed.scheduler.allowed-failures")
         Connection.made = {**options, "allowed failures": setting}
+        Connection.blocked = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+        if Connection.interrupts:
+            signal.raise_signal(signal.SIGINT)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close nothing."""
+        Connection.closed += 1
 
     def get_versions(self, packages: list[str]) -> Any:
         assert packages == ["podwright"]
@@ -83,6 +91,28 @@ def test_what_a_connection_is_made_with(monkeypatch, options, made):
     with workers(**options) as client:
         assert type(client).__name__ == "Connection"
     assert Connection.made == made
+
+
+def test_processes_of_this_machine_start_without_ctrl_c(monkeypatch):
+    monkeypatch.setattr(distributed, "Client", Connection)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    with workers():
+        assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
+    assert Connection.blocked == before | {signal.SIGINT}
+    with workers(address="tcp://h:1"):
+        assert Connection.blocked == before
+
+
+def test_an_interrupt_while_processes_start_takes_effect_when_there_is_a_client_to_close(
+    monkeypatch,
+):
+    monkeypatch.setattr(distributed, "Client", Connection)
+    monkeypatch.setattr(Connection, "interrupts", True)
+    closed, level = Connection.closed, logging.getLogger("asyncio").level
+    with pytest.raises(KeyboardInterrupt), workers():
+        raise AssertionError
+    assert Connection.closed == closed + 1
+    assert logging.getLogger("asyncio").level == level
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from podwright import drain_plan
-from podwright.apimachinery.objects import FieldError, InputError, Node, Pod
+from podwright.apimachinery.objects import FieldError, InputError, Node, Pod, encode
 from podwright.simulation.files import manifests
 from podwright.simulation.files.documents import Place
 from podwright.simulation.files.manifests import (
@@ -202,6 +202,14 @@ def test_errors_say_whether_every_object_is_there(documents, is_complete):
     assert error.value.is_complete is is_complete
     names = [obj.name for obj in error.value.loaded.objects]
     assert names == (["p"] if is_complete else ["n"] * (len(documents) - 1))
+
+
+def test_an_object_with_errors_is_kept_without_its_values_of_wrong_types():
+    document = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, "spec": 7}
+    with pytest.raises(PartialObjects) as error:
+        load_bytes([("a", as_json(document))])
+    (obj,) = error.value.loaded.objects
+    assert (obj.name, "spec" in encode(obj)) == ("d", False)
 
 
 def test_standard_input_is_read_once():

@@ -151,11 +151,24 @@ LOAD_HEAD = "  load:\n  - {name: a, arrivals: {every: 1s, count: 1}, "
 @pytest.mark.parametrize(
     ("spec", "paths"),
     [
-        (f"{LOAD_HEAD}object: {{kind: Pod}}, requests: {{cpu: {{distribution: constant,"
-         " value: x}}}",
+        (f"{LOAD_HEAD}object: {{apiVersion: v1, kind: Pod}}, requests: {{cpu: {{distribution:"
+         " constant, value: x}}}",
          ["spec.load[0].requests[cpu].value"]),
-        (f"{LOAD_HEAD}object: {{kind: Node}}, duration: {{distribution: constant, value: 1s}}}}",
+        (f"{LOAD_HEAD}object: {{apiVersion: v1, kind: Node}}, duration: {{distribution: constant,"
+         " value: 1s}}",
          ["spec.load[0].duration"]),
+        (f"{LOAD_HEAD}object: {{kind: ''}}}}",
+         ["spec.load[0].object.apiVersion", "spec.load[0].object.kind"]),
+        (f"{LOAD_HEAD}object: {{apiVersion: v1, kind: Pod, spec: {{containers: {{}}, x: 1}}}},"
+         " duration: {distribution: constant, value: 1s}}",
+         ["spec.load[0].object.spec.containers"]),
+        (f"{LOAD_HEAD}object: {{apiVersion: a.b/v1, kind: Own, metadata: 1}}}}",
+         ["spec.load[0].object.metadata"]),
+        ("  cluster: {objects: [x]}", ["spec.cluster.objects[0]"]),
+        ("  operations: [{at: 1s, create: {apiVersion: v1, kind: Pod, metadata: 1}}]\n"
+         "  expectations: [{noPreemptionOf: x}]",
+         ["spec.expectations[0].noPreemptionOf", "spec.operations[0].create.metadata",
+          "spec.operations[0].create.spec.containers"]),
         ("  load: [{name: a}]", ["spec.load[0].object", "spec.load[0].arrivals"]),
         ("  load: [{name: a, trace: {file: x, arrival: t}, lifetime: {distribution: constant,"
          " value: 1s}}]", ["spec.load[0].trace"]),

@@ -153,6 +153,8 @@ MEASURED = {**PODS, "count": 1}
          [".createPodsOp.podTemplatePath: none.yaml: cannot be read"]),
         ({"opcode": "churn", "templatePaths": ["pod.yaml", "none.yaml"]},
          [".templatePaths[1]: none.yaml: cannot be read"]),
+        ({**NODES, "count": 10**9},
+         [".count: Invalid value: 1000000000: must be between 0 and 1000000"]),
         ([], [".opcode: Unsupported value: \"None\""]),
     ],
 )  # fmt: skip

@@ -445,6 +445,9 @@ class _Reading:
         if name == "delete":
             return Delete(kind, key, grace_seconds=line.grace_period_seconds)
         if name == "patch":
+            if isinstance(line.with_, dict):
+                path = join(self._path, "with")
+                self._reader.check_patch(kind, line.with_, Place(place), path=path)
             return Patch(kind, key, line.with_, line.type or "strategic")
         if kind not in (scaled := built_in().scaled):
             self._wrong(place, name, unsupported(kind[1], sorted(each for _, each in scaled)))

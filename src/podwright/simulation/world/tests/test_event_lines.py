@@ -162,6 +162,16 @@ def test_each_operation_has_its_time():
             'scael: unknown field "scael"; did you mean "scale"?',
             id="a misspelt operation",
         ),
+        pytest.param(
+            {"at": "1s", "patch": "node/n1", "with": {"spec": {"$patch": "replace", "taint": []}}},
+            'with.spec.taint: unknown field; did you mean "taints"?',
+            id="a misspelt field of a patch",
+        ),
+        pytest.param(
+            {"at": "1s", "patch": "node/n1", "with": {"spec": {"taints": [{"key": 1}]}}},
+            "with.spec.taints[0].key: Invalid value: 1",
+            id="a patch with a value of a wrong type",
+        ),
         pytest.param({"at": "1s", "delete": "web"}, "kind/name is expected", id="no kind"),
         pytest.param(
             {"at": "1s", "apply": NODE | {"status": {"allocatable": {"cpu": "many"}}}},
