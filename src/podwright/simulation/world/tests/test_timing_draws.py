@@ -1,0 +1,101 @@
+"""Draws of a timing model: their formulas, their defaults, and the mistakes of their amounts."""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+from zlib import crc32
+
+import pytest
+
+from podwright.apimachinery.objects import SECOND_NS, InputError, draw
+from podwright.simulation.world.tests.test_figures_and_timing import delays
+from podwright.simulation.world.timing import fitting
+from podwright.simulation.world.timing.distributions import (
+    Distribution,
+    Draws,
+    parse_duration_ns,
+    problems_of,
+    sampler,
+    uniform,
+)
+
+
+def test_a_value_is_drawn_from_the_middle_of_its_share_in_a_stream_of_its_name() -> None:
+    assert uniform(7, 3, 5) == (draw(7, 3, 5) + 0.5) / 2_147_483_648
+    draws = Draws(Distribution(distribution="uniform", min="0s", max="1s"), "timing watch", 7)
+    # Streams of names are above those of the scheduler, which are small numbers.
+    stream = 4_294_967_296 + crc32(b"timing watch")
+    assert draws.at(2) == round(SECOND_NS * uniform(7, stream, 2))
+
+
+@pytest.mark.parametrize(
+    ("fields", "share", "seconds"),
+    [
+        pytest.param({"value": "0s"}, 0.5, 0, id="nothing"),
+        pytest.param(
+            {"distribution": "lognormal", "median": "8s"},
+            NormalDist().cdf(1),
+            8 * math.e,
+            id="sigma is 1",
+        ),
+        pytest.param(
+            {"distribution": "pareto", "min": "8s"}, 1 - 1 / 8, 8 * 8 ** (1 / 1.5), id="shape 1.5"
+        ),
+        pytest.param(
+            {"distribution": "choice", "values": ("1s", "2s")}, 1.0, 2, id="the last of all"
+        ),
+    ],
+)
+def test_samples_with_defaults_and_at_the_ends(fields, share, seconds) -> None:
+    sample = sampler(Distribution(**fields), parse_duration_ns)
+    assert sample(share) == (0 if not seconds else pytest.approx(seconds * SECOND_NS, abs=2))
+
+
+@pytest.mark.parametrize(
+    ("fields", "paths"),
+    [
+        pytest.param({"distribution": "constant"}, ["d.value"], id="constant"),
+        pytest.param({"distribution": "uniform"}, ["d.min", "d.max"], id="uniform"),
+        pytest.param({"distribution": "exponential"}, ["d.mean"], id="exponential"),
+        pytest.param({"distribution": "lognormal"}, ["d.median"], id="lognormal"),
+        pytest.param({"distribution": "pareto"}, ["d.min"], id="pareto"),
+        pytest.param({"distribution": "choice"}, ["d.values"], id="choice"),
+        pytest.param({"distribution": "quantiles"}, ["d.values", "d.percents"], id="quantiles"),
+        pytest.param(
+            {"distribution": "choice", "values": ("1s", "2s"), "weights": (1.0, 0.0)}, [],
+            id="one of the weights may be zero",
+        ),
+    ],
+)  # fmt: skip
+def test_each_distribution_needs_its_fields(fields, paths) -> None:
+    assert [error.path for error in Distribution(**fields).problems("d")] == paths
+
+
+@pytest.mark.parametrize(
+    ("fields", "paths"),
+    [
+        pytest.param({"min": "soon", "max": "later"}, ["d.min", "d.max"], id="both are shown"),
+        pytest.param({"values": ("1s", "3s", "2s")}, ["d.values"], id="one that decreases"),
+        pytest.param({"values": ("3s", "x", "1s")}, ["d.values[1]"], id="an order with a gap"),
+    ],
+)
+def test_mistakes_of_amounts(fields, paths) -> None:
+    entry = Distribution(distribution="quantiles", **fields)
+    assert [error.path for error in problems_of(entry, "d", parse_duration_ns)] == paths
+
+
+def test_a_duration_is_not_negative() -> None:
+    assert parse_duration_ns("0s") == 0
+    with pytest.raises(InputError):
+        parse_duration_ns("-1ns")
+
+
+def test_no_component_is_busy_at_the_start() -> None:
+    idle = delays("")
+    assert (idle.scheduler_ns, idle.controllers_ns, idle.watched_ns(0)) == (0, 0, 0)
+
+
+def test_fitted_quantiles_are_close_together_at_both_ends() -> None:
+    fifths = [98 + tenths / 10 for tenths in range(0, 21, 2)]
+    assert list(fitting._PERCENTS) == [0, 1, 2, *range(5, 96, 5), 96, 97, *fifths]
