@@ -440,11 +440,14 @@ def test_rates_are_those_of_most_cycles_and_none_is_negative():
     terms = np.column_stack((np.ones(200), nodes)).astype(float)
     durations = terms @ np.array([600_000.0, 3_000.0, 20_000.0])
     durations[::20] *= 100
+    durations[10::20] /= 100
     assert np.allclose(fitting._rates(terms, durations), [600_000, 3_000, 20_000], rtol=0.01)
     falling = terms @ np.array([900_000.0, -3_000.0, 0.0])
     found = fitting._rates(terms, falling)
     assert (found >= 0).all()
     assert found[1] == 0
+    falling = terms @ np.array([900_000.0, -3_000.0, -2_000.0])
+    assert np.allclose(fitting._rates(terms, falling), [np.median(falling), 0, 0], rtol=0.01)
 
 
 def test_what_is_added_to_draws_gives_the_quantiles_of_the_sums():

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from statistics import NormalDist
+from types import SimpleNamespace
+from typing import Any
 from zlib import crc32
 
 import pytest
 
 from podwright.apimachinery.objects import SECOND_NS, InputError, draw
-from podwright.simulation.world.tests.test_figures_and_timing import delays
+from podwright.simulation.world.tests.test_figures_and_timing import attempts, delays, line
 from podwright.simulation.world.timing import fitting
 from podwright.simulation.world.timing.distributions import (
     Distribution,
@@ -19,6 +21,7 @@ from podwright.simulation.world.timing.distributions import (
     sampler,
     uniform,
 )
+from podwright.simulation.world.timing.model import Timing
 
 
 def test_a_value_is_drawn_from_the_middle_of_its_share_in_a_stream_of_its_name() -> None:
@@ -99,3 +102,32 @@ def test_no_component_is_busy_at_the_start() -> None:
 def test_fitted_quantiles_are_close_together_at_both_ends() -> None:
     fifths = [98 + tenths / 10 for tenths in range(0, 21, 2)]
     assert list(fitting._PERCENTS) == [0, 1, 2, *range(5, 96, 5), 96, 97, *fifths]
+
+
+@pytest.mark.parametrize(
+    ("lines", "gaps"),
+    [
+        pytest.param(
+            [line("queue", 10, "b"), line("attempt", 10, "a"), line("attempt", 14, "b")], [4, 0],
+            id="queued when the last attempt started",
+        ),
+        pytest.param(
+            [line("queue", 0, "b"), line("attempt", 10, "a"), line("attempt", 10, "b")], [0, 0],
+            id="no time between them",
+        ),
+        pytest.param(
+            [line("queue", 0, "b"), line("attempt", 10, "a"), line("attempt", 7, "b")], [0, 0],
+            id="lines that are out of order",
+        ),
+    ],
+)  # fmt: skip
+def test_the_time_between_two_attempts(lines, gaps) -> None:
+    assert [gap for _, _, gap, *_ in attempts(*lines)] == gaps
+
+
+def test_a_model_is_fitted_to_twenty_cycles_and_keeps_the_name_of_its_base() -> None:
+    lines = [line("queue", 0, f"p{number}") for number in range(21)]
+    lines += [line("attempt", 10 * number, f"p{number}") for number in range(21)]
+    log: Any = SimpleNamespace(lines=[*lines, line("bound", 999, "p0")], source="log")
+    assert fitting.fit_timing(log).name == "log"
+    assert fitting.fit_timing(log, base=Timing(name="base")).name == "base"

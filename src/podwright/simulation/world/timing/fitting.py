@@ -83,7 +83,7 @@ def fit_timing(
     durations_ns = np.array([each.gap_ns for each in cycles], dtype=np.float64)
     rates_ns = _rates(_terms(cycles), durations_ns)
     factors = durations_ns / np.maximum(_terms(cycles) @ rates_ns, 1.0)
-    bound_cycles_ns = np.outer(_terms(bound) @ rates_ns, np.percentile(factors, _GRID)).ravel()
+    bound_cycles_ns = np.outer(_terms(bound) @ rates_ns, np.percentile(factors, _GRID))
     waits_ns = np.array([each.bound_ns for each in bound], dtype=np.float64)
     writes_ns = _difference(waits_ns, bound_cycles_ns)
     constant, evaluated, scored = (duration_text(rate) for rate in rates_ns)
@@ -133,9 +133,8 @@ def _attempts(log: SchedulerLog) -> list[_Attempt]:
 
 
 def _terms(attempts: Sequence[_Attempt]) -> np.ndarray:
-    scored = [each.feasible if each.feasible > 1 else 0 for each in attempts]
     return np.array(
-        [(1, each.evaluated, nodes) for each, nodes in zip(attempts, scored, strict=True)],
+        [(1, each.evaluated, each.feasible if each.feasible > 1 else 0) for each in attempts],
         dtype=np.float64,
     )
 
@@ -144,17 +143,18 @@ def _rates(terms: np.ndarray, durations: np.ndarray) -> np.ndarray:
     """Return the least absolute deviations' rates of terms, none of them negative."""
     kept = [0, 1, 2]
     while True:
-        found: np.ndarray = np.zeros(len(kept))
+        found: np.ndarray
         weights = np.ones(len(durations))
         for _ in range(_ROUNDS):
             scaled = terms[:, kept] * weights[:, None]
             found = np.linalg.lstsq(scaled, durations * weights, rcond=None)[0]
             deviations = np.abs(durations - terms[:, kept] @ found)
             weights = 1 / np.sqrt(np.maximum(deviations, 1_000.0))
-        lowest = int(np.argmin(found))
-        if found[lowest] >= 0 or len(kept) == 1:
+        lowest = np.argmin(found)
+        # The last one is positive, as durations are.
+        if found[lowest] >= 0:
             rates = np.zeros(3)
-            rates[kept] = np.maximum(found, 0)
+            rates[kept] = found
             return rates
         del kept[lowest]
 

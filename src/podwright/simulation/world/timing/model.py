@@ -192,7 +192,7 @@ def read_timing(text: str | bytes, *, source: str) -> Timing:
     timing = decode(read_document(text, source=source), Timing, "", errors)
     raise_errors(errors, source=source)
     return (
-        timing if timing.name else msgspec.structs.replace(timing, name=source.rsplit("/", 1)[-1])
+        timing if timing.name else msgspec.structs.replace(timing, name=source.rpartition("/")[2])
     )
 
 
