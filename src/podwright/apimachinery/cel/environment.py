@@ -26,6 +26,8 @@ from podwright.apimachinery.cel.functions.addresses import ADDRESS_LIBRARY, URL_
 from podwright.apimachinery.cel.functions.authorizations import AUTHORIZER_LIBRARY
 from podwright.apimachinery.cel.functions.formats import (
     FORMAT_LIBRARY,
+    TIMESTAMP_MAX_NS,
+    TIMESTAMP_MIN_NS,
     PatternError,
     compile_pattern,
     parse_duration,
@@ -232,8 +234,11 @@ def _descendants(root: Expression) -> Iterator[tuple[Expression, bool]]:
 
 
 def _is_valid(name: str, value: object) -> bool:
+    if isinstance(value, int):
+        in_range = TIMESTAMP_MIN_NS <= value * 10**9 <= TIMESTAMP_MAX_NS
+        return name == "timestamp" and in_range
     if not isinstance(value, str):
-        return name == "timestamp" and isinstance(value, int)
+        return False
     if name == "duration":
         return parse_duration(value) is not None
     if name == "timestamp":

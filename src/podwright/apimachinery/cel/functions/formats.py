@@ -26,7 +26,7 @@ from podwright.apimachinery.cel.values import (
     Value,
     present,
 )
-from podwright.apimachinery.objects import parse_duration as parse_duration_ns
+from podwright.apimachinery.objects import go_quoted, parse_duration as parse_duration_ns
 
 if TYPE_CHECKING:
     import re2
@@ -38,6 +38,7 @@ _TIMESTAMP = re.compile(
     r"(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:[.,](\d+))?([Zz]|[+-]\d{2}:\d{2})",
     re.ASCII,
 )
+_INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _ZONE = re.compile(r"([+-]?)(\d{2}):(\d{2})", re.ASCII)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -96,17 +97,34 @@ def format_timestamp(timestamp: Timestamp) -> str:
     return f"{moment.strftime('%Y').zfill(4)}{moment.strftime('-%m-%dT%H:%M:%S')}{fraction}{zone}"
 
 
-def calendar(timestamp: Timestamp, zone: str) -> datetime | None:
+def calendar(timestamp: Timestamp, zone: str) -> datetime:
     """Return the calendar time in a zone: `UTC`, or an offset such as `-07:00`.
 
-    None for other zones: their rules are not part of podwright, so that an evaluation depends on
-    nothing but its input.
+    Raises
+    ------
+    ValueError
+        The zone is another one: their rules are not part of podwright, so that an evaluation
+        depends on nothing but its input.
+
+    Notes
+    -----
+    Upstream: cel-go common/types/timestamp.go, timeZone
     """
+    minutes = 0 if zone in ("", "UTC", "Etc/UTC", "Zulu") else _offset_minutes(zone)
     try:
-        tzinfo = UTC if zone in ("", "UTC", "Etc/UTC", "Zulu") else fixed_zone(zone)
-        return (_EPOCH + timedelta(seconds=timestamp.ns // NANOSECONDS)).astimezone(tzinfo)
-    except (ValueError, OverflowError):
-        return None
+        return _EPOCH + timedelta(seconds=timestamp.ns // NANOSECONDS, minutes=minutes)
+    except OverflowError:
+        raise ValueError(f"unknown time zone {zone}") from None
+
+
+def _offset_minutes(zone: str) -> int:
+    hours, colon, minutes = zone.partition(":")
+    if not colon:
+        raise ValueError(f"unknown time zone {zone}")
+    for part in (hours, minutes):
+        if not _INTEGER.fullmatch(part):
+            raise ValueError(f"strconv.Atoi: parsing {go_quoted(part)}: invalid syntax")
+    return int(hours) * 60 + (-int(minutes) if zone[0] == "-" else int(minutes))
 
 
 def fixed_zone(text: str) -> timezone:

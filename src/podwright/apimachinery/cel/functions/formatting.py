@@ -237,7 +237,7 @@ def _special(value: float) -> str:
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
-        return "Infinity" if value > 0 else "-Infinity"
+        return "+Inf" if value > 0 else "-Inf"
     return ""
 
 

@@ -11,6 +11,7 @@ from functools import cmp_to_key
 from itertools import pairwise
 from typing import Final
 
+from podwright.apimachinery.cel.functions.formats import TIMESTAMP_MIN_NS
 from podwright.apimachinery.cel.functions.standard import STANDARD_LIBRARY
 from podwright.apimachinery.cel.steps import display
 from podwright.apimachinery.cel.types import Library, library_of
@@ -166,11 +167,6 @@ def _sort(values: Value) -> Value:
 
 
 def _sort_by(values: Value, keys: Value) -> Value:
-    if len(values) != len(keys):
-        return ErrorValue(
-            "@sortByAssociatedKeys() expected a list of the same size as the associated keys list, "
-            f"but got {len(values)} and {len(keys)} elements respectively"
-        )
     if not values:
         return values
     if isinstance(compare(keys[0], keys[0]), ErrorValue):
@@ -269,12 +265,12 @@ def _none() -> Value:
     return NONE
 
 
+_ZEROS: Final[dict[type, Value]] = {Duration: Duration(0), Timestamp: Timestamp(TIMESTAMP_MIN_NS)}
+
+
 def _of_non_zero(value: Value) -> Value:
-    is_zero = value is None or (
-        not isinstance(value, Timestamp) and not value
-        if not isinstance(value, Duration)
-        else value.ns == 0
-    )
+    zero = _ZEROS.get(value.__class__)
+    is_zero = not value if zero is None else value == zero
     return NONE if is_zero else present(value)
 
 

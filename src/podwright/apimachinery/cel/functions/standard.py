@@ -77,7 +77,7 @@ def _timestamp(ns: int, offset_minutes: int = 0) -> Value:
 
 
 def _duration(ns: int) -> Value:
-    return Duration(ns) if INT_MIN <= ns <= INT_MAX else ErrorValue("duration overflow")
+    return Duration(ns) if INT_MIN <= ns <= INT_MAX else ErrorValue("integer overflow")
 
 
 def _add(left: Value, right: Value) -> Value:
@@ -207,8 +207,15 @@ def _conversion_error(value: Value, target: str) -> ErrorValue:
 
 
 _INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_DIGITS: Final = "[0-9](?:_?[0-9])*"
+_HEX_DIGITS: Final = "[0-9a-fA-F](?:_?[0-9a-fA-F])*"
 _DOUBLE = re.compile(
-    r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|(?i:inf|infinity|nan))", re.ASCII
+    rf"[+-]?(?:{_DIGITS}(?:\.(?:{_DIGITS})?)?|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?", re.ASCII
+)
+_NO_NUMBER = re.compile(r"[+-]?(?:inf|infinity)|nan", re.ASCII | re.IGNORECASE)
+_HEX_DOUBLE = re.compile(
+    rf"[+-]?0[xX](?:_?{_HEX_DIGITS}(?:\.(?:{_HEX_DIGITS})?)?|\.{_HEX_DIGITS})[pP][+-]?{_DIGITS}",
+    re.ASCII,
 )
 _BOOLS = {
     **dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True),
@@ -250,11 +257,15 @@ def _to_uint(value: Value) -> Value:
 
 
 def _to_double(value: Value) -> Value:
-    if isinstance(value, str):
-        if not _DOUBLE.fullmatch(value) or (math.isinf(float(value)) and "n" not in value.lower()):
-            return _conversion_error(value, "double")
+    if not isinstance(value, str) or _NO_NUMBER.fullmatch(value):
         return float(value)
-    return float(value)
+    try:
+        if _HEX_DOUBLE.fullmatch(value):
+            return float.fromhex(value.replace("_", ""))
+    except OverflowError:
+        return _conversion_error(value, "double")
+    number = float(value) if _DOUBLE.fullmatch(value) else math.inf
+    return _conversion_error(value, "double") if math.isinf(number) else number
 
 
 def _to_bool(value: Value) -> Value:
@@ -369,9 +380,10 @@ def _calendar_field(name: str) -> Callable[..., Value]:
         if isinstance(value, Duration):
             unit = _DURATION_UNITS_NS[name]
             return _truncated_quotient(value.ns, unit)
-        moment = calendar(value, zone)
-        if moment is None:
-            return ErrorValue(f"unknown time zone {zone}")
+        try:
+            moment = calendar(value, zone)
+        except ValueError as error:
+            return ErrorValue(str(error))
         if name == "getMilliseconds":
             return value.ns % NANOSECONDS // 10**6
         return read(moment)
