@@ -196,8 +196,8 @@ _SCALAR_TYPES: Final = {name: ValueType("scalar", scalar=one) for name, one in _
 
 
 _UNTYPED: Final = ValueType("deduced", is_atomic=True)
-_RAW: Final = frozenset({("apps.v1.ControllerRevision", "data")})
-"""Fields with one owner on which OpenAPI is silent.
+_RAW: Final = "runtime.RawExtension"
+"""The Go type of fields with one owner, on which OpenAPI is silent.
 
 Upstream: staging/src/k8s.io/client-go/applyconfigurations/internal/internal.go, `__untyped_atomic_`
 """
@@ -213,7 +213,7 @@ def struct_type(name: str) -> ValueType:
 
     def fields() -> dict[str, ValueType]:
         return {
-            each.name: _UNTYPED if (name, each.name) in _RAW else _field_type(each)
+            each.name: _UNTYPED if each.go_type == _RAW else _field_type(each)
             for each in struct.fields.values()
         }
 

@@ -244,6 +244,15 @@ def test_a_missing_expression_of_a_variable_is_no_error_of_compilation(
     assert found == ["spec.variables[0].expression"] * count
 
 
+def test_a_variable_without_an_expression_is_not_declared() -> None:
+    policy = ValidatingPolicy(a_policy("variables.n > 1", variables=[{"name": "n"}]))
+    (problem,) = policy.problems()
+    assert (problem.path, "undefined field 'n'" in problem.detail) == (
+        "spec.validations[0].expression",
+        True,
+    )
+
+
 def test_conditions_decide_whether_a_policy_says_anything() -> None:
     def result(*conditions: str, **spec: Any) -> tuple[PolicyDecision, ...]:
         written = [{"name": str(i), "expression": each} for i, each in enumerate(conditions)]

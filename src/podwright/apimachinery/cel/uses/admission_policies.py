@@ -189,9 +189,11 @@ class _Policy:
         variables = self.spec.get("variables") or ()
         self.compiler = AdmissionCompiler(has_params=self.has_params, has_variables=bool(variables))
         self._variables = []
-        for variable in variables:
+        for index, variable in enumerate(variables):
             name, source = str(variable.get("name") or ""), str(variable.get("expression") or "")
-            self._variables.append((source, self.compiler.add_variable(name, source)))
+            if source.strip():
+                path = f"spec.variables[{index}].expression"
+                self._variables.append((path, self.compiler.add_variable(name, source)))
         conditions = self.spec.get("matchConditions") or ()
         self.conditions = MatchConditions(conditions, self.compiler) if conditions else None
 
@@ -201,9 +203,8 @@ class _Policy:
         yield from match_condition_problems(
             conditions, "spec.matchConditions", has_params=self.has_params
         )
-        for index, (source, expression) in enumerate(self._variables):
-            if source.strip():
-                yield from _problem(f"spec.variables[{index}].expression", expression)
+        for path, expression in self._variables:
+            yield from _problem(path, expression)
 
 
 # --------------------------------------------------------------------------- validation

@@ -137,6 +137,7 @@ def test_a_custom_object_has_the_fields_of_every_object() -> None:
         ("core.v1.ServiceSpec", "selector", "{*: string}!"),
         ("core.v1.Secret", "data", "{*: string}"),
         ("apps.v1.ControllerRevision", "data", "?!"),
+        ("resource.v1.AllocatedDeviceStatus", "data", "?!"),
     ],
 )
 def test_the_type_of_a_field_of_the_table(struct, field, expected) -> None:

@@ -61,6 +61,10 @@ from podwright.apimachinery.schema.tests.kind_errors import (
          []),
         (("StorageClass", {"provisioner": "a", "allowedTopologies": [{}]}),
          ['allowedTopologies[0].matchLabelExpressions: Duplicate value: ""']),
+        (("StorageClass", {"provisioner": "a", "allowedTopologies": 3 * [{
+          "matchLabelExpressions": [{"key": "a", "values": ["b"]}]}]}),
+         ['allowedTopologies[1].matchLabelExpressions: Duplicate value: ""',
+          *2 * ['allowedTopologies[2].matchLabelExpressions: Duplicate value: ""']]),
         (("StorageClass", {"provisioner": "a", "allowedTopologies": [{"matchLabelExpressions":
           [ {"key": "-"}, {"key": "a", "values": ["b", "b"]}, {"key": "a", "values":
          ["c"]}]}]}),

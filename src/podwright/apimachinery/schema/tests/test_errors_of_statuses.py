@@ -13,6 +13,7 @@ Document = dict[str, Any]
 START, LATER = "2026-01-01T00:00:00Z", "2026-01-01T00:01:00Z"
 VERSIONS = {
     "Job": "batch/v1", "PodDisruptionBudget": "policy/v1", "Ingress": "networking.k8s.io/v1",
+    "ValidatingAdmissionPolicy": "admissionregistration.k8s.io/v1",
 }  # fmt: skip
 
 
@@ -125,6 +126,12 @@ MAPPED = {"containerName": "c", "resourceName": "a.b/gpu", "requestName": "r"}
           "currentHealthy: Invalid value: -1: must be greater than or equal to 0",
           "desiredHealthy: Invalid value: -1: must be greater than or equal to 0",
           "expectedPods: Invalid value: -1: must be greater than or equal to 0"]),
+        (lambda: of("ValidatingAdmissionPolicy", {"conditions": [{"type": "A", "status": "True",
+          "reason": "R"}], "typeChecking": {"expressionWarnings": [{}, {"warning": "w",
+          "fieldRef": "f"}]}}),
+         ["typeChecking.expressionWarnings[0].warning: Required value",
+          "typeChecking.expressionWarnings[0].fieldRef: Required value",
+          "conditions[0].lastTransitionTime: Required value"]),
     ],
 )  # fmt: skip
 def test_conditions(call: Any, expected: list[str]) -> None:
@@ -163,9 +170,24 @@ def test_conditions(call: Any, expected: list[str]) -> None:
         (lambda: of_job({"conditions": FAILED["conditions"]}, FAILED, suspend=True),
          ["startTime: Required value: startTime is required for finished job"]),
         (lambda: of_job({}, {"startTime": START}),
-         ["startTime: Required value: startTime cannot be removed for unsuspended job"]),
+         ["startTime: Invalid value: null: field is immutable for unsuspended job once set"]),
         (lambda: of_job({"startTime": LATER}, {"startTime": START}),
-         ["startTime: Required value: startTime cannot be removed for unsuspended job"]),
+         [f'startTime: Invalid value: "{LATER}": field is immutable for unsuspended job once set']),
+        # A job that is resumed has a new start.
+        (lambda: of_job({"startTime": LATER, "conditions": [{"type": "Suspended", "status":
+          "False"}]}, {"startTime": START, "conditions": [{"type": "Suspended", "status":
+          "True"}]}), []),
+        (lambda: of_job({"startTime": LATER}, {"startTime": START, "conditions": [{"type":
+          "Suspended", "status": "True"}]}),
+         [f'startTime: Invalid value: "{LATER}": field is immutable for unsuspended job once set']),
+        # A job that is suspended and has nothing to do ends without a start.
+        (lambda: of_job({"conditions": FAILED["conditions"]}, {}, suspend=True, completions=0), []),
+        # An elastic job may have fewer successes.
+        (lambda: of_job({"succeeded": 1}, {"succeeded": 2}, completionMode="Indexed",
+          completions=2, parallelism=2), []),
+        (lambda: of_job({"succeeded": 1}, {"succeeded": 2}, completionMode="Indexed",
+          completions=2, parallelism=1),
+         ["succeeded: Invalid value: 1: cannot decrease the succeeded counter"]),
         (lambda: of_job({"startTime": LATER}, {"startTime": START}, suspend=True), []),
         (lambda: of_job({"startTime": LATER}, {}), []),
         (lambda: of_job(COMPLETE | {"uncountedTerminatedPods": {"failed": ["a"]}},
@@ -200,13 +222,13 @@ def test_conditions(call: Any, expected: list[str]) -> None:
         (lambda: of_job({}, {"failed": 2}),
          ["failed: Invalid value: 0: cannot decrease the failed counter"]),
         (lambda: of_job(COMPLETE | {"completionTime": START}, COMPLETE),
-         ['completionTime: Invalid value: "2026-01-01T00:00:00Z": completionTime cannot be'
-           " mutated"]),
+         ['completionTime: Invalid value: "2026-01-01T00:00:00Z": field is'
+           " immutable"]),
         (lambda: of_job(COMPLETE | {"completionTime": "2025-12-31T23:59:59Z"}, COMPLETE),
-         ['completionTime: Invalid value: "2025-12-31T23:59:59Z": completionTime cannot be'
-           " set before startTime",
-          'completionTime: Invalid value: "2025-12-31T23:59:59Z": completionTime cannot be'
-           " mutated"]),
+         ['completionTime: Invalid value: "2025-12-31T23:59:59Z": must be equal'
+           " to or after `startTime`",
+          'completionTime: Invalid value: "2025-12-31T23:59:59Z": field is'
+           " immutable"]),
         (lambda: of_job({"startTime": START, "conditions": COMPLETE["conditions"]},
           COMPLETE),
          ["completionTime: Required value: completionTime is required for Complete jobs"]),
@@ -359,6 +381,11 @@ def test_jobs(call: Any, expected: list[str]) -> None:
         (lambda: of_pod({"resourceClaimStatuses": [{"name": "b", "resourceClaimName":
           "B"}]}, resourceClaims=[{"name": "b"}]),
          ['resourceClaimStatuses[0].resourceClaimName: Invalid value: "B": SUBDOMAIN']),
+        (lambda: of_pod({"conditions": [{"type": "Ready", "observedGeneration": -1}],
+          "resourceClaimStatuses": [{"name": "b", "resourceClaimName": ""}]},
+          resourceClaims=[{"name": "b"}]),
+         ["conditions[0].observedGeneration: Invalid value: -1: must be a non-negative integer",
+          'resourceClaimStatuses[0].resourceClaimName: Invalid value: "": SUBDOMAIN']),
         (lambda: of_pod({"podIPs": ips("10.0.0.1", "::1")}), []),
         (lambda: of_pod({"podIPs": ips("10.0.0.1", "10.0.0.2")}),
          ['podIPs: Invalid value: [{"IP":"10.0.0.1"},{"IP":"10.0.0.2"}]: may specify no more'

@@ -107,7 +107,7 @@ def validate_webhook_client(errors: FieldErrors, path: str, client: Document) ->
         errors.required(path, "exactly one of url or service is required")
     elif url is not None:
         _validate_url(errors, f"{path}.url", url)
-    else:
+    elif service is not None:
         # Upstream's callers swap the name and the namespace.
         swapped = {"name": service.get("namespace"), "namespace": service.get("name")}
         _SERVICE(errors, f"{path}.service", service | swapped)

@@ -123,6 +123,20 @@ def validate_budget_status(errors: FieldErrors, new: Document, _old: Document) -
     _BUDGET(errors, "status", status)
 
 
+_CHECKED: Final = r.struct(
+    typeChecking=r.struct(
+        expressionWarnings=r.each(r.struct(warning=r.required(), fieldRef=r.required())),
+    )
+)
+
+
+def validate_policy_status(errors: FieldErrors, new: Document, _old: Document) -> None:
+    """Check the changed status of a ValidatingAdmissionPolicy; JSON paths are not parsed."""
+    status = _status(new)
+    _CHECKED(errors, "status", status)
+    validate_conditions(errors, "status.conditions", status.get("conditions") or ())
+
+
 _RULE_CONDITIONS_MAX: Final = 8
 
 
@@ -189,15 +203,17 @@ class _Job:
     def __init__(self, job: Document) -> None:
         self.spec: Document = job.get("spec") or {}
         self.status = _status(job)
-        self._true = {
-            each.get("type")
-            for each in self.status.get("conditions") or ()
-            if each.get("status") == "True"
+        self._conditions = {
+            (each.get("type"), each.get("status")) for each in self.status.get("conditions") or ()
         }
 
     def has(self, condition: str) -> bool:
         """Whether a condition is true."""
-        return condition in self._true
+        return (condition, "True") in self._conditions
+
+    def lacks(self, condition: str) -> bool:
+        """Whether a condition is false; one that is absent is not."""
+        return (condition, "False") in self._conditions
 
     @property
     def is_finished(self) -> bool:
@@ -258,8 +274,7 @@ def _job_completion(
         errors.required("status.completionTime", text)
     is_time_changed = is_changed["completionTime"] or is_changed["startTime"]
     if is_time_changed and start and completion and _is_before(completion, start):
-        text = "completionTime cannot be set before startTime"
-        errors.invalid("status.completionTime", completion, text)
+        errors.invalid("status.completionTime", completion, "must be equal to or after `startTime`")
     if (finishes["Failed"] or finishes["FailureTarget"]) and is_failed and not is_target:
         text = "cannot set Failed=True condition without the FailureTarget=true condition"
         errors.invalid_object(_CONDITIONS, text)
@@ -280,7 +295,8 @@ def _job_counts(
     active, uncounted = status.get("active") or 0, status.get("uncountedTerminatedPods") or {}
     if (is_finish_changed or is_changed["active"]) and active > 0 and is_finished:
         errors.invalid("status.active", active, "active>0 is invalid for finished job")
-    is_start_checked = is_finish_changed or is_changed["startTime"]
+    is_never_started = job.spec.get("suspend") is True and job.spec.get("completions") == 0
+    is_start_checked = (is_finish_changed or is_changed["startTime"]) and not is_never_started
     if is_start_checked and is_finished and not status.get("startTime"):
         errors.required("status.startTime", "startTime is required for finished job")
     is_checked = is_finish_changed or is_changed["uncountedTerminatedPods"]
@@ -357,17 +373,23 @@ def _job_transition(errors: FieldErrors, job: _Job, before: _Job) -> None:
         if before.has(name) and not job.has(name):
             text = f"cannot disable the terminal {name}=True condition"
             errors.invalid_object(_CONDITIONS, text)
-    for name in ("failed", "succeeded"):
+    spec = job.spec
+    # An elastic job has fewer successes after it was scaled down.
+    is_elastic = spec.get("completionMode") == "Indexed" and (
+        spec.get("completions") == spec.get("parallelism")
+    )
+    for name in ("failed",) if is_elastic else ("failed", "succeeded"):
         if (status.get(name) or 0) < (was.get(name) or 0):
             text = f"cannot decrease the {name} counter"
             errors.invalid(f"status.{name}", status.get(name) or 0, text)
     completion, completed = status.get("completionTime"), was.get("completionTime")
     if completion and completed and completion != completed:
-        errors.invalid("status.completionTime", completion, "completionTime cannot be mutated")
+        errors.invalid("status.completionTime", completion, "field is immutable")
     start, started = status.get("startTime"), was.get("startTime")
-    if started and start != started and not job.spec.get("suspend"):
-        text = "startTime cannot be removed for unsuspended job"
-        errors.required("status.startTime", text)
+    is_resumed = before.has("Suspended") and job.lacks("Suspended")
+    if started and start != started and not spec.get("suspend") and not is_resumed:
+        text = "field is immutable for unsuspended job once set"
+        errors.invalid("status.startTime", start, text)
     name = "SuccessCriteriaMet"
     if before.has(name) and not job.has(name):
         text = "cannot disable the SuccessCriteriaMet=True condition"
@@ -390,6 +412,9 @@ def validate_pod_status(errors: FieldErrors, new: Document, old: Document) -> No
     status, was = _status(new), _status(old)
     for index, condition in enumerate(status.get("conditions") or ()):
         name = condition.get("type") or ""
+        if (generation := condition.get("observedGeneration") or 0) < 0:
+            path = f"status.conditions[{index}].observedGeneration"
+            errors.invalid(path, generation, "must be a non-negative integer")
         if name not in _SYSTEM_CONDITIONS:
             errors.each(f"status.conditions[{index}].Type", name, qualified_name(name))
     nominated = status.get("nominatedNodeName")
@@ -629,7 +654,7 @@ def _claim_statuses(errors: FieldErrors, new: Document) -> None:
         if name in seen:
             errors.duplicate(path, name)
         seen.add(name)
-        if claim := each.get("resourceClaimName"):
+        if (claim := each.get("resourceClaimName")) is not None:
             errors.each(f"{at}.resourceClaimName", claim, dns_subdomain(claim))
 
 

@@ -346,8 +346,8 @@ def _validate_parameters(errors: FieldErrors, path: str, parameters: Document) -
 
 
 def _validate_topologies(errors: FieldErrors, path: str, topologies: list[Document]) -> None:
-    # An empty term is equal to those that upstream has not read yet.
-    before: set[frozenset[tuple[str, frozenset[str]]]] = {frozenset()}
+    # An empty term is equal to those that upstream has not read, one for each term.
+    before: list[frozenset[tuple[str, frozenset[str]]]] = [frozenset()] * len(topologies)
     for index, term in enumerate(topologies):
         at, terms = f"{path}[{index}].matchLabelExpressions", dict[str, frozenset[str]]()
         for number, expression in enumerate(term.get("matchLabelExpressions") or ()):
@@ -362,9 +362,10 @@ def _validate_topologies(errors: FieldErrors, path: str, topologies: list[Docume
             if key in terms:
                 errors.duplicate(f"{here}.key", key)
             terms[key] = frozenset(values)
-        if (found := frozenset(terms.items())) in before:
+        found = frozenset(terms.items())
+        for _ in range(before.count(found)):
             errors.duplicate(at, "")
-        before.add(found)
+        before.append(found)
 
 
 def _lowered(errors: FieldErrors, path: str, name: str) -> None:

@@ -304,7 +304,8 @@ def watch(backend: Backend, call: Call) -> Watch | HttpReply:
         cursor = store.watch(
             call.resource.storage,
             since=since,
-            namespace=call.info.namespace or None,
+            # The name of a watched Namespace is where other paths have a namespace.
+            namespace=(call.info.namespace if call.resource.kind.row.namespaced else "") or None,
             labels=options.labels,
             fields=stored_fields(call.resource, fields),
         )

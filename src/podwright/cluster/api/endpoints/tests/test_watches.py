@@ -209,6 +209,11 @@ def test_the_deprecated_prefix_watches_one_object(server):
         assert (status, found["message"]) == (400, message)
 
 
+def test_the_deprecated_prefix_watches_one_namespace(server):
+    watch = server.watch("/api/v1/watch/namespaces/default")
+    assert [found["metadata"]["name"] for _, found in server.events(watch)] == ["default"]
+
+
 def test_lines_are_shared_only_between_watches_of_the_same_objects(server):
     queries = ("", "&labelSelector=a%3D1", "&labelSelector=a%3D2",
                "&fieldSelector=metadata.name%3Dx", "&fieldSelector=metadata.name%3Dy")  # fmt: skip
