@@ -323,7 +323,8 @@ def object_entries(
             found[manager] = one
         elif manager in of_scale:
             # Only one that applies: the others of the Scale have its version in their key.
-            found[manager] = of_scale.pop(manager) and one
+            found[manager] = one
+            del of_scale[manager]
         else:
             fields = difference(one.fields, _path_set(path))
             if fields:

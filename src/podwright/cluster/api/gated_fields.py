@@ -145,6 +145,9 @@ GATED_FIELDS: Final[Mapping[tuple[str, str], tuple[GatedField, ...]]] = {
 COMPARISONS: Final = "TaintTolerationComparisonOperators"
 """The gate of the operators `Lt` and `Gt` of tolerations."""
 
+SELINUX_MOUNT: Final = "SELinuxMount"
+"""The gate of the policy `MountOption` for SELinux labels of volumes."""
+
 _TOLERATIONS: Final[Mapping[tuple[str, str], str]] = {
     kind: f"{'.'.join(fields[0].path[:-1])}.tolerations"
     for kind, fields in GATED_FIELDS.items()
@@ -214,6 +217,18 @@ def without_comparisons(
         left = [each for each in problems[at:] if each[0] != f"{here}.value"]
         problems = [*problems[:at], problem, *left]
     return problems
+
+
+def with_mount_option(problems: list[Problem]) -> list[Problem]:
+    """Return the problems of an object of a server whose gate for labels of mounts is on.
+
+    Upstream: pkg/apis/core/validation/validation.go, validateSELinuxChangePolicy
+    """
+    return [
+        (path, text, value)
+        for path, text, value in problems
+        if value != "MountOption" or not path.endswith(".seLinuxChangePolicy")
+    ]
 
 
 def _comparisons(document: Document, path: str) -> Iterator[tuple[int, str]]:

@@ -44,8 +44,7 @@ from podwright.apimachinery.schema.tests.pod_errors import (
           ' "OnRootMismatch"',
           'supplementalGroupsPolicy: Unsupported value: "y": supported values: "Merge",'
           ' "Strict"',
-          'seLinuxChangePolicy: Unsupported value: "z": supported values: "MountOption",'
-          ' "Recursive"']),
+          'seLinuxChangePolicy: Unsupported value: "z": supported values: "Recursive"']),
         (({"fsGroupChangePolicy": "Always", "supplementalGroupsPolicy": "Strict"}, {}), []),
         (({"seccompProfile": {"type": "Localhost"}, "appArmorProfile": {"type": "Localhost"}},
           {}),

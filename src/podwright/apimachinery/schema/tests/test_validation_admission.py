@@ -300,6 +300,15 @@ MUTATION = {"patchType": "JSONPatch", "jsonPatch": {"expression": "[]"}}
              " JSONPatch",
              "spec.mutations[3].applyConfiguration.expression: Required value"],
             id="wrong mutations"),
+        pytest.param({"mutations": [MUTATION | {"applyConfiguration": {"expression": "x"}},
+            MUTATION | {"patchType": "ApplyConfiguration"}]},
+            ['spec.mutations[0].applyConfiguration: Invalid value: "{applyConfiguration}": must not'
+             ' be specified when patchType is JSONPatch',
+             "spec.mutations[1].applyConfiguration: Required value: must be specified when"
+             " patchType is ApplyConfiguration",
+             'spec.mutations[1].jsonPatch: Invalid value: "{jsonPatch}": must not be specified when'
+             " patchType is ApplyConfiguration"],
+            id="a patch of the other type"),
         pytest.param({"mutations": [MUTATION], "matchConstraints": {"resourceRules": [
             MATCH["resourceRules"][0] | {"operations": ["CREATE", "DELETE"]}]}},
             ['spec.matchConstraints.resourceRules.operations: Unsupported value: "DELETE":'

@@ -299,6 +299,10 @@ def _validate_mutation(errors: FieldErrors, path: str, mutation: Document) -> No
         text = f"must be specified when patchType is {patch_type}"
         patch = r.struct(expression=r.not_blank(""))
         r.struct(**{field: r.not_null(patch, detail=text)})(errors, path, mutation)
+        for other in {*_PATCH_TYPES.values()} - {field}:
+            if mutation.get(other) is not None:
+                text = f"must not be specified when patchType is {patch_type}"
+                errors.invalid(f"{path}.{other}", f"{{{other}}}", text)
 
 
 def _validate_variable_name(errors: FieldErrors, path: str, name: str) -> None:

@@ -67,7 +67,7 @@ from podwright.cluster.api.endpoints.writes.create import create
 from podwright.cluster.api.endpoints.writes.patch import check_patch_type, patch
 from podwright.cluster.api.endpoints.writes.update import update
 from podwright.cluster.api.field_management import ComponentOwners, FieldManagement
-from podwright.cluster.api.gated_fields import COMPARISONS, disabled_fields
+from podwright.cluster.api.gated_fields import COMPARISONS, SELINUX_MOUNT, disabled_fields
 from podwright.cluster.api.pipeline import SERVED, bare_parts
 from podwright.cluster.api.rejections import (
     PlainError,
@@ -256,6 +256,7 @@ class ApiServer:
             sends_lists_in_parts=options.sends_lists_in_parts,
             disabled_fields=disabled_fields(options.disabled_gates),
             compares_taints=COMPARISONS not in options.disabled_gates,
+            mounts_labels=SELINUX_MOUNT not in options.disabled_gates,
             checks_claim_statuses=CLAIM_STATUS_RIGHTS not in options.disabled_gates,
             allocators=self.allocators,
         )

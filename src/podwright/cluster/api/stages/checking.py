@@ -28,7 +28,7 @@ from podwright.apimachinery.schema import (
     qualifies_finalizers,
     validate_object_meta,
 )
-from podwright.cluster.api.gated_fields import without_comparisons
+from podwright.cluster.api.gated_fields import with_mount_option, without_comparisons
 from podwright.cluster.api.rejections import Rejection, invalid
 from podwright.cluster.api.stages.kinds.certificate_requests import signer_problems
 from podwright.cluster.api.stages.kinds.claim_statuses import claim_status_problems
@@ -87,6 +87,8 @@ def check_new(parts: ServedParts, write: SentWrite) -> None:
         found = with_expression_problems(found, resource, document)
     if not parts.compares_taints:
         found = without_comparisons(resource.storage, document, None, found)
+    if parts.mounts_labels:
+        found = with_mount_option(found)
     problems = [*admin_access_problems(parts.store, resource, document, None), *problems]
     if found and not is_checked:
         problems = []  # The registry checks the metadata of a valid object only.
@@ -153,6 +155,8 @@ def _problems_of(
         problems = with_expression_problems(problems, resource, new)
     if not parts.compares_taints:
         problems = without_comparisons(resource.storage, new, old, problems)
+    if parts.mounts_labels:
+        problems = with_mount_option(problems)
     if subresource == "status" and not problems:
         problems = signer_problems(parts.authorizers, facts.user, resource, new, old)
     return problems

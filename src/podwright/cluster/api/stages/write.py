@@ -278,6 +278,8 @@ class ServedParts(Parts, frozen=True, kw_only=True, eq=False):
         By group and kind, the fields that writes lose because their feature gate is off.
     compares_taints : bool
         Whether tolerations may have the operators `Lt` and `Gt`.
+    mounts_labels : bool
+        Whether volumes may get their SELinux label when they are mounted.
     checks_claim_statuses : bool
         Whether parts of the status of a ResourceClaim need rights of their own.
     """
@@ -288,4 +290,5 @@ class ServedParts(Parts, frozen=True, kw_only=True, eq=False):
     escalation: EscalationCheck
     disabled_fields: DisabledFields
     compares_taints: bool = True
+    mounts_labels: bool = False
     checks_claim_statuses: bool = True

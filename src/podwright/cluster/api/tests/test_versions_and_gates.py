@@ -15,6 +15,7 @@ from podwright.cluster.api.gated_fields import (
     GATED_FIELDS,
     disabled_fields,
     has_field,
+    with_mount_option,
     without_comparisons,
     without_disabled,
 )
@@ -309,6 +310,12 @@ def test_comparisons_of_tolerations_are_refused_in_their_place(kind, path):
     assert len(without_comparisons(kind, document("Gt"), document("Equal"), before)) == 4
     assert without_comparisons(("", "Node"), document("Lt"), None, before) is before
     assert without_comparisons(kind, {}, None, before) is before
+
+
+def test_volumes_are_mounted_with_labels_where_the_gate_is_on():
+    path = "spec.securityContext.seLinuxChangePolicy"
+    kept = [(path, "Unsupported value", "x"), ("spec.a", "Unsupported value", "MountOption")]
+    assert with_mount_option([(path, "Unsupported value", "MountOption"), *kept]) == kept
 
 
 def test_the_kinds_with_gated_fields():

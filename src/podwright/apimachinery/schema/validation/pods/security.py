@@ -313,11 +313,13 @@ _OTHER_PROFILES: Final = r.struct(
 _POD_POLICIES: Final = r.all_of(
     r.struct(
         fsGroupChangePolicy=r.one_of("Always", "OnRootMismatch"),
-        supplementalGroupsPolicy=r.one_of("Merge", "Strict"),
-        seLinuxChangePolicy=r.one_of("MountOption", "Recursive"),
     ),
     _SECCOMP_PROFILE,
     _OTHER_PROFILES,
+    r.struct(
+        supplementalGroupsPolicy=r.one_of("Merge", "Strict"),
+        seLinuxChangePolicy=r.one_of("Recursive"),
+    ),
 )
 
 

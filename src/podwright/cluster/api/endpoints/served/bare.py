@@ -22,7 +22,7 @@ from podwright.cluster.api.endpoints.served.kept_objects import (
 )
 from podwright.cluster.api.endpoints.served.server_writes import create_missing
 from podwright.cluster.api.endpoints.server import ServerOptions
-from podwright.cluster.api.gated_fields import COMPARISONS
+from podwright.cluster.api.gated_fields import COMPARISONS, SELINUX_MOUNT
 from podwright.cluster.api.pipeline import bare_parts
 from podwright.cluster.api.users import MASTERS, SCHEDULER_USER, User
 from podwright.cluster.api.versions.resources import DEFAULT_GROUP_VERSIONS, GATED_RESOURCES
@@ -121,6 +121,7 @@ Upstream: staging/src/k8s.io/apiserver/pkg/storage/storagebackend/config.go
 
 OFF_BY_DEFAULT: Final = frozenset(GATED_RESOURCES) | {
     COMPARISONS,
+    SELINUX_MOUNT,
     "ClusterTrustBundleProjection",
     "CrossNamespaceVolumeDataSource",
     "DRAListTypeAttributes",
