@@ -14,11 +14,10 @@ NOW_NS = 7
 class Part:
     """A world, the API server or the Events, which log what they are called for."""
 
-    def __init__(self, log: list[str], name: str, **values: Any) -> None:
-        self.store = None
+    def __init__(self, log: list[str], name: str, pending: int = 0) -> None:
+        self.store, self.pending = None, pending
         self.log, self.name, self.is_done, self.is_between_steps = log, name, True, True
         self.names, self.options, self.monitor = (name,), f"options of {name}", f"of {name}"
-        vars(self).update(values)
 
     @property
     def world(self) -> Any:
@@ -122,7 +121,7 @@ def test_worlds_have_their_turns_but_not_within_a_round_of_another(
     for each in cluster.schedulers:
         if each.name in worlds:
             setattr(each, worlds[each.name], False)
-    found = []
+    found, done = [], None
     for _ in range(2):
         log.clear()
         done = cluster.catch_up(NOW_NS, lambda: is_over)
