@@ -228,9 +228,9 @@ def _self_comparison(index: int) -> CallCost:
     return cost
 
 
-def _sets_cost(factor: float) -> CallCost:
+def _sets_cost(factor: int) -> CallCost:
     def cost(args: tuple[Value, ...], result: Value) -> int:
-        return 1 + int(cost_size(args[0]) * cost_size(args[1]) * factor)
+        return 1 + factor * cost_size(args[0]) * cost_size(args[1])
 
     return cost
 
