@@ -247,6 +247,38 @@ def test_processes_of_the_host(row: Any, expected: list[str]) -> None:
     assert of_spec(row) == expected
 
 
+def test_rules_of_an_init_container_without_a_policy_are_not_read() -> None:
+    plain = {"name": "a", "image": "i"}
+    rules = {"name": "b", "image": "i", "restartPolicyRules": [{"action": "x"}]}
+    missing = (
+        "restartPolicy: Required value: must specify restartPolicy when restart rules are used"
+    )
+    assert of_spec({"containers": [plain], "initContainers": [rules]}) == [
+        f"initContainers[0].{missing}"
+    ]
+    assert of_spec({"containers": [rules]}) == [
+        f"containers[0].{missing}",
+        'containers[0].restartPolicyRules[0].action: Unsupported value: "x": supported values:'
+        ' "Restart", "RestartAllContainers"',
+        "containers[0].restartPolicyRules[0].exitCodes: Required value: must be specified",
+    ]
+
+
+def test_fields_that_an_ephemeral_container_cannot_have_are_checked_too() -> None:
+    policies = [{"resourceName": "x", "restartPolicy": "NotRequired"}]
+    debugger = {"name": "e", "image": "i", "ports": [{"containerPort": 0}]}
+    spec = {"containers": [{"name": "a", "image": "i"}]}
+    forbidden = "Forbidden: cannot be set for an Ephemeral Container"
+    found = of_spec(spec | {"ephemeralContainers": [debugger | {"resizePolicy": policies}]})
+    assert found[:-1] == [
+        "ephemeralContainers[0].ports[0].containerPort: Required value",
+        'ephemeralContainers[0].resizePolicy: Unsupported value: "x": supported values: "cpu",'
+        ' "memory"',
+        f"ephemeralContainers[0].ports: {forbidden}",
+        f"ephemeralContainers[0].resizePolicy: {forbidden}",
+    ]
+
+
 @pytest.mark.parametrize(
     ("row", "expected"),
     [

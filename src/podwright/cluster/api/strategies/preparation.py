@@ -210,6 +210,8 @@ def _node_status(new: Document, old: Document, _now_ns: int) -> Document:
 def _with_no_stop_signals(resource: Resource, document: Document) -> Document:
     """Return a new or changed object without stop signals: a pod, or a template of pods."""
     path = resource.kind.row.pod_template
+    if key_of(resource) == ("", "PodTemplate"):
+        path = "template"
     if path:
         return _with_changed_part(document, path.split("."), _without_stop_signals)
     return _without_stop_signals(document) if key_of(resource) == ("", "Pod") else document

@@ -432,6 +432,12 @@ def test_the_version_in_which_a_kind_is_stored(version, kind, stored):
         (("", "Secret"), {"data": {"b": "Yg==", "c": "x"}, "stringData": {"a": "a", "b": "new"}},
          {"data": {"a": "YQ==", "b": "bmV3", "c": "x"}}),
         (("", "Secret"), {"stringData": {}}, {}),
+        (("apps", "DaemonSet"),
+         {"metadata": {"annotations": {"deprecated.daemonset.template.generation": "3"}},
+          "spec": {"updateStrategy": {"type": "OnDelete", "rollingUpdate": {"maxSurge": 1}}}},
+         {"metadata": {"annotations": {"deprecated.daemonset.template.generation": "3"}},
+          "spec": {"updateStrategy": {"type": "OnDelete", "rollingUpdate": {
+              "maxUnavailable": 0, "maxSurge": 1}}}}),
         (("apps", "DaemonSet"), {},
          {"metadata": {"annotations": {"deprecated.daemonset.template.generation": "0"}}}),
         (("apps", "DaemonSet"),

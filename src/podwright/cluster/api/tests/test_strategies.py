@@ -92,6 +92,11 @@ UNSCHEDULED = {
             {"spec": {"template": {"spec": {"initContainers": [{"name": "a"}]}}}},
         ),
         ("apps/Deployment", {"spec": {"template": None}}, {"spec": {"template": None}}),
+        (
+            "/PodTemplate",
+            {"template": {"spec": {"containers": [{"lifecycle": {"stopSignal": "SIGINT"}}]}}},
+            {"template": {"spec": {"containers": [{}]}}},
+        ),
         ("/PersistentVolumeClaim", {}, {"status": {"phase": "Pending"}}),
         (
             "/PersistentVolumeClaim",

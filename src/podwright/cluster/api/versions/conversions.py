@@ -122,11 +122,21 @@ def _secret(secret: Document) -> Document:
     return kept | {"data": dict(sorted(data.items()))} if data else kept
 
 
+_ROLLING: Final[Document] = {"maxUnavailable": 0, "maxSurge": 0}
+
+
 def _daemon_set(daemon_set: Document) -> Document:
     """Return a daemon set with the annotation of its template's generation.
 
+    The numbers of a rolling update are no pointers in the internal version: it always has both.
+
     Upstream: pkg/apis/apps/v1/conversion.go, Convert_apps_DaemonSet_To_v1_DaemonSet
     """
+    strategy: Document = (daemon_set.get("spec") or {}).get("updateStrategy") or {}
+    rolling = strategy.get("rollingUpdate")
+    if rolling is not None and len(rolling) < len(_ROLLING):
+        strategy = strategy | {"rollingUpdate": _ROLLING | rolling}
+        daemon_set = daemon_set | {"spec": daemon_set["spec"] | {"updateStrategy": strategy}}
     metadata: Document = daemon_set.get("metadata") or {}
     annotations: dict[str, str] = metadata.get("annotations") or {}
     if TEMPLATE_GENERATION in annotations:

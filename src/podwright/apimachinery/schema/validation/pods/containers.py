@@ -112,7 +112,7 @@ def validate_init_containers(
         at = f"{path}[{index}]"
         validate_container(errors, at, container, spec, volumes, claims)
         is_sidecar = container.get("restartPolicy") == "Always"
-        _validate_restart_rules(errors, at, container)
+        _validate_restart_rules(errors, at, container, is_init=True)
         name = container.get("name") or ""
         if name in seen:
             errors.duplicate(f"{at}.name", name)
@@ -541,11 +541,15 @@ _RESIZED: Final = r.nonempty(r.one_of("cpu", "memory"))
 _RESTARTED: Final = r.nonempty(r.one_of("NotRequired", "RestartContainer"))
 
 
-def _validate_restart_rules(errors: FieldErrors, path: str, container: Document) -> None:
-    if container.get("restartPolicy") is None and container.get("restartPolicyRules"):
+def _validate_restart_rules(
+    errors: FieldErrors, path: str, container: Document, *, is_init: bool = False
+) -> None:
+    has_no_policy = container.get("restartPolicy") is None
+    if has_no_policy and container.get("restartPolicyRules"):
         text = "must specify restartPolicy when restart rules are used"
         errors.required(f"{path}.restartPolicy", text)
-    if _WITH_RULES & container.keys():
+    # Upstream does not read the rules of an init container without a policy.
+    if _WITH_RULES & container.keys() and not (is_init and has_no_policy):
         _RESTART(errors, path, container)
 
 

@@ -456,8 +456,7 @@ def validate_ephemeral_containers(errors: FieldErrors, path: str, spec: Document
     claims = {each.get("name") or "" for each in spec.get("resourceClaims") or ()}
     for index, container in enumerate(spec.get("ephemeralContainers") or ()):
         at = f"{path}[{index}]"
-        common = {name: one for name, one in container.items() if name in _EPHEMERAL_FIELDS}
-        validate_container(errors, at, common, spec, volumes, claims)
+        validate_container(errors, at, container, spec, volumes, claims)
         TRIMMED(errors, f"{at}.image", container.get("image") or "")
         name = container.get("name")
         if name in taken:
