@@ -315,9 +315,11 @@ def to_lists(table: Any) -> Columns:
     arrow = import_module("pyarrow")
     return {
         field.name: (
-            column.cast(arrow.int64()) if arrow.types.is_timestamp(field.type) else column
+            table[field.name].cast(arrow.int64())
+            if arrow.types.is_timestamp(field.type)
+            else table[field.name]
         ).to_pylist()
-        for field, column in zip(table.schema, table.columns, strict=True)
+        for field in table.schema
     }
 
 

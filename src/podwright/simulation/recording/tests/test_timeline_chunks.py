@@ -67,7 +67,8 @@ def test_a_million_rows_of_many_pods_take_less_than_50_megabytes():
     assert len(sizes) == 16
 
 
-def test_a_reference_that_moves_to_a_later_name_is_in_the_chunk():
+@pytest.mark.parametrize(("chunk_rows", "subject_counts"), [(1, [2, 1, 1]), (2, [3, 1]), (3, [4])])
+def test_a_reference_that_moves_to_a_later_name_is_in_the_chunk(chunk_rows, subject_counts):
     subjects = (("pod", "a/b"), ("node", "n1"), ("node", "n2"), ("node", "n3"))
     moved = Timeline(
         subjects=subjects,
@@ -78,8 +79,8 @@ def test_a_reference_that_moves_to_a_later_name_is_in_the_chunk():
         field_index=np.zeros(3, dtype=np.int32),
         deltas=np.array([2, 1, 1], dtype=np.int64),
     )
-    ends = [len(decode_chunks(each).subjects) for each in encode_chunks(moved, chunk_rows=1)]
-    assert ends == [2, 1, 1]
+    chunks = encode_chunks(moved, chunk_rows=chunk_rows)
+    assert [len(decode_chunks(each).subjects) for each in chunks] == subject_counts
 
 
 @pytest.mark.parametrize(
