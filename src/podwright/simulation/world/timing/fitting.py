@@ -164,7 +164,7 @@ def _difference(sums: np.ndarray, parts: np.ndarray) -> np.ndarray:
     expected, parts = np.percentile(sums, _GRID), np.percentile(parts, _GRID)
     found: np.ndarray = expected
     for _ in range(_ROUNDS):
-        present = np.percentile(np.add.outer(found, parts), _GRID)
+        present = np.percentile(found[:, None] + parts, _GRID)
         found = np.sort(np.maximum(found + expected - present, 0))
     return found
 
