@@ -200,3 +200,25 @@ def test_the_fields_of_a_literal_are_a_part_of_its_cost() -> None:
     text = "kubernetes.DRADevice{{driver: {}}}.driver == 'x'"
     plain, read = (_STORED.compile(text.format(one)).cost() for one in ('"y"', "device.driver"))
     assert (read.low - plain.low, read.high - plain.high) == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("expression", "matches"),
+    [
+        ('device.attributes["d"].model.includes("x")', True),
+        ('device.attributes["d"].model.includes("y")', False),
+        ('device.attributes["d"].numa.includes(1)', True),
+        ('device.attributes["d"].numa.includes("1")', False),
+        ('device.attributes["d"].healthy.includes(false)', True),
+        ('["a", "b"].includes("b")', True),
+        ('["a", "b"].includes("c")', False),
+        ("[1, 2].includes(1.0)", True),
+        ("[].includes(1)", False),
+        ('[["a"]].includes(["a"])', True),
+    ],
+)
+def test_a_value_includes_itself_and_a_list_its_elements(expression: str, matches: bool) -> None:
+    attributes = {"model": {"string": "x"}, "numa": {"int": 1}, "healthy": {"bool": False}}
+    device = device_value("d", {"attributes": attributes})
+    found = compile_selector(expression).evaluate(device)
+    assert (found.matches, found.error) == (matches, "")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from podwright.apimachinery.cel.environment import KUBERNETES_BASE
-from podwright.apimachinery.cel.estimate import UNBOUNDED, fixed
+from podwright.apimachinery.cel.estimate import UNBOUNDED, Path as Path_, Range, fixed
 from podwright.apimachinery.cel.macros import BIND_MACROS
 from podwright.apimachinery.cel.steps import Lazy
 from podwright.apimachinery.cel.types import (
@@ -29,6 +29,8 @@ from podwright.apimachinery.cel.uses.stage_expressions import StageExpressionErr
 from podwright.apimachinery.cel.values import CompileError, ErrorValue, ProgramError
 
 HERE = Path(__file__).parent
+TEXT = "contains('abcdefghijkl')"
+"""Costs a tenth of the text, twice."""
 ENVIRONMENT = KUBERNETES_BASE.extended(
     macros=BIND_MACROS,
     variables={
@@ -257,3 +259,43 @@ def test_a_call_costs_what_it_has_to_read(source: str, most: int) -> None:
         "q": struct_of("kubernetes.Quantity"), "i": Type("opaque", "net.IP"),
     }  # fmt: skip
     assert KUBERNETES_BASE.extended(variables=types).compile(source).cost().high == most
+
+
+class _Sizes:
+    """The sizes of a map of texts and of a list of texts."""
+
+    def size(self, path: Path_) -> Range | None:
+        known = {
+            ("m",): 2, ("m", "@keys"): 30, ("m", "@values"): 50, ("m", "a"): 90,
+            ("w",): 3, ("w", "@items"): 70,
+        }  # fmt: skip
+        return Range(0, known[path]) if path in known else None
+
+
+@pytest.mark.parametrize(
+    ("source", "most"),
+    [
+        # A loop costs its range, its result, and for each element condition and step.
+        pytest.param(f"w.exists(i, i.{TEXT})", 2 + 3 * (3 + 2 + 7 * 2), id="elements"),
+        pytest.param(f"w.exists(i, v, v.{TEXT})", 2 + 3 * (3 + 2 + 7 * 2), id="with their indices"),
+        pytest.param(f"m.exists(k, k.{TEXT})", 2 + 2 * (3 + 2 + 3 * 2), id="keys"),
+        pytest.param(f"m.exists(k, v, k.{TEXT})", 2 + 2 * (3 + 2 + 3 * 2), id="keys with values"),
+        pytest.param(f"m.exists(k, v, v.{TEXT})", 2 + 2 * (3 + 2 + 5 * 2), id="values"),
+        pytest.param(f"w[0].{TEXT}", 2 + 7 * 2, id="an element"),
+        pytest.param(f"m['b'].{TEXT}", 2 + 5 * 2, id="a value"),
+        pytest.param(f"m.a.{TEXT}", 2 + 9 * 2, id="a field"),
+        pytest.param(
+            f"w.map(i, i).exists(j, j.{TEXT})",
+            (12 + 3 * (1 + 11 + 1)) + 1 + 3 * (3 + 2 + 7 * 2),
+            id="a list that is made of the elements",
+        ),
+        pytest.param("Object{a: n + 1, b: -n}", 40 + 2 + 2, id="a struct and its fields"),
+    ],
+)
+def test_an_estimate_follows_the_paths_of_inputs(source: str, most: int) -> None:
+    environment = KUBERNETES_BASE.extended(
+        variables={"m": map_of(STRING, STRING), "w": list_of(STRING), "n": INT},
+        open_struct="Object",
+        bounds=_Sizes(),
+    )
+    assert environment.compile(source).cost().high == most
