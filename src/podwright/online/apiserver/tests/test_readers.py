@@ -19,6 +19,7 @@ from podwright.online.apiserver.readers import (
     READERS_MAX,
     ReaderFailed,
     Readers,
+    _received,
     _result,
     _send,
     begun,
@@ -307,3 +308,23 @@ def test_too_deep_a_recursion_in_a_reader_is_an_error_with_its_text():
             await readers.call(deep)
 
     with_readers(use)
+
+
+def test_a_pipe_without_data_is_read_again_without_an_error(monkeypatch, caplog):
+    reads = iter([BlockingIOError(), b"ab", b"c", b""])
+
+    def read(*_):
+        found = next(reads)
+        if isinstance(found, OSError):
+            raise found
+        return found
+
+    async def main():
+        pipe, writing = os.pipe()
+        os.close(writing)  # it can be read from now on
+        monkeypatch.setattr(os, "read", read)
+        with _received(pipe) as received:
+            return await received.read()
+
+    assert uvloop.run(main()) == b"abc"
+    assert not caplog.records

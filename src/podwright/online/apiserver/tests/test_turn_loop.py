@@ -427,3 +427,12 @@ def test_calls_of_extenders_start_in_threads_and_their_late_replies_are_dropped(
         assert (5, "late") not in replies
 
     asyncio.run(main())
+
+
+def test_a_cluster_that_continues_after_a_breakpoint_has_something_to_do():
+    turns = TurnLoop(cluster_of(), ClusterClock(start_ns=START_NS))
+    hit: Any = object()
+    turns.cluster.breakpoints.hit, turns._is_caught_up = hit, True
+    turns.go_on()
+    found = (turns.cluster.breakpoints.hit, turns.is_caught_up, turns._wake.is_set())
+    assert found == (None, False, True)
