@@ -17,6 +17,7 @@ from podwright.apimachinery.schema import (
     human_duration,
 )
 from podwright.apimachinery.schema.printing.cells import cell_function
+from podwright.apimachinery.schema.printing.configuration import printed_selector
 
 SECOND_NS = 10**9
 HOUR = 3_600
@@ -544,3 +545,23 @@ def test_a_cell_of_a_kind(
     found = cell(api_version, name, column, document)
     assert found == expected
     assert type(found) is type(expected)
+
+
+@pytest.mark.parametrize(
+    ("selector", "labels", "expressions"),
+    [
+        ({}, "", ""),
+        ({"matchLabels": {"b": "2", "a": "1"}}, "a: 1,b: 2,", ""),
+        (
+            {"matchExpressions": [{"key": "k", "operator": "In", "values": ["x", "y"]}, {}]},
+            "",
+            "LabelSelectorRequirement{Key:k,Operator:In,Values:[x y],},"
+            "LabelSelectorRequirement{Key:,Operator:,Values:[],},",
+        ),
+    ],
+)
+def test_a_selector_is_printed_as_go_prints_it(selector, labels, expressions):
+    assert printed_selector(selector) == (
+        f"&LabelSelector{{MatchLabels:map[string]string{{{labels}}},"
+        f"MatchExpressions:[]LabelSelectorRequirement{{{expressions}}},}}"
+    )

@@ -449,6 +449,7 @@ def test_facts_that_other_rooms_read_are_data() -> None:
     )
     fleet = ("apps", "Fleet")
     assert schema.pod_templates[fleet] == "spec.template"
+    assert ("", "Node") not in schema.pod_templates
     assert fleet in schema.scaled
     assert schema.snapshot_keys["fleets"] is schema.of(*fleet)
     assert [*schema.snapshot_keys][:2] == ["namespaces", "fleets"]
@@ -474,3 +475,13 @@ def test_a_pod_names_the_claims_of_its_status_in_its_spec() -> None:
     status["resourceClaimStatuses"] = [{"name": "a", "resourceClaimName": "A"}]
     (problem,) = kind("v1", "Pod").status_problems(new, new | {"status": {}})
     assert "RFC 1123 subdomain" in problem[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "api_version"),
+    [("hpa", "autoscaling/v2"), ("csistoragecapacities", "storage.k8s.io/v1"), ("cj", "batch/v1")],
+)
+def test_a_resource_is_that_of_the_preferred_version(name, api_version):
+    kind = built_in().resource(name)
+    assert kind is not None
+    assert kind.api_version == api_version

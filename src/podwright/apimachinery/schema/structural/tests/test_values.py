@@ -170,6 +170,7 @@ def test_unchanged_parts_may_be_invalid() -> None:
         ("email", "\xe4@example.com", "a@example.com, b@example.com"),
         ("email", "a@[192.0.2.1]", "a@[IPv6:::1]"),
         ("hostname", "a-b.example.com", "a_b"),
+        ("hostname", "a." * 126 + "abc", "a." * 126 + "abcd"),
         ("ipv4", "192.0.2.1", "192.0.2.256"),
         ("ipv4", "::01.2.3.4", "1.2.3"),
         ("ipv4", "001.2.3.100", "1.2.3.4 "),
