@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from podwright.apimachinery.schema.tests.kind_errors import TEMPLATE, of_new
+from podwright.apimachinery.schema.tests.test_errors_of_networks import of_network, of_slice
 from podwright.apimachinery.schema.tests.test_errors_of_structure import of_schema
 from podwright.apimachinery.schema.tests.test_validation_admission import RULE, of_hook, problems
 from podwright.apimachinery.schema.tests.test_validation_devices import (
@@ -14,6 +17,12 @@ from podwright.apimachinery.schema.tests.test_validation_devices import (
 )
 from podwright.apimachinery.schema.tests.test_validation_gated_kinds import kind, texts
 from podwright.apimachinery.schema.validation.custom.definition_schemas import printed_version
+from podwright.apimachinery.schema.validation.field_errors import FieldErrors
+from podwright.apimachinery.schema.validation.names import port_name
+from podwright.apimachinery.schema.validation.pods.pod_update import ephemeral_container_problems
+from podwright.apimachinery.schema.validation.pods.resources import (
+    validate_container_resource_name,
+)
 
 
 def test_all_resources_may_stand_beside_subresources() -> None:
@@ -106,3 +115,53 @@ def test_a_version_is_printed_with_its_columns_and_subresources() -> None:
     assert (
         printed_version(version, {"additionalPrinterColumns"})["AdditionalPrinterColumns"] is None
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "is_valid"),
+    [
+        ("cpu", True), ("hugepages-2Mi", True), ("foo", False), ("example.com/gpu", True),
+        ("kubernetes.io/gpu", True), ("requests.example.com/gpu", False),
+    ],
+)  # fmt: skip
+def test_the_names_of_resources_of_containers(name: str, is_valid: bool) -> None:
+    errors = FieldErrors()
+    assert validate_container_resource_name(errors, "p", name) is is_valid
+    assert bool(errors.problems) is not is_valid
+
+
+def test_hyphens_of_the_name_of_a_port() -> None:
+    assert list(port_name("a-b")) == []
+    assert list(port_name("a--b")) == ["must not contain consecutive hyphens"]
+
+
+def test_ephemeral_containers_are_not_removed() -> None:
+    old = {"spec": {"ephemeralContainers": [{"name": "a"}]}}
+    found = ephemeral_container_problems({"spec": {}}, old)
+    assert [message for _, message, _ in found] == [
+        'Forbidden: existing ephemeral containers "a" may not be removed\n'
+    ]
+
+
+def test_ports_of_a_slice_without_names_are_repeated() -> None:
+    assert of_slice(endpoints=[], ports=[{}, {}]) == ['ports[1].name: Duplicate value: ""']
+
+
+def test_the_host_of_a_rule_comes_before_its_paths() -> None:
+    rule = {"host": "1.2.3.4", "http": {"paths": []}}
+    found = of_network("Ingress", {"spec": {"rules": [rule]}})
+    assert [each.partition(": ")[0] for each in found] == [
+        "spec.rules[0].host", "spec.rules[0].http.paths",
+    ]  # fmt: skip
+
+
+def test_a_key_is_either_matched_or_not_by_an_affinity() -> None:
+    term = {
+        "topologyKey": "zone", "labelSelector": {"matchLabels": {"a": "b"}},
+        "matchLabelKeys": ["k"], "mismatchLabelKeys": ["k"],
+    }  # fmt: skip
+    affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    spec = {"containers": [{"name": "c", "image": "i"}], "affinity": affinity}
+    path = "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0]"
+    found = [each.partition(": exists")[0] for each in of_new("Pod", {"spec": spec})]
+    assert found == [f'{path}.matchLabelKeys[0]: Invalid value: "k"']

@@ -454,7 +454,7 @@ def validate_cron_job_update(errors: FieldErrors, new: Document, old: Document) 
 
 
 def _validate_cron_spec(errors: FieldErrors, spec: Document, before: Document | None) -> None:
-    schedule, zone = spec.get("schedule") or "", spec.get("timeZone")
+    schedule, zone = spec.get("schedule"), spec.get("timeZone")
     if not schedule:
         errors.required("spec.schedule")
     else:

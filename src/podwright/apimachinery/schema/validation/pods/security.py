@@ -191,7 +191,7 @@ def validate_matching_fields(
     path : str
         The path of the spec.
     """
-    if not annotations or not _state_profiles(annotations):
+    if not _state_profiles(annotations):
         return
     security: Document = spec.get("securityContext") or {}
     _validate_match(
