@@ -151,7 +151,7 @@ def test_the_host_of_a_rule_comes_before_its_paths() -> None:
     rule = {"host": "1.2.3.4", "http": {"paths": []}}
     found = of_network("Ingress", {"spec": {"rules": [rule]}})
     assert [each.partition(": ")[0] for each in found] == [
-        "spec.rules[0].host", "spec.rules[0].http.paths",
+        "rules[0].host", "rules[0].http.paths",
     ]  # fmt: skip
 
 
