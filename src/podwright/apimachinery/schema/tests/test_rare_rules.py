@@ -6,7 +6,12 @@ from typing import Any
 
 import pytest
 
-from podwright.apimachinery.schema.tests.kind_errors import TEMPLATE, of_new
+from podwright.apimachinery.schema.tests.kind_errors import (
+    TEMPLATE,
+    kind_of,
+    of_changed_spec,
+    of_new,
+)
 from podwright.apimachinery.schema.tests.test_errors_of_networks import of_network, of_slice
 from podwright.apimachinery.schema.tests.test_errors_of_structure import of_schema
 from podwright.apimachinery.schema.tests.test_validation_admission import RULE, of_hook, problems
@@ -23,6 +28,9 @@ from podwright.apimachinery.schema.validation.pods.pod_update import ephemeral_c
 from podwright.apimachinery.schema.validation.pods.resources import (
     validate_container_resource_name,
 )
+from podwright.apimachinery.schema.validation.rules import at_least
+from podwright.apimachinery.schema.warnings.configuration import _certificate
+from podwright.apimachinery.schema.warnings.pods import _go_text
 
 
 def test_all_resources_may_stand_beside_subresources() -> None:
@@ -165,3 +173,41 @@ def test_a_key_is_either_matched_or_not_by_an_affinity() -> None:
     path = "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0]"
     found = [each.partition(": exists")[0] for each in of_new("Pod", {"spec": spec})]
     assert found == [f'{path}.matchLabelKeys[0]: Invalid value: "k"']
+
+
+def test_a_port_is_printed_with_its_zero_values() -> None:
+    assert _go_text({}) == "{Name: HostPort:0 ContainerPort:0 Protocol: HostIP:}"
+
+
+def test_only_a_key_alone_may_have_been_switched_with_the_certificate() -> None:
+    assert "switched" in _certificate(["PRIVATE KEY"])
+    assert "switched" not in _certificate(["PRIVATE KEY", "OTHER"])
+    assert _certificate(["OTHER", "CERTIFICATE"]) == ""
+
+
+def test_a_lower_bound_says_what_it_is_unless_it_has_another_text() -> None:
+    for rule, text in (
+        (at_least(2), "must be greater than or equal to 2"),
+        (at_least(2, "x"), "x"),
+    ):
+        errors = FieldErrors()
+        rule(errors, "p", 1)
+        assert [message for _, message, _ in errors.problems] == [f"Invalid value: 1: {text}"]
+
+
+def test_a_volume_keeps_its_node_affinity() -> None:
+    expression = {"key": "zone", "operator": "In", "values": ["a"]}
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
+    spec = {"nodeAffinity": {"required": terms}}
+    assert of_changed_spec("PersistentVolume", spec, spec) == []
+    (found,) = of_changed_spec("PersistentVolume", {}, spec)
+    assert found.startswith("nodeAffinity: Invalid value: ")
+
+
+def test_indexes_that_fail_later_are_not_those_that_completed() -> None:
+    kind = kind_of("Job")
+    spec = {"completionMode": "Indexed", "completions": 3, "backoffLimitPerIndex": 1}
+    old = {"metadata": {"name": "j"}, "spec": spec, "status": {"completedIndexes": "1"}}
+    new = {**old, "status": {"completedIndexes": "1", "failedIndexes": "1"}}
+    texts = [message for _, message, _ in kind.status_problems(new, old)]
+    assert [each for each in texts if "overlap at index: 1" in each]
