@@ -246,8 +246,8 @@ def _is_less_specific(first: Type, second: Type) -> bool:
 Implementation: TypeAlias = Callable[..., Value]
 
 _NAMED: Final = {
-    "any": ANY, "bool": BOOL, "bytes": BYTES, "double": DOUBLE, "duration": DURATION, "dyn": DYN,
-    "int": INT, "null": NULL, "string": STRING, "timestamp": TIMESTAMP, "type": TYPE, "uint": UINT,
+    "bool": BOOL, "bytes": BYTES, "double": DOUBLE, "duration": DURATION, "dyn": DYN, "int": INT,
+    "string": STRING, "timestamp": TIMESTAMP, "uint": UINT,
     "net.IP": Type("opaque", "net.IP"), "net.CIDR": Type("opaque", "net.CIDR"),
 }  # fmt: skip
 _GENERIC: Final[Mapping[str, Callable[..., Type]]] = {
