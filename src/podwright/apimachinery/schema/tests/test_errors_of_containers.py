@@ -247,6 +247,14 @@ def test_processes_of_the_host(row: Any, expected: list[str]) -> None:
     assert of_spec(row) == expected
 
 
+def test_an_empty_runtime_class_or_preemption_policy_is_not_absent() -> None:
+    spec = {"containers": [{"name": "a", "image": "i"}], "priorityClassName": ""}
+    assert of_spec(spec) == []
+    first, second = of_spec(spec | {"runtimeClassName": "", "preemptionPolicy": ""})
+    assert first.startswith('runtimeClassName: Invalid value: "": ')
+    assert second == "preemptionPolicy: Required value"
+
+
 def test_rules_of_an_init_container_without_a_policy_are_not_read() -> None:
     plain = {"name": "a", "image": "i"}
     rules = {"name": "b", "image": "i", "restartPolicyRules": [{"action": "x"}]}

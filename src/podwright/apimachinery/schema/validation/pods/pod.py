@@ -404,7 +404,7 @@ _GATES: Final = r.struct(
     readinessGates=r.each(r.struct(conditionType=r.always(r.QUALIFIED, ""))),
     schedulingGates=validate_gates,
 )
-_PREEMPTION: Final = r.optional(r.one_of("PreemptLowerPriority", "Never"))
+_PREEMPTION: Final = r.nonempty(r.one_of("PreemptLowerPriority", "Never"))
 _OF_USUAL: Final = r.struct(
     serviceAccountName=_NAME,
     nodeName=_NAME,
@@ -425,7 +425,7 @@ _OF_ANY: Final = r.all_of(
         tolerations=validate_tolerations,
         hostAliases=r.each(r.struct(ip=r.always(r.ADDRESS, ""), hostnames=r.each(r.SUBDOMAIN))),
         priorityClassName=_NAME,
-        runtimeClassName=_NAME,
+        runtimeClassName=r.SUBDOMAIN,
         preemptionPolicy=_PREEMPTION,
         overhead=validate_overhead,
     ),

@@ -200,7 +200,8 @@ def _check_service(
         port = known[0]
     found = backend.store.get(_ENDPOINTS, _key(call, name))
     if found is None:
-        raise not_found("", "endpoints", name)
+        # Upstream names the resource of the request.
+        raise not_found("", "services", name)
     subsets: list[dict[str, Any]] = found.raw.get("subsets") or []
     if not subsets:
         raise _unavailable(f"no endpoints available for service {go_quoted(name)}")

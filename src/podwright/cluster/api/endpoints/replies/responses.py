@@ -122,13 +122,19 @@ def _warning_header(text: str) -> str:
     return f'299 - "{escaped}"'
 
 
+_PLAIN_HEADERS: Final = (
+    CACHE_CONTROL,
+    ("content-type", "text/plain; charset=utf-8"),
+    ("x-content-type-options", "nosniff"),
+)
+
+
 def error_reply(
     error: Rejection | PlainError, media: MediaType, warnings: Iterable[str] = ()
 ) -> HttpReply:
     """Return an error as a reply."""
     if isinstance(error, PlainError):
-        headers = (CACHE_CONTROL, ("content-type", "text/plain; charset=utf-8"))
-        return HttpReply(error.code, headers, error.text.encode())
+        return HttpReply(error.code, _PLAIN_HEADERS, error.text.encode())
     plain = msgspec.structs.replace(media, transformation="")
     found = reply(error.status, plain, error.code, warnings)
     if not error.retry_after_seconds:

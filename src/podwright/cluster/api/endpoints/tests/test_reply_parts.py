@@ -114,6 +114,7 @@ def test_errors_as_replies() -> None:
     assert plain.headers == (
         ("cache-control", "no-cache, private"),
         ("content-type", "text/plain; charset=utf-8"),
+        ("x-content-type-options", "nosniff"),
     )
     table = MediaType(transformation="Table", version="v1")
     found = error_reply(rejections.not_found("apps", "deployments", "d"), table, ["w"])
