@@ -58,12 +58,20 @@ def encode(parts: ServedParts, write: SentWrite) -> None:
             before_bytes = parts.store.encodings.size_of(write.current.raw)
         new = _fitting(write, new, before_bytes)
     write.new = new
-    write.body = _stored_object(facts.resource, new)
+    keeps_status = facts.subresource != "status" and write.current is not None
+    write.body = _stored_object(facts.resource, new, write.current if keeps_status else None)
     write.uid = write.body.uid
 
 
-def _stored_object(resource: Resource, document: Document) -> KubernetesObject:
+def _stored_object(
+    resource: Resource, document: Document, current: KubernetesObject | None
+) -> KubernetesObject:
     """Return a document of the request's version as the store keeps it.
+
+    Parameters
+    ----------
+    current : KubernetesObject, optional
+        The stored object whose status is kept, which another version may not have whole.
 
     Raises
     ------
@@ -71,6 +79,8 @@ def _stored_object(resource: Resource, document: Document) -> KubernetesObject:
         The document violates a rule of the typed objects.
     """
     stored = resource.stored(document)
+    if resource.to_storage is not None and current is not None and "status" in current.raw:
+        stored = stored | {"status": current.raw["status"]}
     try:
         with interlude():
             return decode(stored)

@@ -157,14 +157,29 @@ def test_an_autoscaler_keeps_its_metrics_in_another_version(server: Server) -> N
         },
     }
     assert server.reply("POST", AUTOSCALERS.format("v2"), document)[0] == 201
+    current = {"resource": {"name": "cpu", "current": {"averageUtilization": 4}}}
+    seen = {
+        "currentReplicas": 1,
+        "conditions": [{"type": "AbleToScale", "status": "True"}],
+        "currentMetrics": [{"type": "Resource", **current}],
+    }
+    server.patch(AUTOSCALERS.format("v2") + "/h/status", {"status": seen})
     before = server.reply("GET", AUTOSCALERS.format("v2") + "/h")[1]
     status, old = server.patch(AUTOSCALERS.format("v1") + "/h", {"spec": {"maxReplicas": 6}})
     assert status == 200, old
+    prefix = "autoscaling.alpha.kubernetes.io"
+    kept = {f"{prefix}/{name}": old["metadata"]["annotations"][f"{prefix}/{name}"]
+            for name in ("metrics", "behavior")}  # fmt: skip
+    bare = old | {"metadata": {"name": "h", "annotations": kept}}
+    assert server.reply("PUT", AUTOSCALERS.format("v1") + "/h", bare)[0] == 200
     written = json.loads(old["metadata"]["annotations"]["autoscaling.alpha.kubernetes.io/metrics"])
     assert [each["type"] for each in written] == [each["type"] for each in metrics]
     after = server.reply("GET", AUTOSCALERS.format("v2") + "/h")[1]
     assert after["spec"]["metrics"] == before["spec"]["metrics"]
     assert after["spec"]["behavior"] == before["spec"]["behavior"]
+    # Another version has conditions and metrics of the status in annotations only.
+    assert after["status"] == before["status"]
+    assert after["status"].keys() == {"desiredReplicas", *seen}
 
 
 def test_what_is_no_json_in_an_annotation_of_an_autoscaler_is_ignored(server: Server) -> None:
