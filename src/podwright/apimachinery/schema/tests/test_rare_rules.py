@@ -6,14 +6,15 @@ from typing import Any
 
 import pytest
 
+from podwright.apimachinery.schema import built_in
 from podwright.apimachinery.schema.tests.kind_errors import (
     TEMPLATE,
     kind_of,
     of_changed_spec,
     of_new,
+    of_schema,
 )
 from podwright.apimachinery.schema.tests.test_errors_of_networks import of_network, of_slice
-from podwright.apimachinery.schema.tests.test_errors_of_structure import of_schema
 from podwright.apimachinery.schema.tests.test_validation_admission import RULE, of_hook, problems
 from podwright.apimachinery.schema.tests.test_validation_devices import (
     allocation,
@@ -21,7 +22,10 @@ from podwright.apimachinery.schema.tests.test_validation_devices import (
     status_problems,
 )
 from podwright.apimachinery.schema.tests.test_validation_gated_kinds import kind, texts
-from podwright.apimachinery.schema.validation.custom.definition_schemas import printed_version
+from podwright.apimachinery.schema.validation.custom.definition_schemas import (
+    printed_schema,
+    printed_version,
+)
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors
 from podwright.apimachinery.schema.validation.names import port_name
 from podwright.apimachinery.schema.validation.pods.pod_update import ephemeral_container_problems
@@ -211,3 +215,74 @@ def test_indexes_that_fail_later_are_not_those_that_completed() -> None:
     new = {**old, "status": {"completedIndexes": "1", "failedIndexes": "1"}}
     texts = [message for _, message, _ in kind.status_problems(new, old)]
     assert [each for each in texts if "overlap at index: 1" in each]
+
+
+def test_an_ingress_class_keeps_its_controller() -> None:
+    def changed(before: str, after: str) -> list[str]:
+        kind = built_in().find("networking.k8s.io/v1", "IngressClass")
+        assert kind is not None
+        old, new = (
+            {"metadata": {"name": "c", "resourceVersion": "1"}, "spec": {"controller": name}}
+            for name in (before, after)
+        )
+        return [path for path, _, _ in kind.update_problems(new, old)]
+
+    assert changed("a.io/b", "a.io/b") == []
+    assert changed("a.io/b", "a.io/c") == ["spec.controller"]
+
+
+def test_a_schema_is_printed_with_all_its_fields() -> None:
+    found = printed_schema({"title": "T", "format": "f", "description": "d", "type": "object"})
+    assert [found[name] for name in ("Title", "Format", "Description", "Type")] == [
+        "T", "f", "d", "object",
+    ]  # fmt: skip
+    assert [found[name] for name in ("ID", "Nullable", "Default", "Required")] == [
+        "", False, None, None,
+    ]  # fmt: skip
+    # In the order of upstream's struct: apiextensions/types_jsonschema.go.
+    assert list(found) == [
+        "ID",
+        "Schema",
+        "Ref",
+        "Description",
+        "Type",
+        "Nullable",
+        "Format",
+        "Title",
+        "Default",
+        "Maximum",
+        "ExclusiveMaximum",
+        "Minimum",
+        "ExclusiveMinimum",
+        "MaxLength",
+        "MinLength",
+        "Pattern",
+        "MaxItems",
+        "MinItems",
+        "UniqueItems",
+        "MultipleOf",
+        "Enum",
+        "MaxProperties",
+        "MinProperties",
+        "Required",
+        "Items",
+        "AllOf",
+        "OneOf",
+        "AnyOf",
+        "Not",
+        "Properties",
+        "AdditionalProperties",
+        "PatternProperties",
+        "Dependencies",
+        "AdditionalItems",
+        "Definitions",
+        "ExternalDocs",
+        "Example",
+        "XPreserveUnknownFields",
+        "XEmbeddedResource",
+        "XIntOrString",
+        "XListMapKeys",
+        "XListType",
+        "XMapType",
+        "XValidations",
+    ]

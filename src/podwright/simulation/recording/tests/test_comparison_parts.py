@@ -433,7 +433,7 @@ def test_workloads_are_expanded_unless_pods_are_given():
         "spec": {"containers": [{"name": "c", "image": "i"}]},
     }
     spec = {"replicas": 2, "selector": {"matchLabels": {"a": "b"}}, "template": template}
-    deployment = decode({
+    deployment: Any = decode({
         "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, "spec": spec,
     })  # fmt: skip
     assert len(Scenario([deployment]).pods) == 2
