@@ -95,6 +95,7 @@ def test_an_autoscaler_takes_part_in_a_copy_of_the_cluster(served):
         ({"groups": [GROUP | {"maxSize": -1}]}, "groups[0].maxSize"),
         ({"groups": [GROUP], "duration": "-1s"}, "duration"),
         ({"groups": [GROUP], "duration": "soon"}, "duration"),
+        ({"groups": [GROUP], "duration": "168h1s"}, "duration"),
         ({}, "groups"),
     ):
         status, problem = served.send("POST", f"{V1}/autoscaling", body)

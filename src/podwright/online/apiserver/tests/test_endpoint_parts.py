@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
+from collections.abc import AsyncIterator, Callable
 from typing import Annotated, Any
 
 import msgspec
@@ -18,6 +20,7 @@ from podwright.online.apiserver.control.endpoints import (
     declared,
     endpoint,
     json_response,
+    long_reply,
     read_query,
     routes_of,
 )
@@ -31,6 +34,7 @@ from podwright.online.apiserver.control.problems import (
     read_body,
     read_json_object,
 )
+from podwright.simulation.recording import LogError
 
 JSON = ((b"content-type", b"application/json"),)
 
@@ -433,3 +437,44 @@ def test_the_document_of_endpoints_as_a_whole():
                   "description": 'The path of the field; "" for the whole document.'},
         "detail": {"type": "string", "description": "What is wrong, and what to do."},
     }  # fmt: skip
+
+
+class _Here:
+    """Makes a reply in parts without a reader process."""
+
+    async def parts(self, content: Callable[[], bytes]) -> AsyncIterator[bytes]:
+        body = content()
+        yield body[:4]
+        yield body[4:]
+
+
+@pytest.mark.parametrize(
+    ("accepted", "is_compressed"), [(b"br, gzip", True), (b"identity", False), (None, False)]
+)
+def test_a_long_reply_is_compressed_for_clients_that_accept_it(
+    accepted: bytes | None, is_compressed: bool
+) -> None:
+    headers = [] if accepted is None else [(b"accept-encoding", accepted)]
+
+    async def main() -> tuple[Any, bytes]:
+        readers: Any = _Here()
+        response: Any = await long_reply(
+            request_of(headers=headers), readers, lambda: b"content", "a/b"
+        )
+        return response.headers, b"".join([part async for part in response.body_iterator])
+
+    found, body = asyncio.run(main())
+    encoding = {"content-encoding": "gzip"} if is_compressed else {}
+    assert dict(found) == {"vary": "Accept-Encoding", "content-type": "a/b", **encoding}
+    assert (gzip.decompress(body) if is_compressed else body) == b"content"
+    assert not is_compressed or body[8] == 4, "the fastest level"
+
+
+def test_a_long_reply_from_a_log_that_cannot_be_replayed_is_a_problem() -> None:
+    def content() -> bytes:
+        raise LogError("plugin Slow is not here")
+
+    readers: Any = _Here()
+    with pytest.raises(Problem) as wrong:
+        asyncio.run(long_reply(request_of(), readers, content, "a/b"))
+    assert (wrong.value.status, wrong.value.detail) == (409, "plugin Slow is not here")
