@@ -5,8 +5,10 @@ import contextlib
 import json
 
 import pytest
+from tests.waiting import SECONDS_MAX
 
-from podwright.online.apiserver.tests.conftest import cluster_of, pod
+from podwright.online.apiserver.control.state import StateFeed
+from podwright.online.apiserver.tests.conftest import cluster_of, pod, with_turns
 from podwright.scheduler.machine import SchedulerOptions
 
 V1 = "/podwright/v1"
@@ -242,3 +244,36 @@ def test_the_updates_end_with_the_last_client(serve, follow):
     served.send("POST", PODS, requesting("a", "3"))
     while served.turns._listeners:
         assert served.send("GET", f"{V1}/queue")[0] == 200
+
+
+def test_a_defect_of_the_updates_is_logged_and_ends_the_streams(monkeypatch, caplog):
+    async def use(turns):
+        feed = StateFeed(turns, turns.cluster.schedulers[0])
+        monkeypatch.setattr(feed, "_update", lambda _: 1 // 0)
+        changed = asyncio.Event()
+        feed.join(changed)
+        found = [feed.is_updated]
+        async with asyncio.timeout(SECONDS_MAX):
+            await changed.wait()
+        return [*found, feed.is_updated, turns._listeners]
+
+    assert with_turns(use) == [True, False, set()]
+    (record,) = caplog.records
+    assert "the stream of the state" in record.getMessage()
+
+
+def test_a_client_that_joins_a_current_state_gets_it_at_once():
+    async def use(turns):
+        feed = StateFeed(turns, turns.cluster.schedulers[0])
+        first, second = asyncio.Event(), asyncio.Event()
+        feed.join(first)
+        async with asyncio.timeout(SECONDS_MAX):
+            await first.wait()
+        feed.join(second)
+        found = [second.is_set()]
+        feed.leave(first)
+        found.append(feed.is_updated)
+        feed.leave(second)
+        return [*found, feed.is_updated]
+
+    assert with_turns(use) == [True, True, False]
