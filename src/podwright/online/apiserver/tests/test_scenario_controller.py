@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from contextlib import aclosing
 from pathlib import Path
 
 import uvloop
@@ -146,3 +147,21 @@ def test_the_crd_may_be_namespaced():
         return await reached(client, f"{path}/one", is_in("Succeeded"))
 
     assert with_controller(use)["stepStatus"]["step"]["major"] == 3
+
+
+def test_a_scenario_waits_runs_and_ends():
+    async def use(client):
+        await define(client)
+        made = await send(client, "POST", SCENARIOS, named("one", creation(1, node()), DONE))
+        query = f"watch=true&resourceVersion={made['metadata']['resourceVersion']}"
+        watch = HttpRequest("GET", SCENARIOS, query, JSON, b"")
+        found = []
+        async with asyncio.timeout(SECONDS_MAX), aclosing(client.lines_of(watch)) as lines:
+            async for line in lines:
+                found.append(json.loads(line)["object"]["status"]["phase"])
+                if found[-1] == "Succeeded":
+                    break
+        return found
+
+    phases = with_controller(use)
+    assert list(dict.fromkeys(phases)) == ["Pending", "Running", "Succeeded"]

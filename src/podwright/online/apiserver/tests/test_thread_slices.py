@@ -10,11 +10,7 @@ from pathlib import Path
 from tests.waiting import SECONDS_MAX
 
 from podwright.online.apiserver import ClusterClock, TurnLoop, turn_loop
-from podwright.online.apiserver.computing_threads import (
-    THREADS_MAX,
-    ExtenderThreads,
-    share_with_thread,
-)
+from podwright.online.apiserver.computing_threads import ExtenderThreads, share_with_thread
 from podwright.online.apiserver.tests.conftest import START_NS, cluster_of, pod, request
 from podwright.scheduler.config import ExtenderCall, ExtenderReply
 
@@ -102,7 +98,7 @@ def test_extenders_that_are_called_get_slices_until_all_have_replied():
 
 def test_a_call_gets_a_thread_if_none_is_free_and_the_most_is_not_reached():
     replied: queue.Queue[int] = queue.Queue()
-    names: dict[int, list[str]] = {1: [], THREADS_MAX + 2: []}
+    names: dict[int, list[str]] = {1: [], 18: []}
 
     for calls, used in names.items():
         may_end = threading.Event()
@@ -123,8 +119,8 @@ def test_a_call_gets_a_thread_if_none_is_free_and_the_most_is_not_reached():
             assert threads.is_idle.wait(SECONDS_MAX)
     one, many = names.values()
     assert one == ["extender-1"] * 2
-    assert set(many) <= {f"extender-{number + 1}" for number in range(THREADS_MAX)}
-    assert threads._threads == THREADS_MAX
+    assert set(many) <= {f"extender-{number + 1}" for number in range(16)}
+    assert threads._threads == 16
 
 
 def test_a_checkpoint_is_written_while_the_event_loop_is_busy(monkeypatch):

@@ -62,11 +62,12 @@ class Pace:
     """
 
     def __init__(self) -> None:
-        self._left_ns = PASS_NS
-        self._made_count = 0
-        self._is_refilling = False
+        self._begin_pass()
         self._numbers = count()
         self._waiting: list[tuple[int, asyncio.Future[None]]] = []
+
+    def _begin_pass(self) -> None:
+        self._is_refilling, self._left_ns, self._made_count = False, PASS_NS, 0
 
     async def made(self, make: Callable[[], T], size: Callable[[T], int]) -> T:
         """Make a part when it is the turn of the connection.
@@ -99,7 +100,7 @@ class Pace:
     def _refill(self) -> None:
         # As many as may have time; those that do not are the first ones of the next pass.
         most = max(2 * self._made_count, _FEW)
-        self._is_refilling, self._left_ns, self._made_count = False, PASS_NS, 0
+        self._begin_pass()
         for _ in range(min(len(self._waiting), most)):
             _, turn = heapq.heappop(self._waiting)
             if not turn.done():  # the client has not left
