@@ -14,8 +14,6 @@ from podwright.cluster.store import LARGE_BYTES, UnusableStore, open_store
 from podwright.online.apiserver import ClusterClock, TurnLoop
 from podwright.online.apiserver.cluster import new_cluster
 from podwright.online.apiserver.computing_threads import (
-    LONG_FOR,
-    LONG_NS,
     ComputingThread,
     LongSlices,
 )
@@ -31,6 +29,8 @@ from podwright.online.apiserver.tests.conftest import (
 from podwright.scheduler.framework import Plugin, Status
 from podwright.scheduler.machine import SchedulerOptions
 
+LONG_NS = 20_000_000
+LONG_FOR = 256
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 PATIENCE_SECONDS = 60
 

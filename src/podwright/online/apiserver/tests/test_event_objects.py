@@ -11,10 +11,7 @@ from podwright.cluster.api.endpoints import HttpReply, ServerOptions
 from podwright.cluster.api.endpoints.forms import LEARNED_AT, TEMPLATES_MAX
 from podwright.online.apiserver.cluster import new_cluster
 from podwright.online.apiserver.event_correlation import (
-    BURST,
     COMBINED,
-    REFILL_NS,
-    SIMILAR_NS,
     EventCorrelator,
 )
 from podwright.online.apiserver.event_objects import EventObjects
@@ -22,6 +19,7 @@ from podwright.online.apiserver.tests.conftest import ADMIN, START_NS, cluster_o
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.world.observers import KubernetesEvent
 
+BURST, REFILL_NS, SIMILAR_NS = 25, 300 * 10**9, 600 * 10**9
 EVENTS = "/api/v1/namespaces/default/events"
 
 

@@ -10,9 +10,10 @@ from tests.waiting import SECONDS_MAX, until
 from podwright.online.apiserver.tests.conftest import cluster_of
 from podwright.online.apiserver.wire import serving
 from podwright.online.apiserver.wire.application import _headers
-from podwright.online.apiserver.wire.sending import HEAD_BYTES_MAX, WireProtocol
+from podwright.online.apiserver.wire.sending import WireProtocol
 from podwright.online.apiserver.wire.serving import KEEP_ALIVE_SECONDS
 
+HEAD_BYTES_MAX = (1 << 20) + 4096
 NOT_OLDER = "resourceVersionMatch=NotOlderThan"
 MAPS = "/api/v1/namespaces/default/configmaps"
 STALL_SECONDS = 2

@@ -8,8 +8,9 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from podwright.online.apiserver.wire.sending import HEAD_BYTES_MAX, HEAD_SECONDS, WireProtocol
+from podwright.online.apiserver.wire.sending import WireProtocol
 
+HEAD_BYTES_MAX, HEAD_SECONDS = (1 << 20) + 4096, 32
 TOO_LONG = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-type: text/plain; charset=utf-8\r\n"
     b"connection: close\r\n\r\n431 Request Header Fields Too Large"
