@@ -154,18 +154,18 @@ def _subresources(resource: Resource) -> Iterator[tuple[str, tuple[str, str, str
         yield name, (group, version, kind or row.kind)
 
 
-_STORED_VERSIONS: Final = {
-    ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"): "v1beta1",
-    ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"): "v1beta1",
-    ("apiextensions.k8s.io", "CustomResourceDefinition"): "v1beta1",
+_STORED_IN_BETA: Final = {
+    "admissionregistration.k8s.io": "MutatingAdmission",
+    "apiextensions.k8s.io": "",
 }
-"""The kinds that upstream stores in an earlier version than this server."""
+"""By group, how the kinds begin that upstream stores in v1beta1."""
 
 
 def storage_version_hash(resource: Resource) -> str:
     """Return a hash of the version in which the objects are stored."""
     row = resource.storage_kind.row
-    version = _STORED_VERSIONS.get((row.group, row.kind), row.version)
+    start = _STORED_IN_BETA.get(row.group)
+    version = row.version if start is None or not row.kind.startswith(start) else "v1beta1"
     text = f"{row.group}/{version}/{row.kind}"
     return base64.b64encode(hashlib.sha256(text.encode()).digest()[:_HASH_BYTES]).decode()
 
