@@ -62,6 +62,17 @@ class DefinitionKind(Kind):
                     else:
                         yield from self._type_problems(part, place)
 
+    def _rest(self, document: Document, removed: list[str]) -> Document:
+        rest = super()._rest(document, removed)
+        versions = _versions(rest)
+        for index, version in enumerate(versions):
+            path = f"spec.versions[{index}].schema"
+            schema = _member(version.get("schema"), "openAPIV3Schema")
+            if next(self._nested_problems(schema, path), None) is not None:
+                versions[index] = {key: one for key, one in version.items() if key != "schema"}
+                removed.append(f"{path}.openAPIV3Schema")
+        return rest | {"spec": rest["spec"] | {"versions": versions}} if versions else rest
+
     def _type_problems(self, schema: Any, path: str) -> Iterator[Problem]:
         every = decoding_problems(schema, self._type_of(_SCHEMA_TYPE), self._type_of, path)
         # Upstream's own decoders of these schemas are not strict.

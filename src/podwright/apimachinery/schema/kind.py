@@ -347,7 +347,10 @@ class Kind:
 
     def decodable(self, document: Document) -> Document:
         """Return the document without its values of wrong types."""
-        return decodable(document, self.struct, self._type_of, [])
+        return self._rest(document, [])
+
+    def _rest(self, document: Document, removed: list[str]) -> Document:
+        return decodable(document, self.struct, self._type_of, removed)
 
     def _problems_of_the_rest(self, document: Document, wrong: list[Problem]) -> list[Problem]:
         """Return what validation reports about a document that has values of wrong types.
@@ -357,7 +360,7 @@ class Kind:
         error of the same field.
         """
         removed: list[str] = []
-        rest = decodable(document, self.struct, self._type_of, removed)
+        rest = self._rest(document, removed)
         found = self.metadata_problems(rest)
         found += self.validation_problems(self.with_defaults(self.with_canonical_quantities(rest)))
         reported = [path for path, _, _ in wrong]

@@ -20,8 +20,12 @@ T = TypeVar("T", bound=KubernetesObject)
 
 
 def section(obj: KubernetesObject, name: str) -> Document:
-    """Return the `metadata`, `spec` or `status` of an object as a document, or an empty one."""
-    return cast(Document, encode(obj).get(name) or {})
+    """Return the `metadata`, `spec` or `status` of an object as a document, or an empty one.
+
+    Custom resources may have other values there, which nothing reads.
+    """
+    found = encode(obj).get(name)
+    return found if isinstance(found, dict) else {}
 
 
 def patched(obj: T, **sections: Mapping[str, Any]) -> T:

@@ -21,6 +21,7 @@ from podwright._interludes import interlude
 from podwright.apimachinery.objects import (
     ArgumentError,
     Node,
+    Pod,
     PodwrightError,
     parse_label_selector,
     quoted,
@@ -47,8 +48,11 @@ from podwright.simulation.world.world_components import DueEvent, WorldAction, W
 from podwright.simulation.world.world_rounds import WorldRounds
 from podwright.simulation.world.world_scheduler import ROUND_MAX, WorldScheduler
 
-AT_ONCE_MAX: Final = 10_000_000
+AT_ONCE_MAX: Final = 100_000
 """The number of events at one virtual time after which a run fails as endless."""
+
+AT_ONCE_PER_POD: Final = 100
+"""The same for each pod, where that is more."""
 
 _SYNC_NEXT: Final = SyncNext()
 
@@ -151,11 +155,16 @@ class WorldSteps:
             return self._advance(heap.next_ns, until_ns)
         self._rounds.process()
         if self._count_at_once > AT_ONCE_MAX:
-            raise WorldError(
-                f"{AT_ONCE_MAX:,} events occurred at {heap.now_ns} ns without advancing time: does"
-                " a pod end immediately, and its controller create another one?"
-            )
+            self._check_progress()
         return True
+
+    def _check_progress(self) -> None:
+        most = max(AT_ONCE_MAX, AT_ONCE_PER_POD * self.components.store.count(Pod))
+        if self._count_at_once > most:
+            raise WorldError(
+                f"{most:,} events occurred at {self._heap.now_ns} ns without advancing time: does a"
+                " pod end immediately, or is it deleted, and its controller creates another one?"
+            )
 
     def catch_up(self, now_ns: int, is_over: Callable[[], bool]) -> bool:
         """Process what is due until a time, in slices; for drivers with a real clock.

@@ -189,6 +189,26 @@ def test_rules_are_compiled_beside_wrong_schemas_but_not_around_them() -> None:
     assert paths == ["[b].type", f"[a].properties[x].{at}", f"[a].{at}"]
 
 
+@pytest.mark.parametrize(
+    ("schema", "at", "message"),
+    [
+        ({"items": {"properties": "x"}}, "items.properties", 'Invalid value: "x": a map is'),
+        ({"items": {"properties": {"a": 3}}}, "items.properties[a]", "Invalid value: 3: an object"),
+        ({"additionalProperties": 3}, "additionalProperties", "boolean or JSON schema expected"),
+    ],
+)
+def test_a_schema_with_values_of_wrong_types_is_not_examined_further(
+    schema: Any, at: str, message: str
+) -> None:
+    kind = built_in().find("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+    assert kind is not None
+    document = definition(version={"schema": {"openAPIV3Schema": {"type": "array", **schema}}})
+    _, ((path, text, _),) = kind.checked(document)
+    assert path == f"spec.versions[0].schema.openAPIV3Schema.{at}"
+    assert text.startswith(message)
+    assert "schema" not in kind.decodable(document)["spec"]["versions"][0]
+
+
 def test_an_empty_list_of_items_is_none() -> None:
     assert problems(definition({"type": "array", "items": []})) == [
         (f"{SPEC}.items", "Required value: must be specified")

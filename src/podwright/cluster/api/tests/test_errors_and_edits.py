@@ -261,6 +261,8 @@ def test_edited_copies():
     pod = make_pod("p", labels={"a": "b"}, annotations={"x": "1", "y": "2"})
     assert section(pod, "status") == encode(pod).get("status", {})
     assert section(make_node("n"), "nothing") == {}
+    own = {"apiVersion": "a.b/v1", "kind": "Own", "metadata": {"name": "o"}, "spec": "a text"}
+    assert section(decode(own), "spec") == {}
     made = patched(pod, status={"phase": "Failed", "reason": None}, metadata={"labels": None})
     assert (made.status.phase, made.metadata.labels, made.name) == ("Failed", {}, "p")
     assert pod.metadata.labels == {"a": "b"}

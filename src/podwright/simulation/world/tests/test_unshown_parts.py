@@ -605,22 +605,26 @@ def test_arrivals_of_a_trace_are_rates_by_the_hour():
 
 
 @pytest.mark.parametrize(
-    ("seconds", "is_too_many"),
+    ("seconds", "pods", "most"),
     [
-        pytest.param([1] * 5, False, id="as many as there may be"),
-        pytest.param([1] * 6, True, id="one more"),
-        pytest.param([1, 1, 1, 2, 2, 2], False, id="time advances in between"),
+        pytest.param([1] * 5, 0, 0, id="as many as there may be"),
+        pytest.param([1] * 6, 0, 5, id="one more"),
+        pytest.param([1, 1, 1, 2, 2, 2], 0, 0, id="time advances in between"),
+        pytest.param([1] * 6, 2, 0, id="as many as there may be for each pod"),
+        pytest.param([1] * 7, 2, 6, id="one more than for each pod"),
     ],
 )
-def test_so_many_events_of_one_time_end_a_run(monkeypatch, seconds, is_too_many):
+def test_so_many_events_of_one_time_end_a_run(monkeypatch, seconds, pods, most):
     monkeypatch.setattr(world_steps, "AT_ONCE_MAX", 5)
+    monkeypatch.setattr(world_steps, "AT_ONCE_PER_POD", 3)
     world = World(controllers=(), stages=())
+    world.add(*(make_pod(f"p{number}") for number in range(pods)))
     for number, second in enumerate(seconds):
         metadata = {"name": f"c{number}", "namespace": "default"}
         config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
         world.add(decode(config), at=f"{second}s")
-    if is_too_many:
-        with pytest.raises(world_steps.WorldError, match="5 events occurred at "):
+    if most:
+        with pytest.raises(world_steps.WorldError, match=f"{most} events occurred at "):
             world.run()
     else:
         world.run()
