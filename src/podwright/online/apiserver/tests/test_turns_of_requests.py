@@ -16,7 +16,14 @@ import pytest
 from podwright.cluster.api.endpoints import HttpReply
 from podwright.online.apiserver.breakpoints import read_condition
 from podwright.online.apiserver.cluster import Cluster
-from podwright.online.apiserver.control.clock import clock_endpoints
+from podwright.online.apiserver.control.clock import (
+    ClockSpeed,
+    ClockStep,
+    ClockTarget,
+    _Clock,
+    clock_endpoints,
+)
+from podwright.online.apiserver.control.problems import Problem
 from podwright.online.apiserver.control.scheduling.queue import queue_endpoints
 from podwright.online.apiserver.control.writes import node_endpoints
 from podwright.online.apiserver.records import run_collection
@@ -38,7 +45,8 @@ class Turns:
         self.waited: list[str] = []
         self.clock = SimpleNamespace(
             now_ns=lambda: NOW_NS, speed=2.0, is_paused=True, pause=lambda: self.log("pause"),
-            resume=lambda: self.log("resume"),
+            resume=lambda: self.log("resume"), set_speed=lambda speed: self.log(f"speed {speed}"),
+            run_to=lambda time_ns: self.log(f"run to {time_ns - START_NS}"),
         )  # fmt: skip
 
     def log(self, what: str) -> None:
@@ -53,6 +61,9 @@ class Turns:
 
     def go_on(self) -> None:
         self.waited.append("go on")
+
+    def wake(self) -> None:
+        self.waited.append("wake")
 
 
 def endpoint_of(endpoints: Any, method: str, path: str) -> Any:
@@ -86,6 +97,54 @@ def test_a_node_fails_after_what_is_due_and_is_listed_after_what_follows(what):
     found = answered(operate, name="node-0")
     assert turns.waited == ["reach 5", "call", "reach 5", "call"]
     assert (b"node-0" in found.body) is (what == "fail")
+
+
+TEN_YEARS_NS = 3_660 * 86_400 * 10**9
+
+
+@pytest.mark.parametrize(
+    ("method", "body", "waited", "problem"),
+    [
+        ("set_speed", ClockSpeed(speed=3.0), ["speed 3.0", "wake"], ""),
+        ("step", ClockStep(duration="1ns"), ["run to 6", "go on", "reach 6"], ""),
+        ("step", ClockStep(duration="0s"), [], "must be positive, and at most ten years"),
+        (
+            "step",
+            ClockStep(duration=f"{TEN_YEARS_NS}ns"),
+            [f"run to {TEN_YEARS_NS + 5}", "go on", f"reach {TEN_YEARS_NS + 5}"],
+            "",
+        ),
+        (
+            "step",
+            ClockStep(duration=f"{TEN_YEARS_NS + 1}ns"),
+            [],
+            "must be positive, and at most ten years",
+        ),
+        (
+            "run_to",
+            ClockTarget(time="2027-01-15T08:00:00.000000005Z"),
+            ["run to 5", "go on", "reach 5"],
+            "",
+        ),
+        (
+            "run_to",
+            ClockTarget(time="2027-01-15T08:00:00.000000004Z"),
+            [],
+            "has passed: it is 2027-01-15T08:00:00.000000005Z in the cluster",
+        ),
+        ("run_to", ClockTarget(time="2038-01-15T08:00:00Z"), [], "is more than ten years ahead"),
+    ],
+)
+def test_a_change_of_the_clock_starts_a_turn_and_a_step_waits_for_its_end(
+    method: str, body: Any, waited: list[str], problem: str
+) -> None:
+    turns: Any = Turns(cluster_of(0))
+    try:
+        asyncio.run(getattr(_Clock(turns), method)(body))
+        found = ""
+    except Problem as error:
+        found = error.detail
+    assert (turns.waited, found) == (waited, problem)
 
 
 def test_the_clock_says_whether_all_is_done_and_where_it_has_stopped():
