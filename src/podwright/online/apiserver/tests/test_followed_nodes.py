@@ -2,6 +2,7 @@
 
 import pytest
 
+from podwright.cluster.api.endpoints import HttpReply
 from podwright.cluster.store import ObjectStore
 from podwright.online.apiserver.scheduling.present_scheduler import (
     PART_CHANGES,
@@ -80,7 +81,9 @@ def test_a_scheduler_starts_with_what_it_reads_and_a_simulation_with_what_it_doe
         "/api/v1/namespaces/default/pods": pod("pod"),
         "/apis/coordination.k8s.io/v1/namespaces/default/leases": {"metadata": {"name": "lease"}},
     }.items():
-        assert cluster.handle(request("POST", path, body), START_NS).status == 201
+        reply = cluster.handle(request("POST", path, body), START_NS)
+        assert isinstance(reply, HttpReply)
+        assert reply.status == 201
     made = {"map", "pod", "lease", "node-0"}
     for objects, names in (
         (present_objects(cluster.schedulers[0]), ["node-0", "pod"]),

@@ -7,6 +7,7 @@ import threading
 import zlib
 from pathlib import Path
 
+import pytest
 from tests.waiting import SECONDS_MAX
 
 from podwright.online.apiserver import ClusterClock, TurnLoop, turn_loop
@@ -96,31 +97,28 @@ def test_extenders_that_are_called_get_slices_until_all_have_replied():
     assert sorted(replied.get_nowait() for _ in range(3)) == [0, 1, 2]
 
 
-def test_a_call_gets_a_thread_if_none_is_free_and_the_most_is_not_reached():
+@pytest.mark.parametrize(("calls", "most"), [(1, 1), (18, 16)])
+def test_a_call_gets_a_thread_if_none_is_free_and_the_most_is_not_reached(calls, most):
     replied: queue.Queue[int] = queue.Queue()
-    names: dict[int, list[str]] = {1: [], 18: []}
+    may_end = threading.Event()
+    used = set()
 
-    for calls, used in names.items():
-        may_end = threading.Event()
+    def call(_):
+        used.add(threading.current_thread().name)
+        assert may_end.wait(SECONDS_MAX)
+        return ExtenderReply()
 
-        def call(_, used=used, may_end=may_end):
-            used.append(threading.current_thread().name)
-            assert may_end.wait(SECONDS_MAX)
-            return ExtenderReply()
-
-        threads = ExtenderThreads(call, lambda number, _: replied.put(number))
-        for _ in range(2):
-            may_end.clear()
-            for number in range(calls):
-                threads.begin(number, CALL)
-            may_end.set()
-            for _ in range(calls):
-                replied.get(timeout=SECONDS_MAX)
-            assert threads.is_idle.wait(SECONDS_MAX)
-    one, many = names.values()
-    assert one == ["extender-1"] * 2
-    assert set(many) <= {f"extender-{number + 1}" for number in range(16)}
-    assert threads._threads == 16
+    threads = ExtenderThreads(call, lambda number, _: replied.put(number))
+    for _ in range(2):
+        may_end.clear()
+        for number in range(calls):
+            threads.begin(number, CALL)
+        may_end.set()
+        for _ in range(calls):
+            replied.get(timeout=SECONDS_MAX)
+        assert threads.is_idle.wait(SECONDS_MAX)
+    assert threads._threads == most
+    assert used <= {f"extender-{number + 1}" for number in range(most)}
 
 
 def test_a_checkpoint_is_written_while_the_event_loop_is_busy(monkeypatch):

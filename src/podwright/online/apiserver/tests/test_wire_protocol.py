@@ -3,6 +3,7 @@
 import asyncio
 import json
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import uvicorn
@@ -74,7 +75,8 @@ def connected():
     config = uvicorn.Config(application, lifespan="off", log_config=None, access_log=False)
     config.load()
     line, timers = Line(), Timers()
-    protocol = WireProtocol(config, ServerState(), {}, _loop=timers)
+    loop: Any = timers
+    protocol = WireProtocol(config, ServerState(), {}, _loop=loop)
     protocol.connection_made(line)
     return protocol, line, timers
 
