@@ -14,7 +14,12 @@ from podwright.cluster.api.endpoints.custom_resources.names import (
     with_names,
     without_violations,
 )
-from podwright.cluster.api.endpoints.openapi.plain_schemas import INT_OR_STRING, PLAIN, QUANTITY
+from podwright.cluster.api.endpoints.openapi.plain_schemas import (
+    INT_OR_STRING,
+    PLAIN,
+    QUANTITY,
+    UNIONS,
+)
 from podwright.cluster.api.users import User
 
 META = "io.k8s.apimachinery.pkg.apis.meta.v1"
@@ -201,3 +206,13 @@ def test_schemas_without_properties_have_the_type_of_their_text():
     assert all(schema["type"] == "object" for schema in PLAIN.values() if "type" in schema
                and schema["type"] != "string")  # fmt: skip
     assert sum(not schema for schema in PLAIN.values()) == 4
+
+
+def test_a_union_has_its_fields_and_the_discriminator_if_there_is_one() -> None:
+    profile = {"localhostProfile": "LocalhostProfile"}
+    assert UNIONS["core.v1.SeccompProfile"] == [
+        {"discriminator": "type", "fields-to-discriminateBy": profile}
+    ]
+    assert UNIONS["core.v1.PodSchedulingGroup"] == [
+        {"fields-to-discriminateBy": {"podGroupName": "PodGroupName"}}
+    ]
