@@ -50,7 +50,8 @@ def _with_options(rules: Rules, setup: Setup) -> Rules:
 
 def _policy(path: Path, weight: int) -> dict[str, Any]:
     """Read a policy; errors name its file."""
-    from podwright.scheduler.classic import read_policy
+    from podwright.cli.console import print_warnings
+    from podwright.scheduler.classic import ignored_fields, read_policy
 
     source = str(path)
     try:
@@ -61,6 +62,7 @@ def _policy(path: Path, weight: int) -> dict[str, Any]:
         message = "a policy must be an object"
         raise InputError([FieldError(source=source, path="", message=message)])
     read_policy(document, source=source, hard_pod_affinity_weight=weight)
+    print_warnings(ignored_fields(document, source=source))
     return dict(document)
 
 

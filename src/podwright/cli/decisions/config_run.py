@@ -14,6 +14,7 @@ from podwright.cli.console import (
     print_document,
     print_message,
     print_table,
+    print_warnings,
     write,
 )
 from podwright.cli.file_reading import ErrorCollector, read_text
@@ -156,6 +157,7 @@ def _checked_policy(text: str, source: str) -> str:
         return ""
     document: Any = parse_document(text)
     algorithm = classic.algorithm_from_policy(classic.read_policy(document, source=source))
+    print_warnings(classic.ignored_fields(document, source=source))
     counts = len(algorithm.predicates), len(algorithm.priorities), len(algorithm.extenders)
     words = ("predicate", "predicates"), ("priority", "priorities"), ("extender", "extenders")
     parts = [f"{n} {word[n != 1]}" for n, word in zip(counts, words, strict=True)]

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         Policy as Policy,
         PolicyError as PolicyError,
         affinity_weight_problem as affinity_weight_problem,
+        ignored_fields as ignored_fields,
         read_policy as read_policy,
     )
     from podwright.scheduler.classic.preemption import (

@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
+from podwright.apimachinery.documents import decode
 from podwright.apimachinery.objects import (
     FieldError,
     InputError,
@@ -53,7 +54,7 @@ _ALGORITHM_NAME: Final = "^[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])$"
 
 
 class _Part(msgspec.Struct, frozen=True, rename="camel"):
-    """A part of a policy; unknown fields are ignored, as upstream does."""
+    """A part of a policy; unknown fields are ignored, as upstream does: see `ignored_fields`."""
 
 
 class ServiceAffinity(_Part, frozen=True, kw_only=True):
@@ -141,7 +142,7 @@ class PriorityPolicy(_Part, frozen=True, kw_only=True):
     argument: CustomPriority | None = None
 
 
-class Policy(msgspec.Struct, frozen=True, kw_only=True):
+class Policy(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A policy that is valid.
 
     Attributes
@@ -228,6 +229,14 @@ def read_policy(
         ],
     )
     return policy
+
+
+def ignored_fields(document: Mapping[str, Any], *, source: str) -> tuple[str, ...]:
+    """Return a sentence about each unknown field of a valid policy."""
+    errors: list[FieldError] = []
+    parts = {name: part for name, part in document.items() if name not in ("kind", "apiVersion")}
+    decode(parts, Policy, "", errors)
+    return tuple(f"{source}: {each} (ignored, as by kube-scheduler v1.16)" for each in errors)
 
 
 def affinity_weight_problem(weight: int) -> str:

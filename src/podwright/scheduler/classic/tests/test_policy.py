@@ -9,6 +9,7 @@ from podwright.scheduler.classic import (
     PolicyError,
     algorithm_from_policy,
     algorithm_of_provider,
+    ignored_fields,
     read_policy,
 )
 from podwright.scheduler.classic.extender import called_extender
@@ -385,3 +386,18 @@ def test_arguments_make_predicates_and_priorities_of_their_names():
     assert ratio_arguments.arguments().resources == (("cpu", 1), ("x", 3))
     bare = type(ratio_arguments)()
     assert bare.arguments().resources == (("cpu", 1), ("memory", 1))
+
+
+def test_fields_that_upstream_ignores_are_reported():
+    ratio = {"requestedToCapacityRatioArguments": {"resources": [{"names": "cpu"}]}}
+    document = policy(
+        hardPodAffinitySymmetricWeight=3,
+        priorites=[],
+        priorities=[{"name": "A1", "weight": 2, "argument": ratio}],
+    )
+    ignored = " (ignored, as by kube-scheduler v1.16)"
+    assert ignored_fields(document, source="p") == (
+        'p: priorites: unknown field "priorites"; did you mean "priorities"?' + ignored,
+        "p: priorities[0].argument.requestedToCapacityRatioArguments.resources[0].names: unknown"
+        ' field "names"; did you mean "name"?' + ignored,
+    )
