@@ -373,7 +373,7 @@ class TypicalPods(Checkpointed):
         is_short = shares[:, None, :] < self._each
         for column in range(n_resources):
             has_no_room |= free[:, column, None] < self._requests[:, column]
-        for column in np.unique(self._column_of).tolist():
+        for column in np.unique(self._column_of):
             at = self._column_of == column
             each = self._each[:, at][:, 0]
             lacks = (~is_short[:, :, at]).sum(axis=2) * each < self._requests[:, column]
