@@ -37,7 +37,7 @@ Signature: TypeAlias = bytes
 _DIGEST_BYTES: Final = 16
 
 
-class CountedEvent(msgspec.Struct):
+class CountedEvent(msgspec.Struct, kw_only=True):
     """A recent Event.
 
     Attributes
