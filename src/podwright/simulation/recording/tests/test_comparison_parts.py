@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from podwright.apimachinery.objects import (
+    Node,
     OwnerReference,
     Pod,
     decode,
@@ -442,7 +443,7 @@ def test_workloads_are_expanded_unless_pods_are_given():
 
 def test_pending_pods_stay_as_they_are_where_placed_ones_are_scheduled_again():
     waiting = with_nominated_node_name(make_pod("waiting"), "n1")
-    objects = [make_node("n1"), waiting, make_pod("placed", node="n1")]
+    objects: list[Node | Pod] = [make_node("n1"), waiting, make_pod("placed", node="n1")]
     pending = Scenario(objects, reschedule=True).scheduler().pending
     nominated = {key: pod.status.nominated_node_name for key, pod in pending.items()}
     assert nominated == {"default/waiting": "n1", "default/placed": ""}
