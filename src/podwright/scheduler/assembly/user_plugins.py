@@ -16,7 +16,14 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from podwright.apimachinery.objects import FieldError, InputError
-from podwright.scheduler.framework import Plugin, described, misspelt_names, raised
+from podwright.scheduler.framework import (
+    Normalization,
+    Plugin,
+    Reads,
+    described,
+    misspelt_names,
+    raised,
+)
 
 _PACKAGE = "podwright_user_plugins"
 
@@ -155,7 +162,18 @@ def wrong_attribute(plugin: type[Plugin]) -> str:
         return f"`name` must be a string, not {described(name)}"
     if args is not None and not (isinstance(args, type) and issubclass(args, msgspec.Struct)):
         return f"`Args` must be a subclass of msgspec.Struct, not {described(args)}"
+    for attribute, kind in _DECLARED.items():
+        found = getattr(plugin, attribute)
+        if not isinstance(found, (kind, property)):
+            return f"`{attribute}` must be {_TYPES[kind]}, not {described(found)}"
     return "; ".join(misspelt_names(plugin))
+
+
+_TYPES: Final = {bool: "True or False", Reads: "a Reads", Normalization: "a Normalization"}
+_DECLARED: Final = {
+    name: type(value) for name, value in vars(Plugin).items() if type(value) in _TYPES
+}
+"""The attributes of a plugin's class that say what it does, and their types."""
 
 
 def _plugins_of(module: ModuleType, source: str) -> list[type[Plugin]]:

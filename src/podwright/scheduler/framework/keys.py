@@ -23,7 +23,7 @@ from podwright.apimachinery.objects import (
     Volume,
     pending_requests,
 )
-from podwright.scheduler.columns import SPREAD_SELECTOR, Cluster, own_label_keys
+from podwright.scheduler.columns import SPREAD_SELECTOR, Cluster, Reads, own_label_keys
 from podwright.scheduler.framework.adapter import PluginFailure, raised
 from podwright.scheduler.framework.plugin import KeyReads, Plugin
 from podwright.scheduler.framework.profile import Profile
@@ -67,10 +67,16 @@ class KeyNumbers:
             self._usual_reads = plugin.reads_for(None, cluster)
 
     def add(self, key: Hashable) -> int:
-        """Give a new key a number."""
+        """Give a new key a number.
+
+        Raises
+        ------
+        Exception
+            Whatever a user's plugin raises, or if it returns no `KeyReads`.
+        """
         reads = self._usual_reads
         if reads is None or key == ():
-            reads = self.plugin.reads_for(key, self._cluster)
+            reads = KeyReads(*map(Reads, self.plugin.reads_for(key, self._cluster)))
         number = self.numbers[key] = len(self.reads)
         self.reads.append(reads)
         self.preparations.append(int(reads.preparation))

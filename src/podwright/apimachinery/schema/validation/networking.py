@@ -280,7 +280,7 @@ def _networks_of(policy: Document) -> Iterator[str]:
         for rule in spec.get(direction) or ():
             for peer in rule.get(peers) or ():
                 if block := peer.get("ipBlock"):
-                    yield from (block["cidr"], *(block.get("except") or ()))
+                    yield from (block.get("cidr", ""), *(block.get("except") or ()))
 
 
 def _validate_block(

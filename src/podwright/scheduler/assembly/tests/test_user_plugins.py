@@ -180,6 +180,14 @@ class One(pw.Plugin):
             "dir/mine.py: One: `Args` must be a subclass of msgspec.Struct, not 3",
         ),
         (
+            f"{BASES}\n    filter_reads = 'PODS'",
+            "dir/mine.py: One: `filter_reads` must be a Reads, not 'PODS'",
+        ),
+        (
+            f"{BASES}\n    key_varies = 1",
+            "dir/mine.py: One: `key_varies` must be True or False, not 1",
+        ),
+        (
             f"{BASES}\n    def fillter(self, cycle, node): pass\n    def scor(self, c, n): pass",
             'dir/mine.py: One: fillter is not a method that plugins have; did you mean "filter"?'
             " (a method of your own can be named _fillter); scor is not a method that plugins"

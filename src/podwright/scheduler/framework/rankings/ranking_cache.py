@@ -218,10 +218,13 @@ class RankingCache:
             if numbers.reads[key[place]].filter is not Reads.CLUSTER:
                 continue
             cycle = cycle or Cycle(pod, self._cluster)
-            of_plugin = plugin.key_in_cluster(cycle)
-            if of_plugin is None:
-                return None
-            narrower[place] = self._keys.number_of(place, of_plugin)
+            try:
+                of_plugin = plugin.key_in_cluster(cycle)
+                if of_plugin is None:
+                    return None
+                narrower[place] = self._keys.number_of(place, of_plugin)
+            except Exception as error:
+                raise PluginFailure.raised(plugin, "PodKey", cycle, error) from error
         if cycle is None:
             return None
         found = tuple(narrower)

@@ -20,6 +20,7 @@ from podwright.scheduler.framework import (
     Plugin,
     PostFilterResult,
     PreFilterResult,
+    Reads,
     Scores,
     Status,
     Verdicts,
@@ -292,6 +293,40 @@ def test_the_pod_hears_what_went_wrong_and_is_bound_later(
         driver.cycle()
     assert driver.node_of("default/a") == "n1"
     assert driver.notes[-1] == "Scheduled: Successfully assigned default/a to n1"
+
+
+class Keyed(Broken):
+    """Says what its results depend on, and goes wrong there."""
+
+    def preparation_reads(self, key: Hashable) -> Reads:
+        return self._go_wrong("preparation_reads", super().preparation_reads(key))
+
+    def key_in_cluster(self, cycle: Cycle) -> Hashable | None:
+        return self._go_wrong("key_in_cluster", None)
+
+
+@pytest.mark.parametrize(
+    ("point", "answer", "message"),
+    [
+        ("preparation_reads", "PODS", "ValueError: 'PODS' is not a valid Reads"),
+        ("preparation_reads", KeyError("k"), "KeyError: 'k'"),
+        ("key_in_cluster", OSError("no disk"), "OSError: no disk"),
+        ("key_in_cluster", [], "TypeError: unhashable type: 'list'"),
+    ],
+)
+def test_a_key_or_what_it_reads_that_goes_wrong_is_the_error_of_one_attempt(
+    point: str, answer: object, message: str
+) -> None:
+    Keyed.point, Keyed.answer = point, answer
+    driver = Driver(Keyed, config=CONFIG)
+    driver.put(make_node("n1"), make_node("n2", cpu="2"), pending("a", cpu="1"))
+    driver.cycle()
+    expected = f'running PodKey plugin "Broken": {message} {POD}'
+    assert driver.notes == [f"FailedScheduling: {expected}"]
+    driver.now_ns += 3 * SECOND_NS
+    driver.deliver(FlushBackoff())
+    driver.cycle()
+    assert driver.node_of("default/a") == "n1"
 
 
 class Columns(Plugin):
