@@ -54,7 +54,7 @@ def with_stand_ins(objects: Iterable[Object]) -> list[Object]:
         owner = obj.metadata.controller
         if not isinstance(obj, Pod) or obj.is_terminal or owner is None or owner.uid in uids:
             continue
-        if owner.kind in _KINDS:
+        if owner.kind in _KINDS and owner.name:
             key = (owner.api_version, owner.kind, owner.name, obj.namespace)
             pods.setdefault(key, []).append(obj)
     stand_ins = [_stand_in(key, several) for key, several in pods.items()]

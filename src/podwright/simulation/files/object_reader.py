@@ -168,9 +168,11 @@ class ObjectReader:
         if is_stored or is_from_server(document):
             if known is None:
                 document, known = self._converted(document)
-            if known is not None:
-                self._note_newer_fields(document, known, found)
-            return self._decoded(document, found)
+            wrong = set() if known is None else self._examine(document, known, found)
+            obj = self._decoded(document, found, reported=wrong)
+            if known is not None and wrong:
+                obj = _partial(known, document)
+            return self._named(obj, found, before, may_be_generated=False)
         if known is None:
             if message := self._schema.no_match(str(api_version), str(kind)):
                 self.errors.append(found.error("kind", message))
@@ -217,11 +219,15 @@ class ObjectReader:
             self.errors += errors
         return errors
 
-    def _named(self, obj: Object | None, found: _Reading, before: int) -> Object | None:
+    def _named(
+        self, obj: Object | None, found: _Reading, before: int, *, may_be_generated: bool = True
+    ) -> Object | None:
         """Return an object; without a name it has an error, unless it has others."""
-        is_nameless = obj is not None and not obj.name and not obj.metadata.generate_name
-        if is_nameless and len(self.errors) == before:
-            self.errors.append(found.error("metadata.name", required("name or generateName")))
+        if obj is None or obj.name or (may_be_generated and obj.metadata.generate_name):
+            return obj
+        if len(self.errors) == before:
+            detail = "name or generateName" if may_be_generated else ""
+            self.errors.append(found.error("metadata.name", required(detail)))
         return obj
 
     # ------------------------------------------------------------------- server objects
@@ -240,15 +246,21 @@ class ObjectReader:
         is_same_form = not kind.decoding_problems(converted)
         return (converted, kind) if is_same_form else (document, None)
 
-    def _note_newer_fields(self, document: Document, kind: Kind, found: _Reading) -> None:
+    def _examine(self, document: Document, kind: Kind, found: _Reading) -> set[str]:
+        """Note the newer fields of an object of a server; return the paths of wrong values."""
         self._examined[kind] = count = self._examined.get(kind, 0) + 1
+        wrong: set[str] = set()
         if count > _EXAMINED_MAX:
-            return
+            return wrong
         for problem in kind.decoding_problems(document):
             if _is_unknown_field(problem):
                 name = f"{kind.api_version} {kind.row.kind}"
                 _, fields = self._newer.setdefault(name, (str(found.place), {}))
                 fields.setdefault(_INDEX.sub("[]", problem[0]))
+            else:
+                self.errors.append(found.error(*problem))
+                wrong.add(self.errors[-1].path)
+        return wrong
 
     # -------------------------------------------------------------------------- decoding
 

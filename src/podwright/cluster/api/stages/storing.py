@@ -58,7 +58,8 @@ def encode(parts: ServedParts, write: SentWrite) -> None:
             before_bytes = parts.store.encodings.size_of(write.current.raw)
         new = _fitting(write, new, before_bytes)
     write.new = new
-    keeps_status = facts.subresource != "status" and write.current is not None
+    has_own_writes = "status" in facts.resource.kind.row.subresources
+    keeps_status = has_own_writes and facts.subresource != "status"
     write.body = _stored_object(facts.resource, new, write.current if keeps_status else None)
     write.uid = write.body.uid
 

@@ -204,12 +204,23 @@ def test_errors_say_whether_every_object_is_there(documents, is_complete):
     assert names == (["p"] if is_complete else ["n"] * (len(documents) - 1))
 
 
-def test_an_object_with_errors_is_kept_without_its_values_of_wrong_types():
-    document = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, "spec": 7}
+@pytest.mark.parametrize("metadata", [{"name": "d"}, {"name": "d", "uid": "1", "resourceVersion": "1"}])
+def test_an_object_with_errors_is_kept_without_its_values_of_wrong_types(metadata):
+    document = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": 7}
     with pytest.raises(PartialObjects) as error:
         load_bytes([("a", as_json(document))])
+    assert [str(one) for one in error.value.errors] == [
+        "a: spec: Invalid value: 7: an object is expected"
+    ]
     (obj,) = error.value.loaded.objects
     assert (obj.name, "spec" in encode(obj)) == ("d", False)
+
+
+@pytest.mark.parametrize("metadata", [{}, {"generateName": "n-"}])
+def test_an_object_of_a_server_has_a_name(metadata):
+    metadata = {"uid": "1", "resourceVersion": "1", **metadata}
+    with pytest.raises(PartialObjects, match=r"metadata\.name: Required value$"):
+        load_bytes([("a", as_json({"apiVersion": "v1", "kind": "Node", "metadata": metadata}))])
 
 
 def test_standard_input_is_read_once():
