@@ -204,7 +204,9 @@ def test_errors_say_whether_every_object_is_there(documents, is_complete):
     assert names == (["p"] if is_complete else ["n"] * (len(documents) - 1))
 
 
-@pytest.mark.parametrize("metadata", [{"name": "d"}, {"name": "d", "uid": "1", "resourceVersion": "1"}])
+@pytest.mark.parametrize(
+    "metadata", [{"name": "d"}, {"name": "d", "uid": "1", "resourceVersion": "1"}]
+)
 def test_an_object_with_errors_is_kept_without_its_values_of_wrong_types(metadata):
     document = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": 7}
     with pytest.raises(PartialObjects) as error:
