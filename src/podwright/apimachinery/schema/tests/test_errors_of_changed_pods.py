@@ -101,6 +101,10 @@ def amounts(**requests: str) -> Document:
         (lambda: of_change({"activeDeadlineSeconds": 5}, {"activeDeadlineSeconds": 4}),
          ["activeDeadlineSeconds: Invalid value: 5: must be less than or equal to previous"
            " value"]),
+        (lambda: of_change({"activeDeadlineSeconds": 5, "nodeName": "n"},
+          {"activeDeadlineSeconds": 4}),
+         ["activeDeadlineSeconds: Invalid value: 5: must be less than or equal to previous"
+           " value"]),
         (lambda: of_change({"activeDeadlineSeconds": 4}, {"activeDeadlineSeconds": 5}), []),
         (lambda: of_change({}, {"activeDeadlineSeconds": 5}),
          ["activeDeadlineSeconds: Invalid value: null: must not update from a positive"

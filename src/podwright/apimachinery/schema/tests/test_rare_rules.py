@@ -31,6 +31,8 @@ from podwright.apimachinery.schema.validation.names import port_name
 from podwright.apimachinery.schema.validation.pods.pod_update import ephemeral_container_problems
 from podwright.apimachinery.schema.validation.pods.resources import (
     validate_container_resource_name,
+    validate_pod_resource_name,
+    validate_resource_name,
 )
 from podwright.apimachinery.schema.validation.rules import at_least
 from podwright.apimachinery.schema.warnings.configuration import _certificate
@@ -40,6 +42,57 @@ from podwright.apimachinery.schema.warnings.pods import _go_text
 def test_all_resources_may_stand_beside_subresources() -> None:
     assert of_hook(rules=[{**RULE, "resources": ["*", "pods/status"]}]) == []
     assert len(of_hook(rules=[{**RULE, "resources": ["*", "pods"]}])) == 1
+
+
+_NAMES: Any = (validate_resource_name, validate_container_resource_name, validate_pod_resource_name)
+
+
+@pytest.mark.parametrize(
+    ("name", "counts"),
+    [
+        ("cpu", (0, 0, 0)),
+        ("hugepages-2Mi", (0, 0, 0)),
+        ("a.b/c", (0, 0, 1)),
+        ("kubernetes.io/x", (0, 0, 1)),
+        ("pods", (0, 1, 1)),
+        ("requests.hugepages-2Mi", (0, 1, 1)),
+        ("requests.a.b/c", (0, 1, 1)),
+        ("x y", (1, 2, 1)),
+        ("bogus", (1, 2, 1)),
+        ("a_b/c d", (2, 3, 2)),
+    ],
+)
+def test_so_many_errors_has_the_name_of_a_resource(name: str, counts: tuple[int, ...]) -> None:
+    """Of anything, of a container and of a whole pod."""
+    for validate, count in zip(_NAMES, counts, strict=True):
+        errors = FieldErrors()
+        assert validate(errors, "path", name) is (count == 0), validate
+        assert len(errors.problems) == count, validate
+
+
+@pytest.mark.parametrize(
+    ("field", "before", "has_error"),
+    [
+        ("dataSource", {}, True),
+        ("dataSource", {"dataSource": {"kind": "X", "name": "n"}}, True),
+        ("dataSource", {"dataSource": {"kind": "X", "name": "n", "apiGroup": ""}}, False),
+        ("dataSourceRef", {"dataSource": {"kind": "X", "name": "n", "apiGroup": "g"}}, False),
+    ],
+)
+def test_the_group_of_a_source_is_checked_unless_a_claim_had_one(
+    field: str, before: Any, has_error: bool
+) -> None:
+    spec = {field: {"kind": "X", "name": "n", "apiGroup": "Wrong_Group"}}
+    found = of_changed_spec("PersistentVolumeClaim", spec, before)
+    assert any(text.startswith(f"spec.{field}.apiGroup: ") for text in found) is has_error
+
+
+def test_data_that_are_not_base64_are_named() -> None:
+    found = kind_of("Secret").decoding_problems({"data": {"k": "plain!"}})
+    assert [(path, text) for path, text, _ in found] == [
+        ("data[k]", 'Invalid value: "plain!": not base64; plain text belongs in stringData or in'
+         " data of a ConfigMap"),
+    ]  # fmt: skip
 
 
 def test_the_selector_of_parameters_is_checked() -> None:
