@@ -8,6 +8,8 @@ import pytest
 
 from podwright.apimachinery.schema import ephemeral_container_problems, resize_problems
 from podwright.apimachinery.schema.tests.pod_errors import POD, shown
+from podwright.apimachinery.schema.validation.field_errors import FieldErrors
+from podwright.apimachinery.schema.validation.pods.pod_update import validate_pod_update
 
 Document = dict[str, Any]
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -114,6 +116,16 @@ def amounts(**requests: str) -> Document:
            " 2147483647, inclusive",
           "activeDeadlineSeconds: Invalid value: 2147483648: must be between 0 and"
            " 2147483647, inclusive"]),
+        (lambda: of_change({"activeDeadlineSeconds": 2**31, "nodeName": "n"}, {}),
+         ["activeDeadlineSeconds: Invalid value: 2147483648: must be between 1 and"
+           " 2147483647, inclusive",
+          "activeDeadlineSeconds: Invalid value: 2147483648: must be between 0 and"
+           " 2147483647, inclusive"]),
+        (lambda: of_change({"tolerations": [{"key": "a", "operator": "Exists", "effect": ""}]},
+          {"tolerations": [{"key": "a", "operator": "Exists"}]}), []),
+        (lambda: of_gated({"affinity": node({"matchExpressions": [{"key": "a", "operator":
+          "Exists"}]}) | {"podAffinity": {}}}, {}),
+         ["spec: Forbidden: "]),
         (lambda: of_change({"tolerations": [{"key": "a", "operator": "Exists"}]}, {}), []),
         (lambda: of_change({}, {"tolerations": [{"key": "a", "operator": "Exists"}]}),
          ["tolerations: Forbidden: existing toleration can not be modified except its"
@@ -229,6 +241,34 @@ def amounts(**requests: str) -> Document:
 )  # fmt: skip
 def test_changed_pods(call: Any, expected: list[str]) -> None:
     assert call() == expected
+
+
+@pytest.mark.parametrize(
+    ("seconds", "before", "is_allowed"),
+    [(1, -1, True), (1, -30, True), (2, -1, False), (0, -1, False), (1, 5, False), (1, 0, False),
+     (1, None, False), (None, -1, False), (-1, -1, True)],
+)  # fmt: skip
+def test_only_a_negative_grace_period_may_become_1(
+    seconds: int | None, before: int | None, is_allowed: bool
+) -> None:
+    # Stored as it was sent: the defaults of today replace a negative one.
+    new, old = (
+        pod({}) | {"spec": pod({})["spec"] | {"terminationGracePeriodSeconds": each}}
+        for each in (seconds, before)
+    )
+    errors = FieldErrors()
+    validate_pod_update(errors, new, old)
+    assert any("may not change fields" in text for _, text, _ in errors.problems) is not is_allowed
+
+
+def test_the_differences_of_changed_pods_are_shown_from_old_to_new() -> None:
+    (problem,) = POD.update_problems(pod({"nodeName": "new"}), pod({"nodeName": "old"}))
+    changed = [line.strip() for line in problem[1].splitlines() if line[:1] in ("-", "+")]
+    assert changed == ['- "NodeName": "old",', '+ "NodeName": "new",']
+    debug = [{"ephemeralContainers": [c("e", image=image)]} for image in ("new", "old")]
+    (problem,) = ephemeral_container_problems(*map(pod, debug))
+    changed = [line.strip() for line in problem[1].splitlines() if line[:1] in ("-", "+")]
+    assert changed == ['- "Image": "old",', '+ "Image": "new",']
 
 
 @pytest.mark.parametrize(
