@@ -322,3 +322,56 @@ def test_the_differences_of_changed_pods_are_shown_from_old_to_new() -> None:
 )  # fmt: skip
 def test_subresources_of_pods(call: Any, expected: list[str]) -> None:
     assert call() == expected
+
+
+def init(name: str, cpu: str, policy: str, **fields: Any) -> Document:
+    resized = [{"resourceName": "cpu", "restartPolicy": policy}]
+    return c(name, **amounts(cpu=cpu), resizePolicy=resized, **fields)
+
+
+@pytest.mark.parametrize(
+    ("containers", "refused"),
+    [
+        ([("RestartContainer", "2", {})], ["initContainers[0]"]),
+        ([("NotRequired", "2", {})], []),
+        ([("RestartContainer", "1", {})], []),
+        ([("RestartContainer", "2", {"restartPolicy": "Always"})], []),
+        ([("RestartContainer", "1", {}), ("RestartContainer", "2", {})], ["initContainers[1]"]),
+    ],
+)
+def test_an_init_container_that_would_restart_is_not_resized(
+    containers: list[tuple[str, str, Document]], refused: list[str]
+) -> None:
+    new, old = (
+        [
+            init(f"i{index}", now if is_new else "1", policy, **fields)
+            for index, (policy, now, fields) in enumerate(containers)
+        ]
+        for is_new in (True, False)
+    )
+    found = of_resize({"initContainers": new}, {"initContainers": old})
+    # A new pod with such a policy is refused, too.
+    resized = [line for line in found if line.endswith("cannot be resized")]
+    assert [line.partition(": ")[0] for line in resized] == refused
+
+
+@pytest.mark.parametrize(
+    ("statuses", "is_resizable"),
+    [
+        ([{"state": {"running": {}}, "resources": {}}], True),
+        ([{"state": {"running": {}}}], False),
+        ([{"state": {"waiting": {}}}], True),
+        ([{}], True),
+        ([{"state": {"waiting": {}}}, {"state": {"running": {}}}], False),
+        ([{"state": {"running": {}}, "resources": {}}, {"state": {"running": {}}}], True),
+    ],
+)
+def test_the_first_running_container_says_whether_a_node_resizes(
+    statuses: list[Document], is_resizable: bool
+) -> None:
+    new, old = (pod({"containers": [c(**amounts(cpu=each))]}) for each in ("2", "1"))
+    old["status"] = {"containerStatuses": statuses}
+    found = lines(resize_problems(new, old, qos_class="Burstable"))
+    assert ("spec: Forbidden: Pod running on node without support for resize" not in found) is (
+        is_resizable
+    )
