@@ -92,10 +92,11 @@ def _construct_str(loader: _Loader, node: yaml.ScalarNode) -> str:
 
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_HEX: Final = "[0-9a-fA-F]"
 _JSON_ESCAPE = re.compile(
-    r"\\(?:u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|(u[dD][89a-fA-F]\w\w)|.)", re.DOTALL
+    rf"\\(?:\\|u[dD][89abAB]{_HEX}{{2}}\\u[dD][c-fC-F]{_HEX}{{2}}|(u[dD][89a-fA-F]{_HEX}{{2}}))"
 )
-"""An escape, in a group if it is half of a character, which Go replaces."""
+"""A backslash or a character, in a group if it is half of one, which Go replaces."""
 
 
 def _construct_bool(loader: _Loader, node: yaml.ScalarNode) -> bool:

@@ -505,8 +505,7 @@ class DecidingScheduler:
         if self._handle.group_of(GANG_SCHEDULING, self.pending[key]) is None:
             return [self.schedule(key, post_filter=post_filter)]
         gang = self._gang_of(key)
-        is_alone = self._handle.group_of(GANG_SCHEDULING, gang[0]) is None
-        order = [] if is_alone else list(self.pending)
+        order = list(self.pending)
         decisions = [self.schedule(pod.key, post_filter=post_filter) for pod in gang]
         last = next((each for each in reversed(decisions) if each.slot >= 0), None)
         held = Status.OK if last is None else self._permit_gang(last)

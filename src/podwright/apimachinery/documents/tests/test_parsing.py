@@ -57,6 +57,8 @@ def test_half_a_character_is_replaced_in_json_and_an_error_in_yaml_as_in_go() ->
     assert parse_document(text) == {
         "whole": "\N{GRINNING FACE}", "half": "\ufffd\ufffd-", "none": r"\ud83d",
     }  # fmt: skip
+    with pytest.raises(ValueError, match="json parse error"):
+        parse_document(r'{"none": "\ud8zz"}')
     assert parse_document(r'a: "\U0001f600"') == {"a": "\N{GRINNING FACE}"}
     for text in (r'a: "\ud83d\ude00"', r'"\ud83d": 1'):
         with pytest.raises(ValueError, match="found invalid Unicode character escape code"):

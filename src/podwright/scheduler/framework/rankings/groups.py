@@ -121,15 +121,14 @@ class GroupedTotals:
             is_score = len(parts) == len(filters)
             try:
                 known = plugin.score_groups(cycle) if is_score else plugin.filter_groups(cycle)
-                n_groups *= 1 if known is None else known.n_groups
+                if known is None or (n_groups := n_groups * known.n_groups) > _MOST_GROUPS:
+                    return None
             except MissingStateError:
                 # Filter or Score fails, too.
                 return None
             except Exception as error:
                 point = "Score" if is_score else "Filter"
                 raise PluginFailure.raised(plugin, point, cycle, error) from error
-            if known is None or n_groups > _MOST_GROUPS:
-                return None
             parts.append((plugin, known))
         weight = scores[0][1] if scores else 0
         grouped = cls(parts, weight, totals, totals_from_to, scratch)
