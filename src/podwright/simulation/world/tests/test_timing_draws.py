@@ -8,6 +8,8 @@ from types import SimpleNamespace
 from typing import Any
 from zlib import crc32
 
+import msgspec
+import numpy as np
 import pytest
 
 from podwright.apimachinery.objects import SECOND_NS, InputError, draw
@@ -16,6 +18,7 @@ from podwright.simulation.world.timing import fitting
 from podwright.simulation.world.timing.distributions import (
     Distribution,
     Draws,
+    amount_parser,
     parse_duration_ns,
     problems_of,
     sampler,
@@ -30,6 +33,14 @@ def test_a_value_is_drawn_from_the_middle_of_its_share_in_a_stream_of_its_name()
     # Streams of names are above those of the scheduler, which are small numbers.
     stream = 4_294_967_296 + crc32(b"timing watch")
     assert draws.at(2) == round(SECOND_NS * uniform(7, stream, 2))
+
+
+WEIGHTED = {"distribution": "choice", "values": ("3s", "4s", "5s"), "weights": (1.0, 0.0, 3.0)}
+QUANTILES = {
+    "distribution": "quantiles",
+    "values": ("1s", "2s", "5s", "9s"),
+    "percents": (0, 25, 50, 100),
+}
 
 
 @pytest.mark.parametrize(
@@ -48,6 +59,32 @@ def test_a_value_is_drawn_from_the_middle_of_its_share_in_a_stream_of_its_name()
         pytest.param(
             {"distribution": "choice", "values": ("1s", "2s")}, 1.0, 2, id="the last of all"
         ),
+        pytest.param(
+            {"distribution": "exponential", "mean": "8s"}, 0.75, 8 * math.log(4), id="exponential"
+        ),
+        pytest.param(
+            {"distribution": "exponential", "mean": "8s", "min": "3s"}, 0.25, 3, id="moved to min"
+        ),
+        pytest.param(
+            {"distribution": "exponential", "mean": "8s", "max": "3s"}, 0.75, 3, id="moved to max"
+        ),
+        pytest.param(
+            {"distribution": "lognormal", "median": "8s", "sigma": 0.5},
+            NormalDist().cdf(2),
+            8 * math.e,
+            id="two deviations of a half",
+        ),
+        pytest.param(
+            {"distribution": "pareto", "min": "8s", "shape": 0.5}, 0.75, 128, id="shape a half"
+        ),
+        pytest.param({"distribution": "uniform", "min": "2s", "max": "10s"}, 0.25, 4, id="uniform"),
+        pytest.param(WEIGHTED, 0.24, 3, id="the first quarter"),
+        pytest.param(WEIGHTED, 0.26, 5, id="after a weight of zero"),
+        pytest.param(QUANTILES, 0.0, 1, id="the lowest quantile"),
+        pytest.param(QUANTILES, 0.125, 1.5, id="between the first two"),
+        pytest.param(QUANTILES, 0.25, 2, id="at a quantile"),
+        pytest.param(QUANTILES, 0.375, 3.5, id="between two in the middle"),
+        pytest.param(QUANTILES, 0.75, 7, id="between the last two"),
     ],
 )
 def test_samples_with_defaults_and_at_the_ends(fields, share, seconds) -> None:
@@ -81,6 +118,10 @@ def test_each_distribution_needs_its_fields(fields, paths) -> None:
         pytest.param({"min": "soon", "max": "later"}, ["d.min", "d.max"], id="both are shown"),
         pytest.param({"values": ("1s", "3s", "2s")}, ["d.values"], id="one that decreases"),
         pytest.param({"values": ("3s", "x", "1s")}, ["d.values[1]"], id="an order with a gap"),
+        pytest.param({"values": ("1s", "3s", "3s")}, [], id="equal ones"),
+        pytest.param({"min": "1s", "values": ("3s", "2s")}, ["d.values"], id="beside a limit"),
+        pytest.param({"min": "2s", "max": "2s"}, [], id="equal limits"),
+        pytest.param({"min": "2s", "max": "1s"}, ["d.max"], id="limits that exclude all"),
     ],
 )
 def test_mistakes_of_amounts(fields, paths) -> None:
@@ -88,10 +129,47 @@ def test_mistakes_of_amounts(fields, paths) -> None:
     assert [error.path for error in problems_of(entry, "d", parse_duration_ns)] == paths
 
 
+@pytest.mark.parametrize(
+    ("resource", "text", "amount"),
+    [
+        ("cpu", "1500m", 1500),
+        ("cpu", "2", 2000),
+        ("memory", "1Ki", 1024),
+        ("example.com/x", "3", 3),
+    ],
+)
+def test_amounts_are_milli_cpu_bytes_or_counts(resource, text, amount) -> None:
+    parse = amount_parser(resource)
+    assert parse(text) == amount
+    assert [*problems_of(Distribution(value=text), "d", parse)] == []
+    negative = Distribution(value="0", values=("-1m" if resource == "cpu" else "-1",))
+    errors = [str(error) for error in problems_of(negative, "d", parse)]
+    assert errors == [f'd.values[0]: Invalid value: "{negative.values[0]}": must not be negative']
+
+
 def test_a_duration_is_not_negative() -> None:
     assert parse_duration_ns("0s") == 0
     with pytest.raises(InputError):
         parse_duration_ns("-1ns")
+
+
+def test_everything_is_off_by_default() -> None:
+    client = {"qps": 0.0, "burst": 1, "parallel": 0, "duration": None}
+    assert msgspec.to_builtins(Timing()) == {
+        "apiVersion": "podwright.dev/v1alpha1",
+        "kind": "Timing",
+        "name": "",
+        "cycle": {
+            "constant": "0s",
+            "perNodeEvaluated": "0s",
+            "perNodeScored": "0s",
+            "perPlugin": {},
+            "factor": None,
+        },
+        "clients": {"scheduler": client, "controllers": client},
+        "watchDelay": None,
+        "kubelet": {"start": None},
+    }
 
 
 def test_no_component_is_busy_at_the_start() -> None:
@@ -102,6 +180,11 @@ def test_no_component_is_busy_at_the_start() -> None:
 def test_fitted_quantiles_are_close_together_at_both_ends() -> None:
     fifths = [98 + tenths / 10 for tenths in range(0, 21, 2)]
     assert list(fitting._PERCENTS) == [0, 1, 2, *range(5, 96, 5), 96, 97, *fifths]
+
+
+def test_what_is_added_to_nothing_are_the_quantiles_at_each_fifth_of_a_percent() -> None:
+    found = fitting._difference(np.arange(1001.0), np.zeros(3))
+    assert np.allclose(found, np.arange(1, 1000, 2))
 
 
 @pytest.mark.parametrize(
