@@ -300,6 +300,7 @@ def test_a_model_may_be_a_file_or_stand_in_a_document():
     ("client", "issued", "ends"),
     [
         pytest.param({}, [0, 0, 5], [0, 0, 5], id="nothing limits it"),
+        pytest.param({"burst": 9}, [0, 0, 5], [0, 0, 5], id="a burst without a rate"),
         pytest.param({"duration": 3}, [0, 0, 5], [3, 3, 8], id="each takes its time"),
         pytest.param(
             {"duration": 3, "parallel": 1}, [0, 0, 5, 20], [3, 6, 9, 23], id="one at a time"

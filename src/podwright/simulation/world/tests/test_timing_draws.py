@@ -33,6 +33,7 @@ def test_a_value_is_drawn_from_the_middle_of_its_share_in_a_stream_of_its_name()
     # Streams of names are above those of the scheduler, which are small numbers.
     stream = 4_294_967_296 + crc32(b"timing watch")
     assert draws.at(2) == round(SECOND_NS * uniform(7, stream, 2))
+    assert [draws.next(), draws.next(), draws.next()] == [draws.at(1), draws.at(2), draws.at(3)]
 
 
 WEIGHTED = {"distribution": "choice", "values": ("3s", "4s", "5s"), "weights": (1.0, 0.0, 3.0)}
@@ -78,6 +79,9 @@ QUANTILES = {
             {"distribution": "pareto", "min": "8s", "shape": 0.5}, 0.75, 128, id="shape a half"
         ),
         pytest.param({"distribution": "uniform", "min": "2s", "max": "10s"}, 0.25, 4, id="uniform"),
+        pytest.param(
+            {"distribution": "choice", "values": ("1s", "2s")}, 0.25, 1, id="equal weights"
+        ),
         pytest.param(WEIGHTED, 0.24, 3, id="the first quarter"),
         pytest.param(WEIGHTED, 0.26, 5, id="after a weight of zero"),
         pytest.param(QUANTILES, 0.0, 1, id="the lowest quantile"),
@@ -106,6 +110,13 @@ def test_samples_with_defaults_and_at_the_ends(fields, share, seconds) -> None:
             {"distribution": "choice", "values": ("1s", "2s"), "weights": (1.0, 0.0)}, [],
             id="one of the weights may be zero",
         ),
+        pytest.param(
+            {"distribution": "choice", "values": ("1s", "2s"), "weights": (0.0, 0.0)},
+            ["d.weights"], id="but not all of them",
+        ),
+        pytest.param(
+            {**QUANTILES, "percents": (0, 50, 50, 100)}, ["d.percents"], id="equal percents"
+        ),
     ],
 )  # fmt: skip
 def test_each_distribution_needs_its_fields(fields, paths) -> None:
@@ -120,6 +131,7 @@ def test_each_distribution_needs_its_fields(fields, paths) -> None:
         pytest.param({"values": ("3s", "x", "1s")}, ["d.values[1]"], id="an order with a gap"),
         pytest.param({"values": ("1s", "3s", "3s")}, [], id="equal ones"),
         pytest.param({"min": "1s", "values": ("3s", "2s")}, ["d.values"], id="beside a limit"),
+        pytest.param({"max": "2s"}, [], id="only one limit"),
         pytest.param({"min": "2s", "max": "2s"}, [], id="equal limits"),
         pytest.param({"min": "2s", "max": "1s"}, ["d.max"], id="limits that exclude all"),
     ],
@@ -127,6 +139,8 @@ def test_each_distribution_needs_its_fields(fields, paths) -> None:
 def test_mistakes_of_amounts(fields, paths) -> None:
     entry = Distribution(distribution="quantiles", **fields)
     assert [error.path for error in problems_of(entry, "d", parse_duration_ns)] == paths
+    choice = Distribution(distribution="choice", values=("3s", "2s"))
+    assert [*problems_of(choice, "d", parse_duration_ns)] == []
 
 
 @pytest.mark.parametrize(
