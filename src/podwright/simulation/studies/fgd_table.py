@@ -226,7 +226,7 @@ def curve(runs: Sequence[FgdRun], column: int) -> F64Matrix:
     (3, n) float64
         The arrived percentages, the means, and their margins.
     """
-    greatest = max((int(run.arrived_pct.max(initial=0)) for run in runs), default=0)
+    greatest = max(int(run.arrived_pct.max(initial=0)) for run in runs)
     points = []
     for percent in range(greatest + 1):
         measures = _measures(runs, percent)

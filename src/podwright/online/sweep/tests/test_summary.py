@@ -276,6 +276,15 @@ def test_a_panel_of_one_input_has_no_legend_and_each_figure_has_a_row_of_panels(
     assert str(raised.value) == "names: no run has r; there are p, q"
 
 
+def test_twelve_figures_that_differ_are_shown_by_default():
+    figures = {f"f{number}": number for number in range(14)}
+    other = {name: value + (name != "f3") for name, value in figures.items()}
+    found = summary_of(plan_of(seeds=1), {("x", "a", 0): figures, ("x", "b", 0): other})
+    assert [axes.get_xlabel() for axes in found.plot().axes[::2]] == [
+        f"f{number} (pods)" for number in range(13) if number != 3
+    ]
+
+
 @pytest.mark.parametrize(("method", "name"), [("to_xarray", "xarray"), ("to_polars", "polars")])
 def test_a_dataset_needs_its_library(monkeypatch, method, name):
     monkeypatch.setitem(sys.modules, name, None)

@@ -19,6 +19,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 import podwright as pw
+from podwright._progress import NO_METER, set_display
 from podwright._version import __version__
 from podwright.apimachinery.objects import ArgumentError, InputError
 from podwright.online.sweep import (
@@ -211,6 +212,13 @@ def test_a_scenario_is_an_input(tmp_path: Path) -> None:
     )
     assert ("placed", "pods", 3.0) in one
     assert one != other, "the load is drawn from the seed of the run"
+    shown: list[str] = []
+    set_display(lambda what, *_: shown.append(what) or NO_METER)
+    try:
+        figures_of_run(next(plan.runs()), given, configuration, plan.options)
+    finally:
+        set_display(None)
+    assert shown == [], "the display is that of the sweep"
     refused = figures_of_run(next(plan.runs()), given, REFUSING, plan.options).figures
     assert ("pending", "pods", 3.0) in refused
 

@@ -189,6 +189,12 @@ def test_a_policy_is_the_only_one_that_scores(policy):
     }
 
 
+def test_the_seed_of_a_random_policy_is_0_by_default():
+    assert fgd_configuration(POLICIES["01-Random"], ()) == fgd_configuration(
+        POLICIES["01-Random"], (), 0
+    )
+
+
 def test_a_pod_is_bound_once_its_devices_are_written():
     plugin = POLICIES["05-BestFit"]()
     nothing: Any = None

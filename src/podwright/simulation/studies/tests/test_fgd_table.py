@@ -137,6 +137,8 @@ def test_a_curve_has_the_percentages_that_all_runs_have():
     assert margin[1] == pytest.approx(12.706 * 2**0.5 / 2**0.5)
     assert curve(runs, 1)[1].tolist() == [each + 1 for each in mean]
     assert curve([run_of([], [])], 0).shape == (3, 0)
+    # It ends where no more pods arrive, although a run has a value beside that.
+    assert curve([run_of([0, 1, 3], [1, 2, 3])], 0)[0].tolist() == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize(("workload", "asked"), [(None, "None"), ("c", "c")])

@@ -279,6 +279,13 @@ def test_devices_are_held_from_reserve_until_they_are_written_or_given_back():
     assert not policy.remembers()
 
 
+def test_several_devices_are_named_in_their_order_and_not_by_what_is_left():
+    placed = gpu_pod("placed", milli=400, index="1", node="n")
+    scheduler = scheduler_of(node_with("n", "32"), placed, policy="05-BestFit")
+    found = scheduler.explain(gpu_pod("new", milli=500, devices=2)).custom_results
+    assert found == {"alibabacloud.com/gpu-index": "0-1"}
+
+
 def test_the_devices_are_written_before_the_pod_is_bound():
     scheduler = scheduler_of(node_with("n", "32"), policy="05-BestFit")
     placed = scheduler.schedule(gpu_pod("a", milli=1000, devices=2))

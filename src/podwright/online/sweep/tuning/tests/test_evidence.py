@@ -50,6 +50,8 @@ def figure(name: str, change: Interval | None, configuration: str = "tuned") -> 
 def test_a_figure_is_worse_in_the_direction_that_its_name_has(name, if_greater, if_less):
     assert is_worse(figure(name, UP)) is if_greater
     assert is_worse(figure(name, DOWN)) is if_less
+    assert is_worse(figure(name, Interval(0.5, 0.1, 0.1))) is if_greater
+    assert is_worse(figure(name, Interval(-0.5, 0.1, 0.1))) is if_less
     assert not is_worse(figure(name, UNCLEAR))
     assert not is_worse(figure(name, None))
     assert not is_worse(figure(name, UP, "today"))
@@ -126,6 +128,15 @@ def test_the_evidence_is_written_with_the_configuration_if_there_is_one(tmp_path
         ("wait p99", "better"),
         ("+placed", "no difference"),
     ]
+    assert document["heldOut"][0] == {
+        "input": "x",
+        "configuration": "tuned",
+        "name": "wait p99",
+        "unit": "pods",
+        "runs": 3,
+        "value": {"mean": 9.0, "deviation": 1.0, "margin": 1.0},
+        "change": {"mean": 2.0, "deviation": 1.0, "margin": 1.0},
+    }
     assert document["trials"][1] == {
         "number": 1,
         "values": {"p": 2},
