@@ -14,6 +14,7 @@ from podwright.apimachinery.objects import (
     NodeSelector,
     NodeSelectorRequirement,
     NodeSelectorTerm,
+    OwnerReference,
     Pod,
     PreferredSchedulingTerm,
     Quantity,
@@ -422,6 +423,8 @@ def test_a_changed_copy_changes_the_struct_and_the_document() -> None:
     assert changed.raw["spec"] is pod.raw["spec"]
     one = with_fields(changed, "metadata", finalizers=("z",))
     assert (one.raw["metadata"]["finalizers"], one.metadata.finalizers) == (["z"], ("z",))
+    owned = with_fields(pod, "metadata", owner_references=(OwnerReference(kind="Job", name="j"),))
+    assert owned.raw["metadata"]["ownerReferences"] == [{"kind": "Job", "name": "j"}]
     back = with_fields(one, "metadata", finalizers=(), labels={})
     assert back.raw["metadata"] == pod.raw["metadata"]
     bare = with_fields(Pod(), "status", phase="Running")

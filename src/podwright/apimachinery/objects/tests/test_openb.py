@@ -42,8 +42,8 @@ def test_a_node_has_its_gpus_as_resources() -> None:
 
 
 def test_a_pod_has_its_gpus_as_annotations() -> None:
-    rows = "p,500,512,1,460,V100|P100,LS,Running,12\nq,1,2,0,0,V100,,,"
-    (_, pod), (_, plain) = read_openb(f"{_PODS}\n{rows}")
+    rows = "p,500,512,1,460,V100|P100,LS,Running,12\nq,1,2,0,0,V100,,,\nr,1,2,1,9,,,,"
+    (_, pod), (_, plain), (_, any_model) = read_openb(f"{_PODS}\n{rows}")
     annotations = {
         f"{_GPU}milli": "460",
         f"{_GPU}count": "1",
@@ -64,6 +64,8 @@ def test_a_pod_has_its_gpus_as_annotations() -> None:
         "metadata": {"name": "p", "namespace": "default", "annotations": annotations},
         "spec": {"schedulerName": "default-scheduler", "containers": [container]},
     }
+    assert isinstance(any_model, dict)
+    assert any_model["metadata"]["annotations"] == {f"{_GPU}milli": "9", f"{_GPU}count": "1"}
     assert isinstance(plain, dict)
     assert plain["metadata"]["annotations"] == {}, "a model without GPUs says nothing"
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
+import msgspec
 import pytest
 
 from podwright.apimachinery.objects import (
@@ -16,7 +18,7 @@ from podwright.apimachinery.objects import (
 )
 from podwright.apimachinery.objects.devices import DeviceTaintSelector
 from podwright.apimachinery.objects.event_series import RECENT_MAX, Recent
-from podwright.apimachinery.objects.meta import KubernetesObject, ObjectMeta
+from podwright.apimachinery.objects.meta import Int32, KubernetesObject, ObjectMeta
 from podwright.apimachinery.objects.pods.pod import (
     NodeAffinity,
     PodAffinity,
@@ -54,6 +56,15 @@ def pod(**parts: Any) -> Pod:
 def test_a_pod_has_a_priority_and_ends(parts: Document, facts: tuple[int, bool, bool]) -> None:
     found = pod(**{"metadata": {"name": "a"}} | parts)
     assert (found.priority, found.is_terminal, found.is_terminating) == facts
+
+
+@pytest.mark.parametrize(
+    ("number", "is_valid"),
+    [(-(2**31), True), (2**31 - 1, True), (-(2**31) - 1, False), (2**31, False)],
+)
+def test_an_int32_has_the_range_of_go(number: int, is_valid: bool) -> None:
+    with nullcontext() if is_valid else pytest.raises(msgspec.ValidationError):
+        assert msgspec.convert(number, Int32) == number
 
 
 def test_preferences_have_short_names() -> None:

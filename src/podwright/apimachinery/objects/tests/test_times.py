@@ -61,8 +61,11 @@ def test_what_is_not_a_time_is_an_error(value: Any, start_ns: int | None, text: 
 
 @pytest.mark.parametrize("value", [5, None, [], np.datetime64("NaT"), np.array(["2026"])])
 def test_another_type_is_an_error(value: Any) -> None:
-    with pytest.raises(ArgumentError, match=r"^at: .* is expected"):
+    with pytest.raises(ArgumentError, match=r"^at: .* is expected") as raised:
         read_time(value, "at", start_ns=None)
+    assert "timedelta" not in str(raised.value)
+    with pytest.raises(ArgumentError, match=r"^at: .* a timedelta, .* is expected"):
+        read_time(value, "at", start_ns=0)
     with pytest.raises(ArgumentError, match=r"^for: .* is expected"):
         read_duration(value, "for")
 

@@ -114,6 +114,16 @@ def test_items_have_their_lines() -> None:
     assert [document.item_lines for document in documents] == [(3, 4, 7), (), (13,)]
 
 
+def test_each_document_has_its_line_and_says_whether_it_has_aliases() -> None:
+    documents = list(read_yaml("# none\na: &x 1\n---\ntext\n---\n\n- [1, &y 2, *y]\n---\n\n&z 3\n"))
+    assert [(document.value, document.line, document.has_aliases) for document in documents] == [
+        ({"a": 1}, 2, False),
+        ("text", 4, False),
+        ([[1, 2, 2]], 7, True),
+        (3, 10, False),
+    ]
+
+
 def test_every_duplicate_key_is_reported_with_its_line() -> None:
     (document,) = read_yaml("a: 1\na: 2\nb:\n  c: 1\n  1: 2\n  '1': 3\n", allow_duplicates=True)
     assert document.duplicates == ((2, "a"), (6, "1"))

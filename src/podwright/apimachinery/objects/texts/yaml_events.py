@@ -286,7 +286,7 @@ def _documents(  # noqa: C901, PLR0912, PLR0915 - one loop over millions of even
                 collection[key] = value
             key = _NO_KEY
         elif collection is None:
-            document.root = value
+            document.root, document.line = value, event.start_mark.line + 1
         else:
             collection.append(value)
         if kind is mapping_start or kind is sequence_start:
@@ -327,11 +327,9 @@ class _Document:
             if depth > _DEPTH_MAX:
                 raise YamlError("nested too deeply", event.start_mark.line + 1)
             return
-        if depth == 0:
-            self.line = event.start_mark.line + 1
-        elif depth == 1:
+        if depth == 1:
             self.has_items = key == "items" and kind is yaml.SequenceStartEvent
-        else:
+        elif depth:
             if progress is not None:
                 progress.reached(event)
             if self.has_items:

@@ -19,7 +19,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 import podwright as pw
-from podwright._progress import NO_METER, set_display
+from podwright._progress import NO_METER, Meter, set_display
 from podwright._version import __version__
 from podwright.apimachinery.objects import ArgumentError, InputError
 from podwright.online.sweep import (
@@ -213,7 +213,12 @@ def test_a_scenario_is_an_input(tmp_path: Path) -> None:
     assert ("placed", "pods", 3.0) in one
     assert one != other, "the load is drawn from the seed of the run"
     shown: list[str] = []
-    set_display(lambda what, *_: shown.append(what) or NO_METER)
+
+    def display(what: str, *_: object) -> Meter:
+        shown.append(what)
+        return NO_METER
+
+    set_display(display)
     try:
         figures_of_run(next(plan.runs()), given, configuration, plan.options)
     finally:
