@@ -111,7 +111,8 @@ def of_mounts(mounts: list[Document], container: Document) -> list[str]:
 
 def of_devices(devices: list[Document]) -> list[str]:
     claims = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in ("p", "q")]
-    volumes = [*claims, {"name": "v", "emptyDir": {}}]
+    made = {"name": "e", "ephemeral": {"volumeClaimTemplate": CLAIM}}
+    volumes = [*claims, {"name": "v", "emptyDir": {}}, made]
     found = of_container({"volumeDevices": devices}, {"volumes": volumes})
     return without("volumeDevices", found)
 

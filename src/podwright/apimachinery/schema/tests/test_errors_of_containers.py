@@ -405,6 +405,15 @@ def test_profiles_of_annotations_and_fields_match(row: Any, expected: list[str])
          [".fieldPath: Invalid value: \"spec.x['a']\": error converting fieldPath: field label"
           " not supported: spec.x['a']"]),
         (("status.podIPs", ""), []),
+        (("metadata.labels[a']", ""),
+         [".fieldPath: Invalid value: \"metadata.labels[a']\": error converting fieldPath:"
+          " field label not supported: metadata.labels[a']"]),
+        (("metadata.annotations['A/B/c']", ""),
+         [': Invalid value: "a/b/c": a valid label key must consist of alphanumeric'
+          " characters, '-', '_' or '.', and must start and end with an alphanumeric"
+          " character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation"
+          " is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain"
+          " prefix and '/' (e.g. 'example.com/MyName')"]),
     ],
 )  # fmt: skip
 def test_references_to_fields(row: Any, expected: list[str]) -> None:
@@ -621,6 +630,47 @@ def test_references_to_resources(row: Any, expected: list[str]) -> None:
           'resources.requests[hugepages-2Mi]: Invalid value: "1Mi": 1Mi is not positive'
           " integer multiple of hugepages-2Mi",
           "resources: Forbidden: HugePages require cpu or memory"]),
+        ({"ports": [{"containerPort": 1, "hostPort": 2, "hostIP": "1.1.1.1", "protocol": "UDP"},
+         {"containerPort": 1, "hostPort": 2, "hostIP": "1.1.1.2", "protocol": "UDP"},
+         {"containerPort": 1, "hostPort": 2, "hostIP": "1.1.1.1"},
+         {"containerPort": 3, "hostPort": 2, "hostIP": "1.1.1.1", "protocol": "UDP"}]},
+         ['ports[3].hostPort: Duplicate value: "UDP/1.1.1.1/2"']),
+        ({"ports": [{"containerPort": 1, "hostPort": 2, "protocol": ""}, {"containerPort": 1,
+         "hostPort": 2, "protocol": "SCTP"}]},
+         []),
+        ({"terminationMessagePolicy": "", "imagePullPolicy": "", "livenessProbe": {"httpGet":
+         {"port": 1, "scheme": ""}, "successThreshold": 0}, "startupProbe": {"exec": {"command":
+         ["a"]}, "successThreshold": 2}},
+         ["startupProbe.successThreshold: Invalid value: 2: must be 1"]),
+        ({"envFrom": [{"configMapRef": {"name": "ab_-"}}, {"secretRef": {"name": "ab_c-"}},
+         {"secretRef": {"name": "a_b-"}}]},
+         ['envFrom[1].secretRef.name: Invalid value: "ab_c-": SUBDOMAIN',
+          'envFrom[2].secretRef.name: Invalid value: "a_b-": SUBDOMAIN']),
+        ({"lifecycle": {"postStart": {"exec": {"command": []}, "tcpSocket": {"port": 1}}}},
+         ["lifecycle.postStart.exec.command: Required value",
+          "lifecycle.postStart.tcpSocket: Forbidden: may not specify more than 1 handler type"]),
+        ({"lifecycle": {"preStop": {"tcpSocket": {"port": 1}, "sleep": {"seconds": 31}}}},
+         ["lifecycle.preStop.sleep: Forbidden: may not specify more than 1 handler type"]),
+        ({"livenessProbe": {"httpGet": {"port": 1, "httpHeaders": [{"value": "a"}]}}},
+         ['livenessProbe.httpGet.httpHeaders: Invalid value: "": a valid HTTP header must'
+          " consist of alphanumeric characters or '-' (e.g. 'X-Header-Name', regex used for"
+          " validation is '[-A-Za-z0-9]+')"]),
+        ({"resizePolicy": [{"restartPolicy": "NotRequired"}, {"restartPolicy": "NotRequired"}]},
+         ["resizePolicy: Required value",
+          'resizePolicy[1]: Duplicate value: ""',
+          "resizePolicy: Required value"]),
+        ({"restartPolicy": "Never", "restartPolicyRules": []}, []),
+        ({"restartPolicyRules": []}, []),
+        ({"restartPolicy": "Never", "restartPolicyRules": [{"action": "Restart", "exitCodes":
+         {"operator": "In", "values": [1] * 255}}] * 20},
+         []),
+        ({"restartPolicy": "Never", "restartPolicyRules": [{"action": "Restart", "exitCodes":
+         {"operator": "x", "values": [1] * 256}}, *[{"action": "Restart", "exitCodes": {"operator":
+         "NotIn"}}] * 20]},
+         ["restartPolicyRules: Too many: 21: must have at most 20 items",
+          'restartPolicyRules[0].exitCodes.operator: Unsupported value: "x": supported'
+          ' values: "In", "NotIn"',
+          "restartPolicyRules[0].exitCodes.values: Too many: 256: must have at most 255 items"]),
     ],
 )  # fmt: skip
 def test_containers(row: Any, expected: list[str]) -> None:

@@ -61,6 +61,10 @@ from podwright.apimachinery.schema.tests.pod_errors import of_devices, of_mounts
         (([{"name": "v", "mountPath": "/a", "recursiveReadOnly": "x"}], {}),
          ['volumeMounts.recursiveReadOnly: Unsupported value: "x": supported values:'
           ' "Disabled", "Enabled", "IfPossible"']),
+        (([{"name": "v"}, {"name": "v"}], {}),
+         ["volumeMounts[0].mountPath: Required value",
+          "volumeMounts[1].mountPath: Required value",
+          'volumeMounts[1].mountPath: Invalid value: "": must be unique']),
     ],
 )  # fmt: skip
 def test_mounts(row: Any, expected: list[str]) -> None:
@@ -85,6 +89,15 @@ def test_mounts(row: Any, expected: list[str]) -> None:
         ([{"name": "x", "devicePath": "/a"}], ['[0].name: Not found: "x"']),
         ([{"name": "p", "devicePath": "a/../b"}],
          ["[0].devicePath: Invalid value: \"a/../b\": can not contain backsteps ('..')"]),
+        ([{"devicePath": "/a"}, {"devicePath": "/b"}],
+         ["[0].name: Required value",
+          '[0].name: Not found: ""',
+          "[1].name: Required value",
+          '[1].name: Not found: ""']),
+        ([{"name": "e", "devicePath": "/a"}, {"name": "p", "devicePath": "/b/../a"},
+         {"name": "q", "devicePath": "/b/../a"}],
+         ["[1].devicePath: Invalid value: \"/b/../a\": can not contain backsteps ('..')",
+          "[2].devicePath: Invalid value: \"/b/../a\": can not contain backsteps ('..')"]),
     ],
 )  # fmt: skip
 def test_devices(row: Any, expected: list[str]) -> None:

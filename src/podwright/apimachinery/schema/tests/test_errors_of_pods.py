@@ -71,6 +71,16 @@ from podwright.apimachinery.schema.tests.pod_errors import (
           '.scheduler.alpha.kubernetes.io/tolerations[0].operator: Unsupported value: "x":'
           ' supported values: "Equal", "Exists"']),
         (({TOLERATIONS: '[{"key": "a", "operator": "Exists"}]'}, {}), []),
+        (({TOLERATIONS: '[{"key": 1}]'}, {}),
+         [': Invalid value: "scheduler.alpha.kubernetes.io/tolerations": json: cannot'
+          " unmarshal number into Go struct field Toleration.Key of type string"]),
+        (({TOLERATIONS: '[{"key": "a", "effect": 1}]'}, {}),
+         [': Invalid value: "scheduler.alpha.kubernetes.io/tolerations": json: cannot'
+          " unmarshal number into Go struct field Toleration.Effect of type core.TaintEffect"]),
+        (({MIRROR: "a"}, {"nodeName": "n", "resourceClaims": [{"name": "r",
+         "resourceClaimName": "c"}, {"name": "s", "resourceClaimName": "c"}]}),
+         [": Forbidden: static pods do not support resource claims",
+          ": Forbidden: static pods do not support resource claims"]),
     ],
 )  # fmt: skip
 def test_annotations_of_pods(row: Any, expected: list[str]) -> None:
@@ -361,6 +371,167 @@ def test_annotations_of_pods(row: Any, expected: list[str]) -> None:
           " of alphanumeric characters, '-', '_' or '.', and must start and end with an"
           " alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used"
           " for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"]),
+        ({"containers": [{"image": "a"}, {"image": "a"}]},
+         ["containers[0].name: Required value",
+          "containers[1].name: Required value",
+          'containers[1].name: Duplicate value: ""']),
+        ({"containers": [{"image": "a"}], "initContainers": [{"image": "a"}]},
+         ["containers[0].name: Required value",
+          "initContainers[0].name: Required value",
+          'initContainers[0].name: Duplicate value: ""']),
+        ({"initContainers": [{"image": "a"}, {"image": "a"}]},
+         ["initContainers[0].name: Required value",
+          "initContainers[1].name: Required value"]),
+        ({"containers": None, "initContainers": [{"name": "i", "image": "a"}]},
+         ["containers: Required value"]),
+        ({"initContainers": [{"name": "i", "image": "a"}, {"name": "j", "image": "a", "ports":
+         [{"containerPort": 1, "hostPort": 2}, {"containerPort": 3, "hostPort": 2}]}]},
+         ['initContainers[0].ports[1].hostPort: Duplicate value: "TCP//2"']),
+        ({"initContainers": [{"name": "i", "image": "a", "restartPolicy": "Always", "lifecycle":
+         {"preStop": {}}, "resizePolicy": [{"resourceName": "cpu", "restartPolicy":
+         "RestartContainer"}]}]},
+         ["initContainers[0].lifecycle.preStop: Required value: must specify a handler type"]),
+        ({"initContainers": [{"name": "i", "image": "a", "resizePolicy": [{"resourceName": "cpu",
+         "restartPolicy": "NotRequired"}, {"resourceName": "memory", "restartPolicy":
+         "RestartContainer"}]}]},
+         ["initContainers[0].resizePolicy[1].restartPolicy: Invalid value:"
+          " \"RestartContainer\": must not be set to 'RestartContainer' for non-sidecar"
+          " initContainers"]),
+        ({"initContainers": [{"name": "i", "image": "a", "startupProbe": {"tcpSocket": {"port": 1}},
+         "readinessProbe": {"tcpSocket": {"port": 1}}}]},
+         ["initContainers[0].readinessProbe: Forbidden: may not be set for init containers"
+          " without restartPolicy=Always",
+          "initContainers[0].startupProbe: Forbidden: may not be set for init containers"
+          " without restartPolicy=Always"]),
+        ({"restartPolicy": "Never", "containers": [{"name": "c", "image": "a", "resizePolicy":
+         [{"resourceName": "cpu", "restartPolicy": "RestartContainer"}, {"resourceName": "memory",
+         "restartPolicy": "NotRequired"}]}]},
+         ['containers[0].resizePolicy: Invalid value: "RestartContainer": must be'
+          " 'NotRequired' when pod `restartPolicy` is 'Never'"]),
+        ({"os": {"name": "linux"}, "containers": [{"name": "c", "image": "a", "lifecycle":
+         {"stopSignal": "SIGRTMIN+15"}}, {"name": "d", "image": "a", "lifecycle": {"stopSignal":
+         "SIGRTMAX-14"}}]},
+         []),
+        ({"os": {"name": "linux"}, "containers": [{"name": "c", "image": "a", "lifecycle":
+         {"stopSignal": "SIGRTMAX-15"}}]},
+         ['containers[0].lifecycle.stopSignal: Unsupported value: "SIGRTMAX-15": supported'
+          ' values: "SIGABRT", "SIGALRM", "SIGBUS", "SIGCHLD", "SIGCLD", "SIGCONT", "SIGFPE",'
+          ' "SIGHUP", "SIGILL", "SIGINT", "SIGIO", "SIGIOT", "SIGKILL", "SIGPIPE", "SIGPOLL",'
+          ' "SIGPROF", "SIGPWR", "SIGQUIT", "SIGRTMAX", "SIGRTMAX-1", "SIGRTMAX-10",'
+          ' "SIGRTMAX-11", "SIGRTMAX-12", "SIGRTMAX-13", "SIGRTMAX-14", "SIGRTMAX-2",'
+          ' "SIGRTMAX-3", "SIGRTMAX-4", "SIGRTMAX-5", "SIGRTMAX-6", "SIGRTMAX-7",'
+          ' "SIGRTMAX-8", "SIGRTMAX-9", "SIGRTMIN", "SIGRTMIN+1", "SIGRTMIN+10",'
+          ' "SIGRTMIN+11", "SIGRTMIN+12", "SIGRTMIN+13", "SIGRTMIN+14", "SIGRTMIN+15",'
+          ' "SIGRTMIN+2", "SIGRTMIN+3", "SIGRTMIN+4", "SIGRTMIN+5", "SIGRTMIN+6",'
+          ' "SIGRTMIN+7", "SIGRTMIN+8", "SIGRTMIN+9", "SIGSEGV", "SIGSTKFLT", "SIGSTOP",'
+          ' "SIGSYS", "SIGTERM", "SIGTRAP", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGURG",'
+          ' "SIGUSR1", "SIGUSR2", "SIGVTALRM", "SIGWINCH", "SIGXCPU", "SIGXFSZ"']),
+        ({"os": {"name": "windows"}, "containers": [{"name": "c", "image": "a", "lifecycle":
+         {"stopSignal": "SIGKILL"}}, {"name": "d", "image": "a", "lifecycle": {"stopSignal":
+         "SIGINT"}}]},
+         ['containers[1].lifecycle.stopSignal: Unsupported value: "SIGINT": supported values:'
+          ' "SIGKILL", "SIGTERM"']),
+        ({"os": {}, "containers": [{"name": "c", "image": "a", "lifecycle": {"stopSignal":
+         "SIGINT"}}]},
+         ["os.name: Required value"]),
+        ({"terminationGracePeriodSeconds": 0, "containers": [{"name": "c", "image": "a",
+         "lifecycle": {"preStop": {"sleep": {}}}}]},
+         []),
+        ({"hostNetwork": True, "containers": [{"name": "c", "image": "a", "ports":
+         [{"containerPort": 1}, {"containerPort": 2, "hostPort": 3}, {"hostPort": 4}]}]},
+         ["containers[0].ports[2].containerPort: Required value",
+          "containers[0].ports[1].hostPort: Invalid value: 3: must match `containerPort` when"
+          " `hostNetwork` is true",
+          "containers[0].ports[2].hostPort: Invalid value: 4: must match `containerPort` when"
+          " `hostNetwork` is true"]),
+        ({"resourceClaims": [{"resourceClaimName": "a"}, {"resourceClaimName": "a"}]},
+         ["resourceClaims[0].name: Required value",
+          "resourceClaims[1].name: Required value"]),
+        ({"resources": {"requests": {"memory": "1Gi", "cpu": "1000m"}}, "containers": [least("a",
+         memory="2Gi", cpu="2000m")]},
+         ['resources.requests[cpu]: Invalid value: "1": must be greater than or equal to'
+          " aggregate container requests of 2",
+          'resources.requests[memory]: Invalid value: "1Gi": must be greater than or equal to'
+          " aggregate container requests of 2Gi"]),
+        ({"resources": {"limits": {"memory": "1024Mi", "cpu": "1000m"}, "requests":
+         {"memory": "1Gi", "cpu": "1"}}, "containers": [most("a", memory="2048Mi", cpu="2000m")]},
+         ['resources.requests[cpu]: Invalid value: "1": must be greater than or equal to'
+          " aggregate container requests of 2",
+          'resources.requests[memory]: Invalid value: "1Gi": must be greater than or equal to'
+          " aggregate container requests of 2Gi",
+          'resources.containers[0][cpu].limits: Invalid value: "2": must be less than or'
+          " equal to pod limits of 1",
+          'resources.containers[0][memory].limits: Invalid value: "2Gi": must be less than or'
+          " equal to pod limits of 1Gi"]),
+        ({"resources": {"limits": {"hugepages-2Mi": "2Mi", "cpu": "1"}}, "containers": [most("a",
+         **{"hugepages-2Mi": "4Mi", "cpu": "1"})]},
+         ['resources.requests[hugepages-2Mi]: Invalid value: "2Mi": must be greater than or'
+          " equal to aggregate container requests of 4Mi",
+          'resources.limits[hugepages-2Mi]: Invalid value: "2Mi": must be greater than or'
+          " equal to aggregate container limits of 4Mi",
+          'resources.containers[0][hugepages-2Mi].limits: Invalid value: "4Mi": must be less'
+          " than or equal to pod limits of 2Mi"]),
+        ({"resources": {"limits": {"hugepages-2Mi": "4Mi", "cpu": "1"}}, "containers": [most("a",
+         **{"hugepages-2Mi": "4Mi", "cpu": "1"})]},
+         []),
+        ({"resources": {"requests": {"memory": "1Gi"}}, "containers": [{"name": "b", "image": "a"},
+         least("a", cpu="2", memory="2Gi")]},
+         ['resources.requests[memory]: Invalid value: "1Gi": must be greater than or equal to'
+          " aggregate container requests of 2Gi"]),
+        ({"resources": {"requests": {"memory": "1Gi"}}, "containers": [least("a", memory="0"),
+         least("b", memory="2Gi")]},
+         ['resources.requests[memory]: Invalid value: "1Gi": must be greater than or equal to'
+          " aggregate container requests of 2Gi"]),
+        ({"resources": {"requests": {"cpu": "-1"}}, "containers": [least("a", cpu="0")]},
+         ['resources.requests[cpu]: Invalid value: "-1": must be greater than or equal to 0',
+          'resources.requests[cpu]: Invalid value: "-1": must be greater than or equal to'
+          " aggregate container requests of 0"]),
+        ({"resources": {"limits": {"cpu": "1"}, "requests": {"cpu": "0"}}, "containers": None},
+         ["containers: Required value"]),
+        ({"resources": {"claims": [{"name": "a"}]}, "containers": [least("a", cpu="1")]},
+         ["resources.claims: Forbidden: claims may not be set for Resources at pod-level",
+          'resources.claims[0]: Not found: "a": must be one of the names in'
+          " pod.spec.resourceClaims which is empty"]),
+        ({"resources": {"limits": {"cpu": "1"}}, "containers": [{"name": "a", "image": "a",
+         "resources": None}, {"name": "b", "image": "a", "resources": {"requests": {"cpu": "1"}}}]},
+         []),
+        ({"dnsConfig": {"nameservers": ["1.1.1.1"] * 3, "searches": [".", "a.", "b_c"]}}, []),
+        ({"dnsConfig": {"searches": ["a"] * 32}}, []),
+        ({"dnsConfig": {"searches": ["a" * 99] * 20 + ["a" * 48]}}, []),
+        ({"dnsPolicy": "None", "dnsConfig": {"searches": ["-"]}},
+         ["dnsConfig.nameservers: Required value: must provide at least one DNS nameserver"
+          " when `dnsPolicy` is None"]),
+        ({"hostUsers": False, "hostnameOverride": "a", "hostNetwork": True},
+         ["hostNetwork: Forbidden: when `hostUsers` is false",
+          "hostnameOverride: Forbidden: may not be specified when hostNetwork is true"]),
+        ({"hostnameOverride": "a" * 64}, []),
+        ({"hostnameOverride": "a" * 64 + "_"},
+         ["hostnameOverride: Too long: may not be more than 64 bytes",
+          'hostnameOverride: Invalid value: "aa*64_": SUBDOMAIN']),
+        ({"initContainers": [{"name": "i", "image": "a"}], "ephemeralContainers": [{"name": "i",
+         "image": "a"}, {"name": "e", "image": "a", "targetContainerName": "i"}]},
+         ['ephemeralContainers[0].name: Duplicate value: "i"',
+          "ephemeralContainers: Forbidden: cannot be set on create"]),
+        ({"ephemeralContainers": [{"name": "e", "image": "a", "livenessProbe": None, "ports": []}]},
+         ["ephemeralContainers[0].ports: Forbidden: cannot be set for an Ephemeral Container",
+          "ephemeralContainers: Forbidden: cannot be set on create"]),
+        ({"ephemeralContainers": [{"name": "e", "image": "a", "resources": {"claims": [{"name":
+         "r"}]}, "volumeMounts": [{"name": "v", "mountPath": "/a"}]}], "resourceClaims":
+         [{"name": "r", "resourceClaimName": "c"}], "volumes": [{"name": "v", "emptyDir": {}}]},
+         ["ephemeralContainers[0].resources: Forbidden: cannot be set for an Ephemeral"
+          " Container",
+          "ephemeralContainers: Forbidden: cannot be set on create"]),
+        ({"dnsConfig": {"searches": ["a"] * 33}},
+         ["dnsConfig.searches: Invalid value:"
+          ' ["a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a'
+          '","a","a","a","a","a","a","a","a","a","a","a","a","a","a"]:'
+          " must not have more than 32 search paths"]),
+        ({"dnsConfig": {"searches": ["a" * 99] * 20 + ["a" * 49]}},
+         ["dnsConfig.searches: Invalid value:"
+          ' ["aa*98a","aa*98a","aa*98a","aa*98a","aa*98a","aa*98a","aa*98a","aa*98a","a'
+          'a*98a","aa*98a","aa*98a","aa*98a","aa*98a","aa*98a","aa*98a","aa*98a","aa*98'
+          'a","aa*98a","aa*98a","aa*98a","a*49"]:'
+          " must not have more than 2048 characters (including spaces) in the search list"]),
     ],
 )  # fmt: skip
 def test_the_rest_of_pods(row: Any, expected: list[str]) -> None:

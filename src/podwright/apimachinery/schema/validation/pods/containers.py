@@ -33,8 +33,8 @@ from podwright.apimachinery.schema.validation.pods.security import validate_cont
 
 Volumes = dict[str, Document]
 PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
-PULL_POLICY: Final = r.optional(r.one_of("Always", "IfNotPresent", "Never"))
-"""When an image is pulled; an absent policy is set by a default."""
+PULL_POLICY: Final = r.one_of("Always", "IfNotPresent", "Never")
+"""When an image is pulled; an absent or empty policy is set by a default."""
 
 _FIELD_PATHS: Final = (
     "metadata.name",
@@ -149,13 +149,13 @@ def validate_container(
     """
     # Paths are written only for errors: this runs for each container of each new pod.
     name = container.get("name")
-    if not name or dns_label(name):
-        _NAME(errors, f"{path}.name", name)
+    if not name:
+        errors.required(f"{path}.name")
+    elif details := dns_label(name):
+        errors.each(f"{path}.name", name, details)
     if not container.get("image"):
         errors.required(f"{path}.image")
-    if container.get("terminationMessagePolicy") not in _USUAL_POLICIES:
-        _MESSAGE_POLICY(errors, path, container)
-    for field, rule in _LISTS:
+    for field, rule in _FIELDS:
         if written := container.get(field):
             rule(errors, f"{path}.{field}", written)
     if container.get("volumeMounts"):
@@ -206,8 +206,10 @@ def _validate_variables(errors: FieldErrors, path: str, variables: list[Document
     for index, variable in enumerate(variables):
         name = variable.get("name")
         # Paths are written only for errors: a container may have hundreds of variables.
-        if not name or env_name(name):
-            _VARIABLE_NAME(errors, f"{path}[{index}].name", name)
+        if not name:
+            errors.required(f"{path}[{index}].name")
+        elif details := env_name(name):
+            errors.each(f"{path}[{index}].name", name, details)
         if variable.get("valueFrom") is not None:
             _validate_source(errors, f"{path}[{index}].valueFrom", variable)
 
@@ -237,12 +239,12 @@ def validate_field_ref(
     if not field:
         errors.required(f"{path}.fieldPath")
         return
-    if (version := reference.get("apiVersion") or "v1") != "v1":
+    if (version := reference.get("apiVersion")) != "v1":
         text = f"error converting fieldPath: unsupported pod version: {version}"
         errors.invalid(f"{path}.fieldPath", field, text)
         return
-    name, bracket, rest = field.partition("[")
-    if bracket and rest.endswith("']") and rest.startswith("'"):
+    name, _, rest = field.partition("[")
+    if rest.endswith("']") and rest.startswith("'"):
         key = rest[1:-2]
         if name == "metadata.annotations":
             errors.each(path, key.lower(), qualified_name(key.lower()))
@@ -321,7 +323,6 @@ _VALUES: Final[Mapping[str, r.Rule]] = {
         path=r.required(path_without_backsteps),
     ),
 }
-_VARIABLE_NAME: Final = r.nonempty(r.form(env_name))
 _NAMED: Final = r.struct(name=r.required(_validate_prefix_of_names))
 _ENV_FROM: Final = r.struct(
     prefix=r.optional(r.form(env_name)), configMapRef=_NAMED, secretRef=_NAMED
@@ -329,16 +330,12 @@ _ENV_FROM: Final = r.struct(
 _PORT: Final = r.struct(
     containerPort=r.required(r.PORT),
     hostPort=r.optional(r.PORT),
-    protocol=r.optional(r.one_of(*PROTOCOLS)),
+    protocol=r.one_of(*PROTOCOLS),
 )
-_NAME: Final = r.nonempty(r.LABEL)
-_LISTS: Final = (
+_FIELDS: Final = (
+    ("terminationMessagePolicy", r.one_of("File", "FallbackToLogsOnError")),
     ("ports", _validate_ports), ("env", _validate_variables), ("envFrom", _validate_env_from),
 )  # fmt: skip
-_USUAL_POLICIES: Final = ("File", None)
-_MESSAGE_POLICY: Final = r.struct(
-    terminationMessagePolicy=r.optional(r.one_of("File", "FallbackToLogsOnError"))
-)
 
 
 # ----------------------------------------------------------------------- mounts and devices
@@ -349,7 +346,7 @@ def _validate_mounts(errors: FieldErrors, path: str, container: Document, volume
         each.get("name"): each.get("devicePath") for each in container.get("volumeDevices") or ()
     }
     seen: set[str] = set()
-    for index, mount in enumerate(container.get("volumeMounts") or ()):
+    for index, mount in enumerate(container["volumeMounts"]):
         at, name, where = f"{path}[{index}]", mount.get("name") or "", mount.get("mountPath") or ""
         if not name:
             errors.required(f"{at}.name")
@@ -409,7 +406,7 @@ def _validate_devices(
     }
     names: set[str] = set()
     paths: set[str] = set()
-    for index, device in enumerate(container.get("volumeDevices") or ()):
+    for index, device in enumerate(container["volumeDevices"]):
         at, name = f"{path}[{index}]", device.get("name") or ""
         where = device.get("devicePath") or ""
         if not name:
@@ -462,9 +459,7 @@ _PROBE: Final = r.struct(
     failureThreshold=r.NOT_NEGATIVE,
     terminationGracePeriodSeconds=r.at_least(1, "must be greater than 0"),
 )
-_ONE_SUCCESS: Final = r.struct(
-    successThreshold=r.optional(r.valid(lambda count: count == 1, "must be 1"))
-)
+_ONE_SUCCESS: Final = r.struct(successThreshold=r.valid(lambda count: count == 1, "must be 1"))
 _PROBES: Final = {
     "livenessProbe": _ONE_SUCCESS,
     "readinessProbe": r.struct(
@@ -483,9 +478,30 @@ def _validate_lifecycle(
     for hook in ("postStart", "preStop"):
         if lifecycle.get(hook) is not None:
             _validate_handler(errors, f"{path}.lifecycle.{hook}", lifecycle[hook], spec)
-    if lifecycle.get("stopSignal") is not None and not spec.get("os"):
-        text = "may not be set for containers with empty `spec.os.name`"
-        errors.forbidden(f"{path}.lifecycle.stopSignal", text)
+    if (signal := lifecycle.get("stopSignal")) is not None:
+        _validate_stop_signal(errors, f"{path}.lifecycle.stopSignal", signal, spec)
+
+
+def _validate_stop_signal(errors: FieldErrors, path: str, signal: str, spec: Document) -> None:
+    system = spec.get("os")
+    if system is None:
+        errors.forbidden(path, "may not be set for containers with empty `spec.os.name`")
+    elif supported := _SIGNALS.get(system.get("name")):
+        supported(errors, path, signal)
+
+
+_SIGNALS: Final[Mapping[str | None, r.Rule]] = {
+    "windows": r.one_of("SIGKILL", "SIGTERM"),
+    "linux": r.one_of(*sorted((
+        "SIGABRT", "SIGALRM", "SIGBUS", "SIGCHLD", "SIGCLD", "SIGCONT", "SIGFPE", "SIGHUP",
+        "SIGILL", "SIGINT", "SIGIO", "SIGIOT", "SIGKILL", "SIGPIPE", "SIGPOLL", "SIGPROF",
+        "SIGPWR", "SIGQUIT", "SIGRTMAX", *(f"SIGRTMAX-{count}" for count in range(1, 15)),
+        "SIGRTMIN", *(f"SIGRTMIN+{count}" for count in range(1, 16)), "SIGSEGV", "SIGSTKFLT",
+        "SIGSTOP", "SIGSYS", "SIGTERM", "SIGTRAP", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGURG",
+        "SIGUSR1", "SIGUSR2", "SIGVTALRM", "SIGWINCH", "SIGXCPU", "SIGXFSZ",
+    ))),
+}  # fmt: skip
+"""The signals that stop a container, by the operating system of its pod."""
 
 
 def _validate_handler(errors: FieldErrors, path: str, handler: Document, spec: Document) -> None:
@@ -514,7 +530,7 @@ _ACTION: Final = {
     "exec": r.struct(command=r.required()),
     "httpGet": r.struct(
         port=r.always(port_number_or_name),
-        scheme=r.optional(r.one_of("HTTP", "HTTPS")),
+        scheme=r.one_of("HTTP", "HTTPS"),
         httpHeaders=r.every(_validate_header),
     ),
     "tcpSocket": _TO_PORT,
@@ -525,7 +541,7 @@ _ACTION: Final = {
 
 def _validate_resize(errors: FieldErrors, path: str, container: Document, spec: Document) -> None:
     seen: set[str] = set()
-    for index, policy in enumerate(container.get("resizePolicy") or ()):
+    for index, policy in enumerate(container["resizePolicy"]):
         name, restart = policy.get("resourceName") or "", policy.get("restartPolicy") or ""
         if name in seen:
             errors.duplicate(f"{path}[{index}]", name)
@@ -549,11 +565,10 @@ def _validate_restart_rules(
         text = "must specify restartPolicy when restart rules are used"
         errors.required(f"{path}.restartPolicy", text)
     # Upstream does not read the rules of an init container without a policy.
-    if _WITH_RULES & container.keys() and not (is_init and has_no_policy):
+    if not (is_init and has_no_policy):
         _RESTART(errors, path, container)
 
 
-_WITH_RULES: Final = frozenset({"restartPolicy", "restartPolicyRules"})
 _EXIT_CODES: Final = r.struct(
     operator=r.always(r.one_of("In", "NotIn"), ""), values=r.max_items(255)
 )

@@ -101,9 +101,7 @@ def validate_pod_parts(errors: FieldErrors, pod: Document) -> None:
         _validate_tokens(errors, spec)
     for field in ("containers", "initContainers"):
         for index, container in enumerate(spec.get(field) or ()):
-            image = container.get("image") or ""
-            if image != image.strip():
-                TRIMMED(errors, f"spec.{field}[{index}].image", image)
+            TRIMMED(errors, f"spec.{field}[{index}].image", container.get("image") or "")
 
 
 def _validate_tokens(errors: FieldErrors, spec: Document) -> None:
@@ -165,8 +163,7 @@ def validate_pod_spec(
         The metadata of the pod; None for a template.
     """
     _validate_all_containers(errors, path, spec, metadata)
-    if spec.get("restartPolicy") != "Always" or spec.get("dnsPolicy") != "ClusterFirst":
-        _POLICIES(errors, path, spec)
+    _POLICIES(errors, path, spec)
     if selector := spec.get("nodeSelector"):
         validate_labels(errors, f"{path}.nodeSelector", selector)
     security: Document = spec.get("securityContext") or {}
@@ -194,8 +191,7 @@ def _validate_all_containers(
     volumes: Volumes = {}
     if written := spec.get("volumes"):
         volumes = validate_volumes(errors, f"{path}.volumes", written, metadata)
-    if claims:
-        _validate_claims(errors, f"{path}.resourceClaims", claims, metadata)
+    _validate_claims(errors, f"{path}.resourceClaims", claims, metadata)
     validate_containers(errors, f"{path}.containers", spec, volumes, names)
     validate_init_containers(errors, f"{path}.initContainers", spec, volumes, names)
     if spec.get("ephemeralContainers"):
@@ -214,7 +210,7 @@ def _validate_claims(
         if MIRROR in ((metadata or {}).get("annotations") or {}):
             errors.forbidden("", "static pods do not support resource claims")
             continue
-        at, name = f"{path}[{index}]", claim.get("name") or ""
+        at, name = f"{path}[{index}]", claim.get("name")
         direct, template = claim.get("resourceClaimName"), claim.get("resourceClaimTemplateName")
         if name in seen:
             errors.duplicate(f"{at}.name", name)
@@ -312,8 +308,7 @@ def _validate_dns(errors: FieldErrors, path: str, spec: Document) -> None:
             text = "must provide at least one DNS nameserver when `dnsPolicy` is None"
             errors.required(f"{path}.dnsConfig.nameservers", text)
             return
-    if config is not None:
-        _DNS_CONFIG(errors, f"{path}.dnsConfig", config)
+    _DNS_CONFIG(errors, f"{path}.dnsConfig", config)
 
 
 def _validate_search(errors: FieldErrors, path: str, search: str) -> None:
@@ -397,8 +392,8 @@ _DNS_CONFIG: Final = r.struct(
 )
 _NAME: Final = r.optional(r.SUBDOMAIN)
 _POLICIES: Final = r.struct(
-    restartPolicy=r.optional(r.one_of("Always", "OnFailure", "Never")),
-    dnsPolicy=r.optional(r.one_of("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")),
+    restartPolicy=r.one_of("Always", "OnFailure", "Never"),
+    dnsPolicy=r.one_of("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"),
 )
 _GATES: Final = r.struct(
     readinessGates=r.each(r.struct(conditionType=r.always(r.QUALIFIED, ""))),
@@ -454,7 +449,7 @@ def validate_ephemeral_containers(errors: FieldErrors, path: str, spec: Document
     taken = set(others)
     volumes = {each.get("name") or "": each for each in spec.get("volumes") or ()}
     claims = {each.get("name") or "" for each in spec.get("resourceClaims") or ()}
-    for index, container in enumerate(spec.get("ephemeralContainers") or ()):
+    for index, container in enumerate(spec["ephemeralContainers"]):
         at = f"{path}[{index}]"
         validate_container(errors, at, container, spec, volumes, claims)
         TRIMMED(errors, f"{at}.image", container.get("image") or "")

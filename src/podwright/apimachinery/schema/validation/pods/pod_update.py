@@ -202,7 +202,8 @@ def ephemeral_container_problems(new: Document, old: Document) -> list[Problem]:
     if MIRROR in ((old.get("metadata") or {}).get("annotations") or {}):
         errors.forbidden("", "static pods do not support ephemeral containers")
         return errors.problems
-    validate_ephemeral_containers(errors, path, spec)
+    if spec.get("ephemeralContainers"):
+        validate_ephemeral_containers(errors, path, spec)
     present = {each.get("name"): each for each in spec.get("ephemeralContainers") or ()}
     for container in (old.get("spec") or {}).get("ephemeralContainers") or ():
         name = container.get("name")
