@@ -211,10 +211,12 @@ def _validate_fixed_schema(errors: FieldErrors, _path: str, schema: Document) ->
 validate_flow_schema: Final = r.of_object(
     _validate_precedence,
     r.struct(
-        spec=r.struct(
-            distinguisherMethod=_validate_method,
-            priorityLevelConfiguration=r.always(r.struct(name=_LEVEL_NAME)),
-            rules=r.each(_RULE),
+        spec=r.always(
+            r.struct(
+                distinguisherMethod=_validate_method,
+                priorityLevelConfiguration=r.always(r.struct(name=_LEVEL_NAME)),
+                rules=r.each(_RULE),
+            )
         )
     ),
     _validate_fixed_schema,

@@ -522,7 +522,12 @@ _ADDRESSES: Final = r.each(
     )
 )
 _PORT: Final = [
-    r.all_of(r.struct(name=name, port=r.always(r.PORT, 0)), _PROTOCOL)
+    r.struct(
+        name=name,
+        port=r.always(r.PORT, 0),
+        protocol=r.required(r.one_of(*PROTOCOLS)),
+        appProtocol=r.QUALIFIED,
+    )
     for name in (r.optional(r.LABEL), r.required(r.LABEL))
 ]
 validate_endpoints: Final = r.of_object(

@@ -113,9 +113,10 @@ def _validate_stored(
         return
     left: dict[Any, int] = {name: index for index, name in enumerate(stored)}
     for each in versions:
+        version = each.get("name") or ""
         # A version that is listed twice is found once.
-        if left.pop(each.get("name"), None) is None and each.get("storage"):
-            errors.invalid(path, stored, f"must have the storage version {each.get('name')}")
+        if left.pop(version, None) is None and each.get("storage"):
+            errors.invalid(path, stored, f"must have the storage version {version}")
     for name, index in left.items():
         text = (
             f"missing from spec.versions; {name} was previously a storage version, and must"
