@@ -83,6 +83,7 @@ from podwright.apimachinery.schema.tests.pod_errors import (
           " is true",
           "sysctls[1].name: Invalid value: \"kernel.sem\": may not be specified when 'hostIPC'"
           " is true"]),
+        (({"sysctls": [{}]}, {"hostNetwork": True}), ["sysctls[0].name: Required value"]),
     ],
 )  # fmt: skip
 def test_security_of_pods(row: Any, expected: list[str]) -> None:
@@ -165,6 +166,9 @@ def test_security_of_pods(row: Any, expected: list[str]) -> None:
         (({"windowsOptions": {"gmsaCredentialSpec": "a" * 65536,
          "gmsaCredentialSpecName": "a"}}, {}),
          []),
+        (({"windowsOptions": {"gmsaCredentialSpec": "é" * 32769}}, {}),
+         ['.windowsOptions.gmsaCredentialSpec: Invalid value: "éé*32768é": gmsaCredentialSpec'
+          " size must be under 64 KiB"]),
     ],
 )  # fmt: skip
 def test_security_of_containers(row: Any, expected: list[str]) -> None:
@@ -210,6 +214,12 @@ def test_security_of_containers(row: Any, expected: list[str]) -> None:
         ("a@b",
          ["\"a@b\": runAsUserName's User cannot contain the following characters:"
           ' "/\\:;|=,+*?<>@[]']),
+        ("é" * 128 + "\\c",
+         ["\"éé*128\\\\c\": runAsUserName's Domain length must be under 256 characters",
+          "\"éé*128\\\\c\": runAsUserName's Domain doesn't match the NetBios nor the DNS"
+          " format"]),
+        ("é" * 53,
+         ["\"é*53\": runAsUserName's User length must not be longer than 104 characters"]),
     ],
 )  # fmt: skip
 def test_users_of_windows(row: Any, expected: list[str]) -> None:
@@ -348,6 +358,12 @@ def test_fields_that_an_ephemeral_container_cannot_have_are_checked_too() -> Non
           ' value: "x": invalid AppArmor profile name: "x"',
           'containers[0].securityContext.appArmorProfile.type: Unsupported value: "x":'
           ' supported values: "Localhost", "RuntimeDefault", "Unconfined"']),
+        ((f"{APPARMOR}c", "runtime/default", "Unconfined"),
+         ["containers[0].securityContext.appArmorProfile.type: Forbidden: apparmor type in"
+          " annotation and field must match"]),
+        ((f"{APPARMOR}c", "localhost/a", ""),
+         ["containers[0].securityContext.appArmorProfile.type: Required value: type is"
+          " required when appArmorProfile is set"]),
     ],
 )  # fmt: skip
 def test_profiles_of_annotations_and_fields_match(row: Any, expected: list[str]) -> None:
@@ -456,6 +472,9 @@ def test_references_to_fields(row: Any, expected: list[str]) -> None:
         (("limits.cpu", "-1"),
          [".divisor: Invalid value: \"limits.cpu\": only divisor's values 1m and 1 are"
           " supported with the cpu resource"]),
+        (("limits.cpu", "1x"),
+         ['.divisor: Invalid value: "1x": quantities are numbers with an optional suffix,'
+          " such as 500m, 2, 1.5Gi or 1e3"]),
     ],
 )  # fmt: skip
 def test_references_to_resources(row: Any, expected: list[str]) -> None:
@@ -671,6 +690,21 @@ def test_references_to_resources(row: Any, expected: list[str]) -> None:
           'restartPolicyRules[0].exitCodes.operator: Unsupported value: "x": supported'
           ' values: "In", "NotIn"',
           "restartPolicyRules[0].exitCodes.values: Too many: 256: must have at most 255 items"]),
+        ({"resources": {"requests": {"a.kubernetes.io/b": "1"}}}, []),
+        ({"resources": {"requests": {"a/b": "1"}}},
+         ["resources.limits: Required value: Limit must be set for non overcommitable"
+          " resources"]),
+        ({"resources": {"limits": {"hugepages-1500m": "4", "hugepages-1": "3", "cpu": "1"}}},
+         ['resources.limits[hugepages-1500m]: Invalid value: "4": 4 is not positive integer'
+          " multiple of hugepages-1500m",
+          'resources.requests[hugepages-1500m]: Invalid value: "4": 4 is not positive integer'
+          " multiple of hugepages-1500m"]),
+        ({"resources": {"limits": {"cpu": "1x"}, "requests": {"cpu": "1"}}},
+         ['resources.limits[cpu]: Invalid value: "1x": quantities are numbers with an'
+          " optional suffix, such as 500m, 2, 1.5Gi or 1e3"]),
+        ({"resources": {"limits": {"cpu": "1"}, "requests": {"cpu": "1x"}}},
+         ['resources.requests[cpu]: Invalid value: "1x": quantities are numbers with an'
+          " optional suffix, such as 500m, 2, 1.5Gi or 1e3"]),
     ],
 )  # fmt: skip
 def test_containers(row: Any, expected: list[str]) -> None:

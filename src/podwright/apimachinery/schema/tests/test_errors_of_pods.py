@@ -81,6 +81,23 @@ from podwright.apimachinery.schema.tests.pod_errors import (
          "resourceClaimName": "c"}, {"name": "s", "resourceClaimName": "c"}]}),
          [": Forbidden: static pods do not support resource claims",
           ": Forbidden: static pods do not support resource claims"]),
+        (({"seccomp.security.alpha.kubernetes.io/pod": "x", "a": "b"}, {}),
+         ['.seccomp.security.alpha.kubernetes.io/pod: Invalid value: "x": must be a valid'
+          " seccomp profile"]),
+        (({"container.seccomp.security.alpha.kubernetes.io/c": "x",
+         "container.apparmor.security.beta.kubernetes.io/c": "y"}, {}),
+         ['.container.seccomp.security.alpha.kubernetes.io/c: Invalid value: "x": must be a'
+          " valid seccomp profile",
+          '[container.apparmor.security.beta.kubernetes.io/c]: Invalid value: "y": invalid'
+          ' AppArmor profile name: "y"']),
+        (({"container.apparmor.security.beta.kubernetes.io/c": "unconfined"},
+         {"securityContext": {"appArmorProfile": {"type": "RuntimeDefault"}}}),
+         ["containers[0].securityContext.appArmorProfile.type: Forbidden: apparmor type in"
+          " annotation and field must match"]),
+        (({"a": "b", "container.apparmor.security.beta.kubernetes.io/c": "unconfined"},
+         {"securityContext": {"appArmorProfile": {"type": "RuntimeDefault"}}}),
+         ["containers[0].securityContext.appArmorProfile.type: Forbidden: apparmor type in"
+          " annotation and field must match"]),
     ],
 )  # fmt: skip
 def test_annotations_of_pods(row: Any, expected: list[str]) -> None:
@@ -532,6 +549,56 @@ def test_annotations_of_pods(row: Any, expected: list[str]) -> None:
           'a*98a","aa*98a","aa*98a","aa*98a","aa*98a","aa*98a","aa*98a","aa*98a","aa*98'
           'a","aa*98a","aa*98a","aa*98a","a*49"]:'
           " must not have more than 2048 characters (including spaces) in the search list"]),
+        ({"volumes": [{"name": "v", "downwardAPI": {}, "cephfs": {}, "emptyDir": {}}]},
+         ["volumes[0].cephFS: Forbidden: may not specify more than 1 volume type",
+          "volumes[0].downwarAPI: Forbidden: may not specify more than 1 volume type"]),
+        ({"volumes": [{"name": "a", "ephemeral": {"volumeClaimTemplate": CLAIM}}, {"name": "w",
+         "emptyDir": {}}, {"name": "b", "persistentVolumeClaim": {"claimName": "x-w"}}]},
+         []),
+        ({"volumes": [{"ephemeral": {"volumeClaimTemplate": CLAIM}}, {"emptyDir": {}}]},
+         ["volumes[0].name: Required value",
+          "volumes[1].name: Required value"]),
+        ({"securityContext": {"fsGroupChangePolicy": "x", "seccompProfile": {"type": "y"},
+         "windowsOptions": {"runAsUserName": ""}, "supplementalGroupsPolicy": "z"}},
+         ['securityContext.fsGroupChangePolicy: Unsupported value: "x": supported values:'
+          ' "Always", "OnRootMismatch"',
+          'securityContext.seccompProfile.type: Unsupported value: "y": supported values:'
+          ' "Localhost", "RuntimeDefault", "Unconfined"',
+          'securityContext.windowsOptions.runAsUserName: Invalid value: "": runAsUserName'
+          " cannot be an empty string",
+          'securityContext.supplementalGroupsPolicy: Unsupported value: "z": supported'
+          ' values: "Merge", "Strict"']),
+        ({"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{},
+         {"topologyKey": "-"}, {"topologyKey": "a", "mismatchLabelKeys": ["-"], "labelSelector":
+         {}}, {"topologyKey": "a", "matchLabelKeys": ["a"], "mismatchLabelKeys": ["b"]}]}}},
+         ["affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].topol"
+          "ogyKey:"
+          " Required value: can not be empty",
+          "affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].topol"
+          "ogyKey:"
+          ' Invalid value: "": name part must be non-empty',
+          "affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].topol"
+          "ogyKey:"
+          ' Invalid value: "": NAME PART',
+          "affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[1].topol"
+          "ogyKey:"
+          ' Invalid value: "-": NAME PART',
+          "affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[2].misma"
+          "tchLabelKeys[0]:"
+          ' Invalid value: "-": NAME PART',
+          "affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[3].match"
+          "LabelKeys:"
+          " Forbidden: must not be specified when labelSelector is not set",
+          "affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[3].misma"
+          "tchLabelKeys:"
+          " Forbidden: must not be specified when labelSelector is not set"]),
+        ({"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution":
+         [{"topologyKey": "a", "matchLabelKeys": ["b", "q", "q"], "labelSelector": {"matchLabels":
+         {"q": "c"}, "matchExpressions": [{"key": "q", "operator": "Exists"}, {"key": "b",
+         "operator": "Exists"}, {"key": "z", "operator": "Exists"}, {"key": "z", "operator":
+         "Exists"}]}}]}}},
+         ["affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0][2]: Invalid"
+          ' value: "q": exists in both matchLabelKeys and labelSelector']),
     ],
 )  # fmt: skip
 def test_the_rest_of_pods(row: Any, expected: list[str]) -> None:

@@ -529,6 +529,27 @@ def test_specs_of_jobs(row: Any, expected: list[str]) -> None:
           'spec.updateStrategy.rollingUpdate.maxUnavailable: Invalid value: "101%": must not'
           " be greater than 100%"]),
         (("DaemonSet", {"updateStrategy": {"type": "OnDelete"}}), []),
+        (("DaemonSet", {"template": {"metadata": {"labels": {"a": "b"}, "annotations":
+         {"controller.kubernetes.io/pod-deletion-cost": "x",
+         "seccomp.security.alpha.kubernetes.io/pod": "unconfined"}}, "spec": TEMPLATE["spec"] |
+         {"securityContext": {"seccompProfile": {"type": "RuntimeDefault"}}}}}),
+         ["spec.template.annotations[controller.kubernetes.io/pod-deletion-cost]: Invalid"
+          ' value: "x": must be a 32bit integer',
+          "spec.template.spec.securityContext.seccompProfile.type: Forbidden: seccomp type in"
+          " annotation and field must match"]),
+        (("DaemonSet", {"template": TEMPLATE | {"spec": {"hostNetwork": True, "containers":
+         [{"name": "c", "image": "a", "ports": [{"containerPort": 1}, {"containerPort": 2,
+         "hostPort": 3}, {"hostPort": 4}]}]}}}),
+         ["spec.template.spec.containers[0].ports[2].containerPort: Required value",
+          "spec.template.spec.containers[0].ports[1].hostPort: Invalid value: 3: must match"
+          " `containerPort` when `hostNetwork` is true",
+          "spec.template.spec.containers[0].ports[2].hostPort: Invalid value: 4: must match"
+          " `containerPort` when `hostNetwork` is true"]),
+        (("DaemonSet", {"template": TEMPLATE | {"spec": TEMPLATE["spec"] | {"volumes":
+         [{"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": {"accessModes":
+         ["ReadWriteOnce"], "resources": {"requests": {"storage": "1"}}}}}},
+         {"name": "w", "persistentVolumeClaim": {"claimName": "-v"}}]}}}),
+         []),
     ],
 )  # fmt: skip
 def test_specs_of_daemon_sets(row: Any, expected: list[str]) -> None:

@@ -215,6 +215,12 @@ from podwright.apimachinery.schema.tests.pod_errors import of_projected, of_volu
          ['.image.pullPolicy: Unsupported value: "x": supported values: "Always",'
           ' "IfNotPresent", "Never"']),
         (("image", {"reference": " a", "pullPolicy": "Never"}), []),
+        (("awsElasticBlockStore", {"volumeID": "a", "partition": 0}), []),
+        (("downwardAPI", {}), []),
+        (("emptyDir", {"sizeLimit": "1x"}),
+         ['.emptyDir.sizeLimit: Invalid value: "1x": quantities are numbers with an optional'
+          " suffix, such as 500m, 2, 1.5Gi or 1e3"]),
+        (("storageos", {"volumeName": "a", "volumeNamespace": ""}), []),
     ],
 )  # fmt: skip
 def test_sources_of_volumes(row: Any, expected: list[str]) -> None:
@@ -287,6 +293,19 @@ def test_sources_of_volumes(row: Any, expected: list[str]) -> None:
          [".sources[0]: Forbidden: may not specify more than 1 volume type per source",
           ".sources[0].serviceAccountToken: Forbidden: must not be specified when"
           " serviceAccountName is not set"]),
+        ([{"clusterTrustBundle": {"name": "a", "path": "c"}},
+         {"clusterTrustBundle": {"name": "b", "path": "d"}}],
+         []),
+        ([{"clusterTrustBundle": {"name": "a"}}, {"clusterTrustBundle": {"name": "b"}}],
+         [".sources[0].clusterTrustBundle.path: Required value",
+          ".sources[1].clusterTrustBundle.path: Required value",
+          ': Invalid value: "": conflicting duplicate paths']),
+        ([{"secret": {"name": "s", "items": [{"key": "a"}, {"key": "b"}]}}],
+         [".sources[0].secret.items[0].path: Required value",
+          ".sources[0].secret.items[1].path: Required value"]),
+        ([{"secret": {"items": [{"key": "a", "path": "x"}, {"key": "b", "path": "x"}]}}],
+         [".sources[0].secret.name: Required value",
+          ': Invalid value: "": conflicting duplicate paths']),
     ],
 )  # fmt: skip
 def test_projected_volumes(row: Any, expected: list[str]) -> None:

@@ -52,7 +52,7 @@ def validate_volumes(
     dict
         The valid volumes, by name: those that containers can mount.
     """
-    pod = (metadata or {}).get("name") or ""
+    pod = (metadata or {}).get("name")
     created = {
         f"{pod}-{each.get('name')}" for each in volumes if pod and each.get("ephemeral") is not None
     }
@@ -136,7 +136,8 @@ def _validate_projected(errors: FieldErrors, path: str, volume: Document) -> Non
             _FILE(errors, path, token)
         if (bundle := source.get("clusterTrustBundle")) is not None:
             _validate_trust_bundle(errors, f"{at}.clusterTrustBundle", bundle)
-            add(bundle.get("path") or "", bundle.get("path") or "")
+            file = bundle.get("path") or ""
+            add(file, file)
         if sum(source.get(kind) is not None for kind in _PROJECTED) > 1:
             errors.forbidden(at, "may not specify more than 1 volume type per source")
 

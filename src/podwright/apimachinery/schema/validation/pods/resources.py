@@ -170,26 +170,24 @@ def validate_requirements(
     """
     written_limits: Quantities = resources.get("limits") or {}
     written_requests: Quantities = resources.get("requests") or {}
-    if not written_limits and not written_requests and not resources.get("claims"):
-        return
     limits: dict[str, Quantity] = {}
     for name, text in sorted(written_limits.items()):
-        amount = _plain(name, text, name_rule)
-        if amount is None:
-            amount = _validated(errors, f"{path}.limits[{name}]", name, text, name_rule)
+        amount = _plain(name, text, name_rule) or _validated(
+            errors, f"{path}.limits[{name}]", name, text, name_rule
+        )
         if amount is not None:
             limits[name] = amount
     for name, text in sorted(written_requests.items()):
-        amount = _plain(name, text, name_rule)
-        if amount is None:
-            amount = _validated(errors, f"{path}.requests[{name}]", name, text, name_rule)
+        amount = _plain(name, text, name_rule) or _validated(
+            errors, f"{path}.requests[{name}]", name, text, name_rule
+        )
         if name not in written_limits:
             if not is_overcommit_allowed(name):
                 detail = "Limit must be set for non overcommitable resources"
                 errors.required(f"{path}.limits", detail)
         elif amount is not None and name in limits:
             _validate_request(errors, f"{path}.requests", name, amount, limits[name])
-    names = written_limits.keys() | written_requests.keys()
+    names = {*written_limits, *written_requests}
     if any(map(is_huge_page, names)) and not names & {"cpu", "memory"}:
         errors.forbidden(path, "HugePages require cpu or memory")
     if claims := resources.get("claims"):
@@ -242,7 +240,7 @@ def _is_multiple(name: str, amount: Quantity) -> bool:
         size = parse_quantity(name.removeprefix(_HUGE))
     except QuantityError:
         return False
-    if size.nano <= 0 or size.milli_value() % 1000:
+    if size.unscaled <= 0 or size.milli_value() % 1000:
         return False
     return amount.value() % size.value() == 0
 
@@ -254,7 +252,7 @@ def _validate_claims(
     with_request: set[str] = set()
     listed = f": {', '.join(sorted(claim_names))}" if claim_names else " which is empty"
     for index, claim in enumerate(claims):
-        at, name, request = f"{path}[{index}]", claim.get("name") or "", claim.get("request") or ""
+        at, name, request = f"{path}[{index}]", claim.get("name"), claim.get("request")
         if not name:
             errors.required(at)
             continue

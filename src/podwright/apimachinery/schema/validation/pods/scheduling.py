@@ -72,13 +72,13 @@ def _validate_label_keys(errors: FieldErrors, path: str, term: Document) -> None
             continue
         for index, key in enumerate(keys):
             errors.each(f"{path}.{name}[{index}]", key, qualified_name(key))
-    first = {key: index for index, key in reversed(list(enumerate(matched)))}
+    last = {key: index for index, key in enumerate(matched)}
     if selector is not None:
         seen = set(selector.get("matchLabels") or ())
         for expression in selector.get("matchExpressions") or ():
-            key = expression.get("key") or ""
-            if key in first and key in seen:
-                errors.invalid(f"{path}[{first[key]}]", key, f"{_BOTH}labelSelector")
+            key = expression.get("key")
+            if key in last and key in seen:
+                errors.invalid(f"{path}[{last[key]}]", key, f"{_BOTH}labelSelector")
             seen.add(key)
     excluded = frozenset(mismatched)
     for index, key in enumerate(matched):
@@ -94,11 +94,12 @@ def _validate_pod_term(errors: FieldErrors, path: str, term: Document) -> None:
         errors.each(f"{path}.namespace", name, dns_label(name))
     _validate_label_keys(errors, path, term)
     key = term.get("topologyKey") or ""
-    if not key or qualified_name(key):
-        _TOPOLOGY_KEY(errors, f"{path}.topologyKey", key)
+    if not key:
+        errors.required(f"{path}.topologyKey", "can not be empty")
+    if details := qualified_name(key):
+        errors.each(f"{path}.topologyKey", key, details)
 
 
-_TOPOLOGY_KEY: Final = r.all_of(r.nonempty(detail="can not be empty"), r.QUALIFIED)
 _KEY: Final = r.always(r.QUALIFIED, "")
 _MATCH_FIELDS: Final = r.each(_validate_node_field)
 _EXPRESSION: Final = r.all_of(
@@ -138,7 +139,7 @@ TAINT_EFFECT: Final = r.nonempty(r.one_of("NoSchedule", "PreferNoSchedule", "NoE
 
 
 def _validate_toleration(errors: FieldErrors, path: str, toleration: Document) -> None:
-    key, operator = toleration.get("key") or "", toleration.get("operator") or ""
+    key, operator = toleration.get("key"), toleration.get("operator") or ""
     value, effect = toleration.get("value") or "", toleration.get("effect") or ""
     if key:
         if details := qualified_name(key):

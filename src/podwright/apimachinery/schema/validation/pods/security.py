@@ -88,7 +88,7 @@ def _validate_seccomp(errors: FieldErrors, path: str, profile: Document) -> None
 
 
 def _validate_app_armor(errors: FieldErrors, path: str, profile: Document) -> None:
-    kind, name = profile.get("type") or "", profile.get("localhostProfile")
+    kind, name = profile.get("type"), profile.get("localhostProfile")
     at = f"{path}.localhostProfile"
     if kind == "Localhost":
         stripped = (name or "").strip()
@@ -346,7 +346,7 @@ def validate_host_processes(errors: FieldErrors, path: str, spec: Document) -> N
         errors.invalid(path, "", f"{text} HostProcess containers")
     if not spec.get("hostNetwork"):
         text = "hostNetwork must be true if pod contains any hostProcess containers"
-        errors.invalid(f"{path}.hostNetwork", spec.get("hostNetwork") or False, text)
+        errors.invalid(f"{path}.hostNetwork", value=False, detail=text)
 
 
 def _is_host_process(holder: Document) -> bool | None:

@@ -42,11 +42,9 @@ def validate_sources(
         The possible sources in upstream's order, each with its rule.
     """
     found = [kind for kind in volume if kind in kinds and volume[kind] is not None]
-    if len(found) > 1:
-        found = [kind for kind in kinds if kind in found]
     if not found:
         errors.required(path, "must specify a volume type")
-    for index, kind in enumerate(found):
+    for index, kind in enumerate(sorted(found, key=[*kinds].index)):
         if index:
             errors.forbidden(f"{path}.{_NAMES_IN_CONFLICTS.get(kind, kind)}", ONE_SOURCE)
         else:
@@ -91,7 +89,7 @@ def _validate_dataset(errors: FieldErrors, path: str, source: Document) -> None:
 
 
 def _validate_registry(errors: FieldErrors, path: str, source: Document) -> None:
-    registry = source.get("registry") or ""
+    registry = source.get("registry")
     text = "must be a host:port pair or multiple pairs separated by commas"
     if not registry:
         errors.required(f"{path}.registry", text)
