@@ -136,7 +136,7 @@ _VOLUME: Final = r.all_of(
     r.struct(accessModes=r.required(_validate_access_modes), capacity=r.required()),
     _validate_capacity,
     r.struct(
-        persistentVolumeReclaimPolicy=r.optional(r.one_of("Delete", "Recycle", "Retain")),
+        persistentVolumeReclaimPolicy=r.one_of("Delete", "Recycle", "Retain"),
         nodeAffinity=r.struct(
             required=r.not_null(
                 validate_node_selector, detail="must specify required node constraints"
@@ -249,6 +249,18 @@ def validate_claim_update(errors: FieldErrors, new: Document, old: Document) -> 
         text = "field can not be less than status.capacity"
         errors.forbidden("spec.resources.requests.storage", text)
     errors.immutable("volumeMode", spec.get("volumeMode"), before.get("volumeMode"))
+    _validate_kept_class(errors, new, old)
+
+
+def _validate_kept_class(errors: FieldErrors, new: Document, old: Document) -> None:
+    """Check that a claim keeps some class of attributes once one was applied."""
+    name = "volumeAttributesClassName"
+    written, former = ((each.get("spec") or {}).get(name) for each in (new, old))
+    current = (old.get("status") or {}).get("currentVolumeAttributesClassName")
+    if written != former and not written and current is not None:
+        what = "nil" if written is None else "empty string"
+        text = f"update to {what} is forbidden when status.currentVolumeAttributesClassName is not"
+        errors.forbidden(f"spec.{name}", f"{text} nil")
 
 
 def validate_claim_status(errors: FieldErrors, new: Document, _old: Document) -> None:
