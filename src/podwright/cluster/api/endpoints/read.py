@@ -154,9 +154,7 @@ def page_of(backend: Backend, call: Call, options: ListOptions) -> Page:
             limit = 0
         if _is_of_one_object(call, fields):
             limit = 0
-        is_exact = options.version_match == "Exact" or (
-            not options.version_match and bool(version) and bool(limit)
-        )
+        is_exact = options.version_match == "Exact" or (not options.version_match and bool(limit))
         at = version if is_exact and version else None
     try:
         return store.list(

@@ -107,6 +107,16 @@ def test_the_reason_names_the_binding_and_the_first_subject(policy):
         )
 
 
+def test_of_many_bindings_the_first_by_name_is_the_reason(policy):
+    policy.role("reader", READ)
+    for name in "hgfedcba":
+        policy.bind(name, "ClusterRole/reader", "User/alice", namespace="apps")
+    access = Access(user=ALICE, verb="get", resource="pods", namespace="apps")
+    assert policy.authorizers.authorize(access).reason.startswith(
+        'RBAC: allowed by RoleBinding "a/apps" of'
+    )
+
+
 def test_missing_roles_are_named_in_the_refusal(policy):
     policy.bind("a", "ClusterRole/x", "User/alice")
     policy.bind("b", "Role/y", "User/alice", namespace="apps")

@@ -110,7 +110,7 @@ def read_text(body: bytes, kind: str, *, is_yaml: bool = False) -> Decoded:
         The text is not an object.
     """
     if is_yaml:
-        found = read_yaml_value(body, kind)
+        found = read_yaml_value(body, kind, is_applied=False)
     else:
         try:
             found = read_json(body)

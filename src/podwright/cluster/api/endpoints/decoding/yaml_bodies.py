@@ -29,7 +29,7 @@ from podwright.cluster.api.rejections import bad_request, unrecognized
 _YAML_ERRORS: Final = "yaml: unmarshal errors:\n"
 
 
-def read_yaml_value(body: bytes, kind: str, *, is_applied: bool = False) -> Decoded:
+def read_yaml_value(body: bytes, kind: str, *, is_applied: bool) -> Decoded:
     """Return a YAML text as a document.
 
     Parameters

@@ -165,6 +165,7 @@ def test_an_embedded_resource_has_the_fields_of_every_object() -> None:
     ]
     assert (found["kind"]["type"], found["apiVersion"]["type"]) == ("string", "string")
     assert found["kind"]["description"] != found["apiVersion"]["description"]
+    assert found["metadata"]["description"].startswith("Standard object's metadata")
 
 
 def test_the_schemas_of_an_object_and_of_its_list() -> None:

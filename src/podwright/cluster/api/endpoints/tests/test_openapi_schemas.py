@@ -14,7 +14,7 @@ from podwright.cluster.api.endpoints.openapi import OpenApi
 from podwright.cluster.api.endpoints.request import HttpRequest
 from podwright.cluster.api.versions.resources import METRICS_VERSIONS, Resources
 
-UPSTREAM = Path(__file__).parents[1] / "tools/schema/upstream.json.gz"
+UPSTREAM = Path(__file__).parents[6] / "tools/schema/upstream.json.gz"
 # Upstream's documents are those of kube-apiserver alone.
 ALL_VERSIONS = tuple(
     dict.fromkeys(
