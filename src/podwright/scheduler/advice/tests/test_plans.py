@@ -379,6 +379,29 @@ def test_attach_limits_in_words_and_as_edits():
     assert list(found.csi_node("free", "new")) == []
 
 
+def test_only_stale_volumes_of_the_driver_are_detached_and_only_as_many_as_needed():
+    node, pod = make_node("n"), pending(volumes=claims_of("a", "b"))
+    bound, other = bound_claim("z")
+    csi = {"driver": "other.example.com", "volumeHandle": "z"}
+    other = decode(other.raw | {"spec": other.raw["spec"] | {"csi": csi}})
+    of_other = attachment("old-z", "n", "pv-z")
+    of_other = decode(of_other.raw | {"spec": of_other.raw["spec"] | {"attacher": csi["driver"]}})
+    scheduler = Scheduler()
+    scheduler.add(
+        node, make_node("wide"), limited("n", 4), limited("wide", 2), bound, other,
+        *volumes("a", "b", "c", "x", "y"), placed("o", "n", volumes=claims_of("c")), of_other,
+        attachment("old-x", "n", "pv-x"), attachment("old-y", "n", "pv-y"), pod,
+    )  # fmt: skip
+    found = VolumeFixes(pod, scheduler.cluster)
+    plans = found.of_node(node)
+    assert [[(edit.key, edit.effort) for edit in plan] for plan in plans] == [
+        [(("detach", "old-x"), 3.4)],
+        [(("volume", "v-b"), plans[1][0].effort)],
+    ]
+    assert found.of_node(make_node("wide")) == []
+    assert list(found.refusals(make_node("wide"))) == []
+
+
 # ---------------------------------------------------------------------------- edits of the pod
 
 
@@ -448,8 +471,16 @@ def test_a_preferred_affinity_keeps_what_was_preferred():
     affinity["nodeAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"] = [
         {"weight": 5, "preference": term}
     ]
+    affinity["podAntiAffinity"] = {
+        "requiredDuringSchedulingIgnoredDuringExecution": [
+            {"labelSelector": {}, "topologyKey": HOSTNAME}
+        ]
+    }
     edit: Any = pod_edits.prefer_nodes()
-    nodes = edit.on_pod(pending(affinity=affinity)).spec.node_affinity
+    before = pending(affinity=affinity)
+    changed = edit.on_pod(before)
+    assert changed.spec.affinity.pod_anti_affinity == before.spec.affinity.pod_anti_affinity
+    nodes = changed.spec.node_affinity
     assert (nodes.required, [one.weight for one in nodes.preferred]) == (None, [5, 100])
     assert edit.on_pod(pending()) == pending()
 
@@ -559,6 +590,35 @@ def test_a_request_of_nothing_needs_no_devices():
         assert DeviceRefusals(pod, scheduler.cluster, gates).backing_classes() == classes
 
 
+def test_the_second_of_several_constraints_is_the_one_that_is_dropped():
+    constraints = [{"matchAttribute": f"{_DRIVER}/maker"}, *_MATCH]
+    slice_of = _devices("new", "old")
+    devices: Any = slice_of.raw["spec"]["devices"]
+    for device in devices:
+        device["attributes"]["maker"] = {"string": "one"}
+    found, _ = device_fixes(
+        decode(slice_of.raw), _claim(_request(count=2), constraints=constraints)
+    )
+    assert [key for key, *_ in all_of(found.of_node(make_node("n")))] == [
+        ("device constraint", "default/c", f"matchAttribute {_DRIVER}/model"),
+        (*OF_REQUEST, "count", 1),
+    ]
+
+
+def test_the_second_of_several_selectors_is_the_one_that_is_dropped():
+    first = f'device.driver == "{_DRIVER}"'
+    request = _request(selectors=[{"cel": {"expression": text}} for text in (first, _NEW)])
+    found, _ = device_fixes(_devices("old"), _claim(request))
+    assert [text for _, text, *_ in all_of(found.of_node(make_node("n")))] == [
+        f"drop the selector {_NEW} of request gpu {_ANEW}"
+    ]
+    selectors = [{"cel": {"expression": text}} for text in (first, _NEW)]
+    found, _ = device_fixes(_devices("old"), _claim(_request()), selectors=selectors)
+    assert [text for _, text, *_ in all_of(found.of_node(make_node("n")))] == [
+        f"drop the selector {_NEW} from DeviceClass gpu"
+    ]
+
+
 def test_selectors_are_corrected_and_after_an_error_dropped():
     broken = {"selectors": [{"cel": {"expression": OLD}}]}
     found, _ = device_fixes(_devices("new"), _claim(_selecting(OLD)), **broken)
@@ -599,6 +659,7 @@ def test_names_of_devices_are_those_of_all_slices():
     assert names.members == {"model", "memory"}
     assert names.values == {"new": "new"}
     assert names.corrections(_NEW) == {}
+    assert names.corrections(f'device.attributes["{_DRIVER}"].colour == "new"') == {}
     assert corrected(OLD, names.corrections(OLD)) == _NEW
 
 

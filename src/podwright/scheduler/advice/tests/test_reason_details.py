@@ -15,6 +15,7 @@ from podwright.testing import make_node, make_pod
 
 Document = dict[str, Any]
 ZONE = "topology.kubernetes.io/zone"
+REGION = "topology.kubernetes.io/region"
 
 
 def tainted(name: str, *keys: str) -> Object:
@@ -106,6 +107,12 @@ OUT_OF_B = [{"matchExpressions": [{"key": ZONE, "operator": "NotIn", "values": [
             "node(s) had no available volume zone",
             f"PersistentVolume pv-1 of claim shop/data is in {ZONE}=a, the node in b",
             id="a volume with the label of another zone",
+        ),
+        pytest.param(
+            [claim("pv-1"), volume(labels={ZONE: "a", REGION: "r"})],
+            "node(s) had no available volume zone",
+            f"PersistentVolume pv-1 of claim shop/data is in {ZONE}=a, the node in b",
+            id="a volume with a label that the node does not have",
         ),
         pytest.param(
             [claim("pv-1")],

@@ -55,7 +55,7 @@ def end_of_run(path: Path, log: DecisionLog) -> int:
     RunError
         If the manifest or the summary cannot be read.
     """
-    last_ns = log.time_of(len(log) - 1) if len(log) else start_of_run(path, log)
+    last_ns = log.time_of(len(log) - 1) if log else start_of_run(path, log)
     if not (path / "manifest.json").exists() or not (path / "summary.json").exists():
         return last_ns
     return max(last_ns, timestamp_ns(RunFolder.open(path).read_summary(_Summary).end) or 0)

@@ -273,6 +273,20 @@ def test_shared_parts_are_written_once_and_shared_when_read(tmp_path):
     assert second.raw is third.raw, "which is the document of neither"
 
 
+def test_equal_changes_of_different_pods_keep_what_they_do_not_change(tmp_path):
+    pods = [make_pod("a", cpu="1"), make_pod("b", cpu="2")]
+    section = {"name": "c"}
+    later = [
+        msgspec.structs.replace(
+            pod,
+            metadata=msgspec.structs.replace(pod.metadata, labels={"of": pod.name}),
+            raw=pod.raw | {"metadata": section},
+        )
+        for pod in pods
+    ]
+    assert put_and_read(tmp_path, *pods, *later) == [*pods, *later]
+
+
 def test_a_bound_version_with_another_status_keeps_it(tmp_path):
     pod = make_pod("web")
     running = bound(pod, status=msgspec.structs.replace(pod.status, phase="Running"))

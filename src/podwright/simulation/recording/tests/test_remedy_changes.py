@@ -16,6 +16,7 @@ from podwright.scheduler.assembly import Scheduler
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.recording import RemedyRequests, remedy_changes
 from podwright.simulation.recording.explanations.remedy_changes import (
+    _command,
     _effect_of_template,
     _keeps_pod,
 )
@@ -202,6 +203,23 @@ def test_requests_that_a_limit_range_set_are_set_in_the_template():
     found = requests_of(replica_set, pod)
     assert found.changes is not None, found.note
     assert found.changes[0].command == PATCH.format("replicaset")
+
+
+def test_what_is_created_is_written_into_the_command():
+    claim = decode(
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "metadata": {"name": "it's", "namespace": "shop"},
+        }
+    )
+    body = {"kind": "PersistentVolumeClaim", "metadata": {"name": "it's"}}
+    assert _command("delete", claim, None, None) == (
+        "kubectl delete persistentvolumeclaim it's -n shop"
+    )
+    words = shlex.split(_command("create", claim, body, None))
+    assert (words[0], json.loads(words[1])) == ("echo", body)
+    assert words[2:] == ["|", "kubectl", "create", "-f", "-"]
 
 
 def test_gates_are_removed_from_the_pod_itself():

@@ -61,6 +61,15 @@ def test_the_oldest_are_deleted_and_a_restart_goes_on_with_the_next_number(tmp_p
     again.log.close()
 
 
+def test_every_run_is_kept_by_default(tmp_path):
+    begin = partial(record, checkpoint_events=1_000)
+    rotating = RotatingRecorder(tmp_path, begin, largest_bytes=1)
+    assert rotating.rotate_if_due()
+    assert rotating.rotate_if_due()
+    assert names(tmp_path) == ["000001", "000002", "000003"]
+    rotating.log.close()
+
+
 @pytest.mark.parametrize(
     "after_header", [pytest.param(-1, id="no whole header"), pytest.param(8, id="a header alone")]
 )

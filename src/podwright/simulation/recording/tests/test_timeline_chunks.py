@@ -30,7 +30,14 @@ def timeline() -> Timeline:
 
 @pytest.mark.parametrize("chunk_rows", [1, 7, 1 << 16])
 def test_what_is_read_equals_what_was_written(timeline, chunk_rows):
-    found = decode_chunks(b"".join(encode_chunks(timeline, chunk_rows=chunk_rows)))
+    chunks = list(encode_chunks(timeline, chunk_rows=chunk_rows))
+    for chunk in chunks:
+        _, header_size, body_size = _HEAD.unpack_from(chunk)
+        assert (header_size % 8, body_size % 8) == (0, 0)
+        assert len(chunk) == _HEAD.size + header_size + body_size
+        header = chunk[_HEAD.size : _HEAD.size + header_size]
+        assert header_size - len(header.rstrip()) < 8
+    found = decode_chunks(b"".join(chunks))
     assert (found.subjects, found.fields) == (timeline.subjects, timeline.fields)
     assert found.first_ns == timeline.first_ns
     for column in COLUMNS:

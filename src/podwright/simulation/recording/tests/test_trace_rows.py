@@ -46,6 +46,9 @@ LINES = b'{"a": 1}\n\n{"a": 2, "b": null}\n'
             LINES, {}, [(1, {"a": 1}), (3, {"a": 2, "b": None})], id="an object in each line"
         ),
         pytest.param(
+            b'{"a": 1}\n  \n{"a": 2}\n', {}, [(1, {"a": 1}), (3, {"a": 2})], id="a line of spaces"
+        ),
+        pytest.param(
             b'  \n [{"a": 1},\n {"b": 2}]\n', {}, [(1, {"a": 1}), (2, {"b": 2})], id="a list"
         ),
         pytest.param(b'[{"a": 1}]', {}, [(1, {"a": 1})], id="a list in one line"),
