@@ -47,6 +47,10 @@ def test_pools_are_types():
     nodes = [make_node("n1", cpu="4", labels={"pool": "a"}), make_node("n2", cpu="8")]
     (pool,) = pool_types(nodes)
     assert (pool.name, pool.price, pool.allocatable["cpu"]) == ("a", 1.0, "4")
+    document = nodes[0].raw
+    resources = {"cpu": 4, "example.com/x": 0.5}
+    (pool,) = pool_types([decode({**document, "status": {"allocatable": resources}})])
+    assert dict(pool.allocatable) == {"cpu": "4", "example.com/x": "0.5"}
 
 
 def test_each_mistake_has_its_path():

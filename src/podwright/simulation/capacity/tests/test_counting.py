@@ -174,6 +174,13 @@ def test_headroom_of_each_workload():
 def test_headroom_of_pods_whose_workload_is_not_declared():
     found = pw.capacity([*cluster(1), owned("x", "n0")], pw.CapacityQuestion(headroom=True))
     assert [(each.kind, each.count) for each in found.headroom] == [("ReplicaSet", 3)]
+    document = owned("x", "n0").raw
+    (reference,) = document["metadata"]["ownerReferences"]
+    reference |= {"apiVersion": "ray.io/v1", "kind": "RayCluster", "name": "r"}
+    found = pw.capacity([*cluster(1), decode(document)], pw.CapacityQuestion(headroom=True))
+    assert [(each.kind, each.key, each.count) for each in found.headroom] == [
+        ("RayCluster", "default/r", 3)
+    ]
 
 
 def test_the_loss_of_nodes_zones_and_pools():

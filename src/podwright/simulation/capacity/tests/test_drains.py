@@ -37,8 +37,14 @@ def test_nodes_are_drained_together_as_budgets_allow():
     assert sorted(name for step in plan.steps for name in step.nodes) == ["n0", "n2", "n4"]
     assert all(len(step.moves) <= 1 or step.waits_for for step in plan.steps)
     assert {move.to for step in plan.steps for move in step.moves} <= {"n1", "n3"}
+    assert {step.seconds for step in plan.steps} == {10.0}, "the time of a drain's rounds"
     first = msgspec.to_builtins(plan)["steps"][0]
     assert first["nodes"] == plan.steps[0].nodes
+
+
+def test_a_node_that_is_named_twice_and_selected_is_drained_once():
+    plan = pw.drain_plan([*nodes(4), workload(replicas=2)], ["n2", "n1", "n2"], selector="pool=a")
+    assert sorted(name for step in plan.steps for name in step.nodes) == ["n0", "n1", "n2"]
 
 
 def test_only_budgets_of_the_pods_of_nodes_keep_these_apart():

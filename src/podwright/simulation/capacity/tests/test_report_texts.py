@@ -245,6 +245,7 @@ def test_the_report_of_a_drain_plan():
     assert report.figures == [
         ("Evicted pods by step", {"1": 3, "2": 1}), ("Pods that nodes get", {"n3": 1, "n4": 1}),
     ]  # fmt: skip
+    assert list(report.figures[1][1]) == ["n3", "n4"]
     assert rows(report) == {
         "Steps": (
             ("STEP", "NODES", "EVICTED", "WAITS FOR", "PENDING", "TIME"),

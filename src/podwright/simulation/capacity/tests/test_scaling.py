@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import podwright as pw
+from podwright._progress import NO_METER, Meter, set_display
 from podwright.apimachinery.objects import Object
 from podwright.simulation.autoscaling import parse_node_groups
 from podwright.simulation.autoscaling.tests.test_scale_up import group
@@ -21,13 +22,24 @@ def test_a_copy_runs_in_sixty_parts_and_tells_what_was_added():
     autoscaling = parse_node_groups({"groups": [group("a", cpu="4")]}, "groups")
     objects: list[Object] = [make_node("old", cpu="1"), make_pod("big", cpu="3")]
     seen: list[tuple[int, int]] = []
-    plan = planned_scaling(
-        objects,
-        autoscaling,
-        pw.SchedulerOptions(),
-        10 * MINUTE_NS,
-        advance=lambda done, total: seen.append((done, total)),
-    )
+    shown: list[str] = []
+
+    def display(what: str, *_: object) -> Meter:
+        shown.append(what)
+        return NO_METER
+
+    set_display(display)
+    try:
+        plan = planned_scaling(
+            objects,
+            autoscaling,
+            pw.SchedulerOptions(),
+            10 * MINUTE_NS,
+            advance=lambda done, total: seen.append((done, total)),
+        )
+    finally:
+        set_display(None)
+    assert shown == []
     assert [(each.pod, each.chosen) for each in plan.pods] == [("default/big", ("a",))]
     (node,) = plan.new_nodes
     assert (node["kind"], node["status"]["allocatable"]["cpu"]) == ("Node", "4")

@@ -100,6 +100,17 @@ def test_claims_of_a_stateful_set_are_those_of_its_pods():
     assert not spec["template"]["spec"]["volumes"]
 
 
+def test_the_ordinals_of_a_stateful_set_are_those_of_names_that_have_one():
+    data = owner("StatefulSet", "data", replicas=3, serviceName="data")
+    names = {"default/data-0": "data-4", "default/data-1": "data-2", "default/data-2": "data-x"}
+    pods = [
+        decode({**pod.raw, "metadata": {**pod.raw["metadata"], "name": names[pod.key]}})
+        for pod in stored([*nodes(2, "8"), data], "Pod")
+    ]
+    found = next(obj for obj in with_stand_ins(pods) if obj.kind == "StatefulSet")
+    assert (found.raw["spec"]["replicas"], found.raw["spec"]["ordinals"]) == (3, {"start": 2})
+
+
 def test_references_to_owners_of_other_kinds_are_kept():
     reference = {
         "apiVersion": "ray.io/v1",
