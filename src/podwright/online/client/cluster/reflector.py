@@ -139,7 +139,7 @@ class Reflector:
             except RejectedRequest as error:
                 self._rejected(error)
             except UnreachableCluster as error:
-                if self._gives_up and not has_replied and not state.is_synced:
+                if self._gives_up and not has_replied:
                     raise
                 self._failed(error, 0)
 

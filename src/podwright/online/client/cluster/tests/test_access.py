@@ -114,6 +114,26 @@ def test_contexts_that_do_not_exist_are_listed_if_none_is_near(home):
         loaded(kubeconfig=str(home / "empty"))
 
 
+@pytest.mark.parametrize(
+    ("cluster", "reason"),
+    [
+        pytest.param("{server: [1]}", "a field has a wrong type", id="an assertion"),
+        pytest.param(
+            "2026-01-01", "argument of type 'datetime.date' is not iterable", id="a message"
+        ),
+    ],
+)
+def test_a_kubeconfig_with_values_of_other_types_is_not_usable(home, cluster, reason):
+    (home / "wrong").write_text(
+        "current-context: c\ncontexts: [{name: c, context: {cluster: k}}]\n"
+        f"clusters: [{{name: k, cluster: {cluster}}}]\n"
+    )
+    for context in ("", "c"):
+        with pytest.raises(ConnectionSettingsError) as raised:
+            loaded(kubeconfig=str(home / "wrong"), context=context)
+        assert str(raised.value) == f'{home / "wrong"}: context "c" is not usable: {reason}'
+
+
 def test_absent_kubeconfigs_are_passed_over_beside_one_that_is_there(home):
     path = kubeconfig(home, "http://a:1", {})
     assert loaded(kubeconfig=f"{home / 'none'}:{path}").server == "http://a:1"

@@ -299,6 +299,25 @@ def test_the_proxy_of_the_environment_is_used(monkeypatch, tmp_path, bypassed, i
     assert seen == [(f"{ABSENT}/version", None)] * is_used
 
 
+def test_the_proxy_of_the_kubeconfig_comes_before_that_of_the_environment(monkeypatch, tmp_path):
+    seen = []
+
+    async def proxy(request):
+        seen.append(str(request.url))
+        return web.json_response({"gitVersion": "v1.36.0"})
+
+    async def run():
+        async with serving_all_paths(proxy) as address:
+            path = kubeconfig(tmp_path, ABSENT, {}, **{"proxy-url": address})
+            async with ReadConnection(ClusterAddress(kubeconfig=path)) as connection:
+                await server_version(connection)
+
+    monkeypatch.setenv("http_proxy", ABSENT)
+    monkeypatch.setenv("no_proxy", "")
+    asyncio.run(run())
+    assert seen == [f"{ABSENT}/version"]
+
+
 def test_proxy_and_server_name_are_those_of_the_cluster(tmp_path):
     path = kubeconfig(
         tmp_path, "https://a:1", {}, **{"proxy-url": "http://p:3128", "tls-server-name": "inner"}

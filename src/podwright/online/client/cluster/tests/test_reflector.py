@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -231,6 +232,55 @@ def test_a_reflector_is_behind_since_the_first_of_several_failures(monkeypatch):
     assert times[0] is not None
     assert set(times) == {times[0]}
     assert reflector.behind_since is None
+
+
+def test_a_reflector_is_behind_until_it_has_all_pages():
+    behind: list[float | None] = []
+
+    async def handler(request):
+        token = request.query.get("continue", "")
+        if not behind:
+            raise web.HTTPInternalServerError
+        number = int(token or 1)
+        meta = {"resourceVersion": "1"} | ({"continue": str(number + 1)} if number < 3 else {})
+        return web.json_response({"metadata": meta, "items": [obj(f"n{number}", 1)]})
+
+    async def run():
+        async with (
+            serving_all_paths(handler) as server,
+            ReadConnection(ClusterAddress(server=server)) as one,
+        ):
+            reflector = Reflector(
+                one,
+                "/api/v1/nodes",
+                streams=False,
+                on_failure=lambda _: behind.append(reflector.behind_since),
+                on_page=lambda _: behind.append(reflector.behind_since),
+            )
+            async for batch in reflector.batches():
+                return [each.meta.name for each in batch.changes]
+        raise AssertionError("a reflector has no end")
+
+    assert asyncio.run(asyncio.wait_for(run(), SECONDS_MAX)) == ["n1", "n2", "n3"]
+    failed, *pages, last = behind
+    assert failed is not None
+    assert (pages, last) == ([failed, failed], None)
+
+
+def test_the_pauses_of_a_reflector_are_those_of_seed_0_by_default():
+    connection: Any = None
+
+    def pauses(state):
+        for _ in range(3):
+            state.failed(500)
+            yield state.next_request()
+            state.next_request()
+
+    found, expected, other = (
+        list(pauses(state))
+        for state in (Reflector(connection, "/x").state, ListWatch(seed=0), ListWatch(seed=1))
+    )
+    assert found == expected != other
 
 
 def test_a_reflector_does_not_give_up_once_the_server_has_replied():
