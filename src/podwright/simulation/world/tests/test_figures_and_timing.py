@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -83,6 +84,9 @@ def test_a_summary_in_words_and_as_a_document():
         "Insufficient cpu",
     ):  # fmt: skip
         assert text in shown
+    facts = ("Decisions", 0), ("Pods", 12), ("Placed", 5), ("Succeeded", 3), ("Failed", 2)
+    for name, count in (*facts, ("Deleted", 1), ("Preemptions", 4), ("Victims", 6)):
+        assert re.search(rf">{name}</th>.*?<td[^>]*>{count}</td>", shown), name
     assert "Interrupted." not in shown
     assert shown.index("Insufficient cpu") < shown.index(GATED) < shown.index(FOREIGN)
     stopped = msgspec.structs.replace(SUMMARY, is_interrupted=True, waits=Waits())

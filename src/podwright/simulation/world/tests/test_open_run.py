@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+import numpy as np
 import pytest
 from msgspec.structs import replace
 
@@ -12,6 +13,7 @@ from podwright.simulation.recording import TABLES
 from podwright.simulation.recording.folders.run_folder import RunFolder
 from podwright.simulation.recording.folders.run_manifest import RunError
 from podwright.simulation.world.runs.run import Run
+from podwright.simulation.world.runs.run_plot import plot_run
 from podwright.simulation.world.tests.test_simulation import StoppedError, played, stop_after
 from podwright.simulation.world.world import World
 from podwright.testing import make_node, make_pod
@@ -49,6 +51,39 @@ def test_a_run_has_one_figure_in_memory_and_in_a_folder(tmp_path):
     assert "placed pods (%)" in waits.get_ylabel()
     assert "cpu" in [line.get_label() for line in use.lines]
     assert picture(figure) == picture(pw.Run.open(tmp_path / "run").plot())
+
+
+@pytest.mark.parametrize(
+    ("seconds", "unit", "one"),
+    [
+        (0, "s", 1),
+        (119, "s", 1),
+        (120, "min", 60),
+        (7_199, "min", 60),
+        (7_200, "hours", 3_600),
+        (172_799, "hours", 3_600),
+        (172_800, "days", 86_400),
+    ],
+)
+@pytest.mark.parametrize("is_pending", [False, True])
+def test_the_axes_of_time_have_the_unit_of_the_longest_table(seconds, unit, one, is_pending):
+    start_ns = 5 * 10**9
+    times = [[start_ns], [start_ns + seconds * 10**9]]
+    tables = {
+        "utilization": {"time": times[not is_pending], "resource": ["cpu"], "share": [0.5]},
+        "pending": {"time": times[is_pending], "reason": ["r"], "pods": [2]},
+        "waits": {"outcome": ["Scheduled", "Pending"], "wait_ns": [seconds * 10**9, 10**18]},
+    }
+    use, pending, waits = plot_run(tables.__getitem__, start_ns).axes
+    assert use.get_xlabel() == pending.get_xlabel() == f"time since the start ({unit})"
+    own = (pending if is_pending else use).get_lines()[0]
+    assert np.asarray(own.get_xdata()).tolist() == [seconds / one]
+    assert waits.get_xlabel() == f"wait until scheduled ({unit})"
+    assert waits.get_ylabel() == "share of 1 placed pods (%)"
+    (line,) = waits.get_lines()
+    last = pytest.approx(1.05 * seconds / one or 1)
+    assert np.asarray(line.get_xdata()).tolist() == [0, seconds / one, last]
+    assert np.asarray(line.get_ydata()).tolist() == [0, 100, 100]
 
 
 def test_a_run_without_tables_replays_its_log(tmp_path):

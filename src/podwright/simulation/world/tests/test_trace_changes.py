@@ -12,6 +12,7 @@ from podwright.apimachinery.objects import InputError, parse_quantity
 from podwright.cluster.kubelets import RUN_DELAY
 from podwright.simulation.world.inputs.frame_columns import Frame
 from podwright.simulation.world.inputs.workload import POD_GROUP_LABEL
+from podwright.simulation.world.timing.distributions import uniform
 from podwright.simulation.world.traces.columns_file import (
     ColumnSource,
     EventRows,
@@ -20,6 +21,7 @@ from podwright.simulation.world.traces.columns_file import (
     shipped_columns,
 )
 from podwright.simulation.world.traces.trace_changes import (
+    TRACE_STREAM,
     anonymize,
     cut,
     merge,
@@ -118,6 +120,10 @@ def test_the_draws_of_a_part_are_those_of_the_places_of_pods():
     pods = [at(number, pod(f"p{number}")) for number in range(200)]
     drawn = {name for _, name, _ in shown(cut(pods, share=0.5, seed=3))}
     assert 70 < len(drawn) < 130
+    # A pod whose draw is the share itself is left out.
+    share = uniform(3, TRACE_STREAM, 1)
+    assert shown(cut(pods[:1], share=share, seed=3)) == []
+    assert len(shown(cut(pods[:1], share=share + 1e-9, seed=3))) == 1
     # Other objects in between are not counted, and a start changes no draw.
     mixed = [line for each in pods for line in (at(0, CONFIG), each)]
     assert {name for _, name, _ in shown(cut(mixed, share=0.5, seed=3))} - {"m"} == drawn

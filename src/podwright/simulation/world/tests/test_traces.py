@@ -576,6 +576,11 @@ def test_all_mistakes_of_a_model_are_reported_together(tmp_path: Path) -> None:
             pw.generate_trace(str(file), pods=1)
     lifetime = {"distribution": "empirical", "quantiles": [0, 1]}
     assert load_model(MODEL.document() | {"lifetime": lifetime}).lifetime.quantiles == (0.0, 1.0)
+    hourly = {"distribution": "hourly", "perHour": [1, 2]}
+    sizes = [{"requests": {"cpu": "1"}}]
+    found = load_model(MODEL.document() | {"arrival": hourly, "sizes": sizes})
+    assert found.arrival.per_hour == (1.0, 2.0)
+    assert [size.share for size in found.sizes] == [1.0]
 
 
 def test_a_distance_is_the_greatest_difference_to_either_side_of_a_step() -> None:

@@ -34,6 +34,7 @@ from podwright.simulation.world.inputs.conditions import Condition, Step
 from podwright.simulation.world.inputs.event_lines import EventLines, first_recorded_ns
 from podwright.simulation.world.inputs.operations import Apply, Cordon, Drain, Stop
 from podwright.simulation.world.observers import checked_observers
+from podwright.simulation.world.runs.disruptions import LostPod
 from podwright.simulation.world.runs.run import Run
 from podwright.simulation.world.runs.simulation import _idle_groups
 from podwright.simulation.world.scheduler_requests import execute
@@ -364,6 +365,11 @@ def test_the_operations_of_users_are_observed_when_they_are_executed():
     assert found == [(Cordon("n"), 3), (Drain("n"), 5)]
 
 
+def test_the_review_of_a_world_so_far_is_a_copy():
+    world = World()
+    assert world.review_so_far() is not world.review_so_far()
+
+
 def test_a_world_and_its_parts_show_themselves():
     world = World()
     world.add(make_node("n"), make_pod("p"))
@@ -384,8 +390,13 @@ def test_a_world_and_its_parts_show_themselves():
     assert "<strong>Run</strong>" in html
     assert "Pods on nodes" in html
     assert "Pending pods" in html
+    lost = LostPod(pod="d/p", node="n", cause="preempted", owner="", time="t")
+    report = msgspec.structs.replace(
+        world.report(), lost_pods=(lost, lost), never_tried=("d/q",), rollouts=()
+    )
+    assert repr(report) == "<Report: 2 lost pods, 1 pods never tried>"
     report = world.report()
-    assert repr(report).startswith("<Report: ")
+    assert repr(report) == "<Report: nothing to report>"
     assert "<strong>Report</strong>" in report._repr_html_()
 
 
