@@ -27,6 +27,15 @@ VERSIONS = {
     "FlowSchema": "flowcontrol.apiserver.k8s.io/v1",
     "PriorityLevelConfiguration": "flowcontrol.apiserver.k8s.io/v1",
     "LocalSubjectAccessReview": "authorization.k8s.io/v1",
+    "SubjectAccessReview": "authorization.k8s.io/v1",
+    "ClusterRole": "rbac.authorization.k8s.io/v1",
+    "Role": "rbac.authorization.k8s.io/v1",
+    "APIService": "apiregistration.k8s.io/v1",
+    "ValidatingWebhookConfiguration": "admissionregistration.k8s.io/v1",
+    "ValidatingAdmissionPolicy": "admissionregistration.k8s.io/v1",
+    "ValidatingAdmissionPolicyBinding": "admissionregistration.k8s.io/v1",
+    "StorageVersionMigration": "storagemigration.k8s.io/v1beta1",
+    "RuntimeClass": "node.k8s.io/v1",
     "PodDisruptionBudget": "policy/v1",
     "VolumeAttachment": "storage.k8s.io/v1",
     "CSIDriver": "storage.k8s.io/v1",
@@ -53,15 +62,21 @@ def of_new(name: str, document: Document) -> list[str]:
     return [f"{path}: {shown(message)}" for path, message, _ in problems]
 
 
+def of_raw(name: str, document: Document) -> list[str]:
+    """Return the errors of an object as it is written, without its defaults."""
+    problems = kind_of(name).validation_problems({"metadata": {"name": "x"}} | document)
+    return [f"{path}: {shown(message)}" for path, message, _ in problems]
+
+
 def of_update(name: str, new: Document, old: Document) -> list[str]:
     kind = kind_of(name)
     problems = kind.update_problems(made(kind, new), made(kind, old))
     return [f"{path}: {shown(message)}" for path, message, _ in problems]
 
 
-def of_status(name: str, status: Document) -> list[str]:
+def of_status(name: str, status: Document, was: Document | None = None) -> list[str]:
     kind = kind_of(name)
-    problems = kind.status_problems(made(kind, {"status": status}), made(kind, {}))
+    problems = kind.status_problems(made(kind, {"status": status}), made(kind, {"status": was}))
     return [f"{path}: {shown(message)}" for path, message, _ in problems]
 
 

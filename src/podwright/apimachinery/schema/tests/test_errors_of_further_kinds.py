@@ -8,7 +8,15 @@ import pytest
 
 from podwright.apimachinery.schema import built_in
 from podwright.apimachinery.schema.tests import pod_errors as p
-from podwright.apimachinery.schema.tests.kind_errors import BASES, ONCE, of_new, of_spec, of_update
+from podwright.apimachinery.schema.tests.kind_errors import (
+    BASES,
+    ONCE,
+    of_new,
+    of_raw,
+    of_spec,
+    of_status,
+    of_update,
+)
 from podwright.apimachinery.schema.tests.test_validation_devices import (
     ONE_TERM,
     of_device,
@@ -444,4 +452,324 @@ def test_events(call: Any, expected: list[str]) -> None:
     ],
 )  # fmt: skip
 def test_devices_of_slices(call: Any, expected: list[str]) -> None:
+    assert call() == expected
+
+
+HOOK: Document = {
+    "name": "a.b.c", "sideEffects": "None", "admissionReviewVersions": ["v1"],
+    "clientConfig": {"service": {"name": "s", "namespace": "n"}},
+}  # fmt: skip
+MATCHED = {"operations": ["*"], "apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*"]}
+
+
+def hooks(*changes: Document) -> Document:
+    return {"webhooks": [HOOK | each for each in changes]}
+
+
+def of_resources(*resources: str) -> list[str]:
+    rules = [MATCHED | {"resources": list(resources)}]
+    return of_new("ValidatingWebhookConfiguration", hooks({"rules": rules}))
+
+
+def of_policy(**spec: Any) -> list[str]:
+    usual = {
+        "matchConstraints": {"resourceRules": [MATCHED]},
+        "validations": [{"expression": "true"}],
+    }
+    return of_new("ValidatingAdmissionPolicy", {"spec": usual | spec})
+
+
+def api_service(name: str = "v1.a.b", **spec: Any) -> list[str]:
+    usual = {
+        "group": "a.b", "version": "v1", "groupPriorityMinimum": 1, "versionPriority": 1,
+        "service": {"name": "s", "namespace": "n", "port": 443},
+    }  # fmt: skip
+    return of_new("APIService", {"metadata": {"name": name}, "spec": usual | spec})
+
+
+def review(**attributes: Any) -> list[str]:
+    return of_new(
+        "SubjectAccessReview",
+        {"metadata": {"name": ""}, "spec": {"user": "u", "resourceAttributes": attributes}},
+    )
+
+
+def migrated(*conditions: tuple[str, str], **others: Any) -> Document:
+    usual = {"reason": "R", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    listed = [usual | {"type": kind, "status": status} for kind, status in conditions]
+    return {"conditions": listed} | others
+
+
+def of_limits(kind: str, **amounts: Document) -> list[str]:
+    return of_new("LimitRange", {"spec": {"limits": [{"type": kind} | amounts]}})
+
+
+def of_flow(rule: Document, **spec: Any) -> list[str]:
+    subjects = {"subjects": [{"kind": "User", "user": {"name": "u"}}]}
+    usual = {"priorityLevelConfiguration": {"name": "l"}, "rules": [subjects | rule]}
+    return of_new("FlowSchema", {"spec": usual | spec})
+
+
+def of_level(**spec: Any) -> list[str]:
+    return of_raw("PriorityLevelConfiguration", {"spec": {"type": "Limited"} | spec})
+
+
+def queued(**queuing: int) -> list[str]:
+    response = {"type": "Queue", "queuing": queuing}
+    return of_level(limited={"limitResponse": response})
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (lambda: of_update("ValidatingWebhookConfiguration", hooks({}, {}), hooks({}, {"name":
+          "d.e.f"})),
+         ['webhooks[1].name: Duplicate value: "a.b.c"']),
+        (lambda: of_update("ValidatingWebhookConfiguration", hooks({}, {}), hooks({}, {})), []),
+        (lambda: of_new("ValidatingWebhookConfiguration", hooks({"admissionReviewVersions":
+          ["V", "v1"]})),
+         ['webhooks[0].admissionReviewVersions[0]: Invalid value: "V": a DNS-1035 label'
+           " must consist of lower case alphanumeric characters or '-', start with an"
+           " alphabetic character, and end with an alphanumeric character (e.g. 'my-name', "
+           " or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"]),
+        (lambda: of_new("ValidatingWebhookConfiguration", hooks({"clientConfig": {"service":
+          {"name": "s", "namespace": "n", "path": "/"}}})), []),
+        (lambda: of_resources("pods", "nodes/*", "nodes/log"),
+         ["webhooks[0].rules[0].resources[2]: Invalid value: \"nodes/log\": if 'nodes/*' is"
+           " present, must not specify nodes/log"]),
+        (lambda: of_resources("", "nodes/*", "nodes/log"),
+         ["webhooks[0].rules[0].resources[0]: Required value",
+          "webhooks[0].rules[0].resources[2]: Invalid value: \"nodes/log\": if 'nodes/*' is"
+           " present, must not specify nodes/log"]),
+        (lambda: of_resources("*"), []),
+        (lambda: of_policy(validations=[], auditAnnotations=[{"key": "k", "valueExpression":
+          "'a'"}]), []),
+        (lambda: of_policy(validations=[]),
+         ["spec.validations: Required value: validations or auditAnnotations must contain"
+           " at least one item",
+          "spec.auditAnnotations: Required value: validations or auditAnnotations must"
+           " contain at least one item"]),
+        (lambda: of_policy(auditAnnotations=[{"key": "-", "valueExpression": "'a'"}]),
+         ['spec.auditAnnotations[0].key: Invalid value: "x/-": NAME PART']),
+        (lambda: [line[:60] for line in of_policy(auditAnnotations=[{"key": f"k{i}",
+          "valueExpression": "'a'"} for i in range(21)])],
+         ['spec.auditAnnotations: Invalid value: [{"Key":"k0","ValueExp']),
+        (lambda: of_policy(auditAnnotations=[{"key": f"k{i}", "valueExpression": "'a'"} for i in
+          range(20)]), []),
+        (lambda: of_policy(paramKind={"apiVersion": "A/v1", "kind": "K"}),
+         ['spec.paramKind.apiVersion: Invalid value: "A": SUBDOMAIN']),
+        (lambda: of_policy(paramKind={"apiVersion": "a/V", "kind": "K"}),
+         ['spec.paramKind.apiVersion: Invalid value: "V": a DNS-1035 label must consist of'
+           " lower case alphanumeric characters or '-', start with an alphabetic character,"
+           " and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex"
+           " used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"]),
+        (lambda: of_policy(paramKind={"apiVersion": "v1", "kind": "K"}), []),
+        (lambda: of_policy(variables=[{"name": "a b", "expression": "1"}, {"name": "in",
+          "expression": "1"}, {"name": "a", "expression": "1"}]),
+         ['spec.variables[0].name: Invalid value: "a b": must be a valid CEL identifier',
+          'spec.variables[1].name: Invalid value: "in": must be a valid CEL identifier']),
+        (lambda: of_new("ValidatingAdmissionPolicyBinding", {"spec": {"policyName": "p",
+          "validationActions": ["Deny", "Warn"]}}),
+         ['spec.validationActions: Invalid value: ["Deny","Warn"]: must not contain both'
+           " Deny and Warn (repeating the same validation failure information in the API"
+           " response and headers serves no purpose)"]),
+        (lambda: of_new("ValidatingAdmissionPolicyBinding", {"spec": {"policyName": "p",
+          "validationActions": ["Deny", "Audit"]}}), []),
+        (api_service, []),
+        (lambda: api_service(""), []),
+        (lambda: api_service("v1.b.a"),
+         ['metadata.name: Invalid value: "v1.b.a": must be `spec.version+"."+spec.group`:'
+           ' "v1.a.b"']),
+        (lambda: api_service("V1.a.b", version="V1"),
+         ['spec.version: Invalid value: "V1": a DNS-1035 label must consist of lower case'
+           " alphanumeric characters or '-', start with an alphabetic character, and end"
+           " with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for"
+           " validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"]),
+        (lambda: api_service(insecureSkipTLSVerify=True), []),
+        (lambda: api_service(insecureSkipTLSVerify=True, caBundle="YQ=="),
+         ["spec.insecureSkipTLSVerify: Invalid value: true: may not be true if caBundle is"
+           " present"]),
+        (lambda: of_status("StorageVersionMigration", {"resourceVersion": "x"}),
+         ['status.resourceVersion: Invalid value: "x": resource version is not well formed: x']),
+        (lambda: of_status("StorageVersionMigration", {"resourceVersion": "10"}), []),
+        (lambda: of_status("StorageVersionMigration", migrated(("Succeeded", "True"), ("Failed",
+          "False"))), []),
+        (lambda: [line[:35] + line[-66:] for line in of_status("StorageVersionMigration",
+          migrated(("Succeeded", "True"), ("Failed", "True")))],
+         ["status.conditions: Invalid value: [Both"
+           " success and failed conditions cannot be true at the same time"]),
+        (lambda: review(verb="get", resource="pods", labelSelector={"requirements": [{"key":
+          "-", "operator": "Exists"}]}),
+         ['spec.resourceAttributes.labelSelector.requirements[0].key: Invalid value: "-":'
+           " NAME PART"]),
+        (lambda: review(verb="get", resource="pods", fieldSelector={"requirements": [{"key": "",
+          "operator": "In"}, {"key": "a", "operator": "Exists"}, {"key": "a", "operator": "x"},
+          {"key": "a", "operator": "Exists", "values": ["b"]}]}),
+         ["spec.resourceAttributes.fieldSelector.requirements[0].key: Required value: must"
+           " be specified",
+          "spec.resourceAttributes.fieldSelector.requirements[0].values: Required value:"
+           " must be specified when `operator` is 'In' or 'NotIn'",
+          "spec.resourceAttributes.fieldSelector.requirements[3].values: Forbidden: may not"
+           " be specified when `operator` is 'Exists' or 'DoesNotExist'"]),
+        (lambda: review(verb="get", resource="pods", fieldSelector={"rawSelector": "a",
+          "requirements": [{"key": "a", "operator": "Exists"}]}),
+         ['spec.resourceAttributes.fieldSelector.rawSelector: Invalid value: "a": may not'
+           " specified at the same time as requirements"]),
+        (lambda: of_new("SubjectAccessReview", {"metadata": {"name": "x"}, "spec": {"user": "u",
+          "resourceAttributes": {}}}),
+         ['metadata: Invalid value: {"name":"x"}: must be empty']),
+        (lambda: of_new("SubjectAccessReview", {"metadata": {"name": "", "managedFields": [{}]},
+          "spec": {"user": "u", "resourceAttributes": {}}}), []),
+        (lambda: of_new("ClusterRole", {"rules": [{"verbs": ["get"], "nonResourceURLs": ["/a"],
+          "resourceNames": ["a"]}]}),
+         ['rules[0].nonResourceURLs: Invalid value: ["/a"]: rules cannot apply to both'
+           " regular resources and non-resource URLs"]),
+        (lambda: of_new("ResourceQuota", {"spec": {"scopes": ["CrossNamespacePodAffinity"],
+          "hard": {"pods": "1", "cpu": "1"}}}), []),
+        (lambda: of_new("ResourceQuota", {"spec": {"scopes": ["CrossNamespacePodAffinity"],
+          "hard": {"services": "1"}}}),
+         ['spec.scopes: Invalid value: ["CrossNamespacePodAffinity"]: unsupported scope'
+           " applied to resource"]),
+        (lambda: of_new("ResourceQuota", {"spec": {"hard": {"b": "1", "a": "1"}}}),
+         ['spec.hard[a]: Invalid value: "a": must be a standard resource type or fully qualified',
+          'spec.hard[a]: Invalid value: "a": must be a standard resource for quota',
+          'spec.hard[b]: Invalid value: "b": must be a standard resource type or fully qualified',
+          'spec.hard[b]: Invalid value: "b": must be a standard resource for quota']),
+        (lambda: of_new("ResourceQuota", {"spec": {"scopeSelector": {"matchExpressions":
+          [{"scopeName": "Terminating", "operator": "Exists"}, {"scopeName": "NotTerminating",
+          "operator": "Exists"}]}}}),
+         ["spec.scopeSelector.matchExpressions: Invalid value: null: conflicting scopes"]),
+        (lambda: of_limits("Pod", max={"b": "1", "a": "1"}),
+         ['spec.limits[0].max[a]: Invalid value: "a": must be a standard resource type or'
+           " fully qualified",
+          'spec.limits[0].max[a]: Invalid value: "a": must be a standard resource for containers',
+          'spec.limits[0].max[b]: Invalid value: "b": must be a standard resource type or'
+           " fully qualified",
+          'spec.limits[0].max[b]: Invalid value: "b": must be a standard resource for containers']),
+        (lambda: of_limits("Container", max={"cpu": "1"}, min={"cpu": "2"}),
+         ['spec.limits[0].min[cpu]: Invalid value: "2": min value 2 is greater than max value 1',
+          'spec.limits[0].defaultRequest[cpu]: Invalid value: "1": min value 2 is greater'
+           " than default request value 1",
+          'spec.limits[0].default[cpu]: Invalid value: "2": min value 2 is greater than'
+           " default value 1"]),
+        (lambda: of_limits("Container", default={"cpu": "3"}, max={"cpu": "2"},
+          defaultRequest={"cpu": "4"}),
+         ['spec.limits[0].defaultRequest[cpu]: Invalid value: "4": default request value 4'
+           " is greater than max value 2",
+          'spec.limits[0].defaultRequest[cpu]: Invalid value: "4": default request value 4'
+           " is greater than default limit value 3",
+          'spec.limits[0].default[cpu]: Invalid value: "2": default value 3 is greater than'
+           " max value 2"]),
+        (lambda: of_limits("Container", default={"a.b/c": "1"}), []),
+        (lambda: of_limits("Container", defaultRequest={"a.b/c": "1"}), []),
+        (lambda: of_limits("Container", default={"a.b/c": "2"}, defaultRequest={"a.b/c": "1"}),
+         ['spec.limits[0].defaultRequest[a.b/c]: Invalid value: "1": default value 2 must'
+           " equal to defaultRequest value 1 in a.b/c"]),
+        (lambda: of_limits("Container", default={"cpu": "2"}, defaultRequest={"cpu": "1"}), []),
+        (lambda: of_limits("Container", max={"cpu": "1"}, min={"cpu": "0"},
+          maxLimitRequestRatio={"cpu": "2"}), []),
+        (lambda: of_limits("Container", max={"cpu": "2"}, min={"cpu": "1"},
+          maxLimitRequestRatio={"cpu": "2"}), []),
+        (lambda: of_limits("Container", max={"cpu": "2"}, min={"cpu": "1"},
+          maxLimitRequestRatio={"cpu": "3"}),
+         ['spec.limits[0].maxLimitRequestRatio[cpu]: Invalid value: "3": ratio 3 is greater'
+           " than max/min = 2.000000"]),
+        (lambda: of_limits("Container", maxLimitRequestRatio={"cpu": "999m", "memory": "1"}),
+         ['spec.limits[0].maxLimitRequestRatio[cpu]: Invalid value: "999m": ratio 999m is'
+           " less than 1"]),
+        (lambda: of_new("ConfigMap", {"binaryData": {"b/": "", "a/": ""}}),
+         ['binaryData[a/]: Invalid value: "a/": a valid config key must consist of'
+           " alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or"
+           " 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')",
+          'binaryData[b/]: Invalid value: "b/": a valid config key must consist of'
+           " alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or"
+           " 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"]),
+        (lambda: of_new("ConfigMap", {"data": {"b/": "", "a/": ""}}),
+         ['data[a/]: Invalid value: "a/": a valid config key must consist of alphanumeric'
+           " characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name',"
+           " regex used for validation is '[-._a-zA-Z0-9]+')",
+          'data[b/]: Invalid value: "b/": a valid config key must consist of alphanumeric'
+           " characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name',"
+           " regex used for validation is '[-._a-zA-Z0-9]+')"]),
+        (lambda: of_flow({"nonResourceRules": [{"verbs": ["get"], "nonResourceURLs": ["/a"]}]}),
+         []),
+        (lambda: of_flow({"nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*",
+          "/a"]}]}),
+         ['spec.rules[0].nonResourceRules[0].nonResourceURLs: Invalid value: ["*","/a"]: if'
+           " '*' is present, must not specify other non-resource URLs"]),
+        (lambda: of_flow({"resourceRules": [{"verbs": ["x"], "apiGroups": [], "resources": [],
+          "clusterScope": True}]}),
+         ['spec.rules[0].resourceRules[0].verbs: Unsupported value: ["x"]: supported'
+           ' values: "create", "delete", "deletecollection", "get", "list", "patch",'
+           ' "proxy", "update", "watch"',
+          "spec.rules[0].resourceRules[0].apiGroups: Required value: resource rules must"
+           " supply at least one api group",
+          "spec.rules[0].resourceRules[0].resources: Required value: resource rules must"
+           " supply at least one resource"]),
+        (lambda: of_flow({"resourceRules": [{"verbs": ["*", "get"], "apiGroups": ["*", ""],
+          "resources": ["*", "a"], "namespaces": ["*", "a"]}]}),
+         ["spec.rules[0].resourceRules[0].verbs: Invalid value: [\"*\",\"get\"]: if '*' is"
+           " present, must not specify other verbs",
+          "spec.rules[0].resourceRules[0].apiGroups: Invalid value: [\"*\",\"\"]: if '*' is"
+           " present, must not specify other api groups",
+          "spec.rules[0].resourceRules[0].resources: Invalid value: [\"*\",\"a\"]: if '*' is"
+           " present, must not specify other resources",
+          "spec.rules[0].resourceRules[0].namespaces: Invalid value: [\"*\",\"a\"]: if '*' is"
+           " present, must not specify other namespaces"]),
+        (lambda: of_flow({"resourceRules": [{"verbs": ["get"], "apiGroups": [""], "resources":
+          ["a"], "namespaces": ["A"]}]}),
+         ['spec.rules[0].resourceRules[0].namespaces[0]: Invalid value: "A": each member of'
+           " this list must be '*' or a DNS-1123 label; LABEL"]),
+        (lambda: of_flow({"resourceRules": [{"verbs": ["get"], "apiGroups": [""], "resources":
+          ["a"]}]}),
+         ["spec.rules[0].resourceRules[0].namespaces: Required value: resource rules that"
+           " are not cluster scoped must supply at least one namespace"]),
+        (lambda: of_flow({"nonResourceRules": [{"verbs": ["get"], "nonResourceURLs": ["/a"]}]},
+          matchingPrecedence=10_000), []),
+        (lambda: of_flow({"nonResourceRules": [{"verbs": ["get"], "nonResourceURLs": ["/a"]}]},
+          matchingPrecedence=10_001),
+         ["spec.matchingPrecedence: Invalid value: 10001: must not be greater than 10000"]),
+        (lambda: of_raw("FlowSchema", {"spec": {"priorityLevelConfiguration": {"name": "l"}}}),
+         ["spec.matchingPrecedence: Invalid value: 0: must be a positive value"]),
+        (queued,
+         ["spec.limited.limitResponse.queuing.queueLengthLimit: Invalid value: 0: must be"
+           " positive",
+          "spec.limited.limitResponse.queuing.queues: Invalid value: 0: must be positive",
+          "spec.limited.limitResponse.queuing.handSize: Invalid value: 0: must be positive"]),
+        (lambda: queued(queueLengthLimit=1, queues=0, handSize=1),
+         ["spec.limited.limitResponse.queuing.queues: Invalid value: 0: must be positive",
+          "spec.limited.limitResponse.queuing.handSize: Invalid value: 1: should not be"
+           " greater than queues (0)"]),
+        (lambda: queued(queueLengthLimit=1, queues=1, handSize=1), []),
+        (lambda: of_level(limited={"limitResponse": {"type": "Reject", "queuing": {}}}),
+         ["spec.limited.limitResponse.queuing: Forbidden: must be nil if"
+           " limited.limitResponse.type is not Limited"]),
+        (lambda: of_level(limited={"limitResponse": {}}),
+         ['spec.limited.limitResponse.type: Unsupported value: "": supported values:'
+           ' "Queue", "Reject"']),
+        (lambda: of_level(limited={"limitResponse": {"type": "Reject"}, "lendablePercent": -1,
+          "borrowingLimitPercent": -1, "nominalConcurrencyShares": -1}),
+         ["spec.limited.nominalConcurrencyShares: Invalid value: -1: must be a non-negative"
+           " integer",
+          "spec.limited.lendablePercent: Invalid value: -1: must be between 0 and 100, inclusive",
+          "spec.limited.borrowingLimitPercent: Invalid value: -1: if specified, must be a"
+           " non-negative integer"]),
+        (lambda: of_level(limited={"limitResponse": {"type": "Reject"}, "lendablePercent":
+          101}),
+         ["spec.limited.lendablePercent: Invalid value: 101: must be between 0 and 100,"
+           " inclusive"]),
+        (lambda: of_level(limited={"limitResponse": {"type": "Reject"}, "lendablePercent": 0,
+          "borrowingLimitPercent": 0}), []),
+        (lambda: of_level(limited={"limitResponse": {"type": "Reject"}, "lendablePercent":
+          100}), []),
+        (lambda: of_new("PriorityClass", {"value": 1_000_000_000}), []),
+        (lambda: of_new("PriorityClass", {"value": 1_000_000_001}),
+         ["value: Forbidden: maximum allowed value of a user defined priority is 1000000000"]),
+        (lambda: of_raw("PriorityClass", {"metadata": {"name": "system-node-critical"}}),
+         ["metadata.name: Forbidden: priority class names with 'system-' prefix are"
+           " reserved for system use only. error: value of system-node-critical"
+           " PriorityClass must be 2000001000"]),
+    ],
+)  # fmt: skip
+def test_webhooks_quotas_and_others(call: Any, expected: list[str]) -> None:
     assert call() == expected

@@ -253,6 +253,18 @@ BAD = {"http": {"paths": [{"pathType": "Prefix", "path": "", "backend": BACKEND}
         (lambda: of_network("NetworkPolicy", {"spec": {"podSelector": {}, "policyTypes":
           ["Egress", "x"]}}),
          ['policyTypes[1]: Unsupported value: "x": supported values: "Ingress", "Egress"']),
+        (lambda: of_network("Ingress", {"spec": {"defaultBackend": BACKEND}, "metadata":
+          {"annotations": {"kubernetes.io/ingress.class": "b"}}}), []),
+        (lambda: of_parameters({"kind": "k", "name": "n", "scope": "x", "namespace": "a"}),
+         ['parameters.scope: Unsupported value: "x": supported values: "Cluster", "Namespace"']),
+        (lambda: of_parameters({"kind": "k", "name": "n"}), []),
+        (lambda: of_network("IngressClass", {"spec": {"controller": "a"}}, {"spec":
+          {"controller": "a"}}),
+         ['controller: Invalid value: "a": must be a domain-prefixed path (such as'
+           ' "acme.io/foo")']),
+        (lambda: of_network("IngressClass", {"spec": {"controller": "a.b/c"}}, {"spec":
+          {"controller": "a.b/d"}}),
+         ['controller: Invalid value: "a.b/c": field is immutable']),
     ],
 )  # fmt: skip
 def test_ingresses_and_policies(call: Any, expected: list[str]) -> None:
@@ -422,6 +434,13 @@ def test_ingresses_and_policies(call: Any, expected: list[str]) -> None:
           ".ports[0].name: Required value",
           '.ports[1].name: Invalid value: "A": LABEL',
           '.ports[1].protocol: Unsupported value: "x": supported values: "SCTP", "TCP", "UDP"']),
+        (lambda: of_ranges(["10.0.0.1/24"], ["10.0.0.1/24"]), []),
+        (lambda: of_address("IPv4", "2001:0db8::1"),
+         ['endpoints[0].addresses: Invalid value: "2001:0db8::1": must be an IPv4 address']),
+        (lambda: of_subset({"addresses": [{"ip": "ff03::1"}, {"ip": "ff02::1:2"}]}),
+         ['.addresses[1].ip: Invalid value: "ff02::1:2": may not be in the link-local'
+           " multicast range (224.0.0.0/24, ff02::/10)"]),
+        (lambda: of_slice(endpoints=[], ports=[{"name": f"p{i}"} for i in range(20_000)]), []),
     ],
 )  # fmt: skip
 def test_addresses(call: Any, expected: list[str]) -> None:

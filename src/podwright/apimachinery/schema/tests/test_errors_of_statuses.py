@@ -132,6 +132,9 @@ MAPPED = {"containerName": "c", "resourceName": "a.b/gpu", "requestName": "r"}
          ["typeChecking.expressionWarnings[0].warning: Required value",
           "typeChecking.expressionWarnings[0].fieldRef: Required value",
           "conditions[0].lastTransitionTime: Required value"]),
+        (lambda: of_condition({"reason": "é" * 513}),
+         ['conditions[0].reason: Invalid value: "éé*512é": ',
+          "conditions[0].reason: Too long: may not be more than 1024 bytes"]),
     ],
 )  # fmt: skip
 def test_conditions(call: Any, expected: list[str]) -> None:
@@ -307,6 +310,102 @@ def test_conditions(call: Any, expected: list[str]) -> None:
         (lambda: of_job({"failedIndexes": "1", "completedIndexes": "1"}, {"failedIndexes":
           "1", "completedIndexes": "1"}, completionMode="Indexed", completions=4,
           backoffLimitPerIndex=1), []),
+        # What does not change is not checked.
+        (lambda: of_job({"conditions": true("Complete", "Failed", "FailureTarget")},
+          {"conditions": true("Complete", "Failed", "FailureTarget")}), []),
+        (lambda: of_job({"startTime": START, "conditions": true("Complete", "Failed")},
+          {"startTime": START, "conditions": true("Complete")}),
+         ["conditions: Invalid value: cannot set Complete=True and Failed=true conditions",
+          "conditions: Invalid value: cannot set Failed=True condition without the"
+           " FailureTarget=true condition"]),
+        (lambda: of_job({"startTime": START, "conditions": true("Complete", "Failed")},
+          {"startTime": START, "conditions": true("Failed")}),
+         ["conditions: Invalid value: cannot set Complete=True and Failed=true conditions",
+          "completionTime: Required value: completionTime is required for Complete jobs",
+          "conditions: Invalid value: cannot set Complete=True condition without the"
+           " SuccessCriteriaMet=true condition"]),
+        (lambda: of_job({"conditions": true("Complete", "FailureTarget")}, {"conditions":
+          true("Complete")}),
+         ["conditions: Invalid value: cannot set Complete=True and FailureTarget=true conditions"]),
+        (lambda: of_job({"startTime": START, "conditions": true("Complete", "FailureTarget")},
+          {"startTime": START, "conditions": true("FailureTarget")}),
+         ["conditions: Invalid value: cannot set Complete=True and FailureTarget=true conditions",
+          "completionTime: Required value: completionTime is required for Complete jobs",
+          "conditions: Invalid value: cannot set Complete=True condition without the"
+           " SuccessCriteriaMet=true condition"]),
+        # A job that has ended otherwise was finished before, too.
+        (lambda: of_job({"active": 1, "conditions": true("Failed", "FailureTarget")}, {"active":
+          1, "conditions": true("Complete")}),
+         ["conditions: Invalid value: cannot disable the terminal Complete=True condition"]),
+        (lambda: of_job({"startTime": START, "completionTime": LATER}, {"startTime": START,
+          "completionTime": LATER}), []),
+        (lambda: of_job({"startTime": START}, {"startTime": START, "completionTime": LATER}),
+         []),
+        (lambda: of_job({"startTime": START, "conditions": COMPLETE["conditions"]},
+          {"startTime": START, "conditions": COMPLETE["conditions"]}), []),
+        (lambda: of_job(COMPLETE | {"startTime": "2026-01-01T00:02:00Z"}, COMPLETE,
+          suspend=True),
+         ['completionTime: Invalid value: "2026-01-01T00:01:00Z": must be equal to or after'
+           " `startTime`"]),
+        (lambda: of_job(COMPLETE | {"completionTime": START, "startTime": LATER}, COMPLETE |
+          {"completionTime": START, "startTime": LATER}), []),
+        (lambda: of_job({"completionTime": LATER, "conditions": COMPLETE["conditions"]}, {}),
+         ["startTime: Required value: startTime is required for finished job"]),
+        (lambda: of_job(COMPLETE | {"startTime": "1970-01-01T00:00:00Z", "completionTime":
+          "1970-01-01T00:00:00Z"}), []),
+        # The target of the failure may be taken away, and is missed when the indexes change.
+        (lambda: of_job({"startTime": START, "conditions": true("Failed")}, FAILED),
+         ["conditions: Invalid value: cannot disable the terminal FailureTarget=True condition"]),
+        (lambda: of_job({"startTime": START, "failedIndexes": "1", "conditions":
+          true("Failed")}, {"startTime": START, "conditions": true("Failed")}, completions=4,
+          completionMode="Indexed", backoffLimitPerIndex=1),
+         ["conditions: Invalid value: cannot set Failed=True condition without the"
+           " FailureTarget=true condition"]),
+        (lambda: of_job({"startTime": START, "conditions": true("Failed")}, {"startTime":
+          START}),
+         ["conditions: Invalid value: cannot set Failed=True condition without the"
+           " FailureTarget=true condition"]),
+        (lambda: of_job(COMPLETE | {"conditions": true("Complete")}, COMPLETE),
+         ["conditions: Invalid value: cannot set Complete=True condition without the"
+           " SuccessCriteriaMet=true condition",
+          "conditions: Invalid value: cannot disable the SuccessCriteriaMet=True condition"]),
+        (lambda: of_job({"ready": 0}), []),
+        (lambda: of_job({"conditions": FAILED["conditions"]}, {}, completions=0),
+         ["startTime: Required value: startTime is required for finished job"]),
+        (lambda: of_job(COMPLETE | {"uncountedTerminatedPods": {"failed": ["a"]}}, {"startTime":
+          START, "uncountedTerminatedPods": {"failed": ["a"]}}),
+         ['uncountedTerminatedPods: Invalid value: {"Succeeded":null,"Failed":["a"]}: must'
+           " be empty for finished job"]),
+        (lambda: of_job({"terminating": 1}), []),
+        (lambda: of_job({}, {"completedIndexes": "0"}, completionMode="Indexed", completions=4),
+         []),
+        (lambda: of_job({}, {"failedIndexes": "0"}, completionMode="Indexed", completions=4,
+          backoffLimitPerIndex=1), []),
+        (lambda: of_job({}, {"failedIndexes": "0"}, completionMode="Indexed", completions=4),
+         []),
+        (lambda: of_job({"failedIndexes": "0"}, {"failedIndexes": "0"},
+          completionMode="Indexed", completions=4), []),
+        (lambda: of_job({"completedIndexes": "1", "failedIndexes": "1"}, {"failedIndexes": "1"},
+          completionMode="Indexed", completions=4, backoffLimitPerIndex=1),
+         ['failedIndexes: Invalid value: "1": failedIndexes and completedIndexes overlap at'
+           " index: 1"]),
+        (lambda: of_job({"completedIndexes": "1", "failedIndexes": "1"}, {"completedIndexes":
+          "1"}, completionMode="Indexed", completions=4, backoffLimitPerIndex=1),
+         ['failedIndexes: Invalid value: "1": failedIndexes and completedIndexes overlap at'
+           " index: 1"]),
+        (lambda: of_job({"completedIndexes": "-1", "failedIndexes": "-1"},
+          completionMode="Indexed", backoffLimitPerIndex=1), []),
+        (lambda: of_job({"startTime": START}, {"startTime": START}, successPolicy={}), []),
+        (lambda: of_job(COMPLETE | {"conditions": true("Complete")}, COMPLETE | {"conditions":
+          true("Complete")}, successPolicy={}),
+         ["conditions: Invalid value: cannot set Complete=True for Job with SuccessPolicy"
+           " unless SuccessCriteriaMet=True"]),
+        (lambda: of_job({}, {"failed": 1}),
+         ["failed: Invalid value: 0: cannot decrease the failed counter"]),
+        (lambda: of_job({"startTime": LATER, "conditions": [{"type": "Suspended", "status":
+          "False"}]}, {"startTime": START}),
+         ['startTime: Invalid value: "2026-01-01T00:01:00Z": field is immutable for'
+           " unsuspended job once set"]),
     ],
 )  # fmt: skip
 def test_jobs(call: Any, expected: list[str]) -> None:
@@ -415,6 +514,17 @@ def test_jobs(call: Any, expected: list[str]) -> None:
         (lambda: of_pod({"hostIP": "10.0.0.1", "hostIPs": ips("10.0.0.1", "10.0.0.1")}),
          ['hostIPs: Invalid value: [{"IP":"10.0.0.1"},{"IP":"10.0.0.1"}]: may specify no more'
            " than one IP for each IP family"]),
+        (lambda: of_pod({"qosClass": "Burstable"}, {"qosClass": "Burstable"}), []),
+        (lambda: of_pod({}, {"qosClass": "Burstable"}),
+         ['qosClass: Invalid value: "": field is immutable']),
+        (lambda: of_pod({"hostIP": "10.0.0.2", "hostIPs": ips("10.0.0.1", "::1")}),
+         ['hostIPs[0].ip: Invalid value: "10.0.0.1": must be equal to `hostIP`']),
+        (lambda: of_pod({"podIPs": ips("10.0.0.1", "x:y")}, {"podIPs": ips("x:y")}),
+         ["podIPs: Internal error: failed to check for dual stack with error:invalid IP[1]: x:y",
+          'podIPs: Invalid value: [{"IP":"10.0.0.1"},{"IP":"x:y"}]: may specify no more'
+           " than one IP for each IP family"]),
+        (lambda: of_pod({"observedGeneration": 0, "conditions": [{"type": "Ready",
+          "observedGeneration": 0}]}), []),
     ],
 )  # fmt: skip
 def test_pods(call: Any, expected: list[str]) -> None:
@@ -514,6 +624,11 @@ def test_pods(call: Any, expected: list[str]) -> None:
          ["extendedResourceClaimStatus.requestMappings[0].resourceName: Invalid value:"
            ' "a.b/other": must match the extended resource name of an entry in'
            " spec.initContainers.resources.requests or spec.containers.resources.requests"]),
+        # Of two containers with one name, the first counts.
+        (lambda: of_pod(devices("a.b/gpu"), containers=[GPU, {"name": "c"}]), []),
+        (lambda: of_pod(devices("a.b/gpu"), containers=[{"name": "c"}, GPU]),
+         ['containerStatuses[0].allocatedResourcesStatus[0].name: Invalid value: "a.b/gpu":'
+           " must match one of the container's resource requests"]),
     ],
 )  # fmt: skip
 def test_containers_of_pods(call: Any, expected: list[str]) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
-from typing import Final
+from typing import Any, Final
 
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema.validation import rules as r
@@ -102,12 +102,13 @@ def validate_review_versions(
 
 def validate_webhook_client(errors: FieldErrors, path: str, client: Document) -> None:
     """Check how a webhook is reached: by a URL or a Service."""
-    url, service = client.get("url"), client.get("service")
+    url: str | None = client.get("url")
+    service: Any = client.get("service")
     if (url is None) == (service is None):
         errors.required(path, "exactly one of url or service is required")
     elif url is not None:
         _validate_url(errors, f"{path}.url", url)
-    elif service is not None:
+    else:
         # Upstream's callers swap the name and the namespace.
         swapped = {"name": service.get("namespace"), "namespace": service.get("name")}
         _SERVICE(errors, f"{path}.service", service | swapped)
@@ -132,9 +133,6 @@ def _validate_url(errors: FieldErrors, path: str, url: str) -> None:
 
 def _validate_service_path(errors: FieldErrors, path: str, where: str) -> None:
     if where == "/":
-        return
-    if where == "//":
-        errors.invalid(path, where, "segment[0] may not be empty")
         return
     if not where.startswith("/"):
         errors.invalid(path, where, "must start with a '/'")

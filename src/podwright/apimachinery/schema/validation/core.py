@@ -117,7 +117,7 @@ def _validate_quota_spec(errors: FieldErrors, spec: Document) -> None:
         _validate_scope_resources(errors, "spec.scopes", scope, hard, scopes)
     _validate_conflicts(errors, "spec.scopes", scopes, scopes)
     if (selector := spec.get("scopeSelector")) is not None:
-        _validate_scope_selector(errors, selector, hard, scopes)
+        _validate_scope_selector(errors, selector, hard, spec.get("scopes"))
 
 
 def _validate_scope_resources(
@@ -135,7 +135,7 @@ def _validate_conflicts(errors: FieldErrors, path: str, scopes: list[str], shown
 
 
 def _validate_scope_selector(
-    errors: FieldErrors, selector: Document, hard: Document, scopes: list[str]
+    errors: FieldErrors, selector: Document, hard: Document, scopes: list[str] | None
 ) -> None:
     path, named = "spec.scopeSelector.matchExpressions", []
     for term in selector.get("matchExpressions") or ():

@@ -271,7 +271,7 @@ def _validate_queuing(errors: FieldErrors, path: str, queuing: Document) -> None
 
 
 def _validate_response(errors: FieldErrors, path: str, response: Document | None) -> None:
-    kind = (response or {}).get("type") or ""
+    kind = (response or {}).get("type", "")
     _RESPONSE.get(kind, _OTHER_RESPONSE)(errors, path, response)
 
 

@@ -300,7 +300,7 @@ def _validate_block(
         if cidr(each):
             continue
         part = network(each)
-        if part == whole or part.version != whole.version or not _is_part(part, whole):
+        if not _is_part(part, whole):
             errors.invalid(at, each, "must be a strict subset of `cidr`")
 
 

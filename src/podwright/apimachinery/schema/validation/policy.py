@@ -215,16 +215,14 @@ def _validate_metric(errors: FieldErrors, path: str, metric: Document) -> None:
     kind = metric.get("type") or ""
     if not kind:
         errors.required(f"{path}.type", "must specify a metric source type")
-    if kind not in _SOURCES:
-        _TYPE(errors, f"{path}.type", kind)
+    _TYPE(errors, f"{path}.type", kind)
     found = [name for name in _SOURCES.values() if metric.get(name) is not None]
     if found:
         at, source = f"{path}.{found[0]}", metric[found[0]]
         _SOURCE[found[0]](errors, at, source)
         _validate_chosen(errors, f"{at}.target", found[0], source.get("target") or {})
-    if kind not in _SOURCES:
-        # Upstream reports it where it looks for the source, too.
-        _TYPE(errors, f"{path}.type", kind)
+    # Upstream reports it where it looks for the source, too.
+    _TYPE(errors, f"{path}.type", kind)
     expected = _SOURCES.get(kind, "")
     if expected and expected not in found:
         text = "must populate information for the given metric source"

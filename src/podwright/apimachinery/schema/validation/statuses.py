@@ -243,7 +243,7 @@ def validate_job_status(errors: FieldErrors, new: Document, old: Document) -> No
     finishes = {
         name: job.has(name) != before.has(name) for name in (*_TERMINAL, "SuccessCriteriaMet")
     }
-    is_finish_changed = finishes["Complete"] or finishes["Failed"]
+    is_finish_changed = job.is_finished != before.is_finished
     _job_completion(errors, job, is_changed, finishes)
     _job_counts(errors, job, is_changed, is_finish_changed=is_finish_changed)
     _job_success(errors, job)
@@ -275,7 +275,8 @@ def _job_completion(
     is_time_changed = is_changed["completionTime"] or is_changed["startTime"]
     if is_time_changed and start and completion and _is_before(completion, start):
         errors.invalid("status.completionTime", completion, "must be equal to or after `startTime`")
-    if (finishes["Failed"] or finishes["FailureTarget"]) and is_failed and not is_target:
+    # Upstream reads the indexes here, not the condition FailureTarget.
+    if (finishes["Failed"] or is_changed["failedIndexes"]) and is_failed and not is_target:
         text = "cannot set Failed=True condition without the FailureTarget=true condition"
         errors.invalid_object(_CONDITIONS, text)
     is_met = job.has("SuccessCriteriaMet")
@@ -319,17 +320,18 @@ def _job_indexes(errors: FieldErrors, job: _Job, is_changed: Mapping[str, bool])
     has_no_limit = job.spec.get("backoffLimitPerIndex") is None
     if is_changed["completedIndexes"] and completions is not None:
         _job_index_format(errors, "completedIndexes", completed or "", completions)
-    can_parse = completions is not None and failed is not None and not has_no_limit
-    if is_changed["failedIndexes"] and can_parse:
-        _job_index_format(errors, "failedIndexes", failed or "", completions or 0)
+    is_parsed = is_changed["failedIndexes"] and not has_no_limit
+    if is_parsed and completions is not None and failed is not None:
+        _job_index_format(errors, "failedIndexes", failed, completions)
     if is_changed["completedIndexes"] and completed and job.spec.get("completionMode") != "Indexed":
         text = "cannot set non-empty completedIndexes when non-indexed completion mode"
         errors.invalid("status.completedIndexes", completed, text)
     if is_changed["failedIndexes"] and failed is not None and has_no_limit:
         text = "cannot set non-null failedIndexes when backoffLimitPerIndex is null"
         errors.invalid("status.failedIndexes", failed, text)
-    if is_changed["completedIndexes"] or is_changed["failedIndexes"]:
-        common = common_index(completed or "", failed or "", completions or 0)
+    is_changed_part = is_changed["completedIndexes"] or is_changed["failedIndexes"]
+    if is_changed_part and completions is not None and failed is not None:
+        common = common_index(completed or "", failed, completions)
         if common is not None:
             text = f"failedIndexes and completedIndexes overlap at index: {common}"
             errors.invalid("status.failedIndexes", failed, text)
@@ -401,11 +403,6 @@ def _job_transition(errors: FieldErrors, job: _Job, before: _Job) -> None:
 
 # --------------------------------------------------------------------- pods, namespaces
 
-_SYSTEM_CONDITIONS: Final = frozenset(
-    {"ContainersReady", "DisruptionTarget", "Initialized", "PodReadyToStartContainers",
-     "PodScheduled", "Ready", "PodResizePending", "PodResizeInProgress"}
-)  # fmt: skip
-
 
 def validate_pod_status(errors: FieldErrors, new: Document, old: Document) -> None:
     """Check the changed status of a Pod."""
@@ -415,8 +412,7 @@ def validate_pod_status(errors: FieldErrors, new: Document, old: Document) -> No
         if (generation := condition.get("observedGeneration") or 0) < 0:
             path = f"status.conditions[{index}].observedGeneration"
             errors.invalid(path, generation, "must be a non-negative integer")
-        if name not in _SYSTEM_CONDITIONS:
-            errors.each(f"status.conditions[{index}].Type", name, qualified_name(name))
+        errors.each(f"status.conditions[{index}].Type", name, qualified_name(name))
     nominated = status.get("nominatedNodeName")
     if nominated and nominated != was.get("nominatedNodeName"):
         errors.each("status.nominatedNodeName", nominated, dns_subdomain(nominated))
@@ -468,7 +464,8 @@ def _linux_user(errors: FieldErrors, path: str, user: Document | None, *, is_win
         errors.forbidden(path, "cannot be set for a windows pod")
         return
     for name in ("uid", "gid"):
-        errors.each(f"{path}.{name}", user.get(name) or 0, user_id(user.get(name) or 0))
+        if number := user.get(name):
+            errors.each(f"{path}.{name}", number, user_id(number))
     for index, group in enumerate(user.get("supplementalGroups") or ()):
         errors.each(f"{path}.supplementalGroups[{index}]", group, user_id(group))
 
