@@ -413,11 +413,12 @@ def _with_directives(former: Document, template: Document) -> Document:
     pod, spec = dict(former.get("spec") or {}), template.get("spec") or {}
     for name in ("nodeSelector", "tolerations", "schedulingGates"):
         pod[name] = spec.get(name)
-    node = (spec.get("affinity") or {}).get("nodeAffinity")
-    others = {n: v for n, v in (pod.get("affinity") or {}).items() if n != "nodeAffinity"}
-    if node is not None:
-        others["nodeAffinity"] = node
-    pod["affinity"] = others or spec.get("affinity")
+    affinity = spec.get("affinity")
+    kept = {n: v for n, v in (pod.get("affinity") or {}).items() if n != "nodeAffinity"}
+    if affinity is None:
+        pod["affinity"] = kept or None
+    else:
+        pod["affinity"] = kept | {"nodeAffinity": affinity.get("nodeAffinity")}
     metadata = dict(former.get("metadata") or {})
     for name in ("labels", "annotations"):
         metadata[name] = (template.get("metadata") or {}).get(name)
