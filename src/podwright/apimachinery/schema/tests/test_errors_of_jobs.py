@@ -46,7 +46,7 @@ def cron(schedule: str, job: dict[str, Any] | None = None, **spec: Any) -> dict[
 
 
 SUSPENDED = {"conditions": [{"type": "Complete"}, {"type": "Suspended", "status": "True"}]}
-NODES = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
+NODES: dict[str, Any] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
     "nodeSelectorTerms": [{"matchFields": []}]}}}  # fmt: skip
 PODS = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "a"}]}}
 
