@@ -21,6 +21,7 @@ VERSIONS = {
     "DaemonSet": "apps/v1",
     "Deployment": "apps/v1",
     "StatefulSet": "apps/v1",
+    "ControllerRevision": "apps/v1",
     "HorizontalPodAutoscaler": "autoscaling/v2",
     "Lease": "coordination.k8s.io/v1",
     "CustomResourceDefinition": "apiextensions.k8s.io/v1",

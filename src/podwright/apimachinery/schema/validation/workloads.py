@@ -6,6 +6,7 @@ ValidateReplicationController
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 from podwright.apimachinery.objects import Document
@@ -18,11 +19,15 @@ from podwright.apimachinery.schema.validation.metadata import (
     validate_labels,
 )
 from podwright.apimachinery.schema.validation.names import dns_label, percent
-from podwright.apimachinery.schema.validation.pods.pod import validate_template
+from podwright.apimachinery.schema.validation.pods.pod import (
+    validate_pod_annotations,
+    validate_template,
+)
 from podwright.apimachinery.schema.validation.storage import validate_claim_spec
 
 IntOrPercent = int | str
 
+_SHARE: Final = re.compile("([0-9]+)%|([+-]?[0-9]+)")
 _NOT_MATCHED: Final = "`selector` does not match template `labels`"
 _STATEFUL_MUTABLE: Final = (
     "replicas",
@@ -104,8 +109,8 @@ def _share(value: IntOrPercent) -> int:
     if not isinstance(value, str):
         return value
     # Callers compare the result with 0, which needs no total.
-    digits = value.removesuffix("%")
-    return int(digits) if digits.isascii() and digits.isdigit() else 0
+    found = _SHARE.fullmatch(value)
+    return int(found[1] or found[2]) if found else 0
 
 
 def _validate_kept_selector(errors: FieldErrors, new: Document, old: Document) -> None:
@@ -126,6 +131,7 @@ def _validate_selector(
     *,
     detail: str,
     template: Document | None = None,
+    checks_template: bool = True,
 ) -> None:
     """Check the selector of a workload, and its template if the selector is valid.
 
@@ -137,6 +143,8 @@ def _validate_selector(
         The text for a selector that cannot be compiled.
     template : dict, optional
         The template to check instead of the workload's.
+    checks_template : bool
+        Whether the template itself is checked, besides its labels and annotations.
     """
     selector = spec.get("selector")
     if selector is None:
@@ -156,12 +164,15 @@ def _validate_selector(
     if not is_empty and not selector_matches(selector, labels or {}):
         printed = None if labels is None else _sorted(labels)
         errors.invalid("spec.template.metadata.labels", printed, _NOT_MATCHED)
-    validate_template(errors, "spec.template", checked)
+    if checks_template:
+        validate_template(errors, "spec.template", checked)
     if owner == "StatefulSet":
         # Upstream validates these of a stateful set once more.
         metadata = checked.get("metadata") or {}
         validate_labels(errors, "spec.template.labels", metadata.get("labels"))
-        validate_annotations(errors, "spec.template.annotations", metadata.get("annotations"))
+        at = "spec.template.annotations"
+        validate_annotations(errors, at, metadata.get("annotations"))
+        validate_pod_annotations(errors, at, metadata, checked.get("spec") or {})
     _validate_always(errors, checked, owner)
 
 
@@ -232,7 +243,10 @@ def validate_stateful_set(errors: FieldErrors, stateful_set: Document) -> None:
 def validate_stateful_set_update(errors: FieldErrors, new: Document, old: Document) -> None:
     """Check a changed stateful set: most of its spec is immutable."""
     spec, before = new.get("spec") or {}, old.get("spec") or {}
-    _validate_stateful_spec(errors, spec, is_new=False)
+    # An object whose spec is invalid already may have any template.
+    former = FieldErrors()
+    _validate_stateful_spec(former, before, is_new=False)
+    _validate_stateful_spec(errors, spec, is_new=False, checks_template=not former.problems)
     kept = [
         {name: value for name, value in part.items() if name not in _STATEFUL_MUTABLE}
         for part in (spec, before)
@@ -246,7 +260,9 @@ def validate_stateful_set_update(errors: FieldErrors, new: Document, old: Docume
         errors.forbidden("spec", text)
 
 
-def _validate_stateful_spec(errors: FieldErrors, spec: Document, *, is_new: bool) -> None:
+def _validate_stateful_spec(
+    errors: FieldErrors, spec: Document, *, is_new: bool, checks_template: bool = True
+) -> None:
     policy = spec.get("podManagementPolicy") or "OrderedReady"
     if policy not in ("OrderedReady", "Parallel"):
         text = "must be 'OrderedReady' or 'Parallel'"
@@ -268,7 +284,15 @@ def _validate_stateful_spec(errors: FieldErrors, spec: Document, *, is_new: bool
     if is_new and (service := spec.get("serviceName")):
         errors.each("spec.serviceName", service, dns_label(service))
     template = _with_claims(spec.get("template") or {}, templates)
-    _validate_selector(errors, spec, "statefulset", "StatefulSet", detail="", template=template)
+    _validate_selector(
+        errors,
+        spec,
+        "statefulset",
+        "StatefulSet",
+        detail="",
+        template=template,
+        checks_template=checks_template,
+    )
 
 
 def _validate_stateful_strategy(errors: FieldErrors, strategy: Document) -> None:

@@ -95,7 +95,7 @@ def validate_pod_parts(errors: FieldErrors, pod: Document) -> None:
     Upstream: validatePodMetadataAndSpec
     """
     metadata, spec = pod.get("metadata") or {}, pod.get("spec") or {}
-    _validate_pod_annotations(errors, "metadata.annotations", metadata, spec)
+    validate_pod_annotations(errors, "metadata.annotations", metadata, spec)
     validate_pod_spec(errors, "spec", spec, metadata)
     if not spec.get("serviceAccountName"):
         _validate_tokens(errors, spec)
@@ -119,7 +119,7 @@ def validate_template(errors: FieldErrors, path: str, template: Document) -> Non
     metadata, spec = template.get("metadata") or {}, template.get("spec") or {}
     validate_labels(errors, f"{path}.labels", metadata.get("labels"))
     validate_annotations(errors, f"{path}.annotations", metadata.get("annotations"))
-    _validate_pod_annotations(errors, f"{path}.annotations", metadata, spec)
+    validate_pod_annotations(errors, f"{path}.annotations", metadata, spec)
     validate_pod_spec(errors, f"{path}.spec", spec, None)
     validate_matching_fields(errors, f"{path}.spec", metadata.get("annotations") or {}, spec)
     if spec.get("ephemeralContainers"):
@@ -132,9 +132,13 @@ def validate_pod_template(errors: FieldErrors, template: Document) -> None:
     validate_template(errors, "template", template.get("template") or {})
 
 
-def _validate_pod_annotations(
+def validate_pod_annotations(
     errors: FieldErrors, path: str, metadata: Document, spec: Document
 ) -> None:
+    """Check the annotations that say something about pods.
+
+    Upstream: ValidatePodSpecificAnnotations
+    """
     annotations = metadata.get("annotations")
     if not annotations:
         return
