@@ -136,7 +136,7 @@ _VOLUME: Final = r.all_of(
     r.struct(accessModes=r.required(_validate_access_modes), capacity=r.required()),
     _validate_capacity,
     r.struct(
-        persistentVolumeReclaimPolicy=r.one_of("Delete", "Recycle", "Retain"),
+        persistentVolumeReclaimPolicy=r.optional(r.one_of("Delete", "Recycle", "Retain")),
         nodeAffinity=r.struct(
             required=r.not_null(
                 validate_node_selector, detail="must specify required node constraints"
