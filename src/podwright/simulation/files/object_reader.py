@@ -234,7 +234,7 @@ class ObjectReader:
 
     def _converted(self, document: Document) -> tuple[Document, Kind | None]:
         """Return an object of an older version in the version that replaces it."""
-        api_version, name = str(document["apiVersion"]), str(document["kind"])
+        api_version, name = document["apiVersion"], document["kind"]
         if not self._schema.is_built_in(api_group(api_version)):
             return document, None
         successor = self._schema.successor(api_version, name)

@@ -336,6 +336,8 @@ TEXT = "kind: List\nitems:\n- kind: Pod\n  spec:\n    priority: 1\n"
         pytest.param(Place("f", LINES := Lines(lambda: TEXT), 1), "f", "f: line 5", id="its lines"),
         pytest.param(Place("f", LINES, 1, index=2), "f: document 2 (line 1)",
                      "f: document 2 (line 5)", id="one of several documents"),
+        pytest.param(Place("f", Lines(lambda: "a: ["), 1, index=2), "f: document 2 (line 1)",
+                     "f: document 2 (line 1)", id="lines that cannot be read"),
         pytest.param(Place("f", None, 7, index=2), "f: document 2 (line 7)",
                      "f: document 2 (line 7)", id="without lines"),
         pytest.param(Place("f", LINES, 0, index=2), "f: document 2", "f: document 2",

@@ -4,7 +4,26 @@ from typing import Any
 import pytest
 
 from podwright.apimachinery.objects import InputError, timestamp_ns
-from podwright.simulation.files.scheduler_log import load_scheduler_log, read_scheduler_log
+from podwright.simulation.files.scheduler_log import (
+    is_json_line,
+    load_scheduler_log,
+    read_scheduler_log,
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "is_line"),
+    [
+        ({"ts": 1, "msg": "a"}, True),
+        ({"ts": 1}, False),
+        ({"msg": 5}, False),
+        ({"msg": "a", "what": "bound"}, False),
+        (["msg"], False),
+    ],
+)
+def test_a_line_of_the_json_format_has_a_message(value: object, is_line: bool) -> None:
+    assert is_json_line(value) is is_line
+
 
 NEAR_NS = timestamp_ns("2026-03-02T10:00:00Z") or 0
 

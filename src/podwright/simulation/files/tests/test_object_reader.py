@@ -9,6 +9,9 @@ import pytest
 
 from podwright.apimachinery.objects import Object, Unknown
 from podwright.simulation.files import ObjectReader, Place, read_manifest
+from podwright.simulation.files.object_reader import _with_suggestion
+
+LISTED = 'Unsupported value: "Nver": supported values: "Always", "Never"'
 
 
 def document(spec: dict[str, Any] | None = None, **fields: Any) -> dict[str, Any]:
@@ -88,6 +91,48 @@ def test_unknown_fields_of_stored_objects_are_one_warning_for_each_kind() -> Non
         "dump.json: v1 Pod: unknown fields spec.containers[].x, spec.newer ignored (newer than"
         " Kubernetes 1.36 or misspelled)",
     )
+
+
+def test_five_unknown_fields_are_named_and_the_others_counted() -> None:
+    spec = {f"newer{number}": 1 for number in range(7)}
+    _, errors, warnings = read(from_server(spec=spec))
+    assert not errors
+    shown = ", ".join(f"spec.newer{number}" for number in range(5))
+    assert [text.partition(" ignored")[0] for text in warnings] == [
+        f"f: v1 Pod: unknown fields {shown} and 2 more"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("message", "value", "expected"),
+    [
+        pytest.param(LISTED, "Nver", f'{LISTED}; did you mean "Never"?', id="a near one"),
+        pytest.param(LISTED, "x", LISTED, id="none is near"),
+        pytest.param(LISTED, ["Never"], LISTED, id="no text"),
+        pytest.param("Required value", "Never", "Required value", id="another error"),
+        pytest.param(
+            f'{LISTED}; did you mean "Never"?', "Nver", f'{LISTED}; did you mean "Never"?',
+            id="once",
+        ),
+    ],
+)  # fmt: skip
+def test_an_enumeration_has_a_suggestion(message: str, value: Any, expected: str) -> None:
+    assert _with_suggestion(message, value) == expected
+
+
+def test_directives_of_a_patch_are_not_fields() -> None:
+    patch = {
+        "$patch": "merge",
+        "spec": {
+            "$setElementOrder/containers": [{"name": "a"}],
+            "containers": [{"name": "a", "$patch": "delete"}, {"name": "b", "image": None}],
+            "nodeName": None,
+            "odd": 1,
+        },
+    }
+    reader = ObjectReader()
+    reader.check_patch(("", "Pod"), patch, Place("f"), path="patch")
+    assert list(map(str, reader.errors)) == ["f: patch.spec.odd: unknown field"]
 
 
 def test_a_document_of_a_record_is_stored_without_a_uid() -> None:

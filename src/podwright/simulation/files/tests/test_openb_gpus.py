@@ -12,7 +12,12 @@ import podwright as pw
 from podwright.apimachinery.objects import encode, with_fields
 from podwright.apimachinery.schema import decode
 from podwright.simulation.files import Sourced
-from podwright.simulation.files.openb_gpus import OpenbGpus, _with_one_resource, with_openb_gpus
+from podwright.simulation.files.openb_gpus import (
+    OpenbGpus,
+    _is_gpu_pod,
+    _with_one_resource,
+    with_openb_gpus,
+)
 from podwright.testing import make_node, make_pod
 
 NODES = """\
@@ -29,6 +34,14 @@ def tables(folder: Path, *pods: str) -> list[str]:
     (folder / "nodes.csv").write_text(NODES, encoding="utf-8")
     (folder / "pods.csv").write_text(HEAD + "\n".join(pods) + "\n", encoding="utf-8")
     return [str(folder / "nodes.csv"), str(folder / "pods.csv")]
+
+
+def test_only_pods_have_the_annotations_of_gpus():
+    annotations = {COUNT: "1", MILLI: "460"}
+    assert _is_gpu_pod(make_pod("p", annotations=annotations))
+    assert not _is_gpu_pod(make_pod("p", annotations={MILLI: "460"}))
+    node = with_fields(make_node("n"), "metadata", annotations=annotations)
+    assert not _is_gpu_pod(node)
 
 
 @pytest.mark.parametrize(
