@@ -206,13 +206,17 @@ def test_only_pods_with_the_labels_are_deleted():
         pytest.param(["status"], False, id="the status alone"),
     ],
 )
-def test_an_update_replaces_the_object_or_a_subresource_and_then_the_status(subresources, changed):
+@pytest.mark.parametrize("rate", [0, 4])
+def test_an_update_replaces_the_object_or_a_subresource_and_then_the_status(
+    subresources, changed, rate
+):
     """Upstream: test/integration/scheduler_perf/update.go"""
     update = {
         "opcode": "updateAny", "templatePath": "update.yaml", "count": 2,
-        "subresources": subresources,
+        "subresources": subresources, "updatePerSecond": rate,
     }  # fmt: skip
     found = executed({"opcode": "createNodes", "count": 3}, update, MEASURED)
+    assert found._tasks == [], "the operation ends with the last update"
     nodes = stored(found, "", "Node")
     assert [node["status"]["capacity"]["cpu"] for node in nodes] == ["7", "7", "4"]
     assert [node.get("spec", {}).get("unschedulable", False) for node in nodes] == [

@@ -356,7 +356,7 @@ def test_a_collection_has_the_figures_of_its_time():
     )  # fmt: skip
     assert found.due_ns == 10 * SECOND + SECOND // 2
     for at, name, namespace, labels in (
-        (10.2, "p", "ns", {"a": "b"}), (10.4, "q", "other", {"a": "b"}), (10.4, "r", "ns", {})
+        (10.2, "p", "ns", {"a": "b"}), (10.3, "q", "other", {"a": "b"}), (10.4, "r", "ns", {})
     ):  # fmt: skip
         pod = make_pod(name, namespace=namespace, labels=labels, node="n")
         found.scheduled(pod, int(at * SECOND))
@@ -466,6 +466,8 @@ def test_an_object_of_another_kind_is_an_error():
     with pytest.raises(InputError) as raised:
         decoded(node, "t", Pod)
     assert str(raised.value) == "t: kind: a Pod is expected, not a Node"
+    with pytest.raises(InputError, match="apiVersion"):
+        decoded(node | {"apiVersion": 1}, "t", Pod)
 
 
 # --------------------------------------------------------------------------- the execution
@@ -635,6 +637,12 @@ def test_operations_that_cannot_be_executed_say_why(monkeypatch):
     assert found.startswith(
         "operation 1 (createPods): 2 pods of namespace ns are not scheduled; the first is ns/pod-"
     )
+    both = made(NODES, {**PODS, "count": 1, "namespace": "ns"}, {**large, "collectMetrics": True})
+    with pytest.raises(WorkloadError) as raised:
+        both.run()
+    waiting = {pod.key for pod in both.cluster.pods_of("ns", {}) if not pod.spec.node_name}
+    assert len(waiting) == 2
+    assert str(raised.value).rpartition(" ")[2] in waiting, "and not the first pod of the namespace"
     skipping = {**large, "skipWaitToCompletion": True}
     waits = {"opcode": "barrier", "namespaces": ["ns"]}
     assert error_of(NODES, skipping, waits, MEASURED).startswith(

@@ -254,7 +254,8 @@ def test_a_steady_state_replaces_its_pods_until_its_time_is_over():
     result = run(text)
     assert result.error == ""
     assert item(result, "SchedulingDuration")["Duration"] == pytest.approx(2, abs=0.2)
-    assert item(result, "SchedulingThroughput")["Average"] > 10
+    # Ten pods alone are scheduled within some milliseconds.
+    assert 10 < item(result, "SchedulingThroughput")["Average"] < 5_000
 
 
 def test_churn_goes_on_in_the_background():

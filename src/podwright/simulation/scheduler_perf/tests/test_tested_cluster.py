@@ -278,6 +278,23 @@ def test_series_with_the_labels_of_a_figure_are_added():
     assert _difference(found[0], series("A", {0: 1}, 1)) == series("A", {}, SECOND - 1)
 
 
+def test_the_windows_of_a_collection_end_at_each_second():
+    found = collection_of({})
+    for at, is_pod in (
+        (0.1, True), (0.5, False), (1, False), (1.2, True), (1.5, False), (1.7, True),
+        (2, False), (2.9, True), (3.4, False),
+    ):  # fmt: skip
+        if is_pod:
+            pod = make_pod(f"p{at}", namespace="ns", labels={"a": "b"}, node="n")
+            found.scheduled(pod, int(at * SECOND))
+        else:
+            found.sample(int(at * SECOND))
+    assert found._throughput.samples == [2.0, pytest.approx(1 / 1.4)]
+    assert found.due_ns == int(3.9 * SECOND)
+    found.sample(int(3.9 * SECOND))
+    assert found.due_ns == 4 * SECOND
+
+
 def test_attempts_last_from_their_cycle_until_the_binding_or_the_rejection():
     found = collection_of({ATTEMPTS: {}})
     pods = [make_pod(name, namespace="ns") for name in "pqrs"]
