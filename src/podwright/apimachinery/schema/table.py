@@ -101,7 +101,7 @@ class KindRow(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     status_keeps_metadata : bool
         Whether an update of the status does not change labels, annotations and references.
     name_rule : str
-        The format of names: `subdomain` (RFC 1123), `label`, `dns1035`, `path`, `address`.
+        The format of names: `subdomain` (RFC 1123), `label`, `path`, `address`.
     selectable : dict of str to str
         The fields of field selectors besides the name and the namespace, with the value of an
         absent field.

@@ -37,10 +37,12 @@ VERSIONS = {
     "ValidatingAdmissionPolicyBinding": "admissionregistration.k8s.io/v1",
     "StorageVersionMigration": "storagemigration.k8s.io/v1beta1",
     "RuntimeClass": "node.k8s.io/v1",
+    "IngressClass": "networking.k8s.io/v1",
     "PodDisruptionBudget": "policy/v1",
     "VolumeAttachment": "storage.k8s.io/v1",
     "CSIDriver": "storage.k8s.io/v1",
     "Workload": "scheduling.k8s.io/v1alpha2",
+    "PodGroup": "scheduling.k8s.io/v1alpha2",
 }
 """The versions of kinds that are not in the core group."""
 

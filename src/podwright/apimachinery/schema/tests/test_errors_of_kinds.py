@@ -11,7 +11,10 @@ from podwright.apimachinery.schema.tests.kind_errors import (
     AVOIDED_PODS,
     ROUND_TRIP,
     TAINTS,
+    of_changed_spec,
+    of_metadata,
     of_new,
+    of_spec,
 )
 
 
@@ -339,3 +342,108 @@ from podwright.apimachinery.schema.tests.kind_errors import (
 )  # fmt: skip
 def test_other_kinds(row: Any, expected: list[str]) -> None:
     assert of_new(*row) == expected
+
+
+def of_group(**spec: Any) -> list[str]:
+    return of_new("PodGroup", {"spec": {"schedulingPolicy": {"basic": {}}} | spec})
+
+
+def of_template(**template: Any) -> list[str]:
+    usual = {"name": "t", "schedulingPolicy": {"basic": {}}}
+    return of_new("Workload", {"spec": {"podGroupTemplates": [usual | template]}})
+
+
+def claims(count: int) -> list[dict[str, str]]:
+    return [{"name": f"c{index}", "resourceClaimName": "r"} for index in range(count)]
+
+
+def annotated(key: str) -> list[str]:
+    return of_metadata({"name": "x", "namespace": "d", "annotations": {key: ""}})
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (of_group, []),
+        (lambda: of_new("PodGroup", {"spec": {}}),
+         ['spec.schedulingPolicy: Invalid value: "": must specify one of: `basic`, `gang`']),
+        (lambda: of_group(schedulingPolicy={"basic": {}, "gang": {"minCount": 1}}),
+         ['spec.schedulingPolicy: Invalid value: "{basic, gang}": must specify exactly one'
+           " of: `basic`, `gang`"]),
+        (lambda: of_group(schedulingPolicy={"gang": {}}),
+         ["spec.schedulingPolicy.gang.minCount: Required value"]),
+        (lambda: of_group(podGroupTemplateRef={}),
+         ['spec.podGroupTemplateRef: Invalid value: "": must specify one of: `workload`']),
+        (lambda: of_group(podGroupTemplateRef={"workload": {"podGroupTemplateName": "a"}}),
+         ["spec.podGroupTemplateRef.workload.workloadName: Required value"]),
+        (lambda: of_group(podGroupTemplateRef={"workload": {"workloadName": "w"}}),
+         ["spec.podGroupTemplateRef.workload.podGroupTemplateName: Required value"]),
+        (lambda: of_group(resourceClaims=claims(4)), []),
+        (lambda: of_group(resourceClaims=claims(5)),
+         ["spec.resourceClaims: Too many: 5: must have at most 4 items"]),
+        (lambda: of_group(resourceClaims=[{"name": "c"}]),
+         ['spec.resourceClaims[0]: Invalid value: "": must specify one of:'
+           " `resourceClaimName`, `resourceClaimTemplateName`"]),
+        (lambda: of_group(priority=1_000_000_000), []),
+        (lambda: of_group(priority=1_000_000_001),
+         ["spec.priority: Invalid value: 1000000001: must be less than or equal to 1000000000"]),
+        (lambda: of_group(schedulingConstraints={"topology": [{}]}),
+         ["spec.schedulingConstraints.topology[0].key: Required value"]),
+        (lambda: of_group(schedulingConstraints={"topology": [{"key": "a"}, {"key": "b"}]}),
+         ["spec.schedulingConstraints.topology: Too many: 2: must have at most 1 item"]),
+        (of_template, []),
+        (lambda: of_template(name="A", schedulingPolicy={}),
+         ['spec.podGroupTemplates[0].name: Invalid value: "A": LABEL',
+          'spec.podGroupTemplates[0].schedulingPolicy: Invalid value: "": must specify one'
+           " of: `basic`, `gang`"]),
+        (lambda: of_template(name=""),
+         ["spec.podGroupTemplates[0].name: Required value"]),
+        (lambda: of_new("Workload", {"spec": {}}),
+         ["spec.podGroupTemplates: Required value"]),
+        (lambda: of_new("Workload", {"spec": {"podGroupTemplates": [{"name": f"t{i}",
+          "schedulingPolicy": {"basic": {}}} for i in range(8)]}}), []),
+        (lambda: of_new("Workload", {"spec": {"podGroupTemplates": [{"name": f"t{i}",
+          "schedulingPolicy": {"basic": {}}} for i in range(9)]}}),
+         ["spec.podGroupTemplates: Too many: 9: must have at most 8 items"]),
+        (lambda: of_new("Workload", {"spec": {"podGroupTemplates": [{"name": "t",
+          "schedulingPolicy": {"basic": {}}}] * 2, "controllerRef": {"apiGroup": "A", "kind": "",
+          "name": "a/b"}}}),
+         ['spec.controllerRef.apiGroup: Invalid value: "A": SUBDOMAIN',
+          "spec.controllerRef.kind: Required value",
+          "spec.controllerRef.name: Invalid value: \"a/b\": may not contain '/'",
+          'spec.podGroupTemplates[1]: Duplicate value: {"name":"t"}']),
+        (lambda: of_spec("Service", {"clusterIP": "None", "clusterIPs": ["None", "x"]}),
+         ["spec.clusterIPs: Invalid value: [\"None\",\"x\"]: 'None' must be the first and"
+           " only value",
+          'spec.clusterIPs[1]: Invalid value: "x": must be a valid IP address, (e.g.'
+           " 10.9.8.7 or 2001:db8::ffff)"]),
+        (lambda: of_spec("Service", {"clusterIP": "10.0.0.1", "clusterIPs": ["10.0.0.2"]}),
+         ['spec.clusterIPs: Invalid value: ["10.0.0.2"]: first value must match `clusterIP`']),
+        (lambda: of_spec("Service", {"clusterIPs": ["10.0.0.2"]}),
+         ['spec.clusterIPs: Invalid value: ["10.0.0.2"]: must be empty when `clusterIP` is'
+           " not specified"]),
+        (lambda: of_spec("Service", {"clusterIP": "10.0.0.1"}), []),
+        (lambda: of_changed_spec("Service", {"type": "ExternalName", "externalName": "a",
+          "clusterIPs": ["x"]}, {"clusterIP": "10.0.0.1", "clusterIPs": ["10.0.0.1"]}),
+         ["spec.clusterIPs: Forbidden: may not be set for ExternalName services"]),
+        (lambda: of_changed_spec("Service", {"clusterIP": "10.0.0.1", "clusterIPs":
+          ["10.0.0.1"]}, {"type": "ExternalName", "externalName": "a"}), []),
+        (lambda: of_changed_spec("Service", {"type": "ClusterIP"}, {"type": "ExternalName",
+          "externalName": "a", "clusterIP": "10.0.0.1", "clusterIPs": ["10.0.0.1"]}), []),
+        (lambda: of_metadata({"name": "x", "namespace": "d", "annotations": {"b c": "", "a c":
+          ""}}),
+         ['metadata.annotations: Invalid value: "a c": NAME PART',
+          'metadata.annotations: Invalid value: "b c": NAME PART']),
+        (lambda: annotated("é" * 131_072)[1:],
+         ['metadata.annotations: Invalid value: "éé*131072": NAME PART']),
+        (lambda: annotated("é" * 131_072 + "a")[-1:],
+         ["metadata.annotations: Too long: may not be more than 262144 bytes"]),
+        (lambda: of_new("IngressClass", {"spec": {"controller": "A/b"}}),
+         ['spec.controller: Invalid value: "A": SUBDOMAIN']),
+        (lambda: of_new("IngressClass", {"spec": {"controller": "a/b c"}}),
+         ['spec.controller: Invalid value: "b c": Invalid path (regex used for validation'
+           " is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')"]),
+    ],
+)  # fmt: skip
+def test_services_groups_and_annotations(call: Any, expected: list[str]) -> None:
+    assert call() == expected

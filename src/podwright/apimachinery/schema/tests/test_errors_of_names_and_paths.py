@@ -15,6 +15,7 @@ from podwright.apimachinery.schema.tests.kind_errors import (
     of_new,
     of_schema,
     of_status,
+    of_update,
     of_whole,
     version,
 )
@@ -177,6 +178,64 @@ def finalizer(text: str) -> list[str]:
         (lambda: of_schema({"type": "integer", "default": 3, "x-kubernetes-validations": [{
           "rule": "self > oldSelf", "message": "grows"}, {"rule": "self > 1"}]}),
          [".default: Invalid value: 3: grows"]),
+        (lambda: of_new("CustomResourceDefinition", definition() | {"status": {"acceptedNames":
+          {"plural": "cars", "kind": "Car"}, "storedVersions": []}}),
+         ["status.storedVersions: Invalid value: []: must have at least one stored version"]),
+        (lambda: of_new("CustomResourceDefinition", definition() | {"status": {"acceptedNames":
+          {"plural": "cars", "kind": "Car"}, "storedVersions": ["v1"]}}), []),
+        (lambda: of_new("CustomResourceDefinition", definition() | {"status": {"acceptedNames":
+          {"plural": "cars", "kind": "Car"}, "storedVersions": ["v2"]}}),
+         ['status.storedVersions: Invalid value: ["v2"]: must have the storage version v1',
+          'status.storedVersions[0]: Invalid value: "v2": missing from spec.versions; v2'
+           " was previously a storage version, and must remain in spec.versions until a"
+           " storage migration ensures no data remains persisted in v2 and removes v2 from"
+           " status.storedVersions"]),
+        # A scope and a kind may change until the names are established.
+        (lambda: of_update("CustomResourceDefinition", definition(scope="Cluster"), definition()
+          | {"status": {"conditions": [{"type": "NamesAccepted", "status": "True"}]}}), []),
+        (lambda: of_update("CustomResourceDefinition", definition(scope="Cluster"), definition()
+          | {"status": {"conditions": [{"type": "NamesAccepted", "status": "True"}, {"type":
+          "Established", "status": "True"}]}}),
+         ['spec.scope: Invalid value: "Cluster": field is immutable']),
+        (lambda: of_update("CustomResourceDefinition", definition(preserveUnknownFields=True),
+          definition(preserveUnknownFields=True)), []),
+        (lambda: of_update("CustomResourceDefinition", definition(preserveUnknownFields=True),
+          definition()),
+         ["spec.preserveUnknownFields: Invalid value: true: cannot set to true, set"
+           " x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"]),
+        # One version with a default is enough.
+        (lambda: of_definition({"preserveUnknownFields": True, "versions": [version("v1"),
+          version("v2", storage=False, schema={"openAPIV3Schema": {"type": "object", "properties":
+          {"a": {"type": "string", "default": "b"}}}})]})[:1],
+         ["spec.preserveUnknownFields: Invalid value: true: must be false in order to use"
+           " defaults in the schema"]),
+        (lambda: of_definition({"preserveUnknownFields": True, "versions": [version("v1",
+          schema={"openAPIV3Schema": {"type": "object", "properties": {"a": {"type": "array",
+          "items": {"type": "string"}, "enum": [[]]}}}})]})[:1],
+         ["spec.preserveUnknownFields: Invalid value: true: cannot set to true, set"
+           " x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"]),
+        (lambda: of_definition({"versions": [version("v1"), {"name": "v2", "served": True,
+          "storage": False}]}),
+         ["spec.versions[1].schema.openAPIV3Schema: Required value"]),
+        (lambda: of_definition({"versions": [version("v1", deprecated=True,
+          deprecationWarning="é\t")]}),
+         ['spec.versions[0].deprecationWarning: Invalid value: "é\\t": must only contain'
+           " printable UTF-8 characters; non-printable character found at index 2"]),
+        (lambda: of_definition({"versions": [version("v1", subresources={"scale":
+          {"specReplicasPath": "spec.a", "statusReplicasPath": ".spec.a", "labelSelectorPath":
+          ".a"}})]}),
+         ['spec.subresources.scale.specReplicasPath: Invalid value: "spec.a": must be a'
+           " simple json path starting with .",
+          'spec.subresources.scale.statusReplicasPath: Invalid value: ".spec.a": should be'
+           " a json path under .status",
+          'spec.subresources.scale.labelSelectorPath: Invalid value: ".a": should be a json'
+           " path under either .spec or .status"]),
+        (lambda: of_definition({"versions": [version("v1", subresources={"scale":
+          {"specReplicasPath": ".spec.a", "statusReplicasPath": ".status.a", "labelSelectorPath":
+          ".spec.a"}})]}), []),
+        (lambda: of_definition({"versions": [version("v1", subresources={"scale":
+          {"specReplicasPath": ".spec.a", "statusReplicasPath": ".status.a", "labelSelectorPath":
+          ""}})]}), []),
     ],
 )  # fmt: skip
 def test_parts_of_definitions(call: Any, expected: list[str]) -> None:

@@ -388,6 +388,16 @@ def test_issued_certificates(call: Any, expected: list[str]) -> None:
         (lambda: lines(signing().validation_problems(request(certificate="YQ=="))),
          ['status.certificate: Invalid value: "<certificate data>": must contain at least one'
            " CERTIFICATE PEM block"]),
+        (lambda: lines(signing().validation_problems(request(certificate="!"))),
+         ['status.certificate: Invalid value: "<certificate data>": must contain at least'
+           " one CERTIFICATE PEM block"]),
+        (lambda: of_issued({"conditions": [CONDITION | {"type": "Issued"}], "certificateChain":
+          "a" * 102_400}),
+         ['status.certificateChain: Invalid value: "aa*102400": issued certificate chain'
+           " must contain at least one certificate"]),
+        (lambda: of_issued({"conditions": [CONDITION | {"type": "Issued"}], "certificateChain":
+          "a" * 102_401}),
+         ["status.certificateChain: Too long: may not be more than 102400 bytes"]),
     ],
 )  # fmt: skip
 def test_requests_of_certificates(call: Any, expected: list[str]) -> None:

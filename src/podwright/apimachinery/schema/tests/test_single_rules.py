@@ -302,6 +302,11 @@ def test_the_metadata_of_a_template_has_labels_and_annotations_only(
     validate_template_metadata(errors, "m", metadata)
     expected = [(f"m.{field}", "Forbidden: cannot be set", None) for field in fields]
     assert errors.problems == expected
+    validate_template_metadata(errors, "m", metadata | {"annotations": {"": ""}})
+    assert errors.problems[len(expected)][:2] == (
+        "m.annotations",
+        'Invalid value: "": name part must be non-empty',
+    )
 
 
 def der(tag: int, *parts: bytes) -> bytes:

@@ -28,6 +28,7 @@ from podwright.apimachinery.schema.table import Table, built_in_table
 from podwright.apimachinery.schema.tests.test_single_rules import BITS, INT, der
 from podwright.apimachinery.schema.validation.field_errors import (
     FieldErrors,
+    internal_form,
     reason_of,
     same,
 )
@@ -142,6 +143,10 @@ def raw(text: bytes) -> Any:
         ({"a": {"b": []}}, {}, True),
         ({"a": 1}, {"a": 2}, False),
         ([{"a": None}], [{}], True),
+        ([], None, True),
+        ([1], None, False),
+        (None, [1], False),
+        ([], {"a": 1}, False),
         ([1, 2], [1], False),
         ([1, 2], [2, 1], False),
         ({"labels": {"a": ""}}, {"labels": {}}, False),
@@ -156,6 +161,39 @@ def raw(text: bytes) -> Any:
 )
 def test_absent_null_and_empty_are_the_same(new: Any, old: Any, *, is_same: bool) -> None:
     assert same(new, old) == is_same
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "is_same"),
+    [
+        ({"rules": []}, {}, True),
+        ({}, {"rules": []}, True),
+        ({"rules": [{}]}, {"rules": [{"resourceRules": []}]}, True),
+        ({"rules": [{}]}, {"rules": [{}, {}]}, False),
+        ({"rules": [{"subjects": [{"kind": "a"}]}]}, {"rules": [{"subjects": []}]}, False),
+        ({"distinguisherMethod": {}}, {}, False),
+        ({}, {"distinguisherMethod": {}}, False),
+        ({"distinguisherMethod": {"type": ""}}, {"distinguisherMethod": {}}, True),
+    ],
+)
+def test_a_pointer_to_an_empty_struct_is_not_none(new: Any, old: Any, *, is_same: bool) -> None:
+    assert same(new, old, "FlowSchemaSpec") == is_same
+
+
+def test_parts_of_the_security_context_are_in_it_in_the_internal_form() -> None:
+    for spec in ({"hostNetwork": True}, {"hostNetwork": True, "securityContext": {}}):
+        assert internal_form(spec, "PodSpec")["SecurityContext"]["HostNetwork"] is True
+
+
+def test_long_texts_have_no_values_and_details_after_a_limit() -> None:
+    errors = FieldErrors()
+    errors.required("a", "x" * (4_194_304 - len("Required value: ")))
+    errors.invalid("b", "v", "d")
+    errors.invalid("c", "v", "d")
+    assert errors.problems[1:] == [
+        ("b", 'Invalid value: "v": d', "v"),
+        ("c", 'Invalid value: "..."', "v"),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -213,10 +213,9 @@ def same(new: Any, old: Any, go_type: str = "") -> bool:
         return all(
             same(new.get(name), old.get(name))
             and (name not in _TEXT_MAPS or set(new.get(name) or ()) == set(old.get(name) or ()))
-            for name in new.keys() | old.keys()
+            for name in {*new, *old}
         )
-    if isinstance(new, list) or isinstance(old, list):
-        new, old = new or [], old or []
+    if isinstance(new, list) and isinstance(old, list):
         return len(new) == len(old) and all(map(same, new, old))
     if new is None or old is None:
         return not new and not old and not isinstance(new, bool) and not isinstance(old, bool)

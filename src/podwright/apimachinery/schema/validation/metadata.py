@@ -16,7 +16,6 @@ from podwright.apimachinery.schema.decoding import Problem
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors
 from podwright.apimachinery.schema.validation.names import (
     canonical_ip,
-    dns_1035_label,
     dns_label,
     dns_subdomain,
     label_value,
@@ -31,7 +30,6 @@ NAME_RULES: Final[dict[str, NameRule]] = {
     "subdomain": dns_subdomain,
     "label": dns_label,
     "long": long_name,
-    "dns1035": dns_1035_label,
     "path": path_segment,
     "address": canonical_ip,
 }
@@ -262,8 +260,8 @@ def validate_labels(errors: FieldErrors, path: str, labels: Mapping[str, str] | 
     for key, value in sorted((labels or {}).items()):
         if details := qualified_name(key):
             errors.each(path, key, details)
-        if details := label_value(value or ""):
-            errors.each(path, value or "", details)
+        if value:
+            errors.each(path, value, label_value(value))
 
 
 def validate_annotations(
@@ -406,7 +404,7 @@ def selector_matches(selector: Document | None, labels: Mapping[str, str]) -> bo
 
 
 def _requirement_matches(term: Document, labels: Mapping[str, str]) -> bool:
-    key, values = term.get("key") or "", term.get("values") or ()
+    key, values = term.get("key", ""), term.get("values") or ()
     match term.get("operator"):
         case "In":
             return key in labels and labels[key] in values

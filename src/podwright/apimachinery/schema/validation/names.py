@@ -388,4 +388,5 @@ def port_number_or_name(errors: FieldErrors, path: str, port: int | str | None) 
     if isinstance(port, str):
         errors.each(path, port, port_name(port))
     else:
-        errors.each(path, port or 0, port_number(port or 0))
+        number = port or 0
+        errors.each(path, number, port_number(number))

@@ -174,7 +174,7 @@ _TRAFFIC: Final = r.struct(
 def _validate_addresses(errors: FieldErrors, spec: Document) -> None:
     addresses, path = _addresses(spec), "spec.clusterIPs"
     first = spec.get("clusterIP") or ""
-    if first and spec.get("clusterIPs") and addresses[0] != first:
+    if first and addresses[0] != first:
         errors.invalid(path, addresses, "first value must match `clusterIP`")
     if not first and addresses:
         errors.invalid(path, addresses, "must be empty when `clusterIP` is not specified")

@@ -310,13 +310,14 @@ def _chain_problem(chain: str) -> tuple[str, Certificate | None]:
     blocks = list(pem_blocks(chain))
     if not blocks:
         return "issued certificate chain must contain at least one certificate", None
-    if blocks[0].kind != "CERTIFICATE":
+    first, *others = blocks
+    if first.kind != "CERTIFICATE":
         text = "issued certificate chain must consist entirely of CERTIFICATE PEM blocks"
         return text, None
-    leaf = _certificate(blocks[0].data)
+    leaf = _certificate(first.data)
     if leaf is None:
         return "leaf certificate does not parse as valid X.509", None
-    for block in blocks[1:]:
+    for block in others:
         if block.kind != "CERTIFICATE":
             # Upstream spells it so.
             text = "issued certificate chain must consist entirely of CERTFICATE PEM blocks"
