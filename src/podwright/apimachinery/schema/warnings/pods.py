@@ -325,8 +325,7 @@ def _definitions(ports: Sequence[tuple[str, Document]]) -> Iterator[str]:
         key = (port.get("containerPort"), port.get("protocol"))
         others = defined.setdefault(key, _Definitions())
         for other_path, other in others.related(port):
-            if word := _relation(port, other):
-                yield f"{path}: {word} port definition with {other_path}"
+            yield f"{path}: {_relation(port, other)} port definition with {other_path}"
         others.add(path, port)
 
 
@@ -344,7 +343,7 @@ class _Definitions:
 
     def related(self, port: Document) -> Iterator[tuple[str, Document]]:
         """Return the definitions that may have a relation with a port."""
-        host, ip = port.get("hostPort") or 0, port.get("hostIP") or ""
+        host, ip = port.get("hostPort"), port.get("hostIP")
         if not host:
             return iter(self._all)
         of_host = self._of_host.get(host, {})
@@ -371,22 +370,20 @@ def _names(ports: Sequence[tuple[str, Document]]) -> Iterator[str]:
 
 
 def _relation(port: Document, other: Document) -> str:
-    """Return what two definitions of one port are; "" if they go together."""
+    """Return what two related definitions of one port are."""
     ip, other_ip = port.get("hostIP") or "", other.get("hostIP") or ""
     host, other_host = port.get("hostPort") or 0, other.get("hostPort") or 0
     if (ip, host) == (other_ip, other_host):
         return "duplicate"
     if not host or not other_host:
         return "overlapping"
-    if host == other_host and bool(ip) != bool(other_ip):
-        return "dangerously ambiguous"
-    return ""
+    return "dangerously ambiguous"
 
 
 def _go_text(port: Document) -> str:
-    """Return a port as Go prints a struct."""
+    """Return a port without a port of the host as Go prints a struct."""
     return (
-        f"{{Name:{port.get('name') or ''} HostPort:{port.get('hostPort') or 0}"
+        f"{{Name:{port.get('name') or ''} HostPort:0"
         f" ContainerPort:{port.get('containerPort') or 0} Protocol:{port.get('protocol') or ''}"
         f" HostIP:{port.get('hostIP') or ''}}}"
     )
