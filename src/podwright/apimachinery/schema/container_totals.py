@@ -6,7 +6,14 @@ AggregateContainerLimits
 
 from __future__ import annotations
 
-from podwright.apimachinery.objects import Document, parse_quantity
+import msgspec
+
+from podwright.apimachinery.objects import (
+    Document,
+    QuantityFormat,
+    format_quantity,
+    parse_quantity,
+)
 
 
 def container_totals(spec: Document, kind: str) -> dict[str, int]:
@@ -50,3 +57,22 @@ def container_totals(spec: Document, kind: str) -> dict[str, int]:
 def _add(totals: dict[str, int], container: Document, kind: str) -> None:
     for name, text in ((container.get("resources") or {}).get(kind) or {}).items():
         totals[name] = totals.get(name, 0) + parse_quantity(text).nano
+
+
+def written_total(spec: Document, kind: str, name: str, total: int) -> str:
+    """Return a total with the kind of suffix of the first amount in it.
+
+    Upstream: staging/src/k8s.io/apimachinery/pkg/api/resource/quantity.go, Add
+    """
+    amount = parse_quantity(f"{total}n")
+    suffixes = _suffixes_of(spec, kind, name)
+    return format_quantity(msgspec.structs.replace(amount, format=suffixes))
+
+
+def _suffixes_of(spec: Document, kind: str, name: str) -> QuantityFormat:
+    for field in ("containers", "initContainers"):
+        for container in spec.get(field) or ():
+            text = ((container.get("resources") or {}).get(kind) or {}).get(name)
+            if text is not None and (amount := parse_quantity(text)).nano:
+                return amount.format
+    return "DecimalSI"

@@ -10,8 +10,8 @@ import re
 from functools import lru_cache
 from typing import Any, Final
 
-from podwright.apimachinery.objects import Document, format_quantity
-from podwright.apimachinery.schema.container_totals import container_totals
+from podwright.apimachinery.objects import Document
+from podwright.apimachinery.schema.container_totals import container_totals, written_total
 from podwright.apimachinery.schema.defaults.filling import (
     absent,
     chain,
@@ -126,12 +126,12 @@ def _with_pod_resources(spec: Document) -> Document:
     # Huge pages come first, because their limits become requests below.
     for name, amount in sorted(container_totals(spec, "limits").items()):
         if name.startswith("hugepages-") and name not in requests:
-            limits.setdefault(name, _quantity(amount))
+            limits.setdefault(name, written_total(spec, "limits", name, amount))
     if limits:
         # The sums precede the limits, since the first value of a resource stays.
         for name, amount in sorted(container_totals(spec, "requests").items()):
             if name in ("cpu", "memory"):
-                requests.setdefault(name, _quantity(amount))
+                requests.setdefault(name, written_total(spec, "requests", name, amount))
         for name, text in limits.items():
             if name in ("cpu", "memory") or name.startswith("hugepages-"):
                 requests.setdefault(name, text)
@@ -139,14 +139,6 @@ def _with_pod_resources(spec: Document) -> Document:
     if all(resources.get(name) == part for name, part in changed.items()):
         return spec
     return spec | {"resources": resources | changed}
-
-
-def _quantity(nano: int) -> str:
-    whole, rest = divmod(nano, 10**9)
-    if rest:
-        return format_quantity(f"{nano}n")
-    binary = format_quantity(f"{whole // 1024}Ki") if whole and not whole % 1024 else ""
-    return binary or format_quantity(str(whole))
 
 
 # ------------------------------------------------------------------------------- containers

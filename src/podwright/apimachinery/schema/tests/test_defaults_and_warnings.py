@@ -292,6 +292,36 @@ def test_defaults(row: Any, expected: list[str]) -> None:
           "ephemeralContainers[0].terminationMessagePath = '/dev/termination-log'",
           "ephemeralContainers[0].terminationMessagePolicy = 'File'",
           "ephemeralContainers[0].imagePullPolicy = 'IfNotPresent'"]),
+        ({"resources": {"limits": {"cpu": "1"}}, "containers": [{"name": "c", "resources":
+         {"limits": {"hugepages-2Mi": "4Mi", "hugepages-1Gi": "1Gi", "memory": "1Gi"}},
+         "image": "a:b", "imagePullPolicy": "Never"}]},
+         ["resources.limits.hugepages-1Gi = '1Gi'",
+          "resources.limits.hugepages-2Mi = '4Mi'",
+          "resources.requests.memory = '1Gi'",
+          "resources.requests.cpu = '1'",
+          "resources.requests.hugepages-1Gi = '1Gi'",
+          "resources.requests.hugepages-2Mi = '4Mi'"]),
+        ({"resources": {"limits": {"cpu": "1"}}, "containers": [{"name": "c", "resources":
+         {"requests": {"memory": "1000", "cpu": "1.5"}}, "image": "a:b", "imagePullPolicy":
+         "Never"}]},
+         ["resources.requests.cpu = '1500m'",
+          "resources.requests.memory = '1k'"]),
+        ({"resources": {"limits": {"cpu": "1"}}, "containers": [{"name": "c", "resources":
+         {"requests": {"memory": "2048", "cpu": "0", "a/b": "1"}}, "image": "a:b",
+         "imagePullPolicy": "Never"}]},
+         ["resources.requests.cpu = '0'",
+          "resources.requests.memory = '2048'"]),
+        ({"resources": {"requests": {"cpu": "1"}}}, []),
+        ({"resources": {"requests": {"cpu": "1", "hugepages-2Mi": "2Mi"}}, "containers":
+         [{"name": "c", "resources": {"limits": {"hugepages-2Mi": "2Mi"}}, "image": "a:b",
+         "imagePullPolicy": "Never"}]},
+         []),
+        ({"resources": {"limits": {"a/b": "1", "memory": "1Gi", "hugepages-2Mi": "2Mi"}}},
+         ["resources.requests.memory = '1Gi'",
+          "resources.requests.hugepages-2Mi = '2Mi'"]),
+        ({"containers": [{"name": "c", "image": "a:b", "imagePullPolicy": "Never", "env":
+         [{"name": "A", "valueFrom": {"fileKeyRef": {"key": "a"}}}]}]},
+         ["containers[0].env[0].valueFrom.fileKeyRef.optional = False"]),
     ],
 )  # fmt: skip
 def test_defaults_of_pods(row: Any, expected: list[str]) -> None:
@@ -322,6 +352,7 @@ def test_defaults_of_pods(row: Any, expected: list[str]) -> None:
         ("localhost/" + "c" * 256, ["IfNotPresent"]),
         ("a:5/" + "c" * 255, ["Always"]),
         ("a:5/" + "c" * 256, ["IfNotPresent"]),
+        ("a" + ".a" * 123 + "a", ["IfNotPresent"]),
     ],
 )  # fmt: skip
 def test_pull_policies(row: Any, expected: list[str]) -> None:

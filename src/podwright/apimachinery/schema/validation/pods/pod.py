@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from typing import Final
 
-import msgspec
-
 from podwright.apimachinery.objects import (
     DELETION_COST,
     Document,
-    QuantityFormat,
     deletion_cost,
     format_quantity,
     parse_quantity,
 )
-from podwright.apimachinery.schema.container_totals import container_totals
+from podwright.apimachinery.schema.container_totals import container_totals, written_total
 from podwright.apimachinery.schema.validation import rules as r
 from podwright.apimachinery.schema.validation.annotation_lists import annotation_list
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors, internal_form
@@ -260,9 +257,7 @@ def _validate_pod_resources(
                 continue
             written = parse_quantity(amounts[name])
             if total > written.nano:
-                amount = parse_quantity(f"{total}n")
-                written_as = _format_of_total(spec, kind, name)
-                shown = format_quantity(msgspec.structs.replace(amount, format=written_as))
+                shown = written_total(spec, kind, name, total)
                 text = f"must be greater than or equal to aggregate container {kind} of {shown}"
                 errors.invalid(f"{path}.{kind}[{name}]", format_quantity(written), text)
     for index, container in enumerate(spec.get("containers") or ()):
@@ -274,19 +269,6 @@ def _validate_pod_resources(
                 )
                 at = f"{path}.containers[{index}][{name}].limits"
                 errors.invalid(at, format_quantity(text), detail)
-
-
-def _format_of_total(spec: Document, kind: str, name: str) -> QuantityFormat:
-    """Return the kind of suffix of a sum, which is that of the first amount in it.
-
-    Upstream: staging/src/k8s.io/apimachinery/pkg/api/resource/quantity.go, Add
-    """
-    for field in ("containers", "initContainers"):
-        for container in spec.get(field) or ():
-            text = ((container.get("resources") or {}).get(kind) or {}).get(name)
-            if text is not None and parse_quantity(text).nano:
-                return parse_quantity(text).format
-    return "DecimalSI"
 
 
 def _validate_host_network(errors: FieldErrors, path: str, spec: Document, *, is_pod: bool) -> None:
