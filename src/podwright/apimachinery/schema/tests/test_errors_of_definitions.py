@@ -6,7 +6,17 @@ from typing import Any
 
 import pytest
 
-from podwright.apimachinery.schema.tests.kind_errors import of_definition, of_schema, version
+from podwright.apimachinery.schema.tests.kind_errors import (
+    definition,
+    of_definition,
+    of_schema,
+    of_update,
+    version,
+)
+from podwright.apimachinery.schema.validation.custom.definition_schemas import (
+    printed_schema,
+    printed_version,
+)
 
 
 @pytest.mark.parametrize(
@@ -362,6 +372,8 @@ def test_schemas(row: Any, expected: list[str]) -> None:
     [
         ({"minLength": 0}, True),
         ({"exclusiveMaximum": False, "allOf": [], "format": ""}, True),
+        ({"nullable": False}, True),
+        ({"uniqueItems": False}, True),
         ({"minProperties": 0}, False),
         ({"x-kubernetes-map-type": "granular"}, False),
     ],
@@ -374,3 +386,118 @@ def test_the_root_of_objects_with_a_status_has_few_fields(
     assert [line.rpartition(": ")[2][:24] for line in found] == (
         [] if is_allowed else ["only [Description Type F"]
     )
+
+
+def whole(schema: dict[str, Any]) -> dict[str, Any]:
+    root = {"openAPIV3Schema": {"type": "object", "properties": {"f": schema}}}
+    return definition(versions=[version("v1", schema=root)])
+
+
+def of_changed(new: dict[str, Any], old: dict[str, Any]) -> list[str]:
+    start = "spec.validation.openAPIV3Schema.properties[f]"
+    found = of_update("CustomResourceDefinition", whole(new), whole(old))
+    return [line.removeprefix(start) for line in found]
+
+
+def mapped(**field: Any) -> dict[str, Any]:
+    items = {"type": "object", "properties": {"k": {"type": "string"} | field}}
+    kind = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"]}
+    return {"type": "array", "items": items} | kind
+
+
+SET = {"type": "array", "x-kubernetes-list-type": "set"}
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        # A wrong type may stay, and another be added, if one was there.
+        (lambda: of_changed({"type": "x", "title": "t"}, {"type": "x"}), []),
+        (lambda: of_changed({"type": "x"}, {"type": "string"}),
+         ['.type: Unsupported value: "x": supported values: "array", "boolean", "integer",'
+           ' "number", "object", "string"']),
+        (lambda: of_changed({}, {"type": "string"}),
+         [".type: Required value: must not be empty for specified object fields"]),
+        (lambda: of_changed({"title": "t"}, {}), []),
+        (lambda: of_changed({}, {"type": "object", "$ref": "d"}), []),
+        (lambda: of_changed(SET | {"items": {"type": "object"}}, {"type": "string"}),
+         [".items.x-kubernetes-map-type: Invalid value: null: must be atomic as item of a"
+           " list with x-kubernetes-list-type=set"]),
+        (lambda: of_changed(SET | {"items": {"type": "object"}}, SET | {"items": {"type":
+          "object", "title": "t"}}), []),
+        (lambda: of_changed(mapped(), {"type": "string"}),
+         [".items.properties[k].default: Required value: this property is in"
+           " x-kubernetes-list-map-keys, so it must have a default or be a required property"]),
+        (lambda: of_changed(mapped(), mapped(title="t")), []),
+        (lambda: of_changed(mapped(default="a"), {"type": "string"}), []),
+        (lambda: of_schema({"type": "object", "additionalProperties": {"type": "string",
+          "default": "a"}}), []),
+        (lambda: of_schema(SET | {"items": {"type": "object", "x-kubernetes-map-type":
+          "atomic"}}), []),
+        (lambda: of_schema(SET | {"items": {"type": "array", "items": {"type": "string"},
+          "x-kubernetes-list-type": "atomic"}}), []),
+        (lambda: of_schema(SET | {"items": {"type": "array", "items": {"type": "string"}}}), []),
+        (lambda: [line[:45] for line in of_definition({"versions": [version("v1",
+          subresources={"status": {}}, schema={"openAPIV3Schema": {"type": "object",
+          "maxProperties": 1}}), version("v2", storage=False, schema={"openAPIV3Schema": {"type":
+          "object", "maxProperties": 2}})]})],
+         ["spec.versions[0].schema.openAPIV3Schema: Inva"]),
+    ],
+)  # fmt: skip
+def test_changed_schemas(call: Any, expected: list[str]) -> None:
+    assert call() == expected
+
+
+def test_a_schema_is_printed_with_the_structs_of_upstream() -> None:
+    empty = printed_schema({})
+    assert {name for name, value in empty.items() if value not in (None, "", False, 0)} == set()
+    for schema, name, expected in (
+        ({"not": {"type": "a"}}, "Not", empty | {"Type": "a"}),
+        ({"not": {}}, "Not", empty),
+        ({"items": {"type": "a"}}, "Items",
+         {"Schema": empty | {"Type": "a"}, "JSONSchemas": None}),
+        ({"items": [{"type": "a"}]}, "Items",
+         {"Schema": None, "JSONSchemas": [empty | {"Type": "a"}]}),
+        ({"additionalProperties": {"type": "a"}}, "AdditionalProperties",
+         {"Allows": True, "Schema": empty | {"Type": "a"}}),
+        ({"additionalProperties": True}, "AdditionalProperties",
+         {"Allows": True, "Schema": None}),
+        ({"additionalItems": False}, "AdditionalItems", {"Allows": False, "Schema": None}),
+        ({"properties": {"b": {}, "a": {}}}, "Properties", {"a": empty, "b": empty}),
+        ({"allOf": [{"type": "a"}]}, "AllOf", [empty | {"Type": "a"}]),
+        ({"required": ["a"]}, "Required", ["a"]),
+    ):  # fmt: skip
+        assert printed_schema(schema) == empty | {name: expected}
+        assert list(printed_schema(schema)) == list(empty)
+
+
+def test_a_version_is_printed_with_what_it_does_not_share() -> None:
+    scale = {"specReplicasPath": ".a", "statusReplicasPath": ".b", "labelSelectorPath": ".c"}
+    written = {
+        "name": "v1", "served": True, "schema": {"openAPIV3Schema": {"type": "a"}},
+        "subresources": {"status": {}, "scale": scale},
+        "selectableFields": [{"jsonPath": ".d"}],
+        "additionalPrinterColumns": [{"name": "N", "jsonPath": ".e"}],
+    }  # fmt: skip
+    own = {
+        "Name": "v1", "Served": True, "Storage": False, "Deprecated": False,
+        "DeprecationWarning": None, "Schema": None, "Subresources": None,
+        "AdditionalPrinterColumns": None, "SelectableFields": None,
+    }  # fmt: skip
+    assert printed_version(written, set(written) - {"name", "served"}) == own
+    assert printed_version(written, ()) == own | {
+        "Schema": {"OpenAPIV3Schema": printed_schema({"type": "a"})},
+        "Subresources": {
+            "Status": {},
+            "Scale": {
+                "SpecReplicasPath": ".a",
+                "StatusReplicasPath": ".b",
+                "LabelSelectorPath": ".c",
+            },
+        },
+        "SelectableFields": [{"JSONPath": ".d"}],
+        "AdditionalPrinterColumns": [
+            {"Name": "N", "Type": "", "Format": "", "Description": "", "Priority": 0,
+             "JSONPath": ".e"},
+        ],
+    }  # fmt: skip

@@ -464,19 +464,20 @@ def printed_schema(schema: Mapping[str, Any]) -> Document:
 
 
 def _schema_value(name: str, value: Any) -> Any:
+    if name in ("AdditionalProperties", "AdditionalItems") and value is not None:
+        schema = printed_schema(value) if isinstance(value, Mapping) else None
+        return {"Allows": value is not False, "Schema": schema}
+    if name in ("Not", "Items") and isinstance(value, Mapping):
+        schema = printed_schema(value)
+        return schema if name == "Not" else {"Schema": schema, "JSONSchemas": None}
     if not value:
         return value if value not in (None, [], {}) else None
     if name in _LISTS:
         return [printed_schema(each) for each in value]
     if name in _MAPS:
         return {key: printed_schema(value[key]) for key in sorted(value)}
-    if name == "Not":
-        return printed_schema(value)
-    if name == "Items" and isinstance(value, Mapping):
-        return {"Schema": printed_schema(value), "JSONSchemas": None}
-    if name in ("AdditionalProperties", "AdditionalItems"):
-        schema = printed_schema(value) if isinstance(value, Mapping) else None
-        return {"Allows": True, "Schema": schema}
+    if name == "Items":
+        return {"Schema": None, "JSONSchemas": [printed_schema(each) for each in value]}
     return [printed_rule(each) for each in value] if name == "XValidations" else value
 
 
