@@ -115,8 +115,8 @@ def _validate(errors: FieldErrors, schema: Schema, level: Level, path: str) -> N
         errors.required(f"{path}.items", "must be specified")
     if isinstance(items, Mapping):
         _validate(errors, items, "item", f"{path}.items")
-    for name in sorted(properties):
-        _validate(errors, properties[name], "field", f"{path}.properties[{name}]")
+    for name, part in properties.items():
+        _validate(errors, part, "field", f"{path}.properties[{name}]")
     if values is not None:
         if level == "root":
             errors.forbidden(f"{path}.additionalProperties", "must not be used at the root")
@@ -239,12 +239,10 @@ def _validate_nested(
     if isinstance(schema.get("items"), Mapping):
         _validate_nested(errors, schema["items"], f"{path}.items")
     properties: Mapping[str, Any] = schema.get("properties") or {}
-    for name in sorted(properties):
-        _validate_nested(errors, properties[name], f"{path}.properties[{name}]")
+    for name, part in properties.items():
+        _validate_nested(errors, part, f"{path}.properties[{name}]")
     for name, text in _NESTED:
-        value = schema.get(name)
-        is_set = value not in (None, "", [], False)
-        if is_set and (value != {} or name in ("additionalProperties", "default")):
+        if schema.get(name) not in (None, "", [], False):
             errors.forbidden(f"{path}.{name}", text)
     if "metadata" in properties:
         text = "must not be specified in a nested context"
@@ -270,12 +268,11 @@ def _validate_named(
         return
     _validate_completeness(errors, nested, schema, path, nested_path)
     if isinstance(nested.get("items"), Mapping):
-        items = schema.get("items")
-        inner = items if isinstance(items, Mapping) else None
-        _validate_named(errors, nested["items"], inner, f"{path}.items", f"{nested_path}.items")
+        at, nested_at = f"{path}.items", f"{nested_path}.items"
+        _validate_named(errors, nested["items"], schema.get("items"), at, nested_at)
     properties: Mapping[str, Any] = schema.get("properties") or {}
     named: Mapping[str, Any] = nested.get("properties") or {}
-    for name in sorted(named):
+    for name in named:
         at, nested_at = f"{path}.properties[{name}]", f"{nested_path}.properties[{name}]"
         if name in properties:
             _validate_named(errors, named[name], properties[name], at, nested_at)
@@ -339,10 +336,7 @@ def with_go_metadata(document: Document) -> Document:
     metadata = document.get("metadata")
     if not isinstance(metadata, dict):
         return document
-    made = built_in().struct_form(_STRUCT, metadata)
-    if made.get("creationTimestamp") is None:
-        made.pop("creationTimestamp", None)
-    return document | {"metadata": made}
+    return document | {"metadata": built_in().struct_form(_STRUCT, metadata)}
 
 
 # ------------------------------------------------------------------- embedded objects
@@ -489,11 +483,11 @@ def _pruned(
         return value
     keeps = schema is not None and bool(schema.get("x-kubernetes-preserve-unknown-fields"))
     if isinstance(value, list):
-        items = None if schema is None else schema.get("items")
+        items: Any = None if schema is None else schema.get("items")
         if keeps and items is None:
             return value
         # The items of a list that keeps unknown fields keep them too.
-        if keeps and isinstance(items, Mapping):
+        if keeps:
             items = {**items, "x-kubernetes-preserve-unknown-fields": True}
         made = [
             _pruned(each, items, f"{path}[{index}]", unknown) for index, each in enumerate(value)

@@ -442,6 +442,12 @@ SET = {"type": "array", "x-kubernetes-list-type": "set"}
           "maxProperties": 1}}), version("v2", storage=False, schema={"openAPIV3Schema": {"type":
           "object", "maxProperties": 2}})]})],
          ["spec.versions[0].schema.openAPIV3Schema: Inva"]),
+        (lambda: of_changed({"type": "x"}, {"type": "string", "allOf": [{"type": "x"}]}), []),
+        (lambda: of_changed({"type": "x"}, {"type": "string", "not": {"type": "x"}}), []),
+        (lambda: of_schema({"type": "object", "not": {"additionalProperties": {}, "default":
+          {}}}),
+         [".not.additionalProperties: Forbidden: must be undefined to be structural",
+          ".not.default: Forbidden: must be undefined to be structural"]),
     ],
 )  # fmt: skip
 def test_changed_schemas(call: Any, expected: list[str]) -> None:

@@ -258,6 +258,12 @@ SEE = "see https://github.com/kubernetes/enhancements/pull/1111"
         ("", "", None),
         ("mk8s.io", "", None),
         ("k8s.io.example", "", None),
+        ("k8s.io", "//a.b/c", ("False", "InvalidAnnotation",
+                               f'{NEEDED} with either a URL or a reason starting with'
+                               f' "unapproved", {SEE}')),
+        ("k8s.io", "https:a", ("False", "InvalidAnnotation",
+                               f'{NEEDED} with either a URL or a reason starting with'
+                               f' "unapproved", {SEE}')),
         ("k8s.io", "", ("False", "MissingAnnotation", f"{NEEDED}, {SEE}")),
         ("a.b.kubernetes.io", "https://a.b/c", ("True", "ApprovedAnnotation",
                                                 "approved in https://a.b/c")),

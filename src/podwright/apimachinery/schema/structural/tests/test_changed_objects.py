@@ -8,7 +8,13 @@ import pytest
 
 from podwright.apimachinery.schema.structural.custom_kind import CustomKind, CustomVersion
 from podwright.apimachinery.schema.structural.field_paths import JsonPathError, compiled_path
+from podwright.apimachinery.schema.structural.shape import (
+    embedded_problems,
+    validate_embedded,
+    with_embedded_metadata,
+)
 from podwright.apimachinery.schema.structural.tests.test_custom_kind import OPEN, kind, train
+from podwright.apimachinery.schema.validation.field_errors import FieldErrors
 
 Document = dict[str, Any]
 SET = {"type": "array", "x-kubernetes-list-type": "set"}
@@ -251,6 +257,40 @@ def test_an_embedded_object_is_one_wherever_it_is(
         assert PLACES.go_form(document)["spec"] == within(POD | {"metadata": {}})
     else:
         assert PLACES.go_form(document)["spec"] == within(embedded)
+
+
+def of_embedded(value: Any, schema: Any) -> list[str]:
+    errors = FieldErrors()
+    validate_embedded(errors, value, schema)
+    problems = [*embedded_problems(value, schema), *errors.problems]
+    return [f"{path}: {text.partition(': ')[0]}" for path, text, _ in problems]
+
+
+WHOLE = {"x-kubernetes-embedded-resource": True}
+
+
+@pytest.mark.parametrize(
+    ("value", "schema", "expected"),
+    [
+        ({}, WHOLE, ["apiVersion: Required value", "kind: Required value"]),
+        ({"apiVersion": "a/b", "kind": "A"}, WHOLE, []),
+        ({"apiVersion": "a/b/c", "kind": "A"}, WHOLE, ["apiVersion: Invalid value"]),
+        ({"apiVersion": 1, "kind": 2}, {}, []),
+        ({"metadata": {"name": 1}}, {}, []),
+        ([{"kind": 1}], {}, []),
+        ([{"apiVersion": "v1"}], {"items": WHOLE}, ["[0].kind: Required value"]),
+    ],
+)
+def test_only_an_embedded_object_has_the_errors_of_one(
+    value: Any, schema: Any, expected: list[str]
+) -> None:
+    assert of_embedded(value, schema) == expected
+
+
+def test_a_value_without_unknown_metadata_stays_the_same() -> None:
+    schema = {"properties": {"a": WHOLE, "b": {"items": {"properties": {"c": {}}}}}}
+    value = {"a": [], "b": [{"c": {"metadata": {"x": 1}}}], "metadata": {"x": 1}}
+    assert with_embedded_metadata(value, schema) is value
 
 
 def test_an_object_of_another_version_has_only_unknown_fields() -> None:
