@@ -207,7 +207,7 @@ def _check_type(value: Any, schema: Schema, path: str) -> _Result:
         return _Result(_type_fault(path, format_, found_format))
     if format_ and is_text and not {"number", "integer"} & {*types}:
         return result
-    if types and not fits:
+    if not fits:
         return _Result(_type_fault(path, ",".join(types), found))
     return result
 
@@ -218,8 +218,6 @@ def _is_whole(number: float) -> bool:
     nearest = math.trunc(number)
     if number == nearest:
         return True
-    if number == 0 or nearest == 0:
-        return False
     return abs(number - nearest) / (abs(number) + abs(nearest)) < 1e-9
 
 
@@ -371,7 +369,7 @@ def _check_object(
         elif isinstance(values, Mapping):
             inner = _field_of(old, name, path)
             result.merge(_ratcheted(part, values, f"{path}.{name}", inner))
-    for name in sorted(properties.keys() & value.keys()):
+    for name in sorted({*properties} & {*value}):
         at = f"{path}.{name}" if path else name
         inner = _field_of(old, name, path)
         result.merge(_ratcheted(value[name], properties[name], at, inner))
@@ -442,7 +440,7 @@ def _one_of(value: Any, schemas: list[Schema], path: str, old: Correlation | Non
         elif not valid and (best is None or found.count > best.count):
             best = found
     if len(valid) == 1:
-        result.merge(valid[0])
+        result.merge(*valid)
         return result
     more = f"Found {len(valid)} valid alternatives" if valid else "Found none valid"
     result.add([_Fault(f'"{path}" must validate one and only one schema (oneOf). {more}')])

@@ -489,3 +489,38 @@ def test_alternatives_and_paths(row: Any, expected: list[str]) -> None:
 )  # fmt: skip
 def test_what_an_update_leaves_is_not_checked(row: Any, expected: list[str]) -> None:
     assert of_change(*row) == expected
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (lambda: of_field(of("string", format="date"), "é"),
+         ['a: Invalid value: "é": a in body must be of type date: "é"']),
+        (lambda: of_field({"format": "date"}, 5),
+         ['a: Invalid value: "int64": a in body must be of type date: "int64"']),
+        (lambda: of_field({"format": "date"}, ["a"]), []),
+        (lambda: of_field(INT_OR_STRING, []),
+         ['a: Invalid value: "array": a in body must be of type integer,string: "array"']),
+        (lambda: of_field(of("integer", multipleOf=1.5), 2),
+         ['<nil>: Invalid value: "": MultipleOf value must be of type integer (default'
+           " format) in a",
+          "a: Invalid value: 2: a in body should be a multiple of 1.5"]),
+        (lambda: of_field(of("integer", multipleOf=0.1), 1),
+         ['<nil>: Invalid value: "": MultipleOf value must be of type integer (default'
+           " format) in a"]),
+        (lambda: of_field(of("number", multipleOf=2.0), 3.5),
+         ["a: Invalid value: 3.5: a in body should be a multiple of 2"]),
+        (lambda: of_field(of("number", multipleOf=-2.0), 1.5),
+         ["a: Invalid value: -2: factor MultipleOf declared for a must be positive: -2"]),
+        (lambda: of_field(of("number", multipleOf=0.5), 1.5), []),
+        (lambda: of_field(of("number", multipleOf=0.5), 0.25),
+         ["a: Invalid value: 0.25: a in body should be a multiple of 0.5"]),
+        (lambda: of_change(fields(a=INT), {"a": 5}, 5),
+         ["a: Invalid value: 5: a in body should be less than or equal to 3"]),
+        (lambda: of_change(fields(a=INT), {"a": 5}, {"a": 5}), []),
+        (lambda: of_change(fields(a=INT), {"a": 5}, None),
+         ["a: Invalid value: 5: a in body should be less than or equal to 3"]),
+    ],
+)  # fmt: skip
+def test_numbers_texts_and_other_shapes(call: Any, expected: list[str]) -> None:
+    assert call() == expected
