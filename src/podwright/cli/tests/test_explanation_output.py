@@ -15,10 +15,12 @@ from typing import Any
 import msgspec
 import pytest
 from rich.console import Console
+from rich.text import Text
 
 from podwright.cli import console
 from podwright.cli.decisions import explanation_output
 from podwright.cli.decisions.explanation_output import (
+    _answers,
     node_list,
     print_explanation,
     print_matrix,
@@ -146,6 +148,13 @@ def unfit(**changes: Any) -> Explanation:
         rejected={"n1": CPU, "n2": CPU},
     )
     return REPLACE(found, **changes)
+
+
+def test_only_what_a_filter_rejects_is_red() -> None:
+    answers = list(_answers(PLACED.filters[0], PLACED, ("n1", "n4", "n6", "n7")))
+    assert [str(each) for each in answers] == ["passed", "rejected", "not evaluated", "excluded"]
+    styles = [each.style if isinstance(each, Text) else "" for each in answers]
+    assert styles == ["", "red", "", ""]
 
 
 @pytest.fixture

@@ -80,6 +80,10 @@ def test_custom_columns_have_a_row_for_each_item() -> None:
 
 def test_a_document_without_a_list_is_one_row() -> None:
     assert custom_columns("NODE:.node", {"node": "n1", "ties": []}) == (["NODE"], [["n1"]])
+    lists: dict[str, object] = {"a": [{"node": "x"}], "b": [{"node": "y"}], "node": "n2"}
+    assert custom_columns("NODE:.node", lists) == (["NODE"], [["n2"]]), "which list is not clear"
+    assert custom_columns("NODE:.node", [{"node": "x"}, {}]) == (["NODE"], [["x"], ["<none>"]])
+    assert custom_columns("NODE:.node", 5) == (["NODE"], [["<none>"]])
 
 
 @pytest.mark.parametrize("spec", ["NAME", "NAME:", ":.a", "NAME:.a,", ""])

@@ -3,11 +3,13 @@
 from pathlib import Path
 from typing import Literal
 
+import pytest
 import typer
 from typer.testing import CliRunner
 
 from podwright.cli import usage
-from podwright.cli.options import Judged, Options, argument, command_app, option
+from podwright.cli.decisions.options import DiffOptions
+from podwright.cli.options import Judged, Options, Setup, argument, command_app, option
 
 
 class Draws(Options):
@@ -51,6 +53,25 @@ def called(*args: str, status: int = 0) -> DrawOptions:
     result = CliRunner().invoke(app, list(args))
     assert result.exit_code == status, result.output
     return found.pop()
+
+
+@pytest.mark.parametrize(
+    ("given", "after"),
+    [
+        ({}, ((Path("a.py"),), 7, "A=true", [Path("one")])),
+        ({"to_plugin": (Path("b.py"),)}, ((Path("b.py"),), 7, "A=true", [Path("one")])),
+        ({"to_seed": 0}, ((Path("a.py"),), 0, "A=true", [Path("one")])),
+        ({"to_feature_gates": ""}, ((Path("a.py"),), 7, "", [Path("one")])),
+        ({"to_config": (Path("x"), Path("y"))},
+         ((Path("a.py"),), 7, "A=true", [Path("x"), Path("y")])),
+    ],
+)  # fmt: skip
+def test_the_second_side_of_a_diff_is_the_first_one_with_what_is_given(given, after):
+    first = Setup(config=Path("one"), plugins=(Path("a.py"),), seed=7, feature_gates="A=true")
+    before, sides = DiffOptions(setup=first, **given).setups()
+    assert before == first
+    assert {(each.plugins, each.seed, each.feature_gates) for each in sides} == {after[:3]}
+    assert [each.config for each in sides] == after[3]
 
 
 def test_the_options_of_a_group_stand_at_its_place_and_inherited_ones_last():

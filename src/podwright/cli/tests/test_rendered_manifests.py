@@ -87,6 +87,17 @@ def test_a_field_that_the_manifest_has_not_stays():
     assert same.events == ()
 
 
+def test_what_comes_after_an_object_that_is_the_same_is_compared_too():
+    objects = [WEB, marked("new"), marked("there", a="2")]
+    changed, lines = with_rendered(scenario(WEB, marked("there", a="1")), rendered(*objects))
+    assert lines == [
+        "chart, shop: creates ConfigMap default/new; changes ConfigMap default/there",
+        '  ConfigMap default/there: metadata.annotations.a: "1" -> "2"',
+    ]
+    ((_, events),) = changed.events
+    assert events.count(b"\n") == 2
+
+
 def test_each_field_that_differs_is_a_line_and_the_cluster_has_it():
     def change(document: Any) -> None:
         document["spec"] |= {"replicas": 30}

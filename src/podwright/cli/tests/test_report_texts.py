@@ -5,9 +5,11 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from podwright.cli.recorded.report_run import _by_interest
+from podwright.cli.recorded.run_show import _use, _use_document
 from podwright.cli.recorded.simulate_report import _blocked_by, _print_rows, print_evictions
 from podwright.simulation.world.runs.disruptions import BlockedEviction, Evictions, NodeDrain
 from podwright.testing import make_node, make_pod
@@ -54,6 +56,20 @@ def blocked(*pods: str, by: tuple[str, ...] = (), since: str | None = None) -> N
 ])  # fmt: skip
 def test_what_blocks_a_drain(drain, text):
     assert _blocked_by(drain, START_NS) == text
+
+
+def test_the_use_of_a_resource_that_no_node_has_is_no_share():
+    columns: Any = SimpleNamespace(
+        resources={"cpu": 0, "memory": 1},
+        requested=np.array([[500, 0], [1000, 0]]),
+        allocatable=np.array([[2000, 0], [1000, 0]]),
+    )
+    assert _use_document(columns, np.array([0, 1]), ("cpu", "memory")) == {
+        "cpu": {"requested": "1500m", "allocatable": "3000m", "share": 0.5},
+        "memory": {"requested": "0", "allocatable": "0", "share": None},
+    }
+    assert _use(columns, np.array([0]), "cpu") == "500m/2 25%"
+    assert _use(columns, np.array([0]), "memory") == "0/0"
 
 
 ROWS = [(f"p{i}", "", str(i)) for i in range(12)]
