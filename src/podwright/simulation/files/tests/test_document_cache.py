@@ -18,7 +18,12 @@ import pytest
 
 from podwright.apimachinery.objects import YamlDocument, YamlError, read_yaml
 from podwright.simulation.files import DocumentCache, document_cache, documents
-from podwright.simulation.files.document_cache import SUFFIX, CacheEntry, _remove_leftovers
+from podwright.simulation.files.document_cache import (
+    SUFFIX,
+    CacheEntry,
+    _remove_leftovers,
+    _remove_oldest,
+)
 from podwright.simulation.files.manifests import PartialObjects, load_bytes
 
 ENTRY = f".dump.yaml{SUFFIX}"
@@ -408,3 +413,21 @@ def test_only_partial_files_of_the_same_entry_are_left_over(tmp_path):
     os.utime(tmp_path / "entry.2.new", (0, 1_001))
     _remove_leftovers(place, 1_601)
     assert {each.name for each in tmp_path.iterdir()} == {*names} - {"entry.1.new"}
+
+
+@pytest.mark.parametrize(
+    ("bytes_max", "left"), [(10, ["b", "c"]), (9, ["c"]), (15, ["a", "b", "c"]), (4, [])]
+)
+def test_the_entries_that_were_not_used_for_longest_are_removed(
+    tmp_path: Path, bytes_max: int, left: list[str]
+) -> None:
+    for age, name in enumerate("cba"):
+        place = tmp_path / f"{name}{SUFFIX}"
+        place.write_bytes(b"12345")
+        os.utime(place, ns=(10**18 - age, 10**18 - age))
+    (tmp_path / "other").write_bytes(bytes(99))
+    _remove_oldest(tmp_path, bytes_max)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        *(f"{name}{SUFFIX}" for name in left),
+        "other",
+    ]

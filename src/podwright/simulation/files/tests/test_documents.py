@@ -9,6 +9,8 @@ from podwright.simulation.files.documents import (
     Found,
     Lines,
     Place,
+    _is_of_server,
+    _length,
     is_configuration,
     is_from_server,
     read_documents,
@@ -477,3 +479,59 @@ def test_a_configuration_is_known_by_its_group(document, expected):
 )
 def test_an_object_of_a_server_has_a_uid_and_a_version(metadata, expected):
     assert is_from_server({"metadata": metadata}) is expected
+
+
+@pytest.mark.parametrize(
+    ("value", "length"),
+    [
+        (5, 1),
+        ([], 0),
+        ([1, [2, 3]], 2),
+        ({}, 1),
+        ({"items": []}, 1),
+        ({"pods": [1, 2], "nodes": [3], "kind": "x"}, 3),
+    ],
+)
+def test_the_number_of_documents_in_a_value(value, length):
+    assert _length(value) == length
+
+
+@pytest.mark.parametrize(
+    ("value", "is_of_server"),
+    [
+        (STORED, True),
+        (NODE, False),
+        ({"metadata": {"uid": "u"}}, False),
+        ({"metadata": {"resourceVersion": "7"}}, False),
+        ({"metadata": "x"}, False),
+        ("text", False),
+        ({"items": [STORED, STORED]}, True),
+        ({"items": [STORED, NODE]}, False),
+        ({"items": []}, False),
+        ({"items": "x", "metadata": STORED["metadata"]}, True),
+    ],
+)
+def test_what_a_server_wrote_has_a_uid_and_a_version(value, is_of_server):
+    assert _is_of_server(value) is is_of_server
+    if not isinstance(value, str) and "items" not in value:
+        assert is_from_server(value) is is_of_server
+
+
+def test_a_namespace_is_that_of_namespaced_objects_without_one():
+    objects = [POD, NODE, {**POD, "metadata": {"name": "q"}}]
+    found = read_manifest(as_json({"kind": "List", "apiVersion": "v1", "items": objects}),
+                          source="f", namespace="own")  # fmt: skip
+    assert keys(found) == [("Pod", "default/p"), ("Node", "n"), ("Pod", "own/q")]
+    assert not found.errors
+    wrong = read_manifest(b"apiVersion: 1\nkind: Pod\nmetadata: {name: a}\n", source="f",
+                          namespace="own")  # fmt: skip
+    assert wrong.errors
+
+
+def test_a_manifest_has_defaults_unless_none_are_wanted():
+    (whole,), (given,) = (
+        read_manifest(as_json(POD), source="f", **options).objects
+        for options in ({}, {"has_defaults": False})
+    )
+    assert whole.object.raw["spec"]["restartPolicy"] == "Always"
+    assert "restartPolicy" not in given.object.raw["spec"]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from podwright.simulation.files.json_documents import (
+    _is_from_server,
     duplicate_keys,
     json_error,
     json_values,
@@ -190,3 +191,20 @@ def test_a_position_in_a_text_of_several_lines_has_a_line(
     text: str, position: int, line: int
 ) -> None:
     assert line_at(text.encode(), position) == line
+
+
+@pytest.mark.parametrize(
+    ("item", "is_from_server"),
+    [
+        (pod("a", uid="u", resourceVersion="5"), True),
+        (pod("a", uid="u"), False),
+        (pod("a", resourceVersion="5"), False),
+        (pod("a", uid="", resourceVersion="5"), False),
+        ({"metadata": 5}, False),
+        (5, False),
+    ],
+)
+def test_the_first_item_of_a_list_says_whether_a_server_wrote_it(
+    item: Any, is_from_server: bool
+) -> None:
+    assert _is_from_server(json.dumps(listed(item, pod("b"))).encode()) is is_from_server

@@ -5,6 +5,7 @@ import pytest
 
 from podwright.apimachinery.objects import InputError, timestamp_ns
 from podwright.simulation.files.scheduler_log import (
+    _value,
     is_json_line,
     load_scheduler_log,
     read_scheduler_log,
@@ -23,6 +24,20 @@ from podwright.simulation.files.scheduler_log import (
 )
 def test_a_line_of_the_json_format_has_a_message(value: object, is_line: bool) -> None:
     assert is_json_line(value) is is_line
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        (b'"a \\"b\\""', 'a "b"'),
+        (b"12", 12),
+        (b"n1", "n1"),
+        (b"1.5s", "1.5s"),
+        (b"<\n\ttwo\n\tlines\n >", "two\nlines"),
+    ],
+)
+def test_a_value_of_a_text_line_is_a_text_or_a_number(written: bytes, value: object) -> None:
+    assert _value(written) == value
 
 
 NEAR_NS = timestamp_ns("2026-03-02T10:00:00Z") or 0

@@ -227,7 +227,7 @@ def test_an_object_of_a_server_has_a_name(metadata):
 
 def test_standard_input_is_read_once():
     stdin = io.BytesIO(as_json(node("n")))
-    assert [name for name, _ in read_paths(["-", "-"], stdin=stdin)] == ["stdin"]
+    assert list(read_paths(["-", "-"], stdin=stdin)) == [("stdin", as_json(node("n")))]
 
 
 def test_what_a_node_can_hold_is_its_capacity_if_nothing_else_is_given():
@@ -307,6 +307,8 @@ def test_a_file_of_a_folder_is_read_once_and_what_is_wrong_is_named_together(tmp
     (tmp_path / "a.yaml").write_text("kind: Pod")
     name = f"{tmp_path}/a.yaml"
     assert read_paths([name, tmp_path]) == read_paths([tmp_path, name]) == [(name, b"kind: Pod")]
+    (tmp_path / "folder.yaml").mkdir()
+    assert read_paths([tmp_path]) == [(name, b"kind: Pod")]
     (tmp_path / "none").mkdir()
     with pytest.raises(InputError) as error:
         read_paths([tmp_path / "x", tmp_path / "none", tmp_path / "y"])

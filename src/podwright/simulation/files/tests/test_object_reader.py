@@ -103,6 +103,15 @@ def test_five_unknown_fields_are_named_and_the_others_counted() -> None:
     ]
 
 
+def test_unknown_fields_are_searched_in_a_thousand_objects_of_a_kind() -> None:
+    reader = ObjectReader()
+    for number in range(1, 1_002):
+        spec = {f"newer{number}": 1} if number >= 1_000 else {}
+        reader.read(from_server(spec=spec), Place("f"))
+    (warning,) = reader.warnings()
+    assert "unknown field spec.newer1000 ignored" in warning
+
+
 @pytest.mark.parametrize(
     ("message", "value", "expected"),
     [
