@@ -529,9 +529,9 @@ def test_a_namespace_is_that_of_namespaced_objects_without_one():
 
 
 def test_a_manifest_has_defaults_unless_none_are_wanted():
-    (whole,), (given,) = (
-        read_manifest(as_json(POD), source="f", **options).objects
-        for options in ({}, {"has_defaults": False})
-    )
+    (whole,) = read_manifest(as_json(POD), source="f").objects
+    (given,) = read_manifest(as_json(POD), source="f", has_defaults=False).objects
     assert whole.object.raw["spec"]["restartPolicy"] == "Always"
     assert "restartPolicy" not in given.object.raw["spec"]
+    (unnamed,) = read_manifest(as_json({**NODE, "metadata": {"name": "n"}}), source="f").objects
+    assert "namespace" not in unnamed.object.raw["metadata"]

@@ -208,3 +208,8 @@ def test_the_first_item_of_a_list_says_whether_a_server_wrote_it(
     item: Any, is_from_server: bool
 ) -> None:
     assert _is_from_server(json.dumps(listed(item, pod("b"))).encode()) is is_from_server
+    assert not _is_from_server(json.dumps(listed()).encode())
+
+
+def test_a_number_of_too_many_digits_is_no_error_of_json() -> None:
+    assert json_error(b'{"a": ' + b"1" * 5_000 + b"}") is None

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from podwright.apimachinery.objects import InputError
+from podwright.apimachinery.objects import InputError, ObjectMeta, Pod, PodSpec
+from podwright.simulation.files import Sourced
 from podwright.simulation.files.manifests import load_bytes
 from podwright.simulation.files.object_reader import missing_classes
 
@@ -84,6 +85,14 @@ NO_RUNTIME = 'there is no RuntimeClass "gvisor"'
 )  # fmt: skip
 def test_a_class_that_does_not_exist_is_an_error_with_its_path(documents, errors):
     assert errors_of(*documents) == errors
+
+
+def test_an_object_without_a_document_names_its_classes_too():
+    made = Pod(
+        metadata=ObjectMeta(name="p", namespace="a"), spec=PodSpec(priority_class_name="high")
+    )
+    (error,) = missing_classes([Sourced("f", made)])
+    assert (error.path, error.message) == ("spec.priorityClassName", NO_PRIORITY)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from podwright.apimachinery.objects import Object, Unknown
+from podwright.apimachinery.objects import FieldError, Object, Unknown
 from podwright.simulation.files import ObjectReader, Place, read_manifest
 from podwright.simulation.files.object_reader import _with_suggestion
 
@@ -101,6 +101,21 @@ def test_five_unknown_fields_are_named_and_the_others_counted() -> None:
     assert [text.partition(" ignored")[0] for text in warnings] == [
         f"f: v1 Pod: unknown fields {shown} and 2 more"
     ]
+
+
+@pytest.mark.parametrize(
+    ("validate", "errors", "warnings"),
+    [("strict", [ "f: twice", "f: again"], ()), ("warn", [], ("f: twice", "f: again")),
+     ("ignore", [], ())],
+)  # fmt: skip
+def test_keys_that_are_there_twice_are_reported_as_other_mistakes_of_a_manifest(
+    validate: Any, errors: list[str], warnings: tuple[str, ...]
+) -> None:
+    reader = ObjectReader(validate=validate)
+    duplicates = [FieldError(source="f", message=text) for text in ("twice", "again")]
+    reader.note_duplicates(duplicates)
+    assert duplicates == []
+    assert (list(map(str, reader.errors)), reader.warnings()) == (errors, warnings)
 
 
 def test_unknown_fields_are_searched_in_a_thousand_objects_of_a_kind() -> None:

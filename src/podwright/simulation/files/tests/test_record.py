@@ -182,7 +182,7 @@ def test_an_invalid_object_is_reported_once():
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        pytest.param(b"", "no changes in this file", id="empty"),
+        pytest.param(b"", "^r: no changes in this file; a record has", id="empty"),
         pytest.param(b"\n\n", "no changes in this file", id="only empty lines"),
         pytest.param(gzip.compress(b"x" * 999)[:-9], "cannot be unpacked", id="half an archive"),
         pytest.param(b'{"time":"\xff"}\n', "line 1: not JSON", id="not text"),

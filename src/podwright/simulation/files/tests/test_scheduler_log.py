@@ -42,6 +42,7 @@ def test_lines_are_read_in_order_and_unknown_ones_are_ignored():
     ]
     assert log.lines[2].evaluated_count == 120
     assert log.lines[3].victim == "a/p"
+    assert all(isinstance(each.event, str) for each in log.lines)
     assert [one.is_nominating for one in log.lines[4:6]] == [True, False]
     assert log.lines[6].message == "0/1 nodes are available"
 
