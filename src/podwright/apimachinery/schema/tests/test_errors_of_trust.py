@@ -173,7 +173,9 @@ def test_bundles(call: Any, expected: list[str]) -> None:
           'spec.unverifiedUserAnnotations: Invalid value: "b": must be a domain-prefixed key'
            ' (such as "acme.io/foo")']),
         (lambda: of_pod_request({"unverifiedUserAnnotations": {"-": "", "B": ""}}),
-         ['spec.unverifiedUserAnnotations: Invalid value: "-": NAME PART']),
+         ['spec.unverifiedUserAnnotations: Invalid value: "-": NAME PART',
+          'spec.unverifiedUserAnnotations: Invalid value: "b": must be a domain-prefixed key'
+           ' (such as "acme.io/foo")']),
         (lambda: of_pod_request({"proofOfPossession": "YQ=="}),
          ["spec: Invalid value: exactly one of (stubPKCS10Request) or (pkixPublicKey,"
            " proofOfPossession) must be set"]),

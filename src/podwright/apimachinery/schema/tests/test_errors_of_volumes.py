@@ -277,12 +277,12 @@ def test_sources_of_volumes(row: Any, expected: list[str]) -> None:
           ".sources[0].clusterTrustBundle.path: Required value"]),
         ([{"clusterTrustBundle": {"name": "a", "signerName": "b", "path": "c"}}],
          [".sources[0].clusterTrustBundle: Invalid value:"
-          ' {"name":"a","signerName":"b","path":"c"}: only one of name and signerName may be'
-          " used"]),
+          ' {"Name":"a","SignerName":"b","LabelSelector":null,"Optional":null,"Path":"c"}:'
+          " only one of name and signerName may be used"]),
         ([{"clusterTrustBundle": {"name": "a", "labelSelector": {}, "path": "c"}}],
          [".sources[0].clusterTrustBundle.labelSelector: Invalid value: {}: labelSelector"
           " must be unset if name is specified"]),
-        ([{"clusterTrustBundle": {"signerName": "a/b", "path": "c",
+        ([{"clusterTrustBundle": {"signerName": "a.b/c", "path": "c",
          "labelSelector": {"matchLabels": {"-": ""}}}}],
          ['.sources[0].clusterTrustBundle.labelSelector.matchLabels: Invalid value: "-": NAME'
           " PART"]),
@@ -306,6 +306,81 @@ def test_sources_of_volumes(row: Any, expected: list[str]) -> None:
         ([{"secret": {"items": [{"key": "a", "path": "x"}, {"key": "b", "path": "x"}]}}],
          [".sources[0].secret.name: Required value",
           ': Invalid value: "": conflicting duplicate paths']),
+        ([{"clusterTrustBundle": {"name": "", "path": "c"}}],
+         [".sources[0].clusterTrustBundle.name: Required value: must be a valid object name",
+          '.sources[0].clusterTrustBundle.name: Invalid value: "": not a valid'
+          " clustertrustbundlename: SUBDOMAIN"]),
+        ([{"clusterTrustBundle": {"name": "A", "path": "c"}}],
+         ['.sources[0].clusterTrustBundle.name: Invalid value: "A": not a valid'
+          " clustertrustbundlename: SUBDOMAIN"]),
+        ([{"clusterTrustBundle": {"name": "a.b:c:d", "path": "c"}}, {"clusterTrustBundle":
+         {"name": "a.b:c:D", "path": "d", "labelSelector": {}}}],
+         ['.sources[1].clusterTrustBundle.name: Invalid value: "a.b:c:D": not a valid'
+          " clustertrustbundlename: SUBDOMAIN",
+          ".sources[1].clusterTrustBundle.labelSelector: Invalid value: {}: labelSelector"
+          " must be unset if name is specified"]),
+        ([{"clusterTrustBundle": {"signerName": "", "path": "c"}}],
+         [".sources[0].clusterTrustBundle.signerName: Required value: must be a valid signer"
+          " name",
+          ".sources[0].clusterTrustBundle.signerName: Required value"]),
+        ([{"clusterTrustBundle": {"signerName": "a", "path": "c"}}],
+         ['.sources[0].clusterTrustBundle.signerName: Invalid value: "a": must be a fully'
+          " qualified domain and path of the form 'example.com/signer-name'"]),
+        ([{"podCertificate": {}}],
+         [".sources[0].podCertificate.signerName: Required value",
+          '.sources[0].podCertificate.keyType: Unsupported value: "": supported values:'
+          ' "RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519"',
+          ".sources[0].podCertificate: Required value: specify at least one of"
+          " credentialBundlePath, keyPath, and certificateChainPath"]),
+        ([{"podCertificate": {"signerName": "a.b/c", "keyType": "x", "userAnnotations": {"A":
+         "", "": "", "a.b/-": "", "a.b/C": ""}, "keyPath": "/a", "certificateChainPath": "b",
+         "credentialBundlePath": "b"}}],
+         [".sources[0].podCertificate.userAnnotations: Required value",
+          '.sources[0].podCertificate.userAnnotations: Invalid value: "a": must be a'
+          ' domain-prefixed key (such as "acme.io/foo")',
+          '.sources[0].podCertificate.userAnnotations: Invalid value: "a.b/-": NAME PART',
+          '.sources[0].podCertificate.keyType: Unsupported value: "x": supported values:'
+          ' "RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519"',
+          '.sources[0].podCertificate.keyPath: Invalid value: "/a": must be a relative path',
+          ': Invalid value: "b": conflicting duplicate paths']),
+        ([{"podCertificate": {"signerName": "a.b/c", "keyType": "ED25519", "keyPath": "a",
+         "maxExpirationSeconds": 3599}}, {"podCertificate": {"signerName": "a.b/c", "keyType":
+         "RSA3072", "certificateChainPath": "a", "maxExpirationSeconds": 7862401}}],
+         [".sources[0].podCertificate.maxExpirationSeconds: Invalid value: 3599: if provided,"
+          " maxExpirationSeconds must be >= 3600",
+          ".sources[1].podCertificate.maxExpirationSeconds: Invalid value: 7862401: if"
+          " provided, maxExpirationSeconds must be <= 7862400",
+          ': Invalid value: "a": conflicting duplicate paths']),
+        ([{"podCertificate": {"signerName": "a.b/c", "keyType": "RSA4096", "keyPath": "a",
+         "maxExpirationSeconds": 3600}}, {"podCertificate": {"signerName": "a.b/c", "keyType":
+         "ECDSAP521", "credentialBundlePath": "b", "maxExpirationSeconds": 7862400,
+         "userAnnotations": {}}}],
+         []),
+        ([{"podCertificate": {"signerName": "kubernetes.io/c", "keyType": "ECDSAP256",
+         "keyPath": "a", "maxExpirationSeconds": 86401}}, {"podCertificate": {"signerName":
+         "a.kubernetes.io/c", "keyType": "ECDSAP384", "keyPath": "b", "maxExpirationSeconds":
+         86400}}],
+         [".sources[0].podCertificate.maxExpirationSeconds: Invalid value: 86401: if"
+          " provided, maxExpirationSeconds must be <= 86400"]),
+        ([{"podCertificate": {"signerName": "a.b/c", "keyType": "RSA3072", "keyPath": "a",
+         "userAnnotations": {"a.b/c": "d" * (256 * 1024 - 4)}}}, {"podCertificate":
+         {"signerName": "a.b/c", "keyType": "RSA3072", "keyPath": "b", "userAnnotations":
+         {"a.b/c": "d" * (256 * 1024 - 5)}}}],
+         [".sources[0].podCertificate.userAnnotations: Too long: may not be more than 262144"
+          " bytes"]),
+        ([{"podCertificate": {"signerName": "a." * 127 + "/" + "b", "keyType": "RSA3072",
+         "keyPath": "a"}}],
+         [".sources[0].podCertificate.signerName: Too long: may not be more than 253 bytes",
+          '.sources[0].podCertificate.signerName: Invalid value: "a.*254": validating label'
+          ' "": LABEL']),
+        ([{"podCertificate": {"signerName": "a.b/" + "c." * 284, "keyType": "RSA3072",
+         "keyPath": "a"}}],
+         ['.sources[0].podCertificate.signerName: Invalid value: "c.*568": validating label'
+          ' "": SUBDOMAIN',
+          ".sources[0].podCertificate.signerName: Too long: may not be more than 571 bytes"]),
+        ([{"podCertificate": {"signerName": "a.b/" + "c." * 283 + "c", "keyType": "RSA3072",
+         "keyPath": "a"}}],
+         []),
     ],
 )  # fmt: skip
 def test_projected_volumes(row: Any, expected: list[str]) -> None:

@@ -270,12 +270,18 @@ def validate_annotations(
     """Check the keys of annotations and their total size."""
     if not annotations:
         return
-    size = 0
-    for key, value in sorted(annotations.items()):
+    for key in sorted(annotations):
         if details := qualified_name(key.lower()):
             errors.each(path, key, details)
-        size += len(key.encode()) + len((value or "").encode())
-    if size > _ANNOTATIONS_MAX_BYTES:
+    validate_annotations_size(errors, path, annotations)
+
+
+def validate_annotations_size(
+    errors: FieldErrors, path: str, annotations: Mapping[str, str]
+) -> None:
+    """Check the total size of annotations."""
+    texts = (f"{key}{value or ''}" for key, value in annotations.items())
+    if sum(len(text.encode()) for text in texts) > _ANNOTATIONS_MAX_BYTES:
         errors.too_long(path, _ANNOTATIONS_MAX_BYTES)
 
 

@@ -10,7 +10,7 @@ ValidateSignerName.
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -33,19 +33,22 @@ from podwright.apimachinery.schema.validation.field_errors import (
 )
 from podwright.apimachinery.schema.validation.metadata import (
     masked,
-    validate_annotations,
     validate_metadata_update,
 )
-from podwright.apimachinery.schema.validation.names import Details, dns_label, dns_subdomain
+from podwright.apimachinery.schema.validation.names import dns_subdomain
+from podwright.apimachinery.schema.validation.signers import (
+    SHORTEST_SECONDS,
+    bundle_name,
+    longest_seconds,
+    validate_signer_name,
+    validate_user_annotations,
+)
 from podwright.apimachinery.schema.validation.statuses import validate_conditions
 
 _BUNDLE_MAX_BYTES: Final = 1024 * 1024
 _REQUEST_MAX_BYTES: Final = 10 * 1024
 _CHAIN_MAX_BYTES: Final = 100 * 1024
 _UID_MAX_BYTES: Final = 128
-_SHORTEST_SECONDS: Final = 3600
-_LONGEST_SECONDS: Final = 91 * 24 * 3600
-_LONGEST_OF_KUBERNETES_SECONDS: Final = 24 * 3600
 _FINAL: Final = ("Issued", "Denied", "Failed")
 _CHAIN: Final = "status.certificateChain"
 _REQUEST: Final = "spec.stubPKCS10Request"
@@ -73,23 +76,11 @@ def _validate_bundle_names(errors: FieldErrors, bundle: Document) -> None:
     metadata, spec = bundle.get("metadata") or {}, bundle.get("spec") or {}
     signer = spec.get("signerName") or ""
     if prefix := metadata.get("generateName"):
-        errors.each("metadata.generateName", prefix, _bundle_name(prefix, signer, masked))
+        errors.each("metadata.generateName", prefix, bundle_name(prefix, signer, masked))
     if name := metadata.get("name"):
-        errors.each("metadata.name", name, _bundle_name(name, signer, str))
+        errors.each("metadata.name", name, bundle_name(name, signer))
     if signer:
-        validate_signer_name(errors, signer)
-
-
-def _bundle_name(name: str, signer: str, as_name: Callable[[str], str]) -> Details:
-    """Return the errors of the name of a bundle, which starts with that of its signer."""
-    if not signer:
-        if ":" in name:
-            return ['ClusterTrustBundle without signer name must not have ":" in its name']
-        return dns_subdomain(as_name(name))
-    prefix = signer.replace("/", ":") + ":"
-    if not name.startswith(prefix):
-        return [f"ClusterTrustBundle for signerName {signer} must be named with prefix {prefix}"]
-    return dns_subdomain(as_name(name.removeprefix(prefix)))
+        validate_signer_name(errors, "spec.signerName", signer)
 
 
 def _validate_anchors(errors: FieldErrors, text: str) -> None:
@@ -134,8 +125,9 @@ def validate_pod_request(errors: FieldErrors, request: Document) -> None:
     """Check a new PodCertificateRequest."""
     spec: Document = request.get("spec") or {}
     signer = spec.get("signerName") or ""
-    validate_signer_name(errors, signer)
-    _validate_user_annotations(errors, spec.get("unverifiedUserAnnotations") or {})
+    validate_signer_name(errors, "spec.signerName", signer)
+    notes = spec.get("unverifiedUserAnnotations") or {}
+    validate_user_annotations(errors, "spec.unverifiedUserAnnotations", notes)
     for name in ("pod", "serviceAccount", "node"):
         value, uid = spec.get(f"{name}Name") or "", spec.get(f"{name}UID") or ""
         errors.each(f"spec.{name}Name", value, dns_subdomain(value))
@@ -147,11 +139,9 @@ def validate_pod_request(errors: FieldErrors, request: Document) -> None:
     if seconds is None:
         errors.required("spec.maxExpirationSeconds", "must be set")
         return
-    host = signer.partition("/")[0]
-    is_kubernetes = host == "kubernetes.io" or host.endswith(".kubernetes.io")
-    longest = _LONGEST_OF_KUBERNETES_SECONDS if is_kubernetes else _LONGEST_SECONDS
-    if not _SHORTEST_SECONDS <= seconds <= longest:
-        text = f"must be in the range [{_SHORTEST_SECONDS}, {longest}]"
+    longest = longest_seconds(signer)
+    if not SHORTEST_SECONDS <= seconds <= longest:
+        text = f"must be in the range [{SHORTEST_SECONDS}, {longest}]"
         errors.invalid("spec.maxExpirationSeconds", seconds, text)
     stub, key, proof = (
         spec.get(name) for name in ("stubPKCS10Request", "pkixPublicKey", "proofOfPossession")
@@ -165,16 +155,6 @@ def validate_pod_request(errors: FieldErrors, request: Document) -> None:
             "exactly one of (stubPKCS10Request) or (pkixPublicKey, proofOfPossession) must be set"
         )
         errors.invalid_object("spec", text)
-
-
-def _validate_user_annotations(errors: FieldErrors, annotations: Mapping[str, str]) -> None:
-    """Check annotations whose keys have the domain of a signer."""
-    path, before = "spec.unverifiedUserAnnotations", len(errors)
-    validate_annotations(errors, path, annotations)
-    for key in sorted(annotations) if len(errors) == before else ():
-        if "/" not in key:
-            text = 'must be a domain-prefixed key (such as "acme.io/foo")'
-            errors.invalid(path, key.lower(), text)
 
 
 def _validate_stub(errors: FieldErrors, data: bytes) -> None:
@@ -382,8 +362,6 @@ _USAGES: Final = (
 )  # fmt: skip
 _LEGACY_SIGNER: Final = "kubernetes.io/legacy-unknown"
 _SHORTEST_SECONDS_CERTIFICATES: Final = 600
-_DOMAIN_MAX: Final = 253
-_LABELS_MIN: Final = 2
 _APPROVALS: Final = ("Approved", "Denied")
 _FINAL_CERTIFICATES: Final = (*_APPROVALS, "Failed")
 _CONDITIONS: Final = "status.conditions"
@@ -431,7 +409,7 @@ def _validate(errors: FieldErrors, request: Document, old: Document | None) -> N
         text = "the legacy signerName is not allowed via this API version"
         errors.invalid("spec.signerName", signer, text)
     else:
-        validate_signer_name(errors, signer)
+        validate_signer_name(errors, "spec.signerName", signer)
     seconds = spec.get("expirationSeconds")
     if seconds is not None and seconds < _SHORTEST_SECONDS_CERTIFICATES:
         text = "may not specify a duration less than 600 seconds (10 minutes)"
@@ -450,40 +428,6 @@ def _has_block(encoded: str | None, name: bytes) -> bool:
         return b"-----BEGIN " + name + b"-----" in b64decode(encoded or "")
     except ValueError:
         return False
-
-
-def validate_signer_name(errors: FieldErrors, signer: str) -> None:
-    """Check the name of a signer, such as `example.com/signer`."""
-    path = "spec.signerName"
-    if not signer:
-        errors.required(path)
-        return
-    segments = signer.split("/")
-    if len(segments) != 2:
-        text = "must be a fully qualified domain and path of the form 'example.com/signer-name'"
-        errors.invalid(path, signer, text)
-        return
-    domain, name = segments
-    if len(domain) > _DOMAIN_MAX:
-        errors.too_long(path, _DOMAIN_MAX)
-    labels = domain.split(".")
-    _validate_labels(errors, domain, labels, dns_label)
-    if len(labels) < _LABELS_MIN:
-        text = "should be a domain with at least two segments separated by dots"
-        errors.invalid(path, domain, text)
-    _validate_labels(errors, name, name.split("."), dns_subdomain)
-
-
-def _validate_labels(
-    errors: FieldErrors, text: str, labels: list[str], rule: Callable[[str], Iterable[str]]
-) -> None:
-    """Check the parts of a signer's name up to the first that is wrong."""
-    for label in labels:
-        details = list(rule(label))
-        if details:
-            shown = (f'validating label "{label}": {detail}' for detail in details)
-            errors.each("spec.signerName", text, shown)
-            return
 
 
 def _validate_conditions(errors: FieldErrors, request: Document) -> None:

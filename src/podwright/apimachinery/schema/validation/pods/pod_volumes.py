@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema.validation import rules as r
-from podwright.apimachinery.schema.validation.field_errors import FieldErrors
+from podwright.apimachinery.schema.validation.field_errors import FieldErrors, internal_form
 from podwright.apimachinery.schema.validation.metadata import (
     validate_label_selector,
     validate_template_metadata,
@@ -28,6 +28,13 @@ from podwright.apimachinery.schema.validation.pods.volume_sources import (
     FILE_MODE,
     sources,
     validate_sources,
+)
+from podwright.apimachinery.schema.validation.signers import (
+    SHORTEST_SECONDS,
+    bundle_name,
+    longest_seconds,
+    validate_signer_name,
+    validate_user_annotations,
 )
 from podwright.apimachinery.schema.validation.storage import validate_claim_spec
 
@@ -138,6 +145,8 @@ def _validate_projected(errors: FieldErrors, path: str, volume: Document) -> Non
             _validate_trust_bundle(errors, f"{at}.clusterTrustBundle", bundle)
             file = bundle.get("path") or ""
             add(file, file)
+        if (certificate := source.get("podCertificate")) is not None:
+            _validate_pod_certificate(errors, f"{at}.podCertificate", certificate, add)
         if sum(source.get(kind) is not None for kind in _PROJECTED) > 1:
             errors.forbidden(at, "may not specify more than 1 volume type per source")
 
@@ -153,23 +162,69 @@ def _validate_projected_files(
 
 
 def _validate_trust_bundle(errors: FieldErrors, path: str, bundle: Document) -> None:
-    name, signer = bundle.get("name"), bundle.get("signerName")
+    name, signer, labels = (bundle.get(n) for n in ("name", "signerName", "labelSelector"))
     if name is not None and signer is not None:
-        errors.invalid(path, bundle, "only one of name and signerName may be used")
+        shown = internal_form(bundle, "ClusterTrustBundleProjection")
+        errors.invalid(path, shown, "only one of name and signerName may be used")
     elif name is None and signer is None:
         errors.required(path, "either name or signerName must be specified")
     elif signer is not None:
-        validate_label_selector(errors, f"{path}.labelSelector", bundle.get("labelSelector"))
-    elif bundle.get("labelSelector") is not None:
-        text = "labelSelector must be unset if name is specified"
-        errors.invalid(f"{path}.labelSelector", bundle["labelSelector"], text)
+        if not signer:
+            errors.required(f"{path}.signerName", "must be a valid signer name")
+        validate_signer_name(errors, f"{path}.signerName", signer)
+        validate_label_selector(errors, f"{path}.labelSelector", labels)
+    else:
+        _validate_bundle_name(errors, f"{path}.name", name or "")
+        if labels is not None:
+            text = "labelSelector must be unset if name is specified"
+            errors.invalid(f"{path}.labelSelector", labels, text)
     _FILE(errors, path, bundle)
+
+
+def _validate_bundle_name(errors: FieldErrors, path: str, name: str) -> None:
+    if not name:
+        errors.required(path, "must be a valid object name")
+    signer = name.rpartition(":")[0].replace(":", "/")
+    for detail in bundle_name(name, signer):
+        errors.invalid(path, name, f"not a valid clustertrustbundlename: {detail}")
+
+
+def _validate_pod_certificate(
+    errors: FieldErrors, path: str, certificate: Document, add: Callable[[str, str], None]
+) -> None:
+    signer, notes = certificate.get("signerName") or "", certificate.get("userAnnotations")
+    validate_signer_name(errors, f"{path}.signerName", signer)
+    if notes is not None:
+        validate_user_annotations(errors, f"{path}.userAnnotations", notes)
+    _KEY_TYPE(errors, path, certificate)
+    seconds, longest = certificate.get("maxExpirationSeconds"), longest_seconds(signer)
+    if seconds is not None:
+        at = f"{path}.maxExpirationSeconds"
+        if seconds < SHORTEST_SECONDS:
+            text = f"if provided, maxExpirationSeconds must be >= {SHORTEST_SECONDS}"
+            errors.invalid(at, seconds, text)
+        if seconds > longest:
+            text = f"if provided, maxExpirationSeconds must be <= {longest}"
+            errors.invalid(at, seconds, text)
+    files = [name for name in _CERTIFICATE_FILES if certificate.get(name)]
+    for name in files:
+        file_path(errors, f"{path}.{name}", certificate[name])
+        add(certificate[name], certificate[name])
+    if not files:
+        text = "specify at least one of credentialBundlePath, keyPath, and certificateChainPath"
+        errors.required(path, text)
 
 
 _PROJECTED: Final = (
     "secret", "configMap", "downwardAPI", "serviceAccountToken", "clusterTrustBundle",
     "podCertificate",
 )  # fmt: skip
+_CERTIFICATE_FILES: Final = ("credentialBundlePath", "keyPath", "certificateChainPath")
+_KEY_TYPE: Final = r.struct(
+    keyType=r.always(
+        r.one_of("RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519"), ""
+    )
+)
 _NAMED: Final = r.struct(name=r.required())
 _TOKEN: Final = r.struct(expirationSeconds=r.TOKEN_SECONDS)
 _ITEMS: Final = r.each(_ITEM)
