@@ -35,6 +35,12 @@ if TYPE_CHECKING:
         Remedy as Remedy,
         UnknownReply as UnknownReply,
     )
-    from podwright.scheduler.advice.trial_cluster import PlacedPods as PlacedPods, edited as edited
+    from podwright.scheduler.advice.trial_cluster import (
+        PlacedPods as PlacedPods,
+        assumed_claims as assumed_claims,
+        edited as edited,
+        release_claims as release_claims,
+        restore_claims as restore_claims,
+    )
 else:
     __getattr__, __dir__ = names_on_first_use(__name__)

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from podwright.apimachinery.objects import (
     DeviceClass,
     DeviceTaintRule,
+    NamespacedName,
     Node,
     Object,
     PersistentVolume,
@@ -157,7 +158,7 @@ def edited(
     """
     before = before or PlacedPods(cluster)
     reverts: list[tuple[bool, Object]] = []
-    released: list[ResourceClaim | str] = []
+    claims = assumed_claims(cluster)
     try:
         for obj in put:
             old = _current(cluster, obj)
@@ -165,7 +166,7 @@ def edited(
             cluster.put(obj)
         for pod in delete:
             cluster.remove(pod.key)
-        released = _release_claims(cluster, delete)
+        release_claims(cluster, delete)
         for obj in drop:
             reverts.append((False, obj))
             cluster.delete(obj)
@@ -173,11 +174,7 @@ def edited(
     finally:
         # The pods first: a node that was added is then deleted without pods on it.
         before.remove_new()
-        for claim in released:
-            if isinstance(claim, str):
-                cluster.devices.restore(claim)
-            else:
-                cluster.devices.assume(claim)
+        restore_claims(cluster, claims)
         # Backward, so that an object that was put twice gets its original version.
         for is_new, obj in reversed(reverts):
             if is_new:
@@ -187,25 +184,16 @@ def edited(
         before.restore()
 
 
-def _release_claims(cluster: Cluster, pods: Sequence[Pod]) -> list[ResourceClaim | str]:
-    """Free the devices that only these pods use, as the controller of claims does.
-
-    Returns
-    -------
-    list of ResourceClaim or str
-        What to assume again at the end; the key of a claim that was not assumed.
-    """
+def release_claims(cluster: Cluster, pods: Sequence[Pod]) -> None:
+    """Free the devices that only these pods use, as the controller of claims does."""
     devices = cluster.devices
     uids = {pod.uid for pod in pods if pod.uid}
-    found: list[ResourceClaim | str] = []
     if not uids or devices.is_empty:
-        return found
-    assumed = {claim.key: claim for claim in devices.assumptions()}
+        return
     for key in list(devices.claims):
         claim = devices.claim(key)
         if claim is None or not any(user.uid in uids for user in claim.status.reserved_for):
             continue
-        found.append(assumed.get(key, key))
         left = tuple(user for user in claim.status.reserved_for if user.uid not in uids)
         if left:
             devices.assume(with_fields(claim, "status", reserved_for=left))
@@ -213,7 +201,21 @@ def _release_claims(cluster: Cluster, pods: Sequence[Pod]) -> list[ResourceClaim
             devices.assume(
                 with_fields(claim, "status", reserved_for=(), allocation=None, devices=())
             )
-    return found
+
+
+def assumed_claims(cluster: Cluster) -> dict[NamespacedName, ResourceClaim]:
+    """Return the claims of devices that are assumed, for `restore_claims`."""
+    return {claim.key: claim for claim in cluster.devices.assumptions()}
+
+
+def restore_claims(cluster: Cluster, claims: Mapping[NamespacedName, ResourceClaim]) -> None:
+    """Assume exactly the claims that were assumed at an earlier time."""
+    now = assumed_claims(cluster)
+    for key in now.keys() - claims.keys():
+        cluster.devices.restore(key)
+    for key, claim in claims.items():
+        if now.get(key) is not claim:
+            cluster.devices.assume(claim)
 
 
 def _current(cluster: Cluster, obj: Object) -> Object | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple, NoReturn, Unpack
+from typing import TYPE_CHECKING, NoReturn, Unpack
 
 import msgspec
 
@@ -35,10 +35,20 @@ from podwright.apimachinery.objects import (
     with_runtime_class,
     without_pod_level_resources,
 )
-from podwright.scheduler.advice import PlacedPods
+from podwright.scheduler.advice import (
+    PlacedPods,
+    assumed_claims,
+    release_claims,
+    restore_claims,
+)
 from podwright.scheduler.assembly.build import prepare
 from podwright.scheduler.assembly.machine import assemble
-from podwright.scheduler.assembly.reserving import Reservation, refused, reservation_for
+from podwright.scheduler.assembly.reserving import (
+    Bookkeeping,
+    Reservation,
+    refused,
+    reservation_for,
+)
 from podwright.scheduler.assembly.scheduler_handle import SchedulerHandle
 from podwright.scheduler.assembly.without_effect import idle_arguments
 from podwright.scheduler.columns import Cluster
@@ -89,23 +99,6 @@ class UnknownPod(PodwrightError):  # noqa: N818 - named for what it is
     """The pod is not pending here."""
 
 
-class Bookkeeping(NamedTuple):
-    """The state of a scheduler besides objects and pods.
-
-    Parameters
-    ----------
-    reservations : dict of str to Reservation
-        By pod, in the order in which they were made.
-    positions : dict of str to object
-        Where the search of each profile begins.
-    cycle_number : int
-    """
-
-    reservations: Mapping[str, Reservation]
-    positions: Mapping[str, object]
-    cycle_number: int
-
-
 class SchedulerState:
     """What scheduling changes in a scheduler: pending, placed, nominated and reserved pods.
 
@@ -124,6 +117,7 @@ class SchedulerState:
         self._scheduler = scheduler
         self._pending = dict(scheduler.pending)
         self.placed = PlacedPods(scheduler.cluster)
+        self._claims = assumed_claims(scheduler.cluster)
         self._bookkeeping = scheduler.bookkeeping()
 
     def since(self) -> list[str]:
@@ -142,6 +136,8 @@ class SchedulerState:
         scheduler.pending.clear()
         scheduler.pending.update(self._pending)
         scheduler.restore_bookkeeping(self._bookkeeping)
+        # Reserving again may find other devices.
+        restore_claims(scheduler.cluster, self._claims)
         scheduler.count_members()
 
 
@@ -732,7 +728,10 @@ class DecidingScheduler:
         return self._call_extender(call)
 
     def withdraw(self, pod: NamespacedName) -> None:
-        """Take `pod` (`namespace/name`) off its node, or out of the pending ones; for trials."""
+        """Take `pod` (`namespace/name`) off its node, or out of the pending ones; for trials.
+
+        The devices that only it uses become free.
+        """
         pending = self.pending.pop(pod, None)
         if pending is not None:
             self.cluster.clear_nomination(pending)
@@ -743,6 +742,7 @@ class DecidingScheduler:
         if placed is not None:
             self._handle.mark(placed.pod, is_placed=False)
             self.cluster.remove(pod)
+            release_claims(self.cluster, [placed.pod])
 
     def count_members(self) -> None:
         """Count anew which members of groups are placed, after pods were moved."""

@@ -9,6 +9,7 @@ pkg/scheduler/framework/runtime/framework.go, `RunReservePluginsReserve`
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -55,6 +56,23 @@ class Reservation(NamedTuple):
         """Call Unreserve of the plugins, the last one first."""
         for plugin in reversed(self.plugins):
             notify_plugin(plugin, "unreserve", self.cycle, self.node)
+
+
+class Bookkeeping(NamedTuple):
+    """The state of a scheduler besides objects and pods.
+
+    Parameters
+    ----------
+    reservations : dict of str to Reservation
+        By pod, in the order in which they were made.
+    positions : dict of str to object
+        Where the search of each profile begins.
+    cycle_number : int
+    """
+
+    reservations: Mapping[str, Reservation]
+    positions: Mapping[str, object]
+    cycle_number: int
 
 
 def reservation_for(runner: Runner, decision: Decision) -> Reservation | None:

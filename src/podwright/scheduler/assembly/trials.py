@@ -119,7 +119,7 @@ class SchedulerTrial:
         if victims is None:
             return None
         for victim in victims:
-            scheduler.cluster.remove(victim.key)
+            scheduler.withdraw(victim.key)
         decision = self._decided(pod)
         if not decision.node:
             return None

@@ -96,12 +96,15 @@ def _loss(scheduler: Scheduler, of: str, name: str, nodes: Sequence[Node]) -> Lo
     pods = [placed.pod for slot in slots for placed in cluster.pods_on[slot].values()]
     moving = [pod for pod in pods if is_recreated(pod)]
     specs: Specs = {}
-    with forked(scheduler) as before, edited(cluster, delete=pods, drop=nodes):
-        # Pods that fitted nowhere before are not tried again.
-        scheduler.pending.clear()
-        scheduler.pending.update((pod.key, as_new_pod(pod, specs)) for pod in moving)
-        decisions = settle(scheduler, preemption=True)
-        before.release_reservations()
+    with forked(scheduler) as before:
+        for pod in pods:
+            scheduler.withdraw(pod.key)
+        with edited(cluster, drop=nodes):
+            # Pods that fitted nowhere before are not tried again.
+            scheduler.pending.clear()
+            scheduler.pending.update((pod.key, as_new_pod(pod, specs)) for pod in moving)
+            decisions = settle(scheduler, preemption=True)
+            before.release_reservations()
     pending = [
         PendingAfter(pod=key, stop=stop_of(decision))
         for key, decision in decisions.items()

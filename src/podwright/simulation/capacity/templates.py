@@ -159,6 +159,7 @@ class Replicas:
         self._obj = template.obj
         self._made = 0
         self._references = [obj for obj in references if obj.kind == "ResourceClaimTemplate"]
+        self._needs_objects = False
         self._added: list[Object] = []
         self._seen: set[NamespacedName] = set()
         self._pods = self._make()
@@ -177,7 +178,8 @@ class Replicas:
 
     def _make(self) -> Iterator[Pod]:
         first = self._created(1)
-        if self._added or self.gang or self._obj.kind == "StatefulSet" or _is_indexed(self._obj):
+        is_numbered = self._obj.kind == "StatefulSet" or _is_indexed(self._obj)
+        if self._needs_objects or self.gang or is_numbered:
             yield from self._each_created(first)
         else:
             yield from self._alike(first[0])
@@ -236,12 +238,21 @@ class Replicas:
             and kind_of(obj) not in EXPANDED_KINDS
             and f"{obj.kind} {obj.key}" not in self._seen
         ]
+        self._needs_objects = self._needs_objects or bool(needed)
         self._seen.update(f"{obj.kind} {obj.key}" for obj in needed)
-        self._scheduler.add(*needed)
-        self._added += needed
+        new = [obj for obj in needed if not self._exists(obj)]
+        self._scheduler.add(*new)
+        self._added += new
         pods = [obj for obj in added if isinstance(obj, Pod) and obj.key not in self._seen]
         self._seen.update(pod.key for pod in pods)
         return pods
+
+    def _exists(self, obj: Object) -> bool:
+        """Whether a claim is there already, of a pod that the cluster has."""
+        cluster = self._scheduler.cluster
+        if obj.kind == "PersistentVolumeClaim":
+            return obj.key in cluster.storage.claims
+        return obj.kind == "ResourceClaim" and obj.key in cluster.devices.claims
 
     def _scaled(self, number: int) -> list[Object]:
         document = encode(self._obj)
