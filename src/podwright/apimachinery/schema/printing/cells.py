@@ -111,7 +111,7 @@ def shortened(items: Iterable[str], most: int, *, separator: str = ",", empty: s
 def marked_name(obj: Document, annotations: Iterable[str]) -> str:
     """Return the name of an object, marked if an annotation says that it is the default."""
     metadata = obj.get("metadata") or {}
-    name = str(metadata.get("name") or "")
+    name: str = metadata.get("name") or ""
     present = metadata.get("annotations") or {}
     return f"{name} (default)" if any(present.get(key) == "true" for key in annotations) else name
 

@@ -51,6 +51,9 @@ def cell(api_version: str, name: str, column: str, document: dict[str, Any]) -> 
         (3 * HOUR + 60, "3h1m"), (8 * HOUR, "8h"), (2 * DAY - 1, "47h"), (2 * DAY, "2d"),
         (2 * DAY + HOUR, "2d1h"), (8 * DAY, "8d"), (730 * DAY - 1, "729d"), (730 * DAY, "2y"),
         (731 * DAY, "2y1d"), (8 * 365 * DAY, "8y"), (10 * 365 * DAY + DAY, "10y"),
+        (601, "10m"), (3 * HOUR - 60, "179m"), (8 * HOUR - 60, "7h59m"), (8 * HOUR + 60, "8h"),
+        (8 * DAY - HOUR, "7d23h"), (8 * DAY + HOUR, "8d"), (8 * 365 * DAY - DAY, "7y364d"),
+        (8 * 365 * DAY + DAY, "8y"),
     ],
 )  # fmt: skip
 def test_a_duration_has_two_or_three_figures(seconds: float, text: str) -> None:
@@ -81,6 +84,15 @@ def test_a_duration_has_two_or_three_figures(seconds: float, text: str) -> None:
         pytest.param("labels .a", "string", {"a": {"b": "1", "a": "2"}}, "a=2,b=1", id="labels"),
         pytest.param("join .a", "string", {"a": ["x", "y"]}, "x,y", id="a list"),
         pytest.param("duration .a", "string", {"a": 7200}, "120m", id="seconds"),
+        pytest.param("names .a", "string", {"a": [{"name": "x"}, {}]}, "x,", id="names"),
+        pytest.param("images .a", "string", {"a": [{"image": "x"}]}, "x", id="images"),
+        pytest.param("names .a", "string", {}, "", id="no names"),
+        pytest.param("count .a", "string", {"a": {"b": 1}}, 1, id="the size of a map"),
+        pytest.param("age .a|x", "string", {"a": ""}, "x", id="no time"),
+        pytest.param("text .a", "string", {}, "", id="no text"),
+        pytest.param("join .a|x", "string", {"a": ""}, "x", id="an empty value of a conversion"),
+        pytest.param(".a.b", "string", {"a": "x"}, "", id="a part of a text"),
+        pytest.param(".a", "number", {}, 0.0, id="an absent fraction"),
     ],
 )  # fmt: skip
 def test_a_cell_is_computed_as_its_text_says(
@@ -247,6 +259,30 @@ READY = [{"type": "Ready", "status": "True"}]
             pod(RUNNING, init=(container("i"),),
                 conditions=[{"type": "Initialized", "status": "True"}]),
             "1/1", "Init:0/1", id="initialized, though a status is outdated"),
+        pytest.param(pod(RUNNING, reason="NodeLost"), "1/1", "NodeLost", id="on a lost node"),
+        pytest.param(
+            pod(RUNNING, init=(container("s", started=True, sidecar=True),)),
+            "1/2", "Running", id="a sidecar that is not ready"),
+        pytest.param(
+            pod(RUNNING, init=(container("s", ready=True, started=True, sidecar=True),
+                               container("t", ready=True, started=True, sidecar=True))),
+            "3/3", "Running", id="two sidecars"),
+        pytest.param(
+            pod(container(), init=(container("s", ready=True, started=True, sidecar=True),
+                                   container("i"))),
+            "1/2", "Init:1/2", id="an init container behind a sidecar"),
+        pytest.param({}, "0/0", "", id="nothing"),
+        pytest.param({"spec": {"containers": [{}]}, "status": {"containerStatuses": [{}]}},
+                     "0/1", "", id="no state"),
+        pytest.param(
+            pod(container(state={"terminated": {}}), container(state={"running": {}}),
+                container(ready=True)),
+            "0/3", "ExitCode:0", id="ended without a code, running but not ready"),
+        pytest.param(
+            pod(phase="Pending", conditions=[
+                {"type": "Ready", "reason": "SchedulingGated"},
+                {"type": "PodScheduled", "reason": "Unschedulable"}]),
+            "0/1", "Pending", id="not gated"),
     ],
 )  # fmt: skip
 def test_the_status_of_a_pod_is_that_of_its_containers(
@@ -265,6 +301,12 @@ def restarted(name: str, count: int, minute: int, **more: Any) -> dict[str, Any]
     ("document", "text"),
     [
         pytest.param(pod(container(restartCount=3)), "3", id="no time is known"),
+        pytest.param(pod(restarted("c", 0, 30)), "0", id="none"),
+        pytest.param(pod({"name": "c"}), "0", id="no number"),
+        pytest.param(pod(restarted("c", 2, 30), container("d", restartCount=1)), "3 (30m ago)",
+                     id="a container without a time"),
+        pytest.param(pod(restarted("c", 2, 50), restarted("d", 1, 30)), "3 (10m ago)",
+                     id="the last one is that of the first container"),
         pytest.param(pod(restarted("c", 2, 30)), "2 (30m ago)", id="with the time"),
         pytest.param(pod(restarted("c", 2, 30), restarted("d", 1, 50)), "3 (10m ago)",
                      id="the last of two containers"),

@@ -1,0 +1,375 @@
+"""The errors of claims of devices and of their statuses: a row is a part, and its lines.
+
+Upstream: pkg/apis/resource/validation/validation.go
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podwright.apimachinery.schema import Kind, built_in
+from podwright.apimachinery.schema.tests.pod_errors import shown
+
+UUID = "a0000000-0000-0000-0000-000000000000"
+RESULT = {"request": "r", "driver": "a.io", "pool": "p", "device": "d"}
+CONSUMER = {"resource": "pods", "name": "a", "uid": "u"}
+
+
+def kind(name: str) -> Kind:
+    found = built_in().find("resource.k8s.io/v1", name)
+    assert found is not None
+    return found
+
+
+def exactly(**fields: Any) -> dict[str, Any]:
+    return {"name": "r", "exactly": {"deviceClassName": "c"} | fields}
+
+
+def lines(problems: list[Any], prefix: str = "") -> list[str]:
+    return [f"{path}: {shown(message)}".removeprefix(prefix) for path, message, _ in problems]
+
+
+def of_devices(**devices: Any) -> list[str]:
+    claim = {"metadata": {"name": "x"}, "spec": {"devices": {"requests": [exactly()]} | devices}}
+    found = kind("ResourceClaim")
+    return lines(found.validation_problems(found.with_defaults(claim)), "spec.devices.")
+
+
+def of_request(**fields: Any) -> list[str]:
+    found = of_devices(requests=[exactly(**fields)])
+    return [line.removeprefix("requests[0].exactly.") for line in found]
+
+
+def of_status(
+    status: dict[str, Any], before: dict[str, Any], metadata: dict[str, Any] | None = None
+) -> list[str]:
+    found = kind("ResourceClaim")
+    spec = {"devices": {"requests": [exactly()]}}
+    claim = {"metadata": {"name": "x"} | (metadata or {}), "spec": spec}
+    new, old = (found.with_defaults(claim | {"status": each}) for each in (status, before))
+    return lines(found.status_problems(new, old), "status.")
+
+
+def allocated(*results: dict[str, Any], **others: Any) -> dict[str, Any]:
+    devices = {"results": [RESULT | each for each in results or ({},)]}
+    return {"allocation": {"devices": devices} | others}
+
+
+def of_device(**fields: Any) -> list[str]:
+    found = of_status(
+        allocated() | {"devices": [{n: RESULT[n] for n in ("driver", "pool", "device")} | fields]},
+        {},
+    )
+    return [line.removeprefix("devices[0].") for line in found]
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ({"requests": None, "constraints": None, "config": None}, []),
+        ({"requests": [exactly(), {"exactly": {}}, {"name": "r"}, {}]},
+         ['requests[1].name: Invalid value: "": LABEL',
+          "requests[1].exactly.deviceClassName: Required value",
+          "requests[2]: Required value: exactly one of `exactly` or `firstAvailable` is"
+          " required",
+          'requests[3].name: Invalid value: "": LABEL',
+          "requests[3]: Required value: exactly one of `exactly` or `firstAvailable` is"
+          " required",
+          'requests[2]: Duplicate value: "r"',
+          'requests[3]: Duplicate value: ""']),
+        ({"requests": [exactly() | {"name": f"r{i}"} for i in range(32)]}, []),
+        ({"requests": [{"name": "r", "firstAvailable": [{"name": f"r{i}", "deviceClassName":
+         "c"} for i in range(8)]}]},
+         []),
+        ({"requests": [{"name": "r", "firstAvailable": [{"name": f"r{i}", "deviceClassName":
+         "c"} for i in range(9)]}]},
+         ["requests[0].firstAvailable: Too many: 9: must have at most 8 items"]),
+        ({"requests": [{"name": "r", "firstAvailable": [{"deviceClassName": "C"}, {"name":
+         "a", "deviceClassName": "c", "allocationMode": "All", "count": 1, "tolerations":
+         [{"operator": "x"}]}, {"name": "a", "deviceClassName": "c"}]}], "constraints":
+         [{"requests": ["r/a", "r/b", "r/", "/a", "s/a", "r", "r/a/b"], "matchAttribute":
+         "a.io/b"}]},
+         ['requests[0].firstAvailable[0].name: Invalid value: "": LABEL',
+          'requests[0].firstAvailable[0].deviceClassName: Invalid value: "C": SUBDOMAIN',
+          "requests[0].firstAvailable[1].count: Invalid value: 1: must not be specified when"
+          " allocationMode is 'All'",
+          'requests[0].firstAvailable[1].tolerations[0].operator: Unsupported value: "x":'
+          ' supported values: "Equal", "Exists"',
+          'requests[0].firstAvailable[2]: Duplicate value: "a"',
+          'constraints[0].requests[1]: Invalid value: "r/b": must be the name of a request in'
+          " the claim or the name of a request and a subrequest separated by '/'",
+          'constraints[0].requests[2]: Invalid value: "": LABEL',
+          'constraints[0].requests[3]: Invalid value: "": LABEL',
+          'constraints[0].requests[3]: Invalid value: "/a": must be the name of a request in'
+          " the claim or the name of a request and a subrequest separated by '/'",
+          'constraints[0].requests[4]: Invalid value: "s/a": must be the name of a request in'
+          " the claim or the name of a request and a subrequest separated by '/'",
+          'constraints[0].requests[6]: Invalid value: "r/a/b": must be the name of a request'
+          " in the claim or the name of a request and a subrequest separated by '/'"]),
+        ({"constraints": [{"matchAttribute": "a.io/b"}] * 32, "config": [{"opaque": {"driver":
+         "a.io", "parameters": {}}}] * 32},
+         []),
+        ({"constraints": [{"matchAttribute": "a.io/b"}] * 33, "config": [{"opaque": {"driver":
+         "a.io", "parameters": {}}}] * 33},
+         ["constraints: Too many: 33: must have at most 32 items",
+          "config: Too many: 33: must have at most 32 items"]),
+        ({"constraints": [{}, {"matchAttribute": "", "distinctAttribute": "a"},
+         {"distinctAttribute": "a.io/b"}, {"matchAttribute": "A_/b"}, {"matchAttribute":
+         "a.io/" + "b" * 32}, {"matchAttribute": "a.io/" + "b" * 33}, {"matchAttribute": "/"},
+         {"matchAttribute": "a/b/c"}, {"matchAttribute": "a.io/1"}]},
+         ['constraints[0]: Required value: exactly one of "matchAttribute" or'
+          ' "distinctAttribute" is required, but multiple fields are set',
+          'constraints[1].matchAttribute: Invalid value: "": a valid C identifier must start'
+          " with alphabetic character or '_', followed by a string of alphanumeric characters"
+          " or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used for validation is"
+          " '[A-Za-z_][A-Za-z0-9_]*')",
+          'constraints[1].matchAttribute: Invalid value: "": a fully qualified name must be a'
+          " domain and a name separated by a slash",
+          'constraints[3].matchAttribute: Invalid value: "A_": SUBDOMAIN',
+          "constraints[5].matchAttribute: Too long: may not be more than 32 bytes",
+          'constraints[6].matchAttribute: Invalid value: "": the domain must not be empty',
+          'constraints[6].matchAttribute: Invalid value: "": the name must not be empty',
+          'constraints[8].matchAttribute: Invalid value: "1": a valid C identifier must start'
+          " with alphabetic character or '_', followed by a string of alphanumeric characters"
+          " or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used for validation is"
+          " '[A-Za-z_][A-Za-z0-9_]*')"]),
+        ({"constraints": [{"requests": ["r", "x", "r"], "matchAttribute": "a.io/b"}]},
+         ['constraints[0].requests[1]: Invalid value: "x": must be the name of a request in'
+          " the claim or the name of a request and a subrequest separated by '/'",
+          'constraints[0].requests[2]: Duplicate value: "r"']),
+        ({"config": [{"opaque": {"driver": "", "parameters": None}}, {"opaque": {"driver":
+         "a.io", "parameters": {"a": "b" * 10232}}}, {"opaque": {"driver": "a.io",
+         "parameters": {"a": "b" * 10233}}}, {"opaque": {"driver": "a.io", "parameters":
+         [1]}}, {"opaque": None}]},
+         ["config[0].opaque.driver: Required value",
+          "config[0].opaque.parameters: Required value",
+          "config[2].opaque.parameters: Too long: may not be more than 10240 bytes",
+          'config[3].opaque.parameters: Invalid value: "<value omitted>": must be a valid'
+          " JSON object",
+          "config[4].opaque: Required value"]),
+    ],
+)  # fmt: skip
+def test_claims(row: Any, expected: list[str]) -> None:
+    assert of_devices(**row) == expected
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ({"deviceClassName": "", "selectors": None, "tolerations": None},
+         ["deviceClassName: Required value"]),
+        ({"allocationMode": "All", "count": 0}, []),
+        ({"allocationMode": "All", "count": -1},
+         ["count: Invalid value: -1: must not be specified when allocationMode is 'All'"]),
+        ({"allocationMode": "ExactCount", "count": 1}, []),
+        ({"tolerations": [{"key": "a", "operator": "Equal", "value": "-"}, {"operator":
+         "Exists", "value": "a"}, {"operator": "Equal", "value": "a", "effect": "x"},
+         {"operator": "Exists", "effect": "None"}]},
+         ['tolerations[0].value: Invalid value: "-": a valid label must be an empty string or'
+          " consist of alphanumeric characters, '-', '_' or '.', and must start and end with"
+          " an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex"
+          " used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",
+          'tolerations[1].value: Invalid value: "a": must be empty for operator `Exists`',
+          'tolerations[2].effect: Unsupported value: "x": supported values: "NoExecute",'
+          ' "NoSchedule", "None"']),
+        ({"selectors": [{"cel": {"expression": "true"}}] * 32}, []),
+        ({"selectors": [{"cel": {"expression": "true"}}] * 33},
+         ["selectors: Too many: 33: must have at most 32 items"]),
+        ({"selectors": [{"cel": {"expression": "'" + "é" * 5119 + "' == ''"}}]},
+         ["selectors[0].cel.expression: Too long: may not be more than 10240 bytes"]),
+    ],
+)  # fmt: skip
+def test_requests(row: Any, expected: list[str]) -> None:
+    assert of_request(**row) == expected
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        (({}, {}), []),
+        (({"reservedFor": [CONSUMER | {"uid": f"u{i}"} for i in range(256)]} | allocated(),
+         {}),
+         []),
+        (({"reservedFor": [CONSUMER | {"uid": f"u{i}"} for i in range(257)]} | allocated(),
+         {}),
+         ["reservedFor: Too many: 257: must have at most 256 items"]),
+        (({"reservedFor": [{}, CONSUMER, CONSUMER]} | allocated(), {}),
+         ["reservedFor[0].resource: Required value",
+          "reservedFor[0].name: Required value",
+          "reservedFor[0].uid: Required value",
+          'reservedFor[2]: Duplicate value: "u"']),
+        (({"reservedFor": [CONSUMER]}, {}),
+         ["reservedFor: Forbidden: may not be specified when `allocated` is not set"]),
+        (({"reservedFor": [CONSUMER]} | allocated(), {}, {"deletionTimestamp":
+         "2026-01-01T00:00:00Z"}),
+         ["reservedFor: Forbidden: new entries may not be added while `deallocationRequested`"
+          " or `deletionTimestamp` are set"]),
+        (({"reservedFor": [CONSUMER]} | allocated(), {"reservedFor": [CONSUMER, CONSUMER |
+         {"uid": "v"}]} | allocated(), {"deletionTimestamp": "2026-01-01T00:00:00Z"}),
+         []),
+        (({"reservedFor": [CONSUMER]} | allocated(), {"reservedFor": [CONSUMER | {"uid":
+         "v"}]} | allocated(), {"deletionTimestamp": "2026-01-01T00:00:00Z"}),
+         ["reservedFor: Forbidden: new entries may not be added while `deallocationRequested`"
+          " or `deletionTimestamp` are set"]),
+        (({"reservedFor": [CONSUMER]} | allocated(), {"reservedFor": [CONSUMER | {"uid":
+         "v"}]} | allocated(), {}),
+         []),
+        ((allocated(), allocated()), []),
+        (({}, allocated()), []),
+        ((allocated({"request": "x"}), allocated({"request": "x"})), []),
+        ((allocated(*[{"device": f"d{i}"} for i in range(32)]), {}), []),
+        ((allocated(*[{"device": f"d{i}"} for i in range(33)]), {}),
+         ["allocation.devices.results: Too many: 33: must have at most 32 items"]),
+        ((allocated({"request": "", "driver": "", "pool": "", "device": "", "shareID": ""}),
+         {}),
+         ['allocation.devices.results[0].request: Invalid value: "": LABEL',
+          'allocation.devices.results[0].request: Invalid value: "": must be the name of a'
+          " request in the claim or the name of a request and a subrequest separated by '/'",
+          "allocation.devices.results[0].driver: Required value",
+          "allocation.devices.results[0].pool: Required value",
+          'allocation.devices.results[0].device: Invalid value: "": LABEL',
+          'allocation.devices.results[0].shareID: Invalid value: "": error validating uid:'
+          " invalid UUID length: 0"]),
+        ((allocated({"pool": "a" * 253 + "/" + "A"}), {}),
+         ["allocation.devices.results[0].pool: Too long: may not be more than 253 bytes",
+          'allocation.devices.results[0].pool: Invalid value: "A": SUBDOMAIN']),
+        ((allocated({"pool": "a/" * 126 + "a"}, {"pool": "a/" * 126 + "ab"}), {}),
+         ["allocation.devices.results[1].pool: Too long: may not be more than 253 bytes"]),
+        ((allocated({"bindingConditions": ["a", "b", "c", "d"], "bindingFailureConditions":
+         ["e", "f", "g", "h"]}), {}),
+         []),
+        ((allocated({"bindingConditions": ["a", "b", "c", "d", "i"],
+         "bindingFailureConditions": ["e", "f", "g", "h", "a"]}), {}),
+         ["allocation.devices.results[0].bindingConditions: Too many: 5: must have at most 4"
+          " items",
+          "allocation.devices.results[0].bindingFailureConditions: Too many: 5: must have at"
+          " most 4 items",
+          'allocation.devices.results[0].bindingFailureConditions[4]: Invalid value: "a":'
+          " bindingFailureConditions must not overlap with bindingConditions"]),
+        ((allocated({"bindingConditions": ["a"]}, {"bindingConditions": ["-", "a", "a"],
+         "bindingFailureConditions": ["-", "b", "b"]}, {"bindingFailureConditions": ["b"]}),
+         {}),
+         ["allocation.devices.results[0].bindingFailureConditions: Invalid value: null:"
+          " bindingFailureConditions are required to use bindingConditions",
+          'allocation.devices.results[1].bindingConditions[0]: Invalid value: "-": NAME PART',
+          'allocation.devices.results[1].bindingFailureConditions[0]: Invalid value: "-":'
+          " NAME PART",
+          'allocation.devices.results[1].bindingConditions[2]: Duplicate value: "a"',
+          'allocation.devices.results[1].bindingFailureConditions[0]: Invalid value: "-":'
+          " bindingFailureConditions must not overlap with bindingConditions",
+          'allocation.devices.results[1].bindingFailureConditions[2]: Duplicate value: "b"',
+          "allocation.devices.results[2].bindingConditions: Invalid value: null:"
+          " bindingConditions are required to use bindingFailureConditions"]),
+        ((allocated(nodeSelector={}), {}),
+         ["allocation.nodeSelector.nodeSelectorTerms: Required value: must have at least one"
+          " node selector term"]),
+        (({"allocation": {"devices": {"config": [{"source": "FromClaim", "opaque": {"driver":
+         "a.io", "parameters": {}}}] * 64}}}, {}),
+         []),
+        (({"allocation": {"devices": {"config": [{"source": "FromClaim", "opaque": {"driver":
+         "a.io", "parameters": {}}}] * 65}}}, {}),
+         ["allocation.devices.config: Too many: 65: must have at most 64 items"]),
+        (({"allocation": {"devices": {"config": [{"source": "x", "requests": ["y"], "opaque":
+         {}}, {}]}}}, {}),
+         ['allocation.devices.config[0].source: Unsupported value: "x": supported values:'
+          ' "FromClaim", "FromClass"',
+          'allocation.devices.config[0].requests[0]: Invalid value: "y": must be the name of'
+          " a request in the claim or the name of a request and a subrequest separated by '/'",
+          "allocation.devices.config[0].opaque.driver: Required value",
+          "allocation.devices.config[0].opaque.parameters: Required value",
+          "allocation.devices.config[1].source: Required value",
+          "allocation.devices.config[1].opaque: Required value"]),
+        ((allocated() | {"devices": [{"driver": "a.io", "pool": "p", "device": "d"},
+         {"driver": "a.io", "pool": "p", "device": "d"}, {"driver": "a.io", "pool": "p",
+         "device": "e"}, {}]}, {}),
+         ['devices[2]: Invalid value: {"Driver":"a.io","Pool":"p","Device":"e","ShareID":""}:'
+          " must be an allocated device in the claim",
+          "devices[3].driver: Required value",
+          "devices[3].pool: Required value",
+          'devices[3].device: Invalid value: "": LABEL',
+          'devices[3]: Invalid value: {"Driver":"","Pool":"","Device":"","ShareID":""}: must'
+          " be an allocated device in the claim",
+          "devices[1]: Duplicate value:"
+          ' {"Driver":"a.io","Pool":"p","Device":"d","ShareID":""}']),
+        ((allocated({"shareID": UUID}) | {"devices": [{"driver": "a.io", "pool": "p",
+         "device": "d", "shareID": UUID}]}, {}),
+         []),
+        (({"devices": [{"driver": "a.io", "pool": "p", "device": "d"}]}, {}),
+         ['devices[0]: Invalid value: {"Driver":"a.io","Pool":"p","Device":"d","ShareID":""}:'
+          " must be an allocated device in the claim"]),
+        ((allocated({"shareID": "urn:uuid:" + UUID}, {"shareID": "URN:UUID:" + UUID},
+         {"shareID": "{" + UUID + "}"}, {"shareID": UUID.upper()}, {"shareID": "a" * 32}), {}),
+         ["allocation.devices.results[0].shareID: Invalid value:"
+          ' "urn:uuid:a0000000-0000-0000-0000-000000000000": uid must be in RFC 4122'
+          " normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with lowercase"
+          " hexadecimal characters",
+          "allocation.devices.results[1].shareID: Invalid value:"
+          ' "URN:UUID:a0000000-0000-0000-0000-000000000000": uid must be in RFC 4122'
+          " normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with lowercase"
+          " hexadecimal characters",
+          "allocation.devices.results[2].shareID: Invalid value:"
+          ' "{a0000000-0000-0000-0000-000000000000}": uid must be in RFC 4122 normalized'
+          " form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with lowercase hexadecimal"
+          " characters",
+          "allocation.devices.results[3].shareID: Invalid value:"
+          ' "A0000000-0000-0000-0000-000000000000": uid must be in RFC 4122 normalized form,'
+          " `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with lowercase hexadecimal characters",
+          'allocation.devices.results[4].shareID: Invalid value: "a*32": uid must be in RFC'
+          " 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with lowercase"
+          " hexadecimal characters"]),
+        ((allocated({"shareID": "urn:uuid:" + "z" * 36}, {"shareID": "urn:uuic:" + UUID},
+         {"shareID": "{" + "z" * 36 + "}"}, {"shareID": "(" + UUID + "}"}, {"shareID": "{" +
+         UUID + ")"}, {"shareID": "z" * 36}, {"shareID": "a" * 46}, {"shareID": "a" * 31 +
+         "z"}), {}),
+         ['allocation.devices.results[0].shareID: Invalid value: "urn:uuid:z*36": error'
+          " validating uid: invalid UUID format",
+          "allocation.devices.results[1].shareID: Invalid value:"
+          ' "urn:uuic:a0000000-0000-0000-0000-000000000000": error validating uid: invalid'
+          ' urn prefix: "urn:uuic:"',
+          'allocation.devices.results[2].shareID: Invalid value: "{z*36}": error validating'
+          " uid: invalid UUID format",
+          "allocation.devices.results[3].shareID: Invalid value:"
+          ' "(a0000000-0000-0000-0000-000000000000}": error validating uid: invalid bracketed'
+          " UUID format",
+          "allocation.devices.results[4].shareID: Invalid value:"
+          ' "{a0000000-0000-0000-0000-000000000000)": error validating uid: invalid bracketed'
+          " UUID format",
+          'allocation.devices.results[5].shareID: Invalid value: "z*36": error validating'
+          " uid: invalid UUID format",
+          'allocation.devices.results[6].shareID: Invalid value: "a*46": error validating'
+          " uid: invalid UUID length: 46",
+          'allocation.devices.results[7].shareID: Invalid value: "a*31z": error validating'
+          " uid: invalid UUID format"]),
+    ],
+)  # fmt: skip
+def test_statuses(row: Any, expected: list[str]) -> None:
+    assert of_status(*row) == expected
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ({"data": {}, "conditions": None, "networkData": {}}, []),
+        ({"data": {"a": "b" * 10233}}, ["data: Too long: may not be more than 10240 bytes"]),
+        ({"data": [1]}, ['data: Invalid value: "<value omitted>": must be a valid JSON object']),
+        ({"networkData": {"interfaceName": "a" * 256, "hardwareAddress": "b" * 128, "ips":
+         [f"10.0.0.{i}/8" for i in range(16)]}},
+         []),
+        ({"networkData": {"interfaceName": "a" * 257, "hardwareAddress": "b" * 129, "ips":
+         [f"10.0.0.{i}/8" for i in range(17)]}},
+         ["networkData.interfaceName: Too long: may not be more than 256 bytes",
+          "networkData.hardwareAddress: Too long: may not be more than 128 bytes",
+          "networkData.ips: Too many: 17: must have at most 16 items"]),
+        ({"networkData": {"interfaceName": "é" * 129, "hardwareAddress": "é" * 65, "ips":
+         ["10.0.0.1/8", "10.0.0.1", "10.0.0.1/8"]}},
+         ["networkData.interfaceName: Too long: may not be more than 256 bytes",
+          "networkData.hardwareAddress: Too long: may not be more than 128 bytes",
+          'networkData.ips[1]: Invalid value: "10.0.0.1": must be a valid address in CIDR'
+          " form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)",
+          'networkData.ips[2]: Duplicate value: "10.0.0.1/8"']),
+    ],
+)  # fmt: skip
+def test_devices(row: Any, expected: list[str]) -> None:
+    assert of_device(**row) == expected
