@@ -301,3 +301,31 @@ def test_a_status_is_checked_alone() -> None:
     assert paths(STATED.status_problems(wrong, wrong)) == [".status.n"]
     assert paths(STATED.update_problems(wrong, wrong)) == [".spec.n", ".status.n"]
     assert kind(OPEN).status_problems(wrong, old) == []
+
+
+def test_what_an_unchanged_part_violates_is_a_warning_about_that_object_only() -> None:
+    new, old = (train({"a": 2}, resourceVersion=version) for version in "12")
+    assert RULED.rule_warnings(new) == []
+    assert RULED.update_problems(new, old) == []
+    assert RULED.rule_warnings(new) == ["spec: Invalid value: small"]
+    assert RULED.rule_warnings(dict(new)) == []
+
+
+def test_duplicates_of_an_object_of_another_kind_may_stay() -> None:
+    of = kind({"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"})
+    twice, once = train(["a", "a"]), train(["a"])
+    for old, expected in (
+        (None, ['spec[1]: Duplicate value: "a"']),
+        (once, ['spec[1]: Duplicate value: "a"']),
+        (twice, []),
+    ):
+        assert shown(of.problems_of_other_kind([], twice, old)) == expected
+
+
+def test_an_absent_entry_of_a_map_has_no_keys() -> None:
+    of = kind({
+        "type": "array", "items": {"type": "object", "nullable": True, "properties": {
+            "k": {"type": "string"}}},
+        "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"],
+    })  # fmt: skip
+    assert shown(of.validation_problems(train([None, {"k": "a"}]))) == []
