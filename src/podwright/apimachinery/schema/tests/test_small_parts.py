@@ -11,6 +11,7 @@ import pytest
 from podwright.apimachinery import cel
 from podwright.apimachinery.objects import with_raw_text
 from podwright.apimachinery.schema import Schema, built_in, decode
+from podwright.apimachinery.schema.container_totals import container_totals
 from podwright.apimachinery.schema.der import (
     PemBlock,
     PublicKey,
@@ -460,3 +461,38 @@ def test_errors_know_how_many_they_are() -> None:
     assert len(errors) == 0
     errors.required("a")
     assert len(errors) == 1
+
+
+def using(cpu: str, **others: Any) -> dict[str, Any]:
+    return {"resources": {"requests": {"cpu": cpu}, "limits": {"a.b/c": "1"}}} | others
+
+
+@pytest.mark.parametrize(
+    ("spec", "cpu"),
+    [
+        pytest.param({}, None, id="nothing"),
+        pytest.param({"containers": [using("1"), {}, using("500m")]}, 1500, id="a sum"),
+        pytest.param({"containers": [using("1")], "initContainers": [using("3"), using("2")]},
+                     3000, id="the largest of those that run one after the other"),
+        pytest.param({"containers": [using("4")], "initContainers": [using("3")]}, 4000,
+                     id="less before the start"),
+        pytest.param({"containers": [using("1")],
+                      "initContainers": [using("2", restartPolicy="Always")]}, 3000,
+                     id="a sidecar stays"),
+        pytest.param({"containers": [using("1")],
+                      "initContainers": [using("2", restartPolicy="Always"), using("3")]}, 5000,
+                     id="a sidecar runs beside what comes after it"),
+        pytest.param({"containers": [using("1")],
+                      "initContainers": [using("3"), using("2", restartPolicy="Always")]}, 3000,
+                     id="a sidecar does not run beside what came before it"),
+        pytest.param({"containers": [],
+                      "initContainers": [using("1", restartPolicy="Always"),
+                                         using("1", restartPolicy="Always"), using("3"),
+                                         using("1")]}, 5000, id="two sidecars"),
+        pytest.param({"initContainers": [using("2")]}, 2000, id="only before the start"),
+    ],
+)  # fmt: skip
+def test_containers_use_resources_at_once(spec: dict[str, Any], cpu: int | None) -> None:
+    found = container_totals(spec, "requests")
+    assert found == ({} if cpu is None else {"cpu": cpu * 10**6})
+    assert set(container_totals(spec, "limits")) == ({"a.b/c"} if cpu else set())

@@ -306,7 +306,7 @@ def each(
             if passes is None or not passes(value):
                 rule(errors, f"{path}[{index}]", value)
             if key:
-                name = value.get(key) or ""
+                name = value.get(key)
                 if name in seen:
                     errors.duplicate(f"{path}[{index}].{key}", name)
                 if name:

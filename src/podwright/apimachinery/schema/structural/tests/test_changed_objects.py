@@ -7,7 +7,15 @@ from typing import Any
 import pytest
 
 from podwright.apimachinery.schema.structural.custom_kind import CustomKind, CustomVersion
-from podwright.apimachinery.schema.structural.field_paths import JsonPathError, compiled_path
+from podwright.apimachinery.schema.structural.field_paths import (
+    AccessError,
+    JsonPathError,
+    ScalePaths,
+    columns_of,
+    compiled_path,
+    integer_at,
+    text_at,
+)
 from podwright.apimachinery.schema.structural.shape import (
     embedded_problems,
     validate_embedded,
@@ -328,7 +336,9 @@ def test_a_path_is_read_as_kubernetes_spells_it(path: str, found: list[Any]) -> 
     assert compiled_path(path).findall(DOCUMENT) == found
 
 
-@pytest.mark.parametrize("path", [".spec[", ".spec..", ".spec[0]x", ".spec[?(]", ". spec"])
+@pytest.mark.parametrize(
+    "path", [".spec[", ".spec..", ".spec..[0]", ".spec[0]x", ".spec[?(]", ". spec"]
+)
 def test_a_path_that_cannot_be_parsed_is_an_error(path: str) -> None:
     with pytest.raises(JsonPathError):
         compiled_path(path)
@@ -341,3 +351,59 @@ def test_what_no_schema_specifies_is_unknown_also_in_a_list_without_items() -> N
         "spec.any[2][0].y",
     ]
     assert LISTS.go_form(document)["spec"] == {"any": [1, {}, [{}]]}
+
+
+@pytest.mark.parametrize(
+    ("type_", "value", "cell"),
+    [
+        ("integer", 3, 3),
+        ("integer", 3.7, 3),
+        ("integer", "3", None),
+        ("integer", True, None),
+        ("integer", float("inf"), None),
+        ("number", 3, 3.0),
+        ("number", "3", None),
+        ("number", False, None),
+        ("boolean", True, True),
+        ("boolean", 1, None),
+        ("string", "a", "a"),
+        ("string", None, "<no value>"),
+        ("string", True, "true"),
+        ("string", False, "false"),
+        ("string", 1.5, "1.5"),
+        ("string", 2.0, "2"),
+        ("string", {"b": 1, "a": [2]}, '{"a":[2],"b":1}'),
+        ("date", 5, None),
+        ("date", "x", "<invalid>"),
+        ("date", "", "<unknown>"),
+        ("date", "2026-01-01T00:00:00Z", "10s"),
+        ("x", "a", None),
+    ],
+)
+def test_a_cell_has_the_type_of_its_column(type_: str, value: Any, cell: Any) -> None:
+    columns, (_, of_value, absent) = columns_of(
+        [{"name": "A", "type": type_, "jsonPath": ".a"}, {"name": "B", "jsonPath": ".b"}]
+    )
+    now_ns = 1_767_225_610 * 10**9
+    found = of_value({"a": value}, now_ns)
+    assert (found, type(found)) == (cell, type(cell))
+    assert absent({"a": value}, now_ns) is None
+    assert [(each.name, each.type) for each in columns[1:]] == [("A", type_), ("B", "")]
+
+
+def test_columns_end_at_a_path_that_cannot_be_parsed() -> None:
+    broken = {"name": "B", "type": "string", "jsonPath": ".a..[0]"}
+    columns, cells = columns_of([{"name": "A", "type": "string"}, broken, {"name": "C"}])
+    assert [each.name for each in columns] == ["Name", "A"]
+    assert len(cells) == 2
+
+
+def test_replicas_below_null_are_absent() -> None:
+    paths = ScalePaths(".spec.replicas", ".status.replicas", ".status.selector")
+    assert paths.replicas_path == ("spec", "replicas")
+    documents: list[Document] = [{"spec": None, "status": None}, {"spec": {}, "status": {}}, {}]
+    for document in documents:
+        assert integer_at(document, paths.replicas) is None
+        assert text_at(document, paths.selector) == ""
+    with pytest.raises(AccessError, match=r"\.spec\.replicas accessor error: <nil> is of the type"):
+        integer_at({"spec": {"replicas": None}}, paths.replicas)
