@@ -195,14 +195,7 @@ class LogReading:
             objects, count = decode_objects(block.objects, {}), block.chain.object_count
         known = MemoryCheckpointObjects(objects, read_others)
         frame = bisect_right(self._frames, checkpoint.index, key=_end_of)
-        return Start(
-            checkpoint.index,
-            snapshot,
-            known,
-            frame,
-            known_count=len(known),
-            object_count=count,
-        )
+        return Start(checkpoint.index, snapshot, known, frame, object_count=count)
 
     def _known_at(self, place: int) -> tuple[dict[int, KubernetesObject], Chain]:
         """Return the objects that a checkpoint refers to."""

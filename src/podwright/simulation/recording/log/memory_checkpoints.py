@@ -303,7 +303,7 @@ class Start(msgspec.Struct, frozen=True):
     frame_index : int
         The frame to read next.
     known_count, object_count : int
-        The number of objects in the snapshot, and of numbers assigned so far.
+        The number of objects of the chain, and of numbers assigned so far.
     chain : Chain, optional
         The checkpoints with these objects; None at the start of the log.
     given : mapping of int to object

@@ -260,6 +260,18 @@ def test_random_changes_of_a_pod_are_read_back_and_written_alike(steps):
     assert dict(decode_objects(decoder_of(Objects).decode(encoded), {})) == dict(enumerate(pods))
 
 
+def test_pods_that_share_a_status_with_addresses_have_them_each(tmp_path):
+    status = {"phase": "Running", "podIP": "10.0.0.1", "hostIP": "10.0.0.2"}
+    pod = decode(
+        make_pod("a", node="n").raw | {"apiVersion": "v1", "kind": "Pod", "status": status}
+    )
+    pod = msgspec.structs.replace(pod, raw=pod.raw | {"metadata": {"labels": {}}})
+    twins = [msgspec.structs.replace(pod, metadata=make_pod(name).metadata) for name in "bc"]
+    changed = make_pod("d").raw | {"apiVersion": "v1", "kind": "Pod"}
+    later = decode(changed | {"status": status | {"podIP": "10.0.0.3"}})
+    assert put_and_read(tmp_path, pod, *twins, later) == [pod, *twins, later]
+
+
 def test_shared_parts_are_written_once_and_shared_when_read(tmp_path):
     pod = make_pod("a")
     twins = [msgspec.structs.replace(pod, metadata=make_pod(name).metadata) for name in "bc"]

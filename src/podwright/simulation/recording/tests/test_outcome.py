@@ -143,6 +143,21 @@ def test_a_pod_that_is_deleted_while_it_waits_has_no_error():
     assert (found.kind, found.node, found.error) == (OutcomeKind.GONE, "n1", "")
 
 
+def test_the_binding_of_another_pod_in_between_is_not_that_of_the_attempt():
+    run = Recorded()
+    run.holds = {"Bind"}
+    run.attempt(make_node("n1", cpu="1"), make_pod("web", cpu="1"))
+    run.attempt(make_node("n2", cpu="1"), make_pod("other", cpu="1"))
+    first, second = run.held
+    for call in (second.call, first.call):
+        run.now_ns += SECOND
+        run.tell(CallDone(call))
+    found = after(run.run.log, "web")
+    assert (found.kind, found.node, found.now_ns) == (OutcomeKind.BOUND, "n1", 4 * SECOND)
+    found = after(run.run.log, "other")
+    assert (found.kind, found.node, found.now_ns) == (OutcomeKind.BOUND, "n2", 3 * SECOND)
+
+
 def test_a_suspended_attempt_has_not_the_node_of_the_one_before():
     body = {"n1": '{"nodenames": ["n1"]}', "": '{"nodenames": []}'}
     run = Recorded(extenders=[EXTENDER])
