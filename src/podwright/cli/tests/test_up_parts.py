@@ -38,6 +38,8 @@ from podwright.cli.serving.up_run import (
     _beside,
     _exposures,
     _imported,
+    _plugin_reload,
+    _record,
     _server_options,
     _store,
 )
@@ -368,3 +370,23 @@ def test_operations_of_parts_that_are_left_out_are_errors(has_controllers, has_l
 def test_a_rejected_operation_is_reported_by_its_name(capsys):
     _report_rejected(Apply(obj=read(NODE).loaded.objects[0]), PodwrightError("no"))
     assert capsys.readouterr().err == "--events: apply was rejected: no\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "limits"),
+    [({}, (0, 0)), ({"record_rotate": 1024}, (1024, 0)), ({"record_keep": 3}, (0, 3))],
+)
+def test_a_record_is_rotated_and_kept_as_the_options_say(
+    tmp_path: Path, files: dict[str, Any], limits: tuple[int, int]
+) -> None:
+    record = _record(tmp_path / "r.jsonl", FileOptions(**files))
+    record.close()
+    assert (record._largest_bytes, record._kept_files) == limits
+
+
+def test_the_files_of_plugins_are_loaded_again(tmp_path: Path) -> None:
+    path = tmp_path / "p.py"
+    path.write_text("import podwright as pw\n\nclass P(pw.Plugin):\n    name = 'P'\n")
+    reload = _plugin_reload(Setup(plugins=(path,)))
+    assert reload._files == (path,)
+    assert [each.name for each in reload._load()] == ["P"]

@@ -100,7 +100,10 @@ def test_events_are_read_back_unchanged(tmp_path, block_events, compression):
 
 
 def test_a_part_of_a_log_is_read_by_number_and_by_time(tmp_path):
-    log = write(tmp_path, block_events=4)
+    log = write(tmp_path, block_events=100)
+    assert log.index_at_ns(5 * SECOND_NS) == 6, "of events that are not written yet"
+    log.close()
+    log = write(tmp_path / "blocks", block_events=4)
     assert [entry.index for entry in log.entries(5, 8)] == [5, 6, 7]
     assert log.index_at_ns(-1) == 0
     assert log.index_at_ns(5 * SECOND_NS) == 6

@@ -10,6 +10,7 @@ from podwright.apimachinery.objects import Condition, Node, with_fields
 from podwright.scheduler.columns import CPU, Cluster
 from podwright.simulation.recording.usage.utilization import (
     NodeAmounts,
+    TimeWeightedShare,
     UtilizationMeter,
     is_ready,
 )
@@ -119,6 +120,11 @@ def test_means_are_weighted_by_time_and_peaks_lasted(steps, mean, peak):
     meter.end(amounts, NO_SLOT, now_ns)
     assert list(meter.means()) == ["cpu"]
     assert meter.means()["cpu"] == pytest.approx((mean, peak))
+
+
+@pytest.mark.parametrize(("share", "mean"), [(-1.0, 0.0), (0.0, 0.0), (0.5, 0.5), (1.5, 1.5)])
+def test_the_mean_of_what_has_not_lasted_is_the_last_share(share, mean):
+    assert TimeWeightedShare(share=share, since_ns=5).mean == mean
 
 
 def test_a_resource_that_no_node_ever_had_is_not_measured():
