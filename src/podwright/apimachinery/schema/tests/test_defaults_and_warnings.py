@@ -54,6 +54,21 @@ from podwright.apimachinery.schema.tests.kind_errors import defaults_of, of_pod,
         (("service_warnings", {"spec": {"trafficDistribution": "PreferClose"}}),
          ['spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"']),
         (("service_warnings", {"spec": {"trafficDistribution": "PreferSameZone"}}), []),
+        (("service_warnings", {"spec": {"type": "ClusterIP", "clusterIP": "None"}}),
+         ["spec.SessionAffinity is ignored for headless services"]),
+        (("service_warnings", {"spec": {"type": "ClusterIP", "clusterIP": "None",
+         "sessionAffinity": "None", "clusterIPs": ["010.0.0.1"], "externalIPs":
+         ["010.0.0.1"]}}),
+         ["spec.externalIPs is ignored for headless services",
+          'spec.externalIPs[0]: non-standard IP address "010.0.0.1" is invalid: use'
+          ' "10.0.0.1"']),
+        (("service_warnings", {"spec": {"type": "ExternalName", "externalName": "a",
+         "externalIPs": []}}),
+         []),
+        (("service_warnings", {"spec": {"type": "ExternalName", "clusterIP": "010.0.0.1",
+         "clusterIPs": ["010.0.0.1"], "trafficDistribution": "a"}}),
+         ['spec.clusterIPs[0]: non-standard IP address "010.0.0.1" is invalid: use "10.0.0.1"']),
+        (("service_warnings", {"metadata": {}, "spec": {"clusterIP": "1.1.1.1"}}), []),
     ],
 )  # fmt: skip
 def test_warnings_about_services(row: Any, expected: list[str]) -> None:
@@ -132,6 +147,108 @@ def test_warnings_about_services(row: Any, expected: list[str]) -> None:
         (("node_warnings", {"spec": {"podCIDRs": ["10.0.0.0/8", "10.0.0.1/8"]}}),
          ['spec.podCIDRs[1]: CIDR value "10.0.0.1/8" is ambiguous in this context (should be'
           ' "10.0.0.0/8" or "10.0.0.1/32"?)']),
+        (("runtime_class_warnings", {"scheduling": {"nodeSelector": dict.fromkeys(
+         ["beta.kubernetes.io/arch", "beta.kubernetes.io/os",
+         "failure-domain.beta.kubernetes.io/region", "failure-domain.beta.kubernetes.io/zone",
+         "beta.kubernetes.io/instance-type", "app.kubernetes.io/created-by",
+         "scheduler.alpha.kubernetes.io/preferAvoidPods", "node-role.kubernetes.io/master"],
+         "")}}),
+         ['scheduling.nodeSelector: deprecated since v1.14; use "kubernetes.io/arch" instead',
+          'scheduling.nodeSelector: deprecated since v1.14; use "kubernetes.io/os" instead',
+          "scheduling.nodeSelector: deprecated since v1.17; use"
+          ' "topology.kubernetes.io/region" instead',
+          'scheduling.nodeSelector: deprecated since v1.17; use "topology.kubernetes.io/zone"'
+          " instead",
+          "scheduling.nodeSelector: deprecated since v1.17; use"
+          ' "node.kubernetes.io/instance-type" instead',
+          "scheduling.nodeSelector: deprecated since v1.9",
+          "scheduling.nodeSelector: deprecated since v1.22; use Taints and Tolerations"
+          " instead",
+          'scheduling.nodeSelector: use "node-role.kubernetes.io/control-plane" instead']),
+        (("runtime_class_warnings", {"scheduling": {}}), []),
+        (("runtime_class_warnings", {}), []),
+        (("volume_warnings", {"spec": {"cephfs": {}, "photonPersistentDisk": {}, "scaleIO":
+         {}, "storageos": {}, "glusterfs": {}, "rbd": {}, "nfs": {}}}),
+         ["spec.cephfs: deprecated in v1.28, non-functional in v1.31+",
+          "spec.photonPersistentDisk: deprecated in v1.11, non-functional in v1.16+",
+          "spec.scaleIO: deprecated in v1.16, non-functional in v1.22+",
+          "spec.storageOS: deprecated in v1.22, non-functional in v1.25+",
+          "spec.glusterfs: deprecated in v1.25, non-functional in v1.26+",
+          "spec.rbd: deprecated in v1.28, non-functional in v1.31+"]),
+        (("volume_warnings", {"spec": {"nodeAffinity": {"required": {}}}, "metadata": {}}), []),
+        (("volume_warnings", {"spec": {"nodeAffinity": {}}}), []),
+        (("class_warnings", {"allowedTopologies": [{"matchLabelExpressions": [{}]}]}), []),
+        (("class_warnings", {}), []),
+        (("capacity_warnings", {}), []),
+        (("capacity_warnings", {"nodeTopology": {"matchExpressions": [{}, {"key":
+         "beta.kubernetes.io/os", "values": ["-"]}]}}),
+         ["nodeTopology.matchExpressions[1].key: beta.kubernetes.io/os is deprecated since"
+          ' v1.14; use "kubernetes.io/os" instead']),
+        (("driver_warnings", {}), []),
+        (("driver_warnings", {"spec": {"tokenRequests": [{"audience": "a"}]}}, {}),
+         ["spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set"
+          " to true to prevent possible logging of tokens in volume attributes"]),
+        (("node_warnings", {"spec": {"configSource": {}, "externalID": "a"}}),
+         ["spec.configSource: the feature is removed",
+          "spec.externalID: this field is deprecated, and is unused by Kubernetes"]),
+        (("node_warnings", {"spec": {}}), []),
+        (("service_account_warnings", {"metadata": {"annotations":
+         {"kubernetes.io/enforce-mountable-secrets": "a"}}}, {"metadata": {}}),
+         ["metadata.annotations[kubernetes.io/enforce-mountable-secrets]: deprecated in"
+          " v1.32+; prefer separate namespaces to isolate access to mounted secrets"]),
+        (("service_account_warnings", {"metadata": {}}, {}), []),
+        (("slice_warnings", {}), []),
+        (("slice_warnings", {"spec": {"driver": "aB"}}),
+         ['spec.driver: driver names should be lowercase; "aB" contains uppercase characters']),
+        (("admission_warnings", {}), []),
+        (("quota_warnings", {}), []),
+        (("quota_warnings", {"spec": {"hard": {"requests.storage": "2", "limits.storage": "1",
+         "requests.cpu": "1", "limits.cpu": "1"}}}),
+         ["ResourceQuota requests.storage (2) should be less than limits.storage (1)"]),
+        (("secret_warnings", {"type": "kubernetes.io/tls"}),
+         ["tls: failed to find any PEM data in certificate input"]),
+        (("secret_warnings", {"type": "kubernetes.io/tls", "data": {"tls.crt": 1}}),
+         ["tls: failed to find any PEM data in certificate input"]),
+        (("secret_warnings", {"type": "a"}), []),
+        (("load_balancer_warnings", {"status": {"loadBalancer": {}}}), []),
+        (("load_balancer_warnings", {}), []),
+        (("ingress_warnings", {"metadata": {}}), []),
+        (("network_policy_warnings", {"spec": {"ingress": [{"from": [{"ipBlock": {}}]}]}}), []),
+        (("network_policy_warnings", {"spec": {}}), []),
+        (("endpoints_warnings", {"subsets": [{"addresses": [{}]}]}), []),
+        (("endpoints_warnings", {"metadata": {}}), []),
+        (("endpoint_slice_warnings", {"addressType": "IPv4", "endpoints": [{}]}), []),
+        (("endpoint_slice_warnings", {"metadata": {"labels": {}}, "endpoints": [{"addresses":
+         ["::ffff:1.2.3.4", "::FFFF:1.2.3.4", "1.2.3.4.5", "00.0.0.0", "1.2.3.040", "::1"]}]}),
+         ['endpoints[0].addresses[0]: non-standard IP address "::ffff:1.2.3.4" is invalid:'
+          ' use "1.2.3.4"',
+          'endpoints[0].addresses[1]: non-standard IP address "::FFFF:1.2.3.4" is invalid:'
+          ' use "1.2.3.4"',
+          'endpoints[0].addresses[3]: non-standard IP address "00.0.0.0" is invalid: use'
+          ' "0.0.0.0"',
+          'endpoints[0].addresses[4]: non-standard IP address "1.2.3.040" is invalid: use'
+          ' "1.2.3.40"']),
+        (("node_warnings", {"spec": {"podCIDRs": ["::ffff:1.2.3.0/120", "::ffff:1.2.3.4/120",
+         "010.0.0.1/08", "10.0.0.0/00", "fd00:0::/64", "1.2.3.4/32", "::1/128", "a/b",
+         "10.0.0.0/33", "FD00::1/64"]}}),
+         ['spec.podCIDRs[0]: non-standard CIDR value "::ffff:1.2.3.0/120" is invalid: use'
+          ' "1.2.3.0/24"',
+          'spec.podCIDRs[1]: CIDR value "::ffff:1.2.3.4/120" is ambiguous in this context'
+          ' (should be "1.2.3.0/24" or "1.2.3.4/128"?)',
+          'spec.podCIDRs[1]: non-standard CIDR value "::ffff:1.2.3.4/120" is invalid: use'
+          ' "1.2.3.0/24"',
+          'spec.podCIDRs[2]: CIDR value "010.0.0.1/08" is ambiguous in this context (should'
+          ' be "10.0.0.0/8" or "10.0.0.1/32"?)',
+          'spec.podCIDRs[2]: non-standard CIDR value "010.0.0.1/08" is invalid: use'
+          ' "10.0.0.0/8"',
+          'spec.podCIDRs[3]: CIDR value "10.0.0.0/00" is ambiguous in this context (should be'
+          ' "0.0.0.0/0" or "10.0.0.0/32"?)',
+          'spec.podCIDRs[3]: non-standard CIDR value "10.0.0.0/00" is invalid: use'
+          ' "0.0.0.0/0"',
+          'spec.podCIDRs[4]: IPv6 CIDR value "fd00:0::/64" should be in RFC 5952 canonical'
+          ' format ("fd00::/64")',
+          'spec.podCIDRs[9]: CIDR value "FD00::1/64" is ambiguous in this context (should be'
+          ' "fd00::/64" or "fd00::1/128"?)']),
     ],
 )  # fmt: skip
 def test_warnings_about_networks(row: Any, expected: list[str]) -> None:

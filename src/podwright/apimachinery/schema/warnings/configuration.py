@@ -17,7 +17,7 @@ import ipaddress
 import re
 from base64 import b64decode
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Final, TypeAlias
 
 from podwright.apimachinery.objects import Document, parse_quantity
 from podwright.apimachinery.schema.validation.field_errors import printed
@@ -144,6 +144,7 @@ def quota_warnings(quota: Document, old: Document | None) -> list[str]:
 
 # Warnings about addresses and networks that are not in their standard form.
 
+_Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 _OCTETS = re.compile(r"\d+\.\d+\.\d+\.\d+")
 
 
@@ -154,12 +155,9 @@ def ip_warnings(path: str, text: str) -> list[str]:
         address = ipaddress.ip_address(plain)
     except ValueError:
         return []
-    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
-    if mapped is not None or plain != text:
-        better = str(mapped or address)
-        return [
-            f"{path}: non-standard IP address {printed(text)} is invalid: use {printed(better)}"
-        ]
+    if _mapped(address) or plain != text:
+        better = printed(_go_address(address))
+        return [f"{path}: non-standard IP address {printed(text)} is invalid: use {better}"]
     if address.version == 6 and str(address) != text:
         return [
             f"{path}: IPv6 address {printed(text)} should be in RFC 5952 canonical format"
@@ -178,18 +176,16 @@ def cidr_warnings(path: str, text: str) -> list[str]:
         interface = ipaddress.ip_interface(plain)
     except ValueError:
         return []
-    network = str(interface.network)
-    is_mapped = (
-        isinstance(interface, ipaddress.IPv6Interface) and interface.ip.ipv4_mapped is not None
-    )
+    base, length_bits = interface.network.network_address, interface.network.prefixlen
+    network = f"{_go_address(base)}/{length_bits - 96 if _mapped(base) else length_bits}"
     found: list[str] = []
     if interface.ip != interface.network.network_address:
-        single = f"{interface.ip}/{interface.max_prefixlen}"
+        single = f"{_go_address(interface.ip)}/{interface.max_prefixlen}"
         found.append(
             f"{path}: CIDR value {printed(text)} is ambiguous in this context (should be"
             f" {printed(network)} or {printed(single)}?)"
         )
-    if is_mapped or plain != text:
+    if _mapped(interface.ip) or plain != text:
         found.append(
             f"{path}: non-standard CIDR value {printed(text)} is invalid: use {printed(network)}"
         )
@@ -199,6 +195,16 @@ def cidr_warnings(path: str, text: str) -> list[str]:
             f" ({printed(network)})"
         )
     return found
+
+
+def _mapped(address: _Address) -> ipaddress.IPv4Address | None:
+    """Return the IPv4 address that an IPv6 address stands for, if any."""
+    return address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+
+
+def _go_address(address: _Address) -> str:
+    """Return an address as Go prints it."""
+    return str(_mapped(address) or address)
 
 
 def _without_zeros(text: str) -> str:
