@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,10 @@ import pytest
 
 import podwright as pw
 from podwright.apimachinery.objects import CREATION_TIME
+from podwright.simulation.world.timing.distributions import uniform
 from podwright.simulation.world.traces.columns_file import read_columns, shipped_columns
 from podwright.simulation.world.traces.trace_changes import (
+    TRACE_STREAM,
     anonymize,
     cut,
     merge,
@@ -547,6 +550,105 @@ def test_a_model_of_a_trace_makes_a_trace_like_it() -> None:
     assert fit_lifetime(np.array([5.0, 5.0])).value == 5.0
     with pytest.raises(pw.InputError, match="two pods"):
         fit([pod_line(0)])
+
+
+@pytest.mark.parametrize(
+    ("part", "paths"),
+    [
+        ({"arrival": {"perHour": []}}, ["arrival.perHour"]),
+        ({"arrival": {"perHour": [0]}}, ["arrival.perHour"]),
+        ({"arrival": {"perHour": [0.5]}}, []),
+        ({"arrival": {"perHour": [1, 2]}}, ["arrival.perHour"]),
+        ({"arrival": {"distribution": "hourly", "perHour": [0, 1]}}, []),
+        ({"arrival": {"distribution": "hourly", "perHour": [0, 0]}}, ["arrival.perHour"]),
+        ({"arrival": {"distribution": "hourly", "perHour": [1, -0.5]}}, ["arrival.perHour"]),
+        ({"lifetime": {"value": 0}}, ["lifetime.value"]),
+        ({"lifetime": {"value": 0.5}}, []),
+        ({"lifetime": {"value": 1, "endless": 0}}, []),
+        ({"lifetime": {"value": 1, "endless": 1}}, []),
+        ({"lifetime": {"value": 1, "endless": 1.5}}, ["lifetime.endless"]),
+        ({"lifetime": {"value": 1, "endless": -0.5}}, ["lifetime.endless"]),
+        ({"lifetime": {"distribution": "weibull"}}, ["lifetime.scale", "lifetime.shape"]),
+        ({"lifetime": {"distribution": "empirical", "quantiles": [2]}}, ["lifetime.quantiles"]),
+        ({"lifetime": {"distribution": "empirical", "quantiles": [2, 2]}}, []),
+        ({"lifetime": {"distribution": "empirical", "quantiles": [-0.5, 2]}},
+         ["lifetime.quantiles"]),
+        ({"sizes": []}, ["sizes"]),
+        ({"sizes": [{"share": 0.5}, {"share": 0}]}, ["sizes[1].share"]),
+        ({"sizes": [{"requests": {"cpu": "0", "memory": "-1n"}}]}, ["sizes[0].requests[memory]"]),
+    ],
+)  # fmt: skip
+def test_each_mistake_of_a_model_has_its_path(part: dict[str, Any], paths: list[str]) -> None:
+    document = MODEL.document() | part
+    if not paths:
+        load_model(document)
+        return
+    with pytest.raises(pw.InputError) as caught:
+        load_model(document)
+    assert [error.path for error in caught.value.errors] == paths
+
+
+@pytest.mark.parametrize(
+    ("model", "share", "seconds"),
+    [
+        (LifetimeModel(distribution="exponential", mean=300), 0.75, 300 * np.log(4)),
+        (LifetimeModel(distribution="lognormal", median=600, sigma=2), 0.5, 600),
+        (LifetimeModel(distribution="weibull", scale=100, shape=0.5), 1 - np.exp(-2), 400),
+        (LifetimeModel(value=7), 0.9, 7),
+        (LifetimeModel(distribution="empirical", quantiles=(0, 1, 5)), 0.75, 3),
+    ],
+)
+def test_a_share_of_the_pods_runs_for_at_most_a_time(
+    model: LifetimeModel, share: float, seconds: float
+) -> None:
+    assert model.at(share) == pytest.approx(seconds)
+    if model.distribution not in ("fixed", "empirical"):
+        assert model.share_below(np.array([seconds])) == pytest.approx([share])
+
+
+def test_the_lifetimes_that_were_seen_are_steps() -> None:
+    steps = LifetimeModel(distribution="empirical", quantiles=(0, 1, 5, 5))
+    assert steps.share_below(np.array([0.5, 1, 4.9, 5])).tolist() == [0.25, 0.5, 0.5, 1]
+    assert LifetimeModel(value=3).share_below(np.array([2.9, 3])).tolist() == [0, 1]
+
+
+def test_an_arrival_is_drawn_by_the_integral_of_the_rates() -> None:
+    draws = [-np.log(uniform(5, TRACE_STREAM, number)) for number in range(50)]
+    steady = ArrivalModel(per_hour=(7200.0,)).times_s(5)
+    assert list(islice(steady, 50)) == pytest.approx(np.cumsum(draws) / 2)
+    # One pod in the first hour of three, on average, and two in the last one.
+    hourly = ArrivalModel(distribution="hourly", per_hour=(1.0, 0.0, 2.0)).times_s(5)
+    expected = []
+    for total in np.cumsum(draws):
+        rounds, left = divmod(total, 3)
+        hours = left if left <= 1 else 2 + (left - 1) / 2
+        expected.append(3600 * (3 * rounds + hours))
+    assert list(islice(hourly, 50)) == pytest.approx(expected)
+
+
+def test_a_generated_trace_ends_at_its_number_or_time() -> None:
+    every = list(generate(MODEL, pods=20, seed=6))
+    assert [line.action["apply"]["metadata"]["name"] for line in every] == [
+        f"pod-{number}" for number in range(20)
+    ]
+    times = [line.at_ns for line in every]
+    for until_ns, count in ((times[4], 5), (times[4] - 1, 4), (times[19], 20)):
+        assert list(generate(MODEL, until_ns=until_ns, seed=6)) == every[:count]
+    assert list(generate(MODEL, pods=3, until_ns=times[9], seed=6)) == every[:3]
+    assert list(generate(MODEL, pods=0, seed=6)) == []
+    endless = msgspec.structs.replace(MODEL, lifetime=LifetimeModel(value=0.0001, endless=1.0))
+    assert {summary(line)[3] for line in generate(endless, pods=9)} == {None}
+    shortest = msgspec.structs.replace(endless, lifetime=LifetimeModel(value=0.0001))
+    assert {summary(line)[3] for line in generate(shortest, pods=9)} == {0.001}
+
+
+def test_rates_are_those_of_each_hour_that_a_trace_covers() -> None:
+    # Two pods in the first hour, none in the second one, and three in half of the third one.
+    seconds = [0, 3599, 7200, 8000, 9000]
+    arrival = fit([pod_line(at, f"p{at}") for at in seconds]).arrival
+    assert (arrival.distribution, arrival.per_hour) == ("hourly", (2.0, 0.0, 3.0))
+    short = fit([pod_line(at, f"p{at}") for at in (10, 100, 1810)]).arrival
+    assert (short.distribution, short.per_hour) == ("poisson", (4.0,))
 
 
 def test_all_mistakes_of_a_model_are_reported_together(tmp_path: Path) -> None:
