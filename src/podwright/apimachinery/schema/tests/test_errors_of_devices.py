@@ -373,3 +373,337 @@ def test_statuses(row: Any, expected: list[str]) -> None:
 )  # fmt: skip
 def test_devices(row: Any, expected: list[str]) -> None:
     assert of_device(**row) == expected
+
+
+TERM = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n"]}]}
+
+
+def of_slice(
+    listed: list[dict[str, Any]], old: dict[str, Any] | None = None, **spec: Any
+) -> list[str]:
+    found = kind("ResourceSlice")
+    pool = {"name": "p", "resourceSliceCount": 1}
+    usual: dict[str, Any] = {"driver": "a.io", "pool": pool, "nodeName": "n"}
+    usual |= {"devices": listed} if listed else {}
+    new, former = ({"metadata": {"name": "x"}, "spec": usual | each} for each in (spec, old or {}))
+    if old is None:
+        return lines(found.validation_problems(new), "spec.")
+    return lines(found.update_problems(new, former), "spec.")
+
+
+def of_part(**fields: Any) -> list[str]:
+    found = of_slice([{"name": "d"} | fields])
+    return [line.removeprefix("devices[0].") for line in found]
+
+
+def of_placed(**fields: Any) -> list[str]:
+    placed = {"nodeName": None, "perDeviceNodeSelection": True}
+    found = of_slice([{"name": "d"} | fields], **placed)
+    return [line.removeprefix("devices[0].") for line in found]
+
+
+def of_capacity(value: str, policy: dict[str, Any]) -> list[str]:
+    capacity = {"m": {"value": value, "requestPolicy": policy}}
+    found = of_part(allowMultipleAllocations=True, capacity=capacity)
+    return [line.removeprefix("capacity[m].requestPolicy") for line in found]
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        (([], None, {}), []),
+        (([], None, {"driver": "", "pool": {"name": "", "resourceSliceCount": 0, "generation":
+         -1}}),
+         ["driver: Required value",
+          "pool.name: Required value",
+          "pool.resourceSliceCount: Invalid value: 0: must be greater than zero",
+          "pool.generation: Invalid value: -1: must be greater than or equal to zero"]),
+        (([], None, {"pool": None, "nodeName": ""}),
+         ["pool.name: Required value",
+          "pool.resourceSliceCount: Invalid value: 0: must be greater than zero",
+          'nodeName: Invalid value: "": must be either unset or set to a non-empty string',
+          "spec: Required value: exactly one of `nodeName`, `nodeSelector`, `allNodes`,"
+          " `perDeviceNodeSelection` is required"]),
+        (([], None, {"nodeName": "N", "nodeSelector": {"nodeSelectorTerms": [TERM, TERM]},
+         "allNodes": True, "perDeviceNodeSelection": True}),
+         ['nodeName: Invalid value: "N": SUBDOMAIN',
+          "nodeSelector.nodeSelectorTerms: Invalid value:"
+          ' [{"MatchExpressions":null,"MatchFields":[{"Key":"metadata.name","Operator":'
+          '"In","Values":["n"]}]},{"MatchExpressions":null,"MatchFields":[{"Key":"metad'
+          'ata.name","Operator":"In","Values":["n"]}]}]:'
+          " must have exactly one node selector term",
+          'spec: Invalid value: "{`nodeName`, `nodeSelector`, `allNodes`,'
+          ' `perDeviceNodeSelection`}": exactly one of `nodeName`, `nodeSelector`,'
+          " `allNodes`, `perDeviceNodeSelection` is required, but multiple fields are set"]),
+        (([], None, {"nodeName": None, "allNodes": False, "perDeviceNodeSelection": False}),
+         ["allNodes: Invalid value: false: must be either unset or set to true",
+          "perDeviceNodeSelection: Invalid value: false: must be either unset or set to true",
+          "spec: Required value: exactly one of `nodeName`, `nodeSelector`, `allNodes`,"
+          " `perDeviceNodeSelection` is required"]),
+        (([], None, {"nodeName": None, "nodeSelector": {}}),
+         ["nodeSelector.nodeSelectorTerms: Required value: must have at least one node"
+          " selector term",
+          "nodeSelector.nodeSelectorTerms: Invalid value: null: must have exactly one node"
+          " selector term"]),
+        (([], None, {"nodeName": None, "nodeSelector": {"nodeSelectorTerms": [TERM]}}), []),
+        (([{"name": "d"}], None, {"sharedCounters": [{"name": "c", "counters": {"a": {"value":
+         "1"}}}]}),
+         ['spec: Invalid value: "": only one of `sharedCounters` or `devices` is allowed']),
+        (([{"name": f"d{i}"} for i in range(128)], None, {}), []),
+        (([{"name": f"d{i}"} for i in range(129)], None, {}),
+         ["devices: Too many: 129: must have at most 128 items"]),
+        (([{"name": f"d{i}", "attributes": {"a": {"ints": [1]}}} for i in range(65)], None,
+         {}),
+         ["devices: Too many: 65: must have at most 64 items"]),
+        (([{"name": f"d{i}", "attributes": {"a": {"bools": []}}} for i in range(65)], None,
+         {}),
+         ["devices: Too many: 65: must have at most 64 items"]),
+        (([{"name": "e", "consumesCounters": [{"counterSet": "c", "counters": {"a": {"value":
+         "1"}}}]}, *[{"name": f"d{i}"} for i in range(64)]], None, {}),
+         ["devices: Too many: 65: must have at most 64 items"]),
+        (([{"name": f"d{i}"} for i in range(64)] + [{"name": "e", "taints": [{"key": "a",
+         "effect": "None"}]}], None, {}),
+         ["devices: Too many: 65: must have at most 64 items"]),
+        (([{}, {"name": "D"}, {"name": "d"}, {"name": "d"}], None, {}),
+         ['devices[0].name: Invalid value: "": LABEL',
+          'devices[1].name: Invalid value: "D": LABEL',
+          'devices[3]: Duplicate value: "d"']),
+        (([], None, {"sharedCounters": [{"name": f"c{i}", "counters": {"a": {"value": "1"}}}
+         for i in range(8)]}),
+         []),
+        (([], None, {"sharedCounters": [{"name": f"c{i}", "counters": {"a": {"value": "1"}}}
+         for i in range(9)]}),
+         ["sharedCounters: Too many: 9: must have at most 8 items"]),
+        (([], None, {"sharedCounters": [{}, {"name": "C", "counters": {"B": {"value": "1"},
+         "A": {"value": "1"}}}, {"name": "c", "counters": {f"a{i}": {"value": "1"} for i in
+         range(32)}}, {"name": "c", "counters": {f"a{i}": {"value": "1"} for i in
+         range(33)}}]}),
+         ["sharedCounters[0].name: Required value",
+          "sharedCounters[0].counters: Required value",
+          'sharedCounters[1].name: Invalid value: "C": LABEL',
+          'sharedCounters[1].counters: Invalid value: "A": LABEL',
+          'sharedCounters[1].counters: Invalid value: "B": LABEL',
+          "sharedCounters[3].counters: Too many: 33: must have at most 32 items",
+          'sharedCounters[3]: Duplicate value: "c"']),
+        (([], {}, {}), []),
+        (([], {}, {"driver": "b.io", "pool": {"name": "q", "resourceSliceCount": 2},
+         "nodeName": "m"}),
+         ['pool.name: Invalid value: "q": field is immutable',
+          'driver: Invalid value: "b.io": field is immutable',
+          'nodeName: Invalid value: "m": field is immutable']),
+        (([], {"nodeName": None, "allNodes": True}, {"nodeName": None, "allNodes": True}), []),
+        (([], {"devices": [{"name": "d", "taints": [{"key": "-"}]}]}, {"devices": [{"name":
+         "d", "taints": [{"key": "-"}]}, {"name": "e", "taints": [{"key": "-"}]}]}),
+         ['devices[1].taints[0].key: Invalid value: "-": NAME PART',
+          "devices[1].taints[0].effect: Required value"]),
+        (([], {"devices": [{"name": "d", "taints": [{"key": "-"}]}]}, {"devices": [{"name":
+         "d", "taints": [{"key": "-", "effect": "None"}]}]}),
+         ['devices[0].taints[0].key: Invalid value: "-": NAME PART']),
+    ],
+)  # fmt: skip
+def test_slices(row: Any, expected: list[str]) -> None:
+    assert of_slice(*row[:2], **row[2]) == expected
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ({"attributes": {f"a{i}": {"int": 1} for i in range(16)}, "capacity": {f"b{i}":
+         {"value": "1"} for i in range(16)}},
+         []),
+        ({"attributes": {f"a{i}": {"int": 1} for i in range(17)}, "capacity": {f"b{i}":
+         {"value": "1"} for i in range(16)}},
+         ["devices[0]: Invalid value: 33: the total number of attributes and capacities must"
+          " not exceed 32"]),
+        ({"attributes": {"a": {"ints": [1] * 24}, "b": {"bools": [True] * 23}, "c": {"string":
+         "x"}}},
+         []),
+        ({"attributes": {"a": {"ints": [1] * 24}, "b": {"bools": [True] * 23}, "c": {"string":
+         "x"}, "d": {"version": "1.0.0"}}},
+         ["devices[0]: Invalid value: 49: the total number of attribute values must not"
+          " exceed 48"]),
+        ({"attributes": {"b": {"bools": [], "ints": [], "strings": [], "versions": []}, "a":
+         {}}},
+         ['attributes[a]: Invalid value: "": exactly one value must be specified',
+          "attributes[b].bools: Invalid value: []: must not be empty if specified",
+          "attributes[b].ints: Invalid value: []: must not be empty if specified",
+          "attributes[b].strings: Invalid value: []: must not be empty if specified",
+          "attributes[b].versions: Invalid value: []: must not be empty if specified",
+          "attributes[b]: Invalid value:"
+          ' {"IntValue":null,"BoolValue":null,"StringValue":null,"VersionValue":null,"I'
+          'ntValues":[],"BoolValues":[],"StringValues":[],"VersionValues":[]}:'
+          " exactly one value must be specified"]),
+        ({"attributes": {"a": {"string": "x" * 64}, "b": {"string": "é" * 33}, "c":
+         {"strings": ["x", "y" * 65]}, "d": {"versions": ["1.0.0", "1"]}, "e": {"version":
+         "1.0.0-" + "a" * 59}, "f": {"bool": False, "int": 0}, "g": {"bool": False}}},
+         ["attributes[b].string: Too long: may not be more than 64 bytes",
+          "attributes[c].strings[1]: Too long: may not be more than 64 bytes",
+          'attributes[d].versions[1]: Invalid value: "1": must be a string compatible with'
+          " semver.org spec 2.0.0",
+          "attributes[e].version: Too long: may not be more than 64 bytes",
+          "attributes[f]: Invalid value:"
+          ' {"IntValue":0,"BoolValue":false,"StringValue":null,"VersionValue":null,"Int'
+          'Values":null,"BoolValues":null,"StringValues":null,"VersionValues":null}:'
+          " exactly one value must be specified"]),
+        ({"attributes": {"a": {"versions": ["0.0.0", "1.2.3-0.a.-", "1.0.0+01.a", "01.0.0",
+         "1.0.0-01", "1.0.0-", "1.0.0+", "1.0.0-a..b", "1.0", "1.0.0-0a", "a1.0.0",
+         "\uff11.0.0"]}}},
+         ['attributes[a].versions[3]: Invalid value: "01.0.0": must be a string compatible'
+          " with semver.org spec 2.0.0",
+          'attributes[a].versions[4]: Invalid value: "1.0.0-01": must be a string compatible'
+          " with semver.org spec 2.0.0",
+          'attributes[a].versions[5]: Invalid value: "1.0.0-": must be a string compatible'
+          " with semver.org spec 2.0.0",
+          'attributes[a].versions[6]: Invalid value: "1.0.0+": must be a string compatible'
+          " with semver.org spec 2.0.0",
+          'attributes[a].versions[7]: Invalid value: "1.0.0-a..b": must be a string'
+          " compatible with semver.org spec 2.0.0",
+          'attributes[a].versions[8]: Invalid value: "1.0": must be a string compatible with'
+          " semver.org spec 2.0.0",
+          'attributes[a].versions[10]: Invalid value: "a1.0.0": must be a string compatible'
+          " with semver.org spec 2.0.0",
+          'attributes[a].versions[11]: Invalid value: "\uff11.0.0": must be a string compatible'
+          " with semver.org spec 2.0.0"]),
+        ({"capacity": {"/b": {"value": "1"}, "a/": {"value": "1"}, "1": {"value": "1"}}},
+         ['capacity: Invalid value: "": the domain must not be empty',
+          'capacity: Invalid value: "1": a valid C identifier must start with alphabetic'
+          " character or '_', followed by a string of alphanumeric characters or '_' (e.g."
+          " 'my_name',  or 'MY_NAME',  or 'MyName', regex used for validation is"
+          " '[A-Za-z_][A-Za-z0-9_]*')",
+          'capacity: Invalid value: "": the name must not be empty']),
+        ({"capacity": {"m": {"value": "1", "requestPolicy": {}}}},
+         ["capacity[m].requestPolicy: Forbidden: allowMultipleAllocations must be true"]),
+        ({"taints": [{"key": f"a{i}", "effect": "None"} for i in range(16)]}, []),
+        ({"taints": [{"key": f"a{i}", "effect": "None"} for i in range(17)]},
+         ["taints: Too many: 17: must have at most 16 items"]),
+        ({"taints": [{}, {"key": "a", "value": "-", "effect": "x"}]},
+         ['taints[0].key: Invalid value: "": name part must be non-empty',
+          'taints[0].key: Invalid value: "": NAME PART',
+          "taints[0].effect: Required value",
+          'taints[1].value: Invalid value: "-": a valid label must be an empty string or'
+          " consist of alphanumeric characters, '-', '_' or '.', and must start and end with"
+          " an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex"
+          " used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",
+          'taints[1].effect: Unsupported value: "x": supported values: "NoExecute",'
+          ' "NoSchedule", "None"']),
+        ({"consumesCounters": [{"counterSet": "c", "counters": {"a": {"value": "1"}}},
+         {"counterSet": "c", "counters": {"a": {"value": "1"}}}]},
+         ['consumesCounters[1]: Duplicate value: "c"']),
+        ({"consumesCounters": [{"counterSet": f"c{i}", "counters": {"a": {"value": "1"}}} for
+         i in range(3)]},
+         ["consumesCounters: Too many: 3: must have at most 2 items"]),
+        ({"consumesCounters": [{}, {"counterSet": "C", "counters": {"A": {"value": "1"}}}]},
+         ["consumesCounters[0].counterSet: Required value",
+          "consumesCounters[0].counters: Required value",
+          'consumesCounters[1].counterSet: Invalid value: "C": LABEL',
+          'consumesCounters[1].counters: Invalid value: "A": LABEL']),
+        ({"nodeName": "a"},
+         ["devices[0]: Invalid value: null: `nodeName`, `nodeSelector` and `allNodes` can"
+          " only be set if `perDeviceNodeSelection` is set to true in the ResourceSlice spec"]),
+        ({"nodeSelector": {}},
+         ["devices[0]: Invalid value: null: `nodeName`, `nodeSelector` and `allNodes` can"
+          " only be set if `perDeviceNodeSelection` is set to true in the ResourceSlice spec"]),
+        ({"allNodes": False},
+         ["devices[0]: Invalid value: null: `nodeName`, `nodeSelector` and `allNodes` can"
+          " only be set if `perDeviceNodeSelection` is set to true in the ResourceSlice spec"]),
+        ({"capacity": {"m": {"value": "1"}}, "nodeAllocatableResourceMappings": {"cpu": {},
+         "a/b": {"capacityKey": "m"}, "memory": {"capacityKey": "x", "allocationMultiplier":
+         "0"}, "a": { "capacityKey": ""}, "b": {"allocationMultiplier": "1", "capacityKey":
+         "m"}, "c": {"allocationMultiplier": "-1"}}},
+         ['nodeAllocatableResourceMappings[a].capacityKey: Invalid value: "": capacityKey'
+          " must not be an empty string",
+          'nodeAllocatableResourceMappings[a/b]: Invalid value: "a/b": must be a node'
+          " allocatable resource name",
+          'nodeAllocatableResourceMappings[c].allocationMultiplier: Invalid value: "-1": must'
+          " be positive",
+          'nodeAllocatableResourceMappings[cpu]: Invalid value: "": at least one of'
+          " allocationMultiplier or capacityKey must be set",
+          'nodeAllocatableResourceMappings[memory].allocationMultiplier: Invalid value: "0":'
+          " must be positive",
+          'nodeAllocatableResourceMappings[memory].capacityKey: Not found: "x"']),
+        ({"nodeAllocatableResourceMappings": {"cpu": {"capacityKey": "m"}}},
+         ['nodeAllocatableResourceMappings[cpu].capacityKey: Not found: "m"']),
+    ],
+)  # fmt: skip
+def test_devices_of_slices(row: Any, expected: list[str]) -> None:
+    assert of_part(**row) == expected
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ({},
+         ["devices[0]: Required value: exactly one of `nodeName`, `nodeSelector`, or"
+          " `allNodes` is required when `perDeviceNodeSelection` is set to true in the"
+          " ResourceSlice spec"]),
+        ({"nodeName": "n"}, []),
+        ({"nodeName": ""},
+         ['nodeName: Invalid value: "": must not be empty',
+          "devices[0]: Required value: exactly one of `nodeName`, `nodeSelector`, or"
+          " `allNodes` is required when `perDeviceNodeSelection` is set to true in the"
+          " ResourceSlice spec"]),
+        ({"nodeName": "N", "nodeSelector": {}, "allNodes": True},
+         ['nodeName: Invalid value: "N": SUBDOMAIN',
+          "nodeSelector.nodeSelectorTerms: Required value: must have at least one node"
+          " selector term",
+          'devices[0]: Invalid value: "{`nodeName`, `nodeSelector`, `allNodes`}": exactly one'
+          " of `nodeName`, `nodeSelector`, or `allNodes` is required when"
+          " `perDeviceNodeSelection` is set to true in the ResourceSlice spec"]),
+        ({"allNodes": False, "nodeName": "n"},
+         ["allNodes: Invalid value: false: must be either unset or set to true"]),
+    ],
+)  # fmt: skip
+def test_places_of_devices(row: Any, expected: list[str]) -> None:
+    assert of_placed(**row) == expected
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        (("1", {}), []),
+        (("1", {"default": "2"}), []),
+        (("10", {"default": "1", "validValues": ["1"], "validRange": {}}),
+         [': Forbidden: exactly one policy can be specified, cannot specify "validValues" and'
+          ' "validRange" at the same time']),
+        (("10", {"validValues": ["1"]}),
+         [".default: Required value: required when validValues is defined"]),
+        (("10", {"validRange": {}}),
+         [".default: Required value: required when validRange is defined"]),
+        (("10", {"default": "1", "validValues": [], "validRange": {"min": "1"}}), []),
+        (("10", {"default": "2", "validValues": ["1", "2", "10"]}), []),
+        (("10", {"default": "3", "validValues": ["2", "1", "11", "2"]}),
+         ['.validValues[1]: Invalid value: "1": values must be sorted in ascending order',
+          '.validValues[3]: Invalid value: "2": values must be sorted in ascending order',
+          '.validValues[2]: Invalid value: "11": option is larger than capacity value: 10',
+          '.validValues[3]: Duplicate value: "2"',
+          '.validValues: Invalid value: "3": default value is not valid according to the'
+          " requestPolicy"]),
+        (("10", {"default": "1", "validValues": [str(i) for i in range(1, 11)]}), []),
+        (("11", {"default": "1", "validValues": [str(i) for i in range(1, 12)]}),
+         [".validValues: Too many: 11: must have at most 10 items",
+          '.validValues: Invalid value: "1": default value is not valid according to the'
+          " requestPolicy"]),
+        (("10", {"default": "1", "validRange": {"max": "1", "step": "1"}}),
+         [".validRange.min: Required value: required when validRange is defined"]),
+        (("10", {"default": "4", "validRange": {"min": "2", "max": "10", "step": "2"}}), []),
+        (("10", {"default": "5", "validRange": {"min": "2", "max": "9", "step": "2"}}),
+         ['.validRange.step: Invalid value: "5": value is not a multiple of a given step (2)'
+          " from (2)",
+          '.validRange.step: Invalid value: "9": value is not a multiple of a given step (2)'
+          " from (2)"]),
+        (("10", {"default": "2", "validRange": {"min": "2", "step": "8"}}), []),
+        (("10", {"default": "2", "validRange": {"min": "2", "step": "9"}}),
+         ['.validRange.step: Invalid value: "9": one step 11 is larger than capacity value:'
+          " 10"]),
+        (("10", {"default": "1", "validRange": {"min": "11", "max": "12"}}),
+         ['.validRange.min: Invalid value: "11": min is larger than capacity value: 10',
+          '.validRange.min: Invalid value: "1": default is less than min: 11',
+          '.validRange.max: Invalid value: "12": max is larger than capacity value: 10']),
+        (("10", {"default": "9", "validRange": {"min": "9", "max": "8"}}),
+         ['.validRange.max: Invalid value: "9": min is larger than max: 8',
+          '.validRange.max: Invalid value: "9": default is more than max: 8']),
+        (("10", {"default": "10", "validRange": {"min": "10", "max": "10"}}), []),
+    ],
+)  # fmt: skip
+def test_policies_of_capacities(row: Any, expected: list[str]) -> None:
+    assert of_capacity(*row) == expected

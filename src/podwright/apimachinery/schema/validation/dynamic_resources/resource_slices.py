@@ -19,6 +19,7 @@ from podwright.apimachinery.schema.validation.dynamic_resources.devices import (
 )
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors, internal_form, same
 from podwright.apimachinery.schema.validation.names import dns_label, dns_subdomain
+from podwright.apimachinery.schema.validation.pods.resources import is_native
 from podwright.apimachinery.schema.validation.pods.scheduling import validate_node_selector
 from podwright.apimachinery.schema.validation.pods.volume_sources import validate_driver_name
 
@@ -26,6 +27,7 @@ _MOST_DEVICES: Final = 128
 _MOST_DEVICES_WITH_ADVANCED_FEATURES: Final = 64
 _MOST_FACTS: Final = 32
 """The attributes and capacities of a device."""
+_MOST_VALUES: Final = 48
 _MOST_COUNTER_SETS: Final = 8
 _MOST_COUNTERS: Final = 32
 _MOST_CONSUMED_SETS: Final = 2
@@ -38,7 +40,8 @@ _NUMBER: Final = r"(0|[1-9]\d*)"
 _PRERELEASE: Final = r"(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)"
 _BUILD: Final = r"[0-9a-zA-Z-]+"
 _SEMANTIC_VERSION: Final = re.compile(
-    rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(-{_PRERELEASE}(\.{_PRERELEASE})*)?(\+{_BUILD}(\.{_BUILD})*)?"
+    rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(-{_PRERELEASE}(\.{_PRERELEASE})*)?(\+{_BUILD}(\.{_BUILD})*)?",
+    re.ASCII,
 )
 _WHERE: Final = (
     "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"
@@ -156,6 +159,10 @@ def _validate_device(
     if count > _MOST_FACTS:
         text = f"the total number of attributes and capacities must not exceed {_MOST_FACTS}"
         errors.invalid(path, count, text)
+    values = sum(map(_count_of_values, attributes.values()))
+    if values > _MOST_VALUES:
+        text = f"the total number of attribute values must not exceed {_MOST_VALUES}"
+        errors.invalid(path, values, text)
     for name, attribute in sorted(attributes.items()):
         validate_attribute_name(errors, f"{path}.attributes", name, needs_domain=False)
         _validate_attribute(errors, f"{path}.attributes[{name}]", attribute)
@@ -177,6 +184,7 @@ def _validate_device(
     )  # fmt: skip
     _validate_place_of_device(errors, path, device, is_per_device=is_per_device)
     validate_binding_conditions(errors, path, device)
+    _validate_mappings(errors, path, device)
 
 
 def _validate_place_of_device(
@@ -201,6 +209,33 @@ def _validate_place_of_device(
         errors.required(path, _WHERE_DEVICE)
     elif len(found) > 1:
         errors.invalid(path, f"{{{', '.join(found)}}}", _WHERE_DEVICE)
+
+
+def _count_of_values(attribute: Document) -> int:
+    """Return the number of values of an attribute; one without a list counts as one."""
+    return sum(len(attribute.get(name) or ()) for name in _LISTS) or 1
+
+
+def _validate_mappings(errors: FieldErrors, path: str, device: Document) -> None:
+    """Check how the capacities of a device become resources of its node.
+
+    Upstream: validateNodeAllocatableResourceMappings
+    """
+    for name, mapping in sorted((device.get("nodeAllocatableResourceMappings") or {}).items()):
+        at = f"{path}.nodeAllocatableResourceMappings[{name}]"
+        if not is_native(name):
+            errors.invalid(at, name, "must be a node allocatable resource name")
+        multiplier, key = mapping.get("allocationMultiplier"), mapping.get("capacityKey")
+        if multiplier is None and key is None:
+            text = "at least one of allocationMultiplier or capacityKey must be set"
+            errors.invalid(at, "", text)
+        if multiplier is not None and (amount := parse_quantity(multiplier)).nano <= 0:
+            errors.invalid(f"{at}.allocationMultiplier", _text(amount), "must be positive")
+        if key == "":
+            text = "capacityKey must not be an empty string"
+            errors.invalid(f"{at}.capacityKey", key, text)
+        elif key is not None and key not in (device.get("capacity") or {}):
+            errors.not_found(f"{at}.capacityKey", key)
 
 
 def _validate_attribute(errors: FieldErrors, path: str, attribute: Document) -> None:
@@ -286,7 +321,9 @@ def _validate_values(
     validate_distinct(
         errors, path, amounts, _MOST_VALID_VALUES, check, lambda each: str(_whole(each))
     )
-    if default.nano not in {amount.nano for amount in amounts}:
+    # Upstream looks for the default only among values that are not too many.
+    checked = amounts if len(amounts) <= _MOST_VALID_VALUES else []
+    if default.nano not in {amount.nano for amount in checked}:
         text = "default value is not valid according to the requestPolicy"
         errors.invalid(path, _text(default), text)
 
