@@ -71,8 +71,6 @@ def _matches(pattern: str) -> Callable[[str], bool]:
 
 
 def _is_uri(text: str) -> bool:
-    if text == "*":
-        return True
     try:
         cel.parse_url(text)
     except cel.AddressError:

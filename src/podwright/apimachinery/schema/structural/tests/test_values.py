@@ -159,7 +159,16 @@ def test_unchanged_parts_may_be_invalid() -> None:
     ("name", "valid", "invalid"),
     [
         ("date-time", "2026-03-02t10:11:12.5Z", "2026-03-02 10:11:12Z"),
+        ("date-time", "2026-12-02T10:11:12Z", "2026-13-02T10:11:12Z"),
         ("date", "2024-02-29", "2023-02-29"),
+        ("duration", "9223372036854775807 s", "9223372036854775808 s"),
+        ("uuid3", "3f333df6-90a4-3fda-8dd3-9485d27cee36", "3f333df6-90a4-4fda-8dd3-9485d27cee36"),
+        ("uuid5", "3f333df6-90a4-5fda-8dd3-9485d27cee36", "3f333df6-90a4-5fda-0dd3-9485d27cee36"),
+        ("isbn", "0321751043", "032175104"),
+        ("isbn", "978-0321751041", "978032175104"),
+        ("isbn13", "978-3-16-148410-0", "978-3-16-148410-1"),
+        ("creditcard", "5555-5555-5555-4444", "5555-5555-5555-4445"),
+        ("creditcard", "4111111111111111", "0"),
         ("duration", "2 days", "soon"),
         ("date", "0000-02-29", "0001-02-29"),
         ("duration", "1h30m", ""),
@@ -198,6 +207,11 @@ def test_unchanged_parts_may_be_invalid() -> None:
 def test_formats(name: str, valid: str, invalid: str) -> None:
     assert has_format(valid, name)
     assert not has_format(invalid, name)
+
+
+def test_any_text_is_a_password() -> None:
+    assert has_format("", "password")
+    assert has_format("a b", "password")
 
 
 def test_only_formats_of_the_type_are_checked() -> None:
