@@ -448,6 +448,21 @@ SET = {"type": "array", "x-kubernetes-list-type": "set"}
           {}}}),
          [".not.additionalProperties: Forbidden: must be undefined to be structural",
           ".not.default: Forbidden: must be undefined to be structural"]),
+        (lambda: of_schema({"type": "object", "properties": {"kind": {"type": "string",
+          "default": 5}}}),
+         ['.properties[kind].default: Invalid value: "integer":  in body must be of type'
+           ' string: "integer"']),
+        (lambda: of_schema({"type": "object", "default": {"kind": "a"}}),
+         ['.default: Invalid value: {"kind":"a"}: must not have unknown fields']),
+        (lambda: of_schema({"type": "object", "x-kubernetes-embedded-resource": True,
+          "x-kubernetes-preserve-unknown-fields": True, "default": {"apiVersion": "v1"}}),
+         [".default.kind: Required value"]),
+        (lambda: of_schema({"type": "object", "x-kubernetes-embedded-resource": True,
+          "x-kubernetes-preserve-unknown-fields": True, "default": {"apiVersion": "v1", "kind":
+          "A", "metadata": {"name": "a/b"}}}),
+         [".default.metadata.name: Invalid value: \"a/b\": may not contain '/'"]),
+        (lambda: of_schema({"type": "array", "items": {"type": "string", "default": 5}}),
+         ['.items.default: Invalid value: "integer":  in body must be of type string: "integer"']),
     ],
 )  # fmt: skip
 def test_changed_schemas(call: Any, expected: list[str]) -> None:

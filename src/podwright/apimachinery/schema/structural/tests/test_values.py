@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from podwright.apimachinery.schema.structural.defaulting import with_defaults, without_nulls
 from podwright.apimachinery.schema.structural.formats import has_format, known_format
 from podwright.apimachinery.schema.structural.values import Correlation, validate_value
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors
@@ -222,3 +223,60 @@ def test_only_formats_of_the_type_are_checked() -> None:
     ]
     assert known_format("int32", "integer") == "int32"
     assert known_format("int32", "string") == ""
+
+
+ONE_FIELD: dict[str, Any] = {"properties": {"a": {}}}
+
+
+@pytest.mark.parametrize(
+    ("value", "schema", "made"),
+    [
+        ({"a": None, "b": None, "c": 1}, {"properties": {"a": {}, "b": {"nullable": True}}},
+         {"b": None, "c": 1}),
+        ({"a": None}, {"properties": {"a": {"default": 1}}}, {"a": None}),
+        ({"a": None}, {"additionalProperties": {}}, {}),
+        ({"a": None}, {"additionalProperties": True}, {"a": None}),
+        ({"a": None}, {"properties": {"b": {}}}, {"a": None}),
+        ({"a": None}, None, {"a": None}),
+        ([{"a": None}, None], {"items": ONE_FIELD}, [{}, None]),
+        ([{"a": None}], {"items": True}, [{"a": None}]),
+        ([{"a": None}], None, [{"a": None}]),
+        ({"b": {"a": None}}, ONE_FIELD, {"b": {"a": None}}),
+        ({"b": {"a": None}}, {"additionalProperties": ONE_FIELD}, {"b": {}}),
+        ({"a": {"a": None}}, {"properties": {"a": ONE_FIELD}, "additionalProperties": {}},
+         {"a": {}}),
+        ("a", ONE_FIELD, "a"),
+    ],
+)  # fmt: skip
+def test_nulls_that_are_not_allowed_are_dropped(value: Any, schema: Any, made: Any) -> None:
+    found = without_nulls(value, schema)
+    assert found == made
+    assert (found is value) == (made == value)
+
+
+@pytest.mark.parametrize(
+    ("value", "schema", "made"),
+    [
+        ({"k": None}, {"additionalProperties": {"default": 2}}, {"k": 2}),
+        ({"k": None}, {"additionalProperties": {"default": 2, "nullable": True}}, {"k": None}),
+        ({"k": None}, {"additionalProperties": True}, {"k": None}),
+        ({"k": {}}, {"additionalProperties": {"properties": {"a": {"default": 1}}}},
+         {"k": {"a": 1}}),
+        ({"k": {}}, {}, {"k": {}}),
+        ([None, 1], {"items": {"default": 5}}, [5, 1]),
+        ([None], {"items": {"default": 5, "nullable": True}}, [None]),
+        ([None], {"items": True}, [None]),
+        ([{}], None, [{}]),
+        ({"a": 1}, {"properties": {"a": {"default": 2}, "b": {"default": 3}}}, {"a": 1, "b": 3}),
+        ({"a": None}, {"properties": {"a": {"default": 2}}}, {"a": 2}),
+        ({"a": None}, {"properties": {"a": {}}}, {"a": None}),
+        ({"a": {}}, {"properties": {"a": {}}, "additionalProperties":
+                     {"properties": {"b": {"default": 1}}}}, {"a": {}}),
+    ],
+)  # fmt: skip
+def test_defaults_are_set_where_a_value_is_absent_or_a_null_not_allowed(
+    value: Any, schema: Any, made: Any
+) -> None:
+    found = with_defaults(value, schema)
+    assert found == made
+    assert (found is value) == (made == value)
