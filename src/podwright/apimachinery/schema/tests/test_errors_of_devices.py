@@ -385,7 +385,8 @@ def of_slice(
     pool = {"name": "p", "resourceSliceCount": 1}
     usual: dict[str, Any] = {"driver": "a.io", "pool": pool, "nodeName": "n"}
     usual |= {"devices": listed} if listed else {}
-    new, former = ({"metadata": {"name": "x"}, "spec": usual | each} for each in (spec, old or {}))
+    metadata: dict[str, Any] = {"name": "x"}
+    new, former = ({"metadata": metadata, "spec": usual | each} for each in (spec, old or {}))
     if old is None:
         return lines(found.validation_problems(new), "spec.")
     return lines(found.update_problems(new, former), "spec.")
