@@ -385,8 +385,10 @@ def of_slice(
     pool = {"name": "p", "resourceSliceCount": 1}
     usual: dict[str, Any] = {"driver": "a.io", "pool": pool, "nodeName": "n"}
     usual |= {"devices": listed} if listed else {}
-    metadata: dict[str, Any] = {"name": "x"}
-    new, former = ({"metadata": metadata, "spec": usual | each} for each in (spec, old or {}))
+    documents: list[dict[str, Any]] = [
+        {"metadata": {"name": "x"}, "spec": usual | each} for each in (spec, old or {})
+    ]
+    new, former = documents
     if old is None:
         return lines(found.validation_problems(new), "spec.")
     return lines(found.update_problems(new, former), "spec.")
@@ -398,7 +400,7 @@ def of_part(**fields: Any) -> list[str]:
 
 
 def of_placed(**fields: Any) -> list[str]:
-    placed = {"nodeName": None, "perDeviceNodeSelection": True}
+    placed: dict[str, Any] = {"nodeName": None, "perDeviceNodeSelection": True}
     found = of_slice([{"name": "d"} | fields], **placed)
     return [line.removeprefix("devices[0].") for line in found]
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from podwright.apimachinery.schema import built_in
-from podwright.apimachinery.schema.warnings import pods
+from podwright.apimachinery.schema.warnings import pods, workloads
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -193,6 +193,58 @@ def test_annotations(row: Any, expected: list[str]) -> None:
 )  # fmt: skip
 def test_statuses(row: Any, expected: list[str]) -> None:
     assert pods.pod_status_warnings(row, None) == expected
+
+
+def of_workload(name: str, new: dict[str, Any], old: dict[str, Any] | None = None) -> list[str]:
+    found: list[str] = getattr(workloads, f"{name}_warnings")(new, old)
+    return [line.partition(" is used")[0] for line in found]
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        (("deployment", {}), ["metadata.name: this"]),
+        (("daemon_set", {}), []),
+        (("daemon_set", {"spec": {}}, {"spec": {"template": {"spec": {"containers": []}}}}), []),
+        (("stateful_set", {"metadata": {"name": "A"}, "spec": {"revisionHistoryLimit": -1,
+         "volumeClaimTemplates": [{}]}}),
+         ["spec.revisionHistoryLimit: a negative value retains all historical revisions; a"
+          " value >= 0 is recommended"]),
+        (("stateful_set", {}, {}), []),
+        (("stateful_set", {"spec": {"revisionHistoryLimit": 0}}), []),
+        (("replication_controller", {"metadata": {"name": "a"}}), []),
+        (("replication_controller", {"metadata": {"generation": 2}}, {"metadata":
+         {"generation": 1}}),
+         []),
+        (("pod_template", {}), []),
+        (("pod_template", {"metadata": {"generation": 1}}, {"metadata": {"generation": 1},
+         "template": {}}),
+         []),
+        (("job", {"metadata": {"name": "a"}}), []),
+        (("job", {"metadata": {"name": "a"}, "spec": {"completionMode": "Indexed",
+         "completions": 100001}}),
+         []),
+        (("job", {"metadata": {"name": "a"}, "spec": {"completionMode": "Indexed",
+         "parallelism": 10001}}),
+         []),
+        (("job", {"metadata": {"name": "A"}, "spec": {"completionMode": "Indexed",
+         "completions": 100001, "parallelism": 10001}}, {"metadata": {"generation": 1}}),
+         ["spec: In Indexed Jobs with a number of completions higher than 10^5 and a"
+          " parallelism higher than 10^4, Kubernetes might not be able to track"
+          " completedIndexes when a big number of indexes fail"]),
+        (("cron_job", {"metadata": {"name": "a"}}), []),
+        (("cron_job", {"metadata": {"name": "a"}, "spec": {"jobTemplate": {"spec":
+         {"completionMode": "Indexed", "completions": 100001, "parallelism": 10001}},
+         "schedule": "TZ=UTC"}}),
+         ["spec.jobTemplate.spec: In Indexed Jobs with a number of completions higher than"
+          " 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track"
+          " completedIndexes when a big number of indexes fail"]),
+        (("cron_job", {"metadata": {"generation": 1}, "spec": {"jobTemplate": {}}}, {}), []),
+        (("cron_job", {}, {}), []),
+    ],
+)  # fmt: skip
+def test_workloads(row: Any, expected: list[str]) -> None:
+    assert of_workload(*row) == expected
 
 
 def test_pods_that_share_a_spec_have_the_same_warnings() -> None:
