@@ -626,6 +626,15 @@ def test_slices(row: Any, expected: list[str]) -> None:
           'nodeAllocatableResourceMappings[memory].capacityKey: Not found: "x"']),
         ({"nodeAllocatableResourceMappings": {"cpu": {"capacityKey": "m"}}},
          ['nodeAllocatableResourceMappings[cpu].capacityKey: Not found: "m"']),
+        ({"attributes": {"a" * 40 + "b" * 56: {}, "c" * 40 + "d" * 30 + "e" * 27: {}}},
+         ["attributes: Too long: may not be more than 32 bytes",
+          "attributes[aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaabbbbbbbbbbbbbbbbbbbbbbbbb"
+          "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb]:"
+          ' Invalid value: "": exactly one value must be specified',
+          "attributes: Too long: may not be more than 32 bytes",
+          "attributes[ccccccccccccccccccccccccccccccccccccccccddddddd...ddddddddddddddd"
+          "ddddeeeeeeeeeeeeeeeeeeeeeeeeeee]:"
+          ' Invalid value: "": exactly one value must be specified']),
     ],
 )  # fmt: skip
 def test_devices_of_slices(row: Any, expected: list[str]) -> None:
@@ -706,6 +715,13 @@ def test_places_of_devices(row: Any, expected: list[str]) -> None:
          ['.validRange.max: Invalid value: "9": min is larger than max: 8',
           '.validRange.max: Invalid value: "9": default is more than max: 8']),
         (("10", {"default": "10", "validRange": {"min": "10", "max": "10"}}), []),
+        (("10", {"default": "1", "validValues": ["1", "1"]}),
+         ['.validValues[1]: Duplicate value: "1"']),
+        (("10", {"default": "1000m", "validValues": ["1", "1500m"]}), []),
+        (("10", {"default": "1500m", "validRange": {"min": "1", "step": "1500m"}}),
+         ['.validRange.step: Invalid value: "1500m": value is not a multiple of a given step'
+          " (1500m) from (1)"]),
+        (("10", {"default": "2", "validRange": {"min": "1", "step": "1", "max": None}}), []),
     ],
 )  # fmt: skip
 def test_policies_of_capacities(row: Any, expected: list[str]) -> None:

@@ -28,6 +28,7 @@ _MOST_DEVICES_WITH_ADVANCED_FEATURES: Final = 64
 _MOST_FACTS: Final = 32
 """The attributes and capacities of a device."""
 _MOST_VALUES: Final = 48
+_KEY_MAX: Final = 63 + 1 + 32
 _MOST_COUNTER_SETS: Final = 8
 _MOST_COUNTERS: Final = 32
 _MOST_CONSUMED_SETS: Final = 2
@@ -165,11 +166,11 @@ def _validate_device(
         errors.invalid(path, values, text)
     for name, attribute in sorted(attributes.items()):
         validate_attribute_name(errors, f"{path}.attributes", name, needs_domain=False)
-        _validate_attribute(errors, f"{path}.attributes[{name}]", attribute)
+        _validate_attribute(errors, f"{path}.attributes[{_key(name)}]", attribute)
     is_shared = bool(device.get("allowMultipleAllocations"))
     for name, amount in sorted(capacity.items()):
         validate_attribute_name(errors, f"{path}.capacity", name, needs_domain=False)
-        _validate_capacity(errors, f"{path}.capacity[{name}]", amount, is_shared=is_shared)
+        _validate_capacity(errors, f"{path}.capacity[{_key(name)}]", amount, is_shared=is_shared)
     taints = device.get("taints") or []
     # Taints that were valid before the update are not validated again.
     if old is None or not same(old.get("taints"), taints):
@@ -209,6 +210,14 @@ def _validate_place_of_device(
         errors.required(path, _WHERE_DEVICE)
     elif len(found) > 1:
         errors.invalid(path, f"{{{', '.join(found)}}}", _WHERE_DEVICE)
+
+
+def _key(name: str) -> str:
+    """Return a name as it is in paths: a long one without its middle."""
+    kept = _KEY_MAX - len("...")
+    if len(name) <= _KEY_MAX:
+        return name
+    return f"{name[: (kept + 1) // 2]}...{name[-(kept // 2) :]}"
 
 
 def _count_of_values(attribute: Document) -> int:
