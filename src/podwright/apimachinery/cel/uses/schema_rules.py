@@ -87,7 +87,12 @@ class SchemaRules:
         return errors
 
     def validate(
-        self, value: Value, old: Value = None, budget: int = OBJECT_COST_BUDGET
+        self,
+        value: Value,
+        old: Value = None,
+        budget: int = OBJECT_COST_BUDGET,
+        *,
+        spares_unchanged: bool = True,
     ) -> tuple[list[RuleError], list[RuleError]]:
         """Evaluate the rules for an object.
 
@@ -97,6 +102,8 @@ class SchemaRules:
             The object, decoded from JSON, and its stored version if it is updated.
         budget : int
             The cost of all rules together.
+        spares_unchanged : bool
+            Whether the errors of unchanged parts are warnings.
 
         Returns
         -------
@@ -104,9 +111,8 @@ class SchemaRules:
             The errors, and those of unchanged parts of the object, which are warnings.
         """
         evaluation = Evaluation(budget)
-        evaluation.visit(
-            self._root, value, old, "", Unchanged(value, old, is_known=old is not None)
-        )
+        is_known = spares_unchanged and old is not None
+        evaluation.visit(self._root, value, old, "", Unchanged(value, old, is_known=is_known))
         return evaluation.errors, evaluation.warnings
 
 

@@ -139,7 +139,7 @@ def _validate_default(errors: FieldErrors, default: Any, schema: Schema, path: s
         validate_value(found, default, schema, path=path)
     if not found and (rules := cel.compile_rules(schema)) is not None:
         for old in (default, None):
-            problems, _ = rules.validate(default, old, cel.OBJECT_COST_BUDGET)
+            problems, _ = rules.validate(default, old, spares_unchanged=False)
             if problems:
                 found.problems += rule_problems(problems, path)
                 break

@@ -236,6 +236,18 @@ def finalizer(text: str) -> list[str]:
         (lambda: of_definition({"versions": [version("v1", subresources={"scale":
           {"specReplicasPath": ".spec.a", "statusReplicasPath": ".status.a", "labelSelectorPath":
           ""}})]}), []),
+        (lambda: of_schema({"type": "integer", "default": 3, "x-kubernetes-validations":
+          [{"rule": "self > oldSelf", "message": "grows"}, {"rule": "self > 5", "message":
+          "small"}]}),
+         [".default: Invalid value: 3: grows",
+          ".default: Invalid value: 3: small"]),
+        (lambda: of_schema({"type": "integer", "default": 3, "x-kubernetes-validations":
+          [{"rule": "self > 5", "message": "small"}, {"rule": "oldSelf.hasValue()",
+          "optionalOldSelf": True, "message": "new"}]}),
+         [".default: Invalid value: 3: small"]),
+        (lambda: of_schema({"type": "integer", "default": 3, "x-kubernetes-validations":
+          [{"rule": "oldSelf.hasValue()", "optionalOldSelf": True, "message": "new"}]}),
+         [".default: Invalid value: 3: new"]),
     ],
 )  # fmt: skip
 def test_parts_of_definitions(call: Any, expected: list[str]) -> None:

@@ -496,3 +496,25 @@ def test_containers_use_resources_at_once(spec: dict[str, Any], cpu: int | None)
     found = container_totals(spec, "requests")
     assert found == ({} if cpu is None else {"cpu": cpu * 10**6})
     assert set(container_totals(spec, "limits")) == ({"a.b/c"} if cpu else set())
+
+
+def checked_pod(**spec: Any) -> tuple[dict[str, Any], list[str]]:
+    kind = built_in().find("v1", "Pod")
+    assert kind is not None
+    spec = {"containers": [{"name": "c", "image": "a:1"}]} | spec
+    document = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}
+    made, problems = kind.checked(document)
+    return made, [f"{path}: {text}" for path, text, _ in problems]
+
+
+def test_an_object_with_unknown_fields_only_has_its_defaults() -> None:
+    made, problems = checked_pod(bogus=1, nodeName="N")
+    assert [line.partition(": ")[0] for line in problems] == ["spec.bogus", "spec.nodeName"]
+    assert made["spec"]["restartPolicy"] == "Always"
+    assert made["spec"]["bogus"] == 1
+
+
+def test_what_is_left_of_an_object_is_validated_with_its_defaults() -> None:
+    made, problems = checked_pod(activeDeadlineSeconds=[])
+    assert problems == ["spec.activeDeadlineSeconds: Invalid value: []: an integer is expected"]
+    assert "restartPolicy" not in made["spec"], "an object that cannot be decoded stays as it is"
