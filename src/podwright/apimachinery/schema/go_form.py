@@ -464,4 +464,4 @@ def _place(field: Field, places: Mapping[str, int]) -> tuple[float, ...]:
         return (_FIRST[field.name],)
     if places:
         return (places.get(field.name, len(places)), *field.number)
-    return (0, *(field.number or (1000,)))
+    return field.number or (1000,)

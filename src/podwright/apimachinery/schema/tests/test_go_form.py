@@ -10,7 +10,8 @@ import pytest
 
 from podwright.apimachinery.objects import format_quantity
 from podwright.apimachinery.schema import built_in
-from podwright.apimachinery.schema.types import STRING_POINTERS
+from podwright.apimachinery.schema.go_form import GoForms
+from podwright.apimachinery.schema.types import STRING_POINTERS, TIME_FIELDS, StructType
 
 
 def go_form(api_version, kind, document):
@@ -271,3 +272,59 @@ def test_amounts_that_are_not_walked_are_canonical(suffix):
         amount = f"{number}{suffix}"
         made = limits.go_form({"spec": {"limits": [{"type": "Pod", "max": {"cpu": amount}}]}})
         assert made["spec"]["limits"][0]["max"]["cpu"] == format_quantity(amount)
+
+
+STRUCTS = {
+    "Inner": StructType("Inner", {"n": "int32 1 zero", "s": "string 2"}),
+    "Outer": StructType("Outer", {
+        "strings": "[string] 1", "flags": "[bool] 2", "quantities": "[quantity] 3",
+        "data": "[bytes] 4", "numbers": "[double] 5", "inners": "[Inner] 6",
+        "lists": "[[string]] 7", "times": "[time] 8", "named": "{string} 9",
+        "amounts": "{quantity} 10", "parts": "{Inner} 11", "groups": "{[string]} 12",
+        "port": "int-or-string 13 required", "other": "int-or-string 14",
+    }),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "expected"),
+    [
+        ("strings", ["a", None], ["a", ""]),
+        ("flags", [True, None], [True, False]),
+        ("quantities", ["1024Mi", None], ["1Gi", "0"]),
+        ("data", ["YQ\n==", None], ["YQ==", ""]),
+        ("numbers", [1.5, None], [1.5, 0]),
+        ("inners", [{"n": 1, "s": ""}, None], [{"n": 1}, {"n": 0}]),
+        ("lists", [["a", None], None], [["a", ""], None]),
+        ("times", ["2026-01-01T02:00:00+02:00", None], ["2026-01-01T00:00:00Z", None]),
+        ("named", {"b": None, "a": "x"}, {"a": "x", "b": ""}),
+        ("amounts", {"b": None, "a": "1024Mi"}, {"a": "1Gi", "b": "0"}),
+        ("parts", {"b": None, "a": {"s": "x"}}, {"a": {"n": 0, "s": "x"}, "b": {"n": 0}}),
+        ("groups", {"b": None, "a": [None]}, {"a": [""], "b": None}),
+        ("port", "http", "http"),
+        ("other", 0, 0),
+    ],
+)
+def test_null_entries_are_zero_values_of_their_types(field, value, expected):
+    form = GoForms(STRUCTS.__getitem__).of("Outer")
+    found = form.convert({field: value})
+    assert found == {"port": 0} | {field: expected}
+    assert list(found[field]) == list(expected) if isinstance(expected, dict) else True
+
+
+def test_parts_in_gos_form_are_not_made_again():
+    form = GoForms(STRUCTS.__getitem__).of("Outer")
+    made = form.convert({"parts": {"a": {"s": "x"}, "b": {}}, "inners": [{"s": "y"}, {}]})
+    again = form.convert(
+        {"parts": {**made["parts"], "c": None}, "inners": [*made["inners"], {}]}, made
+    )
+    assert all(again["parts"][name] is made["parts"][name] for name in "ab")
+    assert all(new is old for new, old in zip(again["inners"], made["inners"], strict=False))
+    assert again["parts"]["c"] == again["inners"][2] == {"n": 0}
+
+
+@pytest.mark.parametrize(("struct", "name"), sorted(TIME_FIELDS))
+def test_a_time_that_is_no_pointer_is_null_in_its_struct_only(struct, name):
+    found = built_in()
+    assert found.struct_form(struct, {})[name] is None
+    assert "lastTransitionTime" not in found.struct_form("core.v1.ContainerStateRunning", {})
