@@ -116,6 +116,12 @@ def marked_name(obj: Document, annotations: Iterable[str]) -> str:
     return f"{name} (default)" if any(present.get(key) == "true" for key in annotations) else name
 
 
+def text_of(value: Any) -> str:
+    """Return a text of a document; "" if it is absent."""
+    text: str = value or ""
+    return text
+
+
 def _true_or_false(value: Any) -> str:
     return UNSET if value is None else str(bool(value))
 

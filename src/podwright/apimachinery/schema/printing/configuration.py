@@ -19,6 +19,7 @@ from podwright.apimachinery.schema.printing.cells import (
     Cell,
     marked_name,
     shortened,
+    text_of,
 )
 
 _MOST_VERSIONS = 3
@@ -41,7 +42,7 @@ def component_status(component: Document) -> str:
 
 def _of_health(component: Document, field: str) -> str:
     healthy = _condition(component.get("conditions") or (), "Healthy") or {}
-    return str(healthy.get(field) or "")
+    return text_of(healthy.get(field))
 
 
 component_message: Final = partial(_of_health, field="message")
@@ -62,7 +63,7 @@ def availability_of_api(api_service: Document) -> str:
     available = _condition(conditions, "Available")
     if available is None:
         return "Unknown"
-    status, reason = str(available.get("status") or ""), available.get("reason")
+    status, reason = text_of(available.get("status")), available.get("reason")
     return f"{status} ({reason})" if status != "True" and reason else status
 
 
@@ -181,7 +182,7 @@ def missing_priority_level(flow_schema: Document) -> str:
     """Return whether the priority level of a flow schema is missing; `?` if that is not known."""
     conditions = (flow_schema.get("status") or {}).get("conditions") or ()
     dangling = _condition(conditions, "Dangling")
-    return "?" if dangling is None else str(dangling.get("status") or "")
+    return "?" if dangling is None else text_of(dangling.get("status"))
 
 
 def storage_versions(storage_version: Document) -> str:
@@ -251,13 +252,13 @@ def kernel_version(node: Document) -> str:
     """Return the version of the kernel, with the architecture of the machine."""
     info = (node.get("status") or {}).get("nodeInfo") or {}
     version, architecture = info.get("kernelVersion") or UNKNOWN, info.get("architecture")
-    return f"{version} ({architecture})" if architecture else str(version)
+    return f"{version} ({architecture})" if architecture else text_of(version)
 
 
 def _address(node: Document, address_type: str) -> str:
     for each in (node.get("status") or {}).get("addresses") or ():
         if each.get("type") == address_type:
-            return str(each.get("address") or "")
+            return text_of(each.get("address"))
     return NONE
 
 
@@ -282,15 +283,15 @@ def phase(obj: Document) -> str:
     """Return the phase of a volume or claim, or that it is being deleted."""
     if (obj.get("metadata") or {}).get("deletionTimestamp"):
         return "Terminating"
-    return str((obj.get("status") or {}).get("phase") or "")
+    return text_of((obj.get("status") or {}).get("phase"))
 
 
 def storage_class(obj: Document) -> str:
     """Return the storage class of a volume or claim; the old annotation comes first."""
     annotations = (obj.get("metadata") or {}).get("annotations") or {}
     if _CLASS in annotations:
-        return str(annotations[_CLASS])
-    return str((obj.get("spec") or {}).get("storageClassName") or "")
+        return text_of(annotations[_CLASS])
+    return text_of((obj.get("spec") or {}).get("storageClassName"))
 
 
 def volume_capacity(volume: Document) -> str:

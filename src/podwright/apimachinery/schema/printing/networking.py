@@ -10,7 +10,13 @@ from functools import partial
 from typing import Final
 
 from podwright.apimachinery.objects import Document
-from podwright.apimachinery.schema.printing.cells import NONE, UNKNOWN, marked_name, shortened
+from podwright.apimachinery.schema.printing.cells import (
+    NONE,
+    UNKNOWN,
+    marked_name,
+    shortened,
+    text_of,
+)
 
 _MOST = 3
 
@@ -31,7 +37,7 @@ def external_ip(service: Document) -> str:
         case "LoadBalancer":
             return ",".join([*_balancer_addresses(service), *own]) or "<pending>"
         case "ExternalName":
-            return str(spec.get("externalName") or "")
+            return text_of(spec.get("externalName"))
         case _:
             return UNKNOWN
 
@@ -112,8 +118,8 @@ def address_parent(ip_address: Document) -> str:
         return NONE
     resource, group = parent.get("resource") or "", parent.get("group")
     of_group = f"{resource}.{group}" if group else resource
-    parts = [of_group.lower(), parent.get("namespace"), parent.get("name") or ""]
-    return "/".join(part for part in parts if part is not None and part != "")
+    namespace = f"/{parent['namespace']}" if parent.get("namespace") else ""
+    return f"{of_group.lower()}{namespace}/{parent.get('name') or ''}"
 
 
 def _balancer_addresses(obj: Document) -> list[str]:

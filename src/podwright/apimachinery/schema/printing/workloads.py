@@ -24,6 +24,7 @@ from podwright.apimachinery.schema.printing.cells import (
     age,
     human_duration,
     shortened,
+    text_of,
 )
 
 _MOST_METRICS = 2
@@ -200,14 +201,14 @@ def count(event: Document) -> int:
 def subject(event: Document) -> str:
     """Return the kind and the name of the object that an event is about."""
     reference = _first_of(event, "involvedObject", "regarding") or {}
-    kind = str(reference.get("kind") or "").lower()
+    kind = text_of(reference.get("kind")).lower()
     return f"{kind}/{reference['name']}" if reference.get("name") else kind
 
 
 def subobject(event: Document) -> str:
     """Return the part of the object that an event is about."""
     reference = _first_of(event, "involvedObject", "regarding") or {}
-    return str(reference.get("fieldPath") or "")
+    return text_of(reference.get("fieldPath"))
 
 
 def source(event: Document) -> str:
@@ -216,12 +217,12 @@ def source(event: Document) -> str:
     reporter = _first_of(event, "reportingComponent", "reportingController")
     component = found.get("component") or reporter or ""
     host = found.get("host") or event.get("reportingInstance")
-    return f"{component}, {host}" if host else str(component)
+    return f"{component}, {host}" if host else text_of(component)
 
 
 def message(event: Document) -> str:
     """Return the text of an event without white space around it."""
-    return str(_first_of(event, "message", "note") or "").strip()
+    return text_of(_first_of(event, "message", "note")).strip()
 
 
 def _first_of(event: Document, *names: str) -> Any:
@@ -242,7 +243,7 @@ def group_workload(group: Document) -> str:
     reference = (group.get("spec") or {}).get("podGroupTemplateRef")
     if reference is None:
         return NONE
-    return str((reference.get("workload") or {}).get("workloadName") or "")
+    return text_of((reference.get("workload") or {}).get("workloadName"))
 
 
 def group_status(group: Document) -> str:
@@ -250,7 +251,7 @@ def group_status(group: Document) -> str:
     conditions = (group.get("status") or {}).get("conditions") or ()
     found = {each.get("type"): each for each in conditions}
     if disruption := found.get("DisruptionTarget"):
-        return str(disruption.get("reason") or "")
+        return text_of(disruption.get("reason"))
     scheduled = found.get("PodGroupScheduled")
     if scheduled is None:
         return "Pending"

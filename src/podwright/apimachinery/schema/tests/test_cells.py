@@ -469,6 +469,11 @@ NETWORKING: list[tuple[Any, dict[str, Any], Any]] = [
                                                 "name": "s"}), "services/n/s"),
     (networking.address_parent, spec(parentRef={"resource": "Gateways", "group": "g.io",
                                                 "name": "s"}), "gateways.g.io/s"),
+    (networking.address_parent, spec(parentRef={}), "/"),
+    (networking.address_parent, spec(parentRef={"resource": "services", "namespace": ""}),
+     "services/"),
+    (networking.endpoints, {"subsets": [{"addresses": [{"ip": "1.1.1.1"}, {}], "ports": [{}]}, {}]},
+     "1.1.1.1:0,:0"),
 ]  # fmt: skip
 
 
