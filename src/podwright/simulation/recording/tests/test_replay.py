@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from podwright.simulation.recording.folders.recorded_state import resume
 from podwright.simulation.recording.log.decision_log import DecisionLog
 from podwright.simulation.recording.log.log_format import LogError
 from podwright.simulation.recording.log.record import Recorder, options_of, record
-from podwright.simulation.recording.log.replay import Replay, replay, verify, verify_replay
+from podwright.simulation.recording.log.replay import Replay, _story, replay, verify, verify_replay
 from podwright.simulation.recording.tests.recording import KIND, Recorded
 from podwright.testing import make_node, make_pod
 
@@ -209,3 +210,13 @@ def test_the_progress_of_a_verification_is_counted_from_its_start():
     found = verify_replay(replayed, meter)  # type: ignore[arg-type]
     assert meter.done == [*range(1, len(log) - begin + 1)]
     assert (found.event_count, found.difference) == (len(log) - begin, None)
+
+
+def test_the_story_of_a_difference_is_that_of_the_first_pod_of_its_actions():
+    steps = [SimpleNamespace(now_ns=number, step="cycle", cause="") for number in range(9)]
+    machine: Any = SimpleNamespace(story=lambda name: steps if name == "d/p" else [])
+    actions: Any = [SimpleNamespace(), SimpleNamespace(pod="d/p"), SimpleNamespace(pod="d/q")]
+    shown = _story(machine, actions)
+    assert shown[-1] == "8 ns d/p: cycle"
+    assert len(shown) <= len(steps)
+    assert _story(machine, actions[:1]) == ()

@@ -109,6 +109,16 @@ def test_each_operation_has_its_time():
     assert lines.end_ns == START_NS + 7 * SECOND
 
 
+@pytest.mark.parametrize(("fields", "second"), [({}, 1), ({"at": "5s"}, 6)])
+def test_a_line_that_only_waits_has_no_operation(fields, second):
+    wait = {"waitUntil": {"object": "pod/b", "exists": True}, **fields}
+    lines = read(wait, {"after": "1s", "cordon": "n1"})
+    assert lines.errors == []
+    assert list(lines) == [(START_NS + second * SECOND, Cordon("n1"))]
+    (error,) = errors_of({"waitUntil": {}, **fields})
+    assert "waitUntil: Required value: one of scheduled" in error
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [

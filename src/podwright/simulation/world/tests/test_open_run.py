@@ -84,6 +84,14 @@ def test_the_axes_of_time_have_the_unit_of_the_longest_table(seconds, unit, one,
     last = pytest.approx(1.05 * seconds / one or 1)
     assert np.asarray(line.get_xdata()).tolist() == [0, seconds / one, last]
     assert np.asarray(line.get_ydata()).tolist() == [0, 100, 100]
+    assert waits.get_ylim() == (0, 105)
+    assert list(waits.get_xlim()) == [0, last]
+    for panel in (use, pending):
+        legend = panel.get_legend()
+        assert legend is not None
+        assert not legend.get_frame_on()
+        assert panel.get_ylim()[0] == 0
+        assert panel.get_xlim() == use.get_xlim()
 
 
 def test_a_run_without_tables_replays_its_log(tmp_path):

@@ -398,6 +398,18 @@ def test_event_lines_are_checked(tmp_path: Path) -> None:
 # -------------------------------------------------------------------------- changes
 
 
+def test_the_warnings_of_a_trace_of_objects_are_passed_on(tmp_path: Path) -> None:
+    node = {"apiVersion": "v1", "kind": "Node", "spec": {"newer": 1}}
+    metadata = {"name": "n", "uid": "u", "resourceVersion": "1"}
+    path = tmp_path / "dump.json"
+    path.write_text(json.dumps(node | {"metadata": metadata}))
+    notes: list[str] = []
+    (line,) = read_trace_lines(str(path), warn=notes.append)
+    assert line.action["apply"]["metadata"]["name"] == "n"
+    (note,) = notes
+    assert "unknown field spec.newer ignored" in note
+
+
 def test_a_cut_starts_at_its_start_and_may_have_what_runs() -> None:
     trace = [pod_line(0, "a", "1h"), pod_line(5, "b"), pod_line(30, "c"), pod_line(60, "d")]
     found = list(cut(trace, from_ns=20 * S, to_ns=60 * S))
@@ -413,6 +425,7 @@ def test_a_cut_starts_at_its_start_and_may_have_what_runs() -> None:
     many = [pod_line(number, f"p{number}") for number in range(1000)]
     drawn = list(cut(many, share=0.3, seed=4))
     assert 250 < len(drawn) < 350
+    assert list(cut(many, share=0.3)) == list(cut(many, share=0.3, seed=0))
     assert drawn == list(cut(many, share=0.3, seed=4)) != list(cut(many, share=0.3, seed=5))
 
 
@@ -627,6 +640,7 @@ def test_an_arrival_is_drawn_by_the_integral_of_the_rates() -> None:
 
 
 def test_a_generated_trace_ends_at_its_number_or_time() -> None:
+    assert list(generate(MODEL, pods=9)) == list(generate(MODEL, pods=9, seed=0))
     every = list(generate(MODEL, pods=20, seed=6))
     assert [line.action["apply"]["metadata"]["name"] for line in every] == [
         f"pod-{number}" for number in range(20)

@@ -519,6 +519,8 @@ def test_columns_become_fields_of_pods():
     assert (first["spec"]["priority"], first["metadata"]["labels"]) == (100, {"app": "web"})
     assert last["spec"]["nodeSelector"] == {"gpu/model": "100"}
     assert "priority" not in last["spec"]
+    least = pods_of({"t": [0], "p": [-(2**31)]}, priority="p")
+    assert least[0]["spec"]["priority"] == -2_147_483_648
     classes = pods_of(frame, priority="class", **columns)
     assert classes[-1]["spec"]["priorityClassName"] == "high"
 
