@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from podwright.apimachinery.schema.decoding import decodable, decoding_problems
+from podwright.apimachinery.schema.go_form import GoForms
+from podwright.apimachinery.schema.strict_structs import (
+    StrictStructs,
+    converted,
+    edit_distance,
+    unknown_field,
+)
 from podwright.apimachinery.schema.types import StructType
 
 INNER = StructType("Inner", {"n": "int32"})
@@ -16,8 +24,8 @@ OUTER = StructType(
         "string": "string", "bool": "bool", "int32": "int32", "int64": "int64",
         "double": "double", "quantity": "quantity", "time": "time", "micro": "micro-time",
         "bytes": "bytes", "port": "int-or-string", "object": "object", "any": "any",
-        "strings": "[string]", "numbers": "[int64]", "map": "{int32}", "inner": "Inner",
-        "inners": "[Inner]", "lists": "{[string]}",
+        "strings": "[string]", "numbers": "[int64]", "ints": "[int32]", "map": "{int32}",
+        "inner": "Inner", "inners": "[Inner]", "lists": "{[string]}",
     },
 )  # fmt: skip
 
@@ -70,6 +78,7 @@ def test_a_field_accepts_the_values_of_its_type(
         assert problems_of({field: value}) == []
         assert decodable({field: value}, OUTER, type_of, []) == {field: value}
     for value in wrong:
+        assert converted({field: value}, STRICT) is None
         ((path, text, found),) = decoding_problems({field: value}, OUTER, type_of)
         assert (path, text.rpartition(": ")[2]) == (field, expected)
         assert found is value
@@ -119,6 +128,7 @@ def test_only_some_unknown_fields_have_suggestions() -> None:
         ({"int32": "12345678901234567890"}, {}, ["int32"]),
         ({"bool": "true", "double": "1"}, {}, ["bool", "double"]),
         ({"strings": ["a", [], 1, None]}, {"strings": ["a", "", "1", None]}, ["strings[1]"]),
+        ({"ints": ["x", 1]}, {"ints": [0, 1]}, ["ints[0]"]),
         ({"numbers": [1, "x", "2"]}, {"numbers": [1, 0, 2]}, ["numbers[1]"]),
         ({"strings": "a"}, {}, ["strings"]),
         ({"map": {"a": 1, "b": "x", "c": "3"}}, {"map": {"a": 1, "c": 3}}, ["map[b]"]),
@@ -138,3 +148,156 @@ def test_what_can_be_read_of_values_of_wrong_types(
     below: list[str] = []
     assert decodable(given, OUTER, type_of, below, "p") == kept
     assert below == [f"p.{path}" for path in removed]
+
+
+FORMS = GoForms(type_of)
+STRICT = StrictStructs(type_of).prepared("Outer")
+CANONICAL = StrictStructs(type_of, FORMS).prepared("Outer")
+DECIMAL = [f"{number}{suffix}" for number in (0, 1, 9, 10, 99, 100, 999, 1000, 1001, 1024, 1500,
+           2000, 2048, 4096, 10000, 12000, 12500, 999999, 1000000, 1000001, 123456789012345,
+           1234567890123456, 1000500, 1000000500)
+           for suffix in ("", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti",
+                          "Pi", "Ei")]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [
+        ("quantity", [*DECIMAL, "1.5", "+1", "-1", "01", ".5", "1e3", "", "m", "00"]),
+        ("time", ["2026-03-02T10:11:12Z", "2026-03-02T10:11:12.5Z", "2026-03-02T10:11:12+01:00",
+                  "2026-03-31T23:59:59Z", "2026-02-29T00:00:00Z", "2026-03-02T24:00:00Z"]),
+        ("micro", ["2026-03-02T10:11:12.000000Z", "2026-03-02T10:11:12.123456+01:00"]),
+        ("bytes", ["", "YQ==", "YWI=", "YWJj", "YQ\n=="]),
+        ("double", [1, 1.0, 1.5]),
+        ("port", ["", "a", 0, 5]),
+        ("string", ["", "a"]),
+        ("bool", [True, False]),
+        ("int32", [0, 1]),
+        ("strings", [[], ["a"], [None]]),
+        ("map", [{}, {"b": 1, "a": 2}, {"a": None}]),
+        ("inner", [{}, {"n": 0}, {"n": 5}, {"m": 1}]),
+        ("inners", [[], [{}], [{"n": 1}, {"n": 0}], [None]]),
+        ("object", [{}, {"b": 1}]),
+    ],
+)  # fmt: skip
+def test_what_is_read_at_once_is_what_is_read_step_by_step(field: str, values: list[Any]) -> None:
+    for value in [*values, None]:
+        document = {field: value}
+        found = converted(document, CANONICAL)
+        if found is not None:
+            assert msgspec.to_builtins(found) == FORMS.of("Outer").convert(document), value
+        if converted(document, STRICT) is not None:
+            assert problems_of(document) == [], value
+
+
+@pytest.mark.parametrize(
+    ("document", "is_strict", "is_canonical"),
+    [
+        ({}, True, True),
+        ({"quantity": "0"}, True, True),
+        ({"quantity": "999m"}, True, True),
+        ({"quantity": "100Mi"}, True, True),
+        ({"quantity": "1500m"}, True, True),
+        ({"quantity": "1025Mi"}, True, True),
+        ({"quantity": "1000m"}, True, False),
+        ({"quantity": "1024Mi"}, True, False),
+        ({"quantity": "1.5"}, True, False),
+        ({"quantity": 5}, True, False),
+        ({"quantity": 1.5}, True, False),
+        ({"quantity": "1" * 101}, False, False),
+        ({"time": "2026-03-02T10:11:12Z"}, True, True),
+        ({"time": "2026-03-02T10:11:12.5Z"}, True, False),
+        ({"time": "2026-03-29T10:11:12Z"}, False, False),
+        ({"micro": "2026-03-02T10:11:12.000000Z"}, True, True),
+        ({"bytes": "YQ=="}, True, True),
+        ({"bytes": "YQ\n=="}, False, False),
+        ({"object": {}}, True, False),
+        ({"any": 1}, True, False),
+        ({"double": 1}, True, True),
+        ({"port": "a", "int64": 5, "bool": True, "strings": ["a"], "map": {"a": 1}}, True, True),
+        ({"inner": {"n": 1}, "inners": [{"n": 2}], "lists": {"a": ["b"]}}, True, True),
+        ({"string": None}, True, False),
+        ({"unknown": 1}, False, False),
+        ({"inner": {"unknown": 1}}, False, False),
+    ],
+)
+def test_most_documents_are_read_at_once(
+    document: dict[str, Any], *, is_strict: bool, is_canonical: bool
+) -> None:
+    assert (converted(document, STRICT) is not None) == is_strict
+    if is_canonical:
+        found = converted(document, CANONICAL)
+        assert found is not None
+        assert msgspec.to_builtins(found) == FORMS.of("Outer").convert(document)
+    else:
+        assert converted(document, CANONICAL) is None
+
+
+def test_a_struct_in_itself_is_not_read_at_once() -> None:
+    itself = StructType("Itself", {"a": "[Itself]", "b": "string"})
+    assert StrictStructs({"Itself": itself}.__getitem__).prepared("Itself") is None
+    assert converted({}, None) is None
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "edits"),
+    [
+        ("", "", 0), ("a", "", 1), ("", "ab", 2), ("ab", "ab", 0), ("ab", "ba", 1),
+        ("abc", "acb", 1), ("abcd", "badc", 2), ("abc", "axc", 1), ("ca", "abc", 3),
+        ("image", "iamge", 1), ("contaners", "containers", 1), ("abcdef", "azced", 3),
+    ],
+)  # fmt: skip
+def test_edits_are_changes_and_swaps_of_letters(a: str, b: str, edits: int) -> None:
+    assert edit_distance(a, b) == edit_distance(b, a) == edits
+
+
+TREE = {
+    "Top": StructType("Top", {
+        "spec": "Middle", "status": "Late", "metadata": "Data", "list": "[Leaf]",
+        "mapped": "{Hidden}", "container": "string", "containers": "[string] required",
+    }),
+    "Middle": StructType("Middle", {"replicas": "int32", "template": "Leaf", "name": "string"}),
+    "Late": StructType("Late", {"phase": "string", "below": "Deep"}),
+    "Deep": StructType("Deep", {"depth": "string"}),
+    "Data": StructType("Data", {"labels": "{string}"}),
+    "Leaf": StructType("Leaf", {"image": "string", "next": "Last"}),
+    "Last": StructType("Last", {"ending": "string", "more": "Further"}),
+    "Further": StructType("Further", {"unreachable": "string"}),
+    "Hidden": StructType("Hidden", {"secret": "string"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "inside", "used", "expected"),
+    [
+        ("replicas", [], [], "; it is a field of spec"),
+        ("image", [], [], "; it is a field of list[]"),
+        ("ending", [], [], "; it is a field of list[].next"),
+        ("unreachable", [], [], "; it is a field of list[].next.more"),
+        ("secret", [], [], ""),
+        ("phase", [], [], ""),
+        ("labels", [], [], ""),
+        ("depth", [], [], ""),
+        ("zzz", [], [], ""),
+        ("Container", [], [], '; did you mean "container"?'),
+        ("contaners", [], [], '; did you mean "containers"?'),
+        ("containerx", [], [], '; did you mean "containers"?'),
+        ("containerx", [], ["containers"], '; did you mean "container"?'),
+        ("spec", ["spec"], [], "; it is a field of the object"),
+        ("spec", ["spec", "template"], [], "; it is a field of the object"),
+        ("replicas", ["spec", "template"], [], "; it is a field of spec"),
+        ("name", ["spec", "template"], [], ""),
+        ("ending", ["spec"], [], "; it is a field of spec.template.next"),
+        ("replicas" + "x" * 93, [], [], ""),
+    ],
+)
+def test_an_unknown_field_is_probably_another_one(
+    name: str, inside: list[str], used: list[str], expected: str
+) -> None:
+    here, struct, path = [("", TREE["Top"])], TREE["Top"], ""
+    for part in inside:
+        struct = TREE[struct.fields[part].type.innermost]
+        path = f"{path}.{part}" if path else part
+        here.append((path, struct))
+    found = unknown_field(name, tuple(here), TREE.__getitem__, used)
+    assert found == f"unknown field{expected}"
