@@ -661,6 +661,9 @@ def test_rates_are_those_of_each_hour_that_a_trace_covers() -> None:
     seconds = [0, 3599, 7200, 8000, 9000]
     arrival = fit([pod_line(at, f"p{at}") for at in seconds]).arrival
     assert (arrival.distribution, arrival.per_hour) == ("hourly", (2.0, 0.0, 3.0))
+    # The first hour of the week comes again, and half of it is in the trace.
+    week = fit([pod_line(0, "a"), pod_line(168 * 3600 + 1800, "b")]).arrival.per_hour
+    assert (len(week), week[:2]) == (168, (round(2 / 1.5, 6), 0.0))
     short = fit([pod_line(at, f"p{at}") for at in (10, 100, 1810)]).arrival
     assert (short.distribution, short.per_hour) == ("poisson", (4.0,))
 
