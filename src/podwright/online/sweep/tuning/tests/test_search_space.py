@@ -219,3 +219,7 @@ def test_each_parameter_is_checked_at_its_ends_and_has_one_error():
     assert "percentageOfNodesToScore: Invalid value: -2: " in errors[0].message
     assert '"No"' in errors[1].message
     assert errors[2].message.startswith("is neither ")
+
+
+def test_a_parameter_has_no_range_and_no_choices_by_default() -> None:
+    assert tuple(Parameter("p")) == ("p", 0, 0, 0, False, ())
