@@ -32,6 +32,7 @@ _BASIC_CONSTRAINTS: Final = bytes.fromhex("551d13")
 _RSA: Final = bytes.fromhex("2a864886f70d010101")
 _ECDSA: Final = bytes.fromhex("2a8648ce3d0201")
 _ED25519: Final = bytes.fromhex("2b6570")
+_OTHERS: Final = {bytes.fromhex("2a8648ce380401"): "DSA", bytes.fromhex("2b656e"): "X25519"}
 _CURVES: Final = {
     bytes.fromhex("2b81040021"): "P-224",
     bytes.fromhex("2a8648ce3d030107"): "P-256",
@@ -84,7 +85,7 @@ class PublicKey(msgspec.Struct, frozen=True):
     Attributes
     ----------
     algorithm : str
-        "Ed25519", "ECDSA", "RSA", or "" for another one.
+        "Ed25519", "ECDSA", "RSA", "DSA", "X25519", or "" for one that Go does not know.
     curve : str
         Of ECDSA.
     modulus_bits : int
@@ -239,5 +240,5 @@ def read_public_key(info: bytes) -> PublicKey:
             return PublicKey("ECDSA", curve=curve)
         case found if found == _ED25519:
             return PublicKey("Ed25519")
-        case _:
-            return PublicKey("")
+        case found:
+            return PublicKey(_OTHERS.get(found, ""))

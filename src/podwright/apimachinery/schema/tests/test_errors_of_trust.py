@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from podwright.apimachinery.schema import approval_problems
 from podwright.apimachinery.schema.tests.pod_errors import shown
+from podwright.apimachinery.schema.tests.test_single_rules import BITS, INT, NAME, der
 from podwright.apimachinery.schema.tests.test_validation_certificates import (
     CERTIFICATE,
     condition,
@@ -65,6 +67,21 @@ def of_pod_request(spec: dict[str, Any]) -> list[str]:
 def of_key(key: bytes, proof: bytes = b"a") -> list[str]:
     fields = {"pkixPublicKey": b64encode(key).decode(), "stubPKCS10Request": None}
     return of_pod_request(fields | {"proofOfPossession": b64encode(proof).decode()})
+
+
+def of_modulus(bits: int) -> list[str]:
+    key = rsa.RSAPublicNumbers(65537, (1 << (bits - 1)) + 1).public_key()
+    info = key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    return of_key(info)
+
+
+UNKNOWN = der(0x30, der(0x30, der(6, b"\x01")), BITS)
+X25519 = der(0x30, der(0x30, der(6, bytes.fromhex("2b656e"))), der(3, bytes(33)))
+
+
+def of_stub(key: bytes) -> list[str]:
+    stub = der(0x30, der(0x30, INT, NAME, key), NAME, BITS)
+    return of_pod_request({"stubPKCS10Request": b64encode(stub).decode()})
 
 
 def of_issued(status: dict[str, Any], spec: dict[str, Any] | None = None) -> list[str]:
@@ -208,6 +225,26 @@ def test_bundles(call: Any, expected: list[str]) -> None:
         (lambda: of_key(b""),
          ["spec: Invalid value: exactly one of (stubPKCS10Request) or (pkixPublicKey,"
            " proofOfPossession) must be set"]),
+        (lambda: of_modulus(4096), []),
+        (lambda: of_modulus(3072), []),
+        (lambda: of_modulus(4104),
+         ['spec.pkixPublicKey: Invalid value: "4104-bit modulus": RSA keys must have'
+           " modulus size 3072 or 4096"]),
+        (lambda: of_modulus(2048),
+         ['spec.pkixPublicKey: Invalid value: "2048-bit modulus": RSA keys must have'
+           " modulus size 3072 or 4096"]),
+        (lambda: of_key(UNKNOWN),
+         ['spec.pkixPublicKey: Invalid value: "MAkwAwYBAQMCAAE=": must be a valid'
+           " PKIX-serialized public key"]),
+        (lambda: of_key(X25519),
+         ['spec.pkixPublicKey: Invalid value: "MCowBQYDK2VuAyEA*44=": unknown public key'
+           " type; supported types are Ed25519, ECDSA, and RSA"]),
+        (lambda: of_stub(UNKNOWN),
+         ["spec.stubPKCS10Request: Invalid value: unknown public key type; supported types"
+           " are Ed25519, ECDSA, and RSA"]),
+        (lambda: of_stub(X25519),
+         ["spec.stubPKCS10Request: Invalid value: unknown public key type; supported types"
+           " are Ed25519, ECDSA, and RSA"]),
     ],
 )  # fmt: skip
 def test_requests_of_pods(call: Any, expected: list[str]) -> None:

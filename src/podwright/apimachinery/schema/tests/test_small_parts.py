@@ -81,7 +81,20 @@ def rsa_bits(modulus: bytes) -> bytes:
         (der(0x30, RSA) + rsa_bits(b"\0\x80" + b"\0" * 63), PublicKey("RSA", modulus_bits=512)),
         (der(0x30, RSA) + rsa_bits(b"\x01" + b"\0" * 63), PublicKey("RSA", modulus_bits=512)),
         (der(0x30, ECDSA, P256) + BITS, PublicKey("ECDSA", curve="P-256")),
+        (
+            der(0x30, ECDSA, der(6, bytes.fromhex("2b81040021"))) + BITS,
+            PublicKey("ECDSA", curve="P-224"),
+        ),
+        (
+            der(0x30, ECDSA, der(6, bytes.fromhex("2b81040022"))) + BITS,
+            PublicKey("ECDSA", curve="P-384"),
+        ),
+        (
+            der(0x30, ECDSA, der(6, bytes.fromhex("2b81040023"))) + BITS,
+            PublicKey("ECDSA", curve="P-521"),
+        ),
         (der(0x30, der(6, b"\x2b\x65\x70")) + BITS, PublicKey("Ed25519")),
+        (der(0x30, der(6, b"\x2b\x65\x6e")) + BITS, PublicKey("X25519")),
         (der(0x30, der(6, b"\x01")) + BITS, PublicKey("")),
         (der(0x30, ECDSA, der(6, b"\x01")) + BITS, "x509: unsupported elliptic curve"),
         (der(0x30, INT) + BITS, "asn1: structure error: tags don't match"),
@@ -113,6 +126,8 @@ DATA = b64encode(b"data").decode()
          [PemBlock("A", False, b"data"), PemBlock("B", False, b"data")]),
         (block("A", "no base64!") + block("B", DATA), [PemBlock("B", False, b"data")]),
         (block("A", f"Key: value\n\n{DATA}"), [PemBlock("A", True, b"data")]),
+        (block("A", f"key\n\n{DATA}"), []),
+        (block("A", DATA, end="B"), []),
         (block("A", f"{DATA[:4]}\n{DATA[4:]}"), [PemBlock("A", False, b"data")]),
     ],
 )  # fmt: skip

@@ -47,6 +47,7 @@ from podwright.apimachinery.schema.validation.statuses import validate_condition
 
 _BUNDLE_MAX_BYTES: Final = 1024 * 1024
 _REQUEST_MAX_BYTES: Final = 10 * 1024
+_ALGORITHMS: Final = ("Ed25519", "ECDSA", "RSA")
 _CHAIN_MAX_BYTES: Final = 100 * 1024
 _UID_MAX_BYTES: Final = 128
 _FINAL: Final = ("Issued", "Denied", "Failed")
@@ -181,7 +182,7 @@ def _validate_key(errors: FieldErrors, written: str, proof: bytes) -> None:
         errors.too_long("spec.proofOfPossession", _REQUEST_MAX_BYTES)
         return
     key = _key(lambda: _info(data))
-    if key is None:
+    if key is None or not key.algorithm:
         errors.invalid(_KEY, written, "must be a valid PKIX-serialized public key")
         return
     _validate_algorithm(
@@ -206,7 +207,7 @@ def _key(read: Callable[[], bytes]) -> PublicKey | None:
 def _validate_algorithm(
     errors: FieldErrors, path: str, key: PublicKey, curves: str, unknown: Callable[[str], None]
 ) -> None:
-    if not key.algorithm:
+    if key.algorithm not in _ALGORITHMS:
         unknown("unknown public key type; supported types are Ed25519, ECDSA, and RSA")
     elif key.curve == "P-224":
         text = f"elliptic public keys must use curve {curves}"
