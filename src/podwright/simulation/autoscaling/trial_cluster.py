@@ -41,13 +41,14 @@ class Destinations(Plugin):
 
     Attributes
     ----------
-    names : frozenset of str
+    names : frozenset of str, optional
+        None: to all nodes.
     """
 
     name = "Destinations"
 
     def __init__(self) -> None:
-        self.names: frozenset[str] = frozenset()
+        self.names: frozenset[str] | None = frozenset()
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         """Return the nodes."""
@@ -220,11 +221,21 @@ class TrialCluster:
             if self.schedule(pod, (node,)):
                 return None
             explanation = self.scheduler.explain(pod.key)
+            if explanation.pre_filter.is_rejection:
+                # Perhaps another plugin restricts pods to other nodes: it alone is the reason.
+                for plugin in self._destinations:
+                    plugin.names = None
+                explanation = self.scheduler.explain(pod.key)
         status = explanation.rejected.get(node)
         if status is not None:
             return status.reasons
         if explanation.pre_filter.is_rejection:
             return explanation.pre_filter.reasons or (explanation.pre_filter.message,)
+        if explanation.restricted_by == ("NodeAffinity",):
+            # Upstream calls its filter for the node, whatever PreFilter restricts.
+            return ("node(s) didn't match Pod's node affinity/selector",)
+        if explanation.restricted_by:
+            return (f"node(s) didn't satisfy plugin(s) [{' '.join(explanation.restricted_by)}]",)
         return (explanation.decision.message,)
 
     # ------------------------------------------------------------------------ reading

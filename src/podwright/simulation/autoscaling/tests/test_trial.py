@@ -70,6 +70,7 @@ def test_the_restrictions_of_other_plugins_remain():
     with trial.forked():
         assert trial.schedule(make_pod("p"), ["b"]) == ""
         assert trial.schedule(make_pod("p"), ["b", "a"]) == "a"
+    assert trial.rejection(make_pod("p"), "b") == ("node(s) didn't satisfy plugin(s) [Named]",)
 
 
 def profile(name, plugins=None):
@@ -226,7 +227,9 @@ def test_a_rejection_has_the_words_of_the_scheduler_and_leaves_nothing_behind():
     )  # fmt: skip
     assert trial.rejection(make_pod("p", cpu="2"), "b") is None
     assert where(trial, "a", "b") == {"a": [], "b": []}
-    assert trial.rejection(make_pod("p", spec={"affinity": near}), "a")
+    assert trial.rejection(make_pod("p", spec={"affinity": near}), "a") == (
+        "node(s) didn't match Pod's node affinity/selector",
+    )
     claim = {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "gone"}}]}
     assert trial.rejection(make_pod("p", spec=claim), "a") == (
         'persistentvolumeclaim "gone" not found',
