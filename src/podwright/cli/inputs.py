@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from podwright.apimachinery.objects import FieldError, InputError, Node, Pod, PodwrightError
+from podwright.apimachinery.objects import (
+    CoschedulingPodGroup,
+    FieldError,
+    InputError,
+    Node,
+    Pod,
+    PodwrightError,
+)
 from podwright.apimachinery.schema import built_in
 from podwright.cli.clusters.cluster_inputs import ImportedSource, read_named
 from podwright.cli.console import print_message, print_warnings
@@ -20,6 +27,7 @@ from podwright.cli.rule_options import with_rules
 from podwright.cluster.api import USAGE_KINDS
 from podwright.cluster.store import GroupKind, kind_of
 from podwright.scheduler.assembly import (
+    IDLE_GROUPS,
     Registry,
     Scheduler,
     UnknownPod,
@@ -109,7 +117,9 @@ def load_all(files: Sequence[str], setup: Setup) -> tuple[LoadedObjects, Schedul
         With the errors of all inputs.
     """
     inputs = read_inputs(files, setup)
-    return inputs.loaded, scheduler_of(inputs, setup)
+    scheduler = scheduler_of(inputs, setup)
+    warn_of_idle_groups(inputs, scheduler)
+    return inputs.loaded, scheduler
 
 
 def read_inputs(
@@ -203,6 +213,17 @@ def warn_of_idle(inputs: Inputs, *concerned: Effect) -> None:
     own = {plugin.name for plugin in inputs.plugins}
     for warning in idle_choices(inputs.configuration, inputs.gates, *concerned, own=own):
         print_message(f"warning: {warning}")
+
+
+def warn_of_idle_groups(inputs: Inputs, scheduler: Scheduler) -> None:
+    """Warn of groups of pods that no plugin reads."""
+    if inputs.plugins or not any(
+        isinstance(entry.object, CoschedulingPodGroup) for entry in inputs.loaded.sourced
+    ):
+        return
+    profiles = scheduler.profiles.values()
+    if not any(each.name == "Coscheduling" for profile in profiles for each in profile.permit):
+        print_message(f"warning: {IDLE_GROUPS}")
 
 
 def require_objects(loaded: LoadedObjects, files: Sequence[str]) -> None:

@@ -19,7 +19,13 @@ from podwright.cli.console import (
 )
 from podwright.cli.decisions.explanation_output import print_view
 from podwright.cli.decisions.options import ExplainOptions
-from podwright.cli.inputs import find_node, read_inputs, scheduler_of, scheduler_options
+from podwright.cli.inputs import (
+    find_node,
+    read_inputs,
+    scheduler_of,
+    scheduler_options,
+    warn_of_idle_groups,
+)
 from podwright.cli.options import Setup
 from podwright.cli.workloads import (
     expand_workloads,
@@ -51,6 +57,7 @@ def run_explain(options: ExplainOptions) -> bool:
         autoscaling = read_node_groups(options.node_groups)
     inputs = read_inputs(files, setup)
     loaded, scheduler = inputs.loaded, scheduler_of(inputs, setup)
+    warn_of_idle_groups(inputs, scheduler)
     expansion = expand_workloads(loaded, setup.hpa)
     objects = expansion.with_objects(loaded.objects)
     pods = [obj for obj in objects if isinstance(obj, Pod)]

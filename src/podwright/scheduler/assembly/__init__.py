@@ -69,6 +69,7 @@ if TYPE_CHECKING:
         source_of as source_of,
     )
     from podwright.scheduler.assembly.without_effect import (
+        IDLE_GROUPS as IDLE_GROUPS,
         idle_arguments as idle_arguments,
         idle_choices as idle_choices,
     )

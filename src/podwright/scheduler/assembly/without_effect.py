@@ -20,6 +20,11 @@ from podwright.scheduler.machine import SchedulerOptions
 
 _PLACEMENT = ("placement_generate", "placement_score")
 _READ_BY_V116_RULES = "PodLevelResources"
+IDLE_GROUPS: Final = (
+    "PodGroups of scheduling.x-k8s.io have no effect: no profile of the configuration enables the"
+    " plugin Coscheduling, so their pods are scheduled one by one"
+)
+"""Said where such groups are and neither that plugin nor one of a user."""
 # A group such as AllAlpha changes dozens of gates.
 _MOST_NAMED = 10
 

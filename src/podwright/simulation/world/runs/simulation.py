@@ -29,6 +29,7 @@ from podwright._interrupts import PendingSignal, deferred_signals
 from podwright._progress import metered
 from podwright.apimachinery.objects import CoschedulingPodGroup, KubernetesObject
 from podwright.cluster.controllers import ALL_CONTROLLERS, ControllerMaker
+from podwright.scheduler.assembly import IDLE_GROUPS
 from podwright.scheduler.config import format_duration
 from podwright.scheduler.machine import PluginTimer, PluginTiming, render_text
 from podwright.simulation.autoscaling import ClusterAutoscaler, NodeGroupSizes
@@ -416,10 +417,7 @@ def _idle_groups(world: World) -> Iterator[str]:
     if not any(
         _COSCHEDULING in points.get("permit", ()) for points in header.fingerprints.values()
     ):
-        yield (
-            "PodGroups of scheduling.x-k8s.io have no effect: no profile of the configuration"
-            f" enables the plugin {_COSCHEDULING}, so their pods are scheduled one by one"
-        )
+        yield IDLE_GROUPS
 
 
 def _objects(world: World) -> Iterator[KubernetesObject]:
