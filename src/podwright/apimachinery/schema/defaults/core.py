@@ -133,7 +133,7 @@ def _service(spec: Document) -> Document:
 
 def _service_port(port: Document) -> Document:
     port = _TCP(port)
-    return with_empty(port, {"targetPort": port.get("port") or 0}) if port.get("port") else port
+    return with_empty(port, {"targetPort": port["port"]}) if port.get("port") else port
 
 
 _TCP: Final = empty(protocol="TCP")

@@ -133,7 +133,7 @@ def set_job_defaults(job: Document) -> Document:
 
 
 def _job(spec: Document) -> Document:
-    if spec.get("completions") is None and spec.get("parallelism") is None:
+    if spec.get("parallelism") is None:
         spec = with_absent(spec, {"completions": 1})
     replacement = "Failed" if spec.get("podFailurePolicy") is not None else "TerminatingOrFailed"
     spec = with_absent(

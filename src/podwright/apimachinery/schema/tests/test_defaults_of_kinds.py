@@ -334,6 +334,26 @@ def defaults_of(name: str, document: dict[str, Any]) -> list[str]:
           "spec.azureDisk.kind = 'Shared'",
           "spec.rbd.pool = 'rbd'",
           "spec.rbd.keyring = '/etc/ceph/keyring'"]),
+        (("flowcontrol.apiserver.k8s.io/v1/PriorityLevelConfiguration", {"spec": {"limited":
+         {"nominalConcurrencyShares": 0, "lendablePercent": 0, "limitResponse": {"queuing":
+         {"handSize": 1}}}, "exempt": {"nominalConcurrencyShares": 1}}}),
+         ["spec.limited.limitResponse.queuing.queues = 64",
+          "spec.limited.limitResponse.queuing.queueLengthLimit = 50",
+          "spec.exempt.lendablePercent = 0"]),
+        (("v1/Namespace", {"metadata": {"labels": {"kubernetes.io/metadata.name": "b"}}}),
+         ["status.phase = 'Active'"]),
+        (("authentication.k8s.io/v1/TokenRequest", {"spec": {"audiences": ["a"]}}),
+         ["spec.expirationSeconds = 3600"]),
+        (("certificates.k8s.io/v1beta1/PodCertificateRequest", {"spec": {"nodeName": "a"}}),
+         ["spec.maxExpirationSeconds = 86400"]),
+        (("v1/Secret", {"type": ""}), ["type = 'Opaque'"]),
+        (("v1/Node", {"spec": {"podCIDR": "10.0.0.0/24", "podCIDRs": ["10.0.1.0/24",
+         "10.0.2.0/24"]}}),
+         ["spec.podCIDRs[0] = '10.0.0.0/24'"]),
+        (("v1/ResourceQuota", {"spec": {"hard": {"cpu": "0.9999", "memory": "1.0", "pods": 1,
+         "a": "1500u"}}}),
+         ["spec.hard.cpu = '1'",
+          "spec.hard.a = '2m'"]),
     ],
 )  # fmt: skip
 def test_kinds(row: Any, expected: list[str]) -> None:
