@@ -111,6 +111,10 @@ def _print(report: CheckReport, output: str) -> None:
     for run in report.runs:
         for kind in run.summary.report.ignored_kinds if run.summary.report else ():
             print_message(f"warning: {run.scenario}: {kind.count} {kind.kind}: {kind.effect}")
+        for warning in run.warnings:
+            # Operations that were left out are among the failed expectations.
+            if all(warning != one.message for one in report.failed):
+                print_message(f"warning: {run.scenario}: {warning}")
     if rows:
         print_table(("RESULT", "SCENARIO", "CONFIGURATION", "EXPECTATION", "FOUND"), rows)
     count, failed = len(report.results), len(report.failed)
