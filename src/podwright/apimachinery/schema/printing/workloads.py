@@ -157,7 +157,7 @@ def _pods(spec: Document, status: Document) -> str:
 
 
 def _quantity(value: Any) -> str:
-    return format_quantity(value or "0")
+    return "<nil>" if value is None else format_quantity(value)
 
 
 def _percent(value: int | None, absent: str) -> str:
@@ -195,7 +195,8 @@ def count(event: Document) -> int:
     """Return the number of occurrences."""
     if (series := event.get("series")) is not None:
         return int(series.get("count") or 0)
-    return int(_first_of(event, "count", "deprecatedCount") or 1)
+    found: int = _first_of(event, "count", "deprecatedCount") or 1
+    return found
 
 
 def subject(event: Document) -> str:
