@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from podwright.apimachinery.schema import built_in
 from podwright.apimachinery.schema.decoding import decodable, decoding_problems
 from podwright.apimachinery.schema.go_form import GoForms
 from podwright.apimachinery.schema.strict_structs import (
@@ -15,23 +16,28 @@ from podwright.apimachinery.schema.strict_structs import (
     edit_distance,
     unknown_field,
 )
-from podwright.apimachinery.schema.types import StructType
+from podwright.apimachinery.schema.types import VALUES, StructType
 
-INNER = StructType("Inner", {"n": "int32"})
+INNER = StructType("Inner", {"n": "int32 1"})
+_TYPES = {
+    "string": "string", "bool": "bool", "int32": "int32", "int64": "int64",
+    "double": "double", "quantity": "quantity", "time": "time", "micro": "micro-time",
+    "bytes": "bytes", "port": "int-or-string", "object": "object", "any": "any",
+    "strings": "[string]", "numbers": "[int64]", "ints": "[int32]", "map": "{int32}",
+    "inner": "Inner", "inners": "[Inner]", "lists": "{[string]}",
+}  # fmt: skip
 OUTER = StructType(
     "Outer",
-    {
-        "string": "string", "bool": "bool", "int32": "int32", "int64": "int64",
-        "double": "double", "quantity": "quantity", "time": "time", "micro": "micro-time",
-        "bytes": "bytes", "port": "int-or-string", "object": "object", "any": "any",
-        "strings": "[string]", "numbers": "[int64]", "ints": "[int32]", "map": "{int32}",
-        "inner": "Inner", "inners": "[Inner]", "lists": "{[string]}",
-    },
-)  # fmt: skip
+    {name: f"{_TYPES[name]} {number}" for number, name in enumerate(reversed(_TYPES), start=1)},
+)
 
 
 def type_of(name: str) -> StructType:
     return {"Inner": INNER, "Outer": OUTER}[name]
+
+
+def written(found: Any) -> bytes:
+    return msgspec.json.encode(msgspec.to_builtins(found, order="deterministic"))
 
 
 def problems_of(document: Any, path: str = "") -> list[str]:
@@ -185,7 +191,8 @@ def test_what_is_read_at_once_is_what_is_read_step_by_step(field: str, values: l
         document = {field: value}
         found = converted(document, CANONICAL)
         if found is not None:
-            assert msgspec.to_builtins(found) == FORMS.of("Outer").convert(document), value
+            formed = FORMS.of("Outer").convert(document)
+            assert written(found) == msgspec.json.encode(formed), value
         if converted(document, STRICT) is not None:
             assert problems_of(document) == [], value
 
@@ -204,6 +211,9 @@ def test_what_is_read_at_once_is_what_is_read_step_by_step(field: str, values: l
         ({"quantity": "1.5"}, True, False),
         ({"quantity": 5}, True, False),
         ({"quantity": 1.5}, True, False),
+        ({"quantity": 1e15}, True, False),
+        ({"int64": -(2**63)}, True, True),
+        ({"int64": 2**63 - 1}, True, True),
         ({"quantity": "1" * 101}, False, False),
         ({"time": "2026-03-02T10:11:12Z"}, True, True),
         ({"time": "2026-03-02T10:11:12.5Z"}, True, False),
@@ -228,9 +238,27 @@ def test_most_documents_are_read_at_once(
     if is_canonical:
         found = converted(document, CANONICAL)
         assert found is not None
-        assert msgspec.to_builtins(found) == FORMS.of("Outer").convert(document)
+        formed = FORMS.of("Outer").convert(document)
+        assert written(found) == msgspec.json.encode(formed)
     else:
         assert converted(document, CANONICAL) is None
+
+
+@pytest.mark.parametrize("struct", VALUES)
+def test_a_number_that_is_no_pointer_is_omitted_if_it_is_zero_only(struct: str) -> None:
+    forms = GoForms(built_in().type)
+    canonical = StrictStructs(built_in().type, forms).prepared(struct)
+    numbers = [
+        name
+        for name in VALUES[struct]
+        if built_in().type(struct).fields[name].type.name in ("int32", "int64")
+    ]
+    for document in ({name: number} for name in numbers for number in (0, 1)):
+        formed = forms.of(struct).convert(document)
+        assert set(document).issubset(formed) == (1 in document.values())
+        if canonical is not None:
+            found = converted(document, canonical)
+            assert written(found) == msgspec.json.encode(formed)
 
 
 def test_a_struct_in_itself_is_not_read_at_once() -> None:
@@ -255,14 +283,17 @@ TREE = {
     "Top": StructType("Top", {
         "spec": "Middle", "status": "Late", "metadata": "Data", "list": "[Leaf]",
         "mapped": "{Hidden}", "container": "string", "containers": "[string] required",
+        "l" * 99: "string", "stopped": "bool",
     }),
-    "Middle": StructType("Middle", {"replicas": "int32", "template": "Leaf", "name": "string"}),
+    "Middle": StructType("Middle", {"replicas": "int32", "template": "Leaf", "name": "string",
+                                    "stopped": "bool"}),
     "Late": StructType("Late", {"phase": "string", "below": "Deep"}),
     "Deep": StructType("Deep", {"depth": "string"}),
     "Data": StructType("Data", {"labels": "{string}"}),
-    "Leaf": StructType("Leaf", {"image": "string", "next": "Last"}),
+    "Leaf": StructType("Leaf", {"image": "string", "next": "Last", "containerz": "string"}),
     "Last": StructType("Last", {"ending": "string", "more": "Further"}),
-    "Further": StructType("Further", {"unreachable": "string"}),
+    "Further": StructType("Further", {"unreachable": "string", "deeper": "Deepest"}),
+    "Deepest": StructType("Deepest", {"bottom": "string"}),
     "Hidden": StructType("Hidden", {"secret": "string"}),
 }  # fmt: skip
 
@@ -274,6 +305,11 @@ TREE = {
         ("image", [], [], "; it is a field of list[]"),
         ("ending", [], [], "; it is a field of list[].next"),
         ("unreachable", [], [], "; it is a field of list[].next.more"),
+        ("bottom", [], [], ""),
+        ("containerz", [], [], '; did you mean "containers"?'),
+        ("l" * 100, [], [], f'; did you mean "{"l" * 99}"?'),
+        ("l" * 101, [], [], ""),
+        ("stopped", ["spec", "template"], [], "; it is a field of spec"),
         ("secret", [], [], ""),
         ("phase", [], [], ""),
         ("labels", [], [], ""),

@@ -328,3 +328,47 @@ def test_a_time_that_is_no_pointer_is_null_in_its_struct_only(struct, name):
     found = built_in()
     assert found.struct_form(struct, {})[name] is None
     assert "lastTransitionTime" not in found.struct_form("core.v1.ContainerStateRunning", {})
+
+
+LOOSE, MADE = {"description": "", "type": "a", "unknown": 1}, {"type": "a"}
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ({"items": LOOSE}, {"items": MADE}),
+        ({"items": [LOOSE, None]}, {"items": [MADE, {}]}),
+        ({"items": {"items": LOOSE}}, {"items": {"items": MADE}}),
+        ({"additionalProperties": LOOSE}, {"additionalProperties": MADE}),
+        ({"additionalProperties": True}, {"additionalProperties": True}),
+        ({"additionalItems": LOOSE}, {"additionalItems": MADE}),
+        ({"additionalItems": {"additionalProperties": LOOSE}},
+         {"additionalItems": {"additionalProperties": MADE}}),
+        ({"allOf": [{"items": LOOSE}, None]}, {"allOf": [{"items": MADE}, {}]}),
+        ({"anyOf": [{"items": LOOSE}]}, {"anyOf": [{"items": MADE}]}),
+        ({"oneOf": [{"items": LOOSE}]}, {"oneOf": [{"items": MADE}]}),
+        ({"not": {"items": LOOSE}}, {"not": {"items": MADE}}),
+        ({"properties": {"k": {"items": LOOSE}, "l": None}},
+         {"properties": {"k": {"items": MADE}, "l": {}}}),
+        ({"patternProperties": {"k": {"items": LOOSE}}},
+         {"patternProperties": {"k": {"items": MADE}}}),
+        ({"definitions": {"k": {"items": LOOSE}}}, {"definitions": {"k": {"items": MADE}}}),
+    ],
+)  # fmt: skip
+def test_schemas_in_schemas_are_in_gos_form(schema, expected):
+    version = {"name": "v1", "schema": {"openAPIV3Schema": schema}}
+    status = version | {"subresources": {"status": {"x": 1}}}
+    found = go_form(
+        "apiextensions.k8s.io/v1",
+        "CustomResourceDefinition",
+        {"spec": {"versions": [version, status]}},
+    )
+    versions = found["spec"]["versions"]
+    assert [each["schema"]["openAPIV3Schema"] for each in versions] == [expected] * 2
+    assert "subresources" not in versions[0]
+    assert versions[1]["subresources"] == {"status": {}}
+
+
+def test_a_definition_without_a_spec_has_no_versions():
+    found = go_form("apiextensions.k8s.io/v1", "CustomResourceDefinition", {})
+    assert found["spec"]["versions"] is None

@@ -77,6 +77,12 @@ def test_no_resource_has_an_empty_name() -> None:
         pytest.param("apps/v1", "Deployment", "", id="served"),
         pytest.param("kwok.x-k8s.io/v1alpha1", "Stage", "", id="a custom kind"),
         pytest.param(
+            "apps/v1",
+            "Zzzzzz",
+            'no matches for kind "Zzzzzz" in version "apps/v1"',
+            id="unlike any other",
+        ),
+        pytest.param(
             "extensions/v1beta1",
             "Ingress",
             'no matches for kind "Ingress" in version "extensions/v1beta1"; use'

@@ -418,6 +418,7 @@ def test_a_kind_that_was_served_once_is_replaced_or_gone() -> None:
         ("v1", "ConfigMap", {"name": "a"}, "default"),
         ("v1", "ConfigMap", {"name": "a", "namespace": ""}, "default"),
         ("v1", "ConfigMap", {"name": "a", "namespace": "d"}, "d"),
+        ("coordination.k8s.io/v1", "Lease", {"name": "a"}, "default"),
         ("v1", "Namespace", {"name": "a"}, ""),
         ("example.com/v1", "Car", {"name": "a"}, ""),
     ],
