@@ -645,7 +645,7 @@ class DecidingScheduler:
 
     @contextmanager
     def freed(self, key: str) -> Iterator[Pod]:
-        """Take the placed pod `key` off its node for a while; gives it as it was when pending.
+        """Take the placed pod `key` off its node and its devices for a while; gives it as pending.
 
         Raises
         ------
@@ -656,10 +656,12 @@ class DecidingScheduler:
         if placed is None:
             raise UnknownPod(f"pod {key} is not placed on any node")
         node = self.cluster.nodes.names[placed.slot]
+        claims = assumed_claims(self.cluster)
         reservation = self._reservations.get(key)
         if reservation is not None:
             reservation.take_back()
         self.cluster.remove(key)
+        release_claims(self.cluster, [placed.pod])
         self._handle.mark(placed.pod, is_placed=False)
         try:
             yield with_node_name(placed.pod, "")
@@ -668,6 +670,7 @@ class DecidingScheduler:
             self._handle.mark(placed.pod, is_placed=True)
             if reservation is not None:
                 reservation.reserve()
+            restore_claims(self.cluster, claims)
 
     # ---------------------------------------------------------------- advice
 

@@ -151,3 +151,15 @@ def test_withdrawn_pods_get_their_own_devices_back() -> None:
     state.restore()
     assert {key: devices.claim(key) for key in devices.claims} == before
     assert sorted(scheduler.cluster.pods) == ["default/a", "default/b"]
+
+
+def test_a_running_pod_is_explained_as_if_its_devices_were_free() -> None:
+    scheduler = pw.Scheduler()
+    scheduler.add(*cluster(1, 1), *allocated("a", "gpu-0", 0))
+    devices = scheduler.cluster.devices
+    before = devices.claim("default/a-gpu")
+    found = scheduler.explain_again("default/a")
+    assert sorted(found.feasible) == ["n0", "n1"]
+    assert devices.claim("default/a-gpu") == before
+    assert before is not None
+    assert before.status.allocation is not None
