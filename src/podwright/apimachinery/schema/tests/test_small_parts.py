@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -13,11 +14,13 @@ from podwright.apimachinery.objects import with_raw_text
 from podwright.apimachinery.schema import Schema, built_in, decode
 from podwright.apimachinery.schema.container_totals import container_totals
 from podwright.apimachinery.schema.der import (
+    Certificate,
     PemBlock,
     PublicKey,
     elements,
     parts,
     pem_blocks,
+    read_certificate,
     read_public_key,
 )
 from podwright.apimachinery.schema.go_form import canonical_micro_time, canonical_time
@@ -26,7 +29,7 @@ from podwright.apimachinery.schema.structural.formats import has_format
 from podwright.apimachinery.schema.structural.shape import approval_of, pruned
 from podwright.apimachinery.schema.structural.values import rule_problems
 from podwright.apimachinery.schema.table import Table, built_in_table
-from podwright.apimachinery.schema.tests.test_single_rules import BITS, INT, der
+from podwright.apimachinery.schema.tests.test_single_rules import BITS, INT, KEY_INFO, NAME, der
 from podwright.apimachinery.schema.validation.field_errors import (
     FieldErrors,
     internal_form,
@@ -108,6 +111,48 @@ def test_a_public_key_has_an_algorithm(info: bytes, key: Any) -> None:
             read_public_key(info)
     else:
         assert read_public_key(info) == key
+
+
+SPAN = der(0x30, der(0x17, b"260101000000Z"), der(0x18, b"20500102030405Z"))
+FIELDS = (INT, NAME, NAME, SPAN, NAME, KEY_INFO)
+
+
+def extension(identifier: str, constraints: bytes) -> bytes:
+    listed = der(0x30, der(6, bytes.fromhex(identifier)), der(1, b"\xff"), der(4, constraints))
+    return der(0xA3, der(0x30, listed))
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_authority"),
+    [
+        (FIELDS, False),
+        ((der(0xA0, INT), *FIELDS), False),
+        ((*FIELDS, der(0x81, b"x")), False),
+        ((*FIELDS, extension("551d13", der(0x30, der(1, b"\xff")))), True),
+        ((*FIELDS, der(0x81, b"x"), extension("551d13", der(0x30, der(1, b"\1")))), True),
+        ((*FIELDS, extension("551d13", der(0x30, der(1, b"\0")))), False),
+        ((*FIELDS, extension("551d13", der(0x30))), False),
+        ((*FIELDS, extension("551d13", der(0x30, INT))), False),
+        ((*FIELDS, extension("551d0f", der(0x30, der(1, b"\xff")))), False),
+        ((NAME, *FIELDS[1:]), None),
+        ((*FIELDS[:4], INT, KEY_INFO), None),
+        ((*FIELDS[:5], INT), None),
+        (FIELDS[:5], None),
+    ],
+)
+def test_a_certificate_has_its_parts(
+    fields: tuple[bytes, ...], *, is_authority: bool | None
+) -> None:
+    data = der(0x30, der(0x30, *fields), NAME, BITS)
+    if is_authority is None:
+        with pytest.raises(ValueError, match=r"tags don't match|not enough values"):
+            read_certificate(data)
+        return
+    begin, end = datetime(2026, 1, 1, tzinfo=UTC), datetime(2050, 1, 2, 3, 4, 5, tzinfo=UTC)
+    assert read_certificate(data) == Certificate(begin, end, b"key", is_authority)
+    for wrong in ((INT, BITS), (NAME, INT)):
+        with pytest.raises(ValueError, match="tags don't match"):
+            read_certificate(der(0x30, der(0x30, *fields), *wrong))
 
 
 def block(name: str, body: str, end: str = "") -> str:
