@@ -42,6 +42,24 @@ def test_nodes_are_drained_together_as_budgets_allow():
     assert first["nodes"] == plan.steps[0].nodes
 
 
+@pytest.mark.parametrize(
+    ("limits", "sizes"),
+    [
+        ({}, [4]),
+        ({"most_nodes": 3}, [3, 1]),
+        ({"most_nodes": 1}, [1, 1, 1, 1]),
+        ({"surge": 2}, [2, 2]),
+        ({"surge": 2, "most_nodes": 3}, [2, 2]),
+    ],
+)
+def test_a_step_has_no_more_nodes_than_its_limit(limits, sizes):
+    plan = pw.drain_plan(nodes(4), [f"n{i}" for i in range(4)], **limits)
+    assert [len(step.nodes) for step in plan.steps] == sizes
+    assert [len(step.added) for step in plan.steps] == [
+        size if "surge" in limits else 0 for size in sizes
+    ]
+
+
 def test_a_node_that_is_named_twice_and_selected_is_drained_once():
     plan = pw.drain_plan([*nodes(4), workload(replicas=2)], ["n2", "n1", "n2"], selector="pool=a")
     assert sorted(name for step in plan.steps for name in step.nodes) == ["n0", "n1", "n2"]

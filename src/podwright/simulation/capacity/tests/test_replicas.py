@@ -9,7 +9,9 @@ import pytest
 
 import podwright as pw
 from podwright.apimachinery.objects import Object
+from podwright.scheduler.config import parse_gates
 from podwright.simulation.capacity.templates import Replicas, Template
+from podwright.simulation.capacity.tests.test_counting import GANGS, gang_of, member
 from podwright.simulation.capacity.tests.test_stand_ins import owner
 from podwright.testing import make_pod
 
@@ -93,3 +95,15 @@ def test_the_claims_of_a_set_are_added_before_its_pods_and_taken_back() -> None:
 def test_more_pods_than_the_first_part_are_made_in_order() -> None:
     _, found = replicas(owner("StatefulSet", "data"))
     assert [pod.name for pod in islice(found, 40)] == [f"data-{n}" for n in range(40)]
+
+
+def test_each_set_of_a_gang_has_a_group_of_its_own() -> None:
+    scheduler = pw.Scheduler(gates=parse_gates(GANGS))
+    scheduler.add(gang_of(2))
+    found = Replicas(scheduler, Template(obj=member("w"), weight=2))
+    pods = list(islice(found, 5))
+    groups = [pod.spec.scheduling_group for pod in pods]
+    assert [group and group.pod_group_name for group in groups] == [
+        "training-0", "training-0", "training-1", "training-1", "training-2",
+    ]  # fmt: skip
+    assert all(scheduler.gang_of(pod) is not None for pod in pods)
