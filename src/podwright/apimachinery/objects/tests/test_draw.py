@@ -3,6 +3,7 @@
 import pytest
 
 from podwright.apimachinery.objects import EXTENDER_STREAM, OFFSET_STREAM, TIE_STREAM, draw
+from podwright.apimachinery.objects.draw import DELAY_STREAM, PODS_STREAM, STAGE_STREAM
 
 
 @pytest.mark.parametrize(
@@ -16,3 +17,8 @@ from podwright.apimachinery.objects import EXTENDER_STREAM, OFFSET_STREAM, TIE_S
 )
 def test_draws_are_the_same_in_every_release(seed, stream, draws):
     assert [draw(seed, stream, counter) for counter in (0, 1, 1000)] == draws
+
+
+def test_the_streams_of_recorded_runs_have_these_numbers():
+    streams = TIE_STREAM, OFFSET_STREAM, EXTENDER_STREAM, STAGE_STREAM, DELAY_STREAM, PODS_STREAM
+    assert streams == (1, 2, 3, 4, 5, 6)

@@ -18,6 +18,10 @@ def test_tables_are_known_by_their_header() -> None:
     assert not is_openb("sn,cpu_milli,memory_mib,gpu")
 
 
+def test_a_table_without_rows_or_without_a_header_has_no_documents() -> None:
+    assert read_openb("") == read_openb(f"{_NODES}\n") == []
+
+
 def test_a_node_has_its_gpus_as_resources() -> None:
     (first, node), (second, plain) = read_openb(
         f"{_NODES}\na,64000,262144,2,V100\nb,1000,1024,0,\n"

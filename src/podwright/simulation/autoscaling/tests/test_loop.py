@@ -387,6 +387,18 @@ def test_a_pod_with_a_nominated_node_needs_none(nominated, needs_nodes):
     assert any(each[2] == "TriggeredScaleUp" for each in found) is needs_nodes
 
 
+def test_a_pod_that_is_being_deleted_needs_no_nodes():
+    """Upstream: utils/kubernetes/listers.go, isUnschedulable"""
+    given = waiting("p", cpu="3").raw
+    times = {"deletionTimestamp": at(5), "deletionGracePeriodSeconds": 30}
+    ending = decode({**given, "metadata": given["metadata"] | times})
+    for each, needs_nodes in ((ending, False), (decode(given), True)):
+        found = Scaler([group()], [pooled("n", "other", cpu="1"), each]).sync(10)
+        assert [event[2] for event in found if event[1] == "default/p"] == [
+            "TriggeredScaleUp"
+        ] * needs_nodes
+
+
 def test_the_room_that_a_nominated_pod_takes_is_not_given_to_another():
     given = waiting("p", cpu="3").raw
     nominated = decode({**given, "status": {**given["status"], "nominatedNodeName": "n"}})

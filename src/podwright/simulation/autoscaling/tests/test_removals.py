@@ -153,6 +153,14 @@ def test_ignored_daemon_sets_are_neither_used_nor_offered(ignores, cpu, is_unnee
     assert removals.update(0, ["n"]) == (["n"] if is_unneeded else [])
 
 
+@pytest.mark.parametrize("ignores", [False, True])
+def test_other_pods_count_whether_or_not_daemon_sets_are_ignored(ignores):
+    pods = [owned("d", "DaemonSet", cpu="100m", node="n"), owned("p", cpu="2500m", node="n")]
+    options = {"ignore_daemonsets_utilization": ignores}
+    removals = Removals(pooled("n"), pooled("other"), *pods, **options)
+    assert removals.update(0, ["n"]) == []
+
+
 def test_a_node_that_is_needed_is_looked_at_again_after_a_time():
     pod = owned("p", node="n", node_selector={"kubernetes.io/hostname": "n"})
     removals = Removals(pooled("n"), pod)

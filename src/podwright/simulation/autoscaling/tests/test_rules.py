@@ -151,6 +151,9 @@ def test_the_sizes_of_groups_and_what_they_cost():
     hour = HOUR * SECOND_NS
     sizes.changed(None, first, START_NS)
     sizes.changed(None, other, START_NS)
+    pod_there = make_pod("p", labels={"pool": "a"})
+    sizes.changed(None, pod_there, START_NS + hour)
+    sizes.changed(pod_there, None, START_NS + hour)
     sizes.changed(first, first, START_NS + hour)
     sizes.changed(None, second, START_NS + hour)
     sizes.changed(first, None, START_NS + 3 * hour)
