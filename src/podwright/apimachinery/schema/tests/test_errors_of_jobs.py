@@ -137,6 +137,8 @@ PODS = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"top
         ({"completionMode": "Indexed", "completions": 100000, "backoffLimitPerIndex": 1,
          "maxFailedIndexes": 100000},
          []),
+        ({"completionMode": "Indexed", "completions": 100000, "backoffLimitPerIndex": 1}, []),
+        ({"completionMode": "Indexed", "completions": 100001}, []),
     ],
 )  # fmt: skip
 def test_specs(row: Any, expected: list[str]) -> None:
@@ -187,6 +189,28 @@ def test_specs(row: Any, expected: list[str]) -> None:
          "manualSelector": True}},
          []),
         ({"spec": BASES["Job"] | {"selector": SELECTOR}}, []),
+        ({"metadata": {"name": "a" * 63}, "spec": BASES["Job"] | {"completions": 10}}, []),
+        ({"metadata": {"uid": "u"}, "spec": {"selector": SELECTOR, "template": {"spec":
+         TEMPLATE["spec"]}}},
+         ["spec.template.metadata.labels[controller-uid]: Required value: must be 'u'",
+          "spec.template.metadata.labels[job-name]: Required value: must be 'x'",
+          "spec.template.metadata.labels[batch.kubernetes.io/controller-uid]: Required value:"
+          " must be 'u'",
+          "spec.template.metadata.labels[batch.kubernetes.io/job-name]: Required value: must"
+          " be 'x'",
+          'spec.selector: Invalid value: {"matchLabels":{"a":"b"}}: `selector` not'
+          " auto-generated",
+          "spec.template.metadata.labels: Invalid value: null: `selector` does not match"
+          " template `labels`"]),
+        ({"metadata": {"uid": "u"}, "spec": {"selector": {"matchLabels": {"-": "a"}},
+         "template": {"spec": TEMPLATE["spec"]}}},
+         ["spec.template.metadata.labels[controller-uid]: Required value: must be 'u'",
+          "spec.template.metadata.labels[job-name]: Required value: must be 'x'",
+          "spec.template.metadata.labels[batch.kubernetes.io/controller-uid]: Required value:"
+          " must be 'u'",
+          "spec.template.metadata.labels[batch.kubernetes.io/job-name]: Required value: must"
+          " be 'x'",
+          'spec.selector.matchLabels: Invalid value: "-": NAME PART']),
     ],
 )  # fmt: skip
 def test_new_jobs(row: Any, expected: list[str]) -> None:

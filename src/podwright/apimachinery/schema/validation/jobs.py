@@ -89,9 +89,7 @@ def _validate_selector(errors: FieldErrors, metadata: Document, spec: Document) 
         errors.required("spec.selector")
     validate_label_selector(errors, "spec.selector", selector or {})
     labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
-    # A selector that is absent selects nothing.
-    is_matched = selector is not None and selector_matches(selector, labels)
-    if selector_is_valid(selector or {}) and not is_matched:
+    if selector_is_valid(selector or {}) and not selector_matches(selector, labels):
         text = "`selector` does not match template `labels`"
         printed = dict(sorted(labels.items())) or None
         errors.invalid("spec.template.metadata.labels", printed, text)

@@ -328,7 +328,7 @@ def _allow_class(
         if new_class != written:
             at = f"metadata.annotations.{_CLASS_ANNOTATION}"
             errors.invalid(at, new_class or "", "field is immutable")
-    if is_upgrade or (name is not None and was_absent and written in (None, name)):
+    if name is not None and was_absent and written in (None, name):
         spec["storageClassName"] = before.get("storageClassName")
 
 
