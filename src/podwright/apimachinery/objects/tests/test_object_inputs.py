@@ -280,6 +280,7 @@ def test_requests_and_limits_of_pods() -> None:
     assert (plain.spec.node_affinity, plain.spec.pod_affinity.required) == (
         type(plain.spec.node_affinity)(), (),
     )  # fmt: skip
+    assert plain.spec.pod_anti_affinity.required == ()
     term = {"topologyKey": "zone"}
     affinity = {
         "nodeAffinity": {

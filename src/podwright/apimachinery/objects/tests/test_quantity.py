@@ -127,6 +127,9 @@ def test_quantities_have_upstreams_values():
     assert n_quantities == 1000
 
 
+BIG = "9" * 25
+
+
 @pytest.mark.parametrize(
     ("first", "second", "value"),
     [
@@ -140,6 +143,23 @@ def test_quantities_have_upstreams_values():
 )
 def test_a_sum_that_fits_no_mantissa_is_a_decimal(first, second, value):
     assert (parse_quantity(first) + parse_quantity(second)).value() == value
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "of_first"),
+    [
+        pytest.param("1", "1Ki", True, id="of two mantissas"),
+        pytest.param("0", "1Ki", False, id="nothing and a mantissa"),
+        pytest.param("1Ki", "0", True, id="a mantissa and nothing"),
+        pytest.param(BIG, "1Ki", True, id="of a decimal"),
+        pytest.param("0", f"{BIG}Ki", False, id="nothing and a decimal"),
+    ],
+)
+def test_a_sum_has_the_format_of_the_first_unless_that_is_zero(first, second, of_first):
+    """Upstream: apimachinery/pkg/api/resource/quantity.go, Add"""
+    one, other = parse_quantity(first), parse_quantity(second)
+    assert one.format != other.format
+    assert (one + other).format == (one if of_first else other).format
 
 
 @pytest.mark.parametrize(

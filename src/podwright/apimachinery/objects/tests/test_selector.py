@@ -175,6 +175,7 @@ def test_an_invalid_preferred_term_has_upstreams_error():
         pytest.param("9223372036854775807", 2**63 - 1, id="the largest"),
         pytest.param("9223372036854775808", None, id="one too large"),
         pytest.param("-9223372036854775808", -(2**63), id="the smallest"),
+        pytest.param("-9223372036854775809", None, id="one too small"),
         pytest.param("+" + "0" * 5_000 + "7", 7, id="a sign and many zeros"),
         pytest.param("9" * 5_000, None, id="more digits than Python reads"),
         pytest.param("", None, id="nothing"),

@@ -58,6 +58,9 @@ BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
         pytest.param("a: *b", 'unknown alias "b"', 1, id="an alias without an anchor"),
         pytest.param("- a\n--- \n- *b", 'unknown alias "b"', 3, id="of another document"),
         pytest.param("a: 1\nb: 2\na: 3\n", 'duplicate key "a"', 3, id="a duplicate key"),
+        pytest.param(
+            "a: 1\na: 2\nb: 3\nb: 4\n", 'duplicate key "a"', 2, id="the first of two of them"
+        ),
         pytest.param("a: !!int x\n", "cannot be read as", 1, id="a tag that does not fit"),
         pytest.param("a: [1,\n", "not YAML", 2, id="an open list"),
         pytest.param("\n\n\u00e9: \0", r"U\+0000 is not allowed", 3, id="a NUL character"),

@@ -98,6 +98,15 @@ def skew(index, to, effort):
             id="labels",
         ),
         pytest.param(
+            pending(nodeSelector={"disk": "ssd", "a": "b"}),
+            [make_node("n", labels={"disk": "hdd", "a": "b"})],
+            [
+                [("change disk in nodeSelector from ssd to hdd", 2.0)],
+                [("set label disk=ssd on node n", 2.7)],
+            ],
+            id="a label that differs beside one that does not",
+        ),
+        pytest.param(
             pending(nodeSelector={"kubernetes.io/os": "linux", "a": "b"}), [make_node("n")],
             [[("remove kubernetes.io/os=linux from nodeSelector", 2.5),
               ("remove a=b from nodeSelector", 2.5)]],
@@ -380,17 +389,23 @@ def test_attach_limits_in_words_and_as_edits():
 
 
 def test_only_stale_volumes_of_the_driver_are_detached_and_only_as_many_as_needed():
-    node, pod = make_node("n"), pending(volumes=claims_of("a", "b"))
-    bound, other = bound_claim("z")
-    csi = {"driver": "other.example.com", "volumeHandle": "z"}
-    other = decode(other.raw | {"spec": other.raw["spec"] | {"csi": csi}})
+    node, pod = make_node("n"), pending(volumes=claims_of("a", "b", "q"))
+    csi = {"driver": "other.example.com"}
+
+    def of_other_driver(name):
+        bound, volume = bound_claim(name)
+        spec = volume.raw["spec"] | {"csi": csi | {"volumeHandle": name}}
+        return bound, decode(volume.raw | {"spec": spec})
+
     of_other = attachment("old-z", "n", "pv-z")
     of_other = decode(of_other.raw | {"spec": of_other.raw["spec"] | {"attacher": csi["driver"]}})
     scheduler = Scheduler()
     scheduler.add(
-        node, make_node("wide"), limited("n", 4), limited("wide", 2), bound, other,
+        node, make_node("wide"), limited("n", 4), limited("wide", 2),
+        *of_other_driver("z"), *of_other_driver("q"),
         *volumes("a", "b", "c", "x", "y"), placed("o", "n", volumes=claims_of("c")), of_other,
-        attachment("old-x", "n", "pv-x"), attachment("old-y", "n", "pv-y"), pod,
+        attachment("used-c", "n", "pv-c"), attachment("old-x", "n", "pv-x"),
+        attachment("old-y", "n", "pv-y"), pod,
     )  # fmt: skip
     found = VolumeFixes(pod, scheduler.cluster)
     plans = found.of_node(node)
@@ -463,6 +478,15 @@ def test_tolerations_match_the_taint_exactly():
         assert (added.key, added.operator, added.value, added.effect) == (
             "a", operator, taint.value, taint.effect,
         )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("actual", "selector"), [("hdd", {"disk": "hdd", "a": "b"}), (None, {"a": "b"})]
+)
+def test_a_node_selector_gets_the_label_of_the_node_or_loses_it(actual, selector):
+    edit: Any = pod_edits.select_label("disk", "ssd", actual)
+    changed = edit.on_pod(pending(nodeSelector={"disk": "ssd", "a": "b"}))
+    assert changed.spec.node_selector == selector
 
 
 def test_a_preferred_affinity_keeps_what_was_preferred():
