@@ -437,6 +437,23 @@ def test_issued_certificates(call: Any, expected: list[str]) -> None:
         (lambda: of_issued({"conditions": [CONDITION | {"type": "Issued"}], "certificateChain":
           "a" * 102_401}),
          ["status.certificateChain: Too long: may not be more than 102400 bytes"]),
+        (lambda: of_update(request(expirationSeconds=1) | {"metadata": request()["metadata"] |
+          {"finalizers": ["a"]}}, request()),
+         ['metadata.finalizers[0]: Invalid value: "a": name is neither a standard finalizer'
+           " name nor is it fully qualified",
+          "spec.expirationSeconds: Invalid value: 1: may not specify a duration less than"
+           " 600 seconds (10 minutes)",
+          'metadata.finalizers[0]: Invalid value: "a": name is neither a standard finalizer'
+           " name nor is it fully qualified"]),
+        (lambda: lines(approval_problems(request() | {"metadata": request()["metadata"] |
+          {"finalizers": ["a"]}}, request())),
+         ['metadata.finalizers[0]: Invalid value: "a": name is neither a standard finalizer'
+           " name nor is it fully qualified",
+          'metadata.finalizers[0]: Invalid value: "a": name is neither a standard finalizer'
+           " name nor is it fully qualified"]),
+        (lambda: of_update(request() | {"metadata": request()["metadata"] | {"uid": "v"}},
+          request()),
+         ['metadata.uid: Invalid value: "v": field is immutable']),
     ],
 )  # fmt: skip
 def test_requests_of_certificates(call: Any, expected: list[str]) -> None:

@@ -125,7 +125,7 @@ def validate_metadata(
     metadata: Document,
     name_rule: NameRule,
     *,
-    qualifies_finalizers: bool = True,
+    qualifies_finalizers: bool,
 ) -> None:
     """Check the metadata of a new object.
 
@@ -206,7 +206,7 @@ def masked(prefix: str) -> str:
 
 
 def validate_unchanged_metadata(
-    errors: FieldErrors, metadata: Document, name_rule: str, *, qualifies_finalizers: bool = True
+    errors: FieldErrors, metadata: Document, name_rule: str, *, qualifies_finalizers: bool
 ) -> None:
     """Check the metadata of a changed object as that of a new one, which has a valid name."""
     _validate_prefix(errors, metadata.get("generateName"), NAME_RULES[name_rule])

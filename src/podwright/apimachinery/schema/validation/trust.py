@@ -34,6 +34,7 @@ from podwright.apimachinery.schema.validation.field_errors import (
 from podwright.apimachinery.schema.validation.metadata import (
     masked,
     validate_metadata_update,
+    validate_unchanged_metadata,
 )
 from podwright.apimachinery.schema.validation.names import dns_subdomain
 from podwright.apimachinery.schema.validation.signers import (
@@ -385,9 +386,10 @@ def validate_request_status(errors: FieldErrors, new: Document, old: Document) -
 
 def approval_problems(new: Document, old: Document) -> list[Problem]:
     """Return what is wrong with an approval or a denial, metadata included."""
-    errors = FieldErrors()
+    errors, metadata = FieldErrors(), new.get("metadata") or {}
+    validate_unchanged_metadata(errors, metadata, "subdomain", qualifies_finalizers=True)
     _validate_update(errors, new, old, sets_approval=True)
-    validate_metadata_update(errors, new.get("metadata") or {}, old.get("metadata") or {})
+    validate_metadata_update(errors, metadata, old.get("metadata") or {})
     return errors.problems
 
 
