@@ -49,8 +49,8 @@ def container_totals(spec: Document, kind: str) -> dict[str, int]:
             used = dict(sidecars)
             _add(used, container, kind)
         for name, amount in used.items():
-            largest[name] = max(largest.get(name, 0), amount)
-    names = totals.keys() | largest.keys()
+            largest[name] = max(largest.get(name, amount), amount)
+    names = {*totals, *largest}
     return {name: max(totals.get(name, 0), largest.get(name, 0)) for name in names}
 
 
