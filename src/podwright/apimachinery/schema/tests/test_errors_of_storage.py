@@ -148,6 +148,7 @@ def claim(size: str, phase: str = "Bound", current: str = "", **spec: Any) -> di
          "persistentVolumeReclaimPolicy": "Retain", "storageClassName": "", "volumeMode":
          "Filesystem", "csi": {"driver": "a", "volumeHandle": "b"}}}}}),
          []),
+        (("StorageClass", {"provisioner": "a", "reclaimPolicy": ""}), []),
     ],
 )  # fmt: skip
 def test_new_objects(row: Any, expected: list[str]) -> None:

@@ -237,7 +237,7 @@ def _validate_failure_policy(
 def _validate_exit_codes(
     errors: FieldErrors, path: str, codes: Document, names: set[str | None]
 ) -> None:
-    operator, values = codes.get("operator") or "", codes.get("values") or []
+    operator, values = codes.get("operator"), codes.get("values") or []
     _OPERATOR(errors, path, codes)
     if (name := codes.get("containerName")) is not None and name not in names:
         text = "must be one of the container or initContainer names in the pod template"
