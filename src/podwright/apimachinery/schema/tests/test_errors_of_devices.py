@@ -149,6 +149,9 @@ def of_device(**fields: Any) -> list[str]:
           'config[3].opaque.parameters: Invalid value: "<value omitted>": must be a valid'
           " JSON object",
           "config[4].opaque: Required value"]),
+        ({"config": [{"opaque": {"driver": "a.io", "parameters": {"a": "é" * 5116}}},
+         {"opaque": {"driver": "a.io", "parameters": {"a": "é" * 5117}}}]},
+         ["config[1].opaque.parameters: Too long: may not be more than 10240 bytes"]),
     ],
 )  # fmt: skip
 def test_claims(row: Any, expected: list[str]) -> None:

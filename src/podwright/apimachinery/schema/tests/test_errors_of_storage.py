@@ -442,3 +442,21 @@ def test_changed_claims(row: Any, expected: list[str]) -> None:
 )  # fmt: skip
 def test_statuses(row: Any, expected: list[str]) -> None:
     assert of_status(*row) == expected
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        (("CSINode", {"spec": {"drivers": [{"name": "a", "nodeID": "b"}, {"name": "c",
+         "nodeID": "d"}]}}, {"spec": {"drivers": [{"name": "a", "nodeID": "c"}]}}),
+         ["spec.drivers: Invalid value:"
+          ' {"Name":"a","NodeID":"b","TopologyKeys":null,"Allocatable":null}: field is'
+          " immutable"]),
+        (("CSINode", {"spec": {"drivers": [{"name": "a", "nodeID": "b", "allocatable":
+         {"count": 1}}]}}, {"spec": {"drivers": [{"name": "a", "nodeID": "b"}]}}),
+         []),
+        (("CSINode", {}, {}), []),
+    ],
+)  # fmt: skip
+def test_changed_kinds(row: Any, expected: list[str]) -> None:
+    assert of_update(*row) == expected

@@ -270,7 +270,10 @@ def validate_parameters(errors: FieldErrors, path: str, parameters: Any) -> None
     """
     if parameters is None:
         errors.required(path)
-    elif len(json.dumps(parameters, separators=(",", ":")).encode()) > _PARAMETERS_MAX_BYTES:
+    elif (
+        len(json.dumps(parameters, separators=(",", ":"), ensure_ascii=False).encode())
+        > _PARAMETERS_MAX_BYTES
+    ):
         errors.too_long(path, _PARAMETERS_MAX_BYTES)
     elif not isinstance(parameters, dict):
         errors.invalid(path, "<value omitted>", "must be a valid JSON object")
