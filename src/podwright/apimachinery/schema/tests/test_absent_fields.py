@@ -23,7 +23,7 @@ ZEROS: dict[str, Any] = {
     "quantity": "0", "int-or-string": 0,
 }  # fmt: skip
 DEEPEST = 9
-POINTERS = {"failurePolicy", "matchPolicy", "scope", "dependencies", "status"}
+POINTERS = {"failurePolicy", "matchPolicy", "scope", "dependencies"}
 """Fields whose zero value upstream tells from their absence, although its writer leaves it out."""
 TEMPLATED = {"Pod", "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "CronJob",
              "ReplicationController", "PodTemplate", "CustomResourceDefinition"}  # fmt: skip
@@ -99,7 +99,8 @@ def told_apart(kind: Kind, document: Document) -> list[str]:
     for path, zero in places(document, TypeRef(name=kind.row.type)):
         absent, present = (replaced(document, path, leaf) for leaf in (ABSENT, zero))
         expected = outcomes(kind, absent, document)
-        is_one = kind.go_form(present) == kind.go_form(absent) and path[-1] not in POINTERS
+        is_told_apart = path[-1] in POINTERS or path == ("status",)  # a manifest has no status
+        is_one = kind.go_form(present) == kind.go_form(absent) and not is_told_apart
         if is_one and outcomes(kind, present, document) != expected:
             found.append(".".join(map(str, path)))
     return found

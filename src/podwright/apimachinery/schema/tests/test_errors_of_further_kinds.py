@@ -769,6 +769,9 @@ def queued(**queuing: int) -> list[str]:
          ["metadata.name: Forbidden: priority class names with 'system-' prefix are"
            " reserved for system use only. error: value of system-node-critical"
            " PriorityClass must be 2000001000"]),
+        (lambda: api_service("v1.A", group="A"),
+         ['spec.group: Invalid value: "A": SUBDOMAIN']),
+        (lambda: api_service(caBundle="YQ=="), []),
     ],
 )  # fmt: skip
 def test_webhooks_quotas_and_others(call: Any, expected: list[str]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from podwright.apimachinery.schema import Kind, built_in
+from podwright.apimachinery.schema.tests.kind_errors import of_raw
 
 Document = dict[str, Any]
 
@@ -377,3 +378,45 @@ def test_a_binding_has_upstreams_errors(spec: Document, expected: list[str]) -> 
 def test_actions_of_a_binding(actions: list[str], expected: list[str]) -> None:
     spec = {"policyName": "p", "validationActions": actions}
     assert problems("ValidatingAdmissionPolicyBinding", spec=spec) == expected
+
+
+def of_audit(expression: str) -> list[str]:
+    rule = {"resourceRules": [RULE]}
+    audit = {"key": "k", "valueExpression": expression}
+    return problems(
+        "ValidatingAdmissionPolicy", spec={"matchConstraints": rule, "auditAnnotations": [audit]}
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (lambda: of_hook(timeoutSeconds=1), []),
+        (lambda: of_hook(timeoutSeconds=30), []),
+        (lambda: of_hook(timeoutSeconds=0),
+         ["timeoutSeconds: Invalid value: 0: the timeout value must be between 1 and 30 seconds"]),
+        (lambda: of_hook(clientConfig={"service": {"name": "s", "namespace": "n", "port":
+          65535}}), []),
+        (lambda: of_hook(clientConfig={"service": {"name": "s", "namespace": "n", "port":
+          65536}}),
+         ["clientConfig.service.port: Invalid value: 65536: port is not valid: must be"
+           " between 1 and 65535, inclusive"]),
+        (lambda: of_audit("'" + "é" * 2558 + "'"), []),
+        (lambda: of_audit("'" + "é" * 2559 + "a'"),
+         ["spec.auditAnnotations[0].valueExpression: Required value: must not exceed 5120"
+           " bytes in length"]),
+        (lambda: of_raw("ValidatingAdmissionPolicy", {"spec": {"matchConstraints":
+          {"resourceRules": []}}}),
+         ["spec.failurePolicy: Required value",
+          "spec.matchConstraints.matchPolicy: Required value",
+          "spec.matchConstraints.namespaceSelector: Required value",
+          "spec.matchConstraints.objectSelector: Required value",
+          "spec.matchConstraints.resourceRules: Required value",
+          "spec.validations: Required value: validations or auditAnnotations must contain"
+           " at least one item",
+          "spec.auditAnnotations: Required value: validations or auditAnnotations must"
+           " contain at least one item"]),
+    ],
+)  # fmt: skip
+def test_limits_of_webhooks_and_policies(call: Any, expected: list[str]) -> None:
+    assert call() == expected

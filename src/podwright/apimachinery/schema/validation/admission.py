@@ -66,7 +66,7 @@ def validate_webhooks_update(errors: FieldErrors, new: Document, old: Document) 
     )
     names: set[str] = set()
     for index, hook in enumerate(new.get("webhooks") or ()):
-        path, name = f"webhooks[{index}]", hook.get("name") or ""
+        path, name = f"webhooks[{index}]", hook.get("name")
         _WEBHOOK[had_no_effects](errors, path, hook)
         at, versions = f"{path}.admissionReviewVersions", hook.get("admissionReviewVersions") or []
         if not versions:
