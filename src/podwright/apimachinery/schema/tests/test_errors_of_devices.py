@@ -345,6 +345,9 @@ def test_requests(row: Any, expected: list[str]) -> None:
           " uid: invalid UUID length: 46",
           'allocation.devices.results[7].shareID: Invalid value: "a*31z": error validating'
           " uid: invalid UUID format"]),
+        ((allocated({"shareID": "é" * 18}), {}),
+         ['allocation.devices.results[0].shareID: Invalid value: "éééééééééééééééééé": error'
+          " validating uid: invalid UUID format"]),
     ],
 )  # fmt: skip
 def test_statuses(row: Any, expected: list[str]) -> None:
@@ -372,6 +375,11 @@ def test_statuses(row: Any, expected: list[str]) -> None:
           'networkData.ips[1]: Invalid value: "10.0.0.1": must be a valid address in CIDR'
           " form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)",
           'networkData.ips[2]: Duplicate value: "10.0.0.1/8"']),
+        ({"shareID": "x"},
+         ['shareID: Invalid value: "x": error validating uid: invalid UUID length: 1',
+          "devices[0]: Invalid value:"
+          ' {"Driver":"a.io","Pool":"p","Device":"d","ShareID":"x"}: must be an allocated'
+          " device in the claim"]),
     ],
 )  # fmt: skip
 def test_devices(row: Any, expected: list[str]) -> None:
