@@ -463,6 +463,12 @@ SET = {"type": "array", "x-kubernetes-list-type": "set"}
          [".default.metadata.name: Invalid value: \"a/b\": may not contain '/'"]),
         (lambda: of_schema({"type": "array", "items": {"type": "string", "default": 5}}),
          ['.items.default: Invalid value: "integer":  in body must be of type string: "integer"']),
+        # Only an object's own metadata is such.
+        (lambda: of_schema({"type": "object", "properties": {"metadata": {"type": "object",
+          "properties": {"a": {"type": "object", "x-kubernetes-embedded-resource": True,
+          "x-kubernetes-preserve-unknown-fields": True}}}}}), []),
+        (lambda: of_schema({"type": "object", "properties": {"metadata": {"type": "object",
+          "additionalProperties": {"type": "string", "default": "a"}}}}), []),
     ],
 )  # fmt: skip
 def test_changed_schemas(call: Any, expected: list[str]) -> None:
