@@ -469,6 +469,11 @@ SET = {"type": "array", "x-kubernetes-list-type": "set"}
           "x-kubernetes-preserve-unknown-fields": True}}}}}), []),
         (lambda: of_schema({"type": "object", "properties": {"metadata": {"type": "object",
           "additionalProperties": {"type": "string", "default": "a"}}}}), []),
+        (lambda: of_schema(mapped() | {"x-kubernetes-list-map-keys": ["x", "k"]}),
+         ['.x-kubernetes-list-map-keys: Invalid value: ["x","k"]: entries must all be names'
+           " of item properties",
+          ".items.properties[k].default: Required value: this property is in"
+           " x-kubernetes-list-map-keys, so it must have a default or be a required property"]),
     ],
 )  # fmt: skip
 def test_changed_schemas(call: Any, expected: list[str]) -> None:
