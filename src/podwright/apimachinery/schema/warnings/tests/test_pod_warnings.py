@@ -153,6 +153,18 @@ def ports(*found: dict[str, Any]) -> dict[str, Any]:
           " an integer",
           "spec.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and"
           " will be treated as 1"]),
+        (ports({"containerPort": 1}, {"containerPort": 2, "name": "a"}, {"containerPort": 3,
+         "name": "a"}),
+         ['spec.containers[0].ports[2]: duplicate port name "a" with'
+          " spec.containers[0].ports[1], services and probes that select ports by name will"
+          " use spec.containers[0].ports[1]"]),
+        (ports({"containerPort": 1}, {"containerPort": 1, "hostPort": 1}),
+         ["spec.containers[0].ports[1]: overlapping port definition with"
+          " spec.containers[0].ports[0]"]),
+        (ports({"containerPort": 1, "hostPort": 1, "hostIP": "1.1.1.1"}, {"containerPort": 1,
+         "hostPort": 1, "hostIP": "1.1.1.1"}, {"containerPort": 1, "hostPort": 2}),
+         ["spec.containers[0].ports[1]: duplicate port definition with"
+          " spec.containers[0].ports[0]"]),
     ],
 )  # fmt: skip
 def test_specs(row: Any, expected: list[str]) -> None:
