@@ -277,7 +277,7 @@ def test_a_panel_of_one_input_has_no_legend_and_each_figure_has_a_row_of_panels(
 
 
 def test_twelve_figures_that_differ_are_shown_by_default():
-    figures = {f"f{number}": number for number in range(14)}
+    figures: dict[str, float] = {f"f{number}": number for number in range(14)}
     other = {name: value + (name != "f3") for name, value in figures.items()}
     found = summary_of(plan_of(seeds=1), {("x", "a", 0): figures, ("x", "b", 0): other})
     assert [axes.get_xlabel() for axes in found.plot().axes[::2]] == [
