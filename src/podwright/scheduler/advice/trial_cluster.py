@@ -187,7 +187,7 @@ def edited(
 def release_claims(cluster: Cluster, pods: Sequence[Pod]) -> None:
     """Free the devices that only these pods use, as the controller of claims does."""
     devices = cluster.devices
-    uids = {pod.uid for pod in pods if pod.uid}
+    uids = {pod.uid for pod in pods if pod.uid and _has_claims(pod)}
     if not uids or devices.is_empty:
         return
     for key in list(devices.claims):
@@ -201,6 +201,11 @@ def release_claims(cluster: Cluster, pods: Sequence[Pod]) -> None:
             devices.assume(
                 with_fields(claim, "status", reserved_for=(), allocation=None, devices=())
             )
+
+
+def _has_claims(pod: Pod) -> bool:
+    status = pod.raw.get("status") or {}
+    return bool(pod.spec.resource_claims) or "extendedResourceClaimStatus" in status
 
 
 def assumed_claims(cluster: Cluster) -> dict[NamespacedName, ResourceClaim]:

@@ -163,3 +163,28 @@ def test_a_running_pod_is_explained_as_if_its_devices_were_free() -> None:
     assert devices.claim("default/a-gpu") == before
     assert before is not None
     assert before.status.allocation is not None
+
+
+def test_devices_of_extended_resources_and_shared_claims() -> None:
+    claim, plain = allocated("a", "gpu-0", 0)
+    pod: dict[str, Any] = plain.raw
+    extended = {"requestMappings": [], "resourceClaimName": "a-gpu"}
+    spec = {name: value for name, value in pod["spec"].items() if name != "resourceClaims"}
+    status = {"phase": "Running", "extendedResourceClaimStatus": extended}
+    scheduler = pw.Scheduler()
+    scheduler.add(*cluster(2), claim, decode(pod | {"spec": spec, "status": status}))
+    devices = scheduler.cluster.devices
+    scheduler.withdraw("default/a")
+    found = devices.claim("default/a-gpu")
+    assert found is not None
+    assert (found.status.allocation, found.status.reserved_for) == (None, ())
+    # Another pod that uses the claim keeps its devices.
+    scheduler = pw.Scheduler()
+    users = [*claim.raw["status"]["reservedFor"], {"resource": "pods", "name": "b", "uid": "b"}]
+    shared = decode(claim.raw | {"status": claim.raw["status"] | {"reservedFor": users}})
+    scheduler.add(*cluster(2), shared, plain)
+    scheduler.withdraw("default/a")
+    left = scheduler.cluster.devices.claim("default/a-gpu")
+    assert left is not None
+    assert left.status.allocation is not None
+    assert [user.uid for user in left.status.reserved_for] == ["b"]
