@@ -741,6 +741,10 @@ def queued(**queuing: int) -> list[str]:
           "spec.limited.limitResponse.queuing.handSize: Invalid value: 1: should not be"
            " greater than queues (0)"]),
         (lambda: queued(queueLengthLimit=1, queues=1, handSize=1), []),
+        (lambda: queued(queueLengthLimit=1, queues=1024, handSize=6), []),
+        (lambda: queued(queueLengthLimit=1, queues=1025, handSize=6),
+         ["spec.limited.limitResponse.queuing.handSize: Invalid value: 6: required entropy bits"
+          " of deckSize 1025 and handSize 6 should not be greater than 60"]),
         (lambda: of_level(limited={"limitResponse": {"type": "Reject", "queuing": {}}}),
          ["spec.limited.limitResponse.queuing: Forbidden: must be nil if"
            " limited.limitResponse.type is not Limited"]),
