@@ -71,7 +71,7 @@ def _with_times_moved(value: Any, shift_ns: int) -> Any:
         if kind is str:
             if len(inner) >= _TIME_MIN_LENGTH and inner[_DATE_LENGTH] == "T":
                 moved = _moved(inner, shift_ns)
-        elif inner and isinstance(inner, dict | list):
+        elif isinstance(inner, dict | list):
             moved = _with_times_moved(inner, shift_ns)
         if moved is not inner:
             if changed is None:

@@ -53,6 +53,12 @@ def test_a_run_has_one_figure_in_memory_and_in_a_folder(tmp_path):
     assert picture(figure) == picture(pw.Run.open(tmp_path / "run").plot())
 
 
+def test_a_run_in_which_no_pod_waits_says_so():
+    run = pw.simulate([pw.testing.make_node("n", cpu="4"), pw.testing.make_pod("a", cpu="1")])
+    (nothing,) = run.plot().axes[1].texts
+    assert (nothing.get_text(), nothing.get_position()) == ("no pod waits", (0.5, 0.5))
+
+
 @pytest.mark.parametrize(
     ("seconds", "unit", "one"),
     [

@@ -168,6 +168,12 @@ def test_a_workload_is_shown_as_its_pods():
     assert "PodGroup" not in shown
 
 
+def test_a_group_may_be_a_number():
+    frame = {"t": [0, 0, 0], "g": [7.0, None, 7.0]}
+    names = [line["apply"]["metadata"]["name"] for line in workload(frame, group="g")]
+    assert names == ["7", "pod-0", "pod-1", "pod-2"]
+
+
 def test_another_prefix_is_that_of_names_and_of_groups():
     frame = {"t": [0, 0], "g": ["a", None], "l": ["x", None]}
     found = workload(frame, group="g", labels={"app": "l"}).with_prefix("pod2")
