@@ -245,8 +245,6 @@ def _documents(  # noqa: C901, PLR0912, PLR0915 - one loop over millions of even
                 document.closed(collection)
             collection, merges = stack.pop()
             key = _NO_KEY
-            if len(stack) == 1:
-                document.has_items = False
             continue
         document.decoded_count += 1
         if kind is scalar:
@@ -302,7 +300,7 @@ class _Document:
         self.line = 1
         self.has_aliases = False
         self.has_items = False
-        """Whether the list `items` of the document is open."""
+        """Whether the last collection right below the document is the list `items`."""
         self.item_lines: list[int] = []
         self.duplicates: list[tuple[int, str]] = []
         self.decoded_count = 0

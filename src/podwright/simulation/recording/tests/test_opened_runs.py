@@ -135,6 +135,13 @@ class Other(Plugin):
         raise NotImplementedError
 
 
+class Beside(Plugin):
+    name = "Beside"
+
+    def pre_enqueue(self, pod: object) -> Any:
+        return None
+
+
 def test_a_run_is_repeated_with_the_plugins_that_it_was_recorded_with():
     run = Recorded(Quota)
     run.attempt(make_node("n1"), make_pod("a"))
@@ -155,6 +162,10 @@ def test_a_run_is_repeated_with_the_plugins_that_it_was_recorded_with():
     with pytest.raises(LogError, match=r"these plugins: it was recorded without Quota \("):
         replay(run_of("a").run.log, plugins=(Quota,))
     assert len(replay(log, plugins=(Quota,)).cluster.pods) == 1
+    beside = Recorded(Quota, Beside).run.log
+    text = rf"these plugins: give it plugins=\[\.\.\.\] with Beside \({class_name(Beside)}\)$"
+    with pytest.raises(LogError, match=text):
+        replay(beside, plugins=(Quota,))
 
 
 def test_a_log_of_other_plugins_at_a_point_is_refused(monkeypatch):
