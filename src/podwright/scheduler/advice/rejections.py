@@ -201,11 +201,10 @@ def nearest_nodes(
                 lacks=tuple(text for each in texts for text in each),
             )
         )
-    if any(_DEVICES in each.plugins for each in nearest):
-        refusals = DeviceRefusals(explanation.pod, cluster, gates)
-        for index, each in enumerate(nearest[:_MOST_WITH_DEVICES]):
-            if _DEVICES in each.plugins:
-                nearest[index] = _with_devices(each, refusals)
+    refusals = DeviceRefusals(explanation.pod, cluster, gates)
+    for index, each in enumerate(nearest[:_MOST_WITH_DEVICES]):
+        if _DEVICES in each.plugins:
+            nearest[index] = _with_devices(each, refusals)
     return nearest
 
 
