@@ -220,5 +220,5 @@ def _without_filenames(args: list[str]) -> list[str]:
 
 
 def _shown(param: Any) -> str:
-    name = param.metavar or str(param.name).upper()
+    name: str = param.metavar
     return name if param.nargs == 1 else f"{name}..."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import fields
 from functools import partial
@@ -441,31 +441,34 @@ def _steps(
     simulation: Simulation, inputs: Inputs, rules: RunOptions, pending: PendingSignal
 ) -> bool:
     """Run to the end; return False if a signal stopped the run before."""
-    console = stderr()
-    if not console.is_terminal:
-        return all(pending.number is None for _ in simulation.steps())
-    end_ns = rules.until_ns if rules.until_ns is not None else inputs.end_ns
+    if stderr().is_terminal:
+        end_ns = rules.until_ns if rules.until_ns is not None else inputs.end_ns
+        steps = _shown_steps(simulation, rules.scheduler.start_ns, end_ns)
+    else:
+        steps = simulation.steps()
+    return all(pending.number is None for _ in steps)
+
+
+def _shown_steps(simulation: Simulation, start_ns: int, end_ns: int) -> Iterator[int]:
+    """Yield the times of a run, and show how far it is."""
     columns = (
         TextColumn("simulated {task.fields[when]}"),
         BarColumn(),
         TextColumn("{task.percentage:>3.0f}%  {task.fields[rate]}"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console, transient=True) as bar:
-        total_ns = max(end_ns - rules.scheduler.start_ns, 1)
-        task = bar.add_task("", total=total_ns, when="0s", rate="")
+    with Progress(*columns, console=stderr(), transient=True) as bar:
+        task = bar.add_task("", total=max(end_ns - start_ns, 1), when="0s", rate="")
         for now_ns in simulation.steps():
             counts, clock = simulation.tables.counts, bar.tasks[0].elapsed or 0.0
             per_second = counts.decisions / clock if clock else 0.0
             bar.update(
                 task,
-                completed=now_ns - rules.scheduler.start_ns,
-                when=format_duration(now_ns - rules.scheduler.start_ns),
+                completed=now_ns - start_ns,
+                when=format_duration(now_ns - start_ns),
                 rate=f"{counts.decisions:,} decisions, {per_second:,.0f}/s",
             )
-            if pending.number is not None:
-                return False
-    return True
+            yield now_ns
 
 
 # -------------------------------------------------------------------------- printing
