@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         generated_claims as generated_claims,
         is_reserved_for as is_reserved_for,
         preference_score as preference_score,
+        released_claim as released_claim,
         requests_of as requests_of,
         tolerates_taint as tolerates_taint,
     )

@@ -279,7 +279,7 @@ def generated_claims(pod: Pod) -> dict[str, str | None]:
 
 
 def claim_without_users(claim: ResourceClaim, uids: Collection[str]) -> ResourceClaim | None:
-    """Return a claim without some pods that use it; the last one gives the devices back.
+    """Return a claim as `released_claim` does.
 
     None if the scheduler made the claim for the extended resources of one of the pods: it makes
     another one.
@@ -288,6 +288,11 @@ def claim_without_users(claim: ResourceClaim, uids: Collection[str]) -> Resource
     is_special = claim.metadata.annotations.get(EXTENDED_RESOURCE_CLAIM) == "true"
     if is_special and owner is not None and owner.uid in uids:
         return None
+    return released_claim(claim, uids)
+
+
+def released_claim(claim: ResourceClaim, uids: Collection[str]) -> ResourceClaim:
+    """Return a claim without some pods that use it; the last one gives the devices back."""
     users = claim.status.reserved_for
     kept = tuple(user for user in users if user.uid not in uids)
     if len(kept) == len(users):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from podwright.apimachinery.devices import released_claim
 from podwright.apimachinery.objects import (
     DeviceClass,
     DeviceTaintRule,
@@ -20,7 +21,6 @@ from podwright.apimachinery.objects import (
     Pod,
     ResourceClaim,
     StorageClass,
-    with_fields,
 )
 from podwright.scheduler.columns import Cluster, PlacedPod
 
@@ -192,15 +192,8 @@ def release_claims(cluster: Cluster, pods: Sequence[Pod]) -> None:
         return
     for key in list(devices.claims):
         claim = devices.claim(key)
-        if claim is None or not any(user.uid in uids for user in claim.status.reserved_for):
-            continue
-        left = tuple(user for user in claim.status.reserved_for if user.uid not in uids)
-        if left:
-            devices.assume(with_fields(claim, "status", reserved_for=left))
-        else:
-            devices.assume(
-                with_fields(claim, "status", reserved_for=(), allocation=None, devices=())
-            )
+        if claim is not None and (left := released_claim(claim, uids)) is not claim:
+            devices.assume(left)
 
 
 def _has_claims(pod: Pod) -> bool:
