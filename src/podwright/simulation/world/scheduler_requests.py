@@ -36,6 +36,7 @@ from podwright.cluster.api import (
     WriteRequest,
 )
 from podwright.cluster.store import POD, NotFound, ObjectStore
+from podwright.scheduler.config import ExtenderCall, ExtenderReply
 from podwright.scheduler.framework import CallError
 from podwright.scheduler.machine import (
     ApiCall,
@@ -80,6 +81,23 @@ def execute(api: Api, call: ApiCall, now_ns: int) -> CallDone:
         assert reply.stored is not None, "a reply has an object or an error"
         return CallDone(call.call, obj=_typed(reply.stored.object))
     return CallDone(call.call, obj=None)
+
+
+class _BindingArguments(msgspec.Struct, frozen=True, rename="pascal"):
+    pod_name: str
+    pod_namespace: str
+    pod_uid: str = msgspec.field(name="PodUID")
+    node: str
+
+
+def bind_for_extender(api: Api, call: ExtenderCall, now_ns: int) -> ExtenderReply:
+    """Bind the pod that an extender is asked to bind, and return the reply that it would give."""
+    asked = msgspec.json.decode(call.body, type=_BindingArguments)
+    pod = f"{asked.pod_namespace}/{asked.pod_name}"
+    request = BindPod(pod, asked.node, asked.pod_uid, SCHEDULER_USER)
+    error = api.handle(request, SCHEDULER_USER, now_ns).error
+    answer = {} if error is None else {"Error": str(error)}
+    return ExtenderReply(status=200, body=msgspec.json.encode(answer))
 
 
 def _request_of(store: ObjectStore, call: ApiCall) -> WriteRequest:

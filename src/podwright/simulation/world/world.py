@@ -109,6 +109,7 @@ class World(WorldSteps):
         Each makes a controller for a view of the cluster; all built-in ones if left out.
     call_extender : callable, optional
         Makes the calls to the extenders of the configuration; required if it has extenders.
+        They are never called to bind: the world binds in their place.
     begin_extender_call : callable, optional
         Instead of `call_extender`, for drivers that must not wait: receives the number of a call
         and the call. The driver passes the reply to `extender_replied`. No report is made then.

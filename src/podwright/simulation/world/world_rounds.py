@@ -66,7 +66,7 @@ from podwright.simulation.world.observers import (
     RemovalObserver,
     event_of,
 )
-from podwright.simulation.world.scheduler_requests import execute
+from podwright.simulation.world.scheduler_requests import bind_for_extender, execute
 from podwright.simulation.world.timing.delays import CycleOver, Issued, TimedEvent, Watched, Written
 from podwright.simulation.world.world_components import WorldAction, WorldComponents
 from podwright.simulation.world.world_scheduler import WorldScheduler
@@ -363,7 +363,12 @@ class WorldRounds:
         assert self._call_extender is not None, (
             "a configuration with extenders and no call_extender"
         )
-        reply = self._call_extender(action.request)
+        if action.request.verb == "bind":
+            # The extender would change another cluster than this one.
+            self._scheduler.unproductive_cycles = 0
+            reply = bind_for_extender(self._api, action.request, self._heap.now_ns)
+        else:
+            reply = self._call_extender(action.request)
         self._scheduler.decide(ExtenderReplied(action.call, reply))
 
     def _issue(self, action: ApiCall) -> None:

@@ -26,6 +26,7 @@ from podwright.scheduler.framework import Decision
 from podwright.scheduler.machine import (
     API_CALLS,
     Action,
+    CallExtender,
     CycleDue,
     EmitEvent,
     Event,
@@ -47,7 +48,8 @@ pods are no longer retried before their backoff ends, and a run without an end t
 
 _CYCLE_DUE: Final = CycleDue()
 _FLUSH_BACKOFF: Final = FlushBackoff()
-_ISSUED: Final = frozenset((*API_CALLS, EmitEvent))
+# The only call of an extender at the end of a cycle is the one that binds.
+_ISSUED: Final = frozenset((*API_CALLS, EmitEvent, CallExtender))
 _UNSCHEDULABLE_NS: Final = 30 * SECOND_NS
 
 

@@ -295,7 +295,7 @@ class Inputs:
         if isinstance(operation, Apply | Create | Put) and self._job_duration_ns is not None:
             changed = with_job_duration(operation.obj, self._job_duration_ns)
             if changed is not operation.obj:
-                return type(operation)(changed)
+                return msgspec.structs.replace(operation, obj=changed)
         return operation
 
     @cached_property

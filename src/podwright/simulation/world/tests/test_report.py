@@ -357,6 +357,17 @@ def test_a_job_of_an_event_line_runs_for_the_duration():
         pw.simulate(nodes(1), job_duration="soon")
 
 
+def test_a_duration_of_jobs_leaves_a_line_with_a_status_what_it_is():
+    suspended = job("j").raw | {"spec": {**job("j").raw["spec"], "suspend": True}}
+    status = {"conditions": [{"type": "Checked", "status": "True"}]}
+    line = {"at": "1m", "apply": suspended | {"status": status}, "subresource": "status"}
+    waits = {"at": "2m", "waitUntil": {"object": "job/j", "condition": "Checked"}}
+    run = pw.simulate(
+        [*nodes(1), decode(suspended)], events=[line, waits], until="5m", job_duration="10m"
+    )
+    assert run.unmet == ()
+
+
 def test_a_load_that_cannot_be_placed_has_an_estimate():
     objects = [*nodes(2), decode(deployment(replicas=50)), make_pod("big", cpu="3"), job("j")]
     estimate = report_of(objects, until="1m").estimate

@@ -21,6 +21,7 @@ from podwright.cluster.api import (
 from podwright.cluster.controllers import DrainNode, NodeDown, SyncAt, SyncDue, WriteRejected
 from podwright.cluster.kubelets import STAGE, ScheduleStage, StageDue
 from podwright.cluster.store import Change, FreshChange
+from podwright.scheduler.config import ExtenderCall
 from podwright.scheduler.framework import CallError
 from podwright.scheduler.machine import (
     Bind,
@@ -255,14 +256,14 @@ def test_actions_are_due_at_their_times_and_not_before_now():
 
 
 def test_an_extender_is_called_by_the_driver_or_at_once():
-    request: Any = "request"
+    request = ExtenderCall(extender=0, verb="filter", url="", body=b"", timeout_ns=0)
     begun: list[Any] = []
     parts = Parts(begin_extender_call=lambda number, call: begun.append((number, call)))
     parts.rounds._run_extender_call(CallExtender(3, request))
-    assert (begun, parts.notes) == ([(3, "request")], [])
-    at_once = Parts(call_extender=lambda call: f"reply to {call}")
+    assert (begun, parts.notes) == ([(3, request)], [])
+    at_once = Parts(call_extender=lambda call: f"reply to {call.verb}")
     at_once.rounds._run_extender_call(CallExtender(3, request))
-    assert at_once.notes == [("decide", ExtenderReplied(3, "reply to request"))]  # type: ignore[arg-type]
+    assert at_once.notes == [("decide", ExtenderReplied(3, "reply to filter"))]  # type: ignore[arg-type]
 
 
 POD = make_pod("p", namespace="a")

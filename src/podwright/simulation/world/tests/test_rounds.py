@@ -7,16 +7,19 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
+import msgspec
 import pytest
 
 from podwright.apimachinery.objects import KubernetesObject, Pod, timestamp_text_nano, with_fields
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import CreateObject
 from podwright.cluster.kubelets.stages.stage_reader import read_stages
-from podwright.scheduler.config import ExtenderReply, read_configuration
+from podwright.scheduler.config import ExtenderCall, ExtenderReply, read_configuration
 from podwright.scheduler.framework.decision import Decision
 from podwright.simulation.world import world_scheduler, world_steps
 from podwright.simulation.world.observers import KubernetesEvent
+from podwright.simulation.world.scheduler_requests import bind_for_extender
+from podwright.simulation.world.timing.model import CycleTiming, Timing
 from podwright.simulation.world.world import World
 from podwright.simulation.world.world_scheduler import ROUND_MAX
 from podwright.simulation.world.world_steps import WorldError
@@ -143,6 +146,67 @@ def test_a_cycle_that_waits_for_an_extender_ends_before_the_next_one_begins():
     world.run()
     assert [world.node_of[f"default/p{number}"] for number in (1, 3, 5)] == ["n2"] * 3
     assert witness.rounds == [("decided", 2), ("bound", 2), ("Running", 2)] * 3
+
+
+@pytest.mark.parametrize(
+    ("cycle", "bound_ms"),
+    [
+        pytest.param("0s", [0, 0, 0], id="cycles that take no time"),
+        pytest.param("5ms", [5, 10, 15], id="at the ends of the cycles"),
+    ],
+)
+def test_the_world_binds_for_an_extender(cycle, bound_ms):
+    """It would bind in another cluster, perhaps that from which the objects are."""
+    kept = ExtenderReply(status=200, body=b'{"NodeNames": ["n1"]}')
+    extender = {"urlPrefix": "http://x", "bindVerb": "bind", "nodeCacheCapable": True}
+    document = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "extenders": [extender | {"filterVerb": "filter"}],
+    }
+    asked: list[str] = []
+    times_ms: list[float] = []
+
+    def answer(call: ExtenderCall) -> ExtenderReply:
+        asked.append(call.verb)
+        return kept
+
+    class Bindings:
+        def changed(self, old: Any, new: Any, now_ns: int) -> None:
+            if isinstance(new, Pod) and new.spec.node_name and not (old and old.spec.node_name):
+                times_ms.append((now_ns - world.start_ns) / 1_000_000)
+
+    world = World(
+        read_configuration(document, source="config"),
+        call_extender=answer,
+        timing=Timing(cycle=CycleTiming(constant=cycle)),
+        observers=[Bindings()],
+    )
+    world.add(make_node("n1", cpu="64"), *(make_pod(f"p{number}") for number in range(3)))
+    run = world.run()
+    assert run.node_of == {f"default/p{number}": "n1" for number in range(3)}
+    assert times_ms == bound_ms
+    assert asked == ["filter"] * 3
+
+
+@pytest.mark.parametrize(
+    ("uid", "error"),
+    [
+        pytest.param("", "", id="any pod of the name"),
+        pytest.param("another", "UID in precondition: another", id="another pod of the name"),
+    ],
+)
+def test_an_extender_would_say_why_a_pod_is_not_bound(uid, error):
+    world = World(has_scheduler=False)
+    world.add(make_node("n1"), make_pod("web"))
+    asked = {"PodName": "web", "PodNamespace": "default", "PodUID": uid, "Node": "n1"}
+    call = ExtenderCall(
+        extender=0, verb="bind", url="", body=msgspec.json.encode(asked), timeout_ns=0
+    )
+    reply = bind_for_extender(world.api, call, world.now_ns)
+    assert reply.status == 200
+    assert error in msgspec.json.decode(reply.body).get("Error", "")
+    assert world.node_of == ({} if error else {"default/web": "n1"})
 
 
 def test_what_somebody_writes_to_the_store_is_followed_first():

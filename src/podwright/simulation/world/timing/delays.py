@@ -19,7 +19,7 @@ from podwright._checkpointed import Checkpointed, Saved
 from podwright.apimachinery.objects import SECOND_NS
 from podwright.cluster.api import WriteRequest
 from podwright.scheduler.framework import Decision, Profile
-from podwright.scheduler.machine import ApiCall, EmitEvent, ObjectDeleted, ObjectPut
+from podwright.scheduler.machine import ApiCall, CallExtender, EmitEvent, ObjectDeleted, ObjectPut
 from podwright.simulation.world.timing.distributions import Draws, parse_duration_ns
 from podwright.simulation.world.timing.model import PPM, ClientTiming, Timing, parse_factor
 
@@ -34,7 +34,7 @@ class CycleOver(msgspec.Struct, frozen=True, gc=False):
 class Issued(msgspec.Struct, frozen=True):
     """A component issues an action now."""
 
-    action: ApiCall | EmitEvent
+    action: ApiCall | CallExtender | EmitEvent
 
 
 class Written(msgspec.Struct, frozen=True):
