@@ -312,7 +312,7 @@ def _events_of(source: str, lines: Iterable[Any], *, start_ns: int | None = None
     numbered = [
         (number, msgspec.json.encode(line), True) for number, line in enumerate(lines, start=1)
     ]
-    return EventFile(source, lambda: numbered, start_ns, is_workload=False)
+    return EventFile(source, lambda: numbered, start_ns, is_generated=True)
 
 
 def _node(group: NodeGroup, number: int) -> Line:

@@ -29,6 +29,7 @@ from podwright.simulation.recording import Recorder
 from podwright.simulation.world.clock import EventHeap
 from podwright.simulation.world.inputs.conditions import StepDue
 from podwright.simulation.world.inputs.input_review import InputReview
+from podwright.simulation.world.inputs.operation_requests import MissingObjects
 from podwright.simulation.world.inputs.operations import InputOperation, Operation
 from podwright.simulation.world.observers import Observer
 from podwright.simulation.world.timing.delays import Delays, TimedEvent
@@ -83,6 +84,8 @@ class WorldComponents(msgspec.Struct, frozen=True, kw_only=True):
         The number of operations taken from `inputs` so far.
     unproductive_cycles : int
         The number of scheduling cycles since the last bind or other event.
+    missing : MissingObjects
+        The operations that found no object so far.
     delays : Delays, optional
         Those of the timing model; None if nothing takes time.
     """
@@ -100,6 +103,7 @@ class WorldComponents(msgspec.Struct, frozen=True, kw_only=True):
     inputs: Iterator[tuple[int, Operation]] = iter(())
     inputs_taken: int = 0
     unproductive_cycles: int = 0
+    missing: MissingObjects = msgspec.field(default_factory=MissingObjects)
     delays: Delays | None = None
 
 

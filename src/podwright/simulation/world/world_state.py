@@ -20,6 +20,7 @@ from podwright.cluster.kubelets import LifecycleState, StageDue
 from podwright.scheduler.machine import TimerFired
 from podwright.simulation.recording import Objects, Recorder, decode_objects, encode_objects
 from podwright.simulation.world.clock import Due, EventHeap, Turn
+from podwright.simulation.world.inputs.operation_requests import MissingObjects
 from podwright.simulation.world.inputs.operations import InputOperation, Operation
 from podwright.simulation.world.world import World
 from podwright.simulation.world.world_components import DueEvent, WorldOptions, build_components
@@ -47,6 +48,8 @@ class WorldState(msgspec.Struct, frozen=True, kw_only=True):
         The objects that the log does not hold.
     unproductive_cycles : int
         The number of scheduling cycles since the last bind or other event.
+    missing : MissingObjects
+        The operations that found no object.
     delays : dict, optional
         The state of the delays of the timing model.
     """
@@ -65,6 +68,7 @@ class WorldState(msgspec.Struct, frozen=True, kw_only=True):
     life: LifecycleState
     controllers: ControllerLoopState
     unproductive_cycles: int = 0
+    missing: MissingObjects = msgspec.field(default_factory=MissingObjects)
     delays: dict[str, Any] | None = None
     report: dict[str, Any] = {}
 
@@ -127,6 +131,7 @@ def world_state(world: World, others: list[Due[DueEvent]] | None = None) -> Worl
         life=components.lifecycle.state(),
         controllers=components.controllers.state(),
         unproductive_cycles=world.unproductive_cycles,
+        missing=world.missing,
         delays=None if components.delays is None else components.delays.state(),
         report=world.report_observers.state(),
     )
@@ -192,6 +197,7 @@ def restored_world(
         inputs=unread,
         inputs_taken=state.inputs_taken,
         unproductive_cycles=state.unproductive_cycles,
+        missing=state.missing,
     )
     world = World(components=components)
     world.report_observers.restore(state.report)

@@ -23,6 +23,7 @@ from podwright.apimachinery.objects import (
     Node,
     Pod,
     PodwrightError,
+    format_duration,
     parse_label_selector,
     quoted,
 )
@@ -31,7 +32,11 @@ from podwright.cluster.kubelets import StageDue
 from podwright.scheduler.machine import ExtenderReplied, PodActivated, TimerFired
 from podwright.simulation.world.clock import Turn
 from podwright.simulation.world.inputs.conditions import Condition, OperationSequence, StepDue
-from podwright.simulation.world.inputs.operation_requests import request_of
+from podwright.simulation.world.inputs.operation_requests import (
+    MissingObject,
+    request_of,
+    require_object,
+)
 from podwright.simulation.world.inputs.operations import (
     ON_NODE,
     Drain,
@@ -81,6 +86,8 @@ class WorldSteps:
         The number of inputs taken so far.
     sequences : list of OperationSequence
         Operations that wait for conditions; to read.
+    missing : MissingObjects
+        The operations that found no object.
     is_stopped : bool
         Whether an operation has ended the run.
     """
@@ -93,11 +100,12 @@ class WorldSteps:
         self._rounds = WorldRounds(components, self._scheduler, self._actions, observers)
         self._operation_observers = [e for e in observers if isinstance(e, OperationObserver)]
         self._count_at_once = 0
-        self._operate_input: Callable[[Operation], None] = self.operate
+        self._operate_input: Callable[[Operation], None] = self._operate_or_note
         self.backlog = Backlog()
         self.inputs: Iterator[tuple[int, Operation]] = components.inputs
         self.inputs_taken = components.inputs_taken
         self.sequences: list[OperationSequence] = []
+        self.missing = components.missing
         self.is_stopped = False
 
     @property
@@ -249,12 +257,12 @@ class WorldSteps:
                 sequence.start(self._heap.now_ns)
                 if not sequence.is_waiting:
                     if sequence.step.operation is not None:
-                        self.operate(sequence.step.operation)
+                        self._operate_input(sequence.step.operation)
                     self._take_step(sequence)
             case CycleOver() | Issued() | Written() | Watched():
                 self._rounds.process_timed(event)
             case _:
-                self.operate(event)
+                self._operate_input(event)
 
     def _run_cycles(self) -> None:
         self._count_at_once += self._scheduler.run_cycles(self._rounds.is_slice_over)
@@ -278,7 +286,14 @@ class WorldSteps:
     # ---------------------------------------------------------------------------- operations
 
     def operate(self, operation: Operation) -> None:
-        """Execute `operation` while an event is processed; `do` is for all other times."""
+        """Execute `operation` while an event is processed; `do` is for all other times.
+
+        Raises
+        ------
+        MissingObject
+            If an operation that a user wrote finds no object.
+        """
+        require_object(self.components.store, operation)
         for observer in self._operation_observers:
             observer.operated(operation, self._heap.now_ns)
         match operation:
@@ -292,12 +307,19 @@ class WorldSteps:
                 self.is_stopped = True
             case OnNodes(name, selector):
                 for node in self._matching(selector):
-                    self.operate(ON_NODE[name](node))
+                    self.operate(ON_NODE[name](node, ""))
             case _:
                 request = request_of(self.components.store, operation)
                 if request is not None:
                     reply = self.components.api.handle(request, request.user, self._heap.now_ns)
                     reply.raise_for_error()
+
+    def _operate_or_note(self, operation: Operation) -> None:
+        try:
+            self.operate(operation)
+        except MissingObject as error:
+            after = format_duration(self._heap.now_ns - self.components.start_ns)
+            self.missing.add(f"{error} {after} after the start; the operation had no effect")
 
     def _matching(self, selector: str) -> list[str]:
         """Return the nodes whose labels match, in order of names; at least one."""
@@ -322,10 +344,10 @@ class WorldSteps:
         ----------
         inputs : iterable of (int, Operation)
         operate : callable, optional
-            Executes them, in place of `operate`.
+            Executes them, in place of `operate`, which `missing` then hears nothing of.
         """
         self.inputs = iter(inputs)
-        self._operate_input = operate or self.operate
+        self._operate_input = operate or self._operate_or_note
         self._take_input()
 
     def _take_input(self) -> None:

@@ -165,6 +165,8 @@ class EventLines:
         What is done about problems in the objects of `apply` lines.
     list_path : str
         The path of a list whose items the lines are; "" for the lines of a file.
+    is_generated : bool
+        Whether a load made the lines: the object of a deletion may be gone before.
     note_pod : callable
         Receives the line and each new pod that names no node and no class.
 
@@ -198,10 +200,12 @@ class EventLines:
         *,
         validate: FieldValidation = "strict",
         list_path: str = "",
+        is_generated: bool = False,
         note_pod: Callable[[str, Pod], object] = lambda _place, _pod: None,
     ) -> None:
         self.note_pod = note_pod
         self.list_path = list_path
+        self.is_generated = is_generated
         self.waits = False
         self.lines = lines
         self.validate = validate
@@ -385,9 +389,11 @@ class _Reading:
             return None
         return msgspec.structs.replace(timing, operation=operation)
 
+    def _shown(self, place: str) -> str:
+        return f"{place}: {self._path}" if self._path else place
+
     def _timing(self, line: OperationLine, place: str) -> Step:
         """Return a step without operation, and advance the earliest time of the lines."""
-        shown = f"{place}: {self._path}" if self._path else place
         wait = line.wait_until or line.when
         at_ns = after_ns = 0
         if line.at is not None:
@@ -402,7 +408,7 @@ class _Reading:
             elif line.step > self._last_step:
                 wait = wait or _SETTLED
             self._last_step = line.step
-        return Step(place=shown, at_ns=at_ns, after_ns=after_ns, wait=wait)
+        return Step(place=self._shown(place), at_ns=at_ns, after_ns=after_ns, wait=wait)
 
     def _read_time(self, at: str, place: str) -> None:
         start_ns = self._of.start_ns
@@ -421,6 +427,7 @@ class _Reading:
         self._now_ns = due_ns
 
     def _operation(self, line: OperationLine, place: str) -> Operation | None:
+        shown = self._shown(place)
         name = next(each for each in OPERATIONS if getattr(line, each, None) is not None)
         value: Any = getattr(line, name)
         if name in ("apply", "create"):
@@ -433,7 +440,7 @@ class _Reading:
             node = value.removeprefix("node/")
             if self._is_missing(_NODE, node):
                 self._wrong(place, name, f"Node {quoted(node)} does not exist at that time")
-            return ON_NODE[name](node)
+            return ON_NODE[name](node, shown)
         found = identity_of(value, line.namespace or "default")
         if found is None:
             detail = "kind/name is expected, such as deployment/web"
@@ -443,15 +450,20 @@ class _Reading:
         if self._is_missing(kind, key):
             self._wrong(place, name, f"{kind[1]} {quoted(key)} does not exist at that time")
         if name == "delete":
-            return Delete(kind, key, grace_seconds=line.grace_period_seconds)
+            return Delete(
+                kind,
+                key,
+                grace_seconds=line.grace_period_seconds,
+                place="" if self._of.is_generated else shown,
+            )
         if name == "patch":
             if isinstance(line.with_, dict):
                 path = join(self._path, "with")
                 self._reader.check_patch(kind, line.with_, Place(place), path=path)
-            return Patch(kind, key, line.with_, line.type or "strategic")
+            return Patch(kind, key, line.with_, line.type or "strategic", shown)
         if kind not in (scaled := built_in().scaled):
             self._wrong(place, name, unsupported(kind[1], sorted(each for _, each in scaled)))
-        return Scale(kind, key, line.replicas or 0)
+        return Scale(kind, key, line.replicas or 0, shown)
 
     def _apply(self, name: str, value: Document, subresource: str, place: str) -> Operation | None:
         obj = self._reader.read(value, Place(place), path=join(self._path, name))

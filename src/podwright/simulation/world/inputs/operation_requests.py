@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+import msgspec
+
 from podwright.apimachinery.objects import KubernetesObject, PodwrightError, encode, quoted
 from podwright.apimachinery.patching import (
     PatchError,
@@ -29,8 +31,12 @@ from podwright.simulation.world.inputs.operations import (
     Cordon,
     Create,
     Delete,
+    Drain,
+    FailNode,
+    Operation,
     Patch,
     Put,
+    RestoreNode,
     Scale,
     Update,
     is_placed,
@@ -39,6 +45,55 @@ from podwright.simulation.world.inputs.operations import (
 
 USER = "kubernetes-admin"
 """The user that makes the requests of operations, as kubeadm names it."""
+
+
+class MissingObject(PodwrightError):  # noqa: N818 - named for what it is
+    """The object of an operation that a user wrote does not exist; the text says where."""
+
+
+class MissingObjects(msgspec.Struct):
+    """The operations of a run that found no object.
+
+    Attributes
+    ----------
+    count : int
+    first : str
+        A sentence about the first of them.
+    """
+
+    count: int = 0
+    first: str = ""
+
+    def add(self, sentence: str) -> None:
+        """Count one."""
+        self.count += 1
+        self.first = self.first or sentence
+
+    @property
+    def remark(self) -> str:
+        """A sentence about all of them; empty if there are none."""
+        others = self.count - 1
+        return self.first + (f" (and {others} more that found no object)" if others > 0 else "")
+
+
+def require_object(store: ObjectStore, operation: Operation) -> None:
+    """Check that the object of an operation with a place exists.
+
+    Raises
+    ------
+    MissingObject
+        If it does not.
+    """
+    match operation:
+        case Patch(kind, key) | Delete(kind, key) | Scale(kind, key):
+            pass
+        case Cordon(key) | Drain(key) | FailNode(key) | RestoreNode(key):
+            kind = ("", "Node")
+        case _:
+            return
+    if operation.place and store.get(kind, key) is None:
+        raise MissingObject(f"{operation.place}: {kind[1]} {quoted(key)} does not exist")
+
 
 ObjectOperation: TypeAlias = Apply | Create | Put | Update | Patch | Delete | Cordon | Scale
 

@@ -52,12 +52,15 @@ class Patch(msgspec.Struct, frozen=True, tag=True, gc=False):
     patch : object
         As decoded from JSON.
     patch_type : str
+    place : str
+        Where a user wrote it: a missing object is reported then.
     """
 
     object_kind: GroupKind
     key: NamespacedName
     patch: Any
     patch_type: PatchType = "strategic"
+    place: str = ""
 
 
 class Stop(msgspec.Struct, frozen=True, tag=True, gc=False):
@@ -94,12 +97,15 @@ class Delete(msgspec.Struct, frozen=True, tag=True, gc=False):
         The grace period of a pod.
     only_pending : bool
         Ignore a pod that has a node or has terminated.
+    place : str
+        As for `Patch`.
     """
 
     object_kind: GroupKind
     key: NamespacedName
     grace_seconds: int | None = None
     only_pending: bool = False
+    place: str = ""
 
 
 class Cordon(msgspec.Struct, frozen=True, tag=True, gc=False):
@@ -111,28 +117,37 @@ class Cordon(msgspec.Struct, frozen=True, tag=True, gc=False):
         Its name.
     is_cordoned : bool
         False: `kubectl uncordon`.
+    place : str
+        As for `Patch`.
     """
 
     node: str
     is_cordoned: bool = True
+    place: str = ""
 
 
 class Drain(msgspec.Struct, frozen=True, tag=True, gc=False):
-    """Cordon the node named `node` and evict its pods as budgets allow, like `kubectl drain`."""
+    """Cordon the node named `node` and evict its pods as budgets allow, like `kubectl drain`.
+
+    `place` is as for `Patch`.
+    """
 
     node: str
+    place: str = ""
 
 
 class FailNode(msgspec.Struct, frozen=True, tag=True, gc=False):
-    """The kubelet of the node named `node` stops reporting."""
+    """The kubelet of the node named `node` stops reporting; `place` is as for `Patch`."""
 
     node: str
+    place: str = ""
 
 
 class RestoreNode(msgspec.Struct, frozen=True, tag=True, gc=False):
-    """The kubelet of the node named `node` reports again."""
+    """The kubelet of the node named `node` reports again; `place` is as for `Patch`."""
 
     node: str
+    place: str = ""
 
 
 class Scale(msgspec.Struct, frozen=True, tag=True, gc=False):
@@ -146,21 +161,24 @@ class Scale(msgspec.Struct, frozen=True, tag=True, gc=False):
         The object's `namespace/name`.
     replicas : int
         The new number.
+    place : str
+        As for `Patch`.
     """
 
     object_kind: GroupKind
     key: NamespacedName
     replicas: int
+    place: str = ""
 
 
-ON_NODE: Final[dict[str, Callable[[str], Cordon | Drain | FailNode | RestoreNode]]] = {
-    "cordon": Cordon,
-    "uncordon": lambda node: Cordon(node, is_cordoned=False),
+ON_NODE: Final[dict[str, Callable[[str, str], Cordon | Drain | FailNode | RestoreNode]]] = {
+    "cordon": lambda node, place: Cordon(node, place=place),
+    "uncordon": lambda node, place: Cordon(node, is_cordoned=False, place=place),
     "drain": Drain,
     "fail": FailNode,
     "restore": RestoreNode,
 }
-"""The operations on one node, by the names that event lines have for them."""
+"""The operations on one node and a place, by the names that event lines have for them."""
 
 
 class OnNodes(msgspec.Struct, frozen=True, tag=True, gc=False):

@@ -90,7 +90,7 @@ class EventFile(msgspec.Struct, frozen=True):
         Whether all lines create objects that no other input has.
     has_usage : bool
         Whether the lines come from a usage trace.
-    list_path : str
+    list_path, is_generated
         As for `EventLines`.
     warnings : tuple of str
         Remarks on the lines, a sentence each.
@@ -102,6 +102,7 @@ class EventFile(msgspec.Struct, frozen=True):
     is_workload: bool = False
     has_usage: bool = False
     list_path: str = ""
+    is_generated: bool = False
     warnings: tuple[str, ...] = ()
 
 
@@ -220,6 +221,7 @@ class Inputs:
                 objects if is_complete else None,
                 validate=validate,
                 list_path=file.list_path,
+                is_generated=file.is_generated,
                 note_pod=collisions.pods(
                     is_workload=file.is_workload, is_last=number == len(events)
                 ),

@@ -272,7 +272,9 @@ class Simulation:
     @property
     def warnings(self) -> tuple[str, ...]:
         """Remarks on the run, a sentence each."""
-        return (*warnings_of(self.world.log), *_idle_groups(self.world), *self._unmet)
+        missing = self.world.missing.remark
+        own = (*_idle_groups(self.world), *((missing,) if missing else ()), *self._unmet)
+        return (*warnings_of(self.world.log), *own)
 
     @property
     def _unmet(self) -> tuple[str, ...]:

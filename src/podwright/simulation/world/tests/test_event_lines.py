@@ -37,6 +37,10 @@ POD: dict[str, Any] = {
 }
 
 
+def place(line: int) -> str:
+    return f"e.jsonl: line {line}"
+
+
 def read(*lines: Any, there: tuple[KubernetesObject, ...] = HERE, end: str = "\n") -> EventLines:
     data = "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines) + end
     numbered = [
@@ -95,15 +99,15 @@ def test_each_operation_has_its_time():
     assert [(due_ns - START_NS) // SECOND for due_ns, _ in timed] == [0, 1, 1, 2, 3, 3, 4, 5, 6, 7]
     assert isinstance(timed[0][1], Apply)
     assert [operation for _, operation in timed[1:]] == [
-        Cordon("n1"),
-        Cordon("n1", is_cordoned=False),
-        Drain("n1"),
-        FailNode("n1"),
+        Cordon("n1", place=place(2)),
+        Cordon("n1", is_cordoned=False, place=place(3)),
+        Drain("n1", place(4)),
+        FailNode("n1", place(5)),
         OnNodes("fail", "zone in (a, b)"),
-        RestoreNode("n1"),
-        Scale(("apps", "Deployment"), "default/web", 3),
-        Delete(("", "Pod"), "a/x", grace_seconds=0),
-        Delete(("", "Node"), "n1"),
+        RestoreNode("n1", place(7)),
+        Scale(("apps", "Deployment"), "default/web", 3, place(8)),
+        Delete(("", "Pod"), "a/x", grace_seconds=0, place=place(9)),
+        Delete(("", "Node"), "n1", place=place(10)),
     ]
     assert list(lines) == timed
     assert lines.end_ns == START_NS + 7 * SECOND
@@ -114,7 +118,7 @@ def test_a_line_that_only_waits_has_no_operation(fields, second):
     wait = {"waitUntil": {"object": "pod/b", "exists": True}, **fields}
     lines = read(wait, {"after": "1s", "cordon": "n1"})
     assert lines.errors == []
-    assert list(lines) == [(START_NS + second * SECOND, Cordon("n1"))]
+    assert list(lines) == [(START_NS + second * SECOND, Cordon("n1", place=place(2)))]
     (error,) = errors_of({"waitUntil": {}, **fields})
     assert "waitUntil: Required value: one of scheduled" in error
 
@@ -225,7 +229,7 @@ def test_a_file_without_lines_is_refused():
 
 def test_a_last_line_without_a_line_feed_is_ignored_and_reported():
     lines = read({"at": "1s", "drain": "n1"}, '{"at": "2s", "dra', end="")
-    assert [operation for _, operation in lines] == [Drain("n1")]
+    assert [operation for _, operation in lines] == [Drain("n1", place(1))]
     assert lines.unterminated_line == 2
 
 
@@ -344,4 +348,4 @@ def test_a_deleted_pod_has_no_recorded_end():
 def test_operations_may_refer_to_recorded_objects():
     there = (make_pod("x"),)
     lines = read(recorded("Add", NODE), {"at": "1s", "drain": "n1"}, there=there)
-    assert [operation for _, operation in lines][1:] == [Drain("n1")]
+    assert [operation for _, operation in lines][1:] == [Drain("n1", place(2))]

@@ -35,7 +35,12 @@ from podwright.simulation.world.inputs.conditions import (
     identity_of,
 )
 from podwright.simulation.world.inputs.operation_line import OperationLine
-from podwright.simulation.world.inputs.operation_requests import USER, request_of
+from podwright.simulation.world.inputs.operation_requests import (
+    USER,
+    MissingObject,
+    request_of,
+    require_object,
+)
 from podwright.simulation.world.inputs.operations import (
     ON_NODE,
     Apply,
@@ -48,6 +53,7 @@ from podwright.simulation.world.inputs.operations import (
     Put,
     RestoreNode,
     Scale,
+    Stop,
     Update,
     is_placed,
     may_update,
@@ -230,13 +236,39 @@ def test_a_recorded_decision_does_not_replace_a_simulated_one(obj, has_place, ma
 
 
 def test_operations_on_a_node_by_their_names():
-    assert {name: made("n") for name, made in ON_NODE.items()} == {
-        "cordon": Cordon("n", is_cordoned=True),
-        "uncordon": Cordon("n", is_cordoned=False),
-        "drain": Drain("n"),
-        "fail": FailNode("n"),
-        "restore": RestoreNode("n"),
+    assert {name: made("n", "e: line 1") for name, made in ON_NODE.items()} == {
+        "cordon": Cordon("n", is_cordoned=True, place="e: line 1"),
+        "uncordon": Cordon("n", is_cordoned=False, place="e: line 1"),
+        "drain": Drain("n", "e: line 1"),
+        "fail": FailNode("n", "e: line 1"),
+        "restore": RestoreNode("n", "e: line 1"),
     }
+
+
+@pytest.mark.parametrize(
+    ("operation", "text"),
+    [
+        (Patch(POD, "a/x", {}, place="e"), 'e: Pod "a/x" does not exist'),
+        (Delete(DEPLOYMENT, "a/x", place="e"), 'e: Deployment "a/x" does not exist'),
+        (Scale(DEPLOYMENT, "a/x", 1, "e"), 'e: Deployment "a/x" does not exist'),
+        (Cordon("n2", place="e"), 'e: Node "n2" does not exist'),
+        (Drain("n2", "e"), 'e: Node "n2" does not exist'),
+        (FailNode("n2", "e"), 'e: Node "n2" does not exist'),
+        (RestoreNode("n2", "e"), 'e: Node "n2" does not exist'),
+        (Delete(POD, "a/x"), ""),
+        (Drain("n2"), ""),
+        (Drain("n1", "e"), ""),
+        (Delete(POD, "default/placed", place="e"), ""),
+        (Stop(), ""),
+    ],
+)
+def test_an_operation_that_a_user_wrote_needs_its_object(store, operation, text):
+    found = ""
+    try:
+        require_object(store, operation)
+    except MissingObject as error:
+        found = str(error)
+    assert found == text
 
 
 # ------------------------------------------------------------------------------ lines

@@ -252,6 +252,39 @@ def test_a_world_that_cannot_be_saved_is_tried_again_64_events_later(monkeypatch
     assert made._checkpoint_due == 164
 
 
+MISSED = (
+    {"at": "90s", "delete": "pod/p-0"},
+    {"at": "2m", "patch": "pod/p-1", "with": {"metadata": {"labels": {"a": "b"}}}},
+)
+
+
+@pytest.mark.parametrize("first", [[], [{"after": "1s", "waitUntil": {"settled": True}}]])
+def test_operations_that_find_no_object_are_a_warning_of_the_run(first) -> None:
+    run = pw.simulate(OBJECTS, events=[*first, *MISSED], seed=7, until="10m")
+    assert run.warnings == (
+        f'events: line {len(first) + 1}: Pod "default/p-0" does not exist 1m30s after the start;'
+        " the operation had no effect (and 1 more that found no object)",
+    )
+    assert run.unmet == ()
+
+
+def test_a_resumed_run_knows_the_operations_that_found_no_object(tmp_path, monkeypatch) -> None:
+    def run(*, resume: bool = False) -> Any:
+        return pw.simulate(
+            OBJECTS,
+            events=({"at": "1s", "delete": "pod/none"}, *EVENTS),
+            output=tmp_path / "run",
+            checkpoint_events=5,
+            resume=resume,
+        )
+
+    with monkeypatch.context() as patched:
+        failing(patched, KeyboardInterrupt(), after=20)
+        with pytest.raises(KeyboardInterrupt):
+            run()
+    assert len(run(resume=True).warnings) == 1
+
+
 def test_a_sequence_without_its_end_is_a_warning_of_the_run() -> None:
     steps = [{"step": 1, "when": {"ready": "pod/none"}, "delete": "pod/p0"}]
     run = pw.simulate(OBJECTS, events=steps, seed=7, until="10m")

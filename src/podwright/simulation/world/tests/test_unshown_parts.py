@@ -72,17 +72,17 @@ def test_a_line_waits_for_its_step_its_pause_or_its_condition():
     assert lines.end_ns == START_NS + 6 * SECOND
     settled = Condition(settled=True)
     steps = list(lines.steps())
-    uncordon = Cordon("n1", is_cordoned=False)
+    uncordon = Cordon("n1", is_cordoned=False, place="e.jsonl: line 3")
 
     def step(number: int, **fields: Any) -> Step:
         return Step(place=f"e.jsonl: line {number}", **fields)
 
     assert steps == [
-        step(1, at_ns=START_NS + 2 * SECOND, operation=Drain("n1")),
-        step(2, after_ns=3 * SECOND, operation=Cordon("n1")),
+        step(1, at_ns=START_NS + 2 * SECOND, operation=Drain("n1", "e.jsonl: line 1")),
+        step(2, after_ns=3 * SECOND, operation=Cordon("n1", place="e.jsonl: line 2")),
         step(3, wait=settled, operation=uncordon),
         step(4, operation=Stop()),
-        step(5, after_ns=SECOND, wait=settled, operation=Cordon("n1")),
+        step(5, after_ns=SECOND, wait=settled, operation=Cordon("n1", place="e.jsonl: line 5")),
     ]
     assert not read({"at": "1s", "drain": "n1"}).waits
 
@@ -114,7 +114,8 @@ def test_lines_of_a_list_have_its_paths():
         lambda: lines[1:2], "s.yaml", START_NS, [make_node("n1")], list_path="spec.ops"
     )
     (step,) = good.steps()
-    assert step == Step(place="s.yaml: spec.ops[1]", operation=Drain("n1"))
+    place = "s.yaml: spec.ops[1]"
+    assert step == Step(place=place, operation=Drain("n1", place))
 
 
 def test_references_to_unknown_objects_are_not_checked():
