@@ -53,7 +53,10 @@ class ClusterRoleAggregationController(Controller):
         aggregation = document.get("aggregationRule")
         if aggregation is None:
             return []
-        rules = self._rules(key, aggregation)
+        try:
+            rules = self._rules(key, aggregation)
+        except (SelectorError, msgspec.ValidationError):
+            return []  # validation rejects it
         if rules == [_rule(each) for each in document.get("rules") or ()]:
             return []
         return [self.update(decode({**document, "rules": rules}))]
@@ -62,10 +65,7 @@ class ClusterRoleAggregationController(Controller):
         roles = sorted(self._lister.all(CLUSTER_ROLE).items())
         rules: list[Document] = []
         for selector in aggregation.get("clusterRoleSelectors") or ():
-            try:
-                selected = label_selector(msgspec.convert(selector, LabelSelector))
-            except SelectorError:
-                continue  # validation rejects it
+            selected = label_selector(msgspec.convert(selector, LabelSelector))
             for other, role in roles:
                 if other == name or not selected.matches(role.metadata.labels):
                     continue

@@ -169,15 +169,13 @@ class NodeLifecycleController(Controller):
                 tainted = []
         for name in self._zones.take_due(now_ns):
             node = nodes[name]
-            status = dict(_statuses(node)).get("Ready")
-            if status is not None:
-                taint = {
-                    "key": _TAINT_OF["Ready", status],
-                    "effect": "NoExecute",
-                    "timeAdded": timestamp_text(now_ns),
-                }
-                actions.append(self._with_taint(node, taint))
-                tainted.append(name)
+            taint = {
+                "key": _TAINT_OF["Ready", dict(_statuses(node))["Ready"]],
+                "effect": "NoExecute",
+                "timeAdded": timestamp_text(now_ns),
+            }
+            actions.append(self._with_taint(node, taint))
+            tainted.append(name)
         if self._monitor_ns is None and self._zones.needs_monitoring(tainted):
             self._monitor_ns = now_ns - now_ns % PERIOD_NS + PERIOD_NS
         dues = [each for each in (self._monitor_ns, self._zones.next_due_ns()) if each is not None]
@@ -273,10 +271,11 @@ def _taints(node: Node, conditions: Sequence[Document], now_ns: int) -> list[Doc
     if node.spec.unschedulable:
         desired.append((UNSCHEDULABLE, "NoSchedule"))
     ready = [str(each.get("status")) for each in conditions if each.get("type") == "Ready"]
-    if not ready:
-        return None  # the kubelet has posted no status yet
     written: Sequence[Document] = section(node, "spec").get("taints") or ()
-    if ready[0] != "True" and any(_is_evicting(each) for each in written):
+    evicting = [_identity(each) for each in written if _is_evicting(each)]
+    if not ready:
+        desired += evicting  # the kubelet has posted no status yet
+    elif evicting and ("Ready", ready[0]) in _TAINT_OF:
         desired.append((_TAINT_OF["Ready", ready[0]], "NoExecute"))
     kept = [each for each in written if not _is_managed(each) or _identity(each) in desired]
     there = {_identity(each) for each in kept}
@@ -409,6 +408,7 @@ class Zone(msgspec.Struct, kw_only=True):
 class _NodeHealth(msgspec.Struct, frozen=True):
     zone: str
     is_ready: bool
+    is_unready: bool
     is_counted: bool
 
 
@@ -433,6 +433,7 @@ class Zones(Checkpointed):
         health = _NodeHealth(
             zone_key(labels),
             ready is not None and ready.status == "True",
+            ready is not None and ("Ready", ready.status) in _TAINT_OF,
             _EXCLUDED not in labels,
         )
         if self._nodes.get(node.name) == health:
@@ -440,7 +441,7 @@ class Zones(Checkpointed):
         self.remove(node.name)
         self._nodes[node.name] = health
         self._count(health, 1)
-        if not health.is_ready:
+        if health.is_unready:
             self._unready[node.name] = None
         return True
 
@@ -468,7 +469,7 @@ class Zones(Checkpointed):
 
     @property
     def unready(self) -> Iterable[str]:
-        """The nodes whose condition Ready is not True, sorted."""
+        """The nodes whose condition Ready is False or Unknown, sorted."""
         return sorted(self._unready)
 
     def needs_monitoring(self, tainted: Iterable[str]) -> bool:

@@ -6,6 +6,8 @@ tolerations, do not move it. If a later taint is not tolerated at all, the pod i
 immediately; if the pod comes to tolerate all taints without limit, the deletion is canceled.
 When a node is removed, scheduled deletions of its pods still happen.
 
+A pod that is being deleted already is evicted like any other: it gets the condition DisruptionTarget.
+
 Upstream: pkg/controller/tainteviction/taint_eviction.go
 """
 
@@ -37,6 +39,8 @@ from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.store import POD
 
 _NOT_TOLERATED: Final = -1
+_EVICTED: Final = 0
+"""In place of the time of an eviction: it has happened."""
 
 
 class TaintEvictionController(Controller):
@@ -71,7 +75,7 @@ class TaintEvictionController(Controller):
             del self._taints[node.name]
         if new is None:
             return ()
-        return sorted(self._lister.pods_on(node.name))
+        return [self._forget_eviction(key) for key in sorted(self._lister.pods_on(node.name))]
 
     def _observe_pod(self, old: Version, new: Version) -> Keys:
         if new is None:
@@ -85,7 +89,19 @@ class TaintEvictionController(Controller):
             and old.spec.tolerations == new.spec.tolerations
         ):
             return ()
-        return (new.key,)
+        return (self._forget_eviction(new.key),)
+
+    def _forget_eviction(self, key: NamespacedName) -> NamespacedName:
+        """Let a pod be evicted again, if it tolerates the taints without limit or not at all.
+
+        Upstream: processPodOnNode, which cancels the work of such a pod, also when it is done
+        """
+        pod, (*_, due_ns) = self._lister.get(POD, key), self._scheduled.get(key, (-1,))
+        if due_ns == _EVICTED and isinstance(pod, Pod):
+            toleration_ns = self._min_toleration_ns(pod)
+            if toleration_ns is None or toleration_ns < 0:
+                del self._scheduled[key]
+        return key
 
     def sync(self, key: NamespacedName, now_ns: int) -> Actions:
         """Delete a pod, schedule its deletion, or cancel it.
@@ -94,12 +110,14 @@ class TaintEvictionController(Controller):
         """
         pod = self._lister.get(POD, key)
         scheduled = self._scheduled.pop(key, None)
+        is_evicted = scheduled is not None and scheduled[2] == _EVICTED
         if not isinstance(pod, Pod):
-            return [] if scheduled is None else [_cancel_event(self.name, key)]
-        if pod.is_terminating:
-            return []
+            return [] if scheduled is None or is_evicted else [_cancel_event(self.name, key)]
         if scheduled is not None and scheduled[0] != pod.uid:
             scheduled = None
+        elif scheduled is not None and is_evicted:
+            self._scheduled[key] = scheduled
+            return []
         if scheduled is not None and scheduled[2] <= now_ns:
             return self._evict(pod, now_ns)
         toleration_ns = self._min_toleration_ns(pod)
@@ -139,6 +157,7 @@ class TaintEvictionController(Controller):
         return min(times) * SECOND_NS if times else None
 
     def _evict(self, pod: Pod, now_ns: int) -> Actions:
+        self._scheduled[pod.key] = (pod.uid, now_ns, _EVICTED)
         note = f"Marking for deletion Pod {pod.key}"
         actions: Actions = [self.event(pod, "TaintManagerEviction", note)]
         known = condition_of(pod, "DisruptionTarget")

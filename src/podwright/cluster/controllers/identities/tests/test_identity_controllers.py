@@ -15,6 +15,7 @@ from podwright.cluster.controllers.identities import (
     ServiceAccountsController,
     TokensController,
 )
+from podwright.cluster.controllers.tests.single_sync import SingleSync
 from podwright.cluster.controllers.tests.staged_cluster import Cluster, at, document
 
 NAMESPACE = ("", "Namespace")
@@ -220,3 +221,26 @@ def test_aggregated_rules_have_their_fields_and_no_role_selects_itself():
     written = len(cluster.writes)
     cluster.edit(ROLE, "view", "metadata", annotations={"a": "b"})
     assert len(cluster.writes) == written
+
+
+def test_the_change_of_any_role_concerns_the_aggregated_ones():
+    selectors = [{"matchLabels": {"a": "b"}}]
+    bench = SingleSync(ClusterRoleAggregationController, a_role("view", selectors=selectors))
+    assert bench.put(a_role("edit", selectors=selectors)) == ["edit", "view"]
+    assert bench.put(a_role("a")) == ["edit", "view"]
+    assert bench.put(a_role("edit")) == ["view"]
+    assert bench.put(a_role("edit")) == ["view"]
+    assert bench.remove(a_role("view", selectors=selectors)) == []
+
+
+def test_a_role_with_a_selector_that_cannot_be_read_keeps_its_rules():
+    """Upstream: clusterroleaggregation_controller.go, syncClusterRole."""
+    good = {"matchLabels": {"a": "b"}}
+    bad = {"matchExpressions": [{"key": "a", "operator": "In", "values": []}]}
+    worse = {"matchExpressions": [{"key": "a", "operator": "Near", "values": ["b"]}]}
+    other = a_role("other", "get", labels={"a": "b"})
+    for selectors, is_written in (([good], True), ([good, bad], False), ([worse, good], False)):
+        bench = SingleSync(
+            ClusterRoleAggregationController, other, a_role("view", selectors=selectors)
+        )
+        assert bool(bench.sync("view")) == is_written

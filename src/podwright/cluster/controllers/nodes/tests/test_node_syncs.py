@@ -52,7 +52,17 @@ OWN = {"key": "mine", "value": "v", "effect": "NoSchedule"}
     ("node", "taints"),
     [
         pytest.param(a_node(), None, id="ready"),
-        pytest.param(a_node(ready=None, cordoned=True), None, id="no status yet"),
+        pytest.param(a_node(ready=None), None, id="no status yet"),
+        pytest.param(
+            a_node(ready=None, cordoned=True, conditions=[("DiskPressure", "True")],
+                   taints=[taint("not-ready", "NoSchedule"), taint("not-ready", "NoExecute", 1)]),
+            [taint("not-ready", "NoExecute", 1), taint("disk-pressure", "NoSchedule", 5),
+             taint("unschedulable", "NoSchedule", 5)], id="no status yet, but other conditions",
+        ),
+        pytest.param(
+            a_node(ready="Perhaps", taints=[taint("not-ready", "NoExecute")]), "-",
+            id="another status",
+        ),
         pytest.param(a_node(ready="False"), [taint("not-ready", "NoSchedule", 5)], id="not ready"),
         pytest.param(
             a_node(ready="Unknown"), [taint("unreachable", "NoSchedule", 5)], id="unknown",
@@ -309,6 +319,20 @@ def test_a_node_gets_its_taint_when_its_turn_comes() -> None:
     assert bench.sync("*", 15) == [evicts("b", "unreachable", 15)]
     bench.lister.put(a_node("b", "Unknown", taints=[taint("unreachable", "NoExecute")]))
     assert bench.sync("*", 20) == []
+
+
+def test_a_node_without_the_condition_ready_waits_for_no_taint_but_counts() -> None:
+    """Upstream: monitorNodeHealth, ComputeZoneState."""
+    bench = SingleSync(NodeLifecycleController, a_node("a", None), a_node("b", "Perhaps"))
+    bench.put(a_node("c"))
+    bench.put(a_node("d"))
+    assert bench.sync("*", 1) == []
+    bench.put(a_node("d", "False"))
+    assert bench.sync("*", 2) == ["sync * at 5"]
+    assert bench.sync("*", 5) == [], "three of four nodes are not ready: no eviction"
+    controller: Any = bench.controller
+    (zone,) = controller.state()["zones"]["zones"].values()
+    assert (zone["disruption"], list(zone["waiting"])) == ("PartialDisruption", ["d"])
 
 
 def test_when_all_nodes_fail_taints_are_removed() -> None:
