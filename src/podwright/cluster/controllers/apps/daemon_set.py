@@ -221,7 +221,8 @@ class DaemonSetController(PodOwnerController):
         limit = spec_of(owner).get("revisionHistoryLimit")
         hashes = {*daemon.nodes.live_revisions, daemon.revision}
         actions += _past(revisions, hashes, 10 if limit is None else int(limit))
-        due_ns = daemon.nodes.next_ns()
+        dues_ns = (daemon.nodes.next_ns(), sync.retry_ns)
+        due_ns = min((each for each in dues_ns if each is not None), default=None)
         if due_ns is not None:
             actions.append(self.sync_at(key, due_ns))
         return actions
@@ -296,6 +297,7 @@ class _Sync(Requests):
         self._deletions: Actions = []
         self._deleted = 0
         self.created_count = 0
+        self.retry_ns: int | None = None
         spec = spec_of(owner)
         strategy: Document = spec.get("updateStrategy") or {}
         self._rolls = strategy.get("type") != "OnDelete"
@@ -408,7 +410,10 @@ class _Sync(Requests):
         if delay_ns and self._now_ns - since_ns > 2 * _BACKOFF_MAX_NS:
             delay_ns = 0
         if delay_ns and self._now_ns - since_ns < delay_ns:
-            self._nodes.evaluate_at(name, since_ns + delay_ns)
+            # Any sync after the delay replaces the pod. Upstream's own is the whole delay away.
+            self._nodes.dirty[name] = None
+            retry_ns = self._now_ns + delay_ns
+            self.retry_ns = min(self.retry_ns or retry_ns, retry_ns)
             return
         delay_ns = min(2 * delay_ns, _BACKOFF_MAX_NS) if delay_ns else _BACKOFF_NS
         self._backoff[place] = (delay_ns, self._now_ns)

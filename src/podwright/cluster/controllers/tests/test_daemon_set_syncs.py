@@ -337,6 +337,25 @@ def test_a_failed_pod_is_replaced_after_a_delay_that_doubles_up_to_15_minutes() 
         assert waits == f"sync at {when + delay:g}", quiet
 
 
+def test_a_failed_pod_waits_for_a_sync_after_the_delay() -> None:
+    """Upstream: podsShouldBeOnNode adds the whole delay to the time at which it finds the pod."""
+    bench = SingleSync(DaemonSetController, a_set(), PRESENT, *nodes("n0 n1"))
+
+    def found(when: float, text: str) -> list[str]:
+        for each in pods(text):
+            bench.put(each)
+        return [brief(each) for each in bench.sync("sys/agent", when)]
+
+    assert "-a" in found(0, "a@n0/Failed b@n1/up")
+    assert found(0.25, "a@n0/Failed/10")[-1] == "sync at 1.25"
+    assert "-a" in found(1, "b@n1/up/40"), "another pod has changed"
+    assert found(1.5, "a@n0/Failed/20")[-1] == "sync at 3.5"
+    assert "-a" not in found(2.75, "")
+    assert "-a" in found(3.5, "")
+    assert "-b" in found(4, "a@n0/Failed/15 b@n1/Failed/30")
+    assert found(4.5, "b@n1/Failed/20")[-1] == "sync at 5.5", "the first of both"
+
+
 def test_delays_are_those_of_a_node_and_of_an_observed_generation() -> None:
     bench = SingleSync(DaemonSetController, a_set(), PRESENT, *nodes("n0 n1"))
     controller: Any = bench.controller

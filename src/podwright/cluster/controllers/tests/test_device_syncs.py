@@ -475,6 +475,13 @@ USED = a_claim("c", a_user(), results=[a_result()])
 GONE = [EVICTS, "update Pod shop/p", "delete Pod shop/p"]
 
 
+def with_target(reason: str) -> Any:
+    """Return the user with the condition DisruptionTarget."""
+    conditions = [{"type": "DisruptionTarget", "status": "True", "reason": reason}]
+    return document("Pod", "p", namespace="shop", metadata={"uid": "p-uid"}, spec=USER.raw["spec"],
+                    status={"conditions": conditions})  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("objects", "expected"),
     [
@@ -515,10 +522,42 @@ GONE = [EVICTS, "update Pod shop/p", "delete Pod shop/p"]
                       a_claim("c", a_user(), results=[tolerant(tolerationSeconds=9),
                                                       a_result("d1")]), USER],
                      ["sync shop/p at 13"], id="since it was added"),
+        pytest.param([tainted(EXECUTES | {"timeAdded": at(8)}), USED, USER], ["sync shop/p at 8"],
+                     id="from then on"),
+        pytest.param([tainted(EXECUTES),
+                      a_claim("c", a_user(), results=[tolerant(effect=None)]), USER], GONE,
+                     id="a toleration has to name the effect"),
+        pytest.param([tainted(EXECUTES),
+                      a_claim("c", a_user(), results=[a_result(tolerations=[
+                          {"operator": "Exists", "effect": "NoSchedule"},
+                          {"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 9},
+                          {"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 8},
+                      ])]), USER], ["sync shop/p at 8"], id="the shortest toleration"),
+        pytest.param([tainted(EXECUTES, EXECUTES | {"key": "hot", "timeAdded": at(3)}),
+                      a_claim("c", a_user(), results=[a_result(tolerations=[
+                          {"key": "broken", "operator": "Exists", "effect": "NoExecute",
+                           "tolerationSeconds": 9},
+                          {"key": "hot", "operator": "Exists", "effect": "NoExecute",
+                           "tolerationSeconds": 4},
+                      ])]), USER], ["sync shop/p at 7"], id="the first taint to end"),
+        pytest.param([tainted(EXECUTES), USED, with_target("DeletionByDeviceTaintManager")],
+                     [EVICTS, "delete Pod shop/p"], id="announced before"),
+        pytest.param([tainted(EXECUTES), USED, with_target("EvictionByEvictionAPI")], GONE,
+                     id="announced for another reason"),
     ],
 )  # fmt: skip
 def test_a_pod_is_evicted_from_a_tainted_device(objects, expected) -> None:
     assert evicting(*objects) == expected
+
+
+def test_the_condition_of_an_eviction_has_no_generation() -> None:
+    """Upstream: addConditionAndDeletePod, unlike that of the taints of nodes."""
+    numbered = document("Pod", "p", namespace="shop", metadata={"uid": "p-uid", "generation": 3},
+                        spec=USER.raw["spec"])  # fmt: skip
+    bench = SingleSync(DeviceTaintEvictionController, tainted(EXECUTES), USED, numbered)
+    (_, update, _) = bench.sync("shop/p", 5)
+    assert '"DisruptionTarget"' in update
+    assert "observedGeneration" not in update
 
 
 def test_an_eviction_is_canceled_and_one_without_a_time_is_kept() -> None:
@@ -556,6 +595,9 @@ def test_which_pods_a_change_of_devices_concerns() -> None:
     assert bench.put(tainted(EXECUTES, pool="m")) == ["shop/q"], "it left the pool"
     assert bench.put(tainted(EXECUTES)) == ["shop/q"]
     assert bench.remove(tainted()) == ["shop/q"]
+    bench.put(a_claim("c", a_user(), results=[a_result(), a_result("d1")]))
+    assert bench.put(tainted(EXECUTES, device="d1")) == ["shop/p"], "one of two devices"
+    assert bench.remove(tainted()) == ["shop/p"]
     controller: Any = bench.controller
     assert (controller._slices, controller._tainted) == ({}, {})
 
@@ -608,6 +650,44 @@ def test_a_rule_concerns_its_pods_and_counts_them() -> None:
     assert bench.controller.state()["evicted"] == {}
     assert bench.remove(a_rule(device="d1")) == []
     assert bench.sync("rule:r", 40) == []
+
+
+def test_a_rule_with_another_effect_concerns_no_pod_and_evicts_none() -> None:
+    bench = SingleSync(RULES, USED, USER)
+    for effect in ("NoSchedule", "None"):
+        assert bench.put(a_rule(effect)) == ["rule:r"]
+        assert len(bench.sync("rule:r", 5)) == 1
+        assert bench.sync("shop/p", 6) == []
+
+
+def test_the_pods_of_a_rule_are_counted_with_their_namespaces() -> None:
+    away: Any = document(
+        "ResourceClaim", "c", api="resource.k8s.io/v1", namespace="away", metadata={"uid": "c2"},
+        spec={}, status=USED.raw["status"],
+    )  # fmt: skip
+    there = document("Pod", "p", namespace="away", metadata={"uid": "p-uid"}, spec=USER.raw["spec"])
+    going = a_pod("p", NAMED, node="n", deletionTimestamp=at(0))
+    for user, message in (
+        (USER, "2 pods need to be evicted in 2 different namespaces."),
+        (going, "1 pod needs to be evicted in 1 namespace."),
+    ):
+        bench = SingleSync(RULES, USED, user, away, there, a_rule())
+        assert bench.sync("rule:r", 7) == [
+            rule_status(progress("True", "PodsPendingEviction", message, 7))
+        ]
+
+
+def test_the_status_of_each_rule_that_evicts_a_pod_is_written_later() -> None:
+    waits = a_claim("c", a_user(), results=[tolerant(tolerationSeconds=9)])
+    rules = [
+        document("DeviceTaintRule", name, api="resource.k8s.io/v1alpha3", metadata={"uid": name},
+                 spec=a_rule().raw["spec"])
+        for name in ("s", "q", "r")
+    ]  # fmt: skip
+    bench = SingleSync(RULES, waits, USER, *rules)
+    assert bench.sync("shop/p", 2) == [
+        "sync shop/p at 9", *(f"sync rule:{name} at 12" for name in "qrs"),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
