@@ -129,9 +129,9 @@ class CronJobController(Controller):
         status: Document = dict(section(cron_job, "status"))
         jobs = sorted(
             self._lister.controlled_by(cron_job.uid, JOB).values(),
-            key=lambda job: (_start_ns(job), job.name),
+            key=_by_start,
         )
-        actions = self._clean_up_finished(cron_job, spec, jobs)
+        actions = self._clean_up_finished(cron_job, spec, status, jobs)
         actions.extend(self._update_active(cron_job, status, jobs))
         if cron_job.metadata.deletion_timestamp is None and not is_rejected:
             active = {entry["uid"] for entry in status.get("active") or ()}
@@ -158,13 +158,18 @@ class CronJobController(Controller):
         return [self.sync_at(cron_job.key, now_ns if next_ns is None else next_ns)]
 
     def _clean_up_finished(
-        self, cron_job: KubernetesObject, spec: CronJobSpec, jobs: Sequence[KubernetesObject]
+        self,
+        cron_job: KubernetesObject,
+        spec: CronJobSpec,
+        status: Document,
+        jobs: Sequence[KubernetesObject],
     ) -> Actions:
-        """Delete the oldest finished jobs beyond the limits.
+        """Delete the oldest finished jobs beyond the limits, which are no longer active.
 
         Upstream: cleanupFinishedJobs
         """
         actions: Actions = []
+        deleted = set[str]()
         limits = (
             ("Complete", spec.successful_jobs_history_limit),
             ("Failed", spec.failed_jobs_history_limit),
@@ -174,6 +179,9 @@ class CronJobController(Controller):
             for job in ended[: max(len(ended) - limit, 0)]:
                 if job.metadata.deletion_timestamp is None:
                     actions.extend(self._delete_job(cron_job, job))
+                deleted.add(job.uid)
+        active = status.get("active") or ()
+        status["active"] = [each for each in active if each.get("uid") not in deleted]
         return actions
 
     def _delete_job(self, cron_job: KubernetesObject, job: KubernetesObject) -> Actions:
@@ -195,13 +203,13 @@ class CronJobController(Controller):
         else gave to the cron job are only reported, at each sync.
         """
         actions: Actions = []
-        known = {entry.get("uid") for entry in status.get("active") or ()}
+        known = {entry.get("uid"): entry for entry in status["active"]}
         active: list[Document] = []
         last_ns = timestamp_ns(status.get("lastSuccessfulTime")) or 0
         for job in jobs:
             if not _is_finished(job):
                 if job.uid in known or SCHEDULED_AT in job.metadata.annotations:
-                    active.append(_reference(job))
+                    active.append(known.get(job.uid) or _reference(job))
                 else:
                     note = f"Saw a job that the controller did not create or forgot: {job.name}"
                     actions.append(self.warning(cron_job, "UnexpectedJob", note))
@@ -216,15 +224,14 @@ class CronJobController(Controller):
                     last_ns = timestamp_ns(completed) or 0
                     status["lastSuccessfulTime"] = completed
         there = {job.uid for job in jobs}
-        for entry in status.get("active") or ():
-            if entry.get("uid") not in there:
+        for uid, entry in known.items():
+            if uid not in there:
                 note = f"Active job went missing: {entry.get('name')}"
                 actions.append(self.event(cron_job, "MissingJob", note))
         if active:
-            kept = {entry.get("uid"): entry for entry in status.get("active") or ()}
-            status["active"] = [kept.get(entry["uid"], entry) for entry in active]
+            status["active"] = active
         else:
-            status.pop("active", None)
+            del status["active"]
         return actions
 
     def _start_due(
@@ -401,12 +408,16 @@ def _times_of(cron_job: KubernetesObject) -> tuple[object, object]:
 def _after_ns(cron_job: KubernetesObject) -> int:
     """Return the last scheduled time, or when the cron job was created."""
     last = section(cron_job, "status").get("lastScheduleTime")
-    return timestamp_ns(last) or _start_ns(cron_job)
+    return timestamp_ns(last) or timestamp_ns(cron_job.metadata.creation_timestamp) or 0
 
 
-def _start_ns(obj: KubernetesObject) -> int:
-    started = section(obj, "status").get("startTime") if obj.kind == "Job" else None
-    return timestamp_ns(started) or timestamp_ns(obj.metadata.creation_timestamp) or 0
+def _by_start(job: KubernetesObject) -> tuple[bool, int, str]:
+    """Order jobs by their start; those that have not started are last.
+
+    Upstream: utils.go, byJobStartTime
+    """
+    started_ns = timestamp_ns(section(job, "status").get("startTime"))
+    return started_ns is None, started_ns or 0, job.name
 
 
 def _is_finished(job: KubernetesObject) -> bool:

@@ -312,6 +312,27 @@ def test_the_oldest_ended_jobs_beyond_the_limits_are_deleted() -> None:
     assert synced(a_cron_job(kept), *jobs)[0] == removal("good-3")
     same = [a_job(name, "Failed", started=-5) for name in ("b", "c", "a")]
     assert synced(a_cron_job(kept), *same, jobs[-1])[:2] == [removal("a"), removal("b")]
+    never = document("Job", "0", api="batch/v1", namespace="shop",
+                     metadata=same[0].raw["metadata"] | {"name": "0", "uid": "0-uid"},
+                     status={"conditions": same[0].raw["status"]["conditions"]})  # fmt: skip
+    assert synced(a_cron_job(kept), never, *same[:2], jobs[-1])[:2] == [
+        removal("b"), removal("c"),
+    ], "one that has not started is the newest"  # fmt: skip
+
+
+def test_a_job_that_is_deleted_when_it_ends_is_not_reported() -> None:
+    """Upstream: cleanupFinishedJobs takes it from the active ones before they are looked at."""
+    listed = {"active": [entry("old"), entry("run")], "lastScheduleTime": at(0)}
+    jobs = [
+        a_job("old", "Complete", started=-99, completed=-1),
+        a_job("new", "Complete", started=-50, completed=-2),
+        a_job("run"),
+    ]
+    limits: Any = {"successfulJobsHistoryLimit": 1}
+    assert synced(a_cron_job(listed, **limits), *jobs) == [
+        removal("old"), NEXT,
+        status_update(active=[entry("run")], lastSuccessfulTime=at(-1)),
+    ]  # fmt: skip
 
 
 def test_the_status_follows_the_jobs() -> None:
