@@ -1,7 +1,8 @@
 """Objects in use are protected: claims, volumes and pod groups are removed when they are unused.
 
-They have a finalizer from their creation. It is removed from a deleted claim when no running pod
-uses it, from a deleted volume when it is not bound, and from a group when none of its pods runs.
+They have a finalizer from their creation. It is removed from a deleted claim when no pod with a
+node has it, also none that has ended, from a deleted volume when it is not bound, and from a group
+when none of its pods runs.
 
 Upstream: pkg/controller/volume/pvcprotection/pvc_protection_controller.go,
 pkg/controller/volume/pvprotection/pv_protection_controller.go;
@@ -38,7 +39,7 @@ class VolumeProtectionController(Controller):
 
     name = "volume-protection-controller"
     kinds = (PVC, PV, POD)
-    pod_changes = PodChange.TERMINAL | PodChange.ADDED | PodChange.DELETED
+    pod_changes = PodChange.METADATA | PodChange.ADDED | PodChange.DELETED
     only_with_volumes = True
 
     def __init__(self, lister: Lister) -> None:
@@ -46,14 +47,14 @@ class VolumeProtectionController(Controller):
         self._users = PvcUsers(lister)
 
     def observe(self, old: Version, new: Version) -> Keys:
-        """Return new and deleted claims and volumes, and the claims of terminated pods."""
+        """Return new and deleted claims and volumes, and the claims of removed pods."""
         if isinstance(new, Pod) or isinstance(old, Pod):
             pod = self.latest_of(old, new)
             assert isinstance(pod, Pod), "a pod"
             if not pod.spec.volumes:
                 return ()
             self._users.observe(old, new)
-            return list(claims_of(pod)) if new is None or pod.is_terminal else ()
+            return list(claims_of(pod)) if new is None or _is_shut_down(pod) else ()
         if new is None:
             return ()
         deleted = new.metadata.deletion_timestamp is not None
@@ -65,7 +66,7 @@ class VolumeProtectionController(Controller):
             claim = self._lister.get(PVC, key)
             if not isinstance(claim, PersistentVolumeClaim):
                 return []
-            in_use = any(pod.spec.node_name and not pod.is_terminal for pod in self._users.of(key))
+            in_use = any(_uses(pod, claim) for pod in self._users.of(key))
             return self._protected(claim, CLAIM_FINALIZER, in_use=in_use)
         volume = self._lister.get(PV, key)
         if not isinstance(volume, PersistentVolume):
@@ -84,6 +85,24 @@ class VolumeProtectionController(Controller):
         else:
             return []
         return [self.update(new)]
+
+
+def _uses(pod: Pod, claim: PersistentVolumeClaim) -> bool:
+    """Whether a pod that has a claim by name keeps it.
+
+    Upstream: podUsesPVCForDeletion
+    """
+    if not pod.spec.node_name:
+        return False
+    volumes = (each.persistent_volume_claim for each in pod.spec.volumes)
+    if any(each is not None and each.claim_name == claim.name for each in volumes):
+        return True
+    owner = claim.metadata.controller
+    return owner is not None and owner.uid == pod.uid and not _is_shut_down(pod)
+
+
+def _is_shut_down(pod: Pod) -> bool:
+    return pod.is_terminating and pod.metadata.deletion_grace_period_seconds == 0
 
 
 # A deleted PodGroup is removed when no pod of it runs any more.

@@ -6,7 +6,8 @@ tolerations, do not move it. If a later taint is not tolerated at all, the pod i
 immediately; if the pod comes to tolerate all taints without limit, the deletion is canceled.
 When a node is removed, scheduled deletions of its pods still happen.
 
-A pod that is being deleted already is evicted like any other: it gets the condition DisruptionTarget.
+A pod that is being deleted already is evicted like any other one: it gets the condition
+DisruptionTarget.
 
 Upstream: pkg/controller/tainteviction/taint_eviction.go
 """

@@ -9,8 +9,17 @@ from podwright.apimachinery.objects import Document, KubernetesObject, Namespace
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import section
 from podwright.cluster.controllers.adoption import controller_reference_document
-from podwright.cluster.controllers.interface import Actions, Controller, Keys, PodChange, Version
+from podwright.cluster.controllers.interface import (
+    Actions,
+    Controller,
+    Keys,
+    PodChange,
+    ReportedWrite,
+    Version,
+)
 from podwright.cluster.controllers.kinds import PVC
+from podwright.cluster.controllers.lister import Lister
+from podwright.cluster.controllers.storage.pvc_users import PvcUsers
 from podwright.cluster.store import POD
 
 
@@ -18,23 +27,32 @@ class EphemeralVolumeController(Controller):
     """Creates the claims of ephemeral volumes."""
 
     name = "ephemeral-volume-controller"
+    event_source = "ephemeral_volume"
     kinds = (POD, PVC)
-    pod_changes = PodChange.ADDED
+    pod_changes = PodChange.ADDED | PodChange.DELETED
     only_with_volumes = True
+    reports_creations = True
+
+    def __init__(self, lister: Lister) -> None:
+        super().__init__(lister)
+        self._users = PvcUsers(lister)
 
     def observe(self, old: Version, new: Version) -> Keys:
-        """Return a new pod with ephemeral volumes, and a pod whose claim was removed."""
-        if isinstance(new, Pod):
-            has = old is None and any(volume.ephemeral for volume in new.spec.volumes)
+        """Return a new pod with ephemeral volumes, and the pods whose claim was removed."""
+        if isinstance(self.latest_of(old, new), Pod):
+            self._users.observe(old, new)
+            is_new = isinstance(new, Pod) and old is None
+            has = is_new and any(volume.ephemeral for volume in new.spec.volumes)
             return (new.key,) if has else ()
-        if new is None and old is not None and not isinstance(old, Pod):
-            owner = old.metadata.controller
-            if owner is not None and owner.kind == "Pod":
-                return (f"{old.namespace}/{owner.name}",)
+        if new is None and old is not None:
+            return [pod.key for pod in self._users.of(old.key)]
         return ()
 
     def sync(self, key: NamespacedName, now_ns: int) -> Actions:
-        """Create the missing claims."""
+        """Create the missing claims, up to one that is not of the pod.
+
+        Upstream: syncHandler, handleVolume
+        """
         pod = self._lister.get(POD, key)
         if not isinstance(pod, Pod) or pod.is_terminating:
             return []
@@ -45,15 +63,16 @@ class EphemeralVolumeController(Controller):
                 continue
             name = f"{pod.name}-{volume['name']}"
             present = self._lister.get(PVC, f"{pod.namespace}/{name}")
+            what = f"ephemeral volume {volume['name']}"
             if present is None:
-                actions.append(self.create(_claim(pod, name, template)))
+                failed = self.warning(pod, "FailedBinding", f"{what}: create PVC {name}: ")
+                creation = self.create(_claim(pod, name, template))
+                actions.append(ReportedWrite(creation, None, failed))
                 continue
             owner = present.metadata.controller
             if owner is None or owner.uid != pod.uid:
-                note = f"PVC {pod.namespace}/{name} was not created for pod {key}"
-                note += " (pod is not owner)"
-                reason = "EphemeralVolumeConflict"
-                actions.append(self.warning(pod, reason, note))
+                note = f"{what}: PVC {present.key} was not created for pod {key} (pod is not owner)"
+                return [*actions, self.warning(pod, "FailedBinding", note)]
         return actions
 
 

@@ -386,6 +386,8 @@ def test_a_claim_in_use_is_removed_after_its_last_pod():
     assert cluster.get(PVC, "default/c").metadata.deletion_timestamp == at(0)
     cluster.replace_controllers()
     cluster.edit(POD, "default/q", "status", phase="Succeeded")
+    assert cluster.has(PVC, "default/c"), "a pod that has ended keeps it"
+    cluster.delete(POD, "default/q")
     assert not cluster.has(PVC, "default/c")
 
 
@@ -427,8 +429,8 @@ def test_an_unrelated_claim_with_the_name_is_reported_as_a_conflict():
     template = {"spec": a_claim().raw["spec"]}
     volume = {"name": "scratch", "ephemeral": {"volumeClaimTemplate": template}}
     cluster = cluster_with(a_claim("p-scratch"), a_pod("p", volumes=[volume]))
-    assert cluster.event_notes("EphemeralVolumeConflict") == [
-        "PVC default/p-scratch was not created for pod default/p (pod is not owner)"
+    assert cluster.event_notes("FailedBinding")[-1:] == [
+        "ephemeral volume scratch: PVC default/p-scratch was not created for pod default/p (pod is not owner)"
     ]
 
 

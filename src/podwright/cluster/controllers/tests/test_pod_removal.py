@@ -1,4 +1,4 @@
-"""Which pods the garbage collector, the protections and the eviction by taints delete, and when."""
+"""What the garbage collector of pods and the protections delete, and when."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ from podwright.cluster.controllers.core.protections import (
     PodGroupProtectionController,
     VolumeProtectionController,
 )
-from podwright.cluster.controllers.nodes.taint_eviction import TaintEvictionController
 from podwright.cluster.controllers.tests.single_sync import SingleSync
 from podwright.cluster.controllers.tests.staged_cluster import at, document
-from podwright.cluster.store.history import with_metadata
 
 OUT_OF_SERVICE = {"key": "node.kubernetes.io/out-of-service", "effect": "NoExecute"}
 
@@ -238,23 +236,41 @@ CLAIM, VOLUME = "kubernetes.io/pvc-protection", "kubernetes.io/pv-protection"
 
 
 def a_claim(**metadata: Any) -> Any:
-    return document("PersistentVolumeClaim", "data", namespace="shop", metadata=metadata)
+    return document("PersistentVolumeClaim", "my-data", namespace="shop", metadata=metadata)
 
 
-def a_user(node: str = "n", phase: str = "Running", name: str = "p", claim: str = "data") -> Any:
+def a_user(
+    node: str = "n",
+    phase: str = "Running",
+    name: str = "p",
+    claim: str = "my-data",
+    **metadata: Any,
+) -> Any:
     volumes = [{"name": "d", "persistentVolumeClaim": {"claimName": claim}}]
-    return a_pod(name, node, phase, spec={"volumes": volumes})
+    return a_pod(name, node, phase, spec={"volumes": volumes}, **metadata)
+
+
+def an_owner(
+    node: str = "n", phase: str = "Running", name: str = "my", uid: str = "ou", **metadata: Any
+) -> Any:
+    """Return a pod of an ephemeral volume."""
+    volumes = [{"name": "data", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}]
+    return a_pod(name, node, phase, spec={"volumes": volumes}, uid=uid, **metadata)
+
+
+GOING: Any = {"deletionTimestamp": at(0), "deletionGracePeriodSeconds": 30}
+SHUT_DOWN: Any = GOING | {"deletionGracePeriodSeconds": 0}
 
 
 def test_claims_and_volumes_get_their_finalizer() -> None:
     bench = SingleSync(VolumeProtectionController)
-    assert bench.put(a_claim(finalizers=["x"])) == ["shop/data"]
-    assert bench.sync("shop/data") == [
-        "update PersistentVolumeClaim shop/data main:"
+    assert bench.put(a_claim(finalizers=["x"])) == ["shop/my-data"]
+    assert bench.sync("shop/my-data") == [
+        "update PersistentVolumeClaim shop/my-data main:"
         f' metadata.finalizers=["x", "{CLAIM}"]'
     ]  # fmt: skip
     assert bench.put(a_claim(finalizers=[CLAIM])) == []
-    assert bench.sync("shop/data") == []
+    assert bench.sync("shop/my-data") == []
     volume = document("PersistentVolume", "v")
     assert bench.put(volume) == ["v"]
     assert bench.sync("v") == [f'update PersistentVolume v main: metadata.finalizers=["{VOLUME}"]']
@@ -269,26 +285,38 @@ def test_claims_and_volumes_get_their_finalizer() -> None:
         pytest.param([a_user()], False, id="a running pod"),
         pytest.param([a_user(phase="Pending")], False, id="a bound pod"),
         pytest.param([a_user(node="")], True, id="a pod without a node"),
-        pytest.param([a_user(phase="Failed")], True, id="a pod that has ended"),
-        pytest.param([a_user(phase="Failed"), a_user(name="q")], False, id="one of two"),
+        pytest.param([a_user(phase="Failed")], False, id="a pod that has ended"),
+        pytest.param([a_user(node=""), a_user(name="q")], False, id="one of two"),
         pytest.param([a_user(claim="other")], True, id="a pod with another claim"),
+        pytest.param([a_user(**SHUT_DOWN)], False, id="a pod that is shut down"),
+        pytest.param([an_owner()], False, id="its pod"),
+        pytest.param([an_owner(phase="Succeeded")], False, id="its pod, which has ended"),
+        pytest.param([an_owner(**GOING)], False, id="its pod, which is going"),
+        pytest.param([an_owner(**SHUT_DOWN)], True, id="its pod, which is shut down"),
+        pytest.param([an_owner(node="")], True, id="its pod, without a node"),
+        pytest.param([an_owner(uid="other")], True, id="the pod of another claim"),
     ],
 )
-def test_a_deleted_claim_is_freed_when_no_pod_on_a_node_uses_it(users, is_freed) -> None:
-    claim = a_claim(deletionTimestamp=at(0), finalizers=["x", CLAIM])
+def test_a_deleted_claim_is_freed_when_no_pod_with_a_node_has_it(users, is_freed) -> None:
+    """Upstream: pvc_protection_controller.go, podUsesPVCForDeletion"""
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "ou", "controller": True}
+    claim = a_claim(deletionTimestamp=at(0), finalizers=["x", CLAIM], ownerReferences=[owner])
     bench = SingleSync(VolumeProtectionController, *users)
-    assert bench.put(claim) == ["shop/data"]
-    freed = ['update PersistentVolumeClaim shop/data main: metadata.finalizers=["x"]']
-    assert bench.sync("shop/data") == (freed if is_freed else [])
+    assert bench.put(claim) == ["shop/my-data"]
+    freed = ['update PersistentVolumeClaim shop/my-data main: metadata.finalizers=["x"]']
+    assert bench.sync("shop/my-data") == (freed if is_freed else [])
     bench.put(a_claim(deletionTimestamp=at(0), finalizers=["x"]))
-    assert bench.sync("shop/data") == []
+    assert bench.sync("shop/my-data") == []
 
 
-def test_the_end_of_a_pod_concerns_its_claims() -> None:
+def test_the_removal_of_a_pod_concerns_its_claims() -> None:
     bench = SingleSync(VolumeProtectionController)
-    assert bench.put(a_user()) == []
-    assert bench.put(a_user(phase="Succeeded")) == ["shop/data"]
-    assert bench.remove(a_user()) == ["shop/data"]
+    for a_pod_with in (a_user, an_owner):
+        assert bench.put(a_pod_with()) == []
+        assert bench.put(a_pod_with(phase="Succeeded")) == []
+        assert bench.put(a_pod_with(**GOING)) == []
+        assert bench.put(a_pod_with(**SHUT_DOWN)) == ["shop/my-data"]
+        assert bench.remove(a_pod_with()) == ["shop/my-data"]
     assert bench.put(a_pod(phase="Succeeded")) == []
 
 
@@ -332,120 +360,3 @@ def test_a_deleted_group_is_freed_after_its_last_pod() -> None:
     assert bench.sync("shop/g") == []
     assert bench.remove(going) == []
     assert bench.sync("shop/g") == []
-
-
-# ------------------------------------------------------------------------- taint eviction
-
-EXECUTES = {"key": "t", "effect": "NoExecute"}
-MARKED = "Normal Pod shop/p TaintManagerEviction by taint-eviction-controller:"
-MARKED += " Marking for deletion Pod shop/p"
-CANCELED = "Normal Pod shop/p TaintManagerEviction by taint-eviction-controller:"
-CANCELED += " Cancelling deletion of Pod shop/p"
-
-
-def tolerant(seconds: int | None, *, uid: str = "u", key: str = "t", node: str = "n") -> Any:
-    toleration = {"key": key, "operator": "Exists", "effect": "NoExecute"}
-    toleration |= {} if seconds is None else {"tolerationSeconds": seconds}  # type: ignore[dict-item]  # a number
-    return a_pod(node=node, uid=uid, spec={"tolerations": [toleration]})
-
-
-def tainted(*taints: Any, name: str = "n") -> Any:
-    return a_node(name, "True", taints)
-
-
-def evicts(seconds: float) -> list[str]:
-    message = "Taint manager: deleting due to NoExecute taint"
-    return [MARKED, condition(seconds, "DeletionByTaintManager", message), "delete Pod shop/p"]
-
-
-@pytest.mark.parametrize(
-    ("pod", "at_once", "evicted_after"),
-    [
-        pytest.param(tolerant(None), [], None, id="without limit"),
-        pytest.param(tolerant(9, key="other"), evicts(1), 0, id="not at all"),
-        pytest.param(tolerant(0), evicts(1), 0, id="for no time"),
-        pytest.param(tolerant(-3), evicts(1), 0, id="for less"),
-        pytest.param(tolerant(9), ["sync shop/p at 10"], 9, id="for a while"),
-    ],
-)
-def test_a_pod_is_evicted_when_its_toleration_ends(pod, at_once, evicted_after) -> None:
-    bench = SingleSync(TaintEvictionController, pod)
-    assert bench.put(tainted(EXECUTES)) == ["shop/p"]
-    assert plain(bench.sync("shop/p", 1)) == at_once
-    if evicted_after:
-        assert bench.sync("shop/p", 9.5) == ["sync shop/p at 10"]
-        assert plain(bench.sync("shop/p", 10)) == evicts(10)
-
-
-def test_an_eviction_is_canceled_when_nothing_remains_to_tolerate() -> None:
-    bench = SingleSync(TaintEvictionController, tolerant(9))
-    bench.put(tainted(EXECUTES))
-    bench.sync("shop/p")
-    assert bench.put(tainted()) == ["shop/p"]
-    assert bench.sync("shop/p", 5) == [CANCELED]
-    assert bench.sync("shop/p", 9) == []
-
-
-def test_a_toleration_that_ends_at_once_moves_an_eviction() -> None:
-    bench = SingleSync(TaintEvictionController, tolerant(9))
-    bench.put(tainted(EXECUTES))
-    bench.sync("shop/p")
-    assert bench.put(tolerant(2)) == ["shop/p"]
-    assert bench.sync("shop/p", 1) == ["sync shop/p at 9"], "the time was computed once"
-    assert bench.put(tainted(EXECUTES, EXECUTES | {"key": "s"})) == ["shop/p"]
-    assert plain(bench.sync("shop/p", 3)) == [CANCELED, *evicts(3)]
-
-
-def test_a_sync_at_the_time_of_the_decision_computes_it_again() -> None:
-    bench = SingleSync(TaintEvictionController, tolerant(9))
-    bench.put(tainted(EXECUTES))
-    bench.sync("shop/p")
-    bench.put(tolerant(2))
-    assert bench.sync("shop/p") == [CANCELED, "sync shop/p at 2"]
-
-
-def test_a_removed_or_replaced_pod_ends_the_wait() -> None:
-    bench = SingleSync(TaintEvictionController, tolerant(9))
-    bench.put(tainted(EXECUTES))
-    bench.sync("shop/p")
-    assert bench.remove(tolerant(9)) == ["shop/p"]
-    assert bench.sync("shop/p", 1) == [CANCELED]
-    assert bench.sync("shop/p", 1) == []
-    assert bench.put(tolerant(9)) == ["shop/p"]
-    bench.sync("shop/p", 2)
-    bench.put(tolerant(9, uid="second"))
-    assert bench.sync("shop/p", 5) == ["sync shop/p at 14"]
-    bench.put(with_metadata(tolerant(9), deletion_timestamp=at(0)))
-    assert bench.sync("shop/p", 14) == []
-    bench.put(tolerant(9))
-    assert bench.remove(tolerant(9)) == [], "nothing was scheduled"
-
-
-def test_only_taints_that_execute_and_new_bindings_matter() -> None:
-    bench = SingleSync(TaintEvictionController, tolerant(9), a_pod("a"), a_pod("z", "m"))
-    assert bench.put(tainted({"key": "t", "effect": "NoSchedule"})) == []
-    assert bench.put(tainted(EXECUTES)) == ["shop/a", "shop/p"]
-    assert bench.put(tainted(EXECUTES, {"key": "u", "effect": "NoSchedule"})) == []
-    assert bench.put(tolerant(9)) == []
-    assert bench.put(tolerant(9, node="m")) == []
-    assert bench.put(tolerant(9)) == ["shop/p"]
-    assert bench.put(a_pod("new")) == ["shop/new"]
-    assert bench.put(a_pod("new", "")) == []
-    assert bench.remove(tainted(EXECUTES)) == []
-    assert bench.put(a_pod("newer")) == [], "the node is gone"
-    bench.put(tainted(name="plain"))
-    assert bench.remove(tainted(name="plain")) == []
-
-
-def test_the_condition_of_an_eviction_is_written_once() -> None:
-    def with_reason(reason: str) -> Any:
-        condition = {"type": "DisruptionTarget", "status": "False", "reason": reason}
-        pod = tolerant(0)
-        return document("Pod", "p", namespace="shop", metadata={"uid": "u"},
-                        spec=pod.raw["spec"], status={"conditions": [condition]})  # fmt: skip
-
-    bench = SingleSync(TaintEvictionController, with_reason("DeletionByTaintManager"))
-    bench.put(tainted(EXECUTES))
-    assert bench.sync("shop/p") == [MARKED, "delete Pod shop/p"]
-    bench.put(with_reason("PreemptionByScheduler"))
-    assert plain(bench.sync("shop/p")) == evicts(0)

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
+from podwright.cluster.controllers.interface import ReportedWrite
 from podwright.cluster.controllers.storage.ephemeral_volume import EphemeralVolumeController
 from podwright.cluster.controllers.storage.persistent_volume import PersistentVolumeController
 from podwright.cluster.controllers.storage.provisioning import default_class
 from podwright.cluster.controllers.tests.single_sync import SingleSync
-from podwright.cluster.controllers.tests.staged_cluster import a_pod, at, document
+from podwright.cluster.controllers.tests.staged_cluster import NOW, a_pod, at, document
 
 COMPLETED = "pv.kubernetes.io/bind-completed"
 BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
@@ -690,16 +691,32 @@ def test_a_claim_of_another_owner_is_a_conflict_and_a_removed_one_is_made_again(
         metadata = {} if uid is None else {"ownerReferences": [owner]}
         return document("PersistentVolumeClaim", "p-one", namespace="shop", metadata=metadata)
 
-    note = "PVC shop/p-one was not created for pod shop/p (pod is not owner)"
-    conflict = event("EphemeralVolumeConflict", note, "Warning", "Pod shop/p",
-                     "ephemeral-volume-controller")  # fmt: skip
-    bench = SingleSync(EphemeralVolumeController, a_user())
-    for uid, expected in ((None, [conflict]), ("other", [conflict]), ("pu", [])):
+    note = "ephemeral volume one: PVC shop/p-one was not created for pod shop/p (pod is not owner)"
+    conflict = event("FailedBinding", note, "Warning", "Pod shop/p", "ephemeral_volume")
+    bench = SingleSync(EphemeralVolumeController, a_user(), a_pod("q", volumes=SCRATCH[:1]))
+    for uid in (None, "other"):
         assert bench.put(claim(uid)) == []
-        assert bench.sync("shop/p")[: len(expected)] == expected
-        assert len(bench.sync("shop/p")) == 1 + len(expected)
+        assert bench.sync("shop/p") == [conflict], "upstream goes no further"
+        assert bench.remove(claim(uid)) == ["shop/p"]
+    bench.put(claim("pu"))
+    (made,) = bench.sync("shop/p")
+    assert '"name": "p-two"' in made
     assert bench.remove(claim("pu")) == ["shop/p"]
-    bench.put(claim(None))
-    assert bench.remove(claim(None)) == []
-    bench.put(claim("pu", "Job"))
-    assert bench.remove(claim("pu", "Job")) == []
+    assert bench.remove(a_user()) == []
+    bench.put(claim("pu"))
+    assert bench.remove(claim("pu")) == []
+
+
+def test_a_claim_of_a_volume_that_cannot_be_created_is_reported() -> None:
+    bench = SingleSync(EphemeralVolumeController, a_user())
+    first, second = bench.controller.sync("shop/p", NOW)
+    for write, volume in ((first, "one"), (second, "two")):
+        assert isinstance(write, ReportedWrite)
+        found: list[Any] = []
+        assert write.execute(lambda _: None, found.append) is None
+        assert found == []
+        write.execute(lambda _: ValueError("full"), found.append)
+        note = f"ephemeral volume {volume}: create PVC p-{volume}: full"
+        assert [bench.text(each) for each in found] == [
+            event("FailedBinding", note, "Warning", "Pod shop/p", "ephemeral_volume")
+        ]

@@ -24,7 +24,7 @@ def a_node(*taints: str, name: str = "n") -> Any:
     return document("Node", name, spec={"taints": found})
 
 
-def a_pod(*tolerated: tuple[str, int | None], uid: str = "u", node: str = "n",
+def a_pod(*tolerated: tuple[str, int | None], name: str = "p", uid: str = "u", node: str = "n",
           status: Any = None, **metadata: Any) -> Any:  # fmt: skip
     tolerations = [
         {"key": key, "operator": "Exists"} | ({} if limit is None else {"tolerationSeconds": limit})
@@ -32,7 +32,7 @@ def a_pod(*tolerated: tuple[str, int | None], uid: str = "u", node: str = "n",
     ]
     spec = {"containers": [{"name": "c", "image": "i"}], "tolerations": tolerations}
     spec |= {"nodeName": node} if node else {}
-    return document("Pod", "p", namespace="d", metadata={"uid": uid} | metadata, spec=spec,
+    return document("Pod", name, namespace="d", metadata={"uid": uid} | metadata, spec=spec,
                     status=status or {"phase": "Running"})  # fmt: skip
 
 
@@ -62,12 +62,13 @@ def test_a_pod_that_does_not_tolerate_a_taint_is_deleted_at_once() -> None:
 
 
 def test_only_changes_of_taints_that_evict_concern_the_pods() -> None:
-    bench = bench_of(a_pod())
+    bench = bench_of(a_pod(), a_pod(name="a"), a_pod(name="far", node="m"))
     assert bench.put(a_node("Sk")) == []
     assert bench.put(a_node("Ek", name="other")) == []
-    assert bench.put(a_node("Ek")) == ["d/p"]
+    assert bench.put(a_node("Ek")) == ["d/a", "d/p"]
     assert bench.put(a_node("Ek", "Sk")) == []
-    assert bench.put(a_node()) == ["d/p"]
+    assert bench.put(a_node()) == ["d/a", "d/p"]
+    assert bench.remove(a_node()) == []
 
 
 def test_only_a_pod_of_a_tainted_node_with_other_tolerations_or_another_node_is_synced() -> None:
@@ -78,6 +79,8 @@ def test_only_a_pod_of_a_tainted_node_with_other_tolerations_or_another_node_is_
     assert bench.put(a_pod(("k", 6), node="m")) == []
     assert bench.put(a_pod(("k", 6), node="n")) == ["d/p"]
     assert bench.put(a_pod(("k", 7), node="m")) == []
+    bench.remove(a_node("Ek"))
+    assert bench.put(a_pod(("k", 7), node="n")) == [], "the node is gone"
 
 
 def test_the_shortest_toleration_decides_and_the_first_one_of_a_taint() -> None:
