@@ -30,6 +30,7 @@ class _Faulty(Controller):
     kinds: Any = (("", "ConfigMap"),)
     failures_left = 0
     fails_at_changes = False
+    due_ns: int | None = None
     syncs = 0
 
     def __init__(self, lister):
@@ -46,7 +47,7 @@ class _Faulty(Controller):
         if self.failures_left:
             self.failures_left -= 1
             raise ValueError("broken")
-        return []
+        return [] if self.due_ns is None else [self.sync_at(key, self.due_ns)]
 
 
 class _Sound(_Faulty):
@@ -87,6 +88,17 @@ def test_a_failing_sync_becomes_an_event_and_is_tried_again_with_back_off():
     loop.handle(ObjectPut(document("ConfigMap", "m", namespace="shop", data={"a": "b"})), now_ns)
     actions = [*loop.handle(SyncNext(), now_ns), *loop.handle(SyncNext(), now_ns)]
     assert [each.due_ns - now_ns for each in actions if isinstance(each, SyncAt)] == [5_000_000]
+
+
+def test_a_sync_that_fails_while_a_later_one_is_due_is_tried_again_before():
+    loop, reported = a_loop(_Faulty)
+    _Faulty.instance.due_ns = SECOND
+    loop.handle(ObjectPut(MAP), 0)
+    assert [each.due_ns for each in loop.handle(SyncNext(), 0)] == [SECOND]
+    _Faulty.instance.failures_left = 1
+    loop.handle(ObjectPut(MAP), 1)
+    _, later = loop.handle(SyncNext(), 1)
+    assert (later.due_ns, len(reported)) == (5_000_001, 1)
 
 
 def test_a_change_that_a_controller_cannot_process_reaches_the_others():

@@ -430,7 +430,8 @@ def test_an_unrelated_claim_with_the_name_is_reported_as_a_conflict():
     volume = {"name": "scratch", "ephemeral": {"volumeClaimTemplate": template}}
     cluster = cluster_with(a_claim("p-scratch"), a_pod("p", volumes=[volume]))
     assert cluster.event_notes("FailedBinding")[-1:] == [
-        "ephemeral volume scratch: PVC default/p-scratch was not created for pod default/p (pod is not owner)"
+        "ephemeral volume scratch: PVC default/p-scratch was not created for pod default/p"
+        " (pod is not owner)"
     ]
 
 
