@@ -39,11 +39,11 @@ class EphemeralVolumeController(Controller):
 
     def observe(self, old: Version, new: Version) -> Keys:
         """Return a new pod with ephemeral volumes, and the pods whose claim was removed."""
-        if isinstance(self.latest_of(old, new), Pod):
+        changed = self.latest_of(old, new)
+        if isinstance(changed, Pod):
             self._users.observe(old, new)
-            is_new = isinstance(new, Pod) and old is None
-            has = is_new and any(volume.ephemeral for volume in new.spec.volumes)
-            return (new.key,) if has else ()
+            has = old is None and any(volume.ephemeral for volume in changed.spec.volumes)
+            return (changed.key,) if has else ()
         if new is None and old is not None:
             return [pod.key for pod in self._users.of(old.key)]
         return ()
