@@ -342,6 +342,11 @@ class Machine:
         return self._cycles.suspended is not None and not self._cycles.waits_for(event)
 
     @property
+    def has_timers(self) -> bool:
+        """Whether a pod waits for a timer: at Permit, or while it is bound."""
+        return any(map(self._bindings.awaits, self._state.timers.heap))
+
+    @property
     def next_flush_ns(self) -> int | None:
         """The first time at which a flush would move a pod; None: never."""
         return self.queue.next_due_ns()

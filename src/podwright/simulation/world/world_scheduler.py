@@ -216,16 +216,23 @@ class WorldScheduler:
         Pods that no plugin rejected, as when there are no nodes, are retried every few seconds
         without end; so is a gang whose members wait for each other at Permit.
         """
-        return self._is_unproductive and self._heap.has_only(Turn.TIMER)
+        return self._has_no_more(Turn.TIMER)
 
     @property
     def is_settled(self) -> bool:
         """Whether only later operations and retries of unschedulable pods remain."""
-        if not self._heap.has_only(Turn.TIMER, Turn.INPUT):
+        return self._has_no_more(Turn.TIMER, Turn.INPUT)
+
+    def _has_no_more(self, *turns: Turn) -> bool:
+        """Whether no events but those of some turns lead to anything but retries.
+
+        A timer of a pod that no longer waits at Permit leads to nothing.
+        """
+        if not self._heap.has_only(*turns):
             return False
         if self._is_unproductive:
             return True
-        return self._heap.has_only(Turn.INPUT) and self.next_flush_ns(is_over=True) is None
+        return not self._machine.has_timers and self.next_flush_ns(is_over=True) is None
 
     def next_flush_ns(self, *, is_over: bool = False) -> int | None:
         """Return the first whole second, from now on, at which a flush would move a pod.

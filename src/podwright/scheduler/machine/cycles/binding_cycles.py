@@ -155,6 +155,15 @@ class BindingCycles:
             case BindingStage.STARTING | BindingStage.PERMIT:
                 raise AssertionError(f"pod {binding.pod.key} at {binding.stage} got {done}")
 
+    def awaits(self, timer: Timer) -> bool:
+        """Tell whether a pod still waits for a timer; the others are outdated."""
+        state = self._state
+        if timer.plugin:
+            waiting = state.waiting.get(timer.uid)
+            return waiting is not None and waiting.number == timer.number
+        binding = state.bindings.get(timer.number) or state.assumed.get(timer.uid)
+        return binding is not None and binding.timer == timer.counter
+
     def timer_fired(self, timer: Timer) -> None:
         """Continue what waits for a timer, unless the timer is outdated."""
         state = self._state

@@ -110,8 +110,30 @@ def test_the_timer_of_a_plugin_does_not_expire_the_bound_pod() -> None:
     driver.deliver(CallDone(bind.call))
     wait(driver, 10)
     assert driver.machine.expired() == ()
+    assert driver.machine.has_timers
     wait(driver, 20)
     assert driver.machine.expired() == ("default/a",)
+    assert not driver.machine.has_timers
+
+
+def test_a_delay_that_is_over_is_no_timer_of_a_plugin_that_waits_later() -> None:
+    driver = started(Claims)
+    assert driver.machine.has_timers
+    answer_claim(driver)
+    assert not driver.machine.has_timers
+
+
+def test_only_the_last_wait_at_permit_has_a_timer() -> None:
+    driver = started(Gate)
+    assert driver.machine.has_timers
+    driver.deliver(PodRejected("default/a", "Gate", "not yet"))
+    assert not driver.machine.has_timers
+    driver.machine.queue.activate([pending("a", cpu="1")], driver.now_ns)
+    driver.cycle()
+    wait(driver, 59)
+    assert driver.machine.has_timers
+    wait(driver, 1)
+    assert not driver.machine.has_timers
 
 
 def test_a_pod_that_is_confirmed_before_the_answer_has_no_expiry() -> None:

@@ -17,6 +17,7 @@ from podwright.cluster.kubelets.stages.stage_reader import read_stages
 from podwright.scheduler.config import ExtenderCall, ExtenderReply, read_configuration
 from podwright.scheduler.framework.decision import Decision
 from podwright.simulation.world import world_scheduler, world_steps
+from podwright.simulation.world.inputs.conditions import Condition, OperationSequence, Step
 from podwright.simulation.world.observers import KubernetesEvent
 from podwright.simulation.world.scheduler_requests import bind_for_extender
 from podwright.simulation.world.timing.model import CycleTiming, Timing
@@ -285,6 +286,24 @@ def test_a_run_ends_though_the_members_of_a_gang_wake_each_other():
     world.add(make_node("n2", cpu="16"))
     world.run()
     assert len(world.node_of) == 12
+
+
+@pytest.mark.parametrize(
+    ("late_s", "ended_s"),
+    [
+        pytest.param(0, 0, id="a gang that has room at once"),
+        pytest.param(20, 20, id="the timers of the members that waited are outdated"),
+    ],
+)
+def test_a_run_ends_when_a_gang_is_bound(late_s, ended_s):
+    """The timers of waits at Permit, which are over, do not hold it."""
+    world = gang_that_waits(Witness())
+    world.add(make_node("n2", cpu="16"), at=timestamp_text_nano(world.now_ns + late_s * SECOND))
+    world.add_sequence(OperationSequence(iter([Step(place="end", wait=Condition(settled=True))])))
+    run = world.run()
+    assert len(run.node_of) == 12
+    assert world.now_ns - world.start_ns == ended_s * SECOND
+    assert not world.sequences[0].failure
 
 
 def test_a_run_without_nodes_ends():
