@@ -70,6 +70,10 @@ def wait(driver: Driver, seconds: int) -> None:
     driver.deliver(TimerFired())
 
 
+def has_timers(driver: Driver) -> bool:
+    return driver.machine.has_timers
+
+
 def started(*plugins: type[Plugin], assumed_pod_expiry_ns: int = 0) -> Driver:
     """Start the binding cycle of a pod; calls about pods are not answered."""
     Claims.continued.clear()
@@ -110,30 +114,30 @@ def test_the_timer_of_a_plugin_does_not_expire_the_bound_pod() -> None:
     driver.deliver(CallDone(bind.call))
     wait(driver, 10)
     assert driver.machine.expired() == ()
-    assert driver.machine.has_timers
+    assert has_timers(driver)
     wait(driver, 20)
     assert driver.machine.expired() == ("default/a",)
-    assert not driver.machine.has_timers
+    assert not has_timers(driver)
 
 
 def test_a_delay_that_is_over_is_no_timer_of_a_plugin_that_waits_later() -> None:
     driver = started(Claims)
-    assert driver.machine.has_timers
+    assert has_timers(driver)
     answer_claim(driver)
-    assert not driver.machine.has_timers
+    assert not has_timers(driver)
 
 
 def test_only_the_last_wait_at_permit_has_a_timer() -> None:
     driver = started(Gate)
-    assert driver.machine.has_timers
+    assert has_timers(driver)
     driver.deliver(PodRejected("default/a", "Gate", "not yet"))
-    assert not driver.machine.has_timers
+    assert not has_timers(driver)
     driver.machine.queue.activate([pending("a", cpu="1")], driver.now_ns)
     driver.cycle()
     wait(driver, 59)
-    assert driver.machine.has_timers
+    assert has_timers(driver)
     wait(driver, 1)
-    assert not driver.machine.has_timers
+    assert not has_timers(driver)
 
 
 def test_a_pod_that_is_confirmed_before_the_answer_has_no_expiry() -> None:
