@@ -29,7 +29,7 @@ simulator/recorder/recorder.go
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -183,6 +183,10 @@ class EventLines:
     added : list of Sourced
         The objects of `apply` lines, without the pods that `note_pod` receives: there may be
         millions.
+    missing : dict of int to (GroupKind, str)
+        Which of the errors are that an object does not exist, unless another file has it.
+    named : set of (GroupKind, str)
+        The objects of the lines to which lines may refer, except those that were there.
     nodes : set of str
         The names of the initial nodes and of those that the lines create.
     unterminated_line : int
@@ -215,6 +219,7 @@ class EventLines:
         self.is_complete = there is not None
         self.there = {(kind_of(obj), obj.key) for obj in there or ()}
         self.added: list[Sourced] = []
+        self.missing: dict[int, tuple[GroupKind, NamespacedName]] = {}
         self.end_ns = start_ns
         self.unterminated_line = 0
         reading = _Reading(self, is_check=True)
@@ -226,7 +231,8 @@ class EventLines:
                 self.waits = self.waits or step.wait is not None
                 count += 1
         except InputError as error:
-            self.errors, self.added = list(error.errors), []
+            self.errors, self.added, self.missing = list(error.errors), [], {}
+        self.named = reading.named()
         self.warnings = reading.warnings()
         self.nodes = reading.nodes()
         if not count and not self.errors:
@@ -235,6 +241,12 @@ class EventLines:
         if not FIRST_NS <= self.end_ns < LAST_NS and not self.errors:
             message = "a line is due outside of the years that can be simulated, 1678 to 2261"
             self.errors.append(_error(source, message))
+
+    def find_missing(self, named: Collection[tuple[GroupKind, NamespacedName]]) -> None:
+        """Remove the errors about missing objects that are among `named`, those of other files."""
+        found = {number for number, name in self.missing.items() if name in named}
+        self.errors = [each for number, each in enumerate(self.errors) if number not in found]
+        self.missing = {}
 
     def __iter__(self) -> Iterator[Timed]:
         for due_ns, step in _Reading(self, is_check=False).steps():
@@ -271,6 +283,14 @@ class _Reading:
     def nodes(self) -> set[str]:
         """Return the names of the initial nodes and of those in the lines so far."""
         return {key for kind, key in self._known if kind == _NODE}
+
+    def named(self) -> set[tuple[GroupKind, NamespacedName]]:
+        """Return the objects of the lines so far to which lines may refer."""
+        return {
+            name
+            for name in self._known
+            if name[0] not in _MADE_BY_CONTROLLERS and name not in self._of.there
+        }
 
     def steps(self) -> Iterator[tuple[int, Step]]:
         """Yield the lines in order, each with its time if nothing is waited for."""
@@ -375,7 +395,7 @@ class _Reading:
 
     def _own(self, written: Any, place: str) -> Step | None:
         """Return a podwright line as a step, or add its errors."""
-        before = len(self.errors)
+        before = self._wrong_count
         wrong: list[FieldError] = []
         if self._is_check or not _CONDITIONS.isdisjoint(written):
             line = decode_struct(written, OperationLine, self._path, wrong)
@@ -385,7 +405,7 @@ class _Reading:
         self.errors += (msgspec.structs.replace(each, source=place) for each in wrong)
         timing = self._timing(line, place)
         operation = None if wrong or line.wait_until else self._operation(line, place)
-        if len(self.errors) > before:
+        if self._wrong_count > before:
             return None
         return msgspec.structs.replace(timing, operation=operation)
 
@@ -438,8 +458,7 @@ class _Reading:
             return OnNodes(name, value.selector)
         if name in ON_NODE:
             node = value.removeprefix("node/")
-            if self._is_missing(_NODE, node):
-                self._wrong(place, name, f"Node {quoted(node)} does not exist at that time")
+            self._check_there(_NODE, node, place, name)
             return ON_NODE[name](node, shown)
         found = identity_of(value, line.namespace or "default")
         if found is None:
@@ -447,8 +466,7 @@ class _Reading:
             self._wrong(place, name, invalid(value, detail))
             return None
         kind, key = found
-        if self._is_missing(kind, key):
-            self._wrong(place, name, f"{kind[1]} {quoted(key)} does not exist at that time")
+        self._check_there(kind, key, place, name)
         if name == "delete":
             return Delete(
                 kind,
@@ -471,12 +489,10 @@ class _Reading:
             return None
         identity = (kind_of(obj), obj.key)
         if subresource:
-            if self._is_missing(*identity):
-                text = f"{obj.kind} {quoted(obj.key)} does not exist at that time"
-                self._wrong(place, "apply", text)
+            self._check_there(*identity, place, "apply")
             return Apply(obj, subresource)
         if isinstance(obj, Pod) and _refers_to_nothing(obj):
-            # No line refers to a pod, so its name is not kept either: see `_is_missing`.
+            # No line refers to a pod, so its name is not kept either: see `_check_there`.
             if self._is_check:
                 self._of.note_pod(place, obj)
             return Apply(obj) if name == "apply" else Create(obj)
@@ -485,11 +501,17 @@ class _Reading:
             self._of.added.append(Sourced(place, obj))
         return Apply(obj) if name == "apply" else Create(obj)
 
-    def _is_missing(self, kind: GroupKind, key: NamespacedName) -> bool:
-        """Whether no earlier line and no file has an object, and no controller creates it."""
-        if not self._of.is_complete or kind in _MADE_BY_CONTROLLERS:
-            return False
-        return (kind, key) not in self._known
+    def _check_there(self, kind: GroupKind, key: NamespacedName, place: str, path: str) -> None:
+        """Add an error unless an earlier line or a file has an object, or a controller makes it."""
+        is_known = (kind, key) in self._known or kind in _MADE_BY_CONTROLLERS
+        if self._is_check and self._of.is_complete and not is_known:
+            self._of.missing[len(self.errors)] = (kind, key)
+            self._wrong(place, path, f"{kind[1]} {quoted(key)} does not exist at that time")
+
+    @property
+    def _wrong_count(self) -> int:
+        """The number of errors that no other file can remove."""
+        return len(self.errors) - len(self._of.missing)
 
     def _wrong(self, place: str, path: str, message: str) -> None:
         if self._path:

@@ -210,6 +210,7 @@ class Inputs:
         later = [one for one in arrivals if one.due_ns > start_ns or one.gone_ns is not None]
         self._later = _timed(later)
         self._events: list[EventLines] = []
+        read: list[tuple[EventFile, EventLines]] = []
         added: list[Sourced] = []
         nodes: set[str] = set()
         collisions = Collisions(sourced, errors)
@@ -226,9 +227,13 @@ class Inputs:
                     is_workload=file.is_workload, is_last=number == len(events)
                 ),
             )
-            errors += lines.errors
+            read.append((file, lines))
             added += lines.added
             collisions.add(lines.added, is_workload=file.is_workload)
+        named = set().union(*(lines.named for _, lines in read))
+        for file, lines in read:
+            lines.find_missing(named)
+            errors += lines.errors
             if lines.errors:
                 nodes |= lines.nodes
             else:

@@ -453,3 +453,41 @@ def test_the_operations_of_a_sequence_are_executed_each_at_its_time_or_condition
         world.run_until_ns(start_ns + seconds * SECOND)
         seen.append("".join(sorted(pod.name for pod in world.pods)))
     assert seen == ["", "a", "a", "abc"]
+
+
+N9 = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n9"}}
+RECORDED_N9 = {"time": timestamp_text(START_NS), "event": "Add", "resource": N9}
+
+
+@pytest.mark.parametrize(
+    ("other", "missing"),
+    [
+        pytest.param({"at": "1m", "apply": N9}, [], id="another file creates it"),
+        pytest.param(RECORDED_N9, [], id="a record has it"),
+        pytest.param(
+            {"at": "1m", "drain": "n9"},
+            ["e0.jsonl: line 1: drain: ", "e1.jsonl: line 1: drain: ", "e1.jsonl: line 3: drain: "],
+            id="another file drains it only",
+        ),
+        pytest.param(
+            {"at": "1m", "apply": N9, "drain": "n9"},
+            ["e0.jsonl: line 1: one of ", "e1.jsonl: line 1: drain: ", "e1.jsonl: line 3: drain: "],
+            id="the other file is wrong",
+        ),
+    ],
+)
+def test_a_line_may_name_an_object_of_another_file(read, other, missing):
+    drain = {"at": "2m", "drain": "n9"}
+    waiting = {"when": {"settled": True}, "cordon": "n1"}
+    lines = "".join(json.dumps(line) + "\n" for line in (drain, waiting, drain))
+    events = (json.dumps(other) + "\n", lines)
+    if missing:
+        found = errors_of(read, NODE, events=events)
+        assert all(map(str.startswith, found, missing)), found
+        assert len(found) == len(missing)
+        return
+    inputs = read(NODE, events=events)
+    (sequence,) = inputs.sequences()
+    assert sequence.next_due_ns(START_NS) == START_NS + 120 * SECOND
+    assert sequence.step.operation is not None
+    assert sequence.step.operation.node == "n9"  # type: ignore[union-attr]
