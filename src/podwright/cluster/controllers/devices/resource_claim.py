@@ -37,6 +37,7 @@ from podwright.cluster.controllers.interface import (
     ControllerAction,
     Keys,
     PodChange,
+    ReportedWrite,
     Version,
 )
 from podwright.cluster.controllers.kinds import RESOURCE_CLAIM, RESOURCE_CLAIM_TEMPLATE
@@ -46,6 +47,7 @@ from podwright.cluster.store import POD, kind_of
 POD_CLAIM_NAME: Final = "resource.kubernetes.io/pod-claim-name"
 _BASE_MAX: Final = 57
 _POD, _CLAIM = "pod:", "claim:"
+_FAILED: Final = "FailedResourceClaimCreation"
 _RESERVED_FOR_MAX: Final = 256
 """The most users of a claim. Upstream: staging/src/k8s.io/api/resource/v1/types.go,
 `ResourceClaimReservedForMaxSize`."""
@@ -59,6 +61,7 @@ class ResourceClaimController(Controller):
     kinds = (POD, RESOURCE_CLAIM, RESOURCE_CLAIM_TEMPLATE)
     pod_changes = PodChange.ADDED | PodChange.TERMINAL | PodChange.DELETED | PodChange.SPEC
     only_with_devices = True
+    reports_creations = True
     _waiting: Saved[dict[NamespacedName, dict[NamespacedName, None]]]
     _unreserved: Saved[dict[NamespacedName, dict[NamespacedName, None]]]
 
@@ -155,16 +158,19 @@ class ResourceClaimController(Controller):
 
     def _create(self, pod: Pod, entry: str, template_key: NamespacedName) -> ControllerAction:
         template = self._lister.get(RESOURCE_CLAIM_TEMPLATE, template_key)
+        about = f"PodResourceClaim {entry}: "
         if template is None:
             self._waiting.setdefault(template_key, {})[pod.key] = None
             name = template_key.partition("/")[2]
             note = (
-                f'PodResourceClaim {entry}: resource claim template "{name}":'
+                f'{about}resource claim template "{name}":'
                 f' resourceclaimtemplate.resource.k8s.io "{name}" not found'
             )
-            reason = "FailedResourceClaimCreation"
-            return self.warning(pod, reason, note)
-        return self.create(claim_from_template(pod, entry, section(template, "spec")))
+            return self.warning(pod, _FAILED, note)
+        claim = claim_from_template(pod, entry, section(template, "spec"))
+        # Upstream writes the name, which is not drawn yet.
+        failed = self.warning(pod, _FAILED, f"{about}create ResourceClaim : ")
+        return ReportedWrite(self.create(claim), None, failed)
 
     def _reserve(self, pod: Pod, generated: dict[str, str | None]) -> Actions:
         """Reserve allocated claims for a pod that was bound without the scheduler."""

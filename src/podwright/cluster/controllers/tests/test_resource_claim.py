@@ -11,6 +11,7 @@ from podwright.apimachinery.schema import decode
 from podwright.cluster.api import CreateObject, DeleteObject, RecordEvent, UpdateObject
 from podwright.cluster.controllers import Lister
 from podwright.cluster.controllers.devices.resource_claim import ResourceClaimController
+from podwright.cluster.controllers.interface import ReportedWrite
 
 _POD = "pod:default/a"
 _NOW_NS = 0
@@ -249,7 +250,7 @@ def _writes_of_pod(*objects: KubernetesObject) -> list[Any]:
     found: list[Any] = []
     for action in _Cluster(*objects).controller.sync(_POD, _NOW_NS):
         match action:
-            case CreateObject(obj=claim):
+            case ReportedWrite(request=CreateObject(obj=claim)):
                 found.append(claim.metadata.labels)
             case UpdateObject(obj=pod):
                 statuses = pod.raw["status"]["resourceClaimStatuses"]
@@ -287,6 +288,24 @@ def test_a_pod_gets_a_claim_from_its_template(
     objects: list[KubernetesObject], writes: list[Any]
 ) -> None:
     assert _writes_of_pod(*objects) == writes
+
+
+def test_a_claim_that_cannot_be_created_is_reported() -> None:
+    """Upstream: controller.go, syncPod and handleClaim"""
+    (write,) = _Cluster(_templated_pod(), _template()).controller.sync(_POD, _NOW_NS)
+    assert isinstance(write, ReportedWrite)
+    events: list[RecordEvent] = []
+    assert write.execute(lambda _: None, events.append) is None
+    assert events == []
+    write.execute(lambda _: ValueError("full"), events.append)
+    assert [(each.type, each.reason, each.note, each.source) for each in events] == [
+        (
+            "Warning",
+            "FailedResourceClaimCreation",
+            "PodResourceClaim gpu: create ResourceClaim : full",
+            "resource_claim",
+        )
+    ]
 
 
 def test_a_pod_waits_for_its_template() -> None:
