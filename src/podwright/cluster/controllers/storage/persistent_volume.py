@@ -211,7 +211,9 @@ class PersistentVolumeController(Controller):
     def _lost(self, claim: PersistentVolumeClaim, reason: str, note: str) -> Actions:
         if claim.status.phase == "Lost":
             return []
-        new = patched(claim, status={"phase": "Lost"})
+        # Upstream: updateClaimStatus, which takes what the claim has of a volume.
+        fields = ("accessModes", "capacity", "currentVolumeAttributesClassName")
+        new = patched(claim, status={"phase": "Lost", **dict.fromkeys(fields)})
         return [
             self.update(new, "status"),
             self.warning(claim, reason, note),
@@ -268,7 +270,11 @@ class PersistentVolumeController(Controller):
 
     def _waiting_event(self, claim: PersistentVolumeClaim) -> ControllerAction:
         users = self._users.of(claim.key)
-        names = [pod.name for pod in users if not pod.spec.node_name and not pod.is_terminal]
+        names = [
+            pod.name
+            for pod in users
+            if not pod.spec.node_name and not pod.is_terminal and not pod.is_terminating
+        ]
         if names:
             pods = f"pods {','.join(names)}" if len(names) > 1 else f"pod {names[0]}"
             return self.event(claim, "WaitForPodScheduled", f"waiting for {pods} to be scheduled")
@@ -612,7 +618,11 @@ def _capacity(volume: PersistentVolume) -> int:
 
 
 def _phase(volume: PersistentVolume, phase: str, now_ns: int) -> Document:
-    """Return the fields of the status that a new phase changes, empty if it is the same."""
+    """Return the fields of the status that a new phase changes, empty if it is the same.
+
+    Upstream: updateVolumePhaseWithEvent, updateVolumePhase
+    """
     if volume.status.phase == phase:
         return {}
-    return {"phase": phase, "lastPhaseTransitionTime": timestamp_text(now_ns)}
+    now = timestamp_text(now_ns)
+    return {"phase": phase, "lastPhaseTransitionTime": now, "message": None}

@@ -242,9 +242,9 @@ def test_a_waiting_claim_says_for_what_it_waits() -> None:
     waiting = a_class(mode="WaitForFirstConsumer")
     volumes = [{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}]
 
-    def user(name: str, node: str = "", phase: str = "Pending") -> Any:
+    def user(name: str, node: str = "", phase: str = "Pending", **metadata: Any) -> Any:
         pod = a_pod(name, namespace="shop", volumes=volumes, nodeName=node or None)
-        return document("Pod", name, namespace="shop", spec=pod.raw["spec"],
+        return document("Pod", name, namespace="shop", spec=pod.raw["spec"], metadata=metadata,
                         status={"phase": phase})  # fmt: skip
 
     assert synced("shop/data", waiting, user("p"), a_claim()) == [
@@ -254,6 +254,7 @@ def test_a_waiting_claim_says_for_what_it_waits() -> None:
         event("WaitForPodScheduled", "waiting for pods c,d to be scheduled")
     ]
     assert synced("shop/data", waiting, user("p", phase="Failed"), a_claim()) == WAITS
+    assert synced("shop/data", waiting, user("p", deletionTimestamp=at(0)), a_claim()) == WAITS
 
 
 PROVISIONER = "volume.kubernetes.io/storage-provisioner"
@@ -395,6 +396,16 @@ def test_a_bound_claim_is_completed_checked_and_lost() -> None:
     note = "Two claims are bound to the same volume, this one is bound incorrectly"
     other = a_volume(phase="Bound", spec=bound_to("ou"))
     assert synced("shop/data", bound, other) == [lost, event("ClaimMisbound", note, "Warning")]
+    of_volume = {
+        "phase": "Bound", "accessModes": ["ReadWriteOnce"], "capacity": {"storage": "5Gi"},
+        "currentVolumeAttributesClassName": "gold",
+    }  # fmt: skip
+    full = document("PersistentVolumeClaim", "data", namespace="shop", spec=bound.raw["spec"],
+                    metadata=bound.raw["metadata"], status=of_volume)  # fmt: skip
+    assert synced("shop/data", full)[0] == (
+        "update PersistentVolumeClaim shop/data status: -status.accessModes -status.capacity"
+        ' -status.currentVolumeAttributesClassName status.phase="Lost"'
+    )
     was_lost = a_claim("Lost", [COMPLETED], spec={"volumeName": "v"})
     assert synced("shop/data", was_lost) == []
     found = synced("shop/data", was_lost, a_volume(phase="Bound", spec=bound_to()))
@@ -657,6 +668,16 @@ def a_user(**metadata: Any) -> Any:
         "Pod", "p", namespace="shop", metadata={"uid": "pu", **metadata},
         spec={"containers": [{"name": "c", "image": "i"}], "volumes": SCRATCH},
     )  # fmt: skip
+
+
+def test_a_failed_volume_without_its_claim_is_available_and_has_no_message() -> None:
+    """Upstream: pv_controller.go, updateVolumePhase"""
+    failed = document("PersistentVolume", "v", spec=a_volume().raw["spec"],
+                      status={"phase": "Failed", "message": "no deleter"})  # fmt: skip
+    assert synced("v", failed) == [
+        "update PersistentVolume v status:"
+        f' status.lastPhaseTransitionTime="{at(0)}" -status.message status.phase="Available"'
+    ]  # fmt: skip
 
 
 def test_each_ephemeral_volume_gets_a_claim_of_its_pod() -> None:
