@@ -5,6 +5,8 @@ Upstream: pkg/controller/endpointslicemirroring/{endpointslicemirroring_controll
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from ipaddress import ip_address
 from typing import Final, TypeAlias
 
@@ -103,7 +105,7 @@ class EndpointSliceMirroringController(Controller):
         service = self._lister.get(SERVICE, endpoints.key)
         return (
             service is not None
-            and section(service, "spec").get("selector") is None
+            and not section(service, "spec").get("selector")
             and endpoints.metadata.labels.get(_SKIPPED) != "true"
             and _LEADER not in endpoints.metadata.annotations
         )
@@ -150,8 +152,21 @@ def _endpoint(address: Document, ip: str, *, is_ready: bool) -> Document:
 
 
 def _is_same(obj: KubernetesObject, new: Document) -> bool:
+    """Whether a slice has what a new one would have; the order of the endpoints is any.
+
+    Upstream: reconciler.go, totalChanges and needRebuildExistingSlices
+    """
+    (owner,) = new["metadata"]["ownerReferences"]
     return (
-        encode(obj).get("endpoints") == new["endpoints"]
+        _sorted(encode(obj).get("endpoints") or ()) == _sorted(new["endpoints"])
         and obj.metadata.labels == new["metadata"]["labels"]
         and obj.metadata.annotations == (new["metadata"].get("annotations") or {})
+        and all(
+            (each.kind, each.name) != ("Endpoints", owner["name"]) or each.uid == owner["uid"]
+            for each in obj.metadata.owner_references
+        )
     )
+
+
+def _sorted(endpoints: Iterable[Document]) -> list[str]:
+    return sorted(json.dumps(each, sort_keys=True) for each in endpoints)

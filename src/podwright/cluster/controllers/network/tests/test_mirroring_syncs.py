@@ -109,6 +109,7 @@ def test_a_mirrored_slice_has_what_the_endpoints_have() -> None:
     [
         pytest.param({}, {}, True, id="without a selector"),
         pytest.param({"selector": {"a": "b"}}, {}, False, id="the service selects pods"),
+        pytest.param({"selector": {}}, {}, True, id="with an empty selector"),
         pytest.param(None, {}, False, id="no service"),
         pytest.param({}, {"labels": {"endpointslice.kubernetes.io/skip-mirror": "true"}}, False,
                      id="skipped"),
@@ -150,6 +151,16 @@ def test_slices_of_removed_endpoints_are_deleted() -> None:
 def test_a_slice_is_written_only_if_it_is_another_one() -> None:
     one = endpoints(subset("10.0.0.1"))
     assert synced(service(), one, a_slice("a", "10.0.0.1")) == []
+    two = endpoints(subset("10.0.0.1", "10.0.0.2"))
+    assert synced(service(), two, a_slice("a", "10.0.0.2", "10.0.0.1")) == [], "in any order"
+    owned_by = {kind: [OWNER | {"kind": kind, "uid": "other"}] for kind in ("Endpoints", "Other")}
+    named = [OWNER | {"name": "other", "uid": "other"}]
+    for owners in (owned_by["Other"], named):
+        assert synced(service(), one, a_slice("a", "10.0.0.1", ownerReferences=owners)) == []
+    replaced = a_slice("a", "10.0.0.1", ownerReferences=owned_by["Endpoints"])
+    assert synced(service(), one, replaced) == [
+        f"update EndpointSlice shop/a main: metadata.ownerReferences={json.dumps([OWNER])}"
+    ]
     ready = {"addresses": ["10.0.0.1"], "conditions": {"ready": True}}
     rows: dict[str, tuple[Any, Any, str]] = {
         "endpoints": (one, a_slice("a", "10.0.0.2"), f"endpoints={json.dumps([ready])}"),
