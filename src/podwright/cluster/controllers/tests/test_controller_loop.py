@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 from podwright._checkpointed import Saved
 from podwright.apimachinery.objects import KubernetesObject, ObjectDeleted, ObjectPut, Pod
 from podwright.apimachinery.schema import decode
-from podwright.cluster.api import CreateObject
+from podwright.cluster.api import CreateObject, RecordEvent, UpdateObject
 from podwright.cluster.controllers.controller_loop import ControllerLoop
 from podwright.cluster.controllers.interface import (
     Controller,
@@ -97,6 +97,31 @@ def test_a_requeue_happens_once_at_its_time():
     controllers.handle(SyncDue("watcher", "default/a"), 10)
     controllers.handle(SyncNext(), 10)
     assert watcher.looked == [("default/a", 0), ("default/a", 10)]
+
+
+class Repeater(Watcher):
+    """Requests two later syncs and writes in each sync."""
+
+    name = "repeater"
+
+    def sync(self, key: str, now_ns: int) -> list[ControllerAction]:
+        pod = self._lister.get(POD, key)
+        assert pod is not None
+        return [self.sync_at(key, 20), self.sync_at(key, 10), self.update(pod)]
+
+
+def test_a_requeue_does_not_replace_an_earlier_one_and_hides_no_other_action():
+    controllers = ControllerLoop([Repeater])
+    controllers.handle(ObjectPut(make_pod("a")), 0)
+    first, second, write = controllers.handle(SyncNext(), 0)
+    assert [each.due_ns for each in (first, second) if isinstance(each, SyncAt)] == [20, 10]
+    assert isinstance(write, UpdateObject)
+    controllers.handle(ObjectPut(make_pod("a", labels={"x": "y"})), 1)
+    assert [type(each) for each in controllers.handle(SyncNext(), 1)] == [UpdateObject]
+    controllers.handle(SyncDue("repeater", "default/a"), 10)
+    assert [type(each) for each in controllers.handle(SyncNext(), 10)] == [
+        SyncAt, SyncAt, UpdateObject,
+    ], "the time has come, so both are requested again"  # fmt: skip
 
 
 def test_a_restored_loop_continues_the_same():
@@ -245,6 +270,28 @@ def test_a_rejection_that_concerns_no_controller_and_no_owner_is_not_reported():
         rejection = WriteRejected(CreateObject(pod, user), "full")
         assert controllers.handle(rejection, 0) == []
     assert not controllers.has_next
+
+
+def test_a_rejected_object_is_reported_once_for_each_sync_and_owner():
+    """Upstream: controller_utils.go, createPods."""
+    controllers, _ = running()
+    owner = decode({"apiVersion": "v1", "kind": "R", "metadata": {
+        "name": "r", "namespace": "default", "uid": "u1",
+    }})  # fmt: skip
+    controllers.handle(ObjectPut(owner), 0)
+    rejections = [
+        WriteRejected(CreateObject(owned_pod("default", name, "", "u1"), "watcher"), f"full {name}")
+        for name in "ab"
+    ]
+    (event,) = controllers.handle(rejections[0], 0)
+    assert isinstance(event, RecordEvent)
+    assert (event.type, event.reason, event.note, event.source, event.key) == (
+        "Warning", "FailedCreate", "Error creating: full a", "watcher", "default/r",
+    )  # fmt: skip
+    assert controllers.handle(rejections[1], 0) == []
+    controllers.handle(ObjectPut(make_pod("x")), 1)
+    controllers.handle(SyncNext(), 1)
+    assert len(controllers.handle(rejections[1], 1)) == 1
 
 
 def test_without_a_report_a_change_that_fails_is_an_error():
