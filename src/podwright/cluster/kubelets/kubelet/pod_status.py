@@ -237,7 +237,12 @@ def phase_of(spec: Document, record: PodRecord, *, is_terminal: bool) -> str:
         Whether no container is started any more.
     """
     counts = _counts_of(spec, record)
-    has_app = any(each.kind == "app" for each in record.running)
+    # Upstream: container/helpers.go, HasAnyRegularContainerStarted
+    has_app = any(
+        each.running is not None or (each.ended is not None and each.waiting is None)
+        for each in record.containers.values()
+        if each.kind == "app"
+    )
     pending_sidecars = 0 if has_app else counts.pending_sidecars
     if counts.failed_init:
         return "Failed"

@@ -47,6 +47,7 @@ STATES: dict[str, Any] = {
     "run": {"running": run()}, "starts": {"running": run(is_started=False, is_ready=False)},
     "unready": {"running": run(is_ready=False)}, "ok": {"ended": ended()},
     "error": {"ended": ended(1)}, "waits": {},
+    "backs off": {"ended": ended(1), "waiting": ("CrashLoopBackOff", "")},
 }  # fmt: skip
 
 
@@ -136,8 +137,11 @@ def test_a_pod_of_which_nothing_starts_any_more_ends(policy, states, phase):
     assert phase_of(spec, record_with(**states), is_terminal=True) == phase
 
 
-@pytest.mark.parametrize(("app", "phase"), [("run", "Running"), ("error", "Pending")])
-def test_a_sidecar_that_starts_holds_up_a_pod_of_which_no_other_container_runs(app, phase):
+@pytest.mark.parametrize(
+    ("app", "phase"), [("run", "Running"), ("error", "Running"), ("backs off", "Pending")]
+)
+def test_a_sidecar_that_starts_holds_up_a_pod_of_which_all_other_containers_wait(app, phase):
+    """Upstream: kubelet_pods.go, getPhase; container/helpers.go, HasAnyRegularContainerStarted"""
     states = {"s": "starts", "c": app}
     record = record_with(is_initialized=True, **states)
     assert phase_of(spec_with("Always", states), record, is_terminal=False) == phase
