@@ -14,6 +14,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import Final
 
 import msgspec
@@ -209,10 +210,8 @@ class Inputs:
         # Pods of the start that are never deleted are created with the other initial objects.
         later = [one for one in arrivals if one.due_ns > start_ns or one.gone_ns is not None]
         self._later = _timed(later)
-        self._events: list[EventLines] = []
         read: list[tuple[EventFile, EventLines]] = []
         added: list[Sourced] = []
-        nodes: set[str] = set()
         collisions = Collisions(sourced, errors)
         for number, file in enumerate(events, start=1):
             lines = EventLines(
@@ -231,14 +230,13 @@ class Inputs:
             added += lines.added
             collisions.add(lines.added, is_workload=file.is_workload)
         named = set().union(*(lines.named for _, lines in read))
-        for file, lines in read:
+        for _, lines in read:
             lines.find_missing(named)
             errors += lines.errors
-            if lines.errors:
-                nodes |= lines.nodes
-            else:
-                self._events.append(lines)
-                warnings += (*file.warnings, *lines.warnings)
+        nodes = set().union(*(lines.nodes for _, lines in read if lines.errors))
+        right = [(file, lines) for file, lines in read if not lines.errors]
+        self._events = [lines for _, lines in right]
+        warnings += chain.from_iterable((*file.warnings, *lines.warnings) for file, lines in right)
         if loaded.validate != "strict":
             errors += _problems_of(sourced)
         if validate != "strict":

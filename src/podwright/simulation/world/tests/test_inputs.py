@@ -17,7 +17,7 @@ from podwright.simulation.files.manifests import LoadedObjects, load
 from podwright.simulation.files.record import file_lines
 from podwright.simulation.world.clock import START_NS
 from podwright.simulation.world.inputs.conditions import Condition, OperationSequence, Step
-from podwright.simulation.world.inputs.operations import Apply, Delete, Put
+from podwright.simulation.world.inputs.operations import Apply, Delete, Drain, Put
 from podwright.simulation.world.inputs.run_inputs import EventFile, Inputs, start_of
 from podwright.simulation.world.inputs.usage_trace import usage_lines
 from podwright.testing import make_node, make_pod
@@ -471,7 +471,11 @@ RECORDED_N9 = {"time": timestamp_text(START_NS), "event": "Add", "resource": N9}
         ),
         pytest.param(
             {"at": "1m", "apply": N9, "drain": "n9"},
-            ["e0.jsonl: line 1: one of ", "e1.jsonl: line 1: drain: ", "e1.jsonl: line 3: drain: "],
+            [
+                "e0.jsonl: line 1: Required value: one of ",
+                "e1.jsonl: line 1: drain: ",
+                "e1.jsonl: line 3: drain: ",
+            ],
             id="the other file is wrong",
         ),
     ],
@@ -489,5 +493,5 @@ def test_a_line_may_name_an_object_of_another_file(read, other, missing):
     inputs = read(NODE, events=events)
     (sequence,) = inputs.sequences()
     assert sequence.next_due_ns(START_NS) == START_NS + 120 * SECOND
-    assert sequence.step.operation is not None
-    assert sequence.step.operation.node == "n9"  # type: ignore[union-attr]
+    assert isinstance(sequence.step.operation, Drain)
+    assert sequence.step.operation.node == "n9"
