@@ -46,7 +46,9 @@ if TYPE_CHECKING:
     from podwright.simulation.recording.comparison.placements import (
         ZONE as ZONE,
         PodPlacement as PodPlacement,
+        controller_of_replica as controller_of_replica,
         is_movable_pod as is_movable_pod,
+        paired_replicas as paired_replicas,
     )
     from podwright.simulation.recording.comparison.scenario import (
         MOST_REASONS as MOST_REASONS,

@@ -256,5 +256,5 @@ def _results(scenario: ScenarioFile, runs: dict[str, CheckedRun]) -> Iterator[Ch
     for name, expectation in named:
         for other in expectation.same_placement[1:]:
             first = expectation.same_placement[0]
-            found = same_placement(runs[first].run, runs[other].run)
+            found = same_placement(runs[first], runs[other])
             yield result(f"{first}, {other}", name, found)

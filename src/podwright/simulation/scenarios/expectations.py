@@ -24,6 +24,7 @@ from podwright.apimachinery.objects import (
 )
 from podwright.cluster.api import SCHEDULER_USER, DeleteObject, EvictPod, Rejection
 from podwright.scheduler.config import format_duration
+from podwright.simulation.recording import controller_of_replica, paired_replicas
 from podwright.simulation.scenarios.document import (
     BudgetLimit,
     Expectation,
@@ -47,6 +48,8 @@ class ObservedPod(msgspec.Struct, kw_only=True):
         When it was deleted.
     is_victim : bool
         Whether the scheduler removed it for another pod.
+    controller : str
+        As `controller_of_replica` returns it.
     """
 
     key: NamespacedName
@@ -58,6 +61,7 @@ class ObservedPod(msgspec.Struct, kw_only=True):
     ended_ns: int | None = None
     has_completed: bool = False
     is_victim: bool = False
+    controller: str = ""
 
     @property
     def never_scheduled(self) -> bool:
@@ -100,6 +104,7 @@ class RunObserver:
                 labels=pod.metadata.labels,
                 priority_class=pod.spec.priority_class_name,
                 created_ns=now_ns,
+                controller=controller_of_replica(pod),
             )
         if pod.spec.node_name and known.scheduled_ns is None:
             known.node, known.scheduled_ns = pod.spec.node_name, now_ns
@@ -272,18 +277,35 @@ _CHECKS: Final[dict[str, Callable[[Any, Pods, CheckedRun], Found]]] = {
 }
 
 
-def same_placement(one: Run, other: Run) -> Found:
-    """Return whether two runs place their pods on the same nodes, and what differs."""
-    keys = sorted({*one.node_of, *other.node_of, *one.pending, *other.pending})
-    differing = [key for key in keys if one.node_of.get(key) != other.node_of.get(key)]
+def same_placement(one: CheckedRun, other: CheckedRun) -> Found:
+    """Return whether two runs have their pods on the same nodes at the end, and what differs.
+
+    The replicas of a controller are alike: which of them is on which node makes no difference.
+    """
+    sides = [
+        {pod.key: pod for pod in run.observed.pods.values() if pod.ended_ns is None}
+        for run in (one, other)
+    ]
+    replicas = (
+        {key: (pod.controller, pod.node) for key, pod in side.items() if pod.controller}
+        for side in sides
+    )
+    names = {after: before for before, after in paired_replicas(*replicas).items()}
+    before, after = sides[0], {names.get(key, key): pod for key, pod in sides[1].items()}
+    keys = sorted(before.keys() | after.keys())
+    places = {key: (_place(before.get(key)), _place(after.get(key))) for key in keys}
+    differing = [key for key, (first, second) in places.items() if first != second]
     if not differing:
         return True, f"{len(keys)} pods are placed the same"
     first = differing[0]
-    places = (run.node_of.get(first) or "no node" for run in (one, other))
     return False, (
         f"{len(differing)} of {len(keys)} pods are placed differently, first {first}:"
-        f" {' and '.join(places)}"
+        f" {' and '.join(places[first])}"
     )
+
+
+def _place(pod: ObservedPod | None) -> str:
+    return "no such pod" if pod is None else pod.node or "no node"
 
 
 def _names(pods: Iterable[ObservedPod]) -> str:

@@ -23,8 +23,11 @@ from podwright.simulation.recording.comparison.placement_diff import (
 from podwright.simulation.recording.comparison.placements import (
     Placements,
     PodPlacement,
+    Replicas,
     Workloads,
+    controller_of_replica,
     counterparts,
+    paired_replicas,
     renamed,
     use_of,
 )
@@ -59,6 +62,8 @@ class RunPlacements:
         decided its placement.
     workloads : dict of str to tuple of str
         The kind and the name of the workload of each pod that has one, in order of creation.
+    replicas : dict of str to tuple of str
+        What controls each pod with a generated name, and its node, in order of creation.
     """
 
     log: DecisionLog
@@ -66,6 +71,7 @@ class RunPlacements:
     placements: Placements
     cycles: Mapping[NamespacedName, int]
     workloads: Workloads
+    replicas: Replicas
 
 
 def placements_of_run(log: DecisionLog, plugins: Iterable[type[Plugin]] = ()) -> RunPlacements:
@@ -81,12 +87,16 @@ def placements_of_run(log: DecisionLog, plugins: Iterable[type[Plugin]] = ()) ->
     for entry in log.entries():
         reader.read(entry)
     machine = replay(log, plugins=own)
+    placements = reader.placements()
     return RunPlacements(
         log=log,
         plugins=own,
-        placements=Placements(reader.placements(), use_of(machine.cluster), len(reader.cycles)),
+        placements=Placements(placements, use_of(machine.cluster), len(reader.cycles)),
         cycles=reader.cycles,
         workloads=reader.workloads,
+        replicas={
+            key: (controller, placements[key].node) for key, controller in reader.replicas.items()
+        },
     )
 
 
@@ -96,6 +106,7 @@ class _Reader:
     def __init__(self) -> None:
         self.cycles: dict[NamespacedName, int] = {}
         self.workloads: dict[NamespacedName, tuple[str, NamespacedName]] = {}
+        self.replicas: dict[NamespacedName, str] = {}
         self._uids: dict[NamespacedName, str] = {}
         self._nodes: dict[NamespacedName, str] = {}
         self._nominated: dict[NamespacedName, str] = {}
@@ -136,6 +147,9 @@ class _Reader:
             workload = workload_of(pod)
             if workload is not None:
                 self.workloads[key] = workload
+            controller = controller_of_replica(pod)
+            if controller:
+                self.replicas[key] = controller
         if pod.spec.node_name:
             self._nodes[key] = pod.spec.node_name
 
@@ -239,9 +253,11 @@ def diff_runs(before: RunPlacements, after: RunPlacements) -> PlacementDiff:
     LogError
         If a run cannot be replayed.
     """
-    pairs = counterparts(
-        before.workloads,
-        after.workloads,
+    replicas = paired_replicas(before.replicas, after.replicas)
+    taken = set(replicas.values())
+    pairs = replicas | counterparts(
+        {key: workload for key, workload in before.workloads.items() if key not in replicas},
+        {key: workload for key, workload in after.workloads.items() if key not in taken},
         pods_before=before.placements.pods,
         pods_after=after.placements.pods,
     )
@@ -254,7 +270,7 @@ def diff_runs(before: RunPlacements, after: RunPlacements) -> PlacementDiff:
     return compare(
         *placements,
         {key: (reasons[0].get(key), reasons[1].get(key)) for key in changes},
-        pairs,
+        {key: other for key, other in pairs.items() if key != other},
     )
 
 

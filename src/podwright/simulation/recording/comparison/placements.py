@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -133,7 +134,8 @@ def nodes_of_pods(cluster: Cluster) -> dict[NamespacedName, str]:
 #
 # Names that controllers generate depend on the pod template and on all earlier changes of a run. So
 # the pods of a workload that only one side has are paired: the first with the first, in the order
-# in which the controller created them.
+# in which the controller created them. In two runs even equal names may be those of different
+# replicas, so replicas on the same node are paired first.
 
 Workloads: TypeAlias = Mapping[NamespacedName, tuple[str, NamespacedName]]
 """The kind and the name of the workload of each pod that has one, in order of creation."""
@@ -180,6 +182,61 @@ def counterparts(
             if pod is not None:
                 found[pod] = key
     return found
+
+
+Replicas: TypeAlias = Mapping[NamespacedName, tuple[str, str]]
+"""The controller, and the node or "", of each pod with a generated name, in order of creation."""
+
+
+def controller_of_replica(pod: Pod) -> str:
+    """Return what controls a pod whose name is generated, as "kind namespace/name"; "" for others.
+
+    The pods of one such controller are alike, but for the node that a DaemonSet chooses.
+    """
+    controller = pod.metadata.controller
+    if controller is None or not pod.metadata.generate_name or controller.kind == "StatefulSet":
+        return ""
+    return f"{controller.kind} {pod.metadata.namespace}/{controller.name}"
+
+
+def paired_replicas(before: Replicas, after: Replicas) -> dict[NamespacedName, NamespacedName]:
+    """Pair the replicas of two runs: as many as possible that are on the same node.
+
+    The others are paired by name, then in the order in which they were created.
+
+    Returns
+    -------
+    dict of str to str
+        By pod of the first side, the pod of the second side.
+    """
+    pairs = {key: key for key, where in before.items() if after.get(key) == where}
+    _pair(pairs, before, after)
+    taken = set(pairs.values())
+    pairs |= {key: key for key in before.keys() & after.keys() - pairs.keys() - taken}
+    _pair(
+        pairs,
+        {key: (controller, "") for key, (controller, _) in before.items()},
+        {key: (controller, "") for key, (controller, _) in after.items()},
+    )
+    # A pod that is left may have the name of one that is paired with another pod: it takes its
+    # place, so that a name stands for one pod.
+    taken = set(pairs.values())
+    for key in [key for key in after if key not in taken]:
+        while key in pairs:
+            pairs[key], key = key, pairs[key]  # noqa: PLW2901 - a chain
+    return pairs
+
+
+def _pair(pairs: dict[NamespacedName, NamespacedName], before: Replicas, after: Replicas) -> None:
+    """Pair the pods that are left, of one controller and on one node, in their order."""
+    taken = set(pairs.values())
+    free: dict[tuple[str, str], deque[NamespacedName]] = {}
+    for key, where in after.items():
+        if key not in taken:
+            free.setdefault(where, deque()).append(key)
+    for key, where in before.items():
+        if key not in pairs and free.get(where):
+            pairs[key] = free[where].popleft()
 
 
 def renamed(placements: Placements, pairs: Mapping[NamespacedName, NamespacedName]) -> Placements:

@@ -9,17 +9,22 @@ import numpy as np
 import pytest
 
 from podwright.apimachinery.objects import with_fields
+from podwright.apimachinery.schema import decode
 from podwright.scheduler.assembly import Because
 from podwright.scheduler.framework.binding import CallError
 from podwright.scheduler.machine import CallDone
-from podwright.simulation.recording.comparison.diff import placements_of_run
+from podwright.simulation.recording.comparison.diff import diff, placements_of_run
 from podwright.simulation.recording.comparison.placement_diff import changes_of, compare
 from podwright.simulation.recording.comparison.placements import (
     ClusterUse,
     Placements,
     PodPlacement,
+    Replicas,
+    controller_of_replica,
     counterparts,
+    paired_replicas,
 )
+from podwright.simulation.recording.log.decision_log import DecisionLog
 from podwright.simulation.recording.tests.recording import Recorded
 from podwright.testing import make_node, make_pod
 
@@ -206,6 +211,69 @@ def test_pods_of_a_workload_are_paired_in_the_order_of_their_creation():
     assert pairs == {"a1": "b1", "a2": "b2"}
     pairs = counterparts(after, before, pods_before=after, pods_after=before)
     assert pairs == {"b1": "a1", "b2": "a2"}
+
+
+def replicas(*nodes: str, controller: str = "Job a/x", **named: str) -> Replicas:
+    numbered = {str(number): node for number, node in enumerate(nodes)}
+    return {key: (controller, node) for key, node in (numbered | named).items()}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "pairs"),
+    [
+        pytest.param(replicas("n1", "n2"), replicas("n1", "n2"), "00 11", id="as they are"),
+        pytest.param(replicas("n1", "n2"), replicas("n2", "n1"), "01 10", id="by node"),
+        pytest.param(replicas("", "n2"), replicas(a="n2", b=""), "0b 1a", id="by no node"),
+        pytest.param(replicas("n1", "n1"), replicas("n1", a="n1"), "00 1a", id="a name first"),
+        pytest.param(replicas("n1", "n2"), replicas(a="n3", **{"1": "n4"}), "0a 11", id="names"),
+        pytest.param(replicas("n1", "n2"), replicas(a="n3", b="n4"), "0a 1b", id="in order"),
+        pytest.param(replicas("n1"), replicas(a="n1", controller="Job a/y"), "", id="others"),
+        pytest.param(replicas("n1", "n2"), replicas(a="n2"), "1a", id="one is gone"),
+        pytest.param(replicas("n1"), replicas(a="n2", b="n1"), "0b", id="one is new"),
+        # 0 would be the pod on n1; but it is a name of both sides, and would stand for two pods.
+        pytest.param(replicas("n1"), replicas("n2", a="n1"), "00", id="a name is taken back"),
+        pytest.param(
+            replicas("n1", "n2"), replicas("n3", "n1", a="n2"), "00 11", id="and one after it"
+        ),
+    ],
+)
+def test_replicas_are_paired_by_node_then_by_name_then_in_order(before, after, pairs):
+    found = paired_replicas(before, after)
+    assert {f"{one}{other}" for one, other in found.items()} == set(pairs.split())
+
+
+OWNER = {"apiVersion": "batch/v1", "controller": True, "name": "x", "uid": "u"}
+JOB = [{**OWNER, "kind": "Job"}]
+
+
+def owned(name: str, **metadata: Any) -> Any:
+    return decode(make_pod(name).raw | {"metadata": {"name": name, "namespace": "a"} | metadata})
+
+
+@pytest.mark.parametrize(
+    ("metadata", "controller"),
+    [
+        ({"generateName": "x-", "ownerReferences": JOB}, "Job a/x"),
+        ({"ownerReferences": JOB}, ""),
+        ({"generateName": "x-"}, ""),
+        ({"generateName": "x-", "ownerReferences": [{**OWNER, "kind": "StatefulSet"}]}, ""),
+    ],
+)
+def test_replicas_have_generated_names_and_a_controller(metadata, controller):
+    assert controller_of_replica(owned("x-1", **metadata)) == controller
+
+
+def test_replicas_of_two_runs_that_differ_by_name_only_do_not_differ():
+    def run_of(*names: str) -> DecisionLog:
+        recorded = Recorded()
+        pods = [owned(name, generateName="x-", ownerReferences=JOB) for name in names]
+        recorded.attempt(make_node("n1"), *pods)
+        return recorded.run.log
+
+    same = diff(run_of("x-a", "x-b"), run_of("x-b", "x-c"))
+    assert (same.is_same, same.differences) == (True, ())
+    (added,) = diff(run_of("x-a"), run_of("x-b", "x-c")).differences
+    assert (added.pod, added.change) == ("a/x-c", "added")
 
 
 def placed(recorded: Recorded, name: str) -> PodPlacement:

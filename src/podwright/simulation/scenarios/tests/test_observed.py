@@ -281,11 +281,31 @@ def test_pods_are_spread_over_all_domains_of_the_nodes(nodes, skew, expected):
 
 
 def test_runs_that_place_pods_differently_are_named_with_the_first_of_them():
-    one: Any = Result(node_of={"default/a": "n1", "default/b": "n1"}, pending={"default/c": ""})
-    other: Any = Result(node_of={"default/a": "n1", "default/c": "n2"})
+    one = checked(waited("a", 1, node="n1"), waited("b", 1, node="n1"), waited("c"))
+    other = checked(
+        waited("a", 1, node="n1"), waited("b", 1, node="n1", ended_ns=5), waited("c", 1, node="n2")
+    )
     assert same_placement(one, one) == (True, "3 pods are placed the same")
     assert same_placement(one, other) == (
-        False, "2 of 3 pods are placed differently, first default/b: n1 and no node",
+        False, "2 of 3 pods are placed differently, first default/b: n1 and no such pod",
+    )  # fmt: skip
+    assert same_placement(checked(waited("c")), other)[1].endswith(
+        "first default/a: no such pod and n1"
+    )
+    third = checked(waited("a", 1, node="n1"), waited("b"), waited("c"))
+    assert same_placement(one, third)[1].endswith("first default/b: n1 and no node")
+
+
+def test_replicas_of_a_controller_are_alike():
+    def replicas(**nodes: str) -> CheckedRun:
+        pods = [waited(name, 1, node=node, controller="Job x") for name, node in nodes.items()]
+        found: CheckedRun = checked(*pods, waited("alone", 1, node="n1"))
+        return found
+
+    one = replicas(a="n1", b="n2", c="n2")
+    assert same_placement(one, replicas(c="n1", d="n2", a="n2"))[0]
+    assert same_placement(one, replicas(d="n1", e="n1", a="n2")) == (
+        False, "1 of 4 pods are placed differently, first default/c: n2 and n1",
     )  # fmt: skip
 
 
