@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import threading
 from asyncio import gather, get_running_loop, sleep  # by name: tests replace asyncio.sleep
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -39,7 +40,10 @@ def serving(handler: type[BaseHTTPRequestHandler], **members: object) -> Iterato
 
 @asynccontextmanager
 async def serving_all_paths(
-    answer: Callable[[Any], Awaitable[web.StreamResponse]], *, patience_seconds: float = 60
+    answer: Callable[[Any], Awaitable[web.StreamResponse]],
+    *,
+    patience_seconds: float = 60,
+    tls: ssl.SSLContext | None = None,
 ) -> AsyncIterator[str]:
     """Serve all paths in the running loop; yields the address.
 
@@ -49,6 +53,8 @@ async def serving_all_paths(
     ----------
     patience_seconds : float
         How long the end waits for requests that are being answered.
+    tls : SSLContext, optional
+        The address has https with it.
     """
     server = web.Server(answer)
     connections: list[RequestHandler] = []
@@ -58,9 +64,10 @@ async def serving_all_paths(
         return connections[-1]
 
     loop = get_running_loop()
-    listener = await loop.create_server(begin, "127.0.0.1", 0)
+    listener = await loop.create_server(begin, "127.0.0.1", 0, ssl=tls)
+    scheme = "http" if tls is None else "https"
     try:
-        yield "http://{}:{}".format(*listener.sockets[0].getsockname())
+        yield "{}://{}:{}".format(scheme, *listener.sockets[0].getsockname())
     finally:
         # A closed server leaves what it has accepted and not begun: it accepts nothing more first.
         for listening in listener.sockets:

@@ -14,10 +14,8 @@ import pytest
     ],
 )
 def test_what_to_install_is_named(main, line, tmp_path):
-    absent = tmp_path / "kubernetes_asyncio.py"
-    absent.write_text(
-        'raise ModuleNotFoundError("No module", name="kubernetes_asyncio")\n', encoding="utf-8"
-    )
+    absent = tmp_path / "aiohttp.py"
+    absent.write_text('raise ModuleNotFoundError("No module", name="aiohttp")\n', encoding="utf-8")
     code = f"import sys; sys.argv = ['x', *{line}]; from {main} import main; main()"
     ended = subprocess.run(
         [sys.executable, "-c", code],

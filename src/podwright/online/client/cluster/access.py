@@ -1,32 +1,42 @@
-"""How a cluster is reached: its address, credentials and TLS, from a kubeconfig.
+"""How a cluster is reached: its address, credentials and TLS.
 
-kubernetes_asyncio reads kubeconfigs (merged from several files, with contexts, exec plugins, token
-files, certificates and proxies) and the service account of a pod; see
-docs/decisions/0032-cluster-connection.md. Nothing else of the library is used, and a kubeconfig is
-never written.
+They come from a kubeconfig or from the service account of a pod; see
+docs/decisions/0046-own-kubeconfigs.md.
+
+Upstream: staging/src/k8s.io/client-go/tools/clientcmd/client_config.go;
+staging/src/k8s.io/client-go/rest/config.go, `InClusterConfig`
 """
 
 from __future__ import annotations
 
-import logging
+import base64
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
+from urllib.parse import quote
 
 import msgspec
-from kubernetes_asyncio import client, config
 
-from podwright.apimachinery.objects import YamlError, nearest, quoted
+from podwright.apimachinery.objects import quoted
 from podwright.online.client.cluster.errors import ConnectionSettingsError
-from podwright.online.client.cluster_connection import kubeconfig_document
-
-# The library logs what it raises; the error says it once.
-logging.getLogger("kubernetes_asyncio").setLevel(logging.CRITICAL)
+from podwright.online.client.cluster.exec_plugin import run_plugin
+from podwright.online.client.cluster.kubeconfig import (
+    Choice,
+    Cluster,
+    User,
+    choose,
+    read_file,
+)
+from podwright.online.client.cluster.proxies import checked_proxy, proxy_of
 
 _DEFAULT: Final = Path("~/.kube/config")
 _DEFAULT_NAMESPACE: Final = "default"
 _SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+_FOREVER: Final = float("inf")
+
+FILE_SECONDS: Final = 60.0
+"""How long the content of files is used: client-go reads token files as often."""
 
 
 class ClusterAddress(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,173 +75,242 @@ class ClusterAddress(msgspec.Struct, frozen=True, kw_only=True):
         return not self.files and not self.server
 
 
-class Access(msgspec.Struct, frozen=True):
-    """A loaded configuration of kubernetes_asyncio.
+class TlsSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """The certificates of a connection, in PEM; empty ones for none.
 
     Attributes
     ----------
-    configuration : kubernetes_asyncio.client.Configuration
-        Address, certificates and proxy.
-    authorization : str
-        The header; "" for none.
-    name : str
-        The cluster in messages, such as `context "prod"`.
+    authority : bytes
+        None are those of the system.
+    certificate, key : bytes
+        Of the client.
+    is_verified : bool
+        Whether the server's certificate is checked.
     """
 
-    configuration: Any
-    authorization: str
+    authority: bytes = b""
+    certificate: bytes = b""
+    key: bytes = b""
+    is_verified: bool = True
+
+
+class Access(msgspec.Struct, frozen=True, kw_only=True):
+    """The address of a cluster and the credentials for it.
+
+    Attributes
+    ----------
+    server : str
+        Without a slash at the end.
+    name : str
+        The cluster in messages, such as `context "prod"`.
+    context : str
+        Of the kubeconfig; "" without one.
+    authorization : str
+        The header; "" for none.
+    impersonation : sequence of (str, str)
+        The headers that name the user for whom requests are sent.
+    tls : TlsSettings
+    server_name : str
+        The name in the server's certificate; "" for that of the address.
+    proxy : str
+        "" for that of the environment variables.
+    lifetime_seconds : float
+        After how long the credentials have to be loaded again.
+    """
+
+    server: str
     name: str
-
-    @property
-    def server(self) -> str:
-        """The address, without a slash at the end."""
-        return str(self.configuration.host).rstrip("/")
-
-    @property
-    def tls(self) -> tuple[str | None, ...]:
-        """What a connection depends on besides the header."""
-        found = self.configuration
-        return (found.host, found.ssl_ca_cert, found.cert_file, found.key_file, found.proxy)
+    context: str = ""
+    authorization: str = ""
+    impersonation: Sequence[tuple[str, str]] = ()
+    tls: TlsSettings = TlsSettings()
+    server_name: str = ""
+    proxy: str = ""
+    lifetime_seconds: float = _FOREVER
 
 
 async def load_access(address: ClusterAddress) -> Access:
-    """Load the access to a cluster; exec plugins run, and token files are read again.
+    """Load the access to a cluster; an exec plugin runs, and files are read.
 
     Raises
     ------
     ConnectionSettingsError
         The kubeconfig or its credentials cannot be used.
     """
-    configuration = client.Configuration()
-    # The default is 127.0.0.1:80, which the kubeconfig replaces.
-    name = await _load(address, configuration)
-    header = await configuration.get_api_key_with_prefix("BearerToken") or ""
-    if address.server:
-        configuration.host = address.server
-        name = address.server
-    if not str(configuration.host).startswith(("http://", "https://")):
+    name, choice = _chosen(address)
+    cluster, user = choice.cluster, choice.user
+    if not cluster.server.startswith(("http://", "https://")):
         raise ConnectionSettingsError(
-            f"{name}: the server {quoted(configuration.host)} must be http://HOST:PORT or "
+            f"{name}: the server {quoted(cluster.server)} must be http://HOST:PORT or "
             "https://HOST:PORT"
         )
-    return Access(configuration, " ".join(str(header).split()), name)
+    try:
+        header, user, seconds = await _authorization(cluster, user)
+        impersonation = _impersonation(user)
+        _check_headers(header, *(text for _, text in impersonation))
+        return Access(
+            server=cluster.server.rstrip("/"),
+            name=name,
+            context=choice.context,
+            authorization=header,
+            impersonation=impersonation,
+            tls=_tls(cluster, user),
+            server_name=cluster.tls_server_name,
+            proxy=checked_proxy(cluster.proxy_url or proxy_of(cluster.server, os.environ)),
+            lifetime_seconds=seconds,
+        )
+    except ConnectionSettingsError as error:
+        where = f"{address.files}: {name}" if address.files else name
+        raise ConnectionSettingsError(f"{where}: {error}") from error
 
 
 def namespace_of(address: ClusterAddress) -> str:
-    """Return the namespace of the context; `default` if it has none.
+    """Return the namespace of the context, or that of the pod; `default` if it has none.
 
     Raises
     ------
     ConnectionSettingsError
     """
-    files = address.files
-    if not files:
+    if address.files:
+        return choose(address.files, address.context).namespace or _DEFAULT_NAMESPACE
+    if address.server:
         return _DEFAULT_NAMESPACE
-    name = address.context or _checked_context(files)
-    for each in filter(None, files.split(os.pathsep)):
-        path = Path(each).expanduser()
-        contexts = (_document(path).get("contexts") or ()) if path.exists() else ()
-        for context in contexts:
-            if context.get("name") == name:
-                return str((context.get("context") or {}).get("namespace") or _DEFAULT_NAMESPACE)
-    return _DEFAULT_NAMESPACE
+    try:
+        found = (_SERVICE_ACCOUNT / "namespace").read_text(encoding="utf-8").strip()
+    except OSError:
+        found = ""
+    return address.environment.get("POD_NAMESPACE") or found or _DEFAULT_NAMESPACE
 
 
-async def _load(address: ClusterAddress, configuration: Any) -> str:
+def _chosen(address: ClusterAddress) -> tuple[str, Choice]:
+    """Return the name of the cluster in messages, and how it is reached."""
     if address.is_in_pod:
-        _load_service_account(configuration, address.environment)
-        return "the cluster of this pod"
-    files = address.files
-    if not files:
-        return address.server
-    context = address.context or _checked_context(files)
-    if address.context:
-        _check_named(files, address.context)
-    try:
-        await config.load_kube_config(
-            files, context, client_configuration=configuration, persist_config=False
-        )
-    except config.ConfigException as error:
-        raise ConnectionSettingsError(f"{files}: context {quoted(context)}: {error}") from error
-    except OSError as error:
-        raise ConnectionSettingsError(
-            f"{files}: context {quoted(context)}: {error.strerror or error}: {error.filename}; "
-            "install the credential plugin, or correct the path in the kubeconfig"
-        ) from error
-    # The library asserts types, and YAML tags such as !!timestamp make it fail otherwise.
-    except (AssertionError, KeyError, TypeError, AttributeError, ValueError) as error:
-        reason = str(error) or "a field has a wrong type"
-        raise ConnectionSettingsError(
-            f"{files}: context {quoted(context)} is not usable: {reason}"
-        ) from error
-    return f"context {quoted(context)}"
+        return "the cluster of this pod", _service_account(address.environment)
+    if address.files:
+        choice = choose(address.files, address.context)
+        name = f"context {quoted(choice.context)}"
+    else:
+        choice, name = Choice(context="", namespace="", cluster=Cluster(), user=User()), ""
+    if address.server:
+        # The name in the certificate is that of another address.
+        cluster = msgspec.structs.replace(choice.cluster, server=address.server, tls_server_name="")
+        choice, name = msgspec.structs.replace(choice, cluster=cluster), address.server
+    return name, choice
 
 
-def _load_service_account(configuration: Any, environment: Mapping[str, str]) -> None:
-    try:
-        config.load_incluster_config(
-            client_configuration=configuration,
-            token_filename=_SERVICE_ACCOUNT / "token",
-            cert_filename=str(_SERVICE_ACCOUNT / "ca.crt"),
-            environ=dict(environment),
-        )
-    except config.ConfigException as error:
+def _service_account(environment: Mapping[str, str]) -> Choice:
+    host = environment.get("KUBERNETES_SERVICE_HOST", "")
+    port = environment.get("KUBERNETES_SERVICE_PORT", "")
+    token, authority = _SERVICE_ACCOUNT / "token", _SERVICE_ACCOUNT / "ca.crt"
+    if not host or not port or not token.is_file():
         raise ConnectionSettingsError(
             "no kubeconfig: set $KUBECONFIG to the path of one, or create "
             f"{_DEFAULT}; this process is not in a pod with a service account either"
-        ) from error
-
-
-def _checked_context(files: str) -> str:
-    """Return the current context."""
-    current, _ = _contexts(files)
-    if not current:
-        raise ConnectionSettingsError(
-            f"{files}: there is no current context; set one with: kubectl config use-context NAME"
         )
-    _check_named(files, current)
-    return current
+    cluster = Cluster(
+        server=f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}",
+        certificate_authority=str(authority) if authority.is_file() else "",
+    )
+    return Choice(context="", namespace="", cluster=cluster, user=User(token_file=str(token)))
 
 
-def _check_named(files: str, context: str) -> None:
-    _, names = _contexts(files)
-    if context in names:
-        return
-    near = nearest(context, names)
-    hint = f"did you mean {quoted(near)}?" if near else f"there are: {', '.join(names) or 'none'}"
-    raise ConnectionSettingsError(f"{files}: context {quoted(context)} does not exist; {hint}")
+async def _authorization(cluster: Cluster, user: User) -> tuple[str, User, float]:
+    """Return the header, the user with the certificate of a plugin, and how long both last.
+
+    A plugin is not run for a user with other credentials.
+    """
+    if user.token or user.token_file:
+        return f"Bearer {_token(user)}", user, FILE_SECONDS
+    if user.username or user.password:
+        text = base64.b64encode(f"{user.username}:{user.password}".encode()).decode()
+        return f"Basic {text}", user, FILE_SECONDS
+    if user.auth_provider is not None:
+        return await _provided(user), user, _FOREVER
+    if user.exec is None or user.client_certificate or user.client_certificate_data:
+        return "", user, FILE_SECONDS
+    found = await run_plugin(user.exec, cluster)
+    user = msgspec.structs.replace(
+        user,
+        client_certificate_data=found.client_certificate_data.encode(),
+        client_key_data=found.client_key_data.encode(),
+    )
+    return f"Bearer {found.token}" if found.token else "", user, found.lifetime_seconds
 
 
-def _contexts(files: str) -> tuple[str, list[str]]:
-    """Return the current context, of the first file that has one, and the names of all."""
-    current, names, absent = "", [], []
-    for each in filter(None, files.split(os.pathsep)):
-        path = Path(each).expanduser()
-        if not path.exists():
-            absent.append(each)
-            continue
-        document = _document(path)
-        current = current or str(document.get("current-context") or "")
-        for context in document.get("contexts") or ():
-            if not isinstance(context, dict) or not isinstance(context.get("name"), str):
-                raise ConnectionSettingsError(f"{path}: contexts: each needs a name")
-            names.append(context["name"])
-    if absent and not names and not current:
-        raise ConnectionSettingsError(
-            f"{', '.join(absent)}: there is no such kubeconfig; correct its path, or set "
-            "$KUBECONFIG to that of another"
-        )
-    return current, names
-
-
-def _document(path: Path) -> dict[str, Any]:
+def _token(user: User) -> str:
+    """Return the token; one in a file may have been renewed since the kubeconfig was written."""
+    if not user.token_file:
+        return user.token.strip()
     try:
-        document = kubeconfig_document(path)
-    except (OSError, UnicodeDecodeError, YamlError) as error:
-        text = " ".join(str(error).split())
-        raise ConnectionSettingsError(f"{path}: the kubeconfig cannot be read: {text}") from error
-    if not isinstance(document, dict) or not isinstance(document.get("contexts") or [], list):
+        found = read_file(user.token_file).decode().strip()
+    except (ConnectionSettingsError, UnicodeDecodeError):
+        if user.token:
+            return user.token.strip()
+        raise
+    if not found and not user.token:
+        raise ConnectionSettingsError(f"the token file {user.token_file} is empty")
+    return found or user.token.strip()
+
+
+async def _provided(user: User) -> str:
+    """Return the header of the auth provider oidc; kubernetes_asyncio renews its tokens.
+
+    Upstream has no other provider either.
+    """
+    provider = user.auth_provider or {}
+    if provider.get("name") != "oidc":
         raise ConnectionSettingsError(
-            f"{path}: this is not a kubeconfig: clusters, contexts and users are expected"
+            f"the auth provider {quoted(str(provider.get('name', '')))} is not supported; use an "
+            "exec plugin"
         )
-    return document
+    from kubernetes_asyncio import client, config
+
+    name = "c"
+    document = {
+        "clusters": [{"name": name, "cluster": {"server": "http://c"}}],
+        "users": [{"name": name, "user": {"auth-provider": provider}}],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
+    }
+    configuration = client.Configuration()
+    try:
+        await config.load_kube_config_from_dict(document, name, configuration)
+        header = await configuration.get_api_key_with_prefix("BearerToken")
+    except (config.ConfigException, LookupError, TypeError, ValueError, OSError) as error:
+        raise ConnectionSettingsError(f"auth provider oidc: {error}") from error
+    return str(header or "")
+
+
+def _impersonation(user: User) -> Sequence[tuple[str, str]]:
+    """Upstream: staging/src/k8s.io/client-go/transport/round_trippers.go."""
+    if not user.impersonated:
+        return ()
+    return (
+        ("Impersonate-User", user.impersonated),
+        *((("Impersonate-Uid", user.as_uid),) if user.as_uid else ()),
+        *(("Impersonate-Group", group) for group in user.as_groups),
+        *(
+            (f"Impersonate-Extra-{quote(key, safe=_HEADER_CHARACTERS)}", value)
+            for key, values in user.as_user_extra.items()
+            for value in values
+        ),
+    )
+
+
+_HEADER_CHARACTERS: Final = "!#$&'*+^`|"
+
+
+def _check_headers(*texts: str) -> None:
+    if not all(text.isprintable() for text in texts):
+        raise ConnectionSettingsError("the token or a name of the user has control characters")
+
+
+def _tls(cluster: Cluster, user: User) -> TlsSettings:
+    """Read the certificates; those within the kubeconfig precede files."""
+    if not cluster.server.startswith("https:"):
+        return TlsSettings()
+    return TlsSettings(
+        authority=cluster.certificate_authority_data or read_file(cluster.certificate_authority),
+        certificate=user.client_certificate_data or read_file(user.client_certificate),
+        key=user.client_key_data or read_file(user.client_key),
+        is_verified=not cluster.insecure_skip_tls_verify,
+    )

@@ -126,7 +126,7 @@ def rejection(
     """
     found = status_of(body)
     details = found.details
-    seconds = float(retry_after) if retry_after.isdigit() else 0.0
+    seconds = float(retry_after) if retry_after.isdecimal() else 0.0
     if not seconds and details is not None:
         seconds = float(details.retryAfterSeconds)
     return RejectedRequest(
@@ -151,6 +151,11 @@ def _rejection_text(found: StatusObject, status: int, what: str, token: str) -> 
         return (
             f"{what}: {text}; let an administrator grant it: deploy/reader has the rights of what "
             "reads, deploy/scheduler those of podwright scheduler"
+        )
+    if status < HTTPStatus.BAD_REQUEST:
+        return (
+            f"{what}: the server redirects to another address (status {status}); check its address "
+            "in the command line or the kubeconfig"
         )
     return f"{what}: {text} (status {status})"
 

@@ -8,20 +8,28 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ssl
+import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any, Final, Self
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 from weakref import WeakKeyDictionary
 
 import aiohttp
+import msgspec
 
 from podwright.apimachinery.objects import SECOND_NS
-from podwright.online.client.cluster.access import Access, ClusterAddress, load_access
+from podwright.online.client.cluster.access import (
+    FILE_SECONDS,
+    Access,
+    ClusterAddress,
+    TlsSettings,
+    load_access,
+)
 from podwright.online.client.cluster.errors import (
+    ConnectionSettingsError,
     RejectedRequest,
     UnreachableCluster,
     connection_failure,
@@ -35,8 +43,6 @@ _CONNECT_SECONDS: Final = 15.0
 _REPLY_SECONDS: Final = 120.0
 _BUFFER_BYTES: Final = 2**21
 """Of a reply that is read. One watch event may be as large as the largest object in etcd."""
-_RELOAD_NS: Final = 60 * 1_000_000_000
-"""How often token files are read again, as client-go does."""
 
 Query = Mapping[str, str]
 OnReply = Callable[[str, str, int, float], None]
@@ -45,8 +51,9 @@ OnReply = Callable[[str, str, int, float], None]
 class ReadConnection:
     """Sends GET requests to one cluster.
 
-    Use it with `async with`. Credentials are loaded at its start, once a minute if they are in a
-    file or from a plugin, and after each reply with status 401.
+    Use it with `async with`. Credentials are loaded at its start, once a minute if they are in
+    files, when those of a plugin expire, and after a reply with status 401. The context and the
+    server stay those of the start, whatever the kubeconfig says later.
 
     Parameters
     ----------
@@ -71,12 +78,18 @@ class ReadConnection:
         self._limit = TokenBucket(per_second, burst)
         self._access: Access | None = None
         self._opened: aiohttp.ClientSession | None = None
-        self._loaded_ns = 0
-        self._proxy = ""
+        self._expires_seconds = float("inf")
         self._reloading = asyncio.Lock()
 
     async def __aenter__(self) -> Self:
-        await self._reload()
+        access = await load_access(self._address)
+        self._opened = _session(access)
+        self._use(access)
+        # The same context for as long as the connection is used, even if another one becomes the
+        # current one.
+        self._address = msgspec.structs.replace(
+            self._address, kubeconfig=self._address.files, context=access.context
+        )
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -144,14 +157,14 @@ class ReadConnection:
     async def _reply(
         self, path: str, query: Query, *, seconds: float
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        response = await self._get(path, query, seconds)
+        response, access = await self._get(path, query, seconds)
         if response.status == HTTPStatus.UNAUTHORIZED:
             # The token may have been renewed since it was loaded.
             response.release()
-            await self._reload()
-            response = await self._get(path, query, seconds)
+            await self._reload(access)
+            response, _ = await self._get(path, query, seconds)
         try:
-            if response.status >= HTTPStatus.BAD_REQUEST:
+            if response.status >= HTTPStatus.MULTIPLE_CHOICES:
                 with connection_failures(self.access.server):
                     body = await response.read()
                 raise self._rejection(response, body)
@@ -159,44 +172,49 @@ class ReadConnection:
         finally:
             response.close()
 
-    async def _get(self, path: str, query: Query, seconds: float) -> aiohttp.ClientResponse:
-        await self._prepare()
+    async def _get(
+        self, path: str, query: Query, seconds: float
+    ) -> tuple[aiohttp.ClientResponse, Access]:
+        """Return the reply, and the credentials that were sent."""
+        access = await self._prepare()
         began = time.monotonic()
-        with connection_failures(self.access.server):
+        with connection_failures(access.server):
             response = await self._session.get(
-                f"{self.access.server}{path}",
+                f"{access.server}{path}",
                 params=query,
                 allow_redirects=False,
                 **self._request_options(seconds),
             )
         self._replied("GET", response.status, began)
-        return response
+        return response, access
 
     def _replied(self, verb: str, status: int, began: float) -> None:
         if self._on_reply is not None:
             self._on_reply(verb, self.access.server, status, time.monotonic() - began)
 
-    async def _prepare(self) -> None:
-        """Wait for the rate limit, and renew credentials that may have changed."""
+    async def _prepare(self) -> Access:
+        """Wait for the rate limit, and return the credentials; expired ones are renewed."""
         wait_ns = self._limit.reserve(time.monotonic_ns())
         if wait_ns:
             await asyncio.sleep(wait_ns / 1e9)
-        if self.access.authorization and time.monotonic_ns() - self._loaded_ns > _RELOAD_NS:
-            await self._reload()
+        if _seconds() > self._expires_seconds:
+            await self._reload(self.access)
+        return self.access
 
     def _request_options(self, seconds: float) -> dict[str, Any]:
         access = self.access
-        headers = {"Accept": "application/json", "User-Agent": "podwright"}
+        headers = [("Accept", "application/json"), ("User-Agent", "podwright")]
+        headers += access.impersonation
         if access.authorization:
-            headers["Authorization"] = access.authorization
+            headers.append(("Authorization", access.authorization))
         timeout = aiohttp.ClientTimeout(
             total=None, sock_connect=_CONNECT_SECONDS, sock_read=seconds
         )
         options: dict[str, Any] = {"headers": headers, "timeout": timeout}
-        if self._proxy:
-            options["proxy"] = self._proxy
-        if access.configuration.tls_server_name:
-            options["server_hostname"] = access.configuration.tls_server_name
+        if access.proxy:
+            options["proxy"] = access.proxy
+        if access.server_name:
+            options["server_hostname"] = access.server_name
         return options
 
     def _rejection(self, response: aiohttp.ClientResponse, body: bytes) -> RejectedRequest:
@@ -208,18 +226,34 @@ class ReadConnection:
             token=self.access.authorization.removeprefix("Bearer "),
         )
 
-    async def _reload(self) -> None:
-        """Load the credentials; open new connections if TLS depends on what changed."""
+    async def _reload(self, stale: Access) -> None:
+        """Load the credentials; open new connections if TLS depends on what changed.
+
+        What cannot be loaded, or is another server, leaves the connection as it is: a request
+        says then what the server rejects.
+        """
         async with self._reloading:
-            before = self._access
-            self._access = await load_access(self._address)
-            self._loaded_ns = time.monotonic_ns()
-            self._proxy = self._access.configuration.proxy or _environment_proxy(self._access)
-            if before is not None and before.tls == self._access.tls:
-                return
-            old, self._opened = self._opened, _session(self._access)
-            if old is not None:
-                await old.close()
+            if self.access is not stale:
+                return  # another request was first
+            kept = msgspec.structs.replace(stale, lifetime_seconds=FILE_SECONDS)
+            try:
+                found = await load_access(self._address)
+                if found.server != stale.server:
+                    found = kept
+                if found.tls != stale.tls:
+                    old, self._opened = self._session, _session(found)
+                    await old.close()
+            except ConnectionSettingsError:
+                found = kept
+            self._use(found)
+
+    def _use(self, access: Access) -> None:
+        self._access = access
+        self._expires_seconds = _seconds() + access.lifetime_seconds
+
+
+def _seconds() -> float:
+    return time.monotonic_ns() / SECOND_NS
 
 
 class _Connector(aiohttp.TCPConnector):
@@ -254,33 +288,37 @@ def _session(access: Access) -> aiohttp.ClientSession:
     The session of kubernetes_asyncio looks into the environment and into ~/.netrc in a thread for
     each request, which takes longer than the request; kubectl does not read ~/.netrc.
     """
-    with connection_failures(access.server):
-        found = access.configuration
-        has_tls = access.server.startswith("https:") or found.ssl_ca_cert or found.cert_file
-        # Reading the certificates of the system takes as long as several requests.
-        context = _tls_context(found) if has_tls else True
-        return aiohttp.ClientSession(connector=_Connector(context), read_bufsize=_BUFFER_BYTES)
+    # Reading the certificates of the system takes as long as several requests.
+    context = _tls_context(access) if access.server.startswith("https:") else True
+    return aiohttp.ClientSession(connector=_Connector(context), read_bufsize=_BUFFER_BYTES)
 
 
-def _tls_context(configuration: Any) -> ssl.SSLContext:
-    """Return the context that kubernetes_asyncio makes of a configuration."""
-    context = ssl.create_default_context(cafile=configuration.ssl_ca_cert)
-    if configuration.cert_file:
-        context.load_cert_chain(configuration.cert_file, configuration.key_file)
-    if not configuration.verify_ssl:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    if configuration.disable_strict_ssl_verification:
+def _tls_context(access: Access) -> ssl.SSLContext:
+    settings, what = access.tls, "certificate authority"
+    try:
+        context = ssl.create_default_context(cadata=settings.authority.decode())
+        # Python is stricter than Go, and refuses authorities of clusters since 3.13.
         context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+        if not settings.is_verified:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        if settings.certificate:
+            what = "client certificate and its key"
+            _load_certificate(context, settings)
+    except (OSError, ValueError) as error:
+        raise ConnectionSettingsError(
+            f"{access.name}: the {what} cannot be used: {error}; they must be in PEM"
+        ) from error
     return context
 
 
-def _environment_proxy(access: Access) -> str:
-    """Return the proxy of the environment variables for a server; "" without one."""
-    parts = urlsplit(access.server)
-    if proxy_bypass(parts.hostname or ""):
-        return ""
-    return getproxies().get(parts.scheme, "")
+def _load_certificate(context: ssl.SSLContext, settings: TlsSettings) -> None:
+    with tempfile.TemporaryDirectory() as folder:  # its mode is 0700
+        certificate, key = Path(folder) / "certificate", Path(folder) / "key"
+        certificate.write_bytes(settings.certificate)
+        key.write_bytes(settings.key)
+        # Without a password, a key that needs one would be an input at the terminal.
+        context.load_cert_chain(certificate, key, password="")
 
 
 @contextlib.contextmanager

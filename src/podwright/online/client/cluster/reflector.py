@@ -138,10 +138,20 @@ class Reflector:
                 self._failed(error, error.status)
             except RejectedRequest as error:
                 self._rejected(error)
-            except UnreachableCluster as error:
+            except (UnreachableCluster, msgspec.DecodeError) as error:
+                failure = self._undecodable(error)
                 if self._gives_up and not has_replied:
-                    raise
-                self._failed(error, 0)
+                    raise failure from error
+                self._failed(failure, 0)
+
+    def _undecodable(self, error: UnreachableCluster | msgspec.DecodeError) -> UnreachableCluster:
+        if isinstance(error, UnreachableCluster):
+            return error
+        server = self._connection.access.server
+        return UnreachableCluster(
+            f"{server}: the reply to {self._path} is not one of Kubernetes: {error}",
+            "check the address, and what is between this program and the server",
+        )
 
     def _rejected(self, error: RejectedRequest) -> None:
         state = self.state
@@ -210,5 +220,5 @@ class Reflector:
 
 _CUT_LIST: Final = "the watch ended before it had listed all objects"
 
-_FINAL: Final = frozenset({400, 401, 403, 404, 405})
+_FINAL: Final = frozenset({301, 302, 303, 307, 308, 400, 401, 403, 404, 405})
 """Statuses that no later attempt changes."""

@@ -40,15 +40,15 @@ class WriteConnection(ReadConnection):
         UnreachableCluster
             The request may have been executed.
         """
-        await self._prepare()
         for is_last in (False, True):
+            access = await self._prepare()
             options = self._request_options(_REPLY_SECONDS)
-            options["headers"]["Content-Type"] = content_type
+            options["headers"].append(("Content-Type", content_type))
             began = time.monotonic()
-            with connection_failures(self.access.server):
+            with connection_failures(access.server):
                 async with self._session.request(
                     verb,
-                    f"{self.access.server}{path}",
+                    f"{access.server}{path}",
                     params=query or {},
                     data=body,
                     allow_redirects=False,
@@ -57,9 +57,9 @@ class WriteConnection(ReadConnection):
                     self._replied(verb, response.status, began)
                     found: bytes = await response.read()
             if response.status == HTTPStatus.UNAUTHORIZED and not is_last:
-                await self._reload()  # the request was not executed
+                await self._reload(access)  # the request was not executed
                 continue
-            if response.status >= HTTPStatus.BAD_REQUEST:
+            if response.status >= HTTPStatus.MULTIPLE_CHOICES:
                 raise self._rejection(response, found)
             return found
         raise AssertionError("the second attempt returns or raises")

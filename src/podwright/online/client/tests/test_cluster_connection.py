@@ -17,7 +17,7 @@ import yaml
 from tests.http_servers import serving
 
 from podwright.online.client.cluster.access import ClusterAddress, namespace_of
-from podwright.online.client.cluster.errors import ConnectionSettingsError, rejection
+from podwright.online.client.cluster.errors import rejection
 from podwright.online.client.cluster_connection import (
     ABSENT,
     WRITES,
@@ -53,6 +53,9 @@ DOCUMENT: dict[str, Any] = {
     ],
     "users": [{"name": "u", "user": {"token": "t"}}, {"name": "v", "user": {}}],
 }
+
+
+CLUSTERS = [{"name": name, "cluster": {"server": "http://b:2"}} for name in "ab"]
 
 
 def written(folder: Path, name: str = "config", **changes: Any) -> Path:
@@ -262,34 +265,21 @@ def test_a_cluster_that_is_not_there_is_named():
 
 
 def test_the_namespace_is_that_of_the_context(tmp_path):
-    path = str(written(tmp_path))
+    path = str(written(tmp_path, clusters=CLUSTERS))
     assert namespace_of(ClusterAddress(kubeconfig=path, context="one")) == "team"
     assert namespace_of(ClusterAddress(kubeconfig=path)) == "default"
     assert namespace_of(ClusterAddress(server="http://a")) == "default"
-    number = {"name": "one", "context": {"cluster": "a", "user": "u", "namespace": 7}}
-    other = written(tmp_path, "other", contexts=[number])
-    assert namespace_of(ClusterAddress(kubeconfig=str(other), context="one")) == "7"
     assert namespace_of(ClusterAddress(environment={"KUBECONFIG": path}, context="one")) == "team"
 
 
 def test_of_several_kubeconfigs_the_first_that_has_it_counts(tmp_path):
     other = {"name": "one", "context": {"cluster": "a", "user": "u", "namespace": "late"}}
-    extra = {"name": "three", "context": {"namespace": "third"}}
-    first = written(tmp_path)
+    extra = {"name": "three", "context": {"cluster": "a", "namespace": "third"}}
+    first = written(tmp_path, clusters=CLUSTERS)
     second = written(tmp_path, "second", contexts=[other, extra])
     files = f"{tmp_path / 'none'}::{first}:{second}"
     assert namespace_of(ClusterAddress(kubeconfig=files, context="one")) == "team"
     assert namespace_of(ClusterAddress(kubeconfig=files, context="three")) == "third"
-    assert namespace_of(ClusterAddress(kubeconfig=files, context="four")) == "default"
-
-
-def test_a_current_context_is_needed_and_must_exist(tmp_path):
-    path = written(tmp_path, **{"current-context": ""})
-    with pytest.raises(ConnectionSettingsError, match="there is no current context"):
-        namespace_of(ClusterAddress(kubeconfig=str(path)))
-    path = written(tmp_path, **{"current-context": "oen"})
-    with pytest.raises(ConnectionSettingsError, match='"oen" does not exist; did you mean "one"'):
-        namespace_of(ClusterAddress(kubeconfig=str(path)))
 
 
 # ------------------------------------------------------------------------------ rejections

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import math
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from podwright.online.client.cluster import access as module
 from podwright.online.client.cluster.access import (
     Access,
     ClusterAddress,
+    TlsSettings,
     load_access,
     namespace_of,
 )
@@ -58,13 +61,27 @@ def test_in_a_pod_its_service_account_is_used(home):
     service_account(home)
     found = loaded(environment=IN_A_POD)
     assert (found.server, found.authorization) == ("https://10.0.0.1:6443", "Bearer secret")
-    assert found.configuration.ssl_ca_cert == str(home / "account" / "ca.crt")
-    assert found.name == "the cluster of this pod"
+    assert (found.tls.authority, found.name) == (b"PEM", "the cluster of this pod")
+    six = {"KUBERNETES_SERVICE_HOST": "fd00::1", "KUBERNETES_SERVICE_PORT": "443"}
+    assert loaded(environment=six).server == "https://[fd00::1]:443"
+    (home / "account" / "ca.crt").unlink()
+    assert loaded(environment=IN_A_POD).tls == TlsSettings()
+
+
+def test_the_namespace_of_a_pod_is_that_of_its_variable_else_of_its_account(home):
+    service_account(home)
     assert namespace_of(ClusterAddress(environment=IN_A_POD)) == "default"
+    (home / "account" / "namespace").write_text("team\n")
+    assert namespace_of(ClusterAddress(environment=IN_A_POD)) == "team"
+    assert namespace_of(ClusterAddress(environment=IN_A_POD | {"POD_NAMESPACE": "own"})) == "own"
+    assert namespace_of(ClusterAddress(server="http://a:1")) == "default"
 
 
 @pytest.mark.usefixtures("home")
-@pytest.mark.parametrize("environment", [{}, IN_A_POD])
+@pytest.mark.parametrize(
+    "environment",
+    [{}, IN_A_POD, *({**IN_A_POD, name: ""} for name in IN_A_POD)],
+)
 def test_without_a_kubeconfig_and_outside_of_a_pod_the_error_says_what_to_set(environment):
     with pytest.raises(ConnectionSettingsError) as raised:
         loaded(environment=environment)
@@ -93,15 +110,127 @@ def test_an_address_of_another_protocol_is_refused(server):
     )
 
 
-def test_a_connection_depends_on_address_certificates_keys_and_proxy():
-    names = ["host", "ssl_ca_cert", "cert_file", "key_file", "proxy"]
-    base = dict.fromkeys(names, "x")
+@pytest.mark.parametrize(
+    ("user", "authorization"),
+    [
+        pytest.param({"token": "t\n"}, "Bearer t", id="a token"),
+        pytest.param({"token": "t", "tokenFile": "new"}, "Bearer n", id="a file precedes it"),
+        pytest.param({"token": "t", "tokenFile": "none"}, "Bearer t", id="unless it is absent"),
+        pytest.param({"token": "t\n", "tokenFile": "empty"}, "Bearer t", id="or empty"),
+        pytest.param({"token": "t", "tokenFile": "binary"}, "Bearer t", id="or is no text"),
+        pytest.param({"token": "", "tokenFile": "new"}, "Bearer n", id="no token beside a file"),
+        pytest.param({"username": "a", "password": "b"}, "Basic YTpi", id="a password"),
+        pytest.param({"username": "a"}, "Basic YTo=", id="a name without one"),
+        pytest.param({"password": "b"}, "Basic OmI=", id="a password without a name"),
+        pytest.param({"token": "t", "username": "a"}, "Bearer t", id="a token precedes both"),
+        pytest.param(
+            {"token": "t", "exec": {"command": "absent"}}, "Bearer t", id="no plugin runs then"
+        ),
+        pytest.param({"username": "a", "exec": {"command": "absent"}}, "Basic YTo=", id="nor here"),
+        pytest.param({}, "", id="nobody"),
+    ],
+)
+def test_the_header_of_a_user(home, user, authorization):
+    (home / "new").write_text(" n\n")
+    (home / "empty").write_text("\n")
+    (home / "binary").write_bytes(b"\xff")
+    found = loaded(kubeconfig=kubeconfig(home, "https://a:1", user))
+    assert (found.authorization, found.lifetime_seconds) == (authorization, 60.0)
 
-    def of(**changes: str) -> tuple[str | None, ...]:
-        return Access(type("Configuration", (), base | changes), "", "n").tls
 
-    assert of() == ("x",) * 5
-    assert all(of(**{name: "y"}) != of() for name in names)
+@pytest.mark.parametrize(
+    ("user", "reason"),
+    [
+        ({"tokenFile": "none"}, "No such file or directory: HOME/none; correct the path in the"),
+        ({"tokenFile": "empty"}, "the token file HOME/empty is empty"),
+        ({"token": "a\nb"}, "the token or a name of the user has control characters"),
+        ({"token": "t", "as": "a\nb"}, "the token or a name of the user has control characters"),
+        (
+            {"auth-provider": {"name": "gcp"}},
+            'the auth provider "gcp" is not supported; use an exec plugin',
+        ),
+        ({"auth-provider": {"name": "oidc"}}, "auth provider oidc: oidc: missing configuration"),
+        ({"auth-provider": {"name": "oidc", "config": {"id-token": "x"}}}, "auth provider oidc: "),
+    ],
+)
+def test_a_user_that_cannot_be_used_is_named(home, user, reason):
+    (home / "empty").write_text("\n")
+    path = kubeconfig(home, "https://a:1", user)
+    with pytest.raises(ConnectionSettingsError) as raised:
+        loaded(kubeconfig=path)
+    assert str(raised.value).startswith(f'{path}: context "c": {reason.replace("HOME", str(home))}')
+
+
+def test_the_token_of_the_auth_provider_oidc_is_used(home):
+    claims = base64.urlsafe_b64encode(b'{"exp": 99999999999}').decode()
+    provider = {"name": "oidc", "config": {"id-token": f"x.{claims}.y"}}
+    path = kubeconfig(home, "https://a:1", {"auth-provider": provider})
+    found = loaded(kubeconfig=path)
+    assert (found.authorization, found.lifetime_seconds) == (f"Bearer x.{claims}.y", math.inf)
+
+
+def test_requests_for_another_user_name_it(home):
+    user = {
+        "token": "t",
+        "as": "jane",
+        "as-uid": "7",
+        "as-groups": ["a", "b"],
+        "as-user-extra": {"a!*_|": ["3"], "b.com/p q": ["1", "2"]},
+    }
+    assert loaded(kubeconfig=kubeconfig(home, "https://a:1", user)).impersonation == (
+        ("Impersonate-User", "jane"),
+        ("Impersonate-Uid", "7"),
+        ("Impersonate-Group", "a"),
+        ("Impersonate-Group", "b"),
+        ("Impersonate-Extra-a!*_|", "3"),
+        ("Impersonate-Extra-b.com%2Fp%20q", "1"),
+        ("Impersonate-Extra-b.com%2Fp%20q", "2"),
+    )
+    alone = loaded(kubeconfig=kubeconfig(home, "https://a:1", {"as": "jane"}))
+    assert alone.impersonation == (("Impersonate-User", "jane"),)
+
+
+def test_certificates_within_the_kubeconfig_precede_files(home):
+    def data(text: str) -> str:
+        return base64.b64encode(text.encode()).decode()
+
+    for name in ("ca", "cert", "key"):
+        (home / name).write_text(name)
+    files = {"client-certificate": "cert", "client-key": "key"}
+    inline = {"client-certificate-data": data("c"), "client-key-data": data("k")}
+    cluster: dict[str, Any] = {
+        "certificate-authority": "ca", "certificate-authority-data": data("a")
+    }  # fmt: skip
+    server = "https://a:1"
+    assert loaded(kubeconfig=kubeconfig(home, server, files | inline, **cluster)).tls == (
+        TlsSettings(authority=b"a", certificate=b"c", key=b"k")
+    )
+    cluster["certificate-authority-data"] = None
+    plugin = {"exec": {"command": "absent"}}  # does not run beside a certificate
+    for user in (files, files | plugin):
+        found = loaded(kubeconfig=kubeconfig(home, server, user, **cluster))
+        assert found.tls == TlsSettings(authority=b"ca", certificate=b"cert", key=b"key")
+    found = loaded(kubeconfig=kubeconfig(home, server, inline | plugin))
+    assert found.tls == TlsSettings(certificate=b"c", key=b"k")
+    unverified = kubeconfig(home, server, {}, **{"insecure-skip-tls-verify": True})
+    assert loaded(kubeconfig=unverified).tls == TlsSettings(is_verified=False)
+    assert loaded(kubeconfig=kubeconfig(home, "http://a:1", files)).tls == TlsSettings()
+
+
+def test_an_absent_certificate_is_named(home):
+    path = kubeconfig(home, "https://a:1", {}, **{"certificate-authority": "ca.pem"})
+    with pytest.raises(ConnectionSettingsError) as raised:
+        loaded(kubeconfig=path)
+    assert str(raised.value) == (
+        f'{path}: context "c": No such file or directory: {home / "ca.pem"}; correct the path in '
+        "the kubeconfig"
+    )
+
+
+def test_the_name_in_the_certificate_is_not_that_of_another_address(home):
+    path = kubeconfig(home, "https://a:1", {}, **{"tls-server-name": "inner"})
+    assert loaded(kubeconfig=path).server_name == "inner"
+    assert loaded(kubeconfig=path, server="https://b:1").server_name == ""
 
 
 def test_contexts_that_do_not_exist_are_listed_if_none_is_near(home):
@@ -112,26 +241,6 @@ def test_contexts_that_do_not_exist_are_listed_if_none_is_near(home):
     (home / "empty").write_text("current-context: gone\n")
     with pytest.raises(ConnectionSettingsError, match="does not exist; there are: none"):
         loaded(kubeconfig=str(home / "empty"))
-
-
-@pytest.mark.parametrize(
-    ("cluster", "reason"),
-    [
-        pytest.param("{server: [1]}", "a field has a wrong type", id="an assertion"),
-        pytest.param(
-            "2026-01-01", "argument of type 'datetime.date' is not iterable", id="a message"
-        ),
-    ],
-)
-def test_a_kubeconfig_with_values_of_other_types_is_not_usable(home, cluster, reason):
-    (home / "wrong").write_text(
-        "current-context: c\ncontexts: [{name: c, context: {cluster: k}}]\n"
-        f"clusters: [{{name: k, cluster: {cluster}}}]\n"
-    )
-    for context in ("", "c"):
-        with pytest.raises(ConnectionSettingsError) as raised:
-            loaded(kubeconfig=str(home / "wrong"), context=context)
-        assert str(raised.value) == f'{home / "wrong"}: context "c" is not usable: {reason}'
 
 
 def test_absent_kubeconfigs_are_passed_over_beside_one_that_is_there(home):

@@ -96,6 +96,7 @@ def token(claims: Any, parts: int = 3) -> str:
     [
         (token({"exp": 1_700_000_000}), ", whose token is valid until 2023-11-14T22:13:20Z"),
         (token({"exp": 1_700_000_000.9}), ", whose token is valid until 2023-11-14T22:13:20Z"),
+        (token({"exp": 10**15}), ", whose token is valid until 9999-12-31T23:59:59Z"),
         (token({"exp": 0, "sub": "x"}), ", whose token is valid until 1970-01-01T00:00:00Z"),
         (token({"exp": 1_700_000_000}, parts=2), ""),
         (token({"exp": 1_700_000_000}, parts=4), ""),
@@ -123,6 +124,7 @@ def test_rejected_credentials_say_until_when_a_web_token_was_valid(given, expiry
         (409, {"message": "there is one"}, "x: there is one (status 409)"),
         (404, {}, "x: Not Found (status 404)"),
         (599, {}, "x: the request failed (status 599)"),
+        (400, {}, "x: Bad Request (status 400)"),
         (403, {"message": "webhook says no"}, "x: webhook says no (status 403)"),
         (
             403,
@@ -136,6 +138,15 @@ def test_a_rejection_has_the_message_of_the_server_or_the_phrase_of_its_status(s
     found = rejection(json.dumps(body).encode(), status=status, retry_after="", what="x")
     assert str(found) == text
     assert found.cause == body.get("message", text.removeprefix("x: ").partition(" (")[0])
+
+
+def test_a_redirection_says_to_check_the_address():
+    found = rejection(b"", status=302, retry_after="", what="x")
+    assert (str(found), found.cause) == (
+        "x: the server redirects to another address (status 302); check its address in the command "
+        "line or the kubeconfig",
+        "Found",
+    )
 
 
 @pytest.mark.parametrize("status", [200, 404, 408, 409, 428, 429, 430, 499, 500, 503, 504])

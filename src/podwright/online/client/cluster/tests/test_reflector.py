@@ -21,6 +21,13 @@ from podwright.online.client.cluster import (
 from podwright.online.client.cluster.list_watch import ListWatch
 
 
+@pytest.fixture(autouse=True)
+def _short_pauses(monkeypatch):
+    """Let no test wait as long as a reflector does after a failure."""
+    real = asyncio.sleep
+    monkeypatch.setattr(asyncio, "sleep", lambda seconds: real(min(seconds, 0.01)))
+
+
 def obj(name, version):
     meta = {"name": name, "uid": name, "resourceVersion": str(version)}
     return {"metadata": meta}
@@ -301,7 +308,7 @@ def test_a_reflector_does_not_give_up_once_the_server_has_replied():
     assert reflector.failures == 1
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 500])
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308, 400, 401, 403, 404, 405, 500])
 def test_a_first_list_is_given_up_where_no_later_attempt_changes_the_answer(status):
     count = 0
 
@@ -312,8 +319,34 @@ def test_a_first_list_is_given_up_where_no_later_attempt_changes_the_answer(stat
             return web.json_response({"message": "no"}, status=status)
         return web.json_response({"metadata": {"resourceVersion": "1"}, "items": [obj("a", 1)]})
 
-    if status in (400, 401, 403, 404, 405):
+    if status != 500:
         with pytest.raises(RejectedRequest):
             followed(handler, 1)
     else:
         assert followed(handler, 1)[0] == [("Add", "a")]
+
+
+@pytest.mark.parametrize("body", [b"<html>log in</html>", b"[]", b'{"items": []}'])
+def test_a_first_reply_that_is_something_else_ends_with_the_reason(body):
+    async def handler(_):
+        return web.Response(body=body)
+
+    with pytest.raises(UnreachableCluster, match="/api/v1/nodes is not one of Kubernetes: "):
+        followed(handler, 1)
+
+
+@pytest.mark.parametrize("text", [b"<html>\n", b"{}\n", b'{"type": "ADDED", "object": {}}\n'])
+def test_a_watch_with_something_else_continues_with_another_one(text):
+    """Upstream: staging/src/k8s.io/apimachinery/pkg/watch/streamwatcher.go, `receive`."""
+    watches = 0
+
+    async def handler(request):
+        nonlocal watches
+        if "watch" not in request.query:
+            return web.json_response({"metadata": {"resourceVersion": "1"}, "items": [obj("a", 1)]})
+        watches += 1
+        body = text if watches == 1 else line("ADDED", obj("b", 2))
+        return web.Response(body=body)
+
+    seen, reflector = followed(handler, 2)
+    assert (seen, reflector.failures) == ([("Add", "a"), ("Add", "b")], 1)

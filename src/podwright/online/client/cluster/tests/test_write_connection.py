@@ -109,15 +109,16 @@ def test_a_write_that_is_refused_is_not_repeated(tmp_path):
     assert seen == ["PUT"]
 
 
-def test_a_redirection_is_not_followed(tmp_path):
+def test_a_redirection_is_not_followed_and_no_success(tmp_path):
     seen = []
 
     async def handler(request):
         seen.append(request.path)
         raise web.HTTPTemporaryRedirect("/b")
 
-    written(handler, {"token": "t"}, tmp_path, ("POST", "/a", b"{}"))
-    assert seen == ["/a"]
+    with pytest.raises(RejectedRequest, match="redirects to another address") as error:
+        written(handler, {"token": "t"}, tmp_path, ("POST", "/a", b"{}"))
+    assert (error.value.status, seen) == (307, ["/a"])
 
 
 def test_a_server_that_is_not_there_cannot_be_reached():

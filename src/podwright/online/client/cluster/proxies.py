@@ -1,0 +1,78 @@
+"""The proxy by which a server is reached.
+
+Upstream: vendor/golang.org/x/net/http/httpproxy/proxy.go;
+staging/src/k8s.io/apimachinery/pkg/util/net/http.go, `NewProxierWithNoProxyCIDR`
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from ipaddress import ip_address, ip_network
+from urllib.parse import urlsplit
+
+from podwright.apimachinery.objects import quoted
+from podwright.online.client.cluster.errors import ConnectionSettingsError
+
+_PORTS = {"http": 80, "https": 443}
+
+
+def proxy_of(server: str, environment: Mapping[str, str]) -> str:
+    """Return the proxy of the environment variables for a server; "" without one.
+
+    A server of this machine has none.
+    """
+    url = urlsplit(server)
+    name = f"{url.scheme}_proxy"
+    found = environment.get(name.upper()) or environment.get(name) or ""
+    bypassed = environment.get("NO_PROXY") or environment.get("no_proxy") or ""
+    host = (url.hostname or "").rstrip(".")
+    if not found or _is_local(host):
+        return ""
+    port = url.port or _PORTS.get(url.scheme, 0)
+    if any(_matches(each.strip().lower(), host, port) for each in bypassed.split(",")):
+        return ""
+    return found if "://" in found else f"http://{found}"
+
+
+def checked_proxy(proxy: str) -> str:
+    """Return the address of a proxy that can be used; "" for none.
+
+    Raises
+    ------
+    ConnectionSettingsError
+    """
+    if proxy and urlsplit(proxy).scheme not in ("http", "https"):
+        raise ConnectionSettingsError(
+            f"the proxy {quoted(proxy)} must be http://HOST:PORT or https://HOST:PORT"
+        )
+    return proxy
+
+
+def _is_local(host: str) -> bool:
+    if host == "localhost":
+        return True
+    with contextlib.suppress(ValueError):
+        return ip_address(host).is_loopback
+    return False
+
+
+def _matches(pattern: str, host: str, port: int) -> bool:
+    """Whether an entry of $NO_PROXY names a host."""
+    if not pattern or pattern == "*":
+        return bool(pattern)
+    with contextlib.suppress(ValueError):  # a network, or an address
+        return ip_address(host) in ip_network(pattern, strict=False)
+    name, colon, number = pattern.rpartition(":")
+    if colon and number.isdecimal():
+        if int(number) != port:
+            return False
+        pattern = name.strip("[]")
+        if pattern == host:
+            return True
+    pattern = pattern.removeprefix("*")
+    return host.endswith(pattern) if pattern.startswith(".") else _is_within(host, pattern)
+
+
+def _is_within(host: str, domain: str) -> bool:
+    return host == domain or host.endswith(f".{domain}")
