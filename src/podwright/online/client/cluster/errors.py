@@ -9,7 +9,7 @@ import os
 import re
 import ssl
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
 
 import aiohttp
 import msgspec
@@ -173,7 +173,7 @@ def _expiry_text(token: str) -> str:
     if len(parts) != 3:
         return ""
     try:
-        body = base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4))
+        body = base64.urlsafe_b64decode(parts[1] + "==")  # more than needed is allowed
         claims = msgspec.json.decode(body)
     except (binascii.Error, ValueError, msgspec.DecodeError):
         return ""
@@ -196,11 +196,10 @@ def connection_failure(error: Exception, server: str) -> UnreachableCluster:
         return UnreachableCluster(f"{server}: the connection was cut")
     if isinstance(cause, TimeoutError):
         return UnreachableCluster(f"{server}: no reply in time", "check the network and the proxy")
-    number = getattr(cause, "errno", None)
-    if isinstance(number, int) and number in errno.errorcode:
+    number: Any = getattr(cause, "errno", None)
+    text = str(cause) or type(cause).__name__
+    if number in errno.errorcode:
         text = os.strerror(number)
-    else:
-        text = str(cause) or type(cause).__name__
     return UnreachableCluster(
         f"{server} cannot be reached: {text}",
         "check that the cluster runs, and its address in the command line or the kubeconfig",

@@ -195,7 +195,6 @@ class ListWatch:
         self._listed: dict[str, tuple[Meta, bytes]] = {}
         self._backoff = Backoff(seed)
         self._pause_ns = 0
-        self._events_of_watch = 0
 
     @property
     def listed(self) -> int:
@@ -231,7 +230,7 @@ class ListWatch:
     def opened(self) -> None:
         """Take note that a watch was opened."""
         self.watches += 1
-        self._events_of_watch = 0
+        self._is_empty_watch = True
 
     def page(self, page: Page) -> Sequence[ChangedObject]:
         """Take a page of the list; the last one returns the changes."""
@@ -252,7 +251,7 @@ class ListWatch:
         WatchFailed
             The event is an error.
         """
-        self._events_of_watch += 1
+        self._is_empty_watch = False
         if event.type == "ERROR":
             status = msgspec.json.decode(event.object, type=_Status)
             raise WatchFailed(status.code, status.message)
@@ -277,7 +276,7 @@ class ListWatch:
 
     def ended(self) -> None:
         """Take note that the watch has ended; one without an event is followed by a wait."""
-        if not self._events_of_watch:
+        if self._is_empty_watch:
             self._pause_ns = self._backoff.next_ns()
 
     def failed(self, status: int, *, retry_after_seconds: float = 0.0) -> None:
@@ -303,13 +302,12 @@ class ListWatch:
         return self._phase is _Phase.STREAMING and status in _NOT_STREAMED
 
     def _relist(self) -> None:
-        if self._phase is _Phase.PAGING and self._token:
+        if self._token:
             # The pages took too long: the whole list at once, as client-go falls back.
             self._limit = 0
         self._token = ""
         self._listed.clear()
-        if self._phase is _Phase.WATCHING:
-            self._phase = self._first_phase
+        self._phase = self._first_phase
 
     def _change(self, kind: str, meta: Meta, body: bytes) -> Sequence[ChangedObject]:
         known = self._index.get(meta.key)

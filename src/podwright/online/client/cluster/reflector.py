@@ -133,7 +133,7 @@ class Reflector:
                         if state.is_synced:
                             state.ended()
                         else:
-                            self._failed(WatchFailed(0, _CUT_LIST), 0)
+                            self._failed(UnreachableCluster(_CUT_LIST))
             except WatchFailed as error:
                 self._failed(error, error.status)
             except RejectedRequest as error:
@@ -142,7 +142,7 @@ class Reflector:
                 failure = self._undecodable(error)
                 if self._gives_up and not has_replied:
                     raise failure from error
-                self._failed(failure, 0)
+                self._failed(failure)
 
     def _undecodable(self, error: UnreachableCluster | msgspec.DecodeError) -> UnreachableCluster:
         if isinstance(error, UnreachableCluster):
@@ -162,7 +162,7 @@ class Reflector:
             raise error
         self._failed(error, error.status, error.retry_after_seconds)
 
-    def _failed(self, error: Exception, status: int, seconds: float = 0.0) -> None:
+    def _failed(self, error: Exception, status: int = 0, seconds: float = 0.0) -> None:
         self.failures += 1
         if self.behind_since is None:
             self.behind_since = time.monotonic()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from typing import Any
 
 import pytest
@@ -234,9 +235,11 @@ def test_a_reflector_is_behind_since_the_first_of_several_failures(monkeypatch):
         times.append(self.behind_since)
 
     monkeypatch.setattr(Reflector, "_failed", failed)
+    before = time.monotonic()
     _, reflector = followed(handler, 1)
     assert len(times) == 3
     assert times[0] is not None
+    assert before <= times[0] <= time.monotonic()
     assert set(times) == {times[0]}
     assert reflector.behind_since is None
 

@@ -48,7 +48,9 @@ def meta(name: str, version: str, uid: str = "") -> Meta:
 
 
 def page(*bodies: bytes, version: str = "9", token: str = "", remaining: int | None = None) -> Page:
-    metadata = {"resourceVersion": version, "continue": token, "remainingItemCount": remaining}
+    metadata: dict[str, Any] = {"resourceVersion": version, "continue": token}
+    if remaining is not None:
+        metadata["remainingItemCount"] = remaining
     text = b'{"metadata": %s, "items": [%s]}' % (json.dumps(metadata).encode(), b",".join(bodies))
     return msgspec.json.decode(text, type=Page)
 
@@ -70,6 +72,8 @@ def test_a_list_in_pages_and_the_watch_after_it():
     assert state.page(page(first, second, token="t", remaining=5)) == ()
     assert (state.remaining, state.listed, len(state)) == (5, 2, 0)
     assert state.next_request() == GetPage("t", 2)
+    assert state.page(page(token="t")) == ()
+    assert state.remaining == 0
     third = body("r", "3")
     assert state.page(page(third)) == [
         ChangedObject("Add", meta("p", "1"), first, True),
@@ -418,3 +422,10 @@ def test_what_no_later_attempt_changes_ends_the_first_list(error, gives_up):
     with pytest.raises(type(error)):
         asyncio.run(first())
     assert reflector.failures == 0
+
+
+def test_a_list_without_objects_may_be_null():
+    state = ListWatch(seed=1, streams=False)
+    empty = b'{"metadata": {"resourceVersion": "3"}, "items": null}'
+    assert state.page(msgspec.json.decode(empty, type=Page)) == []
+    assert (state.is_synced, state.version) == (True, "3")
