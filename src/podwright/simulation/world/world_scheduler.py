@@ -50,7 +50,6 @@ _CYCLE_DUE: Final = CycleDue()
 _FLUSH_BACKOFF: Final = FlushBackoff()
 # The only call of an extender at the end of a cycle is the one that binds.
 _ISSUED: Final = frozenset((*API_CALLS, EmitEvent, CallExtender))
-_UNSCHEDULABLE_NS: Final = 30 * SECOND_NS
 
 
 class WorldScheduler:
@@ -83,7 +82,6 @@ class WorldScheduler:
         self._machine = components.recorder.machine
         self._heap = components.heap
         self._delays = components.delays
-        self._start_ns = components.start_ns
         self._actions = actions
         self._observers = [e for e in observers if isinstance(e, DecisionObserver)]
         self._decisions: list[tuple[Decision, ...]] = []
@@ -265,9 +263,8 @@ class WorldScheduler:
         with interlude():
             actions = self.handle(_FLUSH_BACKOFF, now_ns)
             due_ns = self._machine.next_flush_ns
-            # It is later than its time if the start is between two whole seconds, or if an
-            # extender was called then.
-            is_late = due_ns is not None and due_ns <= now_ns
-            if is_late or (now_ns - self._start_ns) % _UNSCHEDULABLE_NS == 0:
+            # Past its time if the start is between two whole seconds, or if an extender was called
+            # then.
+            if due_ns is not None and due_ns <= now_ns:
                 actions += self.handle(FlushUnschedulable(), now_ns)
         self._actions.extend(actions)

@@ -16,6 +16,17 @@ def test_a_world_is_late_after_many_slices_at_one_time_until_all_is_done():
     backlog.is_left(3 * SLICES_MAX)
     assert backlog.is_late
     backlog.is_done()
+    for _ in range(SLICES_MAX - 1):
+        backlog.is_left(3 * SLICES_MAX)
+        assert not backlog.is_late
+    backlog.is_left(3 * SLICES_MAX)
+    assert backlog.is_late
+
+
+def test_the_first_slices_count_from_one():
+    backlog = Backlog()
+    for _ in range(SLICES_MAX - 1):
+        backlog.is_left(0)
     assert not backlog.is_late
 
 

@@ -10,14 +10,23 @@ from typing import Any
 import msgspec
 import pytest
 
-from podwright.apimachinery.objects import KubernetesObject, Pod, timestamp_text_nano, with_fields
+from podwright.apimachinery.objects import (
+    Duration,
+    KubernetesObject,
+    Pod,
+    timestamp_text_nano,
+    with_fields,
+)
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import CreateObject
 from podwright.cluster.kubelets.stages.stage_reader import read_stages
 from podwright.scheduler.config import ExtenderCall, ExtenderReply, read_configuration
+from podwright.scheduler.framework import Cycle, Plugin, Status
 from podwright.scheduler.framework.decision import Decision
+from podwright.scheduler.machine import FlushBackoff, FlushUnschedulable
 from podwright.simulation.world import world_scheduler, world_steps
 from podwright.simulation.world.inputs.conditions import Condition, OperationSequence, Step
+from podwright.simulation.world.inputs.operations import Stop
 from podwright.simulation.world.observers import KubernetesEvent
 from podwright.simulation.world.scheduler_requests import bind_for_extender
 from podwright.simulation.world.timing.model import CycleTiming, Timing
@@ -306,16 +315,38 @@ def test_a_run_ends_when_a_gang_is_bound(late_s, ended_s):
     assert not world.sequences[0].failure
 
 
-def test_a_run_without_nodes_ends():
-    cycles = Witness()
-    world = World(observers=[cycles])
-    world.add(make_pod("a"), make_pod("b"))
+@pytest.mark.parametrize(
+    ("pods", "cycles"),
+    [
+        pytest.param(2, 100, id="a hundred in total"),
+        pytest.param(12, 120, id="ten for each pod"),
+    ],
+)
+def test_a_run_without_nodes_ends(pods, cycles):
+    witness = Witness()
+    world = World(observers=[witness])
+    world.add(*(make_pod(f"p{number:02}") for number in range(pods)))
     world.run()
-    assert 100 <= len(cycles.seen) <= 110
+    assert len(witness.seen) == cycles
+    flushed = {type(entry.event) for entry in world.log.entries()}
+    assert FlushBackoff in flushed
+    assert FlushUnschedulable not in flushed
 
     world.add(make_node("n1"))
     world.run()
-    assert len(world.node_of) == 2
+    assert len(world.node_of) == pods
+
+
+@pytest.mark.parametrize("at", [None, "1h"], ids=["now", "later"])
+def test_what_users_do_gives_pods_new_tries(at):
+    witness = Witness()
+    world = World(observers=[witness])
+    world.add(make_pod("a"))
+    world.run()
+    witness.seen.clear()
+    world.add(make_pod("b"), at=at)
+    world.run()
+    assert witness.seen.count(("decided", "b")) >= 10
 
 
 def test_time_goes_on_though_the_members_of_a_gang_wake_each_other(monkeypatch):
@@ -332,15 +363,47 @@ def test_time_goes_on_though_the_members_of_a_gang_wake_each_other(monkeypatch):
     assert len(world.node_of) == 12
 
 
-def test_an_unschedulable_pod_does_not_hold_a_world_that_starts_between_two_seconds():
-    world = World(start=timestamp_text_nano(1_800_000_000_516_000_000))
+@pytest.mark.parametrize(
+    "start_ns",
+    [
+        pytest.param(1_800_000_000_000_000_000, id="a whole second"),
+        pytest.param(1_800_000_000_516_000_000, id="between two seconds"),
+    ],
+)
+def test_an_unschedulable_pod_does_not_hold_a_world(start_ns):
+    world = World(start=timestamp_text_nano(start_ns))
     world.add(make_node("n1", cpu="1"), make_pod("large", cpu="2"))
     end_ns = world.start_ns + 900 * SECOND
     # The queue retries the pod after five minutes, at its flush.
     assert any(not world.step_until_ns(end_ns) for _ in range(2_000))
     queued = world.machine.queue.get("default/large")
     assert queued is not None
-    assert queued.attempts >= 3
+    assert queued.attempts == 3
+    # Other flushes would move nothing.
+    flushes = [entry for entry in world.log.entries() if type(entry.event) is FlushUnschedulable]
+    assert len(flushes) == 2
+
+
+class Gate(Plugin):
+    """Lets every pod wait at Permit."""
+
+    name = "Gate"
+
+    def permit(self, cycle: Cycle, node_name: str) -> Status | tuple[Status, Duration]:
+        return Status.wait("a minute"), "1m"
+
+
+def test_a_run_does_not_end_before_a_wait_at_permit():
+    listener = Listener()
+    world = World(plugins=[Gate], observers=[listener], controllers=())
+    world.add(make_node("n1"), make_pod("web"))
+    waits = Step(place="end", wait=Condition(settled=True), operation=Stop())
+    world.add_sequence(OperationSequence(iter([waits])))
+    world.run_until_ns(world.start_ns + 59 * SECOND)
+    assert not world.is_stopped
+    assert listener.reasons == []
+    world.run_until_ns(world.start_ns + 60 * SECOND)
+    assert listener.reasons == ["FailedScheduling"]
 
 
 GANGS = """
