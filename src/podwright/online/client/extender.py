@@ -248,7 +248,6 @@ class _TimedSocket:
 
 class _TimedReader(io.RawIOBase):
     def __init__(self, raw: io.RawIOBase, plain: socket.socket, connection: _Connection) -> None:
-        super().__init__()
         self._raw = raw
         self._plain = plain
         self._connection = connection

@@ -109,7 +109,7 @@ class LeaseState:
             return None
         now = timestamp_text_micro(wall_ns)
         seconds = self.times.lease_duration_ns // 1_000_000_000
-        is_transition = bool(holder) and not is_mine
+        is_transition = self._observed is not None and not is_mine
         changed = {
             "holderIdentity": self.identity,
             "leaseDurationSeconds": max(1, seconds),
@@ -119,16 +119,26 @@ class LeaseState:
         }
         return {**lease, "spec": {**spec, **changed}}
 
-    def released(self) -> Document | None:
-        """Return the Lease without a holder; None if this replica does not hold it."""
+    def released(self, wall_ns: int) -> Document | None:
+        """Return the Lease without a holder; None if this replica does not hold it.
+
+        Parameters
+        ----------
+        wall_ns : int
+            Since 1970, for the times in the Lease.
+        """
         lease = self._observed or {}
         spec = lease.get("spec") or {}
         if spec.get("holderIdentity") != self.identity:
             return None
-        return {
-            **lease,
-            "spec": {**spec, "holderIdentity": "", "leaseDurationSeconds": _RELEASED_SECONDS},
+        now = timestamp_text_micro(wall_ns)
+        changed = {
+            "holderIdentity": "",
+            "leaseDurationSeconds": _RELEASED_SECONDS,
+            "renewTime": now,
+            "acquireTime": now,
         }
+        return {**lease, "spec": {**spec, **changed}}
 
 
 class LeaseElection:
@@ -243,7 +253,7 @@ class LeaseElection:
         """Give the Lease away, so that another replica need not wait for its end."""
         self._renewed_ns = None  # what is still under way is not sent: another replica may lead
         path = f"{self._collection}/{self.name}"
-        lease = self._state.released()
+        lease = self._state.released(time.time_ns())
         if lease is None:
             return
         try:
@@ -255,7 +265,7 @@ class LeaseElection:
             self._state.observe(
                 msgspec.json.decode(await self._connection.get(path)), time.monotonic_ns()
             )
-            lease = self._state.released()
+            lease = self._state.released(time.time_ns())
             if lease is not None:
                 await self._connection.write("PUT", path, msgspec.json.encode(lease))
 

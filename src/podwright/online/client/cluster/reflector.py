@@ -183,7 +183,8 @@ class Reflector:
             self.behind_since = None
         if self._on_page is not None:
             self._on_page(self.state.remaining)
-        return Batch(changes, received_ns, is_synced=True) if self.state.is_synced else None
+        is_synced = self.state.is_synced
+        return Batch(changes, received_ns, is_synced) if is_synced else None
 
     async def _watch(self, request: OpenWatch) -> AsyncIterator[Batch]:
         query = {

@@ -56,11 +56,11 @@ def test_a_released_lease_is_taken_at_once():
     state = LeaseState("a", TIMES)
     state.observe(None, 0)
     state.observe(lease_of(state, 0), 0)
-    released = state.released()
+    released = state.released(0)
     other = LeaseState("b", TIMES)
     other.observe(released, 0)
     assert holder(lease_of(other, 0)) == "b"
-    assert other.released() is None
+    assert other.released(0) is None
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_two_replicas_never_schedule_at_once(steps):
 
 @pytest.mark.parametrize(
     ("holder_before", "acquired", "transitions"),
-    [("", None, 4), ("a", "2020-01-01T00:00:00.000000Z", 4), ("gone", None, 5)],
+    [("", None, 5), ("a", "2020-01-01T00:00:00.000000Z", 4), ("gone", None, 5)],
 )
 def test_a_lease_says_since_when_its_holder_has_it(holder_before, acquired, transitions):
     state = LeaseState("a", TIMES)
@@ -147,13 +147,19 @@ def test_the_duration_of_a_lease_is_in_whole_seconds(duration_ns, seconds):
 
 def test_a_lease_is_released_by_its_holder_alone():
     state = LeaseState("a", TIMES)
-    assert state.released() is None
+    assert state.released(0) is None
     state.observe({"spec": {"holderIdentity": "b"}}, 0)
-    assert state.released() is None
+    assert state.released(0) is None
     state.observe({"metadata": {"name": "l"}, "spec": {"holderIdentity": "a", "x": 1}}, 0)
-    assert state.released() == {
+    assert state.released(9 * SECOND) == {
         "metadata": {"name": "l"},
-        "spec": {"holderIdentity": "", "leaseDurationSeconds": 1, "x": 1},
+        "spec": {
+            "holderIdentity": "",
+            "leaseDurationSeconds": 1,
+            "x": 1,
+            "acquireTime": "1970-01-01T00:00:09.000000Z",
+            "renewTime": "1970-01-01T00:00:09.000000Z",
+        },
     }
 
 

@@ -244,6 +244,41 @@ def test_a_reflector_is_behind_since_the_first_of_several_failures(monkeypatch):
     assert reflector.behind_since is None
 
 
+def test_a_reflector_is_behind_until_it_has_a_whole_streamed_list():
+    behind: list[float | None] = []
+
+    async def handler(request):
+        if not behind:
+            raise web.HTTPInternalServerError
+        response = web.StreamResponse()
+        await response.prepare(request)
+        await response.write(line("ADDED", obj("a", 1)))
+        if len(behind) > 1:
+            meta = {"resourceVersion": "1", "annotations": {"k8s.io/initial-events-end": "true"}}
+            await response.write(line("BOOKMARK", {"metadata": meta}))
+        return response
+
+    async def run():
+        async with (
+            serving_all_paths(handler) as server,
+            ReadConnection(ClusterAddress(server=server)) as one,
+        ):
+            reflector = Reflector(
+                one,
+                "/api/v1/nodes",
+                on_failure=lambda _: behind.append(reflector.behind_since),
+                gives_up=False,
+            )
+            async for batch in reflector.batches():
+                return batch.is_synced, reflector.behind_since
+        raise AssertionError("a reflector has no end")
+
+    assert asyncio.run(asyncio.wait_for(run(), SECONDS_MAX)) == (True, None)
+    first, second = behind
+    assert first is not None
+    assert first == second
+
+
 def test_a_reflector_is_behind_until_it_has_all_pages():
     behind: list[float | None] = []
 
@@ -268,7 +303,7 @@ def test_a_reflector_is_behind_until_it_has_all_pages():
                 on_page=lambda _: behind.append(reflector.behind_since),
             )
             async for batch in reflector.batches():
-                return [each.meta.name for each in batch.changes]
+                return [each.meta.name for each in batch.changes if batch.is_synced]
         raise AssertionError("a reflector has no end")
 
     assert asyncio.run(asyncio.wait_for(run(), SECONDS_MAX)) == ["n1", "n2", "n3"]

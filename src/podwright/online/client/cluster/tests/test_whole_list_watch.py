@@ -429,3 +429,15 @@ def test_a_list_without_objects_may_be_null():
     empty = b'{"metadata": {"resourceVersion": "3"}, "items": null}'
     assert state.page(msgspec.json.decode(empty, type=Page)) == []
     assert (state.is_synced, state.version) == (True, "3")
+
+
+def test_a_list_whose_pages_took_too_long_is_read_at_once(monkeypatch):
+    connection = Connection(
+        b'{"metadata": {"resourceVersion": "1", "continue": "t"}}',
+        RejectedRequest("too old", status=410),
+        b'{"metadata": {"resourceVersion": "2"}}',
+    )
+    run(monkeypatch, connection, streams=False)
+    assert [query for _, query in connection.requests[:3]] == [
+        {**BASE, "limit": "500"}, {**BASE, "limit": "500", "continue": "t"}, BASE
+    ]  # fmt: skip
