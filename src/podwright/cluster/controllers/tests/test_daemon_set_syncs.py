@@ -16,6 +16,7 @@ from podwright.cluster.controllers.apps.daemon_pods import (
     DaemonNodes,
     NodeContribution,
     UpdateState,
+    target_node,
 )
 from podwright.cluster.controllers.apps.daemon_set import DaemonSetController
 from podwright.cluster.controllers.tests.single_sync import SingleSync
@@ -547,11 +548,69 @@ def test_the_sums_of_the_nodes_follow_each_change_of_one() -> None:
     found.set_contribution("b", NodeContribution(update_state=UpdateState.SURGED))
     found.set_contribution("a", NodeContribution(update_state=UpdateState.OLD_AVAILABLE))
     assert (found.old_unavailable, found.old_available, found.surged) == ([], ["a"], ["b"])
+    found.set_contribution(
+        "a", NodeContribution(misscheduled=1, update_state=UpdateState.OLD_AVAILABLE)
+    )
+    assert found.old_available == ["a"], "once"
     for name in "abc":
         found.set_contribution(name, NodeContribution())
     assert not any(found.counts.values())
     assert not any(found.update_states.values())
     assert (found.old_unavailable, found.old_available, found.surged) == ([], [], [])
+
+
+def test_the_pods_of_removed_and_of_other_owners_concern_no_daemon_set() -> None:
+    (pod,) = pods("a@n0")
+    of_job = document("Pod", "j", namespace="sys", spec=pod.raw["spec"], metadata={
+        "uid": "ju", "labels": LABELS, "ownerReferences": [OWNER | {"kind": "Job", "uid": "x"}],
+    })  # fmt: skip
+    bench = SingleSync(DaemonSetController, a_set(), *nodes("n0"))
+    assert bench.put(of_job) == []
+    assert bench.remove(of_job) == []
+    bench.put(pod)
+    bench.remove(a_set())
+    assert bench.remove(pod) == []
+    assert bench.sync("sys/agent") == []
+
+
+def test_a_daemon_set_that_is_being_deleted_is_left_alone() -> None:
+    """Upstream: daemon_controller.go, syncDaemonSet"""
+    going = document(
+        "DaemonSet", "agent", api="apps/v1", namespace="sys", spec=a_set().raw["spec"],
+        metadata={"uid": "du", "deletionTimestamp": at(0), "finalizers": ["foregroundDeletion"]},
+    )  # fmt: skip
+    assert synced(going, *nodes("n0 n1"), *pods("a@n0/Failed")) == []
+
+
+def test_a_node_with_two_old_pods_counts_as_unavailable() -> None:
+    """Upstream: update.go, findUpdatedPodsOnNode; the failed pod waits for its back-off."""
+    objects = [*nodes("n0 n1"), *pods("b@n0/old/up c@n1/old/up")]
+    bench = SingleSync(DaemonSetController, a_set(), PRESENT, *objects)
+    bench.put(*pods("a@n0/old/Failed"))
+    assert "-a" in [brief(each) for each in bench.sync("sys/agent")]
+    bench.put(*pods("a@n0/old/Failed/20"))
+    found = [brief(each) for each in bench.sync("sys/agent", 0.5)]
+    assert [each for each in found if each.startswith("-")] == []
+    bench.remove(*pods("a@n0/old/Failed/20"))
+    found = [brief(each) for each in bench.sync("sys/agent", 0.75)]
+    assert [each for each in found if each.startswith("-")] == ["-b"]
+
+
+def test_the_node_of_a_pod_is_the_only_one_of_a_term() -> None:
+    """Upstream: daemonset_util.go, GetTargetNodeName"""
+    (pod,) = pods("a->n0")
+
+    def target(**changed: Any) -> str:
+        required = {"key": "metadata.name", "operator": "In", "values": ["n0"]} | changed
+        affinity = pod.raw["spec"]["affinity"]["nodeAffinity"]
+        terms = {"nodeSelectorTerms": [{"matchFields": [required]}]}
+        spec = pod.raw["spec"] | {"affinity": {"nodeAffinity": dict.fromkeys(affinity, terms)}}
+        found: Any = document("Pod", "a", namespace="sys", spec=spec)
+        return target_node(found)
+
+    assert target() == "n0"
+    assert target(operator="NotIn") == ""
+    assert target(values=["n0", "n1"]) == ""
 
 
 def test_all_nodes_are_those_that_exist_or_have_pods_or_count() -> None:
