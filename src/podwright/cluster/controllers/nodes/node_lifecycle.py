@@ -445,17 +445,13 @@ class Zones(Checkpointed):
             self._unready[node.name] = None
         return True
 
-    def remove(self, name: str) -> bool:
-        """Remove a node; return whether it was known."""
+    def remove(self, name: str) -> None:
+        """Remove a node, if it is known."""
         health = self._nodes.pop(name, None)
-        if health is None:
-            return False
-        self._count(health, -1)
-        self._unready.pop(name, None)
-        zone = self._zones.get(health.zone)
-        if zone is not None:
-            zone.waiting.pop(name, None)
-        return True
+        if health is not None:
+            self._count(health, -1)
+            self._unready.pop(name, None)
+            self._zones[health.zone].waiting.pop(name, None)
 
     def _count(self, health: _NodeHealth, by: int) -> None:
         zone = self._zones.get(health.zone)
@@ -504,7 +500,7 @@ class Zones(Checkpointed):
             return False
         were_all_full = all(self._zones[key].disruption == "FullDisruption" for key in found)
         are_all_full = all(each == "FullDisruption" for each in found.values())
-        for key, disruption in sorted(found.items()):
+        for key, disruption in found.items():
             zone = self._zones[key]
             if are_all_full and not were_all_full:
                 zone.waiting.clear()

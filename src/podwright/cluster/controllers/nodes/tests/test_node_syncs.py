@@ -194,7 +194,7 @@ def test_the_pods_of_a_node_are_not_ready_while_it_is_not() -> None:
     gate = {"type": "gate", "status": "True"}
     since = {"type": "ContainersReady", "status": "True", "lastTransitionTime": at(-3)}
     pods = [
-        a_pod("b", more=[other]), a_pod("a"), a_pod("no", ready="False", containers=(False,)),
+        a_pod("b", more=[other]), a_pod("a"), a_pod("0", ready="False", containers=(False,)),
         a_pod("none", ready=None),
         a_pod("far", node="m"),
     ]  # fmt: skip
@@ -243,6 +243,14 @@ def test_a_node_is_synced_when_its_conditions_labels_or_spec_change() -> None:
     assert bench.put(zoned) == ["n", "*"]
     assert bench.put(a_node(ready="Unknown", **EXCLUDED)) == ["n", "*"]
     assert bench.remove(a_node()) == ["*"]
+
+
+def test_a_new_node_has_a_kubelet_that_runs() -> None:
+    bench = SingleSync(NodeLifecycleController)
+    controller: Any = bench.controller
+    controller.on_node_event(NodeDown("n"), NOW)
+    bench.put(a_node())
+    assert bench.sync("n", 60) == []
 
 
 def test_another_node_under_a_name_has_another_kubelet() -> None:
@@ -333,6 +341,61 @@ def test_a_node_without_the_condition_ready_waits_for_no_taint_but_counts() -> N
     controller: Any = bench.controller
     (zone,) = controller.state()["zones"]["zones"].values()
     assert (zone["disruption"], list(zone["waiting"])) == ("PartialDisruption", ["d"])
+
+
+def tainted_nodes(requests: list[str]) -> list[str]:
+    return [each.split()[2] for each in requests if each.startswith("update Node")]
+
+
+def test_each_zone_has_its_turns_and_the_first_of_them_is_next() -> None:
+    bench = SingleSync(NodeLifecycleController, a_node("0"), a_node("9", **ZONED))
+    for name in ("c", "a"):
+        bench.put(a_node(name, "False", **ZONED))
+    for name in ("d", "b"):
+        bench.put(a_node(name, "False"))
+    assert bench.sync("*", 1) == ["sync * at 5"]
+    assert tainted_nodes(bench.sync("*", 5)) == ["b", "a"], "zone by zone, name by name"
+    for name, labels in (("b", {}), ("a", ZONED)):
+        bench.put(a_node(name, "False", taints=[taint("not-ready", "NoExecute")], **labels))
+    bench.put(a_node("d"))
+    bench.put(a_node("f", "False"))
+    assert bench.sync("*", 6) == ["sync * at 10"], "f is not in its queue yet"
+    assert bench.sync("*", 10) == ["sync * at 15"]
+    assert tainted_nodes(bench.sync("*", 15)) == ["f", "c"]
+
+
+def test_a_zone_that_has_lost_its_last_node_does_not_count() -> None:
+    bench = SingleSync(NodeLifecycleController, a_node("gone", **ZONED), a_node("b"))
+    bench.put(a_node("a", "False", taints=[taint("not-ready", "NoExecute")]))
+    assert bench.sync("*", 0) == []
+    bench.remove(a_node("gone", **ZONED))
+    bench.put(a_node("b", "False"))
+    assert bench.sync("*", 1) == ["sync * at 5"]
+    assert tainted_nodes(bench.sync("*", 5)) == ["a"], "its taint is removed: no zone is left"
+
+
+def test_the_queues_are_empty_after_all_nodes_have_failed() -> None:
+    """Upstream: handleDisruption, markNodeAsReachable"""
+    bench = SingleSync(NodeLifecycleController, *(a_node(name) for name in "abcdefgz"))
+    bench.put(a_node("c", "False"))
+    bench.sync("*", 1)
+    assert tainted_nodes(bench.sync("*", 5)) == ["c"]
+    bench.put(a_node("c", "False", taints=[taint("not-ready", "NoExecute")]))
+    bench.put(a_node("b", "False"))
+    bench.sync("*", 6)
+    assert tainted_nodes(bench.sync("*", 10)) == []
+    for name in "adefgz":
+        bench.put(a_node(name, "False"))
+    bench.sync("*", 11)
+    assert tainted_nodes(bench.sync("*", 15)) == ["c"]
+    bench.put(a_node("c", "False"))
+    assert bench.sync("*", 16) == ["sync * at 20"]
+    assert bench.sync("*", 20) == []
+    for name in "cdefgz":
+        bench.put(a_node(name))
+    assert bench.sync("*", 21) == ["sync * at 25"]
+    assert bench.sync("*", 25) == ["sync * at 35"]
+    assert tainted_nodes(bench.sync("*", 35)) == ["a"], "it waits as long as b"
 
 
 def test_when_all_nodes_fail_taints_are_removed() -> None:
