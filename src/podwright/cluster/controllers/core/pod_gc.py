@@ -69,7 +69,7 @@ class PodGarbageCollector(Controller):
         # The order of terminated pods (`_order_ns`), and a heap of the same, first to last. Stale
         # entries stay in the heap until they are popped or it is rebuilt.
         self._terminated = {}
-        self._oldest: list[tuple[int, NamespacedName]] = []
+        self._oldest: list[tuple[int, str, NamespacedName]] = []
         self._gone_since_ns = {}
         self._terminated_due_ns = 0
 
@@ -108,7 +108,7 @@ class PodGarbageCollector(Controller):
         if known_ns == created_ns:
             return False
         self._terminated[key] = created_ns
-        heappush(self._oldest, (created_ns, key))
+        heappush(self._oldest, (created_ns, pod.name, key))
         if len(self._oldest) > 2 * len(self._terminated) + _STALE_MAX:
             self._rebuild_heap()
         return known_ns is None and len(self._terminated) > TERMINATED_PODS_MAX
@@ -179,17 +179,20 @@ class PodGarbageCollector(Controller):
 
     def _oldest_terminated(self, count: int) -> list[Pod]:
         """Return the terminated pods that were created first; the heap keeps their entries."""
-        found: dict[tuple[int, NamespacedName], None] = {}
+        found: dict[tuple[int, str, NamespacedName], None] = {}
         while len(found) < count:
             entry = heappop(self._oldest)
-            if self._terminated.get(entry[1]) == entry[0]:
+            if self._terminated.get(entry[2]) == entry[0]:
                 found[entry] = None  # a set: an earlier pod of the name may have left an entry
         for entry in found:
             heappush(self._oldest, entry)
-        return [cast(Pod, self._lister.get(POD, key)) for _, key in found]
+        return [cast(Pod, self._lister.get(POD, key)) for *_, key in found]
 
     def _rebuild_heap(self) -> None:
-        self._oldest = [(created_ns, key) for key, created_ns in self._terminated.items()]
+        self._oldest = [
+            (created_ns, key.rpartition("/")[2], key)
+            for key, created_ns in self._terminated.items()
+        ]
         heapify(self._oldest)
 
     def _fail_and_delete(self, pod: Pod, now_ns: int, *, is_orphan: bool) -> Actions:

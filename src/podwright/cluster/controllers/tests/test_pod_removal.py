@@ -200,6 +200,24 @@ def test_the_oldest_terminated_pods_beyond_the_limit_are_deleted_after_a_period(
     assert bench.sync("*", 70) == [deleted("c")]
 
 
+def test_of_one_second_the_first_by_name_is_deleted_whatever_its_namespace(monkeypatch) -> None:
+    """Upstream: gc_controller.go, byEvictionAndCreationTimestamp"""
+    monkeypatch.setattr(pod_gc, "TERMINATED_PODS_MAX", 1)
+    pods = [
+        document("Pod", name, namespace=namespace, metadata={"creationTimestamp": at(1)},
+                 spec={"containers": [{"name": "c", "image": "i"}]}, status={"phase": "Failed"})
+        for name, namespace in (("z", "a"), ("b", "y"), ("c", "x"))
+    ]  # fmt: skip
+    bench = SingleSync(PodGarbageCollector, *pods)
+    bench.sync("*")
+    expected = ["delete Pod y/b within 0s", "delete Pod x/c within 0s"]
+    assert bench.sync("*", 20) == expected
+    again = SingleSync(PodGarbageCollector, *pods)
+    again.controller.restore(bench.controller.state())
+    again.sync("*", 30)
+    assert again.sync("*", 50) == expected
+
+
 def test_evicted_pods_are_deleted_before_older_ones(monkeypatch) -> None:
     monkeypatch.setattr(pod_gc, "TERMINATED_PODS_MAX", 1)
     evicted = a_pod("late", phase="Failed", created=9, reason="Evicted")
