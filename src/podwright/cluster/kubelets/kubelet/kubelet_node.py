@@ -278,7 +278,9 @@ def _lease(node: Node, renew_time: str) -> Document:
 # Which pods a kubelet rejects, although they were bound to its node.
 
 _OS_LABEL: Final = "kubernetes.io/os"
-_REASONS: Final = {"cpu", "memory", "ephemeral-storage", "pods"}
+_FIRST: Final = ("pods", "cpu", "memory", "ephemeral-storage")
+"""The resources that are checked before the others, in this order."""
+
 _ANY_ADDRESS: Final = "0.0.0.0"
 
 HostPort = tuple[str, str, int]
@@ -319,14 +321,15 @@ def rejection_of(pod: Pod, use: PodUse, node: Node, others: Iterable[PodUse]) ->
     others : iterable of PodUse
         The uses of the other pods of the node.
     """
-    labels = node.metadata.labels
-    wanted_os = pod.spec.node_selector.get(_OS_LABEL)
-    if wanted_os is not None and labels.get(_OS_LABEL, wanted_os) != wanted_os:
+    # The label of the node stands for the system that the kubelet is built for.
+    system = node.metadata.labels.get(_OS_LABEL) or "linux"
+    # Upstream reads the label of the pod, and leaves its node selector to NodeAffinity.
+    if pod.metadata.labels.get(_OS_LABEL, system) != system:
         return Rejection(
             "PodOSSelectorNodeLabelDoesNotMatch",
             "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label",
         )
-    if pod.spec.os is not None and pod.spec.os.name not in ("", "linux"):
+    if pod.spec.os is not None and pod.spec.os.name not in ("", system):
         return Rejection(
             "PodOSNotSupported",
             "Failed to admit pod as the OS field doesn't match node OS",
@@ -343,20 +346,20 @@ def rejection_of(pod: Pod, use: PodUse, node: Node, others: Iterable[PodUse]) ->
 def _resource_rejection(use: PodUse, node: Node, others: list[PodUse]) -> Rejection | None:
     allocatable = node.status.allocatable
     requests = {"pods": 1} | use.requests
-    for name, requested in requests.items():
+    for name in dict.fromkeys((*_FIRST, *requests)):
+        requested = requests.get(name, 0)
         text = allocatable.get(name)
         if text is None:
-            if name not in _REASONS:
+            if "/" in name and "kubernetes.io/" not in name:
                 continue  # an extended resource that the node does not have, as upstream
             text = "0"
             if name == "pods" or not allocatable:
                 continue
         capacity = quantity_milli_value(text) if name == "cpu" else quantity_value(text)
         used = len(others) if name == "pods" else sum(o.requests.get(name, 0) for o in others)
-        if requested > capacity - used:
-            reason = f"OutOf{name}" if name in _REASONS else f"InsufficientResource{name}"
+        if requested and requested > capacity - used:
             return Rejection(
-                reason,
+                f"OutOf{name}",
                 f"Node didn't have enough resource: {name}, requested: {requested}, used: {used}, "
                 f"capacity: {capacity}",
             )

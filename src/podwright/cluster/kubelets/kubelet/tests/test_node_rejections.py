@@ -40,7 +40,10 @@ def port(number, address="", protocol=""):
 
 
 def needs(**requests):
-    names = {key.replace("__", "/").replace("_", "-"): value for key, value in requests.items()}
+    names = {
+        key.replace("__", "/").replace("kubernetes_io", "kubernetes.io").replace("_", "-"): value
+        for key, value in requests.items()
+    }
     container: dict[str, Any] = {"name": "c", "image": "i", "resources": {"requests": names}}
     if any("/" in name for name in names):
         container["resources"]["limits"] = names
@@ -60,9 +63,16 @@ def needs(**requests):
         (needs(cpu="1"), {}, ""),
         (needs(cpu="1"), {"cpu": "1"}, ""),
         (needs(cpu="1"), {"cpu": "1", "pods": "0"}, "OutOfpods"),
-        (needs(a_b__gpu="2"), {"a-b/gpu": "1", "pods": "1"}, "InsufficientResourcea-b/gpu"),
+        (needs(a_b__gpu="2"), {"a-b/gpu": "1", "pods": "1"}, "OutOfa-b/gpu"),
         (needs(a_b__gpu="2"), {"a-b/gpu": "2", "pods": "1"}, ""),
         (needs(a_b__gpu="2"), {"pods": "1"}, ""),
+        (needs(cpu="1", hugepages_2Mi="2Mi"), {"cpu": "1", "pods": "1"}, "OutOfhugepages-2Mi"),
+        (needs(kubernetes_io__x="1"), {"pods": "1"}, "OutOfkubernetes.io/x"),
+        (needs(a_b__gpu="2", ephemeral_storage="2", memory="2", cpu="2"),
+         {"pods": "1", "cpu": "1", "memory": "1", "ephemeral-storage": "1", "a-b/gpu": "1"},
+         "OutOfcpu"),
+        (needs(a_b__gpu="2", ephemeral_storage="2", memory="2"),
+         {"pods": "1", "memory": "1", "ephemeral-storage": "1", "a-b/gpu": "1"}, "OutOfmemory"),
     ],
 )  # fmt: skip
 def test_a_pod_has_room_on_its_node(given, allocatable, found):
@@ -88,8 +98,10 @@ def test_the_other_pods_of_a_node_take_their_room():
     [
         ({"os": {"name": "linux"}}, {}, ""),
         ({"os": {"name": "windows"}}, {}, "PodOSNotSupported"),
+        ({"os": {"name": "windows"}}, {"kubernetes.io/os": "windows"}, ""),
+        ({"os": {"name": "linux"}}, {"kubernetes.io/os": "windows"}, "PodOSNotSupported"),
         ({"nodeSelector": {"kubernetes.io/os": "windows"}}, {"kubernetes.io/os": "linux"},
-         "PodOSSelectorNodeLabelDoesNotMatch"),
+         "NodeAffinity"),
         ({"nodeSelector": {"kubernetes.io/os": "linux"}}, {"kubernetes.io/os": "linux"}, ""),
         ({"nodeSelector": {"a": "b"}}, {"a": "b", "c": "d"}, ""),
         ({"nodeSelector": {"a": "b"}}, {"a": "c"}, "NodeAffinity"),
@@ -98,6 +110,26 @@ def test_the_other_pods_of_a_node_take_their_room():
 )  # fmt: skip
 def test_a_pod_is_for_the_labels_of_its_node(spec, labels, found):
     assert reason(pod(**spec), node(labels=labels)) == found
+
+
+@pytest.mark.parametrize(
+    ("system", "labels", "found"),
+    [
+        ("linux", {}, ""),
+        ("windows", {}, "PodOSSelectorNodeLabelDoesNotMatch"),
+        ("windows", {"kubernetes.io/os": "windows"}, ""),
+        ("linux", {"kubernetes.io/os": "windows"}, "PodOSSelectorNodeLabelDoesNotMatch"),
+    ],
+)
+def test_a_label_of_a_pod_has_the_system_of_its_node(system, labels, found):
+    """Upstream: predicate.go, rejectPodAdmissionBasedOnOSSelector"""
+    given = decode({**pod().raw, "metadata": {"name": "p", "labels": {"kubernetes.io/os": system}}})
+    assert reason(given, node(labels=labels)) == found
+
+
+def test_a_pod_that_requests_nothing_of_a_resource_has_room_where_none_is_left():
+    full = node({"cpu": "1", "memory": "8Gi", "pods": "9"})
+    assert reason(needs(cpu="0"), full, pod("a"), pod("b")) == ""
 
 
 @pytest.mark.parametrize(
