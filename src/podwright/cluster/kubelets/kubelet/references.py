@@ -17,7 +17,12 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any, Final, Protocol, TypeAlias
 
-from podwright.apimachinery.objects import Document, KubernetesObject, parse_quantity
+from podwright.apimachinery.objects import (
+    Document,
+    KubernetesObject,
+    aggregated,
+    parse_quantity,
+)
 from podwright.cluster.kubelets.kubelet.pod_records import containers_of
 from podwright.cluster.store import GroupKind
 
@@ -32,23 +37,25 @@ class ObjectReader(Protocol):
         """Return an object; None if it does not exist."""
 
 
-def volume_error(pod: Document, reader: ObjectReader) -> tuple[str, str] | None:
-    """Return the first volume that cannot be mounted, and why; None if all can be."""
+def volume_errors(pod: Document, reader: ObjectReader) -> Iterator[tuple[str, str]]:
+    """Yield the volumes that cannot be mounted, and why.
+
+    Upstream: configmap.go and secret.go, MakePayload; projected.go, collectData
+    """
     namespace = pod["metadata"].get("namespace") or ""
     for volume in used_volumes(pod):
+        errors = []
         for kind, name, keys, is_optional in _volume_sources(volume):
+            if is_optional:
+                continue
             found = reader.get(kind, f"{namespace}/{name}")
             if found is None:
-                if not is_optional:
-                    return volume["name"], f'{_NOUNS[kind]} "{name}" not found'
-            elif not is_optional:
-                data = _data(found)
-                missing = [key for key in keys if key not in data]
-                if missing:
-                    return volume["name"], "references non-existent " + (
-                        f"{_NOUNS[kind]} key: {missing[0]}"
-                    )
-    return None
+                errors.append(f'{_NOUNS[kind]} "{name}" not found')
+                continue
+            data = _data(found)
+            errors += [f"{_NO_KEY[kind]}: {key}" for key in keys if key not in data][:1]
+        if errors:
+            yield volume["name"], aggregated(errors)
 
 
 def used_volumes(pod: Document) -> Iterator[Document]:
@@ -90,6 +97,10 @@ def environment_error(container: Document, namespace: str, reader: ObjectReader)
 
 
 _NOUNS: Final = {CONFIG_MAP: "configmap", SECRET: "secret"}
+_NO_KEY: Final = {
+    CONFIG_MAP: "configmap references non-existent config key",
+    SECRET: "references non-existent secret key",
+}
 
 
 def _volume_sources(volume: Document) -> Iterator[tuple[GroupKind, str, list[str], bool]]:

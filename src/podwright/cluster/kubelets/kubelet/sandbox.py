@@ -42,7 +42,7 @@ from podwright.cluster.kubelets.kubelet.pod_records import (
     PodRecord,
     containers_of,
 )
-from podwright.cluster.kubelets.kubelet.references import ObjectReader, used_volumes, volume_error
+from podwright.cluster.kubelets.kubelet.references import ObjectReader, used_volumes, volume_errors
 from podwright.cluster.store import GroupKind
 
 _SYNC_RETRY_NS: Final = 10 * SECOND_NS
@@ -57,11 +57,11 @@ def start_sandbox(sync: SyncContext) -> bool:
         sync.sync_at(record.mount_retry_ns)
         return False
     reader = sync.node.reader
-    error = volume_error(sync.document, reader) if reader is not None else None
-    if error is not None:
-        name, text = error
+    errors = dict(volume_errors(sync.document, reader)) if reader is not None else {}
+    for name, text in errors.items():
         note = f'MountVolume.SetUp failed for volume "{name}" : {text}'
         sync.event("Warning", "FailedMount", note)
+    if errors:
         return _retry_mount(sync)
     if reader is not None and not (
         _has_claimed_volumes(sync, reader) and _prepare_devices(sync, reader)

@@ -195,3 +195,52 @@ def test_a_volume_that_no_container_uses_is_not_mounted(volume: dict[str, Any]) 
     driver.put(pod_of(container(), volumes=[volume]))
     driver.run(0)
     assert driver.status()["phase"] == "Running"
+
+
+def keyed(name: str, *keys: str, **more: Any) -> dict[str, Any]:
+    items = [{"key": key, "path": key} for key in keys]
+    return {"name": name, **({"items": items} if keys else {}), **more}
+
+
+@pytest.mark.parametrize(
+    ("source", "error"),
+    [
+        ({"configMap": keyed("settings")}, None),
+        ({"configMap": keyed("settings", "a", "b")}, None),
+        ({"configMap": keyed("settings", "a", "x", "y")},
+         "configmap references non-existent config key: x"),
+        ({"configMap": keyed("none")}, 'configmap "none" not found'),
+        ({"configMap": keyed("none", optional=True)}, None),
+        ({"configMap": keyed("settings", "x", optional=True)}, None),
+        ({"secret": {"secretName": "key", **keyed("", "x")}},
+         "references non-existent secret key: x"),
+        ({"projected": {"sources": [{"secret": keyed("none")}, {"configMap": keyed("settings")},
+                                    {"configMap": keyed("settings", "x")}]}},
+         '[secret "none" not found, configmap references non-existent config key: x]'),
+        ({"projected": {"sources": [{"secret": keyed("none")}, {"secret": keyed("none")}]}},
+         'secret "none" not found'),
+    ],
+)  # fmt: skip
+def test_a_volume_needs_its_objects_and_their_keys(source, error) -> None:
+    """Upstream: configmap.go and secret.go, MakePayload; projected.go, collectData"""
+    driver = KubeletDriver()
+    driver.cluster.add("Node", "n1")
+    driver.cluster.add("ConfigMap", "settings", data={"a": "1"}, binaryData={"b": "Mg=="})
+    driver.cluster.add("Secret", "key", data={"k": "MQ=="})
+    driver.put(pod_of(MOUNTS, volumes=[{"name": "data", **source}]))
+    driver.run(0)
+    head = 'Warning FailedMount: MountVolume.SetUp failed for volume "data" : '
+    assert failures(driver) == ([] if error is None else [head + error])
+
+
+def test_each_volume_that_cannot_be_mounted_is_reported() -> None:
+    driver = KubeletDriver()
+    mounts = [{"name": name, "mountPath": f"/{name}"} for name in "ab"]
+    volumes = [{"name": name, "configMap": {"name": name}} for name in "abc"]
+    driver.put(pod_of(container(volumeMounts=mounts), volumes=volumes))
+    driver.run(0)
+    assert failures(driver) == [
+        f'Warning FailedMount: MountVolume.SetUp failed for volume "{name}" : configmap "{name}"'
+        " not found"
+        for name in "ab"
+    ]
