@@ -11,11 +11,14 @@ from typing import Any
 
 import pytest
 
+from podwright.apimachinery.objects import Pod
 from podwright.apimachinery.schema import decode
+from podwright.cluster.api import CreateObject
 from podwright.cluster.controllers.apps.daemon_pods import (
     DaemonNodes,
     NodeContribution,
     UpdateState,
+    daemon_tolerations,
     target_node,
 )
 from podwright.cluster.controllers.apps.daemon_set import DaemonSetController
@@ -370,8 +373,9 @@ def test_delays_are_those_of_a_node_and_of_an_observed_generation() -> None:
     bench.put(*pods("a@n0/Failed/10"))
     assert "-a" in [brief(each) for each in bench.sync("sys/agent")]
     assert sorted(controller._backoff) == ["du/0/n0", "du/0/n1", "du/3/n0"]
+    controller._backoff["other/0/n0"] = (SECOND, NOW)
     bench.remove(a_set())
-    assert controller._backoff == {}
+    assert list(controller._backoff) == ["other/0/n0"]
 
 
 def test_what_one_sync_does_not_delete_the_next_one_does() -> None:
@@ -571,6 +575,52 @@ def test_the_pods_of_removed_and_of_other_owners_concern_no_daemon_set() -> None
     bench.remove(a_set())
     assert bench.remove(pod) == []
     assert bench.sync("sys/agent") == []
+
+
+def test_a_created_pod_is_tied_to_its_node_and_reported_at_the_next_sync() -> None:
+    bench = SingleSync(DaemonSetController, a_set(), PRESENT, *nodes("n0"))
+    (creation, _) = bench.controller.sync("sys/agent", NOW)
+    assert isinstance(creation, CreateObject)
+    assert isinstance(creation.obj, Pod)
+    assert target_node(creation.obj) == "n0"
+    (made,) = pods("new->n0")
+    assert bench.put(made) == ["sys/agent"]
+    bench.put(*pods("new->n0/5"))
+    assert bench.sync("sys/agent")[0] == (
+        f"Normal DaemonSet sys/agent SuccessfulCreate {BY} Created pod: new"
+    )
+    orphan = document("Pod", "new", namespace="sys", spec=made.raw["spec"],
+                      metadata={"uid": "new-uid", "labels": {"app": "other"}})  # fmt: skip
+    assert bench.put(orphan) == ["sys/agent"]
+
+
+def test_a_removed_node_without_pods_holds_up_no_update() -> None:
+    objects = [*nodes("n0 n1"), *pods("a@n0/old/up b@n1/up")]
+    bench = SingleSync(DaemonSetController, a_set(), PRESENT, *objects)
+    bench.remove(nodes("n1")[0])
+    bench.remove(*pods("b@n1/up"))
+    assert "-a" in [brief(each) for each in bench.sync("sys/agent")]
+
+
+def test_the_tolerations_of_daemon_pods_replace_those_of_their_key_and_effect() -> None:
+    """Upstream: daemonset_util.go, AddOrUpdateDaemonPodTolerations"""
+    kept = {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoSchedule"}
+    replaced = {"key": "node.kubernetes.io/not-ready", "operator": "Equal", "value": "x",
+                "effect": "NoExecute"}  # fmt: skip
+    found = daemon_tolerations({"tolerations": [kept, replaced]})
+    assert found == [
+        kept,
+        *(
+            {"key": f"node.kubernetes.io/{name}", "operator": "Exists", "effect": effect}
+            for name, effect in (
+                ("not-ready", "NoExecute"), ("unreachable", "NoExecute"),
+                ("disk-pressure", "NoSchedule"), ("memory-pressure", "NoSchedule"),
+                ("pid-pressure", "NoSchedule"), ("unschedulable", "NoSchedule"),
+            )
+        ),
+    ]  # fmt: skip
+    *_, last = daemon_tolerations({"hostNetwork": True})
+    assert last["key"] == "node.kubernetes.io/network-unavailable"
 
 
 def test_a_daemon_set_that_is_being_deleted_is_left_alone() -> None:
