@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 
 from podwright.cluster.api import QuotaEvaluators
+from podwright.cluster.api.tests.writable import WritableStore
 from podwright.cluster.controllers.core.resource_quota import ResourceQuotaController
 from podwright.cluster.controllers.kinds import RESOURCE_QUOTA
+from podwright.cluster.controllers.tests.single_sync import SingleSync
 from podwright.cluster.controllers.tests.staged_cluster import Cluster, a_pod, document
-from podwright.cluster.store import POD
+from podwright.cluster.store import POD, with_metadata
 
 HARD = {"pods": "9", "requests.cpu": "9", "count/configmaps": "9"}
 REQUESTS = {"resources": {"requests": {"cpu": "500m"}}}
@@ -109,6 +111,84 @@ def test_a_change_of_a_status_without_resources_counts_nothing():
     cluster.edit(RESOURCE_QUOTA, "default/q", "status", used={"pods": "5"})
     cluster.edit(POD, "default/a", "status", message="other")
     assert used(cluster) == {"pods": "5"}
+
+
+def a_bench(*objects: Any) -> SingleSync:
+    def make(lister: Any) -> ResourceQuotaController:
+        return ResourceQuotaController(lister, QuotaEvaluators(WritableStore()))
+
+    return SingleSync(make, *objects)
+
+
+def with_status(status: Any, **hard: str) -> Any:
+    return document(
+        "ResourceQuota", "q", namespace="default", spec={"hard": hard or HARD}, status=status
+    )
+
+
+def test_which_changes_concern_a_quota():
+    """Upstream: resource_quota_monitor.go; pkg/quota/v1/install/update_filter.go"""
+    pod, service = worker("a"), document("Service", "s", namespace="default", spec={})
+    bench = a_bench()
+    assert bench.put(pod) == []
+    assert bench.put(a_quota()) == ["default/q"]
+    assert bench.put(a_quota("services", services="3")) == ["default/services", "default/q"]
+    assert bench.put(worker("b")) == [], "admission has counted it"
+    assert bench.put(with_metadata(pod, generation=2)) == []
+    assert bench.remove(pod) == ["default/q"]
+    assert bench.remove(worker("c", namespace="other")) == []
+    assert bench.put(service) == []
+    node_port = document("Service", "s", namespace="default", spec={"type": "NodePort"})
+    assert bench.put(node_port) == ["default/services"]
+    config = document("ConfigMap", "c", namespace="default")
+    bench.put(config)
+    changed = document("ConfigMap", "c", namespace="default", data={"a": "b"})
+    assert bench.put(changed) == []
+    assert bench.remove(config) == ["default/q"]
+    assert bench.put(with_status({"hard": HARD})) == []
+    assert bench.put(with_status({"hard": {"pods": "1"}})) == ["default/q"]
+    assert bench.put(a_quota(pods="1")) == ["default/q"]
+    assert bench.remove(a_quota()) == ["default/services"]
+    assert bench.remove(a_quota("services")) == []
+    assert bench.remove(worker("b")) == []
+
+
+@pytest.mark.parametrize(
+    ("status", "is_written"),
+    [
+        pytest.param({"hard": {"pods": "9"}, "used": {"pods": "1"}}, False, id="complete"),
+        pytest.param(
+            {"hard": {"pods": "9"}, "used": {"pods": "1000m"}}, False, id="in thousandths"
+        ),
+        pytest.param({"hard": {"pods": "8"}, "used": {"pods": "1"}}, True, id="another limit"),
+        pytest.param({"hard": {"pods": "9"}, "used": {"pods": "2"}}, True, id="another usage"),
+        pytest.param({"hard": {"pods": "9"}, "used": {"pods": "1", "x": "1"}}, True, id="too much"),
+        pytest.param({"hard": {"pods": "9"}}, True, id="no usage"),
+        pytest.param({}, True, id="none"),
+    ],
+)
+def test_a_status_is_written_if_it_is_another_one(status, is_written):
+    """Upstream: resource_quota_controller.go, syncResourceQuota"""
+    bench = a_bench(worker("a"), with_status(status, pods="9"))
+    assert bool(bench.sync("default/q")) == is_written
+
+
+def test_a_quota_for_which_nothing_counts_is_written_once():
+    hard = {"count/events": "9"}
+    assert len(a_bench(with_status({"hard": hard}, **hard)).sync("default/q")) == 1
+    assert a_bench(with_status({"hard": hard, "used": {}}, **hard)).sync("default/q") == []
+
+
+@pytest.mark.parametrize(("count", "second"), [(199, []), (200, ["sync default/q at 1"])])
+def test_a_quota_of_more_than_200_names_and_objects_waits_a_second(count, second):
+    done = {"hard": {"pods": "999"}, "used": {"pods": str(count)}}
+    pods = [worker(f"p{number}") for number in range(count)]
+    bench = a_bench(*pods, with_status(done, pods="999"))
+    assert bench.sync("default/q") == []
+    assert bench.sync("default/q", 0.5) == second
+    assert bench.sync("default/q", 1) == []
+    bench.put(with_status(done, pods="998"))
+    assert len(bench.sync("default/q", 1.5)) == 1, "another limit does not wait"
 
 
 def test_events_are_not_counted():
