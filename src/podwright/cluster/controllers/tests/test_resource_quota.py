@@ -136,6 +136,7 @@ def test_which_changes_concern_a_quota():
     assert bench.put(worker("b")) == [], "admission has counted it"
     assert bench.put(with_metadata(pod, generation=2)) == []
     assert bench.remove(pod) == ["default/q"]
+    bench.put(worker("c", namespace="other"))
     assert bench.remove(worker("c", namespace="other")) == []
     assert bench.put(service) == []
     node_port = document("Service", "s", namespace="default", spec={"type": "NodePort"})
