@@ -42,6 +42,7 @@ from podwright.simulation.world import (
     OnNodes,
     Operation,
     RestoreNode,
+    Stop,
     file_of_events,
 )
 
@@ -153,7 +154,7 @@ def declared_images(paths: Sequence[Path]) -> tuple[ImageBehavior, ...]:
 
 
 def check_parts(inputs: Inputs, *, has_controllers: bool, has_lifecycle: bool) -> None:
-    """Reject operations of components that do not take part.
+    """Reject lines that wait, the end of a run, and operations of components that are left out.
 
     Raises
     ------
@@ -173,6 +174,14 @@ def check_parts(inputs: Inputs, *, has_controllers: bool, has_lifecycle: bool) -
         for name, (kind, is_there, option) in lacking.items()
         if kind in found and not is_there
     ]
+    if Stop in found:
+        message = "has no effect in a cluster that is served: it ends simulations"
+        errors.append(FieldError(source="--events", path="done", message=message))
+    for sequence in inputs.sequences():
+        while sequence.next_due_ns(0) is not None:
+            if sequence.step.wait is not None:
+                message = "waits for a condition, as only simulations do; give a time, at or after"
+                errors.append(FieldError(source=sequence.step.place, path="", message=message))
     if errors:
         raise InputError(errors)
 

@@ -343,8 +343,8 @@ EVENTS = b"""\
 """
 
 
-def timed() -> TimedInputs:
-    events = [file_of_events("e.jsonl", partial(numbered_lines, EVENTS, source="e.jsonl"))]
+def timed(lines: bytes = EVENTS) -> TimedInputs:
+    events = [file_of_events("e.jsonl", partial(numbered_lines, lines, source="e.jsonl"))]
     return inputs_of(
         read(NODE), events, Setup(), nodes=0, has_storage_class=False, has_drivers=False,
         store=ObjectStore(), start_ns=0,
@@ -365,6 +365,25 @@ def test_operations_of_parts_that_are_left_out_are_errors(has_controllers, has_l
     with pytest.raises(InputError) as caught:
         check_parts(timed(), **parts)
     assert caught.value.texts == [f"--events: {each}" for each in errors]
+
+
+@pytest.mark.parametrize(("lines", "errors"), [
+    pytest.param(b'{"at": "1s", "cordon": "n"}\n{"after": "1s", "drain": "n"}\n', [], id="times"),
+    pytest.param(b'{"at": "1s", "done": true}\n', ["--events: done: has no effect in a cluster"],
+                 id="an end"),
+    pytest.param(b'{"at": "1s", "cordon": "n"}\n{"step": 1, "drain": "n"}\n'
+                 b'{"waitUntil": {"gone": "a=b"}}\n',
+                 ["e.jsonl: line 2: waits for a condition", "e.jsonl: line 3: waits for a"],
+                 id="lines that wait"),
+])  # fmt: skip
+def test_what_only_simulations_do_is_an_error(lines, errors):
+    if not errors:
+        check_parts(timed(lines), has_controllers=True, has_lifecycle=True)
+        return
+    with pytest.raises(InputError) as caught:
+        check_parts(timed(lines), has_controllers=True, has_lifecycle=True)
+    assert len(caught.value.texts) == len(errors)
+    assert all(map(str.startswith, caught.value.texts, errors)), caught.value.texts
 
 
 def test_a_rejected_operation_is_reported_by_its_name(capsys):
