@@ -13,14 +13,15 @@ from itertools import chain, tee
 import msgspec
 
 from podwright.apimachinery.objects import PodwrightError
-from podwright.scheduler.machine import SchedulerOptions
+from podwright.scheduler.machine import Machine, SchedulerOptions
 from podwright.simulation.recording import DecisionLog, record, resume_log
 from podwright.simulation.world.clock import Due
 from podwright.simulation.world.inputs.input_review import WorldReview
 from podwright.simulation.world.inputs.operations import InputOperation, Operation
 from podwright.simulation.world.observers import Observer, checked_observers
+from podwright.simulation.world.timing.delays import Delays
 from podwright.simulation.world.world import World
-from podwright.simulation.world.world_components import DueEvent, WorldOptions
+from podwright.simulation.world.world_components import DueEvent, WorldComponents, WorldOptions
 from podwright.simulation.world.world_state import (
     WorldState,
     can_save,
@@ -148,8 +149,19 @@ def with_scheduler(
         inputs=world.inputs,
         inputs_taken=world.inputs_taken,
         unproductive_cycles=0,
+        delays=_delays_of(before, recorder.machine),
     )
     world.log.flush()
     replaced = World(components=components)
+    replaced.continue_operations(world)
     replaced.load_scheduler()
     return replaced
+
+
+def _delays_of(before: WorldComponents, machine: Machine) -> Delays | None:
+    """Return the delays of a new scheduler, with the draws and the clients of the old one."""
+    if before.delays is None or before.options.timing is None:
+        return None
+    delays = Delays(before.options.timing, machine.profiles, before.seed)
+    delays.restore(before.delays.state())
+    return delays

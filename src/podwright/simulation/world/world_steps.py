@@ -100,7 +100,7 @@ class WorldSteps:
         self._rounds = WorldRounds(components, self._scheduler, self._actions, observers)
         self._operation_observers = [e for e in observers if isinstance(e, OperationObserver)]
         self._count_at_once = 0
-        self._operate_input: Callable[[Operation], None] = self._operate_or_note
+        self._given_operate: Callable[[Operation], None] | None = None
         self.backlog = Backlog()
         self.inputs: Iterator[tuple[int, Operation]] = components.inputs
         self.inputs_taken = components.inputs_taken
@@ -314,6 +314,11 @@ class WorldSteps:
                     reply = self.components.api.handle(request, request.user, self._heap.now_ns)
                     reply.raise_for_error()
 
+    def _operate_input(self, operation: Operation) -> None:
+        """Execute an operation that was added with its time."""
+        operate = self._given_operate or self._operate_or_note
+        operate(operation)
+
     def _operate_or_note(self, operation: Operation) -> None:
         try:
             self.operate(operation)
@@ -347,7 +352,7 @@ class WorldSteps:
             Executes them, in place of `operate`, which `missing` then hears nothing of.
         """
         self.inputs = iter(inputs)
-        self._operate_input = operate or self._operate_or_note
+        self._given_operate = operate
         self._take_input()
 
     def _take_input(self) -> None:
@@ -355,6 +360,11 @@ class WorldSteps:
         if due is not None:
             self.inputs_taken += 1
             self._heap.push(due[0], Turn.INPUT, InputOperation(due[1]))
+
+    def continue_operations(self, other: WorldSteps) -> None:
+        """Take over what users do later in `other`, whose components this world has."""
+        self._given_operate, self.sequences = other._given_operate, other.sequences
+        self.is_stopped = other.is_stopped
 
     def add_sequence(self, sequence: OperationSequence) -> None:
         """Add `sequence`, whose operations wait for conditions; such a world cannot be saved."""

@@ -8,7 +8,17 @@ from podwright.apimachinery.objects import InputError
 from podwright.scheduler.config import KubeSchedulerConfiguration, read_configuration
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.recording import Cycles, explain_cycle
-from podwright.simulation.world import World, with_scheduler
+from podwright.simulation.world import (
+    Apply,
+    Condition,
+    CycleTiming,
+    Operation,
+    Stop,
+    Timing,
+    World,
+    with_scheduler,
+)
+from podwright.simulation.world.inputs.conditions import OperationSequence, Step
 from podwright.testing import make_node, make_pod
 
 SECOND = 1_000_000_000
@@ -97,3 +107,32 @@ def test_a_configuration_that_is_not_valid_leaves_the_world_as_it_was():
     world.add(make_pod("web", cpu="1"))
     world.run_until_ns(world.now_ns + SECOND)
     assert world.node_of == {"default/web": "n1"}
+
+
+def test_what_users_do_later_goes_on():
+    world = World()
+    world.add(make_node("n1", cpu="8"))
+    done: list[Operation] = []
+    later = [(world.now_ns + at_s * SECOND, Apply(make_pod(f"p{at_s}"))) for at_s in (1, 3)]
+    world.add_inputs(later, operate=done.append)
+    wait = Step(place="wait", wait=Condition(scheduled="", count=1), operation=Stop())
+    world.add_sequence(OperationSequence(iter([wait])))
+    world.run_until_ns(world.now_ns + 2 * SECOND)
+    changed = with_scheduler(world, SchedulerOptions(configuration=PACKING))
+    changed.run_until_ns(changed.now_ns + 2 * SECOND)
+    assert done == [operation for _, operation in later]
+    changed.add(make_pod("web"))
+    changed.run_until_ns(changed.now_ns + SECOND)
+    assert done[2:] == [Stop()]
+
+
+def test_a_new_scheduler_takes_as_long_as_the_timing_model_says():
+    world = World(timing=Timing(cycle=CycleTiming(constant="10ms")), stages=(), controllers=())
+    world.add(make_node("n1", cpu="8"), make_pod("web", scheduler="mine"))
+    world.run_until_ns(world.now_ns + SECOND)
+    mine = configuration_of(schedulerName="mine")
+    changed = with_scheduler(world, SchedulerOptions(configuration=mine))
+    changed.run_until_ns(changed.now_ns + 9_000_000)
+    assert not changed.node_of
+    changed.run_until_ns(changed.now_ns + 1_000_000)
+    assert changed.node_of == {"default/web": "n1"}
