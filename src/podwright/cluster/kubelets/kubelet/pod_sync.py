@@ -41,6 +41,7 @@ from podwright.cluster.kubelets.kubelet.containers.process import EXIT_AT_SIGTER
 from podwright.cluster.kubelets.kubelet.pod_records import (
     ContainerRecord,
     Ended,
+    ProbeRecord,
     RunRecord,
     container_id,
 )
@@ -333,7 +334,7 @@ class PodSync:
             has_changed = self._execute("startup", known, run, container)
             if run.startup is not None and not (has_changed and run.startup.is_success):
                 return
-            self._begin_probes(run, container, self._now_ns)
+            self._begin_probes(run, container)
         self._probe_readiness(known, run, container)
         if run.liveness is not None:
             self._execute("liveness", known, run, container)
@@ -343,19 +344,22 @@ class PodSync:
             run.is_ready = run.readiness.is_success
 
     def _begin_startup(self, run: RunRecord, container: Document) -> None:
-        if "startupProbe" in container:
-            run.startup = new_probe("startup", container["startupProbe"], run.started_ns)
-        else:
-            self._begin_probes(run, container, run.started_ns)
+        run.startup = self._new_probe("startup", run, container)
+        if run.startup is None:
+            self._begin_probes(run, container)
 
-    def _begin_probes(self, run: RunRecord, container: Document, begin_ns: int) -> None:
+    def _begin_probes(self, run: RunRecord, container: Document) -> None:
         """Start the probes of a container that has started."""
         run.is_started = True
-        run.is_ready = "readinessProbe" not in container
-        if not run.is_ready:
-            run.readiness = new_probe("readiness", container["readinessProbe"], begin_ns)
-        if "livenessProbe" in container:
-            run.liveness = new_probe("liveness", container["livenessProbe"], begin_ns)
+        run.readiness = self._new_probe("readiness", run, container)
+        run.is_ready = run.readiness is None
+        run.liveness = self._new_probe("liveness", run, container)
+
+    def _new_probe(
+        self, probe_type: ProbeType, run: RunRecord, container: Document
+    ) -> ProbeRecord | None:
+        probe = container.get(FIELDS[probe_type])
+        return None if probe is None else new_probe(probe_type, probe, run.started_ns, self._now_ns)
 
     def _execute(
         self, probe_type: ProbeType, known: ContainerRecord, run: RunRecord, container: Document
@@ -647,10 +651,10 @@ def restore_runs(context: SyncContext, programs: ContainerPrograms) -> None:
             run.exit_code = run.process.exit_code
             run.message = programs.message(known, run)
         if "startupProbe" in container and not run.is_started:
-            run.startup = new_probe("startup", container["startupProbe"], now_ns)
+            run.startup = new_probe("startup", container["startupProbe"], run.started_ns, now_ns)
         if "readinessProbe" in container:
-            run.readiness = new_probe("readiness", container["readinessProbe"], now_ns)
+            run.readiness = new_probe("readiness", container["readinessProbe"], run.started_ns, now_ns)
             run.readiness.is_success = run.is_ready
         if "livenessProbe" in container:
-            run.liveness = new_probe("liveness", container["livenessProbe"], now_ns)
+            run.liveness = new_probe("liveness", container["livenessProbe"], run.started_ns, now_ns)
     programs.is_silent = False

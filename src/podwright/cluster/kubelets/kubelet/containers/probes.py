@@ -48,10 +48,18 @@ class ProbeResult(msgspec.Struct, frozen=True, kw_only=True):
     error: str = ""
 
 
-def new_probe(probe_type: ProbeType, probe: Document, begin_ns: int) -> ProbeRecord:
-    """Return the state of a probe whose container starts, or has started, at a time."""
+def new_probe(
+    probe_type: ProbeType, probe: Document, started_ns: int, now_ns: int
+) -> ProbeRecord:
+    """Return the state of a probe that may be executed from now on.
+
+    The initial delay is that since the start of the container, also for the probes that wait for a
+    startup probe.
+
+    Upstream: pkg/kubelet/prober/worker.go, doProbe
+    """
     delay_ns = int(probe.get("initialDelaySeconds") or 0) * SECOND_NS
-    return ProbeRecord(begin_ns + delay_ns, probe_type == "liveness")
+    return ProbeRecord(max(started_ns + delay_ns, now_ns), probe_type == "liveness")
 
 
 def execute_probe(

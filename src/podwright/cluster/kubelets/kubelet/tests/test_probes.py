@@ -28,6 +28,25 @@ def test_a_readiness_probe_reads_a_file_that_the_container_writes():
     assert "Warning Unhealthy: Readiness probe failed: " in driver.notes
 
 
+@pytest.mark.parametrize(
+    ("delay", "startup_delay", "ready_at"),
+    [(0, 0, 20), (15, 0, 20), (33, 0, 33), (15, 30, 30), (33, 30, 33)],
+)
+def test_the_initial_delay_is_that_since_the_start_of_the_container(delay, startup_delay, ready_at):
+    """Upstream: pkg/kubelet/prober/worker.go, doProbe"""
+    startup = {
+        "exec": {"command": ["cat", "/var/tmp/up"]}, "periodSeconds": 10, "failureThreshold": 9,
+        "initialDelaySeconds": startup_delay,
+    }  # fmt: skip
+    readiness = {"exec": {"command": ["true"]}, "initialDelaySeconds": delay}
+    main = container("main", "sleep 15; touch /var/tmp/up; sleep 600")
+    driver = run_of(pod_of(main | {"startupProbe": startup, "readinessProbe": readiness}))
+    driver.run(ready_at - 1)
+    assert driver.container()["ready"] is False
+    driver.run(ready_at)
+    assert driver.container()["ready"] is True
+
+
 def test_a_container_that_is_stopped_is_probed_for_its_readiness_only():
     probe = {"exec": {"command": ["cat", "/var/tmp/ok"]}, "periodSeconds": 5, "failureThreshold": 1}
     script = "touch /var/tmp/ok; trap 'rm /var/tmp/ok; sleep 60' TERM; while true; do sleep 1; done"
