@@ -189,15 +189,15 @@ class AttachDetachController(Controller):
         volume = self._lister.get(PV, name)
         assert isinstance(volume, PersistentVolume), "a volume that pods use"
         if not _SHARED_MODES.intersection(volume.spec.access_modes):
-            elsewhere = [
-                each
+            elsewhere = {
+                each.spec.node_name
                 for each in self._lister.all(VOLUME_ATTACHMENT).values()
                 if isinstance(each, VolumeAttachment)
                 and each.spec.source.persistent_volume_name == name
                 and each.spec.node_name != node
-            ]
+            }
             if elsewhere:
-                return self._wait(node, volume, pods)
+                return self._wait(node, volume, pods, sorted(elsewhere))
         source = volume.spec.csi
         assert source is not None, "a volume that is attached"
         digest = sha256(f"{source.volume_handle}{source.driver}{node}".encode()).hexdigest()
@@ -214,13 +214,24 @@ class AttachDetachController(Controller):
         }
         return [self.create(decode(attachment))]
 
-    def _wait(self, node: str, volume: PersistentVolume, pods: list[Pod]) -> Actions:
-        """Report that a volume is attached to another node, once for each wait."""
+    def _wait(
+        self, node: str, volume: PersistentVolume, pods: list[Pod], elsewhere: list[str]
+    ) -> Actions:
+        """Report that a volume is attached to other nodes, once for each wait.
+
+        Upstream: reconciler.go, reportMultiAttachError. All pods of a claim are in its namespace.
+        """
         nodes = self._waiting.setdefault(volume.name, {})
         if node in nodes:
             return []
         nodes[node] = None
-        note = f'Multi-Attach error for volume "{volume.name}" {_ELSEWHERE}'
+        users = [
+            pod.name
+            for other in elsewhere
+            for pod in dict(self._desired(other)).get(volume.name, ())
+        ]
+        why = f"Volume is already used by pod(s) {', '.join(users)}" if users else _ELSEWHERE
+        note = f'Multi-Attach error for volume "{volume.name}" {why}'
         return [self.warning(pod, "FailedAttachVolume", note) for pod in pods]
 
 

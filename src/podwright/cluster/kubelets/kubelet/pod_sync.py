@@ -650,11 +650,12 @@ def restore_runs(context: SyncContext, programs: ContainerPrograms) -> None:
             run.ends_ns = max(run.process.ends_ns, now_ns)
             run.exit_code = run.process.exit_code
             run.message = programs.message(known, run)
+        started_ns = run.started_ns
         if "startupProbe" in container and not run.is_started:
-            run.startup = new_probe("startup", container["startupProbe"], run.started_ns, now_ns)
+            run.startup = new_probe("startup", container["startupProbe"], started_ns, now_ns)
         if "readinessProbe" in container:
-            run.readiness = new_probe("readiness", container["readinessProbe"], run.started_ns, now_ns)
+            run.readiness = new_probe("readiness", container["readinessProbe"], started_ns, now_ns)
             run.readiness.is_success = run.is_ready
         if "livenessProbe" in container:
-            run.liveness = new_probe("liveness", container["livenessProbe"], run.started_ns, now_ns)
+            run.liveness = new_probe("liveness", container["livenessProbe"], started_ns, now_ns)
     programs.is_silent = False

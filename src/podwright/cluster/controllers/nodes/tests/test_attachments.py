@@ -113,7 +113,7 @@ def test_a_volume_of_one_node_waits_for_the_other(cluster):
     assert [each.spec.node_name for each in cluster.all(ATTACHMENT)] == ["n1"]
     assert in_use(cluster, "n2") == attached(cluster, "n1")
     (note,) = notes(cluster, "FailedAttachVolume")
-    assert note.startswith('Multi-Attach error for volume "pv-1" Volume is already exclusively')
+    assert note == 'Multi-Attach error for volume "pv-1" Volume is already used by pod(s) web'
     cluster.delete(POD, "default/web", grace_seconds=0)
     assert [each.spec.node_name for each in cluster.all(ATTACHMENT)] == ["n2"]
     assert attached(cluster, "n2")

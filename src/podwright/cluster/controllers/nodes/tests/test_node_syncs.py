@@ -561,6 +561,14 @@ def test_a_volume_of_one_node_waits_until_it_is_free(mode, waits) -> None:
     assert bench.sync("n") == [attaches("pv-1")]
     bench.put(elsewhere)
     assert bench.sync("n") == [warning], "it waits again"
+    bench.remove(elsewhere)
+    for name in ("r", "q"):
+        bench.put(user(name, "c1", node="m"))
+    bench.put(user("done", "c1", node="m", phase="Failed"))
+    bench.put(user("other", "c2", node="m"))
+    bench.put(elsewhere)
+    used = 'Multi-Attach error for volume "pv-1" Volume is already used by pod(s) q, r'
+    assert bench.sync("n") == [warning.replace(note, used)]
 
 
 def test_the_volumes_that_containers_use_are_in_use() -> None:

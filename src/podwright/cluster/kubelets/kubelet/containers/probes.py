@@ -48,9 +48,7 @@ class ProbeResult(msgspec.Struct, frozen=True, kw_only=True):
     error: str = ""
 
 
-def new_probe(
-    probe_type: ProbeType, probe: Document, started_ns: int, now_ns: int
-) -> ProbeRecord:
+def new_probe(probe_type: ProbeType, probe: Document, started_ns: int, now_ns: int) -> ProbeRecord:
     """Return the state of a probe that may be executed from now on.
 
     The initial delay is that since the start of the container, also for the probes that wait for a
