@@ -22,8 +22,9 @@ def import_(options: ImportClusterOptions) -> None:
     """Read the objects of a real cluster, as input of other commands.
 
     The command only sends requests that read; the rights get, list and watch are enough. It writes
-    what decisions depend on: nodes, pods, volumes, classes, budgets and devices, but no secrets
-    and no workloads. Pods keep their nodes; their owners and service accounts are left out.
+    what decisions depend on: nodes, pods, volumes, classes, budgets and devices, but no secrets,
+    and no workloads without --workloads. Pods keep their nodes; their owners and service accounts
+    are left out.
 
     Other commands read the result: podwright import | podwright schedule -
     """

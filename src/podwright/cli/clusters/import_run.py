@@ -74,6 +74,7 @@ def run_import(options: ImportClusterOptions) -> None:
             namespaces=selection.namespaces,
             selector=selection.selector,
             excludes_running=options.exclude_running,
+            has_workloads=options.workloads,
         ),
     )
     if out is None:

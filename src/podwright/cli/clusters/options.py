@@ -297,6 +297,11 @@ class ImportClusterOptions(Options):
     connection: ConnectionOptions = ConnectionOptions.group()
     selection: SelectionOptions = SelectionOptions.group()
     exclude_running: bool = option("Leave out pods that have a node.", default=False)
+    workloads: bool = option(
+        "Read Services and the owners of pods too, such as Deployments, and keep the references to "
+        "them. Plans need them: capacity --loss and --headroom, drain-plan.",
+        default=False,
+    )
     out: Path | None = option("Write to this file instead of stdout.", "FILE", default=None)
     output: Literal["json", "yaml", "name", "kss"] = option(
         "Output format. json, yaml: a List that other commands read; name: the objects, such as "

@@ -109,6 +109,26 @@ def test_an_import_has_the_objects_that_are_selected(address, source, options, n
     assert yaml.safe_load(command(f"{line} -o yaml")[0]) == found
 
 
+def test_an_import_with_workloads_keeps_the_owners_of_pods(address, source):
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "controller": True}
+    template = {"metadata": {"labels": {"app": "x"}}, "spec": pod("x")["spec"]}
+    spec = {"replicas": 0, "selector": {"matchLabels": {"app": "x"}}, "template": template}
+    made = document("ReplicaSet", "web", "default", spec=spec) | {"apiVersion": "apps/v1"}
+    replica_set = source.send("POST", "/apis/apps/v1/namespaces/default/replicasets", made)
+    owner["uid"] = replica_set["metadata"]["uid"]
+    source.create(pod("owned", metadata={"ownerReferences": [owner]}))
+    line = f"import --server {address} -o json"
+    found = {}
+    for options in ("", " --workloads"):
+        items = json.loads(command(line + options)[0])["items"]
+        (owned,) = (each for each in items if each["metadata"]["name"] == "owned")
+        found[options] = "replicaset/default/web" in names_of(items), owned["metadata"]
+    assert not found[""][0]
+    assert "ownerReferences" not in found[""][1]
+    assert found[" --workloads"][0]
+    assert found[" --workloads"][1]["ownerReferences"] == [owner]
+
+
 def test_an_import_as_a_snapshot_leaves_out_what_it_does_not_have(address):
     line = f"import --server {address} --kinds nodes,pods,namespaces,priorityclasses,configmaps"
     printed, errors, status = command(f"{line} -o kss")

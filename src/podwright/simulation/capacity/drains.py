@@ -44,7 +44,17 @@ from podwright.simulation.capacity.buying import type_of
 from podwright.simulation.capacity.filling import Advance, unwatched
 from podwright.simulation.capacity.stand_ins import with_stand_ins
 from podwright.simulation.recording import is_movable_pod
-from podwright.simulation.world import START_NS, Apply, Cordon, Delete, Drain, Observer, Put, World
+from podwright.simulation.world import (
+    START_NS,
+    Apply,
+    Cordon,
+    Delete,
+    Drain,
+    KubernetesEvent,
+    Observer,
+    Put,
+    World,
+)
 
 _SETTLE_NS: Final = 10_000_000_000
 _PATIENCE: Final = 60
@@ -110,7 +120,8 @@ class DrainStep(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     local_data : tuple of str
         Pods that lose the data of an emptyDir.
     unfit : tuple of Unfit
-        Pods that have no node after the step and had one before.
+        Pods that have no node after the step and had one before, and pods that are not created
+        again.
     """
 
     nodes: tuple[str, ...]
@@ -335,6 +346,24 @@ def budgets_of(world: World) -> list[PodDisruptionBudget]:
     return [obj for obj in found if isinstance(obj, PodDisruptionBudget)]
 
 
+class _FailedCreations:
+    """Observes what controllers could not create.
+
+    Attributes
+    ----------
+    notes : dict of str to str
+        By kind and `namespace/name` of the controller's object, its last Event about that.
+    """
+
+    def __init__(self) -> None:
+        self.notes: dict[tuple[str, NamespacedName], str] = {}
+
+    def event_recorded(self, event: KubernetesEvent, now_ns: int) -> None:
+        """Receive an Event."""
+        if event.reason == "FailedCreate":
+            self.notes[event.object_kind, event.key] = event.note
+
+
 class _Planner:
     """Drains nodes in a world, step by step.
 
@@ -415,7 +444,8 @@ class _Planner:
         self, nodes: Sequence[str], waits_for: tuple[str, ...]
     ) -> tuple[DrainStep | None, list[BlockedNode]]:
         """Try a step; the world is the one after it if it succeeds."""
-        world = self._world.fork()
+        failed = _FailedCreations()
+        world = self._world.fork(observers=(failed,))
         before = {pod.uid: pod for pod in world.pods}
         was_pending = {pod.key for pod in world.pods if not pod.spec.node_name}
         leaving = [pod for name in nodes for pod in evicted_pods(world, name)]
@@ -451,7 +481,10 @@ class _Planner:
             moves=tuple(moves),
             gone=tuple(pod.key for pod in leaving if pod.metadata.controller is None),
             local_data=tuple(pod.key for pod in leaving if _has_local_data(pod)),
-            unfit=tuple(_unfit(world, self._options, unfit)),
+            unfit=(
+                *_unfit(world, self._options, unfit),
+                *_not_replaced(moves, leaving, unfit, failed),
+            ),
         )
         self._world = world
         return step, []
@@ -518,6 +551,20 @@ def moves_of(leaving: Sequence[Pod], after: Iterable[Pod]) -> Iterator[Move]:
             to="" if replacement is None else replacement.spec.node_name,
             requests=pending_requests(pod),
         )
+
+
+def _not_replaced(
+    moves: Iterable[Move], leaving: Iterable[Pod], unfit: Iterable[Pod], failed: _FailedCreations
+) -> Iterator[Unfit]:
+    """Yield the pods whose controllers created no others, and do not wait for a pending one."""
+    waiting = {workload_of(pod) for pod in unfit}
+    for move, pod in zip(moves, leaving, strict=True):
+        owner = pod.metadata.controller
+        if owner is None or move.replacement or workload_of(pod) in waiting:
+            continue
+        note = failed.notes.get((owner.kind, f"{pod.namespace}/{owner.name}"), "")
+        message = f"{owner.kind} {owner.name} creates no pod in its place"
+        yield Unfit(pod=pod.key, message=f"{message}: {note}" if note else message)
 
 
 def _has_local_data(pod: Pod) -> bool:

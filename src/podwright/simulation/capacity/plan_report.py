@@ -159,6 +159,9 @@ def _capacity_findings(answer: Capacity, question: CapacityQuestion) -> Iterator
     lost = [each for each in answer.losses if each.pending]
     if answer.losses and not lost:
         yield Finding(f"No pod is pending after any of {len(answer.losses)} losses.")
+    gone = list(dict.fromkeys(pod for each in answer.losses for pod in each.gone))
+    if gone:
+        yield Finding(f"Pods that no controller recreates are gone: {first_names(gone)}.")
     for loss in lost[:_SHOWN]:
         first = loss.pending[0]
         text = f"{_plural(len(loss.pending), 'pod')} pending after the loss of"

@@ -18,6 +18,7 @@ from podwright.apimachinery.objects import (
     decode,
     encode,
 )
+from podwright.cluster.api import without_label_keys
 from podwright.simulation.world import with_present_owners
 
 _ManyPods: TypeAlias = Sequence[Pod]
@@ -85,7 +86,8 @@ def _stand_in(key: _Key, pods: _ManyPods) -> Object:
 
 def _spec(kind: str, labels: Mapping[str, str], pods: _ManyPods) -> Document:
     """Return the spec of a controller of `pods`, whose template is like the first one."""
-    pod = {k: v for k, v in encode(pods[0])["spec"].items() if k not in ("nodeName", "hostname")}
+    given = without_label_keys(encode(pods[0])["spec"], pods[0].metadata.labels)
+    pod = {name: value for name, value in given.items() if name not in ("nodeName", "hostname")}
     template = {"metadata": {"labels": labels}, "spec": pod}
     spec = {"selector": {"matchLabels": labels}, "template": template}
     count = len(pods)

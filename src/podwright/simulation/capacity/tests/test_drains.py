@@ -10,6 +10,7 @@ import pytest
 
 import podwright as pw
 from podwright.apimachinery.objects import InputError, Object, decode
+from podwright.cluster.kubelets import RUN_DELAY
 from podwright.simulation.capacity import drain_report, settle_world
 from podwright.simulation.capacity.tests.test_counting import workload
 from podwright.testing import make_node, make_pod
@@ -116,6 +117,33 @@ def test_pods_that_nobody_creates_again_are_gone():
     (step,) = pw.drain_plan(objects, ["n0"]).steps
     assert (step.gone, step.local_data) == (("default/alone",), ("default/alone",))
     assert (step.moves[0].replacement, step.moves[0].to) == ("", "")
+
+
+def test_pods_that_their_controllers_do_not_replace_are_reported():
+    """A Job that may not fail once more ends with the eviction of its pod."""
+    template = workload("Job", "batch").raw["spec"]["template"]
+    template["metadata"]["annotations"] = {RUN_DELAY: "9h"}
+    job = workload("Job", "batch", template=template, backoffLimit=0)
+    plan = pw.drain_plan([*nodes(2), job], ["n0", "n1"], most_nodes=1)
+    assert not plan.is_complete
+    (unfit,) = (each for step in plan.steps for each in step.unfit)
+    assert unfit.pod.startswith("default/batch-")
+    assert unfit.message == "Job batch creates no pod in its place"
+
+
+def test_a_pod_that_its_controller_cannot_replace_is_reported_with_its_event():
+    recorded = workload("ReplicaSet", replicas=1).raw
+    recorded["metadata"] |= {"uid": "u", "resourceVersion": "1"}
+    recorded["spec"]["template"]["spec"]["containers"][0]["name"] = "C"
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "u"}
+    pod = make_pod("web-1", cpu="1", node="n0", labels={"app": "web"}).raw
+    pod["metadata"]["ownerReferences"] = [owner | {"controller": True}]
+    plan = pw.drain_plan([*nodes(2), decode(recorded), decode(pod)], "n0")
+    (unfit,) = plan.steps[0].unfit
+    assert unfit.pod == "default/web-1"
+    assert unfit.message.startswith(
+        'ReplicaSet web creates no pod in its place: Error creating: Pod "web-" is invalid:'
+    )
 
 
 def test_a_surge_upgrade_adds_nodes_first():

@@ -157,6 +157,7 @@ def test_the_report_of_losses():
     found = (loss("a", 5, gone=("d/x",), of="zone", nodes=3), loss("b", 1), loss("c"))
     report = capacity_report(Capacity(node_count=1, losses=found), CapacityQuestion(loss=("zone",)))
     assert texts(report) == [
+        ("Pods that no controller recreates are gone: d/x.",),
         ("5 pods pending after the loss of zone a:", "d/0: 0/3 nodes"),
         ("1 pod pending after the loss of node b:", "d/0: 0/3 nodes"),
     ]

@@ -77,6 +77,37 @@ def test_a_drain_evicts_and_replaces_the_same_pods_without_their_controllers(dum
         assert not step.gone
 
 
+def test_a_template_has_no_requirements_that_keys_of_labels_stand_for():
+    """A pod whose selector requires the label of such a key already would be invalid."""
+    selector = {"matchLabels": {"app": "web"}}
+    zone, host = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
+    apart = {"labelSelector": selector, "topologyKey": host, "matchLabelKeys": ["rev"]}
+    web = owner("Deployment", "web", replicas=2)
+    template = web.raw["spec"]["template"]
+    template["metadata"]["labels"]["rev"] = "7"
+    template["spec"] |= {
+        "affinity": {
+            "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}
+        },
+        "topologySpreadConstraints": [
+            {
+                "maxSkew": 2,
+                "topologyKey": zone,
+                "whenUnsatisfiable": "ScheduleAnyway",
+                "labelSelector": selector,
+                "matchLabelKeys": ["pod-template-hash"],
+            }
+        ],
+    }
+    dump = stored([*nodes(4, "8"), decode(web.raw)], "Node", "Pod")
+    spec = next(obj for obj in dump if obj.kind == "Pod").raw["spec"]
+    assert "matchExpressions" in spec["topologySpreadConstraints"][0]["labelSelector"]
+    used = sorted({obj.raw["spec"]["nodeName"] for obj in dump if obj.kind == "Pod"})
+    plan = pw.drain_plan(dump, used[:1], OPTIONS)
+    assert plan.is_complete, plan
+    assert all(move.to for step in plan.steps for move in step.moves)
+
+
 def test_pods_without_their_controllers_stay_as_they_are():
     dump = stored([*nodes(3, "8"), *OWNERS], "Node", "Pod")
     before = {(obj.key, obj.uid) for obj in dump if obj.kind == "Pod"}
