@@ -458,7 +458,7 @@ class World(WorldSteps):
                 meter.advance(
                     self.now_ns - begin_ns, lambda: format_duration(self.now_ns - self.start_ns)
                 )
-        if until_ns is not None and until_ns > self.now_ns:
+        if until_ns is not None and until_ns > self.now_ns and not self.is_stopped:
             self._advance_to(until_ns)
 
     def steps(self, until: Time | None = None) -> Iterator[int]:

@@ -230,9 +230,8 @@ class Simulation:
             if not count % _STEPS_AT_ONCE:
                 yield world.now_ns
         before_ns = world.now_ns
-        if not world.is_stopped:
-            # No event is left: this only advances the time to the end of the run.
-            world.run_until_ns(until_ns)
+        # No event is left: this only advances the time to the end of the run.
+        world.run_until_ns(until_ns)
         tables.passed(before_ns, world.now_ns)
 
     def complete(self, *, is_shown: bool | None = None) -> None:

@@ -384,6 +384,16 @@ def test_an_unschedulable_pod_does_not_hold_a_world(start_ns):
     assert len(flushes) == 2
 
 
+def test_a_run_ends_at_an_operation_that_ends_it():
+    world = World()
+    world.add(make_node("n1"))
+    world.do(Stop(), at="10s")
+    world.add(make_pod("late"), at="20s")
+    world.run("1h")
+    assert world.now_ns == world.start_ns + 10 * SECOND
+    assert not world.pods
+
+
 class Gate(Plugin):
     """Lets every pod wait at Permit."""
 

@@ -373,10 +373,11 @@ def test_the_review_of_a_world_so_far_is_a_copy():
 
 def test_a_world_and_its_parts_show_themselves():
     world = World()
-    world.add(make_node("n"), make_pod("p"))
-    assert repr(world) == "<World at 2026-01-01T00:00:00Z: 1 nodes, 1 pods>"
+    world.add(make_node("n"), make_pod("p"), make_pod("q"))
+    assert repr(world) == "<World at 2026-01-01T00:00:00Z: 1 nodes, 2 pods>"
     shown = world._repr_html_()
-    for text in ("World at 2026-01-01T00:00:00Z", ">Nodes</th>", ">Pods</th>", ">1</td>"):
+    found = ("World at 2026-01-01T00:00:00Z", ">Nodes</th>", ">Pods</th>", ">1</td>", ">2</td>")
+    for text in found:
         assert text in shown
     run: Any = world.run()
     assert repr(run.tables).startswith("<Tables: ")
@@ -386,7 +387,7 @@ def test_a_world_and_its_parts_show_themselves():
         run.tables["none"]
     assert run.end_ns == world.now_ns
     assert isinstance(run, Run)
-    assert repr(run) == "<Run: 1 pods on nodes, 0 pending>"
+    assert repr(run) == "<Run: 2 pods on nodes, 0 pending>"
     html = run._repr_html_()
     assert "<strong>Run</strong>" in html
     assert "Pods on nodes" in html
