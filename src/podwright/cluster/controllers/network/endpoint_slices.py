@@ -23,8 +23,14 @@ from podwright.apimachinery.objects import (
     encode,
     is_ready,
 )
-from podwright.cluster.api import section
-from podwright.cluster.controllers.interface import Actions, Controller, Keys, Version
+from podwright.cluster.api import RecordEvent, section
+from podwright.cluster.controllers.interface import (
+    Actions,
+    Controller,
+    Keys,
+    ReportedWrite,
+    Version,
+)
 from podwright.cluster.controllers.kinds import ENDPOINT_SLICE, NODE, SERVICE
 from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.controllers.network.endpoint_parts import (
@@ -67,6 +73,7 @@ class EndpointSliceController(Controller):
     name = "endpoint-slice-controller"
     kinds = (SERVICE, ENDPOINT_SLICE, POD, NODE)
     pod_changes = POD_CHANGES
+    reports_creations = True
     _pods: Saved[ServicePods]
     _incomplete: Saved[dict[NamespacedName, list[str]]]
 
@@ -116,9 +123,12 @@ class EndpointSliceController(Controller):
         for slices in by_family.values():
             actions += [self.delete(each) for each in slices]
         if skipped := self._incomplete.get(key):
-            note = f"Error updating Endpoint Slices for Service {key}: {aggregated(skipped)}"
-            actions.append(self.warning(service, "FailedToUpdateEndpointSlices", note))
+            actions.append(self._failure(service, aggregated(skipped)))
         return actions
+
+    def _failure(self, service: KubernetesObject, error: str) -> RecordEvent:
+        note = f"Error updating Endpoint Slices for Service {service.key}: {error}"
+        return self.warning(service, "FailedToUpdateEndpointSlices", note)
 
     def _reconciled(
         self,
@@ -173,7 +183,9 @@ class EndpointSliceController(Controller):
             changed.append((deleted.pop(0), created.pop()))
         actions: Actions = []
         if service.metadata.deletion_timestamp is None:
-            actions += [self.create(made(each)) for each in created]
+            error = f"failed to create EndpointSlice for Service {service.key}: "
+            failed = self._failure(service, error)
+            actions += [ReportedWrite(self.create(made(each)), None, failed) for each in created]
         actions += [self.update(renewed(old, new)) for old, new in changed]
         actions += [self.delete(each) for each in (*deleted, *foreign)]
         return actions

@@ -5,8 +5,9 @@ Upstream: pkg/controller/endpoint/endpoints_controller.go
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from ipaddress import ip_address
+from math import ceil
 from typing import Final
 
 from podwright._checkpointed import Saved
@@ -20,7 +21,13 @@ from podwright.apimachinery.objects import (
 )
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import section
-from podwright.cluster.controllers.interface import Actions, Controller, Keys, Version
+from podwright.cluster.controllers.interface import (
+    Actions,
+    Controller,
+    Keys,
+    ReportedWrite,
+    Version,
+)
 from podwright.cluster.controllers.kinds import ENDPOINTS, SERVICE
 from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.controllers.network.endpoint_parts import (
@@ -94,7 +101,8 @@ class EndpointsController(Controller):
         if present is not None:
             has_mark = present.metadata.annotations.get(_OVER_CAPACITY) == "truncated"
             same = repacked(document.get("subsets") or ()) == subsets
-            if same and present.metadata.labels == labels and has_mark == is_truncated:
+            has_labels = _comparable(present.metadata.labels) == _comparable(labels)
+            if same and has_labels and has_mark == is_truncated:
                 return []
         annotations = {} if present is None else dict(present.metadata.annotations)
         annotations.pop(TRIGGER_TIME, None)
@@ -111,9 +119,19 @@ class EndpointsController(Controller):
         if subsets:
             written["subsets"] = subsets
         new = decode(written)
-        if present is None:
-            return [self.create(new)]
-        return [self.update(new)]
+        if present is not None:
+            return [self.update(new)]
+        note = f"Failed to create endpoint for service {key}: "
+        failed = self.warning(new, "FailedToCreateEndpoint", note)
+        return [ReportedWrite(self.create(new), None, failed)]
+
+
+def _comparable(labels: Mapping[str, str]) -> dict[str, str]:
+    """Return the labels that are compared.
+
+    Upstream: labelsCorrectForEndpoints
+    """
+    return {name: value for name, value in labels.items() if name != HEADLESS}
 
 
 def _subsets(service: KubernetesObject, pods: Iterable[Pod]) -> Iterable[Document]:
@@ -161,25 +179,25 @@ def _truncated(subsets: list[Document]) -> tuple[list[Document], bool]:
     Upstream: truncateEndpoints
     """
     fields = ("addresses", "notReadyAddresses")
-    counts = {field: sum(len(subset.get(field) or ()) for subset in subsets) for field in fields}
-    if sum(counts.values()) <= ADDRESSES_MAX:
+    ready, unready = (sum(len(each.get(field) or ()) for each in subsets) for field in fields)
+    if ready + unready <= ADDRESSES_MAX:
         return subsets, False
-    left = {"addresses": min(ADDRESSES_MAX, counts["addresses"])}
-    left["notReadyAddresses"] = ADDRESSES_MAX - left["addresses"]
+    truncates_ready = ready > ADDRESSES_MAX
+    field, total, most = fields[1], unready, ADDRESSES_MAX - ready
+    if truncates_ready:
+        field, total, most = fields[0], ready, ADDRESSES_MAX
+    left = most
     kept = []
     for subset in subsets:
-        new = dict(subset)
-        for field in fields:
-            # In proportion to the addresses of the subset; the rounded rest goes to the first.
-            total = counts[field]
-            share = -(-len(subset.get(field) or ()) * left[field] // total) if total else 0
-            counts[field] -= len(subset.get(field) or ())
-            share = min(share, left[field])
-            left[field] -= share
-            if share:
-                new[field] = list(subset[field])[:share]
-            else:
-                new.pop(field, None)
-        if any(field in new for field in fields):
+        new = {name: each for name, each in subset.items() if name != field}
+        if truncates_ready:
+            new.pop(fields[1], None)
+        found = list(subset.get(field) or ())
+        # In proportion to the addresses of the subset, rounded up, so that the last ones get fewer.
+        found = found[: min(ceil(len(found) / total * most), left)]
+        left -= len(found)
+        if found:
+            new[field] = found
+        if any(name in new for name in fields):
             kept.append(new)
     return kept, True

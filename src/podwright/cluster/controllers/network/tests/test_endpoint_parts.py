@@ -309,6 +309,12 @@ def test_subsets_are_packed_by_addresses_and_ports():
         pytest.param([(1_500, 5)], [(1_000, 0)], id="no room for others"),
         pytest.param([(900, 0), (600, 0)], [(600, 0), (400, 0)], id="in proportion"),
         pytest.param([(0, 900), (600, 600)], [(0, 240), (600, 160)], id="both in proportion"),
+        pytest.param([(1_000, 0)] * 3, [(334, 0), (334, 0), (332, 0)], id="rounded up"),
+        pytest.param(
+            [(0, 500)] * 3 + [(100, 0)],
+            [(0, 300), (0, 300), (0, 300), (100, 0)],
+            id="others in what is left",
+        ),
         pytest.param([(1_400, 0), (0, 9)], [(1_000, 0)], id="a subset without any"),
         pytest.param([(1, 0), (1, 0), (1_000, 0)], [(1, 0), (1, 0), (998, 0)], id="the rest"),
     ],
