@@ -22,6 +22,7 @@ from podwright.apimachinery.objects import quoted
 from podwright.online.client.cluster.errors import ConnectionSettingsError
 from podwright.online.client.cluster.exec_plugin import run_plugin
 from podwright.online.client.cluster.kubeconfig import (
+    AuthProvider,
     Choice,
     Cluster,
     User,
@@ -225,7 +226,7 @@ async def _authorization(cluster: Cluster, user: User) -> tuple[str, User, float
         text = base64.b64encode(f"{user.username}:{user.password}".encode()).decode()
         return f"Basic {text}", user, FILE_SECONDS
     if user.auth_provider is not None:
-        return await _provided(user), user, _FOREVER
+        return await _provided(user.auth_provider), user, _FOREVER
     if user.exec is None or user.client_certificate or user.client_certificate_data:
         return "", user, FILE_SECONDS
     found = await run_plugin(user.exec, cluster)
@@ -239,36 +240,33 @@ async def _authorization(cluster: Cluster, user: User) -> tuple[str, User, float
 
 def _token(user: User) -> str:
     """Return the token; one in a file may have been renewed since the kubeconfig was written."""
-    if not user.token_file:
-        return user.token.strip()
+    token = user.token.strip()
     try:
-        found = read_file(user.token_file).decode().strip()
-    except (ConnectionSettingsError, UnicodeDecodeError):
-        if user.token:
-            return user.token.strip()
+        found = read_file(user.token_file).decode(errors="replace").strip()
+    except ConnectionSettingsError:
+        if token:
+            return token
         raise
-    if not found and not user.token:
+    if not found and not token:
         raise ConnectionSettingsError(f"the token file {user.token_file} is empty")
-    return found or user.token.strip()
+    return found or token
 
 
-async def _provided(user: User) -> str:
+async def _provided(provider: AuthProvider) -> str:
     """Return the header of the auth provider oidc; kubernetes_asyncio renews its tokens.
 
     Upstream has no other provider either.
     """
-    provider = user.auth_provider or {}
-    if provider.get("name") != "oidc":
+    if provider.name != "oidc":
         raise ConnectionSettingsError(
-            f"the auth provider {quoted(str(provider.get('name', '')))} is not supported; use an "
-            "exec plugin"
+            f"the auth provider {quoted(provider.name)} is not supported; use an exec plugin"
         )
     from kubernetes_asyncio import client, config
 
     name = "c"
     document = {
         "clusters": [{"name": name, "cluster": {"server": "http://c"}}],
-        "users": [{"name": name, "user": {"auth-provider": provider}}],
+        "users": [{"name": name, "user": {"auth-provider": msgspec.to_builtins(provider)}}],
         "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
     }
     configuration = client.Configuration()
@@ -277,7 +275,7 @@ async def _provided(user: User) -> str:
         header = await configuration.get_api_key_with_prefix("BearerToken")
     except (config.ConfigException, LookupError, TypeError, ValueError, OSError) as error:
         raise ConnectionSettingsError(f"auth provider oidc: {error}") from error
-    return str(header or "")
+    return str(header)
 
 
 def _impersonation(user: User) -> Sequence[tuple[str, str]]:

@@ -91,9 +91,7 @@ async def run_plugin(plugin: Exec, cluster: Cluster) -> PluginCredentials:
         advice = " ".join(plugin.install_hint.split()) or (
             "install the credential plugin, or correct the path in the kubeconfig"
         )
-        raise ConnectionSettingsError(
-            f"{error.strerror or error}: {plugin.command}; {advice}"
-        ) from error
+        raise ConnectionSettingsError(f"{error.strerror}: {plugin.command}; {advice}") from error
     output, _ = await process.communicate()
     if process.returncode:
         raise ConnectionSettingsError(

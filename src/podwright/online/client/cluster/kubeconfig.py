@@ -54,6 +54,13 @@ class Exec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     interactive_mode: str = "IfAvailable"
 
 
+class AuthProvider(msgspec.Struct, frozen=True, kw_only=True):
+    """A provider of tokens that clients know by its name."""
+
+    name: str = ""
+    config: Mapping[str, str] = {}
+
+
 class User(_Part, frozen=True, kw_only=True):
     """Who sends requests."""
 
@@ -69,7 +76,7 @@ class User(_Part, frozen=True, kw_only=True):
     as_uid: str = ""
     as_groups: Sequence[str] = ()
     as_user_extra: Mapping[str, Sequence[str]] = {}
-    auth_provider: Mapping[str, Any] | None = None
+    auth_provider: AuthProvider | None = None
     exec: Exec | None = None
 
 
@@ -219,7 +226,7 @@ def _absolute_user(user: User, base: Path) -> User:
 def _read_all(files: str) -> list[tuple[Path, _File]]:
     """Return the files that exist; at least one has to."""
     found, absent = [], []
-    for each in dict.fromkeys(filter(None, files.split(os.pathsep))):
+    for each in filter(None, files.split(os.pathsep)):
         path = Path(each).expanduser()
         if path.exists():
             found.append((path, _read(path)))
@@ -273,5 +280,5 @@ def read_file(path: str) -> bytes:
         return Path(path).read_bytes() if path else b""
     except OSError as error:
         raise ConnectionSettingsError(
-            f"{error.strerror or error}: {path}; correct the path in the kubeconfig"
+            f"{error.strerror}: {path}; correct the path in the kubeconfig"
         ) from error

@@ -77,12 +77,19 @@ def test_the_namespace_of_a_pod_is_that_of_its_variable_else_of_its_account(home
     assert namespace_of(ClusterAddress(server="http://a:1")) == "default"
 
 
-@pytest.mark.usefixtures("home")
 @pytest.mark.parametrize(
-    "environment",
-    [{}, IN_A_POD, *({**IN_A_POD, name: ""} for name in IN_A_POD)],
+    ("environment", "has_account"),
+    [
+        ({}, True),
+        (IN_A_POD, False),
+        *(({**IN_A_POD, name: ""}, True) for name in IN_A_POD),
+    ],
 )
-def test_without_a_kubeconfig_and_outside_of_a_pod_the_error_says_what_to_set(environment):
+def test_without_a_kubeconfig_and_outside_of_a_pod_the_error_says_what_to_set(
+    home, environment, has_account
+):
+    if has_account:
+        service_account(home)
     with pytest.raises(ConnectionSettingsError) as raised:
         loaded(environment=environment)
     assert str(raised.value) == (
@@ -117,7 +124,7 @@ def test_an_address_of_another_protocol_is_refused(server):
         pytest.param({"token": "t", "tokenFile": "new"}, "Bearer n", id="a file precedes it"),
         pytest.param({"token": "t", "tokenFile": "none"}, "Bearer t", id="unless it is absent"),
         pytest.param({"token": "t\n", "tokenFile": "empty"}, "Bearer t", id="or empty"),
-        pytest.param({"token": "t", "tokenFile": "binary"}, "Bearer t", id="or is no text"),
+        pytest.param({"tokenFile": "binary"}, "Bearer \N{REPLACEMENT CHARACTER}", id="no text"),
         pytest.param({"token": "", "tokenFile": "new"}, "Bearer n", id="no token beside a file"),
         pytest.param({"username": "a", "password": "b"}, "Basic YTpi", id="a password"),
         pytest.param({"username": "a"}, "Basic YTo=", id="a name without one"),
@@ -143,13 +150,17 @@ def test_the_header_of_a_user(home, user, authorization):
     [
         ({"tokenFile": "none"}, "No such file or directory: HOME/none; correct the path in the"),
         ({"tokenFile": "empty"}, "the token file HOME/empty is empty"),
+        (
+            {"exec": {"apiVersion": "v1", "command": "x"}},
+            'exec: invalid apiVersion "v1"; there are: ',
+        ),
         ({"token": "a\nb"}, "the token or a name of the user has control characters"),
         ({"token": "t", "as": "a\nb"}, "the token or a name of the user has control characters"),
         (
             {"auth-provider": {"name": "gcp"}},
             'the auth provider "gcp" is not supported; use an exec plugin',
         ),
-        ({"auth-provider": {"name": "oidc"}}, "auth provider oidc: oidc: missing configuration"),
+        ({"auth-provider": {"name": "oidc"}}, "auth provider oidc: oidc: No valid id-token"),
         ({"auth-provider": {"name": "oidc", "config": {"id-token": "x"}}}, "auth provider oidc: "),
     ],
 )
@@ -159,6 +170,17 @@ def test_a_user_that_cannot_be_used_is_named(home, user, reason):
     with pytest.raises(ConnectionSettingsError) as raised:
         loaded(kubeconfig=path)
     assert str(raised.value).startswith(f'{path}: context "c": {reason.replace("HOME", str(home))}')
+
+
+def test_a_proxy_that_cannot_be_used_is_named(home, monkeypatch):
+    path = kubeconfig(home, "https://a:1", {}, **{"proxy-url": "socks5://p"})
+    with pytest.raises(ConnectionSettingsError) as raised:
+        loaded(kubeconfig=path)
+    assert str(raised.value).startswith(f'{path}: context "c": the proxy "socks5://p" must be')
+    monkeypatch.setenv("HTTPS_PROXY", "ftp://p")
+    with pytest.raises(ConnectionSettingsError) as raised:
+        loaded(server="https://b:1")
+    assert str(raised.value).startswith('https://b:1: the proxy "ftp://p" must be')
 
 
 def test_the_token_of_the_auth_provider_oidc_is_used(home):

@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 import math
+import os
 import stat
 import sys
 import time
@@ -131,11 +132,24 @@ def test_a_program_without_standard_input_has_no_terminal(tmp_path, monkeypatch)
     assert received(tmp_path, Cluster())["spec"]["interactive"] is False
 
 
-def test_a_plugin_without_a_terminal_cannot_read_from_it(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("mode", "token"), [("Always", "typed"), ("Never", "")])
+def test_only_an_interactive_plugin_reads_what_is_typed(tmp_path, monkeypatch, mode, token):
     monkeypatch.setattr(sys, "stdin", Terminal(is_there=True))
-    command = script(tmp_path, "cat; exit 3")
-    with pytest.raises(ConnectionSettingsError, match="failed with exit code 3"):
-        run(command, interactive_mode="Never")
+    command = script(
+        tmp_path,
+        'read x\necho "{\\"apiVersion\\": \\"client.authentication.k8s.io/v1\\", '
+        '\\"status\\": {\\"token\\": \\"got:$x\\"}}"',
+    )
+    before, (reader, writer) = os.dup(0), os.pipe()
+    os.write(writer, b"typed\n")
+    os.close(writer)
+    os.dup2(reader, 0)
+    try:
+        assert run(command, interactive_mode=mode).token == f"got:{token}"
+    finally:
+        os.dup2(before, 0)
+        os.close(before)
+        os.close(reader)
 
 
 def test_what_a_plugin_writes_about_itself_is_shown(tmp_path, capfd):

@@ -13,7 +13,15 @@ import pytest
 import yaml
 
 from podwright.online.client.cluster import ConnectionSettingsError
-from podwright.online.client.cluster.kubeconfig import Choice, Cluster, Exec, User, Variable, choose
+from podwright.online.client.cluster.kubeconfig import (
+    AuthProvider,
+    Choice,
+    Cluster,
+    Exec,
+    User,
+    Variable,
+    choose,
+)
 
 CLUSTER = {"server": "https://a:1"}
 
@@ -106,7 +114,7 @@ def test_all_fields_are_read(tmp_path):
         as_uid="7",
         as_groups=["g"],
         as_user_extra={"k": ["v"]},
-        auth_provider={"name": "oidc"},
+        auth_provider=AuthProvider(name="oidc"),
         exec=Exec(
             command="aws",
             args=["eks"],
@@ -139,6 +147,12 @@ def test_paths_are_relative_to_the_kubeconfig_that_has_them(tmp_path):
     )
     third = config(tmp_path / "d", user={"exec": {"command": "plugin"}})
     assert choose(third).user.exec == Exec(command="plugin")
+
+
+def test_a_plugin_beside_a_kubeconfig_of_the_same_folder_is_not_looked_up(tmp_path, monkeypatch):
+    config(tmp_path / "a", user={"exec": {"command": "./plugin"}})
+    monkeypatch.chdir(tmp_path)
+    assert choose("a").user.exec == Exec(command=str(tmp_path / "plugin"))
 
 
 def test_the_first_file_that_has_a_name_decides_what_it_means(tmp_path):
@@ -180,6 +194,7 @@ def test_the_current_context_is_that_of_the_first_file_that_has_one(tmp_path):
             "",
             "Invalid base64 encoded string - at `$.clusters[0].cluster.certificate-authority-data`",
         ),
+        ("users: [{name: u, user: {client-key-data: 1}}]", "", "Expected `bytes`, got `int`"),
         ("contexts: []", "", "{path}: there is no current context; set one with: kubectl config"),
         ("", "", "{path}: there is no current context"),
         (

@@ -36,6 +36,7 @@ from podwright.online.client.cluster import (
 from podwright.online.client.cluster.access import Access, TlsSettings
 from podwright.online.client.cluster.read_connection import _tls_context
 from podwright.online.client.cluster.tests.test_read_connection import kubeconfig
+from podwright.online.client.cluster.tests.test_renewed_credentials import Plugin
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +77,7 @@ def clients(folder: Path, certificates: Path, user: Any, steps: Any = (), **clus
 
     async def handler(request):
         found = request.transport.get_extra_info("peercert") or {}
+        assert "Authorization" not in request.headers
         seen.append("".join(value for ((_, value),) in found.get("subject", ())))
         return web.Response(body=b"{}")
 
@@ -134,6 +136,17 @@ def test_the_certificate_of_the_client_is_sent(certificates):
         for name, file in (("certificate", "new.pem"), ("key", "new.key"))
     }
     assert clients(certificates, certificates, inline, **TRUSTED) == ["new"]
+
+
+def test_the_certificate_of_a_plugin_is_sent(certificates, tmp_path):
+    status = {
+        "clientCertificateData": (certificates / "new.pem").read_text(),
+        "clientKeyData": (certificates / "new.key").read_text(),
+    }
+    plugin = Plugin(tmp_path, **status)
+    cluster = TRUSTED | {"certificate-authority": str(certificates / "server.pem")}
+    seen = clients(tmp_path, certificates, plugin.user, **cluster)
+    assert (seen, plugin.runs) == (["new"], 1)
 
 
 def test_a_certificate_that_was_renewed_is_used_after_a_minute(certificates, tmp_path, monkeypatch):
