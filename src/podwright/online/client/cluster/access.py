@@ -14,7 +14,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import msgspec
 
@@ -140,7 +140,7 @@ async def load_access(address: ClusterAddress) -> Access:
     """
     name, choice = _chosen(address)
     cluster, user = choice.cluster, choice.user
-    if not cluster.server.startswith(("http://", "https://")):
+    if not _is_address(cluster.server):
         raise ConnectionSettingsError(
             f"{name}: the server {quoted(cluster.server)} must be http://HOST:PORT or "
             "https://HOST:PORT"
@@ -197,6 +197,14 @@ def _chosen(address: ClusterAddress) -> tuple[str, Choice]:
         cluster = msgspec.structs.replace(choice.cluster, server=address.server, tls_server_name="")
         choice, name = msgspec.structs.replace(choice, cluster=cluster), address.server
     return name, choice
+
+
+def _is_address(server: str) -> bool:
+    try:
+        url = urlsplit(server)
+        return url.scheme in ("http", "https") and bool(url.hostname) and url.port != 0
+    except ValueError:  # the port, or an address of IPv6
+        return False
 
 
 def _service_account(environment: Mapping[str, str]) -> Choice:

@@ -24,12 +24,12 @@ def proxy_of(server: str, environment: Mapping[str, str]) -> str:
     """
     url = urlsplit(server)
     name = f"{url.scheme}_proxy"
-    found = environment.get(name.upper()) or environment.get(name) or ""
+    found = environment.get(name.upper()) or environment.get(name, "")
     bypassed = environment.get("NO_PROXY") or environment.get("no_proxy") or ""
     host = (url.hostname or "").rstrip(".")
     if not found or _is_local(host):
         return ""
-    port = url.port or _PORTS.get(url.scheme, 0)
+    port = url.port or _PORTS[url.scheme]
     if any(_matches(each.strip().lower(), host, port) for each in bypassed.split(",")):
         return ""
     return found if "://" in found else f"http://{found}"
@@ -59,17 +59,15 @@ def _is_local(host: str) -> bool:
 
 def _matches(pattern: str, host: str, port: int) -> bool:
     """Whether an entry of $NO_PROXY names a host."""
-    if not pattern or pattern == "*":
-        return bool(pattern)
+    if pattern == "*":
+        return True
     with contextlib.suppress(ValueError):  # a network, or an address
         return ip_address(host) in ip_network(pattern, strict=False)
-    name, colon, number = pattern.rpartition(":")
-    if colon and number.isdecimal():
+    name, _, number = pattern.rpartition(":")
+    if number.isdecimal():
         if int(number) != port:
             return False
         pattern = name.strip("[]")
-        if pattern == host:
-            return True
     pattern = pattern.removeprefix("*")
     return host.endswith(pattern) if pattern.startswith(".") else _is_within(host, pattern)
 

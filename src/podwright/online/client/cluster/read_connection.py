@@ -78,7 +78,6 @@ class ReadConnection:
         self._limit = TokenBucket(per_second, burst)
         self._access: Access | None = None
         self._opened: aiohttp.ClientSession | None = None
-        self._expires_seconds = float("inf")
         self._reloading = asyncio.Lock()
 
     async def __aenter__(self) -> Self:
@@ -120,7 +119,7 @@ class ReadConnection:
         RejectedRequest
         UnreachableCluster
         """
-        async with self._reply(path, query or {}, seconds=_REPLY_SECONDS) as response:
+        async with self._reply(path, query, seconds=_REPLY_SECONDS) as response:
             with connection_failures(self.access.server):
                 found: bytes = await response.read()
             return found
@@ -155,25 +154,26 @@ class ReadConnection:
 
     @asynccontextmanager
     async def _reply(
-        self, path: str, query: Query, *, seconds: float
+        self, path: str, query: Query | None, *, seconds: float
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        response, access = await self._get(path, query, seconds)
-        if response.status == HTTPStatus.UNAUTHORIZED:
-            # The token may have been renewed since it was loaded.
-            response.release()
-            await self._reload(access)
-            response, _ = await self._get(path, query, seconds)
-        try:
-            if response.status >= HTTPStatus.MULTIPLE_CHOICES:
-                with connection_failures(self.access.server):
-                    body = await response.read()
-                raise self._rejection(response, body)
-            yield response
-        finally:
-            response.close()
+        for is_last in (False, True):
+            response, access = await self._get(path, query, seconds)
+            try:
+                if response.status == HTTPStatus.UNAUTHORIZED and not is_last:
+                    # The token may have been renewed since it was loaded.
+                    await self._reload(access)
+                    continue
+                if response.status >= HTTPStatus.MULTIPLE_CHOICES:
+                    with connection_failures(self.access.server):
+                        body = await response.read()
+                    raise self._rejection(response, body)
+                yield response
+                return
+            finally:
+                response.close()
 
     async def _get(
-        self, path: str, query: Query, seconds: float
+        self, path: str, query: Query | None, seconds: float
     ) -> tuple[aiohttp.ClientResponse, Access]:
         """Return the reply, and the credentials that were sent."""
         access = await self._prepare()
@@ -210,11 +210,13 @@ class ReadConnection:
         timeout = aiohttp.ClientTimeout(
             total=None, sock_connect=_CONNECT_SECONDS, sock_read=seconds
         )
-        options: dict[str, Any] = {"headers": headers, "timeout": timeout}
+        options: dict[str, Any] = {
+            "headers": headers,
+            "timeout": timeout,
+            "server_hostname": access.server_name,
+        }
         if access.proxy:
             options["proxy"] = access.proxy
-        if access.server_name:
-            options["server_hostname"] = access.server_name
         return options
 
     def _rejection(self, response: aiohttp.ClientResponse, body: bytes) -> RejectedRequest:

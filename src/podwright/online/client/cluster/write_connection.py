@@ -49,7 +49,7 @@ class WriteConnection(ReadConnection):
                 async with self._session.request(
                     verb,
                     f"{access.server}{path}",
-                    params=query or {},
+                    params=query,
                     data=body,
                     allow_redirects=False,
                     **options,

@@ -108,7 +108,10 @@ def test_an_address_replaces_that_of_the_kubeconfig_and_keeps_its_credentials(ho
     assert (alone.authorization, alone.name) == ("", "http://127.0.0.1:8001")
 
 
-@pytest.mark.parametrize("server", ["a:1", "ftp://a", "unix:/run/x"])
+@pytest.mark.parametrize(
+    "server", ["a:1", "ftp://a", "unix:/run/x", "https://", "http://:1", "https://a:99999",
+               "https://a:x", "https://a:0", "https://[a:1"]
+)  # fmt: skip
 def test_an_address_of_another_protocol_is_refused(server):
     with pytest.raises(ConnectionSettingsError) as raised:
         loaded(server=server)

@@ -49,6 +49,7 @@ def test_the_proxy_of_the_environment(server, environment, proxy):
         pytest.param("https://a.com", "*.a.com", False, id="which is not the domain itself"),
         pytest.param("https://A.com.", "a.com", True, id="a name with a dot at its end"),
         pytest.param("https://10.1.2.3:6443", "10.0.0.0/8", True, id="a network"),
+        pytest.param("https://10.1.2.3:6443", "10.9.9.9/8", True, id="by one of its addresses"),
         pytest.param("https://11.1.2.3:6443", "10.0.0.0/8", False, id="outside of it"),
         pytest.param("https://10.1.2.3:6443", "10.1.2.3", True, id="an address"),
         pytest.param("https://10.1.2.3:6443", "10.1.2.3:6443", True, id="with its port"),

@@ -98,6 +98,64 @@ def test_a_request_says_what_it_accepts_and_who_sends_it():
     assert seen == [("application/json", "podwright", each) for each in ({"limit": "5"}, {})]
 
 
+async def is_closed(transport):
+    for _ in range(200):
+        if transport.is_closing():
+            return True
+        await asyncio.sleep(0.01)
+    return False
+
+
+def test_connections_end_with_the_last_of_their_requests():
+    transports = []
+    ended = asyncio.Event()
+
+    async def handler(request):
+        transports.append(request.transport)
+        response = web.StreamResponse()
+        await response.prepare(request)
+        await response.write(b"x")
+        if request.path == "/watch":
+            await ended.wait()
+        return response
+
+    async def run():
+        async with serving_all_paths(handler) as server:
+            async with ReadConnection(ClusterAddress(server=server)) as one:
+                async with one.stream("/watch", {}, silence_seconds=60) as chunks:
+                    assert [await anext(chunks)] == [b"x"]
+                assert await is_closed(transports[0]), "a stream that is left"
+                ended.set()
+                assert await one.get("/api") == b"x"
+                assert not transports[1].is_closing()
+            assert await is_closed(transports[1]), "with the connection"
+            await one.close()
+            with pytest.raises(AssertionError, match="not open"):
+                await one.get("/api")
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("status", [300, 302, 307])
+def test_a_redirection_is_an_error_and_not_followed(status):
+    seen = []
+
+    async def handler(request):
+        seen.append(request.path)
+        return web.Response(status=status, headers={"Location": "/b"})
+
+    async def run():
+        async with (
+            serving_all_paths(handler) as server,
+            ReadConnection(ClusterAddress(server=server)) as one,
+        ):
+            await one.get("/a")
+
+    with pytest.raises(RejectedRequest, match="redirects to another address"):
+        asyncio.run(run())
+    assert seen == ["/a"]
+
+
 def test_a_rotated_token_is_read_again(tmp_path):
     file = tmp_path / "token"
     file.write_text("old")
@@ -137,10 +195,11 @@ def rejected(status, body, headers=None):
 def test_a_token_file_is_read_again_after_a_minute(tmp_path, monkeypatch):
     file = tmp_path / "token"
     file.write_text("old")
-    seen = []
+    seen, transports = [], set()
 
     async def handler(request):
         seen.append(request.headers["Authorization"])
+        transports.add(request.transport)
         return web.Response(body=b"{}")
 
     async def run():
@@ -157,6 +216,7 @@ def test_a_token_file_is_read_again_after_a_minute(tmp_path, monkeypatch):
 
     asyncio.run(run())
     assert seen == ["Bearer old"] * 2 + ["Bearer new"]
+    assert len(transports) == 1, "no watch is cut for a token"
 
 
 def test_rejections_say_what_to_do():

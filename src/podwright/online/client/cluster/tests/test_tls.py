@@ -81,8 +81,7 @@ def clients(folder: Path, certificates: Path, user: Any, steps: Any = (), **clus
         seen.append("".join(value for ((_, value),) in found.get("subject", ())))
         return web.Response(body=b"{}")
 
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(certificates / "server.pem", certificates / "server.key")
+    context = tls_of(certificates)
     context.verify_mode = ssl.CERT_OPTIONAL
     for name in ("old", "new"):
         context.load_verify_locations(certificates / f"{name}.pem")
@@ -98,6 +97,45 @@ def clients(folder: Path, certificates: Path, user: Any, steps: Any = (), **clus
 
     asyncio.run(run())
     return seen
+
+
+def tls_of(certificates: Path) -> ssl.SSLContext:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificates / "server.pem", certificates / "server.key")
+    return context
+
+
+def sockets() -> int:
+    """Return how many sockets this process has."""
+    descriptors = Path("/proc/self/fd").iterdir()
+    links = [str(each.readlink()) for each in descriptors if each.is_symlink()]
+    return sum(link.startswith("socket:") for link in links)
+
+
+def test_no_socket_is_left_of_a_reply_that_was_not_read_to_its_end(certificates):
+    ended = asyncio.Event()
+
+    async def handler(request):
+        response = web.StreamResponse()
+        await response.prepare(request)
+        await response.write(b"x")
+        await ended.wait()
+        return response
+
+    async def run():
+        async with serving_all_paths(handler, tls=tls_of(certificates)) as server:
+            path = kubeconfig(certificates, server, {}, **TRUSTED)
+            before = sockets()
+            async with ReadConnection(ClusterAddress(kubeconfig=path)) as one:
+                async with one.stream("/watch", {}, silence_seconds=60) as chunks:
+                    assert [await anext(chunks)] == [b"x"]
+                assert sockets() == before + 2
+            await asyncio.sleep(0)
+            found = sockets() - before
+            ended.set()
+            return found
+
+    assert asyncio.run(run()) <= 1, "that of the server"
 
 
 TRUSTED = {"certificate-authority": "server.pem", "tls-server-name": "cluster.test"}
