@@ -55,7 +55,6 @@ def test_time_passes_in_a_world_that_is_late():
 
 def test_what_somebody_wrote_to_the_store_is_due_now():
     world = World(controllers=())
-    assert world.next_due_ns is None
     world.api.handle(CreateObject(make_pod("web"), "test"), "test", world.now_ns)
     assert world.next_due_ns == world.now_ns
     world.run()
