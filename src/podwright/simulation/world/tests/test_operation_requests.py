@@ -574,7 +574,7 @@ def test_a_condition_of_a_group_replaces_the_one_of_its_type(status, others):
         ObjectCondition(type="PodGroupScheduled", status="False", reason="Unschedulable"),
     )
     made = ObjectStore()
-    with pytest.raises(NotFound, match="^PodGroup default/g: not found$"):
+    with pytest.raises(NotFound, match=r"^PodGroup default/g: not found$"):
         _request_of(made, call)
     made.put(decode(group | {"status": status}))
     request: Any = _request_of(made, call)
