@@ -21,6 +21,7 @@ from podwright.apimachinery.objects import (
     NamespacedName,
     ObjectDeleted,
     ObjectPut,
+    Pod,
     api_group,
 )
 from podwright.cluster.api import CreateObject, DeleteObject, NodeDown, NodeUp
@@ -211,7 +212,8 @@ class ControllerLoop:
         if owner is None:
             return []
         self._enqueue(name, creator.on_create_rejected(key, message))
-        if creator.reports_creations:
+        # Upstream reports pods only; revisions and slices that are rejected are just tried again.
+        if creator.reports_creations or not isinstance(obj, Pod):
             return []
         note = f"Error creating: {message}"
         return [event_by(name, owner, "FailedCreate", note, is_warning=True)]

@@ -43,7 +43,6 @@ class EndpointSliceMirroringController(Controller):
 
     name = "endpoint-slice-mirroring-controller"
     kinds = (ENDPOINTS, SERVICE, ENDPOINT_SLICE)
-    reports_creations = True  # upstream reports none that is rejected
 
     def observe(self, old: Version, new: Version) -> Keys:
         """Return the key that endpoints, their service and their slices share."""

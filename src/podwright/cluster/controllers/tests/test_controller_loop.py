@@ -292,6 +292,14 @@ def test_a_rejected_object_is_reported_once_for_each_sync_and_owner():
     controllers.handle(ObjectPut(make_pod("x")), 1)
     controllers.handle(SyncNext(), 1)
     assert len(controllers.handle(rejections[1], 1)) == 1
+    revision = decode({"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": {
+        "name": "r-1", "namespace": "default",
+        "ownerReferences": owned_pod("default", "a", "", "u1").raw["metadata"]["ownerReferences"],
+    }})  # fmt: skip
+    controllers.handle(ObjectPut(make_pod("y")), 2)
+    controllers.handle(SyncNext(), 2)
+    rejection = WriteRejected(CreateObject(revision, "watcher"), "full")
+    assert controllers.handle(rejection, 2) == [], "only pods are reported"
 
 
 def test_without_a_report_a_change_that_fails_is_an_error():
