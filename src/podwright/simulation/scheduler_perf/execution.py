@@ -456,7 +456,6 @@ class Execution:
         template = self._workload.templates[operation.template_path]
         for index in range(operation.count):
             self.cluster.send("POST", template.document(index, operation.count), namespace)
-        self._turn()  # a custom kind, for example, is served from now on
 
     def _update(self, operation: UpdateAny) -> None:
         self._create_namespace(operation.namespace)

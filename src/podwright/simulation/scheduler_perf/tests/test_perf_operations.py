@@ -156,6 +156,15 @@ def test_declared_features_are_sorted_as_the_api_requires():
     ]  # fmt: skip
 
 
+def test_claims_and_their_volumes_are_bound_when_their_pods_are_created():
+    paths = {"persistentVolumeTemplatePath": "pv.yaml",
+             "persistentVolumeClaimTemplatePath": "pvc.yaml"}  # fmt: skip
+    found = executed(NODES, {**MEASURED, **paths, "count": 2})
+    for kind in ("PersistentVolume", "PersistentVolumeClaim"):
+        assert [each["status"]["phase"] for each in stored(found, "", kind)] == ["Bound"] * 2
+    assert found.cluster.scheduled_counts == {"namespace-1": 2}
+
+
 def test_namespaces_are_like_their_template_but_for_the_name():
     creation = {"opcode": "createNamespaces", "prefix": "own", "count": 2}
     found = executed(

@@ -299,6 +299,7 @@ def test_pods_that_are_scheduled_within_one_window_are_their_rate():
     throughput.scheduled(14 * SECOND)
     throughput.tick(14 * SECOND)
     assert throughput.samples == [0.5], "one in the two seconds since the last window"
+    assert throughput.result()["Average"] == 0.5
 
 
 @pytest.mark.parametrize(

@@ -295,8 +295,16 @@ def test_the_windows_of_a_collection_end_at_each_second():
     assert found.due_ns == 4 * SECOND
 
 
-def test_attempts_last_from_their_cycle_until_the_binding_or_the_rejection():
-    found = collection_of({ATTEMPTS: {}})
+@pytest.mark.parametrize(
+    ("filters", "results"),
+    [
+        pytest.param({}, ["unschedulable", "scheduled"], id="all results"),
+        pytest.param({"result": ["scheduled"]}, ["scheduled"], id="a result"),
+        pytest.param({"result": ["error", "unschedulable"]}, ["unschedulable"], id="one of two"),
+    ],
+)
+def test_attempts_last_from_their_cycle_until_the_binding_or_the_rejection(filters, results):
+    found = collection_of({ATTEMPTS: filters})
     pods = [make_pod(name, namespace="ns") for name in "pqrs"]
     found.decided(pods[0], 1_000_000, 3_000_000, is_placed=True)
     found.decided(pods[1], 2_000_000, 4_000_000, is_placed=False)
@@ -309,7 +317,8 @@ def test_attempts_last_from_their_cycle_until_the_binding_or_the_rejection():
         for each in found.items(SECOND, snapshot())
         if each.labels["Metric"] == ATTEMPTS
     }
-    assert shown == {"unschedulable": (4.0, 6.0, "ms"), "scheduled": (8.0, 8.0, "ms")}
+    known = {"unschedulable": (4.0, 6.0, "ms"), "scheduled": (8.0, 8.0, "ms")}
+    assert shown == {result: known[result] for result in results}
 
 
 @pytest.mark.parametrize(
