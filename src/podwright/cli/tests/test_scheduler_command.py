@@ -246,6 +246,45 @@ def test_a_full_disk_is_reported_once_until_it_is_written_again(monkeypatch, cap
     assert capsys.readouterr().err == text
 
 
+class Noted(Executor):
+    """Notes what it is to send."""
+
+    def __init__(self) -> None:
+        self.calls: list[object] = []
+
+    async def call(self, call: object) -> Any:
+        self.calls.append(call)
+        await asyncio.Event().wait()
+
+    async def emit(self, event: object, now_ns: int) -> None:
+        """Write nothing."""
+
+
+@pytest.mark.parametrize("last", ["_listed", "_leads"])
+def test_a_replica_schedules_when_it_leads_and_all_objects_are_listed(last, capsys):
+    machine, executor = machine_of(SchedulerOptions()), Noted()
+    connection: Any = None
+    live = scheduler_run.LiveScheduler(
+        connection, machine, machine.handle, executor, None, is_delayed=False
+    )
+
+    async def run() -> None:
+        live._driver.put(encode(make_node("n")))
+        live._driver.put(encode(make_pod("p")))
+        task = asyncio.create_task(live._schedule())
+        for name in sorted(("_listed", "_leads"), key=last.__eq__):
+            await asyncio.sleep(1)
+            assert (executor.calls, capsys.readouterr().err) == ([], "")
+            getattr(live, name).set()
+        await asyncio.sleep(1)
+        assert [type(call) for call in executor.calls] == [Bind]
+        task.cancel()
+
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        runner.run(run())
+    assert capsys.readouterr().err == "scheduling\n"
+
+
 class Unanswered(Executor):
     """Sends requests that are never answered."""
 

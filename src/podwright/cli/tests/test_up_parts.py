@@ -16,6 +16,7 @@ from podwright.cli.clusters.options import SelectionOptions
 from podwright.cli.inputs import Inputs
 from podwright.cli.options import Setup
 from podwright.cli.serving import up_simulator
+from podwright.cli.serving.commands import _checked
 from podwright.cli.serving.up_inputs import (
     _report_rejected,
     check_parts,
@@ -29,6 +30,7 @@ from podwright.cli.serving.up_options import (
     PartOptions,
     SchedulingOptions,
     ServingOptions,
+    UiOptions,
     UpOptions,
     _ip_address,
 )
@@ -128,6 +130,13 @@ def test_a_store_draws_by_the_seed_and_a_file_keeps_its_own(tmp_path):
     file = tmp_path / "cluster.db"
     assert uids(file, SEEDED) == 5
     assert uids(file, Setup()) == 5
+
+
+@pytest.mark.parametrize("is_bare", [True, False])
+@pytest.mark.parametrize("has_page", [True, False])
+def test_a_bare_server_has_no_page(is_bare, has_page):
+    options = UpOptions(parts=PartOptions(bare=is_bare), ui=UiOptions(has_page=has_page))
+    assert _checked(options).ui.has_page is (has_page and not is_bare)
 
 
 def test_without_tls_everybody_is_the_administrator_and_a_bare_server_is_its_own():

@@ -20,7 +20,7 @@ import msgspec
 
 from podwright.apimachinery.objects import quoted
 from podwright.online.client.cluster.errors import ConnectionSettingsError
-from podwright.online.client.cluster.exec_plugin import run_plugin
+from podwright.online.client.cluster.exec_plugin import PluginCredentials, plugin_credentials
 from podwright.online.client.cluster.kubeconfig import (
     AuthProvider,
     Choice,
@@ -117,6 +117,8 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
         "" for that of the environment variables.
     lifetime_seconds : float
         After how long the credentials have to be loaded again.
+    plugin : PluginCredentials or None
+        What a plugin returned.
     """
 
     server: str
@@ -128,10 +130,17 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
     server_name: str = ""
     proxy: str = ""
     lifetime_seconds: float = _FOREVER
+    plugin: PluginCredentials | None = None
 
 
-async def load_access(address: ClusterAddress) -> Access:
+async def load_access(address: ClusterAddress, rejected: Access | None = None) -> Access:
     """Load the access to a cluster; an exec plugin runs, and files are read.
+
+    Parameters
+    ----------
+    address : ClusterAddress
+    rejected : Access, optional
+        The access that the server does not accept any more.
 
     Raises
     ------
@@ -146,7 +155,18 @@ async def load_access(address: ClusterAddress) -> Access:
             "https://HOST:PORT"
         )
     try:
-        header, user, seconds = await _authorization(cluster, user)
+        plugin, seconds = None, FILE_SECONDS if user.auth_provider is None else _FOREVER
+        if user.plugin is not None:
+            stale = None if rejected is None else rejected.plugin
+            plugin = await plugin_credentials(user.plugin, cluster, stale)
+            seconds = plugin.lifetime_seconds
+            user = msgspec.structs.replace(
+                user,
+                token=plugin.token,
+                client_certificate_data=plugin.client_certificate_data.encode(),
+                client_key_data=plugin.client_key_data.encode(),
+            )
+        header = await _authorization(user)
         impersonation = _impersonation(user)
         _check_headers(header, *(text for _, text in impersonation))
         return Access(
@@ -159,6 +179,7 @@ async def load_access(address: ClusterAddress) -> Access:
             server_name=cluster.tls_server_name,
             proxy=checked_proxy(cluster.proxy_url or proxy_of(cluster.server, os.environ)),
             lifetime_seconds=seconds,
+            plugin=plugin,
         )
     except ConnectionSettingsError as error:
         where = f"{address.files}: {name}" if address.files else name
@@ -223,27 +244,14 @@ def _service_account(environment: Mapping[str, str]) -> Choice:
     return Choice(context="", namespace="", cluster=cluster, user=User(token_file=str(token)))
 
 
-async def _authorization(cluster: Cluster, user: User) -> tuple[str, User, float]:
-    """Return the header, the user with the certificate of a plugin, and how long both last.
-
-    A plugin is not run for a user with other credentials.
-    """
+async def _authorization(user: User) -> str:
+    """Return the header."""
     if user.token or user.token_file:
-        return f"Bearer {_token(user)}", user, FILE_SECONDS
+        return f"Bearer {_token(user)}"
     if user.username or user.password:
         text = base64.b64encode(f"{user.username}:{user.password}".encode()).decode()
-        return f"Basic {text}", user, FILE_SECONDS
-    if user.auth_provider is not None:
-        return await _provided(user.auth_provider), user, _FOREVER
-    if user.exec is None or user.client_certificate or user.client_certificate_data:
-        return "", user, FILE_SECONDS
-    found = await run_plugin(user.exec, cluster)
-    user = msgspec.structs.replace(
-        user,
-        client_certificate_data=found.client_certificate_data.encode(),
-        client_key_data=found.client_key_data.encode(),
-    )
-    return f"Bearer {found.token}" if found.token else "", user, found.lifetime_seconds
+        return f"Basic {text}"
+    return "" if user.auth_provider is None else await _provided(user.auth_provider)
 
 
 def _token(user: User) -> str:

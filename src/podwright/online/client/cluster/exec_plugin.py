@@ -55,6 +55,35 @@ class _Credential(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     status: PluginCredentials | None = None
 
 
+_LAST: Final[dict[tuple[bytes, bytes], PluginCredentials]] = {}
+
+
+async def plugin_credentials(
+    plugin: Exec, cluster: Cluster, rejected: PluginCredentials | None
+) -> PluginCredentials:
+    """Return the credentials of a plugin; those of its last run if they can still be used.
+
+    All connections of a process share them, so that a login at the terminal happens once.
+
+    Parameters
+    ----------
+    plugin : Exec
+    cluster : Cluster
+    rejected : PluginCredentials or None
+        The credentials that the server does not accept.
+
+    Raises
+    ------
+    ConnectionSettingsError
+        The plugin cannot be run, or fails.
+    """
+    key = msgspec.json.encode(plugin), msgspec.json.encode(cluster)
+    last = _LAST.get(key)
+    if last is None or last is rejected or last.lifetime_seconds <= 0:
+        _LAST[key] = await run_plugin(plugin, cluster)
+    return _LAST[key]
+
+
 async def run_plugin(plugin: Exec, cluster: Cluster) -> PluginCredentials:
     """Run a plugin, and return its credentials; it may write to the terminal and read from it.
 

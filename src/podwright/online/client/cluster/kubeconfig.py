@@ -79,6 +79,13 @@ class User(_Part, frozen=True, kw_only=True):
     auth_provider: AuthProvider | None = None
     exec: Exec | None = None
 
+    @property
+    def plugin(self) -> Exec | None:
+        """The plugin, which does not run for a user with other credentials."""
+        others = (self.token, self.token_file, self.username, self.password, self.auth_provider)
+        has_certificate = self.client_certificate or self.client_certificate_data
+        return None if has_certificate or any(others) else self.exec
+
 
 class Context(_Part, frozen=True, kw_only=True):
     """A cluster and a user by their names."""

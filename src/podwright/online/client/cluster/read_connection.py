@@ -239,7 +239,7 @@ class ReadConnection:
                 return  # another request was first
             kept = msgspec.structs.replace(stale, lifetime_seconds=FILE_SECONDS)
             try:
-                found = await load_access(self._address)
+                found = await load_access(self._address, stale)
                 if found.server != stale.server:
                     found = kept
                 if found.tls != stale.tls:

@@ -137,6 +137,8 @@ def test_an_address_of_another_protocol_is_refused(server):
             {"token": "t", "exec": {"command": "absent"}}, "Bearer t", id="no plugin runs then"
         ),
         pytest.param({"username": "a", "exec": {"command": "absent"}}, "Basic YTo=", id="nor here"),
+        pytest.param({"password": "b", "exec": {"command": "absent"}}, "Basic OmI=", id="or here"),
+        pytest.param({"tokenFile": "new", "exec": {"command": "absent"}}, "Bearer n", id="or this"),
         pytest.param({}, "", id="nobody"),
     ],
 )

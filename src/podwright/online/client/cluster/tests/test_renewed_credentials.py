@@ -122,6 +122,28 @@ def test_requests_that_are_rejected_together_run_the_plugin_once(tmp_path):
     assert sorted(server.seen) == ["Bearer a"] * 5 + ["Bearer b"] * 5
 
 
+def test_connections_share_the_credentials_of_a_plugin(tmp_path):
+    plugin, server = Plugin(tmp_path, token="a"), Server("b")
+
+    async def run():
+        async with (
+            serving_all_paths(server.handle) as address,
+            ReadConnection(
+                ClusterAddress(kubeconfig=kubeconfig(tmp_path, address, plugin.user))
+            ) as one,
+            ReadConnection(
+                ClusterAddress(kubeconfig=kubeconfig(tmp_path, address, plugin.user))
+            ) as other,
+        ):
+            assert plugin.runs == 1
+            plugin.returns(token="b")
+            await one.get("/api")
+            await other.get("/api")
+
+    asyncio.run(run())
+    assert (plugin.runs, server.seen) == (2, ["Bearer a", "Bearer b"] * 2)
+
+
 def test_a_plugin_that_fails_later_leaves_the_last_credentials(tmp_path):
     plugin, server = Plugin(tmp_path, token="a"), Server("b")
 
