@@ -264,8 +264,6 @@ class Execution:
         """Create objects while the scheduler works."""
         for number, obj in enumerate(objects, 1):
             self._world.do(Create(obj))
-            if isinstance(obj, PersistentVolume | PersistentVolumeClaim):
-                self._world.do(Apply(obj, "status"))  # new objects have none
             if number % _CREATED_AT_ONCE == 0:
                 self._turn()
 
