@@ -375,6 +375,9 @@ def test_a_collection_has_the_figures_of_its_time():
         {"Average": 2.0, "Perc50": 2.0, "Perc90": 3.0, "Perc95": 3.0, "Perc99": 3.0, "Max": 3.0},
         "MB",
     )
+    begun = collection({}, snapshot(), lambda: 1 << 20)
+    at_once = {labels["Metric"]: data for labels, data, _ in shown(begun.items(10 * SECOND, after))}
+    assert at_once["memory_growth_rate"] == {"GrowthRate": 0.0}
     # From 1 to 2 MB in two seconds.
     assert by_metric["memory_growth_rate"] == ({"GrowthRate": pytest.approx(30)}, "MB/min")
     assert by_metric["SchedulingDuration"] == ({"Duration": 3.0}, "s")
@@ -442,7 +445,7 @@ def test_a_figure_without_the_bucket_of_the_threshold_is_an_error():
 
 def test_numbers_of_templates():
     for expression, value in (
-        ("Mod 7 -3", 1), ("Mod -7 3", -1), ("AddInt 1.9 1", 2), ("MultiplyFloat 2 3 0.5", 3.0),
+        ("Mod 7 -3", 1), ("Mod -7 3", -1), ("Mod 7.9 2.9", 1), ("AddInt 1.9 1", 2), ("MultiplyFloat 2 3 0.5", 3.0),
     ):  # fmt: skip
         template = ObjectTemplate(f"value: {{{{ {expression} }}}}\n".encode(), "t.yaml")
         assert template.document() == {"value": value}

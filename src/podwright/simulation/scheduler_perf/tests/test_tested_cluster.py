@@ -155,6 +155,13 @@ def test_requests_are_those_of_a_client():
         assert message in str(wrong.value)
 
 
+def test_the_priority_of_a_template_is_kept():
+    cluster = cluster_of(Clock())
+    spec = {"containers": [{"name": "c", "image": "i"}], "priority": 7}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}
+    assert cluster.send("POST", pod, "default")["spec"]["priority"] == 7
+
+
 def test_pods_are_found_by_all_labels():
     cluster = cluster_of(Clock())
     for name, labels in (("p", {"a": "b"}), ("q", {"a": "b", "c": "d"}), ("r", {})):
