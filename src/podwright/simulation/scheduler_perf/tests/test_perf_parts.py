@@ -445,7 +445,8 @@ def test_a_figure_without_the_bucket_of_the_threshold_is_an_error():
 
 def test_numbers_of_templates():
     for expression, value in (
-        ("Mod 7 -3", 1), ("Mod -7 3", -1), ("Mod 7.9 2.9", 1), ("AddInt 1.9 1", 2), ("MultiplyFloat 2 3 0.5", 3.0),
+        ("Mod 7 -3", 1), ("Mod -7 3", -1), ("Mod 7.9 2.9", 1),
+        ("AddInt 1.9 1", 2), ("MultiplyFloat 2 3 0.5", 3.0),
     ):  # fmt: skip
         template = ObjectTemplate(f"value: {{{{ {expression} }}}}\n".encode(), "t.yaml")
         assert template.document() == {"value": value}
