@@ -85,6 +85,23 @@ def kubeconfig(path: Path, server: str) -> None:
     )
 
 
+def test_the_kubeconfigs_of_the_environment_are_one(tmp_path, monkeypatch):
+    first, second = tmp_path / "first", tmp_path / "second"
+    kubeconfig(first, "http://first")
+    second.write_text(
+        "clusters: [{name: d, cluster: {server: 'http://second'}}]\n"
+        "contexts: [{name: y, context: {cluster: d, user: u}}]\ncurrent-context: y\n"
+    )
+    monkeypatch.setenv("KUBECONFIG", f":{tmp_path / 'absent'}:{first}:{second}")
+    assert ServedOptions().access().server == "http://first"
+    found = ServedOptions(context="y").access()
+    assert (found.server, found.token) == ("http://second", "t")
+    monkeypatch.delenv("KUBECONFIG")
+    monkeypatch.chdir(tmp_path)
+    kubeconfig(tmp_path / "podwright.kubeconfig", "http://here")
+    assert ServedOptions().access().server == "http://here"
+
+
 def test_the_access_is_read_again_after_a_second(tmp_path, monkeypatch):
     file = tmp_path / "kubeconfig"
     kubeconfig(file, "http://first")

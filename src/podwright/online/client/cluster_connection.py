@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import ssl
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
@@ -65,7 +65,9 @@ def kubeconfig_document(path: Path) -> Any:
     return next((each.value for each in documents), None)
 
 
-def read_access(path: Path, context_name: str = "") -> ClusterAccess:
+def read_access(
+    path: Path, context_name: str = "", *, others: Sequence[Path] = ()
+) -> ClusterAccess:
     """Return the access that a context of a kubeconfig gives.
 
     Parameters
@@ -74,6 +76,9 @@ def read_access(path: Path, context_name: str = "") -> ClusterAccess:
         The kubeconfig.
     context_name : str, optional
         Its current context if left out.
+    others : sequence of Path
+        More kubeconfigs, as in $KUBECONFIG: what the first one has precedes. Those that do not
+        exist are passed over.
 
     Raises
     ------
@@ -82,6 +87,7 @@ def read_access(path: Path, context_name: str = "") -> ClusterAccess:
     """
     try:
         document = kubeconfig_document(path)
+        more = [kubeconfig_document(each) for each in others if each.exists()]
     except FileNotFoundError as error:
         raise ClusterError(f"{path}: there is no such kubeconfig; check --kubeconfig") from error
     except OSError as error:
@@ -90,6 +96,8 @@ def read_access(path: Path, context_name: str = "") -> ClusterAccess:
     except (UnicodeDecodeError, YamlError) as error:
         raise ClusterError(f"{path}: this is not a kubeconfig: {error}") from error
     try:
+        for each in more:
+            document = _merged(document or {}, each or {})
         name = context_name or document["current-context"]
         context = _named(document, "contexts", name)["context"]
         cluster = _named(document, "clusters", context["cluster"])["cluster"]
@@ -110,6 +118,15 @@ def read_access(path: Path, context_name: str = "") -> ClusterAccess:
         ) from error
     except _NoSuchEntry as error:
         raise ClusterError(f"{path}: {error}") from error
+
+
+def _merged(first: Any, other: Any) -> Any:
+    lists = {
+        name: [*(first.get(name) or ()), *(other.get(name) or ())]
+        for name in ("clusters", "users", "contexts")
+    }
+    name = "current-context"
+    return {**lists, name: first.get(name) or other.get(name)}
 
 
 class _NoSuchEntry(Exception):  # noqa: N818 - named for what it is

@@ -23,6 +23,7 @@ staging/src/k8s.io/client-go/tools/events/event_broadcaster.go, `attemptRecordin
 from __future__ import annotations
 
 import asyncio
+import itertools
 import secrets
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -184,7 +185,7 @@ class Writes(Executor):
         self._event_limit = asyncio.Semaphore(_PARALLEL_EVENTS)
         self._waiting_events = 0
         # Replicas with equal waits would all return at the same time.
-        self._attempted = secrets.randbits(32)
+        self._seeds = itertools.count(secrets.randbits(32))
 
     async def call(self, call: ApiCall) -> Sequence[Event]:
         """Execute a call."""
@@ -250,9 +251,8 @@ class Writes(Executor):
         return False
 
     def _attempts(self, limit_ns: int, first_ns: int = 0, longest_ns: int = 0) -> Attempts:
-        self._attempted += 1
         return Attempts(
-            self._attempted,
+            next(self._seeds),
             first_ns=first_ns or self._times.first_ns,
             longest_ns=longest_ns or self._times.longest_ns,
             limit_ns=limit_ns,

@@ -93,6 +93,26 @@ def test_a_context_that_cannot_be_used_is_named_with_the_reason(
     assert message in str(raised.value)
 
 
+def test_several_kubeconfigs_are_one(tmp_path):
+    user = {"name": "u", "user": {"token": "other"}}
+    later = {"name": "late", "context": {"cluster": "b", "user": "w"}}
+    more = written(
+        tmp_path, "more", clusters=None, users=[user, {"name": "w", "user": {"token": "w"}}],
+        contexts=[later], **{"current-context": "late"},
+    )  # fmt: skip
+    first = written(tmp_path)
+    absent = tmp_path / "absent"
+    assert read_access(first, "one", others=[absent, more]).token == "t"
+    assert read_access(first, others=[more]) == ClusterAccess(server="http://b:2")
+    assert read_access(first, "late", others=[more]) == ClusterAccess(
+        server="http://b:2", token="w"
+    )
+    empty = written(tmp_path, "empty")
+    empty.write_text("")
+    assert read_access(empty, others=[more, first]).token == "w"
+    assert read_access(first, others=[empty]) == ClusterAccess(server="http://b:2")
+
+
 def test_a_name_that_is_near_no_other_has_no_hint(tmp_path):
     path = written(tmp_path)
     with pytest.raises(ClusterError) as raised:

@@ -249,3 +249,15 @@ def test_no_series_says_when_another_was_created(made):
     else:
         metrics.observe("ping", "livez", passes=True)
     assert b"_created" not in metrics.text()
+
+
+def test_the_port_is_free_again_at_the_end():
+    async def run():
+        async with HealthServer("127.0.0.1", 0, {}, {}) as server:
+            port = server.port
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.close()
+        with pytest.raises(ConnectionRefusedError):
+            await asyncio.open_connection("127.0.0.1", port)
+
+    asyncio.run(run())
