@@ -1,0 +1,152 @@
+"""Which changes concern a deployment, and what one sync of it requests.
+
+What upstream decides about whole clusters is recorded: see `test_recorded_decisions`.
+
+Upstream: pkg/controller/deployment/deployment_controller.go, sync.go
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podwright.cluster.controllers.apps.deployment import DeploymentController
+from podwright.cluster.controllers.interface import ReportedWrite
+from podwright.cluster.controllers.tests.single_sync import SingleSync
+from podwright.cluster.controllers.tests.staged_cluster import NOW, at, document
+
+LABELS = {"app": "web"}
+TEMPLATE = {"metadata": {"labels": LABELS}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+BY = "by deployment-controller:"
+
+
+def a_deployment(status: Any = None, *, uid: str = "du", metadata: Any = None, **spec: Any) -> Any:
+    spec = {"replicas": 1, "selector": {"matchLabels": LABELS}, "template": TEMPLATE} | spec
+    return document(
+        "Deployment", "web", api="apps/v1", namespace="shop", spec=spec, status=status or {},
+        metadata={"uid": uid, "generation": 1, **(metadata or {})},
+    )  # fmt: skip
+
+
+def owned_by(kind: str, name: str, uid: str) -> list[dict[str, Any]]:
+    reference = {"apiVersion": "apps/v1", "kind": kind, "name": name, "uid": uid}
+    return [reference | {"controller": True}]
+
+
+def a_set(name: str = "web-1", owner: str = "Deployment", **metadata: Any) -> Any:
+    owners = owned_by(owner, "web", "du") if owner else []
+    return document(
+        "ReplicaSet", name, api="apps/v1", namespace="shop",
+        metadata={"uid": f"{name}-uid", "labels": LABELS, "ownerReferences": owners, **metadata},
+        spec={"replicas": 1, "selector": {"matchLabels": LABELS}, "template": TEMPLATE},
+    )  # fmt: skip
+
+
+def a_pod(phase: str = "Running", owner: str = "ReplicaSet", of: str = "web-1") -> Any:
+    return document(
+        "Pod", "p", namespace="shop", spec=TEMPLATE["spec"], status={"phase": phase},
+        metadata={"uid": "pu", "labels": LABELS,
+                  "ownerReferences": owned_by(owner, of, "x") if owner else []},
+    )  # fmt: skip
+
+
+RECREATE: Any = {"strategy": {"type": "Recreate"}}
+WEB = ["shop/web"]
+
+
+@pytest.mark.parametrize(
+    ("objects", "pod", "keys"),
+    [
+        pytest.param([a_deployment(**RECREATE), a_set()], a_pod(), WEB, id="of a recreation"),
+        pytest.param([a_deployment(), a_set()], a_pod(), [], id="of a rolling update"),
+        pytest.param([a_deployment(**RECREATE)], a_pod(), [], id="of no replica set"),
+        pytest.param([a_set()], a_pod(), [], id="of no deployment"),
+        pytest.param([a_deployment(**RECREATE), a_set(owner="")], a_pod(), [],
+                     id="of a replica set of nobody"),
+        pytest.param([a_deployment(**RECREATE), a_set(owner="Other")], a_pod(), [],
+                     id="of a replica set of something else"),
+        pytest.param([a_deployment(**RECREATE), a_set()], a_pod(owner="Other"), [],
+                     id="of another kind"),
+        pytest.param([a_deployment(**RECREATE), a_set()], a_pod(owner=""), [], id="of nobody"),
+    ],
+)  # fmt: skip
+def test_the_end_of_an_old_pod_concerns_a_deployment_that_recreates(objects, pod, keys) -> None:
+    bench = SingleSync(DeploymentController, *objects)
+    assert bench.put(pod) == []
+    assert bench.remove(pod) == keys
+    bench.put(pod)
+    ended = document(
+        "Pod", "p", namespace="shop", metadata=pod.raw["metadata"], spec=pod.raw["spec"],
+        status={"phase": "Failed"},
+    )  # fmt: skip
+    assert bench.put(ended) == keys
+
+
+def test_which_changes_concern_a_deployment() -> None:
+    bench = SingleSync(DeploymentController)
+    assert bench.put(a_deployment()) == WEB
+    assert bench.put(a_deployment({"replicas": 1})) == []
+    assert bench.put(a_deployment(replicas=2)) == WEB
+    assert bench.put(a_set()) == WEB
+    assert bench.put(a_set(owner="Other")) == WEB, "its owner until now"
+    assert bench.remove(a_set(owner="Other")) == []
+    assert bench.put(a_set("orphan", owner="")) == WEB
+    assert bench.remove(a_deployment(replicas=2)) == []
+    assert bench.put(a_set("late", owner="")) == []
+    assert bench.sync("shop/web") == []
+
+
+def test_a_selector_that_does_not_match_the_template_is_reported() -> None:
+    other = {"matchLabels": {"app": "other"}}
+    event = f"Warning Deployment shop/web SelectingAll {BY} "
+    assert SingleSync(DeploymentController, a_deployment(selector=other)).sync("shop/web") == [
+        event + "This deployment does not select its own pods."
+    ]
+    assert SingleSync(DeploymentController, a_deployment(selector={})).sync("shop/web") == [
+        event + "This deployment is selecting all pods. A non-empty selector is required."
+    ]
+
+
+def test_replica_sets_are_adopted_and_released_before_anything_else() -> None:
+    foreign = a_set("foreign", labels={"app": "other"})
+    bench = SingleSync(DeploymentController, a_deployment(), a_set("orphan", owner=""), foreign)
+    adoption, release = bench.sync("shop/web")
+    assert adoption.startswith("update ReplicaSet shop/orphan main: metadata.ownerReferences=")
+    assert release == "update ReplicaSet shop/foreign main: -metadata.ownerReferences"
+    going = {"deletionTimestamp": at(0), "finalizers": ["x"]}
+    bench.put(a_deployment(metadata=going))
+    assert not any("ownerReferences=" in each for each in bench.sync("shop/web"))
+
+
+@pytest.mark.parametrize(
+    ("deadline", "condition"),
+    [(600, ("Progressing", "False", "ReplicaSetCreateError")), (2**31 - 1, None)],
+)
+def test_a_rejected_replica_set_is_reported_and_is_a_condition(deadline, condition) -> None:
+    """Upstream: sync.go, getNewReplicaSet"""
+    bench = SingleSync(DeploymentController, a_deployment(progressDeadlineSeconds=deadline))
+    (creation, *_) = bench.controller.sync("shop/web", NOW)
+    assert isinstance(creation, ReportedWrite)
+    name = creation.request.obj.name  # type: ignore[union-attr]  # a creation
+    events: list[Any] = []
+    creation.execute(lambda _: ValueError("full"), events.append)
+    text = f'Failed to create new replica set "{name}": full'
+    assert [bench.text(each) for each in events] == [
+        f"Warning Deployment shop/web ReplicaSetCreateError {BY} {text}"
+    ]
+    assert bench.controller.on_create_rejected("shop/web", "full") == ("shop/web",)
+    found = bench.controller.sync("shop/web", NOW)
+    conditions = [
+        (each["type"], each["status"], each["reason"])
+        for action in found
+        for each in (getattr(action, "obj", None) or a_set()).raw.get("status", {}).get(
+            "conditions", ()
+        )
+        if each["message"] == text
+    ]  # fmt: skip
+    assert conditions == ([] if condition is None else [condition])
+    assert any(isinstance(each, ReportedWrite) for each in bench.controller.sync("shop/web", NOW))
+    bench.controller.on_create_rejected("shop/web", "full")
+    bench.remove(a_deployment())
+    assert bench.controller.state() == {"rejections": {}}
