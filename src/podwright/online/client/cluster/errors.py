@@ -197,7 +197,7 @@ def connection_failure(error: Exception, server: str) -> UnreachableCluster:
     if isinstance(cause, TimeoutError):
         return UnreachableCluster(f"{server}: no reply in time", "check the network and the proxy")
     number: Any = getattr(cause, "errno", None)
-    text = str(cause) or type(cause).__name__
+    text = getattr(cause, "strerror", None) or str(cause) or type(cause).__name__
     if number in errno.errorcode:
         text = os.strerror(number)
     return UnreachableCluster(

@@ -328,7 +328,8 @@ def connection_failures(server: str) -> Iterator[None]:
     """Turn the errors of a connection into an `UnreachableCluster`."""
     try:
         yield
-    except (OSError, aiohttp.ClientError, TimeoutError) as error:
+    # The name of a host may be one that cannot be encoded for DNS.
+    except (OSError, aiohttp.ClientError, UnicodeError) as error:
         failure: UnreachableCluster = connection_failure(error, server)
         raise failure from error
 

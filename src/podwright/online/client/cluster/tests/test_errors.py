@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import socket
 import ssl
 from typing import Any
 
@@ -70,9 +71,15 @@ class WrappingError(Exception):
         ),
         pytest.param(
             OSError(99_999, "odd number"),
-            f"{WHERE} cannot be reached: [Errno 99999] odd number",
+            f"{WHERE} cannot be reached: odd number",
             REACH,
             id="a number that is none of the system",
+        ),
+        pytest.param(
+            WrappingError(os_error=socket.gaierror(-2, "Name or service not known")),
+            f"{WHERE} cannot be reached: Name or service not known",
+            REACH,
+            id="a name that is not known",
         ),
         pytest.param(ValueError("odd"), f"{WHERE} cannot be reached: odd", REACH, id="text"),
         pytest.param(ValueError(), f"{WHERE} cannot be reached: ValueError", REACH, id="no text"),

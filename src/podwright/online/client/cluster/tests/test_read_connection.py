@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import re
 import stat
 import time
 
@@ -270,15 +271,22 @@ def test_what_is_no_api_server_is_named(reply):
         asyncio.run(run())
 
 
-def test_a_server_that_does_not_run_is_named():
+@pytest.mark.parametrize(
+    ("server", "reason"),
+    [
+        ("http://127.0.0.1:9", "Connection refused"),
+        ("http://a..b", "encoding with 'idna' codec failed .*"),
+    ],
+)
+def test_a_server_that_does_not_run_is_named(server, reason):
     async def run():
-        async with ReadConnection(ClusterAddress(server="http://127.0.0.1:9")) as one:
-            await one.get("/version")
+        async with ReadConnection(ClusterAddress(server=server)) as one:
+            await one.get("/api")
 
-    with pytest.raises(
-        UnreachableCluster, match="Connection refused; check that the cluster runs, and its address"
-    ):
+    with pytest.raises(UnreachableCluster) as raised:
         asyncio.run(run())
+    text = f"{server} cannot be reached: {reason}; check that the cluster runs, and its address"
+    assert re.match(text, str(raised.value))
 
 
 @pytest.mark.parametrize(
