@@ -29,7 +29,7 @@ from podwright.online.client.cluster.kubeconfig import (
     choose,
     read_file,
 )
-from podwright.online.client.cluster.proxies import checked_proxy, proxy_of
+from podwright.online.client.cluster.proxies import checked_proxy, is_local, proxy_of
 
 _DEFAULT: Final = Path("~/.kube/config")
 _DEFAULT_NAMESPACE: Final = "default"
@@ -154,6 +154,8 @@ async def load_access(address: ClusterAddress, rejected: Access | None = None) -
             f"{name}: the server {quoted(cluster.server)} must be http://HOST:PORT or "
             "https://HOST:PORT"
         )
+    if cluster.server.startswith("http:") and not is_local(cluster.server):
+        user = User()  # upstream sends no credentials over plain HTTP
     try:
         plugin, seconds = None, FILE_SECONDS if user.auth_provider is None else _FOREVER
         if user.plugin is not None:

@@ -27,7 +27,7 @@ def proxy_of(server: str, environment: Mapping[str, str]) -> str:
     found = environment.get(name.upper()) or environment.get(name, "")
     bypassed = environment.get("NO_PROXY") or environment.get("no_proxy") or ""
     host = (url.hostname or "").rstrip(".")
-    if not found or _is_local(host):
+    if not found or is_local(server):
         return ""
     port = url.port or _PORTS[url.scheme]
     if any(_matches(each.strip().lower(), host, port) for each in bypassed.split(",")):
@@ -49,7 +49,9 @@ def checked_proxy(proxy: str) -> str:
     return proxy
 
 
-def _is_local(host: str) -> bool:
+def is_local(server: str) -> bool:
+    """Whether a server is on this machine."""
+    host = urlsplit(server).hostname or ""
     if host == "localhost":
         return True
     with contextlib.suppress(ValueError):

@@ -188,6 +188,22 @@ def test_a_proxy_that_cannot_be_used_is_named(home, monkeypatch):
     assert str(raised.value).startswith('https://b:1: the proxy "ftp://p" must be')
 
 
+@pytest.mark.parametrize(
+    ("server", "is_sent"),
+    [
+        ("https://a:1", True),
+        ("http://a:1", False),
+        ("http://10.0.0.1", False),
+        ("http://127.0.0.1:8001", True),
+        ("http://localhost:8001", True),
+    ],
+)
+def test_no_credentials_are_sent_to_other_machines_without_tls(home, server, is_sent):
+    path = kubeconfig(home, server, {"token": "t", "as": "jane"})
+    found = loaded(kubeconfig=path)
+    assert (found.authorization, bool(found.impersonation)) == ("Bearer t" * is_sent, is_sent)
+
+
 def test_the_token_of_the_auth_provider_oidc_is_used(home):
     claims = base64.urlsafe_b64encode(b'{"exp": 99999999999}').decode()
     provider = {"name": "oidc", "config": {"id-token": f"x.{claims}.y"}}
