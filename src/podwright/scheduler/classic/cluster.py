@@ -282,17 +282,9 @@ class MirroredCluster(Cluster):
 
     def delete(self, obj: Object) -> None:
         """Remove an object; an unknown object is ignored."""
-        node = self._node(obj.metadata.name) if isinstance(obj, Node) else None
         super().delete(obj)
-        if isinstance(obj, Node):
-            # The zone of the node is that of the stored version.
-            self.classic.remove(obj if node is None else node)
-        elif not isinstance(obj, Pod):
+        if not isinstance(obj, Pod):
             self.classic.remove(obj)
-
-    def _node(self, name: str) -> Node | None:
-        info = self.classic.node_infos.get(name)
-        return None if info is None else info.node
 
     def place(self, pod: Pod, slot: int, key: str = "", keys: PodKeys | None = None) -> PlacedPod:
         """Count a pod on the node in `slot`."""

@@ -65,6 +65,13 @@ def test_predicates_run_in_the_fixed_order_and_unknown_names_never():
     ]
 
 
+def test_null_is_no_value_in_entries():
+    """As Go decodes it."""
+    entry = {"urlPrefix": "http://x", "filterVerb": None, "weight": None, "managedResources": None}
+    (extender,) = read_policy(policy(extenders=[entry | {"bindVerb": "bind"}])).extenders or ()
+    assert (extender.filter_verb, extender.weight, extender.managed_resources) == ("", 0, ())
+
+
 def test_the_providers_differ_in_least_and_most_requested_only():
     default = {w.priority.name: w.weight for w in algorithm_of_provider().priorities}
     packing = {

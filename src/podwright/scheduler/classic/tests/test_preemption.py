@@ -103,6 +103,18 @@ def test_pods_with_a_budget_are_given_back_first():
     assert found.candidates["n1"].violations_count == 0
 
 
+def test_a_pod_with_a_budget_that_must_go_is_one_victim():
+    scheduler = scheduler_of(
+        make_node("n1", cpu="4"),
+        make_pod("kept", cpu="1", node="n1"),
+        make_pod("victim", cpu="3", node="n1", labels={"app": "db"}),
+        budget("db", 0),
+    )
+    found = preempted(scheduler, BIG)
+    assert names(found.victims) == ["victim"]
+    assert found.candidates["n1"].violations_count == 1
+
+
 def test_what_a_budget_allows_is_not_used_up():
     pods = [make_pod(f"v{i}", cpu="2", node="n1", labels={"app": "db"}) for i in range(2)]
     scheduler = scheduler_of(make_node("n1", cpu="4"), *pods, budget("db", 1))
@@ -149,6 +161,8 @@ def test_a_pod_whose_node_is_being_cleared_waits():
     scheduler = scheduler_of(make_node("n1", cpu="2"), victim)
     assert preempted(scheduler, BIG).result != "not eligible"
     assert preempted(scheduler, with_nominated_node_name(BIG, "n1")).result == "not eligible"
+    one_of_two = scheduler_of(make_node("n1", cpu="2"), make_pod("w", node="n1"), victim)
+    assert preempted(one_of_two, with_nominated_node_name(BIG, "n1")).result == "not eligible"
 
 
 @pytest.mark.parametrize(("gate", "result"), [(True, "not eligible"), (False, "nominated")])

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import pytest
 
+from podwright.apimachinery.objects import with_nominated_node_name
 from podwright.scheduler.classic import (
     Algorithm,
     ClassicRunner,
@@ -41,6 +42,8 @@ def nodes(*names: str, **fields: Any) -> list[Any]:
 
 
 SMALL = make_pod("p", cpu="1")
+PORTS = [{"containerPort": 1, "hostPort": 1}]
+HOST_PORT = {"containers": [{"name": "c", "image": "i", "ports": PORTS}]}
 
 
 def test_a_decision_has_the_counts_of_its_search() -> None:
@@ -86,6 +89,19 @@ def test_the_draw_depends_on_the_seed_and_the_cycle() -> None:
             id="what evictions do not resolve",
         ),
         pytest.param(
+            [*nodes("a"), make_pod("q", node="a", spec=HOST_PORT)],
+            make_pod("p", spec=HOST_PORT),
+            [("GeneralPredicates", Code.UNSCHEDULABLE,
+              ("node(s) didn't have free ports for the requested pod ports",), 1)],
+            id="a port in use",
+        ),
+        pytest.param(
+            nodes("a"), make_pod("p", node="b"),
+            [("GeneralPredicates", Code.UNSCHEDULABLE_AND_UNRESOLVABLE,
+              ("node(s) didn't match the requested hostname",), 1)],
+            id="another node is named",
+        ),
+        pytest.param(
             nodes("a", cpu="500m"), make_pod("p", cpu="1", node_selector={"x": "y"}),
             [("GeneralPredicates", Code.UNSCHEDULABLE_AND_UNRESOLVABLE,
               ("Insufficient cpu", "node(s) didn't match node selector"), 1)],
@@ -102,9 +118,10 @@ def test_why_no_node_fits(objects: list[Any], pod: Any, rejections: list[Any]) -
         for each in diagnosis.rejections
     ]
     assert found == rejections
-    assert diagnosis.node_count == len(objects)
+    node_count = sum(obj.kind == "Node" for obj in objects)
+    assert diagnosis.node_count == node_count
     assert diagnosis.rejected_by == {plugin for plugin, *_ in rejections}
-    assert decision.evaluated_count == len(objects)
+    assert decision.evaluated_count == node_count
 
 
 def test_parts_of_general_predicates_are_named_as_the_policy_does() -> None:
@@ -263,6 +280,17 @@ def test_the_result_of_preemption(
     assert (result.status.is_success, result.status.message) == (bool(nominated), message)
     assert isinstance(result.details, ClassicPreemption)
     assert list(result.details.describe()) == lines
+
+
+def test_lower_nominations_of_the_node_are_cleared_and_not_that_of_the_pod() -> None:
+    lower = with_nominated_node_name(make_pod("lower"), "a")
+    runner = runner_of(*nodes("a", cpu="2"), make_pod("v", cpu="1", node="a"))
+    runner.cluster.nominate(lower, "a")
+    decision = runner.decide(HIGH, cycle_number=1)
+    result: Any = runner.post_filter(decision, cycle_number=1, now_ns=0).post_filter
+    assert [pod.name for pod in result.details.cleared_nominations] == ["lower"]
+    hopeless = post_filter(HIGH, *nodes("a", unschedulable=True))
+    assert hopeless.details.cleared_nominations == ()
 
 
 def test_nothing_is_evicted_for_a_pod_that_fits_or_without_nodes() -> None:
