@@ -173,6 +173,10 @@ if TYPE_CHECKING:
         read_openb as read_openb,
     )
     from podwright.apimachinery.objects.owners import workload_of as workload_of
+    from podwright.apimachinery.objects.pods.label_keys import (
+        with_label_keys as with_label_keys,
+        without_label_keys as without_label_keys,
+    )
     from podwright.apimachinery.objects.pods.pod import (
         DELETION_COST as DELETION_COST,
         Affinity as Affinity,

@@ -61,9 +61,6 @@ if TYPE_CHECKING:
     from podwright.cluster.api.pods.eviction import (
         with_disruption_target as with_disruption_target,
     )
-    from podwright.cluster.api.pods.label_keys import (
-        without_label_keys as without_label_keys,
-    )
     from podwright.cluster.api.rejections import (
         Invalid as Invalid,
         Rejection as Rejection,

@@ -10,7 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from podwright.apimachinery.objects import DELETE_PROTECTION, SOURCE_UID, Document
+from podwright.apimachinery.objects import (
+    DELETE_PROTECTION,
+    SOURCE_UID,
+    Document,
+    without_label_keys,
+)
 from podwright.online.sync.source_kinds import SourceKind
 
 _OF_THE_SERVER: Final = (
@@ -32,8 +37,9 @@ def created_copy(
     The metadata that a server sets is left out, and finalizers, because the controllers that
     remove them work at the source; the uid of the source is in an annotation. Owners are left out,
     since their uids are others at the destination, whose garbage collector would delete the copy.
-    Pods have no service account, whose injected token volumes are left out too, and no containers
-    for debugging, which cannot be created with a pod.
+    Pods have no service account, whose injected token volumes are left out too, no containers for
+    debugging, which cannot be created with a pod, and no requirements of selectors that keys of
+    labels stand for: the destination adds these again.
 
     Parameters
     ----------
@@ -51,7 +57,8 @@ def created_copy(
         metadata["annotations"] = {**(metadata.get("annotations") or {}), SOURCE_UID: uid}
     copy = _copied(kind, obj, metadata, keeps_owners=keeps_owners, keeps_accounts=keeps_accounts)
     if kind.resource == "pods":
-        copy["spec"] = {k: v for k, v in copy["spec"].items() if k != "ephemeralContainers"}
+        spec = {k: v for k, v in copy["spec"].items() if k != "ephemeralContainers"}
+        copy["spec"] = without_label_keys(spec, metadata.get("labels") or {})
     return copy
 
 

@@ -18,7 +18,12 @@ from typing import Any, Final
 
 import msgspec
 
-from podwright.apimachinery.objects import DELETE_PROTECTION, SOURCE_UID, Document
+from podwright.apimachinery.objects import (
+    DELETE_PROTECTION,
+    SOURCE_UID,
+    Document,
+    without_label_keys,
+)
 from podwright.apimachinery.schema import built_in
 from podwright.online.client import BoundPods, SyncPolicies
 from podwright.online.sync.object_copy import has_devices, without_account
@@ -227,6 +232,11 @@ def _pod(
     # debugging are added by requests alone.
     for field in ("resourceClaims", "ephemeralContainers"):
         source = _with(source, spec, field)
+    # What keys of labels stand for is added when a pod is created.
+    plain = without_label_keys(spec, own)
+    for field in ("affinity", "topologySpreadConstraints"):
+        if plain.get(field) == source.get(field):
+            source = _with(source, spec, field)
     if not here:
         del source["nodeName"]
     kept: list[Difference] = []

@@ -17,8 +17,8 @@ from podwright.apimachinery.objects import (
     Pod,
     decode,
     encode,
+    without_label_keys,
 )
-from podwright.cluster.api import without_label_keys
 from podwright.simulation.world import with_present_owners
 
 _ManyPods: TypeAlias = Sequence[Pod]

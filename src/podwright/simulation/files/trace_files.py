@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from podwright.apimachinery.objects import UNDECODABLE, Document, InputError
+from podwright.apimachinery.objects import UNDECODABLE, Document, InputError, without_label_keys
 from podwright.simulation.files.document_cache import unpacked
 
 TraceFormat: TypeAlias = Literal["lines", "simkube", "objects"]
@@ -128,7 +128,7 @@ def without_server_fields(document: Document) -> Document:
     metadata = document.get("metadata") or {}
     kept["metadata"] = {name: value for name, value in metadata.items() if name not in _OF_SERVER}
     if document.get("kind") == "Pod":
-        spec = document.get("spec") or {}
+        spec = without_label_keys(document.get("spec") or {}, metadata.get("labels") or {})
         kept["spec"] = {name: value for name, value in spec.items() if name != "nodeName"}
     return kept
 

@@ -24,6 +24,7 @@ from podwright.apimachinery.objects import (
     encode,
     facts_of,
     with_fields,
+    with_label_keys,
 )
 from podwright.apimachinery.schema import Kind
 from podwright.cluster.api.admission.attributes import Attributes, Operation
@@ -37,7 +38,6 @@ from podwright.cluster.api.authorization.authorizers import AlwaysAllow
 from podwright.cluster.api.field_management import ComponentOwners
 from podwright.cluster.api.identity import uid_at, with_generated_name
 from podwright.cluster.api.object_edits import completed, edited, with_defaults
-from podwright.cluster.api.pods.label_keys import with_label_keys
 from podwright.cluster.api.stages.admitting import admit, admit_valid
 from podwright.cluster.api.stages.write import DraftWrite, Parts, WithAdmission
 from podwright.cluster.api.strategies.kinds import JOB, with_own_selector

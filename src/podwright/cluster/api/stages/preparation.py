@@ -7,7 +7,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from podwright.apimachinery.objects import Document, KubernetesObject, timestamp_text
+from podwright.apimachinery.objects import (
+    Document,
+    KubernetesObject,
+    timestamp_text,
+    without_label_keys,
+)
 from podwright.apimachinery.schema import repeats, with_apparmor_profiles
 from podwright.cluster.api.gated_fields import without_disabled
 from podwright.cluster.api.identity import uid_at, with_generated_name
@@ -69,6 +74,10 @@ def prepare_new(parts: ServedParts, write: SentWrite) -> None:
     named = _named(parts, resource, write.new)
     facts.name = facts.name or name_of(named)
     document = named
+    if write.is_restored and resource.storage == POD:
+        # The server where it was created has added to its selectors what is added again below.
+        labels = (named.get("metadata") or {}).get("labels") or {}
+        document = with_part(named, "spec", without_label_keys(named.get("spec") or {}, labels))
     if disabled := parts.disabled_fields.get(resource.storage):
         document = without_disabled(disabled, document, None)
     document = strategies.prepared_for_create(resource, document, write.now_ns)

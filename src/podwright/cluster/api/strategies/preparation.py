@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from podwright.apimachinery.objects import Document, timestamp_text
+from podwright.apimachinery.objects import Document, timestamp_text, with_label_keys
 from podwright.apimachinery.schema import (
     Problem,
     approval_problems,
@@ -24,7 +24,6 @@ from podwright.apimachinery.schema import (
     resize_problems,
 )
 from podwright.cluster.api.create_update import has_other_spec
-from podwright.cluster.api.pods.label_keys import with_label_keys
 from podwright.cluster.api.pods.qos import qos_class
 from podwright.cluster.api.strategies.certificates import (
     approved,

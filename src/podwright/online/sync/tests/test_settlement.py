@@ -12,6 +12,7 @@ from podwright.apimachinery.objects import SOURCE_UID
 from podwright.online.client import BoundPods, SyncPolicies
 from podwright.online.client.cluster import ChangedObject, Meta
 from podwright.online.sync.mirror import Mirror
+from podwright.online.sync.object_copy import created_copy
 from podwright.online.sync.operations import Settle, settling_writes
 from podwright.online.sync.placements import SeenPods
 from podwright.online.sync.settlement import settled
@@ -483,6 +484,27 @@ def test_what_stays_different_of_a_pod_has_both_values_and_its_policy(
     settlement = settled(KINDS["pods"], aim, present, SyncPolicies(**policies), node=node)
     assert kept_of(settlement) == kept
     assert sorted(each.path for each in settlement.differences) == sorted(paths)
+
+
+@pytest.mark.parametrize("field", ["topologySpreadConstraints", "affinity"])
+def test_what_keys_of_labels_stand_for_is_no_difference(field):
+    """The destination adds it to a new pod, as the API server of the source did."""
+    added = {"key": "rev", "operator": "In", "values": ["7"]}
+
+    def spread(*requirements):
+        term = {"topologyKey": "zone", "matchLabelKeys": ["rev"], "labelSelector": {
+            "matchExpressions": [*requirements]}}  # fmt: skip
+        terms = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+        value = [term] if field == "topologySpreadConstraints" else {"podAffinity": terms}
+        return placed(labels={"rev": "7"}, **{field: value})
+
+    present, other = here(spread(added)), {**added, "key": "app"}
+    aim = created_copy(KINDS["pods"], spread(added))
+    assert aim["spec"][field] == spread()["spec"][field]
+    settlement = settled(KINDS["pods"], aim, present, SyncPolicies())
+    assert (settlement.differences, kept_of(settlement)) == ([], [])
+    assert settlement.obj["spec"][field] == present["spec"][field]
+    assert settled(KINDS["pods"], spread(other), present, SyncPolicies()).differences
 
 
 @pytest.mark.parametrize(

@@ -117,6 +117,16 @@ def test_an_object_is_as_its_user_wrote_it_without_a_node():
     assert without_server_fields({"kind": "Pod", "metadata": None})["spec"] == {}
 
 
+def test_selectors_are_as_before_keys_of_labels_were_added():
+    def pod(*expressions: dict[str, object]) -> dict[str, object]:
+        term = {"matchLabelKeys": ["rev"], "labelSelector": {"matchExpressions": [*expressions]}}
+        metadata = {"name": "p", "labels": {"rev": "7"}}
+        return {"kind": "Pod", "metadata": metadata, "spec": {"topologySpreadConstraints": [term]}}
+
+    stored = pod({"key": "rev", "operator": "In", "values": ["7"]})
+    assert without_server_fields(stored) == pod()
+
+
 def test_a_trace_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     place = tmp_path / "t.jsonl"
     write_trace(str(place), [b"one", b"two"])

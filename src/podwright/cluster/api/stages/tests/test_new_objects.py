@@ -264,6 +264,28 @@ def test_a_kind_prepares_its_new_objects() -> None:
     assert bare.new == {"metadata": {"name": "d"}}
 
 
+def test_a_new_pod_requires_what_keys_of_labels_name_once() -> None:
+    """A restored one, which a server has stored, has it already."""
+
+    def pod(*expressions: dict[str, Any], **labels: str) -> dict[str, Any]:
+        term = {"matchLabelKeys": ["rev"], "labelSelector": {"matchExpressions": [*expressions]}}
+        spec = {"topologySpreadConstraints": [term]}
+        return {"metadata": {"name": "p", "labels": labels}, "spec": spec}
+
+    added = {"key": "rev", "operator": "In", "values": ["7"]}
+    for sent, is_restored, count in (
+        (pod(rev="7"), False, 1),
+        (pod(added, rev="7"), False, 2),
+        (pod(added, rev="7"), True, 1),
+        (pod(added), True, 1),
+        (pod(), False, 0),
+    ):
+        write = sent_write("v1 Pod", sent, is_restored=is_restored)
+        prepare_new(parts(), write)
+        (term,) = write.new["spec"]["topologySpreadConstraints"]
+        assert term["labelSelector"]["matchExpressions"] == [added] * count
+
+
 def test_a_new_pod_has_its_profile_of_apparmor_in_both_places_with_a_warning() -> None:
     key = "container.apparmor.security.beta.kubernetes.io/c"
     sent = {

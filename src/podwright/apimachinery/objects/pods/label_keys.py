@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
-from podwright.apimachinery.objects import Document
+from podwright.apimachinery.objects.decode import Document
 
 Change: TypeAlias = Callable[[Document], Document]
 
