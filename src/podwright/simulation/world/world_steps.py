@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from enum import IntEnum
-from typing import Final
+from typing import Final, Self
 
 from podwright._interludes import interlude
 from podwright.apimachinery.objects import (
@@ -361,7 +361,7 @@ class WorldSteps:
             self.inputs_taken += 1
             self._heap.push(due[0], Turn.INPUT, InputOperation(due[1]))
 
-    def continue_operations(self, other: WorldSteps) -> None:
+    def continue_operations(self, other: Self) -> None:
         """Take over what users do later in `other`, whose components this world has."""
         self._given_operate, self.sequences = other._given_operate, other.sequences
         self.is_stopped = other.is_stopped
