@@ -119,6 +119,10 @@ CREATES = [creation(f"hourly-{MINUTE}", 0), MADE, status_update(lastScheduleTime
         pytest.param(a_cron_job(created=0), [], [NEXT], id="created now"),
         pytest.param(a_cron_job({"lastScheduleTime": at(0)}), [], [NEXT], id="has its job"),
         pytest.param(a_cron_job({"lastScheduleTime": at(-1)}), [], [NEXT, *CREATES], id="had one"),
+        pytest.param(
+            a_cron_job(suspend=None, concurrencyPolicy=None, failedJobsHistoryLimit=None), [],
+            [NEXT, *CREATES], id="with empty fields",
+        ),
         pytest.param(a_cron_job(suspend=True), [], [], id="suspended"),
         pytest.param(a_cron_job(gone=True), [], [], id="being deleted"),
         pytest.param(
@@ -170,6 +174,16 @@ def test_a_rejected_job_leaves_its_time_to_the_next_try() -> None:
     assert update == status_update(lastScheduleTime=at(0))
     assert bench.controller.on_create_rejected("shop/hourly", "full") == ("shop/hourly",)
     assert bench.sync("shop/hourly") == [], "this time only the rest is written"
+    assert bench.sync("shop/hourly")[1].startswith("create ")
+
+
+def test_a_cron_job_that_is_made_again_starts_anew() -> None:
+    bench = SingleSync(CronJobController, a_cron_job())
+    bench.put(a_cron_job(schedule="1 * * * *"))
+    bench.controller.on_create_rejected("shop/hourly", "full")
+    bench.remove(a_cron_job())
+    assert bench.controller.state() == {"rescheduled": {}, "rejected": {}}
+    bench.put(a_cron_job())
     assert bench.sync("shop/hourly")[1].startswith("create ")
 
 
