@@ -187,6 +187,59 @@ def test_which_keys_a_pod_concerns(job, with_pod, keys) -> None:
     assert bench.remove(*pods(with_pod)) == removed
 
 
+FINISHED: Any = {"conditions": [{"type": "Complete", "status": "True"}]}
+
+
+@pytest.mark.parametrize(
+    ("job", "adopts"),
+    [
+        pytest.param(a_job(STARTED, completions=2), True, id="a job that runs"),
+        pytest.param(a_job(STARTED, gone=True, completions=2), False, id="that is deleted"),
+        pytest.param(a_job(FINISHED, completions=2), False, id="that has finished"),
+    ],
+)
+def test_which_jobs_adopt_an_orphan(job, adopts) -> None:
+    """Upstream: job_controller.go, getPodsForJob and handleSingleOrphanPod"""
+    bench = SingleSync(JobController, job)
+    (orphan,) = pods("a:Running/orphan")
+    assert bench.put(orphan) == (["shop/j"] if adopts else ["shop/j", "shop/a"])
+    requests = bench.sync("shop/j")
+    adoptions = [each for each in requests if "metadata.ownerReferences=" in each]
+    assert bool(adoptions) == adopts
+    if adopts:
+        assert requests == adoptions, "the rest has to wait for it"
+        bench.put(*pods("a:Running"))
+        assert [brief(each) for each in bench.sync("shop/j")] == ["status active=1"], "at once"
+
+
+def test_a_deleted_job_creates_no_pod_and_counts_those_that_end() -> None:
+    found = synced(a_job(STARTED, gone=True, completions=3, parallelism=2), *pods("a:Running"))
+    assert not any(each.startswith("+") for each in found)
+    found = synced(a_job(STARTED, gone=True, completions=3, parallelism=2), *pods("a:Failed"))
+    assert found == ["free a", "status failed=1"]
+
+
+def test_pods_of_other_labels_are_released_and_do_not_count() -> None:
+    found = synced(a_job(STARTED, completions=3, parallelism=2), *pods("a:Running/alien b:Running"))
+    assert found[1:] == ["+", "status active=2"]
+
+
+@pytest.mark.parametrize(
+    ("known", "with_pods", "expected"),
+    [
+        pytest.param({"failed": ["a-uid"]}, "a:Failed/free", "failed=3", id="and is free"),
+        pytest.param({"failed": ["a-uid"]}, "a:Failed", "failed=3", id="and has the finalizer"),
+        pytest.param({"failed": ["x-uid"]}, "a:Failed", "failed=4", id="another one, too"),
+        pytest.param({"succeeded": ["a-uid"]}, "a:Succeeded", "succeeded=2", id="as a success"),
+    ],
+)
+def test_a_pod_whose_end_is_known_but_not_counted_counts_once(known, with_pods, expected) -> None:
+    """Upstream: job_controller.go, trackJobStatusAndRemoveFinalizers"""
+    status = STARTED | {"failed": 2, "succeeded": 1, "uncountedTerminatedPods": known}
+    *_, update = synced(a_job(status, completions=9, parallelism=0), *pods(with_pods))
+    assert expected in update.split()
+
+
 @pytest.mark.parametrize(
     ("spec", "removed"),
     [
