@@ -154,6 +154,11 @@ def test_which_pods_a_job_creates(spec, with_pods, expected) -> None:
                      "update Pod shop/a", id="of other labels"),
         pytest.param("a:Running b:Succeeded c:Failed/free", a_job({"conditions": [
             {"type": "Complete", "status": "True"}]}), "free a free b", id="of a finished job"),
+        pytest.param("b:Running/alien/gone c:Running/alien a:Running",
+                     a_job({"conditions": [{"type": "Complete", "status": "True"}]}),
+                     "free a free b", id="of other labels, of a finished job, if it is deleted"),
+        pytest.param("b:Failed a:Failed", a_job(STARTED, completions=2), "free a free b",
+                     id="by their names"),
         pytest.param("a:Running/lost", a_job(STARTED), "free a", id="of an earlier job"),
     ],
 )  # fmt: skip
@@ -296,6 +301,35 @@ def test_a_job_is_synced_at_once_when_it_changes_and_in_batches_for_its_pods() -
     assert [brief(each) for each in bench.sync("shop/j", 10)] == [created_pod, "sync at 11"]
     assert bench.sync("shop/j", 10.5) == []
     assert bench.sync("shop/j", 11) != []
+
+
+def test_which_changes_of_a_job_concern_it() -> None:
+    bench = SingleSync(JobController)
+    assert bench.put(a_job()) == ["shop/j"]
+    assert bench.put(a_job({"active": 1})) == []
+    assert bench.put(a_job(gone=True)) == ["shop/j"]
+    assert bench.put(a_job({"active": 1}, gone=True)) == []
+    assert bench.remove(a_job(gone=True)) == ["shop/j"]
+    bench.controller.sync("shop/j", 0)
+    state = bench.controller.state()["memory"]
+    assert not any(state.values()), "nothing is left of it"
+
+
+def test_a_created_pod_is_reported_once() -> None:
+    bench = SingleSync(JobController, a_job(STARTED, completions=2, parallelism=2))
+    bench.sync("shop/j")
+    for text in ("a", "a:Running", "b"):
+        bench.put(*pods(text))
+    event = "Normal Job shop/j SuccessfulCreate by job-controller: Created pod:"
+    found = [each for each in bench.sync("shop/j") if each.startswith("Normal")]
+    assert found == [f"{event} a", f"{event} b"]
+
+
+def test_as_many_pods_as_a_sync_creates_at_most_are_followed_by_another_sync(monkeypatch) -> None:
+    monkeypatch.setattr(job, "PODS_PER_SYNC_MAX", 2)
+    found = synced(a_job(STARTED, completions=3, parallelism=3))
+    assert found == ["+", "+", "sync at 1", "status active=2"]
+    assert "sync at 1" not in synced(a_job(STARTED, completions=1, parallelism=3))
 
 
 @pytest.mark.parametrize(
