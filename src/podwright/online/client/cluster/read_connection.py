@@ -38,6 +38,8 @@ from podwright.online.client.cluster.errors import (
 
 PER_SECOND: Final = 50.0
 BURST: Final = 100
+ATTEMPTS_MAX: Final = 11
+"""Upstream: staging/src/k8s.io/client-go/rest/request.go, `NewRequest`; with_retry.go."""
 
 _CONNECT_SECONDS: Final = 15.0
 _REPLY_SECONDS: Final = 120.0
@@ -111,14 +113,35 @@ class ReadConnection:
         assert self._opened is not None, "the connection is not open"
         return self._opened
 
-    async def get(self, path: str, query: Query | None = None) -> bytes:
+    async def get(
+        self, path: str, query: Query | None = None, *, attempts_max: int = ATTEMPTS_MAX
+    ) -> bytes:
         """Return the body of the reply to one request.
+
+        A server that is overloaded says when to send the request again.
+
+        Parameters
+        ----------
+        path : str
+        query : mapping of str to str, optional
+        attempts_max : int
+            How often the request is sent.
 
         Raises
         ------
         RejectedRequest
         UnreachableCluster
         """
+        for _ in range(1, attempts_max):
+            try:
+                return await self._get_once(path, query)
+            except RejectedRequest as error:
+                if not error.is_passing or not error.retry_after_seconds:
+                    raise
+                await asyncio.sleep(error.retry_after_seconds)
+        return await self._get_once(path, query)
+
+    async def _get_once(self, path: str, query: Query | None) -> bytes:
         async with self._reply(path, query, seconds=_REPLY_SECONDS) as response:
             with connection_failures(self.access.server):
                 found: bytes = await response.read()

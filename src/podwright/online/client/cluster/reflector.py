@@ -176,7 +176,8 @@ class Reflector:
             query["limit"] = str(request.limit)
         if request.token:
             query["continue"] = request.token
-        body = await self._connection.get(self._path, query)
+        # The state of the list has its own waits.
+        body = await self._connection.get(self._path, query, attempts_max=1)
         received_ns = time.monotonic_ns()
         changes = self.state.page(_PAGES.decode(body))
         if self.state.is_watching:

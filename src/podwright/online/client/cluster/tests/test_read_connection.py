@@ -157,6 +157,54 @@ def test_a_redirection_is_an_error_and_not_followed(status):
     assert seen == ["/a"]
 
 
+@pytest.mark.parametrize(
+    ("status", "after", "rejections", "requests"),
+    [
+        pytest.param(429, "3", 2, 3, id="as often as the server demands it"),
+        pytest.param(503, "3", 1, 2, id="a server that fails and says when it is back"),
+        pytest.param(429, "3", 10, 11, id="ten times"),
+        pytest.param(429, "3", 11, 0, id="not more often"),
+        pytest.param(429, "", 1, 0, id="without a demand not at all"),
+        pytest.param(500, "", 1, 0, id="nor after a failure"),
+        pytest.param(404, "3", 1, 0, id="nor where no later attempt passes"),
+    ],
+)
+def test_a_server_that_is_overloaded_says_when_to_come_again(
+    monkeypatch, status, after, rejections, requests
+):
+    """Upstream: staging/src/k8s.io/client-go/rest/with_retry_test.go."""
+    seen, waits = [], []
+
+    async def note(seconds):
+        waits.append(seconds)
+
+    async def handler(request):
+        seen.append(request.path)
+        headers = {"Retry-After": after} if after else {}
+        if len(seen) <= rejections:
+            return web.json_response({}, status=status, headers=headers)
+        return web.Response(body=b"{}")
+
+    async def run():
+        async with (
+            serving_all_paths(handler) as server,
+            ReadConnection(ClusterAddress(server=server)) as one,
+        ):
+            monkeypatch.setattr(asyncio, "sleep", note)
+            try:
+                return await one.get("/api")
+            finally:
+                monkeypatch.undo()
+
+    if requests:
+        assert asyncio.run(run()) == b"{}"
+        assert (len(seen), waits) == (requests, [3.0] * rejections)
+    else:
+        with pytest.raises(RejectedRequest):
+            asyncio.run(run())
+        assert len(waits) == min(rejections - 1, 10)
+
+
 def test_a_rotated_token_is_read_again(tmp_path):
     file = tmp_path / "token"
     file.write_text("old")

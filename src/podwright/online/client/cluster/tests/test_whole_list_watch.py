@@ -258,7 +258,8 @@ class Connection:
             raise reply
         return reply
 
-    async def get(self, path: str, query: Any) -> Any:
+    async def get(self, path: str, query: Any, *, attempts_max: int) -> Any:
+        assert attempts_max == 1
         return self._next(path, query)
 
     @asynccontextmanager
