@@ -11,7 +11,7 @@ import msgspec
 
 from podwright import _show_call
 from podwright._progress import set_display
-from podwright.cli.console import print_data, print_message, print_table, write
+from podwright.cli.console import print_data, print_message, print_table, print_warnings, write
 from podwright.cli.options import reject_idle, size_in_bytes
 from podwright.cli.research.options import PlanOptions, SweepOptions, TuneOptions, option_seeds
 from podwright.online.sweep import (
@@ -54,6 +54,7 @@ def run_sweep(options: SweepOptions) -> bool:
     if options.report is not None:
         names = list(dict.fromkeys(each.name for each in shown)) if options.figures else ()
         _report(options.report, sweep_page(summary, options.plan.stem, names))
+    print_warnings(summary.warnings)
     _print_failures(summary.failed)
     return not summary.failed
 
@@ -76,6 +77,7 @@ def run_tune(options: TuneOptions) -> bool:
     _print_tuning(result, options)
     if options.report is not None:
         _report(options.report, result.page(options.plan.stem))
+    print_warnings(result.held_out.warnings)
     _print_failures(result.held_out.failed)
     if result.best is not None:
         print_message(f"wrote {options.out / 'best.yaml'} and evidence.json")
@@ -118,6 +120,7 @@ def _print_sweep(
             "figures": [each._asdict() for each in shown],
             "failed": [each.run._asdict() | {"error": each.error} for each in summary.failed],
             "missing": summary.missing,
+            "warnings": list(summary.warnings),
             "best": [{"figure": each.name, "configuration": each.configuration} for each in best],
         }
 
@@ -177,7 +180,7 @@ def _print_figures(figures: Sequence[SweepFigure]) -> None:
 
 
 def _print_failures(failed: Sequence[RunFigures]) -> None:
-    for run, _, error in failed[:_FAILURES_SHOWN]:
+    for run, _, error, _ in failed[:_FAILURES_SHOWN]:
         print_message(f"{run.input}, {run.configuration}, seed {run.seed}: {error}")
     if len(failed) > _FAILURES_SHOWN:
         print_message(f"and {len(failed) - _FAILURES_SHOWN} more runs failed")

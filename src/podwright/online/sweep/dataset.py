@@ -30,6 +30,7 @@ _TYPES: Final = {
     "unit": "text",
     "value": "float",
     "error": "text",
+    "warnings": "text",
 }
 
 
@@ -102,15 +103,17 @@ class SweepDataset:
                 raise SweepError(f"{path}: not the result of a run: {error}; delete it") from None
             values = zip(columns["figure"], columns["unit"], columns["value"], strict=True)
             figures = tuple(row for row in values if row[0])
-            found.append(RunFigures(run, figures, columns["error"][0]))
+            # Results of earlier versions have none.
+            warnings = tuple(columns.get("warnings", [""])[0].splitlines())
+            found.append(RunFigures(run, figures, columns["error"][0], warnings))
         return found
 
 
 def results_table(results: Iterable[RunFigures]) -> Any:
     """Return a `pyarrow.Table` with a row for each figure of each run, and one for a failed run."""
     rows = [
-        (*run, *figure, error)
-        for run, figures, error in results
+        (*run, *figure, error, "\n".join(warnings))
+        for run, figures, error, warnings in results
         for figure in figures or (("", "", None),)
     ]
     columns = {name: [row[index] for row in rows] for index, name in enumerate(_TYPES)}

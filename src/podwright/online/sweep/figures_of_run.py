@@ -36,11 +36,14 @@ class RunFigures(NamedTuple):
         Name, unit and value of each; empty for a failed run.
     error : str
         Why the run failed; "" if it did not.
+    warnings : tuple of str
+        Remarks on the run, such as an operation that had no effect.
     """
 
     run: SweepRun
     figures: tuple[tuple[str, str, float], ...]
     error: str = ""
+    warnings: tuple[str, ...] = ()
 
 
 _ONE_AT_A_TIME: Final = Lock()
@@ -89,7 +92,7 @@ def _figures_of_run(
     except Exception as error:  # noqa: BLE001 - a plugin may raise anything; the row says what
         return RunFigures(run, (), f"{type(error).__name__}: {error}")
     found = tuple((name, unit, float(value)) for name, unit, value in figures(result))
-    return RunFigures(run, found)
+    return RunFigures(run, found, warnings=result.warnings)
 
 
 def _scheduler(given: SweepConfiguration, seed: int) -> SchedulerOptions:

@@ -286,8 +286,10 @@ def read_plan(document: object, folder: Path, errors: list[FieldError]) -> Sweep
         Gets the mistakes.
     """
     plan = decode(document, _PlanFile, "", errors)
-    errors += _names([each.name for each in plan.inputs], "inputs")
-    errors += _names([each.name for each in plan.configurations], "configurations")
+    wrong_lists = {each.path for each in errors}
+    for list_path, entries in (("inputs", plan.inputs), ("configurations", plan.configurations)):
+        if list_path not in wrong_lists:
+            errors += _names([each.name for each in entries], list_path)
     options = plan.simulate
     if options.timing is not msgspec.UNSET:
         timing = timing_entry(options.timing, "simulate.timing", partial(_read, folder), errors)

@@ -41,6 +41,7 @@ def sweep_page(summary: SweepSummary, title: str, names: Sequence[str] = ()) -> 
     findings = [
         f"{len(summary.results)} runs, {len(failed)} of them failed, {summary.missing} are missing",
         f"podwright {__version__}",
+        *summary.warnings,
     ]
     if not shown:
         findings.append("No figure differs between the configurations.")
@@ -95,8 +96,8 @@ def all_values(summary: SweepSummary) -> str:
     table = StringIO()
     writer = csv.writer(table, lineterminator="\n")
     writer.writerow(["input", "configuration", "seed", "figure", "unit", "value"])
-    for run, figures, _ in summary.results:
-        writer.writerows((*run[1:], *figure) for figure in figures)
+    for each in summary.results:
+        writer.writerows((*each.run[1:], *figure) for figure in each.figures)
     text = table.getvalue()
     link = f"data:text/csv;base64,{b64encode(text.encode()).decode()}"
     return (

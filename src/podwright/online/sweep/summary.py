@@ -15,7 +15,7 @@ from podwright._plots import Points, draw_intervals, new_figure
 from podwright.apimachinery.objects import ArgumentError
 from podwright.online.sweep.dataset import results_table
 from podwright.online.sweep.figures_of_run import RunFigures
-from podwright.online.sweep.plan import SweepPlan
+from podwright.online.sweep.plan import SweepPlan, SweepRun
 from podwright.simulation.recording import library
 from podwright.simulation.studies import Interval
 
@@ -71,6 +71,19 @@ class SweepSummary(NamedTuple):
     failed: tuple[RunFigures, ...]
     missing: int
     results: tuple[RunFigures, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Remarks on runs, a sentence each with how many runs it is about, and the first one."""
+        found: dict[str, list[SweepRun]] = {}
+        for result in self.results:
+            for text in result.warnings:
+                found.setdefault(text, []).append(result.run)
+        return tuple(
+            f"{text} ({len(runs)} of {len(self.results)} runs, first that of"
+            f" {runs[0].input}, {runs[0].configuration}, seed {runs[0].seed})"
+            for text, runs in found.items()
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -228,7 +241,7 @@ def summarize_sweep(plan: SweepPlan, results: Iterable[RunFigures]) -> SweepSumm
     units = {name: unit for result in known for name, unit, _ in result.figures}
     counts = [name for name in units if is_count(name)]
     values: dict[tuple[str, str, str], dict[int, float]] = {}
-    for (_, given, configuration, seed), found, error in known:
+    for (_, given, configuration, seed), found, error, _ in known:
         if not error:
             complete = dict.fromkeys(counts, 0.0) | {name: value for name, _, value in found}
             for name, value in complete.items():

@@ -73,6 +73,8 @@ def errors_of(folder: Path, **changes: Any) -> list[tuple[str, str]]:
                 )
             ],
         ),
+        ({"inputs": {"a": 1}}, [("inputs", 'Invalid value: {"a":1}: must be a list')]),
+        ({"configurations": 3}, [("configurations", "Invalid value: 3: must be a list")]),
         ({"seeds": ""}, [("seeds", "Required value: seeds such as 0-9 or 1,5,7 are expected")]),
         (
             {"seeds": "5-2"},

@@ -41,6 +41,7 @@ from podwright.online.sweep.summary import (
     summarize_sweep,
 )
 from podwright.simulation.files import load_bytes
+from podwright.simulation.recording import parquet_bytes
 from podwright.simulation.recording.folders.tables import MissingExtra
 from podwright.simulation.studies import Interval
 
@@ -149,6 +150,24 @@ def test_the_best_of_several_inputs_has_the_least_sum():
     assert SweepSummary((), (), 0).best("wait") is None
 
 
+def test_remarks_on_runs_are_counted():
+    runs = [SweepRun(str(seed), "x", name, seed) for name in "ab" for seed in (3, 4)]
+    remarks = [("one",), (), ("one", "two"), ("one",)]
+    results = [RunFigures(run, (), "", each) for run, each in zip(runs, remarks, strict=True)]
+    assert SweepSummary((), (), 0, tuple(results)).warnings == (
+        "one (3 of 4 runs, first that of x, a, seed 3)",
+        "two (1 of 4 runs, first that of x, b, seed 3)",
+    )
+
+
+def test_results_of_versions_without_remarks_have_none(tmp_path):
+    run = SweepRun("id", "x", "a", 3)
+    table = results_table([RunFigures(run, (("p", "pods", 2.0),), "", ("one",))])
+    (tmp_path / "id.parquet").write_bytes(parquet_bytes(table.drop_columns("warnings")))
+    (found,) = SweepDataset(tmp_path).results([run])
+    assert (found.figures, found.warnings) == ((("p", "pods", 2.0),), ())
+
+
 def test_a_failed_run_is_a_row_without_a_figure():
     run = SweepRun("id", "x", "a", 3)
     table = results_table([RunFigures(run, (), "no"), RunFigures(run, (("p", "pods", 2.0),))])
@@ -162,6 +181,7 @@ def test_a_failed_run_is_a_row_without_a_figure():
             "unit": "",
             "value": None,
             "error": "no",
+            "warnings": "",
         },
         {
             "run": "id",
@@ -172,6 +192,7 @@ def test_a_failed_run_is_a_row_without_a_figure():
             "unit": "pods",
             "value": 2.0,
             "error": "",
+            "warnings": "",
         },
     ]
 
@@ -448,7 +469,7 @@ def test_a_result_that_cannot_be_read_or_written_is_named_and_leaves_nothing(tmp
         SweepError, match=r"^/.*/other\.parquet: not the result of a run: .*; delete it$"
     ):
         dataset.results([other])
-    failed = RunFigures(other, (), "no")
+    failed = RunFigures(other, (), "no", ("one remark", "another"))
     dataset.add(failed)
     assert SweepDataset(tmp_path / "a/b").results([other]) == [failed]
     assert dataset.finished() == {"id", "other"}

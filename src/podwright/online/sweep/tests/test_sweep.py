@@ -228,6 +228,20 @@ def test_a_scenario_is_an_input(tmp_path: Path) -> None:
     assert ("pending", "pods", 3.0) in refused
 
 
+def test_remarks_on_a_run_come_with_its_figures(tmp_path: Path) -> None:
+    for name, text in {
+        "e.jsonl": '{"at": "1m", "delete": "pod/none"}\n',
+        "n.yaml": "{apiVersion: v1, kind: Node, metadata: {name: n}}",
+        "plan.yaml": "inputs: [{name: s, files: [n.yaml], events: [e.jsonl]}]\n"
+        "configurations: [{name: a}]\nseeds: '0'",
+    }.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    plan = load_plan(tmp_path / "plan.yaml")
+    (run,), (given,), (configuration,) = plan.runs(), plan.inputs, plan.configurations
+    (remark,) = figures_of_run(run, given, configuration, plan.options).warnings
+    assert 'e.jsonl: line 1: Pod "default/none" does not exist' in remark
+
+
 def test_a_scenario_has_its_files_and_options(tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(SCENARIO, encoding="utf-8")
     path = tmp_path / "plan.yaml"

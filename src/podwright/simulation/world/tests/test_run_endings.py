@@ -262,7 +262,7 @@ MISSED = (
 def test_operations_that_find_no_object_are_a_warning_of_the_run(first) -> None:
     run = pw.simulate(OBJECTS, events=[*first, *MISSED], seed=7, until="10m")
     assert run.warnings == (
-        f'events: line {len(first) + 1}: Pod "default/p-0" does not exist 1m30s after the start;'
+        f'events: line {len(first) + 1}: Pod "default/p-0" does not exist when it is due;'
         " the operation had no effect (and 1 more that found no object)",
     )
     assert run.unmet == ()
