@@ -258,6 +258,17 @@ def limited(current, proposed, history=(), changes=(), **spec):
 
 
 @pytest.mark.parametrize(
+    ("current", "wanted", "percent", "replicas"),
+    [(200, 999, 100, 400), (1_000, 9_999, 3, 1_030), (200, 0, 50, 100), (999, 0, 50, 499)],
+)
+def test_a_policy_may_be_a_share_of_many_replicas(current, wanted, percent, replicas):
+    policies = {"policies": [{"type": "Percent", "value": percent, "periodSeconds": 15}]}
+    no_wait = {"stabilizationWindowSeconds": 0}
+    rules = behavior(up=policies, down=policies | no_wait)
+    assert limited(current, wanted, maxReplicas=9_999, behavior=rules)[0] == replicas
+
+
+@pytest.mark.parametrize(
     ("current", "proposed", "history", "replicas", "stabilized", "limit"),
     [
         (3, 5, [], 5, "ReadyForNewScale", "DesiredWithinRange"),

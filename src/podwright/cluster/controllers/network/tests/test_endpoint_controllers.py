@@ -280,6 +280,21 @@ def test_endpoints_that_say_so_are_not_mirrored(cluster):
     assert cluster.all(SLICE) == []
 
 
+def test_a_port_of_endpoints_has_the_names_and_the_protocols_of_the_service(cluster):
+    ports = [
+        {"name": "http", "port": 80, "targetPort": 8080, "appProtocol": "h2c"},
+        {"name": "dns", "port": 53, "targetPort": "www", "protocol": "UDP"},
+    ]
+    cluster.add(a_service(ports=ports[:1]), web("p1", "10.1.0.1"), a_service("other", ports=ports))
+    cluster.run(2)
+    (subset,) = cluster.raw(ENDPOINTS, "default/web")["subsets"]
+    assert subset["ports"] == [
+        {"name": "http", "port": 8080, "protocol": "TCP", "appProtocol": "h2c"}
+    ]
+    (subset,) = cluster.raw(ENDPOINTS, "default/other")["subsets"]
+    assert [(each["name"], each["protocol"]) for each in subset["ports"]] == [("http", "TCP")]
+
+
 def test_large_endpoints_are_truncated(cluster):
     ready = [f"10.{index // 200}.0.{index % 200 + 1}" for index in range(1_100)]
     pods = [web(f"p{index:04}", ip) for index, ip in enumerate(ready)]

@@ -190,6 +190,13 @@ def test_of_several_slices_of_the_same_ports_the_first_stays() -> None:
     ]
 
 
+def test_the_first_of_several_slices_gets_what_is_desired_also_if_another_one_has_it() -> None:
+    slices = [a_slice("a", "10.0.0.2"), a_slice("b", "10.0.0.1")]
+    update, deletion = synced(service(), endpoints(subset("10.0.0.1")), *slices)
+    assert update.startswith("update EndpointSlice shop/a main: endpoints=")
+    assert deletion == "delete EndpointSlice shop/b"
+
+
 OTHER = {"name": "", "port": 81, "protocol": "TCP"}
 
 
