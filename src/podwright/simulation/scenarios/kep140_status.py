@@ -76,7 +76,7 @@ def run_kep140(
     phase = "Succeeded" if timeline.is_done else "Paused"
     if run.unmet:
         phase = "Failed"
-    return timeline.status(phase, "; ".join((*run.warnings, *run.unmet)))
+    return timeline.status(phase, "; ".join(run.warnings))
 
 
 def no_files(names: Sequence[str]) -> NoReturn:
