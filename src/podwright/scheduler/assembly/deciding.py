@@ -15,14 +15,12 @@ import msgspec
 
 from podwright._html import facts, section
 from podwright.apimachinery.objects import (
-    CoschedulingPodGroup,
     FieldError,
     InputError,
     NamespacedName,
     Node,
     Object,
     Pod,
-    PodGroup,
     PodwrightError,
     PriorityClass,
     admit,
@@ -467,20 +465,7 @@ class DecidingScheduler:
         (Object, int) or None
             None for a pod without a group, and if enough pods of its group have nodes already.
         """
-        handle = self._handle
-        found: tuple[Object, int] | None = None
-        if isinstance(key := handle.group_of(plugin := GANG_SCHEDULING, pod), str):
-            group = handle.find(PodGroup, key)
-            gang = None if group is None else group.spec.scheduling_policy.gang
-            if group is not None and gang is not None:
-                found = group, gang.min_count
-        elif isinstance(key := handle.group_of(plugin := "Coscheduling", pod), str):
-            labelled = handle.find(CoschedulingPodGroup, key)
-            if labelled is not None:
-                found = labelled, labelled.spec.min_member
-        if found is None or len(handle.members(plugin, key).scheduled) >= found[1]:
-            return None
-        return found
+        return self._handle.gang_of(pod)
 
     def schedule_together(self, key: NamespacedName, *, post_filter: bool = True) -> list[Decision]:
         """Decide for the pending pod `key`, and for the others of its gang, if it is in one.

@@ -9,10 +9,17 @@ from __future__ import annotations
 from collections.abc import Container, Hashable, Iterable, Sequence
 from typing import TypeVar
 
-from podwright.apimachinery.objects import KubernetesObject, NamespacedName, Object, Pod
+from podwright.apimachinery.objects import (
+    CoschedulingPodGroup,
+    KubernetesObject,
+    NamespacedName,
+    Object,
+    Pod,
+    PodGroup,
+)
 from podwright.scheduler.columns import DeviceClassIndex
 from podwright.scheduler.framework import ApiCall, Members, Profile
-from podwright.scheduler.machine import Groups, notify_pod_ended, object_key
+from podwright.scheduler.machine import GANG_SCHEDULING, Groups, notify_pod_ended, object_key
 
 Kind = TypeVar("Kind", bound=KubernetesObject)
 
@@ -133,6 +140,22 @@ class SchedulerHandle:
         """Return the pods without a node of the group of a pod, itself included."""
         group = self.group_of(plugin, pod)
         return () if group is None else self.members(plugin, group).unscheduled()
+
+    def gang_of(self, pod: Pod) -> tuple[Object, int] | None:
+        """Return what `DecidingScheduler.gang_of` does."""
+        found: tuple[Object, int] | None = None
+        if isinstance(key := self.group_of(plugin := GANG_SCHEDULING, pod), str):
+            group = self.find(PodGroup, key)
+            gang = None if group is None else group.spec.scheduling_policy.gang
+            if group is not None and gang is not None:
+                found = group, gang.min_count
+        elif isinstance(key := self.group_of(plugin := "Coscheduling", pod), str):
+            labelled = self.find(CoschedulingPodGroup, key)
+            if labelled is not None:
+                found = labelled, labelled.spec.min_member
+        if found is None or len(self.members(plugin, key).scheduled) >= found[1]:
+            return None
+        return found
 
     def remove_pod(self, key: NamespacedName, placed: Pod | None) -> None:
         """Remove a pod that has ended.
