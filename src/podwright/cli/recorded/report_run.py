@@ -60,8 +60,7 @@ def _replies(run: RecordedRun, machine: Machine, count: int) -> Iterator[tuple[s
     """Yield what the HTTP API would reply for the pods that are explained, by path."""
     cycles = Cycles(run.log)
     for pod in islice(_by_interest(machine, cycles), count):
-        namespace, name = pod.split("/", 1)
-        path = f"/podwright/v1/pods/{quote(namespace)}/{quote(name)}"
+        path = f"/podwright/v1/pods/{quote(pod)}"
         attempts = attempts_of(run.log, pod)
         yield f"{path}/attempts", {"pod": pod, "attempts": msgspec.to_builtins(attempts)}
         if not attempts:

@@ -203,7 +203,7 @@ class Prompt:
     def _explain(self, text: str) -> None:
         position, moment = self._stepper.position, self._stepper.moment
         here = () if moment is None else moment.entry.pods
-        key = self._key(text) if text else "".join(here[:1])
+        key = self._key(text) if text else next(iter(here), "")
         if not key:
             write("no cycle ended with this event: c goes to the next cycle, e POD explains a pod")
             return

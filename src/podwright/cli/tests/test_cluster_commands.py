@@ -18,6 +18,8 @@ import yaml
 from rich.console import Console
 
 from podwright.cli.clusters import import_run
+from podwright.cli.clusters.options import address_of_source
+from podwright.cli.clusters.shadow_run import _record_in
 from podwright.cli.clusters.sync import SyncOptions, read_policies
 from podwright.cli.clusters.sync_run import difference_line, summary_of
 from podwright.cli.tests.served import command, command_until, held, served
@@ -562,3 +564,34 @@ def test_off_a_terminal_the_progress_of_an_import_is_not_shown(monkeypatch, caps
     progress.show("pods", 500, 700)
     progress.stop()
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("cluster:", ("", "", "")),
+        ("cluster:prod", ("", "prod", "")),
+        ("cluster:http://a:1", ("", "", "http://a:1")),
+        ("http://a:1", ("", "", "http://a:1")),
+        ("some.kubeconfig", ("some.kubeconfig", "", "")),
+    ],
+)
+def test_a_source_is_a_context_an_address_or_a_kubeconfig(text, found):
+    address = address_of_source(text)
+    assert (address.kubeconfig, address.context, address.server) == found
+
+
+@pytest.mark.parametrize(
+    ("names", "found"),
+    [
+        (["record.jsonl"], "record.jsonl"),
+        (["record.jsonl.gz"], "record.jsonl.gz"),
+        (["record.jsonl", "record.jsonl.gz"], "record.jsonl"),
+        ([], "record.jsonl"),
+    ],
+)
+def test_the_record_in_a_folder_may_be_packed(tmp_path, names, found):
+    for name in names:
+        (tmp_path / name).touch()
+    assert _record_in(tmp_path) == tmp_path / found
+    assert _record_in(tmp_path / "other") == tmp_path / "other"

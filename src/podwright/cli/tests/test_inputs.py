@@ -232,6 +232,20 @@ def test_a_class_that_no_file_has_is_an_error_a_warning_or_nothing(tmp_path, cap
     assert ("gone" in text) is (validate != "ignore")
 
 
+@pytest.mark.parametrize("is_served", [False, True])
+@pytest.mark.parametrize(
+    ("gate", "is_decisive"), [("OpportunisticBatching", False), ("DRAConsumableCapacity", True)]
+)
+def test_a_gate_of_what_does_not_run_is_a_warning(tmp_path, capsys, is_served, gate, is_decisive):
+    file = tmp_path / "a.yaml"
+    file.write_bytes(NODE)
+    value = "false" if gate == "OpportunisticBatching" else "true"
+    setup = Setup(feature_gates=f"{gate}={value}")
+    read_inputs([str(file)], setup, is_served=is_served)
+    is_warned = "no effect here" in capsys.readouterr().err
+    assert is_warned is not (is_served or is_decisive)
+
+
 def test_long_lists_of_names_are_cut_unless_all_are_shown():
     names = [f"n{number}" for number in range(13)]
     assert node_list(names[:12], 5) == ", ".join(names[:12])
