@@ -122,6 +122,9 @@ def test_yaml_within_a_template_preserves_any_value():
             r"undefined variable",
             id="after its block",
         ),
+        pytest.param(
+            "{{ range $i, $v := .a }}{{ end }}{{ $v }}", "undefined variable", id="after its range"
+        ),
         pytest.param("{{ $x = 1 }}", "undefined variable", id="assigned before its declaration"),
         pytest.param("{{ if .a }}b", "line 1: {{ end }} is missing", id="no end"),
         pytest.param("{{ end }}", "unexpected {{ end }}", id="end of nothing"),

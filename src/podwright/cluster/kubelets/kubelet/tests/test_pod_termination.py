@@ -167,6 +167,26 @@ def test_a_second_deletion_shortens_the_first():
     assert driver.objects == {}
 
 
+def test_a_shorter_grace_period_leaves_a_sidecar_its_turn():
+    sidecar = container("side", "trap 'exit 0' TERM; while true; do sleep 1; done")
+    driver = run_of(
+        pod_of(
+            container("main", "sleep 1d"),
+            initContainers=[sidecar | {"restartPolicy": "Always"}],
+            __finalizers=["example.com/keep"],
+        )
+    )
+    driver.remove(grace_seconds=60)
+    driver.run(3)
+    driver.remove(grace_seconds=20)
+    driver.run(19)
+    assert "running" in driver.state("side")
+    driver.delete = lambda _: None
+    driver.run(40)
+    codes = {name: driver.state(name)["terminated"]["exitCode"] for name in ("main", "side")}
+    assert codes == {"main": 137, "side": 0}
+
+
 def test_a_pod_with_a_finalizer_is_deleted_once():
     driver = run_of(pod_of(container(), __finalizers=["example.com/keep"]))
     pod = driver.objects["default/web"]

@@ -9,6 +9,7 @@ import pytest
 
 from podwright.apimachinery.schema import decode
 from podwright.cluster.kubelets.kubelet.references import (
+    contents_of,
     data_of,
     environment_error,
     field_of,
@@ -154,6 +155,16 @@ def test_names_of_files_are_sorted_and_hidden_ones_are_not_found():
 def of_kind(kind: str, **parts: Any) -> Any:
     metadata = {"name": "a", "namespace": "d"}
     return decode({"apiVersion": "v1", "kind": kind, "metadata": metadata, **parts})
+
+
+def test_files_of_a_projected_volume_are_known_by_their_paths_only():
+    sources = [
+        {"serviceAccountToken": {}},
+        {"clusterTrustBundle": {"name": "b", "path": "ca.pem"}},
+        {"podCertificate": {"signerName": "x", "credentialBundlePath": "c.pem"}},
+    ]
+    volume = {"name": "v", "projected": {"sources": sources}}
+    assert contents_of(volume, POD, None, {}) == {"token": None, "ca.pem": None}
 
 
 def test_the_data_of_an_object_are_texts_or_unknown():
