@@ -153,19 +153,19 @@ def is_separate(operation: Operation) -> bool:
     return not isinstance(operation, BindPod | Delete)
 
 
-def writes_of(operation: Operation) -> Sequence[Write]:
-    """Return the requests of an operation that needs no replies in between."""
+def write_of(operation: Operation) -> Write:
+    """Return the request of an operation that needs no other one."""
     path = path_of(operation.kind, operation.key)
     match operation:
         case Create(kind, _, obj):
             collection = kind.path(obj["metadata"].get("namespace", ""))
-            return (Write("POST", collection, body=_raw(obj)),)
+            return Write("POST", collection, body=_raw(obj))
         case BindPod(_, key, node):
             target = {"apiVersion": "v1", "kind": "Node", "name": node}
             binding = {"metadata": {"name": key.rpartition("/")[2]}, "target": target}
-            return (Write("POST", f"{path}/binding", body=_raw(binding)),)
+            return Write("POST", f"{path}/binding", body=_raw(binding))
         case Delete(kind):
-            return (Write("DELETE", path, body=_raw(NOW if kind.resource == "pods" else None)),)
+            return Write("DELETE", path, body=_raw(NOW if kind.resource == "pods" else None))
         case Settle() | AllocateExtended() | AllocateClaim():
             raise AssertionError("what it writes depends on what the destination has")
 

@@ -18,7 +18,6 @@ from podwright.online.client import (
     WRITES,
     SyncRequest,
     SyncStatus,
-    Write,
     WriteReplies,
     WriteReply,
     Writes,
@@ -56,7 +55,7 @@ from podwright.online.sync.operations import (
     is_separate,
     path_of,
     settling_writes,
-    writes_of,
+    write_of,
 )
 from podwright.online.sync.placements import SeenPods
 from podwright.online.sync.settlement import Settlement, source_uid
@@ -283,45 +282,42 @@ class Target:
 
     async def execute_in_order(self, operations: Sequence[Operation]) -> None:
         """Execute operations one after the other, in few requests if the destination can."""
-        together: list[tuple[Operation, Sequence[Write]]] = []
+        together: list[Operation] = []
         for operation in operations:
             if self.takes_several and not is_separate(operation):
-                together.append((operation, writes_of(operation)))
+                together.append(operation)
                 continue
             await self._execute_together(together)
             together = []
             await self.execute(operation)
         await self._execute_together(together)
 
-    async def _execute_together(
-        self, operations: Sequence[tuple[Operation, Sequence[Write]]]
-    ) -> None:
+    async def _execute_together(self, operations: Sequence[Operation]) -> None:
         if not operations:
             return
-        body = msgspec.json.encode(Writes([each for _, writes in operations for each in writes]))
+        body = msgspec.json.encode(Writes([write_of(each) for each in operations]))
         try:
             found = await self._connection.write("POST", WRITES, body)
         except (RejectedRequest, UnreachableCluster) as error:
             if isinstance(error, RejectedRequest) and error.status in _UNKNOWN_PATH:
                 self.takes_several = False
             # Those that were executed are not executed twice: objects are there, or gone.
-            for operation, _ in operations:
+            for operation in operations:
                 await self.execute(operation)
             return
-        replies = iter(msgspec.json.decode(found, type=WriteReplies).replies)
-        for operation, writes in operations:
-            if not self._is_done(operation, [next(replies) for _ in writes]):
+        replies = msgspec.json.decode(found, type=WriteReplies).replies
+        for operation, reply in zip(operations, replies, strict=True):
+            if not self._is_done(operation, reply):
                 await self.execute(operation)
 
-    def _is_done(self, operation: Operation, replies: Sequence[WriteReply]) -> bool:
+    def _is_done(self, operation: Operation, reply: WriteReply) -> bool:
         """Count an operation that was executed with others; return whether nothing is left."""
-        if replies[0].status == HTTPStatus.NOT_FOUND and not isinstance(operation, Create):
+        if reply.status == HTTPStatus.NOT_FOUND and not isinstance(operation, Create):
             self.done["absent"] += 1
             return True
-        if any(each.status >= HTTPStatus.BAD_REQUEST for each in replies):
+        if reply.status >= HTTPStatus.BAD_REQUEST:
             return False
         self.done[_DONE[type(operation)]] += 1
-        self.done["statuses"] += len(replies) - 1
         return True
 
     async def execute(self, operation: Operation) -> None:
@@ -381,7 +377,7 @@ class Target:
                 await self._if_present("DELETE", path_of(kind, key), body, done="deleted")
 
     async def _bind(self, operation: BindPod) -> None:
-        (write,) = writes_of(operation)
+        write = write_of(operation)
         try:
             await self._if_present(write.method, write.path, bytes(write.body), done=_DONE[BindPod])
         except RejectedRequest as error:

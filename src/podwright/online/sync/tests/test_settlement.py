@@ -309,6 +309,10 @@ def test_what_a_destination_has_bound_or_allocated_stays_so(resource, source, ow
     assert all(each.policy for each in settlement.kept)
     part = "status" if resource == "resourceclaims" else "spec"
     assert settlement.obj[part] == (own if kept else source)[part]
+    # The devices of a claim are freed before it is gone.
+    protects = resource == "resourceclaims" and not kept
+    finalizers = ["resource.kubernetes.io/delete-protection"] if protects else None
+    assert settlement.obj["metadata"].get("finalizers") == finalizers
 
 
 class Histories(RuleBasedStateMachine):

@@ -1,7 +1,8 @@
 import pytest
 
 from podwright.apimachinery.objects import InputError
-from podwright.online.sync.operations import Delete, writes_of
+from podwright.online.client import ABSENT
+from podwright.online.sync.operations import Delete, write_of
 from podwright.online.sync.source import Scope
 from podwright.online.sync.source_kinds import imported_kinds, scheduler_kinds, source_kinds
 
@@ -78,6 +79,7 @@ def test_collections_are_those_of_the_namespaces_with_the_selector():
 
 def test_a_pod_that_the_source_has_deleted_is_gone_here_at_once():
     kinds = {kind.resource: kind for kind in source_kinds()}
-    (write,) = writes_of(Delete(kinds["pods"], "a/b"))
+    write = write_of(Delete(kinds["pods"], "a/b"))
     assert (write.method, write.path) == ("DELETE", "/api/v1/namespaces/a/pods/b")
     assert bytes(write.body) == b'{"gracePeriodSeconds":0}'
+    assert bytes(write_of(Delete(kinds["nodes"], "n")).body) == ABSENT
