@@ -274,6 +274,15 @@ def test_churn_creates_and_deletes_in_turn(fields, counts):
     assert churned(7, **fields) == counts
 
 
+def test_churn_creates_objects_that_are_in_no_namespace():
+    churn = {"opcode": "churn", "templatePaths": ["node.yaml", "namespace.yaml"],
+             "mode": "create", "number": 1, "intervalMilliseconds": 20}  # fmt: skip
+    found = executed(NODES, churn, MEASURED)
+    names = [node["metadata"]["name"] for node in stored(found, "", "Node")]
+    assert sum(name.startswith("large-0-of-1-") for name in names) == 1
+    assert "other" in [each["metadata"]["name"] for each in stored(found, "", "Namespace")]
+
+
 @pytest.mark.parametrize(("interval", "expected"), [(0, 500), (20, 20)])
 def test_churn_has_an_interval(interval, expected):
     churn = {"opcode": "churn", "templatePaths": ["large.yaml"], "intervalMilliseconds": interval}
