@@ -33,7 +33,13 @@ from podwright.apimachinery.documents import (
     problem,
     required,
 )
-from podwright.apimachinery.objects import FieldError, InputError, api_group, read_time
+from podwright.apimachinery.objects import (
+    FieldError,
+    InputError,
+    api_group,
+    read_time,
+    timestamp_ns,
+)
 from podwright.apimachinery.schema import UNKNOWN_FIELD, built_in
 from podwright.simulation.autoscaling import Autoscaling
 from podwright.simulation.world import (
@@ -68,7 +74,9 @@ def _between(low: int, high: int) -> Meta:
 
 def _end_problems(text: str, path: str) -> Iterator[FieldError]:
     try:
-        read_time(text or "0s", "", start_ns=START_NS, first_ns=START_NS)
+        # Whether a time is before the start is known when the inputs are.
+        first_ns = START_NS if timestamp_ns(text) is None else None
+        read_time(text or "0s", "", start_ns=START_NS, first_ns=first_ns)
     except InputError as error:
         yield problem(path, error.errors[0].message)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from math import inf
 from typing import Any, Final
 
 import msgspec
@@ -245,7 +246,7 @@ def _utilization(expected: UtilizationRange, _: Pods, checked: CheckedRun) -> Fo
     if use is None:
         return False, f"no node has {expected.resource}"
     share = use.peak if expected.of == "peak" else use.mean
-    is_met = expected.at_least <= share <= (1.0 if expected.at_most is None else expected.at_most)
+    is_met = expected.at_least <= share <= (inf if expected.at_most is None else expected.at_most)
     return is_met, f"{expected.of} {expected.resource} {share:.2%}"
 
 

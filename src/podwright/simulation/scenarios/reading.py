@@ -264,6 +264,8 @@ def _later_errors(found: ScenarioFile, wrong: Sequence[str]) -> list[FieldError]
         found, document=msgspec.structs.replace(found.document, spec=Spec(stop=spec.stop))
     )
     files = operations.event_files(spec.seed)
+    # Event files and loads, which are left out, may have what the operations name.
+    is_complete = is_complete and not spec.events and not spec.load
     collecting(errors, None, Inputs, loaded, files, start_ns=START_NS, is_complete=is_complete)
     return errors
 

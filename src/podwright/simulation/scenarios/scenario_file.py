@@ -36,7 +36,6 @@ from podwright.simulation.scenarios.document import Configuration, Document, Nod
 from podwright.simulation.scenarios.kep140 import kep140_path
 from podwright.simulation.scenarios.load import Line, load_lines, trace_workload
 from podwright.simulation.world import (
-    START_NS,
     EventFile,
     PreparedRun,
     Run,
@@ -44,6 +43,7 @@ from podwright.simulation.world import (
     Timing,
     file_of_events,
     prepared_run,
+    start_of,
     started_run,
 )
 
@@ -263,16 +263,33 @@ class ScenarioFile(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             file_of_events(name, partial(numbered_lines, data, source=name))
             for name, data in self.events
         ]
-        end_ns = None
-        with suppress(InputError):  # if there is none; the options of the run report a wrong one
-            end_ns = read_time(spec.stop.at, "", start_ns=START_NS) - START_NS
-        for entry in spec.load:
-            place = f"{self.source}: load {entry.name}"
-            if entry.trace is None:
+        traces: dict[int, EventFile] = {}
+        for index, entry in enumerate(spec.load):
+            if entry.trace is not None and (
+                workload := trace_workload(entry, entry.trace, self.others[entry.trace.file])
+            ):
+                place = f"{self.source}: load {entry.name}"
+                traces[index] = _events_of(place, workload, start_ns=workload.start_ns)
+        end_ns = self._end_ns([*found, *traces.values()])
+        for index, entry in enumerate(spec.load):
+            if index in traces:
+                found.append(traces[index])
+            elif entry.trace is None:
+                place = f"{self.source}: load {entry.name}"
                 found.append(_events_of(place, load_lines(entry, seed, end_ns)))
-            elif workload := trace_workload(entry, entry.trace, self.others[entry.trace.file]):
-                found.append(_events_of(place, workload, start_ns=workload.start_ns))
         return found
+
+    def _end_ns(self, files: Iterable[EventFile]) -> int | None:
+        """Return the end of the scenario, since its start, which depends on its other inputs."""
+        spec = self.document.spec
+        with suppress(InputError):  # if there is none; the options of the run report a wrong one
+            start = spec.options.start
+            if start:
+                start_ns = read_time(start, "", start_ns=None)
+            else:
+                start_ns = start_of(self.loaded, files)
+            return max(read_time(spec.stop.at, "", start_ns=start_ns) - start_ns, 0)
+        return None
 
     def scheduler_options(self, name: str, seed: int) -> SchedulerOptions:
         """Return the options of the configuration `name` of the scenario, with the seed `seed`.

@@ -195,6 +195,20 @@ ZONE_A = "{topology.kubernetes.io/zone: a}"
         ),
         pytest.param(
             cluster(nodes(1), pod("a")),
+            "utilization: {of: peak, atLeast: 0.5, atMost: 0.5}",
+            True,
+            "peak cpu 50.00%",
+            id="utilization at both ends of a range",
+        ),
+        pytest.param(
+            cluster(nodes(1), pod("a"), pod("b")),
+            "utilization: {of: peak, atLeast: 0.5}",
+            True,
+            "peak cpu 100.00%",
+            id="a full cluster",
+        ),
+        pytest.param(
+            cluster(nodes(1), pod("a")),
             "utilization: {resource: nvidia.com/gpu, atLeast: 0.1}",
             False,
             "no node has nvidia.com/gpu",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from typing import Any
 
 import msgspec
@@ -509,3 +510,86 @@ def test_each_field_of_an_operation_is_a_time_an_operation_or_beside_one() -> No
 
 def test_manifests_are_not_scenarios() -> None:
     assert not is_scenario(msgspec.json.encode({"apiVersion": "v1", "kind": "Pod"}))
+
+
+ARRIVING = """
+  cluster: {nodes: [{name: node, count: 1, cpu: "64"}]}
+  load:
+  - name: job
+    object:
+      apiVersion: v1
+      kind: Pod
+      metadata: {name: job}
+      spec: {containers: [{name: c, image: i}]}
+    arrivals: {process: regular, every: 1m}
+"""
+OLD_NODE = """
+apiVersion: v1
+kind: Node
+metadata: {name: n, uid: u, creationTimestamp: "2025-03-01T00:00:00Z"}
+status: {allocatable: {cpu: "4", pods: "20"}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "files"),
+    [
+        pytest.param("  stop: {at: 5m}\n", {}, id="a duration"),
+        pytest.param(
+            '  options: {start: "2025-01-01T00:00:00Z"}\n  stop: {at: "2025-01-01T00:05:00Z"}\n',
+            {},
+            id="a time of an early start",
+        ),
+        pytest.param(
+            '  options: {start: "2031-01-01T00:00:00Z"}\n  stop: {at: "2031-01-01T00:05:00Z"}\n',
+            {},
+            id="a time of a late start",
+        ),
+        pytest.param(
+            '  stop: {at: "2025-03-01T00:05:00Z"}\n',
+            {"dump.yaml": OLD_NODE},
+            id="a time after that of a dump",
+        ),
+    ],
+)
+def test_a_load_ends_with_the_scenario(more: str, files: dict[str, str]) -> None:
+    spec = ARRIVING if not files else ARRIVING.replace("{nodes", "{files: [dump.yaml], nodes")
+    found = scenario(spec + more, files)
+    (load,) = found.event_files(seed=0)
+    assert len([*load.lines()]) == 6
+    assert found.simulate(progress=False).summary.counts.placed == 6
+
+
+def test_an_end_before_the_start_is_an_error() -> None:
+    more = '  options: {start: "2031-01-01T00:00:00Z"}\n  stop: {at: "2030-01-01T00:05:00Z"}\n'
+    assert errors_of(ARRIVING + more) == [
+        's.yaml: spec.stop.at: Invalid value: "2030-01-01T00:05:00Z": must not be before the start,'
+        " 2031-01-01T00:00:00Z"
+    ]
+
+
+def test_what_a_load_creates_is_not_missing_beside_another_mistake() -> None:
+    spec = ARRIVING.replace("kind: Pod", "kind: Node").replace("spec: {c", "x: {c")
+    more = "  operations: [{at: 2m, drain: job-1}]\n  stop: {at: 5m}\n  sed: 1\n"
+    assert [error for error in errors_of(spec + more) if "does not exist" in error] == []
+
+
+def test_a_class_may_be_created_by_an_event_file() -> None:
+    expected = "  expectations: [{noPreemptionOf: high}]\n  events: [e.jsonl]\n"
+    line = '{"at": "1s", "cordon": "node-0"}\n'
+    scenario(ARRIVING + expected + "  stop: {at: 5m}\n", {"e.jsonl": line})
+
+
+def test_a_scenario_is_called_by_its_name_or_its_file() -> None:
+    assert scenario(ARRIVING + "  stop: {at: 5m}\n").name == "s.yaml"
+    text = f"{HEAD}metadata: {{name: mine}}\nspec: {{cluster: {{}}}}\n"
+    assert read_scenario(text, source="s.yaml", read=lambda _: ()).name == "mine"
+
+
+def test_the_folder_of_a_run_is_where_the_caller_says() -> None:
+    text = f"{HEAD}spec:\n  cluster: {{run: {{folder: night}}}}\n"
+    for given, folder in ((None, "here/night"), (lambda name: f"/runs/{name}", "/runs/night")):
+        with pytest.raises(InputError, match=re.escape(folder)):
+            read_scenario(
+                text, source="s.yaml", read=lambda _: (), folder="here/", run_folder=given
+            )
