@@ -164,7 +164,7 @@ def _scaled_decimal(unscaled: int, shift: int) -> int:
     if shift > 0:
         # Go turns a float past int64 into the smallest int64.
         factor = _power_of_ten(shift) if shift <= 18 else INT64_MIN
-        return _wrap_int64(_low_int64(unscaled) * factor)
+        return _wrap_int64(unscaled * factor)
     divisor = _power_of_ten(-shift)
     # Every negative number is cut to 64 bits.
     if unscaled < 0 and -shift < 19:

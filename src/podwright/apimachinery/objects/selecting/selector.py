@@ -61,9 +61,9 @@ class Requirement(msgspec.Struct, frozen=True, gc=False):
         value = labels.get(self.key)
         match self.operator:
             case "In":
-                return value is not None and value in self.values
+                return value in self.values
             case "NotIn":
-                return value is None or value not in self.values
+                return value not in self.values
             case "Exists":
                 return value is not None
             case "DoesNotExist":

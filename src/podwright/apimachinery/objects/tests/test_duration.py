@@ -45,6 +45,7 @@ def test_a_go_duration_is_read(text, duration_ns):
         ("1٣s", 'unknown unit "٣s" in duration "1٣s"'),
         ("1" * 16_000, f'invalid duration "{"1" * 16_000}"'),
         ("9223372036854775808ns", 'invalid duration "9223372036854775808ns"'),
+        ("-9223372036854775808ns1ns", 'invalid duration "-9223372036854775808ns1ns"'),
     ],
 )
 def test_what_go_refuses_is_refused(text, mistake):

@@ -20,6 +20,7 @@ from podwright.apimachinery.objects import (
     decode_json,
     decode_node,
     decode_pod,
+    encode,
     format_duration,
     go_json_error,
     go_quoted,
@@ -178,6 +179,21 @@ def test_a_value_of_another_type_is_named_with_what_is_expected(path, value, mes
     with pytest.raises(InvalidObject) as caught:
         decode_pod(POD | at(path, value))
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("number", [-(2**31), 2**31 - 1])
+def test_the_limits_of_a_number_are_numbers(number) -> None:
+    assert decode_pod(POD | at("spec.priority", number)).spec.priority == number
+    # Problems of other fields do not add one of this field.
+    with pytest.raises(InvalidObject) as caught:
+        decode_pod(POD | at("spec", {"priority": number, "containers": 1}))
+    assert str(caught.value) == "spec.containers: Invalid value: 1: a list is expected"
+
+
+@pytest.mark.parametrize("document", [{}, {"apiVersion": "v1"}, {"kind": "Pod"}])
+def test_what_an_object_is_need_not_be_said_twice(document) -> None:
+    found = encode(decode_as(document | {"metadata": {"name": "p"}}, Pod))
+    assert (found["apiVersion"], found["kind"]) == ("v1", "Pod")
 
 
 def test_nulls_are_absent_and_names_and_kinds_are_needed() -> None:
