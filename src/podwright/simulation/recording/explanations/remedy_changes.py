@@ -12,7 +12,13 @@ from typing import Final
 
 import msgspec
 
-from podwright.apimachinery.objects import Document, KubernetesObject, Node, encode
+from podwright.apimachinery.objects import (
+    Document,
+    KubernetesObject,
+    Node,
+    encode,
+    without_label_keys,
+)
 from podwright.apimachinery.patching import merge_difference, merge_patched, strategic_difference
 from podwright.apimachinery.schema import built_in, decode
 from podwright.cluster.api import GENERATED_JOB_LABELS, without_generated_selector
@@ -176,6 +182,11 @@ def _replacement(before: KubernetesObject, after: KubernetesObject) -> RemedyCha
         with_pods = " with its pods"
     else:
         with_pods = ""
+    if before.kind == "Pod":
+        # What keys of labels stand for is added to the new pod, which would be invalid with it.
+        document = encode(after)
+        spec = without_label_keys(document["spec"], before.metadata.labels)
+        after = decode(document | {"spec": spec}, source=f"Pod {before.key}")
     name = f"{after.kind} {after.key}" if after.kind != "Pod" else f"pod {after.key}"
     effect = f"deletes {name}{with_pods}, and creates it with the change"
     return _change("replace", after, _manifest(after), before=before, effect=effect)

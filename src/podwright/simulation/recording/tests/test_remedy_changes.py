@@ -230,6 +230,30 @@ def test_gates_are_removed_from_the_pod_itself():
     assert [(each.action, each.kind) for each in found.changes] == [("patch", "Pod")]
 
 
+def test_a_pod_that_is_replaced_has_no_requirements_that_keys_of_labels_stand_for():
+    """A pod whose selector requires the label of such a key already would be invalid."""
+
+    def spread(*expressions: Document) -> Document:
+        return {
+            "maxSkew": 1,
+            "topologyKey": "kubernetes.io/hostname",
+            "whenUnsatisfiable": "DoNotSchedule",
+            "labelSelector": {"matchExpressions": [*expressions]},
+            "matchLabelKeys": ["rev"],
+        }
+
+    added = {"key": "rev", "operator": "In", "values": ["7"]}
+    spec = {"topologySpreadConstraints": [spread(added)]}
+    (change,) = requests_of(make_pod("p", cpu="9", labels={"rev": "7"}, spec=spec)).changes
+    assert change.action == "replace"
+    assert change.body is not None
+    assert change.body["spec"]["topologySpreadConstraints"] == [spread()]
+    words = shlex.split(change.command)
+    (patch,) = (json.loads(word) for word in words if word.startswith("{"))
+    (constraint,) = patch["spec"]["topologySpreadConstraints"]
+    assert constraint["labelSelector"] == {"matchExpressions": []}
+
+
 def test_a_pod_alone_is_patched_if_kube_apiserver_accepts_that_and_replaced_if_not():
     pod = encode(make_pod("p", namespace="shop", cpu="9"))
     found = requests_of(pod)
