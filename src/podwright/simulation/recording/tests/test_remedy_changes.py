@@ -244,7 +244,9 @@ def test_a_pod_that_is_replaced_has_no_requirements_that_keys_of_labels_stand_fo
 
     added = {"key": "rev", "operator": "In", "values": ["7"]}
     spec = {"topologySpreadConstraints": [spread(added)]}
-    (change,) = requests_of(make_pod("p", cpu="9", labels={"rev": "7"}, spec=spec)).changes
+    found = requests_of(make_pod("p", cpu="9", labels={"rev": "7"}, spec=spec))
+    assert found.changes is not None, found.note
+    (change,) = found.changes
     assert change.action == "replace"
     assert change.body is not None
     assert change.body["spec"]["topologySpreadConstraints"] == [spread()]
