@@ -84,6 +84,7 @@ def using_claim() -> Object:
 
 
 IN_A = [{"matchExpressions": [{"key": ZONE, "operator": "In", "values": ["a"]}]}]
+IN_B = [{"matchExpressions": [{"key": ZONE, "operator": "In", "values": ["b"]}]}]
 OUT_OF_B = [{"matchExpressions": [{"key": ZONE, "operator": "NotIn", "values": ["b", "c"]}]}]
 
 
@@ -113,6 +114,12 @@ OUT_OF_B = [{"matchExpressions": [{"key": ZONE, "operator": "NotIn", "values": [
             "node(s) had no available volume zone",
             f"PersistentVolume pv-1 of claim shop/data is in {ZONE}=a, the node in b",
             id="a volume with a label that the node does not have",
+        ),
+        pytest.param(
+            [claim("pv-1"), volume(labels={ZONE: "a"}, terms=IN_B)],
+            "node(s) had no available volume zone",
+            f"PersistentVolume pv-1 of claim shop/data is in {ZONE}=a, the node in b",
+            id="a volume whose affinity the node has",
         ),
         pytest.param(
             [claim("pv-1")],
