@@ -95,17 +95,17 @@ class Context(_Part, frozen=True, kw_only=True):
     namespace: str = ""
 
 
-class _NamedCluster(msgspec.Struct, frozen=True):
+class _NamedCluster(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     cluster: Cluster = Cluster()
 
 
-class _NamedUser(msgspec.Struct, frozen=True):
+class _NamedUser(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     user: User = User()
 
 
-class _NamedContext(msgspec.Struct, frozen=True):
+class _NamedContext(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     context: Context = Context()
 
