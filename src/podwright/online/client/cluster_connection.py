@@ -91,7 +91,7 @@ def read_access(
     except FileNotFoundError as error:
         raise ClusterError(f"{path}: there is no such kubeconfig; check --kubeconfig") from error
     except OSError as error:
-        message = f"{path}: the kubeconfig cannot be read: {error.strerror or error}"
+        message = f"{path}: the kubeconfig cannot be read: {error.strerror}"
         raise ClusterError(message) from error
     except (UnicodeDecodeError, YamlError) as error:
         raise ClusterError(f"{path}: this is not a kubeconfig: {error}") from error

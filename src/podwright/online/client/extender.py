@@ -288,7 +288,7 @@ def _context(settings: Extender, tls: ExtenderTLSConfig) -> ssl.SSLContext:
     -----
     `enableHTTPS` without a CA means that the certificate is not verified.
     """
-    has_ca = bool(tls.ca_data or tls.ca_file)
+    has_ca = tls.ca_data or tls.ca_file
     if tls.insecure and has_ca:
         raise ValueError("a root certificates file with the insecure flag is not allowed")
     if has_ca:

@@ -164,6 +164,7 @@ def test_deletions_can_be_ignored_also_those_before_a_restart():
     kept: list[ObjectDifference] = []
     copied.start(Mirror(policies, on_kept=kept.append), [(KINDS["pods"], [])])
     assert "default/p" in {key for _, key in copied.objects}
+    assert [(each.kind, each.key) for each in kept] == [(KINDS["pods"], "default/p")]
     assert [each.difference.policy for each in kept] == [IGNORED_DELETIONS]
 
 

@@ -79,6 +79,9 @@ def test_a_volume_that_only_has_such_a_name_is_kept():
     obj = pod()
     obj["spec"]["volumes"][0] = {"name": "kube-api-access-x", "emptyDir": {}}
     assert len(created_copy(KINDS["pods"], obj)["spec"]["volumes"]) == 2
+    token = {"projected": {"sources": [{"serviceAccountToken": {"audience": "vault"}}]}}
+    obj["spec"]["volumes"][0] = {"name": "own-token", **token}
+    assert len(created_copy(KINDS["pods"], obj)["spec"]["volumes"]) == 2
 
 
 def test_owners_are_dropped_since_a_destination_would_collect_their_dependents():
