@@ -45,13 +45,16 @@ class WorldCopy:
     Raises
     ------
     CannotCopy
-        If the world is part of a server, or its scheduler waits for an extender.
+        If the world is part of a server, its scheduler waits for an extender, or its operations
+        for conditions.
     """
 
     def __init__(self, world: World) -> None:
         options = world.components.options
         if options.is_served or options.has_kubelet or options.begin_extender_call is not None:
             raise CannotCopy("a world that a server drives cannot be copied")
+        if world.sequences:
+            raise CannotCopy("a world whose operations wait for conditions cannot be copied")
         if not world.is_between_steps or not can_save(world):
             raise CannotCopy(
                 "the world cannot be copied now: its scheduler waits for a call; step it on first"

@@ -14,6 +14,8 @@ import podwright as pw
 from podwright.apimachinery.objects import KubernetesObject
 from podwright.apimachinery.schema import decode
 from podwright.cluster.kubelets import default_stages, read_stages
+from podwright.simulation.world import Condition, Stop
+from podwright.simulation.world.inputs.conditions import OperationSequence, Step
 from podwright.simulation.world.world_copies import CannotCopy
 from podwright.testing import make_node, make_pod
 
@@ -201,3 +203,11 @@ def test_the_pods_of_a_run_are_a_table() -> None:
     assert str(frame["wait_ns"].dtype) == "Int64"
     with pytest.raises(pw.ArgumentError, match="source: an explanation, several, decisions or a"):
         pw.to_pandas(3)  # type: ignore[arg-type]
+
+
+def test_a_world_whose_operations_wait_is_not_copied():
+    world = pw.World()
+    wait = Step(place="wait", wait=Condition(settled=True), operation=Stop())
+    world.add_sequence(OperationSequence(iter([wait])))
+    with pytest.raises(CannotCopy, match=r"operations wait for conditions"):
+        world.fork()
