@@ -172,7 +172,8 @@ def test_the_namespace_is_that_of_the_context_unless_the_name_has_one(
 ):
     context = "{name: c, context: {cluster: k, namespace: team}}"
     file = tmp_path / "config"
-    file.write_text(f"current-context: c\ncontexts: [{context}]\n")
+    cluster = "{name: k, cluster: {server: 'http://a:1'}}"
+    file.write_text(f"current-context: c\ncontexts: [{context}]\nclusters: [{cluster}]\n")
     monkeypatch.setenv("KUBECONFIG", str(file))
     assert namespace_in(pod, "cluster:") == namespace_in(pod, "cluster:c") == namespace
 

@@ -138,7 +138,7 @@ class _Connections:
         connection = self._take(url)
         try:
             connection.deadline = deadline
-            target = f"{url.path or '/'}?{url.query}" if url.query else url.path or "/"
+            target = f"{url.path or '/'}?{url.query}" if url.query else url.path
             connection.request("POST", target, body=call.body, headers=_HEADERS)
             with connection.getresponse() as response:
                 reply = ExtenderReply(status=response.status, body=_whole_body(response))
