@@ -181,7 +181,8 @@ def restored_world(
     empty.store.restore(objects, state.resource_version)
     empty.lifecycle.restore(state.life, objects)
     empty.controllers.restore(state.controllers, objects)
-    if empty.delays is not None and state.delays is not None:
+    if state.delays is not None:
+        assert empty.delays is not None, "the saved world had a timing model"
         empty.delays.restore(state.delays)
     entries: list[Due[DueEvent]] = [*others]
     entries += [Due(*entry) for entry in state.entries]

@@ -495,3 +495,14 @@ def test_a_line_may_name_an_object_of_another_file(read, other, missing):
     assert sequence.next_due_ns(START_NS) == START_NS + 120 * SECOND
     assert isinstance(sequence.step.operation, Drain)
     assert sequence.step.operation.node == "n9"
+
+
+def test_stages_are_no_objects_of_the_cluster(read):
+    assert [operation.obj.kind for _, operation in read(NODE + "---" + STAGE)] == ["Node"]
+
+
+def test_what_a_file_that_cannot_be_read_may_have_is_not_missing(tmp_path):
+    with pytest.raises(InputError) as caught:
+        pw.simulate(tmp_path / "absent.yaml", events=[{"at": "1s", "drain": "n1"}])
+    (error,) = caught.value.errors
+    assert "absent.yaml" in error.source
