@@ -140,7 +140,7 @@ def test_the_status_of_an_object_that_is_there_is_merged():
     ("lines", "found"),
     [
         ([], None),
-        ([b"", b'{"time": "1970-01-01T00:00:02Z"}'], 2 * SECOND),
+        ([b"", b" \t", b'{"time": "1970-01-01T00:00:02Z"}'], 2 * SECOND),
         ([b'{"time": 2}', b'{"time": "1970-01-01T00:00:02Z"}'], None),
         ([b"{broken"], None),
         ([b"\xff"], None),
@@ -397,6 +397,9 @@ def test_a_world_and_its_parts_show_themselves():
         world.report(), lost_pods=(lost, lost), never_tried=("d/q",), rollouts=()
     )
     assert repr(report) == "<Report: 2 lost pods, 1 pods never tried>"
+    evictions = msgspec.structs.replace(report.evictions, evicted=3, rejected=4)
+    report = msgspec.structs.replace(world.report(), evictions=evictions)
+    assert repr(report) == "<Report: 3 evictions, 4 rejected evictions>"
     report = world.report()
     assert repr(report) == "<Report: nothing to report>"
     assert "<strong>Report</strong>" in report._repr_html_()
