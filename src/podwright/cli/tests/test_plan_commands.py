@@ -119,6 +119,7 @@ def test_a_sweep_as_a_document_has_its_figures_failures_and_best(capsys):
         "failed": [failed | {"error": "error 0"}],
         "missing": 2,
         "best": [{"figure": "wait p99", "configuration": "packed"}],
+        "warnings": [],
     }
 
 

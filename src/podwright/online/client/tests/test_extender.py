@@ -220,6 +220,23 @@ def test_a_reply_that_is_not_whole_is_an_error_of_the_call(monkeypatch, sent, wh
         assert called(client, url).body == b"12345", "the next call has a new connection"
 
 
+def test_a_connection_that_is_not_accepted_ends_at_the_timeout_too():
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as full, client_of() as client:
+        address = full.getsockname()
+        # What the kernel accepts by itself fills its queue; the call is one more.
+        waiting = [socket.socket() for _ in range(4)]
+        for each in waiting:
+            each.setblocking(False)
+            each.connect_ex(address)
+        url = f"http://127.0.0.1:{address[1]}/filter"
+        begun = time.monotonic()
+        error = called(client, url, SECOND // 5).error
+        for each in waiting:
+            each.close()
+    assert error == f'Post "{url}": no reply within 0.2s (httpTimeout)'
+    assert time.monotonic() - begun < 10
+
+
 def test_a_call_ends_at_its_timeout():
     with serving(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n1") as server, client_of() as client:
         url = f"http://127.0.0.1:{server.port}/filter"
