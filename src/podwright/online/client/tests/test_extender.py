@@ -220,6 +220,13 @@ def test_a_reply_that_is_not_whole_is_an_error_of_the_call(monkeypatch, sent, wh
         assert called(client, url).body == b"12345", "the next call has a new connection"
 
 
+def test_a_kept_connection_is_used_at_once():
+    with serving(reply(b"1"), reply(b"2")) as server, client_of() as client:
+        url = f"http://127.0.0.1:{server.port}/filter"
+        assert called(client, url).body == b"1"
+        assert called(client, url, SECOND // 2).body == b"2"
+
+
 def test_a_connection_that_is_not_accepted_ends_at_the_timeout_too():
     with socket.create_server(("127.0.0.1", 0), backlog=0) as full, client_of() as client:
         address = full.getsockname()
