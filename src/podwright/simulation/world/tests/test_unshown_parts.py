@@ -17,6 +17,7 @@ from podwright.apimachinery.objects import InputError, encode, with_fields
 from podwright.apimachinery.schema import decode
 from podwright.cluster.kubelets import EXIT_CODE, RUN_DELAY
 from podwright.cluster.store import ObjectStore
+from podwright.scheduler.config import read_configuration
 from podwright.scheduler.framework import CallError
 from podwright.scheduler.machine import (
     Bind,
@@ -159,7 +160,7 @@ def test_the_first_time_of_a_record(lines, found):
           ("Succeeded", {"containerStatuses": [
               {"state": {"terminated": {"finishedAt": "2026-03-02T10:00:25Z"}}},
               {"state": {"terminated": {"finishedAt": "2026-03-02T10:00:15Z"}}},
-              {"state": {"running": {}}}]}, 40)],
+              {"state": {"running": {}}}, {"name": "never created"}]}, 40)],
          {RUN_DELAY: "20s", EXIT_CODE: "0"}),
         # Without these, the times of the lines.
         ([("Running", {"startTime": None}, 20), ("Failed", {}, 40)],
@@ -390,8 +391,8 @@ def test_a_world_and_its_parts_show_themselves():
     assert repr(run) == "<Run: 2 pods on nodes, 0 pending>"
     html = run._repr_html_()
     assert "<strong>Run</strong>" in html
-    assert "Pods on nodes" in html
-    assert "Pending pods" in html
+    assert "Pods on nodes</th>" in html
+    assert "Pending pods</th>" in html
     lost = LostPod(pod="d/p", node="n", cause="preempted", owner="", time="t")
     report = msgspec.structs.replace(
         world.report(), lost_pods=(lost, lost), never_tried=("d/q",), rollouts=()
@@ -417,6 +418,18 @@ def test_pods_of_groups_need_their_plugin():
         "PodGroups of scheduling.x-k8s.io have no effect: no profile of the configuration enables"
         " the plugin Coscheduling, so their pods are scheduled one by one"
     ]
+    plugins = {
+        "queueSort": {"enabled": [{"name": "Coscheduling"}], "disabled": [{"name": "*"}]},
+        "multiPoint": {"enabled": [{"name": "Coscheduling"}]},
+    }
+    document = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"plugins": plugins}],
+    }
+    world = World(read_configuration(document, source="config"))
+    world.add(group)
+    assert list(_idle_groups(world)) == []
 
 
 @pytest.mark.parametrize(
