@@ -83,7 +83,7 @@ def execute(api: Api, call: ApiCall, now_ns: int) -> CallDone:
     return CallDone(call.call, obj=None)
 
 
-class _BindingArguments(msgspec.Struct, frozen=True, rename="pascal"):
+class _BindingArguments(msgspec.Struct, frozen=True, kw_only=True, rename="pascal"):
     pod_name: str
     pod_namespace: str
     pod_uid: str = msgspec.field(name="PodUID")

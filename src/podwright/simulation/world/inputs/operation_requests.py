@@ -51,7 +51,7 @@ class MissingObject(PodwrightError):  # noqa: N818 - named for what it is
     """The object of an operation that a user wrote does not exist; the text says where."""
 
 
-class MissingObjects(msgspec.Struct):
+class MissingObjects(msgspec.Struct, kw_only=True):
     """The operations of a run that found no object.
 
     Attributes
