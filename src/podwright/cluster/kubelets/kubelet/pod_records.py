@@ -138,6 +138,8 @@ class ContainerRecord(msgspec.Struct):
         The earliest time of the next try to start it.
     back_off_ns, back_off_at_ns : int
         The back-off of restarts, and when it was set.
+    back_off_key : tuple, optional
+        The image and the allocated resources for which the back-off counts.
     pull_back_off_ns, pull_retry_ns : int
         The back-off of image pulls, and when it ends.
     must_restart : bool
@@ -155,6 +157,7 @@ class ContainerRecord(msgspec.Struct):
     retry_ns: int = 0
     back_off_ns: int = 0
     back_off_at_ns: int = 0
+    back_off_key: tuple[Any, Any] | None = None
     pull_back_off_ns: int = 0
     pull_retry_ns: int = 0
     must_restart: bool = False
@@ -183,6 +186,10 @@ class PodRecord(msgspec.Struct, kw_only=True):
         Reason and message of the end that the kubelet decided.
     stop_ns : int, optional
         When the pod started to be stopped.
+    stop_grace_ns : int
+        The grace period of the stop, which can only become shorter.
+    stop_deadline_ns : int, optional
+        When the grace period ends.
     mount_retry_ns, mount_back_off_ns : int
     containers : dict
         By name, in the order of the pod.
@@ -207,6 +214,7 @@ class PodRecord(msgspec.Struct, kw_only=True):
     is_finished: bool = False
     stop: tuple[str, str] | None = None
     stop_ns: int | None = None
+    stop_grace_ns: int = 0
     stop_deadline_ns: int | None = None
     mount_retry_ns: int = 0
     mount_back_off_ns: int = 0

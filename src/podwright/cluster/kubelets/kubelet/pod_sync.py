@@ -59,6 +59,8 @@ KILLED: Final = 137
 """The exit code of a process that SIGKILL ended."""
 
 _GRACE_SECONDS: Final = 30
+_GRACE_MIN_NS: Final = SECOND_NS
+"""The least grace period of a pod that is deleted or evicted."""
 _SHUTDOWN_NS: Final = 2 * SECOND_NS
 """The least time between SIGTERM and SIGKILL, also after a hook that used up the grace period."""
 _ROUNDS_MAX: Final = 100
@@ -105,6 +107,7 @@ class PodSync:
         self._check_deadline()
         for _ in range(_ROUNDS_MAX):
             has_ended = self._advance()
+            self._update_containers()  # A sidecar has perhaps started with an old definition.
             if record.stop_ns is not None:
                 self._stop_pod()
                 if not record.running:
@@ -142,7 +145,7 @@ class PodSync:
             ):
                 known.must_restart = True
                 message = _kill_message(known, "definition changed")
-                self._restart(known, container, message)
+                self._stop(known, container, self._grace_ns, message)
 
     def _resize(self) -> None:
         """Resize the pod as its spec says, if it fits the node."""
@@ -156,35 +159,36 @@ class PodSync:
         for kind, container in self._context.containers:
             known = self._record.containers[container["name"]]
             if kind != "ephemeral" and known.name in found.restarts and known.running:
+                known.must_restart = True
                 message = f"Container {known.name} resize requires restart"
-                self._restart(known, container, message)
-
-    def _restart(self, known: ContainerRecord, container: Document, message: str) -> None:
-        """Stop a container that starts again in any case, without a back-off."""
-        known.must_restart, known.back_off_ns = True, 0
-        self._stop(known, container, self._grace_ns(), message)
+                self._stop(known, container, self._grace_ns, message)
 
     def _check_deadline(self) -> None:
-        """Start to stop a pod that is deleted or has run for too long."""
+        """Start to stop a pod that is deleted or has run for too long.
+
+        A grace period that becomes shorter counts from then on.
+
+        Upstream: pod_workers.go, calculateEffectiveGracePeriod, wasGracePeriodShortened
+        """
         record, now_ns = self._record, self._now_ns
         if "deletionTimestamp" in self._metadata:
-            grace_ns = int(self._metadata.get("deletionGracePeriodSeconds") or 0) * SECOND_NS
-            first_ns = now_ns if record.stop_ns is None else record.stop_ns
-            deadline_ns = first_ns + grace_ns
+            seconds = int(self._metadata.get("deletionGracePeriodSeconds") or 0)
+            grace_ns = max(seconds * SECOND_NS, _GRACE_MIN_NS)
             if record.stop_ns is None:
-                record.stop_ns = now_ns
+                self._begin_stop(grace_ns)
                 # Upstream: nothing waits to be restarted any more.
                 for known in record.containers.values():
                     known.waiting = None
-            elif record.stop_deadline_ns is not None and deadline_ns < record.stop_deadline_ns:
+            elif grace_ns < record.stop_grace_ns:
+                record.stop_grace_ns, record.stop_deadline_ns = grace_ns, now_ns + grace_ns
+                last_ns = now_ns + max(grace_ns, _SHUTDOWN_NS)
                 for known in record.running:
                     run = known.running
                     assert run is not None
-                    last_ns = max(deadline_ns, now_ns)
                     is_signaled = run.is_stopping and run.turn_ns is None
-                    if is_signaled and (run.ends_ns is None or run.ends_ns > last_ns):
+                    is_killed = run.exit_code == KILLED
+                    if is_signaled and (is_killed or run.ends_ns is None or run.ends_ns > last_ns):
                         run.ends_ns, run.exit_code, run.reason = last_ns, KILLED, "Error"
-            record.stop_deadline_ns = deadline_ns
             return
         seconds = self._spec.get("activeDeadlineSeconds")
         if seconds is None or record.stop_ns is not None:
@@ -193,9 +197,14 @@ class PodSync:
         if now_ns < deadline_ns:
             self._context.sync_at(deadline_ns)
             return
-        record.stop, record.stop_ns = DEADLINE_EXCEEDED, now_ns
-        record.stop_deadline_ns = now_ns + self._grace_ns()
+        record.stop = DEADLINE_EXCEEDED
+        self._begin_stop(max(self._grace_ns, _GRACE_MIN_NS))
         self._context.event("Normal", *DEADLINE_EXCEEDED)
+
+    def _begin_stop(self, grace_ns: int) -> None:
+        record = self._record
+        record.stop_ns, record.stop_grace_ns = self._now_ns, grace_ns
+        record.stop_deadline_ns = self._now_ns + grace_ns
 
     def _stop_pod(self) -> None:
         """Stop all containers: the sidecars after the app containers, the last one first.
@@ -219,9 +228,11 @@ class PodSync:
                 self._signal(run, signal_ns, deadline_ns)
             waits = True
 
+    @property
     def _grace_ns(self) -> int:
+        """The grace period of the spec. Without one, hooks before the stop are not executed."""
         seconds = self._spec.get("terminationGracePeriodSeconds")
-        return max(int(_GRACE_SECONDS if seconds is None else seconds), 1) * SECOND_NS
+        return int(_GRACE_SECONDS if seconds is None else seconds) * SECOND_NS
 
     # -------------------------------------------------------------------------- containers
 
@@ -396,7 +407,7 @@ class PodSync:
             # Upstream: its rules do not count, and neither does its exit code.
             known.must_restart = policy != "Never"
             message = _kill_message(known, f"failed {probe_type} probe")
-            grace_ns = self._grace_ns() if grace is None else int(grace) * SECOND_NS
+            grace_ns = self._grace_ns if grace is None else int(grace) * SECOND_NS
             self._stop(known, container, grace_ns, message)
         return has_changed
 
@@ -493,8 +504,7 @@ class PodSync:
         if not record.running:
             record.is_finished = True
             return
-        record.stop_ns = self._now_ns
-        record.stop_deadline_ns = self._now_ns + self._grace_ns()
+        self._begin_stop(self._grace_ns)
         self._stop_pod()
 
     def _should_restart(self, known: ContainerRecord, container: Document, exit_code: int) -> bool:
@@ -503,6 +513,10 @@ class PodSync:
     def _start(self, known: ContainerRecord, container: Document) -> bool:
         """Start a container; return False if it has to wait."""
         now_ns = self._now_ns
+        back_off_key = (container.get("image"), self._record.allocated.get(known.name))
+        if known.back_off_key != back_off_key:
+            # Upstream: kuberuntime/helpers.go, GetBackoffKey
+            known.back_off_key, known.back_off_ns = back_off_key, 0
         if known.ended is not None:
             due_ns = restart_ns(known)
             if now_ns < due_ns:
@@ -562,7 +576,7 @@ class PodSync:
                 known, "Warning", "FailedPostStartHook", "PostStartHook failed"
             )
             if not is_interrupted:
-                self._stop(known, run.spec, self._grace_ns(), "FailedPostStartHook")
+                self._stop(known, run.spec, self._grace_ns, "FailedPostStartHook")
         if run.is_stopping and not is_interrupted:
             assert run.ends_ns is not None, "a container that is stopped ends"
             if run.ends_ns <= self._now_ns:
@@ -608,8 +622,8 @@ class PodSync:
                 self._context.sync_at(self._record.stop_deadline_ns)
             for due_ns in _due_times(run):
                 self._context.sync_at(due_ns)
-            probes = [run.readiness] if run.is_stopping else [run.readiness, run.liveness]
-            for probe in probes if run.is_started else [run.startup]:
+            probes = [run.readiness, run.liveness] if run.is_started else [run.startup]
+            for probe in [run.readiness] if run.is_stopping else probes:
                 if probe is not None and probe.next_ns is not None:
                     self._context.sync_at(probe.next_ns)
 

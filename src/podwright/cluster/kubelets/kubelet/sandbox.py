@@ -111,12 +111,13 @@ def _prepare_devices(sync: SyncContext, reader: ObjectReader) -> bool:
 
 # The volumes of a pod's claims: which cannot be used yet, and why.
 #
-# A claim that is not bound, or that is being deleted, is an error. A CSI volume is mounted when
-# the node's status lists it as attached, unless its driver attaches nothing. Nothing is reported
-# while a volume is not attached: the controller that attaches it reports why.
+# A claim that is not bound, or that is being deleted without protection, is an error. A CSI volume
+# is mounted when the node's status lists it as attached, unless its driver attaches nothing.
+# Nothing is reported while a volume is not attached: the controller that attaches it reports why.
 
 _CLAIM: Final[GroupKind] = ("", "PersistentVolumeClaim")
 _VOLUME: Final[GroupKind] = ("", "PersistentVolume")
+_PROTECTION: Final = "kubernetes.io/pvc-protection"
 _DRIVER: Final[GroupKind] = ("storage.k8s.io", "CSIDriver")
 
 
@@ -162,7 +163,8 @@ def waiting_volumes(pod: Document, node: Node | None, reader: ObjectReader) -> C
             claim_name = f"{pod['metadata']['name']}-{name}"
         else:
             continue
-        found = _volume_of(pod["metadata"].get("namespace") or "", claim_name, reader)
+        owner = pod["metadata"] if "ephemeral" in volume else None
+        found = _volume_of(pod["metadata"].get("namespace") or "", claim_name, reader, owner)
         error = found if isinstance(found, str) else _mode_error(pod, name, found)
         if error is not None:
             errors[name] = error
@@ -173,18 +175,33 @@ def waiting_volumes(pod: Document, node: Node | None, reader: ObjectReader) -> C
     return ClaimedVolumes(sorted(unattached), errors)
 
 
-def _volume_of(namespace: str, name: str, reader: ObjectReader) -> PersistentVolume | str:
-    """Return the volume of a bound claim, or the error."""
+def _volume_of(
+    namespace: str, name: str, reader: ObjectReader, owner: Document | None
+) -> PersistentVolume | str:
+    """Return the volume of a bound claim, which the owner has to control if there is one.
+
+    Otherwise the error is returned.
+
+    Upstream: desired_state_of_world_populator.go, getPVCExtractPV, getPVSpec
+    """
     place = f"error processing PVC {namespace}/{name}: "
     claim = reader.get(_CLAIM, f"{namespace}/{name}")
     if not isinstance(claim, PersistentVolumeClaim):
         missing = f'persistentvolumeclaims "{name}" not found'
         return f"{place}failed to fetch PVC from API server: {missing}"
-    if claim.metadata.deletion_timestamp is not None:
+    is_deleted = claim.metadata.deletion_timestamp is not None
+    if is_deleted and _PROTECTION not in claim.metadata.finalizers:
         return f"{place}PVC is being deleted"
-    if claim.status.phase != "Bound" or not claim.spec.volume_name:
+    if claim.status.phase != "Bound":
         return f"{place}PVC is not bound"
     volume_name = claim.spec.volume_name
+    if not volume_name:
+        return f"{place}PVC has empty pvc.Spec.VolumeName"
+    if owner is not None:
+        control = claim.metadata.controller
+        if control is None or control.uid != owner.get("uid"):
+            user = f"{namespace}/{owner['name']}"
+            return f"PVC {claim.key} was not created for pod {user} (pod is not owner)"
     volume = reader.get(_VOLUME, volume_name)
     if not isinstance(volume, PersistentVolume):
         missing = f'persistentvolumes "{volume_name}" not found'

@@ -16,8 +16,14 @@ MAPS = container(volumeDevices=[{"name": "data", "devicePath": "/dev/data"}])
 CLAIMED = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
 
 
-def add_claim(driver: KubeletDriver, name: str = "data", phase: str = "Bound", **more: Any) -> None:
-    spec = {"volumeName": "pv-1"} if phase == "Bound" else {}
+def add_claim(
+    driver: KubeletDriver,
+    name: str = "data",
+    phase: str = "Bound",
+    volume: str = "pv-1",
+    **more: Any,
+) -> None:
+    spec = {"volumeName": volume} if phase == "Bound" and volume else {}
     driver.cluster.add(
         "PersistentVolumeClaim", name, spec=spec, status={"phase": phase}, metadata=more
     )
@@ -103,12 +109,32 @@ def test_the_volume_of_an_ephemeral_claim_is_attached() -> None:
     driver = run_of(volume={"name": "data", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}})
     driver.run(0)
     assert "error processing PVC default/web-data: failed to fetch PVC" in failures(driver)[0]
-    add_claim(driver, "web-data")
-    driver.run(11)
-    assert (driver.status()["phase"], len(failures(driver))) == ("Pending", 1)
+    error = "PVC default/web-data was not created for pod default/web (pod is not owner)"
+    for number, owners in enumerate(([], [owner("other")]), start=2):
+        add_claim(driver, "web-data", ownerReferences=owners)
+        driver.run(10 * number - 9)
+        assert len(failures(driver)) == number
+        assert failures(driver)[-1].endswith(f"failed to process volumes=[data]: {error}")
+    add_claim(driver, "web-data", ownerReferences=[owner("web")])
+    driver.run(31)
+    assert (driver.status()["phase"], len(failures(driver))) == ("Pending", 3)
     driver.cluster.add("Node", "n1", status=ATTACHED)
-    driver.run(20)
+    driver.run(40)
     assert driver.status()["phase"] == "Running"
+
+
+def owner(name: str) -> dict[str, Any]:
+    reference = {"apiVersion": "v1", "kind": "Pod", "name": name, "uid": f"uid-{name}"}
+    return reference | {"controller": True}
+
+
+def test_a_claim_that_is_deleted_can_be_used_while_it_is_protected() -> None:
+    """Upstream: desired_state_of_world_populator.go, getPVCExtractPV"""
+    driver = run_of(node=ATTACHED)
+    deletion: dict[str, Any] = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
+    add_claim(driver, **deletion, finalizers=["kubernetes.io/pvc-protection"])
+    driver.run(0)
+    assert (driver.status()["phase"], failures(driver)) == ("Running", [])
 
 
 @pytest.mark.parametrize(
@@ -124,6 +150,11 @@ def test_the_volume_of_an_ephemeral_claim_is_attached() -> None:
             lambda driver: add_claim(driver, phase="Pending"),
             "error processing PVC default/data: PVC is not bound",
             id="a claim that is not bound",
+        ),
+        pytest.param(
+            lambda driver: add_claim(driver, volume=""),
+            "error processing PVC default/data: PVC has empty pvc.Spec.VolumeName",
+            id="a bound claim without a volume",
         ),
         pytest.param(
             lambda driver: add_claim(driver, deletionTimestamp="2026-01-01T00:00:00Z"),

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from podwright.apimachinery.objects import SECOND_NS
+from podwright.apimachinery.schema import decode
 from podwright.cluster.kubelets.kubelet.containers.container_statuses import (
     count_restart,
     restart_ns,
@@ -268,3 +269,50 @@ def test_another_image_restarts_app_containers_and_sidecars(name, restarts, note
     assert ("httpd:2" in driver.container(name)["image"]) is bool(restarts)
     killed = [each for each in driver.notes if "Killing" in each]
     assert killed == ([f"Normal Killing: {note}"] if note else [])
+
+
+def test_another_image_restarts_a_sidecar_once_it_has_started():
+    """Upstream: kuberuntime_container.go, computeInitContainerActions"""
+    side = container("side", startupProbe={"httpGet": {}, "initialDelaySeconds": 7}, **SIDE)
+    driver = run_of(pod_of(container(), initContainers=[side]), 1)
+    status = driver.objects["default/web"].raw["status"]
+    after = pod_of(container(), initContainers=[side | {"image": "httpd:2"}], __generation=2)
+    driver.put(pod_with_status(after, status))
+    driver.run(6)
+    assert not any("Killing" in note for note in driver.notes)
+    driver.run(20)
+    assert driver.container("side")["restartCount"] == 1
+
+
+def changed(driver: Any, **parts: Any) -> None:
+    """Change the only container of the pod."""
+    raw = driver.objects["default/web"].raw
+    (main,) = raw["spec"]["containers"]
+    spec = raw["spec"] | {"containers": [main | parts]}
+    metadata = raw["metadata"] | {"generation": 2}
+    driver.put(decode(raw | {"metadata": metadata, "spec": spec}, source="test"))
+
+
+def test_another_image_restarts_a_container_of_a_pod_that_never_restarts():
+    driver = run_of(pod_of(container("main", "sleep 1d"), **NEVER), 1)
+    changed(driver, image="nginx:2")
+    driver.run(31)
+    assert driver.container()["restartCount"] == 1
+    assert driver.status()["phase"] == "Running"
+
+
+@pytest.mark.parametrize(
+    ("parts", "restarts"),
+    [
+        pytest.param({"image": "nginx:2"}, 5, id="another image"),
+        pytest.param({"resources": {"requests": {"cpu": "1m"}}}, 5, id="other resources"),
+        pytest.param({"terminationMessagePath": "/log"}, 4, id="anything else"),
+    ],
+)
+def test_a_changed_container_does_not_wait_for_the_back_off(parts, restarts):
+    """Upstream: kuberuntime/helpers.go, GetBackoffKey"""
+    driver = run_of(pod_of(container("main", "exit 1")), 80)
+    assert driver.container()["restartCount"] == 4
+    changed(driver, **parts)
+    driver.run(79)
+    assert driver.container()["restartCount"] == restarts

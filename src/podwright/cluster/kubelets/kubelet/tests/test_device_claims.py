@@ -105,8 +105,11 @@ def test_a_claim_of_a_template_has_to_exist_and_to_belong_to_the_pod() -> None:
         prepare(claim(), of)
     status = {"resourceClaimStatuses": [{"name": "gpu", "resourceClaimName": "c"}]}
     named = decode(of.raw | {"status": status})
-    with pytest.raises(PrepareError, match="Pod is not owner"):
-        prepare(claim(), named)
+    user = {"apiVersion": "v1", "kind": "Pod", "name": "web", "controller": True}
+    for owners in ([], [user | {"uid": "uid-of-another"}]):
+        with pytest.raises(PrepareError, match="Pod is not owner"):
+            prepare(claim(ownerReferences=owners), named)
+    assert len(prepare(claim(ownerReferences=[user | {"uid": "uid-web"}]), named)) == 1
 
 
 def test_a_pod_waits_until_its_devices_are_prepared() -> None:

@@ -12,6 +12,7 @@ NEVER = {"restartPolicy": "Never"}
     ("hook", "grace_seconds", "seconds"),
     [
         pytest.param({"sleep": {"seconds": 4}}, 30, 5, id="a hook before SIGTERM"),
+        pytest.param({"sleep": {"seconds": 9}}, 0, 2, id="for one second at least"),
         pytest.param({"sleep": {"seconds": 9}}, 5, 6, id="SIGTERM also after the grace period"),
         pytest.param({"exec": {"command": ["sleep", "2"]}}, 30, 3, id="a command"),
         pytest.param({"exec": {"command": ["sleep", "infinity"]}}, 5, 6, id="one that never ends"),
@@ -35,6 +36,18 @@ def test_a_program_has_two_seconds_to_end_after_its_hook():
     assert "default/web" in driver.objects
     driver.run(7)
     assert driver.objects == {}
+
+
+@pytest.mark.parametrize(("grace_seconds", "ends"), [(0, 11), (1, 12), (5, 15)])
+def test_a_hook_is_not_executed_before_a_restart_without_a_grace_period(grace_seconds, ends):
+    """Upstream: kuberuntime_container.go, killContainer"""
+    hook = {"preStop": {"sleep": {"seconds": 4}}}
+    probe = {"exec": {"command": ["false"]}, "periodSeconds": 10, "failureThreshold": 2}
+    main = container(lifecycle=hook, livenessProbe=probe)
+    driver = run_of(pod_of(main, terminationGracePeriodSeconds=grace_seconds), ends - 0.1)
+    assert driver.container()["restartCount"] == 0
+    driver.run(ends)
+    assert driver.container()["restartCount"] == 1
 
 
 def test_a_failed_pre_stop_hook_is_reported():

@@ -55,7 +55,8 @@ def test_a_resize_that_does_not_fit_is_deferred():
     assert "PodResizePending" not in names
 
 
-def test_a_container_that_does_not_run_is_not_restarted_by_a_resize():
+def test_a_resize_ends_the_back_off_of_a_container_that_does_not_run():
+    """Upstream: kuberuntime/helpers.go, GetBackoffKey"""
     policy = [{"resourceName": "cpu", "restartPolicy": "RestartContainer"}]
     requests = {"requests": {"cpu": "1"}}
     driver = run_of(
@@ -65,7 +66,7 @@ def test_a_container_that_does_not_run_is_not_restarted_by_a_resize():
     assert "waiting" in driver.state()
     driver.put(resized(driver, "3", command="exit 1", resizePolicy=policy))
     driver.run(16)
-    assert driver.container()["restartCount"] == count
+    assert driver.container()["restartCount"] == count + 1
     assert not any("resize requires restart" in note for note in driver.notes)
 
 

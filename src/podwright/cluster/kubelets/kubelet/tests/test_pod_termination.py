@@ -30,8 +30,11 @@ def test_a_new_pod_that_is_deleted_already_is_not_rejected():
 def test_the_deadline_of_a_pod():
     driver = run_of(pod_of(container("main", "sleep 1d"), activeDeadlineSeconds=60), 59)
     assert driver.status()["phase"] == "Running"
+    assert driver.notes[-1] == "Normal Started: Container started"
     driver.run(89)
     assert driver.status()["phase"] == "Running"  # the shell ignores SIGTERM
+    deadline = "DeadlineExceeded: Pod was active on the node longer than the specified deadline"
+    assert driver.notes[-2:] == [f"Normal {deadline}", "Normal Killing: Stopping container main"]
     driver.run(90)
     status = driver.status()
     assert (status["phase"], status["reason"]) == ("Failed", "DeadlineExceeded")
@@ -158,12 +161,31 @@ def test_a_pod_that_is_deleted_before_it_starts_fails(main, inits, states, monke
     assert found == states
 
 
-def test_a_second_deletion_shortens_the_first():
-    driver = run_of(pod_of(container("main", "sleep 1d")))
-    driver.remove(grace_seconds=30)
-    driver.run(3)
-    driver.remove(grace_seconds=0)
-    driver.run(3)
+@pytest.mark.parametrize(
+    ("deadline", "deletions", "ends"),
+    [
+        pytest.param(None, [(0, 30), (3, 0)], 5, id="two seconds at least"),
+        pytest.param(None, [(0, 30), (3, 10)], 13, id="a shorter one counts from then on"),
+        pytest.param(None, [(0, 30), (25, 20)], 45, id="also if it ends later than the first"),
+        pytest.param(None, [(0, 30), (3, 30)], 30, id="the same one again"),
+        pytest.param(None, [(0, 30), (3, 10), (5, 5)], 10, id="three"),
+        pytest.param(None, [(0, 30), (3, 10), (5, 20)], 13, id="a longer one does not count"),
+        pytest.param(60, [(70, 10)], 80, id="that of a deadline becomes shorter"),
+        pytest.param(60, [(70, 40)], 90, id="that of a deadline stays"),
+    ],
+)
+def test_a_grace_period_becomes_shorter_from_then_on(deadline, deletions, ends):
+    """Upstream: pod_workers.go, calculateEffectiveGracePeriod"""
+    spec = {} if deadline is None else {"activeDeadlineSeconds": deadline}
+    # The kubelet is called each second.
+    probe = {"exec": {"command": ["false"]}, "periodSeconds": 1}
+    driver = run_of(pod_of(container("main", "sleep 1d", readinessProbe=probe), **spec))
+    for at, grace in deletions:
+        driver.run(at)
+        driver.remove(grace_seconds=grace)
+    driver.run(ends - 0.1)
+    assert "default/web" in driver.objects
+    driver.run(ends)
     assert driver.objects == {}
 
 

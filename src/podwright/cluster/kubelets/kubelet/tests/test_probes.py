@@ -137,6 +137,18 @@ def test_the_restart_policy_decides_whether_a_failed_probe_restarts(policy, suff
     assert driver.container()["restartCount"] == restarts
 
 
+@pytest.mark.parametrize("probe_type", ["liveness", "startup"])
+@pytest.mark.parametrize(("of_probe", "restarts_at"), [(None, 18), (3, 13), (20, 30)])
+def test_a_probe_may_have_its_own_grace_period(probe_type, of_probe, restarts_at):
+    """Upstream: kuberuntime_container.go, setTerminationGracePeriod"""
+    own = {} if of_probe is None else {"terminationGracePeriodSeconds": of_probe}
+    main = container("main", "sleep 1d") | {f"{probe_type}Probe": FAILS | own}
+    driver = run_of(pod_of(main, terminationGracePeriodSeconds=8), restarts_at - 0.1)
+    assert driver.container()["restartCount"] == 0
+    driver.run(restarts_at)
+    assert driver.container()["restartCount"] == 1
+
+
 def test_the_rules_of_a_container_do_not_count_for_a_failed_probe():
     rule = {"action": "Restart", "exitCodes": {"operator": "In", "values": [137]}}
     never = {"restartPolicy": "Never", "restartPolicyRules": [rule]}
