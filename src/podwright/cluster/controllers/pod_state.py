@@ -50,14 +50,16 @@ def ready_since_ns(pod: Pod) -> int | None:
 def available_from_ns(pod: Pod, min_ready_seconds: int) -> int | None:
     """Return the time from which a ready pod is available, None if it is not ready.
 
+    A pod that has been ready since an unknown time is available only without `minReadySeconds`.
+
     Notes
     -----
     Upstream: pkg/api/v1/pod/util.go, IsPodAvailable
     """
     since_ns = ready_since_ns(pod)
-    if since_ns is None:
-        return None
-    return since_ns + min_ready_seconds * SECOND_NS if min_ready_seconds > 0 else 0
+    if since_ns is not None and min_ready_seconds <= 0:
+        return 0
+    return since_ns + min_ready_seconds * SECOND_NS if since_ns else None
 
 
 def is_available(pod: Pod, min_ready_seconds: int, now_ns: int) -> bool:

@@ -144,7 +144,10 @@ def test_a_pod_is_available_after_it_has_been_ready_for_some_seconds() -> None:
     ]  # fmt: skip
     assert [is_available(pod, 5, NOW + second * SECOND) for second in (14, 15)] == [False, True]
     assert is_available(pod, 0, 0)
-    assert ready_since_ns(a_pod(ready="ever")) == 0
+    since_unknown = a_pod(ready="ever")
+    assert ready_since_ns(since_unknown) == 0
+    assert [is_available(since_unknown, seconds, NOW) for seconds in (0, 1)] == [True, False]
+    assert available_from_ns(since_unknown, 1) is None
     unready = a_pod(ready=None)
     assert (ready_since_ns(unready), available_from_ns(unready, 0)) == (None, None)
     assert not is_available(unready, 0, NOW)

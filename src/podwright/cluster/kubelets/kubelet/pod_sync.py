@@ -172,8 +172,8 @@ class PodSync:
         """
         record, now_ns = self._record, self._now_ns
         if "deletionTimestamp" in self._metadata:
-            seconds = int(self._metadata.get("deletionGracePeriodSeconds") or 0)
-            grace_ns = max(seconds * SECOND_NS, _GRACE_MIN_NS)
+            given_ns = int(self._metadata.get("deletionGracePeriodSeconds") or 0) * SECOND_NS
+            grace_ns = max(given_ns, _GRACE_MIN_NS)
             if record.stop_ns is None:
                 self._begin_stop(grace_ns)
                 # Upstream: nothing waits to be restarted any more.
