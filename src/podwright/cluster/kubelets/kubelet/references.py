@@ -87,7 +87,7 @@ def environment_error(container: Document, namespace: str, reader: ObjectReader)
             source = value_from.get(field)
             if not source or source.get("optional"):
                 continue
-            name, key = source.get("name") or "", source.get("key") or ""
+            name, key = source.get("name") or "", source.get("key")
             found = reader.get(kind, f"{namespace}/{name}")
             if found is None:
                 return f'{_NOUNS[kind]} "{name}" not found'

@@ -20,6 +20,7 @@ from podwright.cluster.kubelets.templates.template_parser import TemplateError
         ('{{ coalesce 0 "" .n }}{{ empty "" }}{{ ternary "y" "n" true }}', "3truey"),
         ("{{ mul 2 .n }} {{ div -7 2 }} {{ mod 7 4 }} {{ max 1 5 2 }} {{ min 4 3 }}", "6 -3 3 5 3"),
         ("{{ round 123.5555 3 }} {{ ceil 1.2 }} {{ floor 1.8 }}", "123.556 2 1"),
+        ('{{ abbrev 5 "abcde" }} {{ abbrev 5 "abcdef" }}', "abcde ab..."),
         ("{{ range until 3 }}{{ . }}{{ end }}{{ untilStep 3 6 2 }}", "012[3 5]"),
         ("{{ has 4 (list 1 4) }} {{ without (list 1 2) 2 }} {{ uniq (list 1 1) }}", "true [1] [1]"),
         (

@@ -159,6 +159,15 @@ def test_sidecars_start_first_and_stop_last():
     assert driver.state("proxy")["terminated"]["exitCode"] == 0
 
 
+def test_the_annotation_of_a_run_time_does_not_count_for_init_containers():
+    init = container("init")
+    annotations = {"pod-complete.stage.kwok.x-k8s.io/delay": "5s"}
+    driver = run_of(pod_of(container(), initContainers=[init], __annotations=annotations, **NEVER))
+    assert driver.status()["phase"] == "Running"
+    driver.run(5)
+    assert driver.status()["phase"] == "Succeeded"
+
+
 def test_an_ephemeral_container_starts_once():
     driver = run_of(pod_of(container()))
     raw = driver.objects["default/web"].raw

@@ -107,6 +107,16 @@ def test_the_hook_of_a_sidecar_runs_while_the_others_stop():
     assert driver.objects == {}, "four seconds after the deletion, and one to end"
 
 
+def test_an_init_container_that_waits_to_be_restarted_has_failed_at_the_deadline():
+    inits = [container("a", "true"), container("b", "exit 3"), container("c", "true")]
+    driver = run_of(pod_of(container(), initContainers=inits, activeDeadlineSeconds=60), 59)
+    assert "waiting" in driver.state("b")
+    driver.run(61)
+    assert driver.status()["phase"] == "Failed"
+    found = [next(iter(driver.state(name))) for name in ("a", "b", "c", "main")]
+    assert found == ["terminated", "terminated", "waiting", "waiting"]
+
+
 def test_a_pod_past_its_deadline_is_not_ready_while_it_stops():
     driver = run_of(pod_of(container("main", "sleep 1d"), activeDeadlineSeconds=60), 61)
     conditions = {each["type"]: each for each in driver.status()["conditions"]}

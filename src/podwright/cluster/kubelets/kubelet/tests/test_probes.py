@@ -196,6 +196,20 @@ def test_a_liveness_probe_of_an_unknown_port_restarts_nothing():
     assert driver.container()["restartCount"] == 0
 
 
+@pytest.mark.parametrize(
+    ("probe", "output"),
+    [
+        ({"httpGet": {"port": 80}}, "HTTP probe failed with statuscode: 500"),
+        ({"tcpSocket": {"port": 80}}, "connection refused"),
+        ({"grpc": {"port": 80}}, 'service unhealthy (responded with "NOT_SERVING")'),
+    ],
+)
+def test_the_event_of_a_failed_probe_says_what_was_found(probe, output):
+    annotations = {"podwright.dev/readiness-probe": "failure"}
+    driver = run_of(pod_of(container(readinessProbe=probe), __annotations=annotations))
+    assert f"Warning Unhealthy: Readiness probe failed: {output}" in driver.notes
+
+
 def test_annotations_decide_other_probes():
     driver = run_of(
         pod_of(
