@@ -185,7 +185,7 @@ class PodSync:
                 for known in record.running:
                     run = known.running
                     assert run is not None
-                    is_signaled = run.is_stopping and run.turn_ns is None
+                    is_signaled = run.turn_ns is None
                     is_killed = run.exit_code == KILLED
                     if is_signaled and (is_killed or run.ends_ns is None or run.ends_ns > last_ns):
                         run.ends_ns, run.exit_code, run.reason = last_ns, KILLED, "Error"

@@ -183,9 +183,11 @@ def test_an_ephemeral_container_starts_once():
     assert "running" in driver.state("debug")
     assert driver.container("debug")["ready"] is False
     assert "started" not in driver.container("debug")
+    driver.edit(annotations={"a": "b"})
     driver.run(100)
     assert "terminated" in driver.state("debug")
     assert driver.container("debug")["restartCount"] == 0
+    assert driver.notes.count("Normal Started: Container started") == 2
     assert driver.status()["phase"] == "Running"
 
 

@@ -126,6 +126,8 @@ def test_a_deletion_follows_a_failed_post_start_hook():
     hook = {"postStart": {"exec": {"command": ["false"]}}, "preStop": {"sleep": {"seconds": 9}}}
     driver = run_of(pod_of(container(lifecycle=hook)), 3)
     driver.remove()
+    driver.run(4)
+    assert (driver.container()["ready"], driver.container()["started"]) == (False, False)
     driver.run(10)
     assert driver.objects == {}
     assert [note for note in driver.notes if "Hook" in note] == [
