@@ -60,6 +60,17 @@ def test_prepared_devices_are_ready() -> None:
     assert (condition["type"], condition["status"]) == ("Ready", "True")
 
 
+def test_a_prepared_share_of_a_device_has_its_id() -> None:
+    given = claim().raw
+    (result,) = given["status"]["allocation"]["devices"]["results"]
+    shares = [result | {"shareID": share} for share in ("s-1", "s-2")]
+    status = given["status"] | {"allocation": {"devices": {"results": shares}}}
+    shared = decode(given | {"status": status})
+    assert isinstance(shared, ResourceClaim)
+    (devices,) = prepare(shared)
+    assert [device["shareID"] for device in devices] == ["s-1", "s-2"]
+
+
 def test_conditions_of_the_driver_are_kept_and_a_prepared_claim_is_not_written() -> None:
     present = claim()
     attached = {"type": "Attached", "status": "True"}
