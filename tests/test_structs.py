@@ -67,7 +67,6 @@ CHANGED_IN_PLACE = {
     "simulation.recording.usage.utilization.TimeWeightedShare",
     "simulation.recording.usage.utilization.ResourceUse",
     "simulation.shadow.attempts.Attempt",
-    "simulation.world.inputs.operation_requests.MissingObjects",
     "simulation.world.runs.disruptions.DrainRecord",
     "simulation.world.runs.disruptions.Evictions",
     "simulation.world.runs.workload_health.WorkloadRecord",

@@ -103,7 +103,7 @@ class WorldComponents(msgspec.Struct, frozen=True, kw_only=True):
     inputs: Iterator[tuple[int, Operation]] = iter(())
     inputs_taken: int = 0
     unproductive_cycles: int = 0
-    missing: MissingObjects = msgspec.field(default_factory=MissingObjects)
+    missing: MissingObjects = MissingObjects()
     delays: Delays | None = None
 
 

@@ -68,7 +68,7 @@ class WorldState(msgspec.Struct, frozen=True, kw_only=True):
     life: LifecycleState
     controllers: ControllerLoopState
     unproductive_cycles: int = 0
-    missing: MissingObjects = msgspec.field(default_factory=MissingObjects)
+    missing: MissingObjects = MissingObjects()
     delays: dict[str, Any] | None = None
     report: dict[str, Any] = {}
 

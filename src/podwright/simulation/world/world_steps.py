@@ -323,7 +323,8 @@ class WorldSteps:
             self.operate(operation)
         except MissingObject as error:
             # Without the time, which differs between seeds: sweeps count equal remarks.
-            self.missing.add(f"{error} when it is due; the operation had no effect")
+            sentence = f"{error} when it is due; the operation had no effect"
+            self.missing = self.missing.and_one(sentence)
 
     def _matching(self, selector: str) -> list[str]:
         """Return the nodes whose labels match, in order of names; at least one."""
@@ -363,7 +364,7 @@ class WorldSteps:
     def continue_operations(self, other: Self) -> None:
         """Take over what users do later in `other`, whose components this world has."""
         self._given_operate, self.sequences = other._given_operate, other.sequences
-        self.is_stopped = other.is_stopped
+        self.is_stopped, self.missing = other.is_stopped, other.missing
 
     def add_sequence(self, sequence: OperationSequence) -> None:
         """Add `sequence`, whose operations wait for conditions; such a world cannot be saved."""

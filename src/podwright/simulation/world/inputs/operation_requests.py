@@ -51,7 +51,7 @@ class MissingObject(PodwrightError):  # noqa: N818 - named for what it is
     """The object of an operation that a user wrote does not exist; the text says where."""
 
 
-class MissingObjects(msgspec.Struct, kw_only=True):
+class MissingObjects(msgspec.Struct, frozen=True, kw_only=True):
     """The operations of a run that found no object.
 
     Attributes
@@ -64,10 +64,9 @@ class MissingObjects(msgspec.Struct, kw_only=True):
     count: int = 0
     first: str = ""
 
-    def add(self, sentence: str) -> None:
-        """Count one."""
-        self.count += 1
-        self.first = self.first or sentence
+    def and_one(self, sentence: str) -> MissingObjects:
+        """Return these and one more."""
+        return MissingObjects(count=self.count + 1, first=self.first or sentence)
 
     @property
     def remark(self) -> str:

@@ -14,7 +14,7 @@ import podwright as pw
 from podwright.apimachinery.objects import KubernetesObject
 from podwright.apimachinery.schema import decode
 from podwright.cluster.kubelets import default_stages, read_stages
-from podwright.simulation.world import Condition, Stop
+from podwright.simulation.world import Condition, Delete, Stop, World
 from podwright.simulation.world.inputs.conditions import OperationSequence, Step
 from podwright.simulation.world.world_copies import CannotCopy
 from podwright.testing import make_node, make_pod
@@ -211,3 +211,14 @@ def test_a_world_whose_operations_wait_is_not_copied():
     world.add_sequence(OperationSequence(iter([wait])))
     with pytest.raises(CannotCopy, match=r"operations wait for conditions"):
         world.fork()
+
+
+def test_a_fork_counts_the_operations_that_find_no_object_on_its_own():
+    world = World()
+    world.add_inputs([(world.now_ns, Delete(("", "Pod"), "a/x", place="e"))])
+    fork = world.fork()
+    fork.run(progress=False)
+    assert (fork.missing.count, world.missing.count) == (1, 0)
+    world.run(progress=False)
+    assert world.fork().missing == world.missing == fork.missing
+    assert world.with_scheduler().missing == world.missing
