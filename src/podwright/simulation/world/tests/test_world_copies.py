@@ -14,9 +14,10 @@ import podwright as pw
 from podwright.apimachinery.objects import KubernetesObject
 from podwright.apimachinery.schema import decode
 from podwright.cluster.kubelets import default_stages, read_stages
+from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.world import Condition, Delete, Stop, World
 from podwright.simulation.world.inputs.conditions import OperationSequence, Step
-from podwright.simulation.world.world_copies import CannotCopy
+from podwright.simulation.world.world_copies import CannotCopy, with_scheduler
 from podwright.testing import make_node, make_pod
 
 DEPLOYMENT = {
@@ -221,4 +222,4 @@ def test_a_fork_counts_the_operations_that_find_no_object_on_its_own():
     assert (fork.missing.count, world.missing.count) == (1, 0)
     world.run(progress=False)
     assert world.fork().missing == world.missing == fork.missing
-    assert world.with_scheduler().missing == world.missing
+    assert with_scheduler(world, SchedulerOptions()).missing == fork.missing
