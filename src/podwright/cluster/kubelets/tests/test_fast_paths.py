@@ -21,7 +21,7 @@ from podwright.cluster.kubelets.stages.stage import (
     StageContext,
 )
 from podwright.cluster.kubelets.stages.stage_matching import StageMatcher
-from podwright.cluster.kubelets.stages.stage_play import apply_patch_step
+from podwright.cluster.kubelets.stages.stage_play import apply_patch_step, decode_changed
 from podwright.cluster.kubelets.templates.jq import _NoValue, _run, query
 from podwright.cluster.kubelets.tests.lifecycle_driver import NOW, SECOND, a_pod, at
 from podwright.scheduler.machine import ObjectPut
@@ -409,3 +409,22 @@ def test_a_fixed_schedule_equals_the_computed_one(versions):
             if isinstance(action, ScheduleStage) and action.due_ns <= now_ns:
                 assert fast.handle(action.event, now_ns) == plain.handle(action.event, now_ns)
     assert fast.state() == plain.state()
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        {"allocatedResources": {"cpu": "1"}},
+        {"resources": {"requests": {"cpu": "1"}}},
+        {"containerStatuses": [{"name": "c", "allocatedResources": {"cpu": "1"}}]},
+        {"containerStatuses": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]},
+        {"initContainerStatuses": [{"name": "c", "allocatedResources": {"cpu": "1"}}]},
+        {"allocatedResources": {"cpu": 1, "memory": 1.5}},
+        {"containerStatuses": [{"name": "c", "resources": {"limits": {"cpu": 2}}}]},
+        {"phase": "Running"},
+    ],
+)
+def test_a_changed_status_is_decoded_as_the_whole_object(status):
+    pod = decode_pod(a_pod("p").raw)
+    after = pod.raw | {"status": status}
+    assert decode_changed(pod, after, "status", source="s") == decode_pod(after)

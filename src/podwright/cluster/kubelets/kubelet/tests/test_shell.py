@@ -21,6 +21,7 @@ SECOND_NS = 1_000_000_000
         ("set -e; x=$(false); echo no", 1, ""),
         ("set -e; x=$(false; echo a); echo no", 1, ""),
         ("rm -f a; echo $?; rm a; echo $?", 0, "0\n1\n"),
+        ("rm -f a -; echo $?; rm -f -- a; echo $?", 0, "0\n0\n"),
         ("set -e; false || echo yes; ! true; echo end", 0, "yes\nend\n"),
         ("set -e; f() { false; echo in; }; f || :; f; echo no", 1, "in\n"),
         ("set -e; (false; echo in); echo no", 1, ""),

@@ -46,6 +46,7 @@ from podwright.cluster.kubelets.templates.go_templates import (
         ([("[]a]", False)], ["]", "a"], ["b"]),
         ([("[!]a]", False)], ["b"], ["]", "a"]),
         ([("[a-c]", False)], ["a", "b", "c"], ["d", "-"]),
+        ([("[ab]c[de]", False)], ["acd", "bce"], ["ac", "acde", "a"]),
         ([("[a", False), ("-", True), ("c]", False)], ["a", "-", "c"], ["b"]),
         ([("[ab", False)], ["[ab"], ["a"]),
         ([("a.b", False)], ["a.b"], ["axb"]),
@@ -200,6 +201,11 @@ POD: dict[str, Any] = {
 )  # fmt: skip
 def test_fields_of_a_pod(path, value):
     assert field_of(POD, path, {"status.hostIP": "9.9.9.9"}) == value
+
+
+@pytest.mark.parametrize("path", ["metadata.labels", "metadata.annotations['x']"])
+def test_labels_and_annotations_that_a_pod_does_not_have_are_empty(path):
+    assert field_of({"metadata": {"name": "p"}}, path, {}) == ""
 
 
 @pytest.mark.parametrize(
