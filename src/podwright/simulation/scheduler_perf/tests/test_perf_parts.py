@@ -300,6 +300,12 @@ def test_pods_that_are_scheduled_within_one_window_are_their_rate():
     throughput.tick(14 * SECOND)
     assert throughput.samples == [0.5], "one in the two seconds since the last window"
     assert throughput.result()["Average"] == 0.5
+    throughput.tick(15 * SECOND)
+    throughput.scheduled(16 * SECOND)
+    throughput.tick(16 * SECOND)
+    throughput.scheduled(17 * SECOND)
+    throughput.tick(17 * SECOND)
+    assert throughput.samples == [0.5, 0.5, 0.5, 1.0], "the window that was left out counts once"
 
 
 @pytest.mark.parametrize(

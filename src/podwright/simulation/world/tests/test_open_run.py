@@ -84,6 +84,8 @@ def test_the_axes_of_time_have_the_unit_of_the_longest_table(seconds, unit, one,
     assert use.get_xlabel() == pending.get_xlabel() == f"time since the start ({unit})"
     own = (pending if is_pending else use).get_lines()[0]
     assert np.asarray(own.get_xdata()).tolist() == [seconds / one]
+    heights = [np.asarray(each.get_lines()[0].get_ydata()).tolist() for each in (use, pending)]
+    assert heights == [[50], [2]]
     assert waits.get_xlabel() == f"wait until scheduled ({unit})"
     assert waits.get_ylabel() == "share of 1 placed pods (%)"
     (line,) = waits.get_lines()
