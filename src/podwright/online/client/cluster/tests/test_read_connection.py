@@ -268,7 +268,7 @@ def test_a_token_file_is_read_again_after_a_minute(tmp_path, monkeypatch):
     assert len(transports) == 1, "no watch is cut for a token"
 
 
-def test_rejections_say_what_to_do():
+def test_rejections_say_what_to_do(monkeypatch):
     assert "log in again" in str(rejected(401, {"message": "Unauthorized"}))
     lacks = 'User "x" cannot list resource "pods" in API group "" at the cluster scope'
     # A strategy that checks a further right within a request rejects it as invalid.
@@ -280,7 +280,15 @@ def test_rejections_say_what_to_do():
     denied = rejected(403, {"message": "admission webhook denied the request", "code": 403})
     assert "administrator" not in str(denied)
     assert denied.missing_right == ""
+    waits = []
+
+    async def note(seconds):
+        waits.append(seconds)
+
+    monkeypatch.setattr(asyncio, "sleep", note)
     busy = rejected(429, {"message": "too many"}, {"Retry-After": "7"})
+    assert waits
+    assert set(waits) == {7}
     assert (busy.status, busy.retry_after_seconds) == (429, 7)
     assert [each.is_passing for each in (busy, denied, rejected(500, {}))] == [True, False, True]
 
