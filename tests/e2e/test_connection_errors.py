@@ -231,7 +231,10 @@ def test_a_record_of_a_cluster_that_is_never_listed_ends_and_says_so(folder):
 @pytest.mark.parametrize("command", OF_SIMULATED)
 def test_commands_of_simulated_clusters(command, folder):
     absent = failure(f"{command} --kubeconfig absent", 2)
-    assert absent == "error: absent: there is no such kubeconfig; check --kubeconfig"
+    assert absent == (
+        "error: absent: there is no such kubeconfig; correct its path, or set $KUBECONFIG to that"
+        " of another"
+    )
     path = kubeconfig(folder, "http://127.0.0.1:9")
     if "page" in command:  # it shows a cluster as soon as that answers
         text = failure(f"{command} --kubeconfig {path} --context prd", 2)

@@ -6,7 +6,6 @@ Each class has the options of one command of `commands`.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -87,8 +86,8 @@ class ServedOptions(Options):
 
         Raises
         ------
-        ClusterError
-            The kubeconfig cannot be read.
+        ConnectionSettingsError
+            The kubeconfig cannot be used.
         """
         from msgspec.structs import replace
 
@@ -97,12 +96,8 @@ class ServedOptions(Options):
         server, kubeconfig = self.server, self.kubeconfig
         if server and kubeconfig is None and not self.context:
             return ClusterAccess(server=server)
-        others: Sequence[Path] = ()
-        if kubeconfig is None:
-            texts = os.environ.get("KUBECONFIG", "").split(os.pathsep)
-            named = [Path(text) for text in texts if text] or [Path("podwright.kubeconfig")]
-            kubeconfig, *others = [each for each in named if each.exists()] or named
-        access = read_access(kubeconfig, self.context, others=others)
+        named = os.environ.get("KUBECONFIG", "") if kubeconfig is None else str(kubeconfig)
+        access = read_access(named or "podwright.kubeconfig", self.context)
         return replace(access, server=server) if server else access
 
 

@@ -23,7 +23,7 @@ from podwright.cli.console import print_message, write_at_once
 from podwright.cli.serving.options import PageCommandOptions
 from podwright.cli.serving.up_options import UiOptions
 from podwright.online.apiserver import ServingError, bound_socket
-from podwright.online.client import ClusterAccess, ClusterError
+from podwright.online.client import ClusterAccess, ClusterError, ConnectionSettingsError
 
 RENEWAL_SECONDS: Final = 1.0
 
@@ -33,8 +33,10 @@ def run_page(options: PageCommandOptions) -> None:
 
     Raises
     ------
+    ConnectionSettingsError
+        The kubeconfig cannot be used.
     ClusterError
-        The kubeconfig cannot be read, or the address is none.
+        The address is none.
     MissingPageError
         The extra `ui` is not installed.
     ServingError
@@ -94,7 +96,7 @@ class RenewedAccess:
         now = time.monotonic()
         if now - self._read_at >= RENEWAL_SECONDS:
             self._read_at = now
-            with suppress(ClusterError):
+            with suppress(ConnectionSettingsError):
                 self._access = self._cluster.access()
         return self._access
 

@@ -336,4 +336,4 @@ def test_the_kubeconfig_names_the_cluster_and_its_token(call, tmp_path, monkeypa
         assert "podwright.kubeconfig" in result.stderr
     missing = str(Path("some", "where"))
     result = CliRunner().invoke(app, ["clock", "show"], env={"KUBECONFIG": f"{missing}:other"})
-    assert result.stderr.startswith(f"error: {missing}: ")
+    assert result.stderr.startswith(f"error: {missing}, other: ")

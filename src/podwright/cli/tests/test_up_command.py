@@ -36,7 +36,7 @@ def up(options, until):
         if not KUBECONFIG.exists():
             return False
         try:
-            return until(read_access(KUBECONFIG))
+            return until(read_access(str(KUBECONFIG)))
         except ClusterError as error:
             if not getattr(error, "is_remote", False):
                 raise

@@ -19,6 +19,9 @@ from podwright.online.client.cluster_connection import (
     send as send,
 )
 from podwright.online.client.extender import ExtenderClient as ExtenderClient
+from podwright.online.client.kubeconfig import (
+    ConnectionSettingsError as ConnectionSettingsError,
+)
 from podwright.online.client.sync_status import (
     BoundPods as BoundPods,
     SyncCheck as SyncCheck,

@@ -1,22 +1,19 @@
-"""Requests to a cluster that a kubeconfig names: its address, token and certificates.
-
-Upstream: staging/src/k8s.io/client-go/tools/clientcmd/api/v1/types.go
-"""
+"""Requests to a cluster that a kubeconfig names: its address, token and certificates."""
 
 from __future__ import annotations
 
 import json
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 from urllib.parse import urlsplit
 
 import msgspec
 
-from podwright.apimachinery.objects import PodwrightError, YamlError, nearest, quoted, read_yaml
+from podwright.apimachinery.objects import PodwrightError
+from podwright.online.client.kubeconfig import choose, read_file
 
 
 class ClusterError(PodwrightError):
@@ -53,97 +50,30 @@ class ClusterAccess(msgspec.Struct, frozen=True, kw_only=True):
     is_unverified: bool = False
 
 
-def kubeconfig_document(path: Path) -> Any:
-    """Return what a file of YAML contains; its first document.
-
-    Raises
-    ------
-    OSError, UnicodeDecodeError, YamlError
-        The file cannot be read.
-    """
-    documents = read_yaml(path.read_text(encoding="utf-8"), allow_duplicates=True)
-    return next((each.value for each in documents), None)
-
-
-def read_access(
-    path: Path, context_name: str = "", *, others: Sequence[Path] = ()
-) -> ClusterAccess:
-    """Return the access that a context of a kubeconfig gives.
+def read_access(files: str, context: str = "") -> ClusterAccess:
+    """Return the access that a context of kubeconfigs gives; of a user, only the token counts.
 
     Parameters
     ----------
-    path : Path
-        The kubeconfig.
-    context_name : str, optional
-        Its current context if left out.
-    others : sequence of Path
-        More kubeconfigs, as in $KUBECONFIG: what the first one has precedes. Those that do not
-        exist are passed over.
+    files : str
+        Paths, separated as in $KUBECONFIG.
+    context : str, optional
+        The current context if left out.
 
     Raises
     ------
-    ClusterError
-        The file cannot be read, or has no such context.
+    ConnectionSettingsError
+        A file cannot be read, or the context cannot be used.
     """
-    try:
-        document = kubeconfig_document(path)
-        more = [kubeconfig_document(each) for each in others if each.exists()]
-    except FileNotFoundError as error:
-        raise ClusterError(f"{path}: there is no such kubeconfig; check --kubeconfig") from error
-    except OSError as error:
-        message = f"{path}: the kubeconfig cannot be read: {error.strerror}"
-        raise ClusterError(message) from error
-    except (UnicodeDecodeError, YamlError) as error:
-        raise ClusterError(f"{path}: this is not a kubeconfig: {error}") from error
-    try:
-        for each in more:
-            document = _merged(document or {}, each or {})
-        name = context_name or document["current-context"]
-        context = _named(document, "contexts", name)["context"]
-        cluster = _named(document, "clusters", context["cluster"])["cluster"]
-        user = _named(document, "users", context["user"])["user"]
-        data = cluster.get("certificate-authority-data") or ""
-        fields = {
-            "server": cluster["server"],
-            "token": user.get("token") or "",
-            "authority": data,
-            "server_name": cluster.get("tls-server-name") or "",
-            "is_unverified": bool(cluster.get("insecure-skip-tls-verify")),
-        }
-        return msgspec.convert(fields, ClusterAccess)
-    except (KeyError, TypeError, AttributeError, msgspec.ValidationError) as error:
-        reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-        raise ClusterError(
-            f"{path}: the kubeconfig has no usable {_title(context_name)}: {reason}"
-        ) from error
-    except _NoSuchEntry as error:
-        raise ClusterError(f"{path}: {error}") from error
-
-
-def _merged(first: Any, other: Any) -> Any:
-    lists = {
-        name: [*(first.get(name) or ()), *(other.get(name) or ())]
-        for name in ("clusters", "users", "contexts")
-    }
-    name = "current-context"
-    return {**lists, name: first.get(name) or other.get(name)}
-
-
-class _NoSuchEntry(Exception):  # noqa: N818 - named for what it is
-    """A name in a kubeconfig that is that of nothing."""
-
-
-def _title(context_name: str) -> str:
-    return f'context "{context_name}"' if context_name else "current context"
-
-
-def _named(document: Any, field: str, name: str) -> Any:
-    for each in document[field]:
-        if each["name"] == name:
-            return each
-    near = nearest(name, [each["name"] for each in document[field]])
-    hint = f"; did you mean {quoted(near)}?" if near else ""
-    raise _NoSuchEntry(f"{field.removesuffix('s')} {quoted(name)} does not exist{hint}")
+    choice = choose(files, context)
+    cluster = choice.cluster
+    return ClusterAccess(
+        server=cluster.server,
+        token=choice.user.token,
+        authority=cluster.certificate_authority_data or read_file(cluster.certificate_authority),
+        server_name=cluster.tls_server_name,
+        is_unverified=cluster.insecure_skip_tls_verify,
+    )
 
 
 def send(

@@ -12,7 +12,6 @@ from podwright.online.client.cluster.access import (
     namespace_of as namespace_of,
 )
 from podwright.online.client.cluster.errors import (
-    ConnectionSettingsError as ConnectionSettingsError,
     RejectedRequest as RejectedRequest,
     UnreachableCluster as UnreachableCluster,
 )
@@ -31,3 +30,4 @@ from podwright.online.client.cluster.versions import (
     is_same_cluster as is_same_cluster,
     server_version as server_version,
 )
+from podwright.online.client.kubeconfig import ConnectionSettingsError as ConnectionSettingsError

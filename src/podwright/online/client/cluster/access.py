@@ -19,17 +19,17 @@ from urllib.parse import quote, urlsplit
 import msgspec
 
 from podwright.apimachinery.objects import quoted
-from podwright.online.client.cluster.errors import ConnectionSettingsError
 from podwright.online.client.cluster.exec_plugin import PluginCredentials, plugin_credentials
-from podwright.online.client.cluster.kubeconfig import (
+from podwright.online.client.cluster.proxies import checked_proxy, is_local, proxy_of
+from podwright.online.client.kubeconfig import (
     AuthProvider,
     Choice,
     Cluster,
+    ConnectionSettingsError,
     User,
     choose,
     read_file,
 )
-from podwright.online.client.cluster.proxies import checked_proxy, is_local, proxy_of
 
 _DEFAULT: Final = Path("~/.kube/config")
 _DEFAULT_NAMESPACE: Final = "default"

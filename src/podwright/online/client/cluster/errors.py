@@ -20,10 +20,6 @@ _MISSING_RIGHT: Final = re.compile(r'cannot \w+ (resource|path) "[^"]*"( in API 
 """Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/responsewriters/errors.go"""
 
 
-class ConnectionSettingsError(PodwrightError):
-    """A kubeconfig that cannot be used: the file, the context or the credentials are wrong."""
-
-
 class UnreachableCluster(PodwrightError):  # noqa: N818 - named for what it is
     """A cluster that does not answer; the text says why and what to do.
 

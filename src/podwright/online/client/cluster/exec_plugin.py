@@ -16,8 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from podwright.apimachinery.objects import UNDECODABLE, quoted
-from podwright.online.client.cluster.errors import ConnectionSettingsError
-from podwright.online.client.cluster.kubeconfig import Cluster, Exec, read_file
+from podwright.online.client.kubeconfig import Cluster, ConnectionSettingsError, Exec, read_file
 
 _VERSIONS: Final = frozenset(
     {"client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"}

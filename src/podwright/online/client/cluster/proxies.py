@@ -12,7 +12,7 @@ from ipaddress import ip_address, ip_network
 from urllib.parse import urlsplit
 
 from podwright.apimachinery.objects import quoted
-from podwright.online.client.cluster.errors import ConnectionSettingsError
+from podwright.online.client.kubeconfig import ConnectionSettingsError
 
 _PORTS = {"http": 80, "https": 443}
 

@@ -29,12 +29,12 @@ from podwright.online.client.cluster.access import (
     load_access,
 )
 from podwright.online.client.cluster.errors import (
-    ConnectionSettingsError,
     RejectedRequest,
     UnreachableCluster,
     connection_failure,
     rejection,
 )
+from podwright.online.client.kubeconfig import ConnectionSettingsError
 
 PER_SECOND: Final = 50.0
 BURST: Final = 100

@@ -18,8 +18,8 @@ from podwright.online.client.cluster.access import (
     load_access,
     namespace_of,
 )
-from podwright.online.client.cluster.errors import ConnectionSettingsError
 from podwright.online.client.cluster.tests.test_read_connection import kubeconfig
+from podwright.online.client.kubeconfig import ConnectionSettingsError
 
 IN_A_POD = {"KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": "6443"}
 

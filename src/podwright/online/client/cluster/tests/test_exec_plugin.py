@@ -17,7 +17,7 @@ import pytest
 
 from podwright.online.client.cluster import ConnectionSettingsError
 from podwright.online.client.cluster.exec_plugin import PluginCredentials, run_plugin
-from podwright.online.client.cluster.kubeconfig import Cluster, Exec, Variable
+from podwright.online.client.kubeconfig import Cluster, Exec, Variable
 
 V1 = "client.authentication.k8s.io/v1"
 

@@ -14,9 +14,11 @@ from typing import Any
 
 import msgspec
 
-from podwright.apimachinery.objects import YamlError, nearest, quoted
-from podwright.online.client.cluster.errors import ConnectionSettingsError
-from podwright.online.client.cluster_connection import kubeconfig_document
+from podwright.apimachinery.objects import PodwrightError, YamlError, nearest, quoted, read_yaml
+
+
+class ConnectionSettingsError(PodwrightError):
+    """A kubeconfig that cannot be used: the file, the context or the credentials are wrong."""
 
 
 class _Part(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
@@ -249,7 +251,8 @@ def _read_all(files: str) -> list[tuple[Path, _File]]:
 
 def _read(path: Path) -> _File:
     try:
-        document = kubeconfig_document(path)
+        documents = read_yaml(path.read_text(encoding="utf-8"), allow_duplicates=True)
+        document = next((each.value for each in documents), None)
     except (OSError, UnicodeDecodeError, YamlError) as error:
         text = " ".join(str(error).split())
         raise ConnectionSettingsError(f"{path}: the kubeconfig cannot be read: {text}") from error

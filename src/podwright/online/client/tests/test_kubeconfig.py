@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from podwright.online.client.cluster import ConnectionSettingsError
-from podwright.online.client.cluster.kubeconfig import (
+from podwright.online.client.kubeconfig import (
     AuthProvider,
     Choice,
     Cluster,
