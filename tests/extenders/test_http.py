@@ -343,6 +343,8 @@ def test_a_certificate_is_verified_against_the_given_authority(tls_port, certifi
     assert decide(secure(tls_port, caFile=file, serverName="extender.test")).node
     data = text_of(certificates / "server.pem")
     assert decide(secure(tls_port, caData=data, serverName="extender.test")).node
+    commented = base64.b64encode("# Tanúsítvány\n".encode() + Path(file).read_bytes()).decode()
+    assert decide(secure(tls_port, caData=commented, serverName="extender.test")).node
 
 
 def test_a_certificate_for_another_name_is_refused(tls_port, certificates):

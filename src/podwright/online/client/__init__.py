@@ -21,6 +21,7 @@ from podwright.online.client.cluster_connection import (
 from podwright.online.client.extender import ExtenderClient as ExtenderClient
 from podwright.online.client.kubeconfig import (
     ConnectionSettingsError as ConnectionSettingsError,
+    pem_text as pem_text,
 )
 from podwright.online.client.sync_status import (
     BoundPods as BoundPods,

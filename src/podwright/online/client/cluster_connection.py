@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from podwright.apimachinery.objects import PodwrightError
-from podwright.online.client.kubeconfig import choose, read_file
+from podwright.online.client.kubeconfig import choose, pem_text, read_file
 
 
 class ClusterError(PodwrightError):
@@ -132,8 +132,7 @@ def _connection(access: ClusterAccess, timeout_seconds: float) -> HTTPConnection
         raise ValueError("the address must be http://HOST:PORT or https://HOST:PORT")
     if url.scheme == "http":
         return HTTPConnection(url.hostname, url.port, timeout=timeout_seconds)
-    authority = access.authority.decode("ascii") or None
-    context = ssl.create_default_context(cadata=authority)
+    context = ssl.create_default_context(cadata=pem_text(access.authority) or None)
     if access.is_unverified:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE

@@ -14,20 +14,23 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import select
 import socket
 import ssl
 import tempfile
 import time
 import weakref
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 from pathlib import Path
 from typing import Any, Self
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from podwright.apimachinery.objects import SECOND_NS, FieldError, InputError
+from podwright.online.client.kubeconfig import pem_text
 from podwright.scheduler.config import (
     Extender,
     ExtenderCall,
@@ -40,6 +43,8 @@ MOST_BODY_BYTES = 512 << 20
 """The maximum size of a reply; a longer one is an error."""
 
 _HEADERS = {"Content-Type": "application/json", "User-Agent": "podwright"}
+_PASSWORD = re.compile("(?<=://)([^/?#:@]*):[^/?#]*@")
+"""Of the user in a URL, which errors do not show."""
 
 
 class ExtenderClient:
@@ -101,7 +106,8 @@ def _close_all(extenders: list[_Connections]) -> None:
 
 
 def _failed(call: ExtenderCall, why: str) -> ExtenderReply:
-    return ExtenderReply(error=f'Post "{call.url}": {why}')
+    url = _PASSWORD.sub(r"\1:***@", call.url)
+    return ExtenderReply(error=f'Post "{url}": {why}')
 
 
 def _error_text(error: Exception) -> str:
@@ -139,7 +145,7 @@ class _Connections:
         try:
             connection.deadline = deadline
             target = f"{url.path or '/'}?{url.query}" if url.query else url.path
-            connection.request("POST", target, body=call.body, headers=_HEADERS)
+            connection.request("POST", target, body=call.body, headers=_headers(url))
             with connection.getresponse() as response:
                 reply = ExtenderReply(status=response.status, body=_whole_body(response))
                 is_kept = not response.will_close
@@ -176,6 +182,14 @@ class _Connections:
         context = self._context if url.scheme == "https" else None
         port = url.port or (443 if url.scheme == "https" else 80)
         return _Connection(url.hostname, port, context, self._tls.server_name)
+
+
+def _headers(url: SplitResult) -> dict[str, str]:
+    """Return the headers of a call; a user in the URL is sent as Go's client sends it."""
+    if "@" not in url.netloc:
+        return _HEADERS
+    user = f"{unquote(url.username or '')}:{unquote(url.password or '')}"
+    return _HEADERS | {"Authorization": f"Basic {b64encode(user.encode()).decode()}"}
 
 
 def _whole_body(response: HTTPResponse) -> bytes:
@@ -291,18 +305,17 @@ def _context(settings: Extender, tls: ExtenderTLSConfig) -> ssl.SSLContext:
     has_ca = tls.ca_data or tls.ca_file
     if tls.insecure and has_ca:
         raise ValueError("a root certificates file with the insecure flag is not allowed")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     if has_ca:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         if tls.ca_data:
-            context.load_verify_locations(cadata=tls.ca_data.decode("ascii"))
+            context.load_verify_locations(cadata=pem_text(tls.ca_data))
         else:
             context.load_verify_locations(cafile=tls.ca_file)
     elif tls.insecure or settings.enable_https:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     else:
-        context = ssl.create_default_context()
+        context.load_default_certs()
     has_certificate = bool(tls.cert_data or tls.cert_file)
     if has_certificate != bool(tls.key_data or tls.key_file):
         raise ValueError("a client certificate needs its key, and a key its certificate")

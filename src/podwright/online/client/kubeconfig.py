@@ -279,6 +279,11 @@ def _without_nulls(value: Any) -> Any:
     }
 
 
+def pem_text(data: bytes) -> str:
+    """Return certificates in PEM as ASCII, as `ssl` takes them: comments may have any bytes."""
+    return data.decode("ascii", "backslashreplace")
+
+
 def read_file(path: str) -> bytes:
     """Return the content of a file that a kubeconfig names; nothing without a path.
 

@@ -66,7 +66,7 @@ class HealthServer:
         for path, own in checks.items():
             application.router.add_get(path, _health(path, own, counts.observe))
             for check in own:
-                application.router.add_get(f"{path}/{check.name}", _health(path, (check,)))
+                application.router.add_get(f"{path}/{check.name}", _single(check))
         for path, text in metrics.items():
             application.router.add_get(path, _metrics(text))
         self._runner = web.AppRunner(application)
@@ -85,7 +85,7 @@ class HealthServer:
         await self._runner.cleanup()
 
 
-def _health(path: str, checks: Sequence[Check], observe: Observe | None = None) -> _Handler:
+def _health(path: str, checks: Sequence[Check], observe: Observe) -> _Handler:
     async def reply(request: web.Request) -> web.StreamResponse:
         passes, text = health_text(
             path,
@@ -95,6 +95,15 @@ def _health(path: str, checks: Sequence[Check], observe: Observe | None = None) 
             observe=observe,
         )
         return web.Response(text=text, status=200 if passes else 500)
+
+    return reply
+
+
+def _single(check: Check) -> _Handler:
+    async def reply(_: web.Request) -> web.StreamResponse:
+        if check.passes():
+            return web.Response(text="ok")
+        return web.Response(text=f"internal server error: {check.failure}\n", status=500)
 
     return reply
 
@@ -251,10 +260,19 @@ class ProcessMetrics:
 
 
 class Check(msgspec.Struct, frozen=True):
-    """A check: its name, and what returns whether it passes."""
+    """A check.
+
+    Attributes
+    ----------
+    name : str
+    passes : callable
+    failure : str
+        What the path of the check replies if it does not pass.
+    """
 
     name: str
     passes: Callable[[], bool]
+    failure: str = ""
 
 
 class Observe(Protocol):
@@ -281,14 +299,15 @@ def health_checks(
         Whether the Lease is renewed by a leader; None without an election.
     """
     ping = Check("ping", lambda: True)
-    election = () if is_renewed is None else (Check("leaderElection", is_renewed),)
+    failure = "failed election to renew leadership on the lease"
+    election = () if is_renewed is None else (Check("leaderElection", is_renewed, failure),)
     return {
         "/healthz": election or (ping,),
         "/livez": (ping,),
         "/readyz": (
             *election,
-            Check("shutdown", lambda: not is_stopping()),
-            Check("sched-handler-sync", is_listed),
+            Check("shutdown", lambda: not is_stopping(), "process is shutting down"),
+            Check("sched-handler-sync", is_listed, "handlers are not fully synchronized"),
         ),
     }
 
@@ -331,7 +350,7 @@ def health_text(
             lines.append(f"[-]{check.name} failed: reason withheld\n")
     unknown = sorted(set(excluded) - {check.name for check in checks})
     if unknown:
-        names = ", ".join(f'"{each}"' for each in unknown)
+        names = ",".join(f'"{each}"' for each in unknown)
         lines.append(f"warn: some health checks cannot be excluded: no matches for {names}\n")
     if failed:
         return False, "".join([*lines, f"{name} check failed\n"])

@@ -8,7 +8,8 @@ compared. The holder renews it; if that fails for the renew deadline, which is s
 lease duration, it stops scheduling before another replica can start. All writes name the version
 that was read, so of two replicas one gets a conflict.
 
-Upstream: staging/src/k8s.io/client-go/tools/leaderelection/leaderelection.go
+Upstream: staging/src/k8s.io/client-go/tools/leaderelection/leaderelection.go,
+resourcelock/leaselock.go
 """
 
 from __future__ import annotations
@@ -110,6 +111,7 @@ class LeaseState:
         now = timestamp_text_micro(wall_ns)
         seconds = self.times.lease_duration_ns // 1_000_000_000
         is_transition = self._observed is not None and not is_mine
+        # A strategy of coordinated elections ends with it, as in upstream's `Update`.
         changed = {
             "holderIdentity": self.identity,
             "leaseDurationSeconds": max(1, seconds),
@@ -117,7 +119,7 @@ class LeaseState:
             "acquireTime": spec.get("acquireTime", now) if is_mine else now,
             "leaseTransitions": (spec.get("leaseTransitions") or 0) + is_transition,
         }
-        return {**lease, "spec": {**spec, **changed}}
+        return {**lease, "spec": changed}
 
     def released(self, wall_ns: int) -> Document | None:
         """Return the Lease without a holder; None if this replica does not hold it.
@@ -137,8 +139,9 @@ class LeaseState:
             "leaseDurationSeconds": _RELEASED_SECONDS,
             "renewTime": now,
             "acquireTime": now,
+            "leaseTransitions": spec.get("leaseTransitions") or 0,
         }
-        return {**lease, "spec": {**spec, **changed}}
+        return {**lease, "spec": changed}
 
 
 class LeaseElection:

@@ -9,7 +9,7 @@ from typing import Final
 
 import httpx
 
-from podwright.online.client import ClusterAccess
+from podwright.online.client import ClusterAccess, pem_text
 
 CONNECT_SECONDS: Final = 5.0
 WRITE_SECONDS: Final = 60.0
@@ -106,7 +106,7 @@ class Upstream:
 
 
 def _tls_context(access: ClusterAccess) -> ssl.SSLContext:
-    context = ssl.create_default_context(cadata=access.authority.decode("ascii") or None)
+    context = ssl.create_default_context(cadata=pem_text(access.authority) or None)
     if access.is_unverified:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE

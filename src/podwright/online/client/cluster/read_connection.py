@@ -34,7 +34,7 @@ from podwright.online.client.cluster.errors import (
     connection_failure,
     rejection,
 )
-from podwright.online.client.kubeconfig import ConnectionSettingsError
+from podwright.online.client.kubeconfig import ConnectionSettingsError, pem_text
 
 PER_SECOND: Final = 50.0
 BURST: Final = 100
@@ -321,7 +321,7 @@ def _session(access: Access) -> aiohttp.ClientSession:
 def _tls_context(access: Access) -> ssl.SSLContext:
     settings, what = access.tls, "certificate authority"
     try:
-        context = ssl.create_default_context(cadata=settings.authority.decode())
+        context = ssl.create_default_context(cadata=pem_text(settings.authority))
         # Python is stricter than Go, and refuses authorities of clusters since 3.13.
         context.verify_flags &= ~ssl.VERIFY_X509_STRICT
         if not settings.is_verified:

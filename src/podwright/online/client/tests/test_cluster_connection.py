@@ -368,14 +368,14 @@ def test_a_connection_with_tls_trusts_what_the_kubeconfig_says(monkeypatch):
         return default()
 
     monkeypatch.setattr(ssl, "create_default_context", context)
-    checked: Any = _connection(ClusterAccess(server="https://a:1", authority=b"PEM"), 3)
+    checked: Any = _connection(ClusterAccess(server="https://a:1", authority=b"# \xff\nPEM"), 3)
     assert (checked.host, checked.port, checked.timeout) == ("a", 1, 3)
     assert (checked._server_name, checked._tls.verify_mode) == ("a", ssl.CERT_REQUIRED)
     access = ClusterAccess(server="https://a", server_name="inner", is_unverified=True)
     loose: Any = _connection(access, 3)
     assert (loose.port, loose._server_name) == (443, "inner")
     assert (loose._tls.verify_mode, loose._tls.check_hostname) == (ssl.CERT_NONE, False)
-    assert trusted == ["PEM", None]
+    assert trusted == ["# \\xff\nPEM", None]
 
 
 def test_the_handshake_names_the_server_of_the_certificate(monkeypatch):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import ssl
 import stat
 import threading
 import time
+from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -141,6 +143,28 @@ def test_an_address_without_a_path_has_the_root(place, target):
     with serving(reply(b"")) as server, client_of() as client:
         assert called(client, f"http://127.0.0.1:{server.port}{place}").status == 200
     assert server.requests[0].split(b" ")[1] == target
+
+
+@pytest.mark.parametrize(
+    ("user", "shown", "sent"),
+    [
+        pytest.param("", "", None, id="none"),
+        pytest.param("me:a%40b@", "me:***@", "me:a@b", id="with a password"),
+        pytest.param("m%20e@", "m%20e@", "m e:", id="without one"),
+        pytest.param(":a/b:c@d@", ":a/b:c@d@", None, id="of a path"),
+    ],
+)
+def test_a_user_in_the_address_is_sent_and_no_error_has_the_password(user, shown, sent):
+    # net/http sends both as basic authentication, and url.Error hides the password.
+    with serving(reply(b""), reply(b"", length=3), closing={1}) as server, client_of() as client:
+        place = f"127.0.0.1:{server.port}"
+        url = f"http://{place}/{user}" if "/" in user else f"http://{user}{place}/f"
+        assert called(client, url).status == 200
+        error = called(client, url).error
+    assert error == f'Post "{url.replace(user, shown)}": the reply ends too early'
+    (line,) = re.findall(rb"Authorization: Basic (.*?)\r\n", server.requests[0]) or [None]
+    assert (line and b64decode(line).decode()) == sent
+    assert b"Host: %s\r\n" % place.encode() in server.requests[0]
 
 
 def test_what_a_connection_is_to_after_a_call_depends_on_the_reply():

@@ -72,6 +72,20 @@ def test_excluded_checks_and_single_checks_are_not_counted():
     }
 
 
+def test_the_path_of_a_check_says_why_it_fails():
+    # staging/src/k8s.io/apiserver/pkg/server/healthz/healthz.go, adaptCheckToHandler
+    found = replies(
+        ("GET", "/readyz/sched-handler-sync"),
+        ("GET", "/readyz/shutdown?verbose&exclude=shutdown"),
+        ("GET", "/livez/none"),
+        is_listed=False,
+    )
+    assert found[:2] == [
+        (500, "internal server error: handlers are not fully synchronized\n"), (200, "ok")
+    ]  # fmt: skip
+    assert found[2][0] == 404
+
+
 def test_the_counts_are_reset_by_delete():
     _, reset, (_, text) = replies(("GET", "/livez"), ("DELETE", COUNTS), ("GET", COUNTS))
     assert reset == (200, "metrics reset\n")
@@ -156,7 +170,7 @@ def test_a_failed_check_is_named_without_its_reason():
     assert passes
     assert text.splitlines() == [
         "[+]one excluded: ok", "[+]two ok",
-        'warn: some health checks cannot be excluded: no matches for "y", "z"',
+        'warn: some health checks cannot be excluded: no matches for "y","z"',
         "readyz check passed",
     ]  # fmt: skip
 
@@ -209,7 +223,7 @@ def test_the_counts_of_checks_as_prometheus_reads_them():
 
 def test_each_path_is_served_with_its_type():
     async def run():
-        checks = {"/readyz": (Check("a", lambda: True), Check("b", lambda: False))}
+        checks = {"/readyz": (Check("a", lambda: True), Check("b", lambda: False, "odd"))}
         texts = {"/metrics": lambda: b"one", "/metrics/resources": lambda: b"two"}
         found = {}
         server = HealthServer("127.0.0.1", 0, checks, texts)
@@ -231,7 +245,7 @@ def test_each_path_is_served_with_its_type():
         "/metrics/resources": (200, "two", metrics),
         "/readyz": (500, f"[+]a ok\n{failed}", text),
         "/readyz/a": (200, "ok", text),
-        "/readyz/b": (500, failed, text),
+        "/readyz/b": (500, "internal server error: odd\n", text),
         "/readyz?exclude=b": (200, "ok", text),
         "/readyz?exclude=a&exclude=b&verbose": (200, excluded, text),
         "/readyz/c": (404, "404: Not Found", text),

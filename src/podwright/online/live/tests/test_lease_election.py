@@ -120,7 +120,7 @@ def test_a_lease_says_since_when_its_holder_has_it(holder_before, acquired, tran
     spec = {
         "holderIdentity": holder_before, "leaseDurationSeconds": 3, "leaseTransitions": 4,
         "acquireTime": "2020-01-01T00:00:00.000000Z", "renewTime": "2020-01-01T00:00:01.000000Z",
-        "strategy": "kept",
+        "strategy": "OldestEmulationVersion", "preferredHolder": "c",
     }  # fmt: skip
     metadata = {"name": "l", "resourceVersion": "7"}
     state.observe({"metadata": metadata, "spec": spec}, 0)
@@ -131,7 +131,7 @@ def test_a_lease_says_since_when_its_holder_has_it(holder_before, acquired, tran
         "metadata": metadata,
         "spec": {
             "holderIdentity": "a", "leaseDurationSeconds": 15, "leaseTransitions": transitions,
-            "acquireTime": acquired or now, "renewTime": now, "strategy": "kept",
+            "acquireTime": acquired or now, "renewTime": now,
         },
     }  # fmt: skip
 
@@ -145,18 +145,22 @@ def test_the_duration_of_a_lease_is_in_whole_seconds(duration_ns, seconds):
     assert lease_of(state, 0)["spec"]["leaseDurationSeconds"] == seconds
 
 
-def test_a_lease_is_released_by_its_holder_alone():
+@pytest.mark.parametrize("transitions", [None, 3])
+def test_a_lease_is_released_by_its_holder_alone(transitions):
     state = LeaseState("a", TIMES)
     assert state.released(0) is None
     state.observe({"spec": {"holderIdentity": "b"}}, 0)
     assert state.released(0) is None
-    state.observe({"metadata": {"name": "l"}, "spec": {"holderIdentity": "a", "x": 1}}, 0)
+    spec = {"holderIdentity": "a"} | (
+        {} if transitions is None else {"leaseTransitions": transitions}
+    )
+    state.observe({"metadata": {"name": "l"}, "spec": spec | {"strategy": "s"}}, 0)
     assert state.released(9 * SECOND) == {
         "metadata": {"name": "l"},
         "spec": {
             "holderIdentity": "",
             "leaseDurationSeconds": 1,
-            "x": 1,
+            "leaseTransitions": transitions or 0,
             "acquireTime": "1970-01-01T00:00:09.000000Z",
             "renewTime": "1970-01-01T00:00:09.000000Z",
         },

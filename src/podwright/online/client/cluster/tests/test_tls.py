@@ -41,7 +41,7 @@ from podwright.online.client.cluster.tests.test_renewed_credentials import Plugi
 
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory):
-    """Create self-signed certificates: of the server, and of two clients."""
+    """Create self-signed certificates: of the server, which has a comment, and of two clients."""
     folder = tmp_path_factory.mktemp("certificates")
     for name in ("server", "old", "new"):
         key = ec.generate_private_key(ec.SECP256R1())
@@ -50,7 +50,9 @@ def certificates(tmp_path_factory):
         ):  # fmt: skip
             data = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption)
             (folder / f"{name}.{file}").write_bytes(data)
-        (folder / f"{name}.pem").write_bytes(self_signed(name, key).public_bytes(Encoding.PEM))
+        comment = "# Tanúsítvány\n".encode() if name == "server" else b""
+        pem = self_signed(name, key).public_bytes(Encoding.PEM)
+        (folder / f"{name}.pem").write_bytes(comment + pem)
     return folder
 
 
