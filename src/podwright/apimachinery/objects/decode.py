@@ -9,7 +9,7 @@ A `null` field is absent, as for the API server.
 from __future__ import annotations
 
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import (
     Annotated,
     Any,
@@ -41,7 +41,6 @@ from podwright.apimachinery.objects.meta import (
     KubernetesObject,
     ObjectMeta,
     QuantityText,
-    ResourceList,
 )
 from podwright.apimachinery.objects.node import Node
 from podwright.apimachinery.objects.pods.pod import Pod, PodSpec, PodStatus
@@ -185,7 +184,7 @@ def _decode(document: Mapping[str, Any], cls: type[T], source: str) -> T:
             # The walk checks fewer rules than msgspec; in this case msgspec's error is reported.
             raise InvalidObject([_whole(source, str(error))]) from None
     msgspec.structs.force_setattr(decoded, "raw", document)
-    if facts is not None and cls is not Unknown:
+    if facts is not None:
         facts[cls] = getattr(decoded, "spec", None)
     return decoded
 
@@ -230,30 +229,30 @@ def without_nulls(value: Any) -> Any:
 # ------------------------------------------------------------------------ quantities
 
 
-def _parse_all(lists: Iterator[ResourceList]) -> None:
-    for quantities in lists:
-        for text in quantities.values():
+def _parse_all(groups: Iterator[Iterable[QuantityText]]) -> None:
+    for quantities in groups:
+        for text in quantities:
             parse_quantity(text)
 
 
-def _quantities_of(decoded: KubernetesObject) -> Iterator[ResourceList]:
+def _quantities_of(decoded: KubernetesObject) -> Iterator[Iterable[QuantityText]]:
     """Yield every quantity of an object; a faster equivalent of finding them in `_walk`."""
     match decoded:
         case Pod():
             yield from _quantities_of_spec(decoded.spec)
             yield from _quantities_of_status(decoded.status)
         case Node():
-            yield decoded.status.allocatable
-            yield decoded.status.capacity
+            yield decoded.status.allocatable.values()
+            yield decoded.status.capacity.values()
         case PersistentVolume():
-            yield decoded.spec.capacity
+            yield decoded.spec.capacity.values()
         case PersistentVolumeClaim():
-            yield decoded.spec.resources.requests
-            yield decoded.spec.resources.limits
-            yield decoded.status.capacity
+            yield decoded.spec.resources.requests.values()
+            yield decoded.spec.resources.limits.values()
+            yield decoded.status.capacity.values()
         case CSIStorageCapacity():
             sizes = (decoded.capacity, decoded.maximum_volume_size)
-            yield {str(index): size for index, size in enumerate(sizes) if size is not None}
+            yield [size for size in sizes if size is not None]
         case ReplicaSet() | StatefulSet() | ReplicationController():
             if decoded.spec.template is not None:
                 yield from _quantities_of_spec(decoded.spec.template.spec)
@@ -265,13 +264,13 @@ def _quantities_of(decoded: KubernetesObject) -> Iterator[ResourceList]:
             return
 
 
-def _quantities_of_slice(resource_slice: ResourceSlice) -> Iterator[ResourceList]:
+def _quantities_of_slice(resource_slice: ResourceSlice) -> Iterator[Iterable[QuantityText]]:
     for counter_set in resource_slice.spec.shared_counters:
-        yield {name: counter.value for name, counter in counter_set.counters.items()}
+        yield [counter.value for counter in counter_set.counters.values()]
     for device in resource_slice.spec.devices:
-        yield {name: capacity.value for name, capacity in device.capacity.items()}
+        yield [capacity.value for capacity in device.capacity.values()]
         for consumption in device.consumes_counters:
-            yield {name: counter.value for name, counter in consumption.counters.items()}
+            yield [counter.value for counter in consumption.counters.values()]
         for capacity in device.capacity.values():
             policy = capacity.request_policy
             if policy is None:
@@ -279,46 +278,45 @@ def _quantities_of_slice(resource_slice: ResourceSlice) -> Iterator[ResourceList
             allowed = policy.valid_range
             bounds = () if allowed is None else (allowed.min, allowed.max, allowed.step)
             amounts = (policy.default, *bounds, *policy.valid_values)
-            yield {str(i): amount for i, amount in enumerate(amounts) if amount is not None}
+            yield [amount for amount in amounts if amount is not None]
 
 
-def _quantities_of_claim(claim: ResourceClaim) -> Iterator[ResourceList]:
+def _quantities_of_claim(claim: ResourceClaim) -> Iterator[Iterable[QuantityText]]:
     for request in claim.spec.devices.requests:
         for choice in (request.exactly, *request.first_available):
             if choice is not None and choice.capacity is not None:
-                yield choice.capacity.requests
+                yield choice.capacity.requests.values()
     if claim.status.allocation is not None:
         for result in claim.status.allocation.devices.results:
-            yield result.consumed_capacity
+            yield result.consumed_capacity.values()
 
 
-def _quantities_of_spec(spec: PodSpec) -> Iterator[ResourceList]:
+def _quantities_of_spec(spec: PodSpec) -> Iterator[Iterable[QuantityText]]:
     for containers in (spec.containers, spec.init_containers, spec.ephemeral_containers):
         for container in containers:
-            yield container.resources.requests
-            yield container.resources.limits
+            yield container.resources.requests.values()
+            yield container.resources.limits.values()
     if spec.resources is not None:
-        yield spec.resources.requests
-        yield spec.resources.limits
-    if spec.overhead:
-        yield spec.overhead
+        yield spec.resources.requests.values()
+        yield spec.resources.limits.values()
+    yield spec.overhead.values()
     for volume in spec.volumes:
         if volume.ephemeral is not None and volume.ephemeral.volume_claim_template is not None:
-            yield volume.ephemeral.volume_claim_template.spec.resources.requests
+            yield volume.ephemeral.volume_claim_template.spec.resources.requests.values()
 
 
-def _quantities_of_status(status: PodStatus) -> Iterator[ResourceList]:
+def _quantities_of_status(status: PodStatus) -> Iterator[Iterable[QuantityText]]:
     for entry in (*status.container_statuses, *status.init_container_statuses):
         if entry.allocated_resources:
-            yield entry.allocated_resources
+            yield entry.allocated_resources.values()
         if entry.resources is not None:
-            yield entry.resources.requests
-            yield entry.resources.limits
+            yield entry.resources.requests.values()
+            yield entry.resources.limits.values()
     if status.allocated_resources:
-        yield status.allocated_resources
+        yield status.allocated_resources.values()
     if status.resources is not None:
-        yield status.resources.requests
-        yield status.resources.limits
+        yield status.resources.requests.values()
+        yield status.resources.limits.values()
 
 
 # ------------------------------------------------------------------ collecting all errors
@@ -343,7 +341,7 @@ def _walk(value: Any, expected: Any, path: str) -> Iterator[_Problem]:
         yield from _walk_list(value, get_args(expected)[0], path)
     elif origin is dict:
         yield from _walk_map(value, get_args(expected)[1], path)
-    elif isinstance(expected, type) and issubclass(expected, msgspec.Struct):
+    elif issubclass(expected, msgspec.Struct):
         yield from _walk_struct(value, expected, path)
     elif expected in _JSON_NAME and not _is_plain(value, expected):
         hint = (

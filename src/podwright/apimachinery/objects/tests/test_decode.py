@@ -13,6 +13,7 @@ from podwright.apimachinery.objects import (
     ObjectMeta,
     Pod,
     PodSpec,
+    Specs,
     Unknown,
     decode,
     decode_node,
@@ -23,6 +24,7 @@ from podwright.apimachinery.objects import (
     with_node_name,
     with_nominated_node_name,
 )
+from podwright.apimachinery.objects.kinds import TYPE_OF
 
 VECTORS = Path(__file__).parents[5] / "tests" / "golden" / "vectors"
 
@@ -45,6 +47,12 @@ POD: dict[str, Any] = {
 
 def pod_with(**spec):
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}
+
+
+def claim_of(**config):
+    document = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim"}
+    devices = {"requests": [{"name": "r", "exactly": {"deviceClassName": "c"}}], "config": [config]}
+    return document | {"metadata": {"name": "c"}, "spec": {"devices": devices}}
 
 
 def node_with(spec=None, status=None):
@@ -78,6 +86,50 @@ def node_with(spec=None, status=None):
                 "a number from -2147483648 to 2147483647 is expected"
             ],
             id="a number that is too large",
+        ),
+        pytest.param(
+            pod_with(priority=2**31 - 1, nodeName=1),
+            ["spec.nodeName: Invalid value: 1: a string is expected; put it in quotes"],
+            id="the largest number beside an error",
+        ),
+        pytest.param(
+            pod_with(
+                priority=-(2**31),
+                volumes=[
+                    {
+                        "name": "v",
+                        "ephemeral": {
+                            "volumeClaimTemplate": {
+                                "spec": {"resources": {"requests": {"storage": "x"}}}
+                            }
+                        },
+                    }
+                ],
+            ),
+            [
+                "spec.volumes[0].ephemeral.volumeClaimTemplate.spec.resources.requests[storage]: "
+                'Invalid value: "x": quantities are numbers with an '
+                "optional suffix, such as 500m, 2, 1.5Gi or 1e3"
+            ],
+            id="the size of an ephemeral volume",
+        ),
+        pytest.param(
+            node_with(spec={"unschedulable": True, "taints": {}}),
+            ["spec.taints: Invalid value: {}: a list is expected"],
+            id="a list beside a boolean",
+        ),
+        pytest.param(
+            node_with(spec={"taints": [{1: "k", "effect": "NoSchedule"}]}),
+            ["spec.taints[0].key: Required value"],
+            id="a key that is a number",
+        ),
+        pytest.param(
+            claim_of(opaque={"driver": 1, "parameters": {"a": [1]}}),
+            [
+                "spec.devices.config[0].opaque.driver: Invalid value: 1: "
+                "a string is expected; put it in quotes"
+            ],
+            id="an error beside parameters of any type",
         ),
         pytest.param(
             pod_with(priority="high", containers=[{"name": "c", "ports": [{"hostPort": "80"}]}]),
@@ -116,6 +168,16 @@ def node_with(spec=None, status=None):
             id="a number or a percentage",
         ),
         pytest.param(
+            {
+                "apiVersion": "policy/v1",
+                "kind": "PodDisruptionBudget",
+                "metadata": {"name": "b"},
+                "spec": {"minAvailable": "50%", "maxUnavailable": []},
+            },
+            ["spec.maxUnavailable: Invalid value: []: an integer or a string is expected"],
+            id="an error beside a percentage",
+        ),
+        pytest.param(
             {"kind": "Pod", "metadata": {}}, ["apiVersion: Required value"], id="no apiVersion"
         ),
     ],
@@ -133,6 +195,57 @@ def test_an_object_is_preserved_completely():
     assert pod.key == "shop/web"
     assert encode(pod) == POD
     assert encode(pod) is POD
+    assert encode(decode_pod(POD)) is POD
+
+
+@pytest.mark.parametrize("read", [decode, decode_pod, decode_node])
+def test_a_document_is_an_object(read):
+    with pytest.raises(InvalidObject) as refused:
+        read([1], source="f.yaml")
+    assert str(refused.value) == "f.yaml: an object is expected, not [1]"
+
+
+def test_pods_of_one_spec_share_its_struct():
+    specs = Specs()
+
+    def pod(name, **others):
+        spec = specs.of({"containers": [{"name": "c"}], "priority": 5})
+        metadata = {"name": name, "namespace": "shop"}
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec} | others
+
+    first, second = decode(pod("a")), decode(pod("b"))
+    running = pod("c", status={"phase": "Running"})
+    third = decode(running)
+    assert first.spec is second.spec is third.spec
+    assert (second.name, second.spec.priority) == ("b", 5)
+    assert third == decode(json.loads(json.dumps(running)))
+    assert encode(third) is running
+    with pytest.raises(InvalidObject, match=r"status.allocatedResources\[cpu\]: Invalid value"):
+        decode(pod("d", status={"allocatedResources": {"cpu": "x"}}))
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        pytest.param(pod_with(volumes=[{"name": "v", "ephemeral": {}}]), id="no template"),
+        pytest.param(claim_of(opaque=None), id="no capacity"),
+        pytest.param(
+            {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "r"}, "spec": {}},
+            id="no template of pods",
+        ),
+    ],
+)
+def test_parts_without_quantities(document):
+    assert decode(document).kind == document["kind"]
+
+
+def test_the_quantities_of_each_device_are_read():
+    first = {"name": "a", "capacity": {"memory": {"value": "1Gi"}, "cores": {"value": "8",
+             "requestPolicy": {"default": "y"}}}}  # fmt: skip
+    document = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice",
+                "metadata": {"name": "s"}, "spec": {"driver": "d", "devices": [first]}}  # fmt: skip
+    with pytest.raises(InvalidObject, match=r"cores\]\.requestPolicy\.default: Invalid value"):
+        decode(document)
 
 
 def test_a_null_is_an_absent_field():
@@ -145,6 +258,17 @@ def test_a_namespaced_object_without_namespace_is_in_default():
     assert pod.key == "default/p"
     assert encode(pod)["metadata"]["namespace"] == "default"
     assert decode_node({"metadata": {"name": "n"}}).key == "n"
+
+
+def test_objects_of_these_kinds_have_no_namespace():
+    documents = [
+        {"apiVersion": cls.api_version, "kind": kind, "metadata": {"name": "x"}}
+        for (_, kind), cls in TYPE_OF.items()
+    ]
+    assert [each["kind"] for each in documents if decode(each).key == "x"] == [
+        "Node", "Namespace", "PersistentVolume", "StorageClass", "CSINode", "CSIDriver",
+        "VolumeAttachment", "PriorityClass", "DeviceClass", "ResourceSlice", "DeviceTaintRule",
+    ]  # fmt: skip
 
 
 def test_kinds_of_other_groups_are_unknown():
