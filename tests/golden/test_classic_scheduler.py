@@ -57,7 +57,11 @@ def scheduler_of(case: dict[str, Any]) -> Scheduler:
             {"Host": name, "Score": score} for name, score in recorded.get("scores", {}).items()
         ]
         if call.verb == "filter":
-            nodes = recorded.get("nodes") or []
+            # The recorded extenders let pass only nodes that they were sent.
+            sent = msgspec.json.decode(call.body)
+            items = (sent["Nodes"] or {}).get("items", ())
+            names = sent["NodeNames"] or [item["metadata"]["name"] for item in items]
+            nodes = [name for name in recorded.get("nodes") or () if name in names]
             body = {
                 "NodeNames": nodes,
                 "Nodes": {"items": [{"metadata": {"name": name}} for name in nodes]},

@@ -354,8 +354,8 @@ class PolicyExtenders:
                 raise ExtenderError(
                     f"the extender claims to preempt a pod that is not on node {name}: {missing[0]}"
                 )
-            violations = _field(entry, "MetaVictims", "NumPDBViolations", int) or 0
-            accepted[name] = Victims(tuple(by_uid[uid] for uid in uids), violations)
+            # Upstream forgets the violations of budgets here, so that the choice ignores them.
+            accepted[name] = Victims(tuple(by_uid[uid] for uid in uids), 0)
         return accepted
 
 
@@ -410,7 +410,7 @@ def _victims_body(
                 {"UID": victim.metadata.uid} if knows_pods else encode(victim)
                 for victim in found.pods
             ],
-            "NumPDBViolations": found.violations_count,
+            "NumPDBViolations": 0 if knows_pods else found.violations_count,
         }
         for name, found in victims.items()
     }

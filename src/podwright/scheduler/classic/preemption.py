@@ -29,7 +29,7 @@ from podwright.apimachinery.objects import (
 )
 from podwright.scheduler.classic.algorithm import failures_on_node
 from podwright.scheduler.classic.extender import ExtenderError
-from podwright.scheduler.classic.failure import Failures, is_unresolvable
+from podwright.scheduler.classic.failure import Failures, SchedulingError, is_unresolvable
 from podwright.scheduler.classic.node_info import NodeInfo
 from podwright.scheduler.classic.predicates import PredicateMetadata
 from podwright.scheduler.classic.scheduler import ClassicScheduler
@@ -119,8 +119,6 @@ def preempt(
 
     Raises
     ------
-    SchedulingError
-        A node could not be evaluated.
     ExtenderError
         An extender that is not ignorable failed.
     """
@@ -232,7 +230,10 @@ def select_victims(
 
     def fits() -> bool:
         checks = algorithm.checks(meta)
-        return not failures_on_node(algorithm, checks, meta, node, promised)
+        try:
+            return not failures_on_node(algorithm, checks, meta, node, promised)
+        except SchedulingError:
+            return False  # upstream logs the error
 
     lower = [other for other in node.pods.values() if other.priority < priority]
     for other in lower:

@@ -19,6 +19,7 @@ from podwright.scheduler.classic.cluster import MirroredCluster, identified
 from podwright.scheduler.classic.extender import ExtenderError, PolicyExtenders, ReplyNeeded
 from podwright.scheduler.classic.failure import NO_NODES, Failures, SchedulingError, is_unresolvable
 from podwright.scheduler.classic.node_info import NodeInfo
+from podwright.scheduler.classic.predicates import Predicate, PredicateMetadata
 from podwright.scheduler.classic.preemption import Preemption as Found, preempt
 from podwright.scheduler.classic.scheduler import (
     ClassicScheduler,
@@ -233,7 +234,7 @@ class ClassicRunner:
         pod = identified(decision.pod)
         try:
             result = _result(pod, preempt(self.scheduler, pod, self.found.failed))
-        except (SchedulingError, ExtenderError) as error:
+        except ExtenderError as error:
             # Upstream logs the error; the pod then waits like any unschedulable pod.
             result = PostFilterResult(status=Status.error(str(error)).by(_PREEMPTION))
         return msgspec.structs.replace(decision, post_filter=result)
@@ -360,15 +361,25 @@ class ClassicRunner:
             if not predicate.concerns(meta):
                 filters.append(FilterExplanation(plugin=predicate.name, applies=False))
                 continue
-            rejected = {
-                node.name: self._status(failures).by(predicate.name)
-                for node in nodes
-                if (failures := predicate.check(meta, node))
-            }
+            rejected = {}
+            for node in nodes:
+                status = self._checked(predicate, meta, node)
+                if status is not None:
+                    rejected[node.name] = status.by(predicate.name)
             filters.append(
                 FilterExplanation(plugin=predicate.name, applies=True, rejected=rejected)
             )
         return tuple(filters)
+
+    def _checked(
+        self, predicate: Predicate, meta: PredicateMetadata, node: NodeInfo
+    ) -> Status | None:
+        """Return the result of one predicate that rejects a node, also if it never ran."""
+        try:
+            failures = predicate.check(meta, node)
+        except SchedulingError as error:
+            return Status.error(str(error))
+        return self._status(failures) if failures else None
 
 
 def _names_in(algorithm: Algorithm) -> dict[str, str]:

@@ -10,11 +10,12 @@ Upstream: pkg/scheduler/core/generic_scheduler.go
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 import msgspec
 
-from podwright.apimachinery.objects import TIE_STREAM, Pod, draw
+from podwright.apimachinery.objects import TIE_STREAM, Pod, aggregated, draw
 from podwright.scheduler.classic.algorithm import Algorithm, failures_on_node
 from podwright.scheduler.classic.cluster import ClassicCluster
 from podwright.scheduler.classic.extender import Extender, ExtenderError
@@ -163,7 +164,7 @@ class ClassicScheduler:
         Raises
         ------
         SchedulingError
-            A node could not be evaluated.
+            A node could not be evaluated; each text once, with the number of its nodes.
         ExtenderError
             An extender that is not ignorable failed.
 
@@ -181,22 +182,27 @@ class ClassicScheduler:
         nominated = self.cluster.nominator.nodes()
         feasible: list[NodeInfo] = []
         failed: dict[str, Failures] = {}
+        errors: Counter[str] = Counter()
         left_count = len(tree)
         while left_count and len(feasible) < target_count:
             batch_count = min(left_count, target_count - len(feasible))
             nodes = [infos[tree.next()] for _ in range(batch_count)]
-            found: list[Failures] = [()] * batch_count
+            found: list[Failures | SchedulingError] = [()] * batch_count
             self.parallelize_until(
                 self.workers,
                 batch_count,
                 self._evaluation(nodes, found, checks, meta, nominated),
             )
             for node, failures in zip(nodes, found, strict=True):
-                if failures:
+                if isinstance(failures, SchedulingError):
+                    errors[str(failures)] += 1
+                elif failures:
                     failed[node.name] = failures
                 else:
                     feasible.append(node)
             left_count -= batch_count
+        if errors:
+            raise SchedulingError(aggregated(_repeated(*each) for each in errors.items()))
         return self._ask_extenders(pod, feasible, failed), failed
 
     def score(self, pod: Pod, nodes: Sequence[NodeInfo]) -> ScoreTable:
@@ -220,7 +226,7 @@ class ClassicScheduler:
     def _evaluation(
         self,
         nodes: Sequence[NodeInfo],
-        found: list[Failures],
+        found: list[Failures | SchedulingError],
         checks: Sequence[Callable[[PredicateMetadata, NodeInfo], Failures]],
         meta: PredicateMetadata,
         nominated: dict[str, tuple[Pod, ...]],
@@ -231,7 +237,10 @@ class ClassicScheduler:
         def evaluate(index: int) -> None:
             node = nodes[index]
             promised = nominated.get(node.name, ()) if nominated else ()
-            found[index] = failures_on_node(algorithm, checks, meta, node, promised)
+            try:
+                found[index] = failures_on_node(algorithm, checks, meta, node, promised)
+            except SchedulingError as error:
+                found[index] = error
 
         return evaluate
 
@@ -245,12 +254,27 @@ class ClassicScheduler:
                 continue
             try:
                 answer = extender.filter(pod, [node.name for node in feasible])
+                passed = [self._passed(extender, name) for name in answer.node_names]
             except ExtenderError:
                 if extender.settings.ignorable:
                     continue
                 raise
             for name, reason in answer.failed.items():
                 failed[name] = (*failed.get(name, ()), Failure("", reason))
-            passed = set(answer.node_names)
-            feasible = [node for node in feasible if node.name in passed]
+            feasible = passed
         return feasible
+
+    def _passed(self, extender: Extender, name: str) -> NodeInfo:
+        """Return a node that an extender lets pass; as upstream, it need not have been sent."""
+        info = self.cluster.node_infos.get(name)
+        if info is None or info.node is None:
+            raise ExtenderError(
+                f'extender "{extender.settings.url_prefix}" claims a filtered node "{name}"'
+                " which is not found in nodeNameToInfo map"
+            )
+        return info
+
+
+def _repeated(text: str, count: int) -> str:
+    """Upstream: CreateAggregateFromMessageCountMap."""
+    return text if count == 1 else f"{text} (repeated {count} times)"

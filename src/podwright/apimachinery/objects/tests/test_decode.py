@@ -213,12 +213,12 @@ def test_pods_of_one_spec_share_its_struct():
         metadata = {"name": name, "namespace": "shop"}
         return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec} | others
 
-    first, second = decode(pod("a")), decode(pod("b"))
+    first, second = decode_pod(pod("a")), decode_pod(pod("b"))
     running = pod("c", status={"phase": "Running"})
-    third = decode(running)
+    third = decode_pod(running)
     assert first.spec is second.spec is third.spec
     assert (second.name, second.spec.priority) == ("b", 5)
-    assert third == decode(json.loads(json.dumps(running)))
+    assert third == decode_pod(json.dumps(running))
     assert encode(third) is running
     with pytest.raises(InvalidObject, match=r"status.allocatedResources\[cpu\]: Invalid value"):
         decode(pod("d", status={"allocatedResources": {"cpu": "x"}}))

@@ -59,23 +59,23 @@ def check_claims_exist(pod: Pod, cluster: ClassicCluster) -> None:
         With upstream's text (podPassesBasicChecks).
     """
     for name, claim in _claims(pod, cluster):
-        if claim is None:
-            raise SchedulingError(f'persistentvolumeclaim "{name}" not found')
         if claim.metadata.deletion_timestamp is not None:
             raise SchedulingError(f'persistentvolumeclaim "{name}" is being deleted')
 
 
-def _claims(
-    pod: Pod, cluster: ClassicCluster
-) -> Iterator[tuple[str, PersistentVolumeClaim | None]]:
+def _claims(pod: Pod, cluster: ClassicCluster) -> Iterator[tuple[str, PersistentVolumeClaim]]:
+    """Yield the claims of a pod; raise at the first one that is missing."""
     for volume in pod.spec.volumes:
         if volume.persistent_volume_claim is not None:
             name = volume.persistent_volume_claim.claim_name
-            yield name, cluster.claims.get(f"{pod.namespace}/{name}")
+            claim = cluster.claims.get(f"{pod.namespace}/{name}")
+            if claim is None:
+                raise SchedulingError(f'persistentvolumeclaim "{name}" not found')
+            yield name, claim
 
 
 def _concerns(meta: PredicateMetadata) -> bool:
-    return next(_claims(meta.pod, meta.cluster), None) is not None
+    return any(volume.persistent_volume_claim is not None for volume in meta.pod.spec.volumes)
 
 
 def _waits(claim: PersistentVolumeClaim, cluster: ClassicCluster) -> bool:
@@ -93,15 +93,13 @@ def check_zone(meta: PredicateMetadata, node: NodeInfo) -> Failures:
     if not any(label in node.labels for label in _ZONE_LABELS):
         return FITS
     for name, claim in _claims(meta.pod, cluster):
-        if claim is None:
-            raise SchedulingError(f'PersistentVolumeClaim was not found: "{name}"')
         if not claim.spec.volume_name:
             if _waits(claim, cluster):
                 continue
-            raise SchedulingError(f'PersistentVolumeClaim is not bound: "{name}"')
+            raise SchedulingError(f'PersistentVolumeClaim was not found: "{name}"')
         volume = cluster.volumes.get(claim.spec.volume_name)
         if volume is None:
-            raise SchedulingError(f'PersistentVolume not found: "{claim.spec.volume_name}"')
+            raise SchedulingError(f'persistentvolume "{claim.spec.volume_name}" not found')
         for label in _ZONE_LABELS:
             # A volume in several zones joins them with "__"; upstream ignores one without a name.
             zones = volume.metadata.labels.get(label, "").split("__")
@@ -119,7 +117,7 @@ ZONE: Final = Predicate("NoVolumeZoneConflict", _concerns, check_zone)
 def check_binding(meta: PredicateMetadata, node: NodeInfo) -> Failures:
     """Reject a node without access to a bound volume, or without a volume for a claim."""
     cluster = meta.cluster
-    claims = [claim for _, claim in _claims(meta.pod, cluster) if claim is not None]
+    claims = [claim for _, claim in _claims(meta.pod, cluster)]
     bound = [claim for claim in claims if is_fully_bound(claim)]
     waiting = [claim for claim in claims if not is_fully_bound(claim)]
     if any(claim.spec.volume_name or not _waits(claim, cluster) for claim in waiting):

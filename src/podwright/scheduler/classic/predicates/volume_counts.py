@@ -1,7 +1,7 @@
 """MaxEBSVolumeCount and its variants: the limit of attached disks per kind and node.
 
 The count includes the distinct disks of the node's pods and of this pod, both inline and of claims.
-A claim whose volume cannot be found counts as one more disk.
+A claim without its volume counts as one more disk if its class provisions disks of the kind.
 
 Upstream: pkg/scheduler/algorithm/predicates/predicates.go, MaxPDVolumeCountChecker;
 csi_volume_predicate.go
@@ -25,6 +25,7 @@ from podwright.scheduler.classic.cluster import ClassicCluster
 from podwright.scheduler.classic.failure import FITS, Failure, Failures
 from podwright.scheduler.classic.node_info import NodeInfo
 from podwright.scheduler.classic.predicates.predicate import Predicate, PredicateMetadata
+from podwright.scheduler.columns import class_of
 
 _FAILURES: Final = (Failure("MaxVolumeCount", "node(s) exceed max volume count"),)
 
@@ -67,11 +68,13 @@ def _claimed(
     claim_key: str, cluster: ClassicCluster, bound: _VolumeDisk, provisioner: str
 ) -> Iterator[str]:
     claim = cluster.claims.get(claim_key)
-    volume = None if claim is None else cluster.volumes.get(claim.spec.volume_name)
+    if claim is None:
+        return
+    volume = cluster.volumes.get(claim.spec.volume_name)
     if volume is not None:
         if (disk := bound(volume)) is not None:
             yield disk
-    elif claim is None or claim.spec.volume_name or _provisions(claim, cluster, provisioner):
+    elif _provisions(claim, cluster, provisioner):
         yield f"claim {claim_key}"
 
 
@@ -144,7 +147,7 @@ def _csi_volumes(pod: Pod, cluster: ClassicCluster) -> Iterator[tuple[str, str]]
             if bound.spec.csi is not None:
                 yield bound.spec.csi.driver, bound.spec.csi.volume_handle
             continue
-        storage_class = cluster.storage_classes.get(claim.spec.storage_class_name or "")
+        storage_class = cluster.storage_classes.get(class_of(claim))
         if storage_class is not None:
             yield storage_class.provisioner, f"claim {claim_key}"
 

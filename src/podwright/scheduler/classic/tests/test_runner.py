@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from podwright.apimachinery.objects import with_nominated_node_name
+from podwright.apimachinery.objects import decode, with_nominated_node_name
 from podwright.scheduler.classic import (
     Algorithm,
     ClassicRunner,
@@ -42,6 +42,16 @@ def nodes(*names: str, **fields: Any) -> list[Any]:
 
 
 SMALL = make_pod("p", cpu="1")
+LOST = decode({
+    "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+    "metadata": {"name": "c", "namespace": "default",
+                 "annotations": {"pv.kubernetes.io/bind-completed": "yes"}},
+    "spec": {"volumeName": "lost"},
+})  # fmt: skip
+OF_LOST = make_pod(
+    "p", cpu="1", priority=5,
+    spec={"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]},
+)  # fmt: skip
 PORTS = [{"containerPort": 1, "hostPort": 1}]
 HOST_PORT = {"containers": [{"name": "c", "image": "i", "ports": PORTS}]}
 
@@ -215,6 +225,20 @@ def test_nodes_that_were_not_examined_are_named() -> None:
     found = runner.explain(SMALL, cycle_number=1, now_ns=0)
     assert (len(found.examined), len(found.not_examined)) == (100, 20)
     assert found.not_examined_reason == "enoughFeasibleNodes"
+
+
+def test_a_predicate_that_fails_beyond_the_first_rejection_is_explained() -> None:
+    zone = {"failure-domain.beta.kubernetes.io/zone": "a"}
+    runner = runner_of(make_node("n1", cpu="500m", labels=zone), LOST)
+    found = runner.explain(OF_LOST, cycle_number=1, now_ns=0)
+    assert found.error is None
+    rejected = {each.plugin: each.rejected["n1"] for each in found.filters if each.rejected}
+    assert {name: (status.code, status.reasons) for name, status in rejected.items()} == {
+        "GeneralPredicates": (Code.UNSCHEDULABLE, ("Insufficient cpu",)),
+        "CheckVolumeBinding": (Code.ERROR, ('could not find v1.PersistentVolume "lost"',)),
+        "NoVolumeZoneConflict": (Code.ERROR, ('persistentvolume "lost" not found',)),
+    }
+    assert {status.plugin for status in rejected.values()} == {*rejected}
 
 
 def test_an_error_is_explained_without_predicates() -> None:

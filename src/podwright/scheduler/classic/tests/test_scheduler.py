@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from podwright.apimachinery.objects import TIE_STREAM, draw
+from podwright.apimachinery.objects import TIE_STREAM, draw, with_fields
 from podwright.apimachinery.schema import decode
 from podwright.cli.worker_threads import ThreadedPieces
 from podwright.scheduler.classic import (
@@ -16,6 +16,7 @@ from podwright.scheduler.classic import (
     ExtenderSettings,
     algorithm_from_policy,
     algorithm_of_provider,
+    preempt,
     prioritize,
     read_policy,
     select_host,
@@ -88,6 +89,30 @@ def test_an_extender_that_cannot_filter_ends_the_cycle_unless_it_is_ignorable(ig
     )
     decision = scheduler_of(make_node("n1"), extenders=[extender]).decide(make_pod("a"))
     assert (decision.node, decision.error) == (("n1", "") if ignorable else ("", "sick"))
+
+
+@pytest.mark.parametrize("ignorable", [True, False])
+def test_an_extender_may_only_name_nodes_that_exist(ignorable):
+    """Upstream: pkg/scheduler/core/extender.go, HTTPExtender.Filter."""
+
+    def decided(*names):
+        extender = Extender(
+            ExtenderSettings(url_prefix="http://x", filter_verb="filter", ignorable=ignorable),
+            filter=lambda *_: ExtenderAnswer(names),
+        )
+        nodes = make_node("full", cpu="1"), make_node("n1"), make_node("n2")
+        pods = make_pod("of-no-node", node="unknown")
+        return scheduler_of(*nodes, pods, extenders=[extender]).decide(make_pod("a", cpu="2"))
+
+    assert decided("n2", "n1").feasible == ["n2", "n1"]
+    assert decided("full").node == "full", "one that was not sent"
+    if ignorable:
+        assert decided("unknown").feasible == ["n1", "n2"]
+    else:
+        assert decided("n1", "unknown").error == (
+            'extender "http://x" claims a filtered node "unknown" which is not found in '
+            "nodeNameToInfo map"
+        )
 
 
 def test_an_extender_rejects_nodes_with_reasons_and_adds_to_scores():
@@ -283,6 +308,38 @@ def test_a_claim_that_is_missing_is_an_error():
 def test_a_claim_that_should_have_been_bound_is_an_error():
     decision = scheduler_of(make_node("n1"), claim()).decide(user())
     assert decision.error == "pod has unbound immediate PersistentVolumeClaims"
+
+
+def test_an_error_of_several_nodes_has_their_number():
+    """Upstream: apimachinery's util/errors, CreateAggregateFromMessageCountMap."""
+    nodes = [make_node(f"n{i}", cpu="2", labels={ZONE: "z"} if i < 2 else {}) for i in range(3)]
+    assert scheduler_of(*nodes, claim()).decide(user()).error == (
+        "pod has unbound immediate PersistentVolumeClaims (repeated 3 times)"
+    )
+    full = make_node("full", cpu="1")
+    of_zones = {"predicates": [{"name": "PodFitsResources"}, {"name": "NoVolumeZoneConflict"}]}
+    zones = ClassicScheduler(
+        algorithm_from_policy(read_policy(of_zones)), cluster_of(full, *nodes, claim())
+    )
+    # A node that fits does not outweigh the errors of others.
+    decision = zones.decide(user(cpu="2"))
+    assert decision.error == 'PersistentVolumeClaim was not found: "data" (repeated 2 times)'
+    assert (decision.node, decision.feasible, decision.failed) == ("", [], {})
+    zones.cluster.put(with_fields(nodes[1], "metadata", labels={}))
+    assert zones.decide(user()).error == 'PersistentVolumeClaim was not found: "data"'
+
+
+def test_preemption_leaves_out_nodes_that_cannot_be_evaluated():
+    """Upstream: pkg/scheduler/core/generic_scheduler.go, selectVictimsOnNode."""
+    of_zones = {"predicates": [{"name": "PodFitsResources"}, {"name": "NoVolumeZoneConflict"}]}
+    objects = [claim()]
+    for name, labels in (("n1", {ZONE: "z"}), ("n2", {})):
+        objects.append(make_node(name, cpu="2", labels=labels))
+        objects.append(make_pod(f"on-{name}", cpu="2", node=name))
+    scheduler = ClassicScheduler(algorithm_from_policy(read_policy(of_zones)), cluster_of(*objects))
+    pod = user(cpu="1", priority=5)
+    found = preempt(scheduler, pod, scheduler.decide(pod).failed)
+    assert (found.potential, [*found.candidates]) == (["n1", "n2"], ["n2"])
 
 
 def test_a_bound_volume_keeps_to_its_nodes_and_zones():

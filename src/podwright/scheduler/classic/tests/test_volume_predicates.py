@@ -146,7 +146,7 @@ def test_the_limit_of_disks_of_a_node(predicate: str, source: Any, provisioner: 
     provisioned = [
         claim("made", storage_class="own"), storage_class("own", provisioner),
         claim("foreign", storage_class="other"), storage_class("other", "x"), claim("plain"),
-        claim("lost", "nowhere"),
+        claim("lost", "nowhere"), claim("lost-here", "nowhere", "own"),
     ]  # fmt: skip
     for volumes, is_rejected in (
         ((source("d"),), False),
@@ -157,8 +157,9 @@ def test_the_limit_of_disks_of_a_node(predicate: str, source: Any, provisioner: 
         ((claimed("made"),), True),
         ((claimed("foreign"),), False),
         ((claimed("plain"),), False),
-        ((claimed("lost"),), True),
-        ((claimed("absent"),), True),
+        ((claimed("lost"),), False),
+        ((claimed("lost-here"),), True),
+        ((claimed("absent"),), False),
         (({"emptyDir": {}},), False),
     ):
         pod = with_volumes("p", *volumes)
@@ -219,6 +220,7 @@ def test_the_limits_of_csi_drivers() -> None:
         claim("a", "va"), csi("va"), claim("b", "vb"), csi("vb"), claim("e", "ve"), csi("ve", "e"),
         claim("same", "vs"), csi("vs", handle="va"), claim("disk", "vd"), volume("vd", **gce("x")),
         claim("made", storage_class="d"), storage_class("d", "d"), claim("plain"),
+        noted(claim("noted", storage_class="x"), class_="d"), claim("lost", "nowhere", "d"),
     ]  # fmt: skip
     here = with_volumes("q", claimed("a"), node="n")
     node, named = make_node("n"), make_node("n", resources={"attachable-volumes-csi-d": 1})
@@ -235,6 +237,8 @@ def test_the_limits_of_csi_drivers() -> None:
         (["e"], [named], False),
         (["disk"], [named], False),
         (["made"], [named], True),
+        (["noted"], [named], True),
+        (["lost"], [named], True),
         (["plain"], [named], False),
         (["absent"], [named], False),
         (["a", "e", "disk"], [named], False),
@@ -437,9 +441,10 @@ def test_the_zones_of_a_bound_volume(objects: list[Any], found: list[str]) -> No
 @pytest.mark.parametrize(
     ("predicate", "objects", "message"),
     [
-        ("NoVolumeZoneConflict", [], 'PersistentVolumeClaim was not found: "a"'),
-        ("NoVolumeZoneConflict", [claim("a")], 'PersistentVolumeClaim is not bound: "a"'),
-        ("NoVolumeZoneConflict", [claim("a", "v")], 'PersistentVolume not found: "v"'),
+        ("NoVolumeZoneConflict", [], 'persistentvolumeclaim "a" not found'),
+        ("NoVolumeZoneConflict", [claim("a")], 'PersistentVolumeClaim was not found: "a"'),
+        ("NoVolumeZoneConflict", [claim("a", "v")], 'persistentvolume "v" not found'),
+        ("CheckVolumeBinding", [], 'persistentvolumeclaim "a" not found'),
         ("CheckVolumeBinding", [claim("a", "v")], 'could not find v1.PersistentVolume "v"'),
         (
             "CheckVolumeBinding", [claim("a")],

@@ -82,9 +82,9 @@ class RecordedExtenders:
         def ask_filter(pod: Pod, node_names: Sequence[str]) -> ExtenderAnswer:
             self._note(index, settings, settings.filter_verb, pod, node_names)
             reply = _body(answer.get("filter", {}), settings, settings.filter_verb)
-            return ExtenderAnswer(
-                tuple(reply.get("nodes") or ()), reply.get("failed", {}), reply.get("error", "")
-            )
+            # The recorded extenders let pass only nodes that they were sent.
+            passed = tuple(name for name in reply.get("nodes") or () if name in node_names)
+            return ExtenderAnswer(passed, reply.get("failed", {}), reply.get("error", ""))
 
         def ask_scores(pod: Pod, node_names: Sequence[str]) -> Mapping[str, int]:
             self._note(index, settings, settings.prioritize_verb, pod, node_names)
