@@ -39,6 +39,7 @@ _EXPR_COMPARISONS: Final[dict[str, Callable[[object, object], bool]]] = {
     "=": operator.eq,
     "!=": operator.ne,
 }
+_INTEGER: Final = re.compile(r"-?\d{1,18}")
 _UNARY: Final = frozenset({"-e", "-f", "-d", "-r", "-w", "-x", "-s", "-z", "-n", "-h", "-L"})
 _TEXT_OPERATORS: Final = frozenset({"=", "==", "!="})
 _OPTION_NAMES: Final = {
@@ -444,9 +445,11 @@ def _seq(shell: ShellState, name: str, arguments: list[str]) -> int:
 
 def _expr(shell: ShellState, name: str, arguments: list[str]) -> int:
     """Integers with one operator, which is what scripts use it for."""
+    integers = [int(text) for text in arguments[::2] if _INTEGER.fullmatch(text)]
     match arguments:
-        case [text] if re.fullmatch(r"-?\d{1,18}", text):
-            value = int(text)
+        case [text] if integers:
+            shell.output.write(f"{text}\n")
+            return int(integers == [0])
         case [left, ("+" | "-" | "*" | "/" | "%") as symbol, right]:
             try:
                 value = shell.compute(f"({int(left)}) {symbol} ({int(right)})")
@@ -454,7 +457,8 @@ def _expr(shell: ShellState, name: str, arguments: list[str]) -> int:
                 shell.errors.write_error()
                 return 2
         case [left, comparison, right] if comparison in _EXPR_COMPARISONS:
-            value = int(_EXPR_COMPARISONS[comparison](left, right))
+            operands = integers if len(integers) == 2 else [left, right]
+            value = int(_EXPR_COMPARISONS[comparison](*operands))
         case _:
             raise _refuse(name, arguments)
     shell.output.write(f"{value}\n")

@@ -239,11 +239,12 @@ def _trimmed(value: str, operator: str, pieces: list[Piece]) -> str:
     """Remove the shortest or longest start or end that matches."""
     pattern = pattern_of(pieces)
     lengths = range(len(value) + 1)
+    is_start = "#" in operator
     for length in lengths if len(operator) == 1 else reversed(lengths):
-        split = length if operator[0] == "#" else len(value) - length
+        split = length if is_start else len(value) - length
         head, tail = value[:split], value[split:]
-        if pattern.fullmatch(head if operator[0] == "#" else tail):
-            return tail if operator[0] == "#" else head
+        if pattern.fullmatch(head if is_start else tail):
+            return tail if is_start else head
     return value
 
 

@@ -35,7 +35,7 @@ from podwright.cluster.kubelets.kubelet.shell.expansion import (
     pieces_of,
     text_of,
 )
-from podwright.cluster.kubelets.kubelet.shell.parser import parse
+from podwright.cluster.kubelets.kubelet.shell.parser import is_assignment, parse, plain_text
 from podwright.cluster.kubelets.kubelet.shell.syntax import (
     AndOr,
     Case,
@@ -51,6 +51,8 @@ from podwright.cluster.kubelets.kubelet.shell.syntax import (
     Redirected,
     Redirection,
     Simple,
+    Text,
+    Word,
 )
 
 _ROUNDS_MAX: Final = 1_000
@@ -290,7 +292,7 @@ class Shell(ShellState):
 
     def _simple(self, node: Simple, *, is_tested: bool) -> Steps:
         self.substituted = 0
-        words = yield from fields(self, node.words)
+        words = yield from self._words(node.words)
         if not words and node.words:
             raise NotSimulatedError("a command without words")
         values = []
@@ -314,6 +316,18 @@ class Shell(ShellState):
         yield from self.handle_signal()
         self._check(status, is_tested=is_tested)
         return status
+
+    def _words(self, words: tuple[Word, ...]) -> Generator[int | None, None, list[str]]:
+        """Return the fields of the words; assignments of `export` are not split."""
+        is_export = bool(words) and plain_text(words[0]) == "export"
+        found: list[str] = []
+        for word in words:
+            first = word[0]
+            if is_export and isinstance(first, Text) and is_assignment(first):
+                found.append((yield from text_of(self, word)))
+            else:
+                found += yield from fields(self, (word,))
+        return found
 
     def _call(
         self, words: Sequence[str], values: Sequence[tuple[str, str]], *, is_tested: bool

@@ -454,10 +454,7 @@ class _Parser:
             else:
                 found = _PLAIN.match(self._text, self._at)
                 text = found[0] if found is not None else character
-                for index, each in enumerate(text):
-                    if each in ends:
-                        text = text[:index]
-                        break
+                text = text.partition("}")[0] if "}" in ends else text
                 self._at += len(text)
                 if "{" in text and ("," in text or ".." in text) and "}" in text:
                     raise NotSimulatedError("the expansion of braces")
@@ -465,9 +462,13 @@ class _Parser:
         return parts
 
     def _quoted(self, end: str) -> list[Part]:
-        """Return the parts within double quotes, or of a here-document."""
+        """Return the parts within double quotes, or of a here-document.
+
+        The word of `"${name:-word}"` ends with a brace. Double quotes in it are only removed.
+        """
         parts: list[Part] = []
         text = ""
+        is_inner = False
         while True:
             if self._at >= len(self._text):
                 if end:
@@ -475,14 +476,19 @@ class _Parser:
                 break
             character = self._text[self._at]
             if character == end:
+                if is_inner:
+                    raise NotSimulatedError("a brace within quotes within ${")
                 break
             if character == "\\" and self._text[self._at + 1 : self._at + 2] in (
                 *("$", "`", "\\", "\n"),
-                *((end,) if end else ()),
+                *(('"', end) if end else ()),
             ):
                 following = self._text[self._at + 1]
                 text += "" if following == "\n" else following
                 self._at += 2
+            elif character == '"' and end == "}":
+                is_inner = not is_inner
+                self._at += 1
             elif character in "$`":
                 if text:
                     parts.append(Text(text, is_quoted=True))
@@ -591,6 +597,11 @@ class _Parser:
             raise NotSimulatedError("this form of ${")
         self._at += 1
         return Parameter(found[0], operator, word, is_quoted)
+
+
+def is_assignment(part: Text) -> bool:
+    """Tell whether a word that starts with a text is an assignment."""
+    return not part.is_quoted and _ASSIGNMENT.match(part.text) is not None
 
 
 def plain_text(word: Word) -> str | None:

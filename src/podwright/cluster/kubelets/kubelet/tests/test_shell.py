@@ -19,6 +19,8 @@ SECOND_NS = 1_000_000_000
         ("x='a  b'; echo $x \"$x\" '$x'", 0, "a b a  b $x\n"),
         ("set -e; false; echo no", 1, ""),
         ("set -e; x=$(false); echo no", 1, ""),
+        ("set -e; false && true; true && false; echo no", 1, ""),
+        ("set -e; false | true; echo a | false; echo no", 1, ""),
         ("set -e; x=$(false; echo a); echo no", 1, ""),
         ("rm -f a; echo $?; rm a; echo $?", 0, "0\n1\n"),
         ("rm -f a -; echo $?; rm -f -- a; echo $?", 0, "0\n0\n"),
@@ -44,6 +46,18 @@ SECOND_NS = 1_000_000_000
         ("cat <<'EOF'\n$x\nEOF", 0, "$x\n"),
         ("cat <<-EOF; echo after\n\ttab\n\tEOF", 0, "tab\nafter\n"),
         ('while read a b; do echo "$b-$a"; done <<EOF\n1 2 3\n4\nEOF', 0, "2 3-1\n-4\n"),
+        (
+            'for i in "${y:-"a  \'b\'"}" "${y:-\\"}${y:+no}"; do echo "<$i>"; done',
+            0,
+            "<a  'b'>\n<\">\n",
+        ),
+        ('y="a  b"; export x=$y "z=$y z" q; echo "$x-$z"', 0, "a  b-a  b z\n"),
+        ("echo 1 > a; cp a ./a; echo $?; mv a ./a; echo $?; cat a", 0, "1\n1\n1\n"),
+        (
+            "expr 007; expr 00; echo $?; expr 01 = 1; expr a = a; expr 01 = a",
+            1,
+            "007\n00\n1\n1\n1\n0\n",
+        ),
         ("echo a b | { read x y; echo $y; }; false | true; echo $?", 0, "b\n0\n"),
         (
             'set -- a \'b c\'; shift; for x; do echo $x; done; echo $# "$*" "$@"',
@@ -111,6 +125,8 @@ def test_a_script_has_the_status_and_the_output_of_sh(script, status, output):
         ("case x in [[:alpha:]]) ;; esac", "a character class in a pattern"),
         ("break", "break outside of a loop"),
         ("test -x f", "whether a file is executable"),
+        (": a > none/x", "a redirection that fails"),
+        ('echo "${x:-"a}"}"', "a brace within quotes within ${"),
         ("exec 3>f", "the redirection of file descriptor 3"),
     ],
 )
@@ -155,6 +171,8 @@ def test_nothing_of_a_script_is_executed_before_all_of_it_is_checked():
         (["sh", "-c", "while true; do sleep 2; done"], [2, None], None),
         (["sh", "-c", "while :; do :; done"], [None], None),
         (["sh", "-c", "i=0; while :; do i=$((i + 1)); [ $i = 1002 ] && exit 5; done"], [1], 5),
+        (["sh", "-c", "i=0; while :; do i=$((i + 1)); [ $i = 1000 ] && exit 5; done"], [], 5),
+        (["sh", "-c", "i=0; while :; do i=$((i + 1)); [ $i = 1001 ] && exit 5; done"], [1], 5),
         (["cat", "none"], [], 1),
     ],
 )
