@@ -292,7 +292,7 @@ class Shell(ShellState):
 
     def _simple(self, node: Simple, *, is_tested: bool) -> Steps:
         self.substituted = 0
-        words = yield from self._words(node.words)
+        words = yield from _fields_of(self, node.words)
         if not words and node.words:
             raise NotSimulatedError("a command without words")
         values = []
@@ -316,18 +316,6 @@ class Shell(ShellState):
         yield from self.handle_signal()
         self._check(status, is_tested=is_tested)
         return status
-
-    def _words(self, words: tuple[Word, ...]) -> Generator[int | None, None, list[str]]:
-        """Return the fields of the words; assignments of `export` are not split."""
-        is_export = bool(words) and plain_text(words[0]) == "export"
-        found: list[str] = []
-        for word in words:
-            first = word[0]
-            if is_export and isinstance(first, Text) and is_assignment(first):
-                found.append((yield from text_of(self, word)))
-            else:
-                found += yield from fields(self, (word,))
-        return found
 
     def _call(
         self, words: Sequence[str], values: Sequence[tuple[str, str]], *, is_tested: bool
@@ -425,6 +413,19 @@ class Shell(ShellState):
             self.errors = output
         else:
             raise NotSimulatedError("writing to the standard input")
+
+
+def _fields_of(shell: Shell, words: Sequence[Word]) -> Generator[int | None, None, list[str]]:
+    """Return the fields of a command's words; the assignments of `export` are not split."""
+    is_export = bool(words) and plain_text(words[0]) == "export"
+    found: list[str] = []
+    for word in words:
+        first = word[0]
+        if is_export and isinstance(first, Text) and is_assignment(first):
+            found.append((yield from text_of(shell, word)))
+        else:
+            found += yield from fields(shell, (word,))
+    return found
 
 
 # A command line that is executed: a shell with a script, or a program by itself.
