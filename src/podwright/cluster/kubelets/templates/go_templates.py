@@ -2,25 +2,35 @@
 
 The semantics are Go's, over plain data: a missing field is nil, and so is a field of nil; nil,
 false, 0 and empty values are false; a map is iterated in the order of its keys. Two deviations are
-more lenient: values of different types are unequal instead of an error, and numbers of the
-document stay numbers, while KWOK converts them to text.
+more lenient: values of different types are unequal instead of an error, and a number of the
+document, which is a text in KWOK, is also compared and iterated as a number.
 
 The functions are Go's, Sprig's that depend on their arguments only (`FUNCTIONS`), and those of
-the caller: KWOK's
-`Now`, `NodeIP` and so on, in `stage`.
+the caller: KWOK's `Now`, `NodeIP` and so on, in `stage`.
 
 Upstream: Go src/text/template/exec.go and funcs.go; KWOK pkg/utils/gotpl/renderer.go
 """
 
 from __future__ import annotations
 
-import json
+import operator
 import re
 from collections.abc import Callable, Collection, Mapping
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import Any, TypeAlias
 
 from podwright.apimachinery.objects import YamlError, read_yaml
+from podwright.cluster.kubelets.templates.go_values import (
+    Number,
+    as_yaml,
+    compared,
+    go_text,
+    is_true,
+    of_document,
+    quoted,
+    texts_of,
+    whole_number,
+)
 from podwright.cluster.kubelets.templates.sprig import SPRIG
 from podwright.cluster.kubelets.templates.template_parser import (
     Action,
@@ -81,7 +91,7 @@ class Template:
             A function rejects its arguments.
         """
         return _Run(self._tree.defined, {**FUNCTIONS, **(functions or {})}).text(
-            self._tree.actions, document
+            self._tree.actions, of_document(document)
         )
 
     def value(self, document: Any, functions: Functions | None = None) -> Any:
@@ -160,7 +170,7 @@ class _Run:
             case Output(pipe=pipe):
                 value = self._pipe(pipe, dot, scope)
                 if not pipe.targets:
-                    self._written.append(go_text(value))
+                    self._written.append("<no value>" if value is None else go_text(value))
             case If(pipe=pipe):
                 inner = _Scope(scope)
                 value = self._pipe(pipe, dot, inner)
@@ -256,7 +266,7 @@ class _Run:
             return self._functions[name](*values)
         except TemplateError:
             raise
-        except (TypeError, ValueError, LookupError) as error:
+        except (TypeError, ValueError, LookupError, AttributeError, re.error) as error:
             raise TemplateError(f"{name}: {error}", line) from None
 
     def _operand(self, operand: Operand, line: int, dot: Any, scope: _Scope) -> Any:
@@ -289,70 +299,21 @@ def _entries(value: Any, line: int) -> list[tuple[Any, Any]]:
         return sorted(value.items())
     if isinstance(value, list):
         return list(enumerate(value))
-    if isinstance(value, int) and not isinstance(value, bool):
-        return [(index, index) for index in range(value)]
+    if isinstance(value, int | Number) and not isinstance(value, bool):
+        return [(index, index) for index in range(int(value))]
     raise TemplateError(f"range over {go_text(value)}: expected a list, a map or a number", line)
 
 
-# ------------------------------------------------------------------------------ values
-
-
-def is_true(value: Any) -> bool:
-    """Whether a value is true in Go's templates: neither nil, false, 0 nor empty."""
-    return bool(value)
-
-
-def go_text(value: Any) -> str:
-    """Return a value as Go prints it."""
-    match value:
-        case None:
-            return "<no value>"
-        case bool():
-            return "true" if value else "false"
-        case dict():
-            return f"map[{' '.join(f'{key}:{go_text(value[key])}' for key in sorted(value))}]"
-        case list():
-            return f"[{' '.join(go_text(entry) for entry in value)}]"
-        case float():
-            return f"{value:g}" if abs(value) < 1e21 else repr(value)
-        case _:
-            return str(value)
-
-
-def quoted(value: Any) -> str:
-    """Return a value in quotes; values other than text are converted to JSON (KWOK's `Quote`)."""
-    if not isinstance(value, str):
-        value = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return json.dumps(value, ensure_ascii=False)
-
-
-def as_yaml(value: Any, indent: int = 0) -> str:
-    """Return a value as a block of YAML on lines of its own (KWOK's `YAML`)."""
-    pad = "  " * indent
-    text = "\n".join(_block(value))
-    return f"\n{text}\n".replace("\n", f"\n{pad}") if indent > 0 else f"{text}\n"
-
-
-def _block(value: Any) -> list[str]:
-    if isinstance(value, dict) and value:
-        lines = []
-        for key in sorted(value):
-            head = f"{json.dumps(key, ensure_ascii=False)}:"
-            lines += _under(head, value[key])
-        return lines
-    if isinstance(value, list) and value:
-        return [line for entry in value for line in _under("-", entry)]
-    return [json.dumps(value, ensure_ascii=False)]
-
-
-def _under(head: str, value: Any) -> list[str]:
-    if isinstance(value, dict | list) and value:
-        return [head, *(f"  {line}" for line in _block(value))]
-    return [f"{head} {json.dumps(value, ensure_ascii=False)}"]
+# --------------------------------------------------------------------------- functions
 
 
 def _is_same(left: Any, right: Any) -> bool:
+    left, right = compared(left, right)
     return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
+
+
+def _ordered(operation: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+    return lambda left, right: operation(*compared(left, right))
 
 
 def _equals_any(first: Any, *others: Any) -> bool:
@@ -368,7 +329,7 @@ def _index(value: Any, *places: Any) -> Any:
         elif isinstance(value, list | str):
             if not isinstance(place, int) or not 0 <= place < len(value):
                 raise ValueError(f"{go_text(place)} is not an index of a list of {len(value)}")
-            value = value[place]
+            value = value.encode()[place] if isinstance(value, str) else value[place]
         else:
             raise TypeError(f"nothing to look up in {go_text(value)}")
     return value
@@ -380,16 +341,23 @@ def _length(value: Any) -> int:
     return len(value.encode()) if isinstance(value, str) else len(value)
 
 
+_OF_NUMBERS = "dobcfeg"
 _VERB = re.compile(r"%([-+ 0]*)(\d*)(?:\.(\d+))?(.)", re.DOTALL)
 
 
 def _formatted(letter: str, value: Any, precision: str | None) -> str:
+    if value is None and letter != "v":
+        return f"%!{letter}(<nil>)"
+    if letter in _OF_NUMBERS and isinstance(value, Number):
+        value = value.value
+    if letter in "dxXobc" and isinstance(value, int):
+        return format(value, letter)
+    if letter in "xX" and isinstance(value, str):
+        return value.encode().hex() if letter == "x" else value.encode().hex().upper()
+    if letter in "fe":
+        return format(float(value), f".{precision or 6}{letter}")
     if letter == "q":
         return quoted(value)
-    if letter == "f":
-        return f"{float(value):.{precision or 6}f}"
-    if letter == "x" and isinstance(value, int):
-        return f"{value:x}"
     text = go_text(value)
     return text[: int(precision)] if letter == "s" and precision else text
 
@@ -401,7 +369,7 @@ def _printf(form: str, *values: Any) -> str:
         flags, width, precision, letter = match.groups()
         if letter == "%":
             return "%"
-        if letter not in "vsdqtfx":
+        if letter not in f"vsqt{_OF_NUMBERS}xX":
             raise ValueError(f"%{letter} is not supported")
         if not left:
             raise ValueError(f'"{form}" has more verbs than values')
@@ -426,46 +394,40 @@ def _print(*values: Any) -> str:
     return "".join(parts)
 
 
-def _integer(value: Any) -> int:
-    """Return a value as Sprig's `int64`: 0 if it is not a number."""
-    try:
-        return int(value)
-    except (TypeError, ValueError):
-        return 0
-
-
 def _dictionary(*pairs: Any) -> dict[str, Any]:
-    if len(pairs) % 2:
-        raise ValueError("a key without a value")
-    return {go_text(key): value for key, value in zip(pairs[::2], pairs[1::2], strict=True)}
+    # Sprig: the last key may have no value.
+    return {
+        go_text(key): value for key, value in zip_longest(pairs[::2], pairs[1::2], fillvalue="")
+    }
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     # Go's functions; `_Run` implements `and` and `or`, which do not evaluate all arguments.
     "eq": _equals_any,
-    "ge": lambda left, right: left >= right,
-    "gt": lambda left, right: left > right,
+    "ge": _ordered(operator.ge),
+    "gt": _ordered(operator.gt),
     "index": _index,
-    "le": lambda left, right: left <= right,
+    "le": _ordered(operator.le),
     "len": _length,
-    "lt": lambda left, right: left < right,
+    "lt": _ordered(operator.lt),
     "ne": lambda left, right: not _is_same(left, right),
     "not": lambda value: not is_true(value),
     "print": _print,
+    "println": lambda *values: f"{' '.join(map(go_text, values))}\n",
     "printf": _printf,
     # Sprig's functions that stages use.
-    "add": lambda *values: sum(map(_integer, values)),
-    "add1": lambda value: _integer(value) + 1,
+    "add": lambda *values: sum(map(whole_number, values)),
+    "add1": lambda value: whole_number(value) + 1,
     "contains": lambda part, text: part in text,
     "default": lambda default, value=None: value if is_true(value) else default,
     "dict": _dictionary,
     "hasPrefix": lambda part, text: text.startswith(part),
     "hasSuffix": lambda part, text: text.endswith(part),
-    "int": _integer,
+    "int": whole_number,
     "list": lambda *values: list(values),
     "lower": lambda text: text.lower(),
-    "quote": lambda *values: " ".join(quoted(go_text(value)) for value in values),
-    "sub": lambda left, right: _integer(left) - _integer(right),
+    "quote": lambda *values: " ".join(map(quoted, texts_of(list(values)))),
+    "sub": lambda left, right: whole_number(left) - whole_number(right),
     "toString": go_text,
     "upper": lambda text: text.upper(),
     **SPRIG,

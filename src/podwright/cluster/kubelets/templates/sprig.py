@@ -1,8 +1,8 @@
 """The functions of Sprig that templates can use, besides those in `templates`.
 
-KWOK offers all text functions of Sprig. Here are those that depend on their arguments only:
-functions of the clock, the environment, the network, and random or cryptographic keys are not
-offered, because a simulation must be repeatable.
+KWOK offers all text functions of Sprig. Functions of the clock, the environment, the network, and
+random or cryptographic keys are not offered, because a simulation must be repeatable; neither are
+those of dates, paths, URLs and versions.
 
 Upstream: github.com/Masterminds/sprig/v3 functions.go
 """
@@ -16,26 +16,19 @@ import math
 import operator
 import re
 from collections.abc import Callable, Iterable
+from copy import deepcopy
 from decimal import ROUND_HALF_UP, Decimal
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
+from urllib.parse import quote_plus
 
-
-def _text(value: Any) -> str:
-    if value is None:
-        return ""
-    return ("true" if value else "false") if isinstance(value, bool) else str(value)
-
-
-def _number(value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return 0.0
-
-
-def _whole(value: Any) -> int:
-    return int(_number(value))
+from podwright.cluster.kubelets.templates.go_values import (
+    go_text,
+    json_text,
+    real_number,
+    texts_of,
+    whole_number,
+)
 
 
 def _quotient(left: int, right: int) -> int:
@@ -55,8 +48,8 @@ def _truncated(length: int, text: str) -> str:
     return text[length:] if length < 0 else text[:length]
 
 
-def _split(separator: str, text: str) -> dict[str, str]:
-    return {f"_{index}": part for index, part in enumerate(text.split(separator))}
+def _numbered(parts: list[str]) -> dict[str, str]:
+    return {f"_{index}": part for index, part in enumerate(parts)}
 
 
 def _unique(values: Iterable[Any]) -> list[Any]:
@@ -67,17 +60,28 @@ def _unique(values: Iterable[Any]) -> list[Any]:
     return found
 
 
-def _merged(target: dict[str, Any], *sources: dict[str, Any]) -> dict[str, Any]:
-    merged = dict(target)
+def _merged(
+    target: dict[str, Any], *sources: dict[str, Any], is_last_used: bool = False
+) -> dict[str, Any]:
+    """Merge into the first dictionary; its values stay if they are neither nil nor empty."""
     for source in sources:
         for key, value in source.items():
-            present = merged.get(key)
+            present = target.get(key)
             if isinstance(present, dict) and isinstance(value, dict):
-                merged[key] = _merged(present, value)
-            # Sprig's `merge`: the first dictionary wins, but an empty value counts as absent.
-            elif not present:
-                merged[key] = value
-    return merged
+                _merged(present, value, is_last_used=is_last_used)
+            elif not present or is_last_used:
+                target[key] = value
+    return target
+
+
+def _set(values: dict[str, Any], key: str, value: Any) -> dict[str, Any]:
+    values[key] = value
+    return values
+
+
+def _without_key(values: dict[str, Any], key: str) -> dict[str, Any]:
+    values.pop(key, None)
+    return values
 
 
 def _found(*arguments: Any) -> Any:
@@ -94,11 +98,17 @@ def _steps(start: int, stop: int, step: int) -> list[int]:
     return list(range(start, stop, step)) if step and (stop > start) == (step > 0) else []
 
 
+def _sequence(*numbers: int) -> str:
+    """Return the numbers of the program `seq`, in both directions."""
+    first, last = (1 if len(numbers) < 2 else numbers[0]), numbers[-1]
+    step = numbers[1] if len(numbers) == 3 else (1 if first <= last else -1)
+    return " ".join(map(str, _steps(first, last + (1 if step > 0 else -1), step)))
+
+
 def _rounded(value: Any, places: int, half: float = 0.5) -> float:
     scale = float(10**places)
-    digit = _number(value) * scale
-    fraction, whole = math.modf(digit)
-    return (whole + 1 if fraction >= half else whole) / scale
+    digit = real_number(value) * scale
+    return (math.ceil if math.modf(digit)[0] >= half else math.floor)(digit) / scale
 
 
 def _fail(message: str) -> None:
@@ -106,26 +116,68 @@ def _fail(message: str) -> None:
 
 
 def _kind(value: Any) -> str:
-    kinds = {bool: "bool", int: "int", float: "float64", str: "string", dict: "map", list: "slice"}
-    return kinds.get(type(value), "invalid")
+    kinds = {bool: "bool", int: "int", float: "float64", dict: "map", list: "slice"}
+    return "string" if isinstance(value, str) else kinds.get(type(value), "invalid")
 
 
-def _json(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+def _json(value: Any, indent: int | None = None) -> str:
+    text = json_text(value, indent)
     # Go's encoder escapes these characters for embedding in HTML.
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _replacement(text: str) -> str:
-    """Return a replacement of Go's regular expressions in Python's notation."""
-    return re.sub(r"\$\{?(\w+)\}?", r"\\g<\1>", text.replace("\\", "\\\\"))
+def _of_json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def _parts(separator: str, text: str, count: int = -1) -> list[str]:
+    if not separator:
+        return list(text)
+    return text.split(separator, count - 1) if count > 0 else text.split(separator)
+
+
+def _is_match(pattern: str, text: str) -> bool:
+    try:
+        return re.search(pattern, text) is not None
+    except re.error:
+        return False
+
+
+def _split_at(pattern: str, text: str, count: int) -> list[str]:
+    parts: list[str] = []
+    at = 0
+    for match in re.finditer(pattern, text):
+        if len(parts) == count - 1:
+            break
+        parts.append(text[at : match.start()])
+        at = match.end()
+    return [*parts, text[at:]]
+
+
+def _replaced(pattern: str, text: str, new: str) -> str:
+    """Replace matches; the new text refers to groups as in Go, which may not exist."""
+
+    def value(match: re.Match[str]) -> str:
+        def group(reference: re.Match[str]) -> str:
+            name = reference[1] or reference[2]
+            if name is None:
+                return "$"
+            known = {str(index): part for index, part in enumerate((match[0], *match.groups()))}
+            return (known | match.groupdict()).get(name) or ""
+
+        return re.sub(r"\$(?:\$|\{(\w+)\}|(\w+))", group, new)
+
+    return re.sub(pattern, value, text)
 
 
 def _decimals(operation: Callable[[Decimal, Decimal], Decimal]) -> Callable[..., float]:
     """Return a function that joins numbers from the left, in decimals as Sprig does."""
 
     def joined(*values: Any) -> float:
-        return float(reduce(operation, (Decimal(repr(_number(value))) for value in values)))
+        return float(reduce(operation, (Decimal(repr(real_number(value))) for value in values)))
 
     return joined
 
@@ -138,32 +190,42 @@ def _decimal_quotient(left: Decimal, right: Decimal) -> Decimal:
 
 SPRIG: dict[str, Callable[..., Any]] = {
     # text
-    "abbrev": lambda width, text: text if len(text) <= width else f"{text[: width - 3]}...",
-    "cat": lambda *values: " ".join(_text(value) for value in values if value is not None),
+    "abbrev": lambda width, text: (
+        text if width < 4 or len(text) <= width else f"{text[: width - 3]}..."
+    ),
+    "cat": lambda *values: " ".join(texts_of(list(values))),
     "indent": _padded,
-    "join": lambda separator, values: separator.join(map(_text, values)),
+    "initials": lambda text: "".join(word[0] for word in text.split()),
+    "join": lambda separator, values: separator.join(texts_of(values)),
     "nindent": lambda width, text: f"\n{_padded(width, text)}",
     "nospace": lambda text: re.sub(r"\s", "", text),
+    "plural": lambda one, many, count: one if count == 1 else many,
     "regexFind": lambda pattern, text: m[0] if (m := re.search(pattern, text)) else "",
     "regexFindAll": lambda pattern, text, count: [m[0] for m in re.finditer(pattern, text)][
         : None if count < 0 else count
     ],
-    "regexMatch": lambda pattern, text: re.search(pattern, text) is not None,
-    "regexReplaceAll": lambda pattern, text, new: re.sub(pattern, _replacement(new), text),
+    "regexMatch": _is_match,
+    "regexQuoteMeta": lambda text: re.sub(r"([\\.+*?()|\[\]{}^$])", r"\\\1", text),
+    "regexReplaceAll": _replaced,
     "regexReplaceAllLiteral": lambda pattern, text, new: re.sub(pattern, lambda _: new, text),
+    "regexSplit": _split_at,
     "repeat": lambda count, text: text * int(count),
     "replace": lambda old, new, text: text.replace(old, new),
-    "split": _split,
-    "splitList": lambda separator, text: text.split(separator),
-    "squote": lambda *values: " ".join(f"'{_text(value)}'" for value in values),
+    "split": lambda separator, text: _numbered(_parts(separator, text)),
+    "splitList": _parts,
+    "splitn": lambda separator, count, text: _numbered(_parts(separator, text, count)),
+    "squote": lambda *values: " ".join(f"'{text}'" for text in texts_of(list(values))),
     "substr": lambda start, end, text: text[max(start, 0) : None if end < 0 else end],
+    "swapcase": lambda text: text.swapcase(),
     "title": lambda text: re.sub(r"\b\w", lambda match: match[0].upper(), text),
-    "toStrings": lambda values: [_text(value) for value in values],
+    "toStrings": texts_of,
     "trim": lambda text: text.strip(),
     "trimAll": lambda characters, text: text.strip(characters),
     "trimPrefix": lambda prefix, text: text.removeprefix(prefix),
     "trimSuffix": lambda suffix, text: text.removesuffix(suffix),
     "trunc": _truncated,
+    "untitle": lambda text: re.sub(r"\b\w", lambda match: match[0].lower(), text),
+    "urlquery": lambda *values: quote_plus("".join(map(go_text, values))),
     # choices
     "all": lambda *values: all(values),
     "any": lambda *values: any(values),
@@ -172,29 +234,36 @@ SPRIG: dict[str, Callable[..., Any]] = {
     "fail": _fail,
     "ternary": lambda yes, no, value: yes if value else no,
     # numbers
+    "add1f": lambda value: _decimals(operator.add)(value, 1),
     "addf": _decimals(operator.add),
-    "atoi": _whole,
-    "ceil": lambda value: float(math.ceil(_number(value))),
+    "atoi": lambda text: int(text) if re.fullmatch(r"[-+]?\d+", text) else 0,
+    "biggest": lambda *values: max(map(whole_number, values)),
+    "ceil": lambda value: float(math.ceil(real_number(value))),
     "divf": _decimals(_decimal_quotient),
-    "div": lambda left, right: _quotient(_whole(left), _whole(right)),
-    "float64": _number,
-    "floor": lambda value: float(math.floor(_number(value))),
-    "int64": _whole,
-    "max": lambda *values: max(map(_whole, values)),
-    "min": lambda *values: min(map(_whole, values)),
+    "div": lambda left, right: _quotient(whole_number(left), whole_number(right)),
+    "float64": real_number,
+    "floor": lambda value: float(math.floor(real_number(value))),
+    "int64": whole_number,
+    "max": lambda *values: max(map(whole_number, values)),
+    "min": lambda *values: min(map(whole_number, values)),
     "mod": lambda left, right: (
-        _whole(left) - _whole(right) * _quotient(_whole(left), _whole(right))
+        whole_number(left)
+        - whole_number(right) * _quotient(whole_number(left), whole_number(right))
     ),
-    "maxf": lambda *values: max(map(_number, values)),
-    "minf": lambda *values: min(map(_number, values)),
-    "mul": lambda *values: math.prod(map(_whole, values)),
+    "maxf": lambda *values: max(map(real_number, values)),
+    "minf": lambda *values: min(map(real_number, values)),
+    "mul": lambda *values: math.prod(map(whole_number, values)),
     "mulf": _decimals(operator.mul),
     "round": _rounded,
+    "seq": _sequence,
     "subf": _decimals(operator.sub),
     "until": lambda count: _steps(0, int(count), 1 if count >= 0 else -1),
     "untilStep": _steps,
     # lists
     "append": lambda values, value: [*values, value],
+    "chunk": lambda size, values: [
+        values[start : start + size] for start in range(0, len(values), size)
+    ],
     "compact": lambda values: [value for value in values if value],
     "concat": lambda *lists: [value for values in lists for value in values],
     "first": lambda values: values[0] if values else None,
@@ -202,32 +271,55 @@ SPRIG: dict[str, Callable[..., Any]] = {
     "initial": lambda values: values[:-1],
     "last": lambda values: values[-1] if values else None,
     "prepend": lambda values, value: [value, *values],
+    "push": lambda values, value: [*values, value],
     "rest": lambda values: values[1:],
     "reverse": lambda values: values[::-1],
     "slice": lambda values, *bounds: values[
         slice(*(bounds if len(bounds) > 1 else (*bounds, None)))
     ],
-    "sortAlpha": lambda values: sorted(map(_text, values)),
+    "sortAlpha": lambda values: sorted(texts_of(values)),
+    "tuple": lambda *values: list(values),
     "uniq": _unique,
     "without": lambda values, *omitted: [value for value in values if value not in omitted],
     # dictionaries
+    "deepCopy": deepcopy,
+    "deepEqual": operator.eq,
     "dig": _found,
     "get": lambda values, key: values.get(key, ""),
     "hasKey": lambda values, key: key in values,
     "keys": lambda *maps: [key for values in maps for key in sorted(values)],
     "merge": _merged,
+    "mergeOverwrite": partial(_merged, is_last_used=True),
     "omit": lambda values, *keys: {key: values[key] for key in values if key not in keys},
     "pick": lambda values, *keys: {key: values[key] for key in values if key in keys},
     "pluck": lambda key, *maps: [values[key] for values in maps if key in values],
+    "set": _set,
+    "unset": _without_key,
     "values": lambda values: [values[key] for key in sorted(values)],
     # encodings
+    "b32dec": lambda text: base64.b32decode(text).decode(),
+    "b32enc": lambda text: base64.b32encode(text.encode()).decode(),
     "b64dec": lambda text: base64.b64decode(text).decode(),
     "b64enc": lambda text: base64.b64encode(text.encode()).decode(),
-    "fromJson": json.loads,
+    "fromJson": _of_json,
     "kindIs": lambda kind, value: _kind(value) == kind,
     "kindOf": _kind,
     "sha1sum": lambda text: hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest(),
     "sha256sum": lambda text: hashlib.sha256(text.encode()).hexdigest(),
+    "sha512sum": lambda text: hashlib.sha512(text.encode()).hexdigest(),
     "toJson": _json,
+    "toPrettyJson": partial(_json, indent=2),
+    "toRawJson": json_text,
 }
-"""The functions by name; those of `templates.FUNCTIONS` are Sprig's too."""
+"""The functions by name; those of `go_templates.FUNCTIONS` are Sprig's too."""
+
+_MUST = (
+    "append", "chunk", "compact", "deepCopy", "first", "has", "initial", "last", "merge",
+    "mergeOverwrite", "prepend", "push", "regexFind", "regexFindAll", "regexReplaceAll",
+    "regexReplaceAllLiteral", "regexSplit", "rest", "reverse", "slice", "toJson", "toPrettyJson",
+    "toRawJson", "uniq", "without",
+)  # fmt: skip
+SPRIG |= {f"must{name[0].upper()}{name[1:]}": SPRIG[name] for name in _MUST}
+# Without `must`, these report no error.
+SPRIG["mustFromJson"] = json.loads
+SPRIG["mustRegexMatch"] = lambda pattern, text: re.search(pattern, text) is not None

@@ -12,6 +12,7 @@ Upstream: Go src/text/template/parse/lex.go and parse.go
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Collection, Iterator
 from typing import Any, TypeAlias
@@ -181,7 +182,7 @@ class _Piece(msgspec.Struct, frozen=True):
 _TOKEN = re.compile(
     r"""
     (?P<text>"(?:[^"\\\n]|\\.)*"|`[^`]*`)
-    | (?P<number>[-+]?(?:0[xX][0-9a-fA-F]+|\d+(?:\.\d+)?(?:[eE][-+]?\d+)?))
+    | (?P<number>[-+]?(?:0[xX]\w+|\.?\d[\w.]*?(?:[eE][-+]\w+)?(?![\w.]))|'(?:[^'\\\n]|\\[^\n]+?)')
     | (?P<variable>\$\w*)
     | (?P<field>\.[A-Za-z_]\w*)
     | (?P<dot>\.)
@@ -335,7 +336,7 @@ class _Parser:
     def _range(self, tokens: _Tokens) -> Range:
         tokens.skip()
         known = len(self._variables)
-        pipe = self._whole_pipe(tokens)
+        pipe = self._whole_pipe(tokens, targets_max=2)
         self._range_depth += 1
         body, ender = self._block()
         self._range_depth -= 1
@@ -355,7 +356,9 @@ class _Parser:
         self._variables, self._range_depth = outer, depth
         if self._ended(ender, tokens).word != "end":
             raise TemplateError("{{ else }} in a definition", tokens.line)
-        self._defined[name] = body
+        if body and self._defined.get(name):
+            raise TemplateError(f'a second definition of the template "{name}"', tokens.line)
+        self._defined[name] = body or self._defined.get(name, ())
         return Call(name, pipe, tokens.line) if word == "block" else None
 
     def _call(self, tokens: _Tokens) -> Call:
@@ -373,8 +376,10 @@ class _Parser:
 
     # ---------------------------------------------------------------------- pipelines
 
-    def _whole_pipe(self, tokens: _Tokens) -> Pipe:
+    def _whole_pipe(self, tokens: _Tokens, *, targets_max: int = 1) -> Pipe:
         pipe = self._pipe(tokens)
+        if len(pipe.targets) > targets_max:
+            raise TemplateError("only a range declares two variables", tokens.line)
         tokens.expect_end()
         return pipe
 
@@ -521,7 +526,16 @@ def _text_of(quoted: str, line: int) -> str:
 
 
 def _number_of(text: str, line: int) -> int | float:
+    """Return a number in Go's notation; a character is the number of its code point."""
     try:
-        return float(text) if set(text) & set(".eE") and "x" not in text.lower() else int(text, 0)
-    except ValueError:
-        raise TemplateError(f"invalid number {text}", line) from None
+        if text[0] == "'":
+            return ord(ast.literal_eval(text))
+        if re.fullmatch(r"[-+]?0[0-7_]+", text):
+            return int(text, 8)
+        is_float = bool(set(text) & set(".eE")) and "x" not in text.lower()
+        number = float(text) if is_float else int(text, 0)
+        if math.isfinite(number):
+            return number
+    except (SyntaxError, TypeError, ValueError):
+        pass
+    raise TemplateError(f"invalid number {text}", line)

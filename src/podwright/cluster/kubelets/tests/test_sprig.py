@@ -89,6 +89,8 @@ def test_functions_return_what_sprig_returns(text, expected):
         ("{{ div 1 0 }}", "divide by zero"),
         ("{{ now }}", 'function "now" not defined'),
         ("{{ randAlpha 5 }}", 'function "randAlpha" not defined'),
+        ('{{ mustFromJson "x" }}', "mustFromJson: Expecting value"),
+        ('{{ mustRegexMatch "(" "" }}', "mustRegexMatch: missing"),
     ],
 )
 def test_errors_and_functions_that_are_not_repeatable(text, error):

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from copy import deepcopy
+from pathlib import Path
+
 import pytest
 
 from podwright.cluster.kubelets.templates.go_templates import Template
@@ -82,8 +86,15 @@ DATA = {
         pytest.param(
             "{{ .gone | Quote }} {{ .count | Quote }}", '"null" "3"', id="Quote as KWOK's"
         ),
+        pytest.param(
+            '{{ eq .count 3 }} {{ eq "3" .count }} {{ gt 4 .count }} {{ lt .count 3.5 }}',
+            "true true true true",
+            id="a number is compared with numbers and texts",
+        ),
+        pytest.param('{{ printf "%d %05.1f" .count .count }}', "3 003.0", id="printed as one"),
+        pytest.param("{{ eq .map .map }} {{ eq .list .map }}", "true false", id="any values"),
         pytest.param("{{ .list }}{{ .map }}", "[a b c]map[x:1 y:2]", id="printed as by Go"),
-        pytest.param('{{ eq .count "3" }}', "false", id="different types are unequal"),
+        pytest.param('{{ eq 3 "3" }} {{ eq 1 true }}', "false false", id="types differ"),
         pytest.param('{{ `a"b` }}', 'a"b', id="raw text"),
         pytest.param(
             '{{ define "t" }}<{{ .a }}>{{ end }}{{ template "t" dict "a" .name }}',
@@ -103,6 +114,21 @@ def test_a_template_renders_a_value():
     )
     assert template.value(DATA) == {"names": ["p1", "p2"], "map": {"x": 1, "y": 2}}
     assert Template(" {{ $x := 1 }} ").value(DATA) is None
+
+
+def test_the_text_that_is_a_value_has_one_document():
+    with pytest.raises(TemplateError, match="has more than one document"):
+        Template("a: 1\n---\nb: 2\n").value({})
+    assert (Template("").value({}), Template("a: {{ .x }}").value({"x": 2})) == (None, {"a": 2})
+
+
+def test_templates_render_what_kwok_renders():
+    """KWOK: pkg/utils/gotpl/renderer.go, release 0.8.0"""
+    known = json.loads(Path(__file__).with_name("go_templates.json").read_text(encoding="utf-8"))
+    document = deepcopy(known["document"])
+    for text, made in known["rendered"]:
+        assert (text, Template(text).render(document)) == (text, made)
+    assert document == known["document"]
 
 
 def test_yaml_within_a_template_preserves_any_value():
@@ -126,6 +152,19 @@ def test_yaml_within_a_template_preserves_any_value():
             "{{ range $i, $v := .a }}{{ end }}{{ $v }}", "undefined variable", id="after its range"
         ),
         pytest.param("{{ $x = 1 }}", "undefined variable", id="assigned before its declaration"),
+        pytest.param("{{ $x, $y := .a }}", "only a range declares two", id="two variables"),
+        pytest.param("{{ 08 }}", "invalid number 08", id="an octal number"),
+        pytest.param("{{ 1x }}", "invalid number 1x", id="no number"),
+        pytest.param("{{ 1e400 }}", "invalid number 1e400", id="too large"),
+        pytest.param("{{ 'ab' }}", "unexpected \"'ab'", id="two characters"),
+        pytest.param(
+            '{{ define "a" }}1{{ end }}{{ define "a" }}2{{ end }}',
+            'a second definition of the template "a"',
+            id="defined twice",
+        ),
+        pytest.param("{{ if .a ) }}{{ end }}", 'unexpected "\\)"', id="after a pipeline"),
+        pytest.param("{{ if .a }}{{ else ) }}{{ end }}", 'unexpected "\\)"', id="after else"),
+        pytest.param('{{ define "a" . }}{{ end }}', 'unexpected "."', id="after a name"),
         pytest.param("{{ if .a }}b", "line 1: {{ end }} is missing", id="no end"),
         pytest.param("{{ end }}", "unexpected {{ end }}", id="end of nothing"),
         pytest.param("{{ break }}", "outside of range", id="break of nothing"),
@@ -147,11 +186,17 @@ def test_syntax_errors_have_their_line(text, error):
         pytest.param(
             "\n{{ index .list 9 }}", "line 2: index: 9 is not an index of a list of 3", id="far"
         ),
-        pytest.param("{{ index .gone 0 }}", "nothing to look up in <no value>", id="index of nil"),
+        pytest.param("{{ index .gone 0 }}", "nothing to look up in <nil>", id="index of nil"),
         pytest.param("{{ .name.first }}", 'no field "first" in web', id="a field of text"),
         pytest.param("{{ .name .count }}", "only a function can be given values", id="no call"),
         pytest.param("{{ range .name }}{{ end }}", "range over web", id="range over text"),
-        pytest.param('{{ printf "%o" 1 }}', "%o is not supported", id="a verb"),
+        pytest.param('{{ printf "%z" 1 }}', "%z is not supported", id="a verb"),
+        pytest.param("{{ len 5 }}", "len: 5 has no length", id="no length"),
+        pytest.param('{{ index .list "a" }}', "a is not an index of a list of 3", id="no index"),
+        pytest.param("{{ index .list -1 }}", "-1 is not an index of a list of 3", id="before it"),
+        pytest.param('{{ index "ab" 2 }}', "2 is not an index of a list of 2", id="after it"),
+        pytest.param("{{ upper .map }}", "upper: ", id="no text"),
+        pytest.param('{{ regexFind "(" .name }}', "regexFind: missing \\)", id="a pattern"),
         pytest.param('{{ printf "%v" }}', "more verbs than values", id="too few values"),
         pytest.param('{{ lt 1 "a" }}', "lt: '<' not supported", id="no order"),
         pytest.param(
@@ -189,7 +234,7 @@ def test_comparisons_are_those_of_go(name, less, same, more):
     ("operands", "made"),
     [
         ("", ""), ("1", "1"), ("1 2 3", "1 2 3"), ('"a" "b"', "ab"), ('"a" 1 "b"', "a1b"),
-        ('1 2 "a" 3 4', "1 2a3 4"), ("true 1", "true 1"), (".flag .count .name", "false 3web"),
+        ('1 2 "a" 3 4', "1 2a3 4"), ("true 1", "true 1"), (".flag .count .name", "false3web"),
     ],
 )  # fmt: skip
 def test_print_separates_operands_that_are_no_texts(operands, made):

@@ -29,9 +29,6 @@ from podwright.cluster.kubelets.kubelet.pod_records import (
 from podwright.cluster.kubelets.kubelet.sandbox import _identity
 from podwright.cluster.kubelets.kubelet.shell import NotSimulatedError, Script
 from podwright.cluster.kubelets.kubelet.tests.shell_runs import facts, refusal, result
-from podwright.cluster.kubelets.templates.go_templates import Template, _printf
-from podwright.cluster.kubelets.templates.sprig import _rounded, _steps
-from podwright.cluster.kubelets.templates.template_parser import TemplateError
 from podwright.cluster.kubelets.tests.lifecycle_driver import NOW, SECOND, at
 
 CLAIMS = [{"name": "gpu"}]
@@ -307,20 +304,3 @@ def test_the_name_and_the_parameters_of_a_script():
         for _ in script.steps():
             pass
         assert script.output == output
-
-
-# ------------------------------------------------------------------------- values in templates
-
-
-def test_numbers_and_documents_of_templates():
-    assert (_printf("%d %x %v %5x", 255, 255, 255, 255), _printf("%x", "ab")) == (
-        "255 ff 255    ff", "ab",
-    )  # fmt: skip
-    ranges = ((0, 5, 2), (5, 0, -2), (0, 5, -1), (5, 0, 1), (0, 5, 0))
-    assert [_steps(*each) for each in ranges] == [[0, 2, 4], [5, 3, 1], [], [], []]
-    assert [_rounded(*each) for each in (("1.25", 1), (1.24, 1), (1.2, 0, 0.1), (-1.6, 0))] == [
-        1.3, 1.2, 2.0, -1.0,
-    ]  # fmt: skip
-    with pytest.raises(TemplateError, match="has more than one document"):
-        Template("a: 1\n---\nb: 2\n").value({})
-    assert (Template("").value({}), Template("a: {{ .x }}").value({"x": 2})) == (None, {"a": 2})

@@ -20,16 +20,6 @@ from podwright.cluster.kubelets.kubelet.shell import NotSimulatedError
 from podwright.cluster.kubelets.kubelet.shell.arithmetic import evaluate
 from podwright.cluster.kubelets.kubelet.shell.expansion import has_pattern, pattern_of
 from podwright.cluster.kubelets.kubelet.tests.shell_runs import MemoryFiles, facts, refusal, result
-from podwright.cluster.kubelets.templates.go_templates import (
-    _formatted,
-    _index,
-    _integer,
-    _length,
-    _printf,
-    as_yaml,
-    go_text,
-    quoted,
-)
 
 
 @pytest.mark.parametrize(
@@ -257,66 +247,3 @@ class Reader:
 )  # fmt: skip
 def test_environments_that_cannot_be_made(container, error):
     assert environment_error(container, "d", Reader()) == error
-
-
-# --------------------------------------------------------------------- values in templates
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (None, "<no value>"), (True, "true"), (False, "false"),
-        ({"b": 1, "a": [2]}, "map[a:[2] b:1]"),
-        ([1, "x", None], "[1 x <no value>]"), (1.5, "1.5"), (2.0, "2"), (1e21, "1e+21"), (7, "7"),
-    ],
-)  # fmt: skip
-def test_values_are_printed_as_go_does(value, text):
-    assert go_text(value) == text
-
-
-def test_values_as_json_and_yaml():
-    assert quoted('a"é') == '"a\\"é"'
-    assert quoted({"b": [1, True], "a": None}) == '"{\\"a\\":null,\\"b\\":[1,true]}"'
-    value: Any = {"b": {"d": [], "c": "x"}, "a": [1, {"e": "f"}], "g": {}}
-    text = '"a":\n  - 1\n  -\n    "e": "f"\n"b":\n  "c": "x"\n  "d": []\n"g": {}\n'
-    assert as_yaml(value) == text
-    assert as_yaml(value, 1) == "\n  " + text.replace("\n", "\n  ")
-    assert (as_yaml([]), as_yaml("é")) == ("[]\n", '"é"\n')
-
-
-def test_parts_of_values():
-    assert (_index({"a": [1, 2]}, "a", 1), _index("ab", 0), _index({}, "x"), _index([1])) == (
-        2, "a", None, [1],
-    )  # fmt: skip
-    wrong: list[tuple[Any, Any]] = [([1, 2], 2), ([1], -1), ([1], "a"), ("", 0)]
-    for value, place in wrong:
-        with pytest.raises(ValueError, match="is not an index of a list of"):
-            _index(value, place)
-    with pytest.raises(TypeError, match="nothing to look up in 5"):
-        _index(5, 0)
-    assert (_length("é"), _length([1]), _length({})) == (2, 1, 0)
-    with pytest.raises(TypeError, match="5 has no length"):
-        _length(5)
-    given: list[Any] = ["7", "x", None, 2.9, True, []]
-    assert [_integer(value) for value in given] == [7, 0, 0, 2, 1, 0]
-
-
-@pytest.mark.parametrize(
-    ("form", "values", "made"),
-    [
-        ("%d|%5d|%-5d|%05d|%+d", (1, 2, 3, -4, 5), "1|    2|3    |-0004|+5"),
-        ("%s|%.2s|%q|%v", ("a", "bcd", "e", [1]), 'a|bc|"e"|[1]'),
-        ("%f|%.1f", (1, 2.25), "1.000000|2.2"),
-        ("%x|%t|%%", (255, True), "ff|true|%"), ("%+f", (-1,), "-1.000000"), ("%x", ("a",), "a"),
-    ],
-)  # fmt: skip
-def test_printf(form, values, made):
-    assert _printf(form, *values) == made
-
-
-def test_printf_without_values_or_with_other_verbs():
-    with pytest.raises(ValueError, match='"%d" has more verbs than values'):
-        _printf("%d")
-    with pytest.raises(ValueError, match="%c is not supported"):
-        _printf("%c", 1)
-    assert _formatted("s", "abc", None) == "abc"
