@@ -20,7 +20,6 @@ from copy import deepcopy
 from decimal import ROUND_HALF_UP, Decimal
 from functools import partial, reduce
 from typing import Any
-from urllib.parse import quote_plus
 
 from podwright.cluster.kubelets.templates.go_values import (
     go_text,
@@ -225,7 +224,6 @@ SPRIG: dict[str, Callable[..., Any]] = {
     "trimSuffix": lambda suffix, text: text.removesuffix(suffix),
     "trunc": _truncated,
     "untitle": lambda text: re.sub(r"\b\w", lambda match: match[0].lower(), text),
-    "urlquery": lambda *values: quote_plus("".join(map(go_text, values))),
     # choices
     "all": lambda *values: all(values),
     "any": lambda *values: any(values),
