@@ -22,7 +22,6 @@ from functools import partial, reduce
 from typing import Any
 
 from podwright.cluster.kubelets.templates.go_values import (
-    go_text,
     json_text,
     real_number,
     texts_of,
