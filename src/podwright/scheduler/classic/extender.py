@@ -140,7 +140,7 @@ class Extender:
     @property
     def supports_preemption(self) -> bool:
         """Whether the extender has a preempt verb."""
-        return bool(self.settings.preempt_verb) and self._preempt is not None
+        return self._preempt is not None and self.settings.preempt_verb != ""
 
     def filter(self, pod: Pod, node_names: Sequence[str]) -> ExtenderAnswer:
         """Return the nodes that pass; all nodes if the extender does not filter.
@@ -391,10 +391,11 @@ def _filtered(settings: ExtenderSettings, answer: Any) -> ExtenderAnswer:
 
 
 def _scores(answer: Any) -> dict[str, int]:
-    if answer is not None and not isinstance(answer, list):
+    entries = answer or []
+    if not isinstance(entries, list):
         raise ExtenderError("HostPriorityList: a list is expected")
     scores: dict[str, int] = {}
-    for entry in answer or ():
+    for entry in entries:
         host = _field(entry, "HostPriority", "Host", str) or ""
         scores[host] = scores.get(host, 0) + (_field(entry, "HostPriority", "Score", int) or 0)
     return scores

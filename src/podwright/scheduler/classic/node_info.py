@@ -278,8 +278,7 @@ def scoring_request(pod: Pod) -> tuple[int, int]:
 def _sum(containers: Iterable[Container]) -> Resources:
     result = Resources()
     for container in containers:
-        if container.resources.requests:
-            _add_list(result, container.resources.requests)
+        _add_list(result, container.resources.requests)
     return result
 
 

@@ -115,8 +115,8 @@ def nodes_to_find(nodes_count: int, percentage: int = 0) -> int:
     >>> [nodes_to_find(count) for count in (99, 100, 1_000, 5_000, 10_000)]
     [99, 100, 420, 500, 500]
     """
-    if nodes_count < _LEAST_COUNT or percentage >= 100:
+    if nodes_count < _LEAST_COUNT:
         return nodes_count
     if percentage <= 0:
         percentage = max(_DEFAULT_PERCENTAGE - nodes_count // _NODES_PER_PERCENT, _LEAST_PERCENTAGE)
-    return max(nodes_count * percentage // 100, _LEAST_COUNT)
+    return max(nodes_count * min(percentage, 100) // 100, _LEAST_COUNT)

@@ -594,8 +594,7 @@ class ClassicQueue:
 
     def _flush_at(self, when_ns: int, interval_ns: int) -> int:
         """Return the first flush at or after an instant."""
-        after_ns = max(when_ns - self._start_ns, 0)
-        return self._start_ns + -(-after_ns // interval_ns) * interval_ns
+        return self._start_ns - (self._start_ns - when_ns) // interval_ns * interval_ns
 
 
 _ALREADY_PRESENT: Final = {

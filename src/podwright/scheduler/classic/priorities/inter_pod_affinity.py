@@ -43,10 +43,7 @@ def function(meta: PriorityMetadata, nodes: Sequence[NodeInfo]) -> list[int]:
     least, greatest = min(0, *sums), max(0, *sums)
     if greatest == least:
         return [0] * len(nodes)
-    return [
-        int(float(MAX_PRIORITY) * (float(total - least) / float(greatest - least)))
-        for total in sums
-    ]
+    return [int(MAX_PRIORITY * ((total - least) / (greatest - least))) for total in sums]
 
 
 def _domain_weights(meta: PriorityMetadata) -> Counter[tuple[str, str]]:

@@ -56,7 +56,7 @@ def reduce(_meta: PriorityMetadata, nodes: Sequence[NodeInfo], row: list[int]) -
 
 
 def _inverse(count: int, most: int) -> float:
-    return float(MAX_PRIORITY) * (float(most - count) / float(most)) if most else MAX_PRIORITY
+    return MAX_PRIORITY * ((most - count) / most) if most else MAX_PRIORITY
 
 
 SELECTOR_SPREAD: Final = Priority("SelectorSpreadPriority", prepare, reduce)
@@ -88,7 +88,7 @@ def service_anti_affinity(name: str, label: str) -> Priority:
             if value is None:
                 row[index] = 0
             elif total:
-                row[index] = int(float(MAX_PRIORITY) * (float(total - with_value[value]) / total))
+                row[index] = int(MAX_PRIORITY * ((total - with_value[value]) / total))
             else:
                 row[index] = MAX_PRIORITY
 

@@ -234,6 +234,10 @@ def accepted(**nodes: Any) -> dict[str, Any]:
             accepted(n2=("v1", 0)),
             "the extender claims to preempt a pod that is not on node n2: uid-v1",
         ),
+        (
+            {"NodeNameToMetaVictims": {"n1": {"Pods": [{}]}}},
+            "the extender claims to preempt a pod that is not on node n1: ",
+        ),
         (ExtenderReply(error="away"), "away"),
     ],
 )

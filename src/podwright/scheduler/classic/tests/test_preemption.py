@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from podwright.apimachinery.objects import decode_as, with_fields, with_nominated_node_name
+from podwright.apimachinery.objects.meta import LabelSelector, LabelSelectorRequirement
 from podwright.apimachinery.objects.workload import PodDisruptionBudget
 from podwright.scheduler.classic import (
     ClassicCluster,
@@ -152,6 +153,17 @@ def test_selectors_of_budgets(selector, count):
     victim = make_pod("v", cpu="4", node="n1", labels={"app": "db"})
     found = preempted(scheduler_of(make_node("n1", cpu="4"), victim, budget("a", 0, selector)), BIG)
     assert found.candidates["n1"].violations_count == count
+
+
+def test_a_budget_with_an_invalid_selector_selects_nothing():
+    invalid = LabelSelector(match_expressions=(LabelSelectorRequirement(key="app", operator="Is"),))
+    scheduler = scheduler_of(
+        make_node("n1", cpu="4"),
+        make_pod("v", cpu="2", node="n1", labels={"app": "db"}),
+        with_fields(budget("first", 0), "spec", selector=invalid),
+        budget("db", 0),
+    )
+    assert preempted(scheduler, BIG).candidates["n1"].violations_count == 1
 
 
 def test_a_pod_whose_node_is_being_cleared_waits():

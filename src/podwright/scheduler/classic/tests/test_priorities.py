@@ -127,6 +127,10 @@ def test_a_shape_is_constant_outside_its_points_and_truncates_toward_zero() -> N
         ),
         pytest.param((("cpu", 1), (GPU, 1)), {"cpu": "2"}, 8, id="rounded up from a half"),
         pytest.param((("cpu", -1), (GPU, 3)), {"cpu": "1"}, 11, id="a negative weight"),
+        pytest.param(
+            (("cpu", 3), ("memory", -1)), {"cpu": "3600m", "memory": "3.2Gi"}, 1,
+            id="a half is rounded up",
+        ),
     ],
 )  # fmt: skip
 def test_the_ratio_of_requested_to_capacity(
@@ -258,6 +262,9 @@ def test_images_score_by_their_size_and_by_how_many_nodes_have_them() -> None:
         make_node("c", images={"z:1": "1000Mi"}),
         make_node("d"),
     ]
+    latest = make_pod("q", spec={"containers": [{"name": "v", "image": "v"}]})
+    tagged = make_node("a", images={"v:latest": "500Mi"})
+    assert scores("ImageLocalityPriority", latest, tagged) == [4]
     # x is on 2 of 4 nodes and counts a half, y a quarter.
     assert scores("ImageLocalityPriority", pod, *nodes) == [7, 4, 0, 0]
     assert scores("ImageLocalityPriority", make_pod("q"), *nodes) == [0, 0, 0, 0]
@@ -296,6 +303,10 @@ WEB = make_pod("p", labels={"app": "web"})
         ),
         pytest.param(
             in_zones(a="z", b="", c=""), placed("b", "b"), [10, 0, 10], id="a zone without any",
+        ),
+        pytest.param(
+            in_zones(a="z1", b="z2", c=""), placed("a", "c", "c"), [1, 10, 0],
+            id="nodes without a zone are no zone",
         ),
         pytest.param(
             in_zones(a="", b=""), placed("a", labels={"app": "db"}), [10, 10], id="others"

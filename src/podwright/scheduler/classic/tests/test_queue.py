@@ -163,6 +163,30 @@ def test_a_bound_pod_is_a_move_request_even_if_no_pod_moves(queue):
     assert queue.move_request_cycle == 1
 
 
+def test_the_first_backoff_to_end_leaves_first(queue):
+    first, second = make_pod("entered-first"), make_pod("entered-second")
+    fail(queue, first, 0)
+    queue.add(first, S + 1)
+    queue.pop(S + 1)
+    queue.move_all_to_active_queue(S + 1)
+    cycle = queue.scheduling_cycle
+    assert queue.add_unschedulable_if_not_present(first, cycle, S + 1) == ""  # for 2 s
+    assert queue.add_unschedulable_if_not_present(second, cycle, S + 2) == ""  # for 1 s
+    assert keys(queue, QueueName.BACKOFF) == ["default/entered-second", "default/entered-first"]
+    assert queue.flush_backoff(2 * S + 2) == ["default/entered-second"]
+
+
+def test_flushes_are_counted_from_the_start():
+    queue = ClassicQueue(start_ns=S // 4)
+    fail(queue, make_pod("a"), S // 4)
+    queue.move_all_to_active_queue(S // 4)
+    assert queue.next_due_ns() == S + S // 4, "at the very end of the backoff"
+    queue = ClassicQueue(start_ns=S // 4)
+    fail(queue, make_pod("a"), S // 4 + 1)
+    queue.move_all_to_active_queue(S // 4 + 1)
+    assert queue.next_due_ns() == 2 * S + S // 4
+
+
 def test_the_backoff_flush_stops_at_the_first_that_still_waits(queue):
     queue.move_all_to_active_queue(0)
     for second, name in enumerate("abc"):

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from podwright.apimachinery.objects import decode, with_nominated_node_name
+from podwright.apimachinery.objects import decode, with_fields, with_nominated_node_name
 from podwright.scheduler.classic import (
     Algorithm,
     ClassicRunner,
@@ -62,7 +62,8 @@ def test_a_decision_has_the_counts_of_its_search() -> None:
     assert decision.node in ("a", "b")
     assert decision.slot == runner.cluster.nodes.slot_of[decision.node]
     assert (decision.feasible_count, decision.evaluated_count, decision.tie_count) == (2, 3, 2)
-    assert decision.total is not None
+    totals = runner.explain(SMALL, cycle_number=1, now_ns=0).totals
+    assert decision.total == totals[decision.node] == max(totals.values())
     assert (decision.error, decision.diagnosis) == (None, None)
     # One node is taken without scores.
     alone = runner_of(make_node("a")).decide(SMALL, cycle_number=1)
@@ -208,6 +209,10 @@ def test_an_explanation_has_every_predicate_and_the_whole_table() -> None:
     }
     assert "CheckVolumeBinding" in found.skipped_filters
     assert "GeneralPredicates" not in found.skipped_filters
+    scratch = make_pod("p", spec={"volumes": [{"name": "v", "emptyDir": {}}]})
+    of_scratch = runner.explain(scratch, cycle_number=1, now_ns=0)
+    assert of_scratch.skipped_filters == found.skipped_filters
+    assert "NoDiskConflict" in of_scratch.skipped_filters
     taints = next(each for each in found.scores if each.plugin == "TaintTolerationPriority")
     assert (taints.weight, taints.raw, taints.normalized) == (
         1, {"a": 0, "b": 1}, {"a": 10, "b": 0},
@@ -304,6 +309,8 @@ def test_the_result_of_preemption(
     assert (result.status.is_success, result.status.message) == (bool(nominated), message)
     assert isinstance(result.details, ClassicPreemption)
     assert list(result.details.describe()) == lines
+    dry_run = result.details.dry_run
+    assert dry_run.helpable_count == dry_run.visited_count
 
 
 def test_lower_nominations_of_the_node_are_cleared_and_not_that_of_the_pod() -> None:
@@ -351,3 +358,13 @@ def test_each_criterion_has_its_words() -> None:
         "its most important victims started last",
         "first by name of several equal ones",
     ]
+
+
+def test_pods_without_a_uid_are_told_apart_by_their_names() -> None:
+    nominated = with_fields(make_pod("q", cpu="1", priority=5), "metadata", uid="")
+    pod = with_fields(SMALL, "metadata", uid="")
+    runner = runner_of(make_node("a", cpu="1"))
+    runner.cluster.nominate(nominated, "a")
+    assert runner.decide(pod, cycle_number=1).node == ""
+    runner.cluster.clear_nomination(nominated)
+    assert runner.decide(pod, cycle_number=1).node == "a"

@@ -192,6 +192,16 @@ def test_the_body_of_a_request_has_nodes_or_names(caches, nodes, names):
     assert body["Pod"]["metadata"]["name"] == "a"
 
 
+def test_a_nominated_pod_counts_on_its_node_only():
+    term = {"labelSelector": {"matchLabels": {"app": "x"}}, "topologyKey": "zone"}
+    anti = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    scheduler = scheduler_of(*[make_node(f"n{i}", labels={"zone": "z"}) for i in (1, 2)])
+    nominated = make_pod("nominated", priority=5, spec={"affinity": anti})
+    scheduler.cluster.nominator.add(with_fields(nominated, "metadata", uid="u"), "n1")
+    decision = scheduler.decide(make_pod("a", labels={"app": "x"}))
+    assert (decision.node, [*decision.failed]) == ("n2", ["n1"])
+
+
 def test_sampling_continues_at_its_last_position():
     scheduler = scheduler_of(*[make_node(f"n{i}") for i in range(200)])
     seen = [scheduler.decide(make_pod("a")).feasible for _ in range(2)]
@@ -462,6 +472,7 @@ def test_service_affinity_follows_a_pod_with_the_same_labels():
     scheduler = ClassicScheduler(algorithm, cluster)
     assert len(scheduler.decide(make_pod("a", labels={"app": "x"})).feasible) == 4
     cluster.put(make_pod("other", labels={"app": "x"}, node="n0", namespace="other"))
+    cluster.put(make_pod("unlike", labels={"app": "z"}, node="n0"))
     cluster.put(make_pod("first", labels={"app": "x"}, node="n1"))
     assert scheduler.decide(make_pod("a", labels={"app": "x"})).feasible == ["n1", "n3"]
     chosen = make_pod("b", labels={"app": "x"}, node_selector={"rack": "r0"})

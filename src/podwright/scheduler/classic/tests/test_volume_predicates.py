@@ -60,6 +60,10 @@ def rbd(monitors: str, pool: str, image: str, *, is_read: bool = False) -> dict[
         (rbd("a", "p", "i", is_read=True), rbd("a", "p", "i", is_read=True), False),
         (rbd("a", "p", "i", is_read=True), rbd("a", "p", "i"), True),
         ({"emptyDir": {}}, gce("d"), False),
+        (gce("d"), iscsi("d"), False),
+        (iscsi("d"), ebs("d"), False),
+        (ebs("d"), rbd("a", "p", "i"), False),
+        (rbd("a", "p", "i"), gce("d"), False),
     ],
 )
 def test_disks_that_two_pods_cannot_use(
