@@ -154,7 +154,7 @@ def list_options(request: HttpRequest, *, is_watch: bool) -> ListOptions:
     try:
         with interlude():
             labels = parse_label_selector(label_text) if label_text else EVERYTHING
-            fields = parse_field_selector(field_text) if field_text else FieldSelector()
+            fields = parse_field_selector(field_text)
     except SelectorError as error:
         raise bad_request(str(error)) from None
     initial = parameters.get("sendInitialEvents")

@@ -106,7 +106,8 @@ class Watch:
                 if is_alone
                 else call.lines.initial(self._stream, version)
             )
-        self._is_closed = call.media.transformation == "PartialObjectMetadataList" or timeout_ns < 0
+        self._is_closed = call.media.transformation == "PartialObjectMetadataList"
+        self._is_closed = self.is_closed(call.now_ns)  # at once also if the timeout overflows
 
     def _identity(self) -> Hashable:
         """Return what determines the lines of the stream between two versions."""

@@ -558,10 +558,11 @@ def _new_service_account(account: Document, _now_ns: int) -> Document:
     Upstream: pkg/registry/core/serviceaccount/strategy.go, cleanSecretReferences
     """
     secrets = account.get("secrets")
-    if not secrets or all(each.keys() <= {"name"} for each in secrets):
+    if not secrets:
         return account
-    names = [{name: each[name] for name in ("name",) if name in each} for each in secrets]
-    return account | {"secrets": names}
+    return account | {
+        "secrets": [{"name": each["name"]} if "name" in each else {} for each in secrets]
+    }
 
 
 def _service_account(new: Document, _old: Document, now_ns: int) -> Document:

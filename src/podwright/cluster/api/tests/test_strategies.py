@@ -16,6 +16,7 @@ from podwright.cluster.api.versions.resources import Resource, built_in_resource
 
 TEMPLATE = "deprecated.daemonset.template.generation"
 SENT = {"metadata": {"name": "n"}, "spec": {"a": 1}, "status": {"b": 2}}
+SPREAD = {"topologyKey": "zone", "matchLabelKeys": ["app"]}
 UNSCHEDULED = {
     "type": "PodScheduled",
     "status": "False",
@@ -59,6 +60,23 @@ UNSCHEDULED = {
                 "status": {
                     "phase": "Pending", "qosClass": "BestEffort", "conditions": [UNSCHEDULED],
                 },
+            },
+        ),
+        (
+            "/Pod",
+            {
+                "metadata": {"labels": {"app": "a"}},
+                "spec": {"topologySpreadConstraints": [SPREAD | {"labelSelector": {}}]},
+            },
+            {
+                "metadata": {"labels": {"app": "a"}},
+                "spec": {
+                    "topologySpreadConstraints": [
+                        SPREAD | {"labelSelector": {"matchExpressions": [
+                            {"key": "app", "operator": "In", "values": ["a"]}]}}
+                    ]
+                },
+                "status": {"phase": "Pending", "qosClass": "BestEffort"},
             },
         ),
         (

@@ -70,7 +70,12 @@ def warnings(server: Any, method: str, path: str, body: Any) -> list[str]:
             id="volumes",
         ),
         pytest.param(
-            {"containers": [{"name": "c", "ports": [{"hostPort": 9}, {"hostPort": 10}]}]},
+            {
+                "containers": [
+                    {"name": "b", "ports": [{"hostPort": 0}]},
+                    {"name": "c", "ports": [{"hostPort": 9}, {"hostPort": 0}, {"hostPort": 10}]},
+                ]
+            },
             'hostPort (container "c" uses hostPorts 10, 9)',
             id="ports",
         ),

@@ -8,7 +8,12 @@ from itertools import pairwise
 import pytest
 
 from podwright.cluster.api.endpoints.decoding.bodies import BODY_MAX_BYTES
-from podwright.cluster.api.endpoints.decoding.json_bodies import NESTING_MAX, JsonError, read_json
+from podwright.cluster.api.endpoints.decoding.json_bodies import (
+    NESTING_MAX,
+    JsonError,
+    nesting_depth,
+    read_json,
+)
 from podwright.cluster.api.endpoints.tests.conftest import config_map
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
@@ -26,11 +31,19 @@ def test_large_bodies_are_rejected(server):
     [
         pytest.param(b'{"data":' + b"[" * 100_000, id="open lists"),
         pytest.param(b'{"a":' * (NESTING_MAX + 1) + b"1" + b"}" * (NESTING_MAX + 1), id="objects"),
+        pytest.param(
+            b"[[]," * NESTING_MAX + b"[]" + b"]" * NESTING_MAX, id="lists beside empty ones"
+        ),
     ],
 )
 def test_deep_nesting_is_rejected(server, body):
     status, found = server.reply("POST", CONFIG_MAPS, body)
     assert (status, found["reason"]) == (400, "BadRequest")
+    assert "exceeded max depth" in found["message"]
+
+
+def test_lists_beside_each_other_are_no_nesting():
+    assert nesting_depth(b"[[1], [[2], [3, [4]]], {}]") == 4
 
 
 def test_brackets_inside_text_are_no_nesting(server):

@@ -70,6 +70,19 @@ def config_map(**metadata: Any) -> Document:
             " a standard finalizer name nor is it fully qualified",
         ),
         ("v1 ConfigMap", config_map(finalizers=["x/y", "orphan"]), {}, None),
+        # The registry checks the metadata of this kind, but only of a valid object.
+        (
+            "policy/v1 PodDisruptionBudget", config_map(name="a/b"), {},
+            'PodDisruptionBudget.policy "a/b" is invalid: metadata.name: Invalid value: "a/b": may not'
+            " contain '/'",
+        ),
+        (
+            "policy/v1 PodDisruptionBudget",
+            config_map(name="a/b") | {"spec": {"minAvailable": 1, "maxUnavailable": 1}}, {},
+            'PodDisruptionBudget.policy "a/b" is invalid: spec: Invalid value: {"MinAvailable":1,'
+            '"Selector":null,"MaxUnavailable":1,"UnhealthyPodEvictionPolicy":null}: minAvailable'
+            " and maxUnavailable cannot be both set",
+        ),
         (
             "v1 ConfigMap", config_map(name="A") | {"data": {"/": "1"}}, {},
             'ConfigMap "A" is invalid: [metadata.name: Invalid value: "A": a lowercase RFC 1123'
