@@ -117,7 +117,7 @@ def _with_new_metadata(parts: ServedParts, write: SentWrite) -> Document:
         created = sent.get("creationTimestamp") or created
         generation = max(sent.get("generation") or 0, 1)
     metadata["creationTimestamp"] = created
-    if resource.kind.row.has_generation or resource.is_custom:
+    if resource.kind.row.has_generation:
         metadata["generation"] = generation
     return document | {"metadata": metadata}
 

@@ -120,6 +120,22 @@ def test_a_patch_encodes_the_data_of_a_revision_again(server, data, patch_type, 
         assert (cause["field"], cause["message"][-18:]) == ("data", "field is immutable")
 
 
+@pytest.mark.parametrize(
+    ("body", "media_type"),
+    [
+        (b"kind: ControllerRevision\nmetadata: {name: a}\ndata: {z: 1}\n", "application/yaml"),
+        (
+            b'{"kind":"ControllerRevision","metadata":{"name":"a"},"data":{"z":2,"z":1}}',
+            "application/json",
+        ),
+    ],
+)
+def test_the_data_of_a_revision_in_other_forms(server, body, media_type):
+    path = f"/apis/apps/v1/{NAMESPACE}/controllerrevisions"
+    status, found = server.reply("POST", path, body, headers={"content-type": media_type})
+    assert (status, found["data"]) == (201, {"z": 1})
+
+
 def test_a_patch_encodes_the_parameters_of_a_claim_again(server):
     config = '[{"opaque":{"driver":"d.example.com","parameters":{"a": 1}}}]'
     spec = f'{{"devices":{{"config":{config}}}}}'
