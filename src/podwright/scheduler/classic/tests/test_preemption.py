@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from podwright.apimachinery.objects import decode_as, with_fields, with_nominated_node_name
-from podwright.apimachinery.objects.meta import LabelSelector, LabelSelectorRequirement
 from podwright.apimachinery.objects.workload import PodDisruptionBudget
 from podwright.scheduler.classic import (
     ClassicCluster,
@@ -156,11 +155,12 @@ def test_selectors_of_budgets(selector, count):
 
 
 def test_a_budget_with_an_invalid_selector_selects_nothing():
-    invalid = LabelSelector(match_expressions=(LabelSelectorRequirement(key="app", operator="Is"),))
+    expression = {"key": "app", "operator": "In", "values": []}
+    invalid = {"matchExpressions": [expression]}
     scheduler = scheduler_of(
         make_node("n1", cpu="4"),
         make_pod("v", cpu="2", node="n1", labels={"app": "db"}),
-        with_fields(budget("first", 0), "spec", selector=invalid),
+        budget("first", 0, invalid),
         budget("db", 0),
     )
     assert preempted(scheduler, BIG).candidates["n1"].violations_count == 1

@@ -73,8 +73,8 @@ def config_map(**metadata: Any) -> Document:
         # The registry checks the metadata of this kind, but only of a valid object.
         (
             "policy/v1 PodDisruptionBudget", config_map(name="a/b"), {},
-            'PodDisruptionBudget.policy "a/b" is invalid: metadata.name: Invalid value: "a/b": may not'
-            " contain '/'",
+            'PodDisruptionBudget.policy "a/b" is invalid: metadata.name: Invalid value: "a/b":'
+            " may not contain '/'",
         ),
         (
             "policy/v1 PodDisruptionBudget",
