@@ -412,19 +412,18 @@ class Execution:
         """Replace the pods of a namespace whenever all are scheduled, for a time."""
         end_ns = self.cluster.now_ns() + operation.duration_ns
         counts = self.cluster.scheduled_counts
-        is_any = False
-        while self.cluster.now_ns() < end_ns:
+        most = 0
+        while True:
             self._create_each(self._pods(operation, namespace))
             self._wait(
-                lambda: (
-                    counts.get(namespace, 0) >= operation.count or self.cluster.now_ns() >= end_ns
-                )
+                lambda: counts[namespace] >= operation.count or self.cluster.now_ns() >= end_ns
             )
-            is_any = is_any or bool(counts.get(namespace))
-            if self.cluster.now_ns() < end_ns:
-                for pod in self.cluster.pods_of(namespace, {}):
-                    self._world.do(Delete(_POD, pod.key, 0))
-        if not is_any:
+            most = max(most, counts[namespace])
+            if self.cluster.now_ns() >= end_ns:
+                break
+            for pod in self.cluster.pods_of(namespace, {}):
+                self._world.do(Delete(_POD, pod.key, 0))
+        if not most:
             raise WorkloadError("no pod was scheduled during the steady state")
 
     def _delete_pods(self, operation: DeletePods) -> None:
@@ -435,9 +434,10 @@ class Execution:
 
     def _barrier(self, operation: Barrier) -> None:
         labels = operation.label_selector
-        for namespace in operation.namespaces or tuple(self._expected):
+        for namespace in operation.namespaces:
             if namespace not in self._expected:
                 raise WorkloadError(f"unknown namespace {namespace}")
+        for namespace in operation.namespaces or tuple(self._expected):
             count = self._expected[namespace]
             if operation.stage_requirement == "Attempted":
                 self._wait_for(namespace, count, labels, is_attempted, "attempted")
@@ -498,12 +498,12 @@ class Execution:
         names = [node.name for node in self._world.nodes if fnmatchcase(node.name, operation.nodes)]
         driver, most = operation.driver_name, operation.max_claims_per_node
         self._create_each(decode(_slice(driver, name, most)) for name in names)
-        self._wait(lambda: self.cluster.catch_up(self.cluster.now_ns() + _SLICE_NS))
+        self._wait(self._turn)
 
     def _allocate_claims(self, operation: AllocResourceClaims) -> None:
         """Allocate devices for claims one after the other, each from a drawn node on."""
         world, machine = self._world, self._world.machine
-        self._wait(lambda: self.cluster.catch_up(self.cluster.now_ns() + _SLICE_NS))
+        self._wait(self._turn)
         nodes = list(world.nodes)
         features = Features.of(machine.gates)
         claims = [

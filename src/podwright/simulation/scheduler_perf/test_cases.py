@@ -244,7 +244,7 @@ class _Reading:
                 name=entry.name,
                 labels=(*case.labels, *entry.labels),
                 gates=self._gates(case.feature_gates | entry.feature_gates, where),
-                declared_features=int(entry.params.get(FEATURE_COUNT, 0)),
+                declared_features=self._feature_count(entry.params, where),
                 operations=operations,
                 templates=self._templates,
                 default_pod_template=default,
@@ -286,6 +286,13 @@ class _Reading:
     def _add(self, errors: Iterable[FieldError]) -> None:
         """Add errors, each of which several workloads may have, once."""
         self.errors += [error for error in errors if error not in self.errors]
+
+    def _feature_count(self, params: dict[str, Any], where: str) -> int:
+        written = params.get(FEATURE_COUNT, 0)
+        if isinstance(written, int):
+            return written
+        self.errors.append(invalid(f"{where}.params.{FEATURE_COUNT}", written, "must be a number"))
+        return 0
 
     def _gates(self, gates: dict[str, bool], where: str) -> dict[str, bool]:
         self.errors += [

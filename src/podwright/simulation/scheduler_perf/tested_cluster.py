@@ -11,6 +11,7 @@ test/integration/util/util.go, StartFakePVController
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Any, Final
@@ -87,7 +88,7 @@ class TestedCluster:
     world : World
     pods : dict of str to dict of str to Pod
         By namespace and name.
-    scheduled_counts : dict of str to int
+    scheduled_counts : Counter
         How many pods of a namespace have a node.
     collection : Collection or None
         What is measured at the moment.
@@ -103,7 +104,7 @@ class TestedCluster:
         self.collection: Collection | None = None
         self._step_ns = START_NS
         self.pods: dict[str, dict[str, Pod]] = {}
-        self.scheduled_counts: dict[str, int] = {}
+        self.scheduled_counts: Counter[str] = Counter()
         self._bound_volumes: list[PersistentVolume] = []
         self.notes: list[str] = []
         gates = self._gates(workload.gates)
@@ -175,8 +176,7 @@ class TestedCluster:
             of_namespace[pod.metadata.name] = after
         was, is_ = (each is not None and bool(each.spec.node_name) for each in (before, after))
         if was != is_:
-            count = self.scheduled_counts.get(namespace, 0)
-            self.scheduled_counts[namespace] = count + (1 if is_ else -1)
+            self.scheduled_counts[namespace] += 1 if is_ else -1
         if after is not None and is_ and not was and self.collection is not None:
             self.collection.scheduled(after, self.now_ns())
 
@@ -243,7 +243,9 @@ class TestedCluster:
         root = f"/apis/{row.group}/{row.version}" if row.group else f"/api/{row.version}"
         parts = [root, *(("namespaces", namespace) if namespace else ()), row.resource]
         if method != "POST":
-            parts += [metadata.get("name", ""), *filter(None, [subresource])]
+            if not metadata.get("name"):
+                raise WorkloadError(f"{row.kind}: name is required")
+            parts += [metadata["name"], *filter(None, [subresource])]
         request = HttpRequest(
             method,
             "/".join(parts),

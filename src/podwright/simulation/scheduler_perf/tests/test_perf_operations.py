@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -10,12 +11,15 @@ import pytest
 from podwright.apimachinery.objects import InputError, encode
 from podwright.simulation.scheduler_perf.execution import Execution
 from podwright.simulation.scheduler_perf.operations import AllocResourceClaims
+from podwright.simulation.scheduler_perf.results import run_workload
 from podwright.simulation.scheduler_perf.test_cases import PerfWorkload, load_test_cases
+from podwright.simulation.scheduler_perf.tested_cluster import WorkloadError
 from podwright.simulation.scheduler_perf.tests.test_perf_parts import MEASURED, made
 from podwright.simulation.scheduler_perf.tests.test_scheduler_perf import (
     FILES,
     NODES,
     PODS,
+    SECOND,
     Clock,
     case,
     item,
@@ -47,7 +51,14 @@ metadata: {name: "node-0-0000{{ .Index }}", labels: {count: "{{ .Count }}"}}
 spec: {unschedulable: true}
 status: {capacity: {cpu: "7"}}
 """
+SERVICE = """
+apiVersion: v1
+kind: Service
+metadata: {name: s}
+spec: {ports: [{port: 80}]}
+"""
 OTHERS = {
+    "service.yaml": SERVICE,
     "node.yaml": NODE,
     "named-node.yaml": NODE.replace("generateName", "name").replace("-of-{{ .Count }}-", ""),
     "namespace.yaml": NAMESPACE,
@@ -99,7 +110,7 @@ def test_the_configuration_of_a_test_case_decides():
     assert found.cluster.scheduled_counts == {"namespace-1": 1}, "8 cores on a node of 4"
     assert workload(NODES, MEASURED).configuration is None
     with pytest.raises(InputError) as raised:
-        workload(NODES, MEASURED, case_fields={"schedulerConfigPath": "pod.yaml"})
+        workload(NODES, MEASURED, case_fields={"schedulerConfigPath": "x/../pod.yaml"})
     assert {error.source for error in raised.value.errors} == {"pod.yaml"}
 
 
@@ -197,6 +208,23 @@ def test_a_barrier_forgets_pods_that_are_scheduled_and_not_those_that_were_only_
     assert (scheduled._expected["a"], scheduled._expected["b"]) == (0, 2)
 
 
+def test_a_barrier_with_an_unknown_namespace_does_not_wait_for_the_others():
+    large = {"opcode": "createPods", "podTemplatePath": "large.yaml", "count": 1, "namespace": "ns"}
+    barrier = {"opcode": "barrier", "namespaces": ["ns", "other"]}
+    selector = {"name": "SchedulingDuration", "dataBucket": "Perc7"}
+    metrics = {"metricsCollectorConfig": {"metrics": {"SchedulingDuration": None}}}
+    operations = (MEASURED, {**large, "skipWaitToCompletion": True}, barrier)
+    found = run_workload(
+        workload(
+            NODES, *operations, threshold=1, thresholdMetricSelector=selector, case_fields=metrics
+        ),
+        Clock(),
+    )
+    # And not that the figure of the threshold is absent.
+    assert found.error == "operation 3 (barrier): unknown namespace other"
+    assert found.seconds < 60
+
+
 def test_only_pods_with_the_labels_are_deleted():
     pods = [
         {"opcode": "createPods", "count": 2, "namespace": "a", "podTemplatePath": path}
@@ -234,6 +262,86 @@ def test_an_update_replaces_the_object_or_a_subresource_and_then_the_status(
     # A status of a node has its labels too (registry/core/node/strategy.go).
     labels = [node["metadata"]["labels"].get("count") for node in nodes]
     assert labels == ["2", "2", None]
+
+
+@pytest.mark.parametrize("subresources", [[], ["status"]])
+def test_an_update_needs_the_name_of_the_object(subresources):
+    # staging/src/k8s.io/client-go/dynamic/simple.go
+    update = {"opcode": "updateAny", "templatePath": "node.yaml", "subresources": subresources}
+    with pytest.raises(WorkloadError, match=r"^operation 1 \(updateAny\): Node: name is required$"):
+        executed(NODES, update, MEASURED)
+
+
+def test_an_update_creates_its_namespace():
+    # A Service is created by an update (pkg/registry/core/service/strategy.go).
+    update = {"opcode": "updateAny", "templatePath": "service.yaml", "namespace": "new"}
+    found = executed(NODES, update, MEASURED)
+    services = [each["metadata"] for each in stored(found, "", "Service")]
+    assert [each["name"] for each in services if each["namespace"] == "new"] == ["s"]
+
+
+# -------------------------------------------------------------------------------------- time
+
+
+def test_a_sleep_may_last_longer_than_any_wait_for_pods():
+    clock = Clock()
+    found = Execution(workload({"opcode": "sleep", "duration": "11m"}, NODES, MEASURED), clock, "")
+    found.run()
+    assert clock.now_ns > 660 * SECOND
+
+
+def test_memory_is_sampled_twice_a_second_while_nothing_is_due():
+    class Counting(Clock):
+        times: list[int]
+
+        def read_memory(self) -> int:
+            self.times.append(self.now_ns)
+            return super().read_memory()
+
+    clock = Counting()
+    clock.times = []
+    start = {"opcode": "startCollectingMetrics", "name": "a", "namespaces": ["ns"]}
+    sleep, stop = {"opcode": "sleep", "duration": "10s"}, {"opcode": "stopCollectingMetrics"}
+    Execution(workload(NODES, start, sleep, stop), clock, "").run()
+    between = [b - a for a, b in pairwise(clock.times)]
+    assert len(between) == 19
+    assert all(SECOND // 2 <= each < SECOND // 2 + SECOND // 1000 for each in between)
+
+
+def test_the_scheduler_gives_way_to_what_is_due_at_a_rate():
+    class Slow(Clock):
+        def read_ns(self) -> int:
+            self.now_ns += 99_000
+            return super().read_ns()
+
+    pods = {"opcode": "createPods", "skipWaitToCompletion": True}
+    found = Execution(
+        workload(
+            {"opcode": "createNodes", "count": 9},
+            {**pods, "podTemplatePath": "ends.yaml", "count": 99, "namespace": "a",
+             "skipWaitToCompletion": False},
+            {**pods, "podTemplatePath": "large.yaml", "count": 400, "namespace": "b"},
+            {"opcode": "deletePods", "namespace": "a", "deletePodsPerSecond": 200,
+             "skipWaitToCompletion": True},
+            {"opcode": "sleep", "duration": "200ms"}, MEASURED,
+        ), Slow(), "",
+    )  # fmt: skip
+    for index, operation in enumerate(found._workload.operations[:-1]):
+        found._index = index
+        found._execute[type(operation)](operation)
+    assert len(found.cluster.pods_of("a", {})) < 99 - 10
+
+
+def test_batching_is_off_unless_the_file_sets_its_gate():
+    """Upstream: test/integration/scheduler_perf/scheduler_perf.go, setupTestCase"""
+    for gates, is_on in (
+        ({}, False),
+        ({"OpportunisticBatching": False}, False),
+        ({"OpportunisticBatching": True}, True),
+    ):
+        found = Execution(workload(NODES, MEASURED, featureGates=gates), Clock(), "")
+        (profile,) = found._world.machine._state.profiles.values()
+        assert (profile.batch is not None) is is_on
 
 
 # ------------------------------------------------------------------------------------- churn

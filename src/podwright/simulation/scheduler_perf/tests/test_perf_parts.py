@@ -661,7 +661,7 @@ def test_operations_that_cannot_be_executed_say_why(monkeypatch):
     )
     attempted = waits | {"stageRequirement": "Attempted"}
     assert error_of(NODES, skipping, attempted, MEASURED) == ""
-    steady = {**large, "steadyState": True, "duration": "1s", "collectMetrics": True}
+    steady = {**large, "count": 1, "steadyState": True, "duration": "1s", "collectMetrics": True}
     assert error_of(NODES, steady) == (
         "operation 1 (createPods): no pod was scheduled during the steady state"
     )

@@ -365,9 +365,17 @@ def test_results_have_the_form_of_the_dashboard():
     [
         pytest.param("{}", ["a list of test cases is expected"], id="no list"),
         pytest.param(
-            case({"opcode": "createNode"}),
-            ['[0].workloadTemplate[0].opcode: Unsupported value: "createNode"'],
-            id="an unknown opcode",
+            case({"opcode": "createNode"}, {**NODES, "count": -1}, {**PODS, "count": 1}),
+            [
+                '[0].workloadTemplate[0].opcode: Unsupported value: "createNode"',
+                "[0].workloadTemplate[1].count: Invalid value: -1",
+            ],
+            id="an unknown opcode does not hide what follows",
+        ),
+        pytest.param(
+            case({**PODS, "count": 1}, params={"numNodeDeclaredFeatures": "many"}),
+            ['[0].workloads[0].params.numNodeDeclaredFeatures: Invalid value: "many"'],
+            id="no number of features",
         ),
         pytest.param(
             case(NODES),
@@ -417,6 +425,7 @@ def test_mistakes_are_reported_with_their_paths(text, expected):
     for beginning in expected:
         assert any(beginning in each for each in texts), (beginning, texts)
     assert len(texts) == len(expected), texts
+    assert all(each.message for each in raised.value.errors)
 
 
 def test_labels_select_workloads():
