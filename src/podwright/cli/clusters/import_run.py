@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from time import monotonic
 
@@ -12,7 +13,7 @@ from podwright._private_files import exposures, write_private
 from podwright.apimachinery.objects import Document, FieldError, InputError
 from podwright.apimachinery.schema import built_in
 from podwright.cli.clusters.options import ImportClusterOptions
-from podwright.cli.clusters.remote_work import run_remote, warn_of_version
+from podwright.cli.clusters.remote_work import warn_of_version
 from podwright.cli.console import print_document, print_message, print_warnings, stderr, write
 from podwright.online.client.cluster import ClusterAddress, ReadConnection
 from podwright.online.sync import ImportedCluster, ImportOptions, read_cluster
@@ -40,7 +41,7 @@ def imported_cluster(address: ClusterAddress, options: ImportOptions) -> Importe
             return await read_cluster(connection, options, progress.show)
 
     try:
-        found = run_remote(read)
+        found = asyncio.run(read())
     finally:
         progress.stop()
     print_warnings(found.warnings)

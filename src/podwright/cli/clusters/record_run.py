@@ -18,7 +18,7 @@ import typer
 
 from podwright._private_files import exposures
 from podwright.cli.clusters.options import RecordOptions, ReplayOptions
-from podwright.cli.clusters.remote_work import run_remote, until_interrupted, warn_of_version
+from podwright.cli.clusters.remote_work import until_interrupted, warn_of_version
 from podwright.cli.console import print_message, print_warnings, write_at_once
 from podwright.online.client.cluster import ClusterAddress, ReadConnection
 from podwright.online.sync import (
@@ -82,7 +82,7 @@ def run_record(options: RecordOptions) -> None:
                 print_warnings([text])
             return record
 
-    record = run_remote(run)
+    record = asyncio.run(run())
     files = ", ".join(map(str, record.files))
     print_message(f"recorded {record.lines} changes in {files}")
 
@@ -123,7 +123,7 @@ def run_replay(options: ReplayOptions, address: ClusterAddress) -> None:
             await until_interrupted(replay.run(options.file, target))
             replay.summarize(target)
 
-    run_remote(run)
+    asyncio.run(run())
     if replay.has_stopped:
         raise typer.Exit(1)
 

@@ -1,25 +1,14 @@
-"""Runs what talks to a cluster, in an event loop, until it is over or interrupted."""
+"""Runs what talks to a cluster until it is over or interrupted."""
 
 from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from podwright.online.client.cluster import ReadConnection
-
-T = TypeVar("T")
-
-
-def run_remote(work: Callable[[], Awaitable[T]]) -> T:
-    """Run what talks to a cluster, and return its result."""
-
-    async def run() -> T:
-        return await work()
-
-    return asyncio.run(run())
 
 
 async def until_interrupted(

@@ -18,7 +18,7 @@ import msgspec
 
 from podwright.apimachinery.objects import DEFAULT_SCHEDULER_NAME, PodwrightError
 from podwright.cli.clusters.options import SchedulerCommandOptions
-from podwright.cli.clusters.remote_work import run_remote, until_interrupted, warn_of_version
+from podwright.cli.clusters.remote_work import until_interrupted, warn_of_version
 from podwright.cli.console import print_message, print_warnings, write_at_once
 from podwright.cli.decisions.warm_up_run import load_kernels
 from podwright.cli.file_reading import ErrorCollector
@@ -161,7 +161,7 @@ def run_scheduler(options: SchedulerCommandOptions) -> None:
             finally:
                 await live.end(election)
 
-    run_remote(run)
+    asyncio.run(run())
 
 
 async def _schedule(

@@ -10,7 +10,7 @@ from typing import Final
 import typer
 
 from podwright.cli.clusters.options import SelectionOptions
-from podwright.cli.clusters.remote_work import run_remote, until_interrupted, warn_of_version
+from podwright.cli.clusters.remote_work import until_interrupted, warn_of_version
 from podwright.cli.console import print_message, print_warnings, write_at_once
 from podwright.online.client import SyncDifference, SyncStatus
 from podwright.online.client.cluster import ClusterAddress, ReadConnection
@@ -81,7 +81,7 @@ def run_sync(
 
             await until_interrupted(follow(), seconds)
 
-    run_remote(run)
+    asyncio.run(run())
 
 
 async def _follow(sync: Sync, targets: Sequence[tuple[str, ClusterAddress]]) -> None:
@@ -133,7 +133,7 @@ def run_check(
                 unexplained += checked.unexplained
         return unexplained
 
-    if run_remote(run):
+    if asyncio.run(run()):
         raise typer.Exit(1)
 
 

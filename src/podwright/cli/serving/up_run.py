@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import secrets
 import shlex
@@ -20,7 +21,7 @@ from podwright.cli.clusters.options import (
     SelectionOptions,
     address_of_source,
 )
-from podwright.cli.clusters.remote_work import run_remote, warn_of_version
+from podwright.cli.clusters.remote_work import warn_of_version
 from podwright.cli.clusters.shadow_run import RECORD, print_agreement
 from podwright.cli.console import print_message, print_warnings, write_at_once
 from podwright.cli.decisions.warm_up_run import kernels_in_background
@@ -481,7 +482,7 @@ def background_of(
         work = partial(_replay, inputs.replay, own, at, steps=inputs.step)
         return (_reported(work, "--replay"),)
     source = address_of_source(inputs.sync)
-    run_remote(partial(_check, source))
+    asyncio.run(_check(source))
     return (_reported(partial(_follow, source, own, inputs.selection, policies), "--sync"),)
 
 
