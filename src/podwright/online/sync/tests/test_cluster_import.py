@@ -96,6 +96,27 @@ def test_the_devices_of_a_node_are_read_without_the_pods_that_run_there():
     assert set(names) == {"pods/a", "pods/b", "resourceslices/s"}
 
 
+def test_the_claim_of_a_pod_that_is_left_out_is_left_out_too():
+    served = cluster()
+    pods = {
+        name: served.send("GET", f"/api/v1/namespaces/default/pods/{name}")
+        for name in ("a", "bound")
+    }
+    for name, obj in pods.items():
+        owner = {"apiVersion": "v1", "kind": "Pod", "controller": True, "name": name}
+        claim = document(
+            "ResourceClaim", f"of-{name}", "default",
+            spec={"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "c"}}]}},
+        ) | {"apiVersion": "resource.k8s.io/v1"}  # fmt: skip
+        claim["metadata"] |= {
+            "annotations": {"resource.kubernetes.io/pod-claim-name": "r"},
+            "ownerReferences": [owner | {"uid": obj["metadata"]["uid"]}],
+        }
+        served.send("POST", "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims", claim)
+    names = imported(served, kinds=["pods", "resourceclaims"], excludes_running=True)[1]
+    assert set(names) == {"pods/a", "pods/b", "resourceclaims/of-a"}
+
+
 @pytest.mark.parametrize("status", [403, 404])
 def test_a_kind_that_the_server_does_not_have_is_left_out(status):
     served = cluster()

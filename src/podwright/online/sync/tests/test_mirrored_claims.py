@@ -123,6 +123,7 @@ def test_a_pod_that_keeps_its_node_has_the_devices_of_its_templates():
         {"name": "gpu", "resourceClaimName": "p-gpu-x7"},
         {"name": "shared", "resourceClaimName": "s"},
     ]
+    assert not taken(mirror, claim_of_template()), "it is there"
     (deleted,) = taken(mirror, change("Delete", "p-gpu-x7", uid="u2", kind="resourceclaims"))
     assert (deleted.kind.resource, deleted.key) == ("resourceclaims", "default/p-gpu-x7")
 

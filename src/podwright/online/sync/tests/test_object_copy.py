@@ -42,6 +42,7 @@ def pod():
                 ]},
                 {"name": "d", "volumeMounts": [
                     {"name": "kube-api-access-x", "mountPath": TOKEN}]},
+                {"name": "e", "volumeMounts": [{"name": "data", "mountPath": TOKEN}]},
             ],
         },
         "status": {"phase": "Running"},
@@ -64,6 +65,7 @@ def test_a_pod_is_created_without_owner_account_and_identity():
         "containers": [
             {"name": "c", "volumeMounts": [{"name": "data", "mountPath": "/data"}]},
             {"name": "d"},
+            {"name": "e", "volumeMounts": [{"name": "data", "mountPath": TOKEN}]},
         ],
     }
     assert copy["status"] == {"phase": "Running"}

@@ -544,6 +544,18 @@ def test_a_frozen_node_keeps_its_status_and_says_so():
     ]  # fmt: skip
     writes = settling_writes(Settle(KINDS["nodes"], "n", aim, SyncPolicies()), followed, present)
     assert [(each.method, each.path) for each in writes] == [("PUT", "/api/v1/nodes/n/status")]
+    aim["spec"]["unschedulable"] = True
+    present["metadata"]["resourceVersion"] = "7"
+    writes = settling_writes(
+        Settle(KINDS["nodes"], "n", aim, SyncPolicies()),
+        settled(KINDS["nodes"], aim, present, SyncPolicies()),
+        present,
+    )
+    bodies = [json.loads(bytes(each.body)) for each in writes]
+    assert [each.path for each in writes] == ["/api/v1/nodes/n", "/api/v1/nodes/n/status"]
+    # The first request changes the version, so the second one must not name the one before.
+    assert [each["metadata"].get("resourceVersion") for each in bodies] == ["7", None]
+    assert [each["metadata"]["name"] for each in bodies] == ["n", "n"]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,9 @@ def test_kinds_have_the_order_of_kube_scheduler_simulator():
         "persistentvolumes", "pods",
     ]  # fmt: skip
     assert source_kinds()[-1].resource == "pods"
+    more = [kind.resource for kind in source_kinds(has_workloads=True)]
+    workloads = ["services", "replicationcontrollers", "replicasets", "statefulsets"]
+    assert more == [*(kind.resource for kind in source_kinds()[:-1]), *workloads, "pods"]
 
 
 def test_kinds_are_named_as_in_kubectl():
@@ -53,7 +56,7 @@ def test_unknown_kinds_are_all_reported():
     with pytest.raises(InputError) as error:
         source_kinds(["podz", "secrets"])
     assert 'did you mean "pods"' in str(error.value)
-    assert '"secrets" is none of the kinds' in str(error.value)
+    assert '"secrets" is none of the kinds that can be read: namespaces, ' in str(error.value)
 
 
 def test_paths():
