@@ -245,7 +245,14 @@ def _election(
         retry_period_ns=settings.retry_period_ns,
     )
     state = LeaseState(f"{socket.gethostname()}_{secrets.token_hex(8)}", times)
-    return LeaseElection(connection, settings.resource_namespace, lease, state)
+    reporter = next((each.scheduler_name for each in configuration.profiles), "")
+    return LeaseElection(
+        connection,
+        settings.resource_namespace,
+        lease,
+        state,
+        reporter=reporter or DEFAULT_SCHEDULER_NAME,
+    )
 
 
 def _report(decision: Bind | DeletePod) -> None:

@@ -9,7 +9,7 @@ lease duration, it stops scheduling before another replica can start. All writes
 that was read, so of two replicas one gets a conflict.
 
 Upstream: staging/src/k8s.io/client-go/tools/leaderelection/leaderelection.go,
-resourcelock/leaselock.go
+staging/src/k8s.io/client-go/tools/leaderelection/resourcelock/leaselock.go
 """
 
 from __future__ import annotations
@@ -19,16 +19,27 @@ import threading
 import time
 from collections.abc import Coroutine
 from concurrent.futures import Future
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any, Final, Self, TypeVar
 
 import msgspec
 
-from podwright.apimachinery.objects import Document, PodwrightError, timestamp_text_micro
+from podwright.apimachinery.objects import (
+    DEFAULT_SCHEDULER_NAME,
+    Document,
+    PodwrightError,
+    timestamp_text_micro,
+)
 from podwright.online.client.cluster import RejectedRequest, UnreachableCluster
 from podwright.online.client.cluster.write_connection import WriteConnection
 from podwright.online.live.api_calls import is_passing
 
+_LEASE_KIND: Final = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease"}
+_EVENT_REASON: Final = "LeaderElection"
+_EVENT_SECONDS: Final = 5.0
+_INSTANCE_MAX: Final = 128
+"""So long the reportingInstance of an Event may be."""
 _RELEASED_SECONDS: Final = 1
 _TOLERANCE_NS: Final = 20_000_000_000
 """Upstream: cmd/kube-scheduler/app/options/options.go, `NewLeaderHealthzAdaptor`"""
@@ -121,6 +132,13 @@ class LeaseState:
         }
         return {**lease, "spec": changed}
 
+    def reference(self) -> Document:
+        """Return a reference to the Lease as it was seen last."""
+        metadata = (self._observed or {}).get("metadata") or {}
+        found = {each: metadata.get(each, "") for each in ("namespace", "name", "uid")}
+        version = metadata.get("resourceVersion", "")
+        return {**_LEASE_KIND, **found, "resourceVersion": version}
+
     def released(self, wall_ns: int) -> Document | None:
         """Return the Lease without a holder; None if this replica does not hold it.
 
@@ -153,6 +171,8 @@ class LeaseElection:
     namespace, name : str
         Of the Lease.
     state : LeaseState
+    reporter : str
+        The name of the scheduler, in Events.
 
     Attributes
     ----------
@@ -161,8 +181,15 @@ class LeaseElection:
     """
 
     def __init__(
-        self, connection: WriteConnection, namespace: str, name: str, state: LeaseState
+        self,
+        connection: WriteConnection,
+        namespace: str,
+        name: str,
+        state: LeaseState,
+        *,
+        reporter: str = DEFAULT_SCHEDULER_NAME,
     ) -> None:
+        self._reporter = reporter
         self._connection = connection
         self._collection = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
         self.name = name
@@ -272,6 +299,31 @@ class LeaseElection:
             if lease is not None:
                 await self._connection.write("PUT", path, msgspec.json.encode(lease))
 
+    async def record(self, what: str) -> None:
+        """Write an Event that says what happens to this replica; one that fails is lost.
+
+        Upstream: staging/src/k8s.io/client-go/tools/leaderelection/resourcelock/leaselock.go,
+        `RecordEvent`
+        """
+        now_ns = time.time_ns()
+        event = {
+            "apiVersion": "events.k8s.io/v1",
+            "kind": "Event",
+            "metadata": {"name": f"{self.name[:200]}.{now_ns:x}", "namespace": self._namespace},
+            "eventTime": timestamp_text_micro(now_ns),
+            "reportingController": self._reporter,
+            "reportingInstance": self._state.identity[:_INSTANCE_MAX],
+            "action": _EVENT_REASON,
+            "reason": _EVENT_REASON,
+            "type": "Normal",
+            "note": f"{self._state.identity} {what}",
+            "regarding": self._state.reference(),
+        }
+        path = f"/apis/events.k8s.io/v1/namespaces/{self._namespace}/events"
+        with suppress(RejectedRequest, UnreachableCluster, TimeoutError):
+            async with asyncio.timeout(_EVENT_SECONDS):
+                await self._connection.write("POST", path, msgspec.json.encode(event))
+
     async def _try(self) -> bool:
         path = f"{self._collection}/{self.name}"
         lease: Document | None = None
@@ -287,12 +339,8 @@ class LeaseElection:
             return False
         try:
             if lease is None:
-                head = {
-                    "apiVersion": "coordination.k8s.io/v1",
-                    "kind": "Lease",
-                    "metadata": {"name": self.name, "namespace": self._namespace},
-                }
-                body = msgspec.json.encode({**head, **due})
+                metadata = {"name": self.name, "namespace": self._namespace}
+                body = msgspec.json.encode({**_LEASE_KIND, "metadata": metadata, **due})
                 written = await self._connection.write("POST", self._collection, body)
             else:
                 written = await self._connection.write("PUT", path, msgspec.json.encode(due))
@@ -387,6 +435,7 @@ class LeaseThread:
         """
         await self._call(self._election.acquire())
         self._renewal = asyncio.run_coroutine_threadsafe(self._election.renew(), self._loop)
+        asyncio.run_coroutine_threadsafe(self._election.record("became leader"), self._loop)
 
     async def wait_until_lost(self) -> None:
         """Wait until the Lease could not be renewed in time.
@@ -404,6 +453,7 @@ class LeaseThread:
         """Give the Lease away, so that another replica need not wait for its end."""
         await self._stop_renewals()
         await self._call(self._election.release())
+        await self._call(self._election.record("stopped leading"))
 
     async def _stop_renewals(self) -> None:
         if self._renewal is not None and self._renewal.cancel():

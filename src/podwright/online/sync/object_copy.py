@@ -22,7 +22,6 @@ _OF_THE_SERVER: Final = (
     "uid", "generation", "resourceVersion", "selfLink", "managedFields", "deletionTimestamp",
     "deletionGracePeriodSeconds",
 )  # fmt: skip
-_TOKEN_PATH: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 
 def created_copy(
@@ -115,11 +114,7 @@ def _is_token(volume: Document) -> bool:
 
 def _without_mounts(container: Document, injected: set[str]) -> Document:
     mounts: list[Any] = container.get("volumeMounts") or []
-    kept = [
-        each
-        for each in mounts
-        if each.get("name") not in injected or each.get("mountPath") != _TOKEN_PATH
-    ]
+    kept = [each for each in mounts if each.get("name") not in injected]
     if len(kept) == len(mounts):
         return container
     container = {key: value for key, value in container.items() if key != "volumeMounts"}

@@ -384,7 +384,7 @@ class Target:
             if error.status != HTTPStatus.CONFLICT:
                 raise
             present = await self._present(path_of(operation.kind, operation.key)) or {}
-            if (present.get("spec") or {}).get("nodeName") != operation.node:
+            if present.get("spec", {}).get("nodeName") != operation.node:
                 raise
             self.done[_DONE[BindPod]] += 1  # by an attempt whose reply was lost
 
@@ -501,13 +501,12 @@ class Target:
         """Delete an object and create it, since a field that differs cannot be changed."""
         path = path_of(operation.kind, operation.key)
         options: Document = {"preconditions": {"uid": present["metadata"]["uid"]}}
+        obj = operation.obj
         if operation.kind.resource == "pods":
             options |= NOW
+            spec = {k: v for k, v in obj["spec"].items() if k != "nodeName"}
+            obj = {**obj, "spec": spec}
         await self._if_present("DELETE", path, msgspec.json.encode(options), done="deleted")
-        spec = {k: v for k, v in (operation.obj.get("spec") or {}).items() if k != "nodeName"}
-        obj = (
-            {**operation.obj, "spec": spec} if operation.kind.resource == "pods" else operation.obj
-        )
         await self._create(Create(operation.kind, operation.key, obj, operation.policies))
 
     async def pod_changed(self, key: str, *, is_gone: bool) -> None:
@@ -526,7 +525,7 @@ class Target:
             pod = await self._present(source_kinds(["pods"])[0].path(namespace, operation.pod))
             if pod is None:
                 self.done["absent"] += 1
-            elif (pod.get("spec") or {}).get("nodeName") in (None, operation.node):
+            elif pod["spec"].get("nodeName") in (None, operation.node):
                 name = claims_of(pod).get(operation.entry)
                 # The controller of claims may not have made it yet.
                 is_waiting = not name
@@ -557,7 +556,7 @@ class Target:
         if pod is None:
             self.done["absent"] += 1
             return
-        if extended_status(pod) or (pod.get("spec") or {}).get("nodeName") != operation.node:
+        if extended_status(pod) or pod["spec"].get("nodeName") != operation.node:
             return
         claim = owned(operation.obj, pod)
         if await self._present(path) is None:

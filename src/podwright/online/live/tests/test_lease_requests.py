@@ -22,10 +22,10 @@ FREE = {"metadata": {"name": "l"}, "spec": {"holderIdentity": ""}}
 
 
 @asynccontextmanager
-async def connected(server, times=TIMES):
+async def connected(server, times=TIMES, **options):
     """Serve for the time of a block; yields an election."""
     async with serving(server) as address, WriteConnection(address) as connection:
-        yield LeaseElection(connection, "kube-system", "l", LeaseState("a", times))
+        yield LeaseElection(connection, "kube-system", "l", LeaseState("a", times), **options)
 
 
 def electing(replies):
@@ -93,6 +93,32 @@ def test_a_lease_whose_last_renewal_was_not_waited_for_is_released():
     asyncio.run(run())
     assert server.verbs() == ["GET", "PUT", "PUT", "GET", "PUT"]
     assert server.requests[-1][2]["spec"]["holderIdentity"] == ""
+
+
+@pytest.mark.parametrize("reply", [(201, {}), (403, {"message": "no"}), CUT])
+def test_an_event_is_about_the_lease_and_may_fail(reply):
+    """Upstream: client-go/tools/leaderelection/resourcelock/leaselock.go, RecordEvent"""
+    metadata = {"name": "l", "namespace": "kube-system", "uid": "u", "resourceVersion": "7"}
+    server = FakeServer(GET=[(200, FREE)], PUT=[(200, OWN | {"metadata": metadata})], POST=[reply])
+
+    async def run():
+        async with connected(server, reporter="mine") as election:
+            await election.acquire()
+            await election.record("became leader")
+
+    asyncio.run(run())
+    _, path, event = server.requests[-1]
+    assert path == "/apis/events.k8s.io/v1/namespaces/kube-system/events"
+    own, time = event["metadata"].pop("name"), event.pop("eventTime")
+    assert (own.partition(".")[0], time[-1]) == ("l", "Z")
+    assert event == {
+        "apiVersion": "events.k8s.io/v1", "kind": "Event",
+        "metadata": {"namespace": "kube-system"},
+        "reportingController": "mine", "reportingInstance": "a",
+        "action": "LeaderElection", "reason": "LeaderElection", "type": "Normal",
+        "note": "a became leader",
+        "regarding": {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", **metadata},
+    }  # fmt: skip
 
 
 def test_a_lease_that_another_replica_has_taken_is_not_released():

@@ -26,6 +26,7 @@ class Leases(BaseHTTPRequestHandler):
     lease: dict[str, object]
     writes: list[str]
     status: list[int]
+    events: list[tuple[str, dict[str, object]]]
 
     def do_GET(self):
         self.send(self.lease)
@@ -34,6 +35,11 @@ class Leases(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.lease.update(body)
         self.writes.append(body["spec"]["holderIdentity"])
+        self.send(body)
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.events.append((self.path, body))
         self.send(body)
 
     def send(self, document):
@@ -51,10 +57,11 @@ class Served:
         self.lease = {"metadata": {"name": "l"}, "spec": {}}
         self.writes = []
         self.status = [200]
+        self.events = []
 
     def address(self):
         members = {"lease": self.lease, "writes": self.writes, "status": self.status}
-        return serving(Leases, **members)
+        return serving(Leases, events=self.events, **members)
 
 
 def electing(address, times=TIMES):
@@ -79,6 +86,9 @@ def test_the_lease_is_renewed_while_the_loop_is_occupied():
         asyncio.run(run(address))
     assert set(served.writes[:-1]) == {"a"}
     assert served.writes[-1] == ""
+    paths, events = zip(*served.events, strict=True)
+    assert set(paths) == {"/apis/events.k8s.io/v1/namespaces/kube-system/events"}
+    assert [each["note"] for each in events] == ["a became leader", "a stopped leading"]
 
 
 def test_a_wait_that_is_cancelled_ends_no_renewals():

@@ -426,7 +426,7 @@ def test_the_pods_of_the_source_are_placed_and_deleted():
 
 def test_the_lag_is_that_of_changes_that_were_written_after_the_first_list():
     lag = Lag()
-    assert (lag.count, lag.mean_ns) == (0, 0)
+    assert (lag.count, lag.mean_ns, lag.last_ns, lag.longest_ns) == (0, 0, 0, 0)
     for each in (5, 8, 2):
         lag.add(each)
     assert (lag.count, lag.last_ns, lag.longest_ns, lag.mean_ns) == (3, 2, 8, 5)

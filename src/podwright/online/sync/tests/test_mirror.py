@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from podwright.apimachinery.objects import SOURCE_UID
-from podwright.online.client import BoundPods, SyncPolicies
+from podwright.online.client import BoundPods, SyncPolicies, Unfreed
 from podwright.online.client.cluster import ChangedObject, Meta
 from podwright.online.sync.mirror import (
     DELETED_HERE,
@@ -233,7 +233,10 @@ def test_finished_pods_free_their_resources_on_request_only():
     assert (unfreed.pods, unfreed.milli_cpu, unfreed.memory_bytes) == (1, 1500, 1 << 30)
     assert mirror.unfreed(lambda _: False).pods == 0, "it has no node here"
     taken(mirror, change("Delete", "p"))
-    assert mirror.unfreed(lambda _: True).pods == 0
+    assert mirror.unfreed(lambda _: True) == Unfreed(pods=0, milli_cpu=0, memory_bytes=0)
+    without = {"containers": [{"name": "c"}]}
+    taken(mirror, change("Add", "q", spec=without, node="n1", status={"phase": "Failed"}))
+    assert mirror.unfreed(lambda _: True) == Unfreed(pods=1, milli_cpu=0, memory_bytes=0)
 
     mirror, copied = bound_here(SyncPolicies(mirrors_pod_status=True), spec=spec)
     copied.follow(mirror, done, done)

@@ -531,8 +531,8 @@ def test_a_pod_ends_here_only_on_request(phase, own, mirrors, kept, paths):
 
 
 def test_a_frozen_node_keeps_its_status_and_says_so():
-    aim = {"metadata": {"name": "n"}, "spec": {}, "status": {"capacity": {"cpu": "8"}}}
-    present = {"metadata": {"name": "n"}, "spec": {}, "status": {"capacity": {"cpu": "4"}}}
+    aim: Any = {"metadata": {"name": "n"}, "spec": {}, "status": {"capacity": {"cpu": "8"}}}
+    present: Any = {"metadata": {"name": "n"}, "spec": {}, "status": {"capacity": {"cpu": "4"}}}
     frozen = settled(KINDS["nodes"], aim, present, SyncPolicies(freezes_node_status=True))
     policy = "nodes keep the status of their creation (--freeze-node-status)"
     assert kept_of(frozen) == [("status.capacity.cpu", "8", "4", policy)]
