@@ -9,6 +9,7 @@ import stat
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -21,7 +22,7 @@ from podwright.cli.clusters import import_run
 from podwright.cli.clusters.options import address_of_source
 from podwright.cli.clusters.shadow_run import _record_in
 from podwright.cli.clusters.sync import SyncOptions, read_policies
-from podwright.cli.clusters.sync_run import difference_line, summary_of
+from podwright.cli.clusters.sync_run import _print_regularly, difference_line, summary_of
 from podwright.cli.tests.served import command, command_until, held, served
 from podwright.online.client import (
     BoundPods,
@@ -36,6 +37,7 @@ from podwright.online.client import (
     SyncStatus,
     Unfreed,
 )
+from podwright.online.live.tests.test_lease_model import VirtualLoop
 from podwright.online.sync.tests.served_cluster import ServedCluster, document, node, pod
 
 
@@ -454,6 +456,28 @@ SHOWN = (
 )  # fmt: skip
 def test_the_summary_of_a_sync_has_what_there_is_to_say(changes, more):
     assert summary_of(msgspec.structs.replace(STATUS, **changes)) == SHOWN + more
+
+
+def test_a_sync_prints_its_summary_when_all_is_there_and_when_it_has_changed(capsys):
+    states = [STATUS]
+    here, there = SimpleNamespace(is_synced=True), SimpleNamespace(is_synced=False)
+    sync: Any = SimpleNamespace(destinations=[here, there], status=lambda _: states[-1])
+    printed = []
+
+    async def run() -> None:
+        task = asyncio.create_task(_print_regularly(sync))
+        for seconds in (1, 1, 60, 60):
+            await asyncio.sleep(seconds)
+            printed.append(capsys.readouterr().err)
+            there.is_synced = True
+            if len(printed) == 3:
+                states.append(msgspec.structs.replace(STATUS, drift=SyncDrift(pods=0, claims=0)))
+        task.cancel()
+
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        runner.run(run())
+    changed = SHOWN.replace("4 pods", "0 pods")
+    assert printed == ["", f"{SHOWN}\n{SHOWN}\n", "", f"{changed}\n{changed}\n"]
 
 
 SWITCHES = {

@@ -70,6 +70,17 @@ def test_where_there_is_no_room_beside_the_last_cell_goes_below(terminal):
     ]
 
 
+def test_the_other_columns_do_not_wrap(terminal):
+    screen = terminal(77)
+    name = "a rule whose name is of many words that stay on a line"
+    console.print_table(("RULE", "NODES"), [(name, "no node has room for it")])
+    assert lines(screen) == [
+        f"{'RULE'.ljust(len(name))}  NODES",
+        f"{name}  no node has room for",
+        f"{' ' * len(name)}  it",
+    ]
+
+
 @pytest.mark.parametrize("width", [30, 40, 80, 140])
 def test_nothing_is_wider_than_the_terminal(terminal, width):
     screen = terminal(width)

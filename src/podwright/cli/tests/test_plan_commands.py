@@ -307,6 +307,9 @@ small  placed  one            2     1     0
     messages = f"2 runs; Dask's dashboard: URL\n{FAILURES}"
     assert called(f"{line} -o name --retry-failed") == ("placed\n", messages, 1)
     assert plots == 1
+    every = f"sweep plan.yaml --out out --dask-scheduler {address} -o wide --report other.html"
+    assert called(every)[1:] == (f"wrote other.html\n{FAILURES}", 1)
+    assert "<svg" not in (folder / "other.html").read_text("utf-8"), "none differs"
     out, err, status = called(f"{line} -o name --seeds 1,7")
     failures = FAILURES.replace("seed 1", "seed 7").replace("seed 0", "seed 1")
     assert (out, err, status) == ("placed\n", f"2 runs; Dask's dashboard: URL\n{failures}", 1)
@@ -320,6 +323,11 @@ def test_a_tuning_writes_the_best_configuration(address, folder):
     evidence = msgspec.json.decode((folder / "tuned/evidence.json").read_bytes())
     assert len(evidence["trials"]) == 2
     assert (folder / "tuned/best.yaml").is_file()
+    plan = TUNE_PLAN.replace("tune:\n", "tune:\n  constraints: [placed >= 2]\n")
+    (folder / "tune.yaml").write_text(plan)
+    out, err, status = called(line.replace("--out tuned", "--out none"))
+    assert (out, err, status) == ("", "2 trials; Dask's dashboard: URL\n", 1)
+    assert not (folder / "none/best.yaml").exists(), "one pod cannot be two"
 
 
 @pytest.mark.parametrize(("name", "plan", "option", "value"), [

@@ -17,7 +17,7 @@ from podwright.cli import console
 from podwright.cli.clusters import scheduler_run
 from podwright.cli.clusters.options import SchedulerCommandOptions
 from podwright.cli.tests.served import command, command_until, served
-from podwright.online.live import Executor
+from podwright.online.live import Executor, LostLease
 from podwright.online.live.tests.test_lease_model import VirtualLoop
 from podwright.online.sync.tests.served_cluster import ServedCluster, node, pod
 from podwright.scheduler.assembly import machine_of
@@ -283,6 +283,29 @@ def test_a_replica_schedules_when_it_leads_and_all_objects_are_listed(last, caps
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         runner.run(run())
     assert capsys.readouterr().err == "scheduling\n"
+
+
+def test_a_replica_that_loses_its_lease_leads_no_longer(capsys):
+    machine = machine_of(SchedulerOptions())
+    connection: Any = None
+    live = scheduler_run.LiveScheduler(
+        connection, machine, machine.handle, Noted(), None, is_delayed=True
+    )
+
+    class Lost:
+        async def acquire(self) -> None:
+            assert not live._leads.is_set()
+
+        async def wait_until_lost(self) -> None:
+            raise LostLease("it was not renewed")
+
+    election: Any = Lost()
+    leads: list[bool] = []
+    with pytest.raises(LostLease):
+        asyncio.run(live._elect(election, leads.append))
+    assert leads == [True, False]
+    assert live._leads.is_set()
+    assert capsys.readouterr().err == "waiting for the lease\nthis replica is the leader\n"
 
 
 class Unanswered(Executor):
