@@ -79,6 +79,7 @@ _FIELDS_SHOWN: Final = 5
 _EXAMINED_MAX: Final = 1_000
 """How many stored objects of a kind are searched for unknown fields: objects of one server have
 the same ones, and a large dump is read faster."""
+_DEFINITION: Final = "CustomResourceDefinition"
 _QUOTED: Final = re.compile(r'"([^"]*)"')
 _INDEX: Final = re.compile(r"\[[0-9]+\]")
 
@@ -198,6 +199,10 @@ class ObjectReader:
         duplicates.clear()
 
     def _of_manifest(self, document: Document, kind: Kind, found: _Reading) -> Object | None:
+        if kind.row.kind == _DEFINITION:
+            # The server gives a new definition its status. Generated ones have an empty one, which
+            # the rules of stored definitions reject.
+            document = {name: value for name, value in document.items() if name != "status"}
         made, problems = kind.checked(document)
         document = made if self._has_defaults else document
         if not problems:

@@ -223,6 +223,29 @@ def test_a_new_object_is_valid_and_has_its_defaults() -> None:
     ]
 
 
+def test_a_new_definition_has_no_status() -> None:
+    # Upstream: apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go,
+    # PrepareForCreate. Older versions of controller-gen write this one.
+    status = {"acceptedNames": {"kind": "", "plural": ""}, "conditions": [], "storedVersions": []}
+    version = {"name": "v1", "served": True, "storage": True}
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "crates.example.org"},
+        "spec": {
+            "group": "example.org",
+            "names": {"kind": "Crate", "plural": "crates"},
+            "scope": "Namespaced",
+            "versions": [version | {"schema": {"openAPIV3Schema": {"type": "object"}}}],
+        },
+        "status": status,
+    }
+    obj, errors, _ = read(definition)
+    assert not errors
+    assert obj is not None
+    assert obj.raw.get("status") is None
+
+
 def test_the_taints_of_a_node_are_in_its_spec() -> None:
     taint = {"key": "gpu", "effect": "NoSchedul"}
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
