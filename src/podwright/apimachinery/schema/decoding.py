@@ -40,6 +40,9 @@ _PYTHON_TYPES: Final[dict[str, type | tuple[type, ...]]] = {
 }  # fmt: skip
 _LIMITS: Final = {"int32": 2**31, "int64": 2**63}
 _INTEGER: Final = re.compile(r"-?[0-9]{1,19}")
+_TIME: Final = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]+)?(?:Z|[+-][0-9]{2}:[0-9]{2})"
+)
 _MICRO: Final = re.compile(r"[0-9]\.[0-9]{6}(Z|[+-][0-9]{2}:[0-9]{2})$")
 """Upstream requires six decimals: apimachinery pkg/apis/meta/v1/micro_time.go"""
 
@@ -125,7 +128,8 @@ def _scalar_problem(value: Any, name: str) -> str:
 
 
 def _time_problem(value: Any, *, is_micro: bool) -> str:
-    is_time = isinstance(value, str) and timestamp_ns(value) is not None
+    is_text = isinstance(value, str) and _TIME.fullmatch(value) is not None
+    is_time = is_text and timestamp_ns(value) is not None
     if is_time and (not is_micro or _MICRO.search(value)):
         return ""
     example = "2026-03-02T10:11:12.000000Z" if is_micro else "2026-03-02T10:11:12Z"
