@@ -193,31 +193,39 @@ _IMAGE: Final = re.compile(
 """The name of an image. Upstream: github.com/distribution/reference regexp.go"""
 
 
+_DIGEST: Final = re.compile("sha256:[0-9a-f]{64}|sha384:[0-9a-f]{96}|sha512:[0-9a-f]{128}")
+"""Upstream: github.com/opencontainers/go-digest digest.go, Validate"""
 _REPOSITORY_MAX: Final = 255
 
 
 def _repository(image: str) -> str:
-    """Return the path of the repository of an image without a digest, as it is in full.
+    """Return the path of the repository of an image, as it is in full.
 
     Upstream: github.com/distribution/reference normalize.go, splitDockerDomain
     """
     host, slash, path = image.partition("/")
     if not slash or not ("." in host or ":" in host or host == "localhost"):
         host, path = "", image
-    name = path.partition(":")[0]
+    name = path.partition("@")[0].partition(":")[0]
     return name if host or "/" in name else f"library/{name}"
 
 
 @lru_cache(maxsize=4096)
 def pull_policy(image: str) -> str:
-    """Return when an image is pulled: always if its tag is `latest` or absent.
+    """Return when an image is pulled: always if its tag is `latest`, which it is by default.
 
-    An image with a digest, or whose name cannot be parsed, is pulled if it is not present.
+    An image with a digest has no default tag. One whose name cannot be parsed has no tag.
+
+    Upstream: pkg/util/parsers/parsers.go, ParseImageName
     """
     found = _IMAGE.fullmatch(image)
-    if found is None or found["digest"] or len(_repository(image)) > _REPOSITORY_MAX:
+    if found is None or len(_repository(image)) > _REPOSITORY_MAX:
         return "IfNotPresent"
-    return "Always" if found["tag"] in (None, "latest") else "IfNotPresent"
+    tag, digest = found["tag"], found["digest"]
+    if digest and not _DIGEST.fullmatch(digest):
+        return "IfNotPresent"
+    is_latest = tag == "latest" or not (tag or digest)
+    return "Always" if is_latest else "IfNotPresent"
 
 
 # ---------------------------------------------------------------------------------- volumes
