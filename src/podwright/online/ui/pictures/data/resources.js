@@ -47,6 +47,11 @@ export function nameOf({ resource, group }) {
   return group ? `${resource}.${group}` : resource;
 }
 
+/** Returns the kind of a name in the address, which may lack the group, as for kubectl. */
+export function kindNamed(kinds, name) {
+  return kinds.find((kind) => nameOf(kind) === name) ?? kinds.find(({ resource }) => resource === name);
+}
+
 /** Returns the value of apiVersion of a kind's objects. */
 export function apiVersionOf({ group, version }) {
   return group ? `${group}/${version}` : version;

@@ -22,7 +22,7 @@ const STYLE = `
 table { table-layout: fixed; }
 th:first-child, td:first-child { padding-left: 14px; } th:last-child, td:last-child { padding-right: 14px; }
 tr:last-child td { border-bottom: 0; }
-col.pod { width: 19%; } col.short { width: 76px; } col.mid { width: 172px; } col.why { width: 28%; } col.button { width: 112px; }
+col.pod { width: 17%; } col.short { width: 76px; } col.mid { width: 136px; } col.why { width: 26%; } col.button { width: 108px; }
 td { overflow-wrap: anywhere; }
 .events { font-size: var(--pw-type-small); color: var(--pw-muted); }
 @media (max-width: 480px) { .counts > li { padding: 8px 10px; font-size: var(--pw-type-small); } }

@@ -6,7 +6,7 @@ import { isAllowed } from "../data/access.js";
 import { PwElement, define, h, innerLink, isTaken, isTyping, keyed, render, setAttribute, setText } from "../parts/dom.js";
 import { countText, numberText } from "../parts/format.js";
 import { HttpSource } from "../data/http_source.js";
-import { apiVersionOf, collectionPath, listKinds, listTable, nameOf, objectPath, parseFilter, shownColumns, sortedRows, toneOf } from "../data/resources.js";
+import { apiVersionOf, collectionPath, kindNamed, listKinds, listTable, nameOf, objectPath, parseFilter, shownColumns, sortedRows, toneOf } from "../data/resources.js";
 import { sheets } from "../parts/styles.js";
 import "./pw-object.js";
 
@@ -183,7 +183,7 @@ class Resources extends PwElement {
   #follow() {
     const query = new URLSearchParams(location.search);
     const name = query.get("kind") ?? "pods";
-    const kind = this.kinds.find((each) => nameOf(each) === name);
+    const kind = kindNamed(this.kinds, name);
     if (!kind) {
       this.kind = null;
       this.#drawKinds(); // to choose another one

@@ -147,6 +147,8 @@ test("kinds are those that can be listed, in their preferred versions, by group 
     ["boxs.z", "z/v2", true],
     ["olds.z", "z/v1", true],
   ]);
+  const named = (name) => resources.kindNamed(found, name)?.kind;
+  assert.deepEqual(["pods", "boxs.z", "boxs", "boxs.a", "box"].map(named), ["Pod", "Box", "Box", undefined, undefined]);
 });
 
 test("objects have paths by group, namespace and name", () => {
