@@ -209,7 +209,7 @@ def started_pod(pod: Pod, context: StageContext) -> Pod | None:
         **status,
         "phase": shared.phase,
         "hostIP": addresses.of_node(spec.get("nodeName") or ""),
-        "podIP": addresses.take_for_pod(pod.metadata.uid or identity_of(pod.raw)),
+        "podIP": addresses.take_for_pod(identity_of(pod.raw)),
         "startTime": now,
         "conditions": [*conditions, *shared.conditions],
         "containerStatuses": shared.statuses,

@@ -93,7 +93,7 @@ class KubeletNode:
         node = self.read()
         cidr = (node.raw.get("spec") or {}).get("podCIDR") if node is not None else None
         if not cidr:
-            return self._addresses.take_for_pod(pod.metadata.uid or identity_of(pod.raw))
+            return self._addresses.take_for_pod(identity_of(pod.raw))
         network = ip_network(cidr, strict=False)
         # The first addresses are those of the network and of its gateway.
         count = max(network.num_addresses - 3, 1)

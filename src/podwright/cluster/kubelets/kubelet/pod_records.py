@@ -84,7 +84,7 @@ class RunRecord(msgspec.Struct):
     ----------
     ends_ns : int, optional
         When its program ends, or when it is killed; None if it runs until it is stopped.
-    exit_code, message
+    exit_code : int
         With which it ends.
     reason : str
         Why it ends; by default `Completed` or `Error`.
@@ -105,7 +105,6 @@ class RunRecord(msgspec.Struct):
     container_id: str
     ends_ns: int | None
     exit_code: int
-    message: str
     spec: Document
     process: Process | None = None
     term_ns: int | None = None
@@ -349,7 +348,6 @@ def _container_record(
             container_id=status.get("containerID") or container_id(uid, name, count),
             ends_ns=None,
             exit_code=0,
-            message="",
             spec=container,
             is_started=bool(status.get("started")),
             is_ready=bool(status.get("ready")),

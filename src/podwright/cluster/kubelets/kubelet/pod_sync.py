@@ -267,7 +267,6 @@ class PodSync:
             process.terminate()
         if process.ends_ns is not None and (run.ends_ns is None or process.ends_ns < run.ends_ns):
             run.ends_ns, run.exit_code, run.reason = process.ends_ns, process.exit_code, ""
-            run.message = self._programs.message(known, run)
 
     def _executor(self, known: ContainerRecord, container: Document) -> Execute:
         """Return what executes the commands of the probes and hooks of a container."""
@@ -279,11 +278,12 @@ class PodSync:
 
     def _end(self, known: ContainerRecord, run: RunRecord) -> None:
         assert run.ends_ns is not None
-        self._files.remove_own(known)
         reason = run.reason or ("Error" if run.exit_code else "Completed")
+        message = self._programs.message(known, run)
         known.ended = Ended(
-            run.exit_code, reason, run.message, run.started_ns, run.ends_ns, run.container_id
+            run.exit_code, reason, message, run.started_ns, run.ends_ns, run.container_id
         )
+        self._files.remove_own(known)
         known.running = known.waiting = None
 
     def _stop(
@@ -336,7 +336,7 @@ class PodSync:
         if least_ns is not None:
             ends_ns, exit_code = min(now_ns + max(least_ns, 0), deadline_ns), 0
         if run.ends_ns is None or ends_ns < run.ends_ns:
-            run.ends_ns, run.exit_code, run.message = ends_ns, exit_code, ""
+            run.ends_ns, run.exit_code = ends_ns, exit_code
 
     # ------------------------------------------------------------------------------ probes
 
@@ -546,12 +546,10 @@ class PodSync:
     def _run_container(self, known: ContainerRecord, container: Document) -> None:
         """Start a container and its post-start hook."""
         record, now_ns = self._record, self._now_ns
-        restart_count = known.restart_count
-        if known.ended is not None:
-            restart_count += 1
-            count_restart(known, now_ns)
+        restart_count = known.restart_count + (known.ended is not None)
+        count_restart(known, now_ns)
         identity = container_id(record.uid, known.name, restart_count)
-        known.starting = run = RunRecord(now_ns, identity, None, 0, "", container)
+        known.starting = run = RunRecord(now_ns, identity, None, 0, container)
         run.process = self._programs.start(known, container, run)
         self._run_process(known, run)
         execute = self._executor(known, container)
@@ -663,7 +661,6 @@ def restore_runs(context: SyncContext, programs: ContainerPrograms) -> None:
         if run.process.ends_ns is not None:
             run.ends_ns = max(run.process.ends_ns, now_ns)
             run.exit_code = run.process.exit_code
-            run.message = programs.message(known, run)
         started_ns = run.started_ns
         if "startupProbe" in container and not run.is_started:
             run.startup = new_probe("startup", container["startupProbe"], started_ns, now_ns)

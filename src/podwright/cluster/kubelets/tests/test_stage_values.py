@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from podwright.apimachinery.objects import ObjectDeleted, ObjectPut, with_fields
@@ -26,14 +27,18 @@ from podwright.cluster.kubelets.stages.built_in_stages import (
     _exit_patch,
     _restart_patch,
     backoff_ns,
+    fast_stages,
+    with_own_stages,
 )
 from podwright.cluster.kubelets.stages.stage import (
     FUNCTION_NAMES,
     NODE_CONDITIONS,
     FinalizersStep,
+    Stage,
     StageContext,
     identity_of,
 )
+from podwright.cluster.kubelets.stages.stage_play import scope_of
 from podwright.cluster.kubelets.tests.lifecycle_driver import NOW, SECOND, a_node, a_pod, at
 from podwright.testing import make_node, make_pod
 
@@ -161,6 +166,38 @@ def test_the_last_back_off_decides():
         40 * SECOND, 25 * SECOND, 0, 0,
     ]  # fmt: skip
     assert _backoff_left([container_of("a")], NOW) == 0
+    again = {**waiting[2], "state": {"running": {}}}
+    assert _backoff_left([waiting[0], again], NOW) == _backoff_left([waiting[0]], NOW) > 0
+
+
+def test_stages_of_a_user_replace_the_built_in_ones_of_their_kinds():
+    mine, other, node = (
+        Stage(name=name, kind=kind, source=source, requirements=(), steps=())
+        for name, kind, source in (
+            ("mine", "Pod", "f"),
+            ("pod-ready", "Pod", ""),
+            ("n", "Node", ""),
+        )
+    )
+    given = (*fast_stages(), mine)
+    assert [each.name for each in with_own_stages(given, [])] == [each.name for each in given]
+    assert with_own_stages(given, [other]) == (given[0], mine, other)
+    assert with_own_stages(given, [node]) == (*given[1:], node)
+    replaced = msgspec.structs.replace(mine, source="")
+    assert with_own_stages(given, [replaced]) == (given[0], replaced)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "scope"),
+    [
+        ({"status": {"a": 1}, "spec": 1}, {"status": {"a": 1}, "spec": 2}, "main"),
+        ({"status": {"a": 1}, "spec": 1}, {"status": {"a": 2}, "spec": 1}, "status"),
+        ({"status": {"a": 1}, "spec": 1}, {"status": {"a": 2}, "spec": 2}, "whole"),
+        ({"spec": 1}, {"status": {"a": 2}, "spec": 1}, "status"),
+    ],
+)
+def test_only_what_differs_is_written(before, after, scope):
+    assert scope_of(before, after) == scope
 
 
 @pytest.mark.parametrize("value", ["-1", "1.5", "", "²", 5, None])

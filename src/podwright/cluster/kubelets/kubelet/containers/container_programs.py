@@ -42,6 +42,7 @@ _DRAW_BITS: Final = 31
 _REFERENCE: Final = re.compile(r"\$(?:\$|\(([A-Za-z_][\w.-]*)\))")
 _MESSAGE_MAX: Final = 4096
 _LOG_MESSAGE_MAX: Final = 2048
+_LOG_LINES_MAX: Final = 80
 _HOSTNAME_MAX: Final = 63
 _COMMAND_STEPS_MAX: Final = 10_000
 _COUNTER_MASK: Final = (1 << 64) - 1
@@ -120,7 +121,8 @@ class ContainerPrograms:
     def advance(self, known: ContainerRecord, run: RunRecord) -> None:
         """Execute the script of a container until now."""
         process = run.process
-        if process is None or process.wake_ns is None:
+        assert process is not None, "a container runs without a process"
+        if process.wake_ns is None:
             return
         self._read_facts()
         process.advance(self._context.now_ns)
@@ -151,20 +153,24 @@ class ContainerPrograms:
             return None
 
     def message(self, known: ContainerRecord, run: RunRecord) -> str:
-        """Return the termination message: of the file, or of the log after an error."""
+        """Return the termination message: the end of the file, or of the log after an error.
+
+        Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, getTerminationMessage
+        """
         process, container = run.process, run.spec
         assert process is not None, "a container ends without a process"
         self._read_facts()
         path = container.get("terminationMessagePath") or MESSAGE_PATH
         written = self.files.of(known, container).message(path)
         if written:
-            return written[:_MESSAGE_MAX]
+            return written[-_MESSAGE_MAX:]
         script = process.script
         if script is None:
-            return process.program.message if process.ends_ns is not None else ""
+            return process.program.message if process.ends_ns == run.ends_ns else ""
         policy = container.get("terminationMessagePolicy")
-        if process.exit_code and policy == "FallbackToLogsOnError":
-            return script.output[-_LOG_MESSAGE_MAX:]
+        if run.exit_code and policy == "FallbackToLogsOnError":
+            lines = script.output.splitlines(keepends=True)[-_LOG_LINES_MAX:]
+            return "".join(lines)[-_LOG_MESSAGE_MAX:]
         return ""
 
     # ------------------------------------------------------------------------------ declared

@@ -23,27 +23,44 @@ from podwright.cluster.kubelets.kubelet.pod_records import (
 )
 
 _SHARED_MAX: Final = 1_024
+_MESSAGES_MAX: Final = 12 * 1024
+"""The size of the termination messages of a pod; each container has an equal share."""
+
 _NO_STATE: Final[Document] = {}
 
 
 def container_statuses(pod: Document, record: PodRecord) -> dict[str, list[Document]]:
-    """Return the statuses of all containers, by the field of the pod's status."""
+    """Return the statuses of all containers, by the field of the pod's status.
+
+    Those of init containers have the order of the spec, the others that of their names.
+
+    Upstream: pkg/kubelet/status/status_manager.go, normalizeStatus
+    """
     spec = pod.get("spec") or {}
     waiting = "PodInitializing" if spec.get("initContainers") else "ContainerCreating"
     found: dict[str, list[Document]] = {}
-    for kind, container in containers_of(spec):
+    containers = containers_of(spec)
+    message_max = _MESSAGES_MAX // max(len(containers), 1)
+    for kind, container in containers:
         known = record.containers.get(container["name"])
         if known is not None:
-            status = _status(spec, container, known, record, waiting)
+            status = _status(spec, container, known, record, waiting, message_max)
             if kind == "ephemeral":  # it has no probes
                 status["ready"] = False
                 del status["started"]
             found.setdefault(STATUS_FIELDS[kind], []).append(status)
+    for kind in ("app", "ephemeral"):
+        found.get(STATUS_FIELDS[kind], []).sort(key=lambda status: str(status["name"]))
     return found
 
 
 def _status(
-    spec: Document, container: Document, known: ContainerRecord, record: PodRecord, waiting: str
+    spec: Document,
+    container: Document,
+    known: ContainerRecord,
+    record: PodRecord,
+    waiting: str,
+    message_max: int,
 ) -> Document:
     run, ended, last = known.running, known.ended, known.last
     is_ready = run is not None and run.is_ready
@@ -57,14 +74,16 @@ def _status(
         state = {"waiting": {"reason": reason} | ({"message": message} if message else {})}
         last = ended or last
     elif ended is not None:
-        state = {"terminated": terminated_state(ended)}
+        state = {"terminated": terminated_state(ended, message_max)}
     else:
         state = {"waiting": {"reason": waiting}}
     image = container.get("image") or ""
     status: Document = {
         "name": known.name,
         "state": state,
-        "lastState": {"terminated": terminated_state(last)} if last is not None else _NO_STATE,
+        "lastState": {"terminated": terminated_state(last, message_max)}
+        if last is not None
+        else _NO_STATE,
         "ready": is_ready,
         "restartCount": known.restart_count,
         "image": image,
@@ -97,11 +116,11 @@ def _status(
     return status
 
 
-def terminated_state(ended: Ended) -> Document:
+def terminated_state(ended: Ended, message_max: int) -> Document:
     """Return the state of a container that has ended."""
     state: Document = {"exitCode": ended.exit_code, "reason": ended.reason}
     if ended.message:
-        state["message"] = ended.message
+        state["message"] = ended.message[:message_max]
     state["startedAt"] = timestamp_text(ended.started_ns)
     state["finishedAt"] = timestamp_text(ended.finished_ns)
     if ended.container_id:

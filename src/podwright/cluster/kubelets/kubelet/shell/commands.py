@@ -412,7 +412,7 @@ def _copy(shell: ShellState, name: str, arguments: list[str]) -> int:
     if shell.kind(target) == "directory":
         target = f"{target}/{posixpath.basename(source)}"
     content = shell.read(source)
-    if shell.kind(target) == "file" and shell.path(source) == shell.path(target):
+    if shell.path(source) == shell.path(target):
         raise FileAccessError(source)
     shell.write(target, content)
     if name == "mv":

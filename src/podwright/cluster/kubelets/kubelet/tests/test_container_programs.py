@@ -86,6 +86,32 @@ def test_a_container_has_the_files_of_its_kubelet(script):
     assert ended(script) == 0
 
 
+@pytest.mark.parametrize(
+    ("mounts", "script"),
+    [
+        ([{"mountPath": "/mnt/v", "readOnly": True}], "! echo x > /mnt/v/f && [ -d /mnt/v ]"),
+        (
+            [{"mountPath": "/mnt"}, {"mountPath": "/mnt/v", "subPath": "sub"}],
+            "echo x > /mnt/v/f && [ -f /mnt/sub/f ] && [ ! -e /mnt/f ]",
+        ),
+        ([{"mountPath": "/v"}], "mkdir /v/d && [ -d /v/d ] && rm -r /v/d && [ ! -e /v/d ]"),
+    ],
+)
+def test_mounts_of_an_empty_volume(mounts, script):
+    named = [{"name": "v", **each} for each in mounts]
+    assert ended(script, volume={"name": "v", "emptyDir": {}}, mount=named) == 0
+
+
+def test_the_name_of_the_host_is_that_of_the_spec_or_of_the_pod():
+    for spec, name in (({"hostname": "db"}, "db"), ({}, "web"), ({"hostNetwork": True}, "n1")):
+        driver = KubeletDriver()
+        driver.put(
+            pod_of(container("main", f"[ $(hostname)$HOSTNAME = {name}{name} ]"), **NEVER, **spec)
+        )
+        driver.run(1)
+        assert driver.status()["phase"] == "Succeeded"
+
+
 def test_a_read_only_file_system_refuses_writes():
     assert ended("touch /var/tmp/x", securityContext={"readOnlyRootFilesystem": True}) == 1
 

@@ -212,11 +212,55 @@ def test_a_rule_restarts_a_container_of_a_pod_that_never_restarts():
         ("File", "echo -n bye > /dev/termination-log", "bye"),
         ("FallbackToLogsOnError", "echo -n DONE; /bin/true", None),
         ("FallbackToLogsOnError", "echo -n DONE; /bin/false", "DONE"),
+        (
+            "FallbackToLogsOnError",
+            "seq 100; exit 1",
+            "".join(f"{each}\n" for each in range(21, 101)),
+        ),
+        ("FallbackToLogsOnError", "printf '%03000d' 1; exit 1", f"{1:02048d}"),
+        ("File", "printf '%05000d' 1 > /dev/termination-log", f"{1:04096d}"),
+        ("FallbackToLogsOnError", "echo -n a > /dev/termination-log; echo b; exit 1", "a"),
     ],
 )
 def test_termination_messages(policy, script, message):
     driver = run_of(pod_of(container("main", script, terminationMessagePolicy=policy), **NEVER))
     assert driver.state()["terminated"].get("message") == message
+
+
+def test_a_container_that_is_killed_has_its_termination_message():
+    of_file = "echo -n written > /dev/termination-log; while :; do sleep 1; done"
+    of_log = {"terminationMessagePolicy": "FallbackToLogsOnError"}
+    containers = [
+        container("file", of_file),
+        container("log", "echo -n printed; sleep 100", **of_log),
+        container("none", "sleep 100"),
+    ]
+    driver = run_of(
+        pod_of(*containers, terminationGracePeriodSeconds=1, activeDeadlineSeconds=5), 9
+    )
+    found = {name: driver.state(name)["terminated"] for name in ("file", "log", "none")}
+    assert {each["exitCode"] for each in found.values()} == {137}
+    assert [each.get("message") for each in found.values()] == ["written", "printed", None]
+
+
+def test_containers_have_equal_shares_of_the_termination_messages_of_a_pod():
+    script = "printf '%05000d' 1 > /dev/termination-log"
+    names = ("d", "b", "a", "c")
+    driver = run_of(pod_of(*(container(name, script) for name in names), **NEVER))
+    for name in names:
+        assert driver.state(name)["terminated"]["message"] == f"{0:03072d}"
+
+
+def test_statuses_have_the_order_of_names_but_those_of_init_containers():
+    """Upstream: status_manager.go, normalizeStatus"""
+    inits = [container(name, "exit 0") for name in ("z", "i")]
+    debug = [container(name, "sleep 9") for name in ("y", "e")]
+    pod = pod_of(container("b"), container("a"), initContainers=inits, ephemeralContainers=debug)
+    status = run_of(pod).status()
+    fields = ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
+    assert [[each["name"] for each in status[field]] for field in fields] == [
+        ["z", "i"], ["a", "b"], ["e", "y"],
+    ]  # fmt: skip
 
 
 SIDE = {"restartPolicy": "Always"}

@@ -89,6 +89,7 @@ def test_an_image_that_cannot_be_pulled_keeps_the_pod_pending(image, reason, lat
     driver.put(pod_of({"name": "main", "image": image}))
     driver.run(0)
     assert driver.state()["waiting"]["reason"] == reason
+    assert (driver.container()["image"], driver.container()["imageID"]) == (image, "")
     driver.run(5)
     assert driver.state()["waiting"]["reason"] == later
     assert driver.status()["phase"] == "Pending"
@@ -210,6 +211,16 @@ def test_a_kubelet_rejects_what_does_not_fit_its_node(pod, reason, message):
     assert (found["phase"], found["reason"]) == ("Failed", reason)
     assert found["message"] == f"Pod was rejected: {message}"
     assert f"Warning {reason}: {message}" in driver.notes
+
+
+def test_a_pod_that_was_admitted_before_a_restart_is_not_rejected():
+    driver = KubeletDriver()
+    driver.cluster.add("Node", "n1", status={"allocatable": {"cpu": "1", "pods": "9"}})
+    pod = pod_of(container(resources={"requests": {"cpu": "2"}}))
+    status = {"phase": "Pending", "startTime": "2026-01-01T00:00:00Z"}
+    driver.put(pod_with_status(pod, status))
+    driver.run(1)
+    assert driver.status()["phase"] == "Running"
 
 
 def test_what_a_finished_pod_used_is_free_again():

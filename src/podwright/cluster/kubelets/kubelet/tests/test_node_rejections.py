@@ -154,6 +154,7 @@ def test_required_terms_decide(operator, values, found, kind):
     ("own", "other", "conflicts"),
     [
         (port(80), port(80), True),
+        (port(1), port(1), True),
         (port(80), port(81), False),
         (port(80), port(80, protocol="UDP"), False),
         (port(80, protocol="TCP"), port(80), True),

@@ -31,7 +31,7 @@ BEFORE = "2026-01-01T00:00:00Z"
 
 def run(*, is_started=True, is_ready=True):
     return RunRecord(
-        started_ns=START_NS, container_id="c", ends_ns=None, exit_code=0, message="", spec={},
+        started_ns=START_NS, container_id="c", ends_ns=None, exit_code=0, spec={},
         is_started=is_started, is_ready=is_ready,
     )  # fmt: skip
 
@@ -110,6 +110,8 @@ def spec_with(policy, names):
         ("Never", {"s": "waits", "c": ""}, "Pending"),
         ("Never", {"s": "run", "c": ""}, "Running"),
         ("Never", {"s": "run", "c": "ok"}, "Running"),
+        ("Always", {"s": "starts", "c1": "run", "c2": "backs off"}, "Running"),
+        ("Always", {"s": "starts", "c1": "backs off"}, "Pending"),
         ("Never", {"s": "ok", "c": "ok"}, "Succeeded"),
         ("Never", {"s": "error", "c": "ok"}, "Succeeded"),
         ("Never", {"s": "error", "c": "run"}, "Running"),
@@ -358,6 +360,7 @@ def test_a_rejected_pod_has_failed():
         "conditions": others,
     }  # fmt: skip
     started = pod_with({"c": "waits"}, {"startTime": BEFORE})
+    assert "conditions" not in rejected_status(started, rejection, START_NS)
     found = rejected_status(started, rejection, START_NS + 60 * 10**9)
     assert found["startTime"] == BEFORE
     assert "observedGeneration" not in found

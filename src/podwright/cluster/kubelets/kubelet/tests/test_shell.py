@@ -58,6 +58,12 @@ SECOND_NS = 1_000_000_000
             1,
             "007\n00\n1\n1\n1\n0\n",
         ),
+        (
+            "false; set -- a; echo $?; case a in a) echo x\nesac; touch f; [ -e f/ ]; echo $?",
+            0,
+            "0\nx\n1\n",
+        ),
+        ("mkdir -p a/b; touch a/b/c; rm -r a; mkdir -p a/b; ls a/b; echo $?", 0, "0\n"),
         ("echo a b | { read x y; echo $y; }; false | true; echo $?", 0, "b\n0\n"),
         (
             'set -- a \'b c\'; shift; for x; do echo $x; done; echo $# "$*" "$@"',
@@ -125,6 +131,7 @@ def test_a_script_has_the_status_and_the_output_of_sh(script, status, output):
         ("case x in [[:alpha:]]) ;; esac", "a character class in a pattern"),
         ("break", "break outside of a loop"),
         ("test -x f", "whether a file is executable"),
+        ("seq 1 2 3 4", '"seq 1 2 3 4"'),
         (": a > none/x", "a redirection that fails"),
         ('echo "${x:-"a}"}"', "a brace within quotes within ${"),
         ("exec 3>f", "the redirection of file descriptor 3"),
