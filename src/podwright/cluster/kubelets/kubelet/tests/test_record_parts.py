@@ -108,7 +108,8 @@ def test_a_record_has_what_the_statuses_say():
     assert (main.restart_count, main.running.is_ready, main.running.is_started) == (2, False, True)
     assert main.running.container_id == container_id("u", "a", 2)
     assert found.allocated == {"a": {"requests": {"cpu": "1"}, "claims": CLAIMS}}
-    for state, is_initialized in (({"terminated": terminated}, True), ({"waiting": {}}, False)):
+    states_of_apps: Any = (({"terminated": terminated}, True), ({"waiting": {}}, False))
+    for state, is_initialized in states_of_apps:
         statuses = [{"name": name, "state": state} for name in "ab"]
         restored = recorded({"phase": "Pending", "containerStatuses": statuses})
         assert restored.is_initialized is is_initialized
