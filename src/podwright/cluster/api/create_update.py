@@ -225,7 +225,13 @@ def has_other_spec(
     now, before = new.get("metadata") or {}, old.get("metadata") or {}
     if any((now.get(part) or {}) != (before.get(part) or {}) for part in counted_metadata):
         return True
+    # An empty list is null, as in upstream's semantic comparison.
     rest, stored = (
-        {name: value for name, value in each.items() if name not in dropped} for each in (new, old)
+        {
+            name: None if value == [] else value
+            for name, value in each.items()
+            if name not in dropped
+        }
+        for each in (new, old)
     )
     return rest != stored

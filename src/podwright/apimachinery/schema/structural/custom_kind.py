@@ -256,6 +256,21 @@ class CustomKind:
 
     # ---------------------------------------------------------------------- validation
 
+    def null_problems(self, document: Document, old: Document | None) -> list[Problem]:
+        """Return what is wrong with an applied object that has nulls which are not allowed.
+
+        Decoding drops such nulls, and upstream does not decode what server-side apply has made.
+
+        Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/
+        customresource_handler.go, unstructuredSchemaCoercer
+        """
+        if self.version.preserves_unknown or not self.is_own(document):
+            return []
+        made = self.with_defaults(document)
+        if defaulting.without_nulls(made, self.schema) is made:
+            return []
+        return self.update_problems(made, old) if old else self.validation_problems(made)
+
     def validation_problems(self, document: Document) -> list[Problem]:
         """Return what is wrong with a new object, except its metadata."""
         errors = FieldErrors()

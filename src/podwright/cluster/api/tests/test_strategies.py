@@ -456,6 +456,13 @@ GENERATION = {"generation": 4}
             {"metadata": {"generation": 3}, "endpoints": [{"deprecatedTopology": {"b": "c"}}]},
             {"metadata": {}, "endpoints": [{"deprecatedTopology": {"b": "c"}}]},
         ),
+        # The lists of a slice that has none are null when it is read.
+        (
+            "discovery.k8s.io/EndpointSlice",
+            {"metadata": {}, "endpoints": [], "ports": []},
+            {"metadata": {"generation": 3}, "endpoints": None, "ports": None},
+            {"metadata": {}, "endpoints": [], "ports": []},
+        ),
         # Webhooks are compared exactly: an empty list is not none.
         (
             "admissionregistration.k8s.io/ValidatingWebhookConfiguration",

@@ -28,6 +28,7 @@ from podwright.apimachinery.patching import (
     unclassified,
 )
 from podwright.apimachinery.schema import Kind
+from podwright.apimachinery.schema.structural import CustomKind
 from podwright.cluster.api.endpoints.calls import Backend, Call
 from podwright.cluster.api.endpoints.decoding.bodies import check_size
 from podwright.cluster.api.endpoints.decoding.body_fields import (
@@ -234,9 +235,11 @@ def decoded_patch(
     elif not _is_decodable(resource, patched):
         raise _invalid_patch(shown, of_other_kind(resource, patched))
     validation = options.field_validation
+    # Upstream does not decode an applied custom resource.
+    checked = "Ignore" if applied_to and resource.is_custom else validation
     try:
         warnings = check_fields(
-            patched, resource.kind, validation=validation, is_converted=is_converted
+            patched, resource.kind, validation=checked, is_converted=is_converted
         )
     except StrictDecodingError as error:
         raise _invalid_patch(shown, StrictDecodingError([*found, *sorted(error.found)])) from None
@@ -404,7 +407,12 @@ def applied_by(backend: Backend, call: Call, options: WriteOptions) -> MakeNew:
             raise bad_request(f"error strict decoding YAML: error converting YAML to JSON: {error}")
         shown = partial(shown_applied, resource.kind, found)
         place = _place(call, configuration)
-        return decoded_patch(call, found, options, decoded.duplicates, shown, applied_to=place)
+        made = decoded_patch(call, found, options, decoded.duplicates, shown, applied_to=place)
+        if isinstance(resource.kind, CustomKind):
+            problems = resource.kind.null_problems(found, current)
+            if problems:
+                raise invalid(resource.error_group, resource.name, call.info.name, problems)
+        return made
 
     return make
 
