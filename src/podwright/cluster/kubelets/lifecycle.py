@@ -262,11 +262,11 @@ class Lifecycle:
             return self._put_stage(change.key, obj, now_ns)
         if obj is None:
             return self._deleted(staged, change.key)
-        if self._report_failure is None:
-            return self._put(staged, change.key, obj, now_ns)
         try:
             return self._put(staged, change.key, obj, now_ns)
-        except Exception as error:  # noqa: BLE001 - one object must not end the others
+        except Exception as error:
+            if self._report_failure is None:
+                raise
             return self._failed(staged, change.key, error)
 
     def _failed(

@@ -93,7 +93,7 @@ def _found(*arguments: Any) -> Any:
 
 
 def _steps(start: int, stop: int, step: int) -> list[int]:
-    return list(range(start, stop, step)) if step and (stop > start) == (step > 0) else []
+    return list(range(start, stop, step)) if step else []
 
 
 def _sequence(*numbers: int) -> str:

@@ -35,7 +35,7 @@ from podwright.cluster.kubelets.kubelet.shell.expansion import (
     pieces_of,
     text_of,
 )
-from podwright.cluster.kubelets.kubelet.shell.parser import is_assignment, parse, plain_text
+from podwright.cluster.kubelets.kubelet.shell.parser import parse, plain_text
 from podwright.cluster.kubelets.kubelet.shell.syntax import (
     AndOr,
     Case,
@@ -416,12 +416,14 @@ class Shell(ShellState):
 
 
 def _fields_of(shell: Shell, words: Sequence[Word]) -> Generator[int | None, None, list[str]]:
-    """Return the fields of a command's words; the assignments of `export` are not split."""
+    """Return the fields of a command's words.
+
+    A word of `export` that starts with a text is an assignment, which is not split.
+    """
     is_export = bool(words) and plain_text(words[0]) == "export"
     found: list[str] = []
     for word in words:
-        first = word[0]
-        if is_export and isinstance(first, Text) and is_assignment(first):
+        if is_export and isinstance(word[0], Text):
             found.append((yield from text_of(shell, word)))
         else:
             found += yield from fields(shell, (word,))

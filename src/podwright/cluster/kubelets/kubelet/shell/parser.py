@@ -599,11 +599,6 @@ class _Parser:
         return Parameter(found[0], operator, word, is_quoted)
 
 
-def is_assignment(part: Text) -> bool:
-    """Tell whether a word that starts with a text is an assignment."""
-    return not part.is_quoted and _ASSIGNMENT.match(part.text) is not None
-
-
 def plain_text(word: Word) -> str | None:
     """Return the text of a word without expansions; None if it has any."""
     if all(isinstance(part, Text) for part in word):

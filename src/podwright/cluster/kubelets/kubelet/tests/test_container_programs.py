@@ -36,6 +36,7 @@ def ended(script, *, volume=None, mount=None, labels=None, **parts):
 @pytest.mark.parametrize(
     ("volume", "script"),
     [
+        ({"name": "v", "projected": {}}, '[ -z "$(ls /mnt/v)" ] && [ -d /mnt/v ]'),
         (CONFIG, '[ "$(ls /mnt/v)" = "b\nkey" ] && [ $(cat /mnt/v/key) = hello ]'),
         (CONFIG, "[ ! -e /mnt/v/none ] && ! echo x > /mnt/v/key"),
         (

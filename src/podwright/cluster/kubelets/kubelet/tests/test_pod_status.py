@@ -318,6 +318,12 @@ def test_the_addresses_and_the_start_of_a_pod():
     assert not {"podIP", "podIPs"} & written({"c": "run"}).keys()
 
 
+@pytest.mark.parametrize("state", ["run", "ok", "backs off"])
+def test_the_id_of_a_container_is_that_of_its_last_run(state):
+    (status,) = written({"c": state})["containerStatuses"]
+    assert status["containerID"] == "c"
+
+
 @pytest.mark.parametrize(
     ("states", "fields", "before", "phase"),
     [
