@@ -65,6 +65,7 @@ def test_a_pod_pulls_images_with_secrets_and_uses_claims():
     }
     assert list(secret_names(spec)) == ["pull"]
     assert list(claim_names({"metadata": {"name": "p"}, "spec": spec})) == ["c", "p-scratch"]
+    assert list(claim_names({})) == []
 
 
 @pytest.mark.parametrize(

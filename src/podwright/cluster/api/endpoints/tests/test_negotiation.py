@@ -110,3 +110,10 @@ def test_pretty_json_is_indented(server):
     found = server.send("GET", "/api/v1/nodes", headers={"accept": "application/json;pretty=1"})
     assert b'\n  "items"' in found.body
     assert json.loads(found.body)["items"] == []
+
+
+def test_the_status_of_a_deletion_is_no_table(server):
+    path = "/api/v1/namespaces/default/configmaps"
+    server.reply("POST", path, {"metadata": {"name": "a"}})
+    status, found = server.reply("DELETE", f"{path}/a", headers={"accept": TABLE})
+    assert (status, found["kind"], found["status"]) == (200, "Status", "Success")
