@@ -29,7 +29,6 @@ def encode(obj: KubernetesObject) -> dict[str, Any]:
         return obj.raw
     document: dict[str, Any] = {"apiVersion": obj.api_version, "kind": obj.kind}
     document.update(_plain(obj))
-    document.pop("$raw", None)
     return document
 
 

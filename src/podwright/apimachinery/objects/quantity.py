@@ -300,7 +300,6 @@ def _parse_binary(
     nanos = _round_up_to_nano(int(whole + fraction) << power, -len(fraction))
     style: QuantityFormat = "DecimalSI" if 0 < nanos < 10**9 else "BinarySI"
     if nanos > INT64_MAX * 10**9:
-        nanos = INT64_MAX * 10**9
         # Upstream's bound is a decimal without a fraction.
         capped = INT64_MIN + 1 if sign == "-" else INT64_MAX
         return Quantity(capped, 0, is_decimal=True, format=style)

@@ -6,6 +6,7 @@ Upstream: pkg/registry/core/pod/strategy.go, mutatePodAffinity and mutateTopolog
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from operator import is_
 from typing import Any, Final, TypeAlias
 
 from podwright.apimachinery.objects.decode import Document
@@ -104,5 +105,4 @@ def _changed(document: Document, name: str, change: Change) -> Document:
 def _changed_list(document: Document, name: str, change: Change) -> Document:
     parts = document.get(name) or ()
     made = [change(each) for each in parts]
-    is_same = all(one is other for one, other in zip(parts, made, strict=True))
-    return document if is_same else document | {name: made}
+    return document if all(map(is_, parts, made)) else document | {name: made}

@@ -44,6 +44,8 @@ def test_a_go_duration_is_read(text, duration_ns):
         ("+", 'invalid duration "\\+"'),
         ("1٣s", 'unknown unit "٣s" in duration "1٣s"'),
         ("1" * 16_000, f'invalid duration "{"1" * 16_000}"'),
+        ("9223372036854775809d", 'invalid duration "9223372036854775809d"'),
+        ("9223372036854775808d", 'unknown unit "d" in duration "9223372036854775808d"'),
         ("9223372036854775808ns", 'invalid duration "9223372036854775808ns"'),
         ("-9223372036854775808ns1ns", 'invalid duration "-9223372036854775808ns1ns"'),
     ],

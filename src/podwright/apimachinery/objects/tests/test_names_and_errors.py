@@ -69,6 +69,7 @@ def test_values_of_labels(value, errors):
         ("a", []),
         ("example.com/a", []),
         ("x" * 63, []),
+        ("x" * 64, ["name part must be no more than 63 bytes"]),
         (f"example.com/{'x' * 63}", []),
         (f"example.com/{'x' * 64}", ["name part must be no more than 63 bytes"]),
         ("", ["name part must be non-empty", "name part"]),

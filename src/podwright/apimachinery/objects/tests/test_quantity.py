@@ -23,6 +23,7 @@ VECTORS = Path(__file__).parents[5] / "tests" / "golden" / "vectors" / "quantiti
         pytest.param("1.5Gi", 1610612736, 1610612736000, id="a binary fraction is exact"),
         pytest.param("0.1m", 1, 1, id="less than the unit rounds up"),
         pytest.param("-1.5", -2, -1500, id="negative rounds away from zero"),
+        pytest.param("-1500000000n", -2, -1500, id="so do billionths"),
         pytest.param("1e3", 1000, 1_000_000, id="an exponent"),
         pytest.param("1E", 10**18, 0, id="E is exa, and its milli-value does not fit an int64"),
         pytest.param(str(2**63 - 1), 2**63 - 1, -1000, id="a milli-value in one step wraps"),
@@ -202,6 +203,8 @@ def test_a_text_is_kept_where_upstreams_fast_path_reads_it(
         pytest.param(-1, 9, 1, id="nothing is left of it but the 1"),
         pytest.param(-7, -9, -7, id="the same power"),
         pytest.param(7, -10, 70, id="a smaller power"),
+        pytest.param(5, -27, 5 * 10**18, id="the largest power that fits 64 bits"),
+        pytest.param(5, -28, -(2**63), id="Go turns a larger one into the smallest number"),
     ],
 )
 def test_a_decimal_is_divided_as_upstream_divides(unscaled: int, power: int, value: int) -> None:

@@ -59,7 +59,8 @@ def test_what_is_not_a_time_is_an_error(value: Any, start_ns: int | None, text: 
     assert text in str(raised.value)
 
 
-@pytest.mark.parametrize("value", [5, None, [], np.datetime64("NaT"), np.array(["2026"])])
+@pytest.mark.parametrize("value", [5, None, [], np.datetime64("NaT"), np.array(["2026"]),
+                                   np.array(["2026"], "datetime64[s]")])  # fmt: skip
 def test_another_type_is_an_error(value: Any) -> None:
     with pytest.raises(ArgumentError, match=r"^at: .* is expected") as raised:
         read_time(value, "at", start_ns=None)
@@ -114,6 +115,7 @@ def test_what_is_not_a_duration_is_an_error(text: str) -> None:
 
 def test_durations_have_a_least_and_a_most() -> None:
     assert read_duration("1ns", "for") == 1
+    assert read_duration("9223372036854775807ns", "for") == 2**63 - 1
     assert read_duration(timedelta(0), "for", least_ns=0) == 0
     assert read_duration("-1s", "for", least_ns=-(10**9)) == -(10**9)
     with pytest.raises(InputError, match=r"is expected, greater than 0$"):

@@ -72,6 +72,7 @@ BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
         pytest.param(f"a: &x {'y' * 1_000_000}\nb: [{', '.join(['*x'] * 50)}]", "excessive", 2,
                      id="aliases of a long text"),
         pytest.param("a: " + "[" * 20_000, "nested too deeply", 1, id="open lists"),
+        pytest.param("a: 1\nb: " + "[" * 20_000, "nested too deeply", 2, id="on another line"),
         pytest.param(f"a: &x {'[' * 990}{']' * 990}\nb: *x", "nested too deeply", 2,
                      id="an alias of nested lists"),
     ],

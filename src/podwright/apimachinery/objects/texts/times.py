@@ -322,8 +322,8 @@ def _numpy_ns(value: Any, kind: str) -> int | None:
 
 def _wrong_type(what: str, value: Any, types: str) -> ArgumentError:
     # NaT of NumPy is a number too, and not equal to itself.
-    is_nat = isinstance(value, Number) and value != value  # noqa: PLR0124
-    if isinstance(value, Number) and not is_nat and described_type(value) != "a bool":
+    is_number = isinstance(value, Number) and value == value  # noqa: PLR0124
+    if is_number and described_type(value) != "a bool":
         return ArgumentError(f"{what}: {value} has no unit: {types} is expected")
     return ArgumentError(f"{what}: {types} is expected, not {described_type(value)}")
 
