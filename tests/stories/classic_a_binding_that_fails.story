@@ -7,7 +7,7 @@ api bind default/a error=conflict
 0s    cycle
 ----
 bind    default/a      n1 (Operation cannot be fulfilled on pods "a": the object has been modified)
-event   default/a      FailedScheduling: running Bind plugin "DefaultBinder": Operation cannot be fulfilled on pods "a": the object has been modified
+event   default/a      FailedScheduling: Binding rejected: Operation cannot be fulfilled on pods "a": the object has been modified
 patch   default/a      PodScheduled=False SchedulerError
 park    default/a
 

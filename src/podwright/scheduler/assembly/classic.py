@@ -39,7 +39,14 @@ from podwright.scheduler.classic import (
 )
 from podwright.scheduler.columns import Cluster
 from podwright.scheduler.config import DEFAULT_GATES, EffectiveConfiguration, Extender, Rules
-from podwright.scheduler.framework import CalledExtender, ClusterEvent, Plugin, Profile, Runner
+from podwright.scheduler.framework import (
+    CalledExtender,
+    ClusterEvent,
+    Plugin,
+    Profile,
+    Runner,
+    Status,
+)
 from podwright.scheduler.machine import (
     DEFAULT_OPTIONS,
     BindingCycles,
@@ -47,6 +54,7 @@ from podwright.scheduler.machine import (
     EventHandlers,
     Eviction,
     Evictions,
+    Failure,
     Machine,
     QueueCallbacks,
     RuleParts,
@@ -297,6 +305,8 @@ class V116RuleSet:
     """The node tree depends on the order of past events, which the objects do not contain. A run
     is repeated from its start."""
 
+    keeps_nominations = True
+
     def __init__(self, setup: ClassicSetup, options: SchedulerOptions = DEFAULT_OPTIONS) -> None:
         self._setup = setup
         self._options = options
@@ -319,6 +329,13 @@ class V116RuleSet:
     def event_handlers(self, state: State, bindings: BindingCycles) -> ClassicEventHandlers:
         """Report changes to the queue without details, as 1.16 does."""
         return ClassicEventHandlers(state, bindings)
+
+    def bind_failed(self, status: Status) -> Failure:
+        """Describe an error in the words of 1.16.
+
+        Upstream: pkg/scheduler/scheduler.go, scheduleOne
+        """
+        return Failure(message=f"Binding rejected: {status.message}", nominated_node=None)
 
 
 # Preemption under the v1.16 rules: within the cycle, all victims at once.

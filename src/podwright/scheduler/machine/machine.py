@@ -120,9 +120,12 @@ class Machine:
             state,
             announces_nodes="NominatedNodeNameForExpectation" in gates,
             assumed_pod_expiry_ns=options.assumed_pod_expiry_ns,
+            bind_failed=rules.bind_failed,
         )
         self._evictions = rules.evictions(state, self._bindings)
-        self._cycles = SchedulingCycles(state, self._bindings, self._evictions)
+        self._cycles = SchedulingCycles(
+            state, self._bindings, self._evictions, keeps_nominations=rules.keeps_nominations
+        )
         self._handlers = rules.event_handlers(state, self._bindings)
         handle = MachineHandle(state, self._bindings)
         for profile in profiles.values():

@@ -15,10 +15,12 @@ from typing import NamedTuple, Protocol
 
 from podwright.apimachinery.objects import Pod
 from podwright.scheduler.columns import Cluster
-from podwright.scheduler.framework import PluginRunner, Profile, SearchPosition
+from podwright.scheduler.framework import PluginRunner, Profile, SearchPosition, Status
 from podwright.scheduler.machine.cycles.batching import Batch
 from podwright.scheduler.machine.cycles.binding_cycles import BindingCycles
 from podwright.scheduler.machine.cycles.evictions import BlockingEvictions, Evictions
+from podwright.scheduler.machine.cycles.failure import Failure, failed
+from podwright.scheduler.machine.cycles.plugin_calls import with_point
 from podwright.scheduler.machine.event_handlers import EventHandlers
 from podwright.scheduler.machine.options import DEFAULT_OPTIONS, SchedulerOptions
 from podwright.scheduler.machine.profiles import RunningProfile, hint_table, sort_order
@@ -56,6 +58,10 @@ class RuleSet(Protocol):
     def can_snapshot(self) -> bool:
         """Whether the state of a machine under these rules can be captured."""
 
+    @property
+    def keeps_nominations(self) -> bool:
+        """Whether a pod without a node keeps its nomination, unless preemption clears it."""
+
     def build(self, profiles: Mapping[str, Profile], callbacks: QueueCallbacks) -> RuleParts:
         """Build the cluster, the queue and the running profiles, by scheduler name."""
 
@@ -64,6 +70,9 @@ class RuleSet(Protocol):
 
     def event_handlers(self, state: State, bindings: BindingCycles) -> EventHandlers:
         """Build what handles changes of objects."""
+
+    def bind_failed(self, status: Status) -> Failure:
+        """Describe an error of a Bind plugin, or of an extender that binds."""
 
 
 class V136RuleSet:
@@ -76,6 +85,7 @@ class V136RuleSet:
     """
 
     can_snapshot = True
+    keeps_nominations = False
 
     def __init__(self, options: SchedulerOptions = DEFAULT_OPTIONS) -> None:
         self._options = options
@@ -129,3 +139,7 @@ class V136RuleSet:
     def event_handlers(self, state: State, bindings: BindingCycles) -> EventHandlers:
         """Pass each change to the queue as the events that it consists of."""
         return EventHandlers(state, bindings)
+
+    def bind_failed(self, status: Status) -> Failure:
+        """Describe an error with the plugin that returned it."""
+        return failed(with_point(status, "Bind") if status.plugin else status)

@@ -32,6 +32,8 @@ pkg/scheduler/backend/cache/cache.go, `finishBinding`, `cleanupAssumedPods`
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from podwright.apimachinery.objects import NamespacedName
 from podwright.scheduler.config import ExtenderReply
 from podwright.scheduler.framework import (
@@ -89,6 +91,8 @@ class BindingCycles:
 
     Parameters
     ----------
+    bind_failed : callable
+        Describes an error of a Bind plugin, or of an extender that binds.
     announces_nodes : bool
         Feature gate NominatedNodeNameForExpectation: the pod's nominatedNodeName is patched if
         its binding will take time.
@@ -97,9 +101,15 @@ class BindingCycles:
     """
 
     def __init__(
-        self, state: State, *, announces_nodes: bool = True, assumed_pod_expiry_ns: int = 0
+        self,
+        state: State,
+        *,
+        bind_failed: Callable[[Status], Failure],
+        announces_nodes: bool = True,
+        assumed_pod_expiry_ns: int = 0,
     ) -> None:
         self._state = state
+        self._bind_failed = bind_failed
         self._announces_nodes = announces_nodes
         self._assumed_pod_expiry_ns = assumed_pod_expiry_ns
 
@@ -353,7 +363,7 @@ class BindingCycles:
             elif outcome.error:
                 # No Bind plugin was called.
                 error = Status.error(outcome.error)
-                self._fail(binding, failed(error), "PreBind", Code.SUCCESS)
+                self._fail(binding, self._bind_failed(error), "PreBind", Code.SUCCESS)
             else:
                 self._bound(binding)
             return
@@ -380,11 +390,11 @@ class BindingCycles:
                 if answer.is_success:
                     self._bound(binding)
                 else:
-                    self._fail(binding, failed(with_point(answer, "Bind")), "Bind", answer.code)
+                    self._fail(binding, self._bind_failed(answer), "Bind", answer.code)
                 return
             binding.plugin_index += 1
         status = Status.error("every Bind plugin skipped the pod")
-        self._fail(binding, failed(status), "Bind", Code.SKIP)
+        self._fail(binding, self._bind_failed(status), "Bind", Code.SKIP)
 
     def _wait(self, binding: Binding, pending: Pending) -> None:
         """Make the calls that a plugin requests, and set the timer that resumes it."""

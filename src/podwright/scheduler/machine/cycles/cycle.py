@@ -78,10 +78,24 @@ class Preempting:
 
 
 class SchedulingCycles:
-    """Runs scheduling cycles, one after the other."""
+    """Runs scheduling cycles, one after the other.
 
-    def __init__(self, state: State, bindings: BindingCycles, evictions: Evictions) -> None:
+    Parameters
+    ----------
+    keeps_nominations : bool
+        Whether a pod without a node keeps its nomination, unless PostFilter clears it.
+    """
+
+    def __init__(
+        self,
+        state: State,
+        bindings: BindingCycles,
+        evictions: Evictions,
+        *,
+        keeps_nominations: bool = False,
+    ) -> None:
         self._state = state
+        self._nominated_node = None if keeps_nominations else ""
         self._evictions = evictions
         self._steps = PodSteps(state, bindings, evictions)
         self.last_decision: Decision | None = None
@@ -198,15 +212,19 @@ class SchedulingCycles:
         if eviction.error is not None:
             decision = _not_preempted(decision, eviction.error)
         self._report(cycle.profile, decision)
-        handle_failure(self._state, cycle.queued, cycle.queued.pod, fits_nowhere(decision))
+        self._report_failure(cycle.queued, decision)
 
     def _fits_nowhere(self, queued: QueuedPod, decision: Decision) -> None:
         # Announced before the pod is queued: PreEnqueue gates it from then on.
         self._steps.make_calls(decision)
         eviction = self._steps.announce(queued, decision)
-        handle_failure(self._state, queued, queued.pod, fits_nowhere(decision))
+        self._report_failure(queued, decision)
         if eviction is not None:
             self._evictions.start(eviction)
+
+    def _report_failure(self, queued: QueuedPod, decision: Decision) -> None:
+        failure = fits_nowhere(decision, nominated_node=self._nominated_node)
+        handle_failure(self._state, queued, queued.pod, failure)
 
 
 def _not_preempted(decision: Decision, error: CallError) -> Decision:

@@ -50,19 +50,25 @@ def failed(status: Status) -> Failure:
     return Failure(message=status.message, is_rejected=status.is_rejection)
 
 
-def fits_nowhere(decision: Decision) -> Failure:
-    """Describe a decision without a node."""
+def fits_nowhere(decision: Decision, *, nominated_node: str | None = "") -> Failure:
+    """Describe a decision without a node.
+
+    Parameters
+    ----------
+    nominated_node : str, optional
+        As of a `Failure`, unless PostFilter decides about it.
+    """
     if decision.error is not None:
-        return failed(decision.error)
+        return msgspec.structs.replace(failed(decision.error), nominated_node=nominated_node)
     diagnosis = decision.diagnosis
     assert diagnosis is not None, f"pod {decision.pod.key} has a node: {decision.node}"
     if not diagnosis.node_count:
-        return Failure(message=NO_NODES, is_rejected=True)
+        return Failure(message=NO_NODES, is_rejected=True, nominated_node=nominated_node)
     result = decision.post_filter
     return Failure(
         message=diagnosis.message,
         is_rejected=True,
         rejected_by=diagnosis.rejected_by,
         pending=diagnosis.pending,
-        nominated_node="" if result is None else result.nominated_node,
+        nominated_node=nominated_node if result is None else result.nominated_node,
     )
