@@ -237,9 +237,8 @@ def _selectors_in(namespace: str, owners: Iterable[ReplicaSet | StatefulSet]) ->
 
 
 def _has_selector(service: Service) -> bool:
-    if service.spec.selector or not service.raw:
-        return bool(service.spec.selector)
-    return (service.raw.get("spec") or {}).get("selector") is not None
+    selector = (service.raw.get("spec") or {}).get("selector")
+    return bool(service.spec.selector) or selector is not None
 
 
 # The columns, mirrored in the plain objects that the v1.16 rules read.

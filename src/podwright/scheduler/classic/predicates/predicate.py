@@ -59,8 +59,6 @@ class PairTable:
 
     def holds_any(self, labels: Labels) -> bool:
         """Whether a node with these labels is in a pair of the table."""
-        if len(self._pods_of) < len(labels):
-            return any(labels.get(key) == value for key, value in self._pods_of)
         return any(pair in self._pods_of for pair in labels.items())
 
     def copy(self) -> PairTable:

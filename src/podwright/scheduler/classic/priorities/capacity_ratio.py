@@ -144,9 +144,9 @@ def _capacity_and_used(resource: str, node: NodeInfo) -> tuple[int, int]:
 
 
 def _divide(dividend: int, divisor: int) -> int:
-    """Divide as Go does, toward zero."""
-    quotient = abs(dividend) // abs(divisor)
-    return quotient if (dividend < 0) == (divisor < 0) else -quotient
+    """Divide by a positive number as Go does, toward zero."""
+    quotient = abs(dividend) // divisor
+    return quotient if dividend > 0 else -quotient
 
 
 def _round(number: float) -> int:

@@ -70,7 +70,7 @@ def prepare(meta: PriorityMetadata) -> Map:
 
 
 @lru_cache(maxsize=4_096)
-def _avoided(text: str) -> frozenset[tuple[str, str]]:
+def _avoided(text: str) -> frozenset[tuple[str | None, str]]:
     try:
         wish = msgspec.json.decode(text, type=_AvoidPods)
     except (msgspec.DecodeError, UnicodeEncodeError):
@@ -79,7 +79,7 @@ def _avoided(text: str) -> frozenset[tuple[str, str]]:
     for entry in wish.prefer_avoid_pods or ():
         signature = entry.pod_signature
         if signature is not None and signature.pod_controller is not None:
-            avoided.add((signature.pod_controller.kind or "", signature.pod_controller.uid or ""))
+            avoided.add((signature.pod_controller.kind, signature.pod_controller.uid or ""))
     return frozenset(avoided)
 
 

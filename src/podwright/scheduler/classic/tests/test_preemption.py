@@ -166,6 +166,13 @@ def test_a_budget_with_an_invalid_selector_selects_nothing():
     assert preempted(scheduler, BIG).candidates["n1"].violations_count == 1
 
 
+def test_a_pod_whose_node_has_lower_pods_that_stay_may_preempt():
+    scheduler = scheduler_of(
+        make_node("n1", cpu="4"), make_pod("low", cpu="4", node="n1"), make_node("n2", cpu="1")
+    )
+    assert preempted(scheduler, with_nominated_node_name(BIG, "n1")).node == "n1"
+
+
 def test_a_pod_whose_node_is_being_cleared_waits():
     victim = with_fields(
         make_pod("v", cpu="2", node="n1"), "metadata", deletion_timestamp="2026-01-01T00:00:00Z"

@@ -392,6 +392,10 @@ ZONES = [make_node(name, labels={"zone": name[0]}) for name in ("a1", "a2", "b1"
             [5, 5, 10, 0], id="the weight of what others require",
         ),
         pytest.param(
+            {}, [("a1", term("podAffinity", "p", 4)), ("b1", term("podAntiAffinity", "p", 2))], 1,
+            [10, 10, 0, 3], id="both have their weights",
+        ),
+        pytest.param(
             {}, [("a1", term("podAntiAffinity", "p"))], 1, [0, 0, 0, 0],
             id="what others forbid is a predicate's",
         ),

@@ -307,6 +307,22 @@ def test_events_of_later_schedulers_are_understood(queue, event, new, moved):
     assert queue.move(event, 2 * S, new=new) == moved
 
 
+def test_a_pod_that_was_bound_moves_those_that_must_be_near_it_also_as_an_event(queue):
+    fail(queue, make_pod("wants-web", spec=near("web")), 0)
+    fail(queue, make_pod("wants-db", spec=near("db")), 1)
+    bound = make_pod("x", labels={"app": "web"}, node="n1")
+    assert queue.move(ASSIGNED_POD_ADD, 5 * S, new=bound) == ["default/wants-web"]
+
+
+def test_a_failed_pod_comes_back_as_its_newest_version(queue):
+    queue.add(make_pod("a"), 0)
+    queue.pop(0)
+    newer = make_pod("a", labels={"x": "y"})
+    assert queue.add_unschedulable_if_not_present(newer, 1, 1) == ""
+    assert queue.get("default/a").pod is newer
+    assert queue.in_flight() == []
+
+
 def test_next_due_is_the_next_flush_that_moves_a_pod(queue):
     assert queue.next_due_ns() is None
     fail(queue, make_pod("a"), S // 2)

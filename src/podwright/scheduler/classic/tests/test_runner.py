@@ -348,6 +348,20 @@ def test_an_extender_that_fails_is_the_error_of_preemption_and_the_pod_waits() -
     assert runner.repeat(HIGH, "a") is None
 
 
+def test_equal_candidates_are_in_the_order_of_their_names() -> None:
+    victims = [make_pod(f"on-{node}", cpu="1", node=node) for node in "ba"]
+    result = post_filter(HIGH, *nodes("b", "a", cpu="2"), *victims)
+    assert result.details.choice.acceptable == ("a", "b")
+
+
+def test_nodes_that_an_extender_drops_have_no_reasons() -> None:
+    extender = {"urlPrefix": "http://e", "filterVerb": "f", "nodeCacheCapable": True}
+    runner = runner_of(*nodes("a"), policy={"extenders": [extender]})
+    reply = ExtenderReply(status=200, body=b'{"NodeNames": []}')
+    decision = run_steps(runner.steps(SMALL, cycle_number=1), lambda _call: reply)
+    assert decision.message == "0/1 nodes are available: ."
+
+
 def test_each_criterion_has_its_words() -> None:
     assert [each.description for each in ClassicCriterion] == [
         "it needs no victims",

@@ -171,6 +171,31 @@ def test_without_priorities_and_extenders_every_node_scores_one():
     assert (decision.table.rows, decision.table.totals) == ([], [1, 1])
 
 
+def test_without_priorities_extenders_alone_score():
+    extender = Extender(
+        ExtenderSettings(prioritize_verb="p", weight=2), prioritize=lambda *_: {"n2": 3}
+    )
+    algorithm = algorithm_from_policy(read_policy({"priorities": []}))
+    cluster = cluster_of(make_node("n1"), make_node("n2"))
+    decision = ClassicScheduler(algorithm, cluster, extenders=[extender]).decide(make_pod("a"))
+    assert (decision.node, decision.table.totals) == ("n2", [0, 6])
+
+
+def test_priorities_are_in_the_order_of_their_names():
+    listed = [{"name": name, "weight": 1} for name in ("TaintTolerationPriority", "EqualPriority")]
+    algorithm = algorithm_from_policy(read_policy({"priorities": listed}))
+    table = ClassicScheduler(algorithm, cluster_of(make_node("a"), make_node("b"))).decide(
+        make_pod("p")
+    ).table  # fmt: skip
+    assert table.names == ["EqualPriority", "TaintTolerationPriority"]
+
+
+def test_the_draws_of_the_first_cycle_are_the_default():
+    nodes = [make_node(f"n{i}") for i in range(90)]
+    expected = scheduler_of(*nodes).decide(make_pod("a"), seeded_draw(0, 0))
+    assert scheduler_of(*nodes).decide(make_pod("a")).node == expected.node
+
+
 def test_an_extender_that_cannot_score_adds_nothing():
     def fail(_pod, _names):
         raise ExtenderError("sick")
@@ -313,6 +338,12 @@ def reasons(decision):
 def test_a_claim_that_is_missing_is_an_error():
     decision = scheduler_of(make_node("n1")).decide(user())
     assert decision.error == 'persistentvolumeclaim "data" not found'
+
+
+def test_a_claim_that_is_being_deleted_is_an_error():
+    deleted = with_fields(claim(volume="pv"), "metadata", deletion_timestamp="2026-01-01T00:00:00Z")
+    decision = scheduler_of(make_node("n1"), deleted, volume("pv")).decide(user())
+    assert decision.error == 'persistentvolumeclaim "data" is being deleted'
 
 
 def test_a_claim_that_should_have_been_bound_is_an_error():

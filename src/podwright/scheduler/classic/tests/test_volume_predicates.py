@@ -303,6 +303,10 @@ LOCAL = storage_class("local", "kubernetes.io/no-provisioner")
              volume("v", storageClassName="local")], {}, id="the default mode",
         ),
         pytest.param(
+            [LOCAL, claim("a", storage_class="local", volumeMode="Block"),
+             volume("v", storageClassName="local", volumeMode="Block")], {}, id="the same mode",
+        ),
+        pytest.param(
             [LOCAL, claim("a", storage_class="local", accessModes=["ReadWriteOnce",
                                                                    "ReadOnlyMany"]),
              volume("v", storageClassName="local")],
