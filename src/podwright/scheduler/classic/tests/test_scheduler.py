@@ -178,15 +178,15 @@ def test_without_priorities_extenders_alone_score():
     algorithm = algorithm_from_policy(read_policy({"priorities": []}))
     cluster = cluster_of(make_node("n1"), make_node("n2"))
     decision = ClassicScheduler(algorithm, cluster, extenders=[extender]).decide(make_pod("a"))
+    assert decision.table is not None
     assert (decision.node, decision.table.totals) == ("n2", [0, 6])
 
 
 def test_priorities_are_in_the_order_of_their_names():
     listed = [{"name": name, "weight": 1} for name in ("TaintTolerationPriority", "EqualPriority")]
     algorithm = algorithm_from_policy(read_policy({"priorities": listed}))
-    table = ClassicScheduler(algorithm, cluster_of(make_node("a"), make_node("b"))).decide(
-        make_pod("p")
-    ).table  # fmt: skip
+    cluster = cluster_of(make_node("a"), make_node("b"))
+    table = ClassicScheduler(algorithm, cluster).score(make_pod("p"), cluster.nodes())
     assert table.names == ["EqualPriority", "TaintTolerationPriority"]
 
 
