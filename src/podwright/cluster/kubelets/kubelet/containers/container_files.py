@@ -114,12 +114,21 @@ class ContainerFiles:
 
         Upstream: pkg/kubelet/kubelet_pods.go, managedHostsFileContent
         """
-        address, hostname = self.facts.get("status.podIP", ""), self.facts["hostname"]
-        return (
-            "# Kubernetes-managed hosts file.\n127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost"
-            " ip6-loopback\nfe00::\tip6-localnet\nfe00::\tip6-mcastprefix\nfe00::1\tip6-allnodes"
-            f"\nfe00::2\tip6-allrouters\n{address}\t{hostname}\n"
-        )
+        lines = [
+            "# Kubernetes-managed hosts file.",
+            "127.0.0.1\tlocalhost",
+            "::1\tlocalhost ip6-localhost ip6-loopback",
+            "fe00::0\tip6-localnet",
+            "fe00::0\tip6-mcastprefix",
+            "fe00::1\tip6-allnodes",
+            "fe00::2\tip6-allrouters",
+            f"{self.facts.get('status.podIP', '')}\t{self.facts['hosts']}",
+        ]
+        aliases = (self.pod.get("spec") or {}).get("hostAliases")
+        if aliases:
+            lines += ["", "# Entries added by HostAliases."]
+            lines += ["\t".join((each["ip"], *each.get("hostnames", ()))) for each in aliases]
+        return "".join(f"{line}\n" for line in lines)
 
     def remove_own(self, known: ContainerRecord) -> None:
         """Remove the files of a container that are in no volume."""

@@ -44,6 +44,7 @@ _MESSAGE_MAX: Final = 4096
 _LOG_MESSAGE_MAX: Final = 2048
 _LOG_LINES_MAX: Final = 80
 _HOSTNAME_MAX: Final = 63
+_CLUSTER_DOMAIN: Final = "cluster.local"
 _COMMAND_STEPS_MAX: Final = 10_000
 _COUNTER_MASK: Final = (1 << 64) - 1
 
@@ -307,12 +308,22 @@ def _image_names(container: Document) -> tuple[str, str]:
 
 
 def _fields_of_kubelet(context: SyncContext) -> dict[str, str]:
-    """Return the fields that a kubelet knows, and the name of the host."""
+    """Return the fields that a kubelet knows, the name of the host, and its names in /etc/hosts.
+
+    Upstream: pkg/kubelet/kubelet_pods.go, GeneratePodHostNameAndDomain; pkg/kubelet/util/util.go,
+    GetNodenameForKernel
+    """
     spec, metadata, address = context.spec, context.metadata, context.record.pod_ip
-    hostname = (spec.get("hostname") or metadata["name"])[:_HOSTNAME_MAX].rstrip("-.")
+    override, subdomain = spec.get("hostnameOverride"), spec.get("subdomain")
+    hostname = override or spec.get("hostname") or metadata["name"]
+    hostname = hosts = hostname[:_HOSTNAME_MAX].rstrip("-.")
+    if subdomain and not override:
+        full = f"{hostname}.{subdomain}.{metadata.get('namespace')}.svc.{_CLUSTER_DOMAIN}"
+        hosts = f"{full}\t{hostname}"
+        hostname = full if spec.get("setHostnameAsFQDN") else hostname
     if spec.get("hostNetwork"):
         hostname = context.node.name
-    found = {"hostname": hostname, "status.hostIP": context.node.address}
+    found = {"hostname": hostname, "hosts": hosts, "status.hostIP": context.node.address}
     found["status.hostIPs"] = context.node.address
     if address:
         found |= {"status.podIP": address, "status.podIPs": address}

@@ -91,8 +91,6 @@ class _Expression:
         return NotSimulatedError(f"the arithmetic $(({self._text}))")
 
     def value(self) -> int:
-        if not self._tokens:
-            raise self._error()
         found = self._condition()
         if self._at < len(self._tokens):
             raise self._error()

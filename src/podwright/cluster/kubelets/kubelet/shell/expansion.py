@@ -86,6 +86,7 @@ Expansion: TypeAlias = Generator[int | None, None, list["Field"]]
 Field: TypeAlias = list[Piece]
 
 _WHITE: Final = " \t\n"
+_TRIMMING: Final = ("#", "##", "%", "%%")
 
 
 def fields(shell: ShellState, words: tuple[Word, ...]) -> Generator[int | None, None, list[str]]:
@@ -205,10 +206,10 @@ def _operated(shell: ShellState, part: Parameter) -> Expansion:
     name, operator = part.name, part.operator
     if name in "@*":
         raise NotSimulatedError(f"${{{name}{operator}}}")
-    value = shell.value(name, is_tested=operator not in ("length", "#", "##", "%", "%%"))
+    value = shell.value(name, is_tested=operator not in ("length", *_TRIMMING))
     if operator == "length":
         return [[(str(len(value or "")), part.is_quoted)]]
-    if operator[0] in "#%":
+    if operator in _TRIMMING:
         pattern = yield from pieces_of(shell, part.word)
         return [[(_trimmed(value or "", operator, pattern), part.is_quoted)]]
     is_used = value is not None and (value != "" or not operator.startswith(":"))

@@ -601,6 +601,5 @@ class _Parser:
 
 def plain_text(word: Word) -> str | None:
     """Return the text of a word without expansions; None if it has any."""
-    if all(isinstance(part, Text) for part in word):
-        return "".join(part.text for part in word if isinstance(part, Text))
-    return None
+    texts = [part.text for part in word if isinstance(part, Text)]
+    return "".join(texts) if len(texts) == len(word) else None

@@ -104,13 +104,46 @@ def test_mounts_of_an_empty_volume(mounts, script):
 
 
 def test_the_name_of_the_host_is_that_of_the_spec_or_of_the_pod():
-    for spec, name in (({"hostname": "db"}, "db"), ({}, "web"), ({"hostNetwork": True}, "n1")):
+    for spec, name in (
+        ({"hostname": "db"}, "db"),
+        ({}, "web"),
+        ({"hostNetwork": True}, "n1"),
+        ({"hostnameOverride": "a.b", "hostname": "db", "subdomain": "s"}, "a.b"),
+        ({"subdomain": "s"}, "web"),
+        ({"setHostnameAsFQDN": True}, "web"),
+        ({"subdomain": "s", "setHostnameAsFQDN": True}, "web.s.default.svc.cluster.local"),
+        ({"hostname": "x" * 62 + "-y"}, "x" * 62),
+    ):
         driver = KubeletDriver()
         driver.put(
             pod_of(container("main", f"[ $(hostname)$HOSTNAME = {name}{name} ]"), **NEVER, **spec)
         )
         driver.run(1)
         assert driver.status()["phase"] == "Succeeded"
+
+
+@pytest.mark.parametrize(
+    ("spec", "end"),
+    [
+        ({}, "\tweb"),
+        ({"hostname": "db", "subdomain": "s"}, "\tdb.s.default.svc.cluster.local\tdb"),
+        (
+            {"hostAliases": [{"ip": "1.2.3.4", "hostnames": ["a", "b"]}, {"ip": "1.2.3.5"}]},
+            "\tweb\n\n# Entries added by HostAliases.\n1.2.3.4\ta\tb\n1.2.3.5",
+        ),
+    ],
+)
+def test_the_hosts_of_a_pod(spec, end):
+    """Upstream: kubelet_pods.go, managedHostsFileContent"""
+    log = {"terminationMessagePolicy": "FallbackToLogsOnError"}
+    driver = KubeletDriver()
+    driver.put(pod_of(container("main", "cat /etc/hosts; exit 1", **log), **NEVER, **spec))
+    driver.run(1)
+    assert driver.state()["terminated"]["message"] == (
+        "# Kubernetes-managed hosts file.\n127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost"
+        " ip6-loopback\nfe00::0\tip6-localnet\nfe00::0\tip6-mcastprefix\nfe00::1\tip6-allnodes"
+        f"\nfe00::2\tip6-allrouters\n{driver.status()['podIP']}{end}\n"
+    )
 
 
 def test_a_read_only_file_system_refuses_writes():

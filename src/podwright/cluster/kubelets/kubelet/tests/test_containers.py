@@ -251,6 +251,17 @@ def test_containers_have_equal_shares_of_the_termination_messages_of_a_pod():
         assert driver.state(name)["terminated"]["message"] == f"{0:03072d}"
 
 
+def test_a_status_has_the_mounts_and_the_resources_of_a_container():
+    mounts = [{"name": "v", "mountPath": "/v", "subPath": "a"}]
+    resources = {"requests": {"cpu": "1"}, "limits": {"cpu": "2"}}
+    for claims in ({}, {"claims": [{"name": "gpu"}]}):
+        main = container(volumeMounts=mounts, resources=resources | claims)
+        status = run_of(pod_of(main, volumes=[{"name": "v", "emptyDir": {}}])).container()
+        assert status["volumeMounts"] == [{"name": "v", "mountPath": "/v"}]
+        assert status["resources"] == resources
+        assert status["allocatedResources"] == {"cpu": "1"}
+
+
 def test_statuses_have_the_order_of_names_but_those_of_init_containers():
     """Upstream: status_manager.go, normalizeStatus"""
     inits = [container(name, "exit 0") for name in ("z", "i")]

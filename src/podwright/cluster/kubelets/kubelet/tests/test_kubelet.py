@@ -3,7 +3,9 @@
 import pytest
 
 from podwright.apimachinery.schema import decode
+from podwright.cluster.api import PatchObject
 from podwright.cluster.kubelets import ImageBehavior, default_stages, read_stages
+from podwright.cluster.kubelets.kubelet import NodeLeases
 from podwright.cluster.kubelets.kubelet.pod_records import has_all_statuses
 from podwright.cluster.kubelets.kubelet.tests.kubelet_driver import (
     NEVER,
@@ -342,6 +344,8 @@ def test_nodes_renew_their_leases():
     assert first == 0
     assert 0 < second <= 10
     assert others == pytest.approx([second + 10, second + 20])
+    again = NodeLeases(driver.cluster).renew(driver.objects["n1"], driver.heap.now_ns).requests
+    assert [type(request) for request in again] == [PatchObject]
 
 
 def test_nodes_that_are_created_together_renew_at_different_times():

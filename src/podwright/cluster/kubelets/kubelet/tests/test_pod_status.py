@@ -322,6 +322,8 @@ def test_the_addresses_and_the_start_of_a_pod():
 def test_the_id_of_a_container_is_that_of_its_last_run(state):
     (status,) = written({"c": state})["containerStatuses"]
     assert status["containerID"] == "c"
+    ended = (status["state"] | status["lastState"]).get("terminated")
+    assert ended is None or ended["containerID"] == "c"
 
 
 @pytest.mark.parametrize(
