@@ -344,7 +344,7 @@ def test_nodes_renew_their_leases():
     assert first == 0
     assert 0 < second <= 10
     assert others == pytest.approx([second + 10, second + 20])
-    again = NodeLeases(driver.cluster).renew(driver.objects["n1"], driver.heap.now_ns).requests
+    again = NodeLeases(driver.cluster).renew(a_node(), driver.heap.now_ns).requests
     assert [type(request) for request in again] == [PatchObject]
 
 
