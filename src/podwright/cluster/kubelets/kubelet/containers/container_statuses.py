@@ -110,7 +110,8 @@ def _status(
         status["resources"] = resources
     mounts = container.get("volumeMounts")
     if mounts:
-        status["volumeMounts"] = [_mount(mount) for mount in mounts]
+        images = _volume_images(spec) if run is not None or ended is not None else {}
+        status["volumeMounts"] = [_mount(mount) | images.get(mount["name"], {}) for mount in mounts]
     if run is not None or ended is not None:
         status["user"] = _user(spec, container)
     return status
@@ -135,6 +136,20 @@ def _mount(mount: Document) -> Document:
         status["readOnly"] = True
         status["recursiveReadOnly"] = "Enabled" if is_recursive else "Disabled"
     return status
+
+
+def _volume_images(spec: Document) -> dict[str, Document]:
+    """Return what the mounts of the volumes of images say about the images, by volume."""
+    images = {
+        volume["name"]: read_image(volume["image"].get("reference") or "")
+        for volume in spec.get("volumes") or ()
+        if "image" in volume
+    }
+    return {
+        name: {"volumeStatus": {"image": {"imageRef": image.image_id.partition("@")[2]}}}
+        for name, image in images.items()
+        if image is not None
+    }
 
 
 def _user(spec: Document, container: Document) -> dict[str, Any]:

@@ -262,6 +262,24 @@ def test_a_status_has_the_mounts_and_the_resources_of_a_container():
         assert status["allocatedResources"] == {"cpu": "1"}
 
 
+def test_the_mount_of_an_image_has_the_digest_of_the_image():
+    """Upstream: kubelet_pods.go, convertToAPIContainerStatuses"""
+    mounts = [{"name": name, "mountPath": f"/{name}"} for name in ("tagged", "pinned", "empty")]
+    digest = f"sha256:{'a' * 64}"
+    volumes = [
+        {"name": "tagged", "image": {"reference": "tools:1"}},
+        {"name": "pinned", "image": {"reference": f"tools@{digest}"}},
+        {"name": "empty", "emptyDir": {}},
+    ]
+    driver = run_of(pod_of(container(volumeMounts=mounts), volumes=volumes))
+    tagged, pinned, empty = driver.container()["volumeMounts"]
+    assert pinned["volumeStatus"] == {"image": {"imageRef": digest}}
+    assert tagged["volumeStatus"]["image"]["imageRef"].startswith("sha256:")
+    assert empty == mounts[2]
+    waiting = container(volumeMounts=mounts, envFrom=[{"configMapRef": {"name": "none"}}])
+    assert run_of(pod_of(waiting, volumes=volumes)).container()["volumeMounts"] == mounts
+
+
 def test_statuses_have_the_order_of_names_but_those_of_init_containers():
     """Upstream: status_manager.go, normalizeStatus"""
     inits = [container(name, "exit 0") for name in ("z", "i")]
