@@ -139,7 +139,7 @@ def read_page(
         The maximum number of objects; None or 0 for all.
     """
     # One object more than the limit shows whether there is a next page.
-    read_limit = min(limit, _LIMIT_MAX) + 1 if limit and limit > 0 else None
+    read_limit = min(limit, _LIMIT_MAX) + 1 if limit is not None and limit > 0 else None
     keys = _keys(table, query, past, after, read_limit)
     if past is None and not query.has_conditions:
         objects = table.objects

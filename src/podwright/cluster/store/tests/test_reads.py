@@ -19,9 +19,11 @@ from podwright.apimachinery.objects import (
 )
 from podwright.cluster.api.tests.writable import WritableStore
 from podwright.cluster.store import (
+    POD,
     Expired,
     FutureVersion,
     InvalidContinue,
+    KindLike,
 )
 from podwright.cluster.store.history import RestingChange, event_of
 from podwright.cluster.store.pages import NEWEST, token_for
@@ -85,6 +87,17 @@ def test_several_conditions_on_a_field(text, found):
 
 
 # ----------------------------------------------------------------------------- listing
+
+
+def test_a_kind_is_named_by_its_struct_or_its_group_and_name(store: WritableStore) -> None:
+    made = store.create(a_pod("a"), NOW).object
+    version = int(made.metadata.resource_version)
+    kinds: list[KindLike] = [Pod, POD]
+    for kind in kinds:
+        assert [*store.keys(kind)] == [made.key]
+        assert [*store.versions(kind)] == [(made.key, version)]
+        assert (store.version_of(kind, made.key), store.count(kind)) == (version, 1)
+    assert store.get(Pod, made.key) == store.get(POD, made.key) == made
 
 
 @pytest.fixture

@@ -405,6 +405,7 @@ def test_when_versions_were_written() -> None:
         21 * SECOND - 1, 21 * SECOND, 22 * SECOND - 1, 22 * SECOND, 99 * SECOND)]  # fmt: skip
     assert before == [0, 5, 5, 5, 5]
     assert times.note(7, 30 * SECOND) == Mark(7, 30 * SECOND)
+    assert times.newest == Mark(7, 30 * SECOND)
     assert times.trim() == 20 * SECOND
     times.note(8, 31 * SECOND)
     assert times.trim() == 21 * SECOND
