@@ -37,11 +37,13 @@ class Server:
         Whether it has the endpoint of podwright for several writes.
     busy : sequence of str
         Pods whose first write is rejected, to be repeated.
+    status : int
+        Of such a rejection.
     absent : sequence of str
         Pods that it deletes as soon as they are created.
     """
 
-    def __init__(self, *, takes_several=False, busy=(), absent=()):
+    def __init__(self, *, takes_several=False, busy=(), status=429, absent=()):
         self.written: list[str] = []
         self.requests: list[str] = []
         self.has_ended = asyncio.Event()
@@ -49,6 +51,7 @@ class Server:
         self.saved: dict[str, str] = {}
         self._takes_several = takes_several
         self._busy = set(busy)
+        self._status = status
         self._absent = absent
 
     async def write(self, request: web.Request) -> web.Response:
@@ -73,7 +76,7 @@ class Server:
         name = body["metadata"]["name"] if method == "POST" else path.rpartition("/")[2]
         if name in self._busy:
             self._busy.discard(name)
-            return {"status": 429, "body": {"message": "later"}}
+            return {"status": self._status, "body": {"message": "later"}}
         if name in self._absent and method != "POST":
             return {"status": 404, "body": {"message": "not found"}}
         if name == "end":
@@ -134,8 +137,9 @@ def test_podwright_gets_many_writes_with_one_request():
     assert server.requests == [WRITES, WRITES]  # the second is that of the last group
 
 
-def test_a_rejected_write_of_several_is_repeated_alone():
-    server = Server(takes_several=True, busy=["p1"])
+@pytest.mark.parametrize("status", [400, 429])
+def test_a_rejected_write_of_several_is_repeated_alone(status):
+    server = Server(takes_several=True, busy=["p1"], status=status)
     done = asyncio.run(_execute(server, FIRST[:2]))
     assert server.written == ["POST p0", "POST p1"]
     assert server.requests == [WRITES, "/api/v1/namespaces/default/pods", WRITES]
@@ -417,6 +421,7 @@ def test_the_pods_of_the_source_are_placed_and_deleted():
     note_placements([change("Delete", "p")], placements, reports.append)
     assert len(reports) == 1
     assert placements.different() == []
+    assert [placements.is_placed(side, "default/p") for side in (0, 1)] == [False, True]
     conditions = [{"type": "Ready", "reason": "Unschedulable"}, {"type": "PodScheduled"}]
     note_placements(
         [change("Add", "p", status={"conditions": conditions})], placements, reports.append

@@ -243,6 +243,7 @@ def discovery() -> Any:
         "/apis": {"groups": [
             {"preferredVersion": {"groupVersion": "a.io/v2"},
              "versions": [{"groupVersion": "a.io/v1"}, {"groupVersion": "a.io/v2"}]},
+            {"preferredVersion": {"groupVersion": "b.io/v1"}},
             {"preferredVersion": {"groupVersion": "down.io/v1"}},
         ]},
         "/api/v1": {"resources": [
@@ -252,6 +253,7 @@ def discovery() -> Any:
         ]},
         "/apis/a.io/v1": {"resources": [resource("things", "Thing"), resource("olds", "Old")]},
         "/apis/a.io/v2": {"resources": [resource("things", "Thing", namespaced=False)]},
+        "/apis/b.io/v1": {"resources": [resource("things", "Thing")]},
     })  # fmt: skip
 
 
@@ -265,6 +267,7 @@ def test_served_kinds_are_those_that_can_be_mirrored_in_their_preferred_version(
         SourceKind("v1", "Node", "nodes", is_namespaced=False, is_required=False),
         SourceKind("a.io/v2", "Thing", "things", is_namespaced=False, is_required=False),
         SourceKind("a.io/v1", "Old", "olds", is_namespaced=True, is_required=False),
+        SourceKind("b.io/v1", "Thing", "things", is_namespaced=True, is_required=False),
     ]
 
 

@@ -162,3 +162,26 @@ def test_each_reply_is_reported_with_its_status_and_seconds(tmp_path):
 
 def _append(replies: list[Any], *reply: Any) -> None:
     replies.append(reply)
+
+
+def test_a_reply_to_a_write_has_a_minute_and_one_to_a_read_two():
+    seconds = []
+
+    class Timed(WriteConnection):
+        def _request_options(self, seconds_max: float) -> dict[str, Any]:
+            seconds.append(seconds_max)
+            return super()._request_options(seconds_max)
+
+    async def handler(_: web.Request) -> web.Response:
+        return web.Response(body=b"{}")
+
+    async def run() -> None:
+        async with (
+            serving_all_paths(handler) as server,
+            Timed(ClusterAddress(server=server)) as connection,
+        ):
+            await connection.write("POST", "/api/v1/pods")
+            await connection.get("/api/v1/pods")
+
+    asyncio.run(run())
+    assert seconds == [60, 120]
