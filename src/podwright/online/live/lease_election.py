@@ -38,8 +38,6 @@ from podwright.online.live.api_calls import is_passing
 _LEASE_KIND: Final = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease"}
 _EVENT_REASON: Final = "LeaderElection"
 _EVENT_SECONDS: Final = 5.0
-_INSTANCE_MAX: Final = 128
-"""So long the reportingInstance of an Event may be."""
 _RELEASED_SECONDS: Final = 1
 _TOLERANCE_NS: Final = 20_000_000_000
 """Upstream: cmd/kube-scheduler/app/options/options.go, `NewLeaderHealthzAdaptor`"""
@@ -134,10 +132,10 @@ class LeaseState:
 
     def reference(self) -> Document:
         """Return a reference to the Lease as it was seen last."""
-        metadata = (self._observed or {}).get("metadata") or {}
-        found = {each: metadata.get(each, "") for each in ("namespace", "name", "uid")}
-        version = metadata.get("resourceVersion", "")
-        return {**_LEASE_KIND, **found, "resourceVersion": version}
+        assert self._observed is not None, "it was taken"
+        metadata = self._observed["metadata"]
+        named = ("namespace", "name", "uid", "resourceVersion")
+        return {**_LEASE_KIND, **{each: metadata[each] for each in named if each in metadata}}
 
     def released(self, wall_ns: int) -> Document | None:
         """Return the Lease without a holder; None if this replica does not hold it.
@@ -309,10 +307,10 @@ class LeaseElection:
         event = {
             "apiVersion": "events.k8s.io/v1",
             "kind": "Event",
-            "metadata": {"name": f"{self.name[:200]}.{now_ns:x}", "namespace": self._namespace},
+            "metadata": {"name": f"{self.name}.{now_ns:x}", "namespace": self._namespace},
             "eventTime": timestamp_text_micro(now_ns),
             "reportingController": self._reporter,
-            "reportingInstance": self._state.identity[:_INSTANCE_MAX],
+            "reportingInstance": self._state.identity,
             "action": _EVENT_REASON,
             "reason": _EVENT_REASON,
             "type": "Normal",
