@@ -507,5 +507,8 @@ def test_the_destination_is_compared_with_its_source_when_that_is_requested():
             source.fail("/api/v1/nodes", 403, times=2)
             each.target.check_due.set()
             await found.until(lambda: bool(each.check and each.check.error))
+            failed = found.sync.status(each).check
+            assert failed
+            assert "status 403" in failed.error
 
     asyncio.run(main())
