@@ -183,7 +183,13 @@ class _Reader:
         if spec.weight < 0:
             self._errors.append(invalid("spec.weight", spec.weight, "must not be negative"))
         delay = self._delay(spec.delay)
-        steps = (*self._next(spec.next, default_type), *self._steps(spec.steps, default_type))
+        if spec.next is not None and spec.steps:
+            self.warnings.append("spec.next: has no effect, since there are steps")
+        steps = (
+            self._steps(spec.steps, default_type)
+            if spec.steps
+            else self._next(spec.next, default_type)
+        )
         if len(self._errors) > before:
             return None
         return Stage(
@@ -193,7 +199,7 @@ class _Reader:
             requirements=requirements,
             weight=weight,
             delay=delay,
-            steps=steps,
+            steps=tuple(steps),
             is_immediate=spec.immediate_next_stage,
             source=place,
             warnings=tuple(f"{place}: {warning}" for warning in self.warnings),
@@ -313,7 +319,9 @@ class _Reader:
         if following.delete:
             # A deletion overrides patches.
             return [*steps, DeleteStep()]
-        if following.status_template:
+        if following.status_template and following.patches:
+            self.warnings.append(f"{path}.statusTemplate: has no effect, since there are patches")
+        elif following.status_template:
             patch = PatchDocument(
                 template=following.status_template,
                 subresource="status"

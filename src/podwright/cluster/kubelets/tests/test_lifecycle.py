@@ -365,8 +365,9 @@ def test_a_stage_with_everything():
     stage = (
         "selector: {}, next: {"
         "event: {type: Normal, reason: Hi, message: 'I am {{ .metadata.name }}'},"
-        " finalizers: {add: [{value: a/b}]}, statusTemplate: 'phase: {{ Now | Quote }}',"
-        " patches: [{root: metadata, type: json,"
+        " finalizers: {add: [{value: a/b}]},"
+        " patches: [{root: status, subresource: status, template: 'phase: {{ Now | Quote }}'},"
+        " {root: metadata, type: json,"
         " template: '[{op: add, path: /labels, value: {a: b}}]'}]}"
     )
     life = Lifecycle(stages_of(stage, kind="Custom"))

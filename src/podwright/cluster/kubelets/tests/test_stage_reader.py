@@ -34,9 +34,13 @@ spec:
     finalizers: {add: [{value: a/b}], remove: [{value: c/d}]}
     statusTemplate: "phase: {{ .metadata.name }}"
     statusPatchAs: {username: someone}
-    patches:
-    - {subresource: status, root: status, type: json, template: "[]"}
   immediateNextStage: true
+"""
+
+PATCHED = f"""{WHOLE.partition("  next:")[0]}  next:
+    statusTemplate: "phase: a"
+    patches:
+    - {{subresource: status, root: status, type: json, template: "[]"}}
 """
 
 STEPS = """
@@ -71,7 +75,7 @@ def test_every_field_is_read():
     sources = stage.delay.sources(document)
     assert stage.delay.bounds(sources, 0) == (2_000_000_000, 5_000_000_000)
     assert stage.is_immediate
-    event, finalizers, status, patch = stage.steps
+    event, finalizers, status = stage.steps
     assert isinstance(event, EventStep)
     assert event.message == "started {{ .metadata.name }}"
     assert stage.warnings == (
@@ -80,9 +84,18 @@ def test_every_field_is_read():
     )
     assert finalizers == FinalizersStep(("a/b",), ("c/d",))
     assert isinstance(status, PatchStep)
-    assert isinstance(patch, PatchStep)
     assert (status.root, status.subresource, status.type) == ("status", "status", "merge")
-    assert (status.as_user, patch.type) == ("someone", "json")
+    assert status.as_user == "someone"
+
+
+def test_patches_replace_a_template_of_the_status():
+    (stage,) = read_stages(PATCHED, source="x")
+    (patch,) = stage.steps
+    assert isinstance(patch, PatchStep)
+    assert (patch.type, patch.as_user) == ("json", "")
+    assert stage.warnings == (
+        "x: document 1 (line 2): spec.next.statusTemplate: has no effect, since there are patches",
+    )
 
 
 def test_the_new_form_is_read():
@@ -96,10 +109,18 @@ def test_the_new_form_is_read():
 
 
 def test_a_deletion_overrides_a_status():
-    text = STEPS.replace("  steps:", "  next: {delete: true, statusTemplate: 'a: 1'}\n  steps:")
+    head, _, _ = STEPS.partition("  steps:")
+    (stage,) = read_stages(f"{head}  next: {{delete: true, statusTemplate: 'a: 1'}}", source="x")
+    assert stage.steps == (DeleteStep(),)
+
+
+def test_steps_replace_the_old_form():
+    text = STEPS.replace("  steps:", "  next: {delete: true}\n  steps:")
     (stage,) = read_stages(text, source="x")
-    assert isinstance(stage.steps[0], DeleteStep)
-    assert not isinstance(stage.steps[1], PatchStep)
+    assert [type(step) for step in stage.steps] == [EventStep, PatchStep, DeleteStep]
+    assert stage.warnings == (
+        "x: document 1 (line 2): spec.next: has no effect, since there are steps",
+    )
 
 
 def test_without_a_selector_a_stage_applies_to_nothing():
@@ -179,9 +200,10 @@ def test_several_documents_keep_their_order():
     ],
 )
 def test_errors_have_their_field_path(old, new, error):
-    assert old in WHOLE
+    text = WHOLE if old in WHOLE else PATCHED
+    assert old in text
     with pytest.raises(InputError) as raised:
-        read_stages(WHOLE.replace(old, new), source="file.yaml")
+        read_stages(text.replace(old, new), source="file.yaml")
     assert error in str(raised.value)
     assert str(raised.value).startswith("file.yaml: document 1 (line 2): ")
 
@@ -194,8 +216,8 @@ def test_all_errors_are_reported_together():
     assert [(error.source, error.path) for error in raised.value.errors] == [
         ("f: document 1 (line 2)", "metadata.name"),
         ("f: document 1 (line 2)", "spec.selector.matchExpressions[0].operator"),
-        ("f: document 3 (line 40)", "spec.steps[2].apply.type"),
-        ("f: document 4 (line 51)", ""),
+        ("f: document 3 (line 38)", "spec.steps[2].apply.type"),
+        ("f: document 4 (line 49)", ""),
     ]
 
 
