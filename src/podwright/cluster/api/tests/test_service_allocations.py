@@ -14,6 +14,7 @@ from podwright.cluster.api.stages.kinds.service_allocation import (
     check_address_owner,
     check_addresses,
 )
+from podwright.cluster.api.strategies.parts import without
 from podwright.cluster.store import ObjectStore
 
 
@@ -131,13 +132,14 @@ def test_a_service_keeps_its_own_address_and_ports():
 
 
 def test_a_service_of_a_taken_name_does_not_own_its_address_and_ports():
-    again = service("taken", **TAKEN["spec"], **IP)
-    with pytest.raises(Rejection) as error:
-        allocated(again)
-    assert [each["field"] for each in error.value.causes] == [
-        "spec.clusterIPs",
-        "spec.ports[0].nodePort",
-    ]
+    again = TAKEN["spec"] | IP
+    for spec, field in (
+        (again, "spec.clusterIPs"),
+        (without(again, "clusterIP", "clusterIPs"), "spec.ports[0].nodePort"),
+    ):
+        with pytest.raises(Rejection) as error:
+            allocated(service("taken", **spec))
+        assert [each["field"] for each in error.value.causes] == [field]
 
 
 def test_a_node_port_is_not_the_port_of_health_checks_of_its_service():

@@ -9,7 +9,7 @@ portallocator}
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from ipaddress import IPv4Address, IPv4Network, ip_address
 from typing import Final
@@ -123,7 +123,7 @@ class ServiceAllocations:
         Raises
         ------
         Rejection
-            A requested address or port is taken, or out of range.
+            A requested address or port is taken, or out of range; the first one is named.
         """
         self._catch_up()
         metadata = service["metadata"]
@@ -134,12 +134,13 @@ class ServiceAllocations:
         before = None if stored is None else stored.get("spec") or {}
         if problems := family_problems(spec, before):
             raise invalid("", "Service", name, problems)
+        problem = None
         if needs_cluster_ip(spec) and spec.get("clusterIP") != HEADLESS:
-            problems += self._allocate_address(spec, key, is_dry_run=is_dry_run)
-        if spec.get("type") in ("LoadBalancer", "NodePort"):
-            problems += self._allocate_ports(spec, key, before, is_dry_run=is_dry_run)
-        if problems:
-            raise invalid("", "Service", name, problems)
+            problem = self._allocate_address(spec, key, is_dry_run=is_dry_run)
+        if problem is None and spec.get("type") in ("LoadBalancer", "NodePort"):
+            problem = self._allocate_ports(spec, key, before, is_dry_run=is_dry_run)
+        if problem is not None:
+            raise invalid("", "Service", name, [problem])
         if needs_health_check(spec) and not needs_health_check(before or {}):
             self._allocate_health_check(spec, is_dry_run=is_dry_run)
         if spec.get("type") == "ExternalName":
@@ -147,22 +148,22 @@ class ServiceAllocations:
             spec.pop("internalTrafficPolicy", None)
         return service | {"spec": spec}
 
-    def _allocate_address(self, spec: Document, key: str, *, is_dry_run: bool) -> Iterator[Problem]:
+    def _allocate_address(self, spec: Document, key: str, *, is_dry_run: bool) -> Problem | None:
         requested = spec.get("clusterIP")
         if not requested:
             # Upstream does not look for a free one in a dry run: ipallocator.go
             first = str(SERVICE_NETWORK.network_address)
             address = first if is_dry_run else self._free_address()
             spec["clusterIP"], spec["clusterIPs"] = address, [address]
-            return
+            return None
         addresses = spec.get("clusterIPs") or [requested]
         for address in addresses:
             reason = self._address_problem(address, key, is_dry_run=is_dry_run)
             if reason:
                 shown = "[" + ",".join(f'"{each}"' for each in addresses) + "]"
                 text = f"Invalid value: {shown}: failed to allocate IP {address}: {reason}"
-                yield "spec.clusterIPs", text, addresses
-                return
+                return "spec.clusterIPs", text, addresses
+        return None
 
     def _address_problem(self, address: str, key: str, *, is_dry_run: bool) -> str:
         if not is_dry_run and self._addresses.get(address, key) != key:
@@ -197,8 +198,7 @@ class ServiceAllocations:
 
     def _allocate_ports(
         self, spec: Document, key: str, before: Document | None, *, is_dry_run: bool
-    ) -> list[Problem]:
-        problems: list[Problem] = []
+    ) -> Problem | None:
         is_new = before is None
         check = (before or {}).get("healthCheckNodePort") or 0
         taken = {(check, protocol) for protocol in _PROTOCOLS}
@@ -216,7 +216,7 @@ class ServiceAllocations:
                 reason = self._port_problem(number, (protocol,), key, taken, is_dry_run=is_dry_run)
                 if reason:
                     path = f"spec.ports[{index}].nodePort"
-                    problems.append((path, f"Invalid value: {number}: {reason}", number))
+                    return path, f"Invalid value: {number}: {reason}", number
             elif not draws:
                 ports.append(port)
                 continue
@@ -227,7 +227,7 @@ class ServiceAllocations:
                 shared.setdefault(port["port"], number)
             ports.append(port | {"nodePort": number})
         spec["ports"] = ports
-        return problems
+        return None
 
     def _allocate_health_check(self, spec: Document, *, is_dry_run: bool) -> None:
         """Allocate the port of health checks, which is a port of its own.
