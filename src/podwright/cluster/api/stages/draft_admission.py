@@ -267,7 +267,9 @@ class Admission:
         store = self._store
         if resource.storage == JOB and not obj.uid:
             # The labels and the selector of a job contain its uid.
-            write.new = with_own_selector(write.new, uid_at(store.seed, store.resource_version + 1))
+            uid = uid_at(store.seed, store.resource_version + 1)
+            has_labels = bool(obj.metadata.labels)
+            write.new = with_own_selector(write.new, uid, has_labels=has_labels)
         if self._resource_of(obj) is None:  # no plugin decides
             made = _prepared(resource, write.new, write.now_ns)
             write.body = edited(obj, made, write.before)

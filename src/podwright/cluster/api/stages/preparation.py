@@ -22,6 +22,7 @@ from podwright.cluster.api.stages.kinds.certificate_requests import with_request
 from podwright.cluster.api.stages.kinds.service_allocation import check_address_owner
 from podwright.cluster.api.stages.write import SentWrite, ServedParts
 from podwright.cluster.api.strategies import preparation as strategies
+from podwright.cluster.api.strategies.kinds import JOB, without_default_labels
 from podwright.cluster.api.strategies.parts import with_part
 from podwright.cluster.api.versions.resources import Resource
 from podwright.cluster.store import POD
@@ -78,6 +79,9 @@ def prepare_new(parts: ServedParts, write: SentWrite) -> None:
         # The server where it was created has added to its selectors what is added again below.
         labels = (named.get("metadata") or {}).get("labels") or {}
         document = with_part(named, "spec", without_label_keys(named.get("spec") or {}, labels))
+    if resource.storage == JOB:
+        sent = write.sent.get("metadata") or {}
+        document = without_default_labels(document, has_labels=bool(sent.get("labels")))
     if disabled := parts.disabled_fields.get(resource.storage):
         document = without_disabled(disabled, document, None)
     document = strategies.prepared_for_create(resource, document, write.now_ns)

@@ -12,6 +12,7 @@ from typing import Final
 from podwright.apimachinery.objects import Document, KubernetesObject, encode
 from podwright.apimachinery.schema import KindRow, built_in
 from podwright.cluster.api.object_edits import edited, patched, section, with_defaults
+from podwright.cluster.api.strategies.parts import without
 from podwright.cluster.store import GroupKind
 
 JOB: Final[GroupKind] = ("batch", "Job")
@@ -44,16 +45,34 @@ def with_generated_selector(job: KubernetesObject, uid: str = "") -> KubernetesO
     uid : str
         The uid that the job will get, if it has none yet.
     """
+    has_labels = bool(job.metadata.labels)
     job = with_defaults(job)
     document = encode(job)
-    return edited(job, with_own_selector(document, job.uid or uid), document)
+    made = with_own_selector(document, job.uid or uid, has_labels=has_labels)
+    return edited(job, made, document)
 
 
-def with_own_selector(job: Document, uid: str) -> Document:
-    """Return a job with defaults and its generated labels and selector, if it has no selector."""
+def with_own_selector(job: Document, uid: str, *, has_labels: bool) -> Document:
+    """Return a job with defaults and its generated labels and selector, if it has no selector.
+
+    Parameters
+    ----------
+    has_labels : bool
+        Whether the job was sent with labels; otherwise its template's are the default.
+    """
     if (job.get("spec") or {}).get("selector"):
         return job
+    job = without_default_labels(job, has_labels=has_labels)
     return with_template_labels(generated_selector(job, uid))
+
+
+def without_default_labels(job: Document, *, has_labels: bool) -> Document:
+    """Return a new job without labels if they are only the default: its template's."""
+    metadata: Document = job.get("metadata") or {}
+    template = (job.get("spec") or {}).get("template") or {}
+    if has_labels or metadata.get("labels") != (template.get("metadata") or {}).get("labels"):
+        return job
+    return job | {"metadata": without(metadata, "labels")}
 
 
 def with_template_labels(job: Document) -> Document:
@@ -70,7 +89,7 @@ def with_template_labels(job: Document) -> Document:
 
 
 def generated_selector(job: Document, uid: str) -> Document:
-    """Return a job with defaults with its generated labels and selector."""
+    """Return a job with defaults, except labels, with its generated labels and selector."""
     metadata, spec = job["metadata"], job.get("spec") or {}
     template: Document = spec.get("template") or {}
     inner: Document = template.get("metadata") or {}
@@ -80,7 +99,7 @@ def generated_selector(job: Document, uid: str) -> Document:
     selector: Document = spec.get("selector") or {}
     matched = {_UID_LABELS[0]: uid} | (selector.get("matchLabels") or {})
     # Go's default shares the map of the template's labels, if the template has any.
-    if given and metadata.get("labels") in (None, {}, given):
+    if given and not metadata.get("labels"):
         metadata = metadata | {"labels": labels}
     return job | {
         "metadata": metadata,

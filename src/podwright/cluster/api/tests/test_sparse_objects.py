@@ -114,7 +114,7 @@ def template(labels: Document | None, **more: Any) -> Document:
         (job(**template({"a": "1"})), {"labels": {"a": "1", **OWN}}, {"a": "1", **OWN}, {UID: "u"}),
         (
             job({"labels": {"a": "1"}}, **template({"a": "1"})),
-            {"labels": {"a": "1", **OWN}}, {"a": "1", **OWN}, {UID: "u"},
+            {"labels": {"a": "1"}}, {"a": "1", **OWN}, {UID: "u"},
         ),
         (
             job({"labels": {"b": "1"}}, **template({"a": "1"})),
@@ -146,8 +146,8 @@ def test_the_generated_labels_and_the_selector_of_a_job(
 
 def test_a_job_with_a_selector_keeps_it() -> None:
     own = job(selector={"matchLabels": {"a": "1"}})
-    assert with_own_selector(own, "u") is own
-    made = with_own_selector(job(selector={}), "u")
+    assert with_own_selector(own, "u", has_labels=False) is own
+    made = with_own_selector(job(selector={}), "u", has_labels=False)
     assert made["spec"]["selector"] == {"matchLabels": {UID: "u"}}
     assert made["metadata"]["labels"] == OWN
     for sparse in SPARSE:

@@ -218,7 +218,11 @@ def test_a_token_of_somebody_else(server: Server, written: str, message: str) ->
     assert message in found["message"]
 
 
-def test_a_job_with_labels_in_its_template_has_them_too(server: Server) -> None:
+@pytest.mark.parametrize("has_labels", [False, True])
+def test_a_job_without_labels_has_those_of_its_template(
+    server: Server,
+    has_labels: bool,
+) -> None:
     template = {
         "metadata": {"labels": {"a": "b"}},
         "spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]},
@@ -226,13 +230,15 @@ def test_a_job_with_labels_in_its_template_has_them_too(server: Server) -> None:
     document = {
         "apiVersion": "batch/v1",
         "kind": "Job",
-        "metadata": {"name": "j"},
+        "metadata": {"name": "j"} | ({"labels": {"a": "b"}} if has_labels else {}),
         "spec": {"template": template},
     }
     status, made = server.reply("POST", "/apis/batch/v1/namespaces/default/jobs", document)
     assert status == 201
-    assert made["metadata"]["labels"] == made["spec"]["template"]["metadata"]["labels"]
-    assert made["metadata"]["labels"]["a"] == "b"
+    labels = made["spec"]["template"]["metadata"]["labels"]
+    assert labels["job-name"] == "j"
+    # The default shares the map to which the generated ones are added.
+    assert made["metadata"]["labels"] == ({"a": "b"} if has_labels else labels)
 
 
 MAPS = "/api/v1/namespaces/default/configmaps"
