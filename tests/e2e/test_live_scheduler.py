@@ -57,9 +57,9 @@ def scheduling(
         process.wait(SECONDS_MAX)
 
 
-def events_of(cluster):
-    """Return the names of pods and the reasons of their Events."""
-    found = send(cluster, "GET", "/apis/events.k8s.io/v1/namespaces/default/events")[1]
+def events_of(cluster, namespace="default"):
+    """Return the names of objects and the reasons of their Events."""
+    found = send(cluster, "GET", f"/apis/events.k8s.io/v1/namespaces/{namespace}/events")[1]
     return {(each["regarding"]["name"], each["reason"]) for each in found["items"]}
 
 
@@ -100,9 +100,11 @@ def test_pods_are_bound_and_what_does_not_fit_says_so(cluster, tmp_path):
             connection, "/metrics/resources"
         )
         assert got(connection, "/readyz") == "ok"
-        assert got(connection, "/readyz/leaderElection?verbose").startswith("[+]leaderElection ok")
+        assert got(connection, "/readyz?verbose").startswith("[+]leaderElection ok")
+        assert got(connection, "/readyz/leaderElection?verbose") == "ok"
         connection.close()
     assert "stopped; 2 pods were bound" in log.read_text()
+    assert events_of(cluster, "kube-system") == {("kube-scheduler", "LeaderElection")}
     # The production decision is explained from the log.
     assert run(f"explain early --run {folder} -o name").stdout == "large\n"
 
