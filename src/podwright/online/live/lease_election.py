@@ -451,7 +451,8 @@ class LeaseThread:
         """Give the Lease away, so that another replica need not wait for its end."""
         await self._stop_renewals()
         await self._call(self._election.release())
-        await self._call(self._election.record("stopped leading"))
+        if self._renewal is not None:  # others only waited for it
+            await self._call(self._election.record("stopped leading"))
 
     async def _stop_renewals(self) -> None:
         if self._renewal is not None and self._renewal.cancel():

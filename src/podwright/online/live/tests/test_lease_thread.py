@@ -91,6 +91,25 @@ def test_the_lease_is_renewed_while_the_loop_is_occupied():
     assert [each["note"] for each in events] == ["a became leader", "a stopped leading"]
 
 
+def test_a_replica_that_has_only_waited_has_no_events():
+    served = Served()
+    served.lease["spec"] = {"holderIdentity": "b", "leaseDurationSeconds": 3600}
+
+    async def run(address):
+        async with electing(address) as election:
+            waiting = asyncio.create_task(election.acquire())
+            await asyncio.sleep(0.1)
+            waiting.cancel()
+            await asyncio.gather(waiting, return_exceptions=True)
+            await election.release()
+        async with electing(address) as election:
+            await election.release()
+
+    with served.address() as address:
+        asyncio.run(run(address))
+    assert (served.writes, served.events) == ([], [])
+
+
 def test_a_wait_that_is_cancelled_ends_no_renewals():
     served = Served()
 
