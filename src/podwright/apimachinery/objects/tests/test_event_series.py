@@ -103,3 +103,7 @@ def test_an_event_that_begins_again_is_the_most_recent_one():
     assert (found.path, found.count, found.last_ns) == ("again", 2, 3)
     series.forget(-1)
     assert series.repeated(2, 3)
+
+
+def test_the_limits_of_series_are_those_of_client_go() -> None:
+    assert (SERIES_NS, REFRESH_NS, RECENT_MAX) == (6 * 60 * 10**9, 30 * 60 * 10**9, 4_096)

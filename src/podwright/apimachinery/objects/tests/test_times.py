@@ -19,6 +19,7 @@ from podwright.apimachinery.objects.texts.times import (
     read_duration,
     read_time,
     shortest_time_text,
+    timestamp_text,
 )
 
 _SECOND = 10**9
@@ -81,6 +82,8 @@ def test_a_number_has_no_unit() -> None:
 def test_times_have_limits() -> None:
     check_time_ns(FIRST_NS, "at", "x")
     check_time_ns(LAST_NS - 1, "at", "x")
+    years = timestamp_text(FIRST_NS), timestamp_text(LAST_NS)
+    assert years == ("1678-01-01T00:00:00Z", "2262-01-01T00:00:00Z")
     for out in (FIRST_NS - 1, LAST_NS):
         with pytest.raises(InputError, match="can be simulated"):
             check_time_ns(out, "at", "x")

@@ -16,6 +16,7 @@ from podwright.scheduler.classic import (
     ExtenderSettings,
     algorithm_from_policy,
     algorithm_of_provider,
+    in_order,
     preempt,
     prioritize,
     read_policy,
@@ -483,6 +484,18 @@ def test_an_error_of_a_piece_on_a_thread_is_raised_in_the_caller():
 
     with ThreadedPieces(2) as threads, pytest.raises(ValueError, match="piece 3"):
         threads(2, 5, fail)
+
+
+def test_sixteen_workers_evaluate_and_score_nodes():
+    workers = set()
+
+    def recorded(count, pieces, do_piece):
+        workers.add(count)
+        in_order(count, pieces, do_piece)
+
+    scheduler = scheduler_of(make_node("n1"), make_node("n2"), parallelize_until=recorded)
+    scheduler.decide(make_pod("a"))
+    assert workers == {16}
 
 
 def test_service_affinity_follows_a_pod_with_the_same_labels():
