@@ -6,7 +6,12 @@ from typing import Any
 
 import pytest
 
-from podwright.apimachinery.objects import InputError, Pod, with_fields
+from podwright.apimachinery.objects import (
+    InputError,
+    Pod,
+    with_fields,
+    with_nominated_node_name,
+)
 from podwright.scheduler.assembly.classic import ClassicEvictions, classic_setup
 from podwright.scheduler.assembly.tests.test_classic import (
     assumed_pod,
@@ -14,11 +19,14 @@ from podwright.scheduler.assembly.tests.test_classic import (
     driver,
 )
 from podwright.scheduler.config import KubeSchedulerConfiguration, Rules, effective
+from podwright.scheduler.framework import CallError
 from podwright.scheduler.machine import (
     Bind,
     CallDone,
     Distribution,
+    EmitEvent,
     ObjectPut,
+    PatchPodStatus,
 )
 from podwright.scheduler.machine.tests.driving import SECOND_NS, Driver, pending
 from podwright.scheduler.machine.tests.test_expiry import wait
@@ -164,3 +172,25 @@ def test_no_pod_is_placed_on_a_node_that_is_gone():
     run.put(pending("web"))
     run.cycle()
     assert run.condition("default/web") == ("Unschedulable", "no nodes available to schedule pods")
+
+
+@pytest.mark.parametrize(
+    ("nodes", "message"),
+    [
+        ([make_node("n1")], "Binding rejected: Operation cannot be fulfilled"),
+        ([], "no nodes available to schedule pods"),
+    ],
+)
+def test_only_preemption_clears_the_nomination_of_a_pod(nodes, message):
+    """Upstream: pkg/scheduler/scheduler.go, recordSchedulingFailure."""
+    run = driver()
+    run.errors["Bind"] = CallError("Operation cannot be fulfilled", "Conflict")
+    run.put(*nodes, with_nominated_node_name(pending("web"), "n1"))
+    run.cycle()
+    (event,) = run.all_of(EmitEvent)
+    assert (event.reason, event.note) == ("FailedScheduling", message)
+    assert [patch.nominated_node for patch in run.all_of(PatchPodStatus)] == [None]
+    pod = run.machine.pod("default/web")
+    assert pod is not None
+    assert pod.status.nominated_node_name == "n1"
+    assert [each.name for each in run.machine.queue.nominator.pods_on("n1")] == ["web"]
