@@ -187,7 +187,7 @@ def _check(observer: object, what: str) -> None:
         raise ArgumentError(f"{what}: an instance is expected, not {described_type(observer)}")
     missing = [method for method in _METHODS if not callable(getattr(observer, method, None))]
     for name in dir(observer):
-        if name in _METHODS or name.startswith("_") or not callable(getattr(observer, name, None)):
+        if name.startswith("_") or not callable(getattr(observer, name, None)):
             continue
         near = nearest(name, missing)
         if near is not None and _is_misspelt(name, near):

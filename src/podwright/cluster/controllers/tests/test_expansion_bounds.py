@@ -124,3 +124,6 @@ def test_kinds_that_need_an_api_server_are_named() -> None:
         "2 of kind LimitRange have no effect: no default requests and limits are set, and no pod is"
         " rejected"
     ]
+    assert expand(ranges[:1]).notes == [
+        "1 LimitRange has no effect: no default requests and limits are set, and no pod is rejected"
+    ]

@@ -142,6 +142,8 @@ def test_the_run_of_these_tests_covers_all_tables(tmp_path):
     assert counts.failed_decisions > 10
     assert run.pending == {}
     assert run.summary.waits.max_s > 0
+    outcomes = run.tables["waits"].column("outcome").to_pylist()
+    assert run.summary.waits.count == outcomes.count("Scheduled") > 0
     assert {name: table.num_rows > 0 for name, table in run.tables.items()} == dict.fromkeys(
         run.tables, True
     )

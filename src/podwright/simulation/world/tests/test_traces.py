@@ -15,7 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import podwright as pw
-from podwright.apimachinery.objects import CREATION_TIME
+from podwright.apimachinery.objects import CREATION_TIME, DELETION_TIME, SCHEDULED_TIME
+from podwright.cluster.kubelets import RUN_DELAY
 from podwright.simulation.world.timing.distributions import uniform
 from podwright.simulation.world.traces.columns_file import read_columns, shipped_columns
 from podwright.simulation.world.traces.trace_changes import (
@@ -707,6 +708,16 @@ def test_a_distance_is_the_greatest_difference_to_either_side_of_a_step() -> Non
     assert distance(np.zeros(4), model) == 1.0
     assert distance(np.full(4, 1e9), model) == 1.0
     assert distance(np.array([np.log(2), 1e9]), model) == pytest.approx(0.5)
+
+
+def test_a_list_of_pods_has_their_annotations_and_their_times(tmp_path: Path) -> None:
+    annotations = {"a": "b", RUN_DELAY: "5s"}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "annotations": annotations}}
+    lines = [TraceLine(3 * 10**9, {"apply": pod})]
+    assert write_lines(lines, str(tmp_path / "pods.json"), warn=lambda _: None) == 1
+    (written,) = msgspec.json.decode((tmp_path / "pods.json").read_bytes())["items"]
+    times = dict.fromkeys((CREATION_TIME, SCHEDULED_TIME), "3") | {DELETION_TIME: "8"}
+    assert written["metadata"]["annotations"] == {"a": "b"} | times
 
 
 def test_pods_of_a_trace_keep_their_annotations_but_those_of_their_times(tmp_path: Path) -> None:
