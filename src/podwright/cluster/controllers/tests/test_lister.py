@@ -62,9 +62,9 @@ def check(lister: Lister, stored: dict[Any, KubernetesObject]) -> None:
     assert sorted(lister.all(EVENT)) == sorted(events)
     assert len(lister.all(EVENT)) == len(events)
     for namespace in NAMESPACES:
-        there = {key: None for key in events if key.startswith(f"{namespace}/")}
-        assert lister.in_namespace(EVENT, namespace).keys() == there.keys()
-        assert lister.count_in_namespace(EVENT, namespace) == len(there)
+        names = {key for key in events if key.startswith(f"{namespace}/")}
+        assert lister.in_namespace(EVENT, namespace).keys() == names
+        assert lister.count_in_namespace(EVENT, namespace) == len(names)
 
 
 @settings(max_examples=50)
