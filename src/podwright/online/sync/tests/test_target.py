@@ -433,6 +433,7 @@ def test_devices_are_those_of_the_node_of_their_pod(user, done):
     target, destination = executed(operation, {}, **objects)
     assert (destination.requests, dict(target.done)) == ([], done)
     # Nothing waits any longer.
+    assert target._waiting == {}
     asyncio.run(target.pod_changed("default/p", is_gone=False))
     assert dict(target.done) == done
 
