@@ -711,3 +711,6 @@ def test_a_class_that_is_no_default_any_longer_is_an_update():
     assert (each.kind, each.change.event, each.change.meta) == (kind, "Update", Meta(name="s"))
     assert isinstance(settle, Settle)
     assert (settle.key, settle.present) == ("s", own)
+    of_source = change("Add", "s", kind="storageclasses", provisioner="q")
+    found = list(Mirror(SyncPolicies()).compare(kind, [of_source], {"s": json.dumps(own).encode()}))
+    assert [each for each, _ in found] == [of_source], "the source says what its classes are"
