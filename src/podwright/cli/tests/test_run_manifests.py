@@ -37,6 +37,15 @@ import podwright as pw
 class Nothing(pw.Plugin):
     name = "Nothing"
 """,
+    "scenario.yaml": """\
+apiVersion: podwright.dev/v1alpha1
+kind: Scenario
+metadata: {name: shop}
+spec:
+  seed: 5
+  cluster: {nodes: [{count: 2}]}
+  expectations: [{name: pods, pendingAtMost: 0}]
+""",
     "policy.json": '{"kind": "Policy", "apiVersion": "v1", "priorities": []}',
 }
 
@@ -51,6 +60,12 @@ def _in_a_folder(tmp_path, monkeypatch):
 def manifest(folder: str = "run") -> dict[str, object]:
     document: dict[str, object] = msgspec.json.decode(Path(folder, "manifest.json").read_bytes())
     return document
+
+
+@pytest.mark.parametrize(("option", "seed"), [("", 5), ("--seed 0", 0), ("--seed 7", 7)])
+def test_the_seed_of_a_scenario_is_its_own_unless_one_is_given(option, seed):
+    assert command(f"simulate scenario.yaml --out run --no-tables -o name {option}")[2] == 0
+    assert manifest()["seed"] == seed
 
 
 LINE = "simulate cluster.yaml --until 1m --out run --no-tables -o name"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from podwright.cli.clusters.options import SelectionOptions
@@ -55,6 +57,16 @@ def test_the_switches_are_the_options_import_and_sync_with_the_selector(
     assert found.inputs.selection.selector == "team=a,tier in (api,web)"
     assert found.serving.port == 3131
     assert "kubeConfig" not in capfd.readouterr().err
+
+
+def test_a_record_is_replayed_after_the_given_events_if_that_is_enabled(read, capfd):
+    given = InputOptions(events=(Path("given.jsonl"),))
+    found, _ = read("replayEnabled: true\nrecordFilePath: record.json\n", given)
+    assert found.inputs.events == (Path("given.jsonl"), Path("record.json"))
+    assert "recordFilePath" not in capfd.readouterr().err
+    found, _ = read("recordFilePath: record.json\n", given)
+    assert found.inputs.events == (Path("given.jsonl"),)
+    assert "recordFilePath has no effect: replayEnabled is false" in capfd.readouterr().err
 
 
 def test_options_of_the_command_line_come_first(read, capfd):

@@ -115,8 +115,6 @@ def _is_token(volume: Document) -> bool:
 def _without_mounts(container: Document, injected: set[str]) -> Document:
     mounts: list[Any] = container.get("volumeMounts") or []
     kept = [each for each in mounts if each.get("name") not in injected]
-    if len(kept) == len(mounts):
-        return container
     container = {key: value for key, value in container.items() if key != "volumeMounts"}
     return {**container, "volumeMounts": kept} if kept else container
 

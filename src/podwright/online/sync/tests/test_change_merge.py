@@ -1,3 +1,4 @@
+import msgspec
 from hypothesis import given, strategies as st
 
 from podwright.online.client.cluster import ChangedObject, Meta
@@ -26,6 +27,16 @@ def test_changes_that_are_late_by_less_than_the_window_leave_in_order(order, gap
         left += versions(merge.due(now))
     left += versions(merge.rest())
     assert left == list(range(1, 30))
+
+
+def test_changes_without_an_order_leave_as_they_have_arrived():
+    merge = ChangeMerge(window_ns=0)
+    arrived = [change(version, 0) for version in (4, 4, 4)]
+    for number, each in enumerate(arrived):
+        meta = msgspec.structs.replace(each.change.meta, name=f"o{number}", resource_version="x")
+        arrived[number] = SourceChange(KIND, ChangedObject("Update", meta), 0)
+        merge.add(arrived[number])
+    assert list(merge.due(0)) == arrived
 
 
 def test_a_change_waits_for_the_window_and_takes_earlier_ones_along():

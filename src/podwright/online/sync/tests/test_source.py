@@ -14,9 +14,11 @@ from tests.waiting import SECONDS_MAX
 from podwright.online.client.cluster import (
     Backoff,
     ChangedObject,
+    ClusterAddress,
     Meta,
     ReadConnection,
     RejectedRequest,
+    UnreachableCluster,
 )
 from podwright.online.sync import source
 from podwright.online.sync.source import (
@@ -216,6 +218,17 @@ def test_a_version_that_is_no_number_leaves_first():
         merge.add(held(version, 0))
     assert [each.change.meta.resource_version for each in merge.rest()] == ["8", "9"]
     assert (len(merge), merge.rest()) == (0, [])
+
+
+def test_a_source_that_does_not_answer_at_first_is_an_error():
+    async def run() -> None:
+        address = ClusterAddress(server="http://127.0.0.1:1")
+        async with ReadConnection(address) as connection, asyncio.timeout(SECONDS_MAX):
+            async for _ in Source(connection, Scope(kinds=(KINDS["nodes"],))).groups():
+                pass
+
+    with pytest.raises(UnreachableCluster):
+        asyncio.run(run())
 
 
 class Discovery:

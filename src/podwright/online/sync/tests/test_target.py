@@ -10,7 +10,7 @@ import pytest
 
 from podwright.apimachinery.objects import SOURCE_UID
 from podwright.online.client import SyncPolicies
-from podwright.online.client.cluster import ClusterAddress, RejectedRequest
+from podwright.online.client.cluster import ClusterAddress, RejectedRequest, UnreachableCluster
 from podwright.online.sync.operations import (
     AllocateClaim,
     AllocateExtended,
@@ -18,6 +18,7 @@ from podwright.online.sync.operations import (
     Create,
     Delete,
     Operation,
+    Settle,
 )
 from podwright.online.sync.target import SavedState, Target, seen_pods
 from podwright.online.sync.tests.source_changes import KINDS
@@ -349,6 +350,28 @@ def test_a_rejection_that_is_passing_is_not_counted(monkeypatch):
         assert (target.done["bound"], target.errors, target.rejected) == (1, {}, {})
     assert len(waits) == 5
     assert all(0.1 < each < 5 for each in waits)
+    target, destination = target_of({})
+    write, lost = destination.write, [UnreachableCluster("the connection was cut")]
+
+    async def unanswered(*arguments: Any, **options: Any) -> bytes:
+        if lost:
+            raise lost.pop()
+        found: bytes = await write(*arguments, **options)
+        return found
+
+    destination.write = unanswered
+    asyncio.run(target.execute(BindPod(KINDS["pods"], "default/p", "n1")))
+    assert (target.done["bound"], target.last_error) == (1, "the connection was cut")
+
+
+def test_a_node_that_keeps_its_status_is_no_claim():
+    path = "/api/v1/nodes/n"
+    obj = {"metadata": {"name": "n", "annotations": {SOURCE_UID: "u"}}, "spec": {}}
+    here = {**obj, "status": {"capacity": {"cpu": "4"}}}
+    aim = {**obj, "status": {"capacity": {"cpu": "8"}}}
+    operation = Settle(KINDS["nodes"], "n", aim, SyncPolicies(freezes_node_status=True))
+    target, destination = executed(operation, {}, **{path: here})
+    assert (destination.requests, target.done["claims"]) == ([], 0)
 
 
 @pytest.mark.parametrize(
