@@ -6,6 +6,7 @@ import asyncio
 import json
 import threading
 from http.server import BaseHTTPRequestHandler
+from typing import Any
 
 import pytest
 from tests.http_servers import serving
@@ -54,7 +55,7 @@ class Served:
     """What the server has, and how it replies."""
 
     def __init__(self):
-        self.lease = {"metadata": {"name": "l"}, "spec": {}}
+        self.lease: dict[str, Any] = {"metadata": {"name": "l"}, "spec": {}}
         self.writes = []
         self.status = [200]
         self.events = []
