@@ -22,6 +22,7 @@ from podwright.apimachinery.documents.declared import Check
 from podwright.apimachinery.documents.field import (
     EmptyList,
     did_you_mean,
+    first_names,
     invalid,
     is_required,
     join,
@@ -321,6 +322,8 @@ def _form_of(cls: type[msgspec.Struct]) -> dict[str, _Field]:
 
 
 _WRONG: Final = object()
+_NAMED_MAX: Final = 12
+"""How many fields are named beside one that is unknown and not like any of them."""
 """The result of a value of a wrong type."""
 
 _Walker = Callable[[Any, Any, str, list[FieldError]], object]
@@ -387,7 +390,9 @@ def _walk_struct(
     for name, item in value.items():
         field = fields.get(name)
         if field is None:
-            hint = did_you_mean(name, fields)
+            hint = (
+                did_you_mean(name, fields) or f"; known here: {first_names([*fields], _NAMED_MAX)}"
+            )
             errors.append(problem(join(path, name), f'unknown field "{name}"{hint}'))
         elif item is not None or field.is_duration:
             walked = _walk(item, field.type, join(path, name), errors)

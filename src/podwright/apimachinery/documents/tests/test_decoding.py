@@ -133,7 +133,9 @@ def test_a_value_of_the_type_is_decoded(field: str, given: Any, made: Any) -> No
         ({"data": "!"}, ["w.data: Invalid value: must be base64"]),
         ({"pairs": 3}, ["w.pairs: Invalid value: 3: must be even"]),
         ({"part": []}, ['w.part: unknown field "part"; did you mean "parts"?']),
-        ({"quite": []}, ['w.quite: unknown field "quite"']),
+        ({"quite": []},
+         ['w.quite: unknown field "quite"; known here: parts, first, either, mode, counts, ratio,'
+          " atLeast, count, wait, text, isOn, data and 2 more"]),
         ({"either": 7}, ["w.either: Invalid value: 7: must be a string or an object"]),
         ({"either": {"size": 1}}, ["w.either.partName: Required value: a part has a name"]),
         ([], ["w: Invalid value: []: must be an object"]),

@@ -590,7 +590,8 @@ def test_what_is_wrong_with_objects_of_kwok():
         "spec.usages[0].usage[memory].expression",
     ]
     (error,) = wrong_usages(usage_object("ResourceUsage", "web", selector={}))
-    assert (error.path, error.message) == ("spec.selector", 'unknown field "selector"')
+    message = 'unknown field "selector"; known here: usages'
+    assert (error.path, error.message) == ("spec.selector", message)
 
 
 def test_in_a_simulation_only_targets_that_declare_usage_are_scaled():

@@ -164,7 +164,8 @@ def test_arguments_of_in_tree_plugins_have_their_type():
                      "    args: {hardPodAffinityWeight: 1, hardPodAffinityWeight: 2, x: 1}",
                      ["profiles[0].pluginConfig[0].args.hardPodAffinityWeight: "
                       'duplicate field "hardPodAffinityWeight"',
-                      'profiles[0].pluginConfig[0].args.x: unknown field "x"'],
+                      'profiles[0].pluginConfig[0].args.x: unknown field "x"; known here:'
+                      " hardPodAffinityWeight, ignorePreferredTermsOfExistingPods"],
                      id="arguments are strict too"),
     ],
 )  # fmt: skip

@@ -353,7 +353,8 @@ def test_a_mistake_is_one_error_however_much_follows_from_it() -> None:
   stop: {at: -5m}
 """
     ) == [
-        's.yaml: spec.load[0].duration.exponential: unknown field "exponential"',
+        's.yaml: spec.load[0].duration.exponential: unknown field "exponential"; known here:'
+        " distribution, value, mean, median, min, max, sigma, shape, values, weights, percents",
         's.yaml: spec.expectations[0].allScheduledWithin: unknown field "allScheduledWithin";'
         ' did you mean "scheduledWithin"?',
         "s.yaml: spec.expectations[2].spread.topologyKey: Required value: a label of nodes",
