@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -36,17 +37,24 @@ def errors_of(arguments: str) -> Any:
 @pytest.mark.usefixtures("shop")
 def test_a_chart_with_the_usual_features_is_installed():
     done = run("check empty.yaml --chart chart --namespace prod")
-    title = (
-        "helm template --include-crds chart chart --namespace prod, empty: creates"
-        " CustomResourceDefinition baskets.shop.example.com, PriorityClass chart-high,"
-        " PodDisruptionBudget prod/chart-web, ServiceAccount prod/chart, Secret prod/chart-secret,"
-        " ConfigMap prod/chart-config, Service prod/chart-db, Deployment prod/chart-cache,"
-        " Deployment prod/chart-web, Deployment prod/chart-worker,"
-        " HorizontalPodAutoscaler prod/chart-web, StatefulSet prod/chart-db,"
-        " Basket first, Job prod/chart-migrate"
-    )
+    title, *lists = done.stderr.splitlines()[:13]
+    command = "helm template --include-crds --kube-version v1.36.0 chart chart --namespace prod"
+    assert title == f"{command}, empty: creates 14 objects"
     # Neither the pod of `helm test` nor the Job that deletes a release.
-    assert done.stderr.splitlines()[0] == title
+    assert lists == [
+        "  creates CustomResourceDefinition baskets.shop.example.com",
+        "  creates PriorityClass chart-high",
+        "  creates PodDisruptionBudget prod/chart-web",
+        "  creates ServiceAccount prod/chart",
+        "  creates Secret prod/chart-secret",
+        "  creates ConfigMap prod/chart-config",
+        "  creates Service prod/chart-db",
+        "  creates Deployment prod/chart-cache, prod/chart-web, prod/chart-worker",
+        "  creates HorizontalPodAutoscaler prod/chart-web",
+        "  creates StatefulSet prod/chart-db",
+        "  creates Basket first",
+        "  creates Job prod/chart-migrate",
+    ]
     # 3 of the Deployment web: the least number of its HorizontalPodAutoscaler.
     assert "0 of 9 pods are pending" in done.stdout
     assert "HorizontalPodAutoscaler: scales to its bounds only: no usage is declared" in done.stderr
@@ -56,17 +64,17 @@ def test_an_upgrade_prints_each_field_that_differs(shop):
     summary = shop / "summary.md"
     line = "check present.yaml --chart chart --values many.yaml --set db.cpu=1500m"
     done = run(f"{line} --summary {summary}", status=1)
-    title, *changes = done.stderr.splitlines()[:6]
+    title, *lines = done.stderr.splitlines()
     assert title == (
-        "helm template --include-crds chart chart --values many.yaml --set db.cpu=1500m, present:"
-        " creates CustomResourceDefinition baskets.shop.example.com, PriorityClass chart-high,"
-        " PodDisruptionBudget default/chart-web, ServiceAccount default/chart,"
-        " Secret default/chart-secret, ConfigMap default/chart-config, Service default/chart-db,"
-        " Deployment default/chart-cache, HorizontalPodAutoscaler default/chart-web, Basket first,"
-        " Job default/chart-migrate;"
-        " changes Deployment default/chart-web, Deployment default/chart-worker,"
-        " StatefulSet default/chart-db; deletes Deployment default/chart-old"
+        "helm template --include-crds --kube-version v1.36.0 chart chart --values many.yaml"
+        " --set db.cpu=1500m, present: creates 11 objects; changes 3 objects; deletes 1 object"
     )
+    assert [line for line in lines if line.startswith(("  changes", "  deletes"))] == [
+        "  changes Deployment default/chart-web, default/chart-worker",
+        "  changes StatefulSet default/chart-db",
+        "  deletes Deployment default/chart-old",
+    ]
+    changes = [line for line in lines if re.match("  [A-Z]", line)]
     # The 4 replicas that an autoscaler set stay: the chart has none.
     web, worker, db = "Deployment default/chart-web", "Deployment default/chart-worker", "chart-db"
     assert changes == [
@@ -85,7 +93,7 @@ def test_an_upgrade_prints_each_field_that_differs(shop):
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ("--chart absent", "helm template --include-crds absent absent failed: "),
+        ("--chart absent", "--kube-version v1.36.0 absent absent failed: "),
         ("--chart chart --values absent.yaml", "open absent.yaml: no such file or directory"),
         ("--chart chart --set replicas=-3", "at '/replicas': minimum: got -3, want 0"),
         ("--chart chart --set db.cpu=1x", 'resources.requests[cpu]: Invalid value: "1x"'),

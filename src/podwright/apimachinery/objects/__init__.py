@@ -148,6 +148,7 @@ if TYPE_CHECKING:
     from podwright.apimachinery.objects.node import (
         BETA_REGION as BETA_REGION,
         BETA_ZONE as BETA_ZONE,
+        PLATFORM_LABELS as PLATFORM_LABELS,
         REGION as REGION,
         ZONE as ZONE,
         ContainerImage as ContainerImage,

@@ -17,6 +17,8 @@ ZONE: Final = "topology.kubernetes.io/zone"
 REGION: Final = "topology.kubernetes.io/region"
 BETA_ZONE: Final = "failure-domain.beta.kubernetes.io/zone"
 BETA_REGION: Final = "failure-domain.beta.kubernetes.io/region"
+PLATFORM_LABELS: Final = {"kubernetes.io/arch": "amd64", "kubernetes.io/os": "linux"}
+"""What a kubelet on the usual platform says about its node; many charts select nodes by it."""
 
 
 def zone_key(labels: Mapping[str, str]) -> str:

@@ -11,12 +11,13 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from podwright.apimachinery.documents import first_names
 from podwright.apimachinery.objects import Document, Object, PodwrightError, encode
 from podwright.apimachinery.patching import merge_patched, strategic_merged
 from podwright.apimachinery.schema import built_in
@@ -25,6 +26,9 @@ from podwright.cluster.store import kind_of
 from podwright.simulation.files import load_bytes, without_server_fields
 from podwright.simulation.scenarios import ScenarioFile
 
+_FOR_RELEASE: Final = ("--kube-version", "v1.36.0")
+"""The release that podwright follows: helm would render for that of its own build."""
+_IN_A_LINE_MAX: Final = 6
 _HOOK: Final = "helm.sh/hook"
 _RUN_HOOKS: Final = {"pre-install", "post-install", "pre-upgrade", "post-upgrade"}
 _RELEASE: Final = ("meta.helm.sh/release-namespace", "meta.helm.sh/release-name")
@@ -69,7 +73,7 @@ def rendered_manifests(options: CheckOptions) -> Iterator[Rendered]:
     for chart in options.charts:
         release = options.release or re.sub(r"-\d[^/]*\.tgz$", "", Path(chart).resolve().name)
         arguments = [part for pair in given for part in pair]
-        command = ["helm", "template", "--include-crds", release, chart, *arguments]
+        command = ["helm", "template", "--include-crds", *_FOR_RELEASE, release, chart, *arguments]
         objects = _objects_of(command, options.namespace)
         kept = tuple(obj for obj in objects if _is_applied(obj))
         yield Rendered(" ".join(command), kept, (options.namespace or "default", release))
@@ -99,32 +103,51 @@ def with_rendered(scenario: ScenarioFile, rendered: Rendered) -> tuple[ScenarioF
     """Return a scenario that is changed at its start, and lines about the differences."""
     there = {(kind_of(obj), obj.key): obj for obj in scenario.loaded.objects}
     operations: list[Document] = []
-    found: dict[str, list[str]] = {"creates": [], "changes": [], "deletes": []}
+    found: dict[str, list[tuple[str, str]]] = {"creates": [], "changes": [], "deletes": []}
     differences: list[str] = []
     for obj in rendered.objects:
         present = there.pop((kind_of(obj), obj.key), None)
-        name, after = f"{obj.kind} {obj.key}", encode(obj)
+        after = encode(obj)
         if present is not None:
             before, after = _merged(present, without_server_fields(after))
             changes = list(_differences("", before, after))
             if not changes:
                 continue
             is_secret = kind_of(obj) == ("", "Secret")
+            name = f"{obj.kind} {obj.key}"
             differences += [f"  {name}: {_shown(*change, is_secret)}" for change in changes]
-        found["creates" if present is None else "changes"].append(name)
+        found["creates" if present is None else "changes"].append((obj.kind, obj.key))
         operations.append({"apply": after})
     for (kind, key), obj in there.items():
         if _is_of(obj, rendered) and built_in().of(*kind):
             line = {"delete": f"{obj.kind.lower()}/{obj.name}"}
             operations.append(line | {"namespace": obj.namespace} if obj.namespace else line)
-            found["deletes"].append(f"{obj.kind} {key}")
-    parts = [f"{verb} {', '.join(names)}" for verb, names in found.items() if names]
-    title = f"{rendered.source}, {scenario.name}: {'; '.join(parts) or 'changes nothing'}"
+            found["deletes"].append((obj.kind, key))
+    title, *lists = _listed(found)
+    title = f"{rendered.source}, {scenario.name}: {title}"
     if operations:
         lines = b"".join(msgspec.json.encode({"at": "0s"} | line) + b"\n" for line in operations)
         events = (*scenario.events, (rendered.source, lines))
         scenario = msgspec.structs.replace(scenario, events=events)
-    return scenario, [title, *differences]
+    return scenario, [title, *lists, *differences]
+
+
+def _listed(found: Mapping[str, Sequence[tuple[str, str]]]) -> list[str]:
+    """Return what is created, changed and deleted: in one line, or many objects by kind."""
+    if sum(map(len, found.values())) <= _IN_A_LINE_MAX:
+        parts = [
+            f"{verb} {', '.join(f'{kind} {key}' for kind, key in objects)}"
+            for verb, objects in found.items()
+            if objects
+        ]
+        return ["; ".join(parts) or "changes nothing"]
+    counts = {verb: len(each) for verb, each in found.items() if each}
+    lines = ["; ".join(f"{verb} {many} object{'s' * (many > 1)}" for verb, many in counts.items())]
+    for verb, objects in found.items():
+        for kind in dict.fromkeys(kind for kind, _ in objects):
+            keys = [key for each, key in objects if each == kind]
+            lines.append(f"  {verb} {kind} {first_names(keys)}")
+    return lines
 
 
 def _merged(present: Object, patch: Document) -> tuple[Document, Document]:

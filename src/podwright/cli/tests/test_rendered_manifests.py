@@ -152,6 +152,23 @@ def test_values_that_differ_have_a_path_with_the_names_of_entries(before, after,
     assert [*_differences("", before, after)] == differences
 
 
+def test_many_objects_are_listed_by_kind():
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}}
+    service["spec"] = {"clusterIP": "None"}
+    objects = [marked(f"new-{number}") for number in range(5)]
+    _, lines = with_rendered(scenario(marked("there", a="1")), rendered(*objects, service))
+    assert len(lines) == 1
+    objects.append(marked("there", a="2"))
+    _, lines = with_rendered(scenario(marked("there", a="1")), rendered(*objects, service))
+    assert lines == [
+        "chart, shop: creates 6 objects; changes 1 object",
+        "  creates ConfigMap default/new-0, default/new-1, default/new-2 and 2 more",
+        "  creates Service default/s",
+        "  changes ConfigMap default/there",
+        '  ConfigMap default/there: metadata.annotations.a: "1" -> "2"',
+    ]
+
+
 @pytest.mark.parametrize(
     ("is_secret", "text"), [(True, "data.a differs"), (False, 'data.a: "x" -> null')]
 )
@@ -212,7 +229,7 @@ def names_of(found: Rendered) -> list[str]:
 def test_a_chart_is_rendered_by_helm(options, arguments, release, namespace, program):
     calls = program("helm")
     (found,) = rendered_manifests(CheckOptions(**options))
-    command = f"template --include-crds {arguments}"
+    command = f"template --include-crds --kube-version v1.36.0 {arguments}"
     assert calls.read_text() == f"{command}\n"
     assert (found.source, found.release) == (f"helm {command}", (namespace, release))
     # Hooks of other events than those of an upgrade are not applied.
@@ -238,7 +255,10 @@ def test_a_failure_of_helm_is_an_error_with_what_it_printed(error, reason, progr
     program("helm", f"echo '{error}' >&2; exit 2")
     with pytest.raises(RenderingError) as caught:
         list(rendered_manifests(CheckOptions(charts=("shop",))))
-    assert str(caught.value) == f"helm template --include-crds shop shop failed: {reason}"
+    assert (
+        str(caught.value)
+        == f"helm template --include-crds --kube-version v1.36.0 shop shop failed: {reason}"
+    )
 
 
 def test_a_program_that_is_missing_is_named(program):
@@ -283,8 +303,8 @@ def test_a_check_prints_what_a_chart_changes_and_has_it_in_its_summary(
     Path("shop.yaml").write_text(SHOP)
     out, errors, status = command("check shop.yaml --chart charts/web --summary summary.md")
     changes = (
-        "helm template --include-crds web charts/web, shop: creates ConfigMap default/settings,"
-        " Job default/install"
+        "helm template --include-crds --kube-version v1.36.0 web charts/web, shop: creates"
+        " ConfigMap default/settings, Job default/install"
     )
     assert (errors.splitlines()[0], status) == (changes, 0)
     assert out.endswith("1 of 1 expectations are met.\n")

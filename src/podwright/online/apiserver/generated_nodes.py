@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from podwright.apimachinery.objects import Document, Object
+from podwright.apimachinery.objects import PLATFORM_LABELS, Document, Object
 from podwright.apimachinery.schema import decode
 
 ZONES: Final = ("zone-a", "zone-b", "zone-c")
@@ -24,9 +24,8 @@ def _node(number: int) -> Document:
         "metadata": {
             "name": name,
             "labels": {
-                "kubernetes.io/arch": "amd64",
+                **PLATFORM_LABELS,
                 "kubernetes.io/hostname": name,
-                "kubernetes.io/os": "linux",
                 "topology.kubernetes.io/region": "region-1",
                 "topology.kubernetes.io/zone": ZONES[number % len(ZONES)],
             },

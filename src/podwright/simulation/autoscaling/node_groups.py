@@ -29,6 +29,7 @@ from podwright.apimachinery.documents import (
     required,
 )
 from podwright.apimachinery.objects import (
+    PLATFORM_LABELS,
     SECOND_NS,
     FieldError,
     InvalidObject,
@@ -83,7 +84,7 @@ class NodeTemplate(msgspec.Struct, frozen=True, kw_only=True):
     allocatable : dict of str to str or number
         What a node has for pods, as in its status.
     labels : dict of str to str
-        Those of each node, besides its name.
+        Those of each node, besides its name; without others Linux on amd64.
     taints : tuple of dict
         As in the spec of a node.
     """
@@ -100,7 +101,10 @@ class NodeTemplate(msgspec.Struct, frozen=True, kw_only=True):
             {
                 "apiVersion": "v1",
                 "kind": "Node",
-                "metadata": {"name": name, "labels": {**self.labels, HOSTNAME: name}},
+                "metadata": {
+                    "name": name,
+                    "labels": {**PLATFORM_LABELS, **self.labels, HOSTNAME: name},
+                },
                 "spec": {"taints": list(self.taints)},
                 "status": {"allocatable": allocatable, "capacity": allocatable},
             }

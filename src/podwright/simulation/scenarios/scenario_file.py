@@ -12,6 +12,7 @@ import msgspec
 
 from podwright.apimachinery.documents import join
 from podwright.apimachinery.objects import (
+    PLATFORM_LABELS,
     FieldError,
     InputError,
     read_time,
@@ -335,7 +336,7 @@ def _events_of(source: str, lines: Iterable[Any], *, start_ns: int | None = None
 def _node(group: NodeGroup, number: int) -> Line:
     name = f"{group.name}-{number}"
     resources = {"cpu": group.cpu, "memory": group.memory, "pods": group.pods, **group.resources}
-    labels = {"kubernetes.io/hostname": name, **group.labels}
+    labels = {**PLATFORM_LABELS, "kubernetes.io/hostname": name, **group.labels}
     if group.zones:
         labels["topology.kubernetes.io/zone"] = group.zones[number % len(group.zones)]
     node: Line = {

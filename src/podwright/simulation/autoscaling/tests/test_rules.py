@@ -123,7 +123,7 @@ def test_the_pool_of_a_node_is_that_of_its_first_known_label(labels, label, pool
 def test_a_new_node_has_what_its_template_says_and_the_label_of_its_group():
     template = NodeTemplate(
         allocatable={"cpu": 2, "memory": "4Gi"},
-        labels={"a": "b"},
+        labels={"a": "b", "kubernetes.io/os": "windows"},
         taints=({"key": "k", "effect": "NoSchedule"},),
     )
     made = NodeGroup(name="small", max_size=4, template=template)
@@ -133,6 +133,7 @@ def test_a_new_node_has_what_its_template_says_and_the_label_of_its_group():
         node = made.node_template(label).node("small-0")
         assert node.metadata.labels == {
             "a": "b", key: "small", "kubernetes.io/hostname": "small-0",
+            "kubernetes.io/arch": "amd64", "kubernetes.io/os": "windows",
         }  # fmt: skip
         assert node.status.allocatable == {"cpu": "2", "memory": "4Gi", "pods": "110"}
         assert node.status.capacity == node.status.allocatable

@@ -447,12 +447,18 @@ def test_what_is_wrong_in_a_document_has_its_path(spec, error):
 def test_the_nodes_of_a_group_have_zones_in_turn():
     group = NodeGroup(
         name="big", cpu="4", memory="8Gi", pods="9", resources={"example.com/gpu": "2"},
-        zones=("a", "b"), labels={"x": "y"}, taints=({"key": "k", "effect": "NoSchedule"},),
+        zones=("a", "b"), labels={"x": "y", "kubernetes.io/arch": "arm64"}, taints=({"key": "k", "effect": "NoSchedule"},),
     )  # fmt: skip
     found = [_node(group, number) for number in range(3)]
     assert [each["metadata"]["name"] for each in found] == ["big-0", "big-1", "big-2"]
     assert [each["metadata"]["labels"] for each in found] == [
-        {"kubernetes.io/hostname": f"big-{number}", "x": "y", "topology.kubernetes.io/zone": zone}
+        {
+            "kubernetes.io/hostname": f"big-{number}",
+            "x": "y",
+            "topology.kubernetes.io/zone": zone,
+            "kubernetes.io/arch": "arm64",
+            "kubernetes.io/os": "linux",
+        }
         for number, zone in enumerate("aba")
     ]
     amounts = {"cpu": "4", "memory": "8Gi", "pods": "9", "example.com/gpu": "2"}
@@ -460,7 +466,9 @@ def test_the_nodes_of_a_group_have_zones_in_turn():
     assert found[0]["spec"] == {"taints": [{"key": "k", "effect": "NoSchedule"}]}
     plain = _node(NodeGroup(), 0)
     assert ("spec" in plain, plain["metadata"]["labels"]) == (
-        False, {"kubernetes.io/hostname": "node-0"},
+        False,
+        {"kubernetes.io/hostname": "node-0", "kubernetes.io/arch": "amd64",
+         "kubernetes.io/os": "linux"},
     )  # fmt: skip
 
 
