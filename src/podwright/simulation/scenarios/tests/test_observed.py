@@ -447,7 +447,8 @@ def test_what_is_wrong_in_a_document_has_its_path(spec, error):
 def test_the_nodes_of_a_group_have_zones_in_turn():
     group = NodeGroup(
         name="big", cpu="4", memory="8Gi", pods="9", resources={"example.com/gpu": "2"},
-        zones=("a", "b"), labels={"x": "y", "kubernetes.io/arch": "arm64"}, taints=({"key": "k", "effect": "NoSchedule"},),
+        zones=("a", "b"), labels={"x": "y", "kubernetes.io/arch": "arm64"},
+        taints=({"key": "k", "effect": "NoSchedule"},),
     )  # fmt: skip
     found = [_node(group, number) for number in range(3)]
     assert [each["metadata"]["name"] for each in found] == ["big-0", "big-1", "big-2"]
