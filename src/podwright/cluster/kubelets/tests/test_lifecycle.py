@@ -178,6 +178,31 @@ def test_a_pod_of_the_trace_ends_at_its_second():
     assert driver.status("default/on-time")["phase"] == "Succeeded"
 
 
+def test_a_pod_of_the_trace_that_runs_without_statuses_ends_with_them():
+    driver = LifecycleDriver(Lifecycle(default_stages(trace_start_ns=NOW - 100 * SECOND)))
+    spec = {"containers": [{"name": "c", "image": "i"}]}
+    annotations = {"alibabacloud.com/deletion-time": "250"}
+    driver.put(a_pod("web", spec=spec, annotations=annotations, status={"phase": "Running"}))
+    driver.run()
+    (container,) = driver.status("default/web")["containerStatuses"]
+    assert (container["name"], container["image"]) == ("c", "i")
+    assert container["state"]["terminated"]["finishedAt"] == at(150)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "played"), [(1, 1, "s0 s1"), (1, 0, "s0"), (0, 5, "s1")]
+)
+def test_stages_without_a_delay_are_drawn_by_their_weights(first, second, played):
+    parts = (
+        f"selector: {{}}, weight: {weight}, next: {{delete: true}}" for weight in (first, second)
+    )
+    driver = LifecycleDriver(Lifecycle(stages_of(*parts)))
+    for index in range(40):
+        driver.put(a_pod(f"p{index}"))
+    driver.run()
+    assert sorted({stage for _, stage, _ in driver.story}) == played.split()
+
+
 def test_a_deleted_pod_is_removed_immediately_with_its_finalizers():
     driver = LifecycleDriver(Lifecycle())
     driver.put(a_pod(deletionTimestamp=at(30), finalizers=["a/b"]))

@@ -151,9 +151,12 @@ class _Expression:
     def _number(self, text: str) -> int:
         try:
             is_octal = re.fullmatch(r"[-+]?0[0-7]+", text) is not None
-            return _wrapped(int(text, 8) if is_octal else int(text, 0))
+            number = int(text, 8) if is_octal else int(text, 0)
         except ValueError:
             raise self._error() from None
+        if _wrapped(number) != number:  # where shells differ
+            raise self._error()
+        return number
 
 
 def _wrapped(number: int) -> int:

@@ -69,6 +69,11 @@ SECOND_NS = 1_000_000_000
             0,
             "0\nx\n1\n",
         ),
+        (
+            "if true; then \t\n echo a; fi; for i in 1; do  # c\n echo b; done; true &&  \n echo c",
+            0,
+            "a\nb\nc\n",
+        ),
         ("mkdir -p a/b; touch a/b/c; rm -r a; mkdir -p a/b; ls a/b; echo $?", 0, "0\n"),
         ("echo a b | { read x y; echo $y; }; false | true; echo $?", 0, "b\n0\n"),
         (
@@ -138,6 +143,7 @@ def test_a_script_has_the_status_and_the_output_of_sh(script, status, output):
         ("break", "break outside of a loop"),
         ("test -x f", "whether a file is executable"),
         ("seq 1 2 3 4", '"seq 1 2 3 4"'),
+        ("rm -r /", "the removal of /"),
         (": a > none/x", "a redirection that fails"),
         ('echo "${x:-"a}"}"', "a brace within quotes within ${"),
         ("exec 3>f", "the redirection of file descriptor 3"),

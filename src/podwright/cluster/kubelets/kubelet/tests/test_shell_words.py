@@ -76,7 +76,20 @@ def test_arithmetic(text, value):
 
 
 def test_arithmetic_that_is_not_simulated():
-    for text in ("", "1 +", "1 2", "(1", "1 ? 2", "x = 1", "08", "a.b", "1 $ 2", "z", "1++"):
+    for text in (
+        "9223372036854775808",
+        "",
+        "1 +",
+        "1 2",
+        "(1",
+        "1 ? 2",
+        "x = 1",
+        "08",
+        "a.b",
+        "1 $ 2",
+        "z",
+        "1++",
+    ):
         with pytest.raises(NotSimulatedError, match=re.escape(f"$(({text}))")):
             evaluate(text, lambda name: "no number" if name == "z" else "")
     with pytest.raises(NotSimulatedError, match="a division by zero"):
