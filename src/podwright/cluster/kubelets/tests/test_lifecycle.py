@@ -411,6 +411,17 @@ def test_a_stage_with_everything():
     }
 
 
+def test_a_stage_may_be_played_often_at_different_times():
+    beat = (
+        "selector: {}, delay: {durationMilliseconds: 1000},"
+        " immediateNextStage: true, next: {statusTemplate: 'beat: {{ Now | Quote }}'}"
+    )
+    driver = LifecycleDriver(Lifecycle(stages_of(beat, kind="Node")))
+    driver.put(a_node())
+    driver.run(150)
+    assert [time for time, _, _ in driver.story] == list(range(1, 151))
+
+
 def test_an_immediate_stage_continues_although_nothing_changed():
     beat = (
         "selector: {}, delay: {durationMilliseconds: 20000, jitterDurationMilliseconds: 25000}, "

@@ -38,6 +38,7 @@ from podwright.cluster.kubelets.stages.stage import (
     StageContext,
     identity_of,
 )
+from podwright.cluster.kubelets.stages.stage_objects import StageObjects
 from podwright.cluster.kubelets.stages.stage_play import scope_of
 from podwright.cluster.kubelets.tests.lifecycle_driver import NOW, SECOND, a_node, a_pod, at
 from podwright.testing import make_node, make_pod
@@ -185,6 +186,28 @@ def test_stages_of_a_user_replace_the_built_in_ones_of_their_kinds():
     assert with_own_stages(given, [node]) == (*given[1:], node)
     replaced = msgspec.structs.replace(mine, source="")
     assert with_own_stages(given, [replaced]) == (given[0], replaced)
+
+
+def test_the_stages_of_a_cluster_replace_those_of_the_start_with_their_names():
+    def document(name: str) -> Any:
+        spec = {"resourceRef": {"kind": "Pod"}, "selector": {}, "steps": [{"delete": True}]}
+        meta = {"apiVersion": "kwok.x-k8s.io/v1alpha1", "kind": "Stage", "metadata": {"name": name}}
+        return decode({**meta, "spec": spec}, source="test")
+
+    given = [
+        Stage(name=name, kind=kind, source="f", steps=()) for name, kind in
+        (("a", "Pod"), ("b", "Pod"), ("n", "Node"))
+    ]  # fmt: skip
+    stages = StageObjects(given, [document("a")])
+    assert stages.put("c", document("c")) == ({("", "Pod")}, None, ())
+    found = stages.by_kind()
+    assert [(each.name, each.source) for each in found["", "Pod"]] == [
+        ("b", "f"), ("a", ""), ("c", ""),
+    ]  # fmt: skip
+    assert found["", "Node"] == [given[2]]
+    assert stages.put("c", document("c")) == (set(), None, ())
+    assert stages.put("a", None) == ({("", "Pod")}, None, ())
+    assert [each.name for each in stages.by_kind()["", "Pod"]] == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize(
