@@ -90,7 +90,7 @@ class Sync:
         self._on_listed = on_listed
         self._source = Source(connection, scope, on_failure=on_failure)
         self._identity = ""
-        self._placements = Placements(1)
+        self._placements: Placements  # of all sides, from `open` on
         self._started_at = timestamp_text_nano(time.time_ns())
         self._tasks: list[asyncio.Task[None]] = []
 

@@ -278,7 +278,7 @@ class Source:
         listed = await self._listed(kind, seed=seed)
         if listed is None:
             return ()
-        defined = kind.definition and await self._listed(definition_of(kind), seed=seed + 1)
+        defined = kind.definition and await self._listed(definition_of(kind), seed=seed)
         return (defined, listed) if defined else (listed,)
 
     def _is_interrupted(self) -> bool:

@@ -138,6 +138,7 @@ def test_a_kind_that_is_needed_ends_the_import():
 def test_the_definition_of_a_group_is_created_before_the_group():
     served = cluster()
     served.send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", DEFINITION)
+    assert not any(name.startswith("customresource") for name in imported(served)[1]), "no group"
     group = {
         "apiVersion": "scheduling.x-k8s.io/v1alpha1",
         "kind": "PodGroup",

@@ -22,6 +22,7 @@ from podwright.online.sync.source import SourceChange
 from podwright.online.sync.source_kinds import source_kinds
 from podwright.online.sync.tests.copied_cluster import CopiedCluster
 from podwright.online.sync.tests.source_changes import KINDS, change, node_of, taken
+from podwright.scheduler.columns import SPREAD_SELECTOR
 
 
 @pytest.mark.parametrize(
@@ -714,3 +715,22 @@ def test_a_class_that_is_no_default_any_longer_is_an_update():
     of_source = change("Add", "s", kind="storageclasses", provisioner="q")
     found = list(Mirror(SyncPolicies()).compare(kind, [of_source], {"s": json.dumps(own).encode()}))
     assert [each for each, _ in found] == [of_source], "the source says what its classes are"
+
+
+def test_a_service_selects_waiting_pods_by_their_labels_of_now():
+    kinds = {kind.resource: kind for kind in source_kinds(has_workloads=True)}
+    spec = {"containers": [{"name": "c"}]}
+    service = {"metadata": {"name": "s", "namespace": "default"}, "spec": {"selector": {"a": "2"}}}
+    created = SourceChange(
+        kinds["services"],
+        ChangedObject("Add", Meta(name="s", namespace="default"), json.dumps(service).encode()),
+        0,
+    )
+    for is_placed in (False, True):
+        mirror = Mirror(SyncPolicies())
+        taken(mirror, change("Add", "p", spec=spec, metadata={"labels": {"a": "1"}}))
+        if is_placed:
+            mirror.placed("default/p")
+        taken(mirror, change("Update", "p", spec=spec, metadata={"labels": {"a": "2"}}))
+        found = [each.obj["metadata"]["annotations"] for each in taken(mirror, created)]
+        assert [SPREAD_SELECTOR in each for each in found] == ([] if is_placed else [True])

@@ -330,6 +330,8 @@ def test_what_the_destination_deletes_stays_deleted_also_after_a_restart():
             await found.until(lambda: here.names(PODS) == {"b", "c"})
             (destination,) = found.sync.destinations
             await found.until(lambda: destination.target.done["absent"] == 1)
+            seen = destination.mirror.seen
+            await found.until(lambda: destination._executed == (seen.until, seen.recent))
             assert found.sync.status(destination).counts.kept_deleted == 1
         state = here.send("GET", "/api/v1/namespaces/kube-system/configmaps/podwright-sync")
         pods = [each["metadata"] for each in source.send("GET", PODS)["items"]]
@@ -510,5 +512,6 @@ def test_the_destination_is_compared_with_its_source_when_that_is_requested():
             failed = found.sync.status(each).check
             assert failed
             assert "status 403" in failed.error
+            assert failed.checked_at > check.checked_at
 
     asyncio.run(main())
