@@ -165,6 +165,11 @@ def test_a_change_of_what_admission_reads_discards_the_template(server, path, do
     assert found[0] or document["kind"] == "LimitRange"
 
 
+def test_a_form_is_learned_at_its_sixth_creation(server):
+    found = [is_prepared(server, body(f"a-{number}")) for number in range(9)]
+    assert found == [False] * 6 + [True] * 3
+
+
 def test_a_change_in_another_namespace_does_not(server):
     learn(server)
     document = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "x"}}
