@@ -62,10 +62,6 @@ class DeviceClaims(Evaluator):
     def _counts(self, name: str) -> bool:
         if name == self.count or name.endswith(_OF_CLASS):
             return True
-        if name.startswith(REQUESTS + DEVICE_CLASS):
-            class_name = name[len(REQUESTS + DEVICE_CLASS) :]
-            if self._extended_resource(class_name):
-                return True
         if not is_extended_request(name):
             return False
         resource = name[len(REQUESTS) :]

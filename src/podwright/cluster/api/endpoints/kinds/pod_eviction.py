@@ -37,8 +37,7 @@ def evict(backend: Backend, call: Call) -> HttpReply:
     """Evict the named pod, if its disruption budget allows it."""
     options = write_options(call.request, "CreateOptions")
     eviction = in_namespace(call, _body(call, options))
-    name = (eviction.get("metadata") or {}).get("name") or ""
-    if name != call.info.name:
+    if (eviction.get("metadata") or {}).get("name") != call.info.name:
         raise bad_request("name in URL does not match name in Eviction object")
     body = _delete_body(eviction, call, options)
     sent: Document = body.get("preconditions") or {}

@@ -5,9 +5,17 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
-from podwright.cluster.api.endpoints import BARE_TOKENS, HttpReply, HttpRequest, User
+from podwright.cluster.api.endpoints import (
+    BARE_TOKENS,
+    ApiServer,
+    HttpReply,
+    HttpRequest,
+    User,
+    bare_options,
+)
 from podwright.cluster.api.endpoints.forms import LEARNED_AT, KnownForms
 from podwright.cluster.api.endpoints.tests.conftest import ADMIN, START_NS, Server, pod
 
@@ -168,6 +176,18 @@ def test_a_change_of_what_admission_reads_discards_the_template(server, path, do
 def test_a_form_is_learned_at_its_sixth_creation(server):
     found = [is_prepared(server, body(f"a-{number}")) for number in range(9)]
     assert found == [False] * 6 + [True] * 3
+
+
+def test_a_server_may_keep_no_templates():
+    server = Server()
+    server.api = ApiServer(server.store, msgspec.structs.replace(bare_options(), templates_max=0))
+    assert not any(is_prepared(server, body(f"a-{number}")) for number in range(2 * _LEARNING))
+
+
+def test_a_dry_run_is_not_counted(server):
+    for number in range(2 * _LEARNING):
+        assert server.reply("POST", f"{PODS}?dryRun=All", body(f"a-{number}"))[0] == 201
+    assert not any(is_prepared(server, body(f"a-{number}")) for number in range(6))
 
 
 def test_a_change_in_another_namespace_does_not(server):

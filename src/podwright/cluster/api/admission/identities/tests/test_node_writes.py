@@ -534,6 +534,17 @@ def test_the_token_is_mounted_where_nothing_else_is():
     assert "volumes" not in alone, "no pod mounts it"
 
 
+def test_the_pods_of_a_template_share_the_name_of_their_volume():
+    def name_for(*names, image="i", **spec):
+        containers = [{"name": name, "image": image} for name in names]
+        (volume,) = admitted(plain(containers=containers, **spec), account())["volumes"]
+        return volume["name"]
+
+    first = [{"name": "first"}]
+    assert name_for("c") == name_for("c", image="j")
+    assert len({name_for("c"), name_for("d"), name_for("c", initContainers=first)}) == 3
+
+
 def test_a_volume_with_a_token_is_used_and_the_others_stay():
     volumes = [{"name": "data"}, {"name": "kube-api-access-x"}]
     found = admitted(plain(volumes=volumes), account())
