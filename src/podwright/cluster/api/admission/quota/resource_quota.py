@@ -113,16 +113,12 @@ def _charged(
     if negative:
         text = f"quota usage is negative for resource(s): {','.join(negative)}"
         raise rejected(attributes, text)
-    grown: Amounts | None = None
-    old = attributes.old
-    if attributes.operation == "UPDATE" and old is not None:
-        grown = growth(used, evaluator.usage(old, attributes.now_ns))
+    old = attributes.old if attributes.operation == "UPDATE" else None
+    grown = used if old is None else growth(used, evaluator.usage(old, attributes.now_ns))
     charged: list[tuple[Document, Amounts]] = []
     for quota in matching:
-        requested = used
-        if grown is not None and old is not None and _is_in(quota, evaluator, old):
-            requested = grown
-        requested = without_zeros(requested)
+        has_grown = old is not None and _is_in(quota, evaluator, old)
+        requested = without_zeros(grown if has_grown else used)
         after = _after(quota, requested, attributes)
         if after is not None:
             charged.append((quota, after))

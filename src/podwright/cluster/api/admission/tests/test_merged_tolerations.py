@@ -58,3 +58,13 @@ def test_many_tolerations_are_compared_with_few():
         sys.setprofile(None)
     assert len(merged) == 501
     assert 1_001 < events["call"] < 20 * 1_001
+
+
+def test_seconds_limit_a_toleration_of_evictions_only() -> None:
+    every, narrow = {"operator": "Exists"}, {"operator": "Exists", "key": "a"}
+    limited = {"tolerationSeconds": 5}
+    assert merged_tolerations([every | limited, narrow]) == [every | limited]
+    evictions = every | limited | {"effect": "NoExecute"}
+    of_key = narrow | {"effect": "NoExecute"}
+    assert merged_tolerations([evictions, of_key]) == [evictions, of_key]
+    assert merged_tolerations([evictions, of_key | limited]) == [evictions]
