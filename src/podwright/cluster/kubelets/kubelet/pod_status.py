@@ -157,7 +157,7 @@ def rejected_status(pod: Document, rejection: Rejection, now_ns: int) -> Documen
 def with_status(pod: Pod, status: Document, record: PodRecord) -> Pod:
     """Return a pod with another status."""
     document = pod.raw | {"status": status}
-    if record.resize is not None or status.get("resources") or status.get("allocatedResources"):
+    if record.resize is not None:
         changed = decode(document, source=f"the status of {pod.key}")
         assert isinstance(changed, Pod)
         return changed

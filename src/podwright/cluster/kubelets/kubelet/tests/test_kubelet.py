@@ -225,6 +225,35 @@ def test_a_pod_that_was_admitted_before_a_restart_is_not_rejected():
     assert driver.status()["phase"] == "Running"
 
 
+def test_a_pod_of_a_dump_keeps_its_status_and_leaves_its_room():
+    driver = KubeletDriver()
+    driver.cluster.add("Node", "n1", status={"allocatable": {"cpu": "1", "pods": "9"}})
+    half = {"requests": {"cpu": "600m"}}
+    script = container("main", "sleep 30; exit 0", resources=half, image="mirror/tool:1")
+    pod = pod_of(script, **NEVER)
+    first = run_of(pod, 1)
+    (status,) = first.status()["containerStatuses"]
+    kept = first.status() | {"containerStatuses": [status | {"image": "another/name:2"}]}
+    driver.put(pod_with_status(pod, kept))
+    driver.run(20)
+    assert driver.status() == kept
+    driver.run(40)
+    assert driver.status()["phase"] == "Succeeded"
+    driver.put(pod_of(container(resources=half), name="next"))
+    driver.run(41)
+    assert driver.status("default/next")["phase"] == "Running"
+
+
+@pytest.mark.parametrize("is_host", [False, True])
+def test_a_pod_that_runs_without_an_address_gets_one(is_host):
+    driver = KubeletDriver()
+    driver.put(pod_with_status(pod_of(container(), hostNetwork=is_host), {"phase": "Running"}))
+    driver.run(1)
+    status = driver.status()
+    assert status["podIP"]
+    assert (status["podIP"] == status["hostIP"]) is is_host
+
+
 def test_what_a_finished_pod_used_is_free_again():
     driver = KubeletDriver()
     driver.cluster.add("Node", "n1", status={"allocatable": {"cpu": "1", "pods": "10"}})

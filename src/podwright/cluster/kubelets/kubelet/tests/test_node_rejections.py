@@ -7,7 +7,15 @@ from typing import Any
 import pytest
 
 from podwright.apimachinery.objects import Pod, decode
-from podwright.cluster.kubelets.kubelet.kubelet_node import rejection_of, use_of
+from podwright.cluster.api import RecordEvent
+from podwright.cluster.kubelets.addresses import Addresses
+from podwright.cluster.kubelets.kubelet.image_behaviors import ImageBehaviors
+from podwright.cluster.kubelets.kubelet.kubelet_node import (
+    IMAGES_MAX,
+    KubeletNode,
+    rejection_of,
+    use_of,
+)
 from podwright.testing import make_node, make_pod
 
 
@@ -93,9 +101,7 @@ def test_the_other_pods_of_a_node_take_their_room():
     )
 
 
-@pytest.mark.parametrize(
-    ("spec", "labels", "found"),
-    [
+LABELS: Any = [
         ({"os": {"name": "linux"}}, {}, ""),
         ({"os": {"name": "windows"}}, {}, "PodOSNotSupported"),
         ({"os": {"name": "windows"}}, {"kubernetes.io/os": "windows"}, ""),
@@ -106,8 +112,41 @@ def test_the_other_pods_of_a_node_take_their_room():
         ({"nodeSelector": {"a": "b"}}, {"a": "b", "c": "d"}, ""),
         ({"nodeSelector": {"a": "b"}}, {"a": "c"}, "NodeAffinity"),
         ({"nodeSelector": {"a": "b", "c": "d"}}, {"a": "b"}, "NodeAffinity"),
-    ],
-)  # fmt: skip
+    ]  # fmt: skip
+
+
+def test_a_pod_needs_its_selector_and_its_required_terms():
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "c", "operator": "Exists"}]}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    given = pod(nodeSelector={"a": "b"}, affinity=affinity)
+    for labels, found in (({"c": "d"}, "NodeAffinity"), ({"a": "b"}, "NodeAffinity"),
+                          ({"a": "b", "c": "d"}, "")):  # fmt: skip
+        assert reason(given, node(labels=labels)) == found
+
+
+def test_images_that_are_used_stay_on_the_node():
+    kubelet = KubeletNode("n1", Addresses(), None, ImageBehaviors())
+    for index in range(IMAGES_MAX):
+        kubelet.add_image(f"i{index}")
+    assert kubelet.has_image("i0")
+    kubelet.add_image("new")
+    found = [name for name in ("i0", "i1", "i2", "new") if kubelet.has_image(name)]
+    assert found == ["i0", "i2", "new"]
+
+
+def test_an_event_of_a_kubelet_is_about_its_pod():
+    kubelet = KubeletNode("n1", Addresses(), None, ImageBehaviors())
+    about = pod()
+    assert kubelet.event_of(about, "Normal", "Reason", "note", "spec") == RecordEvent(
+        "", "Pod", about.key, about.uid, "Normal", "Reason", "note", "kubelet", host="n1",
+        field_path="spec",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("spec", "labels", "found"),
+    LABELS,
+)
 def test_a_pod_is_for_the_labels_of_its_node(spec, labels, found):
     assert reason(pod(**spec), node(labels=labels)) == found
 

@@ -381,6 +381,12 @@ def test_a_typed_pod_has_the_status_of_its_document():
     status = {
         "phase": "Running", "containerStatuses": [entry], "initContainerStatuses": [{"name": "s"}],
     }  # fmt: skip
+    of_pod = status | {"resources": {"limits": {"cpu": "1"}}, "allocatedResources": {"cpu": "1"}}
+    resized = with_status(pod, of_pod, record_with(s="run", c="run"))
+    assert resized.status.resources is not None
+    assert (resized.status.resources.limits, resized.status.allocated_resources) == (
+        {"cpu": "1"}, {"cpu": "1"},
+    )  # fmt: skip
     found = with_status(pod, status, record_with(s="run", c="run"))
     assert found.raw["status"] == status
     assert found.status.phase == "Running"

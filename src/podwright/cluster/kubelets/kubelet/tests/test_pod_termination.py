@@ -171,6 +171,17 @@ def test_a_pod_that_is_deleted_before_it_starts_fails(main, inits, states, monke
     assert found == states
 
 
+def test_a_container_that_ends_before_a_shorter_grace_period_is_not_killed():
+    driver = run_of(pod_of(container()))
+    driver.remove(grace_seconds=30)
+    driver.run(0.5)
+    driver.remove(grace_seconds=10)
+    driver.run(0.9)
+    assert "default/web" in driver.objects
+    driver.run(1)
+    assert driver.objects == {}
+
+
 @pytest.mark.parametrize(
     ("deadline", "deletions", "ends"),
     [

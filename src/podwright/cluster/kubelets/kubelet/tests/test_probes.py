@@ -73,14 +73,15 @@ def test_a_container_that_is_stopped_is_probed_for_its_readiness_only():
     ],
 )
 def test_a_command_may_take_exactly_its_time(timeout, duration_ns, is_success):
-    probe = {"exec": {"command": ["check"]}}
+    probe = {"exec": {"command": ["check", "-a"]}}
     if timeout is not None:
         probe["timeoutSeconds"] = timeout
     run = CommandRun(duration_ns, 0, "", reads_files=False)
     pod = pod_of(container(livenessProbe=probe)).raw
     result = execute_probe("liveness", container(livenessProbe=probe), pod, lambda _: run)
     assert result.is_success is is_success
-    assert (f"timed out after {timeout or 1}s" in result.output) is not is_success
+    error = f'command timed out: "check -a" timed out after {timeout or 1}s'
+    assert result.output == ("" if is_success else error)
 
 
 @pytest.mark.parametrize(
