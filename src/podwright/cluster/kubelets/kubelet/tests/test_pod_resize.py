@@ -77,3 +77,22 @@ def test_a_resize_policy_restarts_the_container():
     driver.run(1)
     assert driver.container()["restartCount"] == 1
     assert "Normal Killing: Container main resize requires restart" in driver.notes
+
+
+def test_a_resize_policy_of_another_resource_restarts_nothing():
+    policy = [{"resourceName": "memory", "restartPolicy": "RestartContainer"}]
+    amounts = {"cpu": "1", "memory": "1Gi"}
+    pods = [
+        pod_of(
+            container(
+                resources={"requests": amounts | cpu, "limits": amounts}, resizePolicy=policy
+            ),
+            __generation=generation,
+        )
+        for generation, cpu in ((1, {}), (2, {"cpu": "500m"}))
+    ]
+    driver = run_of(pods[0])
+    driver.put(pod_with_status(pods[1], driver.status()))
+    driver.run(1)
+    assert driver.container()["resources"]["requests"] == {"cpu": "500m", "memory": "1Gi"}
+    assert driver.container()["restartCount"] == 0
