@@ -411,6 +411,7 @@ def effect(kind: Any, metadata: Document, *, seconds: int | None = None, **facts
         kind, current, strategy=strategy_of(kind), version=9, now_ns=NOW_NS,
         grace_seconds=seconds, propagation=propagation,
     )  # fmt: skip
+    assert current.raw["metadata"] == own | metadata, "the stored object does not change"
     marked = None if found.marked is None else dict(found.marked.raw["metadata"])
     if marked is not None and found.marked is not None:
         assert found.marked.metadata.deletion_timestamp == marked["deletionTimestamp"]

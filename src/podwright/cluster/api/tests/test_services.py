@@ -192,6 +192,14 @@ def test_a_new_service(sent, stored):
             CLUSTER_IP | {"type": "NodePort", "ports": [], "healthCheckNodePort": 9},
         ),
         (
+            {"type": "LoadBalancer", "externalTrafficPolicy": "Local", "ports": [],
+             "healthCheckNodePort": 9},
+            CLUSTER_IP | {"type": "LoadBalancer", "externalTrafficPolicy": "Local",
+                          "healthCheckNodePort": 8},
+            CLUSTER_IP | {"type": "LoadBalancer", "externalTrafficPolicy": "Local", "ports": [],
+                          "healthCheckNodePort": 9},
+        ),
+        (
             {"type": "LoadBalancer", "externalTrafficPolicy": "Local", "ports": []},
             CLUSTER_IP | {"type": "LoadBalancer", "externalTrafficPolicy": "Local",
                           "healthCheckNodePort": 8},
