@@ -555,17 +555,17 @@ class ImpliedSelectors:
     def take(self, each: SourceChange) -> bool:
         """Take a change of a Service or of an owner; return whether a selector may change."""
         place = (each.kind.resource, each.change.meta.key)
-        known = self._objects.get(place)
         if each.change.event == "Delete":
+            self._read.pop(place, None)
+            known = self._objects.pop(place, None)
             if known is not None:
-                del self._objects[place]
                 self._index.delete(known)
             return known is not None
         document = msgspec.json.decode(each.change.body)
         spec = document.get("spec") or {}
         # Their templates and counts are not read, and change often.
         read = {"selector": spec.get("selector"), "uid": each.change.meta.uid}
-        if self._read.get(place) == read and known is not None:
+        if self._read.get(place) == read:
             return False
         self._read[place] = read
         obj = decode({**document, "apiVersion": each.kind.api_version, "kind": each.kind.kind})

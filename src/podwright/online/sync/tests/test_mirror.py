@@ -734,3 +734,7 @@ def test_a_service_selects_waiting_pods_by_their_labels_of_now():
         taken(mirror, change("Update", "p", spec=spec, metadata={"labels": {"a": "2"}}))
         found = [each.obj["metadata"]["annotations"] for each in taken(mirror, created)]
         assert [SPREAD_SELECTOR in each for each in found] == ([] if is_placed else [True])
+        assert not taken(mirror, created), "nothing has changed"
+        deleted = SourceChange(kinds["services"], ChangedObject("Delete", created.change.meta), 0)
+        for again in (deleted, created):
+            assert len(taken(mirror, again)) == len(found)
