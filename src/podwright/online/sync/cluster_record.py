@@ -368,8 +368,7 @@ def redacted(obj: Document) -> Document:
     headers.
     """
     metadata = {k: v for k, v in obj["metadata"].items() if k != "managedFields"}
-    annotations = metadata.get("annotations")
-    if annotations and _LAST_APPLIED in annotations:
+    if annotations := metadata.get("annotations"):
         metadata["annotations"] = {k: v for k, v in annotations.items() if k != _LAST_APPLIED}
     found = {**obj, "metadata": metadata}
     if "spec" in obj and isinstance(obj["spec"], dict):

@@ -738,3 +738,4 @@ def test_a_service_selects_waiting_pods_by_their_labels_of_now():
         deleted = SourceChange(kinds["services"], ChangedObject("Delete", created.change.meta), 0)
         for again in (deleted, created):
             assert len(taken(mirror, again)) == len(found)
+        assert not taken(mirror, deleted, deleted)[len(found) :], "it was gone"

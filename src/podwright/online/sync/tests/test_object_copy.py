@@ -127,6 +127,7 @@ def test_a_claim_for_extended_resources_is_owned_and_reserved_by_its_pod():
             "blockOwnerDeletion": True,
         }
     ]  # fmt: skip
+    assert found["metadata"]["finalizers"] == ["resource.kubernetes.io/delete-protection"]
     assert found["status"]["reservedFor"] == [{"resource": "pods", "name": "p", "uid": "u"}]
     assert found["status"]["allocation"] == devices
 

@@ -245,6 +245,7 @@ class Discovery:
 
 
 ALL = ["create", "delete", "get", "list", "patch", "update", "watch"]
+LEAST = [each for each in ALL if each != "patch"]
 
 
 def resource(name: str, kind: str, *, namespaced: bool = True, verbs: Sequence[str] = ALL) -> Any:
@@ -264,7 +265,9 @@ def discovery() -> Any:
             resource("bindings", "Binding", verbs=["create"]),
             resource("nodes", "Node", namespaced=False),
         ]},
-        "/apis/a.io/v1": {"resources": [resource("things", "Thing"), resource("olds", "Old")]},
+        "/apis/a.io/v1": {"resources": [
+            resource("things", "Thing"), resource("olds", "Old", verbs=LEAST),
+        ]},
         "/apis/a.io/v2": {"resources": [resource("things", "Thing", namespaced=False)]},
         "/apis/b.io/v1": {"resources": [resource("things", "Thing")]},
     })  # fmt: skip

@@ -99,6 +99,7 @@ def test_an_object_that_is_there_is_settled_if_it_is_the_copy(present, is_settle
     target, destination = executed(operation, {"POST": 409}, **objects)
     assert (("PUT a" in destination.requests), not target.rejected) == (is_settled, is_settled)
     assert "DELETE a" not in destination.requests
+    assert target.done["created"] == is_settled
 
 
 @pytest.mark.parametrize(("node", "is_done"), [("n1", True), ("n2", False), ("", False)])
