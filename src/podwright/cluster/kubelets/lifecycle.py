@@ -344,7 +344,7 @@ class Lifecycle:
         if isinstance(obj, Node):
             self._addresses.release_node(obj.name)
         elif isinstance(obj, Pod):
-            self._addresses.release_pod(obj.metadata.uid or identity_of(encode(obj)))
+            self._addresses.release_pod(identity_of(encode(obj)))
 
     # ------------------------------------------------------------------------------ stages
 

@@ -172,7 +172,7 @@ class PodSync:
         """
         record, now_ns = self._record, self._now_ns
         if "deletionTimestamp" in self._metadata:
-            given_ns = int(self._metadata.get("deletionGracePeriodSeconds") or 0) * SECOND_NS
+            given_ns = (self._metadata.get("deletionGracePeriodSeconds") or 0) * SECOND_NS
             grace_ns = max(given_ns, _GRACE_MIN_NS)
             if record.stop_ns is None:
                 self._begin_stop(grace_ns)

@@ -174,7 +174,7 @@ class _Token(msgspec.Struct, frozen=True):
 class _Piece(msgspec.Struct, frozen=True):
     """Text, or the tokens of one action."""
 
-    line: int
+    line: int = 0
     text: str = ""
     tokens: tuple[_Token, ...] | None = None
 
@@ -206,7 +206,7 @@ def _pieces(text: str) -> Iterator[_Piece]:
         if start >= 0 and text.startswith("{{-", start) and text[start + 3 : start + 4].isspace():
             before = before.rstrip()
         if before:
-            yield _Piece(text.count("\n", 0, at) + 1, before)
+            yield _Piece(text=before)
         if start < 0:
             return
         line = text.count("\n", 0, start) + 1

@@ -1,8 +1,10 @@
 """The step `apply`, and the lists of addresses, as in KWOK 0.8."""
 
+import pytest
+
 from podwright.apimachinery.objects import ObjectPut, decode
 from podwright.cluster.api import ApplyObject, PatchObject
-from podwright.cluster.kubelets import Lifecycle, ScheduleStage, read_stages
+from podwright.cluster.kubelets import Lifecycle, ScheduleStage, StageError, read_stages
 from podwright.testing import make_pod
 
 HEAD = """apiVersion: kwok.x-k8s.io/v1alpha1
@@ -88,6 +90,16 @@ def test_a_subresource_is_a_patch_of_an_existing_object():
     )
     key = ("", "PersistentVolume")
     assert patch == PatchObject(key, "v", {"status": {"phase": "Released"}}, "someone", "status")
+
+
+@pytest.mark.parametrize(
+    "template",
+    ["5", "[]", "{apiVersion: v1, kind: Pod}", "{apiVersion: v1, metadata: {name: p}}",
+     "{kind: Pod, metadata: {name: p}}", "{apiVersion: v1, kind: Pod, metadata: p}"],
+)  # fmt: skip
+def test_what_is_applied_is_an_object(template):
+    with pytest.raises(StageError, match="an applied object has apiVersion, kind and metadata"):
+        played("PersistentVolumeClaim", f"  steps:\n  - apply: {{template: '{template}'}}\n", CLAIM)
 
 
 def test_addresses_are_lists():

@@ -52,6 +52,7 @@ def test_scalars_are_compared_as_texts(value, text):
 def test_weights_of_documents(value, weight):
     found = Weight(5, FROM).of({"from": value})
     assert (found, type(found)) == (weight, type(weight))
+    assert Weight(5, query(".all[]")).of({"all": [2, 3]}) == 2
     assert (Weight().default, Weight(3).of({"from": 9})) == (0, 3)
 
 

@@ -95,6 +95,14 @@ def test_a_container_has_the_files_of_its_kubelet(script):
             [{"mountPath": "/mnt"}, {"mountPath": "/mnt/v", "subPath": "sub"}],
             "echo x > /mnt/v/f && [ -f /mnt/sub/f ] && [ ! -e /mnt/f ]",
         ),
+        (
+            [{"mountPath": "/mnt"}, {"mountPath": "/mnt/v", "subPath": "sub"}],
+            "touch /mnt/v/f && rm /mnt/v/f && [ ! -e /mnt/v/f ] && [ -d /mnt/sub ]",
+        ),
+        (
+            [{"mountPath": "/v"}],
+            'mkdir /v/a && touch /v/a/x /v/b && [ "$(ls /v/a) $(echo /v/*)" = "x /v/a /v/b" ]',
+        ),
         ([{"mountPath": "/v"}], "mkdir /v/d && [ -d /v/d ] && rm -r /v/d && [ ! -e /v/d ]"),
     ],
 )

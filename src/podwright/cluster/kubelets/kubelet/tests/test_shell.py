@@ -74,6 +74,8 @@ SECOND_NS = 1_000_000_000
             0,
             "a\nb\nc\n",
         ),
+        ('touch .h a; ls; mkdir d; touch d/xa d/ya; p=d/; echo $p"x"*', 0, "a\nd/xa\n"),
+        ("for i in 1; do false; break; done; echo $?", 0, "0\n"),
         ("mkdir -p a/b; touch a/b/c; rm -r a; mkdir -p a/b; ls a/b; echo $?", 0, "0\n"),
         ("echo a b | { read x y; echo $y; }; false | true; echo $?", 0, "b\n0\n"),
         (
@@ -144,6 +146,7 @@ def test_a_script_has_the_status_and_the_output_of_sh(script, status, output):
         ("test -x f", "whether a file is executable"),
         ("seq 1 2 3 4", '"seq 1 2 3 4"'),
         ("rm -r /", "the removal of /"),
+        ("read é < /dev/null", 'an assignment to "é"'),
         (": a > none/x", "a redirection that fails"),
         ('echo "${x:-"a}"}"', "a brace within quotes within ${"),
         ("exec 3>f", "the redirection of file descriptor 3"),
