@@ -77,6 +77,13 @@ def test_volumes_have_the_files_that_the_api_defines(volume, script):
     assert code == 0
 
 
+def test_a_volume_has_the_limits_of_a_container():
+    limit = {"containerName": "main", "resource": "limits.memory", "divisor": "1Mi"}
+    volume = {"name": "v", "downwardAPI": {"items": [{"path": "mem", "resourceFieldRef": limit}]}}
+    resources = {"limits": {"memory": "3Mi"}}
+    assert ended("[ $(cat /mnt/v/mem) = 3 ]", volume=volume, resources=resources) == 0
+
+
 def test_a_sub_path_is_one_file():
     mount = [{"name": "v", "mountPath": "/etc/app.conf", "subPath": "key"}]
     assert ended("[ $(cat /etc/app.conf) = hello ]", volume=CONFIG, mount=mount) == 0
