@@ -18,7 +18,11 @@ import typer
 
 from podwright._private_files import exposures
 from podwright.cli.clusters.options import RecordOptions, ReplayOptions
-from podwright.cli.clusters.remote_work import until_interrupted, warn_of_version
+from podwright.cli.clusters.remote_work import (
+    FailureLines,
+    until_interrupted,
+    warn_of_version,
+)
 from podwright.cli.console import print_message, print_warnings, write_at_once
 from podwright.online.client.cluster import ClusterAddress, ReadConnection
 from podwright.online.sync import (
@@ -67,11 +71,11 @@ def run_record(options: RecordOptions) -> None:
                 kept_files=options.keep or 0,
             )
             with closing(record):
-                begun = asyncio.Event()
+                begun, report = asyncio.Event(), FailureLines()
 
                 def failed(resource: str, error: Exception) -> None:
                     begun.set()
-                    print_message(f"{resource}: {error}; the next attempt follows")
+                    report(resource, error)
 
                 source = Source(connection, scope, on_failure=failed)
                 work = _record(source, record, options.out, begun)

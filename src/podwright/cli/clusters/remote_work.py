@@ -4,11 +4,45 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Awaitable
-from typing import TYPE_CHECKING
+import time
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Final
+
+from podwright.cli.console import print_message
 
 if TYPE_CHECKING:
     from podwright.online.client.cluster import ReadConnection
+
+
+_AGAIN_SECONDS: Final = 10.0
+_KEPT_MAX: Final = 100
+
+
+class FailureLines:
+    """Prints which requests failed and are repeated.
+
+    A server that cannot be reached fails the requests for all kinds, again and again: the same
+    error is printed once in ten seconds, with the first kind.
+
+    Parameters
+    ----------
+    clock_s : callable
+        Returns the seconds of a clock that does not go back.
+    """
+
+    def __init__(self, clock_s: Callable[[], float] = time.monotonic) -> None:
+        self._clock_s = clock_s
+        self._printed_s: dict[str, float] = {}
+
+    def __call__(self, resource: str, error: Exception) -> None:
+        """Print that a request for the objects of a resource failed."""
+        text, now_s = str(error), self._clock_s()
+        if now_s - self._printed_s.get(text, -_AGAIN_SECONDS) < _AGAIN_SECONDS:
+            return
+        if len(self._printed_s) >= _KEPT_MAX:
+            self._printed_s.clear()
+        self._printed_s[text] = now_s
+        print_message(f"{resource}: {text}; the next attempt follows")
 
 
 async def until_interrupted(
@@ -61,7 +95,6 @@ async def warn_of_version(connection: ReadConnection) -> None:
     UnreachableCluster, RejectedRequest
     """
     from podwright.cli.commands import UPSTREAM
-    from podwright.cli.console import print_message
     from podwright.online.client.cluster import server_version
 
     version = await server_version(connection)

@@ -18,7 +18,11 @@ import msgspec
 
 from podwright.apimachinery.objects import DEFAULT_SCHEDULER_NAME, PodwrightError
 from podwright.cli.clusters.options import SchedulerCommandOptions
-from podwright.cli.clusters.remote_work import until_interrupted, warn_of_version
+from podwright.cli.clusters.remote_work import (
+    FailureLines,
+    until_interrupted,
+    warn_of_version,
+)
 from podwright.cli.console import print_message, print_warnings, write_at_once
 from podwright.cli.decisions.warm_up_run import load_kernels
 from podwright.cli.file_reading import ErrorCollector
@@ -296,7 +300,7 @@ class LiveScheduler:
         plugins = {plugin.name for profile in profiles for plugin in profile.permit}
         scope = Scope(kinds=scheduler_kinds(plugins))
         self._machine = machine
-        self._source = Source(connection, scope, on_failure=_report_failure, window_ns=_WINDOW_NS)
+        self._source = Source(connection, scope, on_failure=FailureLines(), window_ns=_WINDOW_NS)
         self._is_delayed = is_delayed
         self._listed = asyncio.Event()
         self._leads = asyncio.Event()
@@ -408,7 +412,3 @@ class LiveScheduler:
             self._driver.put(document)
         except PodwrightError as error:
             print_message(f"{kind.kind.lower()}/{change.meta.key} is ignored: {error}")
-
-
-def _report_failure(resource: str, error: Exception) -> None:
-    print_message(f"{resource}: {error}; the next attempt follows")

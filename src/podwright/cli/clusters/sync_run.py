@@ -10,7 +10,11 @@ from typing import Final
 import typer
 
 from podwright.cli.clusters.options import SelectionOptions
-from podwright.cli.clusters.remote_work import until_interrupted, warn_of_version
+from podwright.cli.clusters.remote_work import (
+    FailureLines,
+    until_interrupted,
+    warn_of_version,
+)
 from podwright.cli.console import print_message, print_warnings, write_at_once
 from podwright.online.client import SyncDifference, SyncStatus
 from podwright.online.client.cluster import ClusterAddress, ReadConnection
@@ -144,9 +148,7 @@ def new_sync(connection: ReadConnection, scope: Scope, policies: SyncPolicies) -
         scope,
         policies,
         on_difference=lambda found: write_at_once(difference_line(sync.sides, found)),
-        on_failure=lambda resource, error: print_message(
-            f"{resource}: {error}; the next attempt follows"
-        ),
+        on_failure=FailureLines(),
         on_listed=print_warnings,
     )
     return sync

@@ -21,12 +21,13 @@ from podwright.apimachinery.documents import first_names
 from podwright.apimachinery.objects import Document, Object, PodwrightError, encode
 from podwright.apimachinery.patching import merge_patched, strategic_merged
 from podwright.apimachinery.schema import built_in
+from podwright.cli.commands import UPSTREAM
 from podwright.cli.recorded.options import CheckOptions
 from podwright.cluster.store import kind_of
 from podwright.simulation.files import load_bytes, without_server_fields
 from podwright.simulation.scenarios import ScenarioFile
 
-_FOR_RELEASE: Final = ("--kube-version", "v1.36.0")
+_FOR_RELEASE: Final = ("--kube-version", f"v{UPSTREAM}.0")
 """The release that podwright follows: helm would render for that of its own build."""
 _IN_A_LINE_MAX: Final = 6
 _HOOK: Final = "helm.sh/hook"

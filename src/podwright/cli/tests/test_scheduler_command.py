@@ -16,6 +16,7 @@ from podwright.apimachinery.objects import encode
 from podwright.cli import console
 from podwright.cli.clusters import scheduler_run
 from podwright.cli.clusters.options import SchedulerCommandOptions
+from podwright.cli.clusters.remote_work import FailureLines
 from podwright.cli.tests.served import command, command_until, served
 from podwright.online.live import Executor, LostLease
 from podwright.online.live.tests.test_lease_model import VirtualLoop
@@ -197,8 +198,19 @@ def test_a_dry_run_prints_bindings_and_preemptions(capsys):
 
 
 def test_a_failed_request_is_repeated_and_reported(capsys):
-    scheduler_run._report_failure("pods", ValueError("gone"))
-    assert capsys.readouterr().err == "pods: gone; the next attempt follows\n"
+    times_s = iter([0.0, 1.0, 2.0, 9.9, 10.0, 11.0])
+    report = FailureLines(lambda: next(times_s))
+    report("pods", ValueError("gone"))
+    report("nodes", ValueError("gone"))  # of the same server, within ten seconds
+    report("nodes", ValueError("forbidden"))
+    report("pods", ValueError("gone"))
+    report("nodes", ValueError("gone"))
+    report("pods", ValueError("gone"))
+    assert capsys.readouterr().err == (
+        "pods: gone; the next attempt follows\n"
+        "nodes: forbidden; the next attempt follows\n"
+        "nodes: gone; the next attempt follows\n"
+    )
 
 
 @pytest.mark.parametrize(("options", "files"), [
