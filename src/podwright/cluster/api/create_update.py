@@ -119,7 +119,7 @@ def updated(
     if scope == "status" and _shares_metadata(current, new):
         return _with_new_status(current, new, version)
     was, stored = current.metadata, current.raw["metadata"]
-    document: dict[str, Any] = (new.raw.get("metadata") or {}).copy()
+    document: dict[str, Any] = new.raw["metadata"].copy()
     for key in _KEPT_WITH_OWNERS if keeps_owners else _KEPT:
         kept = stored.get(key)
         if kept is not None:

@@ -146,6 +146,8 @@ def object_problems(obj: KubernetesObject) -> list[Problem]:
 
 
 def _differs_in_metadata_only(new: Document, old: Document) -> bool:
-    ignored = {"metadata", "status"}
-    names = (new.keys() | old.keys()) - ignored
-    return all(new.get(name) is old.get(name) or new.get(name) == old.get(name) for name in names)
+    return _without_metadata(new) == _without_metadata(old)
+
+
+def _without_metadata(document: Document) -> Document:
+    return {name: part for name, part in document.items() if name not in ("metadata", "status")}

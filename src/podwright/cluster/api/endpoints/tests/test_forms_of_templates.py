@@ -178,6 +178,17 @@ def test_a_form_is_learned_at_its_sixth_creation(server):
     assert found == [False] * 6 + [True] * 3
 
 
+def test_other_forms_of_its_shape_count_for_the_first_four_creations_of_a_form(server):
+    policies = ["Never", "OnFailure", "Never", "OnFailure", *["Always"] * 5]
+    found = []
+    for number, policy in enumerate(policies):
+        document = json.loads(body(f"a-{number}"))
+        document["spec"]["restartPolicy"] = policy
+        found.append(is_prepared(server, json.dumps(document).encode()))
+    # Of the other four, the last one is counted as one of its own form.
+    assert found == [False] * 7 + [True] * 2
+
+
 def test_a_server_may_keep_no_templates():
     server = Server()
     server.api = ApiServer(server.store, msgspec.structs.replace(bare_options(), templates_max=0))
