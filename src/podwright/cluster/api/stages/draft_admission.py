@@ -356,7 +356,7 @@ def read_draft(_parts: WithAdmission, write: DraftWrite) -> None:
 
 def _with_spec(pod: Pod, spec: Document) -> Pod:
     """Return a pod with another spec; its document stays as it is."""
-    made = decode_as({"metadata": {"name": "x"}, "spec": spec}, Pod).spec
+    made = decode_as({"spec": spec}, Pod).spec
     return msgspec.structs.replace(pod, spec=made, raw=pod.raw)
 
 

@@ -710,7 +710,7 @@ def update_problems(
     if subresource == "resize":
         resized = resize_problems(new, old, qos_class=qos_class(new.get("spec") or {}))
         return problems + kind.metadata_update_problems(new, old) + resized
-    if kind.row.validation or resource.to_storage is None or resource.is_custom:
+    if kind.row.validation or resource.is_custom:
         return problems + kind.update_problems(new, old)
     return problems + resource.storage_kind.update_problems(
         resource.stored(new), resource.stored(old)

@@ -177,6 +177,9 @@ def test_the_port_of_health_checks_is_one_of_its_own():
             f"Internal error occurred: failed to allocate requested HealthCheck NodePort {taken}:"
             " provided port is already allocated"
         )
+    without = allocated(service(ports=[port(1)], allocateLoadBalancerNodePorts=False, **LOCAL))
+    assert without["ports"] == [port(1)]
+    assert 30000 <= without["healthCheckNodePort"] <= 32767
     # One that needed it before has it already.
     again = allocated(service(ports=[], **LOCAL), service(**LOCAL))
     assert "healthCheckNodePort" not in again

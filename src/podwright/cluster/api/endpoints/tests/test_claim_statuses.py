@@ -174,6 +174,16 @@ def test_the_errors_name_the_rights() -> None:
         ]
 
 
+def test_the_errors_are_in_the_order_of_the_drivers() -> None:
+    server = server_with(PERSON)
+    made = claim_with(server, ALLOCATED)
+    body = made | {"status": ALLOCATED | devices(*"fbdace")}
+    _, found = server.reply("PUT", f"{CLAIMS}/c/status", body, user=PERSON)
+    messages = [each["message"].partition("permission: ")[2] for each in found["details"]["causes"]]
+    expected = [f'resourceclaims.resource.k8s.io "{each}.example.com" is' for each in "abcdef"]
+    assert [text.partition(" forbidden")[0] for text in messages if text] == expected
+
+
 def test_without_the_gate_a_status_needs_no_further_rights() -> None:
     server = server_with(PERSON)
     made = claim_with(server, {})

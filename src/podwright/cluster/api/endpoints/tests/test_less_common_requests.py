@@ -34,6 +34,8 @@ def test_a_dry_run_returns_the_version_that_was_sent(server: Server) -> None:
     status, found = server.reply("POST", f"{CONFIG_MAPS}?dryRun=All", body)
     assert (status, found["metadata"]["resourceVersion"]) == (201, "7")
     assert server.reply("POST", CONFIG_MAPS, body)[0] == 500
+    _, found = server.reply("POST", f"{CONFIG_MAPS}?dryRun=All", config_map("a"))
+    assert "resourceVersion" not in found["metadata"]
 
 
 def test_a_kind_that_counts_no_changes_keeps_the_generation(server: Server) -> None:

@@ -142,6 +142,8 @@ NOT_REGISTERED = (
         ("v1", "ConfigMap", "converting (v1.ConfigMap) to (apps.Deployment): unknown conversion"),
         ("v1", "PodList", "converting (v1.PodList) to (apps.Deployment): unknown conversion"),
         ("batch/v1", "Job", "converting (v1.Job) to (apps.Deployment): unknown conversion"),
+        ("autoscaling/v2", "HorizontalPodAutoscaler",
+         "converting (v2.HorizontalPodAutoscaler) to (apps.Deployment): unknown conversion"),
         ("v9", "Status", "converting (v1.Status) to (apps.Deployment): unknown conversion"),
         ("apps/v1", "DeleteOptions",
          "converting (v1.DeleteOptions) to (apps.Deployment): unknown conversion"),

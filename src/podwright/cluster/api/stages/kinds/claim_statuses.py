@@ -99,9 +99,8 @@ def _node_of(allocation: Document) -> str | None:
 
 
 def _is_on_node(user: User, node: str | None) -> bool:
-    if node is None or service_account_of(user.name) is None:
-        return False
-    return tuple(user.extra.get(_NODE_NAME, ())) == (node,)
+    is_account = service_account_of(user.name) is not None
+    return is_account and tuple(user.extra.get(_NODE_NAME, ())) == (node,)
 
 
 def _changed_drivers(status: Document, before: Document) -> set[str]:

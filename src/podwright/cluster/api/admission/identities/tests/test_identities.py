@@ -77,6 +77,14 @@ def test_a_pod_gets_the_default_account_and_its_token(accounts):
     assert token == {"expirationSeconds": 3607, "path": "token"}
 
 
+def test_the_volumes_of_tokens_have_names_that_are_drawn_for_a_template(accounts):
+    def volume_of(name, container):
+        body = pod(name, containers=[{"name": container, "image": f"{name}:1"}])
+        return accounts.reply("POST", PODS, body)[1]["spec"]["volumes"][0]["name"]
+
+    assert volume_of("p", "c") == volume_of("q", "c") != volume_of("r", "d")
+
+
 def test_a_pod_may_refuse_the_token(accounts):
     found = accounts.reply("POST", PODS, pod("p", automountServiceAccountToken=False))[1]
     assert "volumes" not in found["spec"]
