@@ -141,6 +141,8 @@ class Mirror:
         self._on_kept = on_kept
         self._implied = ImpliedSelectors()
         self._known: dict[tuple[str, str], _Known] = {}
+        # By key, the uids of pods of the first list that are left out, and so are their changes.
+        self._left_out: dict[str, str] = {}
         # Of the kind that is compared: what the destination has, by key.
         self._present: dict[str, Document] = {}
         # By namespace and key: changes of pods that have no node here yet.
@@ -452,19 +454,23 @@ class Mirror:
     ) -> bool:
         created = obj["metadata"].get("creationTimestamp") or ""
         uid, key = change.meta.uid, change.meta.key
+        if self._left_out.get(key) == uid:
+            return True
         was_seen = self.seen.has_seen_before(uid, created)
         self.seen.add(uid, created)
         if is_present or not change.is_initial:
             return False
         if _node(obj) and self.policies.excludes_running and (self._is_first or was_seen):
-            self._keep(kind, key, Difference("", THERE, None, RUNNING_PODS))
-            return True
-        if was_seen and not self.policies.restores_deleted:
+            policy = RUNNING_PODS
+        elif was_seen and not self.policies.restores_deleted:
             # An earlier sync has created it, and the destination has it no longer.
+            policy = DELETED_HERE
             self.kept_deleted += 1
-            self._keep(kind, key, Difference("", THERE, None, DELETED_HERE))
-            return True
-        return False
+        else:
+            return False
+        self._left_out[key] = uid
+        self._keep(kind, key, Difference("", THERE, None, policy))
+        return True
 
     def _follow_pod(self, each: SourceChange, *, is_new: bool) -> None:
         """Keep what a pod without a node here is compared with later."""
@@ -483,14 +489,14 @@ class Mirror:
         if kind.resource != "pods":
             return
         self._finished.pop(key, None)
+        self._left_out.pop(key, None)
+        self._awaiting = {k: pod for k, pod in self._awaiting.items() if _key(pod) != key}
         self.placed(key)
         self._unbound.discard(key)
 
     def _note_finished(self, key: str, obj: Document) -> None:
         """Count what a finished pod occupies."""
-        if self.policies.mirrors_pod_status or key in self._finished:
-            return
-        if _phase(obj) in FINISHED:
+        if _phase(obj) in FINISHED and not self.policies.mirrors_pod_status:
             self._finished[key] = _requests(obj)
 
 

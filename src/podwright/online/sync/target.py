@@ -427,6 +427,10 @@ class Target:
             raise error
         self.done["created"] += here is not None
         await self._settle(operation.settling(present))
+        node = operation.obj.get("spec", {}).get("nodeName")
+        if kind.resource == "pods" and node and not present["spec"].get("nodeName"):
+            # What was rejected of it may have been its binding.
+            await self._bind(BindPod(kind, operation.key, node))
 
     async def compare(self, operation: Settle) -> tuple[Document, Settlement] | None:
         """Return an object of the destination and what it should be; None if it is not there.

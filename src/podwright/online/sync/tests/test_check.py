@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from http import HTTPStatus
 from typing import Any
 
 import pytest
 
 from podwright.online.client import SyncPolicies
-from podwright.online.client.cluster import ReadConnection
+from podwright.online.client.cluster import ReadConnection, RejectedRequest
 from podwright.online.sync import check
 from podwright.online.sync.check import Checked, check_target, value_text
 from podwright.online.sync.operations import (
@@ -112,3 +113,21 @@ def test_a_comparison_names_what_is_missing_and_changes_nothing():
     assert found.unexplained == 3
     assert len(found.warnings) == 1
     assert not [each for each in here.requests if not each.startswith("GET")]
+
+
+@pytest.mark.parametrize("status", [404, 403])
+def test_a_kind_that_the_destination_does_not_serve_has_no_objects_there(status):
+    here = ServedCluster(2)
+    here.create(node("n1"))
+    here.fail("/nodes", status)
+
+    async def run() -> tuple[dict[str, bytes], dict[str, bytes]]:
+        async with here.serve() as there, Target(there, "here") as target:
+            first = await target.objects(KINDS["nodes"])
+            return first, await target.objects(KINDS["nodes"])
+
+    if status == HTTPStatus.NOT_FOUND:
+        assert [[*each] for each in asyncio.run(run())] == [[], ["n1"]]
+    else:
+        with pytest.raises(RejectedRequest):
+            asyncio.run(run())

@@ -266,6 +266,9 @@ def test_a_restart_creates_what_is_new_and_deletes_what_is_gone_before():
     copied.start(mirror, [(KINDS["pods"], listed)])
     assert copied.writes == ["delete", "delete", "create", "create"]
     assert {key for _, key in copied.objects} == {"default/same", "default/again", "default/new"}
+    # What was compared at the start is not there again when it was deleted.
+    operations = taken(mirror, change("Delete", "same"), change("Add", "same", uid="u6"))
+    assert [type(each) for each in operations] == [Delete, Create]
     # It was created while nothing was followed, so it is not placed by the source.
     assert "nodeName" not in copied.pod("new")["spec"]
     assert mirror.rescheduled == 1
@@ -568,6 +571,26 @@ def test_which_pods_are_left_out_and_why(policies, until, pod, policy):
         ObjectDifference(KINDS["pods"], "default/p", Difference("", THERE, None, policy))
     ]  # fmt: skip
     assert kept == expected
+
+
+@pytest.mark.parametrize(
+    ("policies", "until"),
+    [
+        pytest.param({"excludes_running": True}, "", id="it had a node"),
+        pytest.param({}, "2030-01-01T00:00:15Z", id="it was deleted here"),
+    ],
+)
+def test_a_pod_that_is_left_out_stays_out(policies, until):
+    mirror = Mirror(SyncPolicies(**policies), seen=SeenPods(until))
+    update = change("Update", "p", node="n1", status={"phase": "Running"})
+    assert taken(mirror, change("Add", "p", node="n1", initial=True), update, update) == []
+    assert mirror.kept_deleted == (1 if until else 0)
+    # Another pod of its name does not.
+    other = change("Update", "p", uid="u7")
+    assert [type(each) for each in taken(mirror, other)] == [Create]
+    mirror = Mirror(SyncPolicies(**policies), seen=SeenPods(until))
+    taken(mirror, change("Add", "p", node="n1", initial=True))
+    assert taken(mirror, change("Delete", "p")) == []
 
 
 def test_a_claim_that_was_made_for_a_pod_is_left_out_and_named():

@@ -174,6 +174,13 @@ def test_a_claim_of_extended_resources_follows_its_pod():
     compared = mirror.compare(pod.kind, listed, {"default/p": here})
     ((_, operations),) = compared
     assert operations[-1] == claim
+    # Upstream's scheduler writes the status of a pod before it binds the pod.
+    mirror = Mirror(SyncPolicies())
+    taken(mirror, claim_of_extended_resources())
+    waiting = user(node="", extendedResourceClaimStatus=EXTENDED)
+    unbound = {**pod.obj, "spec": FROM_TEMPLATE, "status": {}}
+    compared = mirror.compare(pod.kind, [waiting], {"default/p": json.dumps(unbound).encode()})
+    assert [type(each) for _, operations in compared for each in operations] == [Settle]
 
 
 def test_bindings_of_the_source_bring_the_devices_of_all_claims():
@@ -195,10 +202,40 @@ def test_bindings_of_the_source_bring_the_devices_of_all_claims():
 def test_devices_that_follow_a_binding_are_allocated_then(claim):
     mirror = Mirror(SyncPolicies(bound=BoundPods.source))
     taken(mirror, user(node="", initial=False), user("Update", initial=False))
+    # The deletion of another pod has no effect on it.
+    taken(mirror, change("Add", "q", uid="u9"), change("Delete", "q", uid="u9"))
     *_, late = taken(mirror, claim)
     assert isinstance(late, AllocateClaim)
     assert (late.key, late.pod) == (f"default/{claim.change.meta.name}", "p")
     assert not any(isinstance(each, AllocateClaim) for each in taken(mirror, claim))
+
+
+def test_a_claim_of_extended_resources_that_follows_a_binding_is_made_then():
+    mirror = Mirror(SyncPolicies(bound=BoundPods.source))
+    bound = user("Update", initial=False, extendedResourceClaimStatus=EXTENDED)
+    assert not any(
+        isinstance(each, AllocateExtended)
+        for each in taken(mirror, user(node="", initial=False), bound)
+    )
+    (late,) = taken(mirror, claim_of_extended_resources())
+    assert isinstance(late, AllocateExtended)
+    assert (late.key, late.pod, late.node) == ("default/p-extended-resources-x7", "p", "n1")
+    assert not taken(mirror, claim_of_extended_resources())
+
+
+def test_devices_that_follow_a_deleted_pod_are_not_allocated():
+    mirror = Mirror(SyncPolicies(bound=BoundPods.source))
+    taken(mirror, user(node="", initial=False), user("Update", initial=False))
+    taken(mirror, change("Delete", "p"))
+    assert not taken(mirror, claim_of_template())
+    assert [type(each) for each in taken(mirror, shared_claim())] == [Create]
+
+
+def test_a_pod_and_a_claim_may_have_one_name():
+    mirror = Mirror(SyncPolicies())
+    taken(mirror, shared_claim(), change("Add", "s", uid="u8"), change("Delete", "s", uid="u8"))
+    given = [each for each in taken(mirror, user()) if isinstance(each, Settle)]
+    assert [each.key for each in given] == ["default/s"]
 
 
 def test_devices_that_a_claim_has_are_not_allocated_again_with_a_later_pod():
@@ -235,6 +272,7 @@ def test_claims_of_templates_that_an_earlier_sync_has_created_stay_until_they_ar
 
     mirror = Mirror(SyncPolicies())
     assert not compared(mirror, here)
+    assert not taken(mirror, claim_of_template()), "a change of its status is not mirrored"
     list(mirror.compare(pod.kind, [user()], {pod.key: json.dumps(pod.obj).encode()}))
     (deleted,) = taken(mirror, change("Delete", "p-gpu-x7", uid="u2", kind="resourceclaims"))
     assert isinstance(deleted, Delete)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from podwright.apimachinery.objects import SOURCE_UID
-from podwright.online.client import SyncPolicies
+from podwright.online.client import BoundPods, SyncPolicies
 from podwright.online.client.cluster import ClusterAddress, RejectedRequest, UnreachableCluster
 from podwright.online.sync.operations import (
     AllocateClaim,
@@ -102,6 +102,26 @@ def test_an_object_that_is_there_is_settled_if_it_is_the_copy(present, is_settle
     assert target.done["created"] == is_settled
 
 
+@pytest.mark.parametrize(
+    ("here", "at_source", "is_bound"),
+    [
+        pytest.param("", "n1", True, id="its binding was rejected, and a change superseded it"),
+        pytest.param("n2", "n1", False, id="it was placed here"),
+        pytest.param("", "", False, id="it waits at the source"),
+    ],
+)
+def test_a_copy_that_should_have_a_node_and_waits_is_bound(here, at_source, is_bound):
+    copy, source = pod(here), pod(at_source)
+    for each in (copy, source):
+        each["metadata"]["annotations"] = {SOURCE_UID: "u1"}
+    policies = SyncPolicies(bound=BoundPods.source)
+    operation = Create(KINDS["pods"], "default/p", source, policies, at_source)
+    target, destination = executed(operation, {"POST": 409}, **{POD: copy})
+    assert destination.requests == ["POST pods"] + ["POST binding"] * is_bound
+    assert (target.done["bound"], target.rejected) == (is_bound, {})
+    assert not is_bound or destination.bodies[-1]["target"]["name"] == "n1"
+
+
 @pytest.mark.parametrize(("node", "is_done"), [("n1", True), ("n2", False), ("", False)])
 def test_a_binding_that_is_refused_is_done_if_the_pod_has_its_node(node, is_done):
     pod = {"metadata": {"name": "p", "namespace": "default"}, "spec": {"nodeName": node}}
@@ -131,6 +151,7 @@ def test_an_object_that_has_changed_meanwhile_is_read_again():
     target, destination = executed(operation, {"PUT": 409}, **objects)
     assert destination.requests == ["PUT a", "PUT a"]
     assert not target.rejected
+    assert dict(target.done) == {"updated": 1}
 
 
 @pytest.mark.parametrize("is_there", [True, False])
