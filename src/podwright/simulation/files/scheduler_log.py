@@ -280,9 +280,9 @@ def _line(number: int, value: dict[str, Any]) -> LogLine:
 # | Delete event for scheduled pod | 3 | observed, event AssignedPodDelete | | Attempting to
 # schedule pod | 3 | attempt | | Successfully bound pod to node | 2 | bound | | Unable to schedule
 # pod; ... | 2 | unschedulable | | the target node for the preemption is determined | 2 | preempt |
-# | Preemptor Pod preempted victim Pod | 2 | victim | | Preemptor preempted a waiting pod | 2 |
-# victim | | Preemptor rejected a pod in preBind | 2 | victim | | Updating pod condition and
-# nominated node name | 3 | condition |
+# | Preemptor Pod preempted victim Pod | 2 | victim | | Victim Pod is already deleted | 2 | victim |
+# | Preemptor preempted a waiting pod | 2 | victim | | Preemptor rejected a pod in preBind | 2 |
+# victim | | Updating pod condition and nominated node name | 3 | condition |
 #
 # Lines of text have a date without a year, in the time zone of the process.
 
@@ -330,6 +330,7 @@ _MESSAGES: dict[str, tuple[str, dict[str, str], Fields]] = {
     ),
     "the target node for the preemption is determined": ("preempt", {**_POD, "node": "node"}, {}),
     "Preemptor Pod preempted victim Pod": ("victim", _VICTIM, {}),
+    "Victim Pod is already deleted": ("victim", _VICTIM, {}),
     "Preemptor preempted a waiting pod": ("victim", {**_VICTIM, "victim": "waitingPod"}, {}),
     "Preemptor rejected a pod in preBind": ("victim", {**_VICTIM, "victim": "podInPreBind"}, {}),
     "Updating pod condition and nominated node name": (

@@ -152,6 +152,7 @@ def attempts_of(log: SchedulerLog) -> list[Attempt]:
     """Group the lines of the log by attempt, in the order of the attempts."""
     attempts: list[Attempt] = []
     newest: dict[NamespacedName, Attempt] = {}
+    preempting: dict[NamespacedName, Attempt] = {}
     for index, line in enumerate(log.lines):
         if line.what == "attempt":
             # Attempts are made one after the other; only bindings take place at the same time.
@@ -161,6 +162,11 @@ def attempts_of(log: SchedulerLog) -> list[Attempt]:
             attempts.append(newest[line.pod])
         elif (attempt := newest.get(line.pod)) is not None:
             attempt.end = attempt.end or index
+            if line.what == "preempt":
+                preempting[line.pod] = attempt
+            elif line.what == "victim":
+                # Victims are deleted beside the attempts: the pod may be tried again meanwhile.
+                attempt = preempting.get(line.pod, attempt)
             _fill_in(attempt, line)
     return attempts
 

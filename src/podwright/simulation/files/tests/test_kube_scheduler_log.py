@@ -233,6 +233,11 @@ def read_one(fields: str, message: str = "Attempting to schedule pod") -> dict[s
             {"what": "victim", "victim": "a/q", "node": "n1"},
         ),
         (
+            "Victim Pod is already deleted",
+            'preemptor="a/p" victim="a/q" node="n1"',
+            {"what": "victim", "victim": "a/q", "node": "n1"},
+        ),
+        (
             "Preemptor preempted a waiting pod",
             'preemptor="a/p" waitingPod="a/q" node="n1"',
             {"what": "victim", "victim": "a/q", "node": "n1"},

@@ -136,6 +136,21 @@ FAILS = {"conditionType": "PodScheduled", "conditionStatus": "False"}
             [
                 ("attempt", "p", {}),
                 ("preempt", "p", {"node": "n2"}),
+                ("attempt", "p", {}),
+                ("victim", "p", VICTIM | {"victim": "a/v"}),
+                ("preempt", "p", {"node": "n3"}),
+                ("victim", "p", VICTIM | {"victim": "a/w"}),
+            ],
+            [
+                {"at": (0, "a/p"), "preempted_node": "n2", "victims": ["a/v"], "end": 1},
+                {"at": (2, "a/p"), "preempted_node": "n3", "victims": ["a/w"], "end": 3},
+            ],
+            id="a victim that is deleted during the next attempt",
+        ),
+        pytest.param(
+            [
+                ("attempt", "p", {}),
+                ("preempt", "p", {"node": "n2"}),
                 ("victim", "p", VICTIM | {"victim": "a/v"}),
                 ("victim", "p", VICTIM | {"victim": "a/w"}),
             ],
