@@ -189,7 +189,7 @@ def settled(objects: Iterable[tuple[SourceKind, Document]]) -> list[tuple[Source
         Each with its kind.
     """
     given = list(objects)
-    uids = {obj["metadata"].get("uid") for kind, obj in given if kind.resource == "pods"}
+    uids = {obj["metadata"].get("uid") for _, obj in given}
     found = []
     for kind, obj in given:
         if kind.resource != "resourceclaims":

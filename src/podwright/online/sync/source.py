@@ -260,17 +260,21 @@ class Source:
     async def _listed(self, kind: SourceKind, *, seed: int) -> ChangeGroup | None:
         """Start to follow a kind; return its first list, None for a kind that is left out."""
         listed: list[SourceChange] = []
-        is_left_out = False
+        begun = len(self._tasks)
         for path, query in self._scope.collections(kind):
             first = await self._follow(kind, path, query, seed=seed)
             if first is None:
-                is_left_out = True
-                continue
+                # Namespaces that can be read are not followed alone: the others would look empty.
+                for task in self._tasks[begun:]:
+                    task.cancel()
+                await asyncio.gather(*self._tasks[begun:], return_exceptions=True)
+                del self._tasks[begun:], self._reflectors[begun:]
+                return None
             listed += [SourceChange(kind, each, first.received_ns) for each in first.changes]
         if kind.resource == "pods":
             # What runs has its room before a scheduler tries pods that wait.
             listed.sort(key=lambda each: not _BOUND.decode(each.change.body).spec.node_name)
-        return None if is_left_out else ChangeGroup(listed, listed=kind)
+        return ChangeGroup(listed, listed=kind)
 
     async def _listed_later(self, kind: SourceKind) -> Sequence[ChangeGroup]:
         """Return the first lists of a kind's definition and of a kind; none if it is not there."""

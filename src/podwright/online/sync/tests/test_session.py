@@ -500,6 +500,7 @@ def test_the_destination_is_compared_with_its_source_when_that_is_requested():
             assert check
             counts = [(kind.kind, kind.source, kind.here) for kind in check.kinds]
             assert counts == [("nodes", 1, 1), ("pods", 2, 2)]
+            assert (check.unexplained, check.differences_left_out) == (1, 0)
             (difference,) = check.differences
             assert (difference.kind, difference.key, difference.path) == (
                 "nodes",

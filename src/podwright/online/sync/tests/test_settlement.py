@@ -313,6 +313,22 @@ def test_what_a_destination_has_bound_or_allocated_stays_so(resource, source, ow
     protects = resource == "resourceclaims" and not kept
     finalizers = ["resource.kubernetes.io/delete-protection"] if protects else None
     assert settlement.obj["metadata"].get("finalizers") == finalizers
+    # Others have finalizers of their own.
+    present["metadata"]["finalizers"] = ["example.com/f"]
+    settlement = settled(KINDS[resource], obj, present, SyncPolicies())
+    assert settlement.obj["metadata"]["finalizers"] == ["example.com/f", *(finalizers or ())]
+
+
+def test_devices_that_the_destination_alone_has_allocated_stay_so():
+    metadata = {"name": "x", "annotations": {SOURCE_UID: "u1"}}
+    own = allocation("d0")
+    for present in ({"metadata": metadata, "status": own}, {"metadata": metadata}):
+        settlement = settled(
+            KINDS["resourceclaims"], {"metadata": metadata, "spec": {}},
+            {"spec": {}, **present}, SyncPolicies(),
+        )  # fmt: skip
+        assert settlement.obj.get("status") == present.get("status")
+        assert (settlement.differences, settlement.kept) == ([], ())
 
 
 class Histories(RuleBasedStateMachine):

@@ -151,6 +151,24 @@ def test_a_kind_of_which_one_namespace_may_not_be_read_is_left_out_with_one_warn
     assert len(each.warnings) == 1
 
 
+def test_no_namespace_of_a_kind_is_followed_if_one_may_not_be_read():
+    served = ServedCluster()
+    budget = document("PodDisruptionBudget", "b", "default") | {"apiVersion": "policy/v1"}
+    path = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
+    served.fail("namespaces/b/poddisruptionbudgets", 403, times=9)
+
+    def act(number: int) -> None:
+        if number == 2:
+            served.send("POST", path, budget)
+            served.create(pod("later"))
+
+    kinds = [KINDS["poddisruptionbudgets"], KINDS["pods"]]
+    scope = Scope(kinds=kinds, namespaces=["default", "b"])
+    found, each, _ = groups_of(served, scope, lambda groups: "later" in names(groups[-1]), act)
+    assert [names(group) for group in found] == [[], [], ["later"]]
+    assert len(each.warnings) == 1
+
+
 @pytest.mark.parametrize(
     ("kind", "status"), [(KINDS["pods"], 404), (KINDS["pods"], 403), (KINDS["runtimeclasses"], 401)]
 )

@@ -102,6 +102,16 @@ def test_an_object_that_is_there_is_settled_if_it_is_the_copy(present, is_settle
     assert target.done["created"] == is_settled
 
 
+def test_a_namespace_that_every_cluster_has_is_settled():
+    aim = {"metadata": {"name": "default", "labels": {"a": "b"}, "annotations": {SOURCE_UID: "u1"}}}
+    own = {"metadata": {"name": "default", "uid": "own"}}
+    operation = Create(KINDS["namespaces"], "default", aim)
+    target, destination = executed(operation, {"POST": 409}, **{"/api/v1/namespaces/default": own})
+    assert destination.requests == ["POST namespaces", "PUT default"]
+    assert destination.bodies[1]["metadata"]["labels"] == {"a": "b"}
+    assert (target.rejected, dict(target.done)) == ({}, {"created": 0, "updated": 1})
+
+
 @pytest.mark.parametrize(
     ("here", "at_source", "is_bound"),
     [
