@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 import re
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
@@ -21,6 +20,7 @@ from podwright.apimachinery.objects import (
     Document,
     KubernetesObject,
     aggregated,
+    go_quoted,
     parse_quantity,
 )
 from podwright.cluster.kubelets.kubelet.pod_records import containers_of
@@ -167,7 +167,7 @@ def field_of(pod: Document, path: str, facts: Mapping[str, str]) -> str | None:
         values = pod["metadata"].get(found[1]) or {}
         if found[2] is not None:
             return str(values.get(found[2]) or "")
-        return "\n".join(f"{key}={json.dumps(values[key])}" for key in sorted(values))
+        return "\n".join(f"{key}={go_quoted(values[key])}" for key in sorted(values))
     value: Any = pod
     for name in path.split("."):
         value = value.get(name) if isinstance(value, dict) else None

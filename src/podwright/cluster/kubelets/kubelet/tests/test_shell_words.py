@@ -206,6 +206,13 @@ def test_fields_of_a_pod(path, value):
     assert field_of(POD, path, {"status.hostIP": "9.9.9.9"}) == value
 
 
+def test_all_annotations_are_quoted_as_by_go():
+    # Upstream: pkg/fieldpath/fieldpath.go, `FormatMap`
+    pod = {"metadata": {"annotations": {"owner": "J\u00fcrgen", "c": "\a\x01\t\\"}}}
+    expected = 'c="\\a\\x01\\t\\\\"\nowner="J\u00fcrgen"'
+    assert field_of(pod, "metadata.annotations", {}) == expected
+
+
 @pytest.mark.parametrize("path", ["metadata.labels", "metadata.annotations['x']"])
 def test_labels_and_annotations_that_a_pod_does_not_have_are_empty(path):
     assert field_of({"metadata": {"name": "p"}}, path, {}) == ""
