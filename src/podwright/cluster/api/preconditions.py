@@ -36,7 +36,7 @@ def check_version(group: str, plural: str, name: str, sent: str, stored: str) ->
     if not sent or sent == stored:
         return
     check_is_version(sent)
-    if int(sent):
+    if int(sent) not in (0, int(stored)):
         raise conflict(group, plural, name, MODIFIED)
 
 
@@ -45,8 +45,13 @@ def check_is_version(text: str) -> None:
 
     Upstream: staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go, Update
     """
+    problem = ""
     if text and not (text.isascii() and text.isdecimal()):
-        raise unclassified_error(f"strconv.ParseUint: parsing {go_quoted(text)}: invalid syntax")
+        problem = "invalid syntax"
+    elif text and int(text) >= 2**64:
+        problem = "value out of range"
+    if problem:
+        raise unclassified_error(f"strconv.ParseUint: parsing {go_quoted(text)}: {problem}")
 
 
 _WITH_PLAIN_TEXTS: Final = frozenset(

@@ -176,7 +176,8 @@ def _checked_version(resource: Resource, new: Document, current: KubernetesObjec
     if sent == stored:
         return new
     check_version(resource.group, resource.plural, current.name, sent, stored)
-    if resource.is_custom or resource.kind.row.needs_resource_version:
+    needs_version = resource.is_custom or resource.kind.row.needs_resource_version
+    if needs_version and not int(sent or 0):
         text = "Invalid value: 0: must be specified for an update"
         problem = ("metadata.resourceVersion", text, 0)
         # Upstream names the resource here instead of the kind.

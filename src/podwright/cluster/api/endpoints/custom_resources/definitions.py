@@ -12,7 +12,7 @@ that is terminating is examined again whenever one of its objects is gone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -40,7 +40,7 @@ _STEPS_MAX: Final = 1_000
 class _Served(msgspec.Struct, frozen=True):
     """What the resources of a definition were made from, and their paths."""
 
-    basis: Document
+    basis: list[Any]
     paths: list[tuple[str, str, str]]
 
 
@@ -209,13 +209,9 @@ def _group(obj: KubernetesObject | None) -> str:
     return "" if obj is None else str((obj.raw.get("spec") or {}).get("group") or "")
 
 
-def _basis(definition: Document) -> Document:
+def _basis(definition: Document) -> list[Any]:
     """Return the parts of a definition from which its resources are made."""
     status = definition.get("status") or {}
-    return {
-        "spec": definition.get("spec"),
-        "names": status.get("acceptedNames"),
-        "conditions": [
-            is_true(definition, each) for each in ("NamesAccepted", "Established", "Terminating")
-        ],
-    }
+    types = ("NamesAccepted", "Established", "Terminating")
+    conditions = [is_true(definition, each) for each in types]
+    return [definition.get("spec"), status.get("acceptedNames"), conditions]

@@ -120,7 +120,7 @@ def with_wrapped_number(
     if value != value // 1:
         return None
     bits = _INTEGER_BITS[name]
-    whole = int(value) if -(2**63) <= value < 2**63 else -(2**63)
+    whole = int(value) if abs(value) < 2**63 else -(2**63)
     wrapped = (whole + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1)
     made = copy.deepcopy(document)
     holder: Any = made

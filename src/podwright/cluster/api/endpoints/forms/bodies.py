@@ -236,7 +236,7 @@ class Shape:
             for index in indices
         }
         found = [
-            Varying(tuple({index: 0, self._limits.get(index, index): 0}), role)
+            Varying(tuple(dict.fromkeys((index, self._limits.get(index, index)))), role)
             for index, role in self._alone
             if index not in repeated and self._varies(values, index, role)
         ]

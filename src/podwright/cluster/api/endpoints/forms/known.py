@@ -204,8 +204,8 @@ class KnownForms:
         self._seen_shapes = SeenTexts(shapes_at)
         self._seen_forms = SeenTexts(learned_at - shapes_at + 1)
         # The last request, which is learned if it has no template.
-        self._split: tuple[HttpRequest | None, _Split] = None, ([], (), ("", "", (), b"", 0))
-        self._outline: tuple[HttpRequest | None, int] = None, 0
+        self._split: tuple[HttpRequest, _Split] | None = None
+        self._outline: tuple[HttpRequest, int] | None = None
         self._shared = SharedParts()
         # By path; and of each template, the values of the last body besides the name.
         self._repeats: dict[str, list[Repeat]] = {}
@@ -259,15 +259,13 @@ class KnownForms:
         return template, values
 
     def _split_of(self, request: HttpRequest) -> _Split:
-        last, split = self._split
-        if last is not request:
+        if self._split is None or self._split[0] is not request:
             texts, values = split_body(request.body)
-            split = texts, values, _key(request, texts)
-            self._split = request, split
-        return split
+            self._split = request, (texts, values, _key(request, texts))
+        return self._split[1]
 
     def _outline_of(self, request: HttpRequest) -> int:
-        if self._outline[0] is not request:
+        if self._outline is None or self._outline[0] is not request:
             self._outline = request, outline_of(request.body)
         return self._outline[1]
 

@@ -157,6 +157,9 @@ def test_options_of_patches_are_checked(server, kind, query, expected):
          "json: cannot unmarshal string into Go struct field DeleteOptions.gracePeriodSeconds of"
          " type int64"),
         ({"gracePeriodSeconds": True}, 400, "cannot unmarshal bool into Go struct field"),
+        ({"kind": "Pod", "apiVersion": "v1"}, 400,
+         'no kind "Pod" is registered for version "v1" in scheme'
+         ' "pkg/apis/meta/internalversion/scheme/register.go:27"'),
         ({"orphanDependents": 1}, 400, "DeleteOptions.orphanDependents of type bool"),
         ({"dryRun": "All"}, 400, "DeleteOptions.dryRun of type []string"),
         ({"dryRun": [1]}, 400, "DeleteOptions.dryRun of type []string"),

@@ -31,7 +31,7 @@ def update(backend: Backend, call: Call) -> HttpReply:
     options = write_options(call.request, "UpdateOptions")
     document = in_namespace(call, body_of(call, options.field_validation))
     check_name(call, document)
-    uid = (document.get("metadata") or {}).get("uid") or ""
+    uid = (document.get("metadata") or {}).get("uid")
     made, is_new = update_document(backend, call, lambda _current: document, options, uid=uid)
     return object_reply(call, made, 201 if is_new else 200)
 
@@ -42,7 +42,7 @@ def update_document(
     make: MakeNew,
     options: WriteOptions,
     *,
-    uid: str = "",
+    uid: str | None = None,
     may_create: bool | None = None,
     tracks_fields: bool = True,
     part_of: PartOf | None = None,
@@ -53,8 +53,8 @@ def update_document(
     ----------
     make : callable
         Returns the new object.
-    uid : str
-        A precondition; "" for none.
+    uid : str, optional
+        A precondition.
     may_create : bool, optional
         Whether an absent object is created; by default as its kind allows for an update.
     tracks_fields : bool

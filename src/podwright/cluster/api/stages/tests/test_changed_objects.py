@@ -33,6 +33,12 @@ def change(kind: str, metadata: dict[str, Any], **more: Any) -> Any:
     return write.new
 
 
+def test_versions_are_compared_as_numbers() -> None:
+    for kind in ("v1 ConfigMap", "coordination.k8s.io/v1 Lease"):
+        for sent in ("2", "02"):
+            assert change(kind, {"resourceVersion": sent})["metadata"]["resourceVersion"] == "2"
+
+
 def test_an_update_without_a_version_has_that_of_the_stored_object() -> None:
     version = stored("v1 ConfigMap").metadata.resource_version
     assert version == "2"
@@ -54,6 +60,14 @@ def test_an_update_without_a_version_has_that_of_the_stored_object() -> None:
             f'Operation cannot be fulfilled on configmaps "a": {MODIFIED}',
         ),
         ("v1 ConfigMap", "x", 500, 'strconv.ParseUint: parsing "x": invalid syntax'),
+        (
+            "v1 ConfigMap", f"{2**64}", 500,
+            'strconv.ParseUint: parsing "18446744073709551616": value out of range',
+        ),
+        (
+            "v1 ConfigMap", f"{2**64 - 1}", 409,
+            f'Operation cannot be fulfilled on configmaps "a": {MODIFIED}',
+        ),
         (
             "coordination.k8s.io/v1 Lease", "", 422,
             'leases.coordination.k8s.io "a" is invalid: metadata.resourceVersion:'
