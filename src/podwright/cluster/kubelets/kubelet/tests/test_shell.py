@@ -45,6 +45,7 @@ SECOND_NS = 1_000_000_000
         ("cat <<EOF\na $((1 + 1)) `echo b`\nEOF", 0, "a 2 b\n"),
         ("cat <<'EOF'\n$x\nEOF", 0, "$x\n"),
         ("cat <<-EOF; echo after\n\ttab\n\tEOF", 0, "tab\nafter\n"),
+        ("cat -u - <<EOF\na\nEOF", 0, "a\n"),
         ('while read a b; do echo "$b-$a"; done <<EOF\n1 2 3\n4\nEOF', 0, "2 3-1\n-4\n"),
         (
             'for i in "${y:-"a  \'b\'"}" "${y:-\\"}${y:+no}"; do echo "<$i>"; done',
