@@ -83,6 +83,7 @@ async def read_cluster(
     scope = Scope(kinds=(), namespaces=options.namespaces, selector=options.selector)
     kinds = list(imported_kinds(options.kinds, has_workloads=options.has_workloads))
     for kind in kinds:
+        begun = len(found.objects)
         try:
             for path, query in scope.collections(kind):
                 await _read_kind(connection, kind, (path, query), options, found.objects, progress)
@@ -91,6 +92,7 @@ async def read_cluster(
         except RejectedRequest as error:
             if kind.is_required or error.status not in _ABSENT:
                 raise
+            del found.objects[begun:]  # of namespaces that can be read
             # Few servers have groups of pods; without them nothing is missing.
             if not kind.is_group or error.status != HTTPStatus.NOT_FOUND:
                 found.warnings.append(f"no {kind.resource} are read: {error}")

@@ -127,6 +127,19 @@ def test_a_kind_that_the_server_does_not_have_is_left_out(status):
     assert about.startswith("no volumeattachments are read: ")
 
 
+def test_no_namespace_of_a_kind_is_read_if_one_may_not_be():
+    served = cluster()
+    budget = document("PodDisruptionBudget", "b", "default") | {"apiVersion": "policy/v1"}
+    served.send("POST", "/apis/policy/v1/namespaces/default/poddisruptionbudgets", budget)
+    assert "poddisruptionbudgets/b" in imported(served, namespaces=["default", "team"])[1]
+    served.fail("namespaces/team/poddisruptionbudgets", 403)
+    found, names = imported(served, namespaces=["default", "team"])
+    assert "poddisruptionbudgets/b" not in names
+    assert {"pods/a", "pods/b"} <= {*names}
+    (about,) = [line for line in found.warnings if "poddisruptionbudgets" in line]
+    assert about.startswith("no poddisruptionbudgets are read: ")
+
+
 def test_a_kind_that_is_needed_ends_the_import():
     served = cluster()
     served.fail("/nodes", 403)

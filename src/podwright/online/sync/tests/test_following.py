@@ -446,3 +446,32 @@ def test_the_lag_is_that_of_changes_that_were_written_after_the_first_list():
         asyncio.run(one._execute([change("Update", "c", kind="runtimeclasses", handler="i")]))
         assert one.lag.count == 1
         assert one.lag.last_ns > 0
+
+
+@pytest.mark.parametrize("work", ["save", "retry"])
+def test_the_state_is_saved_and_what_was_rejected_repeated_every_two_seconds(monkeypatch, work):
+    waits: list[Any] = []
+    timeout = asyncio.timeout
+
+    def at_once(seconds: float | None) -> asyncio.Timeout:
+        waits.append(seconds)
+        return timeout(0)
+
+    class Repeating(Executing):
+        """It ends the test with the third attempt."""
+
+        async def retry(self) -> None:
+            if len(waits) == 3:
+                raise EOFError
+
+        async def check_same(self) -> None:
+            await self.retry()
+
+    target = Repeating()
+    target.rejected["pods", "default/p"] = []
+    monkeypatch.setattr(asyncio, "timeout", at_once)
+    each = destination(target)
+    with pytest.raises(EOFError):
+        asyncio.run(each.save("source") if work == "save" else each.follow())
+    first = 2.0 if work == "save" else 0.0
+    assert waits == [first, pytest.approx(2.0, abs=0.5), pytest.approx(2.0, abs=0.5)]

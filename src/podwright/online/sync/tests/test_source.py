@@ -122,6 +122,28 @@ def test_changes_follow_the_lists():
     assert not any(c.change.is_initial for c in changes)
 
 
+def test_changes_without_groups_have_an_empty_one_when_all_kinds_are_listed():
+    served = ServedCluster()
+    served.create(pod("a"))
+    found: list[list[str]] = []
+
+    async def run() -> None:
+        async with served.serve() as address, ReadConnection(address) as connection:
+            each = Source(connection, Scope(kinds=[KINDS["nodes"], KINDS["pods"]]), window_ns=1)
+            changes = each.changes()
+            async with asyncio.timeout(SECONDS_MAX):
+                async for group in changes:
+                    found.append([each.change.meta.name for each in group])
+                    if len(found) == 2:
+                        served.create(pod("b"))
+                    if len(found) == 3:
+                        break
+            await changes.aclose()
+
+    asyncio.run(run())
+    assert found == [["a"], [], ["b"]], "no nodes are no changes"
+
+
 @pytest.mark.parametrize(
     ("kind", "status", "warnings"),
     [
