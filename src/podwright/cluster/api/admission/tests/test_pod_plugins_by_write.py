@@ -30,7 +30,7 @@ def priority_class(name: str, value: int, **parts: Any) -> Document:
 HIGH = priority_class("high", 10, preemptionPolicy="Never")
 PLAIN = priority_class("plain", 5)
 LOW_DEFAULT = priority_class("low", 3, globalDefault=True)
-HIGH_DEFAULT = priority_class("most", 7, globalDefault=True)
+HIGH_DEFAULT = priority_class("another", 7, globalDefault=True)
 LOWER = "PreemptLowerPriority"
 
 
