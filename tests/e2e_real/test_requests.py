@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from tests.real_parts.requests.compare import compare_seeds, servers, show
+from tests.real_parts.requests.manifests import compare_manifests
 from tests.real_parts.requests.topics import topic_steps
 
 pytestmark = pytest.mark.e2e
@@ -27,3 +30,11 @@ def test_generated_requests_get_the_answers_of_kube_apiserver(capsys):
     assert summary.requests > 250
     assert about_topics.requests > 80
     assert pair.outcomes.keys() >= {200, 201, 400, 404, 409, 422}
+
+
+def test_manifests_get_the_answers_of_kube_apiserver(capsys):
+    root = Path(__file__).parents[2]
+    summary = compare_manifests([root / "examples", root / "tests" / "e2e_real"])
+    show(summary, most=10)
+    assert not summary.different, capsys.readouterr().out
+    assert summary.requests > 300

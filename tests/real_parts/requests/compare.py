@@ -184,6 +184,23 @@ class Pair:
         until(has_status)
         return found[-1]
 
+    def wait_for_definitions(self) -> None:
+        """Wait until kube-apiserver serves its definitions, or says that it does not."""
+        path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+        def are_settled() -> bool:
+            items = self._real.send(HttpRequest("GET", path, "", HEADERS, b"")).body["items"]
+            found = [
+                {(each["type"], each["status"]) for each in item["status"].get("conditions") or ()}
+                for item in items
+            ]
+            return all(
+                ("Established", "True") in each or ("NamesAccepted", "False") in each
+                for each in found
+            )
+
+        until(are_settled)
+
     def _clear(self, namespace: str, paths: list[str]) -> None:
         """Delete the objects of a sequence outside its namespace."""
         collections = {re.sub(rf"/[^/]*{namespace}[^/]*(/status)?$", "", path) for path in paths}
@@ -362,10 +379,23 @@ class Summary:
 
 
 def compare_seeds(
-    pair: Pair, seeds: range, steps_of: StepsOf | None = None, *, reduces: bool = True
+    pair: Pair,
+    seeds: range,
+    steps_of: StepsOf | None = None,
+    *,
+    reduces: bool = True,
+    summary: Summary | None = None,
 ) -> Summary:
-    """Compare the sequences of seeds, by default those of objects with mistakes."""
-    summary = Summary()
+    """Compare the sequences of seeds, by default those of objects with mistakes.
+
+    Parameters
+    ----------
+    reduces : bool
+        Whether to look for the earlier requests that a difference needs.
+    summary : Summary, optional
+        Gets what is found; a new one by default.
+    """
+    summary = summary or Summary()
     for seed in seeds:
         steps = (steps_of or object_steps)(seed)
         broken = False
