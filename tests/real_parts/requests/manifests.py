@@ -73,8 +73,8 @@ def _of_definition(document: Document) -> Iterator[tuple[tuple[str, str], tuple[
     names = spec.get("names") or {}
     for version in spec.get("versions") or ():
         group_version = f"{spec.get('group')}/{version.get('name')}"
-        path = f"/apis/{group_version}", names.get("plural")
-        yield (group_version, names.get("kind")), ("/".join(path), spec.get("scope") != "Cluster")
+        path = f"/apis/{group_version}/{names.get('plural')}"
+        yield (group_version, str(names.get("kind"))), (path, spec.get("scope") != "Cluster")
 
 
 def known_kinds() -> Kinds:
