@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
+from tests.properties.effort import effort
 
 from podwright.apimachinery.objects import KubernetesObject, Pod
 from podwright.apimachinery.schema import decode
@@ -67,7 +68,7 @@ def check(lister: Lister, stored: dict[Any, KubernetesObject]) -> None:
         assert lister.count_in_namespace(EVENT, namespace) == len(names)
 
 
-@settings(max_examples=50)
+@effort(50)
 @given(
     st.booleans(),
     st.lists(st.tuples(_objects, st.sampled_from(["put", "put", "delete", "check"])), max_size=25),
