@@ -322,9 +322,9 @@ def _form_of(cls: type[msgspec.Struct]) -> dict[str, _Field]:
 
 
 _WRONG: Final = object()
+"""The result of a value of a wrong type."""
 _NAMED_MAX: Final = 12
 """How many fields are named beside one that is unknown and not like any of them."""
-"""The result of a value of a wrong type."""
 
 _Walker = Callable[[Any, Any, str, list[FieldError]], object]
 

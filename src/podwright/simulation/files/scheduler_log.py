@@ -272,17 +272,8 @@ def _line(number: int, value: dict[str, Any]) -> LogLine:
 
 # The output of kube-scheduler, as the lines of a scheduler log.
 #
-# Upstream writes its log as text (`--logging-format=text`, the default) or as JSON. The messages
-# that are read are those of `-v=3`; the others are ignored.
-#
-# | message | verbosity | read as | |---|---|---| | Add event for unscheduled pod | 3 | queue,
-# event UnschedulablePodAdd | | Add event for scheduled pod | 3 | observed, event AssignedPodAdd |
-# | Delete event for scheduled pod | 3 | observed, event AssignedPodDelete | | Attempting to
-# schedule pod | 3 | attempt | | Successfully bound pod to node | 2 | bound | | Unable to schedule
-# pod; ... | 2 | unschedulable | | the target node for the preemption is determined | 2 | preempt |
-# | Preemptor Pod preempted victim Pod | 2 | victim | | Victim Pod is already deleted | 2 | victim |
-# | Preemptor preempted a waiting pod | 2 | victim | | Preemptor rejected a pod in preBind | 2 |
-# victim | | Updating pod condition and nominated node name | 3 | condition |
+# Upstream writes its log as text (`--logging-format=text`, the default) or as JSON. The messages of
+# `_MESSAGES` are read, all of which `-v=3` has; the others are ignored.
 #
 # Lines of text have a date without a year, in the time zone of the process.
 

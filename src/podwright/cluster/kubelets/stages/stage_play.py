@@ -244,8 +244,19 @@ def decode_changed(obj: KubernetesObject, after: Document, scope: Scope, *, sour
         except msgspec.ValidationError:
             pass
         else:
-            return msgspec.structs.replace(obj, status=status, raw=after)
+            if not _has_quantities(status):
+                return msgspec.structs.replace(obj, status=status, raw=after)
     return decode(after, source=source)
+
+
+def _has_quantities(status: PodStatus) -> bool:
+    """Whether a status has texts of which `msgspec` does not know whether they are quantities."""
+    if status.resources is not None or status.allocated_resources is not None:
+        return True
+    return any(
+        entry.resources is not None or entry.allocated_resources is not None
+        for entry in (*status.container_statuses, *status.init_container_statuses)
+    )
 
 
 def _with_root(root: str, operation: Any) -> Any:

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from hypothesis import given, strategies as st
 
-from podwright.apimachinery.objects import decode_pod
+from podwright.apimachinery.objects import InvalidObject, decode_pod
 from podwright.cluster.kubelets import Lifecycle, ScheduleStage
 from podwright.cluster.kubelets.addresses import Addresses
 from podwright.cluster.kubelets.patches import apply_patch, plain_patch
@@ -428,3 +428,23 @@ def test_a_changed_status_is_decoded_as_the_whole_object(status):
     pod = decode_pod(a_pod("p").raw)
     after = pod.raw | {"status": status}
     assert decode_changed(pod, after, "status", source="s") == decode_pod(after)
+
+
+@pytest.mark.parametrize(
+    ("status", "path"),
+    [
+        ({"allocatedResources": {"cpu": "x"}}, "allocatedResources[cpu]"),
+        ({"resources": {"requests": {"cpu": "x"}}}, "resources.requests[cpu]"),
+        ({"containerStatuses": [{"name": "c", "allocatedResources": {"cpu": "x"}}]},
+         "containerStatuses[0].allocatedResources[cpu]"),
+        ({"containerStatuses": [{"name": "c", "resources": {"limits": {"cpu": "x"}}}]},
+         "containerStatuses[0].resources.limits[cpu]"),
+        ({"initContainerStatuses": [{"name": "c", "allocatedResources": {"cpu": "x"}}]},
+         "initContainerStatuses[0].allocatedResources[cpu]"),
+    ],
+)  # fmt: skip
+def test_a_quantity_of_a_changed_status_that_is_not_valid_is_an_error(status, path):
+    pod = decode_pod(a_pod("p").raw)
+    with pytest.raises(InvalidObject) as error:
+        decode_changed(pod, pod.raw | {"status": status}, "status", source="s")
+    assert [each.path for each in error.value.errors] == [f"status.{path}"]
