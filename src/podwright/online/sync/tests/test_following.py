@@ -344,6 +344,29 @@ def test_at_most_two_hundred_changes_are_executed_together():
     assert [len(each) for each in target.given] == [200, 200, 1]
 
 
+def test_at_most_thirty_two_objects_are_written_side_by_side():
+    class Slow(Executing):
+        """It notes how many operations are under way."""
+
+        under_way, most = 0, 0
+
+        async def execute(self, operation):
+            self.under_way += 1
+            self.most = max(self.most, self.under_way)
+            await asyncio.sleep(0)
+            self.under_way -= 1
+
+    target = Slow(together=False)
+    changes = [change("Add", f"c{n}", kind="runtimeclasses") for n in range(70)]
+    asyncio.run(destination(target)._execute(changes))
+    assert target.most == 32
+    # The changes of one object follow each other.
+    target.most = 0
+    several = [change("Update", "c", kind="runtimeclasses", handler=f"h{n}") for n in range(3)]
+    asyncio.run(destination(target)._execute(several))
+    assert target.most == 1
+
+
 def test_a_list_waits_until_the_destination_can_be_read(monkeypatch):
     waits: list[float] = []
 

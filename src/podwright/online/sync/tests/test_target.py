@@ -570,3 +570,9 @@ def test_a_comparison_is_requested_by_the_reply_to_a_report(is_due):
     report: Any = {"check": is_due}
     assert asyncio.run(target.report(report))
     assert target.check_due.is_set() is is_due
+
+
+def test_five_thousand_requests_start_at_once_and_in_each_second():
+    target = Target(ClusterAddress(server="http://127.0.0.1:1"), "d")
+    waits = [target._connection._limit.reserve(0) for _ in range(5_002)]
+    assert waits == [0] * 5_000 + [200_000, 400_000]

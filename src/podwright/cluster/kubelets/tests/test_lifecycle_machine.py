@@ -1,0 +1,186 @@
+"""What the machine of the lifecycle keeps: kinds, the order of objects, addresses, invariants."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from podwright.apimachinery.objects import KubernetesObject, ObjectPut
+from podwright.cluster.kubelets import Lifecycle, ScheduleStage
+from podwright.cluster.kubelets.addresses import Addresses, AddressesState
+from podwright.cluster.kubelets.stages.stage_objects import STAGE
+from podwright.cluster.kubelets.tests.lifecycle_driver import (
+    NOW,
+    LifecycleDriver,
+    a_node,
+    a_pod,
+    at,
+)
+from podwright.cluster.kubelets.tests.test_lifecycle import WAIT, stages_of
+from podwright.cluster.store import ObjectStore
+
+POD, NODE, CUSTOM = ("", "Pod"), ("", "Node"), ("", "Custom")
+OTHERS = stages_of(WAIT, kind="Custom")
+
+
+@pytest.mark.parametrize(
+    ("stages", "has_kubelet", "has_stage_objects", "kinds"),
+    [
+        pytest.param((), False, False, [], id="no stages, no kinds"),
+        pytest.param(OTHERS, False, False, [CUSTOM], id="those that have stages"),
+        pytest.param(OTHERS, True, False, [CUSTOM, NODE, POD], id="a kubelet has pods and nodes"),
+        pytest.param((), False, True, [STAGE], id="Stages, if they take part"),
+    ],
+)
+def test_the_kinds_of_a_machine(stages, has_kubelet, has_stage_objects, kinds):
+    def objects_of(_: object) -> tuple[KubernetesObject, ...]:
+        return ()
+
+    life = Lifecycle(
+        stages,
+        reader=ObjectStore() if has_kubelet else None,
+        objects_of=objects_of if has_stage_objects else None,
+    )
+    assert life.kinds == kinds
+
+
+def keys(life: Lifecycle) -> list[str]:
+    return [each.key.rpartition("/")[2] for each in life.state().objects]
+
+
+def test_objects_are_kept_in_the_order_of_their_arrival_and_keep_their_place_when_replaced():
+    life = Lifecycle()
+    for obj in (a_pod("b"), a_node(), a_pod("a"), a_pod("c"), a_pod("b"), a_pod("a", uid="new")):
+        life.handle(ObjectPut(obj), NOW)
+    assert keys(life) == ["b", "n1", "a", "c"]
+    again = Lifecycle()
+    objects = [a_pod("b"), a_node(), a_pod("a", uid="new"), a_pod("c")]
+    again.restore(life.state(), objects)
+    for obj in (a_pod("z"), a_pod("d")):
+        again.handle(ObjectPut(obj), NOW)
+    assert keys(again) == ["b", "n1", "a", "c", "z", "d"]
+
+
+@pytest.mark.parametrize(
+    ("addresses", "host"),
+    [
+        pytest.param([{"type": "InternalIP", "address": "1.2.3.4"}], "1.2.3.4", id="its own"),
+        pytest.param(
+            [{"type": "Hostname", "address": "n1"}, {"type": "InternalIP", "address": "1.2.3.4"},
+             {"type": "InternalIP", "address": "fd00::1"}],
+            "1.2.3.4", id="the first internal one",
+        ),
+        pytest.param([{"type": "ExternalIP", "address": "9.9.9.9"}], "10.0.0.1", id="an assigned"),
+        pytest.param(None, "10.0.0.1", id="an assigned one, of a node without addresses"),
+    ],
+)  # fmt: skip
+def test_a_pod_has_the_address_of_its_node(addresses, host):
+    driver = LifecycleDriver(Lifecycle())
+    driver.put(a_node(status={"addresses": addresses}))
+    driver.put(a_pod())
+    driver.run(1)
+    assert driver.status()["hostIP"] == host
+
+
+def test_a_pod_has_its_claims_prepared_only_where_claims_can_be_read():
+    claims = {"resourceClaims": [{"name": "gpu", "resourceClaimName": "absent"}]}
+    for reader, phase in ((None, "Running"), (ObjectStore(), None)):
+        driver = LifecycleDriver(Lifecycle(claim_reader=reader))
+        driver.put(a_node())
+        driver.put(a_pod(spec=claims))
+        driver.run(1)
+        status: dict[str, Any] = driver.objects["default/web"].raw.get("status") or {}
+        assert status.get("phase") == phase
+        assert bool(driver.notes) is (reader is not None)
+        assert driver.status("n1")["conditions"], "nodes have none"
+
+
+def waiting() -> Lifecycle:
+    """Return a machine: a pod without a stage, one that is removed, and two that wait."""
+    life = Lifecycle(stages_of(WAIT, "selector: {}, next: {delete: true}"))
+    life.handle(ObjectPut(a_pod("unbound", spec={"nodeName": None})), NOW)
+    (plan,) = life.handle(ObjectPut(a_pod("gone", status={"phase": "Running"})), NOW)
+    assert isinstance(plan, ScheduleStage)
+    life.handle(plan.event, NOW)
+    for each in "ab":
+        life.handle(ObjectPut(a_pod(each, deletionTimestamp=at(30))), NOW)
+    life.validate()
+    return life
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        pytest.param({"number": 1}, "two scheduled stages have the same number", id="number"),
+        pytest.param({"number": 99}, "a number that was not assigned yet", id="unassigned number"),
+        pytest.param({"number": 3}, "a number that was not assigned yet", id="the next number"),
+        pytest.param({"obj": a_pod("b", status={"phase": "Running"}), "stage": 0},
+                     "default/b: s0 does not apply", id="stage"),
+        pytest.param({"obj": a_pod("other")}, "Pod.* default/b holds .*default/other", id="object"),
+    ],
+)  # fmt: skip
+def test_a_broken_invariant_is_noticed(change, message):
+    life = waiting()
+    entry = life._kinds[POD].objects["default/b"]
+    if "obj" in change:
+        entry.obj = change["obj"]
+    fields = {field: value for field, value in change.items() if field != "obj"}
+    assert entry.scheduled is not None
+    entry.scheduled = msgspec.structs.replace(entry.scheduled, **fields)
+    with pytest.raises(AssertionError, match=message):
+        life.validate()
+
+
+def test_a_broken_invariant_of_what_a_kubelet_runs_is_noticed():
+    life = Lifecycle(reader=ObjectStore())
+    for obj in (a_node(), a_pod("a"), a_pod("b")):
+        life.handle(ObjectPut(obj), NOW)
+    life.validate()
+    first, second = life._kinds[POD].objects.values()
+    second.scheduled = first.scheduled
+    with pytest.raises(AssertionError, match="two scheduled stages have the same number"):
+        life.validate()
+
+
+@pytest.mark.parametrize(
+    ("count", "node", "pod"),
+    [
+        (0, "10.0.0.1", "10.64.0.1"),
+        (254, "10.0.0.255", "10.64.0.255"),
+        (255, "10.0.1.0", "10.64.1.0"),
+        (65_535, "10.1.0.0", "10.65.0.0"),
+        pytest.param((1 << 22) - 2, "10.63.255.255", "10.127.255.255", id="the last ones"),
+        pytest.param(1 << 22, "10.0.0.1", "10.64.0.1", id="after four million the first again"),
+    ],
+)
+def test_nodes_and_pods_have_addresses_in_networks_of_their_own(count, node, pod):
+    addresses = Addresses(AddressesState({}, {}, count, count))
+    assert (addresses.of_node("n"), addresses.of_pod("u")) == (node, pod)
+
+
+@pytest.mark.parametrize(
+    ("kept", "following"),
+    [
+        ("10.64.0.4", "10.64.0.6"),
+        ("10.64.0.5", "10.64.0.6"),
+        ("10.64.0.6", "10.64.0.7"),
+        ("10.127.255.255", "10.64.0.0"),
+        pytest.param("10.128.0.0", "10.64.0.6", id="beyond the network of pods"),
+        pytest.param("10.63.255.255", "10.64.0.6", id="a node"),
+    ],
+)
+def test_no_pod_gets_an_address_up_to_one_that_is_kept(kept, following):
+    addresses = Addresses(AddressesState({}, {}, 0, 5))
+    addresses.keep_pod(kept)
+    assert addresses.of_pod("u") == following
+
+
+def test_a_released_address_is_not_reused():
+    addresses = Addresses()
+    assert (addresses.of_node("n"), addresses.of_pod("u")) == ("10.0.0.1", "10.64.0.1")
+    addresses.release_node("n")
+    addresses.release_pod("u")
+    addresses.release_pod("another")
+    assert (addresses.of_node("n"), addresses.of_pod("u")) == ("10.0.0.2", "10.64.0.2")
