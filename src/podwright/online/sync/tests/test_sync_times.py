@@ -14,6 +14,7 @@ import pytest
 
 from podwright.online.client import SyncPolicies
 from podwright.online.client.cluster import RejectedRequest, UnreachableCluster
+from podwright.online.live.tests.test_lease_model import VirtualLoop
 from podwright.online.sync.following import Destination
 from podwright.online.sync.mirror import Mirror
 from podwright.online.sync.placements import Placements
@@ -24,26 +25,6 @@ from podwright.online.sync.tests.served_cluster import node, pod
 
 KINDS = {kind.resource: kind for kind in source_kinds()}
 GROUPS = later_kinds((), ())[0]
-
-
-class VirtualLoop(asyncio.SelectorEventLoop):
-    """An event loop whose clock jumps to the next timer."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.seconds = 0.0
-        selector: Any = self._selector  # type: ignore[attr-defined]
-        select = selector.select
-
-        def jump(timeout: float | None = None) -> Any:
-            assert timeout is not None, "nothing is due"
-            self.seconds += timeout + 1e-6  # a step takes a moment
-            return select(0)
-
-        selector.select = jump
-
-    def time(self) -> float:
-        return self.seconds
 
 
 def run_virtually(monkeypatch: pytest.MonkeyPatch, main: Coroutine[Any, Any, None]) -> None:
