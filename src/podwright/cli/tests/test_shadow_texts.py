@@ -12,7 +12,13 @@ from podwright.simulation.shadow.comparison import ScoreDifference
 
 
 def finding(**fields: Any) -> Finding:
-    needed = {"what": "binding", "line": 1, "pod": "default/p", "node": "n1", "outcome": "agreed"}
+    needed: Any = {
+        "what": "binding",
+        "line": 1,
+        "pod": "default/p",
+        "node": "n1",
+        "outcome": "agreed",
+    }
     return Finding(**(needed | fields))
 
 

@@ -48,7 +48,7 @@ class Cluster:
     """
 
     def __init__(self, events: Mapping[str, Sequence[Any]], down_until: float = 0.0) -> None:
-        self.access = SimpleNamespace(server="s")
+        self.access = SimpleNamespace(name="a", server="http://a")
         self.requested_at: dict[str, list[float]] = {}
         self._events = {resource: list(each) for resource, each in events.items()}
         self._down_until = down_until
@@ -163,26 +163,57 @@ def test_kinds_that_the_source_does_not_have_are_looked_up_every_five_seconds(mo
 
 
 class Reported:
-    """A destination that takes reports."""
+    """A destination that takes reports, and all that a sync writes."""
 
     name = "here"
     last_error = ""
 
     def __init__(self) -> None:
+        self.check_due = asyncio.Event()
+        self.rejected: dict[tuple[str, str], Any] = {}
+        self.written: list[str] = []
+        self.phases: list[str] = []
+        self.saved: list[Any] = []
         self.done: dict[str, int] = dict.fromkeys(
             ("created", "updated", "deleted", "ignored", "absent", "claims"), 0
         )
         self.errors: dict[tuple[str, str], int] = {}
         self.reported_at: list[float] = []
 
-    async def report(self, _: Any) -> bool:
+    async def report(self, status: Any) -> bool:
         self.reported_at.append(time.monotonic())
+        self.phases.append(status.phase)
         return True
 
+    def pods(self) -> Any:
+        return self
 
-def sync_of(target: Any) -> tuple[Sync, Destination]:
-    """Return a sync that is not connected to its source, with a destination."""
-    connection: Any = SimpleNamespace(access=SimpleNamespace(name="a", server="http://a"))
+    async def batches(self) -> AsyncIterator[Any]:
+        await asyncio.Event().wait()
+        yield
+
+    async def check_same(self) -> None:
+        pass
+
+    async def save(self, state: Any) -> None:
+        self.saved.append(state)
+
+    async def objects(self, _: Any) -> dict[str, bytes]:
+        return {}
+
+    def supersede(self, *_: str) -> bool:
+        return False
+
+    def executes_together(self, _: Any) -> bool:
+        return True
+
+    async def execute_in_order(self, operations: Sequence[Any]) -> None:
+        self.written += [each.key for each in operations]
+
+
+def sync_of(target: Any, cluster: Cluster | None = None) -> tuple[Sync, Destination]:
+    """Return a sync of a cluster with a destination."""
+    connection: Any = cluster or Cluster({})
     found = Sync(
         connection, BOTH, SyncPolicies(), on_difference=lambda _: None,
         on_failure=lambda *_: None, on_listed=lambda _: None,
@@ -217,6 +248,27 @@ def test_a_state_is_reported_within_a_second_of_a_change_and_every_five_seconds(
 
     run_virtually(monkeypatch, main())
     assert target.reported_at == pytest.approx(reported_at, abs=0.01)
+
+
+def test_a_sync_that_ends_saves_and_reports_its_state_and_leaves_nothing_behind(monkeypatch):
+    target = Reported()
+    events = {"nodes": [(1, versioned(node("n"), 4))], "pods": [(1, versioned(pod("p"), 5))]}
+
+    async def main() -> None:
+        sync, each = sync_of(target, Cluster(events))
+        running = asyncio.create_task(sync.run())
+        await asyncio.sleep(1.5)
+        assert target.written == ["n", "default/p"]
+        assert each.is_synced
+        await sync.end()
+        await asyncio.gather(running, return_exceptions=True)
+        assert time.monotonic() < 1.6, "the end waits for nothing"
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    run_virtually(monkeypatch, main())
+    (state,) = target.saved
+    assert list(state.synced_last) == ["5"]
+    assert target.phases == ["following", "stopped"]
 
 
 def test_a_report_has_what_was_done_and_the_first_thousand_differences():
