@@ -236,7 +236,7 @@ class Source:
             later, look_at = list(self._scope.later), time.monotonic() + LATER_SECONDS
             while True:
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(LATER_SECONDS if later else None):
+                    async with asyncio.timeout(LATER_SECONDS):
                         await self._arrived.wait()
                 if later and time.monotonic() >= look_at:
                     for kind in [*later]:

@@ -42,7 +42,7 @@ class Cluster:
     Parameters
     ----------
     events : mapping of str to sequence
-        By resource: times in seconds, each with an object or "cut".
+        By resource: times in seconds, each with an object, "cut", or "broken" for a defect.
     down_until : float
         Until when the watches of nodes are refused after a cut.
     """
@@ -79,6 +79,8 @@ class Cluster:
             await asyncio.sleep(max(0.0, at - time.monotonic()))
             if obj == "cut":
                 raise UnreachableCluster("cut")
+            if obj == "broken":
+                raise ZeroDivisionError
             yield json.dumps({"type": "ADDED", "object": obj}).encode() + b"\n"
         await asyncio.Event().wait()
 
@@ -160,6 +162,12 @@ def test_kinds_that_the_source_does_not_have_are_looked_up_every_five_seconds(mo
     asked_at = cluster.requested_at[GROUPS.resource]
     # A change, or the end of the wait, is followed by a tenth of a second for the order.
     assert asked_at == pytest.approx([5, 10, 15], abs=0.5)
+
+
+def test_a_defect_while_a_kind_is_followed_ends_the_source(monkeypatch):
+    cluster = Cluster({"nodes": [], "pods": [(1, "broken")]})
+    with pytest.raises(ZeroDivisionError):
+        followed(monkeypatch, cluster, BOTH, 10)
 
 
 class Reported:

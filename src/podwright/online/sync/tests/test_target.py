@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
+import pkgutil
 from typing import Any
 
+import msgspec
 import pytest
 
 from podwright.apimachinery.objects import SOURCE_UID
+from podwright.online import sync
 from podwright.online.client import BoundPods, SyncPolicies
 from podwright.online.client.cluster import ClusterAddress, RejectedRequest, UnreachableCluster
 from podwright.online.sync.operations import (
@@ -493,6 +497,25 @@ def test_devices_are_those_of_the_node_of_their_pod(user, done):
     assert dict(target.done) == done
 
 
+def test_a_pod_that_goes_while_its_devices_are_allocated_leaves_nothing_that_waits():
+    user = pod("n1")
+    user["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": "c"}]
+    target, destination = target_of({}, **{POD: user, CLAIM: device_claim()})
+    write = destination.write
+
+    async def going(*arguments: Any, **options: Any) -> bytes:
+        await target.pod_changed("default/p", is_gone=True)
+        found: bytes = await write(*arguments, **options)
+        return found
+
+    destination.write = going
+    claim = device_claim("gpu-0")
+    operation = AllocateClaim(KINDS["resourceclaims"], "default/c", claim, "p", "n1", "gpu")
+    asyncio.run(target.execute(operation))
+    assert destination.requests == ["PUT c", "PUT status"]
+    assert target._waiting == {}
+
+
 EXTENDED = {"resourceClaimName": "c", "requestMappings": []}
 
 
@@ -570,6 +593,23 @@ def test_a_comparison_is_requested_by_the_reply_to_a_report(is_due):
     report: Any = {"check": is_due}
     assert asyncio.run(target.report(report))
     assert target.check_due.is_set() is is_due
+
+
+def test_what_the_parts_of_a_sync_give_each_other_cannot_be_changed():
+    modules = [
+        importlib.import_module(f"{sync.__name__}.{each.name}")
+        for each in pkgutil.iter_modules(sync.__path__)
+        if not each.ispkg
+    ]
+    values = {
+        each
+        for module in modules
+        for each in vars(module).values()
+        if isinstance(each, type) and issubclass(each, msgspec.Struct)
+        if each.__module__ == module.__name__
+    }
+    assert len(values) > 20
+    assert [each for each in values if not each.__struct_config__.frozen] == []
 
 
 def test_five_thousand_requests_start_at_once_and_in_each_second():
