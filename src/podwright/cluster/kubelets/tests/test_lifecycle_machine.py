@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from typing import Any
 
 import msgspec
 import pytest
 
 from podwright.apimachinery.objects import KubernetesObject, ObjectPut
-from podwright.cluster.kubelets import Lifecycle, ScheduleStage
+from podwright.cluster import kubelets
+from podwright.cluster.kubelets import Lifecycle, ScheduleStage, StageError
 from podwright.cluster.kubelets.addresses import Addresses, AddressesState
 from podwright.cluster.kubelets.stages.stage_objects import STAGE
 from podwright.cluster.kubelets.tests.lifecycle_driver import (
@@ -145,6 +148,31 @@ def test_a_broken_invariant_of_what_a_kubelet_runs_is_noticed():
 
 
 @pytest.mark.parametrize(
+    ("stages_until_rest", "is_loop"),
+    [pytest.param(100, False, id="a hundred"), pytest.param(101, True, id="one more")],
+)
+def test_at_most_a_hundred_stages_are_played_at_one_time(stages_until_rest, is_loop):
+    counted = (
+        "selector: {matchExpressions: [{key: .status.phase, operator: In, values: [%s]},"
+        " {key: .status.reason, operator: NotIn, values: ['%s']}]}, next: {statusTemplate:"
+        """ '{phase: %s, reason: "{{ add1 .status.reason }}"}'}"""
+    )
+    parts = [
+        counted % (phase, stages_until_rest, following)
+        for phase, following in (("Pending", "Running"), ("Running", "Pending"))
+    ]
+    driver = LifecycleDriver(Lifecycle(stages_of(*parts)))
+    driver.put(a_pod(status={"phase": "Pending", "reason": "0"}))
+    if is_loop:
+        story = "more than 100 stages at one time, the last ones s0, s1, s0, s1, s0; a stage"
+        with pytest.raises(StageError, match=story):
+            driver.run()
+    else:
+        driver.run()
+        assert len(driver.story) == 100
+
+
+@pytest.mark.parametrize(
     ("count", "node", "pod"),
     [
         (0, "10.0.0.1", "10.64.0.1"),
@@ -184,3 +212,20 @@ def test_a_released_address_is_not_reused():
     addresses.release_pod("u")
     addresses.release_pod("another")
     assert (addresses.of_node("n"), addresses.of_pod("u")) == ("10.0.0.2", "10.64.0.2")
+
+
+CHANGED_IN_PLACE = {
+    "ContainerRecord", "ObjectState", "PodRecord", "ProbeRecord", "Redirection", "RunRecord",
+    "_Counts", "_File",
+}  # fmt: skip
+"""The records of what runs, and of what is counted or parsed."""
+
+
+def test_stages_and_what_is_read_of_objects_cannot_be_changed():
+    found = set()
+    for each in pkgutil.walk_packages(kubelets.__path__, f"{kubelets.__name__}."):
+        values = [] if ".tests" in each.name else vars(importlib.import_module(each.name)).values()
+        structs = (v for v in values if isinstance(v, type) and issubclass(v, msgspec.Struct))
+        own = [v for v in structs if v.__module__ == each.name]
+        found |= {v.__name__ for v in own if not v.__struct_config__.frozen}
+    assert found == CHANGED_IN_PLACE
