@@ -17,6 +17,7 @@ from podwright.online.apiserver import device_cards_kind
 _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _CARDS = "/apis/podwright.dev/v1/devicecards"
 _SPEC: dict[str, Any] = {"driver": "gpu.example.com", "count": 8}
+_MOST = 64
 _HALVES = [{"name": "half", "parts": 4, "count": 2, "capacity": {"memory": {"value": "40Gi"}}}]
 
 
@@ -27,6 +28,10 @@ def server() -> Server:
     status, body = server.reply("POST", _DEFINITIONS, encode(device_cards_kind()))
     assert status == 201, body
     return server
+
+
+def _many(value: dict[str, Any], count: int = _MOST + 1) -> dict[str, Any]:
+    return {f"name-{number}": value for number in range(count)}
 
 
 def _document(changes: dict[str, Any]) -> dict[str, Any]:
@@ -67,6 +72,10 @@ def _created(server: Server, changes: dict[str, Any]) -> tuple[int, Any]:
         ),
         pytest.param({"parts": 8, "partitions": _HALVES}, id="partitions"),
         pytest.param({"parts": 0, "partitions": []}, id="no partitions"),
+        pytest.param(
+            {"attributes": _many({"int": 1}, _MOST), "capacity": _many({"value": 1}, _MOST)},
+            id="as many attributes and capacities as a schema may have",
+        ),
         pytest.param({"bindingConditions": ["Ready"], "binding": {"delay": "0.5s"}}, id="a delay"),
         pytest.param(
             {
@@ -142,6 +151,23 @@ def test_a_wrong_attribute_is_rejected(server: Server) -> None:
     found, body = _created(server, {"capacity": {"memory": {"amount": "80Gi"}}})
     assert found == 400
     assert 'unknown field "spec.capacity.memory.amount"' in body["message"]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        pytest.param("attributes", {"int": 1}, id="attributes"),
+        pytest.param("capacity", {"value": 1}, id="capacities"),
+    ],
+)
+def test_the_number_of_entries_is_limited(
+    server: Server, field: str, value: dict[str, Any]
+) -> None:
+    found, body = _created(server, {field: _many(value)})
+    assert found == 422
+    assert (
+        f"spec.{field}: Too many: {_MOST + 1}: must have at most {_MOST} items" in (body["message"])
+    )
 
 
 def test_every_field_has_a_description() -> None:

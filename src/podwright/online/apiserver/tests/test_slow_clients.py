@@ -187,7 +187,7 @@ def test_a_head_that_ends_beyond_the_limit_is_rejected(serve):
 
 
 @pytest.mark.parametrize(("beyond", "status"), [(0, b"200"), (1, b"431")])
-def test_the_bytes_of_a_head_count_and_not_those_of_the_body(serve, beyond, status):
+def test_a_body_and_an_earlier_request_do_not_count_as_parts_of_a_head(serve, beyond, status):
     served = serve(cluster_of(0, has_controllers=False))
     body = json.dumps(config_map(f"c{beyond}")).encode()
     begin = (
@@ -199,6 +199,8 @@ def test_the_bytes_of_a_head_count_and_not_those_of_the_body(serve, beyond, stat
     head = begin + many + b"x: " + b"y" * left + b"\r\n\r\n"
     assert len(head) == HEAD_BYTES_MAX + beyond
     with socket.create_connection(("127.0.0.1", served.port), timeout=SECONDS_MAX) as connection:
+        connection.sendall(b"HEAD /version HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        assert connection.recv(65_536).startswith(b"HTTP/1.1 ")
         connection.sendall(head[:-2])
         connection.sendall(head[-2:] + body)
         answer = connection.recv(65_536)

@@ -149,8 +149,7 @@ class _WhatIf:
         """Return the scheduler whose decisions are compared."""
         cluster = self._turns.cluster
         if not given.scheduler_name:
-            of_pod = responsible_scheduler(cluster, given.pod) if given.pod else None
-            return of_pod or cluster.schedulers[0]
+            return responsible_scheduler(cluster, given.pod) or cluster.schedulers[0]
         found = cluster.scheduler_of(given.scheduler_name)
         if found is None:
             names = ", ".join(cluster.scheduler_names)
