@@ -244,7 +244,7 @@ def _later_errors(found: ScenarioFile, wrong: Sequence[str]) -> list[FieldError]
         loaded = found.loaded
     except PartialObjects as error:
         errors += error.errors
-        loaded, is_complete = error.loaded, False
+        loaded, is_complete = error.loaded, is_complete and error.is_complete
     for index, name in enumerate(found.configurations):
         if any(path.startswith(f"spec.configurations[{index}].") for path in wrong):
             continue

@@ -122,6 +122,18 @@ def test_a_rejected_operation_fails_the_scenario() -> None:
     assert events(last) == [("event-2", "create", 2, 0)]
 
 
+def test_operations_without_an_effect_are_in_the_message() -> None:
+    reference = {"typeMeta": {"apiVersion": "v1", "kind": "Pod"}, "objectMeta": {"name": "low"}}
+    deletion = {"step": 3, "deleteOperation": reference}
+    preemption = (creation(1, node()), creation(1, pod("low")), creation(2, pod("high", 1)))
+    last = statuses_of(of(*preemption, deletion, DONE))[-1]
+    assert (last["phase"], last["message"]) == (
+        "Succeeded",
+        'Scenario: spec.operations[3]: Pod "default/low" does not exist when it is due;'
+        " the operation had no effect",
+    )
+
+
 def test_mistakes_fail_the_scenario_all_at_once() -> None:
     last = statuses_of(of(creation(1, {"kind": "Pod"}), {"step": 2}))[-1]
     assert last["phase"] == "Failed"

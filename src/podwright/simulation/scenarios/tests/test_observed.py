@@ -36,6 +36,7 @@ from podwright.simulation.scenarios.kep140 import kep140_path
 from podwright.simulation.scenarios.load import load_lines
 from podwright.simulation.scenarios.scenario_file import _node
 from podwright.simulation.scenarios.tests.test_scenarios import (
+    HEAD,
     KEP_140,
     errors_of,
     nothing,
@@ -483,6 +484,14 @@ def test_the_digest_depends_on_the_contents_of_files_and_not_on_their_folders():
     assert digest("a/n.yaml", node) == digest("a/n.yaml", node)
     assert digest("a/n.yaml", node) != digest("a/n.yaml", node.replace("n1", "n2"))
     assert digest("a/n.yaml", node) != digest("a/m.yaml", node)
+
+    def digest_in(folder):
+        def read(names):
+            return tuple((f"{folder}/{name}", node.encode()) for name in names)
+
+        return read_scenario(f"{HEAD}spec:\n{spec % 'n.yaml'}", source="s.yaml", read=read).digest
+
+    assert digest_in("/here") == digest_in("/there")
 
 
 def test_files_are_relative_to_the_folder_of_the_scenario(tmp_path):

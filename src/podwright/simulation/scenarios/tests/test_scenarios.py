@@ -311,6 +311,24 @@ def test_a_scenario_is_complete_so_it_can_be_simulated_in_another_process() -> N
     assert copy.simulate(progress=False).summary == found.simulate(progress=False).summary
 
 
+@pytest.mark.parametrize(
+    ("second", "has_names"),
+    [
+        pytest.param("metadata: {name: n1, labels: {a: b}}", True, id="two of one name"),
+        pytest.param("metadata: {name: n_2}", True, id="a name that is not valid"),
+        pytest.param("metadata: 2", False, id="an object that cannot be read"),
+    ],
+)
+def test_names_are_checked_if_all_objects_are_known(second: str, has_names: bool) -> None:
+    nodes = "{apiVersion: v1, kind: Node, metadata: {name: n1}}, {apiVersion: v1, kind: Node, %s}"
+    found = errors_of(f"  cluster: {{objects: [{nodes % second}]}}\n  operations: [{{drain: n9}}]")
+    assert "s.yaml: spec.cluster.objects[1]" in found[0]
+    assert (
+        found[1:]
+        == ['s.yaml: spec.operations[0].drain: Node "n9" does not exist at that time'] * has_names
+    )
+
+
 def test_five_mistakes_are_five_errors_with_paths() -> None:
     assert errors_of(
         """
