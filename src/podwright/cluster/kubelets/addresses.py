@@ -64,7 +64,7 @@ class Addresses:
 
         For callers that write the address into the pod's status and read it from there later.
         """
-        address = self._pods.pop(uid, None) if self._pods else None
+        address = self._pods.pop(uid, None)
         if address is None:
             self._pod_count += 1
             address = _text(_PODS, self._pod_count)
@@ -90,8 +90,7 @@ class Addresses:
 
     def release_pod(self, uid: str) -> None:
         """Release a pod's address."""
-        if self._pods:
-            self._pods.pop(uid, None)
+        self._pods.pop(uid, None)
 
     def state(self) -> AddressesState:
         """Return the content as plain values."""
