@@ -15,6 +15,7 @@ from podwright.apimachinery.documents import first_names
 from podwright.apimachinery.objects import NamespacedName, Node, Pod, shortest_time_text
 from podwright.apimachinery.schema import human_duration
 from podwright.cli.console import (
+    announce_compilation,
     duration_text,
     print_data,
     print_heading,
@@ -51,6 +52,7 @@ def run_show(options: RunShowOptions) -> None:
     """Print the cluster and the queue at a time."""
     at, output = options.at, options.output
     run = RecordedRun(options.run, load_plugins(options.setup.plugins))
+    announce_compilation()
     with open_for_command(run):
         now_ns = run.moment(at) if at else run.end_ns
         if now_ns > run.end_ns:

@@ -62,6 +62,8 @@ def folder(tmp_path_factory):
         "check s.yaml --exit-zero",
         "report run --out r.html",
         "run step run",
+        "run show run",
+        "drain-plan n1 cluster.yaml",
         "capacity pod.yaml cluster.yaml",
     ],
 )
