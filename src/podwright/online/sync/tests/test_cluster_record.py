@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -194,6 +195,40 @@ def test_a_record_that_cannot_be_written_says_why_in_a_few_words(tmp_path):
     with pytest.raises(UnwritableClusterRecord) as error:
         ClusterRecord(path)
     assert str(error.value) == f"{path}: cannot be written: No such file or directory"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_full_disk_is_an_error_that_names_the_file(tmp_path):
+    path = tmp_path / "r.jsonl"
+    record = ClusterRecord(path)
+    record._file.close()
+    record._file = open("/dev/full", "wb")  # noqa: SIM115, PTH123 - a device
+    with pytest.raises(UnwritableClusterRecord) as error:
+        record.append([change("Add", "n", 1)], SECOND)
+    assert str(error.value) == f"{path}: cannot be written: No space left on device"
+    assert record.lines == 0
+    record.close()
+
+
+def test_a_record_without_changes_is_empty_and_is_resumed_with_blank_lines(tmp_path):
+    path = tmp_path / "r.jsonl"
+    record = ClusterRecord(path)
+    record.append([change("Delete", "unknown", 1)], SECOND)
+    assert (record.lines, path.read_bytes()) == (0, b"")
+    record.append([change("Add", "gone", 1), change("Add", "kept", 1)], SECOND)
+    record.append([change("Delete", "gone", 2)], SECOND)
+    record.close()
+    path.write_text(path.read_text().replace("\n", "\n\n") + '{"time": "cut')
+    resumed = ClusterRecord(path, resumes=True)
+    resumed.append([change("Add", "kept", 1, is_initial=True)], SECOND)
+    resumed.synced(SECOND)
+    assert resumed.lines == 0, "what was deleted before is not deleted again"
+    resumed.append([change("Delete", "kept", 3)], SECOND)
+    resumed.close()
+    text = path.read_text().replace("\n\n", "\n")
+    assert [json.loads(line)["event"] for line in text.splitlines()] == [
+        "Add", "Add", "Delete", "Delete",
+    ]  # fmt: skip
 
 
 def test_a_rotation_neither_appends_to_a_file_nor_resumes_one(tmp_path):

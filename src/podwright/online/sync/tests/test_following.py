@@ -18,7 +18,7 @@ from podwright.online.client.cluster import (
 )
 from podwright.online.sync.following import Destination, Lag, note_placements
 from podwright.online.sync.mirror import Mirror
-from podwright.online.sync.operations import AllocateClaim
+from podwright.online.sync.operations import AllocateClaim, Create
 from podwright.online.sync.placements import Placements
 from podwright.online.sync.source import ChangeGroup, SourceChange
 from podwright.online.sync.source_kinds import source_kinds
@@ -382,6 +382,50 @@ def test_a_list_waits_until_the_destination_can_be_read(monkeypatch):
     assert target.last_error == "cut"
     assert len(waits) == 2
     assert 0.1 < waits[0] < waits[1] < 10
+
+
+def test_a_state_is_saved_when_all_is_there_and_an_error_is_kept():
+    class Saving(Executing):
+        """It notes what is saved, and cannot be reached at the second attempt."""
+
+        def __init__(self):
+            super().__init__()
+            self.saved: list[Any] = []
+
+        async def check_same(self):
+            if self.saved:
+                raise UnreachableCluster("cut")
+
+        async def save(self, state):
+            self.saved.append(state)
+
+    target = Saving()
+    each = destination(target)
+    asyncio.run(each.save_now("s"))
+    assert target.saved == [], "what is not there yet would look deleted"
+    each.is_synced = True
+    for _ in range(2):
+        asyncio.run(each.save_now("s"))
+    assert [state.source for state in target.saved] == ["s"]
+    assert target.last_error == "cut"
+
+
+@pytest.mark.parametrize(
+    ("is_settled", "together"),
+    [
+        pytest.param(False, False, id="claims that are created may be at once"),
+        pytest.param(True, True, id="devices precede the pods that share them"),
+    ],
+)
+def test_claims_with_devices_are_executed_in_order(is_settled, together):
+    target = Executing(together=False)
+    kind = next(each for each in source_kinds() if each.resource == "resourceclaims")
+    pods = source_kinds(["pods"])[0]
+    bound = Create(pods, "default/p", {"metadata": {"name": "p"}, "spec": {"nodeName": "n1"}})
+    claim = Create(kind, "default/c", {"metadata": {"name": "c"}, "spec": {}})
+    operations = [claim.settling() if is_settled else claim, bound]
+    asyncio.run(destination(target)._execute_taken("pods", [(change("Add", "p"), operations)]))
+    assert isinstance(target.given[0], list) is together
 
 
 def test_services_are_read_and_not_written():

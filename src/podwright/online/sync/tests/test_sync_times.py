@@ -164,6 +164,25 @@ def test_kinds_that_the_source_does_not_have_are_looked_up_every_five_seconds(mo
     assert asked_at == pytest.approx([5, 10, 15], abs=0.5)
 
 
+def test_the_rest_of_a_source_is_what_has_not_waited_long_enough(monkeypatch):
+    cluster: Any = Cluster({"nodes": [], "pods": [(1, versioned(pod("p"), 5))]})
+    rest: list[str] = []
+
+    async def follow() -> None:
+        source = Source(cluster, BOTH)
+        groups = source.groups()
+        try:
+            async with asyncio.timeout(1.05):
+                async for _ in groups:
+                    pass
+        except TimeoutError:
+            rest.extend(each.change.meta.name for each in source.rest())
+        assert source.rest() == []
+
+    run_virtually(monkeypatch, follow())
+    assert rest == ["p"]
+
+
 def test_a_defect_while_a_kind_is_followed_ends_the_source(monkeypatch):
     cluster = Cluster({"nodes": [], "pods": [(1, "broken")]})
     with pytest.raises(ZeroDivisionError):

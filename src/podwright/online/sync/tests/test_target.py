@@ -587,6 +587,51 @@ def test_a_destination_that_takes_no_reports_gets_no_more(status, takes_reports,
     assert bool(target.last_error) is has_error
 
 
+def test_a_destination_that_does_not_answer_gets_the_next_report():
+    target, destination = target_of({})
+
+    async def cut(*_: Any, **__: Any) -> bytes:
+        raise UnreachableCluster("cut")
+
+    write, destination.write = destination.write, cut
+    report: Any = {"check": False}
+    assert asyncio.run(target.report(report))
+    destination.write = write
+    assert asyncio.run(target.report(report))
+    assert destination.requests == ["PUT sync"]
+
+
+def test_a_volume_without_a_claim_is_created_as_it_is_and_settled_with_that_of_the_destination():
+    kind, path = KINDS["persistentvolumes"], "/api/v1/persistentvolumes"
+    volume: dict[str, Any] = {"metadata": {"name": "v", "annotations": {}}, "spec": {"a": "b"}}
+    _, destination = executed(Create(kind, "v", volume), {})
+    assert destination.bodies == [volume]
+    claim = {"metadata": {"name": "c", "namespace": "a", "uid": "here"}}
+    reference = {"namespace": "a", "name": "c", "uid": "at the source"}
+    aim = {**volume, "spec": {"a": "c", "claimRef": reference}}
+    own = {**volume, "spec": {"a": "b", "claimRef": reference | {"uid": "here"}}}
+    claims = "/api/v1/namespaces/a/persistentvolumeclaims"
+    _, destination = executed(
+        Create(kind, "v", aim).settling(), {}, **{f"{path}/v": own, f"{claims}/c": claim}
+    )
+    (body,) = destination.bodies
+    assert body["spec"] == {"a": "c", "claimRef": reference | {"uid": "here"}}
+
+
+def test_an_object_that_may_not_be_read_is_not_taken_for_absent():
+    target, destination = target_of({})
+
+    async def get(_: str) -> bytes:
+        raise RejectedRequest("no", status=403, reason="Forbidden")
+
+    destination.get = get
+    asyncio.run(
+        target.execute(Create(KINDS["runtimeclasses"], "a", runtime_class("u1")).settling())
+    )
+    assert target.errors == {("RuntimeClass", "Forbidden"): 1}
+    assert destination.requests == []
+
+
 @pytest.mark.parametrize("is_due", [True, False])
 def test_a_comparison_is_requested_by_the_reply_to_a_report(is_due):
     target, _ = target_of({})
