@@ -1,0 +1,223 @@
+"""Leases and heartbeats of nodes, images and files of a node, and kubelets that start again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podwright.apimachinery.devices import PREPARE_DELAY, slice_name
+from podwright.apimachinery.objects import Pod
+from podwright.apimachinery.schema import decode
+from podwright.cluster.api import CreateObject, PatchObject
+from podwright.cluster.kubelets.kubelet.image_behaviors import ImageBehavior
+from podwright.cluster.kubelets.kubelet.kubelet_node import NodeLeases
+from podwright.cluster.kubelets.kubelet.sandbox import PrepareError, prepared_claims
+from podwright.cluster.kubelets.kubelet.tests.kubelet_driver import (
+    NEVER,
+    KubeletDriver,
+    Objects,
+    container,
+    pod_of,
+    pod_with_status,
+    run_of,
+)
+from podwright.cluster.kubelets.kubelet.tests.test_device_claims import KIND, claim
+from podwright.cluster.kubelets.pod_statuses import RUN_DELAY, RUN_JITTER
+from podwright.cluster.kubelets.tests.lifecycle_driver import NOW, SECOND, a_node, at
+
+READY = {"type": "Ready", "status": "True"}
+PLAIN = {"type": "Mine", "status": "True"}
+
+
+@pytest.mark.parametrize(
+    ("has_namespace", "has_lease", "verbs"),
+    [
+        pytest.param(True, False, [CreateObject], id="a new lease"),
+        pytest.param(True, True, [PatchObject], id="its lease"),
+        pytest.param(False, False, [], id="no namespace for leases yet"),
+    ],
+)
+def test_a_kubelet_renews_the_lease_of_its_node(has_namespace, has_lease, verbs):
+    reader = Objects()
+    if has_namespace:
+        reader.add("Namespace", "kube-node-lease")
+    if has_lease:
+        namespace = {"namespace": "kube-node-lease"}
+        reader.add("Lease", "n1", group="coordination.k8s.io", metadata=namespace)
+        ((kind, _), lease) = reader.found.popitem()
+        reader.found[kind, "kube-node-lease/n1"] = lease
+    renewal: Any = NodeLeases(reader).renew(a_node(), NOW)
+    assert [type(each) for each in renewal.requests] == verbs
+    for each in renewal.requests:
+        body = each.obj.raw if isinstance(each, CreateObject) else each.patch
+        assert body["spec"]["renewTime"] == "2026-01-01T00:00:00.000000Z"
+        if isinstance(each, CreateObject):
+            assert body["metadata"]["ownerReferences"][0]["uid"] == "uid-n1"
+            assert (body["spec"]["holderIdentity"], body["spec"]["leaseDurationSeconds"]) == (
+                "n1", 40,
+            )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("ages_s", "is_beat"),
+    [
+        pytest.param([], False, id="conditions that nobody beats"),
+        pytest.param([0, 299], False, id="all within five minutes"),
+        pytest.param([0, 300], True, id="one of five minutes ago"),
+    ],
+)
+def test_the_conditions_of_a_node_get_a_heartbeat_every_five_minutes(ages_s, is_beat):
+    own = [{**READY, "lastHeartbeatTime": at(-age)} for age in ages_s]
+    node = a_node(status={"conditions": [PLAIN, *own]})
+    requests: list[Any] = NodeLeases(Objects()).renew(node, NOW).requests
+    if not is_beat:
+        assert requests == []
+        return
+    (patch,) = requests
+    assert (patch.object_kind, patch.key, patch.scope) == (("", "Node"), "n1", "status")
+    beaten = {**READY, "lastHeartbeatTime": at(0)}
+    assert patch.patch == {"status": {"conditions": [PLAIN, beaten, beaten]}}
+
+
+def test_a_lease_is_renewed_every_ten_seconds_at_a_time_of_its_node():
+    leases = NodeLeases(Objects())
+    times = {}
+    for name in ("n1", "n2", "n3", "n4"):
+        due: list[int] = [NOW + 3 * SECOND]
+        for _ in range(3):
+            due.append(leases.renew(a_node(name), due[-1]).due_ns)
+        first, *rest = due[1:]
+        assert NOW + 3 * SECOND < first <= NOW + 13 * SECOND
+        assert rest == [first + 10 * SECOND, first + 20 * SECOND]
+        times[name] = first
+    assert len(set(times.values())) > 1, "not all at once"
+
+
+def test_an_image_that_is_not_there_and_may_not_be_pulled_is_an_error():
+    driver = KubeletDriver(images=[ImageBehavior(image="*", pull_error="not found")])
+    driver.put(pod_of(container(imagePullPolicy="Never")))
+    driver.run(100)
+    text = 'Container image "nginx:1" is not present with pull policy of Never'
+    assert driver.state() == {"waiting": {"reason": "ErrImageNeverPull", "message": text}}
+    assert driver.notes[-2:] == [
+        f"Warning ErrImageNeverPull: {text}", "Warning Failed: Error: ErrImageNeverPull",
+    ]  # fmt: skip
+
+
+def test_pods_of_a_node_share_the_files_of_a_host_path():
+    driver = KubeletDriver()
+    source = {"path": "/data/", "type": "DirectoryOrCreate"}
+    volumes = [{"name": "v", "hostPath": source}]
+    mount: Any = {"volumeMounts": [{"name": "v", "mountPath": "/v"}]}
+    scripts = {
+        "writer": "echo hi > /v/x", "reader": 'read a < /v/x && [ "$a" = hi ]',
+        "other": "[ ! -e /v/x ]",
+    }  # fmt: skip
+    for name, script in scripts.items():
+        node = {"nodeName": "n2"} if name == "other" else {}
+        pod = pod_of(container("c", script, **mount), name=name, volumes=volumes, **NEVER, **node)
+        driver.put(pod)
+        driver.run(100)
+        assert driver.state("c", f"default/{name}")["terminated"]["exitCode"] == 0
+
+
+def test_the_path_in_a_volume_may_have_variables():
+    volumes = [{"name": "v", "emptyDir": {}}]
+    mounts = [
+        {"name": "v", "mountPath": "/own", "subPathExpr": "of/$(NAME)"},
+        {"name": "v", "mountPath": "/all"},
+    ]
+    script = 'echo hi > /own/x; read a < /all/of/web/x && [ "$a" = hi ]'
+    one = container("c", script, volumeMounts=mounts, env=[{"name": "NAME", "value": "web"}])
+    driver = run_of(pod_of(one, volumes=volumes, **NEVER), 100)
+    assert driver.state("c")["terminated"]["exitCode"] == 0
+
+
+@pytest.mark.parametrize(
+    ("delay", "jitter", "seconds"),
+    [
+        pytest.param("10s", None, 10, id="a delay"),
+        pytest.param("10s", "5s", 5, id="a maximum below it"),
+        pytest.param("10s", "10s", 10, id="no choice"),
+        pytest.param("-10s", None, 0, id="a negative delay is none"),
+        pytest.param("soon", None, 0, id="a text that is no duration is none"),
+    ],
+)
+def test_a_container_runs_for_the_annotated_time(delay, jitter, seconds):
+    annotations = {RUN_DELAY: delay} | ({RUN_JITTER: jitter} if jitter else {})
+    driver = run_of(pod_of(container(), **NEVER, __annotations=annotations), 100)
+    assert driver.state()["terminated"]["finishedAt"] == at(seconds)
+
+
+def user(scheduled_s: int | None = None) -> Pod:
+    pod = pod_of(container(), resourceClaims=[{"name": "gpu", "resourceClaimName": "c"}])
+    if scheduled_s is not None:
+        scheduled = {"type": "PodScheduled", "status": "True"}
+        conditions = [scheduled | {"lastTransitionTime": at(scheduled_s)}]
+        pod = pod_with_status(pod, {"conditions": conditions})
+    assert isinstance(pod, Pod)
+    return pod
+
+
+@pytest.mark.parametrize(
+    ("of_claim", "of_slice", "scheduled_s", "due_s"),
+    [
+        pytest.param(None, None, -2, 0, id="at once"),
+        pytest.param("5s", None, -2, 3, id="since the binding"),
+        pytest.param("5s", None, None, 5, id="since now, if it is not known when"),
+        pytest.param("5s", None, -9, 0, id="a delay that is over"),
+        pytest.param("-5s", None, -2, 0, id="a negative one"),
+        pytest.param(None, "7s", -2, 5, id="that of the driver's slices"),
+        pytest.param("1s", "7s", 0, 1, id="that of the claim first"),
+    ],
+)
+def test_drivers_take_their_time_since_the_binding(of_claim, of_slice, scheduled_s, due_s):
+    reader = Objects()
+    annotations = {} if of_claim is None else {PREPARE_DELAY: of_claim}
+    found = claim(annotations=annotations)
+    reader.found[KIND, found.key] = found
+    if of_slice is not None:
+        name = slice_name("n", "gpu.example.com", 0)
+        kind = ("resource.k8s.io", "ResourceSlice")
+        reader.found[kind, name] = a_node(name, metadata={"annotations": {PREPARE_DELAY: of_slice}})
+    preparation = prepared_claims(user(scheduled_s), reader, NOW)
+    assert preparation.due_ns == NOW + due_s * SECOND
+    assert bool(preparation.writes) is (due_s == 0)
+
+
+def test_a_delay_of_drivers_that_is_no_duration_is_an_error():
+    reader = Objects()
+    found = claim(annotations={PREPARE_DELAY: "soon"})
+    reader.found[KIND, found.key] = found
+    text = f'ResourceClaim c: {PREPARE_DELAY}: "soon" is not a duration such as 5s'
+    with pytest.raises(PrepareError, match=text):
+        prepared_claims(user(), reader, NOW)
+
+
+def probe(command: str, **fields: Any) -> dict[str, Any]:
+    return {"exec": {"command": ["sh", "-c", command]}, "periodSeconds": 10, **fields}
+
+
+@pytest.mark.parametrize(
+    ("kind", "restarts"),
+    [
+        pytest.param("livenessProbe", True, id="a container that is not alive restarts"),
+        pytest.param("readinessProbe", False, id="one that is not ready does not"),
+    ],
+)
+def test_probes_are_executed_again_by_a_kubelet_that_starts_again(kind, restarts):
+    driver = run_of(pod_of(container() | {kind: probe("exit 0")}), 5)
+    assert driver.container()["ready"]
+    # It starts with the pod as it was written, whose container fails its probe from then on.
+    failing = driver.objects["default/web"].raw
+    (one,) = failing["spec"]["containers"]
+    spec = {**failing["spec"], "containers": [{**one, kind: probe("exit 1", failureThreshold=2)}]}
+    again = KubeletDriver()
+    again.heap.advance(NOW + 5 * SECOND)
+    again.put(decode({**failing, "spec": spec}, source="test"))
+    again.run(8)
+    assert again.container()["ready"], "what was ready stays so until its probe fails"
+    again.run(60)
+    assert (again.container()["restartCount"] > 0) is restarts
+    assert again.container()["ready"] is False
