@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from podwright.cli.recorded import report_run
 from podwright.cli.recorded.report_run import _by_interest
 from podwright.cli.recorded.run_show import _use, _use_document
 from podwright.cli.recorded.simulate_report import _blocked_by, _print_rows, print_evictions
+from podwright.cli.tests.served import command
 from podwright.simulation.world.runs.disruptions import BlockedEviction, Evictions, NodeDrain
 from podwright.testing import make_node, make_pod
 
@@ -96,3 +99,20 @@ def test_pods_that_wait_at_the_end_are_reported_first_and_then_the_last_ones():
     assert list(_by_interest(machine, cycles)) == [
         "default/w", "default/x", "default/c", "default/b", "default/gone", "default/a",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("size_mib", "is_written"), [(4, True), (5, False)])
+def test_a_report_that_is_too_large_is_not_written(size_mib, is_written, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("node.yaml").write_text("{apiVersion: v1, kind: Node, metadata: {name: n1}}")
+    assert command("simulate node.yaml --until 1m --out run --no-tables --exit-zero")[2] == 0
+    monkeypatch.setattr(report_run, "REPORT_MAX_BYTES", 4 << 20)
+    monkeypatch.setattr(report_run, "report_html", lambda _: b"x" * (size_mib << 20))
+    _, errors, status = command("report run --out r.html")
+    assert status == (0 if is_written else 2)
+    assert Path("r.html").exists() is is_written
+    text = "wrote r.html; open it in a browser" if is_written else (
+        "error: Invalid value for '--pods': the report would have 5 MiB, and has at most 4:"
+        " explain fewer pods, or report a shorter run"
+    )  # fmt: skip
+    assert errors.splitlines()[-1] == text
