@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
 from podwright.apimachinery.objects import InputError
+from podwright.apimachinery.schema import decode
 from podwright.cli.inputs import Inputs
 from podwright.cli.options import Setup
 from podwright.cli.serving.up_inputs import inputs_of
+from podwright.cluster.api.tests.writable import WritableStore
 from podwright.cluster.store import ObjectStore
 from podwright.scheduler.config import Gates
-from podwright.simulation.files import load_bytes
-from podwright.simulation.world import Put
+from podwright.simulation.files import LoadedObjects, load_bytes
+from podwright.simulation.world import Apply, Create, Put
 
 POD = {
     "apiVersion": "v1",
@@ -47,3 +50,67 @@ def test_pods_of_a_selection_may_be_on_nodes_that_were_not_selected(is_partial):
     else:
         with pytest.raises(InputError, match='there is no Node "far"'):
             initial_names()
+
+
+CLASS = {
+    "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "own"},
+    "provisioner": "example.com/p",
+}  # fmt: skip
+NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
+
+
+def names(
+    *documents: Any,
+    is_new: bool = True,
+    nodes: int = 0,
+    has_storage_class: bool = False,
+    has_drivers: bool = False,
+) -> list[str]:
+    """Return the initial objects of a cluster, by kind and name."""
+    store = WritableStore()
+    if not is_new:
+        store.create(decode(NODE), 0)
+    data = "\n".join(json.dumps(each) for each in documents).encode()
+    loaded = load_bytes([("f.jsonl", data)]) if documents else LoadedObjects()
+    inputs = inputs_of(
+        Inputs(loaded, None, [], Gates(), "", {}, False),
+        (),
+        Setup(),
+        nodes=nodes,
+        has_storage_class=has_storage_class,
+        has_drivers=has_drivers,
+        store=store,
+        start_ns=0,
+    )
+    put = [each.obj for _, each in inputs if isinstance(each, Apply | Create | Put)]
+    return [f"{each.kind}/{each.metadata.name}" for each in put]
+
+
+STANDARD = "StorageClass/standard"
+
+
+@pytest.mark.parametrize(
+    ("documents", "settings", "expected"),
+    [
+        pytest.param([], {}, [], id="nothing"),
+        pytest.param([], {"has_storage_class": True}, [STANDARD], id="a default class"),
+        pytest.param([CLASS], {"has_storage_class": True}, ["StorageClass/own"],
+                     id="no other class than those of the files"),
+        pytest.param([], {"has_storage_class": True, "is_new": False}, [],
+                     id="it is created at the first start alone"),
+        pytest.param([NODE], {}, ["Node/n1"], id="objects of files"),
+        pytest.param([NODE], {"is_new": False}, [], id="objects that are there are left"),
+        pytest.param([CLASS], {"is_new": False}, ["StorageClass/own"], id="others are created"),
+        pytest.param([], {"has_drivers": True},
+                     ["CustomResourceDefinition/devicecards.podwright.dev"],
+                     id="cards that drivers publish"),
+    ],
+)  # fmt: skip
+def test_what_a_cluster_has_at_its_start(documents, settings, expected):
+    assert names(*documents, **settings) == expected
+
+
+def test_generated_nodes_precede_those_of_files():
+    found = names(NODE, nodes=2)
+    assert (len(found), found[-1]) == (3, "Node/n1")
+    assert all(each.startswith("Node/") for each in found)
