@@ -138,8 +138,7 @@ class RbacAuthorizer:
     def rules_for(self, user: User, namespace: str) -> Rules:
         """Return the rules of the user's roles."""
         found = self._resolver.grants_of(user, namespace)
-        error = aggregated(role.text for role in found.missing)
-        return Rules(found.rules, errors=(error,) if error else ())
+        return Rules(found.rules, errors=tuple(role.text for role in found.missing))
 
 
 _MODES: Final[dict[Mode, Callable[[ObjectStore, RoleResolver, frozenset[str]], Authorizer]]] = {

@@ -127,6 +127,19 @@ def test_missing_roles_are_named_in_the_refusal(policy):
     )
 
 
+def test_the_rules_of_a_user_are_listed_with_each_missing_role_as_an_error(policy):
+    policy.role("reader", READ)
+    policy.bind("r", "ClusterRole/reader", "User/alice", namespace="apps")
+    policy.bind("a", "ClusterRole/x", "User/alice")
+    policy.bind("b", "Role/y", "User/alice", namespace="apps")
+    found = policy.authorizers.rules_for(ALICE, "apps")
+    assert (found.rules, found.is_incomplete, found.errors) == (
+        [READ], False,
+        ('clusterrole.rbac.authorization.k8s.io "x" not found',
+         'role.rbac.authorization.k8s.io "y" not found'),
+    )  # fmt: skip
+
+
 def write(resource, new, old=None, *, user=ALICE, namespace="apps"):
     return RoleWrite(
         user=user, resource=resource, namespace=namespace, request_name="", new=new, old=old
@@ -189,8 +202,31 @@ def test_the_collector_may_change_owners_and_finalizers(policy):
 
 def test_aggregation_needs_everything(policy):
     rule = {"clusterRoleSelectors": [{"matchLabels": {"a": "b"}}]}
-    found = problem(policy, "clusterroles", {"aggregationRule": rule}, namespace="")
-    assert found == "must have cluster-admin privileges to use the aggregationRule"
+    role = {"aggregationRule": rule}
+    needed = "must have cluster-admin privileges to use the aggregationRule"
+    assert problem(policy, "clusterroles", role, namespace="") == needed
+    # It is also needed to end the aggregation, and not for a rule that selects nothing.
+    assert problem(policy, "clusterroles", {}, role, namespace="") == needed
+    empty = {"aggregationRule": {"clusterRoleSelectors": []}}
+    assert problem(policy, "clusterroles", empty, {}, namespace="") is None
+
+
+def test_a_refused_role_names_what_could_not_be_read(policy):
+    policy.bind("a", "ClusterRole/x", "User/alice")
+    policy.bind("b", "Role/y", "User/alice", namespace="apps")
+    found = problem(policy, "roles", {"rules": [DELETE]})
+    assert str(found).partition("; ")[2] == (
+        'resolution errors: [[roles.rbac.authorization.k8s.io "x" not found,'
+        ' roles.rbac.authorization.k8s.io "y" not found]]'
+    )
+
+
+def test_the_collector_may_change_bindings(policy):
+    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "none"}
+    old = {"metadata": {"name": "b", "finalizers": ["x.io/y"]}, "roleRef": reference}
+    new = old | {"metadata": {"name": "b"}}
+    assert problem(policy, "rolebindings", new, old) is None
+    assert problem(policy, "rolebindings", new) == MissingRole("Role", "none")
 
 
 def test_the_bootstrap_policy_is_complete():

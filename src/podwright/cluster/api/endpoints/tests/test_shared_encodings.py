@@ -120,6 +120,12 @@ def test_shared_lines_are_bounded():
     assert lines.find("pods", 0, 1) is None
     assert lines.find("pods", 29, 30) is not None
     assert len(lines._kept) <= 2
+    for more, is_kept in ((0, True), (1, False)):
+        lines = SharedLines()
+        half = 2 * 1024 * 1024 - 200
+        lines.keep("pods", 1, 2, b"x" * half, 2)
+        lines.keep("pods", 2, 3, b"x" * (half + more), 3)
+        assert (lines.find("pods", 1, 2) is not None) is is_kept
 
 
 def test_encodings_are_bounded_and_made_once():

@@ -156,6 +156,10 @@ def test_events_have_two_versions_of_one_object(server):
     assert found["deprecatedSource"] == {"component": "c"}
     path = "/apis/events.k8s.io/v1/namespaces/default/events?fieldSelector=regarding.name%3Dp"
     assert len(server.reply("GET", path)[1]["items"]) == 1
+    path = "/apis/events.k8s.io/v1/namespaces/default/events/e"
+    labels = {"labels": {"a": "b"}}
+    status, found = server.reply("PUT", path, found | {"metadata": found["metadata"] | labels})
+    assert (status, found["apiVersion"], found["note"]) == (200, "events.k8s.io/v1", "m")
 
 
 def test_autoscalers_have_two_versions_of_one_object(server):
