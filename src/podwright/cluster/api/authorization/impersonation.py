@@ -126,9 +126,9 @@ class Impersonation:
         return _completed(mode, requested)
 
     def _require_all_or_each(self, needed: list[Access] | Iterator[Access]) -> None:
-        each = list(needed)
-        subresource = "*" if each[0].subresource else ""
-        every = msgspec.structs.replace(each[0], name="*", subresource=subresource)
+        first, *_ = each = list(needed)
+        subresource = "*" if first.subresource else ""
+        every = msgspec.structs.replace(first, name="*", subresource=subresource)
         if not self._authorizers.allows(every):
             for one in each:
                 self._require(one)

@@ -246,3 +246,14 @@ def test_the_mode_that_has_succeeded_is_tried_first() -> None:
         found.user_for(User("bob", uid="7"), access())
     assert error.value.access.resource == "uids"
     assert error.value.access.verb == "impersonate"
+
+
+def test_the_modes_of_so_many_users_are_remembered() -> None:
+    found = impersonation(Rights("impersonate users"))
+    found._last_mode.update({f"u{number}": 0 for number in range(9_999)})
+    found.user_for(User("bob"), access(User("ada")))
+    assert len(found._last_mode) == 10_000
+    found.user_for(User("bob"), access(User("ada")))
+    assert len(found._last_mode) == 10_000
+    found.user_for(User("bob"), access(User("carl")))
+    assert list(found._last_mode) == ["carl"]

@@ -62,6 +62,17 @@ def test_a_user_of_very_many_groups_has_what_each_of_them_has(policy):
     assert policy.may(User("bob", groups=(*of_many.groups, "g2999")), "get", "pods")
 
 
+@pytest.mark.parametrize(("count", "is_kept"), [(0, True), (64, True), (65, False)])
+def test_what_a_user_has_is_kept_unless_the_groups_are_very_many(policy, count, is_kept):
+    policy.role("reader", READ)
+    policy.bind("b", "ClusterRole/reader", "User/alice")
+    user = User("alice", groups=tuple(f"g{number}" for number in range(count)))
+    found = policy.resolver.grants_of(user, "apps")
+    policy.resolver.grants_of(User("bob"), "apps")
+    again = policy.resolver.grants_of(user, "apps")
+    assert (again is found, again.rules) == (is_kept, [READ])
+
+
 def test_changes_of_roles_and_bindings_take_effect_at_once(policy):
     policy.bind("b", "Role/reader", "User/alice", namespace="apps")
     assert not policy.may(ALICE, "get", "pods", namespace="apps")
@@ -69,6 +80,16 @@ def test_changes_of_roles_and_bindings_take_effect_at_once(policy):
     assert policy.may(ALICE, "get", "pods", namespace="apps")
     policy.store.drop(("rbac.authorization.k8s.io", "RoleBinding"), "apps/b")
     assert not policy.may(ALICE, "get", "pods", namespace="apps")
+
+
+def test_a_role_whose_rules_are_null_allows_nothing(policy):
+    policy._add("ClusterRole", "empty", "", rules=None)
+    policy.role("reader", READ)
+    for name in ("empty", "reader"):
+        policy.bind(name, f"ClusterRole/{name}", "User/alice")
+    assert policy.may(ALICE, "get", "pods")
+    assert not policy.may(ALICE, "list", "pods")
+    assert policy.authorizers.rules_for(ALICE, "").rules == [READ]
 
 
 def test_changes_of_a_batch_take_effect_before_it_ends(policy):
@@ -190,6 +211,11 @@ def test_the_verb_bind_allows_bindings_of_the_role(policy):
     assert problem(policy, "rolebindings", reference("killer")) is None
     assert "not currently held" in str(problem(policy, "rolebindings", reference("other")))
     assert problem(policy, "rolebindings", reference("no")) == MissingRole("Role", "no")
+    # There are no other kinds of roles, so that nobody may bind one.
+    policy.role("all", {"verbs": ["bind"], "apiGroups": ["*"], "resources": ["*"]})
+    policy.bind("all", "ClusterRole/all", "User/alice", namespace="apps")
+    other = {"roleRef": {"apiGroup": group[0], "kind": "Group", "name": "g"}}
+    assert problem(policy, "rolebindings", other) == MissingRole("Group", "g")
 
 
 def test_the_collector_may_change_owners_and_finalizers(policy):
@@ -207,8 +233,8 @@ def test_aggregation_needs_everything(policy):
     assert problem(policy, "clusterroles", role, namespace="") == needed
     # It is also needed to end the aggregation, and not for a rule that selects nothing.
     assert problem(policy, "clusterroles", {}, role, namespace="") == needed
-    empty = {"aggregationRule": {"clusterRoleSelectors": []}}
-    assert problem(policy, "clusterroles", empty, {}, namespace="") is None
+    rule["clusterRoleSelectors"] = []
+    assert problem(policy, "clusterroles", role, {}, namespace="") is None
 
 
 def test_a_refused_role_names_what_could_not_be_read(policy):
@@ -242,6 +268,18 @@ def test_the_bootstrap_policy_is_complete():
     bound = {(each["roleRef"]["kind"], each["roleRef"]["name"]) for each in found
              if "roleRef" in each}  # fmt: skip
     assert bound <= names
+    metadata = {each["metadata"]["name"]: each["metadata"] for each in found}
+    marked = {"kubernetes.io/bootstrapping": "rbac-defaults"}
+    assert metadata["cluster-admin"] == {
+        "name": "cluster-admin",
+        "labels": marked,
+        "annotations": {"rbac.authorization.kubernetes.io/autoupdate": "true"},
+    }
+    to_view = marked | {"rbac.authorization.k8s.io/aggregate-to-view": "true"}
+    assert metadata["system:aggregate-to-view"]["labels"] == to_view
+    signer = [each["metadata"].get("namespace") for each in found
+              if each["metadata"]["name"] == "system:controller:bootstrap-signer"]  # fmt: skip
+    assert sorted(signer) == ["kube-public", "kube-public", "kube-system", "kube-system"]
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ def rule(verbs: str, groups: str, resources: str, names: str = "") -> dict[str, 
         ("*/log", "pods", "logs", False),
         ("*", "pods", "log", True),
         ("pods/*", "pods", "log", False),
+        ("", "pods", "log", False),
     ],
 )
 def test_resources_and_subresources(resources, resource, subresource, is_allowed):
