@@ -10,7 +10,7 @@ from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from functools import cache
 from struct import pack, unpack
-from typing import Annotated, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec.structs import fields
@@ -228,10 +228,22 @@ def _fields_of(document: object, errors: list[FieldError]) -> dict[str, object]:
             problem(
                 "",
                 f'no kind "{kind}" is registered for version "{api_version}"; '
-                f'podwright reads {KIND} of "{API_VERSION}"',
+                f'podwright reads {KIND} of "{API_VERSION}"{_way_there(document)}',
             )
         )
     return fields
+
+
+def _way_there(document: dict[str, Any]) -> str:
+    """Return what to do with an older version, and with a ConfigMap of a configuration."""
+    if document["kind"] == KIND and str(document["apiVersion"]).startswith(f"{_GROUP}/"):
+        return ", as kube-scheduler does since 1.29: change apiVersion, and check the rest"
+    data = document.get("data")
+    if document["kind"] == "ConfigMap" and isinstance(data, dict):
+        keys = [key for key, text in data.items() if KIND in str(text)]
+        if keys:
+            return f": give the text of data.{keys[0]} as a file of its own"
+    return ""
 
 
 _INTERNAL_VERSION = f"{_GROUP}/__internal"

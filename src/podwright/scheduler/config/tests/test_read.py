@@ -191,8 +191,19 @@ def test_what_does_not_fit_is_refused(body, messages):
                      "kind: KubeSchedulerConfiguration",
                      'no kind "KubeSchedulerConfiguration" is registered for version '
                      '"kubescheduler.config.k8s.io/v1beta3"; podwright reads '
-                     'KubeSchedulerConfiguration of "kubescheduler.config.k8s.io/v1"',
+                     'KubeSchedulerConfiguration of "kubescheduler.config.k8s.io/v1", as '
+                     "kube-scheduler does since 1.29: change apiVersion, and check the rest",
                      id="an older version"),
+        pytest.param("apiVersion: v1\nkind: ConfigMap\ndata:\n  readme: text\n"
+                     "  config.yaml: 'kind: KubeSchedulerConfiguration'",
+                     'no kind "ConfigMap" is registered for version "v1"; podwright reads '
+                     'KubeSchedulerConfiguration of "kubescheduler.config.k8s.io/v1": give the '
+                     "text of data.config.yaml as a file of its own",
+                     id="the ConfigMap of a configuration"),
+        pytest.param("apiVersion: v1\nkind: ConfigMap\ndata: {readme: text}",
+                     'no kind "ConfigMap" is registered for version "v1"; podwright reads '
+                     'KubeSchedulerConfiguration of "kubescheduler.config.k8s.io/v1"',
+                     id="any other ConfigMap"),
         pytest.param('{"apiVersion": "a", "apiVersion"', None, id="neither JSON nor YAML"),
         pytest.param("a: 1\n---\nb: 2", None, id="two documents"),
     ],
