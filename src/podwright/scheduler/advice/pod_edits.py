@@ -253,16 +253,18 @@ def _without(resources: ResourceRequirements, resource: str) -> ResourceRequirem
 
 def _reduced(pod: Pod, resource: str, target: int) -> Pod | None:
     """Return the pod with a request of at most `target`, reducing the largest containers first."""
+    over = pending_requests(pod).get(resource, 0) - target
+    pod_level = pod.spec.resources
+    if over > 0 and pod_level is not None and resource in pod_level.requests:
+        # Upstream's validation requires a pod's request to cover those of its containers.
+        inner = _reduced(with_fields(pod, "spec", resources=None), resource, target)
+        if inner is None or over > _amount(pod_level, resource):
+            return None
+        return with_fields(inner, "spec", resources=_less(pod_level, resource, over))
     for _ in range(2 * (len(pod.spec.containers) + len(pod.spec.init_containers)) + 2):
         over = pending_requests(pod).get(resource, 0) - target
         if over <= 0:
             return pod
-        pod_level = pod.spec.resources
-        if pod_level is not None and resource in pod_level.requests:
-            requests = pod_level.requests | {resource: quantity_text(resource, target)}
-            resources = msgspec.structs.replace(pod_level, requests=requests)
-            pod = with_fields(pod, "spec", resources=resources)
-            continue
         best: Pod | None = None
         least = over + target
         for field in ("containers", "init_containers"):
@@ -280,34 +282,36 @@ def _reduced(pod: Pod, resource: str, target: int) -> Pod | None:
     return None
 
 
-def _amount(container: Container, resource: str) -> int:
-    text = container.resources.requests.get(resource)
-    if text is None:
+def _amount(resources: ResourceRequirements, resource: str) -> int:
+    if resource not in resources.requests:
         return 0
-    return pending_requests(
-        Pod(spec=PodSpec(containers=(Container(resources=container.resources),)))
-    ).get(resource, 0)
+    return pending_requests(Pod(spec=PodSpec(containers=(Container(resources=resources),)))).get(
+        resource, 0
+    )
 
 
 def _largest_first(containers: Sequence[Container], resource: str) -> list[int]:
-    amounts = {index: _amount(each, resource) for index, each in enumerate(containers)}
+    amounts = {index: _amount(each.resources, resource) for index, each in enumerate(containers)}
     return sorted((i for i, amount in amounts.items() if amount), key=lambda i: -amounts[i])
 
 
 def _container_reduced(pod: Pod, field: str, index: int, resource: str, over: int) -> Pod:
     containers: list[Container] = list(getattr(pod.spec, field))
-    container = containers[index]
-    amount = quantity_text(resource, max(_amount(container, resource) - over, 0))
-    resources = container.resources
+    resources = _less(containers[index].resources, resource, over)
+    containers[index] = msgspec.structs.replace(containers[index], resources=resources)
+    return _with_containers(pod, **{field: tuple(containers)})
+
+
+def _less(resources: ResourceRequirements, resource: str, over: int) -> ResourceRequirements:
+    """Return resources with a smaller request of one of them."""
+    amount = quantity_text(resource, max(_amount(resources, resource) - over, 0))
     limits = resources.limits
     # Upstream's validation requires equal requests and limits of extended resources.
     if resource in limits and resource not in ("cpu", "memory", "ephemeral-storage"):
         limits = limits | {resource: amount}
-    resources = msgspec.structs.replace(
+    return msgspec.structs.replace(
         resources, requests=resources.requests | {resource: amount}, limits=limits
     )
-    containers[index] = msgspec.structs.replace(container, resources=resources)
-    return _with_containers(pod, **{field: tuple(containers)})
 
 
 def move_port(port: int, other: int) -> Edit:

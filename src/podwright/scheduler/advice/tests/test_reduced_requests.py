@@ -80,6 +80,38 @@ def test_the_request_of_the_whole_pod_is_reduced() -> None:
     assert requests_of(remedy) == ["1"]
 
 
+@pytest.mark.parametrize(
+    ("containers", "spec", "text", "whole", "each"),
+    [
+        pytest.param(
+            ("2", "2"), {}, "from 4 to 3", "3", ["1", "2"], id="it covers those of the containers"
+        ),
+        pytest.param(
+            ("1", "1"),
+            {"overhead": {"cpu": "1"}},
+            "from 5 to 3",
+            "2",
+            ["1", "1"],
+            id="the overhead is not a part of it",
+        ),
+    ],
+)
+def test_the_request_of_the_whole_pod_stays_valid(
+    containers: tuple[str, str], spec: Document, text: str, whole: str, each: list[str]
+) -> None:
+    first, second = (container(f"c{cpu}{n}", cpu=cpu) for n, cpu in enumerate(containers))
+    pending = pod(first, second, resources={"requests": {"cpu": "4"}}, **spec)
+    remedy = reduction(pending, make_node("n", cpu="3"))
+    assert remedy.text == f"reduce the cpu request {text}"
+    assert encode(remedy.pod)["spec"]["resources"]["requests"] == {"cpu": whole}
+    assert requests_of(remedy) == each
+
+
+def test_a_request_that_the_overhead_exceeds_is_not_reduced() -> None:
+    pending = pod(resources={"requests": {"cpu": "1"}}, overhead={"cpu": "4"})
+    assert pod_edits.shrink(pending, "cpu", 3_000) is None
+
+
 def test_the_limit_of_an_extended_resource_stays_equal_to_the_request() -> None:
     gpus = {"nvidia.com/gpu": "4"}
     remedy = reduction(pod(container("main", gpus, **gpus)), make_node("n", gpu=2))

@@ -125,6 +125,21 @@ def test_a_pre_filter_result_leaves_nodes_out():
     assert found["filter-result"].keys() == {"n1", "n3"}
 
 
+def test_a_nominated_node_is_evaluated_where_a_pre_filter_result_leaves_it_out():
+    class Mine(pw.Plugin):
+        name = "Mine"
+
+        def pre_filter(self, cycle):
+            return PreFilterResult(frozenset({"n3"}))
+
+    plugins = only(preFilter=["Mine"], filter=["NodeUnschedulable"])
+    recorded = Recorded(Mine, profiles=[profile(plugins)])
+    recorded.put(*(make_node(f"n{i}", unschedulable=True) for i in range(1, 4)))
+    recorded.attempt(with_fields(make_pod("web"), "status", nominated_node_name="n1"))
+    message = {"NodeUnschedulable": "node(s) were unschedulable"}
+    assert results(recorded, "default/web")["filter-result"] == {"n1": message, "n3": message}
+
+
 def test_nodes_that_were_not_needed_are_absent():
     recorded = Recorded(
         percentageOfNodesToScore=10,

@@ -8,7 +8,7 @@ from tests.properties.effort import effort
 
 import podwright as pw
 from podwright.scheduler.config import ExtenderCall, ExtenderReply
-from podwright.simulation.kss import kss_annotations
+from podwright.simulation.kss import extender_proxy, kss_annotations, live_results
 from podwright.simulation.kss.live_results import LiveResults
 from podwright.simulation.kss.results import HISTORY
 from podwright.simulation.recording import DecisionLog, UnknownCycle
@@ -80,6 +80,10 @@ def test_a_run_with_plugins_of_the_user_is_replayed():
     live = LiveResults(world.log, plugins=[Reserving])
     found = live.annotations("default/web")
     assert "Reserving" in found["kube-scheduler-simulator.sigs.k8s.io/reserve-result"]
+
+
+def test_the_pods_whose_results_and_answers_are_kept_are_limited():
+    assert (live_results.PODS_MAX, extender_proxy.PODS_MAX) == (2_000, 10_000)
 
 
 def test_results_that_are_no_longer_kept_are_found_again(monkeypatch: pytest.MonkeyPatch):
