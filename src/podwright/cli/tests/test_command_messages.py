@@ -1,0 +1,216 @@
+"""What commands say besides their results: what is left out, ignored, or of another version."""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import io
+import json
+import shutil
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from podwright.apimachinery.objects import InputError, encode
+from podwright.apimachinery.schema import decode
+from podwright.cli.clusters import scheduler_run
+from podwright.cli.clusters.remote_work import warn_of_version
+from podwright.cli.decisions.parity_run import _shown
+from podwright.cli.inputs import Inputs
+from podwright.cli.options import Setup
+from podwright.cli.planning.plan_inputs import show_plan
+from podwright.cli.recorded import run_step
+from podwright.cli.serving.up_inputs import inputs_of
+from podwright.cli.tests.served import command
+from podwright.cli.tests.test_scheduler_command import Noted
+from podwright.cluster.store import ObjectStore
+from podwright.online.client.cluster import ChangedObject, Meta
+from podwright.online.sync import SourceChange, source_kinds
+from podwright.scheduler.assembly import machine_of
+from podwright.scheduler.config import Gates
+from podwright.scheduler.machine import SchedulerOptions
+from podwright.simulation.capacity.plan_report import Finding, PlanReport, PlanTable
+from podwright.simulation.files import load_bytes
+from podwright.testing import make_node, make_pod
+
+EXAMPLES = Path(__file__).parents[4] / "examples"
+KINDS = {kind.resource: kind for kind in source_kinds()}
+
+
+# ---------------------------------------------------------------- a live scheduler
+
+
+def live_scheduler(machine: Any) -> Any:
+    connection: Any = None
+    return scheduler_run.LiveScheduler(
+        connection, machine, machine.handle, Noted(), None, is_delayed=False
+    )
+
+
+def changed(event: Any, resource: str, obj: Any) -> SourceChange:
+    metadata = obj["metadata"]
+    meta = Meta(name=metadata["name"], namespace=metadata.get("namespace", ""))
+    body = b"" if event == "Delete" else json.dumps(obj).encode()
+    return SourceChange(KINDS[resource], ChangedObject(event, meta, body), 0)
+
+
+def test_a_live_scheduler_takes_changes_and_ignores_objects_that_it_cannot_read(capsys):
+    machine = machine_of(SchedulerOptions())
+    live = live_scheduler(machine)
+
+    async def take() -> None:
+        for name in ("n1", "n2"):
+            live._take(changed("Add", "nodes", encode(make_node(name))))
+        live._take(changed("Delete", "nodes", {"metadata": {"name": "n1"}}))
+        wrong = {"metadata": {"name": "p", "namespace": "a"}, "spec": {"containers": 7}}
+        live._take(changed("Add", "pods", wrong))
+
+    asyncio.run(take())
+    assert [obj.metadata.name for obj in machine.objects()] == ["n2"]
+    error = capsys.readouterr().err
+    assert error.startswith("pod/a/p is ignored: ")
+    assert error.count("\n") == 1
+
+
+def test_only_the_leader_has_metrics_of_what_pods_request():
+    live = live_scheduler(machine_of(SchedulerOptions()))
+    asyncio.run(take_one(live))
+    assert live.resources_text() == b""
+    live._leads.set()
+    assert b'pod="p"' in live.resources_text()
+
+
+async def take_one(live: Any) -> None:
+    live._take(changed("Add", "pods", encode(make_pod("p", cpu="1"))))
+
+
+def test_a_part_of_a_live_scheduler_that_fails_ends_it():
+    live = live_scheduler(machine_of(SchedulerOptions()))
+
+    async def fail() -> None:
+        raise ZeroDivisionError
+
+    async def wait(*_: Any) -> None:
+        await asyncio.Event().wait()
+
+    live.add(fail())
+    live._follow = live._schedule = wait
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(live.run(None, lambda _: None))
+    assert live.is_stopping()
+
+
+# ---------------------------------------------------------------- messages
+
+
+@pytest.mark.parametrize(
+    ("version", "is_warned"),
+    [("v1.36.4", False), ("v1.20.1", True), ("v1.99.0", True)],
+)
+def test_a_server_of_another_version_is_warned_of(version, is_warned, capsys):
+    async def get(_: str) -> bytes:
+        return json.dumps({"gitVersion": version}).encode()
+
+    connection: Any = SimpleNamespace(get=get, access=SimpleNamespace(server="s"))
+    asyncio.run(warn_of_version(connection))
+    text = f"warning: the server runs {version}, and podwright follows v1.36"
+    error = capsys.readouterr().err
+    assert error.startswith(text) if is_warned else error == ""
+
+
+@pytest.mark.parametrize(
+    ("output", "shown", "more"),
+    [("table", 2, "1 more are shown with -o wide or -o json.\n"), ("wide", 3, "")],
+)
+def test_a_plan_shows_the_first_rows_of_a_table(output, shown, more, capsys):
+    rows: list[tuple[str, ...]] = [("a",), ("b",), ("c",)]
+    report = PlanReport(
+        "Title",
+        [Finding("Later:", ("one", "two")), Finding("First.")],
+        [],
+        [PlanTable("Nodes", ("NAME",), rows, 2), PlanTable("Empty", ("NAME",), [], 2)],
+    )
+    options: Any = SimpleNamespace(report=None, output=output)
+    show_plan(report, options, dict, ())
+    found = capsys.readouterr()
+    names = "".join(f"{row[0]}\n" for row in rows[:shown])
+    assert found.out == f"First.\n\nNodes:\nNAME\n{names}\nLater:\n  one\n  two\n"
+    assert found.err == more
+
+
+def test_a_value_that_is_no_json_is_shown_as_python_writes_it():
+    assert _shown({"a": [1, None]}) == '{"a":[1,null]}'
+    assert _shown(1j) == "1j"
+
+
+def test_the_last_line_of_a_record_that_is_cut_is_ignored_with_a_warning(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(EXAMPLES / "shadow", "s")
+    record = Path("s/record.jsonl")
+    lines = record.read_text().splitlines()
+    record.write_text("\n".join([*lines, '{"time": ']))
+    printed, errors, _ = command("shadow s")
+    text = f"warning: s/record.jsonl: line {len(lines) + 1}: ignored, since it has no line feed"
+    assert text in errors.splitlines()
+    assert f"s/record.jsonl: {len(lines)} changes" in printed
+
+
+def test_lines_are_entered_at_a_terminal_until_its_input_ends(monkeypatch, capsys):
+    entered = iter(["n", "q"])
+    prompts: list[str] = []
+
+    def read(prompt: str) -> str:
+        prompts.append(prompt)
+        try:
+            return next(entered)
+        except StopIteration:
+            raise EOFError from None
+
+    terminal = io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stdin", terminal)
+    monkeypatch.setattr(builtins, "input", read)
+    assert list(run_step._lines()) == ["n", "q"]
+    assert prompts == [run_step._PROMPT] * 3
+    assert capsys.readouterr().out == "\n", "the line of the last prompt ends"
+
+
+DEFINITION = {
+    "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+    "metadata": {"name": "widgets.example.com"},
+    "spec": {
+        "group": "example.com", "scope": "Cluster",
+        "names": {"plural": "widgets", "kind": "Widget"},
+        "versions": [{"name": "v1", "served": True, "storage": True, "schema": {
+            "openAPIV3Schema": {"type": "object", "properties": {"size": {"type": "integer"}}}}}],
+    },
+}  # fmt: skip
+WIDGET = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"}, "size": "x"}
+
+
+@pytest.mark.parametrize("validate", ["strict", "warn", "ignore"])
+def test_a_custom_object_that_its_definition_rejects_is_an_error_a_warning_or_ignored(
+    validate, capsys
+):
+    store = ObjectStore()
+    data = "\n".join(json.dumps(each) for each in (DEFINITION, WIDGET)).encode()
+    loaded = load_bytes([("f.jsonl", data)], validate=validate)
+    read = Inputs(loaded, None, [], Gates(), "", {}, False)
+
+    def inputs() -> Any:
+        return inputs_of(
+            read, (), Setup(validate=validate), nodes=0, has_storage_class=False,
+            has_drivers=False, store=store, start_ns=0,
+        )  # fmt: skip
+
+    if validate == "strict":
+        with pytest.raises(InputError, match='size: Invalid value: "string"'):
+            inputs()
+        return
+    assert len(list(inputs())) == 2
+    error = capsys.readouterr().err
+    assert ("size: Invalid value" in error) is (validate == "warn")
+    assert decode(DEFINITION).metadata.name == "widgets.example.com"
