@@ -183,6 +183,26 @@ def test_a_claim_of_extended_resources_follows_its_pod():
     assert [type(each) for _, operations in compared for each in operations] == [Settle]
 
 
+@pytest.mark.parametrize(
+    ("node_here", "status_here", "is_made"),
+    [
+        pytest.param("n1", {}, True, id="it has none here"),
+        pytest.param("n1", {"extendedResourceClaimStatus": EXTENDED}, False, id="it has it here"),
+        pytest.param("n2", {}, False, id="it has another node here"),
+    ],
+)
+def test_the_claim_of_a_pod_that_is_there_is_made_if_it_is_missing(node_here, status_here, is_made):
+    mirror = Mirror(SyncPolicies())
+    taken(mirror, claim_of_extended_resources())
+    (pod,) = taken(Mirror(SyncPolicies()), user())
+    spec = {**pod.obj["spec"], "nodeName": node_here}
+    here = json.dumps({**pod.obj, "spec": spec, "status": status_here}).encode()
+    listed = [user(extendedResourceClaimStatus=EXTENDED)]
+    compared = mirror.compare(pod.kind, listed, {"default/p": here})
+    found = [type(each) for _, operations in compared for each in operations]
+    assert found == [Settle] + [AllocateExtended] * is_made
+
+
 def test_bindings_of_the_source_bring_the_devices_of_all_claims():
     mirror = Mirror(SyncPolicies(bound=BoundPods.source))
     made = (claim_of_template(), shared_claim(), claim_of_extended_resources())

@@ -516,6 +516,23 @@ def test_a_pod_that_goes_while_its_devices_are_allocated_leaves_nothing_that_wai
     assert target._waiting == {}
 
 
+def test_a_claim_that_is_not_made_yet_waits_while_another_of_its_pod_gets_its_devices():
+    user = pod("n1", status={"resourceClaimStatuses": [{"name": "a", "resourceClaimName": "c"}]})
+    user["spec"]["resourceClaims"] = [
+        {"name": name, "resourceClaimTemplateName": "t"} for name in "ab"
+    ]
+    target, destination = target_of({}, **{POD: user, CLAIM: device_claim()})
+    kind, claim = KINDS["resourceclaims"], device_claim("gpu-0")
+    for entry in "ba":
+        asyncio.run(target.execute(AllocateClaim(kind, "default/c", claim, "p", "n1", entry)))
+    assert destination.requests == ["PUT c", "PUT status"]
+    user["status"]["resourceClaimStatuses"].append({"name": "b", "resourceClaimName": "d"})
+    destination.objects[f"{CLAIM[:-1]}d"] = device_claim()
+    asyncio.run(target.pod_changed("default/p", is_gone=False))
+    assert destination.requests[2:] == ["PUT d", "PUT status"]
+    assert target._waiting == {}
+
+
 EXTENDED = {"resourceClaimName": "c", "requestMappings": []}
 
 

@@ -1,0 +1,74 @@
+"""What of a script is not simulated: the use of a command is named, and nothing is guessed."""
+
+from __future__ import annotations
+
+import pytest
+
+from podwright.cluster.kubelets.kubelet.tests.shell_runs import facts, refusal, result
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "echo a\\n", "printf", "printf -v x a", "[ a = a", "test a b", "ls . /",
+        "touch", "rm", "cp a", "cp a b c", "mv a", "hostname x", "seq", "seq a", "seq 1 2 3 4",
+        "seq 1 0 5", "seq 1 2000000", "tail -n 1 x", "tail -f",
+    ],
+)  # fmt: skip
+def test_a_use_of_a_command_that_is_not_simulated_is_named(use):
+    script = use if "\\" not in use else "echo 'a\\n'"
+    assert refusal(script) == f'"{use}"'
+
+
+@pytest.mark.parametrize(
+    ("script", "text"),
+    [
+        ("[ a == a ]", '"[ a == a"'),
+        ("[ -w /data ]", "whether a file is writable"),
+        ("touch a; [ -w a ]", "whether a file is writable"),
+        ("touch a; [ -L a ]", "whether a file is a link"),
+        ("touch a; [ -h a ]", "whether a file is a link"),
+        ("touch a; [ -x a ]", "whether a file is executable"),
+        ("[[ a = a ]]", "[[, which is not in POSIX; the image's shell is not known"),
+        ("break", "break outside of a loop"),
+        ("continue", "continue outside of a loop"),
+        ("(break)", "break outside of a loop"),
+        ("return 1", "return outside of a function"),
+        ("echo a <&1", "the redirection <&"),
+        ("echo a 0> b", "writing to the standard input"),
+        ("ls /data*/x", "a pattern in the name of a directory"),
+        ("echo ${a?}", "the error of ${a?...}"),
+    ],
+)
+def test_what_depends_on_more_than_is_known_is_not_simulated(script, text):
+    assert refusal(script) == text
+
+
+@pytest.mark.parametrize("use", ["[[ a = b* ]]", "[[ a = b? ]]", "[[ a = [b] ]]", "[[ a = a ]"])
+def test_patterns_and_open_brackets_of_bash_are_not_simulated(use):
+    assert refusal(use, facts(dialect="bash")) == f'"{use}"'
+
+
+@pytest.mark.parametrize(
+    ("script", "dialect", "output"),
+    [
+        ("[ -L none ]; echo $?", "", "1\n"),
+        ("[ -s /data ]; echo $?", "", "0\n"),
+        ("[[ a == a ]]; echo $?", "bash", "0\n"),
+        ("[ a == a ]; echo $?", "bash", "0\n"),
+        ("ls none; echo $?", "", "2\n"),
+        ("ls none; echo $?", "busybox", "1\n"),
+        ("touch .a b; ls", "", "b\n"),
+        ("touch b; ls b", "", "b\n"),
+        ("mkdir d; echo x > a; cp a d; cat d/a", "", "x\n"),
+        ("echo x > a; mv a b; ls; cat b", "", "b\nx\n"),
+        ("touch a; cp a a; echo $?", "", "1\n"),
+        ("rm -f; echo $?", "", "0\n"),
+        ("seq 2 3", "", "2\n3\n"),
+        ("seq 3 -1 1", "", "3\n2\n1\n"),
+        ("seq -1 1", "", "-1\n0\n1\n"),
+        ("seq 2 1", "", ""),
+    ],
+)
+def test_the_neighbors_of_these_uses_are_simulated(script, dialect, output):
+    assert result(script, facts(dialect=dialect)) == (0, output)
