@@ -329,8 +329,6 @@ class Source:
                 warning = f"no {kind.name} are followed: {error}"
                 self.warnings += [] if warning in self.warnings else [warning]
             return None
-        while not first.is_synced:
-            first = await anext(batches)
 
         async def follow() -> None:
             async for batch in batches:
