@@ -52,6 +52,14 @@ def test_brackets_inside_text_are_no_nesting(server):
     assert status == 201
 
 
+def test_lines_of_yaml_that_differ_in_length_are_no_nesting(server):
+    lines = [f"  k{number}: v{'x' * number}" for number in range(300)]
+    body = "\n".join(["kind: ConfigMap", "metadata: {name: a}", "data:", *lines]).encode()
+    headers = {"content-type": "application/yaml"}
+    status, found = server.reply("POST", CONFIG_MAPS, body, headers=headers)
+    assert (status, len(found.get("data", ()))) == (201, 300)
+
+
 def test_yaml_aliases_are_limited(server):
     lines = ["i: &i [x, x, x, x, x, x, x, x, x, x]"]
     for inner, name in pairwise("ihgfedcba"):

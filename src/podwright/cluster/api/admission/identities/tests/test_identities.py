@@ -436,6 +436,9 @@ def test_a_node_requests_its_own_certificate(nodes):
     found = refusal(nodes, "POST", REQUESTS, request("r", signer, common="system:node:n2"))
     assert found.endswith("can only create a node CSR with CN=system:node:n1")
     assert not refusal(nodes, "POST", REQUESTS, request("r", signer, common="system:node:n1"))
+    # A certificate of another signer says nothing to kube-apiserver about the node.
+    other = request("s", "acme.io/signer", common="system:node:n2")
+    assert not refusal(nodes, "POST", REQUESTS, other)
 
 
 CERTIFICATES = "/apis/certificates.k8s.io/v1beta1/namespaces/default/podcertificaterequests"
