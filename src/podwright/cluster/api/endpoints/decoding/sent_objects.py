@@ -69,7 +69,7 @@ def _body_of(call: Call, validation: FieldValidation) -> Document:
         document = with_reset_owners(document)
         path = RAW_PARTS.get(resource.storage)
         is_json = body_media_type(call.request.header("content-type")) == JSON
-        if path is not None and is_json and not decoded.duplicates:
+        if path is not None and is_json:
             document = with_raw_text(document, call.request.body, path)
     call.sent = document
     try:

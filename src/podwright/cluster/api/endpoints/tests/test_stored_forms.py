@@ -136,6 +136,18 @@ def test_the_data_of_a_revision_in_other_forms(server, body, media_type):
     assert (status, found["data"]) == (201, {"z": 1})
 
 
+def test_the_data_of_a_revision_is_immutable_as_text_also_with_a_field_twice(server):
+    path = f"/apis/apps/v1/{NAMESPACE}/controllerrevisions"
+    twice, once = (
+        b'{"kind":"ControllerRevision","metadata":{"name":"a"},"data":{%b"z":1}}' % each
+        for each in (b'"z":2,', b"")
+    )
+    assert server.reply("POST", path, twice)[0] == 201
+    assert server.reply("PUT", f"{path}/a", twice)[0] == 200
+    status, error = server.reply("PUT", f"{path}/a", once)
+    assert (status, error["details"]["causes"][0]["field"]) == (422, "data")
+
+
 def test_a_patch_encodes_the_parameters_of_a_claim_again(server):
     config = '[{"opaque":{"driver":"d.example.com","parameters":{"a": 1}}}]'
     spec = f'{{"devices":{{"config":{config}}}}}'
