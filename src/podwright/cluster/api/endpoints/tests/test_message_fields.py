@@ -40,6 +40,7 @@ def number(struct_name: str, name: str, value: int) -> bytes:
 
 META, CONTAINER, POD = "meta.v1.ObjectMeta", "core.v1.Container", "core.v1.PodSpec"
 PORT, SERVICE = "core.v1.ContainerPort", "core.v1.ServicePort"
+EMPTY_DIR, PARTS = "core.v1.EmptyDirVolumeSource", "apiextensions.v1.CustomResourceSubresources"
 RESOURCES, SECRET = "core.v1.ResourceRequirements", "core.v1.Secret"
 SCHEMA, TIMES = "apiextensions.v1.JSONSchemaProps", "core.v1.Event"
 KEY, VALUE = (lambda text: field(1, text.encode())), (lambda content: field(2, content))
@@ -77,6 +78,11 @@ def time(seconds: int = 0, nanos: int = 0) -> bytes:
         (RESOURCES, one(RESOURCES, "limits", KEY("cpu") + VALUE(b"")), {"limits": {"cpu": "0"}}),
         (RESOURCES, one(RESOURCES, "limits", KEY("cpu") + VALUE(field(1, b"2"))),
          {"limits": {"cpu": "2"}}),
+        (EMPTY_DIR, one(EMPTY_DIR, "sizeLimit", b""), {"sizeLimit": "0"}),
+        (EMPTY_DIR, one(EMPTY_DIR, "sizeLimit", field(1, b"2")) + one(EMPTY_DIR, "sizeLimit", b""),
+         {"sizeLimit": "2"}),
+        # A struct without fields.
+        (PARTS, one(PARTS, "status", field(7, b"x")), {"status": {}}),
         (SECRET, one(SECRET, "data", KEY("a") + VALUE(b"xyz")), {"data": {"a": "eHl6"}}),
         (SECRET, one(SECRET, "data", KEY("a")), {"data": {"a": ""}}),
         # Messages that occur twice are merged.
