@@ -50,8 +50,9 @@ _INITIALS: Final = {
     "tcp": "TCP", "ttl": "TTL", "tty": "TTY", "uid": "UID", "url": "URL",
 }  # fmt: skip
 _GO_NAMES: Final = {
-    "cephfs": "CephFS", "serviceAccount": "DeprecatedServiceAccount", "storageos": "StorageOS",
-    "wwids": "WWIDs",
+    "cephfs": "CephFS", "chapAuthDiscovery": "DiscoveryCHAPAuth",
+    "chapAuthSession": "SessionCHAPAuth", "pdID": "PdID",
+    "serviceAccount": "DeprecatedServiceAccount", "storageos": "StorageOS", "wwids": "WWIDs",
 }  # fmt: skip
 """Names in Go that do not follow from those in JSON, for errors."""
 

@@ -14,7 +14,7 @@ from podwright.cluster.api.endpoints.protobuf.encoding import (
     number_field,
 )
 from podwright.cluster.api.endpoints.protobuf.messages import Messages
-from podwright.cluster.api.endpoints.protobuf.wire import WireError
+from podwright.cluster.api.endpoints.protobuf.wire import WireError, varint
 
 MESSAGES = Messages(built_in().type)
 
@@ -226,3 +226,48 @@ def test_messages_add_to_what_was_read_before_and_end_at_a_depth() -> None:
     with pytest.raises(WireError, match="exceeded max depth"):
         read(META, b"", depth=101)
     assert read(META, b"", depth=100) == {}
+
+
+@pytest.mark.parametrize(
+    ("struct_name", "names"),
+    [
+        ("core.v1.PersistentVolumeSpec", {
+            "awsElasticBlockStore": "AWSElasticBlockStore", "csi": "CSI", "fc": "FC",
+            "gcePersistentDisk": "GCEPersistentDisk", "iscsi": "ISCSI", "nfs": "NFS", "rbd": "RBD",
+            "cephfs": "CephFS", "storageos": "StorageOS",
+        }),
+        (POD, {"dnsPolicy": "DNSPolicy", "os": "OS", "serviceAccount": "DeprecatedServiceAccount",
+               "hostIPC": "HostIPC"}),
+        (CONTAINER, {"tty": "TTY", "stdin": "Stdin"}),
+        ("core.v1.WindowsSecurityContextOptions", {"gmsaCredentialSpec": "GMSACredentialSpec"}),
+        ("core.v1.LifecycleHandler", {"httpGet": "HTTPGet", "tcpSocket": "TCPSocket"}),
+        ("core.v1.Probe", {"terminationGracePeriodSeconds": "TerminationGracePeriodSeconds"}),
+        ("core.v1.LoadBalancerIngress", {"ip": "IP", "ipMode": "IPMode"}),
+        ("core.v1.ISCSIPersistentVolumeSource", {
+            "iqn": "IQN", "chapAuthDiscovery": "DiscoveryCHAPAuth",
+            "chapAuthSession": "SessionCHAPAuth",
+        }),
+        ("core.v1.GCEPersistentDiskVolumeSource", {"pdName": "PDName"}),
+        ("core.v1.PhotonPersistentDiskVolumeSource", {"pdID": "PdID"}),
+        ("core.v1.FCVolumeSource", {"wwids": "WWIDs"}),
+        ("core.v1.PodSecurityContext", {"seLinuxOptions": "SELinuxOptions"}),
+        ("core.v1.ScaleIOPersistentVolumeSource", {"sslEnabled": "SSLEnabled"}),
+        ("batch.v1.JobSpec", {"ttlSecondsAfterFinished": "TTLSecondsAfterFinished"}),
+        ("admissionregistration.v1.WebhookClientConfig", {"url": "URL"}),
+        ("authentication.v1.BoundObjectReference", {"uid": "UID", "apiVersion": "APIVersion"}),
+    ],
+)  # fmt: skip
+def test_errors_name_fields_as_in_go(struct_name, names):
+    fields = built_in().type(struct_name).fields
+    for name, go_name in names.items():
+        *outer, number = fields[name].number
+        data = encoded_varint(number << 3 | 5) + b"1234"
+        for each in outer:
+            data = field(each, data)
+        with pytest.raises(WireError) as error:
+            read(struct_name, data)
+        assert str(error.value) == f"proto: wrong wireType = 5 for field {go_name}"
+
+
+def test_bits_of_a_number_beyond_64_are_dropped():
+    assert varint(b"\xff" * 9 + b"\x7f", 0, 10) == (2**64 - 1, 10)
