@@ -1,5 +1,7 @@
 """The modules of the elements in one script."""
 
+import base64
+import gzip
 import re
 
 import pytest
@@ -48,3 +50,11 @@ def test_data_cannot_end_the_element_that_has_it():
     ).decode()
     assert hostile not in html
     assert html.count("</script>") == 2
+
+
+def test_the_compressed_timeline_has_no_time():
+    html = report_html(ReportData(title="t", timeline=b"line", labels={}, replies={})).decode()
+    compressed = base64.b64decode(re.search(r'"timeline":"([^"]+)"', html)[1])
+    assert gzip.decompress(compressed) == b"line"
+    # RFC 1952: zero where there is no time stamp.
+    assert compressed[4:8] == bytes(4)

@@ -11,8 +11,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from podwright.online.client import ClusterAccess
-from podwright.online.ui.pass_through import METHODS, PassThrough, is_passed
-from podwright.online.ui.upstream import Upstream
+from podwright.online.ui.pass_through import METHODS, PassThrough, is_passed, node_changes
+from podwright.online.ui.upstream import UnreachableServer, Upstream
 
 TOKEN = "secret-token"
 BODY = gzip.compress(b"a table")
@@ -202,3 +202,53 @@ def test_a_server_that_does_not_answer_is_an_error_of_kubernetes():
     assert response.status_code == 503
     assert found["kind"] == "Status"
     assert "http://127.0.0.1:8180 does not answer: Connection refused" in found["message"]
+
+
+NODES = {"metadata": {"resourceVersion": "7"}, "items": []}
+CHANGE = {
+    "type": "ADDED",
+    "object": {"metadata": {"name": "n1", "resourceVersion": "8", "labels": {"a": "b"}}},
+}
+
+
+def changes_of_nodes(statuses):
+    """Return the events of a watch of the nodes; the list and the watch reply with statuses."""
+
+    async def parts(document):
+        yield json.dumps(document).encode() + b"\n"
+
+    def reply(request):
+        is_watch = "watch=1" in request.url.query.decode()
+        assert ("resourceVersion=7" in str(request.url)) == is_watch
+        return httpx.Response(statuses[is_watch], content=parts(CHANGE if is_watch else NODES))
+
+    async def read():
+        access = ClusterAccess(server="http://127.0.0.1:8180", token=TOKEN)
+        upstream = Upstream(access, transport=httpx.MockTransport(reply))
+        async with node_changes(upstream) as events:
+            return [event async for event in events]
+
+    return asyncio.run(read())
+
+
+def test_a_watch_of_nodes_begins_with_its_start():
+    first, second = (
+        json.loads(event.split(b"data: ")[1]) for event in changes_of_nodes([200, 200])
+    )
+    assert first == {"type": "STARTED"}
+    assert second == {
+        "type": "ADDED", "name": "n1", "resourceVersion": "8", "labels": {"a": "b"},
+        "isCopied": False,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("statuses", "message"),
+    [
+        pytest.param([403, 200], "cannot be listed: status 403", id="list"),
+        pytest.param([200, 410], "cannot be watched: status 410", id="watch"),
+    ],
+)
+def test_a_refused_watch_of_nodes_has_the_status(statuses, message):
+    with pytest.raises(UnreachableServer, match=message):
+        changes_of_nodes(statuses)

@@ -201,6 +201,11 @@ def test_extenders(body, messages):
                      ['shape: Invalid value: [{"Utilization":0,"Score":1}]: unexpected field '
                       "`shape`, remove it or turn on the feature gate StorageCapacityScoring"],
                      id="a shape without its gate"),
+        pytest.param("VolumeBinding", "{shape: [{score: 1}, {utilization: 5}]}", "",
+                     ['shape: Invalid value: [{"Utilization":0,"Score":1},'
+                      '{"Utilization":5,"Score":0}]: unexpected field '
+                      "`shape`, remove it or turn on the feature gate StorageCapacityScoring"],
+                     id="what a point leaves out is zero"),
         pytest.param("VolumeBinding",
                      "{shape: [{utilization: 50, score: 11}, {utilization: 50, score: -1}, "
                      "{utilization: 101}]}",
