@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import msgspec
+import typer
 
 from podwright import _show_call
 from podwright._progress import set_display
 from podwright.cli.console import print_data, print_message, print_table, print_warnings, write
 from podwright.cli.options import reject_idle, size_in_bytes
+from podwright.cli.process_exit import BY_SIGNAL
 from podwright.cli.research.options import PlanOptions, SweepOptions, TuneOptions, option_seeds
 from podwright.online.sweep import (
     FIGURE_HEADS,
@@ -48,7 +52,8 @@ def run_sweep(options: SweepOptions) -> bool:
     if options.seeds:
         plan = msgspec.structs.replace(plan, seeds=option_seeds(options.seeds))
     workers = _workers(options)
-    summary = sweep(plan, options.out, retries_failed=options.retry_failed, **workers)
+    with _resumable(options.out):
+        summary = sweep(plan, options.out, retries_failed=options.retry_failed, **workers)
     shown = _shown(summary, options)
     _print_sweep(summary, shown, plan, options)
     if options.report is not None:
@@ -73,7 +78,9 @@ def run_tune(options: TuneOptions) -> bool:
     plan = load_tuning_plan(options.plan)
     if options.trials:
         plan = msgspec.structs.replace(plan, trials=options.trials)
-    result = tune(plan, options.out, **_workers(options))
+    workers = _workers(options)
+    with _resumable(options.out):
+        result = tune(plan, options.out, **workers)
     _print_tuning(result, options)
     if options.report is not None:
         _report(options.report, result.page(options.plan.stem))
@@ -83,6 +90,29 @@ def run_tune(options: TuneOptions) -> bool:
         print_message(f"wrote {options.out / 'best.yaml'} and evidence.json")
     today = plan.sweep.configurations[0].name
     return any(each.verdict == "better" for each in result.comparisons if each.other == today)
+
+
+@contextmanager
+def _resumable(folder: Path) -> Iterator[None]:
+    """End after SIGTERM as after SIGINT: Dask's processes are closed, and it is said how to go on.
+
+    Batch systems send SIGTERM at the end of a job's time.
+    """
+    ended_by: int = signal.SIGINT
+
+    def end(number: int, _: object) -> NoReturn:
+        nonlocal ended_by
+        ended_by = number
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    except KeyboardInterrupt:
+        print_message(f"interrupted; {folder} keeps what is finished: repeat the command to go on")
+        raise typer.Exit(BY_SIGNAL + ended_by) from None
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _workers(options: PlanOptions) -> dict[str, Any]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+import typer
 from distributed import Client, LocalCluster
 
 from podwright.cli.research.options import SweepOptions, TuneOptions
@@ -16,6 +18,7 @@ from podwright.cli.research.plan_run import (
     _print_failures,
     _print_sweep,
     _print_tuning,
+    _resumable,
     _shown,
     _workers,
 )
@@ -337,3 +340,15 @@ def test_a_tuning_writes_the_best_configuration(address, folder):
 def test_options_of_own_workers_have_no_effect_on_others(name, plan, option, value):
     line = f"{name} {plan} --out out --dask-scheduler tcp://127.0.0.1:1 --{option} {value}"
     assert called(line) == ("", REFUSED.format(name, option), 2)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_sweep_with_its_status_and_says_how_to_go_on(number, capsys) -> None:
+    before = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
+    with pytest.raises(typer.Exit) as ended, _resumable(Path("results")):
+        signal.raise_signal(number)
+    assert ended.value.exit_code == 128 + number
+    assert capsys.readouterr().err == (
+        "interrupted; results keeps what is finished: repeat the command to go on\n"
+    )
+    assert [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)] == before

@@ -31,6 +31,9 @@ _LOST_WORKERS: Final = 3
 """A run that was in hand of so many lost workers fails: it is likely what they died of."""
 _T = TypeVar("_T")
 
+_LOGS: Final = ("asyncio", "distributed.scheduler")
+"""What reports tracebacks of requests and messages that an interrupt leaves without receiver."""
+
 _IN_FLIGHT_PER_WORKER: Final = 50
 """Runs that are submitted ahead: a scheduler needs memory for each."""
 
@@ -78,20 +81,21 @@ def workers(
             "dashboard_address": "127.0.0.1:0",  # any free port; other machines do not see it
             "silence_logs": 50,
         }
-    asyncio_log = logging.getLogger("asyncio")
+    logs = list(map(logging.getLogger, _LOGS))
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": _LOST_WORKERS}),
         ExitStack() as connection,
     ):
-        connection.callback(asyncio_log.setLevel, asyncio_log.level)
+        for log in logs:
+            connection.callback(log.setLevel, log.level)
         with nullcontext() if address else _starting_processes():
             try:
                 client = connection.enter_context(Client(**cluster))
             except (OSError, TimeoutError, ValueError) as error:
                 where = address or "this machine"
                 raise SweepError(f"no Dask scheduler at {where}: {error}") from None
-        # Requests of Dask that an interrupt leaves without workers fail while it closes.
-        connection.callback(asyncio_log.setLevel, logging.CRITICAL)
+            for log in logs:  # while Dask closes
+                connection.callback(log.setLevel, logging.CRITICAL + 1)
         if address:
             _check_workers(client, address)
         yield client
