@@ -1,5 +1,8 @@
 import pytest
 
+from podwright.apimachinery.objects import with_fields
+from podwright.scheduler.config import Extender
+from podwright.scheduler.framework import CalledExtender
 from podwright.scheduler.framework.run import PluginRunner
 from podwright.scheduler.framework.status import Code, Status
 from podwright.scheduler.preemption import (
@@ -10,6 +13,7 @@ from podwright.scheduler.preemption import (
     preempt,
     preempt_steps,
 )
+from podwright.scheduler.preemption.extenders import _arguments
 from podwright.scheduler.preemption.tests.situations import (
     NOW_NS,
     attempt,
@@ -20,6 +24,7 @@ from podwright.scheduler.preemption.tests.situations import (
     pod,
     profile,
 )
+from podwright.scheduler.preemption.victims import Candidate
 
 IMPORTANT = pod("important", "2", priority=100)
 
@@ -261,3 +266,26 @@ def test_candidates_do_not_change_with_the_cluster():
     assert found.choice is not None
     assert found.choice.acceptable == ("a", "b", "c")
     assert found.choice.candidate.node == found.choice.acceptable[0]
+
+
+@pytest.mark.parametrize("is_cache_capable", [True, False])
+def test_an_extender_without_a_cache_of_pods_receives_them(is_cache_capable):
+    settings = Extender(node_cache_capable=is_cache_capable)
+    extender = CalledExtender(settings=settings, index=0, managed=frozenset())
+    candidate = Candidate(node="n1", victims=(with_uid(pod("low", "1")),), pdb_violations=1)
+    sent = _arguments(extender, IMPORTANT, {"n1": candidate})
+    used, other = "NodeNameToMetaVictims", "NodeNameToVictims"
+    if not is_cache_capable:
+        used, other = other, used
+    assert sent[other] is None
+    assert sent[used]["n1"]["NumPDBViolations"] == 1
+    (victim,) = sent[used]["n1"]["Pods"]
+    if is_cache_capable:
+        assert victim == {"UID": "u"}
+    else:
+        assert victim["metadata"]["uid"] == "u"
+        assert victim["spec"]["containers"]
+
+
+def with_uid(victim):
+    return with_fields(victim, "metadata", uid="u")
