@@ -54,7 +54,8 @@ def test_data_cannot_end_the_element_that_has_it():
 
 def test_the_compressed_timeline_has_no_time():
     html = report_html(ReportData(title="t", timeline=b"line", labels={}, replies={})).decode()
-    compressed = base64.b64decode(re.search(r'"timeline":"([^"]+)"', html)[1])
+    (timeline,) = re.findall(r'"timeline":"([^"]+)"', html)
+    compressed = base64.b64decode(timeline)
     assert gzip.decompress(compressed) == b"line"
     # RFC 1952: zero where there is no time stamp.
     assert compressed[4:8] == bytes(4)
