@@ -103,11 +103,10 @@ _SIZE_MAX: Final = 100_000
 _BRACKETS_AND_LINES_MAX: Final = 150
 """Less than the least nesting for which the reader of YAML rejects a body."""
 
-_LONG_MIN: Final = 1_000
-"""The length from which texts and numbers are examined: a key in YAML has at most 1,024 bytes, and
-an integer 1,000 digits."""
-
 _LONG: Final = re.compile(rb'"[^"]{1000}|[0-9]{1000}')
+"""Texts and numbers that are examined: a key in YAML has at most 1,024 bytes, and an integer 1,000
+digits."""
+
 _SPACED_KEY: Final = re.compile(rb'"[ \n]+:')
 
 
@@ -131,7 +130,7 @@ def json_object_in_yaml(body: bytes) -> dict[str, Any] | None:
         or b'"<<"' in body
         or body.count(b"[") + body.count(b"{") + body.count(b"\n") > _BRACKETS_AND_LINES_MAX
         or _SPACED_KEY.search(body)
-        or (len(body) >= _LONG_MIN and _LONG.search(body))
+        or _LONG.search(body)
     ):
         return None
     try:

@@ -28,6 +28,12 @@ def test_the_endpoints_of_the_service_are_those_of_the_server(server):
     assert found["metadata"]["labels"] == {"kubernetes.io/service-name": "kubernetes"}
 
 
+def test_the_service_of_the_server_has_no_load_balancer(server):
+    _, found = server.reply("GET", "/api/v1/namespaces/default/services/kubernetes")
+    assert found["metadata"]["labels"] == {"component": "apiserver", "provider": "kubernetes"}
+    assert (found["spec"]["clusterIP"], found["status"]) == ("10.0.0.1", {"loadBalancer": {}})
+
+
 def test_another_start_replaces_what_differs_only(server):
     put(server)
     before = [server.reply("GET", path)[1] for path in (ENDPOINTS, SLICE)]
