@@ -1,3 +1,4 @@
+import errno
 import json
 from pathlib import Path
 from typing import Any
@@ -208,6 +209,22 @@ def test_a_full_disk_is_an_error_that_names_the_file(tmp_path):
     assert str(error.value) == f"{path}: cannot be written: No space left on device"
     assert record.lines == 0
     record.close()
+
+
+def test_a_record_that_may_not_be_changed_is_not_resumed(tmp_path, monkeypatch):
+    path = tmp_path / "r.jsonl"
+    ClusterRecord(path).close()
+    opened = Path.open
+
+    def without_changes(file: Path, mode: str = "r", **options: Any) -> Any:
+        if mode == "r+b":
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return opened(file, mode, **options)
+
+    monkeypatch.setattr(Path, "open", without_changes)
+    with pytest.raises(UnwritableClusterRecord) as error:
+        ClusterRecord(path, resumes=True)
+    assert str(error.value) == f"{path}: cannot be written: Permission denied"
 
 
 def test_a_record_without_changes_is_empty_and_is_resumed_with_blank_lines(tmp_path):
