@@ -135,7 +135,7 @@ def _check_explain(options: ExplainOptions) -> None:
             )
         if options.run is None and name in _ONLY_WITH_RUN:
             raise typer.BadParameter("requires --run.", param_hint=hint)
-    if {"attempt", "at"} <= given:
+    if "attempt" in given and "at" in given:
         raise typer.BadParameter("cannot be combined with --attempt.", param_hint="'--at'")
     if options.attempt == 0:
         raise typer.BadParameter("attempts are numbered from 1.", param_hint="'--attempt'")
