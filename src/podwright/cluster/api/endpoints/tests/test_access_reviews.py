@@ -123,6 +123,21 @@ def test_a_review_is_about_each_attribute(server, other):
     assert own["allowed"] is (not other)
 
 
+@pytest.mark.parametrize(
+    ("metadata", "status"),
+    [
+        ({"uid": "7", "creationTimestamp": "2026-01-01T00:00:00Z"}, 201),
+        ({"uid": "7", "labels": {"a": "b"}}, 422),
+    ],
+)
+def test_a_review_has_no_metadata_but_what_the_server_sets(server, metadata, status):
+    body = {"metadata": metadata, "spec": {"user": "x", "resourceAttributes": RIGHT}}
+    found, reply = server.reply("POST", f"{REVIEWS}/subjectaccessreviews", body)
+    assert found == status
+    if status == 201:
+        assert reply["metadata"].keys() <= {"managedFields", "creationTimestamp"}
+
+
 def test_a_review_is_about_the_user_and_the_groups_that_it_names(server):
     attributes = {"resourceAttributes": RIGHT}
     assert reviewed(server, {"user": "nobody", **attributes})["allowed"] is False
