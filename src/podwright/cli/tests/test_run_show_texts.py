@@ -5,6 +5,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from podwright.apimachinery.schema import decode
 from podwright.cli.recorded.run_show import MomentView
 from podwright.scheduler.assembly import machine_of
@@ -96,6 +98,16 @@ def test_what_is_left_out_is_counted(capsys):
         for number in range(10)
     ]
     assert f"{''.join(rows)}  and 1 more pod (-o wide)\n" in printed
+
+
+@pytest.mark.parametrize(
+    ("now_s", "backoff"),
+    [pytest.param(2, "1s", id="it waits"), pytest.param(3, "", id="it waits no longer at the end")],
+)
+def test_the_rest_of_a_backoff_is_shown(now_s, backoff):
+    view = view_of(preempting(), now_s=now_s)
+    (pending,) = view._queue.places["unschedulable"]
+    assert view._row(pending)[4] == backoff
 
 
 def test_a_document_has_all_nodes_pods_and_queues():
