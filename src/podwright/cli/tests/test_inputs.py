@@ -239,11 +239,21 @@ def test_a_class_that_no_file_has_is_an_error_a_warning_or_nothing(tmp_path, cap
 def test_a_gate_of_what_does_not_run_is_a_warning(tmp_path, capsys, is_served, gate, is_decisive):
     file = tmp_path / "a.yaml"
     file.write_bytes(NODE)
-    value = "false" if gate == "OpportunisticBatching" else "true"
-    setup = Setup(feature_gates=f"{gate}={value}")
+    setup = Setup(feature_gates=f"{gate}=false")
     read_inputs([str(file)], setup, is_served=is_served)
     is_warned = "no effect here" in capsys.readouterr().err
     assert is_warned is not (is_served or is_decisive)
+
+
+@pytest.mark.parametrize(("has_both", "is_idle"), [(False, True), (True, False)])
+def test_a_gate_has_an_effect_where_the_modern_rules_are_used_besides_the_classic_ones(
+    tmp_path, capsys, has_both, is_idle
+):
+    file = tmp_path / "a.yaml"
+    file.write_bytes(NODE)
+    setup = Setup(feature_gates="DRAConsumableCapacity=false", rules="classic")
+    read_inputs([str(file)], setup, has_both=has_both)
+    assert ("no effect here" in capsys.readouterr().err) is is_idle
 
 
 def test_long_lists_of_names_are_cut_unless_all_are_shown():

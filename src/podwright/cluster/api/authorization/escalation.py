@@ -136,7 +136,7 @@ class EscalationCheck:
 
 def _has_aggregation(role: Document | None) -> bool:
     rule = (role or {}).get("aggregationRule") or {}
-    return len(rule.get("clusterRoleSelectors") or ()) > 0
+    return bool(rule.get("clusterRoleSelectors"))
 
 
 def _is_only_collected(write: RoleWrite) -> bool:

@@ -126,7 +126,8 @@ class Impersonation:
         return _completed(mode, requested)
 
     def _require_all_or_each(self, needed: list[Access] | Iterator[Access]) -> None:
-        first, *_ = each = list(needed)
+        each = list(needed)
+        first = each[0]
         subresource = "*" if first.subresource else ""
         every = msgspec.structs.replace(first, name="*", subresource=subresource)
         if not self._authorizers.allows(every):
