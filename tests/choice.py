@@ -122,7 +122,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Take fewer examples of properties for these parts; run all tests that are named."""
-    if config.option.keyword or _has_paths(config):
+    if config.option.keyword or names_tests(config):
         config.option.part = None
     if config.option.part in ("quick", "share") and "HYPOTHESIS_PROFILE" not in os.environ:
         settings.load_profile("quick")
@@ -147,7 +147,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return None if is_inside or is_above else True
 
 
-def _has_paths(config: pytest.Config) -> bool:
+def names_tests(config: pytest.Config) -> bool:
+    """Whether the command line names tests, by a path."""
     return config.args_source is pytest.Config.ArgsSource.ARGS
 
 
@@ -232,5 +233,5 @@ def pytest_terminal_summary(
             f"{counts['all'] - counts['run']:,} of {counts['all']:,} tests were left to "
             "`make rest`, and most examples of the properties (tests/heavy.toml)."
         )
-    if not _has_paths(config) and "not e2e" in (config.option.markexpr or ""):
+    if not names_tests(config) and "not e2e" in (config.option.markexpr or ""):
         terminalreporter.write_line(_ELSEWHERE)

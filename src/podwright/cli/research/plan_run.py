@@ -94,9 +94,14 @@ def run_tune(options: TuneOptions) -> bool:
 
 @contextmanager
 def _resumable(folder: Path) -> Iterator[None]:
-    """End after SIGTERM as after SIGINT: Dask's processes are closed, and it is said how to go on.
+    """Close Dask's processes after SIGINT and SIGTERM, and print how to continue.
 
     Batch systems send SIGTERM at the end of a job's time.
+
+    Raises
+    ------
+    typer.Exit
+        With the status of the signal.
     """
     ended_by: int = signal.SIGINT
 
@@ -109,7 +114,9 @@ def _resumable(folder: Path) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        print_message(f"interrupted; {folder} keeps what is finished: repeat the command to go on")
+        print_message(
+            f"interrupted; {folder} keeps what is finished: repeat the command to continue"
+        )
         raise typer.Exit(BY_SIGNAL + ended_by) from None
     finally:
         signal.signal(signal.SIGTERM, before)

@@ -343,12 +343,12 @@ def test_options_of_own_workers_have_no_effect_on_others(name, plan, option, val
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_a_sweep_with_its_status_and_says_how_to_go_on(number, capsys) -> None:
+def test_a_signal_ends_a_sweep_with_its_status_and_says_how_to_continue(number, capsys) -> None:
     before = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
     with pytest.raises(typer.Exit) as ended, _resumable(Path("results")):
         signal.raise_signal(number)
     assert ended.value.exit_code == 128 + number
     assert capsys.readouterr().err == (
-        "interrupted; results keeps what is finished: repeat the command to go on\n"
+        "interrupted; results keeps what is finished: repeat the command to continue\n"
     )
     assert [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)] == before

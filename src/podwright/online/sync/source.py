@@ -236,7 +236,7 @@ class Source:
             later, look_at = list(self._scope.later), time.monotonic() + LATER_SECONDS
             while True:
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(LATER_SECONDS):
+                    async with asyncio.timeout(LATER_SECONDS if later else None):
                         await self._arrived.wait()
                 if later and time.monotonic() >= look_at:
                     for kind in [*later]:
@@ -338,5 +338,8 @@ class Source:
                     self._arrived.set()
 
         self._reflectors.append(reflector)
-        self._tasks.append(asyncio.create_task(follow()))
+        task = asyncio.create_task(follow())
+        # It ends by a defect only, which must not wait for the next change.
+        task.add_done_callback(lambda _: self._arrived.set())
+        self._tasks.append(task)
         return first

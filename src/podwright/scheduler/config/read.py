@@ -242,7 +242,7 @@ def _way_there(document: dict[str, Any]) -> str:
     if document["kind"] == "ConfigMap" and isinstance(data, dict):
         keys = [key for key, text in data.items() if KIND in str(text)]
         if keys:
-            return f": give the text of data.{keys[0]} as a file of its own"
+            return f": give the text of data.{keys[0]} as a separate file"
     return ""
 
 

@@ -127,9 +127,8 @@ class Impersonation:
 
     def _require_all_or_each(self, needed: list[Access] | Iterator[Access]) -> None:
         each = list(needed)
-        first = each[0]
-        subresource = "*" if first.subresource else ""
-        every = msgspec.structs.replace(first, name="*", subresource=subresource)
+        subresource = "*" if each[0].subresource else ""
+        every = msgspec.structs.replace(each[0], name="*", subresource=subresource)
         if not self._authorizers.allows(every):
             for one in each:
                 self._require(one)

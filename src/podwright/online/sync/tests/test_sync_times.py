@@ -186,7 +186,7 @@ def test_the_rest_of_a_source_is_what_has_not_waited_long_enough(monkeypatch):
 def test_a_defect_while_a_kind_is_followed_ends_the_source(monkeypatch):
     cluster = Cluster({"nodes": [], "pods": [(1, "broken")]})
     with pytest.raises(ZeroDivisionError):
-        followed(monkeypatch, cluster, BOTH, 10)
+        followed(monkeypatch, cluster, BOTH, 2)
 
 
 class Reported:

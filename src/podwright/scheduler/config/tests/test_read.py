@@ -198,7 +198,7 @@ def test_what_does_not_fit_is_refused(body, messages):
                      "  config.yaml: 'kind: KubeSchedulerConfiguration'",
                      'no kind "ConfigMap" is registered for version "v1"; podwright reads '
                      'KubeSchedulerConfiguration of "kubescheduler.config.k8s.io/v1": give the '
-                     "text of data.config.yaml as a file of its own",
+                     "text of data.config.yaml as a separate file",
                      id="the ConfigMap of a configuration"),
         pytest.param("apiVersion: v1\nkind: ConfigMap\ndata: {readme: text}",
                      'no kind "ConfigMap" is registered for version "v1"; podwright reads '

@@ -141,7 +141,7 @@ def test_the_path_in_a_volume_may_have_variables():
         pytest.param("10s", "5s", 5, id="a maximum below it"),
         pytest.param("10s", "10s", 10, id="no choice"),
         pytest.param("-10s", None, 0, id="a negative delay is none"),
-        pytest.param("soon", None, 0, id="a text that is no duration is none"),
+        pytest.param("soon", None, 0, id="a text that is not a duration"),
     ],
 )
 def test_a_container_runs_for_the_annotated_time(delay, jitter, seconds):
