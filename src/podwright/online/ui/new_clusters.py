@@ -15,7 +15,7 @@ from asyncio.subprocess import STDOUT, Process
 from pathlib import Path
 from typing import Final
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 BODY_MAX: Final = 1 << 30
@@ -49,18 +49,24 @@ class NewClusters:
         nodes = request.query_params.get("nodes", "0")
         if not _NAME.fullmatch(name) or not nodes.isdecimal() or int(nodes) > NODES_MAX:
             return _problem(f"The name of a file, and at most {NODES_MAX:,} nodes, are expected.")
-        self._started = [each for each in self._started if each[0].returncode is None]
+        for ended in [each for each in self._started if each[0].returncode is not None]:
+            self._started.remove(ended)
+            shutil.rmtree(ended[1], ignore_errors=True)
         if len(self._started) >= CLUSTERS_MAX:
             return _problem(f"{CLUSTERS_MAX} clusters that were started here still run.")
         folder = Path(tempfile.mkdtemp(prefix="podwright-"))
         file, size = folder / name, 0
-        with file.open("wb") as out:
-            async for part in request.stream():
-                size += len(part)
-                if size > BODY_MAX:
-                    shutil.rmtree(folder)
-                    return _problem(f"The file has more than {BODY_MAX >> 20} MiB.")
-                out.write(part)
+        try:
+            with file.open("wb") as out:
+                async for part in request.stream():
+                    size += len(part)
+                    if size > BODY_MAX:
+                        shutil.rmtree(folder)
+                        return _problem(f"The file has more than {BODY_MAX >> 20} MiB.")
+                    out.write(part)
+        except ClientDisconnect:
+            shutil.rmtree(folder)
+            raise
         # After the dashes a name that starts with one is no option.
         options = ("--port", "0", "--ui-port", "0", "--nodes", str(int(nodes)), "--", name)
         printed = folder / _OUTPUT
@@ -87,6 +93,7 @@ class NewClusters:
                     await process.wait()
             except TimeoutError:
                 process.kill()
+                await process.wait()
             shutil.rmtree(folder, ignore_errors=True)
 
 

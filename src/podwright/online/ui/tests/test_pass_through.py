@@ -7,9 +7,11 @@ import json
 import httpx
 import pytest
 from starlette.applications import Starlette
-from starlette.responses import JSONResponse, Response
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from podwright.apimachinery.objects import SOURCE_UID
 from podwright.online.client import ClusterAccess
 from podwright.online.ui.pass_through import METHODS, PassThrough, is_passed, node_changes
 from podwright.online.ui.upstream import UnreachableServer, Upstream
@@ -140,7 +142,9 @@ def test_compressed_bytes_are_returned_as_they_are():
 def test_a_table_comes_without_managed_fields(encoding):
     headers = {"accept": "application/json;as=Table;v=v1", "accept-encoding": encoding}
     response, content = sent("GET", "/server/api/v1/tables", headers=headers)
-    assert ("content-encoding" in response.headers) is ("gzip" in encoding)
+    assert response.headers.get("content-encoding") == ("gzip" if "gzip" in encoding else None)
+    assert response.headers["content-length"] == str(len(content))
+    assert response.headers["content-type"] == "application/json"
     found = json.loads(gzip.decompress(content) if "gzip" in encoding else content)
     assert found["rows"][0]["object"] == {"metadata": {"name": "web", "labels": {"a": "b"}}}
     assert found["rows"][0]["cells"] == ["web", 1, None]
@@ -190,17 +194,54 @@ def test_only_the_apis_are_passed(path, expected):
     assert is_passed(path) is expected
 
 
-def test_another_path_is_not_found():
-    response, content = sent("GET", "/server/metrics")
-    assert response.status_code == 404
-    assert b"/metrics" in content
+@pytest.mark.parametrize(("path", "named"), [("/server/metrics", "/metrics"), ("/server/", "/")])
+def test_another_path_is_not_found(path, named):
+    response, content = sent("GET", path)
+    assert (response.status_code, response.headers["content-type"]) == (404, "application/json")
+    assert json.loads(content) == {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "status": "Failure",
+        "message": f"The page has no requests to {named}.",
+        "reason": "NotFound",
+        "code": 404,
+    }
+
+
+@pytest.mark.parametrize(
+    ("content", "has_body"),
+    [
+        pytest.param(None, False, id="none"),
+        pytest.param(b"", False, id="an empty one"),
+        pytest.param(b"{}", True, id="of a length"),
+        pytest.param([b"{", b"}"], True, id="in chunks"),
+    ],
+)
+def test_only_a_request_with_a_body_is_sent_with_one(content, has_body):
+    async def parts():
+        for part in content:
+            yield part
+
+    given = parts() if isinstance(content, list) else content
+    _, found = sent("POST", "/server/api/v1/pods", content=given)
+    found = json.loads(found)
+    assert found["body"] == ("{}" if has_body else "")
+    assert ("transfer-encoding" in found["headers"]) is (has_body and content != b"{}")
+
+
+def test_conditions_and_the_last_event_reach_the_server():
+    given = {"if-match": "1", "if-none-match": "2", "last-event-id": "3", "x-other": "4"}
+    _, found = sent("GET", "/server/version", headers=given)
+    headers = json.loads(found)["headers"]
+    assert {name: headers.get(name) for name in given} == given | {"x-other": None}
+    assert json.loads(found)["query"] == ""
 
 
 def test_a_server_that_does_not_answer_is_an_error_of_kubernetes():
     response, content = sent("GET", "/server/api/v1/pods", transport=Unreachable())
     found = httpx.Response(200, content=content).json()
     assert response.status_code == 503
-    assert found["kind"] == "Status"
+    assert (found["kind"], found["reason"]) == ("Status", "ServiceUnavailable")
     assert "http://127.0.0.1:8180 does not answer: Connection refused" in found["message"]
 
 
@@ -211,16 +252,29 @@ CHANGE = {
 }
 
 
-def changes_of_nodes(statuses):
-    """Return the events of a watch of the nodes; the list and the watch reply with statuses."""
+LIST_FORM = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
+WATCH_FORM = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
 
-    async def parts(document):
-        yield json.dumps(document).encode() + b"\n"
+
+def changes_of_nodes(statuses, changes=(CHANGE,), size=0):
+    """Return the events of a watch of the nodes; the list and the watch reply with statuses.
+
+    The lines of the watch come in parts of some bytes.
+    """
+
+    async def parts(*documents):
+        text = b"".join(json.dumps(document).encode() + b"\n" for document in documents)
+        step = size or len(text)
+        for begin in range(0, len(text), step):
+            yield text[begin : begin + step]
 
     def reply(request):
         is_watch = "watch=1" in request.url.query.decode()
         assert ("resourceVersion=7" in str(request.url)) == is_watch
-        return httpx.Response(statuses[is_watch], content=parts(CHANGE if is_watch else NODES))
+        assert request.headers["accept"] == (WATCH_FORM if is_watch else LIST_FORM)
+        assert is_watch or str(request.url).endswith("/api/v1/nodes?limit=1")
+        documents = changes if is_watch else (NODES,)
+        return httpx.Response(statuses[is_watch], content=parts(*documents))
 
     async def read():
         access = ClusterAccess(server="http://127.0.0.1:8180", token=TOKEN)
@@ -252,3 +306,92 @@ def test_a_watch_of_nodes_begins_with_its_start():
 def test_a_refused_watch_of_nodes_has_the_status(statuses, message):
     with pytest.raises(UnreachableServer, match=message):
         changes_of_nodes(statuses)
+
+
+def node(name, kind="MODIFIED", **metadata):
+    return {"type": kind, "object": {"metadata": {"name": name, **metadata}}}
+
+
+@pytest.mark.parametrize("size", [0, 7])
+def test_changes_are_whole_lines_without_bookmarks_until_an_error(size):
+    changes = [
+        CHANGE,
+        node("", "BOOKMARK"),
+        node("n2", annotations={SOURCE_UID: "7"}),
+        {"type": "ERROR", "object": {"kind": "Status", "code": 410}},
+        node("n3"),
+    ]
+    events = changes_of_nodes([200, 200], changes, size)
+    assert {event[:20] for event in events} == {b"event: nodes\ndata: {"}
+    assert {event[-2:] for event in events} == {b"\n\n"}
+    found = [json.loads(event.partition(b"data: ")[2]) for event in events]
+    assert [(one["type"], one.get("name"), one.get("isCopied")) for one in found] == [
+        ("STARTED", None, None),
+        ("ADDED", "n1", False),
+        ("MODIFIED", "n2", True),
+    ]
+
+
+# --------------------------------------------------------------------------- the state
+
+SNAPSHOT = b"event: snapshot\ndata: {}\n\n"
+
+
+def state_of(*replies, parts=1):
+    """Return the reply to a page that follows the state, the first parts of its stream, and the
+    requests that the server received."""
+    received = []
+    left = list(replies)
+
+    def reply(request):
+        received.append(request)
+        if request.url.path != "/podwright/v1/state":
+            return httpx.Response(503)
+        return left.pop(0) if len(left) > 1 else left[0]
+
+    async def read():
+        access = ClusterAccess(server="http://127.0.0.1:8180", token=TOKEN)
+        passed = PassThrough(Upstream(access, transport=httpx.MockTransport(reply)))
+        response = await passed.follow_state(Request({"type": "http"}))
+        assert isinstance(response, StreamingResponse)
+        stream = response.body_iterator.__aiter__()
+        found = [await anext(stream) for _ in range(parts)]
+        await stream.aclose()  # type: ignore[attr-defined]
+        return response, found
+
+    return (*asyncio.run(read()), received)
+
+
+async def endless():
+    yield SNAPSHOT
+    await asyncio.Event().wait()
+
+
+def test_the_state_is_a_stream_of_events_that_no_cache_keeps():
+    response, parts, received = state_of(httpx.Response(200, content=endless()))
+    assert parts == [SNAPSHOT]
+    assert response.status_code == 200
+    assert response.headers["content-type"].startswith("text/event-stream")
+    assert response.headers["cache-control"] == "no-store"
+    assert received[0].headers["accept"] == "text/event-stream"
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        pytest.param(b'{"detail": "d", "title": "t"}', "d", id="a problem document"),
+        pytest.param(b'{"message": "m", "kind": "Status"}', "m", id="a Status"),
+        pytest.param(b'{"title": "t"}', "t", id="only a title"),
+        pytest.param(b"<html>", "The server answered with status 403.", id="a page of a proxy"),
+        pytest.param(b"[]", "The server answered with status 403.", id="another document"),
+    ],
+)
+def test_a_page_learns_why_there_is_no_state(body, reason):
+    async def content():
+        yield body
+
+    _, (part,), _ = state_of(httpx.Response(403, content=content()))
+    event, _, data = part.partition(b"\ndata: ")
+    assert event == b"event: disconnected"
+    assert json.loads(data) == {"reason": reason}
+    assert data.endswith(b"\n\n")

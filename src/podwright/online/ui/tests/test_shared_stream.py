@@ -205,3 +205,76 @@ def test_each_snapshot_is_followed_by_all_events_beside():
         await second.aclose()
 
     asyncio.run(check())
+
+
+def test_what_arrives_before_a_snapshot_is_an_event_too():
+    async def check():
+        source = Source()
+        stream = SharedStream(source.open)
+        page = stream.events()
+        source.write(b"event: changes\nid: 1\ndata: event: snapshot\n\n")
+        source.write(b"id: 1\nretry: 5\nevent: snapshot\ndata: {}\n\n")
+        await settle()
+        assert await anext(page) == b"id: 1\nretry: 5\nevent: snapshot\ndata: {}\n\n"
+        await page.aclose()
+
+    asyncio.run(check())
+
+
+def test_exactly_as_much_as_is_kept_needs_no_new_snapshot():
+    async def check():
+        source = Source()
+        stream = SharedStream(
+            source.open, kept_bytes_max=2 * len(CHANGES.removesuffix(b"\n\n")) - 2
+        )
+        page = stream.events()
+        source.write(SNAPSHOT % 1, CHANGES % 2, CHANGES % 3)
+        await anext(page)
+        await settle()
+        assert source.opened == 1
+        source.write(SNAPSHOT % 4, CHANGES % 5, CHANGES % 6)
+        await settle()
+        assert source.opened == 1, "a snapshot of the same stream counts anew"
+        source.write(CHANGES % 7)
+        await settle()
+        assert source.opened == 2
+        await page.aclose()
+
+    asyncio.run(check())
+
+
+def test_a_page_that_closes_leaves_the_stream_to_the_others():
+    async def check():
+        source, beside = Source(), Source()
+        stream = SharedStream(source.open, beside.open)
+        first, second = stream.events(), stream.events()
+        source.write(SNAPSHOT % 1)
+        await anext(first)
+        await anext(second)
+        await first.aclose()
+        source.write(CHANGES % 2)
+        assert await anext(second) == CHANGES % 2
+        await second.aclose()
+        assert source.opened == 1
+
+    asyncio.run(check())
+
+
+def test_events_beside_end_while_the_server_is_gone():
+    async def check():
+        source, beside = Source(), Source()
+        stream = SharedStream(source.open, beside.open, retry_seconds=0)
+        page = stream.events()
+        source.write(SNAPSHOT % 1)
+        await anext(page)
+        await settle()
+        source.is_reachable = False
+        source.write(None)
+        await settle()
+        beside.write(b"event: nodes\n\n")
+        await settle()
+        assert b"nodes" not in await anext(page)
+        assert beside.opened == 1
+        await page.aclose()
+
+    asyncio.run(check())
