@@ -124,6 +124,7 @@ class _Reader:
             case _:
                 pass
         for pod in entry.pods:
+            self.cycles.pop(pod, None)  # to the end: in the order of the last cycles
             self.cycles[pod] = entry.index
         if entry.actions == NO_ACTIONS:
             return
@@ -142,7 +143,10 @@ class _Reader:
         key = pod.key
         if self._uids.get(key) != pod.metadata.uid:
             self._uids[key] = pod.metadata.uid
-            for known in (self._nodes, self._nominated, self._messages, self.cycles):
+            for known in (
+                self._nodes, self._nominated, self._messages,
+                self.cycles, self.workloads, self.replicas,
+            ):  # fmt: skip
                 known.pop(key, None)
             workload = workload_of(pod)
             if workload is not None:
@@ -160,7 +164,8 @@ class _Reader:
             else PodPlacement(
                 nominated=self._nominated.get(key, ""), message=self._messages.get(key, "")
             )
-            for key in self._uids
+            for key in {**self.cycles, **self._uids}
+            if key in self._uids
         }
 
 

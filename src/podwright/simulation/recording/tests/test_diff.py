@@ -456,6 +456,30 @@ def test_pods_with_generated_names_are_matched_by_their_controller() -> None:
     check_reason(after, pw.explain_cycle(packed, "default/web-p"), before.node)
 
 
+def test_pods_of_runs_follow_those_that_were_scheduled_before_them() -> None:
+    def log(strategy: str) -> pw.DecisionLog:
+        run = Recorded(profiles=[profile(strategy)])
+        run.put(*TWO_NODES, make_pod("there", cpu="1", node="n1"), make_pod("low", cpu="1"))
+        run.attempt(make_pod("high", cpu="1", priority=1))
+        run.cycle()
+        return run.run.log
+
+    found = diff(log("LeastAllocated"), log("MostAllocated"))
+    assert list(found.placements) == ["default/high", "default/low", "default/there"]
+    follows = [(one.pod, one.follows) for one in found.differences]
+    assert follows == [("default/high", False), ("default/low", True)]
+
+
+def test_a_pod_that_was_created_again_is_of_its_last_controller() -> None:
+    run = Recorded()
+    run.put(owned("web-a"))
+    run.remove(owned("web-a"))
+    run.put(make_pod("web-a"))
+    (other := Recorded()).put(owned("web-b"))
+    found = {one.pod: one.change for one in diff(run.run.log, other.run.log).differences}
+    assert found == {"default/web-a": "removed", "default/web-b": "added"}
+
+
 def workload(kind: str, name: str, **spec: Any) -> Object:
     """Return a workload whose pods request one CPU."""
     template = {
