@@ -22,7 +22,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Self, TypeAlias, TypeVar
 
@@ -413,12 +413,12 @@ class RunFolder:
                 file.flush()
                 os.fsync(file.fileno())
             beside.replace(place)
-        except KeyboardInterrupt:
-            beside.unlink(missing_ok=True)
+        except BaseException as error:  # an interrupt too: it must not leave a part beside
+            with suppress(OSError):
+                beside.unlink()
+            if isinstance(error, OSError):
+                raise _cannot("written", place, error) from error
             raise
-        except OSError as error:
-            beside.unlink(missing_ok=True)
-            raise _cannot("written", place, error) from error
 
 
 def _json(value: Any) -> bytes:

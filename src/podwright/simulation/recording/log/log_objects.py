@@ -111,7 +111,7 @@ class ObjectWriter:
         self.count = count
         self.numbers: dict[int, int] = {}
         self._rows = PodRows()
-        self._columns = _Columns(self._rows)
+        self._columns: _Columns  # `keep_only` makes the first ones
         self._known: dict[int, KubernetesObject] = {}
         self._row_of: dict[int, PodRow] = {}
         # The latest number by uid; the machine refers to an older version of some objects as well.

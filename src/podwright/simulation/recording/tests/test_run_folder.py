@@ -310,6 +310,13 @@ def test_a_file_that_cannot_be_written_leaves_the_one_before(tmp_path, begun, er
     assert {file.name for file in tmp_path.iterdir()} == {".lock", "manifest.json", "timeline"}
 
 
+def test_a_file_in_the_place_of_a_folder_is_an_error_that_names_the_unwritten_file(tmp_path, begun):
+    folder = begun(tmp_path)
+    (tmp_path / "parts").touch()
+    with pytest.raises(RunError, match=r"parts/000000 cannot be written: File exists"):
+        folder.write_checkpoint(b"here", ROWS)
+
+
 def test_a_list_of_objects_is_json_with_any_number_of_them(tmp_path, begun):
     folder = begun(tmp_path)
     for objects in ([], [make_pod("a")], [make_pod("a"), make_pod("b")]):

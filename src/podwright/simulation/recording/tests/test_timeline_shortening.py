@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 import podwright as pw
@@ -40,6 +42,11 @@ def test_the_states_after_the_beginning_are_the_same(timeline, share):
         assert named_state(found, at_ns) == expected
         rewound = found.state_at(at_ns, is_rewound=True)
         assert rewound == found.state_at(at_ns)
+
+
+def test_the_values_of_a_state_can_be_written_as_json(timeline):
+    values = list(timeline.state_at(int(timeline.times_ns[-1])).values())
+    assert json.loads(json.dumps(values)) == values != []
 
 
 def test_subjects_that_are_gone_are_dropped(timeline):

@@ -85,9 +85,10 @@ class Timeline:
         else:
             keys, deltas = keys[:end], deltas[:end]
         cells, values = sums_of_cells(keys, deltas)
+        rows = np.stack((*np.divmod(cells, len(self.fields)), values))
         return {
-            (self.subjects[cell // len(self.fields)], self.fields[cell % len(self.fields)]): value
-            for cell, value in zip(cells.tolist(), values.tolist(), strict=True)
+            (self.subjects[subject], self.fields[field]): value
+            for subject, field, value in zip(*rows.tolist(), strict=True)
         }
 
 

@@ -80,7 +80,7 @@ class PresentState:
         self._amounts = NodeAmounts()
         self._numbering = machine.cluster.numbering
         self._changed_slots = Journal()
-        self._conditions_version = 0
+        self._conditions_version = machine.cluster.nodes.condition_journal.version
         self._nodes_since: list[int] = []
         self._fields_since: list[int] = []
         self._changed_in: I64Matrix = np.zeros((0, 0), dtype=np.int64)
