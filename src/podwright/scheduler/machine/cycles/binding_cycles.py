@@ -177,33 +177,21 @@ class BindingCycles:
     def timer_fired(self, timer: Timer) -> None:
         """Continue what waits for a timer, unless the timer is outdated."""
         state = self._state
+        if not self.awaits(timer):
+            return
         if timer.plugin:
-            waiting = state.waiting.get(timer.uid)
-            if waiting is None or waiting.number != timer.number:
-                return
+            waiting = state.waiting[timer.uid]
             if waiting.time_out(timer.plugin):
                 self._decided(waiting)
             return
         binding = state.bindings.get(timer.number)
         if binding is None:
-            self._expire(timer)
-        elif binding.timer == timer.counter and not binding.call_numbers:
+            # The confirmation of a bound pod did not arrive. Upstream checks once a second; here
+            # the pod is forgotten exactly at its expiry.
+            forget(state, state.assumed[timer.uid])
+            state.expired.add(timer.uid)
+        elif not binding.call_numbers:
             self._continue(binding)
-
-    def _expire(self, timer: Timer) -> None:
-        """Forget a pod that was bound and has not been seen with its node since.
-
-        Notes
-        -----
-        Upstream checks once a second; here the pod is forgotten exactly at its expiry.
-        """
-        state = self._state
-        binding = state.assumed.get(timer.uid)
-        # The timer may be an old one of the same binding cycle, or of an earlier one.
-        if binding is None or binding.timer != timer.counter:
-            return
-        forget(state, binding)
-        state.expired.add(timer.uid)
 
     def allow(self, uid: str, plugin: str) -> None:
         """Allow a waiting pod on behalf of a plugin."""

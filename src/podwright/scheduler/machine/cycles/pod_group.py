@@ -370,8 +370,8 @@ def _failure(attempt: Attempt, outcome: Outcome) -> Failure:
     if attempt.fits or (attempt.needs_preemption and not outcome.is_waiting):
         # The member fits, but the group does not. Upstream records no rejecting plugin then, so
         # the pod is retried after the error backoff, without any event.
-        reason = attempt.permit.message if attempt.permit is not None else ""
-        message = f"{GROUP_UNSCHEDULABLE}, {reason}" if reason else GROUP_UNSCHEDULABLE
+        assert attempt.permit is not None, attempt.queued
+        message = f"{GROUP_UNSCHEDULABLE}, {attempt.permit.message}"
         return Failure(message=message, is_rejected=True)
     assert attempt.failure is not None, f"{attempt.queued.key} was not tried"
     return attempt.failure

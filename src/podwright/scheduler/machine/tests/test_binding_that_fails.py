@@ -24,7 +24,7 @@ from podwright.scheduler.machine import (
     TimerFired,
     UpdateClaim,
 )
-from podwright.scheduler.machine.tests.driving import SECOND_NS, Driver, pending
+from podwright.scheduler.machine.tests.driving import SECOND_NS, Driver, enabling, pending
 from podwright.testing import make_node
 
 
@@ -223,6 +223,48 @@ def test_a_waiting_pod_that_is_deleted_leaves_the_queue():
     driver.remove(pod)
     assert places(driver, "b0", "b1") == ["", "unschedulable"]
     assert len(driver.machine.queue) == 1
+
+
+# -------------------------------------------------------------------- what is said
+
+
+class Binder(Plugin):
+    """Bind nothing, in the way that a test sets."""
+
+    name = "Binder"
+    answer: ClassVar[Status] = Status.OK
+
+    def bind(self, cycle: Cycle, node_name: str) -> Status:
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "condition"),
+    [
+        pytest.param(
+            Status.error("no"),
+            ("SchedulerError", 'running Bind plugin "Binder": no'),
+            id="an error names the plugin",
+        ),
+        pytest.param(Status.unschedulable("no"), ("Unschedulable", "no"), id="a refusal does not"),
+        pytest.param(
+            Status.skip(),
+            ("SchedulerError", "every Bind plugin skipped the pod"),
+            id="nor does it if no plugin bound",
+        ),
+    ],
+)
+def test_the_condition_says_why_a_pod_was_not_bound(
+    answer: Status, condition: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(Binder, "answer", answer)
+    config = enabling([Binder])
+    config["profiles"][0]["plugins"]["bind"] = {"disabled": [{"name": "DefaultBinder"}]}
+    driver = Driver(Binder, config=config)
+    driver.put(make_node("n1", cpu="1"), pending("a", cpu="1"))
+    driver.cycle()
+    assert driver.condition("default/a") == condition
+    assert places(driver, "a") == ["error_backoff"]
 
 
 # -------------------------------------------------------------------- a successor of that name

@@ -42,6 +42,15 @@ class Claims(Plugin):
         return Status.OK
 
 
+class Short(Claims):
+    """Do the same, five seconds later."""
+
+    name = "Short"
+
+    def pre_bind(self, cycle: Cycle, node_name: str) -> Status | Pending:
+        return Pending(calls=(ClaimUpdate(CLAIM),), delay_ns=5 * SECOND_NS)
+
+
 class Slow(Plugin):
     """Wait a minute before binding."""
 
@@ -124,6 +133,15 @@ def test_a_delay_that_is_over_is_no_timer_of_a_plugin_that_waits_later() -> None
     driver = started(Claims)
     assert has_timers(driver)
     answer_claim(driver)
+    assert not has_timers(driver)
+
+
+def test_the_timer_of_an_earlier_plugin_is_none_of_a_later_one_whose_delay_is_over() -> None:
+    driver = started(Claims, Short)
+    answer_claim(driver)
+    wait(driver, 5)
+    # The later plugin waits for its call only, and the earlier one's timer is due in 5 seconds.
+    assert driver.all_of(Bind) == []
     assert not has_timers(driver)
 
 

@@ -5,12 +5,13 @@ import time
 import pytest
 
 from podwright.scheduler.framework import ObservedMethod, Plugin, Profile, Status, observe_plugins
-from podwright.scheduler.machine import Metrics, PluginTimings, render_text
+from podwright.scheduler.machine import Metrics, PluginTimer, PluginTimings, render_text
 from podwright.scheduler.machine.cycles.plugin_calls import path_through
 from podwright.scheduler.machine.metrics.metric_snapshot import Levels
 from podwright.scheduler.machine.plugin_state import PluginStates
+from podwright.scheduler.machine.tests.driving import Driver, pending
 from podwright.scheduler.queueing import QueueMetrics
-from podwright.testing import make_pod
+from podwright.testing import make_node, make_pod
 
 WEB, DB = make_pod("web"), make_pod("db")
 
@@ -120,3 +121,33 @@ def test_an_observation_is_no_state_of_the_plugin():
     assert states.changed() == ()
     plugin.seen = 1
     assert states.changed() == ("Counts",)
+
+
+class Moody(Plugin):
+    """Accept a pod, refuse it, or fail, as the pod's name says."""
+
+    name = "Moody"
+
+    def filter(self, cycle, node):
+        if cycle.pod.metadata.name == "broken":
+            raise ValueError("out of order")
+        return Status.OK if cycle.pod.metadata.name == "good" else REJECTED
+
+
+@pytest.mark.parametrize(
+    ("name", "statuses"),
+    [
+        pytest.param("good", {"Success": 1}, id="accepted"),
+        pytest.param("bad", {"Unschedulable": 1}, id="refused"),
+        pytest.param("broken", {"Error": 1}, id="an exception is an error"),
+    ],
+)
+def test_a_timer_adds_every_call_of_a_machine_with_its_status(name, statuses):
+    readings = iter(range(0, 10_000, 10))
+    driver = Driver(Moody)
+    timer = PluginTimer(driver.machine, lambda: next(readings))
+    driver.put(make_node("n1"), pending(name))
+    driver.cycle()
+    (row,) = [row for row in timer.timings.rows() if row.plugin == "Moody"]
+    assert (row.point, row.statuses, row.longest_pod) == ("Filter", statuses, f"default/{name}")
+    assert row.total_ns == row.longest_ns == 10

@@ -247,3 +247,50 @@ def test_a_group_that_needs_preemption_evicts_and_waits():
     driver.cycle()
     assert [action.pod for action in driver.all_of(DeletePod)] == ["default/low"]
     assert driver.node_of("default/a") == ""
+
+
+EARLIER = "2020-01-01T00:00:00Z"
+UNPLACED = {
+    "type": "PodGroupScheduled",
+    "status": "False",
+    "reason": "Unschedulable",
+    "message": "pod group is unschedulable",
+    "lastTransitionTime": EARLIER,
+    "observedGeneration": 2,
+}
+NOW = "2023-11-14T22:13:20Z"
+
+
+@pytest.mark.parametrize(
+    ("present", "cpu", "written"),
+    [
+        pytest.param([], "2", ("False", NOW), id="the first"),
+        pytest.param([UNPLACED], "2", None, id="the same again is not written"),
+        pytest.param([{**UNPLACED, "message": "?"}], "2", ("False", EARLIER), id="another message"),
+        pytest.param([{**UNPLACED, "reason": "?"}], "2", ("False", EARLIER), id="another reason"),
+        pytest.param(
+            [{**UNPLACED, "observedGeneration": 1}], "2", ("False", EARLIER), id="a newer group"
+        ),
+        pytest.param([UNPLACED], "1", ("True", NOW), id="another status is a transition"),
+        pytest.param(
+            [{**UNPLACED, "type": "Other", "status": "True"}, UNPLACED], "2", None, id="others"
+        ),
+    ],
+)
+def test_the_condition_of_a_group_is_written_when_it_differs(present, cpu, written):
+    # Upstream: updatePodGroupCondition, and SetStatusCondition of apimachinery
+    driver = driver_of()
+    driver.now_ns = 1_700_000_000 * SECOND_NS
+    group = with_fields(gang("g", 1, conditions=present), "metadata", generation=2)
+    driver.put(make_node("n1", cpu="1"), group, member("a", cpu=cpu))
+    driver.cycle()
+    conditions = [patch.condition for patch in driver.all_of(PatchPodGroupStatus)]
+    assert [(each.status, each.last_transition_time) for each in conditions] == (
+        [] if written is None else [written]
+    )
+    for each in conditions:
+        expected = ("Scheduled", "") if each.status == "True" else UNPLACED_BECAUSE
+        assert (each.reason, each.message, each.observed_generation) == (*expected, 2)
+
+
+UNPLACED_BECAUSE = (UNPLACED["reason"], UNPLACED["message"])
