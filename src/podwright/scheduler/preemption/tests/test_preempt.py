@@ -201,6 +201,16 @@ def test_the_search_begins_at_a_drawn_node_and_ends_when_it_has_enough():
     assert len(starts) > 10
 
 
+def test_no_node_is_tried_where_preemption_cannot_help():
+    decision = attempt(IMPORTANT, node("n1", unschedulable=True), pod("low", "2", on="n1"))
+    tried = found(decision).dry_run
+    assert (tried.visited_count, tried.helpable_count, tried.offset) == (0, 0, 0)
+    assert not tried.candidates
+    assert found(decision).describe() == (
+        "tried 0 of 0 nodes where preemption may help: 0 candidates",
+    )
+
+
 def extenders_answer(answer):
     steps = preempt_steps(failed_cycle(IMPORTANT, cluster_of(*full_nodes(3))))
     question = next(steps)
