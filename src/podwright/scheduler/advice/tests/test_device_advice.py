@@ -8,7 +8,7 @@ import pytest
 
 from podwright.apimachinery.objects import Object, Pod, ResourceClaim, decode_pod, encode
 from podwright.apimachinery.schema import decode
-from podwright.scheduler.advice import Advice, NearNode, Remedy
+from podwright.scheduler.advice import Advice, NearNode, Remedy, device_refusals
 from podwright.scheduler.advice.device_refusals import DeviceRefusals
 from podwright.scheduler.advice.trial_cluster import edited
 from podwright.scheduler.assembly import Scheduler
@@ -762,3 +762,25 @@ def test_a_pod_whose_claim_does_not_exist_has_no_claims_to_advise_on() -> None:
     assert _refusals(_pod_with_claim()).claims == []
     claim = _claim(_request())
     assert _refusals(_pod_with_claim(), claim).claims == [claim]
+
+
+@pytest.mark.parametrize(
+    ("most_steps", "problems"),
+    [
+        pytest.param(200, (), id="a search that ends"),
+        pytest.param(
+            100, ("node n: timed out trying to allocate devices",), id="one that takes too long"
+        ),
+    ],
+)
+def test_a_long_search_for_refusals_ends_early_and_says_so(
+    most_steps: int, problems: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Seven devices of one model are one more than there are, which takes 128 steps to find out.
+    monkeypatch.setattr(device_refusals, "_MOST_STEPS", most_steps)
+    claim = _claim(_request(count=7), constraints=[{"matchAttribute": f"{_DRIVER}/model"}])
+    gpu = _object("DeviceClass", "gpu", {})
+    refusals = _refusals(_pod_with_claim(), gpu, _devices(*"aaaaaabbbbbb"), claim)
+    found = refusals.of_node("n")
+    assert found.problems == problems
+    assert refusals.summary(found)[0].startswith("claim default/c, request gpu: needs 7, ")
