@@ -234,8 +234,8 @@ def status_of(method: ObservedMethod, answer: object) -> Status:
         if method.name == "score" and not isinstance(answer, int | np.integer):
             return Status.error(f"returned {described(answer)}, not an integer of 64 bits")
         return Status.OK
-    if isinstance(answer, tuple) and point == "Permit" and isinstance(answer[0], Status):
-        return answer[0]
+    if isinstance(answer, tuple) and point == "Permit":
+        return _permit_of(answer)[0]
     if isinstance(answer, PostFilterResult):
         return answer.status
     if isinstance(answer, (Pending, PreFilterResult)):
@@ -243,6 +243,14 @@ def status_of(method: ObservedMethod, answer: object) -> Status:
     if method.name == "filter_columns" and answer is None:
         return Status.OK
     return Status.error(f"returned {described(answer)}, not a Status")
+
+
+def _permit_of(answer: object) -> tuple[Status, int]:
+    """Return the status and the timeout of Permit; an invalid value is an error."""
+    try:
+        return read_permit(answer)
+    except (ArgumentError, InputError) as error:
+        return Status.error(str(error)), 0
 
 
 # Trace the calls of plugins from Reserve to Bind without affecting them.
@@ -331,10 +339,7 @@ def _call_of(
         case Pending() if point in ("pre_bind", "bind"):
             status = None
         case tuple() if point == "permit":
-            try:
-                status, timeout_ns = read_permit(answer)
-            except (ArgumentError, InputError) as error:
-                status = Status.error(str(error))
+            status, timeout_ns = _permit_of(answer)
         case _:
             status = Status.error(f"returned {described(answer)}, not a Status")
     return PluginCall(

@@ -7,6 +7,7 @@ import pytest
 from podwright.scheduler.columns import Cluster
 from podwright.scheduler.framework import (
     Code,
+    ObservedMethod,
     Plugin,
     PluginRunner,
     Profile,
@@ -107,6 +108,23 @@ def test_an_invalid_value_is_an_error(point):
     observe_plugins(profile, observer)
     assert "returned" in decided(profile, "n1", "n2").error.message
     assert observer.seen[0][4] == Code.ERROR
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        pytest.param((Status.wait(), "5s"), Code.WAIT, id="a status with a timeout"),
+        pytest.param((Status(), 0), Code.SUCCESS, id="no timeout"),
+        pytest.param((Status.unschedulable("no"), "1s"), Code.UNSCHEDULABLE, id="a rejection"),
+        pytest.param((Status.wait(), 5), Code.ERROR, id="a timeout without a unit"),
+        pytest.param((Status.wait(), "soon"), Code.ERROR, id="a timeout that is no duration"),
+        pytest.param((Status.wait(), "5s", 1), Code.ERROR, id="more than a pair"),
+        pytest.param((), Code.ERROR, id="less than a pair"),
+    ],
+)
+def test_a_permit_is_reported_as_the_scheduler_reads_it(answer, code):
+    method = ObservedMethod(print, Observer(), plugin="Gate", point="Permit", profile="s")
+    assert status_of(method, answer).code == code
 
 
 def test_a_plugin_on_columns_is_called_for_all_nodes_at_once():

@@ -18,9 +18,7 @@ from podwright.scheduler.machine.metrics.metric_snapshot import BOUNDS, Histogra
 
 EXECUTION_TIME: Final = "scheduler_plugin_execution_duration_seconds"
 _POINT_TIME: Final = "scheduler_framework_extension_point_duration_seconds"
-_NEUTRAL: Final = frozenset({"Filter", "PreScore", "Score"})
-"""Extension points whose rejections are, as upstream counts them, no failures of the point."""
-
+_FAILED: Final = Code.ERROR.label
 _GOOD: Final = frozenset({Code.SUCCESS, Code.SKIP})
 _DURATIONS_MAX: Final = 4_096
 
@@ -142,8 +140,10 @@ class PluginTimings:
                 self._run_pod, self._run_ns, self._run_status = pod, 0, "Success"
             self._run = method
         self._run_ns += duration_ns
-        if code not in _GOOD and (method.point not in _NEUTRAL or code == Code.ERROR):
-            self._run_status = code.label
+        if code not in _GOOD and (method.point != "Filter" or code == Code.ERROR):
+            # As upstream counts points: Filter rejects nodes without failing, and PreScore turns
+            # a rejection into an error.
+            self._run_status = _FAILED if method.point == "PreScore" else code.label
 
     def _end_run(self) -> None:
         """Add the duration of the extension point that ran last."""

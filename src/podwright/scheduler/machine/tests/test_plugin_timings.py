@@ -35,6 +35,7 @@ def method(plugin, point):
 
 
 FILTER, SCORE = method("Slow", "Filter"), method("Slow", "Score")
+PRE_SCORE, RESERVE = method("Slow", "PreScore"), method("Slow", "Reserve")
 REJECTED = Status.unschedulable("full")
 
 
@@ -56,6 +57,9 @@ def test_calls_are_counted_per_plugin_and_point():
         pytest.param([(FILTER, REJECTED, 3)], "Success", 3, id="Filter succeeds upstream"),
         pytest.param([(FILTER, Status.error("x"), 3)], "Error", 3, id="but for an error"),
         pytest.param([(FILTER, Status.OK, 3), (FILTER, Status.OK, 4)], "Success", 7, id="a run"),
+        pytest.param([(PRE_SCORE, REJECTED, 3)], "Error", 3, id="PreScore cannot reject"),
+        pytest.param([(PRE_SCORE, Status.SKIPPED, 3)], "Success", 3, id="it can skip"),
+        pytest.param([(RESERVE, REJECTED, 3)], "Unschedulable", 3, id="Reserve can reject"),
     ],
 )
 def test_the_calls_of_one_pod_are_one_run_of_a_point(calls, status, total_ns):
@@ -67,7 +71,7 @@ def test_the_calls_of_one_pod_are_one_run_of_a_point(calls, status, total_ns):
     found = timings.points()
     total = sum(each.total for each in found.values())
     assert total == total_ns + 50
-    assert found["Filter", status, "s"].total >= total_ns
+    assert found[calls[0][0].point, status, "s"].total >= total_ns
 
 
 def test_the_calls_of_several_methods_and_profiles_are_kept_apart_and_together():
