@@ -194,6 +194,11 @@ def test_what_does_not_fit_is_refused(body, messages):
                      'KubeSchedulerConfiguration of "kubescheduler.config.k8s.io/v1", as '
                      "kube-scheduler does since 1.29: change apiVersion, and check the rest",
                      id="an older version"),
+        pytest.param("apiVersion: example.com/v1\nkind: KubeSchedulerConfiguration",
+                     'no kind "KubeSchedulerConfiguration" is registered for version '
+                     '"example.com/v1"; podwright reads KubeSchedulerConfiguration of '
+                     '"kubescheduler.config.k8s.io/v1"',
+                     id="the kind of another group"),
         pytest.param("apiVersion: v1\nkind: ConfigMap\ndata:\n  readme: text\n"
                      "  config.yaml: 'kind: KubeSchedulerConfiguration'",
                      'no kind "ConfigMap" is registered for version "v1"; podwright reads '

@@ -22,7 +22,7 @@ profiles:
   percentageOfNodesToScore: 7
   plugins: {score: {enabled: [{name: NodeAffinity, weight: 3}], disabled: [{name: '*'}]}}
   pluginConfig:
-  - {name: Mine, args: {b: 1, a: [x]}}
+  - {name: Mine, args: {b: {d: 1, c: 2}, a: [x]}}
   - name: NodeAffinity
     args: {addedAffinity: {preferredDuringSchedulingIgnoredDuringExecution:
       [{weight: 1, preference: {matchExpressions: [{key: a, operator: In, values: [b]}]}}]}}
@@ -112,6 +112,15 @@ def test_an_extender_shows_what_is_set():
             "urlPrefix": "u",
             "weight": 2,
         }
+    ]
+
+
+def test_an_extender_shows_nothing_that_is_not_set():
+    text = f"{HEAD}extenders: [{{urlPrefix: u, managedResources: [{{name: example.com/a}}]}}]"
+    document = to_document(read_configuration(text, source="c.yaml"))
+    resources = [{"name": "example.com/a"}]
+    assert document["extenders"] == [
+        {"httpTimeout": "0s", "managedResources": resources, "urlPrefix": "u"}
     ]
 
 
