@@ -288,7 +288,8 @@ def _with_needed_args(profile: KubeSchedulerProfile) -> KubeSchedulerProfile:
 
     Upstream: pkg/scheduler/framework/runtime/framework.go, NewFramework
     """
-    needed = plugin_names(profile.plugins or Plugins())
+    assert profile.plugins is not None, f"profile {profile.scheduler_name} without defaults"
+    needed = plugin_names(profile.plugins)
     entries = [e for e in profile.plugin_config if e.name in needed and e.args is not None]
     entries.sort(key=lambda entry: entry.name)
     return replace(profile, plugin_config=tuple(entries))

@@ -79,6 +79,9 @@ def test_all_beta_off_leaves_ga_alone():
 def test_gates_are_refused(text, messages):
     with pytest.raises(InputError) as caught:
         parse_gates(text)
+    assert [(each.path, each.message) for each in caught.value.errors] == [
+        ("", message) for message in messages
+    ]
     assert str(caught.value).splitlines() == [f"--feature-gates: {message}" for message in messages]
 
 
