@@ -178,6 +178,9 @@ def post_filter_steps(failed: FilteredCycle) -> Steps[PostFilterResult]:
         code = result.status.code
         calls += result.calls
         if not result.status.is_rejection or code == Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
+            if code == Code.ERROR:
+                # Upstream drops what a plugin that fails nominates.
+                result = msgspec.structs.replace(result, nominated_node=None)
             return msgspec.structs.replace(result, calls=calls) if calls else result
         if result.nominated_node is not None:
             nominated_node = result.nominated_node

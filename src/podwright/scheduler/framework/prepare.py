@@ -22,6 +22,9 @@ A = TypeVar("A")
 
 _CLUSTER = int(Reads.CLUSTER)
 _MOST_KEPT = 16_384
+_PRE_FILTER_CODES = frozenset(
+    {Code.SUCCESS, Code.SKIP, Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE}
+)
 
 
 class PreFilterOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,7 +39,7 @@ class PreFilterOutcome(msgspec.Struct, frozen=True, kw_only=True):
     node_names : frozenset of str, optional
         The nodes that are left; None: all.
     restricted_by : tuple of str
-        The plugins that named nodes, in the order they ran.
+        The plugins that named nodes, sorted; none after a rejection that preemption cannot undo.
     failure : PluginFailure, optional
         Set if a plugin failed; the cycle ends with it.
     """
@@ -102,12 +105,13 @@ def combine_pre_filters(profile: Profile, call_plugin: CallPlugin) -> PreFilterO
         elif answer.code != Code.SUCCESS:
             rejection = answer.by(plugin.name)
             if answer.code == Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
+                node_names, restricted_by = None, []
                 break
     return PreFilterOutcome(
         rejection=rejection,
         skipped=frozenset(skipped),
         node_names=node_names,
-        restricted_by=tuple(restricted_by),
+        restricted_by=tuple(sorted(restricted_by)),
         failure=failure,
     )
 
@@ -118,7 +122,7 @@ def call_pre_filter(plugin: Plugin, cycle: Cycle) -> PreFilterAnswer:
     Raises
     ------
     PluginFailure
-        If the plugin raised, or returned an error.
+        If the plugin raised, or returned an error or Pending, which upstream takes for one here.
     """
     try:
         answer: object = plugin.pre_filter(cycle)
@@ -133,7 +137,7 @@ def call_pre_filter(plugin: Plugin, cycle: Cycle) -> PreFilterAnswer:
     if not isinstance(answer, Status):
         wrong = TypeError(f"returned {described(answer)}, not a Status or PreFilterResult")
         raise PluginFailure.raised(plugin, "PreFilter", cycle, wrong)
-    if not (answer.is_success or answer.is_skip or answer.is_rejection):
+    if answer.code not in _PRE_FILTER_CODES:
         raise PluginFailure(plugin, "PreFilter", answer.message)
     return answer
 
@@ -313,7 +317,7 @@ class _Keeper(Generic[A]):
 
 
 def _unsatisfied(restricted_by: list[str]) -> Status:
-    names = " ".join(restricted_by)
+    names = " ".join(sorted(restricted_by))
     if len(restricted_by) == 1:
         return Status.unresolvable(f"node(s) didn't satisfy plugin {names}")
     return Status.unresolvable(f"node(s) didn't satisfy plugin(s) [{names}] simultaneously")

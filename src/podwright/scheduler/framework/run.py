@@ -484,13 +484,12 @@ class PluginRunner:
     def _rejected_by_pre_filter(self, pod: Pod, outcome: PreFilterOutcome) -> Decision:
         rejection = outcome.rejection
         assert rejection is not None
-        rejected_by = {rejection.plugin} if rejection.plugin else set(outcome.restricted_by)
-        is_pending = rejection.code == Code.PENDING
+        # As upstream, also the plugins that only restricted the nodes.
+        rejected_by = {rejection.plugin, *outcome.restricted_by} - {""}
         diagnosis = Diagnosis(
             node_count=self.cluster.nodes.n_alive,
             pre_filter=rejection,
-            rejected_by=frozenset() if is_pending else frozenset(rejected_by),
-            pending=frozenset(rejected_by) if is_pending else frozenset(),
+            rejected_by=frozenset(rejected_by),
         )
         return Decision(pod=pod, diagnosis=diagnosis)
 

@@ -61,6 +61,21 @@ def test_some_results_end_post_filter(answer, code):
     assert "three" not in decision.message
 
 
+@pytest.mark.parametrize(
+    ("status", "nominated"),
+    [
+        pytest.param(Status.OK, "n", id="success"),
+        pytest.param(Status.unschedulable("no"), "n", id="a rejection"),
+        pytest.param(Status.unresolvable("never"), "n", id="an unresolvable one"),
+        pytest.param(Status.error("broken"), None, id="not an error"),
+    ],
+)
+def test_the_nomination_of_a_plugin_counts_unless_it_fails(status, nominated):
+    # Upstream: pkg/scheduler/framework/runtime/framework.go, RunPostFilterPlugins
+    decision = decide_with(plugin("A", PostFilterResult(status=status, nominated_node="n")))
+    assert decision.post_filter.nominated_node == nominated
+
+
 def test_an_exception_names_the_plugin_and_the_pod():
     decision = decide_with(plugin("Bad", ValueError("raised")))
     assert decision.post_filter.message == (

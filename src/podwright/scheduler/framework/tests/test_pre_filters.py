@@ -1,0 +1,97 @@
+"""The order of PreFilter plugins, and the combination of their results.
+
+Upstream: pkg/scheduler/framework/runtime/framework.go, RunPreFilterPlugins
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from podwright.scheduler.columns import Cluster
+from podwright.scheduler.framework import Decision, Plugin, PluginRunner, Profile, Status
+from podwright.scheduler.framework.status import PreFilterResult
+from podwright.testing import make_node, make_pod
+
+
+def plugin(name: str, answer: Status | PreFilterResult) -> Plugin:
+    return type(name, (Plugin,), {"name": name, "pre_filter": lambda _self, _cycle: answer})()
+
+
+def naming(name: str, *nodes: str) -> Plugin:
+    return plugin(name, PreFilterResult(frozenset(nodes)))
+
+
+def decided(*plugins: Plugin) -> Decision:
+    cluster = Cluster()
+    for name in ("n1", "n2"):
+        cluster.put(make_node(name))
+    runner = PluginRunner(Profile(scheduler_name="s", pre_filter=plugins), cluster)
+    return runner.decide(make_pod("web"), cycle_number=1)
+
+
+REJECTS = plugin("Rejects", Status.unschedulable("full"))
+REFUSES = plugin("Refuses", Status.unresolvable("never"))
+
+
+@pytest.mark.parametrize(
+    ("plugins", "message", "rejected_by"),
+    [
+        pytest.param((REJECTS,), "full", {"Rejects"}, id="a rejection"),
+        pytest.param((REJECTS, REFUSES), "never", {"Refuses"}, id="a final one after it"),
+        pytest.param((REFUSES, REJECTS), "never", {"Refuses"}, id="nothing after a final one"),
+        pytest.param(
+            (REJECTS, plugin("Later", Status.unschedulable("late"))),
+            "late",
+            {"Later"},
+            id="the last rejection",
+        ),
+        pytest.param(
+            (naming("B", "n1"), REJECTS, naming("A", "n1", "n2")),
+            "full",
+            {"A", "B", "Rejects"},
+            id="who restricts the nodes of a rejected pod may help it, too",
+        ),
+        pytest.param(
+            (naming("B", "n1"), REFUSES), "never", {"Refuses"}, id="but not after a final one"
+        ),
+        pytest.param(
+            (naming("B", "n1"), naming("A", "n2")),
+            "node(s) didn't satisfy plugin(s) [A B] simultaneously",
+            {"A", "B"},
+            id="no node is left, with the plugins sorted",
+        ),
+        pytest.param(
+            (REJECTS, naming("B")), "node(s) didn't satisfy plugin B", {"B"}, id="no node at all"
+        ),
+    ],
+)
+def test_a_pod_is_rejected_before_filtering(
+    plugins: tuple[Plugin, ...], message: str, rejected_by: set[str]
+) -> None:
+    diagnosis = decided(*plugins).diagnosis
+    assert diagnosis is not None
+    assert diagnosis.message == f"0/2 nodes are available: {message}."
+    assert (diagnosis.rejected_by, diagnosis.pending) == (rejected_by, frozenset())
+
+
+@pytest.mark.parametrize(
+    ("plugins", "node"),
+    [
+        pytest.param((naming("A", "n1", "n2"), naming("B", "n2")), "n2", id="the nodes of all"),
+        pytest.param((naming("A", "n1", "gone"),), "n1", id="some do not exist"),
+        pytest.param(
+            (plugin("A", Status.skip()), plugin("B", PreFilterResult()), naming("C", "n2")),
+            "n2",
+            id="without restriction",
+        ),
+    ],
+)
+def test_a_pod_gets_a_node_that_all_plugins_name(plugins: tuple[Plugin, ...], node: str) -> None:
+    assert decided(*plugins).node == node
+
+
+@pytest.mark.parametrize("status", [Status.error("no"), Status.pending("no"), Status.wait("no")])
+def test_other_statuses_are_errors(status: Status) -> None:
+    error = decided(plugin("Odd", status)).error
+    assert error is not None
+    assert error.message == 'running PreFilter plugin "Odd": no'
