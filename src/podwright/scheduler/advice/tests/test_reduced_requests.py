@@ -107,9 +107,21 @@ def test_the_request_of_the_whole_pod_stays_valid(
     assert requests_of(remedy) == each
 
 
-def test_a_request_that_the_overhead_exceeds_is_not_reduced() -> None:
-    pending = pod(resources={"requests": {"cpu": "1"}}, overhead={"cpu": "4"})
-    assert pod_edits.shrink(pending, "cpu", 3_000) is None
+LOADING = [container(name, cpu="2") for name in ("load", "check")]
+
+
+@pytest.mark.parametrize(
+    ("whole", "spec", "free"),
+    [
+        pytest.param("1", {"overhead": {"cpu": "4"}}, 3_000, id="the overhead exceeds it"),
+        pytest.param("3", {"initContainers": LOADING}, 1_000, id="two init containers need it"),
+    ],
+)
+def test_a_request_that_no_container_alone_determines_is_not_reduced(
+    whole: str, spec: Document, free: int
+) -> None:
+    pending = pod(container("main"), resources={"requests": {"cpu": whole}}, **spec)
+    assert pod_edits.shrink(pending, "cpu", free) is None
 
 
 def test_the_limit_of_an_extended_resource_stays_equal_to_the_request() -> None:

@@ -131,6 +131,15 @@ def test_five_nodes_of_one_change_are_kept():
     ]  # fmt: skip
 
 
+def test_new_nodes_of_four_shapes_are_tried():
+    nodes = [make_node(f"n{i}", cpu=f"{i}", pods=1) for i in range(1, 7)]
+    pods = [make_pod(f"o{i}", node=f"n{i}") for i in range(1, 7)]
+    made, trial = search(never, make_pod("web"), *nodes, *pods)
+    made.run()
+    put = {change.put[0].name for change in trial.tried if change.put}
+    assert {name for name in put if "-new-" in name} == {f"n{i}-new-1" for i in range(1, 5)}
+
+
 def test_two_removals_are_kept():
     pods = [placed(f"o{i}", "n") for i in range(4)]
     made, _ = search(

@@ -67,6 +67,10 @@ def test_all_beta_off_leaves_ga_alone():
                      ["set kube feature gates with default empty prefix or kube: prefix "
                       "consistently, do not mix use"],
                      id="a prefix for some names only"),
+        pytest.param("kube:MemoryQoS=true,PodsAPI",
+                     ["set kube feature gates with default empty prefix or kube: prefix "
+                      "consistently, do not mix use", "missing bool value for PodsAPI"],
+                     id="the prefix before the values"),
         pytest.param("wardle:MemoryQoS=true", ["component not registered: wardle"],
                      id="another component"),
         pytest.param("Zzz=true,SidecarContainers=false",

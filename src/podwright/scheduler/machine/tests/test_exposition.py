@@ -171,6 +171,8 @@ def test_metrics_without_labels_begin_at_zero_and_those_with_labels_when_they_ha
     assert "scheduler_preemption_attempts_total 0\n" in text
     assert "scheduler_scheduling_algorithm_duration_seconds_count 0\n" in text
     assert "scheduler_permit_wait_duration_seconds" not in text
+    _, samples = parse(text)
+    assert {value for _, _, value in samples} == {0.0}
 
 
 def test_nothing_is_nothing():

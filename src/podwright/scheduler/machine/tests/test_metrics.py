@@ -148,10 +148,14 @@ def test_a_pod_that_waited_was_held_at_permit(metrics):
     assert seen.count(POINT, "Reserve", "Success", NAME) == 2
 
 
-def test_a_pod_that_only_a_time_out_moved_is_counted(metrics):
+def flushed_pod():
     queued = queued_pod()
     queued.was_flushed = True
-    metrics.scheduled(NAME, queued, 0, 0)
+    return queued
+
+
+def test_a_pod_that_only_a_time_out_moved_is_counted(metrics):
+    metrics.scheduled(NAME, flushed_pod(), 0, 0)
     assert taken(metrics).count("scheduler_pod_scheduled_after_flush_total") == 1
 
 
@@ -268,6 +272,7 @@ def test_gauges_are_the_levels_of_the_moment(metrics):
     sizes = [seen.count("scheduler_cache_size", kind) for kind in ("nodes", "pods", "assumed_pods")]
     assert sizes == [3, 5, 2]
     assert seen.count("scheduler_goroutines", "binding") == 1
+    assert seen.count("podwright_permit_waiting_pods") == 1
     assert seen.count("podwright_preempting_pods") == 4
 
 
@@ -297,6 +302,16 @@ def test_a_driver_sets_what_only_it_knows(metrics):
             lambda m: m.observe("scheduler_permit_wait_duration_seconds", (), 1),
             r"has labels \('result',\), not \(\)",
         ),
+        (
+            lambda m: [m.count("scheduler_batch_attempts_total", (NAME, "x")[:n]) for n in (2, 1)],
+            r"has labels \('profile', 'result'\), not \('default-scheduler',\)",
+        ),
+        (
+            lambda m: [
+                m.observe("scheduler_permit_wait_duration_seconds", ("x",) * n, 1) for n in (1, 2)
+            ],
+            r"has labels \('result',\), not \('x', 'x'\)",
+        ),
     ],
 )
 def test_what_is_not_in_the_table_is_refused(metrics, report, complaint):
@@ -325,6 +340,7 @@ def happen(metrics, draw, times):
         lambda: metrics.handled(draw.choice(["NodeAdd", "NodeDelete", "AssignedPodAdd"])),
         lambda: metrics.permit_waited(draw.choice(["Success", "Unschedulable"]), 5),
         lambda: metrics.scheduled(NAME, queued_pod(), 0, 5, waited),
+        lambda: metrics.scheduled(NAME, flushed_pod(), 0, 5),
         lambda: metrics.preemption_tried(draw.randrange(3)),
     ]  # fmt: skip
     for _ in range(times):

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from podwright.apimachinery.objects import Pod
+from podwright.scheduler.framework import Plugin
 from podwright.scheduler.framework.status import Code
 from podwright.scheduler.machine.cycles.waiting import WaitingPod
+from podwright.scheduler.machine.profiles import SortOrder
 from podwright.scheduler.machine.reporting import shorten
 from podwright.scheduler.machine.state import Timers
 from podwright.scheduler.machine.tests.driving import Driver
+from podwright.testing import make_pod
 
 SECOND_NS = 1_000_000_000
 
@@ -81,6 +87,39 @@ def test_a_plugin_that_has_allowed_the_pod_does_not_time_out():
 )
 def test_long_notes_are_cut(note: str, cut: str) -> None:
     assert shorten(note) == cut
+
+
+class ByKeys(Plugin):
+    """Sort pods by the keys that a test sets."""
+
+    name = "ByKeys"
+
+    def __init__(self, *keys: object) -> None:
+        self.keys = list(keys)
+
+    def queue_sort_key(self, pod: Pod, timestamp_ns: int) -> Any:
+        key = self.keys.pop(0)
+        if isinstance(key, Exception):
+            raise key
+        return key
+
+
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [
+        pytest.param(3, (0, 3), id="a key like the first"),
+        pytest.param(0, (0, 0), id="any of its type"),
+        pytest.param(1.5, (0, 1.5), id="numbers are comparable"),
+        pytest.param(float("nan"), (1, 0), id="not a number comes last"),
+        pytest.param("3", (1, 0), id="another type comes last"),
+        pytest.param([3], (1, 0), id="a list comes last"),
+        pytest.param(ValueError("no"), (1, 0), id="an exception comes last"),
+    ],
+)
+def test_a_pod_whose_sort_key_is_invalid_comes_last(key: object, expected: object) -> None:
+    order = SortOrder(ByKeys(1, key))
+    assert order.key_of(make_pod("a"), 0) == (0, 1)
+    assert order.key_of(make_pod("b"), 0) == expected
 
 
 def test_an_event_without_a_handler_is_an_error_of_the_driver():
