@@ -316,7 +316,7 @@ def describe_action(action: Action) -> str:  # noqa: PLR0911 - one return for ea
             return f"wake at {shortest_time_text(due_ns)}"
 
 
-def _put(obj: Object, *, is_new: bool) -> str:
+def _put(obj: Object, *, is_new: bool | None) -> str:
     if not isinstance(obj, Pod):
         return f"{_named(obj)} added or updated"
     facts: list[str] = [obj.status.phase or "Pending"]
@@ -326,7 +326,8 @@ def _put(obj: Object, *, is_new: bool) -> str:
         facts.append(f"nominated to {obj.status.nominated_node_name}")
     if obj.metadata.deletion_timestamp:
         facts.append("terminating")
-    return f"{_named(obj)} {'added' if is_new else 'updated'}: {', '.join(facts)}"
+    done = {True: "added", False: "updated", None: "added or updated"}[is_new]
+    return f"{_named(obj)} {done}: {', '.join(facts)}"
 
 
 def _named(obj: Object) -> str:

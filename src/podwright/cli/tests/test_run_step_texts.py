@@ -51,7 +51,13 @@ def pod(**fields: Any) -> Any:
     return obj("Pod", namespace="default", **fields)
 
 
-def moment(event: Any, *, pods: tuple[str, ...] = (), is_new: bool = False, request: Any = None):
+def moment(
+    event: Any,
+    *,
+    pods: tuple[str, ...] = (),
+    is_new: bool | None = False,
+    request: Any = None,
+):
     entry = Entry(0, 0, event, b"", pods)
     return Moment(
         entry=entry, is_new=is_new, request=request, sizes={}, node_count=0, placed_count=0
@@ -71,6 +77,8 @@ CALL = CallExtender(8, ExtenderCall(extender=2, verb="filter", url="u", body=b""
         (moment(ObjectPut(pod(status={"nominatedNodeName": "n2"},
                               metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"}))),
          "pod default/web updated: Pending, nominated to n2, terminating"),
+        (moment(ObjectPut(pod(status={"phase": "Failed"})), is_new=None),
+         "pod default/web added or updated: Failed"),
         (moment(ObjectPut(obj("Node")), is_new=True), "node web added or updated"),
         (moment(ObjectPut(obj("StorageClass", "storage.k8s.io/v1"))),
          "StorageClass web added or updated"),

@@ -18,6 +18,7 @@ from podwright.scheduler.framework import Plugin
 from podwright.scheduler.machine import (
     Action,
     CallDone,
+    Event,
     ExtenderReplied,
     Machine,
     ObjectDeleted,
@@ -38,8 +39,9 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
     ----------
     entry : Entry
         The event, with the recorded actions.
-    is_new : bool
-        Whether the event creates a pod.
+    is_new : bool or None
+        Whether the event creates a pod; None if the pod has ended and the machine does not know it,
+        as it forgets a pod that ends.
     request : Action, optional
         The action that the event replies to, if it is known.
     sizes : mapping of str to int
@@ -49,7 +51,7 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     entry: Entry
-    is_new: bool
+    is_new: bool | None
     request: Action | None
     sizes: Mapping[str, int]
     node_count: int
@@ -198,8 +200,7 @@ class Stepper:
             entry = run.peek()
             if entry is None:
                 return
-            subject = _subject_of(entry)
-            is_new = isinstance(entry.event, ObjectPut) and run.machine.pod(subject) is None
+            is_new = _is_new(run.machine, entry.event)
             step = run.step()
             assert step is not None, "there was an entry"
             self._requests.update(
@@ -211,12 +212,22 @@ class Stepper:
                 self._moments.popitem(last=False)
 
 
-def _moment(machine: Machine, entry: Entry, request: Action | None, *, is_new: bool) -> Moment:
+def _is_new(machine: Machine, event: Event) -> bool | None:
+    if not isinstance(event, ObjectPut) or not isinstance(event.obj, Pod):
+        return False
+    if machine.pod(event.obj.key) is not None:
+        return False
+    return None if event.obj.status.phase in ("Succeeded", "Failed") else True
+
+
+def _moment(
+    machine: Machine, entry: Entry, request: Action | None, *, is_new: bool | None
+) -> Moment:
     sizes = dict(machine.queue.metrics().pending_pods)
     sizes["in_flight"] = len(machine.queue.in_flight())
     return Moment(
         entry=entry,
-        is_new=is_new and bool(_subject_of(entry)),
+        is_new=is_new,
         request=request,
         sizes=sizes,
         node_count=machine.cluster.nodes.n_alive,

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
+from podwright.apimachinery.objects import with_fields
 from podwright.scheduler.machine import CycleDue, ObjectPut, PatchPodStatus
 from podwright.simulation.recording.folders.recorded_state import queue_of
 from podwright.simulation.recording.folders.stepping import Stepper
@@ -152,6 +153,18 @@ def test_a_pod_is_new_only_once(log):
             new.append(moment.entry.event.obj.key)
     names = ("web", "db", "batch", "held", "urgent", "hopeless")
     assert new == [f"default/{name}" for name in names]
+
+
+def test_a_pod_that_has_ended_is_not_new_again():
+    run = Recorded()
+    pod = make_pod("done", cpu="1")
+    ended = with_fields(pod, "status", phase="Succeeded")
+    run.put(pod, ended, with_fields(ended, "metadata", labels={"seen": "yes"}))
+    stepper, new = Stepper(run.run.log), list[bool | None]()
+    while stepper.forward():
+        assert stepper.moment is not None
+        new.append(stepper.moment.is_new)
+    assert new == [True, False, None]
 
 
 def test_a_time_is_the_position_after_all_events_up_to_it(log):
