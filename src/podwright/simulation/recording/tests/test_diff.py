@@ -10,12 +10,19 @@ import pytest
 import podwright as pw
 from podwright import _progress
 from podwright.apimachinery.objects import Object, decode, decode_as, encode
-from podwright.scheduler.config import ExtenderCall, ExtenderReply, KubeSchedulerConfiguration
+from podwright.scheduler.assembly.tests.test_gangs_together import gang, member
+from podwright.scheduler.config import (
+    ExtenderCall,
+    ExtenderReply,
+    KubeSchedulerConfiguration,
+    parse_gates,
+)
 from podwright.scheduler.framework import TieRule
 from podwright.simulation.recording.comparison.diff import diff, log_of
 from podwright.simulation.recording.comparison.scenario import (
     NotReproducible,
     Scenario,
+    counted,
     diff_scenarios,
 )
 from podwright.simulation.recording.tests.reasons import check_reason, check_reasons
@@ -578,6 +585,16 @@ def test_reasons_are_found_for_the_first_pods_that_differ() -> None:
     assert all(one.reasons == (None, None) for one in others)
     # The first side is scheduled again only up to the last pod with a reason.
     assert decisions[8:] == ["default/web-0", first.pod]
+
+
+def test_a_gang_that_does_not_fit_is_decided_once() -> None:
+    gates = parse_gates("GenericWorkload=true,GangScheduling=true")
+    scenario = Scenario(
+        [make_node("n1", cpu="1"), gang("g", 2), member("a", "g"), member("b", "g")], gates=gates
+    )
+    seen: list[int] = []
+    found = diff_scenarios(scenario, scenario, watch=counted(seen.append))
+    assert (found.is_same, found.tried_counts, seen) == (True, (2, 2), [1, 2, 3, 4])
 
 
 def test_no_reasons_are_found_if_none_are_requested() -> None:

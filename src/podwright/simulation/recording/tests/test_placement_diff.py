@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from podwright.apimachinery.objects import with_fields
+from podwright.apimachinery.objects import with_fields, with_node_name
 from podwright.apimachinery.schema import decode
 from podwright.scheduler.assembly import Because
 from podwright.scheduler.framework.binding import CallError
@@ -133,7 +133,8 @@ def test_a_pod_follows_others_that_differ_before_it_on_any_side():
 def test_a_resource_that_no_pod_requests_is_left_out(requested, is_shown):
     idle = side(use(("n1", "", 4, 0), resource="example.com/gpu"))
     used = side(use(("n1", "", 4, requested), resource="example.com/gpu"))
-    for before, after in ((idle, used), (used, idle)):
+    without = side(use(("n1", "", 4, 1)))
+    for before, after in ((idle, used), (used, idle), (used, without), (without, used)):
         found = {each.resource: each for each in compare(before, after, {}).resources}
         assert ("example.com/gpu" in found) is is_shown
         assert list(found)[:3] == ["cpu", "memory", "pods"]
@@ -225,8 +226,14 @@ def replicas(*nodes: str, controller: str = "Job a/x", **named: str) -> Replicas
         pytest.param(replicas("n1", "n2"), replicas("n2", "n1"), "01 10", id="by node"),
         pytest.param(replicas("", "n2"), replicas(a="n2", b=""), "0b 1a", id="by no node"),
         pytest.param(replicas("n1", "n1"), replicas("n1", a="n1"), "00 1a", id="a name first"),
-        pytest.param(replicas("n1", "n2"), replicas(a="n3", **{"1": "n4"}), "0a 11", id="names"),
+        pytest.param(replicas("n1", "n2"), replicas(**{"1": "n4"}, a="n3"), "0a 11", id="names"),
         pytest.param(replicas("n1", "n2"), replicas(a="n3", b="n4"), "0a 1b", id="in order"),
+        pytest.param(
+            replicas("n1", "n2"), replicas("n3", a="n1"), "0a 10", id="a node, not a name"
+        ),
+        pytest.param(
+            replicas("n1", "n2"), replicas(**{"1": "n1"}, a="n3"), "01 1a", id="a name is taken"
+        ),
         pytest.param(replicas("n1"), replicas(a="n1", controller="Job a/y"), "", id="others"),
         pytest.param(replicas("n1", "n2"), replicas(a="n2"), "1a", id="one is gone"),
         pytest.param(replicas("n1"), replicas(a="n2", b="n1"), "0b", id="one is new"),
@@ -276,6 +283,22 @@ def test_replicas_of_two_runs_that_differ_by_name_only_do_not_differ():
     assert (added.pod, added.change) == ("a/x-c", "added")
 
 
+def test_a_replica_stands_for_one_replica_of_the_other_run():
+    def run_of(*on_nodes: str) -> DecisionLog:
+        recorded = Recorded()
+        for each in on_nodes:
+            name, node = each.split("@")
+            recorded.attempt(make_node(node, cpu="1"))
+            pod = owned(name, generateName="x-", ownerReferences=JOB)
+            recorded.attempt(with_node_name(pod, node))
+        return recorded.run.log
+
+    (gone,) = diff(run_of("x-a@n1", "x-b@n2"), run_of("x-c@n1")).differences
+    assert (gone.pod, gone.change, gone.counterpart) == ("a/x-b", "removed", "")
+    (moved,) = diff(run_of("x-a@n1"), run_of("x-a@n2")).differences
+    assert (moved.pod, moved.change, moved.counterpart) == ("a/x-a", "moved", "")
+
+
 def placed(recorded: Recorded, name: str) -> PodPlacement:
     return placements_of_run(recorded.run.log).placements.pods[f"default/{name}"]
 
@@ -323,6 +346,15 @@ def test_a_pod_that_preempts_is_nominated_until_another_one_has_its_name():
     assert placed(recorded, "high").nominated == "n1"
     recorded.put(with_fields(make_pod("high", cpu="1"), "metadata", uid="another"))
     assert placed(recorded, "high") == PodPlacement()
+
+
+def test_a_nomination_ends_when_a_pod_of_higher_priority_takes_it():
+    recorded = Recorded()
+    recorded.attempt(make_node("n1", cpu="1"), make_pod("low", cpu="1"))
+    recorded.holds = {"DeletePod"}
+    recorded.attempt(make_pod("high", cpu="1", priority=7))
+    recorded.attempt(make_pod("urgent", cpu="1", priority=9))
+    assert (placed(recorded, "high").nominated, placed(recorded, "urgent").nominated) == ("", "n1")
 
 
 USE = ClusterUse(
