@@ -219,6 +219,11 @@ def test_missing_columns_and_invalid_times_are_errors():
             id="duration",
         ),
         pytest.param(
+            {"t": [0], "d": ["1/2"]},
+            'd[0]: Invalid value: "1/2": a duration of 0 or more is expected',
+            id="fraction",
+        ),
+        pytest.param(
             {"t": [0, 0], "n": ["a", "a"]}, 'n[1]: Duplicate value: "a": also in n[0]', id="name"
         ),
         pytest.param(
