@@ -359,6 +359,24 @@ def test_apply_merges_by_the_schema(server: Server) -> None:
     assert (status, found["spec"]["stops"]) == (200, ["a", "b"])
 
 
+@pytest.mark.parametrize("field", ["creationTimestamp", "deletionTimestamp"])
+@pytest.mark.parametrize("value", ["2026-11-28", 5])
+def test_what_is_no_time_is_ignored_in_applied_metadata(
+    server: Server, field: str, value: Any
+) -> None:
+    """Upstream does not decode an applied custom resource; accessors read its metadata."""
+    define(server)
+    body = train(cars=5)
+    for cars in (5, 6):
+        body["spec"]["cars"] = cars
+        body["metadata"][field] = value
+        status, found = server.patch(f"{TRAINS}/t1?fieldManager=m", body, "apply-patch+yaml")
+        assert status in (200, 201), found
+        assert found["spec"]["cars"] == cars
+        assert found["metadata"]["creationTimestamp"].endswith("Z")
+        assert "deletionTimestamp" not in found["metadata"]
+
+
 def test_nulls_that_are_not_allowed_are_dropped_where_an_object_is_decoded(server: Server) -> None:
     # Upstream does not decode what server-side apply has made. A null with a default is replaced.
     define(server)

@@ -27,7 +27,7 @@ from podwright.apimachinery.patching import (
     strategic_merged,
     unclassified,
 )
-from podwright.apimachinery.schema import Kind
+from podwright.apimachinery.schema import Kind, Problem
 from podwright.apimachinery.schema.structural import CustomKind
 from podwright.cluster.api.endpoints.calls import Backend, Call
 from podwright.cluster.api.endpoints.decoding.bodies import check_size
@@ -194,6 +194,9 @@ def _shown(resource: Resource, current: Document, patch_value: Any, media_type: 
     return printed(applied_rest(resource.kind, current, patch_value))
 
 
+_TIMES: Final = frozenset({"creationTimestamp", "deletionTimestamp"})
+
+
 def decoded_patch(
     call: Call,
     patched: Document,
@@ -245,14 +248,14 @@ def decoded_patch(
         raise _invalid_patch(shown, StrictDecodingError([*found, *sorted(error.found)])) from None
     except TypeMismatchError as error:
         mismatch: ValueError = error
-        by_converter = bool(is_converted or applied_to) and not resource.is_custom
-        wrapped = with_wrapped_number(resource.kind, error.problem, patched)
-        if by_converter and wrapped is not None:
+        is_decoded = not (is_converted or applied_to)
+        accepted = None if is_decoded else _accepted(resource, error.problem, patched)
+        if accepted is not None:
             return decoded_patch(
-                call, wrapped, options, found, shown, is_converted=is_converted,
+                call, accepted, options, found, shown, is_converted=is_converted,
                 applied_to=applied_to,
             )  # fmt: skip
-        if applied_to and not resource.is_custom:
+        if applied_to:
             raise unclassified(_not_converted(resource, applied_to, error)) from None
         if is_converted:
             mismatch = ConversionError(conversion_error(resource.kind, error.problem))
@@ -267,6 +270,20 @@ def decoded_patch(
     in_namespace(call, document)
     check_name(call, document)
     return document
+
+
+def _accepted(resource: Resource, problem: Problem, document: Document) -> Document | None:
+    """Return a document that upstream accepts as if it were another, because it does not decode it.
+
+    Upstream's accessors of metadata ignore what is no time; the schema of a custom resource has no
+    type for it.
+    """
+    if not resource.is_custom:
+        return with_wrapped_number(resource.kind, problem, document)
+    section, _, name = problem[0].partition(".")
+    if section != "metadata" or name not in _TIMES:
+        return None
+    return document | {section: {key: one for key, one in document[section].items() if key != name}}
 
 
 def _place(call: Call, configuration: Document) -> str:
