@@ -66,8 +66,7 @@ class _Server(uvicorn.Server):
 
 
 def _stop_at_end(server: uvicorn.Server, file: BinaryIO) -> None:
-    while file.read(4096):
-        pass
+    file.read()
     server.should_exit = True
 
 

@@ -3,9 +3,10 @@
 import asyncio
 import contextlib
 import http.client
-import json
+import io
 import os
 import socket
+import sys
 import threading
 
 import httpx
@@ -17,7 +18,7 @@ from starlette.responses import PlainTextResponse, StreamingResponse
 from starlette.routing import Route
 
 from podwright.online.client import ClusterAccess
-from podwright.online.ui import application, process
+from podwright.online.ui import __main__, application, process
 from podwright.online.ui.new_clusters import NewClusters
 from podwright.online.ui.tests.shown import Server
 
@@ -187,10 +188,21 @@ def test_the_page_is_served_to_itself_until_the_process_that_started_it_ends(pag
     assert capfd.readouterr() == ("", ""), "without a traceback of the stream"
 
 
-def test_a_process_gets_its_access_and_socket_by_a_line():
+def test_a_process_gets_its_access_and_socket_by_a_line(monkeypatch):
     settings = process.PageSettings(
-        access=ClusterAccess(server="http://127.0.0.1:1", token="t"), descriptor=7
+        access=ClusterAccess(server="http://127.0.0.1:1", token="t"), descriptor=0
     )
-    line = msgspec.json.encode(settings)
-    assert json.loads(line)["descriptor"] == 7
-    assert msgspec.json.decode(line, type=process.PageSettings) == settings
+    served = []
+
+    def serve(upstream, listening, *, lives_until):
+        with listening:
+            served.append((upstream.server, listening.getsockname(), lives_until.read()))
+
+    listening = socket.create_server(("127.0.0.1", 0))
+    address = listening.getsockname()
+    line = msgspec.json.encode(msgspec.structs.replace(settings, descriptor=listening.detach()))
+    with io.TextIOWrapper(io.BytesIO(line + b"\nmore")) as given:
+        monkeypatch.setattr(sys, "stdin", given)
+        monkeypatch.setattr(__main__, "serve_page", serve)
+        __main__._main()
+    assert served == [("http://127.0.0.1:1", address, b"more")]

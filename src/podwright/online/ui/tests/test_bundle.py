@@ -2,6 +2,7 @@
 
 import base64
 import gzip
+import json
 import re
 
 import pytest
@@ -37,6 +38,18 @@ def test_a_bundle_has_each_module_once_and_after_its_imports():
         assert first.start() == script.index(f"const {name} =") + len("const ")
 
 
+def test_a_module_receives_what_another_one_exports():
+    script = bundled("data/http_source")
+    (imports,) = re.findall(r"^const \{ (.*) \} = module_data_source;$", script, re.MULTILINE)
+    (exports,) = re.findall(
+        r"^const module_data_source = .*?^return \{ ([^}]*) \};\n\}\)\(\);$",
+        script,
+        re.MULTILINE | re.DOTALL,
+    )
+    assert set(imports.strip().split(", ")) <= set(exports.split(", "))
+    assert "class RequestError" in script
+
+
 def test_imported_modules_are_those_of_modules_too():
     found = imported("data/early_state")
     assert found[-2:] == ["data/model", "data/early_state"]
@@ -50,6 +63,36 @@ def test_data_cannot_end_the_element_that_has_it():
     ).decode()
     assert hostile not in html
     assert html.count("</script>") == 2
+
+
+def test_a_report_has_its_data_and_loads_nothing():
+    html = report_html(
+        ReportData(
+            title="a<b",
+            timeline=b"line",
+            labels={"n1": {"zone": "a"}},
+            replies={"/pods": {"items": []}},
+            results={"pods": 7},
+        )
+    ).decode()
+    (text,) = re.findall(r'<script type="application/json" id="pw-data">\n(.*)</script>\n', html)
+    found = json.loads(text)
+    timeline = base64.b64encode(gzip.compress(b"line", mtime=0)).decode()
+    assert found == {
+        "title": "a<b",
+        "labels": {"n1": {"zone": "a"}},
+        "replies": {"/pods": {"items": []}},
+        "results": {"pods": 7},
+        "timeline": timeline,
+    }
+    assert html.startswith('<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n')
+    assert "<title>a&lt;b · podwright</title>" in html
+    (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]+)"', html)
+    assert policy == "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'"
+    assert f"<style>{(PICTURES / 'base.css').read_text(encoding='utf-8')}</style>" in html
+    end = html.index("<pw-report></pw-report>\n")
+    assert html[end:].startswith('<pw-report></pw-report>\n<script type="module">\nconst module_')
+    assert html.endswith("\n</script>\n</html>\n")
 
 
 def test_the_compressed_timeline_has_no_time():
