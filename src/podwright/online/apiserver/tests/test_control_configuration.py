@@ -228,6 +228,27 @@ def test_plugins_are_listed_with_their_settings(serve):
     assert (fit["schedulerName"], fit["weight"]) == ("default-scheduler", 1)
     assert fit["args"]["scoringStrategy"]["type"] == "LeastAllocated"
     assert "filter" in fit["points"]
+    assert plugins["NodeName"] == {
+        "name": "NodeName",
+        "origin": "in-tree",
+        "summary": plugins["NodeName"]["summary"],
+        "hasEffect": True,
+        "points": ["filter"],
+        "profiles": [
+            {
+                "schedulerName": "default-scheduler",
+                "points": ["filter"],
+                "weight": None,
+                "args": None,
+            }
+        ],
+        "page": plugins["NodeName"]["page"],
+    }
+    assert plugins["NodeName"]["page"].endswith("#nodename")
+    assert plugins["Named"]["page"] == ""
+    points = ["filter", "placementScore", "preFilter", "preScore", "score"]
+    assert plugins["NodeResourcesFit"]["points"] == points
+    assert list(plugins) == sorted(plugins)
     assert plugins["Coscheduling"]["profiles"] == []
     assert not plugins["PodGroupPodsCount"]["hasEffect"]
     assert [name for name, each in plugins.items() if not each["summary"]] == ["Silent"]

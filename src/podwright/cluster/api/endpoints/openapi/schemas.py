@@ -40,9 +40,8 @@ _PLAIN_TYPES: Final[dict[str, Document]] = {
     "double": {"type": "number", "format": "double"},
     "bytes": {"type": "string", "format": "byte"},
 }
-_ZEROS: Final[dict[str, Any]] = {
-    "string": "", "bool": False, "int32": 0, "int64": 0, "double": 0, "bytes": "",
-}  # fmt: skip
+_ZEROS: Final[dict[str, Any]] = {"string": "", "bool": False, "int32": 0, "int64": 0}
+"""The defaults of fields that are always written; none of them is a `double` or `bytes`."""
 _BARE: Final = frozenset({"networking.v1.IngressRule.http"})
 """References that upstream writes without `allOf`, besides those of `JSONSchemaProps`."""
 

@@ -14,6 +14,7 @@ from podwright.apimachinery.schema.structural.custom_kind import VERBS
 from podwright.cluster.api.endpoints import HttpReply
 from podwright.cluster.api.endpoints.openapi import OpenApi, version2_protobuf
 from podwright.cluster.api.endpoints.openapi.custom import custom_document, custom_schemas
+from podwright.cluster.api.endpoints.openapi.names import META
 from podwright.cluster.api.endpoints.protobuf.encoding import field
 from podwright.cluster.api.endpoints.protobuf.wire import varint
 from podwright.cluster.api.endpoints.request import HttpRequest
@@ -392,6 +393,7 @@ def test_documents_compute_long_until_they_are_made():
 
 def test_the_document_of_a_custom_resource():
     found = custom_document([boats()])
+    assert list(found["components"]["schemas"]) == sorted(found["components"]["schemas"])
     schema = found["components"]["schemas"]["com.example.sea.v1.Boat"]
     spec = schema["properties"]["spec"]["properties"]
     assert spec["ios"]["anyOf"] == [{"type": "integer"}, {"type": "string"}]
@@ -441,3 +443,34 @@ def test_selectable_fields_of_custom_resources():
     found = custom_schemas(boats(selectable=(".spec.len",)))
     for schema in found.values():
         assert schema["x-kubernetes-selectable-fields"] == [{"fieldPath": "spec.len"}]
+
+
+@pytest.mark.parametrize(
+    ("path", "document_key", "name"),
+    [
+        ("/version", "version", "io.k8s.apimachinery.pkg.version.Info"),
+        ("/api", "api", f"{META}.APIVersions"),
+        ("/apis", "apis", f"{META}.APIGroupList"),
+        ("/apis/apps", "apis/apps", f"{META}.APIGroup"),
+        ("/apis/apps/v1", "apis/apps/v1", f"{META}.APIResourceList"),
+        ("/api/v1", "api/v1", f"{META}.APIResourceList"),
+    ],
+)
+def test_what_is_no_object_has_the_fields_of_its_schema(server, path, document_key, name):
+    schemas = json.loads(get(f"/openapi/v3/{document_key}").body)["components"]["schemas"]
+
+    def check(value, schema, place):
+        (reference,) = [each["$ref"] for each in schema.get("allOf", ())] or [schema.get("$ref")]
+        if reference:
+            schema = schemas[reference.rpartition("/")[2]]
+        for each in value if isinstance(value, list) else ():
+            check(each, schema["items"], place)
+        if isinstance(value, dict):
+            assert value.keys() <= schema["properties"].keys(), place
+            assert set(schema.get("required", ())) <= value.keys(), place
+            for key, part in value.items():
+                check(part, schema["properties"][key], f"{place}.{key}")
+
+    status, found = server.reply("GET", path)
+    assert status == 200
+    check(found, schemas[name], path)
