@@ -9,6 +9,9 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
+from podwright.cluster.api.endpoints import HttpReply
+from podwright.online.apiserver.wire.application import Application
+from podwright.online.apiserver.wire.hosts import AllowedHosts
 from podwright.online.apiserver.wire.sending import WireProtocol
 
 HEAD_BYTES_MAX, HEAD_SECONDS = (1 << 20) + 4096, 32
@@ -133,3 +136,45 @@ def test_a_head_has_a_limit_of_time_and_an_idle_connection_has_not():
     protocol.data_received(b"GET")
     protocol.connection_lost(OSError())
     assert (timers.pending, line.written) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("method", "reply", "length"),
+    [
+        pytest.param("GET", HttpReply(200, (), b"body"), ["4"], id="a body"),
+        pytest.param("GET", HttpReply(200, ()), ["0"], id="an empty body"),
+        pytest.param("GET", HttpReply(304, ()), [], id="what a client has already"),
+        pytest.param("HEAD", HttpReply(200, ()), [], id="the head of another reply"),
+        pytest.param("HEAD", HttpReply(404, (), b"body"), ["4"], id="the head of an error"),
+        pytest.param(
+            "HEAD", HttpReply(200, (("content-length", "7"),)), ["7"], id="a length that is known"
+        ),
+    ],
+)
+def test_a_reply_has_the_length_of_its_own_body_only(method, reply, length):
+    """As with Go's server: nobody may take the missing body for an empty one."""
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": b""}
+
+    async def execute(_: Any) -> Any:
+        return reply
+
+    async def main() -> None:
+        turns: Any = SimpleNamespace(execute=execute, is_stopping=False)
+        scheduler: Any = SimpleNamespace()
+        scope = {
+            "type": "http", "method": method, "path": "/apis", "raw_path": b"/apis",
+            "scheme": "http", "query_string": b"", "headers": [(b"host", b"127.0.0.1")],
+            "state": {},
+        }  # fmt: skip
+        application: Any = Application(turns, AllowedHosts(), scheduler=scheduler)
+        await application(scope, receive, send)
+
+    asyncio.run(main())
+    headers = [(name, value) for name, value in sent[0]["headers"] if name == b"content-length"]
+    assert [value.decode() for _, value in headers] == length

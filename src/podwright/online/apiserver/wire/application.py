@@ -6,6 +6,7 @@ The path grammar of the Kubernetes API is fixed, so there is no router in front 
 from __future__ import annotations
 
 import asyncio
+from http import HTTPStatus
 from typing import Any, Final
 
 import msgspec
@@ -149,7 +150,7 @@ class Application:
                 raise
             reply = _UNAVAILABLE
         if isinstance(reply, HttpReply) and reply.rest is None:
-            await _send_reply(send, reply)
+            await _send_reply(send, reply, is_head=request.method == "HEAD")
             return
         connection = Connection(receive, send, scope["state"].get(ABORT), self._stall_seconds)
         if isinstance(reply, Watch):
@@ -225,9 +226,11 @@ async def _body(receive: Receive) -> bytes | None:
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-async def _send_reply(send: Send, reply: HttpReply) -> None:
+async def _send_reply(send: Send, reply: HttpReply, *, is_head: bool = False) -> None:
     headers = reply.headers
-    if all(name != "content-length" for name, _ in headers):
+    # Without a body the length would be said to be that of the body of another reply.
+    has_length = reply.body or not (is_head or reply.status == HTTPStatus.NOT_MODIFIED)
+    if has_length and all(name != "content-length" for name, _ in headers):
         headers = (*headers, ("content-length", str(len(reply.body))))
     await send(start_message(reply.status, headers))
     await send({"type": "http.response.body", "body": reply.body})

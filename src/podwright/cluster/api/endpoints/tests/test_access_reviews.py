@@ -166,6 +166,9 @@ def test_a_review_is_about_the_user_and_the_groups_that_it_names(server):
          ["fieldSelector ignored"]),
         ({"fieldSelector": {"requirements": [{"key": "a", "operator": "NotIn", "values": ["b"]}]}},
          []),
+        # The operator of a later version.
+        ({"fieldSelector": {"requirements": [{"key": "a", "operator": "Gt", "values": ["1"]}]}},
+         ["fieldSelector ignored"]),
     ],
 )  # fmt: skip
 def test_a_selector_of_a_review_that_is_not_understood_is_said(server, selectors, errors):
@@ -197,6 +200,18 @@ def test_the_rules_of_a_user_in_a_namespace_are_listed(server):
     assert all(each["resources"] != ["configmaps"] for each in elsewhere)
     status, body = server.reply("POST", path, {"spec": {}}, user=ALICE)
     assert (status, body["message"]) == (400, "no namespace on request")
+
+
+def test_roles_that_are_missing_are_said_beside_the_rules(server):
+    expected = []
+    for name in ("a", "b"):
+        grant(server, name, rule("pods", "get"))
+        server.reply("DELETE", f"{ROLES}/roles/{name}")
+        expected.append(f'role.rbac.authorization.k8s.io "{name}" not found')
+        path, body = f"{REVIEWS}/selfsubjectrulesreviews", {"spec": {"namespace": "default"}}
+        found = server.reply("POST", path, body, user=ALICE)[1]["status"]
+        shown = f"[{', '.join(expected)}]" if len(expected) > 1 else expected[0]
+        assert (found["evaluationError"], found["incomplete"]) == (shown, False)
 
 
 def test_a_write_that_creates_an_absent_object_needs_the_right_to_create(server: Server) -> None:
