@@ -135,7 +135,7 @@ class NodeSearch:
             np.roll(order, -start_here)[:visited] if start_here else order[:visited]
         )
         # A restricted search moves the start too, although it walks other nodes.
-        next_start = (start + visited) % node_count
+        next_start = (self.next_start + visited) % node_count
         return Search(
             examined=examined, start=start, next_start=next_start, target_count=target_count
         )

@@ -1,7 +1,13 @@
+import numpy as np
 import pytest
 
 from podwright.scheduler.classic import nodes_to_find as classic_nodes_to_find
-from podwright.scheduler.framework.node_search import nodes_to_find
+from podwright.scheduler.columns import Cluster
+from podwright.scheduler.framework import Plugin, Profile
+from podwright.scheduler.framework.node_search import NodeSearch, nodes_to_find
+from podwright.scheduler.framework.prepare import PreFilterOutcome
+from podwright.scheduler.framework.profile import TieRule
+from podwright.testing import make_node
 
 ADAPTIVE = [
     pytest.param(0, 0, id="none"),
@@ -66,3 +72,27 @@ def test_without_sampling_every_node_is_evaluated(node_count):
 @pytest.mark.parametrize("node_count", [100, 1_000, 5_750, 10_000])
 def test_negative_percentages_of_the_classic_rules_are_adaptive(node_count):
     assert classic_nodes_to_find(node_count, -1) == classic_nodes_to_find(node_count)
+
+
+SCORED = ((Plugin(), 1),)
+
+
+@pytest.mark.parametrize(
+    ("options", "examined", "next_start"),
+    [
+        pytest.param({"score": SCORED}, [0, 1, 2, 3], 1, id="all nodes, whose order is no matter"),
+        pytest.param(
+            {"score": SCORED, "tie_rule": TieRule.HEAP}, [1, 2, 3, 0], 1, id="the order breaks ties"
+        ),
+        pytest.param({}, [1, 2], 3, id="up to the first feasible node, which needs no score"),
+    ],
+)
+def test_a_search_starts_where_the_last_one_ended(options, examined, next_start):
+    # Upstream: pkg/scheduler/schedule_one.go, nextStartNodeIndex
+    cluster = Cluster()
+    for name in ("a", "b", "c", "d"):
+        cluster.put(make_node(name))
+    search = NodeSearch(Profile(scheduler_name="s", **options), cluster, ())
+    search.next_start = 1
+    found = search.run(np.array([5, -1, 5, 5]), PreFilterOutcome())
+    assert (found.examined.tolist(), found.next_start) == (examined, next_start)
