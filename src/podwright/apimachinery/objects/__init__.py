@@ -341,6 +341,7 @@ if TYPE_CHECKING:
         time_zone as time_zone,
     )
     from podwright.apimachinery.objects.texts.go_text import (
+        GO_BOOLEANS as GO_BOOLEANS,
         aggregated as aggregated,
         go_json_error as go_json_error,
         go_number as go_number,

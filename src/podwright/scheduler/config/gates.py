@@ -14,7 +14,7 @@ from typing import Final, Literal, get_args
 import msgspec
 
 from podwright.apimachinery.documents import did_you_mean, problem, raise_errors
-from podwright.apimachinery.objects import FieldError
+from podwright.apimachinery.objects import GO_BOOLEANS, FieldError
 
 # Every feature gate of kube-scheduler 1.36: stage, default, lock and dependencies, as data.
 #
@@ -275,10 +275,6 @@ GATES: Mapping[str, Gate] = {
 """Every gate of the kube-scheduler binary, by name."""
 
 _GROUPS: Mapping[str, Stage] = {"AllAlpha": "Alpha", "AllBeta": "Beta"}
-# Go's strconv.ParseBool.
-_BOOLEANS = dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True) | dict.fromkeys(
-    ("0", "f", "F", "false", "FALSE", "False"), False
-)
 
 
 class Gates(msgspec.Struct, frozen=True):
@@ -370,11 +366,11 @@ def _parse_value(text: str, values: dict[str, bool], errors: list[FieldError]) -
     name, equals, value = (piece.strip() for piece in text.partition("="))
     if not equals:
         errors.append(problem("", f"missing bool value for {name}"))
-    elif value not in _BOOLEANS:
+    elif value not in GO_BOOLEANS:
         reason = f'strconv.ParseBool: parsing "{value}": invalid syntax'
         errors.append(problem("", f"invalid value of {name}={value}, err: {reason}"))
     else:
-        values[name] = _BOOLEANS[value]
+        values[name] = GO_BOOLEANS[value]
 
 
 def set_gates(values: Mapping[str, bool], *, source: str = "feature gates") -> Gates:

@@ -16,6 +16,7 @@ import msgspec
 
 from podwright.apimachinery.documents import decode, problem, read_document
 from podwright.apimachinery.objects import (
+    GO_BOOLEANS,
     FieldError,
     InputError,
     LabelSelector,
@@ -27,7 +28,6 @@ API_VERSION: Final = "kube-scheduler-simulator-config/v1alpha1"
 KIND: Final = "SimulatorConfiguration"
 
 _SCHEME: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
-_TRUE: Final = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _WITHOUT_EFFECT: Final[Mapping[str, str]] = {
     "etcdURL": "podwright keeps the objects itself (--db)",
     "kubeApiHost": "the API is served on the loopback address",
@@ -151,7 +151,7 @@ def _overridden(
         ("REPLAYER_ENABLED", "replay_enabled"),
     ):
         if environment.get(name):
-            values[field] = environment[name] in _TRUE
+            values[field] = GO_BOOLEANS.get(environment[name], False)
     origins = [each.strip() for each in environment.get("CORS_ALLOWED_ORIGIN_LIST", "").split(",")]
     if all(map(_is_url, origins)):
         values["cors_allowed_origin_list"] = tuple(origins)

@@ -42,6 +42,7 @@ from podwright.apimachinery.cel.values import (
     size_of,
     type_name,
 )
+from podwright.apimachinery.objects import GO_BOOLEANS
 
 _INT_OVERFLOW = "integer overflow"
 _UINT_OVERFLOW = "unsigned integer overflow"
@@ -217,10 +218,6 @@ _HEX_DOUBLE = re.compile(
     rf"[+-]?0[xX](?:_?{_HEX_DIGITS}(?:\.(?:{_HEX_DIGITS})?)?|\.{_HEX_DIGITS})[pP][+-]?{_DIGITS}",
     re.ASCII,
 )
-_BOOLS = {
-    **dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True),
-    **dict.fromkeys(("0", "f", "F", "FALSE", "false", "False"), False),
-}
 
 
 def _to_int(value: Value) -> Value:
@@ -270,7 +267,7 @@ def _to_double(value: Value) -> Value:
 
 def _to_bool(value: Value) -> Value:
     if isinstance(value, str):
-        return _BOOLS.get(value, _conversion_error(value, "bool"))
+        return GO_BOOLEANS.get(value, _conversion_error(value, "bool"))
     return value
 
 

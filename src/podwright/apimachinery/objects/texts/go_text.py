@@ -1,7 +1,7 @@
 """Values as Go's standard library writes them: JSON for browsers, and quoted strings.
 
 Upstream: Go src/encoding/json/encode.go, `appendString` (with escapeHTML); Go
-src/strconv/quote.go; Go src/encoding/json/scanner.go.
+src/strconv/quote.go, atob.go; Go src/encoding/json/scanner.go.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 _UNSAFE_IN_HTML: Final = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
@@ -17,6 +17,12 @@ _ESCAPES: Final = {
     "\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v",
     "\\": "\\\\", '"': '\\"',
 }  # fmt: skip
+GO_BOOLEANS: Final[Mapping[str, bool]] = {
+    **dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True),
+    **dict.fromkeys(("0", "f", "F", "FALSE", "false", "False"), False),
+}
+"""The texts that `strconv.ParseBool` accepts, with their values."""
+
 _LEAST_PLAIN: Final = 1e-4
 _LEAST_EXPONENTIAL: Final = 1e6
 

@@ -55,7 +55,7 @@ from podwright.cluster.api.endpoints.kinds.usage_metrics import METRICS_GROUP
 from podwright.cluster.api.endpoints.openapi import OpenApi
 from podwright.cluster.api.endpoints.options import check_timeout
 from podwright.cluster.api.endpoints.paths import RequestInfo, request_info
-from podwright.cluster.api.endpoints.replies.negotiation import error_media, negotiate
+from podwright.cluster.api.endpoints.replies.negotiation import error_media, indented, negotiate
 from podwright.cluster.api.endpoints.replies.responses import compressed, error_reply
 from podwright.cluster.api.endpoints.request import HttpReply, HttpRequest, LongRequest, Steps
 from podwright.cluster.api.endpoints.served.kept_objects import KeptObjects
@@ -283,7 +283,7 @@ class ApiServer:
                 request.headers, now_ns, certified=request.certified
             )
         except Rejection as error:
-            return error_reply(error, error_media(request.header("accept")))
+            return error_reply(error, error_media(request))
         return self._begun(request, user, now_ns)
 
     def path_rejection(self, request: HttpRequest, now_ns: int) -> Rejection | None:
@@ -421,13 +421,13 @@ class ApiServer:
                 resource=resource,
                 user=access.user,
                 now_ns=now_ns,
-                media=media,
+                media=indented(media, request),
                 encodings=self._store.encodings,
                 lines=self._lines,
                 warnings=known,
             )
         except (Rejection, PlainError) as error:
-            media = error_media(request.header("accept"))
+            media = error_media(request)
             return _without_body(request, error_reply(error, media, warnings))
         try:
             found = handler(self._backend, call)
@@ -565,7 +565,7 @@ def _custom_handler(info: RequestInfo, resource: Resource) -> Handler:
 
 
 def _failed(call: Call, error: Rejection | PlainError) -> HttpReply:
-    return error_reply(error, error_media(call.request.header("accept")), call.warnings)
+    return error_reply(error, error_media(call.request), call.warnings)
 
 
 def _steps_of(call: Call, steps: Steps) -> Steps:

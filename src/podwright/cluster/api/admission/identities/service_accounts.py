@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from podwright.apimachinery.objects import Document
+from podwright.apimachinery.objects import GO_BOOLEANS, Document
 from podwright.cluster.api.admission.attributes import Attributes
 from podwright.cluster.api.admission.plugin import (
     PODS,
@@ -32,7 +32,6 @@ _PREFIX: Final = "kube-api-access-"
 _MOUNT_PATH: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
 _MIRROR: Final = "kubernetes.io/config.mirror"
 _ENFORCED: Final = "kubernetes.io/enforce-mountable-secrets"
-_TRUE: Final = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _CONTAINERS: Final = {"initContainers": "init container", "containers": "container"}
 
 TOKEN_SECONDS: Final = 3_607
@@ -96,7 +95,7 @@ class ServiceAccount(Plugin):
             raise rejected(attributes, f"no service account specified for pod {pod}")
         account = self._account(attributes, name)
         annotations = account["metadata"].get("annotations") or {}
-        if annotations.get(_ENFORCED) not in _TRUE:
+        if not GO_BOOLEANS.get(annotations.get(_ENFORCED, "")):
             return
         problem = next(_problems(account, spec_of(attributes), containers), None)
         if problem is not None:

@@ -26,6 +26,7 @@ from podwright.cluster.api.endpoints.replies.negotiation import (
     AGGREGATED_DISCOVERY,
     MediaType,
     aggregated_discovery_type,
+    indented,
     negotiate,
 )
 from podwright.cluster.api.endpoints.replies.responses import encoded, reply
@@ -93,16 +94,16 @@ class Discovery:
         for group, versions in self._groups().items():
             if group:
                 paths += [f"/apis/{group}", *(f"/apis/{group}/{each}" for each in versions)]
-        return reply({"paths": sorted(paths)}, MediaType(), 200)
+        # As upstream writes what has one representation.
+        return reply({"paths": sorted(paths)}, MediaType(is_pretty=True), 200)
 
     def _root(self, request: HttpRequest, *, is_core: bool) -> HttpReply:
         if is_core:
             _check_method(request)
-        accept = request.header("accept")
-        media = aggregated_discovery_type(accept)
+        media = aggregated_discovery_type(request.header("accept"))
         if media is not None:
-            return self._aggregated(request, media, is_core=is_core)
-        media = negotiate(accept, is_route=is_core, has_transformations=False)
+            return self._aggregated(request, indented(media, request), is_core=is_core)
+        media = _media(request, is_route=is_core)
         if is_core:
             return reply(api_versions(request.header("host") or _DEFAULT_ADDRESS), media, 200)
         return self._reply("/apis", media, lambda: api_group_list(self._groups()))
@@ -114,7 +115,7 @@ class Discovery:
         is_route = group == _AGGREGATOR
         if is_route:
             _check_method(request)
-        media = negotiate(request.header("accept"), is_route=is_route, has_transformations=False)
+        media = _media(request, is_route=is_route)
         return self._reply(f"/apis/{group}", media, lambda: api_group(group, versions))
 
     def _version(self, request: HttpRequest, group: str, version: str) -> HttpReply | None:
@@ -126,7 +127,7 @@ class Discovery:
             return None
         if is_built_in:
             _check_method(request)
-        media = negotiate(request.header("accept"), is_route=is_built_in, has_transformations=False)
+        media = _media(request, is_route=is_built_in)
         return self._reply(
             f"{group}/{version}", media, lambda: api_resource_list(resources, group, version)
         )
@@ -174,6 +175,11 @@ class Discovery:
         if self._revision != self._resources.revision:
             self._revision = self._resources.revision
             self._cached.clear()
+
+
+def _media(request: HttpRequest, *, is_route: bool) -> MediaType:
+    accept = request.header("accept")
+    return indented(negotiate(accept, is_route=is_route, has_transformations=False), request)
 
 
 def _check_method(request: HttpRequest) -> None:

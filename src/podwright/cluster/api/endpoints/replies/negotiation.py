@@ -15,7 +15,8 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from podwright.apimachinery.objects import cache_short
+from podwright.apimachinery.objects import GO_BOOLEANS, cache_short
+from podwright.cluster.api.endpoints.request import HttpRequest
 from podwright.cluster.api.rejections import (
     Rejection,
     no_representation,
@@ -36,6 +37,9 @@ Transformation: TypeAlias = Literal[
 ]
 _METADATA: Final = ("PartialObjectMetadata", "PartialObjectMetadataList")
 Format: TypeAlias = Literal["json", "yaml", "protobuf"]
+
+_READ_BY_PEOPLE: Final = ("curl", "Wget", "Mozilla/5.0")
+"""How the User-Agents of clients begin that show a reply as it comes."""
 
 _META_VERSIONS: Final = ("v1", "v1beta1")
 
@@ -130,6 +134,20 @@ def negotiate(
     raise only_accepts(MEDIA_TYPES)
 
 
+def indented(media: MediaType, request: HttpRequest) -> MediaType:
+    """Return the representation with indentation where a client asks for it, or a person reads it.
+
+    Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/negotiation/negotiate.go,
+    isPrettyPrint
+    """
+    asked = request.parameter("pretty") if "pretty" in request.query else ""
+    if asked:
+        is_pretty = GO_BOOLEANS.get(asked, False)
+    else:
+        is_pretty = request.header("user-agent").startswith(_READ_BY_PEOPLE)
+    return msgspec.structs.replace(media, is_pretty=True) if is_pretty else media
+
+
 def accepts(accept: str, media_type: str) -> bool:
     """Whether an Accept header admits a media type; an absent header does."""
     main, _, sub = media_type.partition("/")
@@ -208,15 +226,16 @@ def _match(clause: _Clause, offered: str) -> MediaType | None:
     )
 
 
-def error_media(accept: str) -> MediaType:
-    """Return the representation of an error for an Accept header.
+def error_media(request: HttpRequest) -> MediaType:
+    """Return the representation of an error.
 
     Errors have no transformations; a client gets JSON if it accepts no other representation.
     """
     try:
-        return negotiate(accept, is_route=False, has_transformations=False)
+        media = negotiate(request.header("accept"), is_route=False, has_transformations=False)
     except Rejection:
-        return MediaType()
+        media = MediaType()
+    return indented(media, request)
 
 
 def _is_transformation(kind: str, group: str, version: str) -> bool:

@@ -63,9 +63,8 @@ def _encoded(document: Any, media: MediaType) -> bytes:
         )
         return text.encode()
     body = msgspec.json.encode(document)
-    if media.is_pretty:
-        body = msgspec.json.format(body, indent=2)
-    return body + b"\n"
+    # As upstream's encoders end their output.
+    return msgspec.json.format(body, indent=2) if media.is_pretty else body + b"\n"
 
 
 class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]  # chosen at import

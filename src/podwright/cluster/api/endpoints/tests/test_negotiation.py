@@ -9,8 +9,11 @@ import pytest
 from podwright.cluster.api.endpoints.replies.negotiation import (
     MediaType,
     body_media_type,
+    error_media,
+    indented,
     negotiate,
 )
+from podwright.cluster.api.endpoints.request import HttpRequest
 from podwright.cluster.api.endpoints.tests.conftest import config_map
 from podwright.cluster.api.rejections import Rejection
 
@@ -50,6 +53,52 @@ TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 )
 def test_accepted_representations(accept, expected):
     assert negotiate(accept) == expected
+
+
+@pytest.mark.parametrize(
+    ("query", "agent", "accept", "is_pretty"),
+    [
+        ("", "kubectl/v1.36.0", "", False),
+        ("pretty=true", "kubectl/v1.36.0", "", True),
+        ("limit=1&pretty=T", "", "", True),
+        ("pretty=1&pretty=0", "", "", True),
+        ("pretty=false", "curl/8.5.0", "", False),
+        ("pretty=yes", "curl/8.5.0", "", False),
+        ("pretty=false", "", "application/json;pretty=1", True),
+        ("pretty=", "curl/8.5.0", "", True),
+        ("labelSelector=pretty", "Wget/1.21", "", True),
+        ("labelSelector=pretty", "kubectl/v1.36.0", "", False),
+        ("Pretty=true", "kubectl/v1.36.0", "", False),
+        ("", "Mozilla/5.0 (X11; Linux x86_64)", "", True),
+        ("", "Mozilla/4.0", "", False),
+        ("", "libcurl/8.5.0", "", False),
+    ],
+)
+def test_who_gets_indented_json(query, agent, accept, is_pretty):
+    request = HttpRequest("GET", "/api/v1/nodes", query, {"user-agent": agent, "accept": accept})
+    assert indented(negotiate(accept), request).is_pretty is is_pretty
+    assert error_media(request).is_pretty is is_pretty
+
+
+@pytest.mark.parametrize(
+    ("path", "is_always"),
+    [
+        ("/", True), ("/version", True), ("/api", False), ("/api/v1", False), ("/apis", False),
+        ("/apis/apps", False), ("/apis/apps/v1", False), ("/api/v1/namespaces", False),
+        ("/api/v1/namespaces/default", False), ("/api/v1/namespaces/none", False),
+        ("/api/v1/nones", False),
+    ],
+)  # fmt: skip
+def test_every_reply_is_indented_for_people(server, path, is_always):
+    compact, pretty = (
+        server.send("GET", path, headers={"user-agent": agent})
+        for agent in ("kubectl/v1.36.0", "curl/8.5.0")
+    )
+    document = json.loads(compact.body)
+    assert json.loads(pretty.body) == document
+    assert pretty.body.decode() == json.dumps(document, indent=2, ensure_ascii=False)
+    assert (compact.body == pretty.body) is is_always
+    assert is_always or compact.body.endswith(b"}\n")
 
 
 @pytest.mark.parametrize(

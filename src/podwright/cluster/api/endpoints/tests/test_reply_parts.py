@@ -58,7 +58,7 @@ def test_a_document_as_json_and_as_yaml() -> None:
     document = {"b": [1, {"c": None}], "a": "x", "e": {}}
     assert encoded(document, JSON) == b'{"b":[1,{"c":null}],"a":"x","e":{}}\n'
     pretty = MediaType(is_pretty=True)
-    assert encoded({"b": [1]}, pretty) == b'{\n  "b": [\n    1\n  ]\n}\n'
+    assert encoded({"b": [1]}, pretty) == b'{\n  "b": [\n    1\n  ]\n}'
     assert encoded(document, YAML) == b"a: x\nb:\n- 1\n- c: null\ne: {}\n"
     texts = {
         "a": "y", "b": "N", "c": "true", "d": "1", "e": "", "f": "null", "g": "x: y",

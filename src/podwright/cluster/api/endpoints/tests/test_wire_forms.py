@@ -217,8 +217,6 @@ def test_yaml_has_shared_parts_in_full_and_json_ends_with_a_line_feed():
     document = {"a": part, "b": part}
     assert b"&" not in encoded(document, MediaType(format="yaml"))
     assert encoded(document, MediaType()) == b'{"a":{"x":[1]},"b":{"x":[1]}}\n'
-    pretty = encoded({"a": [1]}, MediaType(is_pretty=True))
-    assert pretty == b'{\n  "a": [\n    1\n  ]\n}\n'
 
 
 @pytest.mark.parametrize(
