@@ -245,7 +245,7 @@ def _read_priorities(extender: CalledExtender, answer: Any) -> dict[str, int]:
             score = typed_field(entry, "HostPriority", "Score", int) or 0
         except MalformedJSON as problem:
             raise extender.malformed("prioritize", problem) from problem
-        scores[host] = wrap_int64(scores.get(host, 0) + wrap_int64(score * scale))
+        scores[host] = wrap_int64(scores.get(host, 0) + score * scale)
     return scores
 
 

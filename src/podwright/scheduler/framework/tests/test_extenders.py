@@ -230,6 +230,15 @@ def test_no_extender_is_called_after_no_node_is_left():
     assert len(answering.calls) == 1
 
 
+def test_no_extender_is_called_for_a_pod_that_a_pre_filter_rejects():
+    volume = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
+    answering = Answering({"filter": {"NodeNames": ["n0"]}})
+    decision = decide(answering, NAMES, pod=make_pod("web", spec={"volumes": [volume]}))
+    assert not decision.node
+    assert 'persistentvolumeclaim "data" not found' in decision.message
+    assert answering.calls == []
+
+
 def test_a_single_node_is_not_scored():
     answering = Answering({"filter": {"NodeNames": ["n0"]}})
     decision = decide(answering, NAMES | {"prioritizeVerb": "score", "weight": 1})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import msgspec
 import pytest
 
@@ -9,7 +11,7 @@ from podwright.apimachinery.objects import Pod
 from podwright.scheduler.assembly.build import build_profiles
 from podwright.scheduler.assembly.registry import Registry
 from podwright.scheduler.columns import Cluster
-from podwright.scheduler.config import DEFAULT_GATES, KubeSchedulerConfiguration, effective
+from podwright.scheduler.config import DEFAULT_GATES, effective, read_configuration
 from podwright.scheduler.framework.profile import Profile
 from podwright.scheduler.framework.run import PluginRunner
 from podwright.testing import make_node, make_pod
@@ -17,8 +19,10 @@ from podwright.testing import make_node, make_pod
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 
 
-def profile() -> Profile:
-    configuration = effective(KubeSchedulerConfiguration(), DEFAULT_GATES)
+def profile(document: dict[str, object] | None = None) -> Profile:
+    head = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    written = read_configuration(head | (document or {}), source="config")
+    configuration = effective(written, DEFAULT_GATES)
     return build_profiles(configuration, Registry())["default-scheduler"]
 
 
@@ -32,17 +36,26 @@ def cluster_of(count: int) -> Cluster:
     return cluster
 
 
-def soft(key: str, app: str) -> dict[str, object]:
+def scoring(strategy: str) -> dict[str, object]:
+    """Return a configuration in which NodeResourcesFit scores by another strategy."""
+    resources = [{"name": "cpu", "weight": 1}, {"name": "memory", "weight": 2}]
+    args: dict[str, object] = {"scoringStrategy": {"type": strategy, "resources": resources}}
+    return {"profiles": [{"pluginConfig": [{"name": "NodeResourcesFit", "args": args}]}]}
+
+
+def constraint(key: str, app: str, *, is_hard: bool = False) -> dict[str, object]:
     return {
         "maxSkew": 1,
         "topologyKey": key,
-        "whenUnsatisfiable": "ScheduleAnyway",
+        "whenUnsatisfiable": "DoNotSchedule" if is_hard else "ScheduleAnyway",
         "labelSelector": {"matchLabels": {"app": app}},
     }
 
 
-def template(app: str, *keys: str) -> Pod:
-    constraints = [soft(key, app) for key in keys]
+def template(app: str, *keys: str, hard: str = "") -> Pod:
+    constraints = [constraint(key, app) for key in keys]
+    if hard:
+        constraints.append(constraint(hard, app, is_hard=True))
     spec = {"topologySpreadConstraints": constraints}
     return make_pod(app, cpu="100m", labels={"app": app}, spec=spec)
 
@@ -50,12 +63,13 @@ def template(app: str, *keys: str) -> Pod:
 class Pair:
     """One runner with caches, and one that evaluates all slots."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, document: dict[str, object] | None = None) -> None:
         self.cluster = cluster
-        self.quick = PluginRunner(profile(), cluster, seed=3)
-        self.plain = PluginRunner(profile(), cluster, seed=3)
+        self.quick = PluginRunner(profile(document), cluster, seed=3)
+        self.plain = PluginRunner(profile(document), cluster, seed=3)
         self.plain._is_plain = False
         self.number = 0
+        self.slots: list[int] = []
 
     def place(self, like: Pod) -> bool:
         """Let both decide, and place the pod; return whether there was a short way."""
@@ -67,6 +81,7 @@ class Pair:
         assert found == self.plain.decide(pod, cycle_number=self.number)
         assert found.slot >= 0, found
         self.cluster.place(pod, found.slot)
+        self.slots.append(found.slot)
         return self.quick.ranking.is_settled
 
 
@@ -87,6 +102,35 @@ def test_groups_are_built_at_the_second_pod_of_a_template_and_grow_with_the_coun
     short_ways = [pair.place(like) for _ in range(60)]
     assert short_ways[0] is False, "a key that may never come again is not kept"
     assert all(short_ways[1:])
+
+
+@pytest.mark.parametrize(
+    ("hard", "keys"),
+    [
+        pytest.param(ZONE, (), id="over zones"),
+        pytest.param(HOST, (), id="over hosts"),
+        pytest.param(ZONE, (HOST,), id="over zones, and soft over hosts"),
+    ],
+)
+def test_groups_that_hard_spreading_rejects_get_no_pod(hard: str, keys: tuple[str, ...]) -> None:
+    pair = Pair(cluster_of(7))
+    like = template("web", *keys, hard=hard)
+    short_ways = [pair.place(like) for _ in range(30)]
+    assert all(short_ways[1:])
+    labels = [pair.cluster.nodes.labels_of(slot)[hard] for slot in pair.slots]
+    assert len(set(Counter(labels).values())) <= 2
+    assert set(labels) == {"a", "b", "c"} if hard == ZONE else len(set(labels)) == 7
+
+
+@pytest.mark.parametrize("strategy", ["LeastAllocated", "MostAllocated"])
+def test_totals_of_requests_are_those_of_the_strategy(strategy: str) -> None:
+    cluster = cluster_of(7)
+    cluster.place(make_pod("first", cpu="8"), 2)
+    pair = Pair(cluster, scoring(strategy))
+    for number in range(12):
+        # No two request the same, so that only the nodes are remembered.
+        pair.place(make_pod("web", cpu=f"{1_000 + number}m", memory=f"{100 + number}Mi"))
+    assert (2 in pair.slots) is (strategy == "MostAllocated")
 
 
 def test_added_and_deleted_nodes_rebuild_the_groups() -> None:

@@ -50,6 +50,29 @@ def test_verdicts_in_a_replaced_array_count():
     assert scheduler.schedule(pw.testing.make_pod("p")).node == "n2"
 
 
+class ReplacesScores(pw.Plugin):
+    """Replaces the array of scores for one pod, and writes into it for others."""
+
+    name = "ReplacesScores"
+
+    def score_columns(self, cycle, nodes, out):
+        if cycle.pod.name == "p":
+            out.values = np.zeros(nodes.n_slots)
+        else:
+            out.values[nodes.slot_of["n1"]] = 100
+
+
+@pytest.mark.parametrize("reads", [pw.Reads.NODE, pw.Reads.CLUSTER])
+def test_an_array_that_replaces_the_scores_fails_that_cycle_only(reads):
+    plugin = type("Mine", (ReplacesScores,), {"name": "Mine", "score_reads": reads})
+    scheduler = pw.Scheduler(plugins=[plugin])
+    scheduler.add(*(pw.testing.make_node(f"n{i}") for i in range(3)))
+    error = scheduler.schedule(pw.testing.make_pod("p", cpu="1")).error
+    assert error is not None
+    assert "`out.values` must stay an array of int64" in error.message
+    assert scheduler.schedule(pw.testing.make_pod("q", cpu="1")).node == "n1"
+
+
 class Breaks(pw.Plugin):
     """Returns an error for one node instead of a rejection."""
 

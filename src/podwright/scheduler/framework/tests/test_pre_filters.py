@@ -5,6 +5,8 @@ Upstream: pkg/scheduler/framework/runtime/framework.go, RunPreFilterPlugins
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from podwright.scheduler.columns import Cluster
@@ -13,7 +15,7 @@ from podwright.scheduler.framework.status import PreFilterResult
 from podwright.testing import make_node, make_pod
 
 
-def plugin(name: str, answer: Status | PreFilterResult) -> Plugin:
+def plugin(name: str, answer: object) -> Plugin:
     made: Plugin = type(name, (Plugin,), {"name": name, "pre_filter": lambda *_: answer})()
     return made
 
@@ -97,3 +99,26 @@ def test_other_statuses_are_errors(status: Status) -> None:
     error = decided(plugin("Odd", status)).error
     assert error is not None
     assert error.message == 'running PreFilter plugin "Odd": no'
+
+
+NOT_A_SET: Any = ["n1"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        pytest.param(
+            PreFilterResult(NOT_A_SET),
+            "restricted the nodes to something of type list, not a frozenset of names",
+            id="a list of names",
+        ),
+        pytest.param(True, "returned True, not a Status or PreFilterResult", id="a truth value"),
+        pytest.param(
+            None, "returned None, not a Status or PreFilterResult", id="a forgotten return"
+        ),
+    ],
+)
+def test_other_answers_are_errors_that_say_what_is_expected(answer: object, text: str) -> None:
+    error = decided(plugin("Odd", answer)).error
+    assert error is not None
+    assert text in error.message
