@@ -20,7 +20,7 @@ from podwright.scheduler.framework.extenders.extender_calls import (
     typed_field,
 )
 from podwright.scheduler.framework.extenders.extender_verbs import bind_steps, is_bound_by
-from podwright.scheduler.framework.profile import TieRule
+from podwright.scheduler.framework.profile import Profile, TieRule
 from podwright.scheduler.framework.run import PluginRunner
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.testing import make_node, make_pod
@@ -239,6 +239,47 @@ def test_no_extender_is_called_for_a_pod_that_a_pre_filter_rejects():
     assert answering.calls == []
 
 
+def with_pre_filter(answer, *extenders):
+    """Return a runner whose one PreFilter plugin gives `answer`, and what PostFilter receives."""
+    received = []
+
+    def pre_filter(_self, _cycle):
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def post_filter(_self, _cycle, failed):
+        received.append([extender.settings.preempt_verb for extender in failed.extenders])
+        return pw.PostFilterResult(status=pw.Status.unschedulable("no victims"))
+
+    methods = {"name": "Only", "pre_filter": pre_filter, "post_filter": post_filter}
+    plugin = type("Only", (pw.Plugin,), methods)()
+    profile = Profile(scheduler_name="s", pre_filter=(plugin,), post_filter=(plugin,))
+    cluster = Cluster()
+    cluster.put(make_node("n0"))
+    configuration, _ = configured(*extenders)
+    return PluginRunner(profile, cluster, extenders=extenders_of(configuration)), received
+
+
+def test_extenders_are_called_for_preemption_although_a_pre_filter_rejects():
+    answering = Answering({})
+    preempts = NAMES | {"preemptVerb": "preempt"}
+    runner, received = with_pre_filter(pw.Status.unschedulable("full"), preempts)
+    decision = run_steps(runner.steps(make_pod("web"), cycle_number=1), answering)
+    runner.post_filter(decision, cycle_number=1, now_ns=0)
+    assert received == [["preempt"]]
+    assert answering.calls == []
+
+
+def test_a_plugin_that_fails_in_a_cycle_with_extenders_is_an_error_of_the_cycle():
+    answering = Answering({})
+    runner, _ = with_pre_filter(ValueError("broken"), NAMES)
+    decision = run_steps(runner.steps(make_pod("web"), cycle_number=1), answering)
+    assert decision.error is not None
+    assert 'running PreFilter plugin "Only": ' in decision.error.message
+    assert answering.calls == []
+
+
 def test_a_single_node_is_not_scored():
     answering = Answering({"filter": {"NodeNames": ["n0"]}})
     decision = decide(answering, NAMES | {"prioritizeVerb": "score", "weight": 1})
@@ -270,6 +311,7 @@ def test_a_single_node_is_not_scored():
             id="a node that does not exist",
         ),
         pytest.param(OBJECTS, {"Nodes": {}}, (), id="a list without items"),
+        pytest.param(OBJECTS, {"Nodes": {"items": [None]}}, ("",), id="a node without a name"),
     ],
 )  # fmt: skip
 def test_the_nodes_that_an_extender_filter_keeps(settings, answer, feasible):
@@ -279,6 +321,46 @@ def test_the_nodes_that_an_extender_filter_keeps(settings, answer, feasible):
     )
     assert found.error is None
     assert found.feasible == feasible
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        pytest.param({"Error": "no quota", "NodeNames": ["n1"]}, "no quota", id="its own"),
+        pytest.param(
+            {"NodeNames": ["n1", "gone"]},
+            'extender "http://e0/x/" claims a filtered node "gone" '
+            "which is not found in the input node list",
+            id="a name that was not sent",
+        ),
+        pytest.param({"NodeNames": [None]}, 'claims a filtered node "" which', id="a null"),
+    ],
+)
+def test_an_extender_that_cannot_filter_ends_the_cycle(answer, error):
+    decision = decide(Answering({"filter": answer}), NAMES)
+    assert not decision.node
+    assert error in decision.error.message
+
+
+def test_a_node_may_fail_without_a_message_of_the_extender():
+    nodes = dict.fromkeys(["n0", "n1", "n2"])
+    decision = decide(Answering({"filter": {"NodeNames": [], "FailedNodes": nodes}}), NAMES)
+    assert decision.error is None
+    assert decision.message.startswith("0/3 nodes are available: 3 .")
+
+
+def test_nodes_are_passed_on_as_an_earlier_extender_wrote_them():
+    # Upstream: pkg/scheduler/extender.go, HTTPExtender.Filter; a cache-capable one picks of them.
+    written = [{"metadata": {"name": name}, "x": name} for name in ("n1", "n2")]
+    answering = Answering(
+        {"filter": {"Nodes": {"items": written}}},
+        {"filter": {"NodeNames": ["n2"]}},
+        {"filter": {"Nodes": {"items": written[1:]}}},
+    )
+    assert decide(answering, OBJECTS, NAMES, OBJECTS).node == "n2"
+    assert json.loads(answering.calls[1].body)["NodeNames"] == ["n1", "n2"]
+    (passed,) = json.loads(answering.calls[2].body)["Nodes"]["items"]
+    assert passed["x"] == "n2"
 
 
 @pytest.mark.parametrize(
@@ -337,6 +419,65 @@ def test_scores_wrap_around_as_int64_does():
     )
     assert found.extenders[0].scores == {"n1": -(2**63), "n2": 10}
     assert found.decision.node == "n2"
+
+
+@pytest.mark.parametrize(
+    ("settings", "answers", "node", "tie_count"),
+    [
+        pytest.param(
+            (SCORER, SCORER),
+            ([("n1", 3), ("n2", 5)], [("n1", 3)]),
+            "n1",
+            1,
+            id="those of two extenders are added",
+        ),
+        pytest.param(
+            (SCORER | {"weight": 3}, SCORER),
+            ([("n1", 2)], [("n2", 5)]),
+            "n1",
+            1,
+            id="times the weight",
+        ),
+        pytest.param(
+            (SCORER,), ([("n1", 3), ("n1", 3), ("n2", 5)],), "n1", 1, id="a node named twice"
+        ),
+        pytest.param(
+            (SCORER, SCORER),
+            (None, [("n2", 1)]),
+            "n2",
+            1,
+            id="one that fails leaves those of the next",
+        ),
+        pytest.param(
+            (SCORER, SCORER),
+            ([("n1", 2**62), ("n2", -1)], [("n1", 2**62)]),
+            "n1",
+            1,
+            id="a sum wraps around, too",
+        ),
+        pytest.param(
+            (SCORER, {"filterVerb": "filter", "nodeCacheCapable": True}),
+            ([("n1", 0)], []),
+            None,
+            3,
+            id="an extender that only filters scores every node with 0",
+        ),
+    ],
+)
+def test_scores_of_extenders(settings, answers, node, tie_count):
+    def answer(call):
+        if call.verb == "filter":
+            names = json.loads(call.body)["NodeNames"]
+            return ExtenderReply(status=200, body=json.dumps({"NodeNames": names}).encode())
+        scores = answers[call.extender]
+        if scores is None:
+            return ExtenderReply(status=500)
+        entries = [{"Host": host, "Score": score} for host, score in scores]
+        return ExtenderReply(status=200, body=json.dumps(entries).encode())
+
+    decision = decide(answer, *settings)
+    assert decision.tie_count == tie_count
+    assert node in (None, decision.node)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from podwright.scheduler.columns import Reads
@@ -40,6 +41,12 @@ class Last(Plugin):
             id="a filter before the sums rejects the node, too",
         ),
         pytest.param(LAST, 5, "1 Insufficient cpu.", id="a filter after the sums does, too"),
+        pytest.param(
+            TAINTED | LAST,
+            5,
+            "1 node(s) had untolerated taint(s).",
+            id="filters before and after the sums reject it",
+        ),
         pytest.param(LAST, 4, "1 last.", id="a filter after the sums alone"),
     ],
 )
@@ -53,3 +60,16 @@ def test_a_node_with_a_nominated_pod(
     )
     assert decision.message == (f"0/1 nodes are available: {message}" if message else "")
     assert decision.node == ("" if message else "n")
+
+
+def test_a_pod_does_not_count_on_the_node_to_which_it_is_nominated_itself() -> None:
+    cluster = cluster_of(make_node("n", cpu="2"))
+    nominated = pod("p", "2", priority=5)
+    cluster.nominate(nominated, "n")
+    runner = PluginRunner(profile(), cluster)
+    assert runner.decide(nominated, cycle_number=1).node == "n"
+    # Another one that was created with its name is another pod.
+    again = msgspec.structs.replace(
+        nominated, metadata=msgspec.structs.replace(nominated.metadata, uid="again")
+    )
+    assert runner.decide(again, cycle_number=2).node == ""
