@@ -1,10 +1,12 @@
 """Snapshots and the reset of a cluster, over podwright's own API."""
 
+import msgspec
 import pytest
 
 from podwright.cluster.api.endpoints import ServerOptions, User, static_tokens
 from podwright.online.apiserver import ClusterClock
 from podwright.online.apiserver.cluster import new_cluster
+from podwright.online.apiserver.control.snapshot import SnapshotDocument, SnapshotToImport
 from podwright.online.apiserver.generated_nodes import generated_nodes
 from podwright.online.apiserver.tests.conftest import START_NS, cluster_of, pod
 from podwright.scheduler.machine import SchedulerOptions
@@ -49,6 +51,15 @@ def without_assigned_values(snapshot):
             metadata = obj["metadata"]
             obj["metadata"] = {key: metadata[key] for key in metadata if key not in assigned}
     return snapshot
+
+
+def test_an_export_has_every_list_and_an_import_needs_none():
+    _, schemas = msgspec.json.schema_components([SnapshotDocument, SnapshotToImport])
+    exported, imported = schemas["SnapshotDocument"], schemas["SnapshotToImport"]
+    assert exported["required"] == [*exported["properties"]] == [*imported["properties"]]
+    assert imported["required"] == []
+    assert exported["description"] == "The objects of each kind, and the configuration."
+    assert imported["description"].endswith("; all of them may be missing or null.")
 
 
 def test_an_exported_snapshot_makes_the_same_cluster_elsewhere(serve):

@@ -304,6 +304,11 @@ def test_wrong_changes_are_problems_with_their_paths(tainted, body, field, detai
     assert detail in found["detail"], found
 
 
+def test_a_plugin_that_resembles_none_has_no_suggestion(tainted):
+    status, found = tainted.send("POST", f"{V1}/what-if", {"weights": {"Quux": 3}})
+    assert (status, found["detail"]) == (422, "no profile scores with Quux")
+
+
 def test_all_errors_are_named(tainted):
     body = {
         "objects": [requesting("app", "many")],
