@@ -217,7 +217,7 @@ def _acquired_lock() -> threading.Lock:
 
 
 async def share_with_thread(
-    is_done: threading.Event, *, slice_seconds: float, pause_seconds: float = 0.0
+    is_done: threading.Event, *, slice_seconds: float, pause_seconds: float
 ) -> None:
     """Block the event loop for slices of time until a thread is done.
 

@@ -68,7 +68,9 @@ def test_the_event_loop_goes_on_between_two_slices():
             return is_done.is_set()
 
     async def main():
-        share = asyncio.create_task(share_with_thread(Done(), slice_seconds=0.001))
+        share = asyncio.create_task(
+            share_with_thread(Done(), slice_seconds=0.001, pause_seconds=0.0)
+        )
         while len(iterations) < 5:
             iterations[-1:] = [each + 1 for each in iterations[-1:]]
             await asyncio.sleep(0)
