@@ -29,6 +29,9 @@ from podwright.scheduler.columns import DEVICE_CLASS_PREFIX, DeviceClassIndex
 IN_MEMORY_NAME: Final = "<extended-resources>"
 """The name of a claim that is not written yet; no object can have it."""
 
+_MOST_DEVICES = 2**63 - 1
+"""A container that requests more gets no request: upstream's AsInt64 fails."""
+
 
 class RequestMapping(NamedTuple):
     """Which request of the claim provides a container's extended resource."""
@@ -158,10 +161,12 @@ def _request_of(
         Requests whose devices the container can use before they are needed.
     """
     requested = container.resources.requests
-    quantity = parse_quantity(requested[resource]) if resource in requested else None
-    if quantity is None or quantity.is_decimal or quantity.nano % 10**9 or not quantity.nano:
+    if resource not in requested:
         return None, []
-    amount = quantity.value()
+    quantity = parse_quantity(requested[resource])
+    amount, part = divmod(quantity.nano, 10**9)
+    if quantity.is_decimal or part or not amount or amount > _MOST_DEVICES:
+        return None, []
     total = 0
     mappings: list[RequestMapping] = []
     for other in reusable:

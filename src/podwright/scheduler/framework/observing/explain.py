@@ -324,8 +324,8 @@ class CycleRecording:
     def _filter(self, cycle: Cycle) -> I64Array:
         """Call every filter for every node; return 0 where all pass, else -1."""
         n_slots = self._cluster.nodes.n_slots
-        totals: I64Array = np.full(n_slots, -1, dtype=np.int64)
-        totals[self._live] = 0
+        # Of slots without a node no total is read.
+        totals: I64Array = np.zeros(n_slots, dtype=np.int64)
         for plugin in self._profile.filter:
             if plugin.name in self.outcome.skipped:
                 self.filters.append(FilterExplanation(plugin=plugin.name, applies=False))

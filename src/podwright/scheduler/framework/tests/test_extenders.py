@@ -401,6 +401,25 @@ def test_both_maps_of_failed_nodes_are_reported_and_the_unresolvable_one_wins():
     assert found.decision.message.startswith("0/3 nodes are available: 1 broken, 1 busy.")
 
 
+@pytest.mark.parametrize(
+    ("kept", "is_scored"),
+    [
+        pytest.param(["n0", "n1"], True, id="of two nodes that extenders leave"),
+        pytest.param(["n0"], False, id="not of one, which needs no score"),
+    ],
+)
+def test_scores_of_plugins_are_explained(kept, is_scored):
+    found = runner_with(NAMES).explain(
+        make_pod("web", cpu="1"),
+        cycle_number=1,
+        call_extender=Answering({"filter": {"NodeNames": kept}}),
+    )
+    by_plugin = {score.plugin: score for score in found.scores}
+    assert ("NodeResourcesFit" in by_plugin) is is_scored
+    if is_scored:
+        assert list(by_plugin["NodeResourcesFit"].raw) == kept
+
+
 def test_ties_go_to_nodes_that_an_extender_scored():
     scorer = {"prioritizeVerb": "score", "weight": 1, "nodeCacheCapable": True}
     answering = Answering({"prioritize": [{"Host": "n1", "Score": 0}]})
@@ -544,6 +563,7 @@ def test_an_extender_that_keeps_all_nodes_changes_no_decision(settings):
         ({}, ExtenderReply(status=200, body=b'{"Error": "no"}'), True, "no"),
         ({}, ExtenderReply(error="timed out"), True, "timed out"),
         ({"ignorable": True}, ExtenderReply(error="timed out"), False, ""),
+        ({"ignorable": True}, ExtenderReply(status=200, body=b"{}"), True, ""),
     ],
 )
 def test_an_extender_binds(settings, reply, by_extender, error):

@@ -133,6 +133,14 @@ def test_totals_of_requests_are_those_of_the_strategy(strategy: str) -> None:
     assert (2 in pair.slots) is (strategy == "MostAllocated")
 
 
+def test_groups_of_the_only_node_grow_with_its_count() -> None:
+    cluster = Cluster()
+    cluster.put(make_node("n0", cpu="64", labels={HOST: "n0"}))
+    pair = Pair(cluster)
+    short_ways = [pair.place(template("web", HOST)) for _ in range(60)]
+    assert all(short_ways[1:])
+
+
 def test_added_and_deleted_nodes_rebuild_the_groups() -> None:
     pair = Pair(cluster_of(7))
     like = template("web", ZONE, HOST)

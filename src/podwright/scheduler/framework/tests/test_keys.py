@@ -13,7 +13,8 @@ from podwright.scheduler.assembly.build import build_profiles
 from podwright.scheduler.assembly.registry import Registry
 from podwright.scheduler.columns import Cluster, Reads
 from podwright.scheduler.config import DEFAULT_GATES, KubeSchedulerConfiguration, effective
-from podwright.scheduler.framework import Cycle, Plugin, Status
+from podwright.scheduler.framework import Cycle, Plugin, Profile, Status
+from podwright.scheduler.framework.keys import Signer
 from podwright.scheduler.framework.rankings.ranking_cache import RankingCache
 from podwright.testing import make_node
 
@@ -271,3 +272,40 @@ def test_pods_with_one_spec_in_two_namespaces_have_keys_of_their_own():
     known = keys.key_of(ours)
     assert keys.template_key(again) == known
     assert keys.template_key(theirs) is None
+
+
+def test_a_known_template_needs_no_keys_although_an_unselected_label_differs():
+    cache = rankings_of(cluster_of())
+    ours = pod("1")
+    known = cache._keys.key_of(ours)
+    labels = {"app": "web", "index": "2"}
+    assert cache._keys.template_key(with_fields(ours, "metadata", labels=labels)) == known
+
+
+@pytest.mark.parametrize(
+    ("answers", "signature"),
+    [
+        pytest.param(
+            ({"b": 1}, {"a": [2]}),
+            b'{"a":[2],"b":1,"v1.Pod.Spec.SchedulerName":""}',
+            id="the fragments of all plugins, sorted",
+        ),
+        pytest.param(({"b": 1}, None), None, id="a plugin that cannot sign this pod"),
+        pytest.param(({"b": 1}, ValueError("broken")), None, id="one that raises"),
+        pytest.param(({"b": object()}, {}), None, id="a fragment that is no data"),
+    ],
+)
+def test_a_pod_has_a_signature_if_every_plugin_gives_its_fragments(answers, signature):
+    # Upstream: pkg/scheduler/framework/runtime/framework.go, SignPod
+    def sign_pod(self, _pod):
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+    plugins = []
+    for number, answer in enumerate(answers):
+        name = f"Signs{number}"
+        methods = {"name": name, "answer": answer, "sign_pod": sign_pod}
+        plugins.append(type(name, (Plugin,), methods)())
+    profile = Profile(scheduler_name="default-scheduler", filter=tuple(plugins))
+    assert Signer(profile).sign(pod("1")) == signature

@@ -73,3 +73,64 @@ def test_a_pod_does_not_count_on_the_node_to_which_it_is_nominated_itself() -> N
         nominated, metadata=msgspec.structs.replace(nominated.metadata, uid="again")
     )
     assert runner.decide(again, cycle_number=2).node == ""
+
+
+def port(number: int) -> list[dict[str, Any]]:
+    """Return containers of which one has a host port."""
+    ports = [{"containerPort": 80, "hostPort": number}]
+    return [{"name": "c", "image": "i", "ports": ports, "resources": {"requests": {"cpu": "1"}}}]
+
+
+APART = {
+    "podAntiAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": [
+            {
+                "topologyKey": "kubernetes.io/hostname",
+                "labelSelector": {"matchLabels": {"app": "first"}},
+            }
+        ]
+    }
+}
+
+
+@pytest.mark.parametrize(
+    ("given", "spec", "message"),
+    [
+        pytest.param(
+            {},
+            {"containers": port(80)},
+            "1 node(s) didn't have free ports for the requested pod ports.",
+            id="its port",
+        ),
+        pytest.param({}, {"containers": port(81)}, "", id="another port"),
+        pytest.param(
+            {}, {"affinity": APART}, "1 node(s) didn't match pod anti-affinity rules.", id="labels"
+        ),
+        pytest.param(
+            TAINTED,
+            {"containers": port(80)},
+            "1 node(s) had untolerated taint(s).",
+            id="an earlier filter rejects the node, too",
+        ),
+        pytest.param({"cpu": "1"}, {"affinity": APART}, "1 Insufficient cpu.", id="its requests"),
+    ],
+)
+def test_a_nominated_pod_counts_in_filters_that_do_not_add_up(
+    given: dict[str, Any], spec: dict[str, Any], message: str
+) -> None:
+    cluster = cluster_of(make_node("n", **given))
+    first = pod("first", priority=5, labels={"app": "first"}, containers=port(80))
+    cluster.nominate(first, "n")
+    decision = PluginRunner(profile(), cluster).decide(
+        pod("p", "1", priority=5, **spec), cycle_number=1
+    )
+    assert decision.message == (f"0/1 nodes are available: {message}" if message else "")
+
+
+def test_a_node_is_rejected_for_its_own_nominated_pods() -> None:
+    cluster = cluster_of(*(make_node(name) for name in ("a", "b", "c")))
+    for name, priority, node_name in (("low", 4, "a"), ("lost", 5, "gone"), ("first", 5, "b")):
+        cluster.nominate(pod(name, priority=priority, containers=port(80)), node_name)
+    incoming = pod("p", priority=5, containers=port(80))
+    decision = PluginRunner(profile(), cluster).decide(incoming, cycle_number=1)
+    assert (decision.node in ("a", "c"), decision.feasible_count) == (True, 2)

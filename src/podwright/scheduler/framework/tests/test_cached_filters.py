@@ -1,0 +1,97 @@
+"""Filters whose results are kept: when they are called again, and what a failure leaves."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import pytest
+
+import podwright as pw
+from podwright.scheduler.columns import Cluster
+from podwright.scheduler.framework import Profile
+from podwright.scheduler.framework.rankings.ranking_cache import RankingCache
+
+
+class Named(pw.Plugin):
+    """Rejects nodes with a label, counts the calls, and fails on demand."""
+
+    name = "Named"
+    filter_reads = pw.Reads.NODE
+    calls: ClassVar[list[str]] = []
+    is_broken: ClassVar[bool] = False
+
+    def pod_key(self, pod):
+        return ()
+
+    def filter(self, cycle, node):
+        if Named.is_broken:
+            raise ValueError("broken")
+        Named.calls.append(node.name)
+        return pw.Status.unschedulable("no") if "no" in node.labels else pw.Status.OK
+
+
+class ReadsPods(Named):
+    filter_reads = pw.Reads.NODE | pw.Reads.PODS
+
+
+class ByImage(pw.Plugin):
+    """Tells pods of different images apart, and rejects nothing."""
+
+    name = "ByImage"
+    filter_reads = pw.Reads.NODE
+
+    def pod_key(self, pod):
+        return pod.spec.containers[0].image
+
+    def filter(self, cycle, node):
+        return pw.Status.OK
+
+
+def scheduler_with(plugin):
+    Named.calls.clear()
+    Named.is_broken = False
+    scheduler = pw.Scheduler(plugins=[plugin])
+    scheduler.add(*(pw.testing.make_node(f"n{i}") for i in range(2)))
+    scheduler.add(pw.testing.make_node("n2", labels={"no": ""}))
+    return scheduler
+
+
+@pytest.mark.parametrize("plugin", [Named, ReadsPods])
+@pytest.mark.parametrize("before", [0, 1, 2, 3])
+def test_a_filter_that_failed_is_called_again(plugin, before, monkeypatch):
+    scheduler = scheduler_with(plugin)
+    for number in range(before):
+        scheduler.schedule(pw.testing.make_pod(f"before-{number}", cpu="1m"))
+        scheduler.add(pw.testing.make_node("n1", labels={"change": str(number)}))
+    monkeypatch.setattr(Named, "is_broken", True)
+    failed = scheduler.schedule(pw.testing.make_pod("failed", cpu="1m"))
+    assert failed.error is not None
+    monkeypatch.setattr(Named, "is_broken", False)
+    for number in range(2):
+        decision = scheduler.schedule(pw.testing.make_pod(f"after-{number}", cpu="1m"))
+        assert (decision.error, decision.feasible_count) == (None, 2)
+
+
+@pytest.mark.parametrize(
+    ("plugin", "calls"),
+    [
+        pytest.param(Named, [], id="not for a placed pod if it reads nodes only"),
+        pytest.param(ReadsPods, ["n1"], id="once for the node of a placed pod"),
+    ],
+)
+def test_pods_of_two_kinds_share_the_results_of_a_filter(plugin, calls):
+    cluster = Cluster()
+    for name in ("n0", "n1"):
+        cluster.put(pw.testing.make_node(name))
+    instance = plugin()
+    profile = Profile(scheduler_name="s", filter=(instance, ByImage()))
+    rankings = RankingCache(profile, cluster)
+    kinds = [pw.testing.make_pod(f"p-{image}", image=image) for image in ("a", "b")]
+    for kind in kinds * 3:
+        rankings.of(kind)
+    placed = pw.testing.make_pod("placed", node="n1")
+    cluster.place(placed, cluster.nodes.slot_of["n1"])
+    Named.calls.clear()
+    for kind in kinds:
+        rankings.of(kind)
+    assert Named.calls == calls
