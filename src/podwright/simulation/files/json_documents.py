@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from math import isinf
@@ -277,10 +278,11 @@ def duplicate_keys(text: bytes, *values: Any) -> list[Duplicate]:
     found: list[str] = []
 
     def note(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        names = [name for name, _ in pairs]
-        if len(set(names)) < len(names):
-            found.extend(sorted({name for name in names if names.count(name) > 1}))
-        return dict(pairs)
+        value = dict(pairs)
+        if len(value) < len(pairs):
+            counts = Counter(name for name, _ in pairs)
+            found.extend(sorted(name for name, count in counts.items() if count > 1))
+        return value
 
     list(_values_in_a_row(text.decode(), json.JSONDecoder(object_pairs_hook=note)))
     if not found:

@@ -126,6 +126,9 @@ def test_a_list_that_is_not_utf_8_is_not_read() -> None:
     assert json_values(text) is None
 
 
+MANY_KEYS = {f"k{number}": 1 for number in range(50_000)}
+
+
 @pytest.mark.parametrize(
     ("text", "keys"),
     [
@@ -134,6 +137,9 @@ def test_a_list_that_is_not_utf_8_is_not_read() -> None:
         pytest.param('{"a": 1, "a": 1}', [(0, "a")], id="in one line"),
         pytest.param('{"a": 1,\n "b": {"c": 1,\n "c": 2}}', [(3, "c")], id="in lines"),
         pytest.param('{"a": 1} {"b": 1, "b": 2}', [(0, "b")], id="in the second of two values"),
+        pytest.param(
+            json.dumps(MANY_KEYS)[:-1] + ', "k0": 1}', [(0, "k0")], id="in a map of many keys"
+        ),
     ],
 )
 def test_duplicate_keys(text: str, keys: list[tuple[int, str]]) -> None:
