@@ -312,7 +312,7 @@ def _watched(
     """Report the share of the documents that are read; parsing counts as half of the work."""
     if watch is None:
         return documents
-    return _reported(documents, max(sum(map(_length, values)), 1), partial(watch, source))
+    return _reported(documents, sum(map(_length, values)), partial(watch, source))
 
 
 def _reported(

@@ -314,7 +314,7 @@ def _partial(kind: Kind, document: Document) -> Object | None:
         pass
     names = ("apiVersion", "kind", "metadata")
     try:
-        bare = decode({name: readable[name] for name in names if name in readable})
+        bare = decode({name: readable[name] for name in names})
     except InputError:
         return None
     row = kind.row

@@ -402,6 +402,12 @@ def test_only_a_part_that_several_objects_have_is_written_apart():
     packed = packer.packed()
     assert packed is not None
     assert msgspec.msgpack.decode(packed[0]) == []
+    packer = document_cache._Packer()
+    packer.add(alone)
+    packer.add(alone)
+    packed = packer.packed()
+    assert packed is not None
+    assert msgspec.msgpack.decode(packed[0]) == [{"app": "other", "tier": "x"}]
 
 
 def test_only_partial_files_of_the_same_entry_are_left_over(tmp_path):

@@ -304,6 +304,8 @@ def test_the_reference_of_an_object_is_its_name_with_its_namespace(pod, expected
         ("2025-03-01T00:00:00Z", "0229", "2024-02-29"),
         ("2023-12-01T00:00:00Z", "0229", "2024-02-29"),
         ("2026-03-01T00:00:00Z", "0229", None),
+        ("2027-01-01T00:00:00Z", "0229", "2028-02-29"),
+        ("2026-12-31T23:59:59Z", "0229", None),
         ("2026-07-02T11:00:00Z", "0101", "2026-01-01"),
         ("2026-07-02T13:00:00Z", "0101", "2027-01-01"),
     ],
@@ -317,6 +319,15 @@ def test_a_date_is_of_the_nearest_year_that_has_it(near, date, expected):
         return
     (line,) = read(text, near_ns).lines
     assert line.time_ns == timestamp_ns(f"{expected}T00:00:00Z")
+
+
+def test_without_a_record_a_date_is_one_nearest_to_1970(tmp_path):
+    # Both years are equally near to the start of 1970; the earlier one is chosen.
+    text = 'I0702 12:00:00.000000 1 a.go:1] "Attempting to schedule pod" pod="a/p"\n'
+    path = tmp_path / "scheduler.log"
+    path.write_text(text)
+    for log in (read_scheduler_log(text.encode(), source="s"), load_scheduler_log(path)):
+        assert [line.time_ns for line in log.lines] == [timestamp_ns("1969-07-02T12:00:00Z")]
 
 
 def test_a_log_that_is_loaded_is_of_the_year_of_its_record(tmp_path):

@@ -47,6 +47,12 @@ def test_lines_are_read_in_order_and_unknown_ones_are_ignored():
     assert log.lines[6].message == "0/1 nodes are available"
 
 
+def test_lines_of_spaces_are_no_lines_of_a_log():
+    attempts = [line("attempt", pod=pod) for pod in ("a/p", "a/q")]
+    log = read_scheduler_log(lines("  ", attempts[0], " \t", attempts[1], " "), source="s")
+    assert [(one.line, one.pod) for one in log.lines] == [(2, "a/p"), (4, "a/q")]
+
+
 def test_a_log_may_be_compressed_and_its_last_line_truncated(tmp_path):
     path = tmp_path / "s.jsonl.gz"
     path.write_bytes(gzip.compress(lines(line("attempt", pod="a/p"), '{"time":', end="")))
@@ -83,6 +89,8 @@ def test_all_errors_are_reported_with_line_and_path():
     ("data", "message"),
     [
         pytest.param(lines(line("queue", pod="a/p")), "no attempts in this file", id="no attempts"),
+        pytest.param(b"", "no attempts in this file", id="an empty file"),
+        pytest.param(lines(line("weather")), "no attempts in this file", id="other lines only"),
         pytest.param(
             b"kind: Node\nmetadata:\n  name: n\n",
             "^s: not the log of a scheduler; its first line: not JSON: ",
