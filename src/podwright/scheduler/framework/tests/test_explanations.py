@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from podwright.apimachinery.objects import with_nominated_node_name
@@ -62,3 +64,105 @@ def test_an_explanation_says_why_nodes_were_not_examined(
 ) -> None:
     found = explained(nominated=nominated, scores=scores)
     assert (found.not_examined, found.not_examined_reason) == (not_examined, reason)
+
+
+class Sized(Plugin):
+    """Scores nodes by their label, and rejects those without one."""
+
+    name = "Sized"
+
+    def filter(self, cycle: Cycle, node: NodeView) -> Status:
+        return Status.OK if "size" in node.labels else Status.unschedulable("no size")
+
+    def score(self, cycle: Cycle, node: NodeView) -> int:
+        return int(node.labels["size"])
+
+
+class Refuses(Plugin):
+    """Rejects one node, and breaks at another."""
+
+    name = "Refuses"
+
+    def __init__(self, broken: str = "") -> None:
+        self.broken = broken
+
+    def filter(self, cycle: Cycle, node: NodeView) -> Status:
+        if node.name == self.broken:
+            return Status.error("broken")
+        return Status.OK if node.name != "c" else Status.unresolvable("not c")
+
+
+def sized(*sizes: int | None, filters: tuple[Plugin, ...] = ()) -> Explanation:
+    """Explain a pod on nodes a, b and so on, of these sizes."""
+    cluster = Cluster()
+    for name, size in zip("abcdef", sizes, strict=False):
+        cluster.put(make_node(name, labels={} if size is None else {"size": str(size)}))
+    plugin = Sized()
+    profile = Profile(scheduler_name="s", filter=(*filters, plugin), score=((plugin, 2),))
+    return PluginRunner(profile, cluster).explain(make_pod("web"), cycle_number=1, now_ns=0)
+
+
+def cells(shown: str) -> list[str]:
+    """Return the texts of the cells of all tables."""
+    return re.findall(r"<td[^>]*>([^<]*)</td>", shown)
+
+
+def test_an_explanation_shows_the_best_node_first_and_the_most_frequent_reason() -> None:
+    found = sized(10, 40, None, 20, None, filters=(Refuses(),))
+    assert str(found) == "default/web goes to b"
+    assert repr(found) == "<Explanation of default/web: b; 3 of 5 nodes are feasible>"
+    assert cells(found._repr_html_()) == [
+        *("b", "80", "80"),
+        *("d", "40", "40"),
+        *("a", "20", "20"),
+        *("1", "Refuses", "not c", "c"),
+        *("1", "Sized", "no size", "e"),
+    ]
+
+
+def test_reasons_are_shown_by_the_number_of_their_nodes() -> None:
+    found = sized(None, None, None, filters=(Refuses(),))
+    assert str(found) == "0/3 nodes are available: 1 not c, 2 no size."
+    assert cells(found._repr_html_()) == [
+        *("2", "Sized", "no size", "a"),
+        *("1", "Refuses", "not c", "c"),
+    ]
+
+
+def test_of_equal_nodes_the_winners_are_shown_first() -> None:
+    found = sized(7, 7, 7)
+    assert set(found.winners) == {"a", "b", "c"}
+    assert found.totals == dict.fromkeys("abc", 14)
+
+
+def test_the_scores_of_a_plugin_show_raw_normalized_and_weighted_ones() -> None:
+    (score,) = sized(10, 40).scores
+    assert repr(score) == "<ScoreExplanation: Sized, weight 2, 2 nodes>"
+    assert cells(score._repr_html_()) == ["b", "40", "40", "80", "a", "10", "10", "20"]
+
+
+def test_the_rejections_of_each_filter_are_shown_also_behind_an_earlier_one() -> None:
+    first, second = sized(10, None, None, filters=(Refuses(),)).filters
+    assert (set(first.rejected), set(second.rejected)) == ({"c"}, {"b", "c"})
+    assert repr(second) == "<FilterExplanation: Sized rejects 2 nodes>"
+
+
+@pytest.mark.parametrize(
+    ("broken", "error"),
+    [
+        pytest.param("b", 'running "Last" filter plugin: broken', id="a node that others leave"),
+        pytest.param("c", None, id="a node that an earlier filter rejects"),
+    ],
+)
+def test_an_error_is_explained_at_a_node_that_is_not_rejected_yet(
+    broken: str, error: str | None
+) -> None:
+    last = type("Last", (Refuses,), {"name": "Last"})(broken)
+    cluster = Cluster()
+    for name in "abc":
+        cluster.put(make_node(name))
+    profile = Profile(scheduler_name="s", filter=(Refuses(), last), score=((Tiny(), 1),))
+    found = PluginRunner(profile, cluster).explain(make_pod("web"), cycle_number=1, now_ns=0)
+    assert (found.error and found.error.message) == error
+    assert found.decision.error == found.error
+    assert found.feasible == (() if error else ("a", "b"))

@@ -342,6 +342,15 @@ def test_an_extender_that_cannot_filter_ends_the_cycle(answer, error):
     assert error in decision.error.message
 
 
+def test_the_explanation_of_an_extender_that_cannot_filter_has_no_node():
+    found = runner_with(NAMES).explain(
+        make_pod("web"), cycle_number=1, call_extender=Answering({"filter": {"Error": "no quota"}})
+    )
+    assert found.error is not None
+    assert found.error.message == "no quota"
+    assert (found.feasible, found.totals, found.winners) == ((), {}, ())
+
+
 def test_a_node_may_fail_without_a_message_of_the_extender():
     nodes = dict.fromkeys(["n0", "n1", "n2"])
     decision = decide(Answering({"filter": {"NodeNames": [], "FailedNodes": nodes}}), NAMES)

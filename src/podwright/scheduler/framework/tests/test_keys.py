@@ -14,7 +14,7 @@ from podwright.scheduler.assembly.registry import Registry
 from podwright.scheduler.columns import Cluster, Reads
 from podwright.scheduler.config import DEFAULT_GATES, KubeSchedulerConfiguration, effective
 from podwright.scheduler.framework import Cycle, Plugin, Profile, Status
-from podwright.scheduler.framework.keys import Signer
+from podwright.scheduler.framework.keys import Signer, tolerations_fragment
 from podwright.scheduler.framework.rankings.ranking_cache import RankingCache
 from podwright.testing import make_node
 
@@ -309,3 +309,21 @@ def test_a_pod_has_a_signature_if_every_plugin_gives_its_fragments(answers, sign
         plugins.append(type(name, (Plugin,), methods)())
     profile = Profile(scheduler_name="default-scheduler", filter=tuple(plugins))
     assert Signer(profile).sign(pod("1")) == signature
+
+
+@pytest.mark.parametrize(
+    "tolerations",
+    [
+        pytest.param([("a", "x"), ("b", "x")], id="two keys"),
+        pytest.param([("a", "x"), ("a", "y")], id="two values of a key"),
+        pytest.param([("", ""), ("a", "x")], id="one for all keys"),
+    ],
+)
+def test_the_order_of_tolerations_does_not_matter(tolerations):
+    written = [
+        {"key": key, "value": value} if key else {"operator": "Exists"}
+        for key, value in tolerations
+    ]
+    some, other = pod("1", tolerations=written), pod("1", tolerations=written[::-1])
+    assert tolerations_fragment(some) == tolerations_fragment(other)
+    assert tolerations_fragment(some) != tolerations_fragment(pod("1", tolerations=written[:1]))

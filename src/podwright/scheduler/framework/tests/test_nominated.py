@@ -8,10 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
-from podwright.scheduler.columns import Reads
-from podwright.scheduler.framework import Cycle, NodeView, Plugin, PluginRunner, Status
+from podwright.scheduler.columns import NodeColumns, Reads
+from podwright.scheduler.framework import Cycle, NodeView, Plugin, PluginRunner, Status, Verdicts
+from podwright.scheduler.framework.nominated import NominatedCheck
 from podwright.scheduler.preemption.tests.situations import cluster_of, pod, profile
 from podwright.testing import make_node
 
@@ -91,6 +93,42 @@ APART = {
         ]
     }
 }
+
+
+class Crowded(Plugin):
+    """Fails at nodes with a pod."""
+
+    name = "Crowded"
+    filter_reads = Reads.NODE | Reads.PODS
+
+    def filter_columns(self, cycle: Cycle, nodes: NodeColumns, out: Verdicts) -> None:
+        for slot in out.rows.tolist():
+            if cycle.cluster.pods_on[slot]:
+                out.reject_slot(slot, Status.error("crowded"))
+
+
+def test_a_filter_that_fails_because_of_a_nominated_pod_is_named() -> None:
+    cluster = cluster_of(make_node("n"))
+    cluster.nominate(pod("first", priority=5), "n")
+    runner = PluginRunner(profile([Crowded]), cluster)
+    decision = runner.decide(pod("p", priority=5), cycle_number=1)
+    assert not decision.node
+    assert 'running "Crowded" filter plugin: crowded' in decision.message
+
+
+def test_the_nodes_that_pass_are_found_once() -> None:
+    cluster = cluster_of(make_node("a", cpu="2"), make_node("b", cpu="2"))
+    cluster.nominate(pod("first", "2", priority=5), "a")
+    runner, incoming = PluginRunner(profile(), cluster), pod("p", "1", priority=5)
+    ranking = runner.ranking_of(incoming)
+    check = NominatedCheck(runner.profile, ranking, incoming, cluster)
+    check.apply(np.zeros(cluster.nodes.n_slots, dtype=np.int64))
+    slots = cluster.live_slots()
+    passing = check.without_rejected(slots)
+    assert [cluster.nodes.names[slot] for slot in passing.tolist()] == ["b"]
+    assert check.without_rejected(slots) is passing
+    check.confine_to(passing)
+    assert check.without_rejected(slots).tolist() == slots.tolist()
 
 
 @pytest.mark.parametrize(

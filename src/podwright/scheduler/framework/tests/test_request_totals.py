@@ -33,6 +33,8 @@ def test_totals_of_new_requests_follow_pods_nodes_and_numbers():
         lambda: cluster.remove("default/a"),
         lambda: cluster.delete(node("n3", cpu="4")),
         lambda: [cluster.place(pod(f"many-{i}", cpu="1"), i + 10) for i in range(20)],
+        # More than the journal of pods keeps.
+        lambda: [cluster.place(pod(f"more-{i}", cpu="1m"), 50) for i in range(3_000)],
     ]
     for number, change in enumerate(changes):
         change()
