@@ -138,6 +138,21 @@ def answer(verb: Any, value: Any, *, weight: int = 1, **reply: Any) -> ExtenderA
             id="nodes",
         ),
         pytest.param(
+            "filter",
+            {
+                "Nodes": {
+                    "items": [{"metadata": {"name": "n1"}}],
+                    "metadata": {"resourceVersion": "7"},
+                    "apiVersion": "v1",
+                    "kind": "NodeList",
+                }
+            },
+            '{"Nodes":{"kind":"NodeList","apiVersion":"v1","metadata":{"resourceVersion":"7"},'
+            '"items":[{"metadata":{"name":"n1"}}]},"NodeNames":null,'
+            '"FailedNodes":null,"FailedAndUnresolvableNodes":null,"Error":""}',
+            id="a list of nodes with its type and version",
+        ),
+        pytest.param(
             "prioritize",
             [{"Host": "b", "Score": 1}, {}],
             '[{"Host":"b","Score":10},{"Host":"","Score":0}]',
