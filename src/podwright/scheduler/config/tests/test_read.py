@@ -209,6 +209,15 @@ def test_what_does_not_fit_is_refused(body, messages):
                      'no kind "ConfigMap" is registered for version "v1"; podwright reads '
                      'KubeSchedulerConfiguration of "kubescheduler.config.k8s.io/v1"',
                      id="any other ConfigMap"),
+        pytest.param("apiVersion: v1\nkind: ConfigMap",
+                     'no kind "ConfigMap" is registered for version "v1"; podwright reads '
+                     'KubeSchedulerConfiguration of "kubescheduler.config.k8s.io/v1"',
+                     id="a ConfigMap without data"),
+        pytest.param("apiVersion: v1\nkind: Secret\n"
+                     "data: {config.yaml: 'kind: KubeSchedulerConfiguration'}",
+                     'no kind "Secret" is registered for version "v1"; podwright reads '
+                     'KubeSchedulerConfiguration of "kubescheduler.config.k8s.io/v1"',
+                     id="a Secret, whose data are encoded"),
         pytest.param('{"apiVersion": "a", "apiVersion"', None, id="neither JSON nor YAML"),
         pytest.param("a: 1\n---\nb: 2", None, id="two documents"),
     ],
