@@ -127,6 +127,11 @@ def test_names_that_are_accepted_stay_and_are_changed():
     )  # fmt: skip
     # Nothing is written twice.
     assert with_names(found, [bars], NOW_NS) is found
+    found = with_names(changed, [other(plural="bars", kind="Bar")], NOW_NS)
+    assert found["status"]["acceptedNames"] == NAMES | {"singular": "bar"}
+    assert condition(found, "NamesAccepted") == (
+        "False", "ListKindConflict", '"" is already in use',
+    )  # fmt: skip
 
 
 def test_a_definition_is_served_once_its_names_are_accepted():
