@@ -42,11 +42,6 @@ def test_an_empty_configuration_has_the_defaults_of_the_structs():
             " looking for beginning of object key string",
             id="a trailing comma",
         ),
-        pytest.param(
-            HEAD + "profiles: [{pluginConfig: [{name: NodeAffinity, args: {apiVersion: a/b/c}}]}]",
-            "unexpected GroupVersion string: a/b/c",
-            id="arguments of an apiVersion with two slashes",
-        ),
     ],
 )
 def test_what_is_not_a_configuration(text, message):
@@ -160,6 +155,11 @@ def test_arguments_of_in_tree_plugins_have_their_type():
                       '"InterPodAffinityArgs" is registered for version '
                       '"kubescheduler.config.k8s.io/v1beta3"'],
                      id="arguments of an older version"),
+        pytest.param("profiles:\n- pluginConfig:\n  - name: NodeAffinity\n"
+                     "    args: {apiVersion: a/b/c}",
+                     ["profiles[0].pluginConfig[0].args.apiVersion: "
+                      "unexpected GroupVersion string: a/b/c"],
+                     id="arguments of an apiVersion with two slashes"),
         pytest.param("profiles:\n- pluginConfig:\n  - name: InterPodAffinity\n"
                      "    args: {hardPodAffinityWeight: 1, hardPodAffinityWeight: 2, x: 1}",
                      ["profiles[0].pluginConfig[0].args.hardPodAffinityWeight: "
