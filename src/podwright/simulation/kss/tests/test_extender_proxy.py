@@ -48,8 +48,10 @@ def test_an_extender_that_does_not_answer(reply):
 
 def test_extenders_and_verbs_that_the_configuration_does_not_have():
     proxy = ExtenderProxy([Extender(url_prefix="http://x", prioritize_verb="score", weight=3)])
-    with pytest.raises(UnknownExtender, match=r"no extenders\[1\]"):
-        proxy.call(1, "prioritize", b"{}")
+    for index in (1, -1):
+        message = rf"^there is no extenders\[{index}\]: the configuration has 1$"
+        with pytest.raises(UnknownExtender, match=message):
+            proxy.call(index, "prioritize", b"{}")
     with pytest.raises(UnknownExtender, match=r"extenders\[0\] has no filterVerb"):
         proxy.call(0, "filter", b"{}")
 
