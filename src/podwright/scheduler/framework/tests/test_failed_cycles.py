@@ -1,0 +1,152 @@
+"""A cycle that found no node, as PostFilter plugins see it.
+
+Upstream: pkg/scheduler/framework/types.go, NodeToStatus
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podwright.scheduler.columns import Cluster
+from podwright.scheduler.framework import (
+    Code,
+    Cycle,
+    Plugin,
+    PluginRunner,
+    PostFilterResult,
+    Profile,
+    Status,
+)
+from podwright.scheduler.framework.post_filter import FilteredCycle
+from podwright.scheduler.framework.status import PreFilterResult
+from podwright.scheduler.preemption.tests.situations import (
+    cluster_of,
+    failed_cycle,
+    pod,
+)
+from podwright.testing import make_node, make_pod
+
+OVERFULL = {"cpu": "1"}
+TAINTED: dict[str, Any] = {"taints": ["k=v:NoSchedule"]}
+CORDONED = {"unschedulable": True}
+
+
+def helped(failed: FilteredCycle) -> list[str]:
+    names = failed.cluster.nodes.names
+    return [names[slot] for slot in failed.slots_where_preemption_may_help().tolist()]
+
+
+def failed_on(*given: dict[str, Any], cpu: str = "2", **spec: Any) -> FilteredCycle:
+    nodes = [make_node(f"n{number}", **one) for number, one in enumerate(given)]
+    return failed_cycle(pod("p", cpu, priority=5, **spec), cluster_of(*nodes))
+
+
+@pytest.mark.parametrize(
+    ("given", "may_help"),
+    [
+        pytest.param((OVERFULL, OVERFULL), [], id="more than a node has"),
+        pytest.param((TAINTED, CORDONED), [], id="whatever pods are there"),
+    ],
+)
+def test_nodes_where_removing_pods_cannot_help(
+    given: tuple[dict[str, Any], ...], may_help: list[str]
+) -> None:
+    assert helped(failed_on(*given)) == may_help
+
+
+def test_nodes_where_removing_pods_may_help() -> None:
+    cluster = cluster_of(
+        make_node("full", cpu="2"),
+        make_node("tainted", cpu="2", **TAINTED),
+        make_node("also", cpu="2"),
+        make_node("nominated", cpu="2"),
+    )
+    for name in ("full", "tainted", "also"):
+        cluster.place(pod(f"on-{name}", "2"), cluster.nodes.slot_of[name])
+    cluster.nominate(pod("first", "2", priority=5), "nominated")
+    failed = failed_cycle(pod("p", "2", priority=5), cluster)
+    assert helped(failed) == ["full", "also", "nominated"]
+    codes = {name: failed.status_of(name).code for name in cluster.nodes.names}
+    assert codes == {
+        "full": Code.UNSCHEDULABLE,
+        "tainted": Code.UNSCHEDULABLE_AND_UNRESOLVABLE,
+        "also": Code.UNSCHEDULABLE,
+        "nominated": Code.UNSCHEDULABLE,
+    }
+    assert failed.status_of("full").plugin == "NodeResourcesFit"
+
+
+class Restricts(Plugin):
+    """Answers PreFilter for all pods, and rejects every node."""
+
+    name = "Restricts"
+
+    def __init__(self, answer: Status | PreFilterResult) -> None:
+        self.answer = answer
+
+    def pre_filter(self, cycle: Cycle) -> Status | PreFilterResult:
+        return self.answer
+
+    def filter(self, cycle: Cycle, node: object) -> Status:
+        return Status.unschedulable("full")
+
+    def post_filter(self, cycle: Cycle, failed: object) -> PostFilterResult:
+        return PostFilterResult(status=Status.unschedulable("no"))
+
+
+def restricted(answer: Status | PreFilterResult) -> FilteredCycle:
+    cluster = Cluster()
+    for name in ("n1", "n2"):
+        cluster.put(make_node(name))
+    plugin = Restricts(answer)
+    made = Profile(
+        scheduler_name="s", pre_filter=(plugin,), filter=(plugin,), post_filter=(plugin,)
+    )
+    runner = PluginRunner(made, cluster)
+    runner.decide(make_pod("p"), cycle_number=1)
+    failed = runner._failed
+    assert failed is not None
+    return failed
+
+
+@pytest.mark.parametrize(
+    ("answer", "may_help", "statuses"),
+    [
+        pytest.param(
+            PreFilterResult(frozenset({"n2"})),
+            ["n2"],
+            ["node(s) didn't satisfy plugin(s) [Restricts]", "full", ""],
+            id="only nodes that PreFilter leaves",
+        ),
+        pytest.param(
+            Status.unschedulable("later"),
+            ["n1", "n2"],
+            ["later", "later", "later"],
+            id="all nodes, if PreFilter rejects the pod for now",
+        ),
+        pytest.param(
+            Status.unresolvable("never"),
+            [],
+            ["never", "never", "never"],
+            id="no node, if it rejects it for good",
+        ),
+        pytest.param(Status.OK, ["n1", "n2"], ["full", "full", ""], id="all that were filtered"),
+    ],
+)
+def test_a_status_says_why_a_node_was_rejected(
+    answer: Status | PreFilterResult, may_help: list[str], statuses: list[str]
+) -> None:
+    failed = restricted(answer)
+    assert helped(failed) == may_help
+    assert [failed.status_of(name).message for name in ("n1", "n2", "gone")] == statuses
+
+
+def test_a_pod_that_fits_has_no_post_filter() -> None:
+    cluster = Cluster()
+    cluster.put(make_node("n"))
+    made = Profile(scheduler_name="s", post_filter=(Restricts(Status.OK),))
+    runner = PluginRunner(made, cluster)
+    decision = runner.decide(make_pod("p"), cycle_number=1)
+    assert runner.post_filter(decision, cycle_number=1, now_ns=0) is decision

@@ -1,0 +1,140 @@
+"""Pods whose results read the cluster, and that still share results by a narrower key."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, ClassVar
+
+import pytest
+
+from podwright.apimachinery.objects import Pod
+from podwright.scheduler.columns import Cluster, Reads
+from podwright.scheduler.framework import Cycle, NodeView, Plugin, PluginRunner, Profile, Status
+from podwright.scheduler.framework.cycle import StateKey
+from podwright.scheduler.framework.plugin import KeyReads
+from podwright.testing import make_node, make_pod
+
+OWN: StateKey[str] = StateKey("PreFilterBySize")
+
+
+class BySize(Plugin):
+    """Reads an annotation in the cluster's place: what it requests decides, and not its name."""
+
+    name = "BySize"
+    filter_reads = pre_filter_reads = Reads.CLUSTER
+    calls: ClassVar[list[str]] = []
+
+    def pod_key(self, pod: Pod) -> Hashable:
+        return ("pod", pod.metadata.name)
+
+    def reads_for(self, key: Hashable, cluster: Cluster) -> KeyReads:
+        if isinstance(key, tuple) and key[0] == "pod":
+            return KeyReads(Reads.CLUSTER, Reads.CLUSTER, Reads.CLUSTER)
+        return KeyReads(Reads.NOTHING, Reads.NODE, Reads.NOTHING)
+
+    def key_in_cluster(self, cycle: Cycle) -> Hashable | None:
+        if not self.pre_filter(cycle).is_success:
+            return None
+        size = cycle.pod.metadata.annotations.get("size", "")
+        if size == "broken":
+            raise ValueError("no size")
+        return ("size", size) if size else None
+
+    def pre_filter(self, cycle: Cycle) -> Status:
+        cycle.write(OWN, cycle.pod.metadata.name)
+        refused = cycle.pod.metadata.annotations.get("refused")
+        return Status.unresolvable("refused") if refused else Status.OK
+
+    def filter(self, cycle: Cycle, node: NodeView) -> Status:
+        BySize.calls.append(node.name)
+        size = cycle.pod.metadata.annotations.get("size", "")
+        return Status.OK if not size or size in node.labels else Status.unschedulable("no size")
+
+
+class Flat(Plugin):
+    name = "Flat"
+    score_reads = Reads.NODE
+
+    def pod_key(self, pod: Pod) -> Hashable:
+        return ()
+
+    def score(self, cycle: Cycle, node: NodeView) -> int:
+        return 1
+
+
+def runner() -> PluginRunner:
+    cluster = Cluster()
+    cluster.put(make_node("large", labels={"large": "", "small": ""}))
+    cluster.put(make_node("small", labels={"small": ""}))
+    plugin, flat = BySize(), Flat()
+    profile = Profile(
+        scheduler_name="s", pre_filter=(plugin,), filter=(plugin,), score=((flat, 1),)
+    )
+    return PluginRunner(profile, cluster)
+
+
+def pod(name: str, **annotations: str) -> Pod:
+    return make_pod(name, annotations=annotations)
+
+
+def calls_of(made: PluginRunner, *pods: Pod) -> list[int]:
+    """Return how often the filter is called for each pod."""
+    counts = []
+    for number, one in enumerate(pods):
+        BySize.calls.clear()
+        decision = made.decide(one, cycle_number=number)
+        assert decision.error is None, decision.error
+        counts.append(len(BySize.calls))
+    return counts
+
+
+@pytest.mark.parametrize(
+    ("annotations", "calls"),
+    [
+        pytest.param({"size": "small"}, [2, 2, 0, 0], id="a narrower key is cached"),
+        pytest.param({}, [2, 2, 2, 2], id="without one every cycle filters"),
+    ],
+)
+def test_results_are_shared_by_the_narrower_key(
+    annotations: dict[str, str], calls: list[int]
+) -> None:
+    pods = [pod(f"p{number}", **annotations) for number in range(4)]
+    assert calls_of(runner(), *pods) == calls
+
+
+def test_only_changed_nodes_are_filtered_again() -> None:
+    made = runner()
+    calls_of(made, *(pod(f"p{number}", size="large") for number in range(3)))
+    made.cluster.put(make_node("small", labels={"large": ""}))
+    assert calls_of(made, pod("next", size="large")) == [1]
+    assert made.decide(pod("last", size="large"), cycle_number=9).feasible_count == 2
+
+
+def test_the_state_is_that_of_the_pod_itself() -> None:
+    made = runner()
+    for name in ("p1", "p2", "p3"):
+        one = pod(name, size="large")
+        assert made.decide(one, cycle_number=1).node == "large"
+        assert made.own_cycle(one).read(OWN) == name
+
+
+def test_a_pod_that_fits_nowhere_is_rejected_for_its_own_reasons() -> None:
+    made = runner()
+    for number in range(3):
+        decision = made.decide(pod(f"p{number}", size="huge"), cycle_number=number)
+        assert decision.message == "0/2 nodes are available: 2 no size."
+    refused = made.decide(pod("refused", size="small", refused="yes"), cycle_number=9)
+    assert refused.message == "0/2 nodes are available: refused."
+
+
+def test_a_narrower_key_that_fails_is_an_error_of_the_cycle() -> None:
+    made = runner()
+    error = made.decide(pod("p", size="broken"), cycle_number=1).error
+    assert error is not None
+    assert "ValueError: no size (pod default/p)" in error.message
+    assert made.decide(pod("q", size="large"), cycle_number=2).node == "large"
+
+
+def test_a_known_decision_is_not_repeated_for_a_key_that_may_be_narrower() -> None:
+    made: Any = runner()
+    assert made.repeat(pod("p", size="large"), "large") is None

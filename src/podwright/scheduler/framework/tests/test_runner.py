@@ -1,0 +1,148 @@
+"""Decisions of a runner: ties, kept totals, nodes tried first, and known decisions repeated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podwright.apimachinery.objects import with_nominated_node_name
+from podwright.scheduler.columns import Cluster, Reads
+from podwright.scheduler.framework import Cycle, NodeView, Plugin, PluginRunner, Profile, Status
+from podwright.scheduler.framework.profile import TieRule
+from podwright.testing import make_node, make_pod
+
+
+class Rates(Plugin):
+    """Scores nodes by a label, and rejects those without it."""
+
+    name = "Rates"
+    filter_reads = score_reads = Reads.NODE
+
+    def pod_key(self, pod: Any) -> object:
+        return ()
+
+    def filter(self, cycle: Cycle, node: NodeView) -> Status:
+        return Status.OK if "rate" in node.labels else Status.unschedulable("no rate")
+
+    def score(self, cycle: Cycle, node: NodeView) -> int:
+        return int(node.labels["rate"])
+
+
+class Halves(Rates):
+    """Scores all nodes alike."""
+
+    name = "Halves"
+
+    def score(self, cycle: Cycle, node: NodeView) -> int:
+        return 50
+
+
+def runner(rates: dict[str, str], *, weight: int = 1, **options: Any) -> PluginRunner:
+    """Return a runner over nodes with these rates; an empty one is none."""
+    cluster = Cluster()
+    for name, rate in rates.items():
+        cluster.put(make_node(name, labels={"rate": rate} if rate else {}))
+    rates_plugin, halves = Rates(), Halves()
+    given = {key: options.pop(key) for key in ("tie_rule",) if key in options}
+    profile = Profile(
+        scheduler_name="s",
+        filter=(rates_plugin,),
+        score=((rates_plugin, weight), (halves, 1)),
+        **given,
+    )
+    return PluginRunner(profile, cluster, **options)
+
+
+EQUAL = {"b": "7", "c": "7", "a": "7", "0": "1"}
+
+
+def test_the_first_of_equals_is_the_one_with_the_smallest_name() -> None:
+    decision = runner(EQUAL, tie_rule=TieRule.FIRST).decide(make_pod("p"), cycle_number=1)
+    assert (decision.node, decision.tie_count, decision.total) == ("a", 3, 57)
+
+
+@pytest.mark.parametrize("tie_rule", [TieRule.DRAWN, TieRule.HEAP])
+def test_a_node_with_the_greatest_total_is_taken(tie_rule: TieRule) -> None:
+    made = runner(EQUAL, tie_rule=tie_rule)
+    decisions = [made.decide(make_pod("p"), cycle_number=number) for number in range(20)]
+    assert {decision.tie_count for decision in decisions} == {3}
+    assert {decision.node for decision in decisions} <= {"a", "b", "c"}
+    assert len({decision.node for decision in decisions}) > 1 or tie_rule is TieRule.HEAP
+
+
+def test_totals_are_kept_and_passed_on() -> None:
+    made = runner({"a": "10", "b": "", "c": "30"}, keeps_totals=True)
+    received = []
+    made.on_scored = lambda pod, totals, slots: received.append((pod, totals, slots))
+    pod = make_pod("p")
+    assert made.decide(pod, cycle_number=1).node == "c"
+    ((of, totals, slots),) = received
+    assert of is pod
+    assert totals.tolist() == [60, -1, 80]
+    assert slots.tolist() == [0, 2]
+    made.cluster.put(make_node("c"))
+    assert made.decide(pod, cycle_number=2).node == "a"
+    assert made.scored is None, "one feasible node needs no score"
+    assert len(received) == 1
+
+
+@pytest.mark.parametrize(
+    ("nominated", "suggested", "node", "feasible_count"),
+    [
+        pytest.param("", "a", "a", 1, id="a suggested node that passes is taken"),
+        pytest.param("", "b", "c", 2, id="one that does not is not"),
+        pytest.param("", "gone", "c", 2, id="nor one that does not exist"),
+        pytest.param("", "", "c", 2, id="no suggestion"),
+        pytest.param("a", "c", "a", 1, id="a nominated node comes first"),
+        pytest.param("b", "a", "c", 2, id="also if it does not pass"),
+    ],
+)
+def test_a_node_is_tried_first(
+    nominated: str, suggested: str, node: str, feasible_count: int
+) -> None:
+    made = runner({"a": "10", "b": "", "c": "30"}, keeps_totals=True)
+    statuses: dict[str, Status | None] = {}
+
+    def suggest(filter_node: Any) -> str:
+        statuses.update({name: filter_node(name) for name in ("a", "b", "gone")})
+        return suggested
+
+    pod = with_nominated_node_name(make_pod("p"), nominated)
+    for number in range(3):
+        decision = made.decide(pod, cycle_number=number, suggest=suggest)
+        assert (decision.node, decision.feasible_count) == (node, feasible_count)
+    if not nominated:
+        assert statuses["a"] == Status.OK
+        assert statuses["b"] == Status.unschedulable("no rate").by("Rates")
+        assert statuses["gone"] is None
+
+
+def test_other_weights_change_totals_and_nothing_else() -> None:
+    made = runner({"a": "10", "c": "30"}, weight=2)
+    made.node_search.next_start = 1
+    other = made.with_weights({"Rates": 5})
+    assert made.weights == {"Rates": 2, "Halves": 1}
+    assert other.weights == {"Rates": 5, "Halves": 1}
+    assert other.search_position() == 1
+    decisions = [one.decide(make_pod("p"), cycle_number=1) for one in (made, other)]
+    assert [(one.node, one.total) for one in decisions] == [("c", 110), ("c", 200)]
+
+
+def test_a_known_decision_is_repeated_without_filters() -> None:
+    made = runner({"a": "10", "b": ""})
+    known = made.repeat(make_pod("p"), "b")
+    assert known is not None
+    assert (known.node, known.slot) == ("b", 1)
+    assert (known.feasible_count, known.evaluated_count, known.tie_count, known.total) == (-1,) * 4
+
+
+@pytest.mark.parametrize("why", ["no such node", "nominated", "nominations", "ties", "position"])
+def test_a_decision_that_may_change_the_runner_is_not_repeated(why: str) -> None:
+    made = runner({"a": "10", "b": "20"}, tie_rule=TieRule.HEAP if why == "ties" else TieRule.DRAWN)
+    pod = with_nominated_node_name(make_pod("p"), "a" if why == "nominated" else "")
+    if why == "nominations":
+        made.cluster.nominate(make_pod("other"), "a")
+    if why == "position":
+        made.restore_search_position(1)
+    assert made.repeat(pod, "gone" if why == "no such node" else "a") is None
