@@ -33,6 +33,7 @@ from podwright.cluster.api.endpoints.request import (
     HttpReply as HttpReply,
     HttpRequest as HttpRequest,
     LongRequest as LongRequest,
+    wire_headers as wire_headers,
 )
 from podwright.cluster.api.endpoints.served.bare import (
     BARE_TOKENS as BARE_TOKENS,

@@ -9,7 +9,7 @@ same one by one.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from typing import Final, TypeAlias
 
@@ -65,6 +65,33 @@ class HttpRequest(msgspec.Struct, frozen=True, dict=True):
     def header(self, name: str) -> str:
         """Return a header by its lower-case name; "" if it is absent."""
         return self.headers.get(name, "")
+
+
+_LISTED: Final = "impersonate-"
+
+
+def wire_headers(pairs: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    r"""Return the headers of a request by name, as `HttpRequest` has them.
+
+    The values of a repeated header are joined: by newlines where they are a list, and by commas
+    otherwise.
+
+    Examples
+    --------
+    >>> wire_headers([(b"impersonate-group", b"a,b"), (b"impersonate-group", b"c")])
+    {'impersonate-group': 'a,b\nc'}
+    """
+    headers: dict[str, str] = {}
+    repeated: dict[str, list[str]] = {}
+    for raw_name, raw_value in pairs:
+        name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1")
+        if name in headers:
+            repeated.setdefault(name, [headers[name]]).append(value)
+        else:
+            headers[name] = value
+    for name, values in repeated.items():
+        headers[name] = ("\n" if name.startswith(_LISTED) else ", ").join(values)
+    return headers
 
 
 class HttpReply(msgspec.Struct, frozen=True):

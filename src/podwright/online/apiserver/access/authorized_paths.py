@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from podwright.cluster.api.endpoints import HttpRequest, Rejection
+from podwright.cluster.api.endpoints import HttpRequest, Rejection, wire_headers
 from podwright.online.apiserver.turn_loop import TurnLoop
 from podwright.online.apiserver.wire.sending import CERTIFIED
 
@@ -38,9 +38,7 @@ class AuthorizedPaths:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve a request, or reject it."""
-        headers = {
-            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
-        }
+        headers = wire_headers(scope["headers"])
         method, path = self._path_of(scope["method"], scope["path"])
         certified = scope["state"].get(CERTIFIED)
         sent = HttpRequest(method=method, path=path, headers=headers, certified=certified)

@@ -14,6 +14,7 @@ from starlette.responses import Response, StreamingResponse
 
 from podwright.apimachinery.objects import Document, InputError
 from podwright.apimachinery.schema import built_in
+from podwright.cluster.api.endpoints import wire_headers
 from podwright.online.apiserver.cluster_client import ClusterClient, RequestFailed
 from podwright.online.apiserver.control.endpoints import (
     JSON,
@@ -108,7 +109,7 @@ class _Snapshot:
             raise Problem(422, f"a snapshot has no key {key!r}", field=key)
         client = ClusterClient(
             self._cluster.turns,
-            _identity(request.headers),
+            _identity(wire_headers(request.scope["headers"])),
             certified=request.scope["state"].get(CERTIFIED),
         )
         try:

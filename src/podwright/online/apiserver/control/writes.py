@@ -9,7 +9,7 @@ import msgspec
 from starlette.requests import Request
 
 from podwright.apimachinery.objects import SOURCE_UID, Node
-from podwright.cluster.api.endpoints import HttpReply, HttpRequest, Watch
+from podwright.cluster.api.endpoints import HttpReply, HttpRequest, Watch, wire_headers
 from podwright.online.apiserver.cluster import Cluster
 from podwright.online.apiserver.control.endpoints import JSON, Endpoint, declared, endpoint
 from podwright.online.apiserver.control.problems import Problem
@@ -36,9 +36,8 @@ class _Writing:
 
         They are executed as the user of the request, also those that follow a rejected one.
         """
-        headers = {
-            name: value for name, value in request.headers.items() if name not in _OF_THE_WHOLE
-        }
+        sent = wire_headers(request.scope["headers"])
+        headers = {name: value for name, value in sent.items() if name not in _OF_THE_WHOLE}
         certified = request.scope["state"].get("certified")
         requests = [
             HttpRequest(

@@ -1,6 +1,7 @@
 """Who may use podwright's own API: each endpoint of the table, for users with few rights."""
 
 import contextlib
+import json
 import re
 
 import pytest
@@ -166,3 +167,71 @@ def test_who_has_no_rights_reads_nothing(served):
 
 def test_a_token_that_is_not_known_is_rejected(served):
     assert {status_of(served, each, "unknown") for each in table()} == {401}
+
+
+# -------------------------------------------------------------- headers that occur more than once
+
+IMPERSONATED = (
+    ("Authorization", "Bearer admin"), ("Content-Type", "application/json"),
+    ("Impersonate-User", "stranger"), ("Impersonate-Group", "readers"),
+    ("Impersonate-Group", ",,,x"), ("Impersonate-Extra-Note", "one,two"),
+    ("Impersonate-Extra-Note", "hello there"),
+)  # fmt: skip
+
+
+def sent_with(served, method, path, document, *headers):
+    """Return the status and the document of a reply to a request with repeated headers."""
+    body = json.dumps(document).encode()
+    with contextlib.closing(served.connection()) as connection:
+        connection.putrequest(method, path)
+        for name, value in (*headers, ("Content-Length", str(len(body)))):
+            connection.putheader(name, value)
+        connection.endheaders(body)
+        reply = connection.getresponse()
+        return reply.status, json.loads(reply.read())
+
+
+def test_each_value_of_a_repeated_header_of_impersonation_counts(served):
+    review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+    path = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+    status, found = sent_with(served, "POST", path, review, *IMPERSONATED)
+    assert status == 201, found
+    info = found["status"]["userInfo"]
+    assert info["groups"] == ["readers", ",,,x", "system:authenticated"]
+    assert info["extra"] == {"note": ["one,two", "hello there"]}
+
+
+@pytest.fixture
+def with_readers(served):
+    """Return the server; the group `readers` may import snapshots and create ConfigMaps."""
+    head = {"apiVersion": f"{RBAC}/v1", "metadata": {"name": "readers"}}
+    urls = ["/podwright/v1/writes", "/podwright/v1/snapshot"]
+    role = {**head, "kind": "ClusterRole", "rules": [
+        {"nonResourceURLs": urls, "verbs": ["post"]},
+        {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["create"]},
+        {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "create", "patch"]},
+    ]}  # fmt: skip
+    binding = {
+        **head,
+        "kind": "ClusterRoleBinding",
+        "subjects": [{"kind": "Group", "name": "readers", "apiGroup": RBAC}],
+        "roleRef": {"kind": "ClusterRole", "name": "readers", "apiGroup": RBAC},
+    }
+    admin = {"Authorization": "Bearer admin"}
+    for resource, each in (("clusterroles", role), ("clusterrolebindings", binding)):
+        assert served.send("POST", f"/apis/{RBAC}/v1/{resource}", each, admin)[0] == 201
+    return served
+
+
+def test_a_group_that_is_not_the_last_header_has_its_rights(with_readers):
+    config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
+    path = "/api/v1/namespaces/default/configmaps"
+    write = {"method": "POST", "path": path, "contentType": "application/json", "body": config_map}
+    writes = {"writes": [write]}
+    status, found = sent_with(with_readers, "POST", "/podwright/v1/writes", writes, *IMPERSONATED)
+    assert status == 200, found
+    assert [each["status"] for each in found["replies"]] == [201]
+    nodes = {"nodes": [{"metadata": {"name": "planted"}}]}
+    status, found = sent_with(with_readers, "POST", "/podwright/v1/snapshot", nodes, *IMPERSONATED)
+    assert status == 200, found
+    assert sent_with(with_readers, "POST", "/podwright/v1/reset", {}, *IMPERSONATED)[0] == 403

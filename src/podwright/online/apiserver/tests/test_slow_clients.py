@@ -7,9 +7,9 @@ import socket
 import pytest
 from tests.waiting import SECONDS_MAX, until
 
+from podwright.cluster.api.endpoints import wire_headers
 from podwright.online.apiserver.tests.conftest import cluster_of
 from podwright.online.apiserver.wire import serving
-from podwright.online.apiserver.wire.application import _headers
 from podwright.online.apiserver.wire.sending import WireProtocol
 from podwright.online.apiserver.wire.serving import KEEP_ALIVE_SECONDS
 
@@ -210,7 +210,7 @@ def test_a_body_and_an_earlier_request_do_not_count_as_parts_of_a_head(serve, be
 
 def test_values_of_a_repeated_header_are_joined():
     pairs = [(b"a", b"1"), (b"b", b"2"), (b"a", b"3"), (b"a", b"4")]
-    assert _headers(pairs) == {"a": "1, 3, 4", "b": "2"}
+    assert wire_headers(pairs) == {"a": "1, 3, 4", "b": "2"}
 
 
 @pytest.mark.parametrize("query", ["", "?watch=true"])

@@ -20,6 +20,7 @@ from podwright.cluster.api.endpoints import (
     Watch,
     error_reply,
     is_malformed,
+    wire_headers,
 )
 from podwright.online.apiserver.records.run_collection import RunCollection
 from podwright.online.apiserver.scheduling.running_scheduler import RunningScheduler
@@ -109,7 +110,7 @@ class Application:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         assert scope["type"] == "http", f"{scope['type']} is not served"
-        headers = _headers(scope["headers"])
+        headers = wire_headers(scope["headers"])
         rejection = self._hosts.rejection(scope["method"], headers, scope["scheme"])
         if f"{scope['path']}/".startswith(_CONTROLLED):
             if rejection is None:
@@ -192,21 +193,6 @@ async def _send_problem(
 ) -> None:
     problems = (await asyncio.to_thread(_control_module)).problems
     await problems.problem_response(problems.Problem(status, detail))(scope, receive, send)
-
-
-def _headers(pairs: Any) -> dict[str, str]:
-    """Return headers by name; several values of a name are joined by commas."""
-    headers: dict[str, str] = {}
-    repeated: dict[str, list[str]] = {}
-    for raw_name, raw_value in pairs:
-        name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1")
-        if name in headers:
-            repeated.setdefault(name, [headers[name]]).append(value)
-        else:
-            headers[name] = value
-    for name, values in repeated.items():
-        headers[name] = ", ".join(values)
-    return headers
 
 
 async def _body(receive: Receive) -> bytes | None:

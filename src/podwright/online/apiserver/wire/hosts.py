@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from podwright.cluster.api.endpoints import MediaType, Rejection, error_reply
+from podwright.cluster.api.endpoints import MediaType, Rejection, error_reply, wire_headers
 
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
 
@@ -177,9 +177,7 @@ class CheckedHosts:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve one request."""
-        headers = {
-            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
-        }
+        headers = wire_headers(scope["headers"])
         rejection = self._hosts.rejection(scope["method"], headers, scope["scheme"])
         if rejection is None:
             await self._application(scope, receive, send)
