@@ -65,6 +65,7 @@ def upstream(
     has_scheduler: bool = True,
     has_service_accounts: bool = False,
     flags: Sequence[str] = (),
+    manager_flags: Sequence[str] = (),
 ) -> Iterator[Path]:
     """Run upstream's control plane for the time of a block; yields its kubeconfig.
 
@@ -76,6 +77,8 @@ def upstream(
         Whether admission gives pods their service account.
     flags : sequence of str
         Further flags of kube-apiserver.
+    manager_flags : sequence of str
+        Further flags of kube-controller-manager.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with running(*flags, has_service_accounts=has_service_accounts) as plane:
@@ -83,14 +86,18 @@ def upstream(
         kubeconfig.write_text(yaml.safe_dump(kubeconfig_of(plane.address)))
         with ExitStack() as stack:
             if controllers is not None:
-                stack.enter_context(controller_manager(folder, kubeconfig, controllers))
+                stack.enter_context(
+                    controller_manager(folder, kubeconfig, controllers, manager_flags)
+                )
             if has_scheduler:
                 stack.enter_context(scheduler(folder, kubeconfig))
             yield kubeconfig
 
 
 @contextmanager
-def controller_manager(folder: Path, kubeconfig: Path, controllers: str = "*") -> Iterator[Path]:
+def controller_manager(
+    folder: Path, kubeconfig: Path, controllers: str = "*", flags: Sequence[str] = ()
+) -> Iterator[Path]:
     """Run kube-controller-manager for the time of a block."""
     with process(
         find("kube-controller-manager"),
@@ -101,6 +108,7 @@ def controller_manager(folder: Path, kubeconfig: Path, controllers: str = "*") -
         # No kubelet renews the leases of these nodes.
         "--node-monitor-grace-period=3600s",
         "--node-startup-grace-period=3600s",
+        *flags,
         folder=folder,
         name="kube-controller-manager",
     ) as log:
