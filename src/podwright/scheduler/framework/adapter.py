@@ -267,9 +267,7 @@ _METHODS = {
     for name, value in vars(Plugin).items()
     if inspect.isfunction(value) and not name.startswith("_")
 }
-_DECLARATIONS = tuple(
-    name for name in Plugin.__annotations__ if not name.startswith("_") and name != "handle"
-)
+_DECLARATIONS = tuple(name for name in Plugin.__annotations__ if name != "handle")
 
 _UPSTREAM = {"less": "queue_sort_key"}
 """Methods of upstream's plugins whose counterparts have other names."""

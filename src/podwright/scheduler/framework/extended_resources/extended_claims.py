@@ -141,7 +141,9 @@ def _requests_of(
 
 
 def _count(request: DeviceRequest) -> int:
-    return 0 if request.exactly is None else request.exactly.count
+    exactly = request.exactly
+    assert exactly is not None, f"{request.name} has alternatives"
+    return exactly.count
 
 
 def _request_of(

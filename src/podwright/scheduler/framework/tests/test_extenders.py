@@ -429,6 +429,52 @@ def test_scores_of_plugins_are_explained(kept, is_scored):
         assert list(by_plugin["NodeResourcesFit"].raw) == kept
 
 
+def test_preemption_may_help_where_an_extender_says_so():
+    runner = runner_with(NAMES, nodes=4)
+    answer = {
+        "NodeNames": [],
+        "FailedNodes": {"n3": "busy", "n0": "busy", "gone": "busy"},
+        "FailedAndUnresolvableNodes": {"n1": "broken"},
+    }
+    steps = runner.steps(make_pod("web"), cycle_number=1)
+    assert not run_steps(steps, Answering({"filter": answer})).node
+    failed = runner._failed
+    assert failed is not None
+    names = runner.cluster.nodes.names
+    helped = [names[slot] for slot in failed.slots_where_preemption_may_help().tolist()]
+    assert helped == ["n0", "n3"]
+    assert failed.status_of("n0").message == "busy"
+    assert failed.status_of("n1").code == pw.Status.unresolvable("").code
+
+
+def test_scores_of_replaced_nodes_count_the_pods_of_the_cluster():
+    zone = "topology.kubernetes.io/zone"
+    near = {
+        "weight": 1,
+        "podAffinityTerm": {
+            "topologyKey": zone,
+            "labelSelector": {"matchLabels": {"app": "first"}},
+        },
+    }
+    affinity = {"podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [near]}}
+    runner = runner_with(OBJECTS, nodes=0)
+    for name in ("n0", "n1"):
+        runner.cluster.put(make_node(name, zone=f"z{name}"))
+    runner.cluster.place(make_pod("first", labels={"app": "first"}), 1)
+    replaced = [
+        {"metadata": {"name": name, "labels": {zone: place, "changed": ""}}}
+        for name, place in (("n0", "zn1"), ("n1", "zn0"))
+    ]
+    found = runner.explain(
+        make_pod("web", spec={"affinity": affinity}),
+        cycle_number=1,
+        call_extender=Answering({"filter": {"Nodes": {"items": replaced}}}),
+    )
+    (near_score,) = [score for score in found.scores if score.plugin == "InterPodAffinity"]
+    assert near_score.normalized == {"n0": 100, "n1": 0}
+    assert found.decision.node == "n0"
+
+
 def test_ties_go_to_nodes_that_an_extender_scored():
     scorer = {"prioritizeVerb": "score", "weight": 1, "nodeCacheCapable": True}
     answering = Answering({"prioritize": [{"Host": "n1", "Score": 0}]})
@@ -590,6 +636,24 @@ def test_an_extender_binds(settings, reply, by_extender, error):
         "PodUID": pod.uid,
         "Node": "n1",
     }
+
+
+@pytest.mark.parametrize(
+    ("settings", "binds"),
+    [
+        pytest.param(({"bindVerb": "bind"},), True, id="an extender with the verb"),
+        pytest.param((NAMES,), False, id="one without"),
+        pytest.param((NAMES, {"bindVerb": "bind"}), True, id="one of several"),
+        pytest.param(
+            ({"bindVerb": "bind", "managedResources": [{"name": "x.io/a"}]},),
+            False,
+            id="one that is not interested",
+        ),
+    ],
+)
+def test_an_extender_with_a_bind_verb_binds_the_pods_of_its_interest(settings, binds):
+    configuration, _ = configured(*settings)
+    assert is_bound_by(extenders_of(configuration), make_pod("web")) is binds
 
 
 # -------------------------------------------------------------------- JSON as Go reads it

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from podwright.scheduler.columns import Cluster
+from podwright.scheduler.columns import Cluster, Reads
 from podwright.scheduler.framework import (
     Code,
     Cycle,
@@ -19,6 +19,7 @@ from podwright.scheduler.framework import (
     Profile,
     Status,
 )
+from podwright.scheduler.framework.nominated import SlotFilter
 from podwright.scheduler.framework.post_filter import FilteredCycle
 from podwright.scheduler.framework.status import PreFilterResult
 from podwright.scheduler.preemption.tests.situations import (
@@ -82,6 +83,7 @@ class Restricts(Plugin):
     """Answers PreFilter for all pods, and rejects every node."""
 
     name = "Restricts"
+    filter_reads = Reads.NODE
 
     def __init__(self, answer: Status | PreFilterResult) -> None:
         self.answer = answer
@@ -141,6 +143,13 @@ def test_a_status_says_why_a_node_was_rejected(
     failed = restricted(answer)
     assert helped(failed) == may_help
     assert [failed.status_of(name).message for name in ("n1", "n2", "gone")] == statuses
+
+
+@pytest.mark.parametrize("answer", [Status.OK, Status.unschedulable("later")])
+def test_filters_run_on_single_nodes_whatever_pre_filter_said(answer: Status) -> None:
+    failed = restricted(answer)
+    status = SlotFilter(failed.profile, failed.ranking).status(failed.cycle, 0)
+    assert status == Status.unschedulable("full").by("Restricts")
 
 
 def test_a_pod_that_fits_has_no_post_filter() -> None:

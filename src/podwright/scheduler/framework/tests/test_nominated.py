@@ -132,6 +132,24 @@ def test_the_nodes_that_pass_are_found_once() -> None:
 
 
 @pytest.mark.parametrize(
+    ("spec", "adds_up"),
+    [
+        pytest.param({}, True, id="requests alone"),
+        pytest.param({"containers": port(80)}, False, id="a port"),
+        pytest.param({"affinity": APART}, False, id="other pods"),
+    ],
+)
+def test_only_requests_add_up(spec: dict[str, Any], adds_up: bool) -> None:
+    cluster = cluster_of(make_node("n"))
+    cluster.nominate(pod("first", priority=5), "n")
+    runner, incoming = PluginRunner(profile(), cluster), pod("p", priority=5, **spec)
+    check = NominatedCheck(runner.profile, runner.ranking_of(incoming), incoming, cluster)
+    check.apply(np.zeros(cluster.nodes.n_slots, dtype=np.int64))
+    assert (check.filters is not None) is adds_up
+    assert check.rejected == {}
+
+
+@pytest.mark.parametrize(
     ("given", "spec", "message"),
     [
         pytest.param(

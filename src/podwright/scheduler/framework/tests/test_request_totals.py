@@ -68,3 +68,46 @@ def test_a_spare_ranking_serves_requests_of_other_kinds_in_turn():
         incoming = pod("p", containers=containers)
         found = kept.decide(incoming, cycle_number=number)
         assert found == PluginRunner(profile(), cluster).decide(incoming, cycle_number=number)
+
+
+def incoming_with(**requests: str):
+    containers = [{"name": "c", "image": "i", "resources": {"requests": requests}}]
+    return pod("p", containers=containers)
+
+
+@pytest.mark.parametrize(
+    ("requests", "is_spare"),
+    [
+        pytest.param({"cpu": "700m", "memory": "1Gi"}, True, id="other amounts"),
+        pytest.param({"example.com/gpu": "1"}, False, id="without a score of the balance"),
+    ],
+)
+def test_pods_with_requests_of_their_own_use_one_spare_ranking(requests, is_spare):
+    runner = PluginRunner(profile(), cluster_of(node("a"), node("b", cpu="8")))
+    for number in range(3):
+        runner.decide(incoming_with(cpu=f"{500 + number}m", memory="1Gi"), cycle_number=number)
+    spare = runner.ranking
+    runner.decide(incoming_with(**requests), cycle_number=3)
+    assert (runner.ranking is spare) is is_spare
+
+
+@pytest.mark.parametrize(
+    ("capacity", "requested"),
+    [
+        pytest.param(100 << 30, (1 << 30) + 1, id="of a usual node"),
+        pytest.param(100 << 48, (1 << 48) + 1, id="of one whose products no float64 holds"),
+    ],
+)
+def test_totals_are_those_of_whole_numbers(capacity, requested):
+    # One byte more than a hundredth of the memory: 98, and not 99, are left.
+    cluster = cluster_of(
+        *(make_node(name, cpu="32", memory=f"{capacity >> 10}Ki") for name in "ab")
+    )
+    runner = PluginRunner(profile(), cluster)
+    incoming = incoming_with(cpu="960m", memory=str(requested))
+    for number in range(3):
+        decision = runner.decide(incoming, cycle_number=number)
+        found = runner.explain(incoming, cycle_number=number, now_ns=0)
+        (fit,) = [score for score in found.scores if score.plugin == "NodeResourcesFit"]
+        assert fit.raw == {"a": 97, "b": 97}
+        assert found.totals == {"a": decision.total, "b": decision.total}
