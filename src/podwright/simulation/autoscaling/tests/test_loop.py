@@ -230,6 +230,28 @@ def test_the_arrivals_that_are_still_to_come_are_waited_for():
     assert scaler.sync(80, "arrivals") == [("create", "b-0")]
 
 
+@pytest.mark.parametrize(
+    ("settings", "further"),
+    [
+        pytest.param({}, [("sync", "arrivals", 120)], id="a later one"),
+        pytest.param({"outages": [{"start": "0s", "end": "1h"}]}, [], id="one that never comes"),
+    ],
+)
+def test_the_next_of_several_arrivals_is_waited_for(settings, further):
+    groups = [
+        group("a", size=1),
+        group("b", size=1, provisioningTime="60s"),
+        group("c", provisioningTime="90s", **settings),
+    ]
+    priorities = {"9": ["a"], "5": ["b"], "1": ["c"]}
+    scaler = Scaler(groups, expander=["priority"], priorities=priorities)
+    for second, first in ((10, "a"), (20, "b"), (30, "c")):
+        scaler.add(waiting(f"p{second}", created=second - 10, cpu="4"))
+        assert scaler.sync(second)[0][3].startswith(f"Scale-up: setting group {first} size to 1")
+    assert scaler.sync(40, "arrivals") == [("create", "a-0"), ("sync", "arrivals", 80)]
+    assert scaler.sync(80, "arrivals") == [("create", "b-0"), *further]
+
+
 def test_nodes_of_all_requests_of_a_group_may_still_come():
     scaler = Scaler([group(size=30)], [waiting(f"p{n}", cpu="4") for n in range(3)])
     for second, size in ((10, 3), (20, 6), (30, 9)):
