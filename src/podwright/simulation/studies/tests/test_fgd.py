@@ -80,11 +80,14 @@ def test_random_runs_differ_by_seed_and_repeat(trace: FgdTrace) -> None:
     assert not np.array_equal(first.allocated_pct, other.allocated_pct)
 
 
-def test_each_pod_of_an_inflation_has_devices_of_its_own() -> None:
+@pytest.mark.parametrize(("ratio", "allocated_pct"), [(4.0, 100), (1.5, 37.5)])
+def test_each_pod_of_an_inflation_has_devices_of_its_own(
+    ratio: float, allocated_pct: float
+) -> None:
     trace = FgdTrace.of([gpu_node("n1", 8), *(gpu_pod(f"p{i}", milli=1000) for i in range(2))])
-    run = run_fgd(trace, "05-BestFit", 42, tuning_ratio=0, inflation_ratio=4.0)
+    run = run_fgd(trace, "05-BestFit", 42, tuning_ratio=0, inflation_ratio=ratio)
     assert run.inflated is not None
-    assert run.inflated.allocated_pct == 100
+    assert run.inflated.allocated_pct == allocated_pct
 
 
 def test_inflation_adds_pods_while_requests_fit(trace: FgdTrace) -> None:
@@ -104,7 +107,9 @@ def test_drawn_ties_are_those_of_the_seed(trace: FgdTrace) -> None:
     [
         ("FGD", {}, "policy: 'FGD' is not one of 01-Random"),
         ("06-FGD", {"tuning_ratio": -1.0}, "tuning_ratio: -1.0 is not a number of at least 0"),
+        ("06-FGD", {"tuning_ratio": inf}, "tuning_ratio: inf is not a number of at least 0"),
         ("06-FGD", {"inflation_ratio": 1.0}, "inflation_ratio: 1.0 is not a number above 1"),
+        ("06-FGD", {"inflation_ratio": inf}, "inflation_ratio: inf is not a number above 1"),
     ],
 )
 def test_wrong_arguments_are_named(
