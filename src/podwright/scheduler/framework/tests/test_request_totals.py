@@ -2,6 +2,7 @@
 
 import pytest
 
+from podwright.apimachinery.schema import decode
 from podwright.scheduler.framework.run import PluginRunner
 from podwright.scheduler.preemption.tests.situations import cluster_of, node, pod, profile
 from podwright.testing import make_node
@@ -92,19 +93,27 @@ def test_pods_with_requests_of_their_own_use_one_spare_ranking(requests, is_spar
 
 
 @pytest.mark.parametrize(
-    ("capacity", "requested"),
+    "capacity",
     [
-        pytest.param(100 << 30, (1 << 30) + 1, id="of a usual node"),
-        pytest.param(100 << 48, (1 << 48) + 1, id="of one whose products no float64 holds"),
+        pytest.param(107_374_182_399, id="of a usual node"),
+        pytest.param(281_474_976_710_599, id="of one whose quotient no float64 holds"),
+        pytest.param(28_147_497_671_065_599, id="of one whose products no float64 holds"),
     ],
 )
-def test_totals_are_those_of_whole_numbers(capacity, requested):
-    # One byte more than a hundredth of the memory: 98, and not 99, are left.
-    cluster = cluster_of(
-        *(make_node(name, cpu="32", memory=f"{capacity >> 10}Ki") for name in "ab")
-    )
-    runner = PluginRunner(profile(), cluster)
-    incoming = incoming_with(cpu="960m", memory=str(requested))
+def test_totals_are_those_of_whole_numbers(capacity):
+    # The pod requests a hundredth of the memory, rounded up: 98, and not 99, are left.
+    amounts = {"cpu": "32", "memory": str(capacity), "pods": "110"}
+    nodes = [
+        {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": name},
+            "status": {"allocatable": amounts},
+        }
+        for name in "ab"
+    ]
+    runner = PluginRunner(profile(), cluster_of(*map(decode, nodes)))
+    incoming = incoming_with(cpu="960m", memory=str(capacity // 100 + 1))
     for number in range(3):
         decision = runner.decide(incoming, cycle_number=number)
         found = runner.explain(incoming, cycle_number=number, now_ns=0)
