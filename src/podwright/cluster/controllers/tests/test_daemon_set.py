@@ -88,6 +88,18 @@ def test_every_node_gets_a_pod_with_its_node_affinity():
     ]
 
 
+def test_pods_have_the_generation_that_the_server_has_counted():
+    # pkg/controller/daemon/util/daemonset_util.go, GetTemplateGeneration and CreatePodTemplate
+    world = cluster()
+    document = yaml.safe_load(SET)
+    document["metadata"]["annotations"] = {"deprecated.daemonset.template.generation": "7"}
+    world.create(document)
+    world.settle()
+    (revision,) = world.all("revision")
+    assert revision.raw["revision"] == 1
+    assert [pod.metadata.labels["pod-template-generation"] for pod in world.pods()] == ["7"] * 3
+
+
 def test_imported_pods_without_revisions_are_kept_until_the_template_changes():
     world = cluster()
     document = yaml.safe_load(SET)
