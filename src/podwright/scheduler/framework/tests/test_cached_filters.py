@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
 import podwright as pw
+from podwright.apimachinery.schema import decode
 from podwright.scheduler.columns import Cluster
 from podwright.scheduler.framework import Profile
 from podwright.scheduler.framework.rankings.ranking_cache import RankingCache
@@ -95,3 +96,28 @@ def test_pods_of_two_kinds_share_the_results_of_a_filter(plugin, calls):
     for kind in kinds:
         rankings.of(kind)
     assert Named.calls == calls
+
+
+class ReadsStorage(Named):
+    filter_reads = pw.Reads.NODE | pw.Reads.STORAGE
+
+
+def test_all_nodes_are_filtered_again_only_for_a_change_of_other_objects_that_are_read():
+    cluster = Cluster()
+    for name in ("n0", "n1"):
+        cluster.put(pw.testing.make_node(name))
+    rankings = RankingCache(Profile(scheduler_name="s", filter=(ReadsStorage(),)), cluster)
+    for number in range(3):
+        rankings.of(pw.testing.make_pod(f"p{number}"))
+    storage_class: dict[str, Any] = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass"}
+    namespace: dict[str, Any] = {"apiVersion": "v1", "kind": "Namespace"}
+    counts = []
+    for number, kind in enumerate([namespace, namespace, storage_class, namespace]):
+        metadata: dict[str, Any] = {"metadata": {"name": f"o{number}"}}
+        provisioner: dict[str, Any] = {"provisioner": "p"} if kind is storage_class else {}
+        cluster.put(decode({**kind, **metadata, **provisioner}))
+        cluster.put(pw.testing.make_node("n1", labels={"change": str(number)}))
+        Named.calls.clear()
+        rankings.of(pw.testing.make_pod("next"))
+        counts.append(len(Named.calls))
+    assert counts == [1, 1, 2, 1]

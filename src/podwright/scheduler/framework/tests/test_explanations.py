@@ -129,6 +129,11 @@ def test_reasons_are_shown_by_the_number_of_their_nodes() -> None:
     ]
 
 
+def test_a_single_feasible_node_wins_without_scores() -> None:
+    found = sized(None, 10)
+    assert (found.winners, found.scores, found.totals) == (("b",), (), {})
+
+
 def test_of_equal_nodes_the_winners_are_shown_first() -> None:
     found = sized(7, 7, 7)
     assert set(found.winners) == {"a", "b", "c"}

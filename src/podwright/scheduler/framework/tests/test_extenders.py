@@ -280,6 +280,32 @@ def test_a_plugin_that_fails_in_a_cycle_with_extenders_is_an_error_of_the_cycle(
     assert answering.calls == []
 
 
+class BreaksAtOne(pw.Plugin):
+    """Writes an error for one node into the columns."""
+
+    name = "BreaksAtOne"
+
+    def filter_columns(self, cycle, nodes, out):
+        out.reject_slot(nodes.slot_of["n1"], pw.Status.error("no disk"))
+
+
+def test_a_filter_that_fails_for_a_node_ends_the_cycle_before_extenders_are_called():
+    plugin, answering = BreaksAtOne(), Answering({"filter": {"NodeNames": ["n0"]}})
+    cluster = Cluster()
+    for name in ("n0", "n1"):
+        cluster.put(make_node(name))
+    configuration, _ = configured(NAMES)
+    runner = PluginRunner(
+        Profile(scheduler_name="s", filter=(plugin,), score=((BreaksAtOne(), 1),)),
+        cluster,
+        extenders=extenders_of(configuration),
+    )
+    decision = run_steps(runner.steps(make_pod("web"), cycle_number=1), answering)
+    assert decision.error is not None
+    assert decision.error.message == 'running "BreaksAtOne" filter plugin: no disk'
+    assert answering.calls == []
+
+
 def test_a_single_node_is_not_scored():
     answering = Answering({"filter": {"NodeNames": ["n0"]}})
     decision = decide(answering, NAMES | {"prioritizeVerb": "score", "weight": 1})

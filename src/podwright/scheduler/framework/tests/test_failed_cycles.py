@@ -152,6 +152,19 @@ def test_filters_run_on_single_nodes_whatever_pre_filter_said(answer: Status) ->
     assert status == Status.unschedulable("full").by("Restricts")
 
 
+def test_nodes_that_pre_filter_leaves_out_are_counted() -> None:
+    cluster = Cluster()
+    for number in range(5):
+        cluster.put(make_node(f"n{number}"))
+    plugin = Restricts(PreFilterResult(frozenset({"n3", "n4"})))
+    made = Profile(scheduler_name="s", pre_filter=(plugin,), filter=(plugin,))
+    decision = PluginRunner(made, cluster).decide(make_pod("p"), cycle_number=1)
+    assert decision.message == (
+        "0/5 nodes are available: 2 full, 3 node(s) didn't satisfy plugin(s) [Restricts]."
+    )
+    assert decision.evaluated_count == 2
+
+
 def test_a_pod_that_fits_has_no_post_filter() -> None:
     cluster = Cluster()
     cluster.put(make_node("n"))

@@ -14,6 +14,7 @@ from podwright.scheduler.assembly.registry import Registry
 from podwright.scheduler.columns import Cluster, Reads
 from podwright.scheduler.config import DEFAULT_GATES, KubeSchedulerConfiguration, effective
 from podwright.scheduler.framework import Cycle, Plugin, Profile, Status
+from podwright.scheduler.framework.adapter import PluginFailure
 from podwright.scheduler.framework.keys import Signer, tolerations_fragment
 from podwright.scheduler.framework.rankings.ranking_cache import RankingCache
 from podwright.testing import make_node
@@ -218,6 +219,28 @@ def test_a_plugin_that_does_not_compare_terms_is_called_for_each_change_of_them(
     rankings.of(pod("0"))
     assert ReadsTerms.calls == sorted(set(ReadsTerms.calls))
     assert len(ReadsTerms.calls) == 3
+
+
+class ComparesTerms(ReadsTerms):
+    """Fails as it compares the terms."""
+
+    name = "ComparesTerms"
+
+    def finds_same_terms(self, cycle: Cycle) -> bool:
+        raise ValueError("no terms")
+
+
+def test_a_plugin_that_fails_to_compare_terms_fails_as_its_pre_filter():
+    cluster = cluster_of(carrier("6", "known"))
+    rankings = rankings_of(cluster, ComparesTerms)
+    for _ in range(2):
+        rankings.of(pod("0"))
+    cluster.put(carrier("7", "other"))
+    with pytest.raises(PluginFailure) as caught:
+        rankings.of(pod("0"))
+    assert str(caught.value) == (
+        'running PreFilter plugin "ComparesTerms": ValueError: no terms (pod default/web-0)'
+    )
 
 
 class ReadsLabels(Plugin):

@@ -120,3 +120,12 @@ def test_totals_are_those_of_whole_numbers(capacity):
         (fit,) = [score for score in found.scores if score.plugin == "NodeResourcesFit"]
         assert fit.raw == {"a": 97, "b": 97}
         assert found.totals == {"a": decision.total, "b": decision.total}
+
+
+def test_totals_of_a_limited_number_of_requests_are_kept():
+    runner = PluginRunner(profile(), cluster_of(node("a", cpu="64"), node("b", cpu="64")))
+    for number in range(140):
+        # The totals of a new recipe are not kept.
+        requests = {"cpu": f"{100 + number // 2}m", "memory": "1Gi"}
+        runner.decide(incoming_with(**requests), cycle_number=number)
+    assert 60 < len(runner._rankings._scratch.by_recipe) <= 64
