@@ -500,10 +500,12 @@ def new_cluster(
         log_events=options.log_events,
         keeps_timeline=options.keeps_timelines,
     )
-    others = [_beside(world, each, caller, (events, breakpoints), options) for each, caller in more]
-    for each in others:
-        each.world.api.keep_owners(api_server.component_owners)
-        each.world.api.allocate_by(api_server.allocators)
+    others = []
+    for further, caller in more:
+        other = _beside(world, further, caller, (events, breakpoints), options)
+        other.world.api.keep_owners(api_server.component_owners)
+        other.world.api.allocate_by(api_server.allocators)
+        others.append(other)
     if options.observes_plugins:
         for each in (first, *others):
             each.monitor.start()

@@ -47,9 +47,8 @@ class ShadowFeed:
         now_ns : int
             When they become visible to clients, in nanoseconds since 1970.
         """
-        if self._changes:
-            self._shadow.add((one for one in self._changes if is_recorded(one.kind)), now_ns)
-            self._changes.clear()
+        self._shadow.add((one for one in self._changes if is_recorded(one.kind)), now_ns)
+        self._changes.clear()
 
     async def keep_up(self, turns: TurnLoop) -> None:
         """Compare every few seconds, until cancelled."""

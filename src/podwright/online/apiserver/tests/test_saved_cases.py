@@ -5,11 +5,13 @@ from typing import Any
 import pytest
 
 from podwright.online.apiserver import Cluster, ClusterOptions, new_cluster
+from podwright.online.apiserver.control.scheduling.explanation import _saved
 from podwright.online.apiserver.generated_nodes import generated_nodes
 from podwright.online.apiserver.tests.conftest import SERVER, START_NS, pod
 from podwright.scheduler.assembly import plugins_from
 from podwright.scheduler.framework import Plugin
 from podwright.scheduler.machine import SchedulerOptions
+from podwright.testing import make_pod
 
 V1 = "/podwright/v1"
 PODS = "/api/v1/namespaces/default/pods"
@@ -49,6 +51,15 @@ def check(text):
     exec(compile(text, "test_case.py", "exec"), namespace)
     namespace["test_the_recorded_outcome"]()
     return namespace
+
+
+def test_a_case_has_the_plugins_of_the_log_that_has_the_attempt():
+    cluster = cluster_with(*plugins_from(TEXT, source="folder/never_b.py"))
+    cluster.world.add(make_pod("b"))
+    cluster.world.run_until_ns(START_NS + 10**9, progress=False)
+    found = _saved(cluster, "default/b", 1)
+    assert (found.pod, found.attempt) == ("default/b", 1)
+    assert check(found.text)["PLUGINS"] == {"never_b.py": TEXT}
 
 
 def test_the_case_has_the_source_of_the_plugin_and_passes(serve):
