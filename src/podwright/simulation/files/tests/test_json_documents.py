@@ -135,6 +135,7 @@ MANY_KEYS = {f"k{number}": 1 for number in range(50_000)}
         pytest.param('{"a": 1, "b": {"c": [1, 2.50, 1e3]}}', [], id="numbers in other forms"),
         pytest.param(r'{"a\u0062": "\u003c\/"}', [], id="escapes that are not necessary"),
         pytest.param('{"a": 1, "a": 1}', [(0, "a")], id="in one line"),
+        pytest.param(r'{"a": 1, "a": "\u0022\u0022"}', [(0, "a")], id="as many quotes as before"),
         pytest.param('{"a": 1,\n "b": {"c": 1,\n "c": 2}}', [(3, "c")], id="in lines"),
         pytest.param('{"a": 1} {"b": 1, "b": 2}', [(0, "b")], id="in the second of two values"),
         pytest.param(

@@ -79,6 +79,15 @@ def test_a_deletion_by_name_has_the_last_state_of_the_object():
     assert read.lines[1].object == read.lines[0].object
 
 
+def test_an_update_without_more_than_a_name_is_an_object_without_more():
+    cordoned = NODE | {"spec": {"unschedulable": True}}
+    read = read_record(record(line("Add", cordoned), line("Update", NODE)), source="r")
+    before, after = read.lines[1].old, read.lines[1].object
+    assert isinstance(before, Node)
+    assert isinstance(after, Node)
+    assert (before.spec.unschedulable, after.spec.unschedulable) == (True, False)
+
+
 def test_an_object_that_is_added_after_its_deletion_is_new():
     read = read_record(record(line("Add", POD), line("Delete", POD), line("Add", POD)), source="r")
     assert read.lines[2].old is None
