@@ -251,6 +251,9 @@ def test_the_files_of_a_kustomization(
 def test_a_kustomization_is_made_of_the_objects_of_its_file(tmp_path: Path) -> None:
     (tmp_path / "kustomization.yaml").write_text("- a\n---\nresources: [b]\n---\n3\n")
     assert unrendered._kustomizations_in(tmp_path) == [{"resources": ["b"]}]
+    (tmp_path / "kustomization.yaml").write_text("namespace: a\nnamespace: b\nresources: [c]\n")
+    (found,) = unrendered._kustomizations_in(tmp_path)
+    assert found["resources"] == ["c"], "kustomize reports a key that is there twice"
 
 
 @pytest.mark.parametrize(
