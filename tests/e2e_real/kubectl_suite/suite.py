@@ -29,6 +29,7 @@ _FOLDERS: Final = (
 )  # fmt: skip
 _ALL: Final = "legacy-script.sh"
 _TOKEN: Final = "admin-token"
+_EDITOR: Final = re.compile(r"/\w+/tmp-editor\.sh")
 _RECORDED: Final = re.compile(r"^ *record_command (run_\w+)$", re.MULTILINE)
 _PASSED: Final = re.compile(r"Successful|^matched ", re.MULTILINE)
 _NODE: Final = {
@@ -94,15 +95,11 @@ class Suite:
         for name in _FOLDERS:
             shutil.copytree(source / name, self.root / name, copy_function=shutil.copyfile)
         for script in (self.root / "test/cmd").glob("*.sh"):
-            text = script.read_text()
-            for upstreams, replaced in (
-                (_TOKEN, token),
-                # The runs are side by side.
-                ("/tmp/tmp-editor.sh", f"{self._home}/tmp-editor.sh"),
-                # Upstream's server has no anonymous users, since it authorizes all requests.
-                ('=~ "Unauthorized"', "=~ Unauthorized|system:anonymous"),
-            ):
-                text = text.replace(upstreams, replaced)
+            text = script.read_text().replace(_TOKEN, token)
+            # The runs are side by side.
+            text = _EDITOR.sub(f"{self._home}/editor.sh", text)
+            # Upstream's server has no anonymous users, since it authorizes all requests.
+            text = text.replace('=~ "Unauthorized"', "=~ Unauthorized|system:anonymous")
             if script.name != _ALL:  # which checks that a failed command ends a function
                 text = text.replace("set -o errexit", "errexit=on")
                 text = text.replace("set +o errexit", "errexit=off")
