@@ -158,6 +158,9 @@ class Ranking:
         self._scaled: list[tuple[ScoreRow, int]] = []
         self._node_version = -1
         self._pods_version = -1
+        # Of the last start: rows are shared, so that they may be newer than the totals.
+        self._row_objects_version = -1
+        self._row_versions: tuple[int, ...] = ()
         self._constant_sum = 0
         self._is_kept = is_kept
         self._grouped: GroupedTotals | None = None
@@ -226,12 +229,16 @@ class Ranking:
         self._rows: list[VerdictRow | ScoreRow] = [*self._judging]
         self._rows += [row for row, _ in self.scores if row not in without]
         self._pods_rows = [row for row in self._rows if row.reads_pods]
+        self._row_reads = 0
+        for row in self._rows:
+            self._row_reads |= row.other_reads
 
     def refresh(self, cluster: Cluster) -> None:
         """Bring all local totals up to date."""
         nodes = cluster.nodes
         pods_version = nodes.pods_journal.version
-        if self._node_version == nodes.node_journal.version:
+        is_same_world = not self._row_reads or not self._has_new_objects(cluster)
+        if is_same_world and self._node_version == nodes.node_journal.version:
             if pods_version == self._pods_version:
                 return
             slots = nodes.pods_journal.since(self._pods_version)
@@ -244,6 +251,13 @@ class Ranking:
                     self._follow(cluster, slots, pods_version)
                     return
         self._start_over(cluster)
+
+    def _has_new_objects(self, cluster: Cluster) -> bool:
+        """Return whether objects that rows read, other than nodes and pods, have changed."""
+        if self._row_objects_version == cluster.objects_version:
+            return False
+        self._row_objects_version = cluster.objects_version
+        return cluster.version_of(self._row_reads) != self._row_versions
 
     def _refuse_huge_amounts(self) -> None:
         """Give up scores of pods' requests that may overflow, and so leave their range.
@@ -348,6 +362,8 @@ class Ranking:
         self._base = None
         self._sum_up()
         self._find_settled()
+        self._row_objects_version = objects_version
+        self._row_versions = cluster.version_of(self._row_reads)
         self._node_version = node_version
         self._pods_version = nodes.pods_journal.version
 

@@ -46,6 +46,8 @@ class Row:
         What the row depends on.
     reads_pods : bool
         Whether pods coming and going can change this row.
+    other_reads : int
+        The `Reads` of other objects than nodes and pods.
     node_version, pods_version : int
         Journal versions up to which the row is right.
     objects_version : int
@@ -56,12 +58,12 @@ class Row:
 
     __slots__ = (
         "_numbering",
-        "_other_reads",
         "_versions",
         "cycle",
         "is_spare",
         "node_version",
         "objects_version",
+        "other_reads",
         "plugin",
         "pods_version",
         "reads",
@@ -76,7 +78,7 @@ class Row:
         self.reads_pods = bool(int(reads) & _PODS)
         self.node_version = -1
         self.pods_version = -1
-        self._other_reads = int(reads) & ~_JOURNALS
+        self.other_reads = int(reads) & ~_JOURNALS
         self._numbering = cycle.cluster.numbering
         self.objects_version = -1
         self._versions: tuple[int, ...] = ()
@@ -93,7 +95,7 @@ class Row:
         """
         nodes = cluster.nodes
         node_version, pods_version = nodes.node_journal.version, nodes.pods_journal.version
-        is_same_world = self.objects_version == objects_version or not self._other_reads
+        is_same_world = self.objects_version == objects_version or not self.other_reads
         if (
             is_same_world
             and self.node_version == node_version
@@ -108,7 +110,7 @@ class Row:
             self._evaluate(cluster.live_slots(), is_everything=True)
             return
         changed: I32Array | None = None
-        versions = () if is_same_world else cluster.version_of(self._other_reads)
+        versions = () if is_same_world else cluster.version_of(self.other_reads)
         if self._numbering == cluster.numbering and (is_same_world or versions == self._versions):
             changed = self._changed(cluster)
         if not is_same_world:

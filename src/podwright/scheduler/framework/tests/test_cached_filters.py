@@ -121,3 +121,53 @@ def test_all_nodes_are_filtered_again_only_for_a_change_of_other_objects_that_ar
         rankings.of(pw.testing.make_pod("next"))
         counts.append(len(Named.calls))
     assert counts == [1, 1, 2, 1]
+
+
+class WithClass(pw.Plugin):
+    """Rejects and scores nodes by whether there is a StorageClass of the name of the pod's app."""
+
+    name = "WithClass"
+    filter_reads = score_reads = pw.Reads.NODE | pw.Reads.STORAGE
+
+    def pod_key(self, pod):
+        return pod.metadata.labels.get("app", "")
+
+    def filter(self, cycle, node):
+        known = cycle.cluster.storage.classes
+        app = cycle.pod.metadata.labels.get("app", "")
+        return pw.Status.OK if app in known else pw.Status.unschedulable("no class")
+
+    def score(self, cycle, node):
+        return 100 if node.name == "n0" and "fast" in cycle.cluster.storage.classes else 0
+
+
+def storage_class(name):
+    return decode(
+        {
+            "apiVersion": "storage.k8s.io/v1",
+            "kind": "StorageClass",
+            "metadata": {"name": name},
+            "provisioner": "p",
+        }
+    )
+
+
+@pytest.mark.parametrize("before", [1, 2, 3])
+def test_a_filter_without_a_pre_filter_sees_other_objects_that_it_reads(before):
+    scheduler = pw.Scheduler(plugins=[WithClass])
+    scheduler.add(*(pw.testing.make_node(f"n{i}") for i in range(3)))
+
+    def feasible_count(name, app):
+        pod = pw.testing.make_pod(name, cpu="1m", labels={"app": app})
+        return scheduler.schedule(pod).feasible_count
+
+    # Two keys share no ranking, and both see what the other one has brought up to date.
+    for number in range(before):
+        assert feasible_count(f"a{number}", "a") == feasible_count(f"b{number}", "b") == 0
+    scheduler.add(storage_class("b"))
+    assert [feasible_count("a-then", "a"), feasible_count("b-then", "b")] == [0, 3]
+    scheduler.add(storage_class("a"))
+    assert [feasible_count("b-last", "b"), feasible_count("a-last", "a")] == [3, 3]
+    scheduler.add(storage_class("fast"))
+    pod = pw.testing.make_pod("scored", cpu="1m", labels={"app": "a"})
+    assert scheduler.schedule(pod).node == "n0"
