@@ -68,11 +68,21 @@ def daemon_tolerations(spec: Document) -> list[Document]:
 def base_daemon_pod(
     owner: KubernetesObject, template: Document, revision: str, generation: str
 ) -> Pod:
-    """Return the pod of a daemon set without a target node; see `pod_from_template`."""
+    """Return the pod of a daemon set without a target node; see `pod_from_template`.
+
+    Parameters
+    ----------
+    generation : str
+        That of the template; "" if the API server has not counted it.
+
+    Notes
+    -----
+    Upstream: pkg/controller/daemon/util/daemonset_util.go, CreatePodTemplate
+    """
     metadata: Document = template.get("metadata") or {}
     labels = {
         **(metadata.get("labels") or {}),
-        GENERATION_LABEL: generation,
+        **({GENERATION_LABEL: generation} if generation else {}),
         REVISION_LABEL: revision,
     }
     spec: Document = template.get("spec") or {}

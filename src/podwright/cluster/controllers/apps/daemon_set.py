@@ -38,7 +38,6 @@ from podwright.cluster.controllers.apps.controller_revisions import (
     RevisionNaming,
     Revisions,
     data_of,
-    number_of,
     template_hash,
     template_patch,
 )
@@ -98,7 +97,7 @@ class _Daemon:
         self.base: Pod | None = None
         self.placement: Placement | None = None
         self.revision = ""
-        self.number = ""
+        self.generation = ""
 
 
 class DaemonSetController(PodOwnerController):
@@ -237,14 +236,15 @@ class DaemonSetController(PodOwnerController):
         revisions = Revisions(self._lister, owner, data, _NAMING, collisions, self.name, initial)
         revision = revisions.update_revision.metadata.labels[REVISION_LABEL]
         generation = _generation_of(owner)
-        number = generation or str(number_of(revisions.update_revision))
-        if daemon.spec != spec_of(owner) or (daemon.revision, daemon.number) != (revision, number):
+        known = daemon.revision, daemon.generation
+        if daemon.spec != spec_of(owner) or known != (revision, generation):
             try:
-                base = base_daemon_pod(owner, template, revision, number)
+                base = base_daemon_pod(owner, template, revision, generation)
             except InvalidObject as error:
                 return error
             daemon.base, daemon.placement = base, Placement(base)
-            daemon.spec, daemon.revision, daemon.number = spec_of(owner), revision, number
+            daemon.spec = spec_of(owner)
+            daemon.revision, daemon.generation = revision, generation
             daemon.nodes.evaluate_all(self._lister.all(NODE))
         return revisions
 

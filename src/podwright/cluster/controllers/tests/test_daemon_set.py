@@ -88,16 +88,18 @@ def test_every_node_gets_a_pod_with_its_node_affinity():
     ]
 
 
-def test_pods_have_the_generation_that_the_server_has_counted():
+@pytest.mark.parametrize(("annotation", "label"), [("7", "7"), ("", None), ("x", None)])
+def test_pods_have_the_generation_that_the_server_has_counted(annotation, label):
     # pkg/controller/daemon/util/daemonset_util.go, GetTemplateGeneration and CreatePodTemplate
     world = cluster()
     document = yaml.safe_load(SET)
-    document["metadata"]["annotations"] = {"deprecated.daemonset.template.generation": "7"}
+    document["metadata"]["annotations"] = {"deprecated.daemonset.template.generation": annotation}
     world.create(document)
     world.settle()
     (revision,) = world.all("revision")
     assert revision.raw["revision"] == 1
-    assert [pod.metadata.labels["pod-template-generation"] for pod in world.pods()] == ["7"] * 3
+    labels = [pod.metadata.labels.get("pod-template-generation") for pod in world.pods()]
+    assert labels == [label] * 3
 
 
 def test_imported_pods_without_revisions_are_kept_until_the_template_changes():
