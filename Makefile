@@ -28,7 +28,7 @@ REPORTS = .reports
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: strict-kernels share-strict conformance real-parts against-real test-e2e e2e-conformance kubectl-suite mutants mutants-ci help run up demo-sync test rest test-ui test-all lint types imports check ci share share-real format docs soak load-sync bench-sync capacity-real autoscaling-real bench bench-pairs share-pairs bench-real curves long-run bench-page coverage wheel compiled test-compiled clean
+.PHONY: strict-kernels share-strict conformance real-parts against-real test-e2e e2e-conformance kubectl-suite client-suites mutants mutants-ci help run up demo-sync test rest test-ui test-all lint types imports check ci share share-real format docs soak load-sync bench-sync capacity-real autoscaling-real bench bench-pairs share-pairs bench-real curves long-run bench-page coverage wheel compiled test-compiled clean
 
 help:  ## Show this list
 	@awk 'BEGIN {FS = ":.*##"} /^[a-z0-9-]+:.*##/ {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -136,6 +136,9 @@ e2e-conformance: $(VENV)/.installed  ## Upstream's end-to-end suite on podwright
 kubectl-suite: $(VENV)/.installed  ## Upstream's tests of kubectl on podwright up beside its own control plane (ARGS="--only REGEX"); needs Go
 	$(PYTHON) -m tests.real_parts.binaries kubectl kube-apiserver etcd kube-controller-manager
 	$(BIN)/python -m tests.e2e_real.kubectl_suite $(ARGS)
+
+client-suites: $(VENV)/.installed  ## Suites of controller-runtime and Karpenter on podwright up --bare (ARGS="--only REGEX"); needs Go
+	$(BIN)/python -m tests.e2e_real.client_suites $(ARGS)
 
 against-real autoscaling-real: SEEDS = 0-19
 against-real: $(VENV)/.installed  ## Compare with the real kube-apiserver (AREA="errors apply"), or run on one with faults (CHAOS=scheduler SEEDS=0-19); needs make real-parts
