@@ -221,26 +221,28 @@ def list_in_parts(
         The transformation is not possible.
     """
     served = call.resource.served
-    if call.media.format != "json" or call.media.is_pretty:
+    if call.media.format != "json":
         return list_reply(call, [served(obj.raw) for part in parts for obj in part], metadata)
     left = iter(parts)
     begun = next(left, ())
     first = list_reply(call, [served(obj.raw) for obj in begun], metadata)
     # Each part is a list with the same head; its items are the last field.
     field = b'"rows":' if call.media.transformation == "Table" else b'"items":'
-    items_at = first.body.rindex(field) if not begun else first.body.index(field + b"[")
+    before, closing = _INDENTED_LIST if call.media.is_pretty else _LIST
+    opening = field + before
+    items_at = first.body.rindex(field) if not begun else first.body.index(opening)
 
     # A list without items has its own form of them, such as null.
-    end = items_at if not begun else len(first.body) - len(_LIST_END)
+    end = items_at if not begun else len(first.body) - len(closing)
     last = first.body[end:]
 
     def items(part: Sequence[KubernetesObject], *, is_first: bool) -> bytes:
         body = list_reply(call, [served(obj.raw) for obj in part], metadata).body
-        assert body.endswith(_LIST_END), body[-80:]
-        begin = body.index(field + b"[")
+        assert body.endswith(closing), body[-80:]
+        begin = body.index(opening)
         if is_first:
-            return body[begin : -len(_LIST_END)]
-        return b"," + body[begin + len(field) + 1 : -len(_LIST_END)]
+            return body[begin : -len(closing)]
+        return b"," + body[begin + len(opening) : -len(closing)]
 
     def rest() -> Iterator[bytes]:
         is_empty = not begun
@@ -249,7 +251,7 @@ def list_in_parts(
                 # Nothing else keeps the bytes while a client does not take them.
                 yield items(part, is_first=is_empty)
                 is_empty = False
-        yield last if is_empty else _LIST_END
+        yield last if is_empty else closing
 
     return msgspec.structs.replace(first, body=first.body[:end], rest=rest())
 
@@ -260,7 +262,10 @@ def parts_of(objects: Sequence[KubernetesObject]) -> Iterator[Sequence[Kubernete
         yield objects[begin : begin + PART_OBJECTS]
 
 
-_LIST_END: Final = b"]}\n"
+_LIST: Final = (b"[", b"]}\n")
+"""What is between the name of the last field of a list and its items, and what follows these."""
+
+_INDENTED_LIST: Final = (b" [", b"\n  ]\n}")
 
 
 def _is_plain(media: MediaType) -> bool:

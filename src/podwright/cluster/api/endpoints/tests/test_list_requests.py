@@ -172,10 +172,14 @@ FORMS = {
     "indented": "application/json",
     "YAML": "application/yaml",
     "a Table": "application/json;as=Table;v=v1;g=meta.k8s.io",
+    "an indented Table": "application/json;as=Table;v=v1;g=meta.k8s.io",
     "metadata": "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io",
     "metadata as protobuf": "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;"
     "v=v1;g=meta.k8s.io",
 }
+
+
+_IN_PARTS = FORMS.keys() - {"YAML", "metadata as protobuf"}
 
 
 @pytest.fixture(scope="module")
@@ -196,7 +200,7 @@ def long() -> Server:
      "labelSelector=late%3DTrue", "fieldSelector=metadata.name%3Dc229", "resourceVersion=0"],
 )  # fmt: skip
 def test_a_list_in_parts_has_the_bytes_of_a_whole_one(long, form, query):
-    if form == "indented":
+    if "indented" in form:
         query = f"{query}&pretty=true"
     bodies = []
     for in_parts in (False, True):
@@ -209,6 +213,8 @@ def test_a_list_in_parts_has_the_bytes_of_a_whole_one(long, form, query):
             long.api._backend = backend
         assert isinstance(reply, HttpReply)
         assert reply.status == 200
+        if not query.startswith(("limit", "labelSelector", "fieldSelector")):
+            assert (reply.rest is not None) == (in_parts and form in _IN_PARTS)
         bodies.append(reply.body + b"".join(reply.rest or ()))
     assert bodies[0] == bodies[1]
     assert len(bodies[0]) > 40
