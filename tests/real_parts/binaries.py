@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import os
 import re
 import resource
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Final
 
 MODULE: Final = Path(__file__).parent
+KUBERNETES: Final = "k8s.io/kubernetes"
 VERSION: Final = "1.36.0"
 SERVERS: Final = {
     "etcd": "go.etcd.io/etcd/server/v3",
@@ -88,6 +90,31 @@ def find(name: str) -> Path:
     )
 
 
+def module_folder(name: str, folder: Path = MODULE) -> Path:
+    """Return the folder of a Go module, which is downloaded if it is not in the cache.
+
+    Parameters
+    ----------
+    name : str
+        The module, with `@` and a version or in the version of the go.mod.
+    folder : Path
+        Where the go.mod is.
+
+    Raises
+    ------
+    AbsentBinaryError
+        If there is no Go, or no such module.
+    """
+    command = ["go", "mod", "download", "-json", name]
+    try:
+        found = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    except FileNotFoundError as error:
+        raise AbsentBinaryError(f"the files of {name} need Go on PATH") from error
+    except subprocess.CalledProcessError as error:
+        raise AbsentBinaryError(f"the files of {name}: {error.stdout}{error.stderr}") from error
+    return Path(json.loads(found.stdout)["Dir"])
+
+
 def kwok_stages() -> list[Path]:
     """Return the files of kwok's fast stages, which its module has; raises as `kwok_files`."""
     folders = ("node/fast", "node/heartbeat-with-lease", "pod/fast")
@@ -102,14 +129,8 @@ def kwok_files(folder: str) -> list[Path]:
     AbsentBinaryError
         If there is no Go, which knows the folder of the module.
     """
-    command = ["go", "list", "-mod=readonly", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/kwok"]
-    try:
-        listed = subprocess.run(
-            command, cwd=MODULE / "kwok", capture_output=True, text=True, check=True
-        )
-    except FileNotFoundError as error:
-        raise AbsentBinaryError("the manifests of kwok need Go on PATH") from error
-    found = (Path(listed.stdout.strip()) / "kustomize" / folder).glob("*.yaml")
+    module = module_folder("sigs.k8s.io/kwok", MODULE / "kwok")
+    found = (module / "kustomize" / folder).glob("*.yaml")
     return sorted(path for path in found if path.name != "kustomization.yaml")
 
 

@@ -17,6 +17,7 @@ from typing import Final
 
 import msgspec
 from tests.e2e_real.cluster_processes import embedded
+from tests.real_parts.binaries import AbsentBinaryError, module_folder
 
 SUITES: Final = Path(__file__).with_name("suites.toml")
 _SECONDS_MAX: Final = 900
@@ -41,9 +42,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--folder", type=Path, default=Path(".reports/client-suites"), help="of copies and output"
     )
     options = parser.parse_args(arguments)
-    if shutil.which("go") is None:
-        print("the suites need Go on PATH", file=sys.stderr)
-        return 3
     folder: Path = options.folder.resolve()
     shutil.rmtree(folder, ignore_errors=True)
     modules = msgspec.toml.decode(SUITES.read_bytes(), type=dict[str, Module])
@@ -59,6 +57,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             binary = _built(folder, name, module.version, package)
         except subprocess.CalledProcessError as error:
             print(f"{name}/{package}: the build failed with exit status {error.returncode}")
+            return 3
+        except AbsentBinaryError as error:
+            print(error, file=sys.stderr)
             return 3
         place = folder / "runs" / name / package
         with embedded(place, "--bare", "--tls") as kubeconfig:
@@ -85,9 +86,7 @@ def _built(folder: Path, name: str, version: str, package: str) -> Path:
     """Build the tests of a package in a copy of its module, and return the binary in its folder."""
     copy = folder / "modules" / name
     if not copy.exists():
-        command = ["go", "mod", "download", "-json", f"{name}@{version}"]
-        found = subprocess.run(command, capture_output=True, check=True)
-        source = Path(msgspec.json.decode(found.stdout)["Dir"])
+        source = module_folder(f"{name}@{version}")
         shutil.copytree(source, copy, copy_function=shutil.copyfile)
         for path in (copy, *copy.rglob("*")):
             path.chmod(0o755)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -39,8 +38,8 @@ def test_a_run_without_a_package_or_without_go_does_not_succeed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options = ["--only", "no such package", "--folder", str(tmp_path / "suites")]
-    monkeypatch.setattr(shutil, "which", lambda name: f"/{name}")
     assert program.main(options) == 1
     assert capsys.readouterr().out == "nothing matches no such package\n"
-    monkeypatch.setattr(shutil, "which", lambda _: None)
-    assert program.main(options) == 3
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert program.main(["--only", "karpenter/pkg/apis/v1", *options[2:]]) == 3
+    assert capsys.readouterr().err.endswith("need Go on PATH\n")

@@ -18,8 +18,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.e2e_real.cluster_processes import embedded, upstream
-from tests.e2e_real.kubectl_suite.suite import Outcome, Suite, differences, module_folder
-from tests.real_parts.binaries import AbsentBinaryError
+from tests.e2e_real.kubectl_suite.suite import Outcome, Suite, differences
+from tests.real_parts.binaries import KUBERNETES, AbsentBinaryError, module_folder
 
 KNOWN = Path(__file__).with_name("differences.toml")
 
@@ -57,7 +57,7 @@ def _here(folder: Path) -> Iterator[Suite]:
 @contextmanager
 def _upstream(folder: Path) -> Iterator[Suite]:
     # As upstream's own set-up of these tests.
-    authority = module_folder() / "hack/testdata/ca/ca"
+    authority = module_folder(KUBERNETES) / "hack/testdata/ca/ca"
     signing = {"cert": ".crt", "key": ".key"}
     with upstream(
         folder,
@@ -97,6 +97,8 @@ def compare(
             for place, side in differences(ours, found, rows):
                 problems.append(f"{name}: {place} fails {side} only")
                 print(f"  {problems[-1]}", flush=True)
+            if ours.failed == found.failed and ours.passed_count != found.passed_count:
+                problems.append(f"{name}: another number of assertions passed, without a failure")
             outdated = rows.keys() - (ours.failed ^ found.failed)
             problems += [f"{name}: {place} is equal now" for place in sorted(outdated)]
     if is_whole:

@@ -29,18 +29,19 @@ kube::util::ensure-gnu-sed
 CONTEXT=test
 ALLOW_SKEW=1
 SUPPORTED_RESOURCES=("*")
-WHAT=
-wanted=$1
-if [[ ${wanted} != between ]]; then
-  WHAT=wanted
-else
+function=$1
+# runTests executes only the functions in WHAT, and with an empty one also what is between them.
+WHAT=${function}
+if [[ ${function} == between ]]; then
+  WHAT=
   errexit=on
 fi
 record_command() {
-  if [[ ${WHAT} == wanted ]]; then
-    "${wanted}"
+  if [[ -n ${WHAT} ]]; then
+    "${function}"
   fi
 }
+# Upstream removes all pods after the last function; here each one ends with this.
 kube::test::clear_all() {
   :
 }

@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 import yaml
-from tests.real_parts.binaries import MODULE, AbsentBinaryError, find
+from tests.real_parts.binaries import KUBERNETES, find, module_folder
 
 BETWEEN: Final = "between"
 """The name of the tests that are in no function."""
@@ -88,7 +88,7 @@ class Suite:
         self._folder = folder
         self._home = folder / "home"
         self._home.mkdir(parents=True)
-        source = module_folder()
+        source = module_folder(KUBERNETES)
         config = yaml.safe_load(kubeconfig.read_text())
         self._port = config["clusters"][0]["cluster"]["server"].rpartition(":")[2]
         token = config["users"][0]["user"]["token"]
@@ -164,22 +164,6 @@ class Suite:
         subprocess.run(
             [find("kubectl"), *arguments], env=self._environment(), input=stdin, check=True
         )
-
-
-def module_folder() -> Path:
-    """Return the folder of Kubernetes' module.
-
-    Raises
-    ------
-    AbsentBinaryError
-        If there is no Go, which knows it.
-    """
-    command = ["go", "list", "-mod=readonly", "-m", "-f", "{{.Dir}}", "k8s.io/kubernetes"]
-    try:
-        listed = subprocess.run(command, cwd=MODULE, capture_output=True, text=True, check=True)
-    except FileNotFoundError as error:
-        raise AbsentBinaryError("upstream's tests of kubectl need Go on PATH") from error
-    return Path(listed.stdout.strip())
 
 
 def _make_executable(folder: Path) -> None:

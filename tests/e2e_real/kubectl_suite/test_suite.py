@@ -26,7 +26,7 @@ def failing(*places: str) -> Outcome:
     return Outcome(passed_count=1, failed=frozenset(places))
 
 
-def test_a_command_that_fails_on_both_is_no_difference():
+def test_a_command_that_fails_on_both_is_not_a_difference():
     ours, theirs = failing("a.sh:1", "a.sh:2"), failing("a.sh:2", "a.sh:3")
     found = [("a.sh:1", "here"), ("a.sh:3", "upstream")]
     assert list(differences(ours, theirs, ())) == found
@@ -42,6 +42,12 @@ def test_a_command_that_fails_on_both_is_no_difference():
         (failing("a:1"), SAME, {"run_a": {"a:1": "why"}}, ""),
         (SAME, SAME, {"run_a": {"a:1": "why"}}, "run_a: a:1 is equal now"),
         (failing("a:1"), failing("a:1"), {"run_a": {"a:1": "why"}}, "run_a: a:1 is equal now"),
+        (
+            SAME,
+            Outcome(passed_count=4, failed=frozenset()),
+            {},
+            "run_a: another number of assertions passed, without a failure",
+        ),
         (SAME, SAME, {"run_b": {"b:1": "why"}}, "run_b is not a function"),
         (Outcome(passed_count=0, failed=frozenset()), SAME, {}, "no assertion passed"),
     ],

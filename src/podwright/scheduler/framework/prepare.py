@@ -6,6 +6,7 @@ Upstream: pkg/scheduler/framework/runtime/framework.go, `RunPreFilterPlugins`,
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -95,7 +96,7 @@ def combine_pre_filters(profile: Profile, call_plugin: CallPlugin) -> PreFilterO
         if isinstance(answer, PreFilterResult):
             if answer.node_names is None:
                 continue
-            restricted_by.append(plugin.name)
+            insort(restricted_by, plugin.name)
             node_names = answer.node_names if node_names is None else node_names & answer.node_names
             if not node_names:
                 rejection = _unsatisfied(restricted_by)
@@ -111,7 +112,7 @@ def combine_pre_filters(profile: Profile, call_plugin: CallPlugin) -> PreFilterO
         rejection=rejection,
         skipped=frozenset(skipped),
         node_names=node_names,
-        restricted_by=tuple(sorted(restricted_by)),
+        restricted_by=tuple(restricted_by),
         failure=failure,
     )
 
@@ -317,7 +318,7 @@ class _Keeper(Generic[A]):
 
 
 def _unsatisfied(restricted_by: list[str]) -> Status:
-    names = " ".join(sorted(restricted_by))
+    names = " ".join(restricted_by)
     if len(restricted_by) == 1:
         return Status.unresolvable(f"node(s) didn't satisfy plugin {names}")
     return Status.unresolvable(f"node(s) didn't satisfy plugin(s) [{names}] simultaneously")

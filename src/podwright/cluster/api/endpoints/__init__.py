@@ -30,6 +30,7 @@ from podwright.cluster.api.endpoints.paths import (
 from podwright.cluster.api.endpoints.replies.negotiation import MediaType as MediaType
 from podwright.cluster.api.endpoints.replies.responses import error_reply as error_reply
 from podwright.cluster.api.endpoints.request import (
+    IMPERSONATION as IMPERSONATION,
     HttpReply as HttpReply,
     HttpRequest as HttpRequest,
     LongRequest as LongRequest,

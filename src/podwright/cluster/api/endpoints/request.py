@@ -67,7 +67,8 @@ class HttpRequest(msgspec.Struct, frozen=True, dict=True):
         return self.headers.get(name, "")
 
 
-_LISTED: Final = "impersonate-"
+IMPERSONATION: Final = "impersonate-"
+"""How the names of the headers begin that name another user; repeated ones are a list."""
 
 
 def wire_headers(pairs: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
@@ -90,7 +91,7 @@ def wire_headers(pairs: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
         else:
             headers[name] = value
     for name, values in repeated.items():
-        headers[name] = ("\n" if name.startswith(_LISTED) else ", ").join(values)
+        headers[name] = ("\n" if name.startswith(IMPERSONATION) else ", ").join(values)
     return headers
 
 

@@ -14,7 +14,7 @@ from starlette.responses import Response, StreamingResponse
 
 from podwright.apimachinery.objects import Document, InputError
 from podwright.apimachinery.schema import built_in
-from podwright.cluster.api.endpoints import wire_headers
+from podwright.cluster.api.endpoints import IMPERSONATION, wire_headers
 from podwright.online.apiserver.cluster_client import ClusterClient, RequestFailed
 from podwright.online.apiserver.control.endpoints import (
     JSON,
@@ -135,7 +135,7 @@ def _identity(headers: Mapping[str, str]) -> dict[str, str]:
     return {
         name: value
         for name, value in headers.items()
-        if name == "authorization" or name.startswith("impersonate-")
+        if name == "authorization" or name.startswith(IMPERSONATION)
     }
 
 

@@ -152,7 +152,7 @@ def test_a_head_has_a_limit_of_time_and_an_idle_connection_has_not():
     ],
 )
 def test_a_reply_has_the_length_of_its_own_body_only(method, reply, length):
-    """As with Go's server: nobody may take the missing body for an empty one."""
+    """As with Go's server: the missing body must not look like an empty one."""
     sent: list[Any] = []
 
     async def send(message: Any) -> None:

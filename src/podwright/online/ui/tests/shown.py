@@ -97,7 +97,7 @@ class Shown:
         return [one.text for one in self.all(ui.label) if not marked or marked in one.classes]
 
     @property
-    def told(self):
+    def messages(self):
         """The texts of the messages."""
         return [one["message"] for one in self.notes]
 
@@ -129,7 +129,7 @@ class Shown:
         return self.all(ui.codemirror)[-1]
 
     def reports_change(self):
-        """Whether the other elements of the page were told to read again, once."""
+        """Whether the other elements of the page must read again, once."""
         return sum("pw-changed" in script for script in self.scripts) == 1
 
 

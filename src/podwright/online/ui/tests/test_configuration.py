@@ -172,7 +172,7 @@ def after(button, text=None, *, reschedule=True, **more):
 def test_a_valid_text_is_checked_and_changes_nothing():
     page = after("Check", "parallelism: 2\n", **{CHECK: VALID})
     assert changed(page) == [("POST", f"{ROOT}/configuration/check", {"parallelism": 2})]
-    assert page.told == ["The configuration is valid. Nothing has been changed."]
+    assert page.messages == ["The configuration is valid. Nothing has been changed."]
     assert "No effect: x has no effect" in page.texts()
 
 
@@ -187,7 +187,7 @@ def test_errors_of_a_configuration_are_at_their_lines(button):
     assert "profiles[0].plugins: Required value" in page.texts()
     assert "two leaders" in page.texts()
     assert [each["line"] for each in page.editor.decorations] == [3]
-    assert not page.told
+    assert not page.messages
     assert not [script for script in page.scripts if "compare" in script]
 
 
@@ -226,7 +226,7 @@ def test_a_refused_text_is_shown_in_the_editor():
     page = after("Apply", "parallelism: 0\n", **{f"PUT {ROOT}/configuration": refused})
     assert "parallelism: must be positive" in page.texts()
     assert [each["line"] for each in page.editor.decorations] == [1]
-    assert not page.told
+    assert not page.messages
 
 
 def test_a_configuration_is_applied_and_its_plugins_shown():
@@ -246,7 +246,7 @@ def test_a_configuration_is_applied_and_its_plugins_shown():
 
     page = on_page(act)
     assert changed(page) == [("PUT", f"{ROOT}/configuration", {"parallelism": 2})]
-    assert page.told == ["The scheduler runs with this configuration."]
+    assert page.messages == ["The scheduler runs with this configuration."]
 
 
 def test_plugins_that_cannot_be_read_after_a_change_are_an_error():
@@ -258,7 +258,7 @@ def test_plugins_that_cannot_be_read_after_a_change_are_an_error():
         await page.click("Apply")
 
     page = on_page(act)
-    assert page.told[1:] == [f"{ROOT}/plugins is not found."]
+    assert page.messages[1:] == [f"{ROOT}/plugins is not found."]
     assert page.texts("pw-name") == ["Spread", "Off"]
 
 

@@ -150,7 +150,7 @@ def test_without_a_sync_the_page_says_how_one_is_started():
         "podwright sync --context CONTEXT --to podwright.kubeconfig",
         "podwright up --sync cluster:CONTEXT",
     ]
-    assert page.texts()[-1] == "", "that there is none is no problem"
+    assert page.texts()[-1] == "", "that there is none is not a problem"
     assert page.timers == [(2.0, True)]
     assert not elements
 

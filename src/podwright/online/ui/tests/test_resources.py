@@ -88,7 +88,7 @@ def test_a_new_object_begins_with_an_example(namespace, is_namespaced, expected)
 def test_an_object_is_created_and_the_dialog_closed():
     page = editing(POD, "Create")
     assert page.server.written == [("POST", f"{PODS}{STRICT}", yaml.safe_load(POD))]
-    assert page.told == ["Created 1 object."]
+    assert page.messages == ["Created 1 object."]
     assert page.reports_change()
     assert not page.all(ui.dialog)[-1].value
 
@@ -96,7 +96,7 @@ def test_an_object_is_created_and_the_dialog_closed():
 def test_a_check_changes_nothing_and_leaves_the_dialog_open():
     page = editing(POD, "Check", copies=3)
     assert [target for _, target, _ in page.server.written] == [f"{PODS}{STRICT}&dryRun=All"]
-    assert page.told == ["The server accepts it. Nothing has been changed."]
+    assert page.messages == ["The server accepts it. Nothing has been changed."]
     assert not page.scripts
     assert page.all(ui.dialog)[-1].value
 
@@ -111,7 +111,7 @@ def test_copies_have_numbers_and_are_counted_with_all_documents():
     page = editing(f"{POD}---\n{POD.replace('web', 'job')}", "Create", copies=2)
     assert names_of(page.server.written) == ["web-1", "web-2", "job-1", "job-2"]
     assert {target for _, target, _ in page.server.written} == {f"{PODS}{STRICT}"}
-    assert page.told == ["Created 4 objects."]
+    assert page.messages == ["Created 4 objects."]
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_errors_of_the_server_are_at_the_lines_of_their_documents():
     assert problems(page) == ["spec.containers: Required value"]
     assert page.button("line 6")
     assert [one["line"] for one in page.editor.decorations] == [6]
-    assert not page.told
+    assert not page.messages
     assert page.all(ui.dialog)[-1].value
     assert page.reports_change(), "of several documents some may have been created"
 
@@ -223,7 +223,7 @@ def test_only_the_fields_that_differ_are_changed():
         ("PATCH", f"{WEB}{STRICT}", {"metadata": {"labels": {"a": "c"}}})
     ]
     assert page.server.requests[-1].headers["content-type"] == "application/merge-patch+json"
-    assert page.told == ["The object has been changed."]
+    assert page.messages == ["The object has been changed."]
     assert page.reports_change()
 
 
@@ -280,7 +280,7 @@ def test_an_object_that_is_gone_opens_no_dialog():
         await page.trigger("pw-edit", EDIT)
 
     page = on_page({}, act)
-    assert page.told == [f"{WEB} is not found."]
+    assert page.messages == [f"{WEB} is not found."]
     assert not page.all(ui.dialog)
 
 
@@ -318,7 +318,7 @@ def test_objects_are_deleted_once_it_is_confirmed():
         ("DELETE", f"{PODS}/web", {}),
         ("DELETE", f"{PODS}/job", {}),
     ]
-    assert page.told == ["Deleted 2 Pods."]
+    assert page.messages == ["Deleted 2 Pods."]
     assert page.reports_change()
 
 
@@ -326,7 +326,7 @@ def test_a_deletion_that_is_not_confirmed_deletes_nothing():
     page = deleted(["web"], "Cancel")
     assert page.seen == ["Delete 1 Pod?", "web"]
     assert not page.server.received
-    assert not page.told
+    assert not page.messages
 
 
 def test_a_deletion_lists_ten_objects_and_counts_the_others():
@@ -340,7 +340,7 @@ def test_a_deletion_lists_ten_objects_and_counts_the_others():
 def test_objects_that_are_not_deleted_are_counted_with_the_first_reason():
     refused = {f"DELETE {PODS}/job": (403, {"message": "job is protected"})}
     page = deleted(["web", "job", "old"], "Delete", replies=refused)
-    assert page.told == ["1 of 3 were not deleted: job is protected"]
+    assert page.messages == ["1 of 3 were not deleted: job is protected"]
     assert page.reports_change()
 
 
@@ -357,7 +357,7 @@ def test_a_cluster_is_reset_once_it_is_confirmed(clicked):
     page = on_page({"POST /podwright/v1/reset": (200, {})}, act)
     is_reset = clicked == "Reset"
     assert page.server.written == [("POST", "/podwright/v1/reset", {})] * is_reset
-    assert page.told == ["The cluster has been reset."] * is_reset
+    assert page.messages == ["The cluster has been reset."] * is_reset
     assert page.reports_change() is is_reset
 
 
@@ -367,7 +367,7 @@ def test_a_refused_reset_is_reported():
         await page.click("Reset")
 
     page = on_page({"POST /podwright/v1/reset": (403, {"detail": "only for admins"})}, act)
-    assert page.told == ["only for admins"]
+    assert page.messages == ["only for admins"]
     assert not page.scripts
 
 
@@ -388,34 +388,34 @@ def imported(content, reply):
 
 
 @pytest.mark.parametrize(
-    ("reply", "told"),
+    ("reply", "message"),
     [
         pytest.param({"applied": 7}, "has been imported. 7 objects were applied.", id="counted"),
         pytest.param([], "The snapshot has been imported.", id="not counted"),
     ],
 )
-def test_a_snapshot_is_imported(reply, told):
+def test_a_snapshot_is_imported(reply, message):
     page = imported(b"pods: []\n", (200, reply))
     assert page.server.written == [("POST", "/podwright/v1/snapshot", {"pods": []})]
-    assert [text.removeprefix("The snapshot ") for text in page.told] == [
-        told.removeprefix("The snapshot ")
+    assert [text.removeprefix("The snapshot ") for text in page.messages] == [
+        message.removeprefix("The snapshot ")
     ]
     assert page.reports_change()
     assert not page.all(ui.dialog)[-1].value
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         pytest.param(b"\xff", "utf-8", id="not a text"),
         pytest.param(b"# nothing\n", "There is no object.", id="no document"),
         pytest.param(b"pods: []\n", "pods are wrong", id="refused by the server"),
     ],
 )
-def test_a_snapshot_that_cannot_be_imported_leaves_the_dialog_open(content, told):
+def test_a_snapshot_that_cannot_be_imported_leaves_the_dialog_open(content, message):
     page = imported(content, (400, {"detail": "pods are wrong"}))
-    assert len(page.told) == 1
-    assert told in page.told[0]
+    assert len(page.messages) == 1
+    assert message in page.messages[0]
     assert not page.scripts
     assert page.all(ui.dialog)[-1].value
 

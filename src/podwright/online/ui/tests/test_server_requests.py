@@ -131,7 +131,7 @@ RESOURCES = {
         pytest.param(
             {"apiVersion": "v1", "kind": "Job", "metadata": []},
             "/api/v1/namespaces/default/jobs",
-            id="metadata that is no mapping",
+            id="metadata that is not a mapping",
         ),
         pytest.param(
             {"apiVersion": "v1", "kind": "Node", "metadata": {"namespace": "team"}},

@@ -315,7 +315,7 @@ def test_a_known_template_needs_no_keys_although_an_unselected_label_differs():
         ),
         pytest.param(({"b": 1}, None), None, id="a plugin that cannot sign this pod"),
         pytest.param(({"b": 1}, ValueError("broken")), None, id="one that raises"),
-        pytest.param(({"b": object()}, {}), None, id="a fragment that is no data"),
+        pytest.param(({"b": object()}, {}), None, id="a fragment that is not data"),
     ],
 )
 def test_a_pod_has_a_signature_if_every_plugin_gives_its_fragments(answers, signature):

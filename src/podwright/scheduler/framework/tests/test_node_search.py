@@ -80,7 +80,7 @@ SCORED = ((Plugin(), 1),)
 @pytest.mark.parametrize(
     ("options", "examined", "next_start"),
     [
-        pytest.param({"score": SCORED}, [0, 1, 2, 3], 1, id="all nodes, whose order is no matter"),
+        pytest.param({"score": SCORED}, [0, 1, 2, 3], 1, id="all nodes, in any order"),
         pytest.param(
             {"score": SCORED, "tie_rule": TieRule.HEAP}, [1, 2, 3, 0], 1, id="the order breaks ties"
         ),

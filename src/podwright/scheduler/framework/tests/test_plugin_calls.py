@@ -22,7 +22,7 @@ from podwright.testing import make_pod
 
 
 class Answers(Plugin):
-    """Gives one answer at every point, and records a result of its own."""
+    """Gives one answer at every point, and records a separate result."""
 
     name = "Answers"
 

@@ -117,7 +117,7 @@ def test_an_invalid_value_is_an_error(point):
         pytest.param((Status(), 0), Code.SUCCESS, id="no timeout"),
         pytest.param((Status.unschedulable("no"), "1s"), Code.UNSCHEDULABLE, id="a rejection"),
         pytest.param((Status.wait(), 5), Code.ERROR, id="a timeout without a unit"),
-        pytest.param((Status.wait(), "soon"), Code.ERROR, id="a timeout that is no duration"),
+        pytest.param((Status.wait(), "soon"), Code.ERROR, id="a timeout that is not a duration"),
         pytest.param((Status.wait(), "5s", 1), Code.ERROR, id="more than a pair"),
         pytest.param((), Code.ERROR, id="less than a pair"),
     ],

@@ -413,12 +413,12 @@ class RunFolder:
                 file.flush()
                 os.fsync(file.fileno())
             beside.replace(place)
-        except BaseException as error:  # an interrupt too: it must not leave a part beside
+        except OSError as error:
+            raise _cannot("written", place, error) from error
+        finally:
+            # Of a complete file nothing is left beside; the folder of another may not even exist.
             with suppress(OSError):
                 beside.unlink()
-            if isinstance(error, OSError):
-                raise _cannot("written", place, error) from error
-            raise
 
 
 def _json(value: Any) -> bytes:

@@ -31,7 +31,7 @@ from podwright.cluster.api.authorization import (
 )
 from podwright.cluster.api.endpoints.options import integer
 from podwright.cluster.api.endpoints.paths import RequestInfo
-from podwright.cluster.api.endpoints.request import HttpRequest, unescape
+from podwright.cluster.api.endpoints.request import IMPERSONATION, HttpRequest, unescape
 from podwright.cluster.api.rejections import Rejection, bad_request
 from podwright.cluster.api.users import User
 
@@ -116,7 +116,6 @@ def impersonated(impersonation: Impersonation, access: Access, request: HttpRequ
 
 # -------------------------------------------------------------------------- impersonation headers
 
-_PREFIX: Final = "impersonate-"
 _EXTRA: Final = "impersonate-extra-"
 
 
@@ -133,7 +132,7 @@ def impersonated_user(headers: Mapping[str, str]) -> User | None:
     Rejection
         The headers name a group, a uid or extra facts, but no user.
     """
-    if not any(name.startswith(_PREFIX) for name in headers):
+    if not any(name.startswith(IMPERSONATION) for name in headers):
         return None
     name = headers.get("impersonate-user", "").partition("\n")[0]
     uid = headers.get("impersonate-uid", "").partition("\n")[0]

@@ -49,7 +49,7 @@ from podwright.cluster.api.endpoints.forms.templates import (
     with_own,
 )
 from podwright.cluster.api.endpoints.paths import RequestInfo
-from podwright.cluster.api.endpoints.request import HttpReply, HttpRequest
+from podwright.cluster.api.endpoints.request import IMPERSONATION, HttpReply, HttpRequest
 from podwright.cluster.api.users import User
 from podwright.cluster.store import EVENT, NAMESPACE, POD, GroupKind, ObjectStore
 
@@ -71,7 +71,6 @@ Finding them costs more than a creation, and most shapes that occur twice do not
 
 _BODY_MAX_BYTES: Final = 64 * 1024
 _SEEN_MAX: Final = 65_536
-_IMPERSONATION: Final = "impersonate-"
 _REPEATED_MAX: Final = 6
 """How many recent requests of a path are compared before the form of a request is found."""
 
@@ -318,7 +317,7 @@ class KnownForms:
             return
         if len(request.body) > _BODY_MAX_BYTES:
             return
-        if any(name.startswith(_IMPERSONATION) for name in request.headers):
+        if any(name.startswith(IMPERSONATION) for name in request.headers):
             return
         self._discard_changed()
         if max(self._count, len(self._known)) >= self._templates_max:

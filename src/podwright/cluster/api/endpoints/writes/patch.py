@@ -275,8 +275,8 @@ def decoded_patch(
 def _accepted(resource: Resource, problem: Problem, document: Document) -> Document | None:
     """Return a document that upstream accepts as if it were another, because it does not decode it.
 
-    Upstream's accessors of metadata ignore what is no time; the schema of a custom resource has no
-    type for it.
+    Upstream's accessors of metadata ignore what is not a time; the schema of a custom resource has
+    no type for it.
     """
     if not resource.is_custom:
         return with_wrapped_number(resource.kind, problem, document)
