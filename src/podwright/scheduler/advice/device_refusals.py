@@ -368,7 +368,8 @@ class DeviceRefusals:
                 claim = devices.claim(key)
                 allocation = None if claim is None else claim.status.allocation
                 for result in () if allocation is None else allocation.devices.results:
-                    self._users[DeviceId(result.driver, result.pool, result.device)] = key
+                    if not result.admin_access:
+                        self._users[DeviceId(result.driver, result.pool, result.device)] = key
         return self._users
 
 

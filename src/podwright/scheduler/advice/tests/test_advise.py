@@ -10,6 +10,13 @@ from podwright.scheduler.advice import Advice, find_advice, node_edits
 from podwright.scheduler.advice.edits import Change
 from podwright.scheduler.advice.fixes import Fixes
 from podwright.scheduler.advice.remedies import Outcome, Search
+from podwright.scheduler.advice.tests.test_remedies import (
+    attachment,
+    claims_of,
+    limited,
+    pending,
+    volumes,
+)
 from podwright.scheduler.assembly import Scheduler
 from podwright.scheduler.config import DEFAULT_GATES
 from podwright.scheduler.framework import Explanation
@@ -50,6 +57,16 @@ class KeepNone(pw.Plugin):
     def filter(self, cycle: pw.Cycle, node: pw.NodeView) -> pw.Status:
         """Pass no node."""
         return pw.Status.unschedulable("never")
+
+
+class KeepFull(pw.Plugin):
+    """Rejects every node but one."""
+
+    name = "KeepFull"
+
+    def filter(self, cycle: pw.Cycle, node: pw.NodeView) -> pw.Status:
+        """Pass one node."""
+        return pw.Status() if node.name == "full" else pw.Status.unresolvable("another node")
 
 
 class KeepOut(pw.Plugin):
@@ -121,6 +138,16 @@ def test_changes_of_nodes_that_do_not_help_are_named() -> None:
         "the rule of the custom plugin KeepNone, which rejects 1 node, is not known; these changes"
         " of nodes do not help: add a node like n",
     )
+
+
+def test_what_is_attached_to_a_node_is_no_change_of_the_node() -> None:
+    """A change of an attachment says nothing about the rule of a plugin."""
+    full = make_node("full", cpu="500m", labels={"tier": "gold"})
+    limits = [limited("n", 1), *volumes("a", "b"), attachment("left-over", "n", "pv-b")]
+    pod = pending(volumes=claims_of("a"))
+    found = advice(pod, full, make_node("n"), *limits, plugins=(KeepFull,))
+    (limit,) = found.limits
+    assert limit.endswith("; these changes of nodes do not help: add a node like n")
 
 
 def test_a_custom_plugin_that_holds_the_pod_back_is_named() -> None:

@@ -483,9 +483,9 @@ def test_a_selector_of_a_class_that_fails_can_be_dropped() -> None:
     ]
 
 
-def _used(device: str) -> list[Object]:
+def _used(device: str, **fields: Any) -> list[Object]:
     """Return a pod and the claim with which it uses a device."""
-    result = {"request": "gpu", "driver": _DRIVER, "pool": "n", "device": device}
+    result = {"request": "gpu", "driver": _DRIVER, "pool": "n", "device": device} | fields
     status = {
         "allocation": {"devices": {"results": [result]}},
         "reservedFor": [{"resource": "pods", "name": "user", "uid": "user"}],
@@ -643,6 +643,11 @@ _TWO = [{"name": "d0", "nodeName": "m"}, {"name": "d1", "nodeName": "n"}]
             id="another request of the claim has the device",
         ),
         pytest.param(
+            [*_used("d0", adminAccess=True), _devices("a"), _claim(_request("one"), _request())],
+            "gpu: none of 1 device can be used: 1 chosen for another request",
+            id="the access of an administrator leaves a device to others",
+        ),
+        pytest.param(
             [_devices("a", "a"), _claim(_request("one", count=2), constraints=[_DISTINCT])],
             "one: needs 2, 1 of 2 devices can be used:"
             f" 1 excluded by distinctAttribute {_DRIVER}/model",
@@ -758,6 +763,17 @@ def test_only_resources_that_a_class_backs_are_devices() -> None:
     assert _refusals(pod, backing, gates=f"{of}=false").backing_classes() == []
 
 
+def test_a_device_of_an_allocation_that_is_not_written_yet_is_in_use() -> None:
+    gpu = _object("DeviceClass", "gpu", {})
+    refusals = _refusals(_pod_with_claim(), gpu, _devices("a"), _claim(_request()))
+    (used, _) = _used("d0")
+    assert isinstance(used, ResourceClaim)
+    assert used.status.allocation is not None
+    refusals._cluster.devices.set_pending("other", used.status.allocation)
+    (refusal,) = refusals.refusals_in_words(refusals.of_node("n"))
+    assert refusal.reason == "in use"
+
+
 def test_a_pod_whose_claim_does_not_exist_has_no_claims_to_advise_on() -> None:
     assert _refusals(_pod_with_claim()).claims == []
     claim = _claim(_request())
@@ -768,9 +784,7 @@ def test_a_pod_whose_claim_does_not_exist_has_no_claims_to_advise_on() -> None:
     ("most_steps", "problems"),
     [
         pytest.param(200, (), id="a search that ends"),
-        pytest.param(
-            100, ("node n: timed out trying to allocate devices",), id="one that takes too long"
-        ),
+        pytest.param(100, ("node n: timed out trying to allocate devices",), id="a longer one"),
     ],
 )
 def test_a_long_search_for_refusals_ends_early_and_says_so(
