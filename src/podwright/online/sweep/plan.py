@@ -51,7 +51,7 @@ from podwright.simulation.world import Ending, timing_entry
 MOST_SEEDS: Final = 100_000
 """A range with more seeds is taken for a mistake."""
 
-_SEEDS: Final = re.compile("([0-9]+)(?:-([0-9]+))?")
+_SEEDS: Final = re.compile(" *([0-9]+)(?: *- *([0-9]+))? *")
 _T = TypeVar("_T")
 
 Files = tuple[tuple[str, bytes], ...]
@@ -460,7 +460,7 @@ def read_seeds(text: str) -> tuple[int, ...]:
         With what is expected.
     """
     seeds: dict[int, None] = {}
-    for part in text.replace(" ", "").split(","):
+    for part in text.split(","):
         found = _SEEDS.fullmatch(part)
         if found is None:
             raise ValueError("seeds such as 0-9 or 1,5,7 are expected")

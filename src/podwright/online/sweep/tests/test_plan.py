@@ -213,6 +213,12 @@ def test_seeds_are_numbers_and_ranges_each_once(text, expected):
     assert read_seeds(text) == expected
 
 
+@pytest.mark.parametrize("text", ["1 2", "1-2 3", "1,", "-1", "1--2", "1.5"])
+def test_seeds_that_are_no_numbers_and_ranges_are_not_read(text):
+    with pytest.raises(ValueError, match="seeds such as 0-9 or 1,5,7 are expected"):
+        read_seeds(text)
+
+
 def test_a_range_of_too_many_seeds_is_taken_for_a_mistake():
     assert len(read_seeds(f"1-{MOST_SEEDS}")) == MOST_SEEDS
     with pytest.raises(ValueError, match="at most 100,000 seeds are expected"):

@@ -48,6 +48,7 @@ class Parameter(NamedTuple):
     name : str
     low, high, step : int or float
         A range with both ends, and the distance of its values; a step of 0: any number between.
+        If all three are whole, so are the values.
     is_log : bool
         Whether small values are tried as often as large ones.
     choices : tuple
@@ -67,9 +68,10 @@ class Parameter(NamedTuple):
             # Optuna compares choices by their texts.
             texts = [json.dumps(each) for each in self.choices]
             return self.value_of(trial.suggest_categorical(self.name, texts))
-        if isinstance(self.low, int) and isinstance(self.high, int):
+        if self._is_whole:
             step = int(self.step) or 1
-            return trial.suggest_int(self.name, self.low, self.high, step=step, log=self.is_log)
+            low, high = int(self.low), int(self.high)
+            return trial.suggest_int(self.name, low, high, step=step, log=self.is_log)
         return trial.suggest_float(
             self.name, self.low, self.high, step=self.step or None, log=self.is_log
         )
@@ -81,7 +83,14 @@ class Parameter(NamedTuple):
     @property
     def ends(self) -> tuple[Any, ...]:
         """The values by which the parameter is checked: both ends, or all choices."""
-        return self.choices or (self.low, self.high)
+        if self.choices or self._is_whole:
+            return self.choices or (self.low, self.high)
+        # As fractions: a field that has to be whole is none of a range with others.
+        return float(self.low), float(self.high)
+
+    @property
+    def _is_whole(self) -> bool:
+        return isinstance(self.low, int) and isinstance(self.high, int) and self.step % 1 == 0
 
 
 class _Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,6 +126,8 @@ def _mistakes(entry: _Entry, path: str) -> Iterator[FieldError]:
         for name in ("low", "high", "step"):
             if getattr(entry, name) is not None:
                 yield problem(join(path, name), "has no effect beside choices")
+        if entry.is_log:
+            yield problem(join(path, "log"), "has no effect beside choices")
         return
     if entry.low is None or entry.high is None:
         name = "low" if entry.low is None else "high"

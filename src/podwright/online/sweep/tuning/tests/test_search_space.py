@@ -42,6 +42,7 @@ def test_a_parameter_is_a_range_or_choices(given, expected):
         ({"choices": []}, ".choices", "Invalid value: []: a list of values is expected"),
         ({"choices": [1], "low": 1}, ".low", "has no effect beside choices"),
         ({"choices": [1], "step": 0}, ".step", "has no effect beside choices"),
+        ({"choices": [1], "log": True}, ".log", "has no effect beside choices"),
         ({"high": 5}, ".low", "Required value: a range has low and high; or choices"),
         ({"low": 5}, ".high", "Required value: a range has low and high; or choices"),
         ({"low": 5, "high": 5}, ".high", "Invalid value: 5: must be above low, 5"),
@@ -91,6 +92,8 @@ class Trial:
         (Parameter("p", 1, 9), ("p", 1, 9, 1, False), 1),
         (Parameter("p", 1, 9, 2), ("p", 1, 9, 2, False), 1),
         (Parameter("p", 1, 9, is_log=True), ("p", 1, 9, 1, True), 1),
+        (Parameter("p", 1, 9, 2.0), ("p", 1, 9, 2, False), 1),
+        (Parameter("p", 1, 9, 0.5), ("p", 1, 9, 0.5, False), 1),
         (Parameter("p", 1, 9.5), ("p", 1, 9.5, None, False), 1),
         (Parameter("p", 0.5, 9, 0.5), ("p", 0.5, 9, 0.5, False), 0.5),
         (Parameter("p", choices=({"a": 1}, "b")), ("p", ['{"a": 1}', '"b"']), {"a": 1}),
@@ -208,17 +211,20 @@ def test_each_parameter_is_checked_at_its_ends_and_has_one_error():
         Parameter("weights.NodeResourcesFit", 0, 100),
         Parameter("args.NodeResourcesFit.scoringStrategy.type", choices=("MostAllocated", "No")),
         Parameter("unknown", 0, 1),
+        Parameter("args.NodeResourcesFit.scoringStrategy.resources[cpu].weight", 1, 3, 0.5),
     ]
     check_parameters(parameters, base, [], "p", errors)
     assert [each.path for each in errors] == [
         "p[percentageOfNodesToScore]",
         "p[args.NodeResourcesFit.scoringStrategy.type]",
         "p[unknown]",
+        "p[args.NodeResourcesFit.scoringStrategy.resources[cpu].weight]",
     ]
     # The error of the configuration has the value.
     assert "percentageOfNodesToScore: Invalid value: -2: " in errors[0].message
     assert '"No"' in errors[1].message
     assert errors[2].message.startswith("is neither ")
+    assert "Invalid value: 1.0: must be an integer" in errors[3].message
 
 
 def test_a_parameter_has_no_range_and_no_choices_by_default() -> None:
