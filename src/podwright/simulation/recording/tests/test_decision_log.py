@@ -271,6 +271,7 @@ def test_a_failed_write_of_a_block_is_repeated_when_there_is_space(tmp_path, roo
         assert segment.read_bytes() == data, "it ends where it ended"
         assert len(log) == 13
     log._medium._file = file
+    assert log.time_of(12) == 12 * SECOND_NS, "the block is written to be read"
     log.close()
     write(tmp_path / "roomy", block_events=100).close()
     (other,) = segments(tmp_path / "roomy")
