@@ -362,10 +362,17 @@ class CycleRecording:
         return verdicts
 
     def _raise_failure(self, plugin: Plugin, verdicts: Verdicts, totals: I64Array) -> None:
+        """End the recording if an error of this filter ended the cycle.
+
+        An error at a node that the cycle did not evaluate is none: PreFilter left it out, enough
+        nodes were found before it, or the nominated node fits.
+        """
         for slot in self._live[totals[self._live] >= 0].tolist():
             status = verdicts.status_of(int(verdicts.codes[slot]))
             if status.code == Code.ERROR:
-                raise PluginFailure(plugin, "Filter", status.message)
+                failure = PluginFailure(plugin, "Filter", status.message)
+                if failure.status == self._decision.error:
+                    raise failure
 
     def _narrow(self, totals: I64Array) -> None:
         """Exclude the nodes that nominated pods, PreFilter or sampling exclude."""

@@ -7,15 +7,17 @@ import re
 import pytest
 
 from podwright.apimachinery.objects import with_nominated_node_name
-from podwright.scheduler.columns import Cluster
+from podwright.scheduler.columns import Cluster, NodeColumns
 from podwright.scheduler.framework import (
     Cycle,
     Explanation,
     NodeView,
     Plugin,
     PluginRunner,
+    PreFilterResult,
     Profile,
     Status,
+    Verdicts,
     add_custom_result,
 )
 from podwright.testing import make_node, make_pod
@@ -171,3 +173,62 @@ def test_an_error_is_explained_at_a_node_that_is_not_rejected_yet(
     assert (found.error and found.error.message) == error
     assert found.decision.error == found.error
     assert found.feasible == (() if error else ("a", "b"))
+
+
+class Columns(Plugin):
+    """Writes an error for one node into the columns, and leaves some nodes to choose from."""
+
+    name = "Columns"
+
+    def __init__(self, broken: str, left: frozenset[str] | None) -> None:
+        self.broken = broken
+        self.left = left
+
+    def pre_filter(self, cycle: Cycle) -> PreFilterResult:
+        return PreFilterResult(self.left)
+
+    def filter_columns(self, cycle: Cycle, nodes: NodeColumns, out: Verdicts) -> None:
+        out.reject_slot(nodes.slot_of[self.broken], Status.error("no disk"))
+
+    def score(self, cycle: Cycle, node: NodeView) -> int:
+        return 1
+
+
+FAILED = 'running "Columns" filter plugin: no disk'
+
+
+@pytest.mark.parametrize(
+    ("broken", "left", "nominated", "error", "feasible"),
+    [
+        pytest.param("a", None, "", FAILED, (), id="a node that is evaluated"),
+        pytest.param("c", None, "", None, ("a", "b"), id="one that an earlier filter rejects"),
+        pytest.param("a", {"b"}, "", None, ("b",), id="one that PreFilter leaves out"),
+        pytest.param("b", {"b", "c"}, "", FAILED, (), id="one that PreFilter leaves"),
+        pytest.param("a", None, "b", None, ("b",), id="another than the nominated node"),
+        pytest.param("b", None, "b", FAILED, (), id="the nominated node"),
+    ],
+)
+def test_an_error_at_a_node_that_is_not_evaluated_is_none(
+    broken: str,
+    left: set[str] | None,
+    nominated: str,
+    error: str | None,
+    feasible: tuple[str, ...],
+) -> None:
+    # Upstream: pkg/scheduler/schedule_one.go, findNodesThatFitPod
+    cluster = Cluster()
+    for name in "abc":
+        cluster.put(make_node(name))
+    plugin = Columns(broken, None if left is None else frozenset(left))
+    profile = Profile(
+        scheduler_name="s",
+        pre_filter=(plugin,),
+        filter=(Refuses(), plugin),
+        score=((plugin, 1),),
+    )
+    pod = with_nominated_node_name(make_pod("web"), nominated)
+    found = PluginRunner(profile, cluster).explain(pod, cycle_number=1, now_ns=0)
+    assert (found.error and found.error.message) == error
+    assert found.decision.error == found.error
+    assert found.feasible == feasible
+    assert bool(found.decision.node) is not bool(error)
