@@ -180,8 +180,8 @@ class ClusterEvent(msgspec.Struct, frozen=True):
         resource_matches = self.resource in (WILDCARD, incoming.resource) or (
             self.resource == POD and incoming.resource in (ASSIGNED_POD, UNSCHEDULABLE_POD)
         )
-        # "Not wider" is a comparison of numbers upstream, so UPDATE reaches only masks
-        # that end in the highest pod action.
+        # "Not wider" is a comparison of numbers upstream, so UPDATE reaches only masks with every
+        # part of an update.
         return (
             resource_matches
             and bool(self.action & incoming.action)

@@ -471,8 +471,8 @@ class PluginRunner:
 
     def _passing_slot(self, name: str, totals: I64Array) -> int:
         """Return the slot of the node to try first if it passes, else -1."""
-        slot = self.cluster.nodes.slot_of.get(name, -1)
-        return slot if slot >= 0 and totals[slot] >= 0 else -1
+        slot = self.cluster.nodes.slot_of.get(name)
+        return -1 if slot is None or totals[slot] < 0 else slot
 
     def _filter_node(self, ranking: Ranking, name: str) -> Status | None:
         """Return the status of the filters for a node; None if there is no such node."""

@@ -634,6 +634,30 @@ def test_an_extender_that_keeps_all_nodes_changes_no_decision(settings):
         assert with_extenders.tie_count == plain.tie_count
 
 
+@pytest.mark.parametrize(
+    ("nodes", "priority", "node", "message"),
+    [
+        pytest.param(2, 5, "n1", "", id="another node has room"),
+        pytest.param(2, 4, "n1", "", id="a less important one does not count"),
+        pytest.param(1, 5, "", "0/1 nodes are available: 1 Insufficient cpu.", id="no other node"),
+        pytest.param(0, 5, "", "no nodes available to schedule pods", id="no node at all"),
+    ],
+)
+def test_nominated_pods_count_before_extenders_are_called(nodes, priority, node, message):
+    runner = runner_with(NAMES, nodes=nodes)
+    first = make_pod("first", cpu="4", priority=priority)
+    runner.cluster.nominate(first, "n0")
+    if priority < 5:
+        runner.cluster.put(make_pod("there", cpu="4", node="n0"))
+    answering = Answering({"filter": {"NodeNames": ["n1"]}})
+    steps = runner.steps(make_pod("web", cpu="2", priority=5), cycle_number=1)
+    decision = run_steps(steps, answering)
+    assert (decision.node, decision.message) == (node, message)
+    assert [json.loads(call.body)["NodeNames"] for call in answering.calls] == (
+        [["n1"]] if node else []
+    )
+
+
 # -------------------------------------------------------------------- bind
 
 

@@ -63,18 +63,21 @@ def test_nodes_where_removing_pods_may_help() -> None:
         make_node("tainted", cpu="2", **TAINTED),
         make_node("also", cpu="2"),
         make_node("nominated", cpu="2"),
+        make_node("both", cpu="2"),
     )
-    for name in ("full", "tainted", "also"):
+    for name in ("full", "tainted", "also", "both"):
         cluster.place(pod(f"on-{name}", "2"), cluster.nodes.slot_of[name])
     cluster.nominate(pod("first", "2", priority=5), "nominated")
+    cluster.nominate(pod("second", "2", priority=5), "both")
     failed = failed_cycle(pod("p", "2", priority=5), cluster)
-    assert helped(failed) == ["full", "also", "nominated"]
+    assert helped(failed) == ["full", "also", "nominated", "both"]
     codes = {name: failed.status_of(name).code for name in cluster.nodes.names}
     assert codes == {
         "full": Code.UNSCHEDULABLE,
         "tainted": Code.UNSCHEDULABLE_AND_UNRESOLVABLE,
         "also": Code.UNSCHEDULABLE,
         "nominated": Code.UNSCHEDULABLE,
+        "both": Code.UNSCHEDULABLE,
     }
     assert failed.status_of("full").plugin == "NodeResourcesFit"
 

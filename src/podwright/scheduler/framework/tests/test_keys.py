@@ -16,6 +16,7 @@ from podwright.scheduler.config import DEFAULT_GATES, KubeSchedulerConfiguration
 from podwright.scheduler.framework import Cycle, Plugin, Profile, Status
 from podwright.scheduler.framework.adapter import PluginFailure
 from podwright.scheduler.framework.keys import Signer, tolerations_fragment
+from podwright.scheduler.framework.plugin import KeyReads
 from podwright.scheduler.framework.rankings.ranking_cache import RankingCache
 from podwright.testing import make_node
 
@@ -350,3 +351,52 @@ def test_the_order_of_tolerations_does_not_matter(tolerations):
     some, other = pod("1", tolerations=written), pod("1", tolerations=written[::-1])
     assert tolerations_fragment(some) == tolerations_fragment(other)
     assert tolerations_fragment(some) != tolerations_fragment(pod("1", tolerations=written[:1]))
+
+
+def test_too_many_keys_are_forgotten_and_get_other_numbers(monkeypatch):
+    monkeypatch.setattr("podwright.scheduler.framework.keys._MOST_NUMBERS", 40)
+    rankings = rankings_of(cluster_of())
+    fit = rankings._numbers["NodeResourcesFit"]
+    counts = []
+    for number in range(90):
+        requests = {"cpu": f"{number}m"}
+        containers = [{"name": "main", "image": "web", "resources": {"requests": requests}}]
+        assert rankings.of(pod("0", containers=containers)).outcome.rejection is None
+        assert len(fit.numbers) == len(fit.reads) == len(fit.preparations)
+        counts.append(len(fit.numbers))
+    assert counts[:3] == [1, 2, 3]
+    # All plugins together have no more keys than that.
+    assert 4 < max(counts) < 40
+    assert counts.count(1) > 2
+
+
+class ReadsByClass(Plugin):
+    """Reads the cluster for pods whose label names a resource that a device class has."""
+
+    name = "ReadsByClass"
+    filter_reads = Reads.NODE
+
+    def pod_key(self, pod: Pod) -> object:
+        return pod.metadata.labels["index"]
+
+    def reads_for(self, key: object, cluster: Cluster) -> KeyReads:
+        is_backed = bool(cluster.device_classes.class_of(str(key)))
+        return KeyReads(Reads.NOTHING, Reads.CLUSTER if is_backed else Reads.NODE, Reads.NOTHING)
+
+    def filter(self, cycle: Cycle, node: object) -> Status:
+        return Status.OK
+
+
+def test_what_a_key_reads_is_found_again_when_device_classes_change():
+    cluster = cluster_of()
+    rankings = rankings_of(cluster, ReadsByClass)
+    reads = []
+    for name in ("", "example.com/gpu", "example.com/other", "example.com/gpu"):
+        if name:
+            document = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass"}
+            spec = {"metadata": {"name": "gpu"}, "spec": {"extendedResourceName": name}}
+            cluster.put(decode(document | spec))
+        rankings.of(pod("example.com/gpu"))
+        (number,) = rankings._numbers["ReadsByClass"].numbers.values()
+        reads.append(rankings._numbers["ReadsByClass"].reads[number].filter)
+    assert reads == [Reads.NODE, Reads.CLUSTER, Reads.NODE, Reads.CLUSTER]

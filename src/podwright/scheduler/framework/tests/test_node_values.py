@@ -28,3 +28,8 @@ def test_a_value_is_a_python_integer_found_by_the_name_of_its_node():
     assert ("a" in found, "c" in found) == (True, False)
     with pytest.raises(KeyError, match="'c'"):
         found["c"]
+
+
+def test_the_places_of_names_are_found_once_for_all_values():
+    assert NODES.places == {"b": 0, "a": 1}
+    assert NODES.places is NODES.places

@@ -122,8 +122,10 @@ def test_the_nodes_that_pass_are_found_once() -> None:
     runner, incoming = PluginRunner(profile(), cluster), pod("p", "1", priority=5)
     ranking = runner.ranking_of(incoming)
     check = NominatedCheck(runner.profile, ranking, incoming, cluster)
-    check.apply(np.zeros(cluster.nodes.n_slots, dtype=np.int64))
+    totals = np.zeros(cluster.nodes.n_slots, dtype=np.int64)
+    check.apply(totals)
     slots = cluster.live_slots()
+    assert totals[slots].tolist() == [-1, 0]
     passing = check.without_rejected(slots)
     assert [cluster.nodes.names[slot] for slot in passing.tolist()] == ["b"]
     assert check.without_rejected(slots) is passing

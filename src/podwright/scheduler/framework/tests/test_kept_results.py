@@ -1,0 +1,390 @@
+"""Results that are kept: a runner decides as a new one does, whatever has changed between pods."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import msgspec
+import pytest
+
+from podwright.apimachinery.objects import Pod, pending_requests
+from podwright.apimachinery.schema import decode
+from podwright.scheduler.columns import Cluster, NodeColumns, Reads
+from podwright.scheduler.framework import (
+    Cycle,
+    NodeView,
+    Normalization,
+    Plugin,
+    PluginRunner,
+    PreFilterResult,
+    Profile,
+    Status,
+    Verdicts,
+)
+from podwright.scheduler.framework.plugin import KeyReads
+from podwright.scheduler.framework.profile import TieRule
+from podwright.scheduler.preemption.tests import situations
+from podwright.testing import make_node, make_pod
+
+PODS = Reads.NODE | Reads.PODS
+
+
+def app_of(pod: Pod) -> str:
+    return pod.metadata.labels["app"]
+
+
+def cpu_of(pod: Pod) -> int:
+    return pending_requests(pod).get("cpu", 0)
+
+
+class Labelled(Plugin):
+    """Rejects nodes that are labelled against the app, and only names nodes for some apps."""
+
+    name = "Labelled"
+    pre_filter_reads = Reads.NOTHING
+    filter_reads = Reads.NODE
+
+    def pod_key(self, pod: Pod) -> Hashable:
+        return app_of(pod)
+
+    def pre_filter(self, cycle: Cycle) -> Status | PreFilterResult:
+        match app_of(cycle.pod):
+            case "named":
+                return PreFilterResult(frozenset({"n3", "n5", "n20", "gone"}))
+            case "refused":
+                return Status.unschedulable("refused")
+            case "skipped":
+                return Status.skip()
+            case _:
+                return Status.OK
+
+    def filter(self, cycle: Cycle, node: NodeView) -> Status:
+        app = app_of(cycle.pod)
+        return Status.unschedulable(f"no {app}") if f"no-{app}" in node.labels else Status.OK
+
+
+class Limited(Plugin):
+    """Rejects nodes with as many pods as their label allows."""
+
+    name = "Limited"
+    filter_reads = PODS
+
+    def pod_key(self, pod: Pod) -> Hashable:
+        return ()
+
+    def filter(self, cycle: Cycle, node: NodeView) -> Status:
+        is_full = len(node.pods) >= int(node.labels["limit"])
+        return Status.unschedulable("full") if is_full else Status.OK
+
+
+class Roomy(Plugin):
+    """Rejects nodes without room, and prefers those with much; most pods have other requests."""
+
+    name = "Roomy"
+    key_varies = True
+    pre_filter_reads = pre_score_reads = Reads.NOTHING
+    filter_reads = score_reads = PODS
+
+    def pod_key(self, pod: Pod) -> Hashable:
+        return cpu_of(pod)
+
+    def pre_filter(self, cycle: Cycle) -> Status:
+        return Status.skip() if cpu_of(cycle.pod) % 10 == 1 else Status.OK
+
+    def filter(self, cycle: Cycle, node: NodeView) -> Status:
+        is_full = self._free(node) < cpu_of(cycle.pod)
+        return Status.unschedulable("no room") if is_full else Status.OK
+
+    def pre_score(self, cycle: Cycle) -> Status:
+        return Status.skip() if cpu_of(cycle.pod) % 10 == 2 else Status.OK
+
+    def score(self, cycle: Cycle, node: NodeView) -> int:
+        return max(100 * (self._free(node) - cpu_of(cycle.pod)) // node.allocatable["cpu"], 0)
+
+    def _free(self, node: NodeView) -> int:
+        return node.allocatable["cpu"] - node.requested["cpu"]
+
+
+class Rated(Plugin):
+    """Scores nodes by their label."""
+
+    name = "Rated"
+    score_reads = Reads.NODE
+    scores_in_range = True
+
+    def pod_key(self, pod: Pod) -> Hashable:
+        return ()
+
+    def score(self, cycle: Cycle, node: NodeView) -> int:
+        return int(node.labels["rate"])
+
+
+class Scaled(Rated):
+    name = "Scaled"
+    normalization = Normalization.DEFAULT
+
+
+class Reversed(Rated):
+    name = "Reversed"
+    normalization = Normalization.DEFAULT_REVERSED
+
+
+class Constant(Rated):
+    name = "Constant"
+
+    def score(self, cycle: Cycle, node: NodeView) -> int:
+        return 30
+
+
+class Emptier(Rated):
+    """Prefers nodes with few pods."""
+
+    name = "Emptier"
+    score_reads = PODS
+
+    def score(self, cycle: Cycle, node: NodeView) -> int:
+        return max(100 - 10 * len(node.pods), 0)
+
+
+class Zonal(Plugin):
+    """Rejects the zone with the most pods, and prefers the others by their number of pods."""
+
+    name = "Zonal"
+
+    def pod_key(self, pod: Pod) -> Hashable:
+        return ()
+
+    def _counts(self, cycle: Cycle) -> Counter[str]:
+        cluster = cycle.cluster
+        return Counter(
+            cluster.nodes.labels_of(slot)["zone"]
+            for slot in cluster.live_slots().tolist()
+            for _ in cluster.pods_on[slot]
+        )
+
+    def filter(self, cycle: Cycle, node: NodeView) -> Status:
+        counts = self._counts(cycle)
+        is_most = counts[node.labels["zone"]] > min(counts.values(), default=0) + 2
+        return Status.unschedulable("crowded") if is_most else Status.OK
+
+    def score(self, cycle: Cycle, node: NodeView) -> int:
+        return min(7 * self._counts(cycle)[node.labels["zone"]], 100)
+
+
+class Classy(Plugin):
+    """Rejects and scores nodes by the StorageClasses that there are."""
+
+    name = "Classy"
+    filter_reads = score_reads = Reads.NODE | Reads.STORAGE
+
+    def pod_key(self, pod: Pod) -> Hashable:
+        return ()
+
+    def filter(self, cycle: Cycle, node: NodeView) -> Status:
+        is_known = node.labels["zone"] in cycle.cluster.storage.classes
+        return Status.unschedulable("no class") if is_known else Status.OK
+
+    def score(self, cycle: Cycle, node: NodeView) -> int:
+        return 10 * len(cycle.cluster.storage.classes)
+
+
+class Shared(Plugin):
+    """Reads pods for one app only, and keeps that one off nodes that have any."""
+
+    name = "Shared"
+    filter_reads = Reads.NODE
+    score_reads = Reads.NODE
+
+    def pod_key(self, pod: Pod) -> Hashable:
+        return app_of(pod)
+
+    def reads_for(self, key: Hashable, cluster: Cluster) -> KeyReads:
+        reads = PODS if key == "web" else Reads.NODE
+        return KeyReads(Reads.NOTHING, reads, reads)
+
+    def filter(self, cycle: Cycle, node: NodeView) -> Status:
+        is_alone = app_of(cycle.pod) == "web" and len(node.pods) > 1
+        return Status.unschedulable("shared") if is_alone else Status.OK
+
+    def score(self, cycle: Cycle, node: NodeView) -> int:
+        return 50 if app_of(cycle.pod) == "web" and node.pods else 20
+
+
+class Fails(Plugin):
+    """Fails at some nodes, which another filter may reject before."""
+
+    name = "Fails"
+    filter_reads = Reads.NODE
+
+    def pod_key(self, pod: Pod) -> Hashable:
+        return ()
+
+    def filter_columns(self, cycle: Cycle, nodes: NodeColumns, out: Verdicts) -> None:
+        for slot in out.rows.tolist():
+            if "no-web" in nodes.labels_of(slot):
+                out.reject_slot(slot, Status.error("no disk"))
+
+
+class FailsLater(Plugin):
+    """Fails at PreScore, for one app."""
+
+    name = "FailsLater"
+    pre_score_reads = score_reads = Reads.NOTHING
+
+    def pod_key(self, pod: Pod) -> Hashable:
+        return app_of(pod) == "db"
+
+    def pre_score(self, cycle: Cycle) -> Status:
+        return Status.error("later") if app_of(cycle.pod) == "db" else Status.OK
+
+    def score(self, cycle: Cycle, node: NodeView) -> int:
+        return 9
+
+
+def node(number: int, **labels: str) -> Any:
+    known = {
+        "zone": "abc"[number % 3],
+        "limit": str(3 + number % 2),
+        "rate": str(20 * (number % 4)),
+    }
+    if number % 7 == 0:
+        known["no-web"] = ""
+    return make_node(f"n{number}", cpu=2 + number % 5, labels=known | labels)
+
+
+def storage_class(name: str) -> Any:
+    document = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "provisioner": "p"}
+    return decode(document | {"metadata": {"name": name}})
+
+
+NODES = 26
+OTHERS = ("named", "refused", "skipped")
+SPREADING = {"maxSkew": 1, "topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "web"}}}
+SPECS: dict[str, dict[str, Any]] = {
+    "named": {"nodeSelector": {"limit": "3"}},
+    "refused": {"topologySpreadConstraints": [SPREADING | {"whenUnsatisfiable": "DoNotSchedule"}]},
+    "skipped": {"topologySpreadConstraints": [SPREADING | {"whenUnsatisfiable": "ScheduleAnyway"}]},
+}
+
+
+def place(cluster: Cluster, *slots: int) -> None:
+    for slot in slots:
+        name = f"placed-{sum(len(pods) for pods in cluster.pods_on)}-{slot}"
+        cluster.place(make_pod(name, cpu="300m", labels={"app": "web"}), slot)
+
+
+def move(cluster: Cluster, slot: int, times: int) -> None:
+    for _ in range(times):
+        cluster.place(make_pod("moved", cpu="300m"), slot)
+        cluster.remove("default/moved")
+
+
+def put(cluster: Cluster, *objects: Any) -> None:
+    for one in objects:
+        cluster.put(one)
+
+
+def delete(cluster: Cluster, *objects: Any) -> None:
+    for one in objects:
+        cluster.delete(one)
+
+
+CHANGES: dict[str, Callable[[Cluster], None]] = {
+    "nothing": lambda _: None,
+    "nothing again": lambda _: None,
+    "a pod is placed": lambda cluster: place(cluster, 3),
+    "two are, on one node": lambda cluster: place(cluster, 5, 5),
+    "pods on two nodes": lambda cluster: place(cluster, 3, 8),
+    "pods on two nodes, named twice": lambda cluster: place(cluster, 3, 8, 3, 8),
+    "a pod comes and goes": lambda cluster: move(cluster, 4, 1),
+    "a label is added": lambda cluster: put(cluster, node(4, **{"no-web": ""})),
+    "a node gets a rate that none has": lambda cluster: put(cluster, node(6, rate="95")),
+    "a node is deleted": lambda cluster: delete(cluster, node(6)),
+    "a pod is placed beside it": lambda cluster: place(cluster, 7),
+    "another takes its place": lambda cluster: put(cluster, node(41, rate="70")),
+    "many entries of few nodes": lambda cluster: move(cluster, 9, 40),
+    "more than the journal of pods keeps": lambda cluster: move(cluster, 2, 1_100),
+    "pods on most nodes": lambda cluster: place(cluster, *range(25)),
+    "pods on a third": lambda cluster: place(cluster, *range(15, 25)),
+    "a class": lambda cluster: put(cluster, storage_class("a")),
+    "another class": lambda cluster: put(cluster, storage_class("fast")),
+    "a class goes": lambda cluster: delete(cluster, storage_class("a")),
+    "more nodes": lambda cluster: put(cluster, *map(node, range(50, 60))),
+    "all rates are equal": lambda cluster: put(
+        cluster, *[node(number, rate="40") for number in range(50, 60)]
+    ),
+    "most nodes go": lambda cluster: delete(cluster, *map(node, range(10, 26))),
+    "a pod on a last one": lambda cluster: place(cluster, cluster.nodes.slot_of["n51"]),
+}
+
+
+PROFILES: dict[str, tuple[tuple[type[Plugin], ...], tuple[tuple[type[Plugin], int], ...]]] = {
+    "rows of nodes": ((Labelled,), ((Rated, 1),)),
+    "rows of pods": ((Labelled, Limited), ((Emptier, 2), (Rated, 1))),
+    "three rows that are added": ((Limited,), ((Emptier, 2), (Rated, 1), (Roomy, 3))),
+    "rows of requests": ((Labelled, Roomy), ((Roomy, 1), (Rated, 2))),
+    "rows of requests and pods": ((Roomy, Limited), ((Constant, 3), (Roomy, 1))),
+    "scores that are scaled": ((Labelled, Limited), ((Scaled, 1), (Reversed, 2))),
+    "a filter of all nodes": ((Labelled, Zonal, Limited), ((Rated, 1),)),
+    "a score of all nodes": ((Labelled, Limited), ((Zonal, 1), (Emptier, 1))),
+    "both, and requests": ((Roomy, Zonal), ((Zonal, 1), (Roomy, 1), (Scaled, 1))),
+    "reads that differ by pod": ((Shared, Roomy), ((Shared, 1), (Rated, 1))),
+    "a filter that fails": ((Labelled, Roomy, Fails), ((Rated, 1),)),
+    "a score that is not prepared": ((Roomy,), ((FailsLater, 1), (Roomy, 1))),
+    "other objects": ((Classy, Labelled), ((Classy, 1), (Rated, 1))),
+}
+
+
+def profile(name: str, tie_rule: TieRule = TieRule.DRAWN) -> Profile:
+    if name == UPSTREAM:
+        return msgspec.structs.replace(situations.profile(), tie_rule=tie_rule)
+    filters, scores = PROFILES[name]
+    made: dict[type[Plugin], Plugin] = {}
+    for kind in (*filters, *(kind for kind, _ in scores)):
+        made.setdefault(kind, kind())
+    every = tuple(made.values())
+    return Profile(
+        scheduler_name="s",
+        pre_filter=tuple(plugin for plugin in every if plugin.implements("pre_filter")),
+        filter=tuple(made[kind] for kind in filters),
+        pre_score=tuple(plugin for plugin in every if plugin.implements("pre_score")),
+        score=tuple((made[kind], weight) for kind, weight in scores),
+        tie_rule=tie_rule,
+    )
+
+
+UPSTREAM = "the plugins of upstream"
+
+
+@pytest.mark.parametrize("name", [*PROFILES, UPSTREAM])
+def test_a_runner_decides_as_a_new_one(name: str) -> None:
+    cluster = Cluster()
+    for number in range(NODES):
+        cluster.put(node(number))
+    kept = PluginRunner(profile(name), cluster, seed=3)
+    # This one evaluates all nodes in every cycle.
+    walking = PluginRunner(profile(name, TieRule.HEAP), cluster, seed=3)
+    cycle_number = 0
+    for number, (change, make) in enumerate(CHANGES.items()):
+        make(cluster)
+        for app in ("web", "db", "web", OTHERS[number % 3]):
+            cycle_number += 1
+            # One pod requests what no other does.
+            cpu = f"{500 + cycle_number if app == 'db' else 600}m"
+            pod = make_pod(f"p{cycle_number}", cpu=cpu, labels={"app": app}, spec=SPECS.get(app))
+            new = PluginRunner(profile(name), cluster, seed=3)
+            found = kept.decide(pod, cycle_number=cycle_number)
+            assert found == new.decide(pod, cycle_number=cycle_number), (change, app)
+            walked = walking.decide(pod, cycle_number=cycle_number)
+            for field in ("total", "tie_count", "feasible_count", "diagnosis", "error"):
+                assert getattr(found, field) == getattr(walked, field), (change, app)
+            if app in OTHERS:
+                explained = new.explain(pod, cycle_number=cycle_number)
+                assert found.error == explained.error, change
+                assert found.feasible_count == len(explained.feasible), change
+                if found.total is not None:
+                    totals = explained.totals
+                    assert totals[found.node] == max(totals.values()) == found.total, change
+                    assert found.tie_count == len(explained.winners), change
