@@ -233,4 +233,4 @@ def curve(runs: Sequence[FgdRun], column: int) -> F64Matrix:
         if len(measures) == len(runs):
             interval = Interval.of([measure[column] for measure in measures])
             points.append((percent, interval.mean, interval.margin))
-    return np.array(points, dtype=np.float64).reshape(-1, 3).T
+    return np.array(points, dtype=np.float64).reshape(len(points), 3).T
