@@ -363,6 +363,8 @@ class Search:
         nodes: set[str] = set()
         is_promising = True
         for plan in plans:
+            if self._trials_left <= 0:
+                break
             where = _node_of(plan)
             if where in nodes:
                 continue
@@ -383,7 +385,7 @@ class Search:
                     break
                 continue
             failures += 1
-            if failures >= _MOST_PER_GROUP or self._trials_left <= 0:
+            if failures >= _MOST_PER_GROUP:
                 break
         if found:
             self._found.append((keys, found))

@@ -69,6 +69,16 @@ class KeepFull(pw.Plugin):
         return pw.Status() if node.name == "full" else pw.Status.unresolvable("another node")
 
 
+class KeepAll(pw.Plugin):
+    """Rejects no node."""
+
+    name = "KeepAll"
+
+    def filter(self, cycle: pw.Cycle, node: pw.NodeView) -> pw.Status:
+        """Pass every node."""
+        return pw.Status()
+
+
 class KeepOut(pw.Plugin):
     """Holds every pod back."""
 
@@ -168,7 +178,7 @@ def test_only_a_cordoned_node_is_uncordoned_for_a_custom_plugin() -> None:
     full = make_node("full", cpu="500m", labels={"tier": "gold"})
     for is_cordoned in (False, True):
         node = make_node("n", cpu="4", taints=["k:NoExecute"], unschedulable=is_cordoned)
-        scheduler = Scheduler(plugins=(KeepTier,))
+        scheduler = Scheduler(plugins=(KeepTier, KeepAll))
         scheduler.add(full, node, make_pod("p", cpu="1"))
         fixes = Fixes(
             scheduler.explain("default/p"), scheduler.cluster, DEFAULT_GATES,
@@ -180,6 +190,21 @@ def test_only_a_cordoned_node_is_uncordoned_for_a_custom_plugin() -> None:
         assert texts == expected | ({"uncordon node n"} if is_cordoned else set())
         assert len(plans[-1]) == len(expected) + is_cordoned, "all of them together"
         assert plans[0][0].command == "kubectl label node n tier=gold", "it has no such label"
+        assert fixes._guesses("KeepAll", node) == [], "a plugin that rejects no node"
+
+
+def test_of_many_guesses_three_are_tried_apart_and_all_together() -> None:
+    scheduler = Scheduler(plugins=(KeepTier,))
+    labels = {"tier": "gold", "disk": "ssd", "rack": "1", "row": "2"}
+    node = make_node("n", cpu="4")
+    scheduler.add(make_node("full", cpu="500m", labels=labels), node, make_pod("p", cpu="1"))
+    fixes = Fixes(
+        scheduler.explain("default/p"), scheduler.cluster, DEFAULT_GATES,
+        custom_plugins={"KeepTier"},
+    )  # fmt: skip
+    plans = [[edit.text for edit in plan] for plan in fixes._guesses("KeepTier", node)]
+    all_together = [f"set label {key}={value} on node n" for key, value in labels.items()]
+    assert plans == [*([text] for text in all_together[:3]), all_together]
 
 
 def test_a_guess_is_what_all_nodes_have_that_a_custom_plugin_accepts() -> None:

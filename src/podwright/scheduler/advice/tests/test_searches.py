@@ -99,13 +99,26 @@ def test_a_hundred_and_fifty_changes_are_tried():
     assert len(trial.explained) == 5
 
 
-def test_no_change_of_a_group_is_tried_after_the_last_trial():
+@pytest.mark.parametrize(("accepts", "failed"), [(never, 2), (always, 0)])
+def test_no_change_of_a_group_is_tried_after_the_last_trial(accepts, failed):
     nodes = [make_node(f"n{i}", unschedulable=True) for i in range(5)]
-    made, trial = search(never, pending(), *nodes)
+    made, trial = search(accepts, pending(), *nodes)
     made._trials_left = 2
     plans = [(node_edits.uncordon(node.name),) for node in nodes]
     made._try_group(frozenset({("uncordon",)}), plans)
-    assert (len(trial.tried), len(made._failed), made._promising) == (2, 2, [plans[0]])
+    assert (len(trial.tried), len(made._failed)) == (2, failed)
+    assert made._promising == plans[:1] * bool(failed)
+    assert [len(found) for _, found in made._found] == [2] * (not failed)
+
+
+def test_a_change_whose_pods_outnumber_the_trials_that_are_left_is_no_remedy():
+    workload = [placed(f"web-{i}", "n", labels={"app": "web"}) for i in range(3)]
+    made, trial = search(always, pending(), make_node("n", cpu="1"), *workload)
+    made._trials_left = 2
+    scale = ReplicaCount("ReplicaSet", "default/web", 2)
+    each = tuple((pod,) for pod in workload)
+    made._try_group(frozenset(), [(Edit(key=(), text="", effort=4.0, each=each, scale=scale),)])
+    assert (len(trial.tried), made._found) == (2, [])
 
 
 def test_eight_remedies_are_kept_the_smallest_first():
