@@ -105,8 +105,9 @@ def test_an_invalid_score_of_an_infeasible_node_is_no_error(size):
 @pytest.mark.parametrize(
     ("plugin", "size", "normalized"), [(Sized, 101, 101), (Sized, -1, -1), (Scaled, -3, -10)]
 )
-def test_an_invalid_score_of_a_feasible_node_is_an_error(plugin, size, normalized):
-    scheduler = scheduler_with(plugin, *SIZES)
+@pytest.mark.parametrize("least", [0, 10])
+def test_an_invalid_score_of_a_feasible_node_is_an_error(plugin, size, normalized, least):
+    scheduler = scheduler_with(plugin, least, *SIZES[1:])
     calls_per_pod(scheduler, 3)
     scheduler.add(pw.testing.make_node("n1", labels={"size": str(size)}))
     for number in range(3):

@@ -124,7 +124,9 @@ def test_an_explanation_shows_the_best_node_first_and_the_most_frequent_reason()
 
 def test_reasons_are_shown_by_the_number_of_their_nodes() -> None:
     found = sized(None, None, None, filters=(Refuses(),))
-    assert str(found) == "0/3 nodes are available: 1 not c, 2 no size."
+    reasons = "0/3 nodes are available: 1 not c, 2 no size."
+    assert str(found) == reasons
+    assert repr(found) == f"<Explanation of default/web: {reasons}; 0 of 3 nodes are feasible>"
     assert cells(found._repr_html_()) == [
         *("2", "Sized", "no size", "a"),
         *("1", "Refuses", "not c", "c"),

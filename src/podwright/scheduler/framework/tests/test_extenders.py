@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 import podwright as pw
@@ -542,6 +543,9 @@ def test_scores_wrap_around_as_int64_does():
             (SCORER,), ([("n1", 3), ("n1", 3), ("n2", 5)],), "n1", 1, id="a node named twice"
         ),
         pytest.param(
+            (SCORER,), ([("n1", None), ("n2", 1)],), "n2", 1, id="a score that is null is 0"
+        ),
+        pytest.param(
             (SCORER, SCORER),
             (None, [("n2", 1)]),
             "n2",
@@ -580,6 +584,18 @@ def test_scores_of_extenders(settings, answers, node, tie_count):
     assert node in (None, decision.node)
 
 
+@pytest.mark.parametrize("best", range(5))
+@pytest.mark.parametrize("tie_rule", list(TieRule))
+def test_the_node_that_an_extender_scores_best_is_chosen_by_each_rule(tie_rule, best):
+    scores = [{"Host": f"n{i}", "Score": (i + 5 - best) % 5} for i in range(5)]
+    runner = runner_with(SCORER, nodes=5)
+    profile = msgspec.structs.replace(runner.profile, tie_rule=tie_rule)
+    runner = PluginRunner(profile, runner.cluster, extenders=runner.extenders)
+    steps = runner.steps(make_pod("web"), cycle_number=best)
+    decision = run_steps(steps, Answering({"prioritize": scores}))
+    assert (decision.node, decision.tie_count) == (f"n{(best + 4) % 5}", 1)
+
+
 @pytest.mark.parametrize(
     "reply",
     [
@@ -611,6 +627,26 @@ def test_all_nodes_are_evaluated_if_the_nominated_one_is_rejected():
         return ExtenderReply(status=200, body=json.dumps(next(replies)).encode())
 
     assert decide(answer, NAMES, pod=nominated).node == "n0"
+
+
+@pytest.mark.parametrize(
+    ("failed", "position"),
+    [
+        pytest.param({}, 0, id="without a reason"),
+        pytest.param({"n2": "no"}, 1, id="with one, which counts as a node that was evaluated"),
+    ],
+)
+def test_the_next_search_starts_behind_the_evaluated_nodes(failed, position):
+    # Upstream: pkg/scheduler/schedule_one.go, findNodesThatFitPod, processedNodes
+    replies = iter([{"NodeNames": [], "FailedNodes": failed}, {"NodeNames": ["n0"]}])
+
+    def answer(_call):
+        return ExtenderReply(status=200, body=json.dumps(next(replies)).encode())
+
+    runner = runner_with(NAMES)
+    nominated = with_nomination(make_pod("web"), "n2")
+    assert run_steps(runner.steps(nominated, cycle_number=1), answer).node == "n0"
+    assert runner.search_position() == position
 
 
 def with_nomination(pod, node):

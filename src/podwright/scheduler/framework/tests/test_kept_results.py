@@ -7,8 +7,10 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
+from podwright._arrays import I64Array
 from podwright.apimachinery.objects import Pod, pending_requests
 from podwright.apimachinery.schema import decode
 from podwright.scheduler.columns import Cluster, NodeColumns, Reads
@@ -25,6 +27,7 @@ from podwright.scheduler.framework import (
 )
 from podwright.scheduler.framework.plugin import KeyReads
 from podwright.scheduler.framework.profile import TieRule
+from podwright.scheduler.framework.rankings.ranking_cache import RankingCache
 from podwright.scheduler.preemption.tests import situations
 from podwright.testing import make_node, make_pod
 
@@ -227,6 +230,18 @@ class Fails(Plugin):
                 out.reject_slot(slot, Status.error("no disk"))
 
 
+class FailsWhenFull(Fails):
+    """Fails at nodes with many pods."""
+
+    name = "FailsWhenFull"
+    filter_reads = PODS
+
+    def filter_columns(self, cycle: Cycle, nodes: NodeColumns, out: Verdicts) -> None:
+        for slot in out.rows.tolist():
+            if len(cycle.cluster.pods_on[slot]) > 3:
+                out.reject_slot(slot, Status.error("no port"))
+
+
 class FailsLater(Plugin):
     """Fails at PreScore, for one app."""
 
@@ -243,7 +258,7 @@ class FailsLater(Plugin):
         return 9
 
 
-def node(number: int, **labels: str) -> Any:
+def node(number: int, *, is_cordoned: bool = False, **labels: Any) -> Any:
     known = {
         "zone": "abc"[number % 3],
         "limit": str(3 + number % 2),
@@ -251,7 +266,9 @@ def node(number: int, **labels: str) -> Any:
     }
     if number % 7 == 0:
         known["no-web"] = ""
-    return make_node(f"n{number}", cpu=2 + number % 5, labels=known | labels)
+    return make_node(
+        f"n{number}", cpu=2 + number % 5, labels=known | labels, unschedulable=is_cordoned
+    )
 
 
 def storage_class(name: str) -> Any:
@@ -291,6 +308,7 @@ def delete(cluster: Cluster, *objects: Any) -> None:
         cluster.delete(one)
 
 
+NO_WEB: dict[str, Any] = {"no-web": ""}
 CHANGES: dict[str, Callable[[Cluster], None]] = {
     "nothing": lambda _: None,
     "nothing again": lambda _: None,
@@ -299,8 +317,12 @@ CHANGES: dict[str, Callable[[Cluster], None]] = {
     "pods on two nodes": lambda cluster: place(cluster, 3, 8),
     "pods on two nodes, named twice": lambda cluster: place(cluster, 3, 8, 3, 8),
     "a pod comes and goes": lambda cluster: move(cluster, 4, 1),
-    "a label is added": lambda cluster: put(cluster, node(4, **{"no-web": ""})),
+    "a label is added": lambda cluster: put(cluster, node(4, **NO_WEB)),
     "a node gets a rate that none has": lambda cluster: put(cluster, node(6, rate="95")),
+    "a node with a pod is cordoned": lambda cluster: put(cluster, node(8, is_cordoned=True)),
+    "a pod is placed there": lambda cluster: place(cluster, 8),
+    "it is uncordoned": lambda cluster: put(cluster, node(8)),
+    "another pod is placed there": lambda cluster: place(cluster, 8),
     "a node is deleted": lambda cluster: delete(cluster, node(6)),
     "a pod is placed beside it": lambda cluster: place(cluster, 7),
     "another takes its place": lambda cluster: put(cluster, node(41, rate="70")),
@@ -332,6 +354,7 @@ PROFILES: dict[str, tuple[tuple[type[Plugin], ...], tuple[tuple[type[Plugin], in
     "both, and requests": ((Roomy, Zonal), ((Zonal, 1), (Roomy, 1), (Scaled, 1))),
     "reads that differ by pod": ((Shared, Roomy), ((Shared, 1), (Rated, 1))),
     "a filter that fails": ((Labelled, Roomy, Fails), ((Rated, 1),)),
+    "a filter that fails later": ((FailsWhenFull, Labelled), ((Rated, 1),)),
     "a score that is not prepared": ((Roomy,), ((FailsLater, 1), (Roomy, 1))),
     "other objects": ((Classy, Labelled), ((Classy, 1), (Rated, 1))),
 }
@@ -388,3 +411,105 @@ def test_a_runner_decides_as_a_new_one(name: str) -> None:
                     totals = explained.totals
                     assert totals[found.node] == max(totals.values()) == found.total, change
                     assert found.tie_count == len(explained.winners), change
+
+
+class AlsoVaries(Rated):
+    key_varies = True
+
+
+class VariesWithCluster(Roomy):
+    score_reads = Reads.CLUSTER
+
+
+class VariesAndFilters(Limited):
+    key_varies = True
+
+
+class VariesAndNormalizes(Rated):
+    key_varies = True
+
+    def normalize_score(self, cycle: Cycle, out: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("plugin", "is_varying"),
+    [
+        pytest.param(Roomy, True, id="a filter and a score of single nodes"),
+        pytest.param(AlsoVaries, True, id="a score alone"),
+        pytest.param(VariesAndFilters, True, id="a filter alone"),
+        pytest.param(Limited, False, id="a filter whose keys do not vary"),
+        pytest.param(VariesWithCluster, False, id="a score that reads the cluster"),
+        pytest.param(VariesAndNormalizes, False, id="a score that all nodes normalize"),
+    ],
+)
+def test_plugins_whose_rows_are_exchanged_between_pods(
+    plugin: type[Plugin], is_varying: bool
+) -> None:
+    made = plugin()
+    rankings = RankingCache(
+        Profile(
+            scheduler_name="s",
+            filter=(made,) if made.implements("filter") else (),
+            score=((made, 1),) if made.implements("score") else (),
+        ),
+        Cluster(),
+    )
+    assert rankings._varying == ({made.name} if is_varying else set())
+
+
+@pytest.mark.parametrize("nominated", [False, True])
+def test_a_suggestion_sees_the_nodes_as_they_are(nominated: bool) -> None:
+    cluster = Cluster()
+    put(cluster, *(make_node(name, cpu="2") for name in ("a", "b")))
+    runner = PluginRunner(situations.profile(), cluster, keeps_totals=True)
+    for number in range(3):
+        runner.decide(make_pod(f"p{number}", cpu="1500m"), cycle_number=number)
+    place(cluster, *[cluster.nodes.slot_of["a"]] * 3)
+    if nominated:
+        cluster.nominate(make_pod("first", cpu="1", priority=5), "b")
+    statuses: list[Status | None] = []
+
+    def suggest(filter_node: Callable[[str], Status | None]) -> str:
+        statuses.extend(filter_node(name) for name in ("a", "b"))
+        return "a"
+
+    pod = make_pod("last", cpu="1500m")
+    found = runner.decide(pod, cycle_number=9, suggest=suggest)
+    assert statuses == [Status.unschedulable("Insufficient cpu").by("NodeResourcesFit"), Status.OK]
+    assert found.node == ("" if nominated else "b")
+
+
+class Adds(Plugin):
+    """Adds up requests, and may not even read pods."""
+
+    name = "Adds"
+
+    def pod_key(self, pod: Pod) -> Hashable:
+        return ()
+
+    def filter(self, cycle: Cycle, node: NodeView) -> Status:
+        return Status.OK
+
+    def filter_as_sums(self, cycle: Cycle) -> I64Array | None:
+        return np.array([0, 100], dtype=np.int64)
+
+
+@pytest.mark.parametrize(
+    ("reads", "names", "adds_up"),
+    [
+        pytest.param(PODS, ("Adds",), True, id="one filter of pods"),
+        pytest.param(Reads.NODE, ("Adds",), False, id="one that reads no pods"),
+        pytest.param(PODS, ("Adds", "Also"), False, id="two of them"),
+        pytest.param(PODS, (), False, id="none"),
+    ],
+)
+def test_requests_determine_totals_if_one_filter_adds_up(
+    reads: Reads, names: tuple[str, ...], adds_up: bool
+) -> None:
+    made = tuple(type(name, (Adds,), {"name": name, "filter_reads": reads})() for name in names)
+    cluster = Cluster()
+    put(cluster, make_node("n"))
+    runner = PluginRunner(Profile(scheduler_name="s", filter=made), cluster)
+    ranking = runner.ranking_of(make_pod("p"))
+    assert (ranking._requests is not None) is adds_up

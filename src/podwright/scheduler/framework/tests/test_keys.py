@@ -367,7 +367,8 @@ def test_too_many_keys_are_forgotten_and_get_other_numbers(monkeypatch):
     assert counts[:3] == [1, 2, 3]
     # All plugins together have no more keys than that.
     assert 4 < max(counts) < 40
-    assert counts.count(1) > 2
+    # They are forgotten again and again, and not at once after the first time.
+    assert counts.count(max(counts)) >= counts.count(1) - 1 > 2
 
 
 class ReadsByClass(Plugin):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,11 @@ from podwright.scheduler.columns import Cluster
 from podwright.scheduler.config import DEFAULT_GATES, KubeSchedulerConfiguration, effective
 from podwright.scheduler.framework import Plugin
 from podwright.scheduler.framework.extenders.extender_calls import MalformedJSON, typed_field
+from podwright.scheduler.framework.rankings.ranking_cache import RankingCache
 from podwright.scheduler.framework.rankings.rows import Row
 from podwright.scheduler.framework.rankings.scores import FilterGroups, ScoreGroups
 from podwright.scheduler.framework.run import PluginRunner
+from podwright.scheduler.preemption.tests import situations
 from podwright.testing import make_node, make_pod
 
 
@@ -109,3 +112,35 @@ def test_nominated_pods_count_from_the_priority_of_the_pod_on(
     pod = make_pod("web", cpu="1")
     assert pod.spec.priority is None
     assert bool(PluginRunner(profile, cluster).decide(pod, cycle_number=1).node) is fits
+
+
+REMEMBERED: list[tuple[str, Callable[[RankingCache], Any]]] = [
+    ("keys._MOST_TEMPLATES", lambda cache: cache._keys._templates),
+    ("prepare._MOST_KEPT", lambda cache: cache._preparation._pre_filters._kept),
+    ("rankings.groups._MOST_RECIPES", lambda cache: cache._scratch.by_recipe),
+    ("rankings.groups._MOST_RECIPES_KNOWN", lambda cache: cache._scratch._known_recipes),
+    ("rankings.ranking_cache._MOST_FRAMES", lambda cache: cache._frames),
+    ("rankings.ranking_cache._MOST_SEEN", lambda cache: cache._seen),
+]
+
+
+@pytest.mark.parametrize(("limit", "remembered"), REMEMBERED, ids=[row[0] for row in REMEMBERED])
+def test_what_is_remembered_of_pods_is_limited(
+    limit: str, remembered: Callable[[RankingCache], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"podwright.scheduler.framework.{limit}", 30)
+    cluster = Cluster()
+    cluster.put(make_node("n1", cpu="1"))
+    cluster.put(make_node("n2", cpu="64"))
+    runner = PluginRunner(situations.profile(), cluster)
+    most = 0
+    for number in range(140):
+        # Pods come in pairs with their own request, and every second pair has its own selector.
+        pair = number // 2
+        selector = {"nodeSelector": {f"no-{pair}": ""}} if pair % 2 else {}
+        pod = make_pod("p", cpu=f"{100 + pair}m", spec=selector)
+        found = runner.decide(pod, cycle_number=number)
+        assert bool(found.node) is not bool(selector)
+        most = max(most, len(remembered(runner._rankings)))
+    # Several are added in a cycle, some of them after the others were forgotten.
+    assert 28 <= most <= 30

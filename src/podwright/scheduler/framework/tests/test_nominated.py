@@ -12,7 +12,15 @@ import numpy as np
 import pytest
 
 from podwright.scheduler.columns import NodeColumns, Reads
-from podwright.scheduler.framework import Cycle, NodeView, Plugin, PluginRunner, Status, Verdicts
+from podwright.scheduler.framework import (
+    Cycle,
+    NodeView,
+    Plugin,
+    PluginRunner,
+    PreFilterResult,
+    Status,
+    Verdicts,
+)
 from podwright.scheduler.framework.nominated import NominatedCheck
 from podwright.scheduler.preemption.tests.situations import cluster_of, pod, profile
 from podwright.testing import make_node
@@ -192,3 +200,35 @@ def test_a_node_is_rejected_for_its_own_nominated_pods() -> None:
     incoming = pod("p", priority=5, containers=port(80))
     decision = PluginRunner(profile(), cluster).decide(incoming, cycle_number=1)
     assert (decision.node in ("a", "c"), decision.feasible_count) == (True, 2)
+
+
+class Restricts(Last):
+    """Leaves one node to choose from, and rejects it."""
+
+    name = "Restricts"
+
+    def pre_filter(self, cycle: Cycle) -> PreFilterResult:
+        return PreFilterResult(frozenset({"left"}))
+
+    def filter(self, cycle: Cycle, node: NodeView) -> Status:
+        return Status.unschedulable("left") if node.name == "left" else Status.OK
+
+
+@pytest.mark.parametrize(
+    ("others", "given", "against"),
+    [
+        pytest.param({"first": 5}, {}, "NodeResourcesFit ", id="by a pod that is nominated there"),
+        pytest.param({"first": 4}, {"unschedulable": True}, "NodeUnschedulable ", id="by itself"),
+    ],
+)
+def test_the_plugin_that_rejects_the_nominated_node_is_named_for_those_left_out(
+    others: dict[str, int], given: dict[str, Any], against: str
+) -> None:
+    # Upstream: pkg/scheduler/schedule_one.go, evaluateNominatedNode
+    cluster = cluster_of(*(make_node(name) for name in ("left", "out")), make_node("own", **given))
+    for name, priority in others.items():
+        cluster.nominate(pod(name, "4", priority=priority), "own")
+    incoming = pod("p", "1", priority=5, nominated="own")
+    decision = PluginRunner(profile([Restricts]), cluster).decide(incoming, cycle_number=1)
+    assert f"1 node(s) didn't satisfy plugin(s) [{against}Restricts]" in decision.message
+    assert "1 left" in decision.message

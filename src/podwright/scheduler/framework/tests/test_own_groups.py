@@ -10,7 +10,7 @@ import pytest
 from podwright._arrays import I32Array, I64Array, Mask
 from podwright.apimachinery.objects import Pod
 from podwright.scheduler.columns import Cluster, NodeColumns, Reads
-from podwright.scheduler.framework import Cycle, Plugin, PluginRunner, Profile, Scores
+from podwright.scheduler.framework import Cycle, NodeView, Plugin, PluginRunner, Profile, Scores
 from podwright.scheduler.framework.rankings.scores import FilterGroups, ScoreGroups
 from podwright.scheduler.framework.rankings.verdicts import Verdicts
 from podwright.scheduler.framework.status import Status
@@ -167,3 +167,34 @@ def test_outdated_groups_are_built_again(point: str, colors: tuple[str, ...]) ->
         built.append(plugin.built)
     assert built[3] == built[5]
     assert built[6] == built[7] == built[5] + 1
+
+
+class Emptier(Plugin):
+    """Prefers nodes without pods."""
+
+    name = "Emptier"
+    score_reads = Reads.NODE | Reads.PODS
+
+    def pod_key(self, pod: Pod) -> object:
+        return ()
+
+    def score(self, cycle: Cycle, node: NodeView) -> int:
+        return 0 if node.pods else 50
+
+
+@pytest.mark.parametrize("strange_at", [None, 2, 3, 4])
+def test_a_changed_node_that_belongs_to_no_group_gets_its_new_total(strange_at: int | None) -> None:
+    cluster = Cluster()
+    for number in range(5):
+        cluster.put(make_node(f"n{number}", labels={"color": "green"}))
+    plugin = ByColor()
+    profile = Profile(scheduler_name="s", score=((plugin, 1), (Emptier(), 1)))
+    made = PluginRunner(profile, cluster)
+    found = []
+    for number in range(5):
+        plugin.wrong["strange"] = int(number == strange_at)
+        decision = made.decide(make_pod(f"p{number}"), cycle_number=number)
+        assert (decision.total, decision.tie_count) == (70, 5 - number)
+        cluster.place(make_pod(f"p{number}"), decision.slot)
+        found.append(decision.node)
+    assert sorted(found) == [f"n{number}" for number in range(5)]

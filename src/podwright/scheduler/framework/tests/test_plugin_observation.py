@@ -1,22 +1,33 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
+import numpy as np
 import pytest
 
 from podwright.scheduler.columns import Cluster
 from podwright.scheduler.framework import (
     Code,
+    Cycle,
+    NodeView,
     ObservedMethod,
+    Pending,
     Plugin,
     PluginRunner,
+    PostFilterResult,
+    PreFilterResult,
     Profile,
+    Progress,
     Status,
+    add_custom_result,
     node_of,
     observe_plugins,
     pod_of,
     status_of,
+    trace_plugins,
 )
+from podwright.scheduler.framework.observing.plugin_observation import OBSERVED_POINTS, PluginCall
 from podwright.testing import make_node, make_pod
 
 
@@ -175,3 +186,156 @@ def test_the_wait_between_the_steps_of_a_plugin_is_not_measured():
     assert ended.value.value == 7
     ((_, _, _, _, outcome, duration_ns),) = observer.seen
     assert (outcome, duration_ns) == (Code.ERROR, 30)  # 7 is not a PostFilterResult
+
+
+@pytest.mark.parametrize(
+    ("point", "name", "answer", "status"),
+    [
+        pytest.param("Reserve", "reserve", Status.skip(), Status.skip(), id="a status"),
+        pytest.param("Score", "score", 7, Status.OK, id="a score"),
+        pytest.param("Score", "score", np.int64(7), Status.OK, id="a score of NumPy"),
+        pytest.param(
+            "Score",
+            "score",
+            7.5,
+            Status.error("returned 7.5, not an integer of 64 bits"),
+            id="half a score",
+        ),
+        pytest.param("Score", "score_columns", None, Status.OK, id="scores on columns"),
+        pytest.param("Unreserve", "unreserve", None, Status.OK, id="a method without a result"),
+        pytest.param("Filter", "filter_columns", None, Status.OK, id="a filter on columns"),
+        pytest.param(
+            "Filter",
+            "filter",
+            None,
+            Status.error("returned None, not a Status"),
+            id="a filter of single nodes that returns nothing",
+        ),
+        pytest.param("PreFilter", "pre_filter", PreFilterResult(), Status.OK, id="named nodes"),
+        pytest.param("PreBind", "pre_bind", Pending(), Status.OK, id="work that goes on"),
+        pytest.param(
+            "PostFilter",
+            "post_filter",
+            PostFilterResult(status=Status.unschedulable("no")),
+            Status.unschedulable("no"),
+            id="the result of PostFilter",
+        ),
+        pytest.param("Permit", "permit", (Status.wait(), "5s"), Status.wait(), id="a timeout"),
+        pytest.param(
+            "Reserve",
+            "reserve",
+            (Status.wait(), "5s"),
+            Status.error("returned something of type tuple, not a Status"),
+            id="a timeout elsewhere",
+        ),
+    ],
+)
+def test_the_status_of_what_a_method_returns(point, name, answer, status):
+    method = ObservedMethod(print, Observer(), plugin="P", point=point, profile="s", name=name)
+    assert status_of(method, answer) == status
+
+
+def test_a_call_is_about_its_pod_and_its_node():
+    cluster, pod = Cluster(), make_pod("web")
+    cluster.put(make_node("n1"))
+    cycle = Cycle(pod, cluster)
+    assert pod_of((pod,)) is pod_of((cycle, "n1")) is pod
+    assert node_of((cycle, NodeView(cluster, 0))) == node_of((cycle, "n1")) == "n1"
+    assert node_of((cycle,)) == node_of((cycle, cluster.nodes)) == ""
+
+
+class Binds(Plugin):
+    """Answers by the name of the node, and says so in a custom result."""
+
+    name = "Binds"
+
+    def reserve(self, cycle, node_name):
+        add_custom_result(cycle, "reserved", node_name)
+        return Status()
+
+    def permit(self, cycle, node_name):
+        return (Status.wait(), "5s") if node_name == "slow" else Status()
+
+    def pre_bind(self, cycle, node_name):
+        if node_name == "broken":
+            raise ValueError("no disk")
+        return Pending(delay_ns=1) if node_name == "slow" else None
+
+    def continue_pre_bind(self, cycle, node_name, progress):
+        add_custom_result(cycle, "reserved", "again")
+        return Status.error("late")
+
+
+def test_the_calls_from_reserve_to_bind_are_passed_on_with_what_they_added():
+    calls: list[PluginCall] = []
+    plugin = Binds()
+    trace_plugins(Profile(scheduler_name="s", reserve=(plugin,)), calls.append)
+    cycle = Cycle(make_pod("web"), Cluster())
+    progress = Progress(now_ns=1)
+    assert plugin.reserve(cycle, "slow") == Status()
+    assert plugin.permit(cycle, "n1") == Status()
+    assert plugin.permit(cycle, "slow") == (Status.wait(), "5s")
+    assert plugin.pre_bind(cycle, "slow") == Pending(delay_ns=1)
+    assert plugin.continue_pre_bind(cycle, "slow", progress) == Status.error("late")
+    with pytest.raises(ValueError, match="no disk"):
+        plugin.pre_bind(cycle, "broken")
+    assert plugin.pre_bind(cycle, "n1") is None
+    assert plugin.continue_bind(cycle, "n1", progress) == Status.OK
+    assert not plugin.implements("bind")
+    with pytest.raises(NotImplementedError):
+        plugin.bind(cycle, "n1")
+    uid = make_pod("web").metadata.uid
+    assert {(call.uid, call.plugin) for call in calls} == {(uid, "Binds")}
+    assert [(call.point, call.status, call.timeout_ns, call.custom_results) for call in calls] == [
+        ("reserve", Status(), 0, {"reserved": "slow"}),
+        ("permit", Status(), 0, {}),
+        ("permit", Status.wait(), 5_000_000_000, {}),
+        ("pre_bind", None, 0, {}),
+        ("pre_bind", Status.error("late"), 0, {"reserved": "again"}),
+        ("pre_bind", Status.error("ValueError: no disk (pod default/web, node broken)"), 0, {}),
+        ("pre_bind", Status.error("returned None, not a Status"), 0, {}),
+        ("bind", Status.OK, 0, {}),
+    ]
+
+
+EXTENSION_POINTS = {
+    "pre_enqueue", "pre_filter", "filter", "post_filter", "pre_score", "reserve", "permit",
+    "pre_bind", "bind", "post_bind",
+}  # fmt: skip
+POINTS = {
+    "pre_enqueue": "PreEnqueue",
+    "pre_filter": "PreFilter",
+    "add_pod": "PreFilterExtensionAddPod",
+    "remove_pod": "PreFilterExtensionRemovePod",
+    "filter": "Filter",
+    "filter_columns": "Filter",
+    "post_filter": "PostFilter",
+    "pre_score": "PreScore",
+    "score": "Score",
+    "score_columns": "Score",
+    "normalize_score": "ScoreExtensionNormalize",
+    "reserve": "Reserve",
+    "unreserve": "Unreserve",
+    "permit": "Permit",
+    "pre_bind_pre_flight": "PreBindPreFlight",
+    "pre_bind": "PreBind",
+    "continue_pre_bind": "PreBind",
+    "bind": "Bind",
+    "continue_bind": "Bind",
+    "post_bind": "PostBind",
+}
+"""By method, as in upstream's pkg/scheduler/metrics/metrics.go."""
+
+
+@pytest.mark.parametrize(("method", "point"), POINTS.items())
+def test_a_method_is_observed_under_the_name_that_metrics_have(method, point):
+    plugin: Any = type("Mine", (Plugin,), {"name": "Mine", method: lambda *_: Status()})()
+    observer = Observer()
+    fields: dict[str, Any] = {
+        field: (plugin,) for field in Profile.__struct_fields__ if field in EXTENSION_POINTS
+    }
+    observe_plugins(Profile(**fields | {"scheduler_name": "s", "score": ((plugin, 1),)}), observer)
+    getattr(plugin, method)(make_pod("web"))
+    (seen,) = observer.seen
+    assert seen[:5] == ("Mine", point, "default/web", "", Code.SUCCESS)
+    assert set(OBSERVED_POINTS) == set(POINTS.values())

@@ -122,3 +122,24 @@ def test_other_answers_are_errors_that_say_what_is_expected(answer: object, text
     error = decided(plugin("Odd", answer)).error
     assert error is not None
     assert text in error.message
+
+
+def test_an_explanation_shows_the_answers_up_to_the_one_that_fails() -> None:
+    cluster = Cluster()
+    cluster.put(make_node("n1"))
+    plugins = (
+        naming("A", "n1"),
+        plugin("B", Status.skip()),
+        REJECTS,
+        plugin("Odd", Status.error("no")),
+        plugin("Later", Status.OK),
+    )
+    runner = PluginRunner(Profile(scheduler_name="s", pre_filter=plugins), cluster)
+    found = runner.explain(make_pod("web"), cycle_number=1, now_ns=0)
+    assert found.error == found.decision.error
+    assert found.pre_filters == {
+        "A": PreFilterResult(frozenset({"n1"})),
+        "B": Status.skip(),
+        "Rejects": Status.unschedulable("full"),
+        "Odd": Status.error("no"),
+    }

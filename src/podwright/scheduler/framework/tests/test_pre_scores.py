@@ -71,8 +71,10 @@ def test_other_answers_are_errors_of_the_cycle(answer: object, text: str) -> Non
     assert error.message.startswith('running PreScore plugin "Prepares": ')
     assert text in error.message
     found = explained(answer, "n1", "n2")
-    assert found.error is not None
-    assert text in found.error.message
+    assert found.error == error
+    # An explanation shows what the plugin itself said.
+    shown = found.pre_scores["Prepares"]
+    assert shown == Status.error(error.message.removeprefix('running PreScore plugin "Prepares": '))
 
 
 def test_a_single_feasible_node_is_not_scored() -> None:

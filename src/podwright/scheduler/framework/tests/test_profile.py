@@ -6,7 +6,7 @@ import pytest
 
 from podwright.scheduler.config import UtilizationShapePoint
 from podwright.scheduler.framework import Plugin, Profile
-from podwright.scheduler.framework.profile import shape_table
+from podwright.scheduler.framework.profile import TieRule, shape_table
 
 
 @pytest.mark.parametrize(
@@ -58,3 +58,11 @@ def test_plugins_of_no_decision_are_part_of_a_profile() -> None:
     profile = Profile(scheduler_name="s", bind=(binds,), pre_score=(scores,))
     assert profile.deciding == (scores,)
     assert set(profile.all_plugins()) == {binds, scores}
+
+
+def test_a_profile_draws_among_equals_and_evaluates_every_node_unless_it_says_otherwise():
+    profile = Profile(scheduler_name="s")
+    assert profile.tie_rule is TieRule.DRAWN
+    assert profile.percentage_of_nodes_to_score is None
+    assert profile.draws_preemption_offset is True
+    assert (profile.deciding, profile.all_plugins()) == ((), ())
