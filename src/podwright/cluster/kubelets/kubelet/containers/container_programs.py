@@ -186,7 +186,9 @@ class ContainerPrograms:
             owner.get("kind") == "Job" and owner.get("controller") for owner in owners
         ):
             role = "job"
-        return self._context.node.behaviors.run(text, name, role, words)
+        return self._context.node.behaviors.run(
+            text, name, role, words, has_command=bool(container.get("command"))
+        )
 
     def _report(
         self, known: ContainerRecord, container: Document, what: str, program: Program | None

@@ -65,6 +65,8 @@ class ImageBehavior(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ren
         The first words of the command and the arguments of a container to which `run` applies,
         before anything is interpreted; empty for a container that has neither. Without it, `run`
         applies to all that is not interpreted.
+    entrypoint_only : bool
+        Whether `run` applies only where a container has no `command` in place of the entrypoint.
     containers : {"app", "init", "job"}, optional
         The containers to which `run` applies.
     pull_error : str, optional
@@ -78,6 +80,7 @@ class ImageBehavior(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ren
 
     image: str = _ANY
     command: tuple[str, ...] | None = None
+    entrypoint_only: bool = False
     containers: ContainerRole | None = None
     pull_error: str | None = None
     runs_as_root: bool | None = None
@@ -194,7 +197,13 @@ class ImageBehaviors:
         return next((value for value in found if value is not None), None)
 
     def run(
-        self, text: str, name: str, role: ContainerRole, words: Sequence[str] | None
+        self,
+        text: str,
+        name: str,
+        role: ContainerRole,
+        words: Sequence[str] | None,
+        *,
+        has_command: bool = False,
     ) -> DeclaredRun | None:
         """Return what a container does; None if no entry says it.
 
@@ -203,11 +212,15 @@ class ImageBehaviors:
         text, name, role : str
         words : sequence of str, optional
             The command and the arguments, for entries that have a command; None for the others.
+        has_command : bool
+            Whether the container has a command in place of the entrypoint of the image.
         """
         for entry in self._of(text, name):
             if entry.run is None or entry.containers not in (None, role):
                 continue
             if (entry.command is None) != (words is None):
+                continue
+            if entry.entrypoint_only and has_command:
                 continue
             if words is not None and entry.command is not None:
                 begin = tuple(words[: len(entry.command)] if entry.command else words)

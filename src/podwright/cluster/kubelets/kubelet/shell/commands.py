@@ -104,29 +104,56 @@ def _break(shell: ShellState, name: str, arguments: list[str]) -> int:
     raise AssertionError("a shell that leaves continues")
 
 
-def _set(shell: ShellState, name: str, arguments: list[str]) -> int:
+def read_options(
+    shell: ShellState, arguments: Sequence[str], others: str = ""
+) -> tuple[set[str], list[str]] | None:
+    """Set the options at the start of the arguments of `set` or of a shell.
+
+    Parameters
+    ----------
+    shell : ShellState
+    arguments : sequence of str
+    others : str
+        Letters of further options, which are not set.
+
+    Returns
+    -------
+    tuple of set of str and list of str, optional
+        The further options found, and the other arguments, with the `-` or `--` that may end the
+        options; None if an option is not simulated.
+    """
+    found: set[str] = set()
     rest = list(arguments)
-    if not rest:
-        raise _refuse(name, arguments)
-    while rest and rest[0][:1] in ("-", "+"):
+    while rest and rest[0][:1] in ("-", "+") and rest[0] not in ("-", "--"):
         text = rest.pop(0)
         if text == "+":
-            raise _refuse(name, arguments)
-        if text == "-":
-            shell.options.discard("x")
-            break
-        if text == "--":
-            shell.parameters = rest
-            return 0
+            return None
         for letter in text[1:]:
+            if letter in others and text[0] == "-":
+                found.add(letter)
+                continue
             option = letter
             if letter == "o":
                 option = _OPTION_NAMES.get(rest.pop(0) if rest else "", "")
             if option not in _OPTION_NAMES.values() or (
                 option == "pipefail" and not shell.has_extensions
             ):
-                raise _refuse(name, arguments)
+                return None
             (shell.options.add if text[0] == "-" else shell.options.discard)(option)
+    return found, rest
+
+
+def _set(shell: ShellState, name: str, arguments: list[str]) -> int:
+    read = read_options(shell, arguments)
+    if not arguments or read is None:
+        raise _refuse(name, arguments)
+    _, rest = read
+    if rest[:1] == ["--"]:
+        shell.parameters = rest[1:]
+        return 0
+    if rest[:1] == ["-"]:
+        shell.options.discard("x")
+        del rest[0]
     if rest:
         shell.parameters = rest
     return 0

@@ -10,12 +10,11 @@ never end: it sleeps for ever instead, unless a trap waits for a signal.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Generator, Sequence
 from typing import Final
 
 from podwright.apimachinery.objects import SECOND_NS
-from podwright.cluster.kubelets.kubelet.shell.commands import COMMANDS, SPECIAL
+from podwright.cluster.kubelets.kubelet.shell.commands import COMMANDS, SPECIAL, read_options
 from podwright.cluster.kubelets.kubelet.shell.environment import (
     Exit,
     Facts,
@@ -433,7 +432,6 @@ def _fields_of(shell: Shell, words: Sequence[Word]) -> Generator[int | None, Non
 # A command line that is executed: a shell with a script, or a program by itself.
 
 _SHELLS: Final = frozenset({"sh", "bash", "ash", "dash"})
-_FLAGS: Final = re.compile(r"-[eux]*c[eux]*")
 _FOLDERS: Final = ("", "/bin", "/usr/bin")
 _NOT_PROGRAMS: Final = SPECIAL | {"[[", "cd", "read"}
 
@@ -464,15 +462,15 @@ class Script:
             if name in _NOT_PROGRAMS:
                 raise NotSimulatedError(f'program "{words[0]}"')
             return
-        flags, rest = "", list(words[1:])
-        while len(rest) > 1 and rest[0] in ("-e", "-u", "-x"):
-            flags += rest.pop(0)[1:]
-        if len(rest) < 2 or _FLAGS.fullmatch(rest[0]) is None:
+        # The script is the first operand, wherever -c stands among the options.
+        others, operands = read_options(self._shell, words[1:], "c") or (set(), [])
+        if operands[:1] == ["--"]:
+            del operands[0]
+        if "c" not in others or not operands or operands[0] == "-":
             raise NotSimulatedError(f'"{" ".join(words)[:80]}"')
-        self._body = parse(rest[1], frozenset(COMMANDS))
-        self._shell.options = set(flags + rest[0][1:].replace("c", ""))
-        if len(rest) > 2:
-            self._shell.name, self._shell.parameters = rest[2], rest[3:]
+        self._body = parse(operands[0], frozenset(COMMANDS))
+        if len(operands) > 1:
+            self._shell.name, self._shell.parameters = operands[1], operands[2:]
 
     def steps(self) -> Steps:
         """Execute it: yield how long it sleeps, and return the exit status.

@@ -126,6 +126,8 @@ def test_a_failing_init_container_restarts_otherwise():
         pytest.param("busybox", None, False, "Succeeded", id="a shell without a command"),
         pytest.param("perl:5", ["perl", "-e", "1"], True, "Succeeded", id="a job"),
         pytest.param("pause:3", None, True, "Running", id="a server in a job"),
+        pytest.param("nginx", ["perl", "-e", "1"], True, "Succeeded", id="not the server in a job"),
+        pytest.param("nginx", ["perl", "-e", "1"], False, "Running", id="not the server"),
         pytest.param("perl:5", ["perl", "-e", "1"], False, "Running", id="anything else"),
     ],
 )

@@ -299,7 +299,16 @@ def test_the_name_and_the_parameters_of_a_script():
     for words, output in (
         (["sh", "-c", "echo $0 $1 $#", "name", "a", "b"], "name a 2\n"),
         (["sh", "-c", "echo $0 $#", "name"], "name 0\n"), (["sh", "-c", "echo $0"], "sh\n"),
-        (["sh", "-eu", "-c", "echo a"], None), (["sh", "-e", "-u", "-c", "echo a"], "a\n"),
+        (["sh", "-eu", "-c", "echo a"], "a\n"), (["sh", "-e", "-u", "-c", "echo a"], "a\n"),
+        (["sh", "-c", "-x", "echo a"], "a\n"), (["sh", "-c", "-e", "false; echo a"], ""),
+        (["sh", "-c", "-xe", "--", "false; echo a"], ""), (["sh", "-c"], None),
+        (["bash", "-euo", "pipefail", "-c", "false | true; echo a"], ""),
+        (["bash", "-eu", "-c", "false | true; echo a"], "a\n"),
+        (["bash", "-c", "-o", "pipefail", "-e", "false | true; echo $0", "b"], ""),
+        (["sh", "-ex", "-c", "+e", "false; echo a", "b", "-c"], "a\n"),
+        (["dash", "-o", "pipefail", "-c", "echo a"], None), (["sh", "-l", "-c", "echo a"], None),
+        (["sh", "-e", "echo a"], None), (["sh", "-c", "-", "echo a"], None),
+        (["sh", "-o"], None), (["sh", "+c", "echo a"], None), (["sh", "--", "-c", "echo a"], None),
     ):  # fmt: skip
         if output is None:
             with pytest.raises(NotSimulatedError):
