@@ -191,9 +191,9 @@ def waits_of(waits_ns: Iterable[int]) -> Waits:
 
 
 def _percentile(ordered: Sequence[int], percent: int) -> int:
-    """Return the smallest value that this percentage of the values do not exceed."""
+    """Return the smallest value that this percentage, at least 1, of the values do not exceed."""
     # The nearest rank, rounded up in integers: floats could round to another rank.
-    return ordered[max(-(-len(ordered) * percent // 100) - 1, 0)]
+    return ordered[-(-len(ordered) * percent // 100) - 1]
 
 
 def _seconds(duration_ns: float) -> float:

@@ -451,6 +451,9 @@ def test_rates_are_those_of_most_cycles_and_none_is_negative():
     found = fitting._rates(terms, falling)
     assert (found >= 0).all()
     assert found[1] == 0
+    found = fitting._rates(terms, terms @ np.array([900_000.0, -0.5, 3_000.0]))
+    assert np.allclose(found, [900_000, 0, 3_000], rtol=0.01), "nor by less than a nanosecond"
+    assert (found >= 0).all()
     falling = terms @ np.array([900_000.0, -3_000.0, -2_000.0])
     assert np.allclose(fitting._rates(terms, falling), [np.median(falling), 0, 0], rtol=0.01)
 

@@ -258,12 +258,22 @@ MISSED = (
 )
 
 
-@pytest.mark.parametrize("first", [[], [{"after": "1s", "waitUntil": {"settled": True}}]])
-def test_operations_that_find_no_object_are_a_warning_of_the_run(first) -> None:
-    run = pw.simulate(OBJECTS, events=[*first, *MISSED], seed=7, until="10m")
+_FIRST = {"after": "1s", "waitUntil": {"settled": True}}
+
+
+@pytest.mark.parametrize(
+    ("events", "line", "others"),
+    [
+        pytest.param(MISSED, 1, " (and 1 more that found no object)", id="two"),
+        pytest.param((_FIRST, *MISSED), 2, " (and 1 more that found no object)", id="later lines"),
+        pytest.param(MISSED[:1], 1, "", id="one"),
+    ],
+)
+def test_operations_that_find_no_object_are_a_warning_of_the_run(events, line, others) -> None:
+    run = pw.simulate(OBJECTS, events=events, seed=7, until="10m")
     assert run.warnings == (
-        f'events: line {len(first) + 1}: Pod "default/p-0" does not exist when it is due;'
-        " the operation had no effect (and 1 more that found no object)",
+        f'events: line {line}: Pod "default/p-0" does not exist when it is due;'
+        f" the operation had no effect{others}",
     )
     assert run.unmet == ()
 

@@ -262,6 +262,53 @@ def test_values_that_are_not_valid_are_reported_with_their_lines(tmp_path: Path)
         lines_of(file, str(columns))
 
 
+_SHARED = """\
+arrival: {column: t, unit: s}
+cpu: {column: c, perReplica: true}
+memory: {column: m, unit: MiB, perReplica: true}
+replicas: r
+"""
+
+
+@pytest.mark.parametrize(
+    ("replicas", "cpu", "memory_mib"),
+    [
+        pytest.param("4", [1.5] * 4, 128, id="each has its share"),
+        pytest.param("1", [6], 512, id="one has all"),
+        pytest.param("", [6], 512, id="an empty cell is one"),
+        pytest.param("0", [], 0, id="none"),
+    ],
+)
+def test_replicas_share_the_amounts_of_their_row(
+    tmp_path: Path, replicas: str, cpu: list[float], memory_mib: int
+) -> None:
+    file, columns = tmp_path / "jobs.csv", tmp_path / "columns.yaml"
+    file.write_text(f"t,c,m,r\n0,6,512,{replicas}\n1,1,1,1\n")
+    columns.write_text(_SHARED)
+    found = [summary(line)[2] for line in lines_of(file, str(columns))][:-1]
+    assert found == [{"cpu": each, "memory": memory_mib * 2**20} for each in cpu]
+
+
+def test_wrong_numbers_of_replicas_are_no_errors_of_what_they_share(tmp_path: Path) -> None:
+    file, columns = tmp_path / "jobs.csv", tmp_path / "columns.yaml"
+    file.write_text("t,c,m,r\n0,6,512,-2\n1,6,512,x\n")
+    columns.write_text(_SHARED)
+    with pytest.raises(pw.InputError) as caught:
+        lines_of(file, str(columns))
+    places = [(error.source, error.path) for error in caught.value.errors]
+    assert places == [(f"{file}: line {number}", "r") for number in (2, 3)]
+
+
+def test_a_hundred_errors_of_the_rows_at_once_are_reported(tmp_path: Path) -> None:
+    file, columns = tmp_path / "jobs.csv", tmp_path / "columns.yaml"
+    file.write_text("t,c\n" + "0,many\n" * 101)
+    columns.write_text("arrival: {column: t, unit: s}\ncpu: c\n")
+    with pytest.raises(pw.InputError) as caught:
+        lines_of(file, str(columns))
+    assert len(caught.value.errors) == 100
+    assert caught.value.errors[-1].source == f"{file}: line 101"
+
+
 def test_an_unknown_name_of_columns_suggests_a_shipped_one() -> None:
     with pytest.raises(pw.InputError, match='did you mean "helios"'):
         columns_named("helio")

@@ -396,7 +396,7 @@ class _TableReader:
         if source.since:
             return self._since_ns(source, value, row)
         factor = Fraction(source.times or 1)
-        if source.per_replica and shared:
+        if source.per_replica and shared and shared > 0:  # others are errors of that column
             factor /= shared
         if factor == 1 or (number := number_of(value)) is None:
             return value
