@@ -225,6 +225,14 @@ def node_of(arguments: tuple[Any, ...]) -> str:
     return second if isinstance(second, str) else ""
 
 
+_OTHER_ANSWERS: Final[dict[str, type]] = {
+    "PreFilter": PreFilterResult,
+    "PreBind": Pending,
+    "Bind": Pending,
+}
+"""What a plugin may return at an extension point instead of a status."""
+
+
 def status_of(method: ObservedMethod, answer: object) -> Status:
     """Return the status that an observed call amounts to; an invalid value is an error."""
     if isinstance(answer, Status):
@@ -234,11 +242,11 @@ def status_of(method: ObservedMethod, answer: object) -> Status:
         if method.name == "score" and not isinstance(answer, int | np.integer):
             return Status.error(f"returned {described(answer)}, not an integer of 64 bits")
         return Status.OK
-    if isinstance(answer, tuple) and point == "Permit":
+    if point == "Permit":
         return _permit_of(answer)[0]
-    if isinstance(answer, PostFilterResult):
+    if point == "PostFilter" and isinstance(answer, PostFilterResult):
         return answer.status
-    if isinstance(answer, (Pending, PreFilterResult)):
+    if isinstance(answer, _OTHER_ANSWERS.get(point, ())):
         return Status.OK
     if method.name == "filter_columns" and answer is None:
         return Status.OK

@@ -165,6 +165,8 @@ def test_only_resources_that_the_node_has_through_classes_are_requested() -> Non
 def test_a_claim_that_is_not_written_belongs_to_its_pod() -> None:
     claim = in_memory_claim(pod(container("a", gpu=1)))
     assert is_in_memory(claim)
+    assert claim.metadata.namespace == "default"
+    assert claim.metadata.uid.endswith(" u")
     assert claim.metadata.generate_name == "web-extended-resources-"
     assert claim.metadata.annotations == {"resource.kubernetes.io/extended-resource-claim": "true"}
     (owner,) = claim.metadata.owner_references

@@ -668,6 +668,7 @@ def test_an_extender_that_keeps_all_nodes_changes_no_decision(settings):
         with_extenders = run_steps(runner.steps(make_pod("web"), cycle_number=3), keep)
         assert (with_extenders.total, with_extenders.feasible_count) == (plain.total, 7)
         assert with_extenders.tie_count == plain.tie_count
+        assert with_extenders.slot == runner.cluster.nodes.slot_of[with_extenders.node]
 
 
 @pytest.mark.parametrize(

@@ -394,8 +394,9 @@ def test_a_runner_decides_as_a_new_one(name: str) -> None:
         make(cluster)
         for app in ("web", "db", "web", OTHERS[number % 3]):
             cycle_number += 1
-            # One pod requests what no other does.
-            cpu = f"{500 + cycle_number if app == 'db' else 600}m"
+            # One pod requests what no other does: little, much or more than nodes have left.
+            own_cpu = 300 + 900 * (cycle_number % 5) + cycle_number
+            cpu = f"{own_cpu if app == 'db' else 600}m"
             pod = make_pod(f"p{cycle_number}", cpu=cpu, labels={"app": app}, spec=SPECS.get(app))
             new = PluginRunner(profile(name), cluster, seed=3)
             found = kept.decide(pod, cycle_number=cycle_number)

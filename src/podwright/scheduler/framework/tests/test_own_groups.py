@@ -198,3 +198,15 @@ def test_a_changed_node_that_belongs_to_no_group_gets_its_new_total(strange_at: 
         cluster.place(make_pod(f"p{number}"), decision.slot)
         found.append(decision.node)
     assert sorted(found) == [f"n{number}" for number in range(5)]
+
+
+def test_two_scores_that_all_nodes_normalize_are_not_grouped() -> None:
+    cluster = Cluster()
+    for number, color in enumerate(COLORS):
+        cluster.put(make_node(f"n{number}", labels={"color": color}))
+    plugin, other = ByColor(), type("Other", (ByColor,), {"name": "Other"})()
+    profile = Profile(scheduler_name="s", score=((plugin, 1), (other, 3)))
+    made = PluginRunner(profile, cluster)
+    for number in range(4):
+        decision = made.decide(make_pod(f"p{number}"), cycle_number=number)
+        assert (decision.node, decision.total, decision.tie_count) == ("n0", 360, 1)

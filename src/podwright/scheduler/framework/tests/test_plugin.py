@@ -216,3 +216,19 @@ def test_what_a_preparation_reads(methods, key, reads):
     plugin: Any = type("Mine", (Plugin,), given | methods_of | {"filter_reads": pw.Reads.NODE})()
     assert plugin.preparation_reads(key) == reads
     assert plugin.reads_for(key, Cluster()) == (reads, pw.Reads.NODE, pw.Reads.CLUSTER)
+
+
+def test_a_plugin_can_have_other_bases_with_keywords_of_their_own():
+    class Tagged:
+        tag = ""
+
+        def __init_subclass__(cls, *, tag: str = "", **keywords: Any) -> None:
+            super().__init_subclass__(**keywords)
+            cls.tag = tag
+
+    class Mine(Plugin, Tagged, tag="mine"):
+        def filter_columns(self, cycle, nodes, out):
+            pass
+
+    assert Mine.tag == "mine"
+    assert (Mine.filters_columns, Mine.scores_columns) == (True, False)
