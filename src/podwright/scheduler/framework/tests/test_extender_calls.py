@@ -31,6 +31,7 @@ from podwright.scheduler.framework.extenders.extender_verbs import (
     is_bound_by,
     prioritize_steps,
 )
+from podwright.scheduler.framework.status import Status
 from podwright.testing import make_node, make_pod
 
 VERBS: dict[str, Any] = {
