@@ -396,7 +396,7 @@ class _TableReader:
         if source.since:
             return self._since_ns(source, value, row)
         factor = Fraction(source.times or 1)
-        if source.per_replica and shared and shared > 0:  # others are errors of that column
+        if source.per_replica and shared is not None and shared > 0:  # else an error of its own
             factor /= shared
         if factor == 1 or (number := number_of(value)) is None:
             return value
