@@ -515,6 +515,15 @@ def test_a_namespace_is_terminating_until_it_is_finalized(store):
     assert store.update(body()).outcome == "deleted"
 
 
+def test_only_a_namespace_waits_for_the_finalizers_of_its_specification(store):
+    """A custom object may have a field of that name; its second deletion changes it too."""
+    spec, metadata = {"finalizers": ["kubernetes"]}, {"finalizers": ["x.io/a"]}
+    store.create(document("Deployment", "web", "apps/v1", metadata=metadata, spec=spec), NOW)
+    store.delete(DEPLOYMENT, "default/web", NOW)
+    again = store.delete(DEPLOYMENT, "default/web", NOW, propagation="Foreground")
+    assert again.object.metadata.finalizers == ("x.io/a", "foregroundDeletion")
+
+
 # ------------------------------------------------------------------- objects of a record
 
 

@@ -249,3 +249,5 @@ def test_mistakes_on_which_addresses_depend_come_alone(type_, problem, prevents)
     with pytest.raises(Rejection) as error:
         check_addresses(service(type=type_), found)
     assert [cause["field"] for cause in error.value.causes] == [problem[0]]
+    text = f"{problem[0]}: {problem[1]}"
+    assert error.value.message == f'Service "new" is invalid: {text}'

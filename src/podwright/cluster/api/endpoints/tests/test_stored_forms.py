@@ -254,10 +254,11 @@ def test_a_field_that_nothing_selects_by(server, path, message):
     ],
 )  # fmt: skip
 def test_an_applied_value_of_a_wrong_form(server, path, kind, fields, start):
-    body = {"apiVersion": "v1", "kind": kind, "metadata": {"name": "a"}, **fields}
-    status, found = server.patch(f"{path}/a?fieldManager=m", body, "apply-patch+yaml")
-    assert (status, found.get("reason")) == (500, None)
-    assert found["message"].startswith(start)
+    for metadata, place in (({}, "(/a;"), ({"namespace": "default"}, "(default/a;")):
+        body = {"apiVersion": "v1", "kind": kind, "metadata": metadata | {"name": "a"}, **fields}
+        status, found = server.patch(f"{path}/a?fieldManager=m", body, "apply-patch+yaml")
+        assert (status, found.get("reason")) == (500, None)
+        assert found["message"].startswith(start.replace("(/a;", place))
 
 
 def test_the_selector_of_a_scale_keeps_the_form_of_expressions(server):
