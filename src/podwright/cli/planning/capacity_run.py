@@ -28,7 +28,7 @@ from podwright.simulation.capacity import (
     read_node_types,
     review_text,
 )
-from podwright.simulation.files import read_paths
+from podwright.simulation.files import read_path
 
 
 def run_capacity(options: CapacityOptions) -> bool:
@@ -114,7 +114,7 @@ def _run_buy(options: CapacityOptions, pods: str, files: tuple[str, ...]) -> boo
             message = "no node has a label that names its pool; --pool-label names the label"
             raise InputError.of("--buy pools", message)
     else:
-        ((source, data),) = read_paths([options.buy])
+        source, data = read_path(options.buy)
         types = read_node_types(data, source)
     with of.asking("scheduling", {}):
         found = buy_nodes(

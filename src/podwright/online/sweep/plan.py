@@ -43,7 +43,7 @@ from podwright.apimachinery.objects import (
 from podwright.online.sweep.goals import Goal, read_goal
 from podwright.scheduler.assembly import packages_of, unknown_plugins
 from podwright.scheduler.config import read_configuration
-from podwright.simulation.files import OpenbGpus, read_paths
+from podwright.simulation.files import OpenbGpus, read_path, read_paths
 from podwright.simulation.recording import log_of, record_of_log
 from podwright.simulation.scenarios import ScenarioFile, read_scenario
 from podwright.simulation.world import Ending, timing_entry
@@ -257,7 +257,7 @@ def document_of(given: PlanSource) -> tuple[object, str, Path]:
     if isinstance(given, Mapping):
         return dict(given), "plan", Path()
     path = Path(given)
-    ((source, text),) = read_paths([path])
+    source, text = read_path(path)
     if path.suffix != ".py":
         return read_document(text, source=source), source, path.parent
     document: object = None
@@ -360,7 +360,7 @@ def _scenario(name: str, path: str, folder: Path, errors: list[FieldError]) -> S
         return None
     beside = (folder / name).parent
     try:
-        ((source, text),) = read_paths([folder / name])
+        source, text = read_path(folder / name)
         return read_scenario(text, source=source, read=partial(_read, beside), folder=f"{beside}/")
     except InputError as error:
         errors += (

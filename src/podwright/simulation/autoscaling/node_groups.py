@@ -41,7 +41,7 @@ from podwright.apimachinery.objects import (
 )
 from podwright.cluster.controllers import expand
 from podwright.scheduler.config import DurationNs, format_duration
-from podwright.simulation.files import read_paths
+from podwright.simulation.files import read_path
 
 HOSTNAME: Final = "kubernetes.io/hostname"
 NODE_GROUP: Final = "podwright.dev/node-group"
@@ -384,5 +384,5 @@ def read_node_groups(path: Any) -> Autoscaling:
     >>> pw.read_node_groups("examples/autoscaling/groups.yaml")
     <Autoscaling: small, large>
     """
-    ((source, data),) = read_paths([path])
+    source, data = read_path(path)
     return parse_node_groups(data, source)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         load as load,
         load_bytes as load_bytes,
         read_bytes as read_bytes,
+        read_path as read_path,
         read_paths as read_paths,
         with_documents as with_documents,
     )

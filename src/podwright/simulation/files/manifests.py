@@ -194,6 +194,26 @@ def read_paths(
     return list(found.items())
 
 
+def read_path(path: str | Path) -> tuple[str, bytes]:
+    """Read the one file that a path names, or the only manifest in a folder.
+
+    Returns
+    -------
+    tuple of str and bytes
+        Name and content.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, or is a folder with several manifests.
+    """
+    contents = read_paths([path])
+    if len(contents) != 1:
+        message = f"a folder with {len(contents)} files, where one file is expected; name the file"
+        raise InputError([FieldError(source=str(path), message=message)])
+    return contents[0]
+
+
 def read_bytes(path: str | Path) -> bytes:
     """Return the content of a file, which need not be a manifest.
 

@@ -28,7 +28,7 @@ from podwright.apimachinery.objects import (
     collecting,
     encode,
 )
-from podwright.simulation.files import PartialObjects, read_paths
+from podwright.simulation.files import PartialObjects, read_path, read_paths
 from podwright.simulation.recording import cluster_of, replay
 from podwright.simulation.scenarios.document import (
     API_VERSION,
@@ -76,7 +76,7 @@ def load_scenario(
     InputError
         With all mistakes, each with its path.
     """
-    ((source, text),) = read_paths([path])
+    source, text = read_path(path)
     folder, slash, _ = str(path).rpartition("/")
 
     def read_beside(names: Sequence[str]) -> Files:

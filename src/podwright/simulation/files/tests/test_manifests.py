@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from podwright import drain_plan
+import podwright as pw
 from podwright.apimachinery.objects import FieldError, InputError, Node, Pod, encode
 from podwright.simulation.files import manifests
 from podwright.simulation.files.documents import Place
@@ -18,9 +18,12 @@ from podwright.simulation.files.manifests import (
     load,
     load_bytes,
     read_bytes,
+    read_path,
     read_paths,
     with_documents,
 )
+from podwright.simulation.scenarios.reading import load_scenario
+from podwright.simulation.world.timing.model import load_timing
 
 CONFIG = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 
@@ -151,7 +154,7 @@ def test_the_objects_of_files_are_passed_on_as_they_are(tmp_path):
     (tmp_path / "node.yaml").write_text("{apiVersion: v1, kind: Node, metadata: {name: n1}}")
     loaded = load(tmp_path)
     assert [*loaded] == [*loaded.objects]
-    assert drain_plan(loaded, ["n1"]).is_complete
+    assert pw.drain_plan(loaded, ["n1"]).is_complete
 
 
 def test_the_newest_version_of_an_object_counts_whatever_their_order():
@@ -315,6 +318,19 @@ def test_a_file_of_a_folder_is_read_once_and_what_is_wrong_is_named_together(tmp
     assert [each.source for each in error.value.errors] == [
         f"{tmp_path}/{each}" for each in ("x", "none", "y")
     ]
+
+
+def test_a_path_of_one_file_is_that_of_a_file_or_of_a_folder_with_one(tmp_path):
+    (tmp_path / "a.yaml").write_text("kind: Pod")
+    only = (f"{tmp_path}/a.yaml", b"kind: Pod")
+    assert read_path(tmp_path / "a.yaml") == read_path(tmp_path) == only
+    (tmp_path / "b.yaml").write_text("kind: Node")
+    for read in (read_path, pw.read_node_groups, load_scenario, load_timing):
+        with pytest.raises(InputError) as error:
+            read(tmp_path)
+        assert str(error.value) == (
+            f"{tmp_path}: a folder with 2 files, where one file is expected; name the file"
+        )
 
 
 def test_the_configuration_of_a_snapshot_is_read_with_notes_and_one_of_a_file_as_it_is():

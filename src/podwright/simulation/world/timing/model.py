@@ -34,7 +34,7 @@ from podwright.apimachinery.documents import (
 )
 from podwright.apimachinery.objects import FieldError, InputError
 from podwright.scheduler.config import format_duration
-from podwright.simulation.files import read_paths
+from podwright.simulation.files import read_path
 from podwright.simulation.world.timing.distributions import (
     Distribution,
     DurationDistribution,
@@ -240,7 +240,7 @@ def load_timing(path: Any) -> Timing:
     InputError
         With all mistakes, each with its path.
     """
-    ((source, text),) = read_paths([path])
+    source, text = read_path(path)
     return read_timing(text, source=source)
 
 

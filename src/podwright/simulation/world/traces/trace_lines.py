@@ -41,6 +41,7 @@ from podwright.simulation.files import (
     SimkubeTrace,
     file_lines,
     load_bytes,
+    read_path,
     read_paths,
     read_simkube,
     trace_format,
@@ -116,7 +117,7 @@ def columns_named(name: str) -> TraceColumns:
     if name in shipped:
         return read_columns(shipped[name], source=name)
     try:
-        ((source, text),) = read_paths([name])
+        source, text = read_path(name)
     except InputError as error:
         near = nearest(name, shipped)
         hint = f'; did you mean "{near}"?' if near else ""

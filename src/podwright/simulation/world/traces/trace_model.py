@@ -33,7 +33,7 @@ from podwright.apimachinery.documents import (
     required,
 )
 from podwright.apimachinery.objects import Document, FieldError, format_quantity, parse_quantity
-from podwright.simulation.files import read_paths
+from podwright.simulation.files import read_path
 from podwright.simulation.world.runs.run_options import PathLike
 from podwright.simulation.world.timing.distributions import uniform
 from podwright.simulation.world.traces.trace_changes import (
@@ -171,7 +171,7 @@ def load_model(given: str | PathLike | Mapping[str, Any]) -> TraceModel:
     if isinstance(given, Mapping):
         source, text = "model", msgspec.json.encode(given)
     else:
-        ((source, text),) = read_paths([str(given)])
+        source, text = read_path(str(given))
     errors: list[FieldError] = []
     model = decode(read_document(text, source=source), TraceModel, "", errors)
     if not errors:
