@@ -215,6 +215,29 @@ class Shared(Plugin):
         return 50 if app_of(cycle.pod) == "web" and node.pods else 20
 
 
+class Counting(Zonal):
+    """Reads the whole cluster for one app only."""
+
+    name = "Counting"
+
+    def pod_key(self, pod: Pod) -> Hashable:
+        return app_of(pod)
+
+    def reads_for(self, key: Hashable, cluster: Cluster) -> KeyReads:
+        reads = Reads.CLUSTER if key == "web" else Reads.NODE
+        return KeyReads(Reads.NOTHING, reads, reads)
+
+    def filter(self, cycle: Cycle, node: NodeView) -> Status:
+        return super().filter(cycle, node) if app_of(cycle.pod) == "web" else Status.OK
+
+    def score(self, cycle: Cycle, node: NodeView) -> int:
+        return super().score(cycle, node) if app_of(cycle.pod) == "web" else 60
+
+
+class CountingLocally(Counting):
+    filter_reads = score_reads = Reads.NODE
+
+
 class Fails(Plugin):
     """Fails at some nodes, which another filter may reject before."""
 
@@ -353,6 +376,8 @@ PROFILES: dict[str, tuple[tuple[type[Plugin], ...], tuple[tuple[type[Plugin], in
     "a score of all nodes": ((Labelled, Limited), ((Zonal, 1), (Emptier, 1))),
     "both, and requests": ((Roomy, Zonal), ((Zonal, 1), (Roomy, 1), (Scaled, 1))),
     "reads that differ by pod": ((Shared, Roomy), ((Shared, 1), (Rated, 1))),
+    "the cluster for some pods": ((Counting, Limited), ((Counting, 1), (Rated, 1))),
+    "the cluster against what is declared": ((Limited,), ((CountingLocally, 1), (Rated, 1))),
     "a filter that fails": ((Labelled, Roomy, Fails), ((Rated, 1),)),
     "a filter that fails later": ((FailsWhenFull, Labelled), ((Rated, 1),)),
     "a score that is not prepared": ((Roomy,), ((FailsLater, 1), (Roomy, 1))),

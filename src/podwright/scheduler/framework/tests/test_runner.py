@@ -112,6 +112,7 @@ def test_a_node_is_tried_first(
     for number in range(3):
         decision = made.decide(pod, cycle_number=number, suggest=suggest)
         assert (decision.node, decision.feasible_count) == (node, feasible_count)
+        assert decision.evaluated_count == (1 if feasible_count == 1 else 3)
     if not nominated:
         assert statuses["a"] == Status.OK
         assert statuses["b"] == Status.unschedulable("no rate").by("Rates")
