@@ -167,8 +167,12 @@ def test_a_hint_counts_as_not_used_only_where_another_node_was_found():
 
 def test_each_lookup_and_each_node_that_was_found_is_counted():
     burst = Burst()
-    for name in "abcd":
+    for number, name in enumerate("abcd"):
         burst.schedule(like(name))
+        if number == 0:
+            assert lookups(burst.machine) == {"no_hint": 1}
+        if number == 2:
+            assert lookups(burst.machine) == {"no_hint": 1, "hint": 2}
     assert attempts(burst.machine) == {"no_hint": 2, "hint_used": 2}
     assert lookups(burst.machine) == {"no_hint": 2, "hint": 2}
     stored = burst.machine.metrics_snapshot().distribution(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 import pytest
@@ -294,3 +294,53 @@ def test_the_condition_of_a_group_is_written_when_it_differs(present, cpu, writt
 
 
 UNPLACED_BECAUSE = (UNPLACED["reason"], UNPLACED["message"])
+
+
+class Refusing(Plugin):
+    """Refuses members by name at an extension point, and counts how often each is released."""
+
+    name = "Refusing"
+    point: ClassVar[str] = ""
+    released: ClassVar[list[str]] = []
+
+    def _answer(self, point: str, cycle: Cycle) -> Status:
+        is_refused = self.point == point and cycle.pod.metadata.name == "b"
+        return Status.unschedulable("not b") if is_refused else Status.OK
+
+    def reserve(self, cycle: Cycle, node_name: str) -> Status:
+        return self._answer("Reserve", cycle)
+
+    def unreserve(self, cycle: Cycle, node_name: str) -> None:
+        self.released.append(cycle.pod.metadata.name)
+
+    def permit(self, cycle: Cycle, node_name: str) -> Status:
+        return self._answer("Permit", cycle)
+
+
+@pytest.mark.parametrize("point", ["Reserve", "Permit"])
+def test_a_refused_member_is_released_once_and_the_others_from_the_last_on(point, monkeypatch):
+    # Upstream: pkg/scheduler/schedule_one_podgroup.go, podGroupSchedulingDefaultAlgorithm
+    monkeypatch.setattr(Refusing, "point", point)
+    Refusing.released.clear()
+    driver = Driver(Refusing, gates=GATES)
+    driver.put(make_node("n1"), gang("g", 3), *[member(name) for name in "abc"])
+    driver.cycle()
+    assert Refusing.released == ["b", "c", "a"]
+    assert not driver.all_of(Bind)
+    assert driver.machine.cluster.nodes.requested.sum() == 0
+    assert driver.condition("default/b")[0] == "Unschedulable"
+    assert "not b" in driver.condition("default/b")[1]
+
+
+@pytest.mark.parametrize("names", [("a", "b"), ("b", "a")])
+def test_a_group_waits_if_one_of_its_members_needs_preemption(names):
+    driver = driver_of()
+    driver.put(make_node("n1", cpu="2"), make_node("n2", cpu="1"))
+    driver.put(make_pod("low", cpu="2", node="n1"), gang("g", 2))
+    large = {name: "2" if name == names[0] else "1" for name in names}
+    driver.put(*[member(name, cpu=cpu, priority=10) for name, cpu in sorted(large.items())])
+    driver.holds = {"DeletePod"}
+    driver.cycle()
+    assert [action.pod for action in driver.all_of(DeletePod)] == ["default/low"]
+    assert not driver.all_of(Bind)
+    assert not driver.node_of("default/a") + driver.node_of("default/b")

@@ -4,8 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import msgspec
+import pytest
+
 from podwright.apimachinery.objects import KubernetesObject, with_node_name
 from podwright.scheduler.machine import SchedulerOptions
+from podwright.scheduler.machine.cycles.eviction import Eviction, EvictionStage
+from podwright.scheduler.machine.snapshot import (
+    EvictionSnapshot,
+    _eviction,
+    _eviction_from,
+    _Numbering,
+    _Numbers,
+)
 from podwright.scheduler.machine.tests.driving import Driver
 from podwright.testing import make_node, make_pod
 
@@ -49,3 +60,30 @@ def test_pods_of_a_node_that_arrives_after_a_restore_take_its_room():
 
 def test_the_default_seed_is_0():
     assert SchedulerOptions().seed == 0
+
+
+@pytest.mark.parametrize("stage", EvictionStage)
+@pytest.mark.parametrize(
+    "state",
+    [
+        {},
+        {"next_victim": 1, "started_ns": 7},
+        {"has_failed": True, "is_stopped": False},
+        {"has_failed": False, "is_stopped": True},
+    ],
+)
+def test_an_eviction_is_the_same_after_a_restore(stage, state):
+    pods = [make_pod(name, node="n1") for name in ("first", "second")]
+    eviction = Eviction(make_pod("p"), "n1", "DefaultPreemption", tuple(pods))
+    eviction.stage = stage
+    eviction.to_clear = [pods[1]]
+    eviction.busy = {3: (pods[0], True), 4: (pods[1], False)}
+    for name, value in state.items():
+        setattr(eviction, name, value)
+    numbering = Numbered()
+    entry = _eviction(eviction, _Numbering(numbering))
+    entry = msgspec.msgpack.decode(msgspec.msgpack.encode(entry), type=EvictionSnapshot)
+    again = _eviction_from(entry, _Numbers(dict(enumerate(numbering.objects)), ()))
+    # The error is reported before a snapshot, and an eviction that is over is not kept.
+    for name in set(Eviction.__slots__) - {"error", "is_over"}:
+        assert getattr(again, name) == getattr(eviction, name), name

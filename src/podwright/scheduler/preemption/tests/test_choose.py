@@ -1,7 +1,15 @@
+from typing import Any
+
 import pytest
 
-from podwright.scheduler.preemption import Candidate, Criterion, choose
-from podwright.scheduler.preemption.tests.situations import NOW_NS, pod
+from podwright.scheduler.preemption import Candidate, Criterion, Limits, choose, dry_run
+from podwright.scheduler.preemption.tests.situations import (
+    NOW_NS,
+    cluster_of,
+    failed_cycle,
+    node,
+    pod,
+)
 
 _LEAST = -(2**31)
 LATE, EARLY = "2026-01-01T00:00:09Z", "2026-01-01T00:00:01Z"
@@ -75,3 +83,17 @@ def test_equal_candidates_are_ordered_by_name():
 
 def test_a_single_candidate_needs_no_criterion():
     assert choose([candidate("a", (1, LATE))], now_ns=NOW_NS).criterion is None
+
+
+def test_acceptable_nodes_are_equal_to_tuples_and_to_nothing_else():
+    cluster = cluster_of(*(node(name, cpu="1") for name in "ba"))
+    for name in "ab":
+        cluster.place(pod(f"on-{name}", started=EARLY), cluster.nodes.slot_of[name])
+    result = dry_run(failed_cycle(pod("p", priority=5), cluster), Limits())
+    acceptable: Any = choose(result.candidates, now_ns=NOW_NS).acceptable
+    again = choose(result.candidates, now_ns=NOW_NS).acceptable
+    assert acceptable == again == ("a", "b")
+    assert acceptable != ("a",)
+    assert acceptable != ["a", "b"]
+    assert (len(acceptable), acceptable[1], acceptable[:1]) == (2, "b", ("a",))
+    assert repr(acceptable) == "('a', 'b')"

@@ -1,8 +1,11 @@
+import json
+
 import pytest
 
 from podwright.apimachinery.objects import with_fields
-from podwright.scheduler.config import Extender
+from podwright.scheduler.config import Extender, ExtenderReply
 from podwright.scheduler.framework import CalledExtender
+from podwright.scheduler.framework.extenders.extender_calls import run_steps
 from podwright.scheduler.framework.run import PluginRunner
 from podwright.scheduler.framework.status import Code, Status
 from podwright.scheduler.preemption import (
@@ -13,7 +16,7 @@ from podwright.scheduler.preemption import (
     preempt,
     preempt_steps,
 )
-from podwright.scheduler.preemption.extenders import _arguments
+from podwright.scheduler.preemption.extenders import _arguments, extender_steps
 from podwright.scheduler.preemption.tests.situations import (
     NOW_NS,
     attempt,
@@ -299,3 +302,32 @@ def test_an_extender_without_a_cache_of_pods_receives_them(is_cache_capable):
 
 def with_uid(victim):
     return with_fields(victim, "metadata", uid="u")
+
+
+def test_each_extender_receives_the_candidates_that_the_one_before_left():
+    cluster = cluster_of(*(node(name, cpu="2") for name in ("n1", "n2", "n3")))
+    for name in ("n1", "n2", "n3"):
+        cluster.place(pod(f"on-{name}", "2"), cluster.nodes.slot_of[name])
+    candidates = [
+        Candidate(node=name, victims=(cluster.pods[f"default/on-{name}"].pod,))
+        for name in ("n1", "n2", "n3")
+    ]
+    called = []
+    for index, verb in enumerate(("preempt", "", "preempt", "preempt")):
+        settings = Extender(
+            url_prefix=f"http://e{index}", preempt_verb=verb, node_cache_capable=True
+        )
+        called.append(CalledExtender(settings=settings, index=index, managed=frozenset()))
+    steps = extender_steps(called, IMPORTANT, candidates, cluster)
+    received = []
+
+    def answer(call):
+        sent = json.loads(call.body)["NodeNameToMetaVictims"]
+        received.append((call.extender, sorted(sent)))
+        kept = {name: sent[name] for name in sorted(sent)[1:]}
+        body = json.dumps({"NodeNameToMetaVictims": kept}).encode()
+        return ExtenderReply(status=200, body=body)
+
+    # After the third one no candidate is left.
+    assert run_steps(steps, answer) == []
+    assert received == [(0, ["n1", "n2", "n3"]), (2, ["n2", "n3"]), (3, ["n3"])]

@@ -50,6 +50,15 @@ def test_pods_with_equal_timestamps_are_popped_in_order_of_entry(queue):
     assert names(queue.pods_in(QueueName.ACTIVE)) == ["c", "a", "b"]
 
 
+def test_a_pod_that_fails_at_once_is_behind_one_that_came_at_the_same_time(queue):
+    queue.add(make_pod("fails"), at(0))
+    queued = queue.pop(at(0))
+    queue.add(make_pod("comes"), at(0))
+    queue.park(queued, at(0), unschedulable_plugins=["Fit"])
+    queue.move(NODE_ADD, at(60))
+    assert names(queue.pods_in(QueueName.ACTIVE)) == ["comes", "fails"]
+
+
 def test_a_queue_sort_plugin_decides_the_order_and_entry_breaks_ties():
     def sort_key(queued):
         return len(queued.pod.metadata.name), queued.entered_index

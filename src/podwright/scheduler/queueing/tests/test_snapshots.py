@@ -57,6 +57,7 @@ def table():
     return HintTable(
         {
             "Fit": (EventHint(NODE, ActionType.ADD),),
+            "Later": (EventHint(NODE, ActionType.ADD, always_skip),),
             "Label": (EventHint(NODE, ActionType.UPDATE_NODE_LABEL, always_skip),),
             "SchedulingGates": (
                 EventHint(POD, ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED, is_itself),
@@ -186,3 +187,16 @@ def test_validate_finds_a_pod_in_flight_with_another_place():
     queue.in_flight()[0].place = QueueName.ACTIVE
     with pytest.raises(AssertionError, match="flight-a"):
         queue.validate()
+
+
+@pytest.mark.parametrize("events", [(NODE_ADD, NODE_LABEL), (NODE_LABEL, NODE_ADD)])
+def test_the_executions_of_hints_are_kept_in_one_order(events):
+    queue = empty_queue()
+    queue.add(make_pod("p"), at(0))
+    queue.park(queue.pop(at(0)), at(0), unschedulable_plugins=["Later", "Label"])
+    for event in events:
+        queue.move(event, at(1), old=make_node("n0"), new=make_node("n1"))
+    assert [execution[1:] for execution in queue.snapshot(Objects()).executions] == [
+        ("Label", "NodeUpdateNodeLabel", "QueueSkip", 1),
+        ("Later", "NodeAdd", "QueueSkip", 1),
+    ]
