@@ -307,12 +307,20 @@ def test_an_empty_frame_has_no_pods():
         (Decimal("0.000000001"), "s", "1ns"),
         (1_767_225_600, "s since 1970", "2026-01-01T00:00:00Z"),
         (1_767_225_600_000, "ms since 1970", "2026-01-01T00:00:00Z"),
+        (-9_214_560_000, "s since 1970", "1678-01-01T00:00:00Z"),
+        (9_214_646_399, "s since 1970", "2261-12-31T23:59:59Z"),
         ("7d", "s", "168h0m0s"),
         (timedelta(days=1), "s", "24h0m0s"),
     ],
 )
 def test_the_unit_of_a_column_is_that_of_its_bare_numbers(value: Any, unit: str, at: str):
     assert arrivals({"t": [value]}, unit={"arrival": unit}) == [at]
+
+
+@pytest.mark.parametrize("value", [-9_214_560_001, 9_214_646_400])
+def test_a_time_that_cannot_be_simulated_is_an_error(value: int):
+    with pytest.raises(pw.InputError, match="the years from 1678 to 2261 can be simulated"):
+        arrivals({"t": [value]}, unit={"arrival": "s since 1970"})
 
 
 @pytest.mark.parametrize(
