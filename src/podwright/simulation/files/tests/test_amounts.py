@@ -54,6 +54,12 @@ def requesting(name, amount):
             "spec.overhead[memory]: 1e30 does not fit 64 bits; kube-scheduler reads 0",
             id="the overhead",
         ),
+        pytest.param(
+            {"containers": requesting("memory", "-1e30")},
+            "spec.containers[0].resources.requests[memory]: -1e30 does not fit 64 bits;"
+            " kube-scheduler reads 0",
+            id="less than nothing",
+        ),
     ],
 )
 def test_a_pod_with_an_amount_that_does_not_fit_is_reported(spec, expected):

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from podwright.simulation.files import json_documents
 from podwright.simulation.files.json_documents import (
+    _ITEM_DECODER,
     _is_from_server,
     duplicate_keys,
     json_error,
@@ -56,7 +58,20 @@ def test_a_list_has_the_items_of_its_text(items: list[Any], indent: int | None) 
     assert read.duplicates == []
 
 
-def test_equal_specs_are_one_object() -> None:
+class Counted:
+    """A decoder that counts what it decodes."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def decode(self, text: bytes) -> Any:
+        self.count += 1
+        return _ITEM_DECODER.decode(text)
+
+
+def test_equal_specs_are_one_object(monkeypatch: pytest.MonkeyPatch) -> None:
+    decoder = Counted()
+    monkeypatch.setattr(json_documents, "_ITEM_DECODER", decoder)
     text = json.dumps(listed(pod("a"), pod("b"), pod("c", OTHER), pod("d")), indent=4).encode()
     read = read_json_list(text)
     assert read is not None
@@ -64,6 +79,7 @@ def test_equal_specs_are_one_object() -> None:
     assert first is second
     assert first is fourth
     assert third == OTHER
+    assert decoder.count == 2, "a spec that is known is not parsed again"
     assert [json.loads(text[start:end]) for start, end in read.spans] == read.document["items"]
 
 

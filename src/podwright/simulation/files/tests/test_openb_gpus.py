@@ -211,6 +211,23 @@ def test_a_node_without_a_capacity_keeps_one_of_its_two_resources():
     }
 
 
+@pytest.mark.parametrize(
+    ("resources", "left"),
+    [
+        ((COUNT, MILLI, "cpu"), {MILLI, "cpu"}),
+        ((COUNT, MILLI), {MILLI}),
+        ((COUNT, "cpu"), {COUNT, "cpu"}),
+        ((MILLI, "cpu"), {MILLI, "cpu"}),
+    ],
+)
+def test_of_both_resources_of_a_node_one_is_left(resources: tuple[str, ...], left: set[str]):
+    status = {"allocatable": dict.fromkeys(resources, "2")}
+    metadata = {"name": "n"}
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "status": status}
+    (_, found), *_ = documents(decode(node))
+    assert found["status"]["allocatable"].keys() == left
+
+
 def test_an_unknown_value_is_an_error(tmp_path: Path):
     with pytest.raises(pw.InputError) as raised:
         pw.load(tables(tmp_path, "p,500,64,1,1000,"), openb_gpus="whole")  # type: ignore[arg-type]
