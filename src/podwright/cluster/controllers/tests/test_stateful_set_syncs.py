@@ -304,7 +304,7 @@ def template(x: str) -> dict[str, Any]:
     return {"spec": {"template": {"metadata": metadata, "spec": {"x": x}, "$patch": "replace"}}}
 
 
-def known(name: str, number: int, x: str, *, is_owned: bool = True, second: int = 0) -> Any:
+def known(name: str, number: int | None, x: str, *, is_owned: bool = True, second: int = 0) -> Any:
     metadata = {
         "uid": f"{name}-uid", "ownerReferences": [OWNER] if is_owned else [],
         "creationTimestamp": at(second),
@@ -338,6 +338,8 @@ def outcome(found: Revisions) -> tuple[str, int, int | None, list[str]]:
     [
         pytest.param([], {}, ("db-a", 1, None, ["CreateObject"]), id="the first"),
         pytest.param([known("db-b", 4, "b")], {}, ("db-a", 5, None, ["CreateObject"]), id="next"),
+        pytest.param([known("db-b", None, "b")], {}, ("db-a", 1, None, ["CreateObject"]),
+                     id="after one without a number"),
         pytest.param([known("db-x", 4, "a")], {}, ("db-x", 4, None, []), id="the present one"),
         pytest.param([known("db-x", 3, "a"), known("db-b", 4, "b")], {},
                      ("db-x", 5, None, ["UpdateObject"]), id="a rollback"),
