@@ -306,3 +306,21 @@ def test_a_device_class_concerns_pods_that_ask_for_extended_resources(
     head = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"}}
     driver.put(decode(head | {"spec": {"extendedResourceName": "example.com/gpu"}}))
     assert driver.place_of("default/web") == place
+
+
+NO_POD_LEVEL = "PodLevelResources=false,InPlacePodLevelResourcesVerticalScaling=false"
+
+
+@pytest.mark.parametrize(
+    ("gates", "node"),
+    [
+        pytest.param("", "", id="on: the requests of the pod as a whole count"),
+        pytest.param(NO_POD_LEVEL, "n1", id="off: those of its containers do"),
+    ],
+)
+def test_requests_of_a_pod_as_a_whole_are_read_with_their_gate(gates: str, node: str) -> None:
+    driver = Driver(gates=gates)
+    driver.put(make_node("n1", cpu="2"))
+    driver.put(pending("web", cpu="1", spec={"resources": {"requests": {"cpu": "3"}}}))
+    driver.cycle()
+    assert driver.node_of("default/web") == node

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -253,3 +255,28 @@ def test_the_same_events_give_the_same_text():
     first, second = run(), run()
     assert msgspec.json.encode(first) == msgspec.json.encode(second)
     assert render_text(first) == render_text(second)
+
+
+def test_plugins_count_and_measure_in_the_metrics_of_the_scheduler():
+    handles: list[Any] = []
+
+    class Counts(Hold):
+        name = "Counts"
+
+        def permit(self, cycle, node_name):
+            handles.append(self.handle)
+            return Status()
+
+    driver = Driver(Counts)
+    driver.put(make_node("n1"))
+    driver.put(pod("web"))
+    driver.cycle()
+    (handle,) = handles
+    before = driver.seen().distribution(PERMIT, "Refused")
+    for duration_ns in (3 * MS, 4 * MS):
+        handle.observe(PERMIT, ("Refused",), duration_ns)
+    handle.count("scheduler_batch_attempts_total", (NAME, "hint_used"))
+    seen = driver.seen()
+    after = seen.distribution(PERMIT, "Refused")
+    assert (sum(before.counts), sum(after.counts), after.total) == (0, 2, 7 * MS)
+    assert seen.count("scheduler_batch_attempts_total", NAME, "hint_used") == 1
