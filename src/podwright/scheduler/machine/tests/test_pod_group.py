@@ -344,3 +344,6 @@ def test_a_group_waits_if_one_of_its_members_needs_preemption(names):
     assert [action.pod for action in driver.all_of(DeletePod)] == ["default/low"]
     assert not driver.all_of(Bind)
     assert not driver.node_of("default/a") + driver.node_of("default/b")
+    (patch,) = driver.all_of(PatchPodGroupStatus)
+    assert patch.condition.status == "False"
+    assert "waiting for preemption" in patch.condition.message
