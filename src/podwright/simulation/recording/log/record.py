@@ -18,6 +18,7 @@ import msgspec
 from podwright._version import __version__
 from podwright.apimachinery.objects import (
     DEFAULT_SCHEDULER_NAME,
+    InputError,
     KubernetesObject,
     Namespace,
     Node,
@@ -27,6 +28,7 @@ from podwright.apimachinery.objects import (
     PriorityClass,
     StorageClass,
     encode,
+    invalid,
     timestamp_text_nano,
 )
 from podwright.cluster.store import GroupKind, group_kind, kind_of
@@ -175,11 +177,13 @@ def record(
     Raises
     ------
     InputError
-        If the configuration is not valid.
+        If the configuration is not valid, or the seed is too large.
     LogError
         If there is a log already, or the folder cannot be written.
     """
     options = SchedulerOptions.of(configuration, **keywords)
+    if problem := seed_problem(options.seed):
+        raise InputError.of("seed", problem)
     setup = setup_of(options)
     # From the setup, as a replay makes it.
     machine = machine_of(options_of(setup, plugins=options.plugins))
@@ -193,6 +197,12 @@ def record(
         checkpoint_events=checkpoint_events,
     )
     return Recorder(machine, log)
+
+
+def seed_problem(seed: int) -> str:
+    """Return what is wrong with a seed that a log cannot store; empty if nothing is."""
+    fits = -(2**63) <= seed < 2**63
+    return "" if fits else invalid(seed, "a number of at most 64 bits is expected")
 
 
 def new_machine(log: DecisionLog, *, plugins: Iterable[type[Plugin]] = ()) -> Machine:

@@ -3,13 +3,14 @@ import json
 import pytest
 from hypothesis import given, strategies as st
 
-from podwright.apimachinery.objects import with_node_name
+from podwright.apimachinery.objects import InputError, with_node_name
 from podwright.apimachinery.schema import decode
 from podwright.scheduler.machine import CycleDue, Event, ObjectDeleted, ObjectPut
 from podwright.simulation.files.record import read_record
 from podwright.simulation.recording.log.decision_log import DecisionLog
 from podwright.simulation.recording.log.record import (
     initial_lines,
+    record,
     record_line,
     record_of_log,
     write_record,
@@ -125,3 +126,15 @@ def test_a_record_is_written_with_the_values_that_were_read(history):
         lines.append(record_line(now_ns, event, resource))
     data = b"".join(lines)
     assert write_record(read_record(data, source="r").lines) == data
+
+
+@pytest.mark.parametrize("seed", [2**63, -(2**63) - 1, 10**20])
+def test_a_seed_that_a_log_cannot_store_is_rejected_before_there_is_a_log(seed, tmp_path):
+    with pytest.raises(InputError) as error:
+        record(str(tmp_path / "log"), seed=seed)
+    assert str(error.value) == (
+        f"seed: Invalid value: {seed}: a number of at most 64 bits is expected"
+    )
+    assert not (tmp_path / "log").exists()
+    for fits in (2**63 - 1, -(2**63)):
+        assert record(None, seed=fits).machine is not None

@@ -12,13 +12,13 @@ from podwright.apimachinery.objects import (
     FieldError,
     Time,
     collecting,
-    invalid,
     read_duration,
     read_time,
 )
 from podwright.scheduler.framework import CallExtender
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.autoscaling import Autoscaling
+from podwright.simulation.recording.log.record import seed_problem
 from podwright.simulation.world.clock import START_NS
 from podwright.simulation.world.observers import Observer
 from podwright.simulation.world.timing.model import Timing
@@ -91,8 +91,8 @@ def duration_ns(what: str, value: Duration, errors: list[FieldError]) -> int:
 
 def check_seed(what: str, seed: int, errors: list[FieldError]) -> None:
     """Add an error about `what`, the argument, to `errors` if a log cannot store `seed`."""
-    if not -(2**63) <= seed < 2**63:
-        errors.append(option_error(what, invalid(seed, "a number of at most 64 bits is expected")))
+    if problem := seed_problem(seed):
+        errors.append(option_error(what, problem))
 
 
 def option_error(source: str, message: str) -> FieldError:
