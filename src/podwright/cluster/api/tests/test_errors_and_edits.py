@@ -226,7 +226,9 @@ def test_the_status_of_an_error(error, code, reason, message, details):
 
 
 def test_causes_metadata_and_plain_errors():
-    error = rejections.forbidden("", "pods", "p", "x", [{"reason": "NamespaceTerminating"}])
+    causes = [{"reason": "DisruptionBudget"}, {"reason": "NamespaceTerminating"}]
+    error = rejections.forbidden("", "pods", "p", "x", causes)
+    assert error.has_cause("DisruptionBudget")
     assert error.has_cause("NamespaceTerminating")
     assert not error.has_cause("Other")
     assert rejections.expired("x", "token").status["metadata"] == {"continue": "token"}

@@ -212,6 +212,31 @@ def test_old_annotations_count_where_they_were_used():
 
 
 @pytest.mark.parametrize(
+    ("profiles", "expected"),
+    [
+        pytest.param(["", "runtime/default", "localhost/mine"], "", id="those that are allowed"),
+        pytest.param(
+            ["localhost/mine", "localhost"],
+            'profile (annotation must not set AppArmor profile type to "c1="localhost"")',
+            id="no profile of the node",
+        ),
+        pytest.param(
+            ["unconfined", "", "runtime/other"],
+            "profiles (annotations must not set AppArmor profile type to"
+            ' "c0="unconfined"", "c2="runtime/other"")',
+            id="several",
+        ),
+    ],
+)
+def test_old_annotations_name_app_armor_profiles(profiles, expected):
+    """Upstream: pod-security-admission, policy/check_appArmorProfile.go, allowedAnnotationValue"""
+    prefix = "container.apparmor.security.beta.kubernetes.io/"
+    annotations = {f"{prefix}c{index}": profile for index, profile in enumerate(profiles)}
+    found = details(Standard("baseline"), {"annotations": annotations}, safe_spec())
+    assert found.replace(prefix, "") == (f"forbidden AppArmor {expected}" if expected else "")
+
+
+@pytest.mark.parametrize(
     ("labels", "shown"),
     [
         pytest.param({}, "privileged:latest privileged:latest privileged:latest", id="none"),

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from podwright.apimachinery.schema import decode
 from podwright.cluster.api.endpoints import ApiServer, User, bare_options
 from podwright.cluster.api.endpoints.tests.conftest import Server
 
@@ -182,6 +183,21 @@ def test_the_errors_are_in_the_order_of_the_drivers() -> None:
     messages = [each["message"].partition("permission: ")[2] for each in found["details"]["causes"]]
     expected = [f'resourceclaims.resource.k8s.io "{each}.example.com" is' for each in "abcdef"]
     assert [text.partition(" forbidden")[0] for text in messages if text] == expected
+
+
+def test_a_label_needs_no_rights_to_an_allocation_that_a_record_has_in_another_form() -> None:
+    """An update writes the amounts of a record as kube-apiserver does."""
+    server = server_with(PERSON, ("update", "resourceclaims", ()))
+    recorded = {"allocation": allocation()}
+    (result,) = recorded["allocation"]["devices"]["results"]
+    result |= {"shareID": "a", "consumedCapacity": {"memory": "1024Mi"}}
+    server.store.put(decode(claim_with(server, ALLOCATED) | {"status": recorded}))
+    _, made = server.reply("GET", f"{CLAIMS}/c")
+    made["metadata"]["labels"] = {"a": "b"}
+    code, changed = server.reply("PUT", f"{CLAIMS}/c", made, user=PERSON)
+    assert code == 200, changed
+    (result,) = changed["status"]["allocation"]["devices"]["results"]
+    assert result["consumedCapacity"] == {"memory": "1Gi"}
 
 
 def test_without_the_gate_a_status_needs_no_further_rights() -> None:
