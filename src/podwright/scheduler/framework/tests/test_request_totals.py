@@ -129,3 +129,14 @@ def test_totals_of_a_limited_number_of_requests_are_kept():
         requests = {"cpu": f"{100 + number // 2}m", "memory": "1Gi"}
         runner.decide(incoming_with(**requests), cycle_number=number)
     assert 60 < len(runner._rankings._scratch.by_recipe) <= 64
+
+
+@pytest.mark.parametrize("node_count", [1, 2, 3])
+def test_a_spare_ranking_starts_over_for_each_pod(node_count):
+    # As many changes of nodes as there are nodes, and no change of pods.
+    cluster = cluster_of(*(node(f"n{i}", cpu="4") for i in range(node_count)))
+    runner = PluginRunner(profile(), cluster)
+    for number, cpu in enumerate((100, 101, 5_000, 102, 6_000, 3_999)):
+        incoming = incoming_with(cpu=f"{cpu}m", memory="1Gi")
+        decision = runner.decide(incoming, cycle_number=number)
+        assert decision.feasible_count == (node_count if cpu < 4_000 else 0)
