@@ -104,6 +104,19 @@ def test_extended_resources_are_provided_by_device_classes() -> None:
     assert not scheduler.schedule(requesting("r", 1)).node
 
 
+def test_a_resource_that_no_class_backs_is_the_node_s_own() -> None:
+    scheduler = scheduler_of(devices("n1", "a"), devices("n2", "b"))
+    own = {"example.com/gpu": "1", "example.com/own": "1"}
+    incoming = pod("p", containers=[{"name": "c", "resources": {"requests": own, "limits": own}}])
+    refused = scheduler.schedule(incoming)
+    assert not refused.node
+    scheduler.add(make_node("n2", cpu="8", resources={"example.com/own": 1}))
+    found = scheduler.explain(incoming)
+    assert found.feasible == ("n2",)
+    (devices_of,) = [one for one in found.filters if one.plugin == "DynamicResources"]
+    assert [status.message for status in devices_of.rejected.values()] == ["cannot fit resource"]
+
+
 def test_the_claim_of_extended_resources_is_written_with_a_generated_name() -> None:
     cluster = DrivenCluster()
     resources = {"requests": {"a.com/gpu": "1"}, "limits": {"a.com/gpu": "1"}}

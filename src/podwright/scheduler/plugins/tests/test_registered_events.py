@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from podwright.scheduler.config import CoschedulingArgs
 from podwright.scheduler.framework.events import (
+    COSCHEDULING_POD_GROUP,
     CSI_DRIVER,
     CSI_NODE,
     CSI_STORAGE_CAPACITY,
@@ -18,12 +20,15 @@ from podwright.scheduler.framework.events import (
     PERSISTENT_VOLUME,
     PERSISTENT_VOLUME_CLAIM,
     POD,
+    POD_GROUP,
     RESOURCE_CLAIM,
     RESOURCE_SLICE,
     STORAGE_CLASS,
     VOLUME_ATTACHMENT,
     ActionType,
 )
+from podwright.scheduler.plugins.coscheduling import Coscheduling
+from podwright.scheduler.plugins.gang_scheduling import GangScheduling
 from podwright.scheduler.preemption.tests.situations import profile
 
 ADD, DELETE, UPDATE = ActionType.ADD, ActionType.DELETE, ActionType.UPDATE
@@ -34,7 +39,11 @@ POD_LABEL, SMALLER = ActionType.UPDATE_POD_LABEL, ActionType.UPDATE_POD_SCALE_DO
 TOLERATION = ActionType.UPDATE_POD_TOLERATION
 UNGATED = ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED
 CLAIMED = ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM
-PLUGINS = {plugin.name: plugin for plugin in profile().all_plugins()}
+DEFAULT = {plugin.name: plugin for plugin in profile().all_plugins()}
+PLUGINS = DEFAULT | {
+    "GangScheduling": GangScheduling(),
+    "Coscheduling": Coscheduling(CoschedulingArgs()),
+}
 
 REGISTERED: dict[str, dict[str, ActionType]] = {
     "SchedulingGates": {POD: UNGATED},
@@ -70,6 +79,9 @@ REGISTERED: dict[str, dict[str, ActionType]] = {
         DEVICE_CLASS: ADD | UPDATE, RESOURCE_SLICE: ADD | UPDATE,
     },
     "DefaultPreemption": {POD: DELETE},
+    "GangScheduling": {POD: ADD, POD_GROUP: ADD},
+    # Upstream's, of scheduler-plugins, does not register deleted pods.
+    "Coscheduling": {POD: ADD | DELETE, NODE: ADD, COSCHEDULING_POD_GROUP: ADD | UPDATE},
 }  # fmt: skip
 
 
