@@ -2,6 +2,7 @@
 
 import pytest
 
+from podwright.apimachinery.objects import timestamp_text
 from podwright.cluster.api.endpoints import HttpReply, HttpRequest
 from podwright.online.apiserver import ClusterClock
 from podwright.online.apiserver.cluster_clock import (
@@ -109,6 +110,7 @@ def test_a_speed_is_a_positive_number_within_limits(speed):
 
 
 def test_the_time_ends(real):
+    assert timestamp_text(END_NS) == "2200-01-01T00:00:00Z"
     clock = ClusterClock(start_ns=END_NS - 10, read_ns=real)
     with pytest.raises(ValueError, match="2200"):
         clock.step(11)

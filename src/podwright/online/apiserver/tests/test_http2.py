@@ -651,3 +651,20 @@ def test_a_reply_waits_while_the_client_does_not_read():
         assert peers.state.total_requests == 1
 
     with_peers(use)
+
+
+def test_a_reply_that_waits_ends_with_its_connection():
+    async def use(peers):
+        peers.client.send_headers(1, HEAD, end_stream=True)
+        await peers.pass_on()
+        peers.server.pause_writing()
+        peers.release.set()
+        await peers.pass_on()
+        (task,) = peers.state.tasks
+        peers.server.connection_lost(None)
+        # Not after the time that a client may take nothing.
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert (task.done(), peers.state.tasks) == (True, set())
+
+    with_peers(use)
