@@ -302,7 +302,7 @@ class Ranking:
         if base is None:
             is_base_needed = self._plain or any(row.rejects_any for row in self._judging)
             base = np.zeros(nodes.n_slots if is_base_needed else 0, dtype=np.int32)
-            for score_row, weight in self._plain if is_base_needed else ():
+            for score_row, weight in self._plain:
                 select.add_weighted(score_row.scores.values, weight, base)
             for verdict_row in self._judging:
                 if verdict_row.rejects_any:

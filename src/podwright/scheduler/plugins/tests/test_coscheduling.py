@@ -55,7 +55,7 @@ def test_a_group_is_not_scheduled_where_nodes_lack_its_resources(least_resources
     driver.cycle()
     driver.cycle()
     if message:
-        assert message in driver.condition("default/a")[1]
+        assert f"{message}." in driver.condition("default/a")[1]
     else:
         assert driver.node_of("default/a")
         assert driver.node_of("default/b")

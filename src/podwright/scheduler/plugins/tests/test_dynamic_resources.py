@@ -1,4 +1,4 @@
-"""Devices for the claims of a pod: where they are, who has them, and what is written.
+"""Devices for the claims of a pod, and what gangs and old kinds of volumes need.
 
 Upstream: pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go
 """
@@ -9,15 +9,24 @@ from typing import Any
 
 import pytest
 
-from podwright.apimachinery.objects import Object, PodSchedulingGroup, decode_pod, with_fields
+from podwright.apimachinery.objects import (
+    Object,
+    PodGroup,
+    PodSchedulingGroup,
+    decode_as,
+    decode_pod,
+    with_fields,
+)
 from podwright.apimachinery.schema import decode
 from podwright.scheduler.assembly import Scheduler
 from podwright.scheduler.assembly.tests.test_device_metrics import DrivenCluster
 from podwright.scheduler.config import DEFAULT_GATES, Gates, set_gates
 from podwright.scheduler.config.schema import DynamicResourcesArgs
 from podwright.scheduler.machine import CycleDue, ObjectPut
+from podwright.scheduler.machine.tests.driving import Driver
 from podwright.scheduler.plugins.dynamic_resources import DynamicResources
 from podwright.scheduler.plugins.gang_scheduling import GangScheduling
+from podwright.scheduler.plugins.hints.objects import migrated_driver
 from podwright.testing import make_node, make_pod
 
 SECOND_NS = 1_000_000_000
@@ -164,3 +173,52 @@ def test_the_group_of_a_pod(group: PodSchedulingGroup | None, name: str | None) 
     plugin = GangScheduling()
     assert plugin.group_of(member) == name
     assert plugin.pod_key(member) == (name or ())
+
+
+@pytest.mark.parametrize(("count", "is_held"), [(1, True), (2, False), (3, False)])
+def test_a_pod_is_held_until_its_gang_can_be_complete(count: int, is_held: bool) -> None:
+    driver = Driver(gates="GenericWorkload=true,GangScheduling=true")
+    least = {"schedulingPolicy": {"gang": {"minCount": 2}}}
+    driver.put(make_node("n1"))
+    head = {"metadata": {"name": "g", "namespace": "default"}}
+    driver.put(decode_as(head | {"spec": least}, PodGroup))
+    spec = {"schedulingGroup": {"podGroupName": "g"}}
+    for name in "abc"[:count]:
+        driver.put(make_pod(name, scheduler="default-scheduler", spec=spec))
+    assert (driver.place_of("default/a") == "gated") is is_held
+    driver.cycle()
+    assert bool(driver.node_of("default/a")) is not is_held
+
+
+def test_a_claim_of_a_class_that_does_not_exist_is_not_allocated() -> None:
+    exactly = {"deviceClassName": "none", "allocationMode": "ExactCount", "count": 1}
+    unknown = {"devices": {"requests": [{"name": "r", "exactly": exactly}]}}
+    scheduler = scheduler_of(devices("n1", "a"), document("ResourceClaim", "one", unknown))
+    assert "device class none does not exist" in scheduler.schedule(pod("p", "one")).message
+
+
+def test_pods_with_claims_have_no_signature() -> None:
+    plugin = DynamicResources()
+    assert plugin.sign_pod(pod("p")) == {}
+    assert plugin.sign_pod(pod("p", "one")) is None
+
+
+@pytest.mark.parametrize(
+    ("source", "driver"),
+    [
+        ({"gcePersistentDisk": {"pdName": "d"}}, "pd.csi.storage.gke.io"),
+        ({"awsElasticBlockStore": {"volumeID": "d"}}, "ebs.csi.aws.com"),
+        ({"azureDisk": {"diskName": "d", "diskURI": "u"}}, "disk.csi.azure.com"),
+        ({"azureFile": {"secretName": "s", "shareName": "d"}}, "file.csi.azure.com"),
+        ({"cinder": {"volumeID": "d"}}, "cinder.csi.openstack.org"),
+        ({"portworxVolume": {"volumeID": "d"}}, "pxd.portworx.com"),
+        ({"vsphereVolume": {"volumePath": "d"}}, "csi.vsphere.vmware.com"),
+        ({"emptyDir": {}}, None),
+    ],
+)
+def test_volumes_of_old_kinds_are_served_by_csi_drivers(
+    source: dict[str, Any], driver: str | None
+) -> None:
+    """Upstream: k8s.io/csi-translation-lib/plugins."""
+    (volume,) = pod("p", volumes=[{"name": "v", **source}]).spec.volumes
+    assert migrated_driver(volume) == driver

@@ -6,7 +6,7 @@ from podwright.apimachinery.schema import decode
 from podwright.scheduler.config import DEFAULT_GATES, parse_gates
 from podwright.scheduler.config.schema import PodTopologySpreadArgs
 from podwright.scheduler.framework import Code, Cycle, Hint, Scores
-from podwright.scheduler.plugins.pod_topology_spread import PodTopologySpread
+from podwright.scheduler.plugins.pod_topology_spread import PodTopologySpread, _TwoLowest
 from podwright.scheduler.plugins.tests.one_node_at_a_time import cluster_of, filtered, node
 
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
@@ -281,3 +281,23 @@ def test_hints_count_pods_with_the_values_of_match_label_keys(gates, hint):
     assert after_pod_change is not None
     assert after_pod_change(pending, web("b", "n", newer), None) is Hint.QUEUE
     assert after_pod_change(pending, web("a", "n", {"app": "web", "version": "1"}), None) is hint
+
+
+@pytest.mark.parametrize(
+    ("domain", "count", "lowest"),
+    [
+        pytest.param(1, 4, [(0, 1), (1, 4)], id="the second stays"),
+        pytest.param(1, 0, [(1, 0), (0, 1)], id="the second becomes the lowest"),
+        pytest.param(0, 2, [(0, 2), (1, 3)], id="the lowest stays"),
+        pytest.param(0, 5, [(1, 3), (0, 5)], id="the lowest becomes the second"),
+        pytest.param(0, 3, [(0, 3), (1, 3)], id="equals keep their order"),
+        pytest.param(2, 0, [(2, 0), (0, 1)], id="another becomes the lowest"),
+        pytest.param(2, 2, [(0, 1), (2, 2)], id="another becomes the second"),
+        pytest.param(2, 3, [(0, 1), (1, 3)], id="another that is not lower"),
+    ],
+)
+def test_the_two_domains_with_the_fewest_pods_are_known(domain, count, lowest):
+    # Upstream: pkg/scheduler/framework/plugins/podtopologyspread/filtering.go, criticalPaths
+    two = _TwoLowest([0, 1], [1, 3])
+    two.update(domain, count)
+    assert list(zip(two.domains, two.counts, strict=True)) == lowest
