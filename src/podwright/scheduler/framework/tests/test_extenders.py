@@ -312,6 +312,8 @@ def test_a_single_node_is_not_scored():
     decision = decide(answering, NAMES | {"prioritizeVerb": "score", "weight": 1})
     assert (decision.node, decision.total) == ("n0", None)
     assert [call.verb for call in answering.calls] == ["filter"]
+    found = runner_with(NAMES).explain(make_pod("web"), cycle_number=1, call_extender=answering)
+    assert (found.winners, found.tied, found.totals) == (("n0",), ("n0",), {})
 
 
 # -------------------------------------------------------------------- replies

@@ -155,6 +155,11 @@ def test_a_claim_that_is_bound_to_a_volume(
         ),
         pytest.param((claim("4"),), NEXT_LOOK, id="the write is not seen yet"),
         pytest.param(
+            (claim(volumeName="v", annotations=SELECTED), volume()),
+            NEXT_LOOK,
+            id="its volume is there, and the binding is not complete",
+        ),
+        pytest.param(
             (),
             failure(
                 'failed to check provisioning pvc: persistentvolumeclaims "default/c" not found'

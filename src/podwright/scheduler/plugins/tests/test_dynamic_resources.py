@@ -161,6 +161,16 @@ def test_the_search_is_limited(timeout_ns: int | None, gates: dict[str, bool], s
 
 
 @pytest.mark.parametrize(
+    ("timeout_ns", "expected_ns"), [(None, 600 * SECOND_NS), (0, 0), (5 * SECOND_NS, 5 * SECOND_NS)]
+)
+def test_devices_are_bound_within_ten_minutes_unless_the_configuration_says_otherwise(
+    timeout_ns: int | None, expected_ns: int
+) -> None:
+    args = DynamicResourcesArgs(binding_timeout_ns=timeout_ns)
+    assert DynamicResources(args)._binding_timeout_ns == expected_ns
+
+
+@pytest.mark.parametrize(
     ("group", "name"),
     [
         pytest.param(None, None, id="no group"),
