@@ -3,7 +3,7 @@ from itertools import pairwise
 import pytest
 
 from podwright.scheduler.columns.tests.storage_objects import claim, using
-from podwright.scheduler.framework import Code, Cycle, Status
+from podwright.scheduler.framework import Code, Cycle, Hint, Status
 from podwright.scheduler.plugins.tests.one_node_at_a_time import (
     cluster_of,
     cycle_of,
@@ -11,7 +11,7 @@ from podwright.scheduler.plugins.tests.one_node_at_a_time import (
     pod,
     reasons,
 )
-from podwright.scheduler.plugins.volume_restrictions import VolumeRestrictions
+from podwright.scheduler.plugins.volume_restrictions import VolumeRestrictions, after_pod_deleted
 
 NO_DISK = ("node(s) had no available disk",)
 IN_USE = (
@@ -74,6 +74,9 @@ def test_disks_that_two_pods_of_a_node_cannot_share(ours, theirs, conflict):
     assert status.is_success
     plugin = VolumeRestrictions()
     assert reasons(plugin, cycle) == ({"n0": NO_DISK} if conflict else {})
+    # The deletion of the other pod can help if, and only if, they conflict.
+    hint = after_pod_deleted(cycle.pod, placed, None)
+    assert hint is (Hint.QUEUE if conflict else Hint.SKIP)
     cycle.cluster.delete(placed)
     assert reasons(plugin, cycle) == {}
 
