@@ -200,6 +200,7 @@ if TYPE_CHECKING:
         record as record,
         record_line as record_line,
         record_of_log as record_of_log,
+        seed_problem as seed_problem,
         write_record as write_record,
     )
     from podwright.simulation.recording.log.replay import Difference as Difference, replay as replay

@@ -18,7 +18,7 @@ from podwright.apimachinery.objects import (
 from podwright.scheduler.framework import CallExtender
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.autoscaling import Autoscaling
-from podwright.simulation.recording.log.record import seed_problem
+from podwright.simulation.recording import seed_problem
 from podwright.simulation.world.clock import START_NS
 from podwright.simulation.world.observers import Observer
 from podwright.simulation.world.timing.model import Timing
