@@ -110,10 +110,27 @@ def _is_our_own(module: str) -> bool:
     return module.startswith("podwright.scheduler.plugins.")
 
 
-def run_filter(plugin: Plugin, cycle: Cycle, out: Verdicts) -> None:
-    """Write the verdicts of a plugin's filter, in either form, into the rows of `out`."""
+def run_filter(
+    plugin: Plugin, cycle: Cycle, out: Verdicts, *, keeps_failures: bool = False
+) -> None:
+    """Write the verdicts of a plugin's filter, in either form, into the rows of `out`.
+
+    Parameters
+    ----------
+    plugin : Plugin
+    cycle : Cycle
+    out : Verdicts, written
+    keeps_failures : bool
+        Whether a filter that fails at a node gives that node a status with code ERROR, so that it
+        ends a cycle only if the cycle evaluates this node.
+
+    Raises
+    ------
+    PluginFailure
+        If the plugin fails.
+    """
     if not plugin.filters_columns:
-        filter_per_node(plugin, cycle, out)
+        filter_per_node(plugin, cycle, out, keeps_failures=keeps_failures)
     elif _is_our_own(plugin.__class__.__module__):
         try:
             plugin.filter_columns(cycle, cycle.cluster.nodes, out)
@@ -143,21 +160,33 @@ def filter_on_columns(plugin: Plugin, cycle: Cycle, out: Verdicts) -> None:
         out.codes = codes
 
 
-def filter_per_node(plugin: Plugin, cycle: Cycle, out: Verdicts) -> None:
+def filter_per_node(
+    plugin: Plugin, cycle: Cycle, out: Verdicts, *, keeps_failures: bool = False
+) -> None:
     """Call `filter` for every slot in `out.rows`."""
     for slot in out.rows.tolist():
-        view = NodeView(cycle.cluster, slot)
         try:
-            status: object = plugin.filter(cycle, view)
-        except Exception as error:
-            raise PluginFailure.raised(plugin, "Filter", cycle, error, view.name) from error
-        if not isinstance(status, Status):
-            wrong = TypeError(f"returned {described(status)}, not a Status")
-            raise PluginFailure.raised(plugin, "Filter", cycle, wrong, view.name)
-        if status.is_rejection:
+            status = _filter_one(plugin, cycle, NodeView(cycle.cluster, slot))
+        except PluginFailure as failure:
+            if not keeps_failures:
+                raise
+            status = Status.error(failure.text)
+        if not status.is_success:
             out.reject_slot(slot, status)
-        elif not status.is_success:
-            raise PluginFailure(plugin, "Filter", status.message)
+
+
+def _filter_one(plugin: Plugin, cycle: Cycle, view: NodeView) -> Status:
+    """Call `filter` for a node; a status that neither passes nor rejects it is a failure."""
+    try:
+        status: object = plugin.filter(cycle, view)
+    except Exception as error:
+        raise PluginFailure.raised(plugin, "Filter", cycle, error, view.name) from error
+    if not isinstance(status, Status):
+        wrong = TypeError(f"returned {described(status)}, not a Status")
+        raise PluginFailure.raised(plugin, "Filter", cycle, wrong, view.name)
+    if not status.is_rejection and not status.is_success:
+        raise PluginFailure(plugin, "Filter", status.message)
+    return status
 
 
 def run_score(plugin: Plugin, cycle: Cycle, out: Scores) -> None:

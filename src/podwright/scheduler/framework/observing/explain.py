@@ -330,7 +330,8 @@ class CycleRecording:
             if plugin.name in self.outcome.skipped:
                 self.filters.append(FilterExplanation(plugin=plugin.name, applies=False))
                 continue
-            verdicts = self._verdicts_of(plugin, cycle, totals)
+            verdicts = Verdicts(np.zeros(n_slots, dtype=np.int64), self._live)
+            run_filter(plugin, cycle, verdicts, keeps_failures=True)
             if verdicts.may_fail:
                 self._raise_failure(plugin, verdicts, totals)
             rejected: dict[str, Status] = {}
@@ -346,20 +347,6 @@ class CycleRecording:
             for name, status in rejected.items():
                 self.rejected.setdefault(name, status)
         return totals
-
-    def _verdicts_of(self, plugin: Plugin, cycle: Cycle, totals: I64Array) -> Verdicts:
-        """Call a filter for every node, or for those that others leave if it fails elsewhere."""
-        verdicts = Verdicts(np.zeros(len(totals), dtype=np.int64), self._live)
-        try:
-            run_filter(plugin, cycle, verdicts)
-        except PluginFailure:
-            # A decision calls no filter for a node that an earlier one rejects.
-            left: I32Array = self._live[totals[self._live] >= 0]
-            if len(left) == len(self._live):
-                raise
-            verdicts = Verdicts(np.zeros(len(totals), dtype=np.int64), left)
-            run_filter(plugin, cycle, verdicts)
-        return verdicts
 
     def _raise_failure(self, plugin: Plugin, verdicts: Verdicts, totals: I64Array) -> None:
         """End the recording if an error of this filter ended the cycle.

@@ -458,13 +458,13 @@ class Ranking:
             verdicts = sweep.verdicts
             if len(verdicts.codes) != len(swept):
                 verdicts.lengthen(len(swept))
-            verdicts.codes[:] = 0
+            verdicts.clear()
             verdicts.rows = live
             if filters_per_node(sweep.plugin):
                 # A Python call per node: exclude the slots that are not needed.
                 self.write_rows(cluster)
                 verdicts.rows = self._still_undecided(sweep, live)
-            run_filter(sweep.plugin, self.cycle, verdicts)
+            run_filter(sweep.plugin, self.cycle, verdicts, keeps_failures=True)
             normalize_kernels.merge_verdicts(verdicts.codes, swept)
         return swept
 

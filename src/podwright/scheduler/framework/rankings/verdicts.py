@@ -26,7 +26,7 @@ class Verdicts:
         True once a status with code ERROR got a code: such a slot ends the cycle.
     """
 
-    __slots__ = ("_statuses", "codes", "decode", "may_fail", "rows")
+    __slots__ = ("_code_of", "_statuses", "codes", "decode", "may_fail", "rows")
 
     def __init__(self, codes: I64Array, rows: I32Array) -> None:
         self.codes = codes
@@ -34,6 +34,7 @@ class Verdicts:
         self.decode: Callable[[int], Status] | None = None
         self.may_fail = False
         self._statuses: list[Status] = []
+        self._code_of: dict[Status, int] = {}
 
     def reject(self, mask: Mask, status: Status) -> None:
         """Reject the slots in `mask` that are not rejected yet.
@@ -63,15 +64,27 @@ class Verdicts:
 
     def code_of(self, status: Status) -> int:
         """Return the code of `status`: a positive number."""
+        answer: object = status
+        if not isinstance(answer, Status) or answer.is_success or answer.is_skip:
+            raise TypeError("a slot can be rejected with a Status that rejects only")
         try:
-            return self._statuses.index(status) + 1
-        except ValueError:
-            answer: object = status
-            if not isinstance(answer, Status) or answer.is_success or answer.is_skip:
-                raise TypeError("a slot can be rejected with a Status that rejects only") from None
+            code = self._code_of.get(status)
+        except TypeError:  # a plugin gave its reasons as a list
+            status = Status(status.code, tuple(status.reasons), status.plugin)
+            code = self._code_of.get(status)
+        if code is None:
             self._statuses.append(status)
+            code = self._code_of[status] = len(self._statuses)
             self.may_fail |= status.code == Code.ERROR
-            return len(self._statuses)
+        return code
+
+    def clear(self) -> None:
+        """Let all slots pass, and forget failures, whose texts may differ each time."""
+        self.codes[:] = 0
+        if self.may_fail:
+            self.may_fail = False
+            self._statuses.clear()
+            self._code_of.clear()
 
     def check(self) -> None:
         """Check that every code has a status.

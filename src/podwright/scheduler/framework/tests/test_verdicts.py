@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from podwright.scheduler.framework import Status
+from podwright.scheduler.framework import Code, Status
 from podwright.scheduler.framework.rankings.verdicts import Verdicts
 
 FULL, TAINTED = Status.unschedulable("full"), Status.unresolvable("tainted")
@@ -110,3 +110,27 @@ def test_codes_are_kept_as_nodes_come_and_go(n_slots: int, codes: list[int]) -> 
     out.reject(np.ones(3, dtype=np.bool_), FULL)
     out.lengthen(n_slots)
     assert out.codes.tolist() == codes
+
+
+def test_cleared_verdicts_keep_the_codes_of_rejections_and_forget_failures():
+    verdicts = Verdicts(np.zeros(2, dtype=np.int64), np.arange(2, dtype=np.int32))
+    full = verdicts.code_of(Status.unschedulable("full"))
+    verdicts.reject_slot(1, Status.unschedulable("full"))
+    verdicts.clear()
+    assert verdicts.codes.tolist() == [0, 0]
+    assert verdicts.status_of(full) == Status.unschedulable("full")
+    assert verdicts.code_of(Status.unschedulable("full")) == full
+    for attempt in range(3):
+        verdicts.reject_slot(0, Status.error(f"timeout {attempt}"))
+        assert verdicts.may_fail
+        verdicts.clear()
+        assert not verdicts.may_fail
+    assert verdicts.code_of(Status.error("timeout")) == 1
+
+
+def test_equal_statuses_have_one_code_also_with_reasons_in_a_list():
+    verdicts = Verdicts(np.zeros(1, dtype=np.int64), np.arange(1, dtype=np.int32))
+    listed: Any = ["full"]
+    code = verdicts.code_of(Status(Code.UNSCHEDULABLE, listed))
+    assert verdicts.code_of(Status.unschedulable("full")) == code
+    assert verdicts.status_of(code) == Status.unschedulable("full")
