@@ -542,6 +542,10 @@ class Ranking:
                 for slot in undecided[rejected].tolist():
                     status = row.verdicts.status_of(int(row.verdicts.codes[slot]))
                     if status.code == Code.ERROR:
+                        # The next cycle calls the filter again.
+                        self._node_version = -1
+                        if isinstance(row, VerdictRow):
+                            row.node_version = -1
                         raise PluginFailure(row.plugin, "Filter", status.message)
             # A filter is not run on a node that an earlier one rejects.
             undecided = undecided[~rejected]
