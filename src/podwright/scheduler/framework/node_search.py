@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from podwright._arrays import I32Array, I64Array
+from podwright.apimachinery.objects import Pod
 from podwright.scheduler.columns import Cluster
 from podwright.scheduler.framework.extenders.extender_calls import CalledExtender
 from podwright.scheduler.framework.prepare import PreFilterOutcome
@@ -138,6 +139,14 @@ class NodeSearch:
         next_start = (self.next_start + visited) % node_count
         return Search(
             examined=examined, start=start, next_start=next_start, target_count=target_count
+        )
+
+    def may_leave_out(self, pod: Pod, outcome: PreFilterOutcome) -> bool:
+        """Tell whether there may be nodes that a cycle of this pod does not evaluate."""
+        return (
+            outcome.node_names is not None
+            or bool(pod.status.nominated_node_name)
+            or self._profile.percentage_of_nodes_to_score is not None
         )
 
     def evaluated_slots(self, first: str, search: Search) -> I32Array:

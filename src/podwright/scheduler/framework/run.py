@@ -403,7 +403,8 @@ class PluginRunner:
         if outcome.rejection is not None:
             self._failed = FilteredCycle(pod, self.profile, ranking)
             return self._rejected_by_pre_filter(pod, outcome)
-        totals = ranking.sweep_filters(cluster)
+        is_partial = suggest is not None or self.node_search.may_leave_out(pod, outcome)
+        totals = ranking.sweep_filters(cluster, keeps_failures=is_partial)
         first = pod.status.nominated_node_name
         if suggest is not None or cluster.nominated:
             ranking.write_rows(cluster)

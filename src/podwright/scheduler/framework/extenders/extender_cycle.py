@@ -133,8 +133,9 @@ class ExtenderRun:
 
     def _steps(self, ranking: Ranking) -> Steps[Decision]:
         cluster, names = self._cluster, self._cluster.nodes.names
+        is_partial = self._node_search.may_leave_out(self._pod, ranking.outcome)
         # Other calls may reuse the array of the ranking while this cycle is suspended.
-        totals = ranking.sweep_filters(cluster).copy()
+        totals = ranking.sweep_filters(cluster, keeps_failures=is_partial).copy()
         ranking.write_rows(cluster)
         nominated = NominatedCheck(self._profile, ranking, self._pod, cluster)
         nominated.apply(totals)

@@ -441,8 +441,14 @@ class Ranking:
 
     # ---------------------------------------------------------------- sweeping
 
-    def sweep_filters(self, cluster: Cluster) -> I64Array:
+    def sweep_filters(self, cluster: Cluster, *, keeps_failures: bool = False) -> I64Array:
         """Run the sweeping filters too.
+
+        Parameters
+        ----------
+        cluster : Cluster
+        keeps_failures : bool
+            Whether a failure at a node is a verdict, since the cycle may not evaluate this node.
 
         Returns
         -------
@@ -464,7 +470,7 @@ class Ranking:
                 # A Python call per node: exclude the slots that are not needed.
                 self.write_rows(cluster)
                 verdicts.rows = self._still_undecided(sweep, live)
-            run_filter(sweep.plugin, self.cycle, verdicts, keeps_failures=True)
+            run_filter(sweep.plugin, self.cycle, verdicts, keeps_failures=keeps_failures)
             normalize_kernels.merge_verdicts(verdicts.codes, swept)
         return swept
 
@@ -542,10 +548,6 @@ class Ranking:
                 for slot in undecided[rejected].tolist():
                     status = row.verdicts.status_of(int(row.verdicts.codes[slot]))
                     if status.code == Code.ERROR:
-                        # The next cycle calls the filter again.
-                        self._node_version = -1
-                        if isinstance(row, VerdictRow):
-                            row.node_version = -1
                         raise PluginFailure(row.plugin, "Filter", status.message)
             # A filter is not run on a node that an earlier one rejects.
             undecided = undecided[~rejected]

@@ -186,14 +186,14 @@ class VerdictRow(Row):
         codes = verdicts.codes
         verdicts.rows = slots
         if is_everything:
-            verdicts.clear()
-            run_filter(self.plugin, self.cycle, verdicts, keeps_failures=True)
+            codes.fill(0)
+            run_filter(self.plugin, self.cycle, verdicts)
             self.rejects_any = select.has_code(codes)
         else:
             # Mostly one slot has changed, and operations on arrays have a high fixed cost.
             only = slots.item() if len(slots) == 1 else None
             codes[slots if only is None else only] = 0
-            run_filter(self.plugin, self.cycle, verdicts, keeps_failures=True)
+            run_filter(self.plugin, self.cycle, verdicts)
             # A partial update never resets it: other slots may be rejected still.
             if not self.rejects_any:
                 rejects = codes[slots].any() if only is None else codes[only]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable
 
 import pytest
 
-from podwright.apimachinery.objects import Pod, with_nominated_node_name
+from podwright.apimachinery.objects import with_nominated_node_name
 from podwright.scheduler.columns import Cluster, NodeColumns
 from podwright.scheduler.framework import (
     Cycle,
@@ -17,7 +16,6 @@ from podwright.scheduler.framework import (
     PluginRunner,
     PreFilterResult,
     Profile,
-    Reads,
     Status,
     Verdicts,
     add_custom_result,
@@ -218,15 +216,6 @@ class Raises(Breaks):
         return Status.OK
 
 
-class Kept(AtNode):
-    """Returns an error that is kept for pods with the same key."""
-
-    filter_reads = Reads.NODE
-
-    def pod_key(self, pod: Pod) -> Hashable:
-        return ()
-
-
 FAILED = 'running "Breaks" filter plugin: '
 
 
@@ -241,7 +230,7 @@ FAILED = 'running "Breaks" filter plugin: '
         pytest.param("b", None, "b", FAILED, (), id="the nominated node"),
     ],
 )
-@pytest.mark.parametrize("form", [OnColumns, AtNode, Raises, Kept])
+@pytest.mark.parametrize("form", [OnColumns, AtNode, Raises])
 def test_an_error_at_a_node_that_is_not_evaluated_is_none(
     form: type[Breaks],
     broken: str,
