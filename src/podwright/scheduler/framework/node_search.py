@@ -145,6 +145,7 @@ class NodeSearch:
         """Tell whether there may be nodes that a cycle of this pod does not evaluate."""
         return (
             outcome.node_names is not None
+            or self.stops_at_one
             or bool(pod.status.nominated_node_name)
             or self._profile.percentage_of_nodes_to_score is not None
         )

@@ -79,7 +79,10 @@ class Verdicts:
         return code
 
     def clear(self) -> None:
-        """Let all slots pass, and forget failures, whose texts may differ each time."""
+        """Let all slots pass.
+
+        After a failure, all codes are free again: the texts of failures may differ each time.
+        """
         self.codes[:] = 0
         if self.may_fail:
             self.may_fail = False

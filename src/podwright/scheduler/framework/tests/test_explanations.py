@@ -258,3 +258,18 @@ def test_an_error_at_a_node_that_is_not_evaluated_is_none(
     assert found.decision.error == found.error
     assert found.feasible == feasible
     assert bool(found.decision.node) is not bool(error)
+
+
+@pytest.mark.parametrize("form", [OnColumns, AtNode, Raises])
+def test_an_error_beyond_the_end_of_the_search_is_none(form: type[Breaks]) -> None:
+    # Nothing scores, so one node is enough; the next one that fits ends the search.
+    # Upstream: pkg/scheduler/schedule_one.go, findNodesThatPassFilters
+    cluster = Cluster()
+    for name in "abc":
+        cluster.put(make_node(name))
+    for broken, node in (("c", "a"), ("b", ""), ("a", "")):
+        plugin = form(broken, None)
+        profile = Profile(scheduler_name="s", pre_filter=(plugin,), filter=(plugin,))
+        decision = PluginRunner(profile, cluster).decide(make_pod("web"), cycle_number=1)
+        assert decision.node == node
+        assert (decision.error is None) is bool(node)
