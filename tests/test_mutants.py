@@ -71,6 +71,15 @@ def test_annotations_and_assertions_are_not_mutated(tmp_path, monkeypatch) -> No
     assert list(possible("queueing", "annotated.py", module, 1)) == []
 
 
+def test_how_many_results_a_cache_keeps_is_not_mutated(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("tests.mutants.sample.ROOT", tmp_path)
+    decorators = ["@lru_cache(maxsize=8, typed=True)", "@cache_short(8)", "@chosen(8)"]
+    module = Path("cached.py")
+    (tmp_path / module).write_text("".join(f"{each}\ndef f(): ...\n" for each in decorators))
+    found = {mutant.mutated for mutant in possible("queueing", "cached.py", module, 1)}
+    assert found == {"@lru_cache(maxsize=8, typed=False)", "@chosen( 7)", "@chosen( 9)"}
+
+
 def keys_of(folder: Path, name: str, text: str) -> set[str]:
     """Return the identities of all mutants of a module, by its text."""
     path = folder / name / "rule.py"

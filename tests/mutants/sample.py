@@ -179,6 +179,10 @@ def possible(area: str, module: str, path: Path, seed: int) -> Iterator[Mutant]:
                 )
 
 
+CACHES = ("@lru_cache(", "@cache_short(")
+"""Decorators whose number is how many results are kept, which changes no result."""
+
+
 def is_meaningful(node: Any) -> bool:
     """Whether a change here has an effect: annotations and assertions are not behavior."""
     is_token = node.type == "operator" and node.value in ARITHMETIC_TOKENS
@@ -195,6 +199,8 @@ def is_meaningful(node: Any) -> bool:
             return False
         if kind == "funcdef" and child is parent.annotation:
             return False
+        if kind == "decorator" and node.type == "number":
+            return not parent.get_code(include_prefix=False).startswith(CACHES)
         if is_for_types(parent):
             return False
         child, parent = parent, parent.parent
