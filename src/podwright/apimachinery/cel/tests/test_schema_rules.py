@@ -320,6 +320,37 @@ def test_the_cost_of_a_rule_counts_for_each_element() -> None:
     assert not (compile_rules(bounded) or rules).problems()
 
 
+@pytest.mark.parametrize(
+    ("sizes", "named"),
+    [
+        pytest.param([300, *range(992, 1_004)], [12, 11, 10, 9], id="the first four"),
+        pytest.param([4_000, 300], [0], id="none below a hundredth of the limit"),
+        pytest.param([1_000] * 11, [], id="the limit is not exceeded"),
+    ],
+)
+def test_the_rules_of_a_schema_have_a_total_cost(sizes: list[int], named: list[int]) -> None:
+    """Upstream: TotalCost.ObserveExpressionCost, and ValidateCustomResourceDefinition, both in
+    pkg/apis/apiextensions/validation of apiextensions-apiserver.
+    """
+    rule = [{"rule": "self.all(a, self.all(b, a == b))"}]
+    item = {"type": "string", "maxLength": 10}
+    lists: dict[str, Any] = {
+        f"list{index}": {
+            "type": "array", "items": item, "maxItems": size, "x-kubernetes-validations": rule,
+        }
+        for index, size in enumerate(sizes)
+    }  # fmt: skip
+    rules = compile_rules(a_schema("true", **lists))
+    assert rules is not None
+    found = [each for each in rules.problems() if "OpenAPIv3 schema" in each.detail]
+    assert {(each.reason, each.value) for each in found} <= {("FieldValueForbidden", None)}
+    assert [each.path for each in found] == [
+        *(f"properties[spec].properties[list{index}].x-kubernetes-validations[0].rule"
+          for index in named),
+        *([""] if named else []),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(("bounds", "is_refused"), [({}, True), ({"maxProperties": 100}, False)])
 def test_a_map_has_as_many_values_as_a_request_can_have(
     bounds: dict[str, int], is_refused: bool
