@@ -206,13 +206,19 @@ class _Connection(HTTPConnection):
 
     The standard library's timeout applies to each read, so an extender that sends single bytes
     would never exceed it.
+
+    Attributes
+    ----------
+    deadline : float
+        In seconds of the monotonic clock; set before each exchange.
     """
+
+    deadline: float
 
     def __init__(
         self, host: str, port: int, context: ssl.SSLContext | None, server_name: str
     ) -> None:
         super().__init__(host, port)
-        self.deadline = 0.0
         self._context = context
         self._server_name = server_name or host
 

@@ -8,7 +8,9 @@ import json
 import re
 import stat
 import time
+from types import SimpleNamespace
 
+import aiohttp
 import pytest
 import yaml
 from aiohttp import web
@@ -22,6 +24,7 @@ from podwright.online.client.cluster import (
     load_access,
     server_version,
 )
+from podwright.online.client.cluster.read_connection import _Connector
 
 ABSENT = "http://127.0.0.1:9"
 FAR = "http://far.invalid"
@@ -134,6 +137,20 @@ def test_connections_end_with_the_last_of_their_requests():
             with pytest.raises(AssertionError, match="not open"):
                 await one.get("/api")
 
+    asyncio.run(run())
+
+
+def test_a_connection_that_is_lost_as_it_is_made_is_no_longer_there_to_end(monkeypatch):
+    async def connect(*_: object) -> object:
+        return SimpleNamespace(protocol=asyncio.Protocol(), transport=None)
+
+    async def run():
+        connector = _Connector(context=True)
+        made = await connector.connect()
+        await connector.close()
+        assert made.transport is None
+
+    monkeypatch.setattr(aiohttp.TCPConnector, "connect", connect)
     asyncio.run(run())
 
 
