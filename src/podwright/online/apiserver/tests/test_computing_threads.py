@@ -167,7 +167,10 @@ def test_the_loop_waits_for_a_thread_that_computes_little():
                 pass
         return "reply"
 
-    running = ComputingThread(execute, lambda: None)
+    def wake():
+        raise AssertionError("the cluster is free: the thread need not wait for it")
+
+    running = ComputingThread(execute, wake)
     assert running.advance(PATIENCE_SECONDS) is True
     assert running.result == "reply"
 

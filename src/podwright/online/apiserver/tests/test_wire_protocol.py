@@ -139,6 +139,25 @@ def test_a_head_has_a_limit_of_time_and_an_idle_connection_has_not():
 
 
 @pytest.mark.parametrize(
+    ("method", "written"),
+    [
+        pytest.param(b"GET", [b"HTTP/1.1 200 OK\r\n\r\nbody"], id="in one packet with the body"),
+        pytest.param(b"HEAD", [b"HTTP/1.1 200 OK\r\n\r\n", b"body"], id="nothing follows"),
+    ],
+)
+def test_the_head_of_a_reply_waits_for_its_body(method, written):
+    protocol, line, _ = connected()
+    protocol.data_received(method + b" / HTTP/1.1\r\nhost: localhost\r\n\r\n")
+
+    async def reply():
+        for part in (b"HTTP/1.1 200 OK\r\n\r\n", b"body"):
+            protocol.cycle.transport.write(part)
+
+    asyncio.run(reply())
+    assert line.written == written
+
+
+@pytest.mark.parametrize(
     ("method", "reply", "length"),
     [
         pytest.param("GET", HttpReply(200, (), b"body"), ["4"], id="a body"),
