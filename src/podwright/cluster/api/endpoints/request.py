@@ -75,7 +75,7 @@ def wire_headers(pairs: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     r"""Return the headers of a request by name, as `HttpRequest` has them.
 
     The values of a repeated header are joined: by newlines where they are a list, and by commas
-    otherwise.
+    otherwise. Values are UTF-8: a user who impersonates has any name, which Go reads as sent.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def wire_headers(pairs: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     headers: dict[str, str] = {}
     repeated: dict[str, list[str]] = {}
     for raw_name, raw_value in pairs:
-        name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1")
+        name, value = raw_name.decode("latin-1"), raw_value.decode(errors="replace")
         if name in headers:
             repeated.setdefault(name, [headers[name]]).append(value)
         else:

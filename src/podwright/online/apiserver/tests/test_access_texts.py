@@ -145,7 +145,7 @@ def asgi(application: Any, scope: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def scope_of(method: str = "GET", path: str = "/x", **headers: str) -> dict[str, Any]:
-    encoded = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
+    encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
     return {"method": method, "path": path, "scheme": "http", "headers": encoded, "state": {}}
 
 

@@ -26,7 +26,7 @@ from podwright.online.apiserver import (
     bound_socket,
     serve as serve_in_this_thread,
 )
-from podwright.online.apiserver.tests.conftest import START_NS, cluster_of, pod
+from podwright.online.apiserver.tests.conftest import JSON, START_NS, cluster_of, pod
 from podwright.online.apiserver.wire.hosts import AllowedHosts
 from podwright.online.apiserver.wire.serving import serving
 
@@ -39,6 +39,28 @@ def test_a_created_pod_is_scheduled_and_runs(serve):
     assert status == 201, created
     running = served.eventually(f"{PODS}/web", lambda found: found["status"]["phase"] == "Running")
     assert running["spec"]["nodeName"] in ("node-0", "node-1")
+
+
+def test_headers_are_utf_8_as_those_of_go(serve):
+    """Upstream: staging/src/k8s.io/apimachinery/pkg/util/net/http.go, NewWarningHeader."""
+    served = serve(cluster_of(0))
+    with contextlib.closing(served.connection()) as connection:
+        body = json.dumps(pod("web", größe=1, 深=2)).encode()
+        connection.request("POST", PODS + "?fieldValidation=Warn", body, JSON)
+        response = connection.getresponse()
+        assert response.status == 201, response.read()
+        warnings = response.headers.get_all("warning")
+        assert [text.encode("latin-1").decode() for text in warnings] == [
+            '299 - "unknown field \\"spec.größe\\""',
+            '299 - "unknown field \\"spec.深\\""',
+        ]
+        response.read()
+        review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+        headers = {**JSON, "impersonate-user": "jürgen".encode(), "impersonate-group": b"\xff"}
+        path = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+        connection.request("POST", path, json.dumps(review), headers)
+        user = json.load(connection.getresponse())["status"]["userInfo"]
+    assert (user["username"], user["groups"][0]) == ("jürgen", "\N{REPLACEMENT CHARACTER}")
 
 
 def test_bodies_of_different_length_are_of_one_template(serve):

@@ -13,6 +13,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from podwright.cluster.api.endpoints import MediaType, Rejection, error_reply, wire_headers
+from podwright.online.apiserver.wire.sending import start_message
 
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
 
@@ -183,6 +184,5 @@ class CheckedHosts:
             await self._application(scope, receive, send)
             return
         reply = error_reply(rejection, MediaType())
-        encoded = [(n.encode("latin-1"), v.encode("latin-1")) for n, v in reply.headers]
-        await send({"type": "http.response.start", "status": reply.status, "headers": encoded})
+        await send(start_message(reply.status, reply.headers))
         await send({"type": "http.response.body", "body": reply.body})

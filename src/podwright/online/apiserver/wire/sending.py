@@ -166,8 +166,8 @@ async def _disconnected(receive: Receive) -> None:
 
 
 def start_message(status: int, headers: Any) -> Message:
-    """Return the message that starts a reply."""
-    encoded = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
+    """Return the message that starts a reply; its headers are UTF-8, as those of Go."""
+    encoded = [(name.encode(), value.encode()) for name, value in headers]
     return {"type": "http.response.start", "status": status, "headers": encoded}
 
 
@@ -403,4 +403,4 @@ def _bytes_of(reply: HttpReply) -> bytes:
     lines: list[Any] = [f"HTTP/1.1 {reply.status} {HTTPStatus(reply.status).phrase}"]
     lines += [f"{name}: {value}" for name, value in reply.headers]
     lines += [f"content-length: {len(reply.body)}", "connection: close", "", ""]
-    return "\r\n".join(lines).encode("latin-1") + reply.body
+    return "\r\n".join(lines).encode() + reply.body
