@@ -137,13 +137,21 @@ def test_a_long_list_of_a_version_that_is_to_come_is_refused(server: Server) -> 
             found["message"]
             == f"Timeout: Too large resource version: {future}, current: {future - 1}"
         )
-        # Deleted collections are sent in parts, too.
+
+
+@pytest.mark.parametrize(("count", "has_parts"), [(100, False), (101, True)])
+def test_a_deleted_collection_is_sent_in_parts_as_a_list(
+    server: Server, count: int, *, has_parts: bool
+) -> None:
+    for number in range(count):
+        server.reply("POST", CONFIG_MAPS, config_map(f"c{number:03}"))
+    server.api._backend = msgspec.structs.replace(server.api._backend, sends_lists_in_parts=True)
     reply = server.send("DELETE", CONFIG_MAPS)
     assert isinstance(reply, HttpReply)
-    assert reply.rest is not None
-    sent = json.loads(reply.body + b"".join(reply.rest))
+    assert (reply.rest is not None) is has_parts
+    sent = json.loads(reply.body + b"".join(reply.rest or ()))
     names = [each["metadata"]["name"] for each in sent["items"]]
-    assert names == [f"c{number:03}" for number in range(101)]
+    assert names == [f"c{number:03}" for number in range(count)]
     assert server.store.count(("", "ConfigMap"), "default") == 0
 
 
