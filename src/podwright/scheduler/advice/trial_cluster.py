@@ -188,7 +188,7 @@ def release_claims(cluster: Cluster, pods: Sequence[Pod]) -> None:
     """Free the devices that only these pods use, as the controller of claims does."""
     devices = cluster.devices
     uids = {pod.uid for pod in pods if pod.uid and _has_claims(pod)}
-    if not uids or devices.is_empty:
+    if not uids:
         return
     for key in list(devices.claims):
         claim = devices.claim(key)
