@@ -11,6 +11,7 @@ from podwright.apimachinery.objects import (
     CoschedulingPodGroup,
     KubernetesObject,
     Pod,
+    PodGroup,
     decode_as,
 )
 from podwright.scheduler.columns import Cluster
@@ -35,7 +36,7 @@ class GroupHandle:
     def __init__(self) -> None:
         self.now_ns = 0
         self.binds = True
-        self.groups: dict[str, CoschedulingPodGroup] = {}
+        self.groups: dict[str, CoschedulingPodGroup | PodGroup] = {}
         self.members_of: dict[object, Members] = {}
         self.waiting_uids: list[str] = []
         self.allowed: list[str] = []

@@ -1,4 +1,4 @@
-"""Devices for the claims of a pod, and what gangs and old kinds of volumes need.
+"""Devices for the claims of a pod, and the CSI drivers of old kinds of volumes.
 
 Upstream: pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go
 """
@@ -9,25 +9,16 @@ from typing import Any
 
 import pytest
 
-from podwright.apimachinery.objects import (
-    Object,
-    PodGroup,
-    PodSchedulingGroup,
-    decode_as,
-    decode_pod,
-    with_fields,
-)
+from podwright.apimachinery.objects import Object, decode_pod
 from podwright.apimachinery.schema import decode
 from podwright.scheduler.assembly import Scheduler
 from podwright.scheduler.assembly.tests.test_device_metrics import DrivenCluster
 from podwright.scheduler.config import DEFAULT_GATES, Gates, set_gates
 from podwright.scheduler.config.schema import DynamicResourcesArgs
 from podwright.scheduler.machine import CycleDue, ObjectPut
-from podwright.scheduler.machine.tests.driving import Driver
 from podwright.scheduler.plugins.dynamic_resources import DynamicResources
-from podwright.scheduler.plugins.gang_scheduling import GangScheduling
 from podwright.scheduler.plugins.hints.objects import migrated_driver
-from podwright.testing import make_node, make_pod
+from podwright.testing import make_node
 
 SECOND_NS = 1_000_000_000
 DRIVER = "gpu.example.com"
@@ -168,36 +159,6 @@ def test_devices_are_bound_within_ten_minutes_unless_the_configuration_says_othe
 ) -> None:
     args = DynamicResourcesArgs(binding_timeout_ns=timeout_ns)
     assert DynamicResources(args)._binding_timeout_ns == expected_ns
-
-
-@pytest.mark.parametrize(
-    ("group", "name"),
-    [
-        pytest.param(None, None, id="no group"),
-        pytest.param(PodSchedulingGroup(), None, id="one without a name"),
-        pytest.param(PodSchedulingGroup(pod_group_name="g"), "default/g", id="a group"),
-    ],
-)
-def test_the_group_of_a_pod(group: PodSchedulingGroup | None, name: str | None) -> None:
-    member = with_fields(make_pod("p"), "spec", scheduling_group=group)
-    plugin = GangScheduling()
-    assert plugin.group_of(member) == name
-    assert plugin.pod_key(member) == (name or ())
-
-
-@pytest.mark.parametrize(("count", "is_held"), [(1, True), (2, False), (3, False)])
-def test_a_pod_is_held_until_its_gang_can_be_complete(count: int, is_held: bool) -> None:
-    driver = Driver(gates="GenericWorkload=true,GangScheduling=true")
-    least = {"schedulingPolicy": {"gang": {"minCount": 2}}}
-    driver.put(make_node("n1"))
-    head = {"metadata": {"name": "g", "namespace": "default"}}
-    driver.put(decode_as(head | {"spec": least}, PodGroup))
-    spec = {"schedulingGroup": {"podGroupName": "g"}}
-    for name in "abc"[:count]:
-        driver.put(make_pod(name, scheduler="default-scheduler", spec=spec))
-    assert (driver.place_of("default/a") == "gated") is is_held
-    driver.cycle()
-    assert bool(driver.node_of("default/a")) is not is_held
 
 
 def test_a_claim_of_a_class_that_does_not_exist_is_not_allocated() -> None:
