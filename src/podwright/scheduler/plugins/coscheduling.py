@@ -236,7 +236,7 @@ class Coscheduling(Plugin):
             return Status.OK
         seconds = found.spec.schedule_timeout_seconds or self.args.permit_waiting_time_seconds
         uid = cycle.pod.metadata.uid
-        if not any(other in members.pods for other in handle.waiting()):
+        if members.scheduled <= {uid}:
             handle.activate([pod for pod in members.unscheduled() if pod.metadata.uid != uid])
         return Status.wait(), timedelta(seconds=seconds)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any, TypeVar, cast
 
 import pytest
@@ -232,7 +233,64 @@ def test_a_backoff_precedes_all_other_reasons():
     assert not situation.tries(A, at_ns=END_NS)
     situation.handle.now_ns = END_NS + 1
     status = situation.pre_filter(A)
-    assert "cannot find enough sibling pods" in status.message
+    assert status.message == (
+        "pre-filter pod a cannot find enough sibling pods, current pods number: 2,"
+        " minMember of group: 3"
+    )
+
+
+# -------------------------------------------------------------------- Permit
+
+
+@pytest.mark.parametrize(
+    ("scheduled", "waiting", "seconds", "allowed", "activated"),
+    [
+        pytest.param("a", "", 60, "", "bc", id="the first of three: the others are tried"),
+        pytest.param("ab", "b", 60, "", "", id="the second: they have been tried"),
+        pytest.param("ab", "", 60, "", "", id="or one of them is bound"),
+        pytest.param("abc", "bxc", None, "bc", "", id="the last: those that wait are bound"),
+    ],
+)
+def test_a_member_is_bound_once_enough_members_have_a_node(
+    scheduled: str, waiting: str, seconds: int | None, allowed: str, activated: str
+) -> None:
+    """Upstream: scheduler-plugins pkg/coscheduling/core/core.go, Permit, ActivateSiblings."""
+    situation = Situation()
+    situation.group("g", 3, A, B, C, scheduled=len(scheduled))
+    situation.handle.waiting_uids = [f"default/{name}" for name in waiting]
+    result = situation.plugin.permit(Cycle(A, situation.cluster), "n")
+    assert result == (Status.OK if seconds is None else (Status.wait(), timedelta(seconds=seconds)))
+    assert situation.handle.allowed == [f"default/{name}" for name in allowed]
+    assert situation.handle.activated == list(activated)
+
+
+@pytest.mark.parametrize(
+    ("of_group", "seconds"),
+    [
+        pytest.param({}, 7, id="the time of the arguments"),
+        pytest.param({"scheduleTimeoutSeconds": 3}, 3, id="the group's own"),
+    ],
+)
+def test_how_long_a_member_waits(of_group: dict[str, int], seconds: int) -> None:
+    """Upstream: scheduler-plugins pkg/util/podgroup.go, GetWaitTimeDuration."""
+    situation = Situation(permit_waiting_time_seconds=7)
+    situation.group("g", 2, A, B, scheduled=1, **of_group)
+    result = situation.plugin.permit(Cycle(A, situation.cluster), "n")
+    assert result == (Status.wait(), timedelta(seconds=seconds))
+
+
+def test_a_member_without_a_node_makes_the_others_give_theirs_back() -> None:
+    """Upstream: scheduler-plugins pkg/coscheduling/coscheduling.go, Unreserve."""
+    situation = Situation()
+    situation.group("g", 2, A, B, scheduled=2)
+    situation.handle.waiting_uids = ["default/b", "default/x"]
+    situation.handle.now_ns = SECOND_NS
+    assert situation.plugin.queue_sort_key(A, 5) == (0, 5, "default/a")
+    situation.plugin.unreserve(Cycle(A, situation.cluster), "n")
+    assert situation.handle.rejected == [("default/b", "rejection in Unreserve")]
+    assert situation.plugin.queue_sort_key(A, 5) == (0, SECOND_NS, "default/a")
+    situation.plugin.permit(Cycle(A, situation.cluster), "n")
+    assert situation.plugin.queue_sort_key(A, 5) == (0, 5, "default/a"), "they are placed"
 
 
 # -------------------------------------------------------------------- room for the group
