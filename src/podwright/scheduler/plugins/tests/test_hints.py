@@ -34,7 +34,7 @@ from podwright.scheduler.plugins.hints import (
 QUEUE, SKIP = Hint.QUEUE, Hint.SKIP
 
 
-def pod(name="pending", namespace="default", status=None, **spec):
+def pod(name="pending", status=None, namespace="default", **spec):
     return decode(
         {
             "apiVersion": "v1",
@@ -237,6 +237,25 @@ def test_volume_restrictions_after_a_pod_with_the_same_disk_goes(source, mine, t
     deleted = pod("other", volumes=[{"name": "v", source: theirs}], nodeName="n")
     answer = volume_restrictions.after_pod_deleted(pending, deleted, None)
     assert answer is (QUEUE if conflict else SKIP)
+
+
+CLAIMED = [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]
+
+
+@pytest.mark.parametrize(
+    ("deleted", "expected"),
+    [
+        pytest.param(pod("d", volumes=CLAIMED, nodeName="n"), QUEUE, id="it had a node"),
+        pytest.param(
+            pod("d", {"nominatedNodeName": "n"}, volumes=CLAIMED), QUEUE, id="it was nominated"
+        ),
+        pytest.param(pod("d", volumes=CLAIMED), SKIP, id="it used no room on any node"),
+        pytest.param(pod("d", nodeName="n"), SKIP, id="it had no volumes"),
+    ],
+)
+def test_volume_limits_after_a_pod_was_deleted(deleted, expected):
+    """Upstream: pkg/scheduler/framework/plugins/nodevolumelimits/csi.go."""
+    assert node_volume_limits.after_pod_deleted(pod(), deleted, None) is expected
 
 
 def test_gang_scheduling_waits_for_members_and_for_the_group():

@@ -461,6 +461,13 @@ def test_volumes_of_drivers_without_capacity_score_zero():
     assert scores(LEAST, pod(volumes=using("c")), *objects) == [0, 0, 0]
 
 
+def test_pods_without_volumes_score_zero():
+    """Upstream: pkg/scheduler/framework/plugins/volumebinding/volume_binding.go, Score."""
+    plugin, cycle = VolumeBinding(LEAST, gates=SCORES), cycle_of(pod(), *nodes())
+    assert plugin.pre_filter(cycle).is_skip
+    assert set(scored(plugin, cycle).values()) == {0}
+
+
 def test_an_existing_volume_precedes_a_provisioned_one():
     objects = [
         storage_class("made", "csi.x"),
@@ -477,3 +484,4 @@ def test_an_existing_volume_precedes_a_provisioned_one():
 def test_without_the_gate_nothing_is_scored():
     cycle, _ = prepared(pod(volumes=using("c")), storage_class("local"), claim("c"))
     assert VolumeBinding(LEAST).pre_score(cycle).is_skip
+    assert set(scored(VolumeBinding(LEAST), cycle).values()) == {0}
