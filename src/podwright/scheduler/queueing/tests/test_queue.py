@@ -334,7 +334,68 @@ def test_pop_pod_pops_a_pod_from_any_place_unless_gated(queue):
     assert names(queue.in_flight()) == ["active"]
 
 
+@pytest.mark.parametrize("knows_the_old_version", [True, False])
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        pytest.param({"gates": ()}, QueueName.BACKOFF, id="what its rejector waits for"),
+        pytest.param({"priority": 1, "gates": "g"}, QueueName.UNSCHEDULABLE, id="another change"),
+    ],
+)
+def test_a_change_during_the_attempt_counts_when_the_pod_is_parked(
+    change, place, knows_the_old_version
+):
+    """Upstream: pkg/scheduler/backend/queue/scheduling_queue.go, Update, inFlightPods."""
+    queue = make_queue(pre_enqueue=None)
+    old = make_pod("p", gates="g")
+    queue.add(old, at(0))
+    queued = queue.pop(at(0))
+    new = make_pod("p", **change)
+    before = old if knows_the_old_version else None
+    assert queue.update(before, new, at(1)) is QueueName.IN_FLIGHT
+    assert queue.park(queued, at(2), unschedulable_plugins=["SchedulingGates"]) is place
+
+
 # ------------------------------------------------------------------ looking
+
+
+def test_the_pods_of_a_place_are_listed_in_the_order_in_which_they_leave_it(queue):
+    for second, name in enumerate(("first", "second")):
+        fail(queue, f"late-{name}", second, unschedulable_plugins=["Fit"])
+        queue.add(make_pod(f"gated-{name}", gates="g"), at(second))
+    for second, name in enumerate("xy"):
+        fail(queue, name, second, unschedulable_plugins=["Fit"])
+    queue.add(make_pod("low"), at(4))
+    queue.add(make_pod("high", priority=1), at(4))
+    expected = {
+        QueueName.ACTIVE: ["high", "low"],
+        QueueName.UNSCHEDULABLE: ["late-first", "late-second", "x", "y"],
+        QueueName.GATED: ["gated-first", "gated-second"],
+        QueueName.BACKOFF: [],
+        QueueName.NOWHERE: [],
+    }
+    assert {place: names(queue.pods_in(place)) for place in expected} == expected
+    for place, all_of_it in expected.items():
+        assert names(queue.first_in(place, 1)) == all_of_it[:1]
+        assert queue.count_in(place) == len(all_of_it)
+    running = [queue.pop(at(5)), queue.pop(at(5))]
+    assert queue.pods_in(QueueName.IN_FLIGHT) == running
+    assert queue.first_in(QueueName.IN_FLIGHT, 1) == running[:1]
+    fail(queue, "late", 6, unschedulable_plugins=["Fit"])
+    queue.move(NODE_ADD, at(6.5))
+    assert names(queue.pods_in(QueueName.BACKOFF)) == ["late"]
+
+
+def test_gated_pods_are_listed_in_the_order_in_which_they_entered_the_queue():
+    held = {"default/new"}
+    queue = make_queue(pre_enqueue=lambda pod: ("Hold", ()) if pod.key in held else None)
+    fail(queue, "old", 0, unschedulable_plugins=["Fit"])
+    queue.add(make_pod("new"), at(0))
+    held.add("default/old")
+    queue.move(NODE_ADD, at(0.5))
+    assert names(queue.pods_in(QueueName.GATED)) == ["old", "new"]
+    assert names(queue.first_in(QueueName.GATED, 1)) == ["old"]
+    queue.validate()
 
 
 def test_the_story_of_a_pod_lists_its_operations(queue):
