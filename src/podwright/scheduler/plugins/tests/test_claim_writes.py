@@ -412,6 +412,14 @@ def test_the_claim_for_extended_resources_is_created_and_the_pod_names_it(
     assert situation.handle.counted == [("scheduler_resourceclaim_creates_total", creation)]
 
 
+def test_a_node_that_provides_the_resource_itself_needs_no_claim() -> None:
+    """Upstream: extendeddynamicresources.go, filterExtendedResources."""
+    own = {"cpu": "4", "pods": "110", "example.com/gpu": "1"}
+    situation = reserved(using(gpus=1), node("n", status={"allocatable": own}))
+    assert pre_bound(situation) == ([], Status.OK)
+    assert situation.handle.counted == []
+
+
 # ------------------------------------------------------------ binding conditions
 
 

@@ -90,3 +90,21 @@ def test_plugins_of_which_a_pod_needs_nothing_are_not_called_when_it_is_placed()
     """Upstream: pkg/scheduler/framework/runtime/framework.go, RunReservePluginsReserve."""
     resting = {name for name, plugin in PLUGINS.items() if plugin.rests_when_skipped}
     assert resting == {"Coscheduling", "DynamicResources", "VolumeBinding"}
+
+
+def test_plugins_that_depend_on_feature_gates_receive_them() -> None:
+    """Upstream: pkg/scheduler/framework/plugins/registry.go, runtime.FactoryAdapter."""
+    assert {name for name, plugin in PLUGINS.items() if plugin.takes_gates} == {
+        "DynamicResources",
+        "NodeDeclaredFeatures",
+        "NodeResourcesFit",
+        "NodeVolumeLimits",
+        "PodTopologySpread",
+        "TaintToleration",
+        "VolumeBinding",
+    }
+
+
+def test_only_requests_make_most_keys_different() -> None:
+    varying = {name for name, plugin in PLUGINS.items() if plugin.key_varies}
+    assert varying == {"NodeResourcesBalancedAllocation", "NodeResourcesFit"}

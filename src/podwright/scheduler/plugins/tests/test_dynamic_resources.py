@@ -13,12 +13,17 @@ from podwright.apimachinery.objects import Object, decode_pod
 from podwright.apimachinery.schema import decode
 from podwright.scheduler.assembly import Scheduler
 from podwright.scheduler.assembly.tests.test_device_metrics import DrivenCluster
+from podwright.scheduler.columns import Reads
 from podwright.scheduler.config import DEFAULT_GATES, Gates, set_gates
 from podwright.scheduler.config.schema import DynamicResourcesArgs
+from podwright.scheduler.framework import Cycle, Status
+from podwright.scheduler.framework.status import MissingStateError
 from podwright.scheduler.machine import CycleDue, ObjectPut
 from podwright.scheduler.plugins.dynamic_resources import DynamicResources
 from podwright.scheduler.plugins.hints.objects import migrated_driver
+from podwright.scheduler.plugins.tests.one_node_at_a_time import cycle_of, node, reasons, scored
 from podwright.testing import make_node
+from podwright.testing.parity.sequence import ClusterHandle
 
 SECOND_NS = 1_000_000_000
 DRIVER = "gpu.example.com"
@@ -104,10 +109,13 @@ def test_extended_resources_are_provided_by_device_classes() -> None:
     assert not scheduler.schedule(requesting("r", 1)).node
 
 
+AMOUNTS = {"example.com/gpu": "1", "example.com/own": "1"}
+GPU_AND_OWN = {"requests": AMOUNTS, "limits": AMOUNTS}
+
+
 def test_a_resource_that_no_class_backs_is_the_node_s_own() -> None:
     scheduler = scheduler_of(devices("n1", "a"), devices("n2", "b"))
-    own = {"example.com/gpu": "1", "example.com/own": "1"}
-    incoming = pod("p", containers=[{"name": "c", "resources": {"requests": own, "limits": own}}])
+    incoming = pod("p", containers=[{"name": "c", "resources": GPU_AND_OWN}])
     refused = scheduler.schedule(incoming)
     assert not refused.node
     scheduler.add(make_node("n2", cpu="8", resources={"example.com/own": 1}))
@@ -166,6 +174,223 @@ def test_a_claim_of_a_class_that_does_not_exist_is_not_allocated() -> None:
     unknown = {"devices": {"requests": [{"name": "r", "exactly": exactly}]}}
     scheduler = scheduler_of(devices("n1", "a"), document("ResourceClaim", "one", unknown))
     assert "device class none does not exist" in scheduler.schedule(pod("p", "one")).message
+
+
+ALTERNATIVES = [
+    {
+        "name": "r",
+        "firstAvailable": [
+            {"name": f"{n}", "deviceClassName": "gpu", "allocationMode": "ExactCount", "count": n}
+            for n in (2, 1)
+        ],
+    }
+]
+
+
+def prepared(
+    incoming: Any,
+    *objects: Object,
+    gates: Gates = DEFAULT_GATES,
+    now_ns: int = 0,
+    timeout_ns: int = 0,
+) -> tuple[DynamicResources, Cycle, Any]:
+    """Return the plugin, its cycle, and the status of PreFilter."""
+    gpus = document("DeviceClass", "gpu", {"extendedResourceName": "example.com/gpu"})
+    cycle = cycle_of(incoming, gpus, *objects)
+    args = DynamicResourcesArgs(filter_timeout_ns=timeout_ns, binding_timeout_ns=SECOND_NS)
+    plugin = DynamicResources(args, gates=gates)
+    plugin.handle = ClusterHandle(cycle.cluster, now_ns)
+    return plugin, cycle, plugin.pre_filter(cycle)
+
+
+def own(name: str, **resources: str) -> Any:
+    amounts = {f"example.com/{resource}": amount for resource, amount in resources.items()}
+    return node(name, status={"allocatable": {"cpu": "4", "pods": "110"} | amounts})
+
+
+GONE = 'could not find ResourceClaim "default/one"'
+BROKEN = {
+    "devices": {"results": []},
+    "nodeSelector": {
+        "nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "Exists"}]}]
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("incoming", "objects", "status"),
+    [
+        pytest.param(pod("p"), (), Status.SKIPPED, id="no claims"),
+        pytest.param(pod("p", "one"), (claim("one"),), Status.OK, id="a claim to allocate"),
+        pytest.param(pod("p", "one"), (), Status.unresolvable(GONE), id="it does not exist"),
+        pytest.param(
+            pod("p", "one"),
+            (claim("one", status={"allocation": BROKEN}),),
+            Status.error(
+                'nodeSelectorTerms[0].matchFields[0].operator: Unsupported value: "Exists":'
+                ' supported values: "In", "NotIn"'
+            ),
+            id="an allocation with a selector that cannot be read",
+        ),
+    ],
+)
+def test_what_prefilter_finds(incoming: Any, objects: tuple[Object, ...], status: Status) -> None:
+    """Upstream: dynamicresources.go, PreFilter, PreBindPreFlight, PreEnqueue."""
+    plugin, cycle, found = prepared(incoming, own("x"), *objects)
+    assert found == status
+    # The state remains, also that of a rejected pod, and then has no claims.
+    flight = plugin.pre_bind_pre_flight(cycle, "x")
+    assert flight == (Status.OK if status == Status.OK else Status.SKIPPED)
+    assert plugin.pre_enqueue(incoming) == (status if status.message == GONE else Status.OK)
+
+
+def test_without_prefilter_the_state_is_missing() -> None:
+    """Upstream: dynamicresources.go, getStateData."""
+    cycle = cycle_of(pod("p", "one"), own("x"))
+    plugin = DynamicResources()
+    for call in (plugin.pre_bind, plugin.reserve, plugin.allocate_on):
+        with pytest.raises(MissingStateError, match=r"^not found$"):
+            call(cycle, "x")
+    with pytest.raises(MissingStateError):
+        scored(plugin, cycle)
+    plugin.unreserve(cycle, "x")
+
+
+@pytest.mark.parametrize(
+    ("others", "is_shared"),
+    [
+        pytest.param([claim("one")], True, id="equal claims, to be allocated"),
+        pytest.param([claim("one", 2)], False, id="another number of devices"),
+        pytest.param([claim("one", status={"allocation": BROKEN})], None, id="an allocated claim"),
+        pytest.param(
+            [document("ResourceClaim", "one", {"devices": {"requests": ALTERNATIVES}})],
+            None,
+            id="alternatives, which have scores",
+        ),
+        pytest.param([], None, id="no claim"),
+    ],
+)
+def test_pods_share_results_if_their_claims_need_the_same_of_each_node(
+    others: list[Object], is_shared: bool | None
+) -> None:
+    plugin, cycle, _ = prepared(pod("p", "zero"), claim("zero"), own("x"), *others)
+    first = plugin.key_in_cluster(cycle)
+    second = plugin.key_in_cluster(Cycle(pod("q", "one"), cycle.cluster))
+    assert (None if second is None else second == first) is is_shared
+    reads = plugin.reads_for(second, cycle.cluster) if is_shared else None
+    assert reads is None or (reads.filter, reads.score) == (Reads.NODE | Reads.PODS, Reads.NODE)
+
+
+NO_DEVICES = ("cannot allocate all claims",)
+
+
+def test_claims_of_the_user_and_extended_resources_need_devices_together() -> None:
+    """Upstream: extendeddynamicresources.go, filterExtendedResources."""
+    incoming = pod("p", "one", containers=[{"name": "c", "resources": GPU_AND_OWN}])
+    plugin, cycle, status = prepared(
+        incoming,
+        claim("one"),
+        own("both", own="1"),
+        own("scarce", own="1"),
+        own("itself", own="1", gpu="1"),
+        own("none", own="1", gpu="1"),
+        own("lacks"),
+        devices("both", "a", "b"),
+        devices("scarce", "c"),
+        devices("itself", "d"),
+        devices("lacks", "e", "f"),
+    )
+    assert status == Status.OK
+    assert reasons(plugin, cycle) == {
+        "scarce": NO_DEVICES,
+        "none": NO_DEVICES,
+        "lacks": ("cannot fit resource",),
+    }
+
+
+def test_each_node_has_the_error_of_its_own_search() -> None:
+    selected = [{"cel": {"expression": f'device.attributes["{DRIVER}"].model == "a"'}}]
+    exactly = {"deviceClassName": "gpu", "count": 1, "allocationMode": "ExactCount"}
+    request = {"name": "r", "exactly": exactly | {"selectors": selected}}
+    wanted = document("ResourceClaim", "one", {"devices": {"requests": [request]}})
+    # Without the attribute, the expression fails on the first device of each node.
+    plugin, cycle, _ = prepared(
+        pod("p", "one"), wanted, *(own(n) for n in "xyz"), devices("x", "a"), devices("y", "b")
+    )
+    error = "claim default/one: selector #0: CEL runtime error: no such key: model"
+    assert reasons(plugin, cycle) == {"x": (error,), "y": (error,), "z": NO_DEVICES}
+
+
+RESULT = {"driver": DRIVER, "pool": "x", "device": "a", "request": "r"}
+CONDITIONS = {"bindingConditions": ["Ready"], "bindingFailureConditions": ["Failed"]}
+NOT_THERE = ("resourceclaim not available on the node",)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "condition", "gates", "rejected"),
+    [
+        pytest.param(0, "", {}, {"y"}, id="its devices may still become ready"),
+        pytest.param(1, "", {}, {"y"}, id="until the end of the timeout"),
+        pytest.param(2, "", {}, {"x", "y"}, id="they are late"),
+        pytest.param(2, "Ready", {}, {"y"}, id="they are ready"),
+        pytest.param(0, "Failed", {}, {"x", "y"}, id="they have failed"),
+        pytest.param(
+            2, "", {"DRADeviceBindingConditions": False}, {"y"}, id="without the gate it is used"
+        ),
+    ],
+)
+def test_where_an_allocated_claim_can_be_used(
+    seconds: int, condition: str, gates: dict[str, bool], rejected: set[str]
+) -> None:
+    """Upstream: dynamicresources.go, Filter, isClaimReady, isClaimTimeout."""
+    only_x = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["x"]}]}]
+    status: dict[str, Any] = {
+        "allocation": {
+            "devices": {"results": [RESULT | CONDITIONS]},
+            "nodeSelector": {"nodeSelectorTerms": only_x},
+            "allocationTimestamp": "1970-01-01T00:00:00Z",
+        }
+    }
+    if condition:
+        known = [{"type": condition, "status": "True", "reason": "R", "message": "m"}]
+        place = {"driver": DRIVER, "pool": "x", "device": "a"}
+        status["devices"] = [place | {"conditions": known}]
+    plugin, cycle, _ = prepared(
+        pod("p", "one"),
+        claim("one", status=status),
+        own("x"),
+        own("y"),
+        gates=set_gates(gates) if gates else DEFAULT_GATES,
+        now_ns=seconds * SECOND_NS,
+    )
+    assert reasons(plugin, cycle) == dict.fromkeys(rejected, NOT_THERE)
+
+
+def test_earlier_alternatives_of_a_request_score_more() -> None:
+    """Upstream: dynamicresources.go, Score, computeScore."""
+    wanted = document("ResourceClaim", "one", {"devices": {"requests": ALTERNATIVES}})
+    objects = own("x"), own("y"), devices("x", "a", "b"), devices("y", "c")
+    plugin, cycle, _ = prepared(pod("p", "one"), wanted, *objects)
+    assert scored(plugin, cycle) == {"x": 8, "y": 7}
+    status = {"allocation": {"devices": {"results": [RESULT | {"request": "r/1", "pool": "z"}]}}}
+    spec = {"devices": {"requests": ALTERNATIVES}}
+    allocated = document("ResourceClaim", "two", spec, status=status)
+    plugin, cycle, _ = prepared(pod("p", "one", "two"), wanted, allocated, *objects)
+    assert scored(plugin, cycle) == {"x": 8 + 7, "y": 7 + 7}
+    without, cycle, _ = prepared(pod("p", "one"), claim("one"), own("x"), devices("x", "a"))
+    assert scored(without, cycle) == {"x": 0}
+
+
+@pytest.mark.parametrize("is_enabled", [True, False])
+def test_alternatives_need_their_gate(is_enabled: bool) -> None:
+    wanted = document("ResourceClaim", "one", {"devices": {"requests": ALTERNATIVES}})
+    gates = DEFAULT_GATES if is_enabled else set_gates({"DRAPrioritizedList": False})
+    _, _, status = prepared(pod("p", "one"), wanted, own("x"), gates=gates)
+    text = (
+        "resource claim default/one, request r: has subrequests, but the DRAPrioritizedList"
+        " feature is disabled"
+    )
+    assert status == (Status.OK if is_enabled else Status.unresolvable(text))
 
 
 def test_pods_with_claims_have_no_signature() -> None:

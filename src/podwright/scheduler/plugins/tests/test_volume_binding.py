@@ -464,7 +464,7 @@ def test_volumes_of_drivers_without_capacity_score_zero():
 def test_pods_without_volumes_score_zero():
     """Upstream: pkg/scheduler/framework/plugins/volumebinding/volume_binding.go, Score."""
     plugin, cycle = VolumeBinding(LEAST, gates=SCORES), cycle_of(pod(), *nodes())
-    assert plugin.pre_filter(cycle).is_skip
+    assert plugin.pre_filter(cycle) == Status.SKIPPED
     assert set(scored(plugin, cycle).values()) == {0}
 
 
