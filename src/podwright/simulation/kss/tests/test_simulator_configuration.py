@@ -90,6 +90,10 @@ def test_a_switch_of_the_environment_that_is_not_true_is_off():
             "resourceImportLabelSelector: key: Invalid value",
         ),
         ("port: [", "line 7, column 8"),
+        # What is left out is as empty as in Go.
+        ("# port", "config.yaml: port: Required value"),
+        ("# etcdURL", "config.yaml: etcdURL: Required value"),
+        ("# kubeApiServerUrl", "config.yaml: kubeApiServerUrl: Required value"),
     ],
 )
 def test_a_wrong_file_is_an_error_with_its_place(change, message):
@@ -99,10 +103,19 @@ def test_a_wrong_file_is_an_error_with_its_place(change, message):
     assert message in str(caught.value)
 
 
-def test_keys_without_effect_have_a_reason():
+@pytest.mark.parametrize(
+    ("key", "value", "reason"),
+    [
+        ("kubeApiHost", "127.0.0.1", "the loopback address"),
+        ("kubeApiPort", "1", "--port"),
+        ("externalSchedulerEnabled", "true", "--no-scheduler"),
+    ],
+)
+def test_keys_without_effect_have_a_reason(key, value, reason):
     assert list(read().without_effect) == ["etcdURL"]
-    found = read(TEXT + "externalSchedulerEnabled: true\n")
-    assert "--no-scheduler" in found.without_effect["externalSchedulerEnabled"]
+    found = read(f"{TEXT}{key}: {value}\n").without_effect
+    assert list(found) == ["etcdURL", key]
+    assert reason in found[key]
 
 
 @pytest.mark.parametrize("text", ["[]", "text", "- a"])
