@@ -102,16 +102,17 @@ def test_results_of_a_point_end_at_what_failed(has_begun, calls, expected):
 
 
 @pytest.mark.parametrize(
-    ("status", "is_bound", "expected"),
+    ("status", "end", "expected"),
     [
-        (Status.OK, False, {"A": "success"}),
-        (NO, False, {"A": "no"}),
-        (None, True, {"A": "success"}),
-        (None, False, {}),
+        (Status.OK, {}, {"A": "success"}),
+        (NO, {}, {"A": "no"}),
+        (None, {"is_bound": True}, {"A": "success"}),
+        (None, {}, {}),
     ],
 )
-def test_a_binder_has_succeeded_once_the_pod_is_bound(status, is_bound, expected):
-    placed = PlacementOutcome(node="n", calls=(call("bind", "A", status),), is_bound=is_bound)
+def test_a_binder_has_succeeded_once_the_pod_is_bound(status, end, expected):
+    """Upstream: simulator/scheduler/plugin/wrappedplugin.go, Bind: it records what was returned."""
+    placed = PlacementOutcome(node="n", calls=(call("bind", "A", status),), **end)
     assert results._bind(placed) == expected
 
 
