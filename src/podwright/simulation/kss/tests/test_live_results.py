@@ -10,7 +10,7 @@ import podwright as pw
 from podwright.scheduler.config import ExtenderCall, ExtenderReply
 from podwright.simulation.kss import extender_proxy, kss_annotations, live_results
 from podwright.simulation.kss.live_results import LiveResults
-from podwright.simulation.kss.results import HISTORY
+from podwright.simulation.kss.results import HISTORY, PREFIX
 from podwright.simulation.recording import DecisionLog, UnknownCycle
 from podwright.simulation.recording.tests.recording import Recorded
 from podwright.testing import make_node, make_pod
@@ -192,3 +192,20 @@ def test_results_with_extenders_are_those_of_a_replay_also_while_a_cycle_waits()
     assert live.annotations("default/c")
     assert are_as_replayed()
     assert live.is_kept("default/c"), "without a replay"
+
+
+def test_results_of_a_pod_that_is_being_bound_are_those_of_a_replay():
+    """Upstream: resultstore/store.go keeps each result as the plugin returns it."""
+    recorded = Recorded()
+    recorded.holds = {"Bind"}
+    live = LiveResults(recorded.run.log)
+    recorded.put(make_node("n1"))
+    bind_results = []
+    recorded.attempt(make_pod("web"))
+    for _ in range(2):
+        found = live.annotations("default/web")
+        assert found == replayed(recorded.run.log, "default/web")
+        bind_results.append((found[f"{PREFIX}selected-node"], found[f"{PREFIX}bind-result"]))
+        while recorded.held:
+            recorded.answer(recorded.held.pop())
+    assert bind_results == [("n1", "{}"), ("n1", '{"DefaultBinder":"success"}')]
