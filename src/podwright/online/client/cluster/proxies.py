@@ -60,17 +60,23 @@ def is_local(server: str) -> bool:
 
 
 def _matches(pattern: str, host: str, port: int) -> bool:
-    """Whether an entry of $NO_PROXY names a host."""
+    """Whether an entry of $NO_PROXY names a host.
+
+    Upstream: vendor/golang.org/x/net/http/httpproxy/proxy.go, `init` of the configuration
+    """
     if pattern == "*":
         return True
-    with contextlib.suppress(ValueError):  # a network, or an address
-        return ip_address(host) in ip_network(pattern, strict=False)
-    name, _, number = pattern.rpartition(":")
-    if number.isdecimal():
-        if int(number) != port:
+    _, slash, length = pattern.partition("/")
+    if not slash or length.isdecimal():  # Go reads no mask such as 255.0.0.0
+        with contextlib.suppress(ValueError):  # a network, or an address
+            return ip_address(host) in ip_network(pattern, strict=False)
+    name, colon, number = pattern.rpartition(":")
+    if colon and (not number or number.isdecimal()):
+        if number and int(number) != port:
             return False
         pattern = name.strip("[]")
-    pattern = pattern.removeprefix("*")
+    if pattern.startswith("*."):
+        pattern = pattern[1:]
     return host.endswith(pattern) if pattern.startswith(".") else _is_within(host, pattern)
 
 

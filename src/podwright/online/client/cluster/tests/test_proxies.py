@@ -47,6 +47,7 @@ def test_the_proxy_of_the_environment(server, environment, proxy):
         pytest.param("https://x.a.com", ".a.com", True, id="which this is"),
         pytest.param("https://x.a.com", "*.a.com", True, id="with an asterisk"),
         pytest.param("https://a.com", "*.a.com", False, id="which is not the domain itself"),
+        pytest.param("https://a.com", "*a.com", False, id="an asterisk without a dot is a letter"),
         pytest.param("https://A.com.", "a.com", True, id="a name with a dot at its end"),
         pytest.param("https://10.1.2.3:6443", "10.0.0.0/8", True, id="a network"),
         pytest.param("https://10.1.2.3:6443", "10.9.9.9/8", True, id="by one of its addresses"),
@@ -61,6 +62,10 @@ def test_the_proxy_of_the_environment(server, environment, proxy):
         pytest.param("https://[fd00::1]:1", "fd00::/8", True, id="a network of IPv6"),
         pytest.param("https://[fd00::1]:1", "[fd00::1]:1", True, id="an address of IPv6"),
         pytest.param("https://a.com", "10.0.0.0/8", False, id="a name is in no network"),
+        pytest.param("https://10.1.2.3", "10.0.0.0/255.0.0.0", False, id="a mask is no length"),
+        pytest.param("https://a.com:1", "a.com:", True, id="an empty port is any"),
+        pytest.param("https://a.com:1", "a.com:one", False, id="and another text is none"),
+        pytest.param("https://a.com:1", ":1", False, id="a port without a host"),
     ],
 )
 def test_servers_that_are_reached_without_the_proxy(server, bypassed, is_bypassed):
