@@ -154,21 +154,23 @@ def test_results_are_in_the_order_of_the_configuration_however_they_were_called(
 
 
 def test_scores_and_errors_of_each_extender_are_kept() -> None:
-    called = (extender(0, weight=2), extender(1), extender(2, prioritize_verb=""))
+    none_at_all = extender(3)
+    called = (extender(0, weight=2), extender(1), extender(2, prioritize_verb=""), none_at_all)
     answers = Answers()
     steps = prioritize_steps(
         called, make_pod("p"), Survivors(("a", "b")), nodes_of("a", "b"), answers
     )
-    call = replies([{"Host": "a", "Score": 3}, {"Host": "gone", "Score": 1}], {"no": "list"})
+    call = replies([{"Host": "a", "Score": 3}, {"Host": "gone", "Score": 1}], {"no": "list"}, None)
     assert run_steps(steps, call) == {"a": 60, "gone": 20, "b": 0}
     found = answers.all()
-    assert [one.scores for one in found] == [{"a": 60, "gone": 20}, {}, {"a": 0, "b": 0}]
+    assert [one.scores for one in found] == [{"a": 60, "gone": 20}, {}, {"a": 0, "b": 0}, {}]
     assert [one.errors for one in found] == [
         [],
         [
             'extender "http://e/x" gives a malformed answer to prioritize:'
             " a list of Host and Score is expected"
         ],
+        [],
         [],
     ]
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import pytest
 
-from podwright.apimachinery.objects import Duration, with_node_name
+from podwright.apimachinery.objects import Duration, Object, with_node_name
 from podwright.apimachinery.schema import decode
 from podwright.scheduler.framework import Cycle, Plugin, Status
 from podwright.scheduler.framework.binding import CallError, Pending
@@ -253,6 +254,18 @@ def test_a_pod_in_pre_bind_can_be_preempted_though_nobody_was_asked() -> None:
     assert driver.place_of("default/v") == "error_backoff"
 
 
+def test_a_pod_that_is_past_pre_bind_is_deleted() -> None:
+    """Upstream: pkg/scheduler/framework/runtime/framework.go, podInPreBind.CancelPod."""
+    driver = Driver(Disk, gates=UNANNOUNCED)
+    driver.holds = {"Bind", "DeletePod"}
+    driver.put(make_node("n1", cpu="1"), pending("v", cpu="1"))
+    driver.cycle()
+    driver.put(pending("big", cpu="1", priority=10))
+    driver.cycle()
+    assert [delete.pod for delete in driver.all_of(DeletePod)] == ["default/v"]
+    assert driver.machine.assumed() == {"default/v": "n1"}
+
+
 def test_extension_points_are_counted_as_they_were_asked() -> None:
     driver = Driver(gates=UNANNOUNCED)
     driver.put(make_node("n1"), pending("a", cpu="1"))
@@ -305,6 +318,54 @@ def test_a_device_class_concerns_pods_that_ask_for_extended_resources(
     assert driver.place_of("default/web") == "unschedulable"
     head = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"}}
     driver.put(decode(head | {"spec": {"extendedResourceName": "example.com/gpu"}}))
+    assert driver.place_of("default/web") == place
+
+
+def of_devices(kind: str, name: str, spec: dict[str, Any]) -> Object:
+    version = "v1alpha3" if kind == "DeviceTaintRule" else "v1"
+    metadata = {"name": name, "uid": name}
+    if kind == "ResourceClaim":
+        metadata["namespace"] = "default"
+    head = {"apiVersion": f"resource.k8s.io/{version}", "kind": kind, "metadata": metadata}
+    return decode(head | {"spec": spec})
+
+
+def taint_rule(device: str) -> Object:
+    taint = {"key": "broken", "effect": "NoSchedule"}
+    return of_devices(
+        "DeviceTaintRule", "rule", {"deviceSelector": {"device": device}, "taint": taint}
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        pytest.param(lambda driver: driver.remove(taint_rule("a")), "backoff", id="it is deleted"),
+        pytest.param(lambda driver: driver.put(taint_rule("b")), "backoff", id="of another device"),
+        pytest.param(lambda driver: driver.put(taint_rule("a")), "unschedulable", id="it stays"),
+    ],
+)
+def test_a_rule_that_taints_no_longer_counts_as_a_change_of_the_devices(
+    change: Callable[[Driver], None], place: str
+) -> None:
+    """Upstream: dynamic-resource-allocation/resourceslice/tracker/tracker.go, syncSlice."""
+    driver = Driver(gates="DRADeviceTaintRules=true")
+    exactly = {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1}
+    pool = {"name": "n1", "generation": 1, "resourceSliceCount": 1}
+    published = {"driver": "d.example.com", "nodeName": "n1", "pool": pool}
+    driver.put(
+        make_node("n1"),
+        of_devices("DeviceClass", "gpu", {}),
+        of_devices("ResourceSlice", "n1", published | {"devices": [{"name": "a"}]}),
+        of_devices(
+            "ResourceClaim", "c", {"devices": {"requests": [{"name": "r", "exactly": exactly}]}}
+        ),
+        taint_rule("a"),
+        pending("web", spec={"resourceClaims": [{"name": "c", "resourceClaimName": "c"}]}),
+    )
+    driver.cycle()
+    assert driver.place_of("default/web") == "unschedulable"
+    change(driver)
     assert driver.place_of("default/web") == place
 
 

@@ -18,6 +18,7 @@ from podwright.scheduler.machine.snapshot import (
     _Numbers,
 )
 from podwright.scheduler.machine.tests.driving import Driver
+from podwright.scheduler.machine.tests.test_evictions import answer_next, deleted, preempting
 from podwright.testing import make_node, make_pod
 
 
@@ -87,3 +88,17 @@ def test_an_eviction_is_the_same_after_a_restore(stage, state):
     # The error is reported before a snapshot, and an eviction that is over is not kept.
     for name in set(Eviction.__slots__) - {"error", "is_over"}:
         assert getattr(again, name) == getattr(eviction, name), name
+
+
+def test_an_eviction_that_is_restored_goes_on():
+    driver = preempting(2)
+    again = restored(driver)
+    again.holds, again.held = {"DeletePod"}, list(driver.held)
+    for one in (driver, again):
+        assert one.machine.preempting() == ("default/big",)
+        answer_next(one)
+    assert deleted(driver)[1:] == deleted(again) == ["v01"]
+    for one in (driver, again):
+        answer_next(one)
+        assert one.machine.preempting() == ()
+        assert one.place_of("default/big") == "backoff"
