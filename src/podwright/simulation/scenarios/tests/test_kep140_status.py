@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from podwright.cluster.api import SCHEDULER_USER, DeleteObject
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.scenarios import run_kep140
+from podwright.simulation.scenarios.kep140_status import _Timeline
+from podwright.testing import make_pod
 
 Document = dict[str, Any]
 
@@ -79,6 +84,14 @@ def test_each_step_has_its_operations_with_results_and_what_the_scheduler_did() 
     }
 
 
+def test_an_operation_without_a_step_is_of_the_step_0() -> None:
+    """As the zero of Go's MajorStep; the first step is not reported before its end."""
+    (last,) = statuses_of(of({"createOperation": {"object": node()}}))
+    assert last["stepStatus"]["step"] == {"major": 0, "minor": 0}
+    assert list(last["scenarioResult"]["timeline"]) == ["0"]
+    assert events(last) == [("event-1", "create", 0, 0)]
+
+
 def test_the_operation_that_ends_a_scenario_lets_its_step_finish() -> None:
     last = statuses_of(of({**DONE, "step": 1}, creation(1, node()), creation(1, pod("web"))))[-1]
     assert last["phase"] == "Succeeded"
@@ -96,6 +109,29 @@ def test_a_preemption_is_a_deletion_by_the_scheduler() -> None:
     ]
     _, victim, _ = last["scenarioResult"]["timeline"]["2"]
     assert victim["delete"]["operation"]["objectMeta"]["name"] == "low"
+
+
+def test_a_pod_that_an_operation_deletes_is_not_preempted() -> None:
+    reference = {"typeMeta": {"apiVersion": "v1", "kind": "Pod"}, "objectMeta": {"name": "low"}}
+    deletion = {"step": 2, "deleteOperation": reference}
+    last = statuses_of(of(creation(1, node()), creation(1, pod("low")), deletion, DONE))[1]
+    assert [each[1:] for each in events(last)] == [("delete", 2, 0)]
+    assert last["scenarioResult"]["timeline"]["2"][0]["delete"] == {"operation": reference}
+
+
+@pytest.mark.parametrize(
+    ("user", "error", "is_preemption"),
+    [
+        pytest.param(SCHEDULER_USER, None, True, id="the scheduler deletes its victim"),
+        pytest.param(SCHEDULER_USER, ValueError("gone"), False, id="which is gone already"),
+        pytest.param("system:node:n1", None, False, id="the kubelet ends the pod"),
+    ],
+)
+def test_only_what_the_scheduler_has_deleted_is_preempted(user, error, *, is_preemption) -> None:
+    timeline = _Timeline(lambda _: None)
+    request = DeleteObject("", "Pod", "default/low", "", user)
+    timeline.removal_handled(make_pod("low"), request, error, 0)
+    assert events(timeline.status("Running")) == [("event-1", "delete", 0, 1)] * is_preemption
 
 
 def test_patches_have_results_and_deletions_have_none() -> None:
