@@ -19,6 +19,7 @@ from podwright.scheduler.plugins import (
     inter_pod_affinity,
     node_ports,
     node_volume_limits,
+    scheduling_gates,
     volume_restrictions,
 )
 from podwright.scheduler.plugins.hints import (
@@ -216,6 +217,16 @@ def test_volume_binding_after_a_csi_driver_change(before, after, expected):
     assert hint(pod(), csi_driver(**before), csi_driver(**after)) is SKIP
 
 
+DISKS = {
+    "gcePersistentDisk": {"pdName": "d"},
+    "awsElasticBlockStore": {"volumeID": "d"},
+    "iscsi": {"iqn": "a"},
+    "rbd": {"monitors": ["m"], "image": "i"},
+    "persistentVolumeClaim": {"claimName": "c"},
+    "emptyDir": {},
+}
+
+
 @pytest.mark.parametrize(
     ("source", "mine", "theirs", "conflict"),
     [
@@ -230,6 +241,8 @@ def test_volume_binding_after_a_csi_driver_change(before, after, expected):
         ("iscsi", {"iqn": "a"}, {"iqn": "b"}, False),
         ("rbd", {"monitors": ["m", "n"], "image": "i"}, {"monitors": ["n"], "image": "i"}, True),
         ("rbd", {"monitors": ["m"], "image": "i"}, {"monitors": ["n"], "image": "i"}, False),
+        ("persistentVolumeClaim", {"claimName": "c"}, {"claimName": "c"}, True),
+        ("persistentVolumeClaim", {"claimName": "c"}, {"claimName": "d"}, False),
     ],
 )
 def test_volume_restrictions_after_a_pod_with_the_same_disk_goes(source, mine, theirs, conflict):
@@ -237,6 +250,13 @@ def test_volume_restrictions_after_a_pod_with_the_same_disk_goes(source, mine, t
     deleted = pod("other", volumes=[{"name": "v", source: theirs}], nodeName="n")
     answer = volume_restrictions.after_pod_deleted(pending, deleted, None)
     assert answer is (QUEUE if conflict else SKIP)
+    elsewhere = pod("other", namespace="b", volumes=[{"name": "v", source: theirs}], nodeName="n")
+    assert volume_restrictions.after_pod_deleted(pending, elsewhere, None) is SKIP
+    for kind, other in DISKS.items():
+        if kind != source:
+            another = pod("other", volumes=[{"name": "v", kind: other}], nodeName="n")
+            for pair in ((pending, another), (another, pending)):
+                assert volume_restrictions.after_pod_deleted(*pair, None) is SKIP
 
 
 CLAIMED = [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]
@@ -326,6 +346,96 @@ def test_a_class_for_a_resource_of_which_a_pod_requests_none_queues_it():
     pending = pod(containers=[container])
     changed = device_class(resource="example.com/gpu")
     assert node_resources_fit.after_device_class_change(pending, device_class(), changed) is QUEUE
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        pytest.param("pending", QUEUE, id="the pod itself"),
+        pytest.param("other", SKIP, id="another pod"),
+    ],
+)
+def test_some_changes_of_pods_matter_to_themselves_alone(name, expected):
+    for hint in (scheduling_gates.after_gates_removed, taint_toleration.after_toleration_change):
+        assert hint(pod(), pod(name, schedulingGates=[{"name": "g"}]), pod(name)) is expected
+
+
+def tainted(*keys):
+    return node(taints=[{"key": key, "effect": "NoSchedule"} for key in keys])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        pytest.param(None, tainted("k"), QUEUE, id="a new node whose taint is tolerated"),
+        pytest.param(None, tainted("k", "other"), SKIP, id="a new node with another taint"),
+        pytest.param(tainted("other"), tainted("k"), QUEUE, id="the other taint is gone"),
+        pytest.param(tainted(), tainted("k"), SKIP, id="the pod was not kept off before"),
+        pytest.param(tainted("other"), tainted("other", "k"), SKIP, id="it stays"),
+    ],
+)
+def test_taint_toleration_after_a_node_change(old, new, expected):
+    """Upstream: tainttoleration/taint_toleration.go, isSchedulableAfterNodeChange."""
+    tolerant = pod(tolerations=[{"key": "k", "operator": "Exists"}])
+    assert hint_of(taint_toleration.events_to_register())(tolerant, old, new) is expected
+
+
+def declaring(*features):
+    return obj("v1", "Node", "n", status={"declaredFeatures": features})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        pytest.param(None, declaring(), QUEUE, id="a new node"),
+        pytest.param(declaring("A"), declaring("A", "B"), QUEUE, id="other features"),
+        pytest.param(declaring("A"), declaring("A"), SKIP, id="the same"),
+    ],
+)
+def test_declared_features_after_a_node_change(old, new, expected):
+    """Upstream: nodedeclaredfeatures/nodedeclaredfeatures.go, isSchedulableAfterNodeChange."""
+    assert node_declared_features.after_node_change(pod(), old, new) is expected
+
+
+def roomy(**allocatable):
+    return obj("v1", "Node", "n", status={"allocatable": {"pods": "9", "cpu": "1"} | allocatable})
+
+
+GPU = {"example.com/gpu": "1"}
+
+
+@pytest.mark.parametrize(
+    ("requests", "old", "new", "expected"),
+    [
+        pytest.param({"cpu": "2"}, None, roomy(), SKIP, id="a new node that is too small"),
+        pytest.param({"cpu": "1"}, None, roomy(), QUEUE, id="a new node that is large enough"),
+        pytest.param({"cpu": "2"}, roomy(), roomy(cpu="2"), QUEUE, id="it has grown enough"),
+        pytest.param({"cpu": "2"}, roomy(), roomy(cpu="1500m"), SKIP, id="not enough"),
+        pytest.param({"cpu": "1"}, roomy(), roomy(memory="8Gi"), SKIP, id="in another resource"),
+        pytest.param({"cpu": "1"}, roomy(), roomy(pods="10"), QUEUE, id="in the number of pods"),
+        pytest.param({"cpu": "1"}, roomy(), roomy(pods="0"), SKIP, id="it has room for no pod"),
+        pytest.param(
+            {"ephemeral-storage": "1Gi"},
+            roomy(),
+            roomy(**{"ephemeral-storage": "1Gi"}),
+            QUEUE,
+            id="in local storage",
+        ),
+        pytest.param(GPU, None, roomy(), QUEUE, id="a class of devices backs the resource"),
+        pytest.param(GPU, roomy(), roomy(), QUEUE, id="also if nothing has grown"),
+        pytest.param(GPU | {"cpu": "2"}, roomy(), roomy(), SKIP, id="but not the others"),
+        pytest.param({"example.com/own": "1"}, None, roomy(), SKIP, id="no class backs it"),
+    ],
+)
+def test_fit_after_a_node_change(requests, old, new, expected):
+    """Upstream: noderesources/fit.go, isSchedulableAfterNodeChange."""
+    container = {"name": "c", "resources": {"requests": requests, "limits": requests}}
+    waiting = pod(containers=[container])
+
+    def class_of(resource):
+        return "gpu" if resource in GPU else ""
+
+    assert node_resources_fit.after_node_change(class_of, waiting, old, new) is expected
 
 
 def test_the_preemptor_is_never_queued_by_a_hint():

@@ -1,0 +1,220 @@
+"""Which differences between two pods matter to which plugins.
+
+A plugin keeps its results for a key (`pod_key`), and opportunistic batching takes pods with the
+same signature for equal (`sign_pod`). A plugin whose key does not change with something that it
+reads decides by the results of another pod.
+
+Upstream: `SignPod` of the plugins in pkg/scheduler/framework/plugins;
+staging/src/k8s.io/kube-scheduler/framework/signers.go
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podwright.apimachinery.objects import Pod, decode_pod, with_fields
+from podwright.scheduler.framework import Plugin
+from podwright.scheduler.plugins.tests.test_registered_events import PLUGINS
+
+ZONE = "topology.kubernetes.io/zone"
+FILTERS_AND_SCORES: dict[str, Plugin] = {
+    name: plugin
+    for name, plugin in PLUGINS.items()
+    if plugin.filters_columns or plugin.scores_columns
+}
+
+
+def pod(labels: dict[str, str] | None = None, **spec: Any) -> Pod:
+    metadata = {"name": "p", "namespace": "default", "uid": "p", "labels": labels or {"app": "a"}}
+    return decode_pod(
+        {"metadata": metadata, "spec": {"containers": [{"name": "c", "image": "a:1"}]} | spec}
+    )
+
+
+def container(**fields: Any) -> dict[str, Any]:
+    return {"containers": [{"name": "c", "image": "a:1"} | fields]}
+
+
+def requesting(**amounts: str) -> dict[str, Any]:
+    return container(resources={"requests": amounts})
+
+
+def volume(**source: Any) -> dict[str, Any]:
+    return {"volumes": [{"name": "v"} | source]}
+
+
+TERM = {"topologyKey": ZONE, "labelSelector": {"matchLabels": {"app": "a"}}}
+MATCHES = {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]}
+
+
+def of_pods(kind: str, *, hard: bool = True) -> dict[str, Any]:
+    if hard:
+        terms: dict[str, Any] = {"requiredDuringSchedulingIgnoredDuringExecution": [TERM]}
+    else:
+        weighted = {"weight": 5, "podAffinityTerm": TERM}
+        terms = {"preferredDuringSchedulingIgnoredDuringExecution": [weighted]}
+    return {"affinity": {kind: terms}}
+
+
+AFFINE_NODES = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [MATCHES]}}
+PREFERRED = {
+    "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": MATCHES}]
+}
+SPREADING = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}
+CORDONED = "node.kubernetes.io/unschedulable"
+WITH_A_PORT = container(ports=[{"containerPort": 80}])
+WITH_A_HOST_PORT = container(ports=[{"containerPort": 80, "hostPort": 80}])
+EPHEMERAL: dict[str, Any] = {"volumeClaimTemplate": {"spec": {}}}
+
+RESOURCES = {"NodeResourcesBalancedAllocation", "NodeResourcesFit"}
+VOLUMES = {"NodeVolumeLimits", "VolumeBinding", "VolumeRestrictions", "VolumeZone"}
+TOLERATING = {"NodeUnschedulable", "TaintToleration"}
+SAME: set[str] = set()
+
+
+@pytest.mark.parametrize(
+    ("changed", "by_key", "by_signature"),
+    [
+        pytest.param(
+            pod({"app": "b"}),
+            {"InterPodAffinity", "PodTopologySpread"},
+            {"InterPodAffinity"},
+            id="labels",
+        ),
+        pytest.param(pod(nodeName="n"), {"NodeName"}, {"NodeName"}, id="node name"),
+        pytest.param(
+            pod(nodeSelector={"disk": "ssd"}),
+            # Nodes that the pod excludes do not count as domains, either.
+            {"NodeAffinity", "PodTopologySpread"},
+            {"NodeAffinity"},
+            id="node selector",
+        ),
+        pytest.param(
+            pod(affinity={"nodeAffinity": AFFINE_NODES}),
+            {"NodeAffinity", "PodTopologySpread"},
+            {"NodeAffinity"},
+            id="required node affinity",
+        ),
+        pytest.param(
+            pod(affinity={"nodeAffinity": PREFERRED}),
+            {"NodeAffinity"},
+            {"NodeAffinity"},
+            id="preferred node affinity",
+        ),
+        pytest.param(
+            pod(**of_pods("podAffinity")),
+            {"InterPodAffinity"},
+            {"InterPodAffinity"},
+            id="pod affinity",
+        ),
+        pytest.param(
+            pod(**of_pods("podAntiAffinity", hard=False)),
+            {"InterPodAffinity"},
+            {"InterPodAffinity"},
+            id="preferred pod anti-affinity",
+        ),
+        pytest.param(
+            pod(topologySpreadConstraints=[SPREADING]), {"PodTopologySpread"}, SAME, id="spreading"
+        ),
+        pytest.param(
+            pod(tolerations=[{"key": "k", "operator": "Exists"}]),
+            {"TaintToleration"},
+            TOLERATING,
+            id="toleration",
+        ),
+        pytest.param(
+            pod(tolerations=[{"key": CORDONED, "operator": "Exists"}]),
+            TOLERATING,
+            TOLERATING,
+            id="toleration of cordoned nodes",
+        ),
+        pytest.param(pod(**requesting(cpu="1")), RESOURCES, RESOURCES, id="cpu"),
+        pytest.param(
+            pod(**requesting(**{"example.com/gpu": "1"})),
+            RESOURCES | {"DynamicResources"},
+            RESOURCES,
+            id="extended resource",
+        ),
+        pytest.param(
+            pod(**container(image="b:1")), {"ImageLocality"}, {"ImageLocality"}, id="image"
+        ),
+        pytest.param(pod(**WITH_A_HOST_PORT), {"NodePorts"}, {"NodePorts"}, id="host port"),
+        pytest.param(pod(**WITH_A_PORT), SAME, SAME, id="port of a container alone"),
+        pytest.param(
+            pod(hostNetwork=True, hostUsers=False),
+            {"NodeDeclaredFeatures"},
+            {"NodeDeclaredFeatures"},
+            id="feature of nodes",
+        ),
+        pytest.param(
+            pod(**volume(persistentVolumeClaim={"claimName": "c"})), VOLUMES, VOLUMES, id="claim"
+        ),
+        pytest.param(
+            pod(**volume(ephemeral=EPHEMERAL)),
+            {"NodeVolumeLimits", "VolumeBinding"},
+            VOLUMES,
+            id="ephemeral claim",
+        ),
+        pytest.param(
+            pod(**volume(gcePersistentDisk={"pdName": "d"})),
+            {"NodeVolumeLimits", "VolumeRestrictions"},
+            VOLUMES,
+            id="disk",
+        ),
+        pytest.param(pod(**volume(csi={"driver": "d"})), SAME, VOLUMES, id="inline CSI volume"),
+        pytest.param(pod(**volume(emptyDir={})), SAME, SAME, id="empty directory"),
+        pytest.param(
+            pod(resourceClaims=[{"name": "c", "resourceClaimName": "c"}]),
+            {"DynamicResources"},
+            {"DynamicResources"},
+            id="resource claim",
+        ),
+        pytest.param(
+            pod(priority=5, serviceAccountName="s"), SAME, SAME, id="what no plugin reads"
+        ),
+    ],
+)
+def test_which_plugins_see_a_difference(
+    changed: Pod, by_key: set[str], by_signature: set[str]
+) -> None:
+    usual, again = pod(), pod()
+    for name, plugin in FILTERS_AND_SCORES.items():
+        assert plugin.pod_key(usual) == plugin.pod_key(again), name
+        assert (plugin.pod_key(changed) != plugin.pod_key(usual)) is (name in by_key), name
+        signed = plugin.sign_pod(changed)
+        assert (signed != plugin.sign_pod(usual)) is (name in by_signature), name
+
+
+@pytest.mark.parametrize(
+    ("spec", "owning"),
+    [
+        pytest.param({}, SAME, id="plain"),
+        pytest.param(volume(persistentVolumeClaim={"claimName": "c"}), SAME, id="claim"),
+        pytest.param(volume(gcePersistentDisk={"pdName": "d"}), SAME, id="disk"),
+        pytest.param(
+            volume(ephemeral=EPHEMERAL),
+            {"NodeVolumeLimits", "VolumeBinding"},
+            id="an ephemeral claim is the pod's own",
+        ),
+    ],
+)
+def test_pods_of_one_template_share_all_results(spec: dict[str, Any], owning: set[str]) -> None:
+    one = pod(**spec)
+    other = with_fields(one, "metadata", name="q", uid="q")
+    for name, plugin in FILTERS_AND_SCORES.items():
+        assert (plugin.pod_key(one) != plugin.pod_key(other)) is (name in owning), name
+        assert plugin.key_is_of_template(one) is (name not in owning), name
+
+
+def test_a_pod_that_depends_on_other_pods_has_no_signature() -> None:
+    signing = {name: plugin.sign_pod(pod()) for name, plugin in FILTERS_AND_SCORES.items()}
+    # The default constraints spread every pod.
+    assert [name for name, fragment in signing.items() if fragment is None] == ["PodTopologySpread"]
+    for changed, name in (
+        (pod(**of_pods("podAffinity")), "InterPodAffinity"),
+        (pod(**of_pods("podAntiAffinity", hard=False)), "InterPodAffinity"),
+        (pod(resourceClaims=[{"name": "c", "resourceClaimName": "c"}]), "DynamicResources"),
+    ):
+        assert FILTERS_AND_SCORES[name].sign_pod(changed) is None
