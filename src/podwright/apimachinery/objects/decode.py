@@ -51,7 +51,12 @@ from podwright.apimachinery.objects.storage import (
     PersistentVolume,
     PersistentVolumeClaim,
 )
-from podwright.apimachinery.objects.workload import ReplicaSet, ReplicationController, StatefulSet
+from podwright.apimachinery.objects.workload import (
+    CoschedulingPodGroup,
+    ReplicaSet,
+    ReplicationController,
+    StatefulSet,
+)
 
 T = TypeVar("T", bound=KubernetesObject)
 
@@ -256,6 +261,8 @@ def _quantities_of(decoded: KubernetesObject) -> Iterator[Iterable[QuantityText]
         case ReplicaSet() | StatefulSet() | ReplicationController():
             if decoded.spec.template is not None:
                 yield from _quantities_of_spec(decoded.spec.template.spec)
+        case CoschedulingPodGroup():
+            yield decoded.spec.min_resources.values()
         case ResourceSlice():
             yield from _quantities_of_slice(decoded)
         case ResourceClaim():
@@ -302,7 +309,9 @@ def _quantities_of_spec(spec: PodSpec) -> Iterator[Iterable[QuantityText]]:
     yield spec.overhead.values()
     for volume in spec.volumes:
         if volume.ephemeral is not None and volume.ephemeral.volume_claim_template is not None:
-            yield volume.ephemeral.volume_claim_template.spec.resources.requests.values()
+            resources = volume.ephemeral.volume_claim_template.spec.resources
+            yield resources.requests.values()
+            yield resources.limits.values()
 
 
 def _quantities_of_status(status: PodStatus) -> Iterator[Iterable[QuantityText]]:

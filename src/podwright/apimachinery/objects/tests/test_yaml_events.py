@@ -69,6 +69,8 @@ BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
         pytest.param("a:\n  b: &x\n    c: *x\n", 'anchor "x" contains itself', 3, id="a cycle"),
         pytest.param("a: &x\n  <<: *x\n", 'anchor "x" contains itself', 2, id="a merged cycle"),
         pytest.param(BOMB, "excessive aliasing", 4, id="aliases of aliases"),
+        pytest.param(f"a: {'y' * 100_000}\n{BOMB}", "excessive aliasing", 5,
+                     id="whatever is before them"),
         pytest.param(f"a: &x {'y' * 1_000_000}\nb: [{', '.join(['*x'] * 50)}]", "excessive", 2,
                      id="aliases of a long text"),
         pytest.param("a: " + "[" * 20_000, "nested too deeply", 1, id="open lists"),
