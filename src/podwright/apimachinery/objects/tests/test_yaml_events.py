@@ -110,6 +110,11 @@ def test_the_share_of_aliases_is_bounded_by_the_number_of_nodes(plain, aliases, 
         assert len(values(text)[0]["b"]) == plain + aliases
 
 
+def test_an_alias_has_the_text_of_its_anchor_and_not_what_is_before_it() -> None:
+    (found,) = values(f"a: {'y' * 1_000_000}\nb: &x [z]\nc: [{'*x,' * 50}]\n")
+    assert found["c"] == [["z"]] * 50
+
+
 def test_items_have_their_lines() -> None:
     text = (
         "kind: List\nitems:\n- a: 1\n- [b]\n- text\n-\n  c: {items: [{d: 1}]}\nother:\n- {e: 1}\n"
