@@ -105,7 +105,8 @@ class RecordedRun:
         try:
             return read_time(text, "", start_ns=self.start_ns, first_ns=self.start_ns)
         except InputError as error:
-            message = error.errors[0].message.removeprefix("Invalid value: ")  # which typer writes
+            (problem,) = error.errors
+            message = problem.message.removeprefix("Invalid value: ")  # which typer writes
             raise typer.BadParameter(message, param_hint="'--at'") from None
 
 

@@ -436,7 +436,7 @@ def more_schedulers(paths: Sequence[Path], first: Inputs, setup: Setup) -> list[
                 plugins=[*first.plugins, *(one.cls for one in installed)],
                 source=str(path),
             )
-            caller = extender_caller(configuration, str(path))
+            caller = extender_caller(configuration, inputs.source)
             found.append((scheduler_options(inputs, setup), caller))
     collected.raise_all()
     return found
