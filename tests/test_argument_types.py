@@ -13,6 +13,9 @@ import podwright as pw
 from podwright.testing import make_node, make_pod
 
 NODE = make_node("n1", cpu="2")
+GROUPS = pw.Autoscaling(
+    groups=(pw.NodeGroup(name="a", max_size=2, template=pw.NodeTemplate(allocatable={"cpu": "4"})),)
+)
 
 
 class Own(pw.Plugin):
@@ -153,6 +156,40 @@ def test_a_wrong_type_is_an_error_that_names_the_argument(
         call()
     assert str(raised.value) == message
     assert isinstance(raised.value, TypeError)
+
+
+@pytest.mark.parametrize(
+    ("call", "argument"),
+    [
+        (lambda path: pw.capacity(path, [NODE]), "objects[0]"),
+        (lambda path: pw.capacity([NODE], path), "question[0]"),
+        (lambda path: pw.buy_nodes(path, ()), "objects[0]"),
+        (lambda path: pw.drain_plan(path, "n1"), "objects[0]"),
+        (lambda path: pw.drain_plan([NODE], [{"name": path}]), "nodes[0]"),  # type: ignore[list-item]
+        (lambda path: pw.explain_autoscaling(path, GROUPS), "objects[0]"),
+        (lambda path: pw.explain_autoscaling([NODE], path), "autoscaling"),
+        (pw.replay, "log"),
+        (pw.verify, "log"),
+        (lambda path: pw.cluster_at(path, "1m"), "log"),
+        (lambda path: pw.queue_at(path, "1m"), "log"),
+        (lambda path: pw.explain_cycle(path, "default/web"), "log"),
+        (lambda path: pw.what_if(path, "default/web"), "log"),
+        (lambda path: pw.kss_annotations(path, "default/web"), "log"),
+    ],
+)
+def test_a_path_where_its_contents_are_expected_is_an_error_that_says_how_to_read_it(
+    call: Callable[[Any], object], argument: str
+) -> None:
+    reader = {
+        "objects[0]": "a Kubernetes object is expected, not a str; podwright.load reads manifests",
+        "question[0]": "a Kubernetes object is expected, not a str; podwright.load reads manifests",
+        "nodes[0]": "the name of a node is expected, not a dict",
+        "autoscaling": "the result of podwright.read_node_groups is expected, not a str",
+        "log": "the result of podwright.DecisionLog.open is expected, not a str",
+    }
+    with pytest.raises(pw.ArgumentError) as raised:
+        call("x.yaml")
+    assert str(raised.value) == f"{argument}: {reader[argument]}"
 
 
 def test_an_unknown_ending_is_an_error() -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from podwright.apimachinery.objects import NamespacedName, Object, Pod
+from podwright.apimachinery.objects import NamespacedName, Object, Pod, require_objects
 from podwright.cluster import controllers
 from podwright.cluster.controllers.kinds import (
     CRON_JOB,
@@ -136,6 +136,7 @@ def expand(objects: Iterable[Object], *, hpa: HpaBound = "min") -> Expansion:
         With the errors of all workloads.
     """
     given = list(objects)
+    require_objects(given)
     without_effect = list(_without_effect(given))
     if any(map(_matters, given)):
         return controllers.expanded(given, hpa, without_effect)

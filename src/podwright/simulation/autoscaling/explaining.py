@@ -15,7 +15,13 @@ from typing import Unpack
 import msgspec
 
 from podwright.apimachinery.documents import did_you_mean, problem, struct_errors
-from podwright.apimachinery.objects import InputError, NamespacedName, Node, Object
+from podwright.apimachinery.objects import (
+    InputError,
+    NamespacedName,
+    Node,
+    Object,
+    require_type,
+)
 from podwright.cluster.controllers import expand
 from podwright.scheduler.config import KubeSchedulerConfiguration
 from podwright.scheduler.machine import DecisionKeywords, SchedulerOptions, names_decision_keywords
@@ -125,6 +131,9 @@ def explain_autoscaling(
     default/web ('a',) ()
     default/huge () ('Insufficient cpu',)
     """
+    require_type(
+        autoscaling, Autoscaling, "autoscaling", "the result of podwright.read_node_groups"
+    )
     errors = struct_errors(autoscaling, "autoscaling")
     if errors:
         raise InputError(errors)

@@ -21,6 +21,7 @@ from podwright.apimachinery.objects import (
     Node,
     Object,
     Pod,
+    require_objects,
     workload_of,
 )
 from podwright.cluster.controllers import expand
@@ -229,7 +230,9 @@ def capacity(
     if isinstance(question, KubernetesObject):
         question = CapacityQuestion(pods=(question,))
     elif not isinstance(question, CapacityQuestion):
-        question = CapacityQuestion(pods=tuple(question))
+        pods = tuple(question)
+        require_objects(pods, "question")
+        question = CapacityQuestion(pods=pods)
     with gc_paused():  # none of very many objects is garbage
         if expands_workloads:
             given = expand(given).with_objects(given)

@@ -33,6 +33,7 @@ from podwright.apimachinery.objects import (
     label_selector,
     parse_label_selector,
     pending_requests,
+    require_type,
     workload_of,
 )
 from podwright.cluster.controllers import Controller, Lister, scaled_value
@@ -222,6 +223,8 @@ def drain_plan(
     if not options.start_ns:
         options = msgspec.structs.replace(options, start_ns=START_NS)
     given = (nodes,) if isinstance(nodes, str) else nodes
+    for index, name in enumerate(given):
+        require_type(name, str, f"nodes[{index}]", "the name of a node")
     world = planned_world(objects, options, call_extender)
     names = _checked(world, given, selector, {"surge": surge, "mostNodes": most_nodes})
     return _Planner(world, options, surge=surge, most_nodes=surge or most_nodes).plan(

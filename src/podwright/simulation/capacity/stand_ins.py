@@ -17,6 +17,7 @@ from podwright.apimachinery.objects import (
     Pod,
     decode,
     encode,
+    require_objects,
     without_label_keys,
 )
 from podwright.simulation.world import with_present_owners
@@ -49,6 +50,7 @@ _KINDS: Final = ("ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSe
 def with_stand_ins(objects: Iterable[Object]) -> list[Object]:
     """Return objects whose owners all exist: with stand-ins for missing controllers of pods."""
     given = list(objects)
+    require_objects(given)
     uids = {obj.uid for obj in given if obj.uid}
     pods: dict[_Key, list[Pod]] = {}
     for obj in given:

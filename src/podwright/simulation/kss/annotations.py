@@ -41,6 +41,7 @@ from podwright.simulation.recording import (
     Setup,
     encode_actions,
     find_cycle,
+    require_log,
 )
 
 NO_RESULTS: Final[Mapping[str, str]] = {}
@@ -108,6 +109,7 @@ def kss_annotations(
     LogError
         The run cannot be replayed.
     """
+    require_log(log)
     at_ns = log.read_optional_time(at)
     return annotations_after(kss_history(log, pod, attempt, at_ns=at_ns, plugins=plugins))
 

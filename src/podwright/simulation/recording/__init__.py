@@ -171,7 +171,10 @@ if TYPE_CHECKING:
         TableRow as TableRow,
         trace_rows as trace_rows,
     )
-    from podwright.simulation.recording.log.decision_log import DecisionLog as DecisionLog
+    from podwright.simulation.recording.log.decision_log import (
+        DecisionLog as DecisionLog,
+        require_log as require_log,
+    )
     from podwright.simulation.recording.log.log_files import SUFFIX as SUFFIX
     from podwright.simulation.recording.log.log_format import (
         Entry as Entry,

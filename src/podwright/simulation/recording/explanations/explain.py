@@ -26,7 +26,7 @@ from podwright.apimachinery.objects import (
 from podwright.scheduler.config import ExtenderCall, ExtenderReply
 from podwright.scheduler.framework import CallExtender, Explanation, Plugin, Runner
 from podwright.scheduler.machine import CycleDue, ExtenderReplied, Machine
-from podwright.simulation.recording.log.decision_log import DecisionLog
+from podwright.simulation.recording.log.decision_log import DecisionLog, require_log
 from podwright.simulation.recording.log.log_format import Entry
 from podwright.simulation.recording.log.replay import Replay
 
@@ -418,6 +418,7 @@ def explain_cycle(
     plugins : iterable of type
         The out-of-tree plugin classes that the run was recorded with.
     """
+    require_log(log)
     past = find_cycle(log, pod, attempt, at_ns=log.read_optional_time(at), plugins=plugins)
     explanation = past.explain()
     past.confirm()

@@ -25,7 +25,7 @@ from podwright.scheduler.assembly import assemble, prepare
 from podwright.scheduler.config import KubeSchedulerConfiguration
 from podwright.scheduler.framework import Explanation, Plugin, Runner
 from podwright.simulation.recording.explanations.explain import PastCycle, find_cycle
-from podwright.simulation.recording.log.decision_log import DecisionLog
+from podwright.simulation.recording.log.decision_log import DecisionLog, require_log
 from podwright.simulation.recording.log.log_format import Setup
 from podwright.simulation.recording.log.record import options_of
 
@@ -109,6 +109,7 @@ def what_if(  # noqa: PLR0913 - one keyword for each kind of change
     LogError
         If the run cannot be replayed.
     """
+    require_log(log)
     own = tuple(plugins)
     at_ns = log.read_optional_time(at)
     if own:

@@ -21,7 +21,7 @@ from podwright.apimachinery.objects import (
 from podwright.scheduler.framework import Plugin
 from podwright.scheduler.machine import Machine
 from podwright.scheduler.queueing import QueuedPod, QueueName
-from podwright.simulation.recording.log.decision_log import DecisionLog
+from podwright.simulation.recording.log.decision_log import DecisionLog, require_log
 from podwright.simulation.recording.log.log_format import LogError
 from podwright.simulation.recording.log.record import Recorder
 from podwright.simulation.recording.log.replay import Replay, replay, verify_replay
@@ -128,6 +128,7 @@ def cluster_at(log: DecisionLog, at: Time, *, plugins: Iterable[type[Plugin]] = 
     plugins : iterable of type
         The out-of-tree plugin classes that the run was recorded with.
     """
+    require_log(log)
     at_ns = log.read_time(at)
     return cluster_of(replay(log, until=log.index_at_ns(at_ns), plugins=plugins), at_ns)
 
@@ -162,6 +163,7 @@ def queue_at(log: DecisionLog, at: Time, *, plugins: Iterable[type[Plugin]] = ()
     log, at, plugins
         As for `cluster_at`.
     """
+    require_log(log)
     at_ns = log.read_time(at)
     return queue_of(replay(log, until=log.index_at_ns(at_ns), plugins=plugins), at_ns)
 

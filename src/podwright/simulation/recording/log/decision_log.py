@@ -20,7 +20,7 @@ from typing import Final, Self
 
 from podwright._garbage import gc_paused
 from podwright._version import __version__
-from podwright.apimachinery.objects import KubernetesObject
+from podwright.apimachinery.objects import KubernetesObject, require_type
 from podwright.scheduler.machine import Action, Event, Machine, ObjectDeleted
 from podwright.simulation.recording.log.log_events import EventRows
 from podwright.simulation.recording.log.log_files import Folder, Frame, Medium, Memory, frames_until
@@ -59,6 +59,11 @@ EVENTS_PER_OBJECT: Final = 10
 """A checkpoint refers to every object, so the interval grows with their number. The interval of the
 first one is fixed when it is due, the others when the previous one is written."""
 _EVENTS_BETWEEN_TRIES: Final = 64
+
+
+def require_log(log: object) -> None:
+    """Raise an ArgumentError if an argument is not a decision log."""
+    require_type(log, DecisionLog, "log", "the result of podwright.DecisionLog.open")
 
 
 class DecisionLog(LogReading):

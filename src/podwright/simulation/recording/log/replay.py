@@ -19,7 +19,7 @@ from podwright._progress import NO_METER, Meter, metered
 from podwright.apimachinery.objects import ArgumentError, KubernetesObject, NamespacedName, Time
 from podwright.scheduler.framework import Plugin
 from podwright.scheduler.machine import Action, CycleDue, Event, Machine, ObjectDeleted, ObjectPut
-from podwright.simulation.recording.log.decision_log import DecisionLog
+from podwright.simulation.recording.log.decision_log import DecisionLog, require_log
 from podwright.simulation.recording.log.log_format import (
     Entry,
     LogError,
@@ -159,6 +159,7 @@ def replay(
     LogError
         If the run cannot be replayed.
     """
+    require_log(log)
     if until is not None and at is not None:
         raise ArgumentError("until and at: one of them is expected, not both")
     if at is not None:
@@ -254,6 +255,7 @@ def verify(
     LogError
         If the run cannot be replayed.
     """
+    require_log(log)
     run = Replay(log, until=first, plugins=plugins, is_checked=False)
     with metered("verifying", len(log) - run.index, is_shown=progress) as meter:
         return verify_replay(run, meter)
