@@ -62,7 +62,7 @@ def is_local(server: str) -> bool:
 def _matches(pattern: str, host: str, port: int) -> bool:
     """Whether an entry of $NO_PROXY names a host.
 
-    Upstream: vendor/golang.org/x/net/http/httpproxy/proxy.go, `init` of the configuration
+    Upstream: vendor/golang.org/x/net/http/httpproxy/proxy.go, init
     """
     if pattern == "*":
         return True
