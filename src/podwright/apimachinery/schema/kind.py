@@ -525,7 +525,9 @@ def _function(package: str, name: str) -> Callable[..., Any] | None:
 
 # Null items of lists and maps, which Go decodes as zero values.
 
-_ZERO: Final[dict[str, Any]] = {"string": "", "int32": 0, "int64": 0, "bool": False}
+_ZERO: Final[dict[str, Any]] = {
+    "string": "", "int32": 0, "int64": 0, "bool": False, "quantity": "0",
+}  # fmt: skip
 
 
 def with_zero_items(value: Any, struct: StructType, type_of: TypeOf) -> Any:

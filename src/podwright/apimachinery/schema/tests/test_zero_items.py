@@ -56,3 +56,15 @@ def test_a_null_string_is_empty_and_null_fields_are_absent():
     assert not found
     assert made["spec"]["containers"][0]["args"] == ["a", ""]
     assert document["spec"]["containers"][0]["args"] == ["a", None]
+
+
+def test_a_null_quantity_is_zero():
+    """Upstream: UnmarshalJSON in pkg/api/resource/quantity.go of apimachinery."""
+    limits = {"cpu": None, "memory": "1Gi"}
+    container = {"name": "main", "image": "app", "resources": {"limits": limits}}
+    spec = {"containers": [container], "overhead": None}
+    kind = built_in().find("v1", "Pod")
+    assert kind is not None
+    found = kind.with_zero_items({"apiVersion": "v1", "kind": "Pod", "spec": spec})["spec"]
+    assert found["containers"][0]["resources"]["limits"] == {"cpu": "0", "memory": "1Gi"}
+    assert found["overhead"] is None
