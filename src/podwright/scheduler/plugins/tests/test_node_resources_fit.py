@@ -39,12 +39,19 @@ def verdict(incoming, *objects, args=None):
             id="more than the node has at all",
         ),
         pytest.param(
-            {"example.com/b": "1", "example.com/a": "1", "memory": "8Gi", "cpu": "4"},
+            {
+                "example.com/b": "1",
+                "a.com/a": "1",
+                "ephemeral-storage": "1",
+                "memory": "8Gi",
+                "cpu": "4",
+            },
             Code.UNSCHEDULABLE_AND_UNRESOLVABLE,
             (
                 "Insufficient cpu",
                 "Insufficient memory",
-                "Insufficient example.com/a",
+                "Insufficient ephemeral-storage",
+                "Insufficient a.com/a",
                 "Insufficient example.com/b",
             ),
             id="all reasons, scalars sorted by name at the end",
