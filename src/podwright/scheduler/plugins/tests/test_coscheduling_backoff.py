@@ -14,10 +14,11 @@ from podwright.apimachinery.objects import (
     Pod,
     PodGroup,
     decode_as,
+    with_nominated_node_name,
 )
 from podwright.scheduler.columns import Cluster
 from podwright.scheduler.config import CoschedulingArgs
-from podwright.scheduler.framework import Cycle
+from podwright.scheduler.framework import ActionType, Cycle, Hint
 from podwright.scheduler.framework.plugin import Members
 from podwright.scheduler.framework.status import Code, Status
 from podwright.scheduler.plugins.coscheduling import Coscheduling
@@ -291,6 +292,37 @@ def test_a_member_without_a_node_makes_the_others_give_theirs_back() -> None:
     assert situation.plugin.queue_sort_key(A, 5) == (0, SECOND_NS, "default/a")
     situation.plugin.permit(Cycle(A, situation.cluster), "n")
     assert situation.plugin.queue_sort_key(A, 5) == (0, 5, "default/a"), "they are placed"
+
+
+# -------------------------------------------------------------------- hints
+
+OTHERS = make_pod("a", namespace="other", labels={POD_GROUP_LABEL: "g"})
+
+
+@pytest.mark.parametrize(
+    ("waiting", "deleted", "expected"),
+    [
+        pytest.param(A, make_pod("x", node="n"), Hint.QUEUE, id="it made room"),
+        pytest.param(A, with_nominated_node_name(make_pod("x"), "n"), Hint.QUEUE, id="nominated"),
+        pytest.param(A, make_pod("x"), Hint.SKIP, id="it used no room"),
+        pytest.param(A, member("b", node="n"), Hint.SKIP, id="it was rejected with the group"),
+        pytest.param(A, member("b", "h", node="n"), Hint.QUEUE, id="it is of another group"),
+        pytest.param(
+            OTHERS, member("b", node="n"), Hint.QUEUE, id="of one with this name elsewhere"
+        ),
+        pytest.param(
+            make_pod("w"), make_pod("x", node="n"), Hint.QUEUE, id="neither is of a group"
+        ),
+    ],
+)
+def test_which_deleted_pods_help(waiting: Pod, deleted: Pod, expected: Hint) -> None:
+    (hint,) = [
+        event.hint
+        for event in Situation().plugin.events_to_register()
+        if event.actions == ActionType.DELETE
+    ]
+    assert hint is not None
+    assert hint(waiting, deleted, None) is expected
 
 
 # -------------------------------------------------------------------- room for the group

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from podwright.apimachinery.objects import Pod, decode_pod, with_fields
+from podwright.scheduler.columns import Cluster, Reads
 from podwright.scheduler.framework import Plugin
 from podwright.scheduler.plugins.tests.test_registered_events import PLUGINS
 
@@ -206,6 +207,14 @@ def test_pods_of_one_template_share_all_results(spec: dict[str, Any], owning: se
     for name, plugin in FILTERS_AND_SCORES.items():
         assert (plugin.pod_key(one) != plugin.pod_key(other)) is (name in owning), name
         assert plugin.key_is_of_template(one) is (name not in owning), name
+
+
+@pytest.mark.parametrize("name", sorted(VOLUMES))
+def test_a_pod_without_volumes_does_not_depend_on_storage(name: str) -> None:
+    plugin, cluster = FILTERS_AND_SCORES[name], Cluster()
+    claimed = pod(**volume(persistentVolumeClaim={"claimName": "c"}))
+    reads = [plugin.reads_for(plugin.pod_key(one), cluster) for one in (pod(), claimed)]
+    assert [each.preparation for each in reads] == [Reads.NOTHING, Reads.STORAGE]
 
 
 def test_a_pod_that_depends_on_other_pods_has_no_signature() -> None:
