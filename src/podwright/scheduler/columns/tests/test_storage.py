@@ -115,12 +115,23 @@ def test_the_class_annotation_takes_precedence_over_the_field():
     assert (by_annotation.driver, by_field.driver) == ("csi.fast", "csi.slow")
 
 
-def test_pods_without_relevant_volumes_are_not_counted():
-    cluster = Cluster()
-    cluster.put(node("n"))
+@pytest.mark.parametrize(
+    ("source", "is_counted"),
+    [
+        pytest.param({"emptyDir": {}}, False, id="empty directory"),
+        pytest.param({"projected": {"sources": []}}, False, id="projected"),
+        pytest.param({"csi": {"driver": "d"}}, False, id="inline CSI volume"),
+        pytest.param({"persistentVolumeClaim": {"claimName": "c"}}, True, id="claim"),
+        pytest.param({"ephemeral": {"volumeClaimTemplate": {"spec": {}}}}, True, id="ephemeral"),
+        pytest.param({"iscsi": {"iqn": "q"}}, True, id="iSCSI"),
+        pytest.param({"rbd": {"image": "i"}}, True, id="RBD"),
+        pytest.param({"gcePersistentDisk": {"pdName": "d"}}, True, id="a disk that CSI serves"),
+    ],
+)
+def test_only_volumes_that_scheduling_reads_are_counted(source, is_counted):
     token = {"name": "t", "projected": {"sources": []}}
-    assert not cluster.keys_of(pod("p", token, {"name": "e", "emptyDir": {}})).has_volumes
-    assert cluster.keys_of(pod("q", token, *using("c"))).has_volumes
+    keys = Cluster().keys_of(pod("p", token, {"name": "v"} | source))
+    assert keys.has_volumes is is_counted
 
 
 def test_removed_pods_leave_no_counts():

@@ -1,0 +1,160 @@
+"""Indexes of pods by labels, and of selectors by the labels that they require.
+
+Both find what a comparison of each pod with each selector finds.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from podwright.apimachinery.objects import (
+    LabelSelector,
+    Pod,
+    Requirement,
+    Selector,
+    decode_pod,
+    label_selector,
+)
+from podwright.scheduler.columns import SPREAD_SELECTOR, kept_selector
+from podwright.scheduler.columns.affinity.matching import (
+    LabelClasses,
+    Matcher,
+    PodSelector,
+    SelectorFile,
+)
+
+NAMESPACES = ("x", "y", "z")
+PODS = [
+    (namespace, {key: value for key, value in (("app", app), ("size", size)) if value})
+    for namespace, app, size in product(NAMESPACES, ("", "a", "b", "c"), ("", "1", "2", "9", "big"))
+]
+"""More than are compared one by one."""
+
+REQUIREMENTS = (
+    Requirement("app", "In", ("a",)),
+    Requirement("app", "In", ("a", "b", "b", "none")),
+    Requirement("app", "NotIn", ("a", "c")),
+    Requirement("app", "Exists"),
+    Requirement("size", "DoesNotExist"),
+    Requirement("size", "Gt", ("1",)),
+    Requirement("size", "Lt", ("9",)),
+    Requirement("other", "In", ("a",)),
+    Requirement("other", "DoesNotExist"),
+)
+SELECTORS = [
+    Selector(()),
+    Selector((), is_nothing=True),
+    *(Selector((one,)) for one in REQUIREMENTS),
+    *(Selector(pair) for pair in combinations(REQUIREMENTS, 2)),
+]
+PLACES = (None, frozenset[str](), frozenset({"x"}), frozenset({"x", "z"}), frozenset({"x", "none"}))
+PARTS = [PodSelector(*pair) for pair in product(SELECTORS, PLACES)]
+
+
+def classes_of(pods: list[tuple[str, dict[str, str]]]) -> LabelClasses:
+    classes = LabelClasses()
+    assert [classes.find(*pod) for pod in pods] == list(range(len(pods)))
+    return classes
+
+
+@pytest.mark.parametrize("first", [0, 1, len(PODS) - 13, len(PODS) - 12, len(PODS)])
+def test_the_classes_that_a_selector_matches(first: int) -> None:
+    classes = classes_of(PODS)
+    for part in PARTS:
+        expected = [n for n in range(first, len(PODS)) if part.matches(*PODS[n])]
+        found = classes.matching((part,), first)
+        assert found.dtype == np.int32
+        assert found.tolist() == expected, part
+
+
+def test_several_selectors_must_match() -> None:
+    classes = classes_of(PODS)
+    for parts in zip(PARTS, reversed(PARTS), strict=True):
+        expected = [n for n, pod in enumerate(PODS) if all(part.matches(*pod) for part in parts)]
+        assert classes.matching(parts).tolist() == expected, parts
+
+
+def test_a_class_has_one_number_and_its_value() -> None:
+    classes = classes_of(PODS)
+    assert [classes.find(*pod) for pod in reversed(PODS)] == [*reversed(range(len(PODS)))]
+    assert [classes.value(number) for number in range(classes.count)] == PODS
+
+
+def test_a_matcher_finds_classes_that_are_new_since_it_was_used() -> None:
+    classes = classes_of(PODS[:20])
+    part = PodSelector(Selector((Requirement("app", "In", ("b",)),)), frozenset({"x", "y"}))
+    matcher = Matcher((part,), classes)
+    for count in (20, 21, 40, len(PODS)):
+        for pod in PODS[:count]:
+            classes.find(*pod)
+        expected = [n for n, pod in enumerate(PODS[:count]) if part.matches(*pod)]
+        assert matcher.class_ids().tolist() == expected
+        assert matcher.members() == set(expected)
+    found = [classes.value(number) for number in matcher.class_ids().tolist()]
+    assert [pod for pod in PODS if matcher.matches(*pod)] == found
+
+
+def test_a_pod_finds_every_selector_that_may_match_it() -> None:
+    file: SelectorFile[int] = SelectorFile()
+    for number, part in enumerate(PARTS):
+        file.add(number, part.selector, part.namespaces)
+    for pod in PODS:
+        found = file.candidates(*pod)
+        assert len(found) == len(set(found)), "each once"
+        assert {n for n, part in enumerate(PARTS) if part.matches(*pod)} <= set(found)
+    for number, part in enumerate(PARTS):
+        file.discard(number, part.selector, part.namespaces)
+    assert [file.candidates(*pod) for pod in PODS] == [[]] * len(PODS)
+
+
+@pytest.mark.parametrize(
+    ("selector", "few"),
+    [
+        pytest.param({"app": "a"}, ["a"], id="the value of a label"),
+        pytest.param({"app": "a", "size": "1"}, ["a"], id="one of two labels"),
+        pytest.param(None, [], id="no selector matches nothing"),
+        pytest.param({}, ["a", "b", ""], id="an empty one matches everything"),
+    ],
+)
+def test_a_pod_finds_few_selectors_that_require_other_labels(
+    selector: dict[str, str] | None, few: list[str]
+) -> None:
+    given = None if selector is None else LabelSelector(match_labels=selector)
+    file: SelectorFile[str] = SelectorFile()
+    file.add("it", label_selector(given), frozenset({"x"}))
+    apps = [app for app in ("a", "b", "") if file.candidates("x", {"app": app} if app else {})]
+    assert apps == few
+    assert file.candidates("y", {"app": "a"}) == []
+
+
+@pytest.mark.parametrize(("count", "is_filed_by_namespace"), [(16, True), (17, False)])
+def test_a_selector_of_many_namespaces_is_a_candidate_in_all(
+    count: int, is_filed_by_namespace: bool
+) -> None:
+    file: SelectorFile[str] = SelectorFile()
+    file.add("it", Selector(()), frozenset(f"n{number}" for number in range(count)))
+    assert file.candidates("n3", {}) == ["it"]
+    assert (file.candidates("elsewhere", {}) == []) is is_filed_by_namespace
+
+
+@pytest.mark.parametrize(
+    ("text", "matched"),
+    [
+        pytest.param("app=a,size in (1,2)", [{"app": "a", "size": "1"}], id="a selector"),
+        pytest.param("", [{}, {"app": "a", "size": "1"}], id="none matches everything"),
+        pytest.param("app in (", [{}, {"app": "a", "size": "1"}], id="so does an invalid one"),
+    ],
+)
+def test_the_selector_that_a_copied_pod_keeps(text: str, matched: list[dict[str, str]]) -> None:
+    selector = kept_selector(pod({SPREAD_SELECTOR: text} if text else {}))
+    assert [labels for labels in ({}, {"app": "a", "size": "1"}) if selector.matches(labels)] == (
+        matched
+    )
+
+
+def pod(annotations: dict[str, str], **spec: Any) -> Pod:
+    return decode_pod({"metadata": {"name": "p", "annotations": annotations}, "spec": spec})
