@@ -319,6 +319,9 @@ def test_each_node_has_the_error_of_its_own_search() -> None:
     )
     error = "claim default/one: selector #0: CEL runtime error: no such key: model"
     assert reasons(plugin, cycle) == {"x": (error,), "y": (error,), "z": NO_DEVICES}
+    # Reserve searches again, and nothing has changed since.
+    assert plugin.reserve(cycle, "y") == Status.error(error)
+    assert plugin.reserve(cycle, "z") == Status.error("claim allocation not found for node")
 
 
 RESULT = {"driver": DRIVER, "pool": "x", "device": "a", "request": "r"}

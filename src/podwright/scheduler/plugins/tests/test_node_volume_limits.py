@@ -216,3 +216,28 @@ def test_a_required_driver_after_one_that_is_not_required_is_still_required():
     plugin = NodeVolumeLimits(gates=SCALES)
     assert plugin.pre_filter(cycle) == Status.OK
     assert filtered(plugin, cycle)["n0"].message == MISSING.replace("csi.x", "csi.y")
+
+
+@pytest.mark.parametrize(
+    ("limit", "nominated", "is_roomy"),
+    [
+        pytest.param(2, 0, True, id="the new volume gets the last place"),
+        pytest.param(1, 0, False, id="there is none"),
+        pytest.param(3, 1, True, id="the nominated pod's volume gets it"),
+        pytest.param(2, 1, False, id="there is none for it"),
+        pytest.param(None, 9, True, id="without a limit"),
+    ],
+)
+def test_pods_do_not_matter_where_every_node_has_room_for_all_volumes(limit, nominated, is_roomy):
+    limits = [] if limit is None else [csi_node("n0", csi_x=limit)]
+    there = pod("there", volumes=using("a"), nodeName="n0")
+    cycle = cycle_of(
+        pod(volumes=using("new")), node("n0"), node("n1"), *bound("a", "new"), there, *limits
+    )
+    waiting = pod("waiting", volumes=using(*(f"w{i}" for i in range(nominated))))
+    cycle.cluster.nominate(waiting, "n0")
+    plugin = NodeVolumeLimits()
+    assert plugin.pre_filter(cycle) == Status.OK
+    assert plugin.filter_ignores_pods(cycle) is is_roomy
+    if is_roomy:
+        assert filtered(plugin, cycle)["n0"].is_success
