@@ -1,12 +1,14 @@
 """How output looks on terminals of several widths, and off them."""
 
 import io
+import re
 
 import pytest
 from rich.console import Console
 
 from podwright.apimachinery.objects import FieldError, InputError, PodwrightError
 from podwright.cli import console
+from podwright.cli.tests.served import command
 from podwright.online.client.cluster import UnreachableCluster
 
 HEADS = ("POD", "NODE", "MESSAGE")
@@ -185,6 +187,44 @@ def test_a_progress_bar_counts_what_is_done_on_a_terminal(monkeypatch):
         advance(2)
     assert "few" in screen.getvalue()
     assert "2/3" in screen.getvalue()
+
+
+MANY = """
+apiVersion: v1
+kind: Node
+metadata: {name: n1}
+status: {allocatable: {cpu: "4", pods: "700"}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 501
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: main, image: app}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "bars"),
+    [
+        ("schedule FILE", ["scheduling"]),
+        ("explain deployment/web FILE", ["scheduling", "scheduling the pods ahead"]),
+        ("compare-rules FILE", ["scheduling with both rule sets"]),
+    ],
+)
+def test_commands_that_decide_about_many_pods_show_a_bar(line, bars, tmp_path, monkeypatch):
+    screen = io.StringIO()
+    made = Console(file=screen, force_terminal=True, width=100, color_system=None)
+    monkeypatch.setattr(console, "stderr", lambda: made)
+    file = tmp_path / "many.yaml"
+    file.write_text(MANY)
+    errors, status = command(line.replace("FILE", str(file)))[1:]
+    assert (errors, status) == ("", 0)
+    shown = screen.getvalue()
+    assert all(re.search(rf"{bar} [^a-z]*/501 ", shown) for bar in bars), shown
 
 
 def test_what_is_waited_for_is_shown_on_a_terminal_only(monkeypatch, capsys):
