@@ -427,8 +427,6 @@ class DynamicResources(Plugin):
         uid = state.pod.metadata.uid
         for claim in self.unavailable_claims(cycle, failed):
             if claim is state.special:
-                if not is_in_memory(claim):
-                    break
                 continue
             users = claim.status.reserved_for
             if not users or (len(users) == 1 and users[0].uid == uid):

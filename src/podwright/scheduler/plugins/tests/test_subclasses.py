@@ -2,6 +2,7 @@
 
 import pytest
 
+from podwright.scheduler.columns import Cluster, Reads
 from podwright.scheduler.framework import Plugin
 from podwright.scheduler.plugins.node_resources_fit import NodeResourcesFit
 from podwright.scheduler.plugins.node_volume_limits import NodeVolumeLimits
@@ -40,3 +41,12 @@ def test_a_subclass_that_filters_or_scores_itself_loses_the_form_as_sums(
 def test_a_subclass_that_filters_itself_may_read_pods():
     assert NodeVolumeLimits.filter_ignores_pods is not Plugin.filter_ignores_pods
     assert LimitsByName.filter_ignores_pods is Plugin.filter_ignores_pods
+
+
+def test_what_a_subclass_reads_counts_for_pods_that_use_it():
+    class ReadsStorage(NodeResourcesFit):
+        pre_filter_reads = Reads.STORAGE
+
+    plugin, cluster = ReadsStorage(), Cluster()
+    reads = [plugin.reads_for(key, cluster).preparation for key in (("cpu", 1), ())]
+    assert reads == [Reads.STORAGE, Reads.NOTHING]
