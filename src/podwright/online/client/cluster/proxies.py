@@ -26,7 +26,7 @@ def proxy_of(server: str, environment: Mapping[str, str]) -> str:
     name = f"{url.scheme}_proxy"
     found = environment.get(name.upper()) or environment.get(name, "")
     bypassed = environment.get("NO_PROXY") or environment.get("no_proxy") or ""
-    host = (url.hostname or "").rstrip(".")
+    host = url.hostname or ""
     if not found or is_local(server):
         return ""
     port = url.port or _PORTS[url.scheme]
