@@ -299,6 +299,12 @@ def test_a_claim_with_a_selected_node_is_restricted_to_it():
     selected = claim("c", meta={"annotations": {"volume.kubernetes.io/selected-node": "n2"}})
     objects = [selected, storage_class("local", "csi.x"), SMALL]
     assert rejected(pod(volumes=using("c")), *objects) == {"n0": NO_VOLUME, "n1": NO_VOLUME}
+    # Its other claims are checked where that one leaves nodes.
+    other, fixed = claim("d", of_class="fixed"), storage_class("fixed")
+    further = [other, fixed, volume("v", of_class="fixed", on=["n0"])]
+    assert rejected(pod(volumes=using("c", "d")), *objects, *further) == dict.fromkeys(
+        ("n0", "n1", "n2"), NO_VOLUME
+    )
 
 
 # ------------------------------------------------------------------- reserve, unreserve
