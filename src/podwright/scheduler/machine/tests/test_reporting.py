@@ -17,7 +17,7 @@ from podwright.apimachinery.objects import (
     with_node_name,
 )
 from podwright.scheduler.framework import Cycle, Plugin, Status
-from podwright.scheduler.machine import EmitEvent, PatchPodStatus, PodRejected
+from podwright.scheduler.machine import EmitEvent, Failure, PatchPodStatus, PodRejected
 from podwright.scheduler.machine.tests.driving import Driver, pending
 from podwright.testing import make_node
 
@@ -97,3 +97,31 @@ def test_a_failure_is_reported_for_the_newest_version_and_not_for_another_pod_of
     assert [(each.pod, each.resource_version) for each in failed] == [("default/a", "6")]
     conditions = [each.pod for each in driver.all_of(PatchPodStatus) if each.condition]
     assert conditions == ["default/a"]
+
+
+def test_a_pod_that_is_held_back_before_the_queue_has_no_event():
+    """Upstream: pkg/scheduler/backend/queue/scheduling_queue.go, runPreEnqueuePlugin."""
+    driver = Driver()
+    driver.put(pending("a", spec={"schedulingGates": [{"name": "g"}]}))
+    assert driver.place_of("default/a") == "gated"
+    assert driver.notes == []
+
+
+def test_who_watches_failures_receives_each_with_its_pod_and_time():
+    driver = Driver(Gate)
+    seen: list[tuple[str, bool, str, int]] = []
+
+    def watch(pod: Pod, failure: Failure, now_ns: int) -> None:
+        seen.append((pod.key, failure.is_rejected, failure.message, now_ns))
+
+    driver.machine.watch_failures(watch)
+    driver.put(make_node("n1", cpu="1"), pending("big", cpu="2"), pending("small", cpu="1"))
+    driver.cycle()
+    driver.cycle()
+    driver.now_ns += 1
+    driver.deliver(PodRejected("default/small", "Gate", "no"))
+    assert [(key, is_rejected, at_ns) for key, is_rejected, _, at_ns in seen] == [
+        ("default/big", True, driver.now_ns - 1),
+        ("default/small", True, driver.now_ns),
+    ]
+    assert seen[0][2].startswith("0/1 nodes are available: 1 Insufficient cpu.")

@@ -175,6 +175,15 @@ def test_pods_of_one_time_leave_the_unschedulable_set_in_order_of_entry():
     assert [queued.pod.metadata.name for queued in oldest.ordered()] == ["c", "a", "b"]
 
 
+def test_a_pod_that_comes_after_a_restore_is_behind_those_of_its_time():
+    queue = empty_queue()
+    for name in "zy":
+        queue.add(make_pod(name), at(0))
+    second = restored(queue)
+    second.add(make_pod("a"), at(0))
+    assert names(second.pods_in(QueueName.ACTIVE)) == ["z", "y", "a"]
+
+
 def test_validate_finds_a_wrong_count_of_gated_pods():
     queue = full_queue()
     queue._subqueues.unschedulable.gated_count += 1
