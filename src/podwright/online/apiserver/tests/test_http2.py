@@ -575,9 +575,9 @@ class Peers:
         return [type(each).__name__ for each in self.client.receive_data(found)]
 
 
-def with_peers(use):
+def with_peers(use, of=Peers):
     async def main():
-        peers = Peers()
+        peers = of()
         await peers.pass_on()
         await use(peers)
         peers.server.connection_lost(None)
@@ -668,3 +668,40 @@ def test_a_reply_that_waits_ends_with_its_connection():
         assert (task.done(), peers.state.tasks) == (True, set())
 
     with_peers(use)
+
+
+class Receiving(Peers):
+    """Peers whose requests only receive, until they are disconnected."""
+
+    received: list[str]
+
+    async def answer(self, scope, receive, send):
+        kind = ""
+        while kind != "http.disconnect":
+            kind = (await receive())["type"]
+            self.received.append(kind)
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        pytest.param(lambda peers: peers.server.connection_lost(None), id="it is lost"),
+        pytest.param(lambda peers: peers.client.close_connection(), id="a goodbye"),
+        pytest.param(lambda peers: peers.server.data_received(b"\0" * 99), id="no frames"),
+    ],
+)
+def test_each_request_of_a_connection_that_ends_is_disconnected(end):
+    """As the specification of ASGI has it: watches end with their client."""
+
+    async def use(peers):
+        peers.received = []
+        for number in (1, 3):
+            peers.client.send_headers(number, HEAD, end_stream=True)
+        await peers.pass_on()
+        assert peers.received == ["http.request"] * 2
+        end(peers)
+        await peers.pass_on()
+        assert peers.received[2:] == ["http.disconnect"] * 2
+        assert not peers.state.tasks
+
+    with_peers(use, Receiving)

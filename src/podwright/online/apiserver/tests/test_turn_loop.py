@@ -11,10 +11,11 @@ import pytest
 
 from podwright.cluster.store import ObjectStore, UnusableStore
 from podwright.online.apiserver import ClusterClock, TurnLoop, turn_loop
-from podwright.online.apiserver.tests.conftest import START_NS, cluster_of, pod, request
+from podwright.online.apiserver.tests.conftest import ADMIN, START_NS, cluster_of, pod, request
 
 PODS = "/api/v1/namespaces/default/pods"
 MAPS = "/api/v1/namespaces/default/configmaps"
+SECRETS = "/api/v1/namespaces/default/secrets"
 PATIENCE_SECONDS = 60
 
 
@@ -118,6 +119,32 @@ def test_long_requests_take_turns(monkeypatch):
         assert ended == [MAPS, PODS]
         turns.stop()
         await running
+
+    asyncio.run(main())
+
+
+def test_something_is_left_until_a_long_request_has_ended(monkeypatch):
+    monkeypatch.setattr(turn_loop, "LONG_REQUEST_NS", 0)
+    cluster = cluster_of()
+
+    async def main():
+        clock = ClusterClock(start_ns=START_NS)
+        clock.pause()
+        turns = TurnLoop(cluster, clock)
+        for name in "abc":
+            made = request("POST", SECRETS, {"metadata": {"name": name}})
+            assert cluster.server.handle(made, ADMIN, START_NS).status == 201
+        assert any(turns._turn() for _ in range(100)), "the world has its slices"
+        deleting = asyncio.create_task(turns.execute(request("DELETE", SECRETS)))
+        await asyncio.sleep(0)
+        before = []
+        while not deleting.done():
+            before.append(turns._turn())
+            await asyncio.sleep(0)
+        assert (await deleting).status == 200
+        assert len(before) > 1
+        assert before[:-1] == [False] * (len(before) - 1)
+        assert any(turns._turn() for _ in range(100))
 
     asyncio.run(main())
 
