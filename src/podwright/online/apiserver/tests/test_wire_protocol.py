@@ -10,7 +10,7 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from podwright.cluster.api.endpoints import HttpReply
-from podwright.online.apiserver.wire.application import Application
+from podwright.online.apiserver.wire.application import Application, _body
 from podwright.online.apiserver.wire.hosts import AllowedHosts
 from podwright.online.apiserver.wire.sending import WireProtocol
 
@@ -197,3 +197,31 @@ def test_a_reply_has_the_length_of_its_own_body_only(method, reply, length):
     asyncio.run(main())
     headers = [(name, value) for name, value in sent[0]["headers"] if name == b"content-length"]
     assert [value.decode() for _, value in headers] == length
+
+
+LIMIT_BYTES = 3 << 20
+
+
+@pytest.mark.parametrize(
+    ("parts", "read_bytes"),
+    [
+        pytest.param([0], 0, id="none"),
+        pytest.param([5, 0, 7], 12, id="several parts, one of them empty"),
+        pytest.param([LIMIT_BYTES, 1, 1], LIMIT_BYTES + 1, id="a byte past the limit is enough"),
+        pytest.param([LIMIT_BYTES + 9, 9], LIMIT_BYTES + 9, id="in one part"),
+        pytest.param([5, None], None, id="the client leaves"),
+    ],
+)
+def test_of_a_body_that_is_too_long_no_further_part_is_kept(parts, read_bytes):
+    """Upstream: limitedReadBody in endpoints/handlers/rest.go rejects what has a byte more."""
+    left = [*parts]
+
+    async def receive() -> Any:
+        size = left.pop(0)
+        if size is None:
+            return {"type": "http.disconnect"}
+        more = {"more_body": True} if left else {}
+        return {"type": "http.request", "body": b"x" * size} | more
+
+    found = asyncio.run(_body(receive))
+    assert (None if found is None else len(found), left) == (read_bytes, [])
