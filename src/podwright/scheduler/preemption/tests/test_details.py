@@ -46,6 +46,16 @@ def test_the_drawn_offset_is_a_node_and_the_search_wraps_around(use_sums):
     assert offsets == set(range(8))
 
 
+def test_the_offset_of_a_seed_and_a_cycle_stays_the_same():
+    # Another draw would give recorded runs other victims.
+    drawn = []
+    for seed, number in [(0, 1), (0, 2), (0, 3), (1, 1), (1, 2), (1, 3)]:
+        failed = failed_cycle(pod("high", "2", priority=1), full_cluster(64))
+        failed.seed, failed.cycle_number = seed, number
+        drawn.append(dry_run(failed).offset)
+    assert drawn == [45, 5, 17, 0, 40, 58]
+
+
 def test_a_pod_without_a_nomination_does_not_wait_for_any_node():
     going = pod("going", "0", priority=0, on="n1", terminating=True)
     cluster = cluster_of(node("n0"), node("n1"), pod("a", "2", on="n0"), going)

@@ -331,3 +331,42 @@ def test_each_extender_receives_the_candidates_that_the_one_before_left():
     # After the third one no candidate is left.
     assert run_steps(steps, answer) == []
     assert received == [(0, ["n1", "n2", "n3"]), (2, ["n2", "n3"]), (3, ["n3"])]
+
+
+@pytest.mark.parametrize(
+    ("ignorable", "reply", "outcome"),
+    [
+        pytest.param(
+            False,
+            ExtenderReply(status=500, body=b""),
+            Status.error("failed preempt with extender at URL http://e/preempt, code 500"),
+            id="it fails",
+        ),
+        pytest.param(True, ExtenderReply(status=500, body=b""), ["n1"], id="and may be ignored"),
+        pytest.param(
+            False,
+            ExtenderReply(status=200, body=b'{"NodeNameToMetaVictims": {"n1": {"Pods": []}}}'),
+            Status.error('expected at least one victim pod on node "n1"'),
+            id="it leaves no victim",
+        ),
+        pytest.param(
+            True,
+            ExtenderReply(status=200, body=b'{"NodeNameToMetaVictims": {"n1": {"Pods": []}}}'),
+            [],
+            id="and the node is no candidate",
+        ),
+    ],
+)
+def test_an_extender_that_fails_or_leaves_no_victims(ignorable, reply, outcome):
+    """Upstream: pkg/scheduler/framework/preemption/preemption.go, callExtenders."""
+    cluster = cluster_of(node("n1"), pod("low", "2", on="n1"))
+    victim = cluster.pods["default/low"].pod
+    settings = Extender(
+        url_prefix="http://e", preempt_verb="preempt", node_cache_capable=True, ignorable=ignorable
+    )
+    extender = CalledExtender(settings=settings, index=0, managed=frozenset())
+    steps = extender_steps(
+        [extender], IMPORTANT, [Candidate(node="n1", victims=(victim,))], cluster
+    )
+    result = run_steps(steps, lambda _: reply)
+    assert (result if isinstance(result, Status) else [c.node for c in result]) == outcome
