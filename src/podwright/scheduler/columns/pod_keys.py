@@ -142,11 +142,12 @@ class PodKeysCache:
         self._nodes.add_resources(assigned)
         amounts = {index(name): n for name, n in assigned.items()}
         amounts[PODS] = 1
-        self._nodes.note_amounts(amounts.values())
         requests = np.zeros(max(amounts) + 1, dtype=np.int64)
         for column, amount in amounts.items():
             requests[column] = amount
         non_zero = non_zero_requests(pod)
+        # With the defaults, an amount that counts as none for filters may be one beyond 64 bits.
+        self._nodes.note_amounts((*amounts.values(), *non_zero.values()))
         return PodKeys(
             requests=requests,
             amounts=tuple(amounts.items()),

@@ -30,7 +30,7 @@ from podwright.testing.parity.sequence import NOW_NS, cluster_of, effective_conf
 _OF_GO = ("Post ", "json:", "invalid character", "EOF", "unexpected EOF")
 """Prefixes of error messages from Go's HTTP client or JSON decoder."""
 
-_AMOUNTS = ("requests", "limits", "allocatable", "capacity", "overhead")
+_AMOUNTS = ("requests", "limits", "allocatable", "capacity", "overhead", "allocatedResources")
 
 
 _FIELDS_OF_AN_ERROR = frozenset({

@@ -15,7 +15,7 @@ from podwright.testing import make_node, make_pod
 
 INVALID = (
     r'applying score defaultWeights on Score plugins: plugin "NodeResources\w+" returns an invalid'
-    r" score -\d+, it should in the range of \[0, 100\] after normalizing"
+    r" score -?\d+, it should in the range of \[0, 100\] after normalizing"
 )
 
 
@@ -44,6 +44,28 @@ def test_a_request_that_overflows_fails_if_there_are_nodes_to_score():
     assert decision.node == ""
     assert re.fullmatch(INVALID, decision.message)
     assert scheduler.schedule(make_pod("after")).node
+
+
+def test_a_placed_pod_whose_request_overflows_with_a_default_fails_the_next():
+    """Alone, 12 EB count as no memory; with the default of the other container they are negative.
+
+    Upstream: staging/src/k8s.io/apimachinery/pkg/api/resource/amount.go, AsScaledInt64
+    """
+    placed = {
+        "metadata": {"name": "huge"},
+        "spec": {
+            "nodeName": "n1",
+            "containers": [
+                {"name": "a", "resources": {"requests": {"cpu": "1"}}},
+                {"name": "b", "resources": {"requests": {"memory": "12E"}}},
+            ],
+        },
+    }
+    scheduler = scheduler_of(make_node("n1"), make_node("n2"))
+    scheduler.add(decode_pod(placed))
+    decision = scheduler.schedule(make_pod("web", cpu="1"))
+    assert decision.node == ""
+    assert re.fullmatch(INVALID, decision.message)
 
 
 @pytest.mark.parametrize(
