@@ -199,7 +199,7 @@ class _Checker:
                 pass
         name = checker_name(target)
         self._report(offset, f"type '{name}' does not support field selection")
-        return ERROR
+        return DYN  # so that nothing more is reported about it
 
     def _declared_field(self, offset: int, struct: str, field: str) -> Type:
         found = self._scope.field(struct, field)
@@ -284,7 +284,8 @@ class _Checker:
         return result
 
     def _no_matching_overload(self, node: Call, name: str, types: list[Type]) -> None:
-        shown = [checker_name(self._substitutions.resolve(type_)) for type_ in types]
+        resolved = [self._substitutions.resolve(each, unbound_to_dyn=True) for each in types]
+        shown = [checker_name(each) for each in resolved]
         if node.target is not None:
             signature = f"{shown[0]}.({', '.join(shown[1:])})"
         else:

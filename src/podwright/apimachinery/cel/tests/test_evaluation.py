@@ -141,6 +141,16 @@ def test_all_problems_are_shown_with_their_lines() -> None:
     ]
 
 
+@pytest.mark.parametrize("source", ["[?n.a]", "[n.a, 1][0] + 'a'", "n.a.b ? 1 : 2"])
+def test_a_field_that_is_none_is_reported_once(source: str) -> None:
+    """Upstream: checkSelectField in cel-go's checker/checker.go, whose result is dynamic then."""
+    with pytest.raises(CompileError) as error:
+        ENVIRONMENT.compile(source)
+    problems = [each for each in str(error.value).splitlines() if each.startswith("ERROR")]
+    at = source.index(".") + 1
+    assert problems == [f"ERROR: <input>:1:{at}: type 'int' does not support field selection"]
+
+
 @pytest.mark.parametrize("source", ["int(' 5') == 5", "{b'a': 1}[b'a'] == 1"])
 def test_a_constant_part_that_fails_makes_no_program(source: str) -> None:
     with pytest.raises(ProgramError):
