@@ -311,6 +311,21 @@ def test_the_certificate_is_that_of_the_server_name_else_of_the_host(named, expe
     assert (connection.host, connection.port) == ("host", 443)
 
 
+def test_a_connection_ends_with_its_reply_whoever_is_closed_first():
+    """As http.client has it: a reply may be read after its connection was closed."""
+    for ends in (("connection", "reply"), ("reply", "connection")):
+        here, there = socket.socketpair()
+        with here, there:
+            connection: Any = SimpleNamespace(deadline=time.monotonic() + 60)
+            timed = _TimedSocket(here, connection)
+            closed: dict[str, Any] = {"connection": timed, "reply": timed.makefile("rb")}
+            closed[ends[0]].close()
+            assert here.fileno() >= 0
+            closed[ends[1]].close()
+            assert here.fileno() == -1
+            assert there.recv(1) == b""
+
+
 def test_each_step_of_a_call_has_what_is_left_of_its_time():
     steps: list[float] = []
     plain: Any = SimpleNamespace(
