@@ -79,11 +79,12 @@ def apart(there, recipe, slots):
     memory=requests,
     weights=st.tuples(weights, weights),
     strategy=st.sampled_from([LEAST_ALLOCATED, MOST_ALLOCATED]),
+    first=st.sampled_from([0, 1]),
 )
-def test_a_call_for_all_slots_equals_a_call_per_slot(drawn, cpu, memory, weights, strategy):
+def test_a_call_for_all_slots_equals_a_call_per_slot(drawn, cpu, memory, weights, strategy, first):
     there = allocatable, requested, non_zero = columns(drawn)
-    shares = (NON_ZERO, 0, cpu, 2, NON_ZERO, 1, memory, 1)
-    pair = (0, cpu, 1, memory)
+    shares = (NON_ZERO, first, cpu, 2, NON_ZERO, 1 - first, memory, 1)
+    pair = (first, cpu, 1 - first, memory)
     recipe = recipe_of(300, weights, strategy, pair, shares, pair)
     slots = np.arange(len(drawn), dtype=np.int32)
     one_by_one = np.empty(len(drawn), dtype=np.int32)
