@@ -557,23 +557,3 @@ def capacity(**amounts):
 )
 def test_a_capacity_helps_if_it_is_new_or_allows_larger_volumes(old, new, expected):
     assert volume_binding.after_capacity_change(pod(), old, new) is expected
-
-
-@pytest.mark.parametrize(
-    ("selector", "before", "after", "expected"),
-    [
-        ({"zone": "a"}, None, {"zone": "a"}, QUEUE),
-        ({"zone": "a"}, None, {"zone": "b"}, SKIP),
-        ({"zone": "a"}, {"zone": "b"}, {"zone": "a"}, QUEUE),
-        ({"zone": "a"}, {"zone": "a"}, {"zone": "a", "rack": "1"}, SKIP),
-        ({}, {"zone": "b"}, {"zone": "a"}, SKIP),
-    ],
-)
-def test_a_node_helps_if_it_matches_a_selector_that_it_did_not(selector, before, after, expected):
-    def labelled(labels):
-        metadata = {"name": "n", "labels": labels}
-        return decode({"apiVersion": "v1", "kind": "Node", "metadata": metadata})
-
-    hint = hint_of(node_affinity.events_to_register())
-    old = None if before is None else labelled(before)
-    assert hint(pod(nodeSelector=selector), old, labelled(after)) is expected

@@ -6,9 +6,16 @@ from typing import Any
 
 import pytest
 
-from podwright.apimachinery.objects import CSINode, PersistentVolume, PersistentVolumeClaim, Pod
+from podwright.apimachinery.objects import (
+    CSINode,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    with_fields,
+)
 from podwright.apimachinery.schema import decode
 from podwright.scheduler.framework import Hint
+from podwright.scheduler.plugins import node_volume_limits, volume_zone
 from podwright.scheduler.plugins.hints.objects import (
     after_named_claim,
     after_used_claim,
@@ -143,3 +150,60 @@ def test_a_volume_is_bound_with_the_full_reference(reference, annotations, is_an
     assert bound.spec.claim_ref is not None
     assert bound.spec.claim_ref.uid == "uid-data"
     assert (bound.metadata.annotations.get(BOUND_BY_CONTROLLER) == "yes") is is_annotated
+
+
+def made(kind: str, **fields: Any) -> Any:
+    document = {"apiVersion": "storage.k8s.io/v1", "kind": kind, "metadata": {"name": "o"}}
+    return decode(document | fields)
+
+
+@pytest.mark.parametrize(
+    ("mode", "hint"),
+    [("WaitForFirstConsumer", Hint.QUEUE), ("Immediate", Hint.SKIP), (None, Hint.SKIP)],
+)
+def test_a_new_class_helps_if_it_waits_for_pods(mode, hint):
+    """Upstream: volumezone/volume_zone.go, isSchedulableAfterStorageClassAdded."""
+    new = made("StorageClass", provisioner="p", volumeBindingMode=mode)
+    assert volume_zone.after_class_added(pod(**NAMED), None, new) is hint
+
+
+def zoned(**labels: str) -> PersistentVolume:
+    keys = {"zone": "topology.kubernetes.io/zone", "other": "other"}
+    found = with_fields(
+        volume(None, {}), "metadata", labels={keys[key]: value for key, value in labels.items()}
+    )
+    assert isinstance(found, PersistentVolume)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "hint"),
+    [
+        pytest.param(None, zoned(), Hint.QUEUE, id="a new volume"),
+        pytest.param(zoned(zone="a"), zoned(zone="b"), Hint.QUEUE, id="another zone"),
+        pytest.param(zoned(zone="a"), zoned(), Hint.QUEUE, id="no zone"),
+        pytest.param(zoned(zone="a"), zoned(zone="a", other="x"), Hint.SKIP, id="another label"),
+    ],
+)
+def test_a_volume_helps_if_its_zones_change(old, new, hint):
+    """Upstream: volumezone/volume_zone.go, isSchedulableAfterPersistentVolumeChange."""
+    assert volume_zone.after_volume_change(pod(**NAMED), old, new) is hint
+
+
+@pytest.mark.parametrize(
+    ("waiting", "attacher", "hint"),
+    [
+        pytest.param(pod(**NAMED), "d", Hint.QUEUE, id="a claim may be of any driver"),
+        pytest.param(pod(**EPHEMERAL), "d", Hint.QUEUE, id="also an ephemeral one"),
+        pytest.param(
+            pod(gcePersistentDisk={"pdName": "p"}), "pd.csi.storage.gke.io", Hint.QUEUE, id="its"
+        ),
+        pytest.param(pod(gcePersistentDisk={"pdName": "p"}), "d", Hint.SKIP, id="another driver"),
+        pytest.param(pod(emptyDir={}), "d", Hint.SKIP, id="no volume that is attached"),
+    ],
+)
+def test_a_volume_that_is_detached_helps_pods_that_may_need_its_driver(waiting, attacher, hint):
+    """Upstream: nodevolumelimits/csi.go, isSchedulableAfterVolumeAttachmentDeleted."""
+    spec = {"attacher": attacher, "nodeName": "n", "source": {"persistentVolumeName": "v"}}
+    gone = made("VolumeAttachment", spec=spec)
+    assert node_volume_limits.after_attachment_deleted(waiting, gone, None) is hint
