@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from podwright.apimachinery.schema import decode
-from podwright.cluster.api.endpoints import HttpReply
+from podwright.cluster.api.endpoints import ApiServer, HttpReply, bare_options
+from podwright.cluster.api.endpoints.custom_resources.definitions import Definitions
 from podwright.cluster.api.endpoints.tests.conftest import Server
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -101,11 +102,38 @@ def test_a_definition_is_served_as_soon_as_it_is_written(server: Server) -> None
     assert server.reply("GET", "/apis/example.com/v1")[1]["resources"][0]["name"] == "trains"
 
 
+def test_a_definition_is_examined_after_changes_and_the_end_of_what_it_awaits(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    define(server)
+    kept = train("kept") | {"metadata": {"name": "kept", "finalizers": ["example.com/a"]}}
+    server.reply("POST", TRAINS, kept)
+    server.reply("DELETE", f"{DEFINITIONS}/trains.example.com")
+    define(server, plural="boats")
+    boats = TRAINS.replace("trains", "boats")
+    assert server.reply("POST", boats, train("last") | {"kind": "Boat"})[0] == 201
+    server.api = ApiServer(server.store, bare_options())
+    server.reply("GET", boats)  # all are examined at the start
+    examined = []
+    settle = Definitions._settle
+
+    def noted(self: Definitions, key: str, now_ns: int) -> None:
+        examined.append(key)
+        settle(self, key, now_ns)
+
+    monkeypatch.setattr(Definitions, "_settle", noted)
+    assert server.reply("DELETE", f"{boats}/last")[0] == 200
+    assert server.reply("GET", f"{TRAINS}/kept")[0] == 200
+    assert examined == []
+    patch = {"metadata": {"finalizers": None}}
+    assert server.patch(f"{TRAINS}/kept", patch)[0] == 200
+    assert server.reply("GET", f"{DEFINITIONS}/trains.example.com")[0] == 404
+    assert examined[0] == "trains.example.com"
+
+
 def test_definitions_that_are_in_the_store_at_the_start_are_served(server: Server) -> None:
     define(server)
     server.reply("POST", TRAINS, train(line="red"))
-    from podwright.cluster.api.endpoints import ApiServer, bare_options
-
     server.api = ApiServer(server.store, bare_options())
     status, body = server.reply("GET", f"{TRAINS}/t1")
     assert (status, body["spec"]) == (200, {"cars": 4, "line": "red"})
