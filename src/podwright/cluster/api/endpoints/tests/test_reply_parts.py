@@ -349,6 +349,16 @@ def test_lines_are_kept_up_to_their_limit() -> None:
     assert encoded_line("ERROR", {"a": 1}) == b'{"type":"ERROR","object":{"a":1}}\n'
 
 
+def test_what_was_kept_last_stays_however_long_it_is() -> None:
+    text = b"x" * (INITIAL_MAX_BYTES + 1)
+    parts, lines = InitialParts(), SharedLines()
+    for place in range(2):
+        parts.keep(place, text, place + 1, 1)
+        lines.keep("s", place, place + 1, text, place + 1)
+    assert [parts.find(place) is not None for place in range(2)] == [False, True]
+    assert [lines.find("s", place, place + 1) is not None for place in range(2)] == [False, True]
+
+
 # --------------------------------------------------------------------------- other paths
 
 
