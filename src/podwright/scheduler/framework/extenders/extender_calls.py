@@ -313,11 +313,10 @@ def typed_field(answer: Any, struct: str, key: str, kind: type[T]) -> T | None:
         return None
     if not isinstance(answer, dict):
         raise MalformedJSON(f"{struct}: an object is expected, not {_describe(answer)}")
-    value = answer.get(key)
-    if value is None:
-        lowered = key.lower()
-        found = [answer[name] for name in answer if name.lower() == lowered]
-        value = found[-1] if found else None
+    # The last one counts, as Go's encoding/json sets a field for each name that differs in case.
+    lowered = key.lower()
+    found = [answer[name] for name in answer if name.lower() == lowered]
+    value = found[-1] if found else None
     if value is None:
         return None
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):

@@ -22,6 +22,7 @@ from podwright.scheduler.framework.extenders.extender_calls import (
     pod_argument,
     read_first_value,
     run_steps,
+    typed_field,
 )
 from podwright.scheduler.framework.extenders.extender_verbs import (
     Binding,
@@ -173,6 +174,23 @@ def test_scores_and_errors_of_each_extender_are_kept() -> None:
         [],
         [],
     ]
+
+
+@pytest.mark.parametrize(
+    ("entry", "host"),
+    [
+        pytest.param({"Host": "a"}, "a", id="the name of the field"),
+        pytest.param({"host": "a"}, "a", id="in another case"),
+        pytest.param({"Host": "a", "host": "b"}, "b", id="the last one counts"),
+        pytest.param({"HOST": "b", "Host": "a"}, "a", id="whichever it is"),
+        pytest.param({"Hosts": "a"}, None, id="another name"),
+        pytest.param({"Host": None}, None, id="null"),
+        pytest.param(None, None, id="no object"),
+    ],
+)
+def test_fields_are_read_as_go_reads_them(entry: Any, host: str | None) -> None:
+    """Upstream: Go's encoding/json/decode.go, object, which folds the case of names."""
+    assert typed_field(entry, "HostPriority", "Host", str) == host
 
 
 def managing(resource: str, **settings: Any) -> CalledExtender:
