@@ -355,7 +355,7 @@ class _Checker:
         if self._scope.has_type(name):
             node.type = Type("struct", name)
         elif (variable := self._lookup(name)) is not None:
-            self._report(node.offset, f"'{checker_name(variable)}' is not a type")
+            self._report(node.offset, f"'{variable.runtime_name}' is not a type")
         elif name in TYPE_NAMES and "." not in name:
             self._report(node.offset, f"'{name}' is not a message type")
         else:
