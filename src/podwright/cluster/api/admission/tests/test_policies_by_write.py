@@ -10,6 +10,7 @@ import pytest
 
 from podwright.apimachinery.cel.functions.authorizations import Access as ReadAccess
 from podwright.apimachinery.objects import Document
+from podwright.apimachinery.schema import decode
 from podwright.cluster.api.admission.identities.certificates import (
     CertificateApproval,
     CertificateSigning,
@@ -18,6 +19,7 @@ from podwright.cluster.api.admission.identities.certificates import (
     may_use_signer,
 )
 from podwright.cluster.api.admission.policies import ValidatingAdmissionPolicy
+from podwright.cluster.api.admission.policies.active_policies import ActivePolicies
 from podwright.cluster.api.admission.policies.matching import (
     PolicyConfigurationError,
     selector_from,
@@ -141,6 +143,28 @@ def test_the_reason_of_a_denial_is_that_of_its_status(
     status = error.value.status
     assert (status["code"], status["reason"]) == (code, shown)
     assert status["details"]["causes"] == [{"message": f"{DENIED.partition(': ')[2]} request: no"}]
+
+
+def test_a_policy_that_is_bound_is_compiled_once_for_each_version_of_it() -> None:
+    """Upstream: compilePolicy in plugin/policy/generic/policy_source.go keeps the evaluators."""
+    kind, compiled = "ValidatingAdmissionPolicy", []
+
+    def compile_policy(document: Any) -> str:
+        compiled.append(document["spec"]["validations"][0]["expression"])
+        return f"compiled {compiled[-1]}"
+
+    policy, binding = policies({"expression": "true"})
+    unbound = named(f"{GROUP} {kind}", "unbound", spec=policy["spec"])
+    store = a_store(policy, unbound)
+    followed = ActivePolicies(store, kind, compile_policy)
+    assert (followed.active(), compiled) == ([], [])
+    store.put(decode(binding))
+    for _ in range(2):
+        assert [each.compiled for each in followed.active()] == ["compiled true"]
+    assert compiled == ["true"]
+    store.put(decode(policies({"expression": "false"})[0]))
+    assert [(each.name, each.compiled) for each in followed.active()] == [("p", "compiled false")]
+    assert compiled == ["true", "false"]
 
 
 def test_annotations_of_a_policy_are_joined() -> None:
