@@ -217,6 +217,13 @@ def test_a_pod_without_volumes_does_not_depend_on_storage(name: str) -> None:
     assert [each.preparation for each in reads] == [Reads.NOTHING, Reads.STORAGE]
 
 
+def test_keys_of_plugins_that_take_part_in_nothing_else() -> None:
+    gated = pod(schedulingGates=[{"name": "a"}, {"name": "b"}], priority=5)
+    names = ("DefaultBinder", "PrioritySort", "SchedulingGates")
+    assert [PLUGINS[name].pod_key(pod()) for name in names] == [(), 0, ()]
+    assert [PLUGINS[name].pod_key(gated) for name in names] == [(), 5, ("a", "b")]
+
+
 def test_a_pod_that_depends_on_other_pods_has_no_signature() -> None:
     signing = {name: plugin.sign_pod(pod()) for name, plugin in FILTERS_AND_SCORES.items()}
     # The default constraints spread every pod.
