@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
@@ -385,3 +386,13 @@ def test_finalizers_need_a_domain_unless_the_group_is_a_generic_one(
         found.status_problems(new, old),
     ):
         assert [path for path, _, _ in problems] == expected
+
+
+def test_the_paths_that_a_kind_names_are_those_of_its_fields() -> None:
+    for kind in built_in():
+        row = kind.row
+        named = [re.sub(r"\[[^]]*\]", "", path) for path in row.set_by_others]
+        named += [each.split(" ")[0] for each in row.immutable]
+        named += [row.pod_template] if row.pod_template else []
+        unknown = [path for path in named if kind.field(path) is None]
+        assert not unknown, (row.group, row.kind, unknown)

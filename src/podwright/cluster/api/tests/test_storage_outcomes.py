@@ -128,6 +128,52 @@ def test_what_a_manifest_takes_from_the_stored_object() -> None:
         assert made["spec"]["template"]["metadata"]["annotations"] == of_template
 
 
+LARGE, SMALL = {"requests": {"cpu": "2"}}, {"requests": {"cpu": "1"}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "sent", "stored", "kept"),
+    [
+        pytest.param("apps/v1 ReplicaSet", {}, {"replicas": 5}, {"replicas": 5}, id="scaled"),
+        pytest.param("apps/v1 ReplicaSet", {"replicas": 2}, {"replicas": 5}, {"replicas": 2},
+                     id="its own scale"),
+        # LimitRanger, or a resize, has set them.
+        pytest.param(
+            "v1 Pod",
+            {"containers": [{"name": "c"}, {"name": "b", "resources": SMALL}, {"name": "new"}]},
+            {"containers": [{"name": "b", "resources": LARGE}, {"name": "c", "resources": LARGE}],
+             "nodeName": "n"},
+            {"containers": [{"name": "c", "resources": LARGE}, {"name": "b", "resources": SMALL},
+                            {"name": "new"}], "nodeName": "n"},
+            id="the resources of containers by their names",
+        ),
+        pytest.param("v1 Namespace", {"finalizers": ["a"]}, {"finalizers": ["kubernetes"]},
+                     {"finalizers": ["a"]}, id="a list of its own"),
+    ],
+)  # fmt: skip
+def test_what_others_have_set_is_kept_where_a_manifest_has_none(
+    kind: str, sent: Document, stored: Document, kept: Document
+) -> None:
+    version, _, kind = kind.partition(" ")
+    head = {"apiVersion": version, "kind": kind, "metadata": {"name": "a"}}
+    new, current = decode({**head, "spec": sent}), decode({**head, "spec": stored})
+    assert with_fields_of_others(new, current).raw["spec"] == kept
+
+
+def test_a_finalizer_of_others_is_added_to_those_of_a_manifest() -> None:
+    protection = "resource.kubernetes.io/delete-protection"
+    spec: Document = {"devices": {"requests": []}}
+    head = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "spec": spec}
+    for own, kept in (
+        ({}, [protection]),
+        ({"finalizers": ["x/a"]}, ["x/a", protection]),
+        ({"finalizers": [protection]}, [protection]),
+    ):
+        new = decode({**head, "metadata": {"name": "a", **own}})
+        current = decode({**head, "metadata": {"name": "a", "finalizers": [protection, "x/b"]}})
+        assert with_fields_of_others(new, current).raw["metadata"]["finalizers"] == kept
+
+
 @pytest.mark.parametrize(
     ("problems", "text"),
     [
