@@ -3,6 +3,7 @@ import pytest
 
 from podwright.apimachinery.objects import TopologySpreadConstraint, decode_pod
 from podwright.apimachinery.schema import decode
+from podwright.scheduler.columns import SPREAD_SELECTOR
 from podwright.scheduler.config import DEFAULT_GATES, parse_gates
 from podwright.scheduler.config.schema import PodTopologySpreadArgs
 from podwright.scheduler.framework import Code, Cycle, Hint, Scores
@@ -188,6 +189,22 @@ def test_pods_that_nothing_selects_are_not_spread():
     assert plugin.pre_score(cycle).is_skip
 
 
+def test_pods_are_not_spread_where_the_configuration_has_no_constraints():
+    plugin = PodTopologySpread(PodTopologySpreadArgs(defaulting_type="List"))
+    cycle = Cycle(web(), cluster_of(SERVICE, *THREE, web("1", "a")))
+    assert plugin.pre_filter(cycle).is_skip
+    assert plugin.pre_score(cycle).is_skip
+    assert plugin.sign_pod(web()) == {}
+    assert plugin.pod_key(web()) == plugin.pod_key(web("q", labels={}))
+    assert plugin.sign_pod(spreading(constraint())) is None
+
+
+def test_a_copied_pod_is_spread_by_the_selector_that_it_keeps():
+    # Neither the Service nor the owner of its source is there.
+    copied = web(metadata={"annotations": {SPREAD_SELECTOR: "app=web"}})
+    assert scores(copied, *THREE, web("1", "a")) == scores(web(), SERVICE, *THREE, web("1", "a"))
+
+
 def test_default_constraints_can_be_hard():
     listed = TopologySpreadConstraint(
         max_skew=1, topology_key=ZONE, when_unsatisfiable="DoNotSchedule"
@@ -206,8 +223,9 @@ def test_a_mistaken_selector_is_an_error():
     expression = {"key": "k", "operator": "In", "values": []}
     pod = spreading(constraint(labelSelector={"matchExpressions": [expression]}))
     plugin, cycle = PodTopologySpread(), Cycle(pod, cluster_of(*THREE))
-    assert plugin.pre_filter(cycle).code == Code.ERROR
-    assert plugin.pre_score(cycle).code == Code.ERROR
+    for status in (plugin.pre_filter(cycle), plugin.pre_score(cycle)):
+        assert status.code == Code.ERROR
+        assert "for 'in', 'notin' operators, values set can't be empty" in status.message
 
 
 def test_a_dry_run_frees_a_domain_and_does_not_change_the_cycle():
@@ -218,6 +236,9 @@ def test_a_dry_run_frees_a_domain_and_does_not_change_the_cycle():
     plugin.remove_pod(simulated, cluster.pods["default/1"])
     assert filtered(plugin, simulated)["a"].is_success
     assert filtered(plugin, cycle)["a"].message == SKEWED
+    elsewhere = web("3", "a", metadata={"namespace": "other"})
+    plugin.add_pod(simulated, cluster_of(*THREE[:2], elsewhere).pods["other/3"])
+    assert filtered(plugin, simulated)["a"].is_success, "of another namespace"
     again = simulated.clone()
     plugin.add_pod(again, cluster.pods["default/1"])
     assert filtered(plugin, again)["a"].message == SKEWED
