@@ -41,6 +41,23 @@ def test_pop_waits_for_a_pod():
         assert waiting.result(PATIENCE_S).key == "default/p"
 
 
+def test_a_blocking_queue_does_what_the_queue_does():
+    queue = BlockingQueue(ticking())
+    queue.add(make_pod("p"))
+    assert (len(queue), repr(queue), queue.is_closed) == (1, "<BlockingQueue: 1 pods>", False)
+    assert queue.update(None, make_pod("p", priority=3)).value == "active"
+    assert queue.update(None, make_pod("q")).value == "active"
+    assert queue.activate([make_pod("p")]) == []
+    queued = queue.pop()
+    assert (queued.key, queued.priority) == ("default/p", 3)
+    queue.delete(make_pod("q"))
+    assert len(queue) == 0
+    queue.close()
+    for call in (lambda: queue.update(None, make_pod("r")), lambda: queue.activate([])):
+        with pytest.raises(QueueClosed):
+            call()
+
+
 def test_pop_raises_after_its_timeout():
     queue = BlockingQueue(time_ns)
     with pytest.raises(TimeoutError):

@@ -310,6 +310,21 @@ def test_a_new_pending_pod_is_an_event_only_for_gangs():
     assert labels == ["UnschedulablePodAdd"]
 
 
+def test_a_deleted_object_is_the_event_of_its_kind():
+    claim = ResourceClaim(metadata=ObjectMeta(namespace="default", name="c"))
+    node = Node(metadata=ObjectMeta(name="n"))
+    found = [derive_events(gone, None) for gone in (claim, node, make_pod("p"))]
+    assert [[event.label for event in events] for events in found] == [
+        ["resource.k8s.io/ResourceClaimDelete"],
+        ["NodeDelete"],
+        # Also of a pending pod, which may have been nominated.
+        ["AssignedPodDelete"],
+    ]
+    assert [event.label for event in derive_events(claim, claim)] == [
+        "resource.k8s.io/ResourceClaimUpdate"
+    ]
+
+
 def test_a_binding_is_the_addition_of_an_assigned_pod():
     labels = [event.label for event in derive_events(make_pod("p"), make_pod("p", node="n"))]
     assert labels == ["AssignedPodAdd"]

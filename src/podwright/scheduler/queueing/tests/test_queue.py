@@ -356,6 +356,42 @@ def test_a_change_during_the_attempt_counts_when_the_pod_is_parked(
     assert queue.park(queued, at(2), unschedulable_plugins=["SchedulingGates"]) is place
 
 
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        pytest.param("nowhere", QueueName.ACTIVE, id="a pod that is not there is added"),
+        pytest.param("active", QueueName.ACTIVE, id="active"),
+        pytest.param("backoff", QueueName.BACKOFF, id="it backs off until the same time"),
+        pytest.param("error", QueueName.ERROR_BACKOFF, id="also after an error"),
+        pytest.param("unschedulable", QueueName.UNSCHEDULABLE, id="no event that helps"),
+    ],
+)
+def test_an_update_replaces_the_pod_in_its_place(queue, place, expected):
+    """Upstream: pkg/scheduler/backend/queue/scheduling_queue.go, Update."""
+    if place == "active":
+        queue.add(make_pod("p"), at(0))
+    elif place != "nowhere":
+        fail(queue, "p", 0, **({} if place == "error" else {"unschedulable_plugins": ["Fit"]}))
+    if place == "backoff":
+        queue.move(NODE_ADD, at(0.1))
+    due_ns = queue.next_due_ns()
+    assert queue.update(None, make_pod("p", priority=7), at(0.2)) is expected
+    if place != "nowhere":
+        assert queue.next_due_ns() == due_ns
+    queued = queue.get("default/p")
+    assert (queued.priority, queued.pod.spec.priority, queued.place) == (7, 7, expected)
+    assert queue.count_in(expected) == len(queue) == 1
+
+
+def test_an_unschedulable_pod_times_out_after_five_minutes_unless_the_settings_say_otherwise():
+    for seconds in (300, 60):
+        settings = QueueSettings(max_unschedulable_ns=seconds * SECOND_NS)
+        queue = make_queue(settings if seconds != 300 else None)
+        queued = fail(queue, "p", 0, unschedulable_plugins=["Fit"])
+        assert queue.timeout_ns(queued) == at(seconds)
+        assert queue.moving_events(queued) == {"NodeAdd": ("Fit",)}
+
+
 # ------------------------------------------------------------------ looking
 
 
