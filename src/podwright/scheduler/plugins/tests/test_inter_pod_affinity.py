@@ -361,3 +361,27 @@ def test_terms_that_concern_other_pods_leave_what_was_found(own, placed, comes, 
     assert plugin.finds_same_terms(cycle) is is_same
     cluster.delete_pod(comes.key, cluster.pods[comes.key].pod)
     assert plugin.finds_same_terms(cycle)
+
+
+@pytest.mark.parametrize(
+    ("affinity", "here", "gone"),
+    [
+        pytest.param(apart(term(ZONE, "db")), ANTI, "", id="anti-affinity"),
+        pytest.param(near(term(ZONE, "db")), "", AFFINITY, id="affinity"),
+    ],
+)
+def test_a_cloned_cycle_starts_with_the_changes_of_the_original_and_has_its_own(
+    affinity, here, gone
+):
+    """Upstream: pkg/scheduler/framework/plugins/interpodaffinity/filtering.go, Clone."""
+    cluster = cluster_of(*NODES, pod("1", "db", on="a"))
+    plugin, cycle = InterPodAffinity(), Cycle(pod(affinity=affinity), cluster)
+    plugin.pre_filter(cycle)
+    without = cycle.clone()
+    plugin.remove_pod(without, cluster.pods["default/1"])
+    again = without.clone()
+    found = [filtered(plugin, each)["a"].message for each in (cycle, without, again)]
+    assert found == [here, gone, gone]
+    plugin.add_pod(again, cluster.pods["default/1"])
+    found = [filtered(plugin, each)["a"].message for each in (cycle, without, again)]
+    assert found == [here, gone, here]
