@@ -1,0 +1,148 @@
+"""The calls that plugins request, as actions of the machine, and how often a pod was attempted."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import pytest
+
+from podwright.apimachinery.objects import PersistentVolume, Pod, ResourceClaim, decode_as
+from podwright.scheduler.framework import (
+    Answer,
+    ApiCall,
+    Cycle,
+    ExtendedClaimPatch,
+    Pending,
+    Plugin,
+    PodMetadataPatch,
+    Progress,
+    ResourceClaimWrite,
+    Status,
+    VolumeUpdate,
+)
+from podwright.scheduler.framework.binding import CallError
+from podwright.scheduler.machine import (
+    CallDone,
+    PatchExtendedClaim,
+    PatchPodMetadata,
+    PodActivated,
+    UpdateVolume,
+    WriteResourceClaim,
+)
+from podwright.scheduler.machine.tests.driving import Driver, pending
+from podwright.testing import make_node
+
+VOLUME = decode_as({"metadata": {"name": "v"}}, PersistentVolume)
+CLAIM = decode_as({"metadata": {"name": "c", "namespace": "default"}}, ResourceClaim)
+POD = {"pod": "default/p", "uid": "default/p"}
+
+
+class Calling(Plugin):
+    """Makes a call at PreBind, or requests one at Reserve, for which nothing waits."""
+
+    name = "Calling"
+    call: ClassVar[ApiCall] = VolumeUpdate(VOLUME)
+    waits: ClassVar[bool] = True
+    answers: ClassVar[list[tuple[Answer, ...]]] = []
+
+    def reserve(self, cycle: Cycle, node_name: str) -> Status:
+        if not self.waits and self.handle is not None:
+            self.handle.request(self.call, cycle.pod)
+        return Status.OK
+
+    def pre_bind(self, cycle: Cycle, node_name: str) -> Status | Pending:
+        return Pending(calls=(self.call,)) if self.waits else Status.OK
+
+    def continue_pre_bind(self, cycle: Cycle, node_name: str, progress: Progress) -> Status:
+        self.answers.append(progress.answers)
+        error = progress.answers[0].error
+        return Status.OK if error is None else Status.error(error.message)
+
+
+def calling(call: ApiCall, *, waits: bool = True) -> tuple[Driver, list[Any]]:
+    Calling.call, Calling.waits, Calling.answers = call, waits, []
+    driver = Driver(Calling)
+    driver.put(make_node("n1"), pending("p"))
+    driver.cycle()
+    kinds = (UpdateVolume, WriteResourceClaim, PatchExtendedClaim, PatchPodMetadata)
+    return driver, [action for action in driver.actions if isinstance(action, kinds)]
+
+
+CALLS = [
+    pytest.param(VolumeUpdate(VOLUME), UpdateVolume, {"volume": VOLUME}, id="volume"),
+    pytest.param(
+        ResourceClaimWrite("release", CLAIM, "u"),
+        WriteResourceClaim,
+        {"operation": "release", "claim": CLAIM, "pod_uid": "u"},
+        id="resource claim",
+    ),
+    pytest.param(
+        ExtendedClaimPatch("c", (("main", "a.com/gpu", "r"),)),
+        PatchExtendedClaim,
+        POD | {"claim_name": "c", "mappings": (("main", "a.com/gpu", "r"),)},
+        id="claim for extended resources",
+    ),
+    pytest.param(
+        PodMetadataPatch(annotations={"a": "1"}, labels={"l": "2"}),
+        PatchPodMetadata,
+        POD | {"annotations": {"a": "1"}, "labels": {"l": "2"}},
+        id="metadata",
+    ),
+]
+
+
+@pytest.mark.parametrize("waits", [True, False])
+@pytest.mark.parametrize(("call", "kind", "fields"), CALLS)
+def test_a_call_is_an_action(
+    call: ApiCall, kind: type[Any], fields: dict[str, Any], waits: bool
+) -> None:
+    driver, (action,) = calling(call, waits=waits)
+    assert type(action) is kind
+    assert {name: getattr(action, name) for name in fields} == fields
+    assert bool(driver.node_of("default/p")) is not waits
+    driver.deliver(CallDone(action.call, obj=VOLUME))
+    assert driver.node_of("default/p") == "n1"
+    assert Calling.answers == ([(Answer(obj=VOLUME),)] if waits else [])
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_call_that_fails(waits: bool) -> None:
+    driver, (action,) = calling(PodMetadataPatch(labels={"l": "2"}), waits=waits)
+    assert isinstance(action, PatchPodMetadata)
+    driver.deliver(CallDone(action.call, CallError("no")))
+    if waits:
+        assert driver.place_of("default/p") == "error_backoff"
+    assert any("no" in note for note in driver.notes)
+
+
+def test_what_the_patches_of_a_pod_set() -> None:
+    _, (patch,) = calling(ExtendedClaimPatch("c", (("main", "a.com/gpu", "r"),)))
+    assert isinstance(patch, PatchExtendedClaim)
+    mapping = {"containerName": "main", "resourceName": "a.com/gpu", "requestName": "r"}
+    assert patch.status == {
+        "extendedResourceClaimStatus": {"requestMappings": [mapping], "resourceClaimName": "c"}
+    }
+    _, (added,) = calling(PodMetadataPatch(annotations={"a": "1"}, labels={"l": "2"}))
+    assert isinstance(added, PatchPodMetadata)
+    pod: Pod = added.applied_to(pending("p", labels={"l": "1", "m": "3"}))
+    assert dict(pod.metadata.labels) == {"l": "2", "m": "3"}
+    assert pod.metadata.annotations["a"] == "1"
+
+
+def test_how_often_a_pod_was_attempted() -> None:
+    driver, _ = calling(VolumeUpdate(VOLUME))
+    placed = driver.machine.pod("default/p")
+    assert placed is not None
+    assert driver.machine.attempts_of(placed) == 1, "it is being bound"
+    big = pending("big", cpu="900")
+    driver.put(big)
+    assert driver.machine.attempts_of(big) == 0
+    driver.cycle()
+    assert driver.machine.attempts_of(big) == 1
+    driver.deliver(PodActivated("default/big"))
+    assert driver.place_of("default/big") == "active"
+    driver.deliver(PodActivated("default/unknown"))
+    driver.cycle()
+    assert driver.machine.attempts_of(big) == 2
+    assert driver.machine.attempts_of(pending("unknown")) == 0
+    assert driver.machine.last_decisions == (driver.machine.last_decision,)
