@@ -5,6 +5,11 @@
 A difference is printed with its seed, which makes the case again. Known are: the dry run of
 preemption compares sums beyond 64 bits in another way (`cluster` does not draw them), and upstream
 prints arguments of a queue sort plugin with the names of its internal type (seed 12 of config).
+Extenders receive a pending pod that names a node without that name, which the program takes from
+the stored pod (seed 821522 of extenders). Slices of one pool whose counts differ, and counters,
+which the allocator keeps by the name of a pool alone, give reasons that depend on the order in
+which upstream meets slices and nodes; only feasible nodes are tried in both orders (`dra`). Pods of
+a group that preempt the same victims at once delete them in the order of threads (`gang`, 820152).
 Traces do not draw what follows: of several pods with one host port on a node, upstream frees the
 port when the first is gone; in the cycle of a pod group it sees the affinity terms of the group's
 own pods only on nodes that had such pods before; it tries a status patch that conflicts again.
@@ -84,7 +89,7 @@ def _is_open(found: Comparison, expect: Document) -> bool:
         if found.field == "preemption.acceptable":
             return preemption["nominated_node"] in (found.actual or ())
         return True
-    if found.field == "error" and None not in (found.expected, found.actual):
+    if found.field == "error" and isinstance(found.expected, str) and isinstance(found.actual, str):
         # Of several invalid scores, the first one to be found is reported.
         texts = {_INVALID_SCORE.sub("", text) for text in (found.expected, found.actual)}
         return len(texts) == 1

@@ -5,6 +5,8 @@ Upstream: pkg/scheduler/schedule_one.go, `findNodesThatPassFilters`, `numFeasibl
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 import numpy as np
 
@@ -14,6 +16,7 @@ from podwright.scheduler.columns import Cluster
 from podwright.scheduler.framework.extenders.extender_calls import CalledExtender
 from podwright.scheduler.framework.prepare import PreFilterOutcome
 from podwright.scheduler.framework.profile import Profile, TieRule
+from podwright.scheduler.framework.status import Code, Status
 from podwright.scheduler.kernels import select
 
 
@@ -150,14 +153,27 @@ class NodeSearch:
             or self._profile.percentage_of_nodes_to_score is not None
         )
 
-    def evaluated_slots(self, first: str, search: Search) -> I32Array:
+    def evaluated_slots(
+        self, first: str, search: Search, status_of: Callable[[int], Status]
+    ) -> I32Array:
         """Return the slots that have a verdict: (k,) int32.
 
         The first node (where the pod is nominated) is evaluated before the search, even if
-        PreFilter excludes it. Upstream: pkg/scheduler/schedule_one.go, `evaluateNominatedNode`.
+        PreFilter excludes it; if a filter fails there, it has no verdict. Its verdict also moves
+        the start of the next search. Upstream: pkg/scheduler/schedule_one.go,
+        `evaluateNominatedNode`, `findNodesThatFitPod`.
+
+        Parameters
+        ----------
+        first : str
+            "" for none.
+        search : Search
+            The one after it.
+        status_of : callable
+            Returns the status of a slot.
         """
-        slot = self._cluster.nodes.slot_of.get(first, -1)
-        if slot < 0 or slot in search.examined:
+        slot = self._cluster.nodes.slot_of.get(first, -1) if first else -1
+        if slot < 0 or slot in search.examined or status_of(slot).code == Code.ERROR:
             return search.examined
         own: I32Array = np.array([slot], dtype=np.int32)
         return np.concatenate([search.examined, own])

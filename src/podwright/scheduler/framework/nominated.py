@@ -118,7 +118,8 @@ class NominatedCheck:
         slot = self._cluster.nodes.slot_of.get(node_name)
         if slot is None:
             return ""
-        return (self.rejected.get(slot) or self._ranking.first_rejection(slot)).plugin
+        status = self.rejected.get(slot) or self._ranking.first_rejection(slot)
+        return "" if status.code == Code.ERROR else status.plugin
 
     def rejections(self) -> Iterator[Rejection]:
         """Yield the status of each node that fails with its nominated pods."""

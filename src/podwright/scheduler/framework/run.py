@@ -28,7 +28,7 @@ from podwright.scheduler.framework.extenders.extender_calls import (
     run_steps,
 )
 from podwright.scheduler.framework.extenders.extender_cycle import ExtenderCycle, ExtenderRun
-from podwright.scheduler.framework.node_search import NodeSearch, Search, SearchPosition
+from podwright.scheduler.framework.node_search import NodeSearch, SearchPosition
 from podwright.scheduler.framework.nominated import NominatedCheck
 from podwright.scheduler.framework.observing.explain import CycleRecording, Explanation
 from podwright.scheduler.framework.post_filter import (
@@ -423,12 +423,17 @@ class PluginRunner:
                 tie_count=1,
             )
         search = self.node_search.run(totals, outcome)
-        self.node_search.next_start = search.next_start
+        examined = search.examined
+        if first:
+            ranking.write_rows(cluster)
+            examined = self.node_search.evaluated_slots(first, search, ranking.first_rejection)
+        moved = len(examined) - len(search.examined)
+        self.node_search.next_start = (search.next_start + moved) % cluster.nodes.n_alive
         ranking.raise_failure(search.examined)
         feasible = select.feasible_of(totals, search.examined)
         if not len(feasible):
             ranking.write_rows(cluster)
-            return self._unschedulable(pod, ranking, search, nominated, first)
+            return self._unschedulable(pod, ranking, examined, nominated, first)
         if len(feasible) == 1:
             # Upstream does not score a single feasible node.
             slot, ties, best = int(feasible[0]), 1, None
@@ -451,7 +456,7 @@ class PluginRunner:
             node=cluster.nodes.names[slot],
             slot=slot,
             feasible_count=len(feasible),
-            evaluated_count=len(search.examined),
+            evaluated_count=len(examined),
             tie_count=ties,
             total=best,
         )
@@ -498,12 +503,11 @@ class PluginRunner:
         self,
         pod: Pod,
         ranking: Ranking,
-        search: Search,
+        examined: I32Array,
         nominated: NominatedCheck,
         first: str,
     ) -> Decision:
         outcome = ranking.outcome
-        examined = self.node_search.evaluated_slots(first, search)
         nominated.confine_to(examined)
         rejections = list(nominated.rejections())
         rejections += ranking.count_rejections(nominated.without_rejected(examined))

@@ -32,7 +32,7 @@ from podwright.scheduler.framework.extenders.extender_verbs import (
     prioritize_steps,
     wrap_int64,
 )
-from podwright.scheduler.framework.node_search import NodeSearch, Search
+from podwright.scheduler.framework.node_search import NodeSearch
 from podwright.scheduler.framework.nominated import NominatedCheck
 from podwright.scheduler.framework.post_filter import FilteredCycle
 from podwright.scheduler.framework.profile import Profile, TieRule
@@ -147,20 +147,26 @@ class ExtenderRun:
                 self.record.only_nominated = True
                 return (yield from self._choose(ranking, totals, left, len(statuses)))
         search = self._node_search.run(totals, ranking.outcome)
-        rejected = [names[slot] for slot in search.examined[totals[search.examined] < 0].tolist()]
+        examined = self._node_search.evaluated_slots(
+            self._pod.status.nominated_node_name, search, ranking.first_rejection
+        )
+        nominated.confine_to(examined)
+        rejected = {names[slot] for slot in examined[totals[examined] < 0].tolist()}
         # A status of the nominated node also moves the start of the next search.
-        extra_count = len(statuses.keys() - set(rejected))
-        self._node_search.next_start = (search.next_start + extra_count) % cluster.nodes.n_alive
+        moved = len(statuses.keys() - rejected)
+        if len(examined) > len(search.examined):
+            moved += names[own] in rejected
+        self._node_search.next_start = (search.next_start + moved) % cluster.nodes.n_alive
         ranking.raise_failure(search.examined)
         feasible = search.examined[totals[search.examined] >= 0]
         found = Survivors(tuple([names[slot] for slot in feasible.tolist()]))
         left = yield from self._filter(found, statuses)
         self.record.survivors = left
-        rejected_count = len(statuses.keys() | set(rejected))
+        rejected_count = len(statuses.keys() | rejected)
         if left.names:
             return (yield from self._choose(ranking, totals, left, rejected_count))
         return self._unschedulable(
-            ranking, search, nominated, rejected_count, by_extenders=len(feasible) > 0
+            ranking, examined, nominated, rejected_count, by_extenders=len(feasible) > 0
         )
 
     def _try_nominated(self, name: str, statuses: dict[str, Status]) -> Steps[Survivors]:
@@ -277,7 +283,7 @@ class ExtenderRun:
     def _unschedulable(
         self,
         ranking: Ranking,
-        search: Search,
+        evaluated: I32Array,
         nominated: NominatedCheck,
         rejected_count: int,
         *,
@@ -287,7 +293,7 @@ class ExtenderRun:
         nodes, statuses = self._cluster.nodes, self.record.statuses
         outcome = ranking.outcome
         by_nominated = {nodes.names[slot]: s for slot, s in nominated.rejected.items()}
-        examined = nominated.without_rejected(search.examined)
+        examined = nominated.without_rejected(evaluated)
         by_filters = ranking.count_rejections(examined)
         # Every plugin that rejected a node counts, even where an extender gave another reason.
         all_rejections = [*by_filters, *(Rejection(status, 1) for status in by_nominated.values())]
@@ -312,7 +318,7 @@ class ExtenderRun:
             self._pod,
             self._profile,
             ranking,
-            search.examined,
+            evaluated,
             nominated,
             extender_statuses=statuses,
             extenders=self._extenders,

@@ -372,7 +372,11 @@ class CycleRecording:
             self.rejected[names[slot]] = status
         own = self._cluster.nodes.slot_of.get(self._pod.status.nominated_node_name, -1)
         search = node_search.run(totals, self.outcome)
-        evaluated = node_search.evaluated_slots(self._pod.status.nominated_node_name, search)
+        evaluated = node_search.evaluated_slots(
+            self._pod.status.nominated_node_name,
+            search,
+            lambda slot: self.rejected.get(names[slot], Status.OK),
+        )
         is_partial = len(evaluated) < len(self._live)
         if is_partial:
             self._leave_out(totals, evaluated)

@@ -651,6 +651,26 @@ def test_the_next_search_starts_behind_the_evaluated_nodes(failed, position):
     assert runner.search_position() == position
 
 
+def test_the_nominated_node_has_its_status_although_a_pre_filter_leaves_it_out():
+    """And no other has one, whoever is nominated there.
+
+    Upstream: pkg/scheduler/schedule_one.go, evaluateNominatedNode
+    """
+    field = {"key": "metadata.name", "operator": "In", "values": ["absent"]}
+    terms = {"nodeSelectorTerms": [{"matchFields": [field]}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    runner = runner_with(NAMES)
+    for number in range(3):
+        runner.cluster.nominate(make_pod(f"other-{number}", cpu="100", priority=1), f"n{number}")
+    incoming = with_nomination(make_pod("web", cpu="1", spec={"affinity": affinity}), "n1")
+    decision = run_steps(runner.steps(incoming, cycle_number=1), Answering())
+    assert decision.message.startswith(
+        "0/3 nodes are available: 1 node(s) didn't match Pod's node affinity/selector,"
+        " 2 node(s) didn't satisfy plugin(s) [NodeAffinity]."
+    )
+    assert (decision.evaluated_count, runner.search_position()) == (1, 1)
+
+
 def with_nomination(pod, node):
     from podwright.apimachinery.objects import with_nominated_node_name
 

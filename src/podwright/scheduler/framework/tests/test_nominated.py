@@ -229,6 +229,34 @@ def test_the_plugin_that_rejects_the_nominated_node_is_named_for_those_left_out(
     for name, priority in others.items():
         cluster.nominate(pod(name, "4", priority=priority), "own")
     incoming = pod("p", "1", priority=5, nominated="own")
-    decision = PluginRunner(profile([Restricts]), cluster).decide(incoming, cycle_number=1)
+    runner = PluginRunner(profile([Restricts]), cluster)
+    decision = runner.decide(incoming, cycle_number=1)
     assert f"1 node(s) didn't satisfy plugin(s) [{against}Restricts]" in decision.message
     assert "1 left" in decision.message
+    # Upstream: findNodesThatFitPod, processedNodes; `left` was searched, and `own` has a status.
+    assert (decision.evaluated_count, runner.search_position()) == (2, 2)
+
+
+class FailsElsewhere(Plugin):
+    """Fails at a node that its PreFilter leaves out."""
+
+    name = "FailsElsewhere"
+
+    def pre_filter(self, cycle: Cycle) -> PreFilterResult:
+        return PreFilterResult(frozenset({"left"}))
+
+    def filter(self, cycle: Cycle, node: NodeView) -> Status:
+        if node.name == "own":
+            raise ValueError("no answer")
+        return Status.unschedulable("left")
+
+
+def test_a_nominated_node_at_which_a_filter_fails_has_no_status() -> None:
+    # Upstream: pkg/scheduler/schedule_one.go, evaluateNominatedNode, whose error is logged
+    cluster = cluster_of(*map(make_node, ("left", "out", "own")))
+    runner = PluginRunner(profile([FailsElsewhere]), cluster)
+    decision = runner.decide(pod("p", "1", nominated="own"), cycle_number=1)
+    assert decision.message.startswith(
+        "0/3 nodes are available: 1 left, 2 node(s) didn't satisfy plugin(s) [FailsElsewhere]."
+    )
+    assert (decision.evaluated_count, runner.search_position()) == (1, 1)
