@@ -1,3 +1,4 @@
+from podwright.apimachinery.objects import with_fields
 from podwright.scheduler.columns.nodes import FIXED_RESOURCES
 from podwright.scheduler.preemption.tests.situations import cluster_of, node, pod
 
@@ -22,3 +23,47 @@ def test_a_nominated_pod_with_a_new_resource():
     cluster.nominate(pod("gpu", containers=[container]), "a")
     requests = cluster.nominations.columns()[2]
     assert requests[:, len(FIXED_RESOURCES)].tolist() == [0, 2]
+
+
+def test_nominations_end_in_any_order_and_leave_the_others():
+    cluster = cluster_of(node("a"), node("b"))
+    nominations = cluster.nominations
+    pods = [pod(f"p{i}", cpu=f"{i + 1}", priority=i) for i in range(5)]
+    expected = {}
+    for i, one in enumerate(pods):
+        cluster.nominate(one, "a" if i < 3 else "gone")
+        expected[one.key] = ("a" if i < 3 else "gone", i)
+
+    def rows():
+        slots, priorities, requests = nominations.columns()
+        assert requests[:, 0].tolist() == [1000 * (priority + 1) for priority in priorities]
+        return sorted(zip(slots.tolist(), priorities.tolist(), strict=True))
+
+    for i in (1, 4, 0, 3, 2):
+        version = nominations.version
+        cluster.clear_nomination(pods[i])
+        assert nominations.version > version
+        cluster.clear_nomination(pods[i])
+        del expected[pods[i].key]
+        assert nominations.node_of() == {key: name for key, (name, _) in expected.items()}
+        assert rows() == sorted(
+            (0 if name == "a" else -1, priority) for name, priority in expected.values()
+        )
+        assert [nominations.row_of(one) >= 0 for one in pods] == [
+            one.key in expected for one in pods
+        ]
+    assert nominations.by_node == {}
+
+
+def test_a_nomination_follows_the_pod_and_the_node():
+    cluster = cluster_of(node("a"))
+    waiting, other = pod("p"), with_fields(pod("p"), "metadata", uid="another")
+    cluster.nominate(waiting, "b")
+    assert cluster.nominations.columns()[0].tolist() == [-1]
+    cluster.put(node("b"))
+    assert cluster.nominations.columns()[0].tolist() == [1]
+    cluster.nominate(waiting, "a")
+    assert cluster.nominations.columns()[0].tolist() == [0]
+    assert {name: [*pods] for name, pods in cluster.nominated.items()} == {"a": ["default/p"]}
+    # Another pod of the name does not own it.
+    assert (cluster.nominations.row_of(waiting), cluster.nominations.row_of(other)) == (0, -1)
