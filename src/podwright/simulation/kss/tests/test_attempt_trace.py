@@ -5,11 +5,12 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 
 from podwright.apimachinery.objects import Pod, with_fields
 from podwright.scheduler.config import Extender, ExtenderReply
-from podwright.scheduler.framework import CalledExtender, PluginCall, Status
+from podwright.scheduler.framework import CalledExtender, PluginCall, PostFilterResult, Status
 from podwright.scheduler.machine import (
     Bind,
     CallExtender,
@@ -114,6 +115,28 @@ def test_a_binder_has_succeeded_once_the_pod_is_bound(status, end, expected):
     """Upstream: simulator/scheduler/plugin/wrappedplugin.go, Bind: it records what was returned."""
     placed = PlacementOutcome(node="n", calls=(call("bind", "A", status),), **end)
     assert results._bind(placed) == expected
+
+
+FITS_SOON = msgspec.structs.replace(Status.OK, plugin="P")
+
+
+@pytest.mark.parametrize(
+    ("result", "expected"),
+    [
+        pytest.param(None, {}, id="not called"),
+        pytest.param((FITS_SOON, "n1"), {"n1": {"P": "preemption victim"}, "n2": {}}, id="one"),
+        pytest.param((FITS_SOON, ""), {"n1": {}, "n2": {}}, id="none is nominated"),
+        pytest.param((FITS_SOON, "n9"), {"n1": {}, "n2": {}}, id="one that was not rejected"),
+        pytest.param((NO, "n1"), {"n1": {}, "n2": {}}, id="it has failed"),
+    ],
+)
+def test_the_nominated_node_has_a_result_among_those_that_were_rejected(result, expected):
+    """Upstream: simulator/scheduler/plugin/wrappedplugin.go, PostFilter; AddPostFilterResult."""
+    found = result and PostFilterResult(status=result[0], nominated_node=result[1])
+    explanation: Any = SimpleNamespace(
+        decision=SimpleNamespace(post_filter=found), rejected={"n1": NO, "n2": NO}
+    )
+    assert results._post_filters(explanation) == expected
 
 
 # ------------------------------------------------------------------------ the trace

@@ -148,6 +148,14 @@ def test_the_results_of_the_pod_that_was_first_tried_longest_ago_are_dropped_bey
     world.run_until_ns(world.now_ns + SECOND)
     live.advance()
     assert [live.is_kept(f"default/{name}") for name in ("a", "b", "c")] == [False, True, True]
+    # The place of a pod that was replaced is that of the new one.
+    world.remove(*[pod for pod in world.pods if pod.name == "b"])
+    world.run_until_ns(world.now_ns + 40 * SECOND)
+    for name in ("b", "d"):
+        world.add(make_pod(name, cpu="1"))
+        world.run_until_ns(world.now_ns + SECOND)
+    live.advance()
+    assert [live.is_kept(f"default/{name}") for name in ("b", "c", "d")] == [True, False, True]
 
 
 EXTENDER = {
