@@ -1,0 +1,156 @@
+"""Terms of placed pods that match a pod: the index finds what a comparison with each finds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import product
+from typing import Any
+
+import pytest
+
+from podwright.apimachinery.objects import Pod, Requirement, Selector, decode_pod
+from podwright.scheduler.columns.affinity.term_index import (
+    AffinityTerm,
+    TermIndex,
+    TermKind,
+    affinity_terms,
+)
+
+NOTHING, EVERYTHING = Selector((), is_nothing=True), Selector(())
+SELECTORS = (
+    Selector((Requirement("app", "In", ("a",)),)),
+    Selector((Requirement("app", "In", ("a", "b")), Requirement("tier", "Exists"))),
+    Selector((Requirement("app", "NotIn", ("a",)),)),
+    EVERYTHING,
+    NOTHING,
+)
+SCOPES = (
+    (frozenset({"x"}), NOTHING),
+    (frozenset({"y", "z"}), NOTHING),
+    (frozenset[str](), EVERYTHING),
+    (frozenset({"z"}), Selector((Requirement("team", "In", ("red",)),))),
+)
+TERMS = [
+    AffinityTerm(
+        kind=kind,
+        topology_key=key,
+        selector=selector,
+        namespaces=names,
+        namespace_selector=by_label,
+        weight=weight if kind >= TermKind.PREFERRED else 0,
+    )
+    for weight, (kind, key, selector, (names, by_label)) in enumerate(
+        product(TermKind, ("zone", "host"), SELECTORS, SCOPES), 1
+    )
+]
+PODS = [
+    (namespace, {"app": app, **more}, team)
+    for namespace, app, more, team in product(
+        ("x", "y", "other"), ("a", "b", ""), ({}, {"tier": "1"}), ({}, {"team": "red"})
+    )
+]
+FACTORS = {TermKind.REQUIRED: 10, TermKind.PREFERRED: 1, TermKind.PREFERRED_ANTI: -1}
+
+
+@pytest.mark.parametrize("count", [1, 20, len(TERMS)])
+def test_the_index_finds_what_a_comparison_finds(count: int) -> None:
+    index = TermIndex()
+    for term in TERMS[:: len(TERMS) // count][:count]:
+        number = index.id_of(term)
+        assert index.id_of(term) == number
+        # Every fifth has no carrier where its topology exists.
+        index.carrier_counts[number] = number % 5
+    for namespace, labels, team in PODS:
+        expected: dict[str, Counter[int]] = {}
+        for number, term in enumerate(index.terms.values):
+            weight = term.weight if term.kind >= TermKind.PREFERRED else 1
+            added = weight * FACTORS.get(term.kind, 0)
+            if index.carrier_counts[number] and term.matches(namespace, labels, team) and added:
+                expected.setdefault(term.topology_key, Counter())[number] += added
+        found = index.matching(FACTORS, namespace, labels, team)
+        assert {
+            key: dict(zip(ids.tolist(), amounts.tolist(), strict=True))
+            for key, (ids, amounts) in found.items()
+        } == expected
+
+
+# ------------------------------------------------------------ the terms of a pod
+
+
+def pod(affinity: Any, namespace: str = "x") -> Pod:
+    metadata = {"name": "p", "namespace": namespace}
+    return decode_pod({"metadata": metadata, "spec": {"affinity": affinity}})
+
+
+HARD, SOFT = (
+    "requiredDuringSchedulingIgnoredDuringExecution",
+    "preferredDuringSchedulingIgnoredDuringExecution",
+)
+BROKEN = {"matchExpressions": [{"key": "k", "operator": "In", "values": []}]}
+
+
+def of(app: str = "a", **more: Any) -> dict[str, Any]:
+    return {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": app}}} | more
+
+
+def test_the_terms_of_a_pod_by_kind() -> None:
+    terms = affinity_terms(
+        pod(
+            {
+                "podAffinity": {HARD: [of("a")], SOFT: [{"weight": 7, "podAffinityTerm": of("b")}]},
+                "podAntiAffinity": {
+                    HARD: [of("c")],
+                    SOFT: [{"weight": 9, "podAffinityTerm": of("d")}],
+                },
+            }
+        )
+    )
+    found = [(term.kind, term.selector.requirements[0].values, term.weight) for term in terms.all]
+    assert found == [
+        (TermKind.REQUIRED, ("a",), 0),
+        (TermKind.REQUIRED_ANTI, ("c",), 0),
+        (TermKind.PREFERRED, ("b",), 7),
+        (TermKind.PREFERRED_ANTI, ("d",), 9),
+    ]
+
+
+def test_only_the_list_with_a_mistake_is_empty() -> None:
+    mistaken = {"topologyKey": "zone", "labelSelector": BROKEN}
+    terms = affinity_terms(
+        pod({"podAffinity": {HARD: [of(), mistaken]}, "podAntiAffinity": {HARD: [of("b")]}})
+    )
+    assert (terms.required, len(terms.required_anti), len(terms.errors)) == ((), 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("term", "in_namespaces"),
+    [
+        pytest.param(of(), "x", id="the pod's own"),
+        pytest.param(of(namespaces=["y"]), "y", id="those named"),
+        pytest.param(of(namespaceSelector={"matchLabels": {"team": "red"}}), "z", id="by labels"),
+        pytest.param(
+            of(namespaces=["y"], namespaceSelector={"matchLabels": {"team": "red"}}),
+            "yz",
+            id="both",
+        ),
+        pytest.param(of(namespaceSelector={}), "xyz", id="all"),
+    ],
+)
+def test_the_namespaces_of_a_term(term: dict[str, Any], in_namespaces: str) -> None:
+    """Upstream: interpodaffinity/plugin.go, mergeAffinityTermNamespacesIfNotEmpty."""
+    (compiled,) = affinity_terms(pod({"podAffinity": {HARD: [term]}})).all
+    labels_of: dict[str, dict[str, str]] = {"x": {}, "y": {}, "z": {"team": "red"}}
+    pods = compiled.resolve(labels_of)
+    assert [name for name in "xyz" if pods.matches(name, {"app": "a"})] == [*in_namespaces]
+    matched = [name for name in "xyz" if compiled.matches(name, {"app": "a"}, labels_of[name])]
+    assert matched == [*in_namespaces]
+    assert not pods.matches("x", {"app": "b"})
+
+
+def test_versions_of_a_pod_share_their_terms_and_other_namespaces_do_not() -> None:
+    one = pod({"podAffinity": {HARD: [of()]}})
+    assert affinity_terms(one) is affinity_terms(one)
+    elsewhere = pod({"podAffinity": {HARD: [of()]}}, "y")
+    assert affinity_terms(elsewhere).required[0].namespaces == {"y"}
+    assert affinity_terms(pod({"nodeAffinity": {}})).all == ()
+    assert affinity_terms(pod({"podAffinity": {}})).all == ()
