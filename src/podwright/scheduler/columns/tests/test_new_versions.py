@@ -63,7 +63,10 @@ def columns(cluster: Cluster) -> dict[str, Any]:
     }
 
 
-DYING = {"deletionTimestamp": "2026-01-01T00:00:00Z", "deletionGracePeriodSeconds": 1}
+DYING: dict[str, Any] = {
+    "deletionTimestamp": "2026-01-01T00:00:00Z",
+    "deletionGracePeriodSeconds": 1,
+}
 
 
 @pytest.mark.parametrize(
