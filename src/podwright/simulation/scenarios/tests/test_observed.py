@@ -492,6 +492,13 @@ def test_the_digest_depends_on_the_contents_of_files_and_not_on_their_folders():
         return read_scenario(f"{HEAD}spec:\n{spec % 'n.yaml'}", source="s.yaml", read=read).digest
 
     assert digest_in("/here") == digest_in("/there")
+    found = scenario(spec % "n.yaml", {"n.yaml": node})
+    others = {"b": b"1", "a": b"2"}
+    digests = [
+        msgspec.structs.replace(found, others=dict(each)).digest
+        for each in (others.items(), reversed(others.items()), {"b": b"2", "a": b"1"}.items())
+    ]
+    assert digests[0] == digests[1] != digests[2], "whichever configuration is read first"
 
 
 def test_files_are_relative_to_the_folder_of_the_scenario(tmp_path):
