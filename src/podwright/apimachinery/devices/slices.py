@@ -363,9 +363,17 @@ def problem_of_counters(slices: Mapping[str, DeviceSlice]) -> Pool | None:
 def _pool(
     pool_id: PoolId, slices: list[DeviceSlice], all_slices: Mapping[str, DeviceSlice]
 ) -> Pool | None:
-    """Return a pool; None if a newer generation replaces it."""
+    """Return a pool; None if a newer generation replaces it.
+
+    Notes
+    -----
+    The first of its slices says how many there are: as upstream lists them, those of the node
+    itself come before those that nodes share. Among several of one kind, its order is not
+    determined; ours is by name.
+    """
     slices.sort(key=lambda each: each.name)
-    generation, slice_count = slices[0].generation, slices[0].slice_count
+    first = min(slices, key=lambda each: not each.nodes.name or bool(each.counter_sets))
+    generation, slice_count = first.generation, first.slice_count
     others: list[DeviceSlice] = []
     if len(slices) != slice_count:
         # Slices that do not matter to the node count for completeness.

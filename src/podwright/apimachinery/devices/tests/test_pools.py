@@ -136,6 +136,25 @@ def test_devices_of_other_nodes_are_kept_for_their_counters() -> None:
     assert pool.is_usable
 
 
+@pytest.mark.parametrize(
+    ("where", "own_count", "shared_count", "found"),
+    [
+        pytest.param({}, 1, 2, "incomplete", id="that of the node says one"),
+        pytest.param({}, 2, 1, "a", id="that of the node says two"),
+        pytest.param({"allNodes": True}, 1, 2, "a", id="both are shared: the first by name"),
+    ],
+)
+def test_slices_of_the_node_say_how_many_there_are_before_those_that_nodes_share(
+    where: dict[str, Any], own_count: int, shared_count: int, found: str
+) -> None:
+    """The slice with counters is shared, although it names a node.
+
+    Upstream: allocator_incubating.go, NewAllocator, Allocate; pools_incubating.go, GatherPools
+    """
+    own = published(consuming("a", 1), name="x", slices=own_count, **where)
+    assert _seen(own, counters(1, slices=shared_count)) == {"p": found}
+
+
 def test_every_node_sees_a_pool_with_counters_that_is_incomplete() -> None:
     part = [counters(1, slices=3), published(consuming("a", 1), nodeName="m", slices=3)]
     assert _seen(*part) == {"p": "incomplete"}
