@@ -111,6 +111,13 @@ def test_a_preemption_is_a_deletion_by_the_scheduler() -> None:
     assert victim["delete"]["operation"]["objectMeta"]["name"] == "low"
 
 
+def test_a_pod_that_is_created_on_a_node_is_not_scheduled() -> None:
+    placed = pod("web")
+    placed["spec"]["nodeName"] = "n1"
+    (last,) = statuses_of(of(creation(1, node()), creation(1, placed)))
+    assert [each[1:] for each in events(last)] == [("create", 1, 0), ("create", 1, 0)]
+
+
 def test_a_pod_that_an_operation_deletes_is_not_preempted() -> None:
     reference = {"typeMeta": {"apiVersion": "v1", "kind": "Pod"}, "objectMeta": {"name": "low"}}
     deletion = {"step": 2, "deleteOperation": reference}
