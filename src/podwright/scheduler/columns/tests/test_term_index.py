@@ -20,7 +20,8 @@ NOTHING, EVERYTHING = Selector((), is_nothing=True), Selector(())
 SELECTORS = (
     Selector((Requirement("app", "In", ("a",)),)),
     Selector((Requirement("app", "In", ("a", "b")), Requirement("tier", "Exists"))),
-    Selector((Requirement("app", "NotIn", ("a",)),)),
+    Selector((Requirement("app", "NotIn", ("a",)), Requirement("size", "DoesNotExist"))),
+    Selector((Requirement("size", "Gt", ("1",)),)),
     EVERYTHING,
     NOTHING,
 )
@@ -46,7 +47,10 @@ TERMS = [
 PODS = [
     (namespace, {"app": app, **more}, team)
     for namespace, app, more, team in product(
-        ("x", "y", "other"), ("a", "b", ""), ({}, {"tier": "1"}), ({}, {"team": "red"})
+        ("x", "y", "other"),
+        ("a", "b", ""),
+        ({}, {"tier": "1"}, {"size": "2"}, {"size": "1"}),
+        ({}, {"team": "red"}),
     )
 ]
 FACTORS = {TermKind.REQUIRED: 10, TermKind.PREFERRED: 1, TermKind.PREFERRED_ANTI: -1}
