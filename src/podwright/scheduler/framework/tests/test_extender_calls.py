@@ -19,6 +19,7 @@ from podwright.scheduler.framework.extenders.extender_calls import (
     Answers,
     CalledExtender,
     ExtenderError,
+    MalformedJSON,
     pod_argument,
     read_first_value,
     run_steps,
@@ -93,6 +94,7 @@ def test_a_call_that_failed(reply: ExtenderReply, error: str) -> None:
     [
         pytest.param(b' \t\r\n{"a": 1} rest', {"a": 1}, id="between spaces and a rest"),
         pytest.param(b"null", None, id="null"),
+        pytest.param(b"[1]\n", [1], id="a list"),
         pytest.param(b'"\xff"', "�", id="bytes that are not UTF-8"),
     ],
 )
@@ -176,23 +178,6 @@ def test_scores_and_errors_of_each_extender_are_kept() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("entry", "host"),
-    [
-        pytest.param({"Host": "a"}, "a", id="the name of the field"),
-        pytest.param({"host": "a"}, "a", id="in another case"),
-        pytest.param({"Host": "a", "host": "b"}, "b", id="the last one counts"),
-        pytest.param({"HOST": "b", "Host": "a"}, "a", id="whichever it is"),
-        pytest.param({"Hosts": "a"}, None, id="another name"),
-        pytest.param({"Host": None}, None, id="null"),
-        pytest.param(None, None, id="no object"),
-    ],
-)
-def test_fields_are_read_as_go_reads_them(entry: Any, host: str | None) -> None:
-    """Upstream: Go's encoding/json/decode.go, object, which folds the case of names."""
-    assert typed_field(entry, "HostPriority", "Host", str) == host
-
-
 def managing(resource: str, **settings: Any) -> CalledExtender:
     return msgspec.structs.replace(extender(**settings), managed=frozenset({resource}))
 
@@ -261,3 +246,36 @@ def test_which_extender_binds(
             "PodName": "p", "PodNamespace": "default", "PodUID": pod.metadata.uid, "Node": "n1",
         }  # fmt: skip
     assert is_bound_by(called, pod) is bool(answers)
+
+
+# -------------------------------------------------------------------- JSON as Go reads it
+
+
+@pytest.mark.parametrize("body", [b"", b" ", b"{", b"<html>", b"NaN", b"[" * 100_000])
+def test_a_body_that_is_not_json_is_an_error(body: bytes) -> None:
+    with pytest.raises(MalformedJSON):
+        read_first_value(body)
+
+
+@pytest.mark.parametrize(
+    ("answer", "value"),
+    [
+        pytest.param({"Score": 1}, 1, id="the name of the field"),
+        pytest.param({"SCORE": 1}, 1, id="in another case"),
+        pytest.param({"Score": 1, "score": 2}, 2, id="the last one counts"),
+        pytest.param({"SCORE": 2, "Score": 1}, 1, id="whichever it is"),
+        pytest.param({"Scores": 1}, None, id="another name"),
+        pytest.param({"Score": None}, None, id="null"),
+        pytest.param({}, None, id="absent"),
+        pytest.param(None, None, id="no object"),
+    ],
+)
+def test_fields_are_matched_as_go_matches_them(answer: Any, value: int | None) -> None:
+    """Upstream: Go's encoding/json/decode.go, object, which folds the case of names."""
+    assert typed_field(answer, "HostPriority", "Score", int) == value
+
+
+@pytest.mark.parametrize("answer", [{"Score": True}, {"Score": 1.0}, {"Score": 2**63}, [], 7])
+def test_fields_of_another_type_are_errors(answer: Any) -> None:
+    with pytest.raises(MalformedJSON, match="HostPriority"):
+        typed_field(answer, "HostPriority", "Score", int)

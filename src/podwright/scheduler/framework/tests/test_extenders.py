@@ -12,13 +12,10 @@ from podwright.scheduler.assembly.registry import Registry
 from podwright.scheduler.columns import Cluster
 from podwright.scheduler.config import ExtenderReply, effective
 from podwright.scheduler.framework.extenders.extender_calls import (
-    MalformedJSON,
     MissingExtenderCaller,
     extenders_of,
     interested_in,
-    read_first_value,
     run_steps,
-    typed_field,
 )
 from podwright.scheduler.framework.extenders.extender_verbs import bind_steps, is_bound_by
 from podwright.scheduler.framework.profile import Profile, TieRule
@@ -763,40 +760,3 @@ def test_an_extender_binds(settings, reply, by_extender, error):
 def test_an_extender_with_a_bind_verb_binds_the_pods_of_its_interest(settings, binds):
     configuration, _ = configured(*settings)
     assert is_bound_by(extenders_of(configuration), make_pod("web")) is binds
-
-
-# -------------------------------------------------------------------- JSON as Go reads it
-
-
-@pytest.mark.parametrize(
-    ("body", "value"),
-    [(b" {} rest", {}), (b"null", None), (b'"\xff"', "�"), (b"[1]\n", [1])],
-)
-def test_the_first_value_counts(body, value):
-    assert read_first_value(body) == value
-
-
-@pytest.mark.parametrize("body", [b"", b" ", b"{", b"<html>", b"NaN", b"[" * 100_000])
-def test_a_body_that_is_not_json_is_an_error(body):
-    with pytest.raises(MalformedJSON):
-        read_first_value(body)
-
-
-@pytest.mark.parametrize(
-    ("answer", "kind", "value"),
-    [
-        ({"Score": 1}, int, 1),
-        ({"SCORE": 1}, int, 1),
-        ({"Score": None}, int, None),
-        ({}, int, None),
-        (None, int, None),
-    ],
-)
-def test_fields_are_matched_as_go_matches_them(answer, kind, value):
-    assert typed_field(answer, "HostPriority", "Score", kind) == value
-
-
-@pytest.mark.parametrize("answer", [{"Score": True}, {"Score": 1.0}, {"Score": 2**63}, [], 7])
-def test_fields_of_another_type_are_errors(answer):
-    with pytest.raises(MalformedJSON, match="HostPriority"):
-        typed_field(answer, "HostPriority", "Score", int)
