@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -108,9 +109,11 @@ def test_durations_may_start_with_days(value: str, found: int) -> None:
     assert parse_days(value) == found
 
 
-@pytest.mark.parametrize("text", ["1d-1h", "1d+1h", "1234567890d", "d", "1dd", "1"])
+@pytest.mark.parametrize(
+    "text", ["1d-1h", "1d+1h", "1234567890d", "106752d", "d", "1dd", "1", "1d1", "1d1h1d"]
+)
 def test_what_is_not_a_duration_is_an_error(text: str) -> None:
-    with pytest.raises(ValueError, match=r"^time: "):
+    with pytest.raises(ValueError, match=rf'^time: .*"{re.escape(text)}"$'):
         parse_days(text)
     with pytest.raises(InputError, match="a duration such as 1h30m is expected"):
         read_duration(text, "for")

@@ -255,13 +255,16 @@ def parse_days(text: str) -> int:
     if found is None:
         return parse_duration(text)
     sign, days, rest = found.groups()
-    if len(days.partition(".")[0]) > _MAX_DAYS_DIGITS or rest[:1] in ("+", "-"):
+    whole, _, fraction = days.partition(".")
+    if len(whole) > _MAX_DAYS_DIGITS:
         raise ValueError(f'time: invalid duration "{text}"')
     # Days as hours: Go's parser then checks the sum of all parts.
-    whole, _, fraction = days.partition(".")
     hours = int(whole) * 24
     part_ns = int(fraction or "0") * _DAY_NS // 10 ** len(fraction)
-    return parse_duration(f"{sign}{hours}h{part_ns}ns{rest}")
+    try:
+        return parse_duration(f"{sign}{hours}h{part_ns}ns{rest}")
+    except ValueError:  # names the text in hours
+        raise ValueError(f'time: invalid duration "{text}"') from None
 
 
 def numpy_time_ns(value: object) -> int | None:
