@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from podwright.cluster.api.endpoints.tests.conftest import pod
 
 ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
@@ -53,8 +55,17 @@ def test_tokens_of_others_are_not_known(server):
     assert "authenticated" not in review(server, "nonsense")
 
 
-def test_static_tokens_are_reviewed_too(server):
-    assert review(server, "alice-token")["user"]["username"] == "alice"
+@pytest.mark.parametrize(
+    ("text", "name", "groups"),
+    [
+        ("admin-token", "admin", ["system:masters", "system:authenticated"]),
+        ("alice-token", "alice", ["dev", "system:authenticated"]),
+        ("sched-token", "system:kube-scheduler", ["system:authenticated"]),
+    ],
+)
+def test_static_tokens_are_reviewed_too(server, text, name, groups):
+    found = review(server, text)["user"]
+    assert (found["username"], found["groups"]) == (name, groups)
 
 
 def test_a_bound_token_goes_with_its_pod(server):
