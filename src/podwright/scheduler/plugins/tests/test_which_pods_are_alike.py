@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from podwright.apimachinery.objects import Pod, decode_pod, with_fields
+from podwright.apimachinery.schema import decode
 from podwright.scheduler.columns import Cluster, Reads
 from podwright.scheduler.framework import Plugin
 from podwright.scheduler.plugins.tests.test_registered_events import PLUGINS
@@ -215,6 +216,25 @@ def test_a_pod_without_volumes_does_not_depend_on_storage(name: str) -> None:
     claimed = pod(**volume(persistentVolumeClaim={"claimName": "c"}))
     reads = [plugin.reads_for(plugin.pod_key(one), cluster) for one in (pod(), claimed)]
     assert [each.preparation for each in reads] == [Reads.NOTHING, Reads.STORAGE]
+
+
+@pytest.mark.parametrize("is_backed", [True, False])
+def test_a_resource_that_a_device_class_backs_depends_on_devices(is_backed: bool) -> None:
+    cluster, resource = Cluster(), "example.com/gpu" if is_backed else "example.com/other"
+    head = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "c"}}
+    cluster.put(decode(head | {"spec": {"extendedResourceName": resource}}))
+    incoming = pod(**requesting(**{"example.com/gpu": "1"}))
+    fit, devices = (
+        FILTERS_AND_SCORES[name].reads_for(FILTERS_AND_SCORES[name].pod_key(incoming), cluster)
+        for name in ("NodeResourcesFit", "DynamicResources")
+    )
+    usual = Reads.NODE | Reads.PODS
+    if is_backed:
+        assert tuple(fit) == (Reads.DEVICE_CLASSES, usual, usual | Reads.DEVICES)
+        assert tuple(devices) == (Reads.CLUSTER, Reads.CLUSTER, Reads.CLUSTER)
+    else:
+        assert tuple(fit) == (Reads.NOTHING, usual, usual)
+        assert tuple(devices) == (Reads.NOTHING, Reads.NOTHING, Reads.NODE)
 
 
 def test_keys_of_plugins_that_take_part_in_nothing_else() -> None:
