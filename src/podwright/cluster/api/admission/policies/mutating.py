@@ -144,11 +144,13 @@ class MutatingAdmissionPolicy(Plugin):
                 changed = configured(resource.object_type, document, patch | names)
             except PatchError as error:
                 raise PatchError(f"error applying patch: {error}") from None
-        if problems := resource.kind.decoding_problems(changed):
-            path, message, _ = problems[0]
-            if message.startswith(UNKNOWN_FIELD):
-                raise internal(f'strict decoding error: unknown field "{path}"')
-            raise internal(f"{path}: {message}" if path else message)
+        unknown: list[str] = []
+        for path, message, _ in resource.kind.decoding_problems(changed):
+            if not message.startswith(UNKNOWN_FIELD):
+                raise internal(f"{path}: {message}" if path else message)
+            unknown.append(f'unknown field "{path}"')
+        if unknown:
+            raise internal(f"strict decoding error: {', '.join(unknown)}")
         made = resource.completed(changed)
         found = converted(made, resource, source)
         assert found is not None, "a mutated object stays one"

@@ -106,12 +106,22 @@ def test_a_patch_that_does_not_apply_is_the_first_failure() -> None:
     assert (status["details"]["kind"], status["details"]["name"]) == ("configmaps", "m")
 
 
-@pytest.mark.parametrize("field", ["bogus", "dat"])
-def test_a_field_that_the_kind_does_not_have_is_an_internal_error(field: str) -> None:
-    plugin = MutatingAdmissionPolicy(a_context(a_store(*mutating(added(f"/{field}", "'1'")))))
-    assert outcome(plugin, a_write("v1 ConfigMap", OBJECT)) == (
-        f'Internal error occurred: strict decoding error: unknown field "{field}"'
-    )
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        ("{'bogus': 1}", 'strict decoding error: unknown field "metadata.bogus"'),
+        # As strictDecodingError in apimachinery's pkg/runtime/error.go.
+        ("{'a': 1, 'b': 1}",
+         'strict decoding error: unknown field "metadata.a", unknown field "metadata.b"'),
+        # A value that cannot be read at all comes before.
+        ("{'a': 1, 'labels': 1}",
+         'metadata.labels: Invalid value: 1: a map is expected'),
+    ],
+)  # fmt: skip
+def test_what_the_kind_does_not_have_is_an_internal_error(value: str, problem: str) -> None:
+    plugin = MutatingAdmissionPolicy(a_context(a_store(*mutating(added("/metadata", value)))))
+    found = outcome(plugin, a_write("v1 ConfigMap", OBJECT))
+    assert found == f"Internal error occurred: {problem}"
 
 
 BODY: Document = {"metadata": {"name": "m", "namespace": "default"}}
