@@ -137,6 +137,18 @@ def test_the_share_of_the_cpu_has_a_field_in_v1():
     assert autoscaler_v2(other)["spec"]["metrics"] == [amount]
 
 
+def test_a_converted_autoscaler_has_the_order_and_the_zeros_of_its_go_struct():
+    """Upstream: HorizontalPodAutoscalerStatus in autoscaling/v2/types.go and v1/types.go."""
+    newer = autoscaler_v2(autoscaler({}, "v1"))
+    assert list(newer) == ["kind", "apiVersion", "metadata", "spec", "status"]
+    assert list(newer["spec"]) == ["scaleTargetRef", "maxReplicas", "metrics"]
+    assert newer["status"] == {"desiredReplicas": 0, "currentMetrics": None}
+    older = autoscaler_v1(autoscaler({"metrics": [cpu(60)]}))
+    assert list(older) == list(newer)
+    assert older["status"] == {"currentReplicas": 0, "desiredReplicas": 0}
+    assert not {"annotations"} & {*newer["metadata"], *older["metadata"]}
+
+
 def test_an_autoscaler_without_metrics_has_80_percent_of_the_cpu():
     assert autoscaler_v2(autoscaler({}, "v1"))["spec"]["metrics"] == [cpu(80)]
     given = autoscaler({"targetCPUUtilizationPercentage": 50}, "v1")
