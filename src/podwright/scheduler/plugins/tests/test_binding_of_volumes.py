@@ -212,6 +212,20 @@ def test_objects_are_written_one_after_the_other_and_an_error_ends_that() -> Non
     assert plugin.continue_pre_bind(cycle, "n", failed) == Status.error("conflict")
 
 
+@pytest.mark.parametrize(("is_provisioned", "outcome"), [(True, Status.OK), (False, NEXT_LOOK)])
+def test_every_claim_must_be_bound(is_provisioned: bool, outcome: Status | Pending) -> None:
+    made = claim(name="d", annotations=SELECTED)
+    done = claim(name="d", volumeName="v", annotations=SELECTED | COMPLETED)
+    objects = NODE, PLACED, volume(), BOUND, done if is_provisioned else made
+    plugin, cycle, step = begun(Assumed(((claim(), volume()),), (made,)), *objects)
+    for obj in (volume(), made):
+        assert isinstance(step, Pending)
+        answered = Progress(now_ns=1, answers=(Answer(obj=obj),))
+        step = plugin.continue_pre_bind(cycle, "n", answered)
+    assert step == NEXT_LOOK
+    assert plugin.continue_pre_bind(cycle, "n", Progress(now_ns=2)) == outcome
+
+
 @pytest.mark.parametrize("seconds", [1, 3])
 def test_the_look_at_the_end_of_the_timeout_is_the_last(seconds: int) -> None:
     assumed = Assumed(((claim(), volume()),), ())
