@@ -46,6 +46,7 @@ def placed(name: str, on: str, cpu: str = "1", **more: Any) -> Pod:
     return pod(name, cpu, on=on, labels={"app": name[0]}, **more)
 
 
+WAITING = pod("w1", nominated="n1", priority=10, labels={"app": "w"})
 FULL = placed("high", "n2", "3", priority=20)
 
 
@@ -81,6 +82,24 @@ FULL = placed("high", "n2", "3", priority=20)
             [placed("a1", "n1", priority=1), placed("b1", "n1"), placed("c1", "n1")],
             None,
             id="who is needed is less important: all less important ones go at first",
+        ),
+        pytest.param(
+            term("podAntiAffinity", "a"),
+            [placed("a1", "n1"), placed("b1", "n1"), WAITING],
+            ["a1"],
+            id="a nominated pod needs its room, and no more than that",
+        ),
+        pytest.param(
+            term("podAffinity", "w"),
+            [placed("a1", "n1", "3"), WAITING],
+            None,
+            id="it may never come, so it does not help",
+        ),
+        pytest.param(
+            term("podAntiAffinity", "w"),
+            [placed("a1", "n1", "3"), WAITING],
+            None,
+            id="it may come, so it hurts",
         ),
         pytest.param(
             spread("p"),
