@@ -122,12 +122,13 @@ def applied(
     """
     _check(of, configuration)
     fields, errors = of.applied_fields(configuration)
+    entries = (configuration.get("metadata") or {}).get("managedFields")
+    if isinstance(entries, list) and not any(map(_is_of_managed_fields, errors)):
+        raise PatchError("metadata.managedFields must be nil")
     if errors:
         text = joined_errors(errors)
         place = _place(of, configuration)
         raise unclassified(f"failed to create typed patch object ({place}): {text}")
-    if (configuration.get("metadata") or {}).get("managedFields") is not None:
-        raise PatchError("metadata.managedFields must be nil")
     request = _Apply(of, of.tracked(fields, subresource), subresource, convert)
     if live is None:
         return request.created(configuration, manager, now)
@@ -155,6 +156,11 @@ def applied(
         found = with_last_applied(found, configuration)
     entries = written_entries(after)
     return live if found is live and entries == stored else with_entries(found, entries)
+
+
+def _is_of_managed_fields(error: str) -> bool:
+    """Return whether a type error is in what upstream cannot read as managed fields."""
+    return error.startswith(".metadata.managedFields")
 
 
 def _check(of: ObjectType, configuration: Document) -> None:

@@ -184,6 +184,13 @@ def test_an_item_goes_if_its_item_is_given_up_though_another_has_a_field_of_it()
         ({"apiVersion": ["v1"], "kind": 5}, "invalid object type: /, Kind="),
         ({"apiVersion": "v2", "kind": "ConfigMap"}, "invalid object type: /v2, Kind=ConfigMap"),
         (config_map(managedFields=[]), "metadata.managedFields must be nil"),
+        (config_map({"a": 1}, managedFields=[{}]), "metadata.managedFields must be nil"),
+        (
+            config_map({"a": 1}, managedFields={}),
+            "failed to create typed patch object (/c; /v1, Kind=ConfigMap): errors:\n"
+            "  .data.a: expected string, got &value.valueUnstructured{Value:1}\n"
+            "  .metadata.managedFields: expected list, got &{map[]}",
+        ),
         (
             config_map(namespace="n") | {"bogus": 1},
             "failed to create typed patch object (n/c; /v1, Kind=ConfigMap): .bogus: field not "
