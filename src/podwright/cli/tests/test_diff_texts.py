@@ -199,6 +199,12 @@ def test_several_configurations_are_columns(capsys):
     assert printed.err == f"one.yaml: {summary(diff())}\ntwo.yaml: {summary(OTHER)}\n"
 
 
+def test_configurations_without_a_difference_have_their_figures_only(capsys):
+    print_several(["x/one.yaml", "y/two.yaml"], [OTHER, OTHER], "table")
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[0] == "Figures (the spread is the standard deviation over the nodes):"
+
+
 def test_files_of_one_name_have_their_folders(capsys):
     print_several(["x/c.yaml", "y/c.yaml"], [OTHER, OTHER], "wide")
     out = capsys.readouterr().out
