@@ -201,8 +201,8 @@ def test_several_configurations_are_columns(capsys):
 
 def test_configurations_without_a_difference_have_their_figures_only(capsys):
     print_several(["x/one.yaml", "y/two.yaml"], [OTHER, OTHER], "table")
-    shown = capsys.readouterr().out.splitlines()
-    assert shown[0] == "Figures (the spread is the standard deviation over the nodes):"
+    shown = capsys.readouterr().out
+    assert shown.startswith("\nFigures (the spread is the standard deviation over the nodes):\n")
 
 
 def test_files_of_one_name_have_their_folders(capsys):
