@@ -200,16 +200,34 @@ def _cluster_problems(cluster: Cluster, name: str) -> Sequence[str]:
             f"cluster {quoted(name)} has a certificate authority and insecure-skip-tls-verify; "
             "remove one of them",
         )
-    return ()
+    return _given_twice(cluster, "certificate-authority")
 
 
 def _user_problems(user: User) -> Sequence[str]:
+    twice = (*_given_twice(user, "client-certificate"), *_given_twice(user, "client-key"))
+    if twice:
+        return twice
+    if user.token and (user.username or user.password):
+        return ("the user has a token and a name or password; remove one of them",)
     has_certificate = user.client_certificate or user.client_certificate_data
     if has_certificate and not (user.client_key or user.client_key_data):
         return ("client-certificate needs client-key or client-key-data",)
     if (user.as_uid or user.as_groups or user.as_user_extra) and not user.impersonated:
         return ("as-uid, as-groups and as-user-extra need a user in the field as",)
     return ()
+
+
+def _given_twice(part: Cluster | User, field: str) -> Sequence[str]:
+    """Return the problem of a file whose contents are given as well.
+
+    Notes
+    -----
+    Upstream: staging/src/k8s.io/client-go/tools/clientcmd/validation.go, validateAuthInfo,
+    validateClusterInfo
+    """
+    name = field.replace("-", "_")
+    is_twice = getattr(part, name) and getattr(part, f"{name}_data")
+    return (f"{field} and {field}-data: one of them is expected, not both",) if is_twice else ()
 
 
 _CLUSTER_PATHS = ("certificate_authority",)

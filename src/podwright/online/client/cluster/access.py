@@ -321,7 +321,7 @@ def _check_headers(*texts: str) -> None:
 
 
 def _tls(cluster: Cluster, user: User) -> TlsSettings:
-    """Read the certificates; those within the kubeconfig precede files."""
+    """Read the certificates, which are within the kubeconfig or in files."""
     if not cluster.server.startswith("https:"):
         return TlsSettings()
     return TlsSettings(

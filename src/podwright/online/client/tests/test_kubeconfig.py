@@ -78,7 +78,6 @@ def test_all_fields_are_read(tmp_path):
     user = {
         "client-certificate-data": pem,
         "client-key-data": pem,
-        "token": "t",
         "username": "n",
         "password": "w",
         "as": "jane",
@@ -107,7 +106,6 @@ def test_all_fields_are_read(tmp_path):
     assert found.user == User(
         client_certificate_data=b"PEM",
         client_key_data=b"PEM",
-        token="t",
         username="n",
         password="w",
         impersonated="jane",
@@ -242,6 +240,31 @@ def test_a_wrong_kubeconfig_is_named(tmp_path, text, context, message):
             "them",
         ),
         (
+            {"certificate-authority": "a", "certificate-authority-data": "QQ=="},
+            {},
+            {},
+            "certificate-authority and certificate-authority-data: one of them is expected, not"
+            " both",
+        ),
+        *(
+            (
+                {},
+                {field: "a", f"{field}-data": "QQ=="},
+                {},
+                f"{field} and {field}-data: one of them is expected, not both",
+            )
+            for field in ("client-certificate", "client-key")
+        ),
+        *(
+            (
+                {},
+                {"token": "t", field: "x"},
+                {},
+                "the user has a token and a name or password; remove one of them",
+            )
+            for field in ("username", "password")
+        ),
+        (
             {},
             {"client-certificate": "a"},
             {},
@@ -275,7 +298,7 @@ def test_a_context_that_cannot_be_used_is_named(tmp_path, cluster, user, context
     ("cluster", "user"),
     [
         ({"insecure-skip-tls-verify": True}, {}),
-        ({"certificate-authority": "a", "certificate-authority-data": "QQ=="}, {}),
+        ({"certificate-authority": "a"}, {}),
         ({}, {"client-certificate": "a", "client-key": "b"}),
         ({}, {"client-certificate-data": "QQ==", "client-key-data": "QQ=="}),
         ({}, {"as": "jane", "as-uid": "7"}),

@@ -132,7 +132,7 @@ def test_an_address_of_another_protocol_is_refused(server):
         pytest.param({"username": "a", "password": "b"}, "Basic YTpi", id="a password"),
         pytest.param({"username": "a"}, "Basic YTo=", id="a name without one"),
         pytest.param({"password": "b"}, "Basic OmI=", id="a password without a name"),
-        pytest.param({"token": "t", "username": "a"}, "Bearer t", id="a token precedes both"),
+        pytest.param({"tokenFile": "new", "username": "a"}, "Bearer n", id="a file precedes both"),
         pytest.param(
             {"token": "t", "exec": {"command": "absent"}}, "Bearer t", id="no plugin runs then"
         ),
@@ -233,7 +233,7 @@ def test_requests_for_another_user_name_it(home):
     assert alone.impersonation == (("Impersonate-User", "jane"),)
 
 
-def test_certificates_within_the_kubeconfig_precede_files(home):
+def test_certificates_are_within_the_kubeconfig_or_in_files(home):
     def data(text: str) -> str:
         return base64.b64encode(text.encode()).decode()
 
@@ -241,14 +241,12 @@ def test_certificates_within_the_kubeconfig_precede_files(home):
         (home / name).write_text(name)
     files = {"client-certificate": "cert", "client-key": "key"}
     inline = {"client-certificate-data": data("c"), "client-key-data": data("k")}
-    cluster: dict[str, Any] = {
-        "certificate-authority": "ca", "certificate-authority-data": data("a")
-    }  # fmt: skip
+    cluster: dict[str, Any] = {"certificate-authority-data": data("a")}
     server = "https://a:1"
-    assert loaded(kubeconfig=kubeconfig(home, server, files | inline, **cluster)).tls == (
+    assert loaded(kubeconfig=kubeconfig(home, server, inline, **cluster)).tls == (
         TlsSettings(authority=b"a", certificate=b"c", key=b"k")
     )
-    cluster["certificate-authority-data"] = None
+    cluster = {"certificate-authority": "ca", "certificate-authority-data": None}
     plugin = {"exec": {"command": "absent"}}  # does not run beside a certificate
     for user in (files, files | plugin):
         found = loaded(kubeconfig=kubeconfig(home, server, user, **cluster))
