@@ -420,6 +420,21 @@ def test_a_node_that_provides_the_resource_itself_needs_no_claim() -> None:
     assert situation.handle.counted == []
 
 
+def test_beside_a_claim_of_the_pod_such_a_node_gets_an_empty_claim_and_fails() -> None:
+    """Upstream allocates nothing for the claim in memory, creates it, and has no mappings.
+
+    Upstream: dynamicresources.go, Reserve, bindClaim; extendeddynamicresources.go,
+    patchPodExtendedResourceClaimStatus
+    """
+    own = {"cpu": "4", "pods": "110", "example.com/gpu": "1"}
+    situation = reserved(using("c", gpus=1), claim(), node("n", status={"allocatable": own}))
+    steps, status = pre_bound(situation)
+    assert steps == ["update", "updateStatus", *WRITTEN]
+    assert status == Status.error(
+        "nil or empty request mappings, no update of pod default/p ExtendedResourceClaimStatus"
+    )
+
+
 # ------------------------------------------------------------ binding conditions
 
 
