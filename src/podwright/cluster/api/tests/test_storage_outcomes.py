@@ -148,7 +148,7 @@ LARGE, SMALL = {"requests": {"cpu": "2"}}, {"requests": {"cpu": "1"}}
             id="the resources of containers by their names",
         ),
         pytest.param("v1 Namespace", {"finalizers": ["a"]}, {"finalizers": ["kubernetes"]},
-                     {"finalizers": ["a"]}, id="a list of its own"),
+                     {"finalizers": ["a"]}, id="another list"),
     ],
 )  # fmt: skip
 def test_what_others_have_set_is_kept_where_a_manifest_has_none(

@@ -173,7 +173,7 @@ def device(name: str, *, driver: str = "d", **more: str) -> Document:
             {"metadata": {}, "spec": {"y": 1}, "status": {}},
             {"metadata": {"a": 1}, "spec": {"y": 1}, "status": {"s": 1}},
         ),
-        # The spec of a definition is no pointer in Go: one that was recorded without has an empty.
+        # The spec of a definition is not a pointer in Go: one recorded without it has an empty one.
         (
             "apiextensions.k8s.io/CustomResourceDefinition",
             {"metadata": {}, "spec": {"x": 1}, "status": {"s": 1}},

@@ -314,8 +314,8 @@ def typed_field(answer: Any, struct: str, key: str, kind: type[T]) -> T | None:
     if not isinstance(answer, dict):
         raise MalformedJSON(f"{struct}: an object is expected, not {_describe(answer)}")
     # The last one counts, as Go's encoding/json sets a field for each name that differs in case.
-    lowered = key.lower()
-    found = [answer[name] for name in answer if name.lower() == lowered]
+    lowered, length = key.lower(), len(key)
+    found = [answer[name] for name in answer if len(name) == length and name.lower() == lowered]
     value = found[-1] if found else None
     if value is None:
         return None

@@ -153,9 +153,8 @@ class ExtenderRun:
         nominated.confine_to(examined)
         rejected = {names[slot] for slot in examined[totals[examined] < 0].tolist()}
         # A status of the nominated node also moves the start of the next search.
-        moved = len(statuses.keys() - rejected)
-        if len(examined) > len(search.examined):
-            moved += names[own] in rejected
+        searched_count = int(np.count_nonzero(totals[search.examined] < 0))
+        moved = len(statuses.keys() | rejected) - searched_count
         self._node_search.next_start = (search.next_start + moved) % cluster.nodes.n_alive
         ranking.raise_failure(search.examined)
         feasible = search.examined[totals[search.examined] >= 0]

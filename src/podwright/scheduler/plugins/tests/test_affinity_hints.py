@@ -98,7 +98,7 @@ BOTH = pod(near=[term()], apart=[term(key="rack")])
     [
         pytest.param(NEAR, None, node(zone="a"), QUEUE, id="a new node of a domain"),
         pytest.param(NEAR, None, node(), SKIP, id="a new node of none"),
-        pytest.param(APART, None, node(), QUEUE, id="nobody is on a new node"),
+        pytest.param(APART, None, node(), QUEUE, id="a new node has no pods"),
         pytest.param(pod(), None, node(zone="a"), SKIP, id="no terms"),
         pytest.param(NEAR, node(), node(zone="a"), QUEUE, id="it joins a domain"),
         pytest.param(NEAR, node(zone="b"), node(zone="a"), QUEUE, id="another one"),

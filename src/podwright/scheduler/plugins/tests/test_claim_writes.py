@@ -485,7 +485,7 @@ WAITED = "scheduler_dra_bindingconditions_wait_duration_seconds"
     ("later", "since", "result", "outcome"),
     [
         pytest.param("Ready", "", Status.OK, "success", id="ready at the second look"),
-        pytest.param("Other", "", NEXT_LOOK, "", id="a condition that is no binding condition"),
+        pytest.param("Other", "", NEXT_LOOK, "", id="a condition that is not a binding condition"),
         pytest.param(
             None,
             "",
@@ -636,7 +636,7 @@ STALE: Document = {
 @pytest.mark.parametrize(
     ("pod", "present", "calls"),
     [
-        pytest.param(using("c"), [ELSEWHERE], ["updateStatus c"], id="nobody uses it"),
+        pytest.param(using("c"), [ELSEWHERE], ["updateStatus c"], id="no pod uses it"),
         pytest.param(
             using("c"),
             [allocated(claim(users=("p",)), "other")],

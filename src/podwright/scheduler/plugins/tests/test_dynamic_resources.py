@@ -312,10 +312,10 @@ def test_each_node_has_the_error_of_its_own_search() -> None:
     selected = [{"cel": {"expression": f'device.attributes["{DRIVER}"].model == "a"'}}]
     exactly = {"deviceClassName": "gpu", "count": 1, "allocationMode": "ExactCount"}
     request = {"name": "r", "exactly": exactly | {"selectors": selected}}
-    wanted = document("ResourceClaim", "one", {"devices": {"requests": [request]}})
+    requested = document("ResourceClaim", "one", {"devices": {"requests": [request]}})
     # Without the attribute, the expression fails on the first device of each node.
     plugin, cycle, _ = prepared(
-        pod("p", "one"), wanted, *(own(n) for n in "xyz"), devices("x", "a"), devices("y", "b")
+        pod("p", "one"), requested, *(own(n) for n in "xyz"), devices("x", "a"), devices("y", "b")
     )
     error = "claim default/one: selector #0: CEL runtime error: no such key: model"
     assert reasons(plugin, cycle) == {"x": (error,), "y": (error,), "z": NO_DEVICES}
@@ -371,14 +371,14 @@ def test_where_an_allocated_claim_can_be_used(
 
 def test_earlier_alternatives_of_a_request_score_more() -> None:
     """Upstream: dynamicresources.go, Score, computeScore."""
-    wanted = document("ResourceClaim", "one", {"devices": {"requests": ALTERNATIVES}})
+    requested = document("ResourceClaim", "one", {"devices": {"requests": ALTERNATIVES}})
     objects = own("x"), own("y"), devices("x", "a", "b"), devices("y", "c")
-    plugin, cycle, _ = prepared(pod("p", "one"), wanted, *objects)
+    plugin, cycle, _ = prepared(pod("p", "one"), requested, *objects)
     assert scored(plugin, cycle) == {"x": 8, "y": 7}
     status = {"allocation": {"devices": {"results": [RESULT | {"request": "r/1", "pool": "z"}]}}}
     spec = {"devices": {"requests": ALTERNATIVES}}
     allocated = document("ResourceClaim", "two", spec, status=status)
-    plugin, cycle, _ = prepared(pod("p", "one", "two"), wanted, allocated, *objects)
+    plugin, cycle, _ = prepared(pod("p", "one", "two"), requested, allocated, *objects)
     assert scored(plugin, cycle) == {"x": 8 + 7, "y": 7 + 7}
     without, cycle, _ = prepared(pod("p", "one"), claim("one"), own("x"), devices("x", "a"))
     assert scored(without, cycle) == {"x": 0}
@@ -386,9 +386,9 @@ def test_earlier_alternatives_of_a_request_score_more() -> None:
 
 @pytest.mark.parametrize("is_enabled", [True, False])
 def test_alternatives_need_their_gate(is_enabled: bool) -> None:
-    wanted = document("ResourceClaim", "one", {"devices": {"requests": ALTERNATIVES}})
+    requested = document("ResourceClaim", "one", {"devices": {"requests": ALTERNATIVES}})
     gates = DEFAULT_GATES if is_enabled else set_gates({"DRAPrioritizedList": False})
-    _, _, status = prepared(pod("p", "one"), wanted, own("x"), gates=gates)
+    _, _, status = prepared(pod("p", "one"), requested, own("x"), gates=gates)
     text = (
         "resource claim default/one, request r: has subrequests, but the DRAPrioritizedList"
         " feature is disabled"

@@ -80,7 +80,7 @@ TOO_FEW = "waiting for minCount pods from a gang to appear in scheduling queue"
     ("policy", "names", "message"),
     [
         pytest.param(None, "ab", NOT_THERE, id="the group does not exist"),
-        pytest.param(BASIC, "a", "", id="a group that is no gang"),
+        pytest.param(BASIC, "a", "", id="a group that is not a gang"),
         pytest.param(GANG_OF_TWO, "a", TOO_FEW, id="one pod of two"),
         pytest.param(GANG_OF_TWO, "ab", "", id="two of two"),
         pytest.param(GANG_OF_TWO, "abc", "", id="three of two"),
@@ -102,7 +102,7 @@ MISSING = 'failed to get podGroup default/g: podgroup.scheduling.k8s.io "g" not 
     ("policy", "scheduled", "waiting", "result", "allowed", "activated"),
     [
         pytest.param(None, "", "", Status.error(MISSING), "", "", id="the group was deleted"),
-        pytest.param(BASIC, "a", "b", Status.OK, "", "", id="a group that is no gang"),
+        pytest.param(BASIC, "a", "b", Status.OK, "", "", id="a group that is not a gang"),
         pytest.param(GANG_OF_TWO, "a", "", WAIT, "", "bc", id="one of two: the others are tried"),
         pytest.param(GANG_OF_TWO, "ab", "bx", Status.OK, "b", "", id="two: who waited is bound"),
         pytest.param(GANG_OF_TWO, "cab", "cb", Status.OK, "bc", "", id="in the order of names"),

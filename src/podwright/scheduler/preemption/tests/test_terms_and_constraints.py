@@ -51,13 +51,13 @@ FULL = placed("high", "n2", "3", priority=20)
 
 
 @pytest.mark.parametrize(
-    ("wanted", "others", "victims"),
+    ("spec", "others", "victims"),
     [
         pytest.param(
             term("podAntiAffinity", "a"),
             [placed("a1", "n1"), placed("b1", "n1")],
             ["a1"],
-            id="who is avoided has to go, and nobody else",
+            id="who is avoided has to go, and no other pod",
         ),
         pytest.param(
             term("podAntiAffinity", "a"),
@@ -120,10 +120,8 @@ FULL = placed("high", "n2", "3", priority=20)
         ),
     ],
 )
-def test_who_makes_room(
-    wanted: dict[str, Any], others: list[Pod], victims: list[str] | None
-) -> None:
-    preemptor = pod("p", priority=10, labels={"app": "p"}, **wanted)
+def test_who_makes_room(spec: dict[str, Any], others: list[Pod], victims: list[str] | None) -> None:
+    preemptor = pod("p", priority=10, labels={"app": "p"}, **spec)
     decision = attempt(preemptor, node("n1", "x"), node("n2", "y"), FULL, *others)
     assert decision.post_filter is not None
     details = decision.post_filter.details

@@ -64,7 +64,7 @@ def test_the_proxy_of_the_environment(server, environment, proxy):
         pytest.param("https://[fd00::1]:1", "fd00::/8", True, id="a network of IPv6"),
         pytest.param("https://[fd00::1]:1", "[fd00::1]:1", True, id="an address of IPv6"),
         pytest.param("https://a.com", "10.0.0.0/8", False, id="a name is in no network"),
-        pytest.param("https://10.1.2.3", "10.0.0.0/255.0.0.0", False, id="a mask is no length"),
+        pytest.param("https://10.1.2.3", "10.0.0.0/255.0.0.0", False, id="a mask is not a length"),
         pytest.param("https://a.com:1", "a.com:", True, id="an empty port is any"),
         pytest.param("https://a.com:1", "a.com:one", False, id="and another text is none"),
         pytest.param("https://a.com:1", ":1", False, id="a port without a host"),
