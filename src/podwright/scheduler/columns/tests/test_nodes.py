@@ -9,6 +9,8 @@ from podwright.scheduler.columns.nodes import (
     FIXED_RESOURCES,
     MEMORY,
     PODS,
+    Journal,
+    SlotColumns,
 )
 from podwright.scheduler.framework import Reads
 from podwright.testing import make_pod
@@ -360,3 +362,70 @@ def test_the_columns_of_many_resources_are_added_at_once():
     assert nodes.allocatable is before
     cluster.put(node("n", allocatable=dict.fromkeys(names, "2")))
     assert nodes.allocatable[0, first:].tolist() == [2] * 100
+
+
+def test_what_is_free_may_be_negative():
+    cluster = Cluster()
+    cluster.put(make_pod("web", cpu="5", node="n"))
+    cluster.put(node("n"))
+    nodes = cluster.nodes
+    assert nodes.free[0].tolist() == (nodes.allocatable - nodes.requested)[0].tolist()
+    assert nodes.free[0, CPU] == -1000
+
+
+def test_the_order_of_visits_is_restored():
+    nodes = Cluster().nodes
+    key = "topology.kubernetes.io/zone"
+    for name, zone in (("a", "x"), ("b", "y"), ("c", "x"), ("d", "y")):
+        nodes.put(node(name, labels={key: zone}))
+    assert nodes.names_by_zone() == [["a", "c"], ["b", "d"]]
+    assert nodes.visiting_order().tolist() == [0, 1, 2, 3]
+    nodes.reorder([["d", "b"], [], ["c", "a"]])
+    assert nodes.names_by_zone() == [["d", "b"], ["c", "a"]]
+    assert nodes.visiting_order().tolist() == [3, 2, 1, 0]
+    nodes.put(node("e", labels={key: "x"}))
+    assert nodes.names_by_zone() == [["d", "b"], ["c", "a", "e"]]
+    nodes.remove("d")
+    nodes.remove("b")
+    assert nodes.names_by_zone() == [["c", "a", "e"]]
+
+
+def test_a_journal_keeps_the_newest_entries():
+    journal = Journal()
+    for slot in range(2_048):
+        journal.record(slot)
+    assert slots_since(journal, 0) == [*range(2_048)]
+    journal.record(7)
+    assert journal.since(1_023) is None
+    assert slots_since(journal, 1_024) == [*range(1_024, 2_048), 7]
+    assert slots_since(journal, 2_049) == []
+    journal.keep(1_024)
+    journal.keep(1_500)
+    assert slots_since(journal, 1_024) == [*range(1_024, 2_048), 7]
+    for slot in range(3_000):
+        journal.record(slot)
+    assert slots_since(journal, journal.version - 1_500) == [*range(1_500, 3_000)]
+    journal.forget()
+    assert journal.since(journal.version - 1) is None
+    assert slots_since(journal, journal.version) == []
+    journal.record(3)
+    assert slots_since(journal, journal.version - 1) == [3]
+
+
+def test_columns_by_key_grow_with_the_nodes():
+    nodes = Cluster().nodes
+    columns = SlotColumns(nodes, fill=-1)
+    assert columns.find("a") is None
+    assert columns.of("a").tolist() == []
+    nodes.put(node("n0"))
+    columns.of("a")[0] = 5
+    for i in range(1, 40):
+        nodes.put(node(f"n{i}"))
+        assert columns.of("a").tolist() == [5, *[-1] * i]
+    found = columns.find("a")
+    assert found is not None
+    found[39] = 6
+    assert columns.of("a")[39] == 6
+    columns.clear()
+    assert columns.find("a") is None
+    assert columns.of("a").tolist() == [-1] * 40

@@ -24,6 +24,15 @@ def test_host_ports_of_a_pod(port, expected):
     assert host_ports(with_port("p", **port)) == expected
 
 
+def test_containers_that_run_beside_the_pod_hold_ports():
+    ports = [[{"containerPort": port, "hostPort": port}] for port in (80, 81, 82)]
+    setup = {"name": "a", "image": "i", "ports": ports[0]}
+    sidecar = {"name": "b", "image": "i", "ports": ports[1], "restartPolicy": "Always"}
+    main = {"name": "c", "image": "i", "ports": ports[2]}
+    held = host_ports(pod("p", initContainers=[setup, sidecar], containers=[main]))
+    assert sorted(port.port for port in held) == [81, 82]
+
+
 @pytest.mark.parametrize(
     ("taken", "requested", "slots"),
     [
@@ -49,3 +58,36 @@ def test_after_a_dry_run_a_port_is_counted_again():
     cluster.ports.count(0, (LOCAL,), 1)
     cluster.ports.count(0, (LOCAL,), -1)
     assert cluster.ports.conflicts(0, (LOCAL,)), "a second pod uses the port"
+
+
+def test_a_port_that_is_freed_on_one_address_stays_taken_on_others():
+    use = PortUse()
+    for slot, port in ((0, LOCAL), (0, OTHER), (1, LOCAL)):
+        use.count(slot, (port,), 1)
+    assert sorted(use.conflicting_slots((EVERYWHERE,))) == [0, 0, 1]
+    use.count(0, (LOCAL,), -1)
+    assert use.conflicting_slots((LOCAL,)) == [1]
+    assert use.conflicting_slots((OTHER,)) == [0]
+    assert use.slots() == [0, 1]
+    use.count(0, (OTHER,), -1)
+    assert use.conflicting_slots((EVERYWHERE,)) == [1]
+    assert use.slots() == [1]
+    use.count(1, (LOCAL,), -1)
+    assert use.conflicting_slots((EVERYWHERE,)) == []
+
+
+def test_a_dry_run_restores_the_ports_that_it_took_and_freed():
+    use = PortUse()
+    use.count(0, (LOCAL, LOCAL), 1)
+    use.begin_dry_run(0)
+    use.count(0, (LOCAL,), -1)
+    use.count(0, (OTHER,), 1)
+    assert not use.conflicts(0, (LOCAL,)), "upstream's set has forgotten the second user"
+    assert use.conflicts(0, (OTHER,))
+    use.end_dry_run()
+    assert use.conflicts(0, (LOCAL,))
+    assert not use.conflicts(0, (OTHER,))
+    assert use.conflicting_slots((LOCAL,)) == [0]
+    assert use.conflicting_slots((OTHER,)) == []
+    use.count(0, (LOCAL,), -1)
+    assert use.conflicts(0, (LOCAL,)), "the second user is counted again"

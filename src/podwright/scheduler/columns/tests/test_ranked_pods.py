@@ -1,4 +1,9 @@
+import gc
+
+import pytest
+
 from podwright.scheduler.columns.nodes import FIXED_RESOURCES
+from podwright.scheduler.columns.placement import NOT_STARTED
 from podwright.scheduler.preemption.tests.situations import budget, cluster_of, node, pod
 
 START = "2026-01-01T00:00:00Z"
@@ -40,3 +45,111 @@ def test_pods_are_in_no_budget_after_the_last_one_is_deleted():
     assert ranked_after(cluster).budget_sets[0] == 1
     cluster.delete(only)
     assert ranked_after(cluster).budget_sets[0] == 0
+
+
+def rows_of(cluster, slot):
+    """Return name, priority, milli-CPU and budgets of the pods of a slot, most important first."""
+    ranked = cluster.ranked_pods
+    first, count = int(ranked.first[slot]), int(ranked.counts[slot])
+    places = range(first, first + count)
+    sets = [ranked.set_first[n : n + 2] for n in ranked.budget_sets[first : first + count].tolist()]
+    budgets = [ranked.set_members[slice(*ends)].tolist() for ends in sets]
+    names = [one.metadata.name for one in ranked.pods[slot]]
+    return [
+        (name, int(ranked.priorities[place]), int(ranked.requests[place, 0]), of_pod)
+        for name, place, of_pod in zip(names, places, budgets, strict=True)
+    ]
+
+
+def test_the_rows_of_pods_most_important_first():
+    cluster = cluster_of(
+        node("a"),
+        node("b"),
+        pod("late", on="a", started="2026-01-02T00:00:00Z"),
+        pod("early", on="a", started=START),
+        pod("high", "250m", on="a", priority=7, labels={"x": "1"}),
+        pod("waiting", on="a"),
+        pod("low", on="b", priority=-1, labels={"x": "1", "y": "1"}),
+        budget("of-x", 1, {"x": "1"}),
+        budget("of-y", 1, {"y": "1"}),
+    )
+    ranked = ranked_after(cluster)
+    assert rows_of(cluster, 0) == [
+        ("high", 7, 250, [0]),
+        ("early", 0, 1000, []),
+        ("late", 0, 1000, []),
+        ("waiting", 0, 1000, []),
+    ]
+    assert rows_of(cluster, 1) == [("low", -1, 1000, [0, 1])]
+    assert ranked.starts[int(ranked.first[0]) + 3] == NOT_STARTED
+
+
+def test_slots_grow_and_unused_ranges_are_dropped():
+    names = [f"n{i}" for i in range(20)]
+    cluster = cluster_of(*map(node, names))
+    for slot, name in enumerate(names):
+        for i in range(40):
+            cluster.put(pod(f"p{i:02}-{name}", f"{i + 1}m", on=name, priority=slot))
+            ranked_after(cluster)
+            assert len(rows_of(cluster, slot)) == i + 1
+    for slot, name in enumerate(names):
+        assert rows_of(cluster, slot) == [(f"p{i:02}-{name}", slot, i + 1, []) for i in range(40)]
+    # The ranges that each node had while it got its pods would need more than 3,000 places.
+    assert len(cluster.ranked_pods.priorities) < 3_000
+    grown = cluster_of(node("n"), *[pod(f"p{i:04}", on="n", priority=-i) for i in range(1_025)])
+    ranked_after(grown)
+    assert [row[1] for row in rows_of(grown, 0)] == [-i for i in range(1_025)]
+
+
+@pytest.mark.parametrize(
+    ("change", "writes"),
+    [
+        pytest.param(lambda _: None, 0, id="nothing"),
+        pytest.param(lambda c: c.put(pod("q", on="a")), 1, id="a pod"),
+        pytest.param(lambda c: c.put(node("a", "9")), 0, id="a node"),
+        pytest.param(lambda c: c.put(node("c")), 1, id="a new node"),
+        pytest.param(lambda c: c.put(budget("b", 1, {})), 2, id="a budget"),
+        pytest.param(lambda c: c.nodes.pods_journal.forget(), 2, id="all pods"),
+        pytest.param(lambda c: c.nodes.add_resources(["x"]), 0, id="a resource"),
+    ],
+)
+def test_only_slots_whose_pods_have_changed_are_written(change, writes):
+    cluster = cluster_of(node("a"), node("b"), pod("p", on="a"))
+    before = set(ranked_after(cluster).written.tolist())
+    change(cluster)
+    ranked = ranked_after(cluster)
+    assert len(set(ranked.written.tolist()) - before) == writes
+    assert ranked.requests.shape[1] == len(cluster.nodes.resources)
+    assert [one[0] for one in rows_of(cluster, 0)][:1] == ["p"]
+
+
+def test_nodes_with_new_slots_are_all_written():
+    cluster = cluster_of(node("gone"), node("a"), pod("p", on="a"))
+    ranked_after(cluster)
+    cluster.delete(node("gone"))
+    cluster._renumber()
+    assert len(ranked_after(cluster).written) == 1
+    assert rows_of(cluster, 0) == [("p", 0, 1000, [])]
+
+
+class Borrower:
+    settled = 0
+
+    def settle(self):
+        self.settled += 1
+
+
+def test_readers_are_notified_once_before_pods_are_written():
+    cluster = cluster_of(node("a"), pod("p", on="a"))
+    first, second, gone = Borrower(), Borrower(), Borrower()
+    for borrower in (first, gone, second):
+        cluster.ranked_pods.lend(borrower)
+    del borrower, gone
+    gc.collect()
+    ranked_after(cluster)
+    ranked_after(cluster)
+    assert (first.settled, second.settled) == (1, 1)
+    cluster.ranked_pods.lend(first)
+    cluster.nodes.pods_journal.forget()
+    cluster.ranked_pods.record_changes()
+    assert (first.settled, second.settled) == (2, 1)

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from podwright.apimachinery.objects import Object
+from podwright.apimachinery.objects import Object, OwnerReference, parse_label_selector
 from podwright.apimachinery.schema import decode
+from podwright.scheduler.columns.affinity.selectors import default_selector
 from podwright.scheduler.columns.workloads import WorkloadIndex
 
 OF_APPS = {"matchLabels": {"app": "a"}}
@@ -20,9 +21,11 @@ SELECTORS: dict[str, Any] = {
 }
 
 
-def made(kind: str, selector: Any, **more: Any) -> Object:
+def made(
+    kind: str, selector: Any, *, name: str = "w", namespace: str = "default", **more: Any
+) -> Object:
     group = "v1" if kind in ("Service", "ReplicationController") else "apps/v1"
-    metadata = {"name": "w", "namespace": "default"}
+    metadata = {"name": name, "namespace": namespace}
     head = {"apiVersion": group, "kind": kind, "metadata": metadata}
     return decode(head | {"spec": {"selector": selector}} | more)
 
@@ -65,3 +68,80 @@ def test_other_kinds_are_ignored() -> None:
     index.put(node)
     index.delete(node)
     assert (index.version, index.services, index.controllers) == (0, {}, {})
+
+
+OF_RS = OwnerReference(api_version="apps/v1", kind="ReplicaSet", name="w", uid="w")
+OF_RC = OwnerReference(api_version="v1", kind="ReplicationController", name="w", uid="w")
+OF_SET = OwnerReference(api_version="apps/v1", kind="StatefulSet", name="w", uid="w")
+EXPRESSION = {"matchExpressions": [{"key": "tier", "operator": "Exists"}]}
+INVALID = {"matchExpressions": [{"key": "tier", "operator": "In", "values": []}]}
+
+
+@pytest.mark.parametrize(
+    ("workloads", "owner", "selector"),
+    [
+        pytest.param([], None, "", id="nothing"),
+        pytest.param([made("Service", {"app": "a"})], None, "app=a", id="a service"),
+        pytest.param([made("Service", {"app": "b"})], None, "", id="one that selects other pods"),
+        pytest.param(
+            [made("Service", {"app": "a", "x": "y"})], None, "", id="each label must be there"
+        ),
+        pytest.param(
+            [made("Service", {"app": "a"}, namespace="other")], None, "", id="of its namespace"
+        ),
+        pytest.param([made("Service", {})], None, "", id="a service without a selector"),
+        pytest.param(
+            [made("Service", {"app": "a"}), made("Service", {"tier": "t"}, name="v")],
+            None,
+            "app=a,tier=t",
+            id="all services",
+        ),
+        pytest.param([made("ReplicaSet", OF_APPS)], OF_RS, "app=a", id="a ReplicaSet"),
+        pytest.param([made("ReplicaSet", OF_APPS)], None, "", id="without an owner"),
+        pytest.param([made("ReplicaSet", OF_APPS)], OF_SET, "", id="an owner of another kind"),
+        pytest.param([made("ReplicaSet", OF_APPS, name="v")], OF_RS, "", id="of another name"),
+        pytest.param(
+            [made("ReplicaSet", OF_APPS, namespace="other")], OF_RS, "", id="in another namespace"
+        ),
+        pytest.param(
+            [made("ReplicaSet", OF_APPS)],
+            OwnerReference(api_version="x/v1", kind="ReplicaSet", name="w", uid="w"),
+            "",
+            id="of another group",
+        ),
+        pytest.param([made("StatefulSet", EXPRESSION)], OF_SET, "tier", id="a StatefulSet"),
+        pytest.param(
+            [made("ReplicationController", {"app": "a", "x": "y"})],
+            OF_RC,
+            "app=a,x=y",
+            id="a ReplicationController",
+        ),
+        pytest.param(
+            [made("Service", {"app": "a"}), made("ReplicaSet", EXPRESSION)],
+            OF_RS,
+            "app=a,tier",
+            id="service and owner",
+        ),
+        pytest.param(
+            [made("Service", {"app": "a"}), made("ReplicaSet", OF_APPS)],
+            OF_RS,
+            "app=a",
+            id="a requirement of both counts once",
+        ),
+        pytest.param(
+            [made("Service", {"app": "a"}), made("ReplicaSet", INVALID)],
+            OF_RS,
+            "app=a",
+            id="an invalid selector adds nothing",
+        ),
+    ],
+)
+def test_the_selector_that_workloads_imply(
+    workloads: list[Object], owner: OwnerReference | None, selector: str
+) -> None:
+    index = WorkloadIndex()
+    for each in workloads:
+        index.put(each)
+    labels = {"app": "a", "tier": "t"}
+    expected = parse_label_selector(selector)
+    assert default_selector(index, "default", labels, owner) == expected
