@@ -84,9 +84,14 @@ def priority_of(pod: Pod) -> int:
 
 
 def start_ns(pod: Pod) -> int:
-    """Return when the pod started, in nanoseconds since 1970; `NOT_STARTED` if it has not."""
+    """Return when the pod started, in nanoseconds since 1970; `NOT_STARTED` if it has not.
+
+    A time outside the years 1678 to 2261 counts as the nearest one that fits in 64 bits.
+    """
     started = timestamp_ns(pod.status.start_time)
-    return NOT_STARTED if started is None else started
+    if started is None:
+        return NOT_STARTED
+    return min(max(started, -NOT_STARTED), NOT_STARTED - 1)
 
 
 def importance(pod: Pod, now_ns: int = NOT_STARTED) -> tuple[int, int, str]:
