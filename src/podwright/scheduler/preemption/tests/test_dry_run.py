@@ -8,6 +8,7 @@ import pytest
 
 from podwright.apimachinery.objects import Pod
 from podwright.scheduler.columns import Cluster
+from podwright.scheduler.framework import Cycle, NodeView, Plugin, Reads, Status
 from podwright.scheduler.preemption.sums import Limits, SummedCandidates, dry_run
 from podwright.scheduler.preemption.tests.situations import (
     budget,
@@ -16,7 +17,7 @@ from podwright.scheduler.preemption.tests.situations import (
     node,
     pod,
 )
-from podwright.scheduler.preemption.victims import NO_VICTIMS, DryRun
+from podwright.scheduler.preemption.victims import NO_VICTIMS, DryRun, expected_a_victim
 
 COVERED = {"app": "a"}
 HIGH = pod("high", "1500m", priority=10)
@@ -173,3 +174,85 @@ def test_the_lowest_priority_follows_the_placed_pods():
     assert (cluster.has_pods_below(3), cluster.has_pods_below(2)) == (True, False)
     cluster.put(pod("b1", on="n2", priority=0))
     assert cluster.has_pods_below(1)
+
+
+@pytest.mark.parametrize("use_sums", [True, False])
+def test_nodes_that_have_room_without_a_victim_are_errors(use_sums: bool):
+    cluster = cluster_of(
+        *[obj for name in ("n1", "n2", "n3") for obj in (node(name), pod(f"low-{name}", on=name))],
+        *[pod(f"top-{name}", on=name, priority=20) for name in ("n1", "n2", "n3")],
+    )
+    failed = failed_cycle(pod("one", "1", priority=10), cluster)
+    # The room comes between the filters and the dry run.
+    for name in ("n1", "n2"):
+        cluster.delete(pod(f"top-{name}", on=name))
+    run = dry_run(failed, use_sums=use_sums)
+    assert [candidate.node for candidate in run.candidates] == ["n3"]
+    assert set(run.errors) == {
+        f'expected at least one victim pod on node "{name}"' for name in ("n1", "n2")
+    }
+    assert {rejection.status: rejection.count for rejection in run.rejections} == {
+        expected_a_victim(name): 1 for name in ("n1", "n2")
+    }
+
+
+def test_nodes_with_one_reason_are_counted_together():
+    cluster = cluster_of(
+        node("n1"), pod("low", "2", on="n1"),
+        node("n2"), pod("low-2", on="n2"), pod("top-2", on="n2", priority=20),
+        node("n3"), pod("low-3", on="n3"), pod("top-3", on="n3", priority=20),
+        node("n4"), pod("top", "2", on="n4", priority=20),
+    )  # fmt: skip
+    for run in found(cluster, pod("one", "2", priority=10)):
+        assert [candidate.node for candidate in run.candidates] == ["n1"]
+        counts = {one.status.reasons: one.count for one in run.rejections}
+        assert counts == {("Insufficient cpu",): 2, NO_VICTIMS.reasons: 1}
+        assert run.errors == ()
+
+
+@pytest.mark.parametrize("started", ["2099-01-01T00:00:00Z", "2999-01-01T00:00:00Z"])
+def test_while_a_pod_starts_in_the_future_the_filters_are_called(started: str):
+    cluster = full_cluster()
+    cluster.put(pod("a1", on="n1", priority=1, labels=COVERED, started=started))
+    # The first search writes the pods; the second one knows of them before it starts.
+    for _ in range(2):
+        run, plain = found(cluster, HIGH)
+        assert not isinstance(run.candidates, SummedCandidates)
+        assert len(run.candidates) == 2
+        assert reasons(run) == reasons(plain)
+
+
+def test_a_pod_that_started_very_long_ago_is_the_most_important_one():
+    cluster = cluster_of(
+        node("n1"),
+        pod("a", on="n1", started="0001-01-01T00:00:00Z"),
+        pod("b", on="n1", started="1970-01-01T00:00:00Z"),
+    )
+    for run in found(cluster, pod("one", "1", priority=10)):
+        (candidate,) = run.candidates
+        assert [each.metadata.name for each in candidate.victims] == ["b"]
+
+
+class Picky(Plugin):
+    """Rejects a node by its name, which eviction does not change."""
+
+    name = "Picky"
+    filter_reads = Reads.NODE
+
+    def filter(self, _cycle: Cycle, node: NodeView) -> Status:
+        """Pass all nodes but one."""
+        return Status.unschedulable("never here") if node.name == "n2" else Status()
+
+
+def test_a_filter_that_does_not_read_pods_rejects_after_the_eviction_too():
+    cluster = full_cluster()
+    cluster.put(node("n3"))
+    cluster.put(pod("a3", "2", on="n3", priority=1))
+    failed = failed_cycle(HIGH, cluster, plugins=[Picky])
+    runs = dry_run(failed), dry_run(failed, use_sums=False)
+    for run in runs:
+        assert sorted(candidate.node for candidate in run.candidates) == ["n1", "n3"]
+        (rejection,) = run.rejections
+        assert (rejection.status.reasons, rejection.status.plugin) == (("never here",), "Picky")
+        assert rejection.count == 1
+    assert isinstance(runs[0].candidates, SummedCandidates)

@@ -116,6 +116,12 @@ MALFORMED = 'extender "http://e" gives a malformed answer to preempt: MetaVictim
         ),
         pytest.param(answering(n1="d"), GONE, {"n1": ["b", "a"]}, id="a pod of another node"),
         pytest.param(
+            answering(n1={"Pods": [{}]}),
+            GONE.replace("uid-d", ""),
+            {"n1": ["b", "a"]},
+            id="a victim without a uid",
+        ),
+        pytest.param(
             answering(n1={"Pods": "a"}),
             MALFORMED + "array is expected, not string",
             {"n1": ["b", "a"]},
@@ -132,7 +138,8 @@ def test_an_error_ends_preemption_unless_the_extender_may_be_ignored(
 
 def test_the_answer_decides_between_dry_run_and_choice() -> None:
     failed = failed_cycle(IMPORTANT, CLUSTER)
-    failed.extenders = (extender(), extender(preempt_verb=""))
+    without = extender(preempt_verb="")
+    failed.extenders = (without, extender(), without)
     calls: list[str] = []
 
     def answer(call: Any) -> ExtenderReply:
@@ -143,3 +150,24 @@ def test_the_answer_decides_between_dry_run_and_choice() -> None:
     assert isinstance(result, PostFilterResult)
     assert result.nominated_node == "n2"
     assert len(calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("victims", "violations"),
+    [
+        pytest.param({"NumPDBViolations": 2}, 2, id="the answer has it"),
+        pytest.param({"NumPDBViolations": None}, 0, id="null"),
+        pytest.param({}, 0, id="none"),
+    ],
+)
+def test_the_violations_of_an_answer(victims: dict[str, Any], violations: int) -> None:
+    reply = answering(n1={"Pods": [{"UID": "uid-b"}]} | victims)
+    steps = extender_steps([extender()], IMPORTANT, [PROPOSED], CLUSTER)
+    found = run_steps(steps, lambda _: reply)
+    assert not isinstance(found, Status)
+    (candidate,) = found
+    assert candidate.pdb_violations == violations
+
+
+def test_a_candidate_violates_no_budget_unless_it_says_so() -> None:
+    assert Candidate(node="n1", victims=(of("b"),)).pdb_violations == 0

@@ -234,11 +234,15 @@ def test_extenders_keep_no_candidate():
     result = extenders_answer(lambda _: [])
     assert result.status == Status.unschedulable("no candidate node for preemption")
     assert result.nominated_node is None
+    assert len(result.details.dry_run.candidates) == 3
+    assert result.details.choice is None
 
 
 def test_extenders_fail():
     error = Status.error("extender is out")
-    assert extenders_answer(lambda _: error).status == error
+    result = extenders_answer(lambda _: error)
+    assert result.status == error
+    assert len(result.details.dry_run.candidates) == 3
 
 
 def test_the_result_has_a_description():
