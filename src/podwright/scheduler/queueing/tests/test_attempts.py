@@ -3,7 +3,7 @@
 from podwright.scheduler.framework.events import FORCE_ACTIVATE, UNSCHEDULABLE_TIMEOUT
 from podwright.scheduler.queueing import SECOND_NS, HintTable, QueuedPod
 from podwright.scheduler.queueing.events import InFlight
-from podwright.scheduler.queueing.hints import Requeue
+from podwright.scheduler.queueing.hints import HintTables, Requeue
 from podwright.scheduler.queueing.tests.pods import NODE_ADD, NODE_LABEL, at, make_pod, make_queue
 
 
@@ -24,6 +24,31 @@ def test_a_pod_in_flight_has_the_events_since_its_own_pop():
     for queued in (entry("first"), entry("second")):
         assert [event.new for event in in_flight.events_since_pop(queued.uid)] == [2]
     in_flight.validate()
+
+
+def test_a_pod_in_flight_is_found_by_its_uid():
+    in_flight, queued = InFlight(), entry("p")
+    found = [in_flight.get("uid-p")]
+    assert in_flight.begin(queued)
+    assert not in_flight.begin(queued)
+    found += [in_flight.get("uid-p"), in_flight.get("other"), in_flight.end("uid-p")]
+    found += [in_flight.get("uid-p"), in_flight.end("uid-p")]
+    assert found == [None, queued, None, queued, None, None]
+
+
+def test_every_event_moves_a_pod_that_no_plugin_rejected():
+    table, queued = HintTable({"Fit": ()}), entry("p")
+    assert table.requeue(queued, NODE_ADD, None, None) is Requeue.AFTER_BACKOFF
+    assert table.requeue(queued, FORCE_ACTIVATE, None, make_pod("q")) is Requeue.AFTER_BACKOFF
+
+
+def test_a_pod_of_a_profile_without_hints_is_moved_by_all_but_events_of_others():
+    tables, queued = HintTables({}), entry("p")
+    queued.unschedulable_plugins = frozenset({"Fit"})
+    assert tables.watched(queued) == ()
+    found = [tables.verdict(queued, FORCE_ACTIVATE, None, make_pod(name)) for name in "pq"]
+    assert found == [Requeue.AFTER_BACKOFF, Requeue.SKIP]
+    assert tables.verdict(queued, NODE_ADD, None, None) is Requeue.AFTER_BACKOFF
 
 
 def test_a_wildcard_event_with_a_pod_concerns_that_pod_only():

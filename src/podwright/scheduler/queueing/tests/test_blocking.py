@@ -58,6 +58,13 @@ def test_a_blocking_queue_does_what_the_queue_does():
             call()
 
 
+def test_a_blocking_queue_is_closed_at_the_end_of_its_block():
+    with BlockingQueue(ticking()) as queue:
+        queue.add(make_pod("p"))
+    with pytest.raises(QueueClosed):
+        queue.add(make_pod("q"))
+
+
 def test_pop_raises_after_its_timeout():
     queue = BlockingQueue(time_ns)
     with pytest.raises(TimeoutError):
@@ -123,6 +130,20 @@ def test_another_waiter_takes_over_the_wait_for_the_end_of_a_backoff():
         queue.add(make_pod("quick"))
         found = {waiter.result(PATIENCE_S).key for waiter in waiting}
     assert found == {"default/quick", "default/slow"}
+
+
+def test_a_waiter_learns_of_the_backoff_of_a_pod_that_fails_meanwhile():
+    settings = QueueSettings(
+        initial_backoff_ns=20 * MILLISECOND_NS, backoff_window_ns=MILLISECOND_NS
+    )
+    queue = BlockingQueue(time_ns, SchedulingQueue(settings))
+    queue.add(make_pod("p"))
+    running = queue.pop()
+    with ThreadPoolExecutor() as pool:
+        waiting = pool.submit(queue.pop, timeout=f"{PATIENCE_S}s")
+        until(lambda: queue._waiting_count == 1)
+        queue.park(running)
+        assert waiting.result(PATIENCE_S / 2).attempts == 2
 
 
 def test_each_of_thousands_of_pods_is_popped_by_one_of_many_threads():

@@ -105,6 +105,20 @@ def test_a_removed_item_can_be_pushed_with_the_same_key():
     assert drained(heap) == ["a", "b", "c"]
 
 
+def test_the_first_item_is_found_behind_removed_ones():
+    heap, items = make_heap(d=4, e=5, a=1, b=2, c=3)
+    for name, first in (("a", "b"), ("c", "b"), ("b", "d"), ("d", "e")):
+        assert heap.remove(items[name])
+        found = heap.peek()
+        assert found is not None
+        assert found.name == first
+    heap.push(items["c"], 3)
+    found = heap.peek()
+    assert found is items["c"]
+    assert drained(heap) == ["c", "e"]
+    assert heap.peek() is None
+
+
 def test_the_heap_rejects_an_item_that_is_in_a_heap():
     heap, items = make_heap(a=1)
     with pytest.raises(AssertionError):
@@ -328,6 +342,7 @@ def test_a_deleted_object_is_the_event_of_its_kind():
 def test_a_binding_is_the_addition_of_an_assigned_pod():
     labels = [event.label for event in derive_events(make_pod("p"), make_pod("p", node="n"))]
     assert labels == ["AssignedPodAdd"]
+    assert [event.label for event in derive_events(None, make_pod("p", node="n"))] == labels
 
 
 @pytest.mark.parametrize(
@@ -427,5 +442,40 @@ def test_a_nomination_follows_the_object_once_it_has_a_nominated_node():
 def test_a_deleted_or_bound_pod_is_not_nominated(current):
     nominator = Nominator(lookup=lambda _key: current)
     nominator.add(make_pod("p"), "n1")
+    assert nominator.nodes() == {}
+    nominator.validate()
+
+
+class Mirror:
+    def __init__(self):
+        self.calls = []
+
+    def nominate(self, pod, node_name):
+        self.calls.append((pod.metadata.name, pod.spec.priority, node_name))
+
+    def clear_nomination(self, pod):
+        self.calls.append((pod.metadata.name, pod.spec.priority))
+
+
+def test_a_mirror_receives_each_nomination_and_its_end():
+    mirror = Mirror()
+    nominator = Nominator(mirror=mirror)
+    pod, other = make_pod("p"), make_pod("q")
+    nominator.add(pod, "n1")
+    nominator.add(other, "n1")
+    assert [one.metadata.name for one in nominator.pods_on("n1")] == ["p", "q"]
+    nominator.update(pod, make_pod("p", priority=1))
+    nominator.add(other, "n2")
+    nominator.add(other, "")
+    nominator.remove(other.uid)
+    nominator.remove(pod.uid)
+    assert mirror.calls == [
+        ("p", 0, "n1"),
+        ("q", 0, "n1"),
+        ("p", 0), ("p", 1, "n1"),
+        ("q", 0), ("q", 0, "n2"),
+        ("q", 0),
+        ("p", 1),
+    ]  # fmt: skip
     assert nominator.nodes() == {}
     nominator.validate()

@@ -77,6 +77,15 @@ def test_an_update_moves_an_active_pod_to_its_new_priority(queue):
     assert names(queue.pods_in(QueueName.ACTIVE)) == ["raised", "low"]
 
 
+def test_a_pod_that_loses_its_priority_has_0(queue):
+    for index, priority in enumerate((0, -1)):
+        queue.add(make_pod(f"p{index}", priority=priority), at(index))
+    queue.add(make_pod("lowered", priority=7), at(2))
+    queue.update(make_pod("lowered", priority=7), make_pod("lowered", priority=None), at(3))
+    assert names(queue.pods_in(QueueName.ACTIVE)) == ["p0", "lowered", "p1"]
+    assert queue.get("default/lowered").priority == 0
+
+
 @pytest.mark.parametrize("pending_count", [1_000, 100_000])
 def test_a_pop_compares_few_pods_regardless_of_the_number_pending(pending_count):
     comparisons = 0
@@ -276,6 +285,34 @@ def test_a_pod_can_be_gated_on_its_way_to_backoff():
     queue.validate()
 
 
+@pytest.mark.parametrize(
+    ("pops_from_backoff", "activates", "count"),
+    [
+        pytest.param(True, False, 2, id="when it is added and when it begins to back off"),
+        pytest.param(True, True, 2, id="and not when it is activated"),
+        pytest.param(False, False, 2, id="when it is added and when it becomes active"),
+        pytest.param(False, True, 2, id="also when it is activated"),
+    ],
+)
+def test_a_pod_is_checked_for_gates_once_between_rejection_and_attempt(
+    pops_from_backoff, activates, count
+):
+    """Upstream: pkg/scheduler/backend/queue/scheduling_queue.go, moveToActiveQ"""
+    checked = []
+    queue = make_queue(
+        QueueSettings(pop_from_backoff=pops_from_backoff),
+        pre_enqueue=lambda pod: checked.append(pod.key),
+    )
+    fail(queue, "p", 0, unschedulable_plugins=["Fit"])
+    assert queue.move(NODE_ADD, at(0.1)) == ["default/p"]
+    assert names(queue.pods_in(QueueName.BACKOFF)) == ["p"]
+    assert len(checked) == 1 + pops_from_backoff
+    moved = queue.activate([make_pod("p")], at(9)) if activates else queue.flush_backoff(at(9))
+    assert moved == ["default/p"]
+    assert len(checked) == count
+    assert queue.pop(at(10)).key == "default/p"
+
+
 # ------------------------------------------------------------------ activate, delete, done
 
 
@@ -417,9 +454,19 @@ def test_the_pods_of_a_place_are_listed_in_the_order_in_which_they_leave_it(queu
     running = [queue.pop(at(5)), queue.pop(at(5))]
     assert queue.pods_in(QueueName.IN_FLIGHT) == running
     assert queue.first_in(QueueName.IN_FLIGHT, 1) == running[:1]
+    assert queue.count_in(QueueName.IN_FLIGHT) == 2
     fail(queue, "late", 6, unschedulable_plugins=["Fit"])
     queue.move(NODE_ADD, at(6.5))
     assert names(queue.pods_in(QueueName.BACKOFF)) == ["late"]
+
+
+def test_pods_whose_attempt_failed_are_listed_in_the_order_in_which_their_backoff_ends(queue):
+    for second, name in enumerate(("first", "second")):
+        fail(queue, name, second)
+    assert names(queue.pods_in(QueueName.ERROR_BACKOFF)) == ["first", "second"]
+    assert names(queue.first_in(QueueName.ERROR_BACKOFF, 1)) == ["first"]
+    assert queue.count_in(QueueName.ERROR_BACKOFF) == 2
+    assert queue.count_in(QueueName.BACKOFF) == 0
 
 
 def test_gated_pods_are_listed_in_the_order_in_which_they_entered_the_queue():
@@ -443,6 +490,30 @@ def test_the_story_of_a_pod_lists_its_operations(queue):
         ("unschedulable", "ScheduleAttemptFailure"),
         ("backoff", "NodeAdd"),
     ]
+
+
+def test_operations_on_all_pods_are_known_since_the_last_one_read(queue):
+    assert queue.latest_touch() is None
+    queue.add(make_pod("a"), at(0))
+    last = queue.latest_touch()
+    assert last is not None
+    assert last[1:] == ("default/a", "active", "UnschedulablePodAdd")
+    queue.pop(at(1))
+    queue.add(make_pod("b"), at(2))
+    later = queue.touches_since(last)
+    assert later is not None
+    assert [touch[1:3] for touch in later] == [("default/b", "active"), ("default/a", "pop")]
+    assert later[0] == queue.latest_touch()
+
+
+def test_a_pod_that_changed_during_its_attempt_is_parked_as_it_is_now(queue):
+    queue.add(make_pod("p"), at(0))
+    queued = queue.pop(at(0))
+    queue.park(queued, at(1), unschedulable_plugins=["Fit"], pod=make_pod("p", priority=7))
+    assert queue.get("default/p").pod.spec.priority == 7
+    queue.move(NODE_ADD, at(60))
+    queue.add(make_pod("other", priority=5), at(60))
+    assert queue.pop(at(61)).pod.metadata.name == "p"
 
 
 def test_metrics_count_incoming_and_pending_pods(queue):
