@@ -210,6 +210,56 @@ def test_an_entry_that_is_damaged_is_compiled_again(tmp_path):
     assert normalized(package) == ([25, 100], [])
 
 
+def test_an_entry_is_that_of_its_key_or_none(tmp_path):
+    entries = _cache._Entries(tmp_path / "set", "file.kernel")
+    assert entries.load("a") is None
+    entries.save("a", ("code", 1))
+    entries.save("b", ("code", 2))
+    entries.flush()
+    assert entries.load("a") == ("code", 1)
+    assert entries.load("b") == ("code", 2)
+    assert _cache._Entries(tmp_path / "set", "file.other").load("a") is None
+    first, second = entries._path("a"), entries._path("b")
+    assert first.parent == second.parent == tmp_path / "set"
+    assert first.match("file.kernel.*.nbc")
+    assert sorted((tmp_path / "set").iterdir()) == sorted((first, second)), "no draft is left"
+    # A file of another key, and one that is cut off or damaged.
+    second.write_bytes(first.read_bytes())
+    assert entries.load("b") is None
+    for content in (b"", first.read_bytes()[:-1], first.read_bytes()[:40] + b"x"):
+        second.write_bytes(content)
+        assert entries.load("b") is None
+    entries.save("b", 3)
+    assert entries.load("b") == 3
+
+
+def test_an_entry_that_cannot_be_written_leaves_nothing(tmp_path):
+    entries = _cache._Entries(tmp_path, "file.kernel")
+    entries._path("a").mkdir()
+    with pytest.raises(IsADirectoryError):
+        entries.save("a", 1)
+    assert list(tmp_path.iterdir()) == [entries._path("a")]
+
+
+def test_a_set_that_cannot_be_written_to_must_exist(tmp_path):
+    class Present(_cache._Present):
+        def folder(self):
+            return tmp_path / "sets"
+
+    class Made(_cache._InSet):
+        def folder(self):
+            return tmp_path / "sets"
+
+    with pytest.raises(FileNotFoundError, match="does not exist"):
+        Present().ensure_cache_path()
+    assert not (tmp_path / "sets").exists()
+    Made().ensure_cache_path()
+    Present().ensure_cache_path()
+    assert [each.name for each in (tmp_path / "sets").iterdir()] == [
+        f"{_cache.SET_PREFIX}{_cache.fingerprint(_cache.source_files())}"
+    ]
+
+
 # ------------------------------------------------------------------------ the fingerprint
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, strategies as st
 
 from podwright.scheduler.kernels.groups import (
     BEST,
+    BLOCK,
     SIZE,
     add_digit,
     close_groups,
@@ -28,8 +30,9 @@ class Grouped:
     def __init__(self, slots: list[tuple[int, int]]) -> None:
         self.totals = np.array([total for total, _ in slots], dtype=np.int32)
         self.groups = np.array([group for _, group in slots], dtype=np.int32)
-        self.counts = np.zeros((GROUPS, GREATEST - LEAST + 1), dtype=np.int32)
-        self.state = np.zeros((2, GROUPS), dtype=np.int64)
+        # What they contain does not matter: all of it is written.
+        self.counts = np.full((GROUPS, GREATEST - LEAST + 1), 7, dtype=np.int32)
+        self.state = np.full((2, GROUPS), 7, dtype=np.int64)
         count_groups(self.totals, self.groups, LEAST, self.counts, self.state)
 
 
@@ -57,6 +60,38 @@ def test_groups_give_the_slot_that_a_scan_over_all_totals_gives(
     found = np.zeros(3, dtype=np.int64)
     assert slot == pick_drawn(np.array(whole, dtype=np.int64), number, found)
     assert [total, ties, feasible] == found.tolist()
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [
+        pytest.param(0, 3, id="the first"),
+        pytest.param(1, 70, id="in a later block"),
+        pytest.param(2, 71, id="the next one in that block"),
+        pytest.param(3, BLOCK + 80, id="behind all whole blocks"),
+        pytest.param(4, BLOCK + 81, id="the last"),
+    ],
+)
+def test_one_of_several_best_slots_is_drawn_however_far_apart_they_are(number, expected):
+    length = 2 * BLOCK - 1
+    slots = [(LEAST, 0)] * length
+    # Of two groups with different scores; slots of a group that is closed are no candidates.
+    for slot, place in {
+        2: (GREATEST, 2),
+        3: (GREATEST, 0),
+        70: (GREATEST - 1, 1),
+        71: (GREATEST, 0),
+        BLOCK + 80: (GREATEST - 1, 1),
+        BLOCK + 81: (GREATEST, 0),
+    }.items():
+        slots[slot] = place
+    grouped = Grouped(slots)
+    scores = np.array([1, 2, -1], dtype=np.int64)
+    draw = -(-(number << 31) // 5)
+    found = pick_of_groups(
+        grouped.totals, grouped.groups, LEAST, grouped.counts, grouped.state, scores, 1, draw
+    )
+    assert found == (expected, GREATEST + 1, 5, length - 1)
 
 
 @given(

@@ -1,9 +1,14 @@
 """Kernels without a cache folder, and the notification before a compilation."""
 
 import os
+import sys
+from types import ModuleType
+from typing import Any
 
+import numpy as np
 import pytest
 
+from podwright.scheduler.kernels import _jit
 from podwright.scheduler.kernels._cache import KernelCacheImpl
 from podwright.scheduler.kernels._compiled import compiled as compiled_kernel
 from podwright.scheduler.kernels._jit import notify_before_compiling
@@ -37,3 +42,109 @@ def test_a_compilation_is_reported_before_it_begins_and_only_once(monkeypatch):
     triple(1)
     triple(2)
     assert [name.rpartition(".")[2] for name in compiled] == ["triple"]
+
+
+@pytest.fixture
+def kernels(monkeypatch):
+    """The state of a process that has no kernels and has not compiled any."""
+    monkeypatch.setattr(_jit, "_KERNELS", _jit._Kernels())
+    return _jit._KERNELS
+
+
+def test_a_background_compilation_starts_once_when_the_work_pays(kernels):
+    started = []
+    _jit.when_work_pays(lambda: started.append(kernels.node_cycles))
+    for _ in range(4):
+        _jit.count_cycle(5_000)
+    assert started == []
+    _jit.count_cycle(1)
+    assert started == [20_001]
+    _jit.count_cycle(10**9)
+    assert started == [20_001]
+    assert not kernels.is_compiled
+    # The thread that has compiled them requests the change.
+    _jit.compile_at_next_cycle()
+    assert not kernels.is_compiled
+    _jit.count_cycle(1)
+    assert kernels.is_compiled
+    counted = kernels.node_cycles
+    _jit.count_cycle(5)
+    assert kernels.node_cycles == counted, "nothing is counted any more"
+
+
+@pytest.mark.parametrize(
+    ("is_cached", "limit"), [pytest.param(True, 20_000, id="on disk"), (False, 1_000_000)]
+)
+def test_kernels_that_are_not_on_disk_need_more_work(kernels, monkeypatch, is_cached, limit):
+    monkeypatch.setattr(_jit, "prepare", lambda: is_cached)
+    _jit.count_cycle(20_000)
+    _jit.count_cycle(limit - 20_000)
+    assert not kernels.is_compiled
+    _jit.count_cycle(1)
+    assert kernels.is_compiled
+
+
+def test_kernels_are_replaced_in_their_modules_and_back(kernels, monkeypatch):
+    room: Any = ModuleType("some_kernels")
+    monkeypatch.setitem(sys.modules, room.__name__, room)
+
+    def one() -> int:
+        return 1
+
+    one.__module__ = room.__name__
+    room.one = plain = _jit.kernel(one)
+    room.alias, room.other = plain, 5
+
+    def form() -> int:
+        return 2
+
+    kernels.compiled[plain] = form
+    _jit.compile_all()
+    assert (room.one, room.alias, room.other) == (form, form, 5)
+    _jit.compile_all()
+    kernels.node_cycles = 7
+    _jit.run_as_python()
+    assert (room.one, room.alias, room.other) == (plain, plain, 5)
+    assert not kernels.is_compiled
+    assert kernels.node_cycles == 0
+    _jit.compile_all()
+    assert room.one is form
+
+
+def test_a_kernel_that_is_registered_late_is_compiled_at_once(kernels):
+    _jit.compile_all()
+
+    @_jit.kernel
+    def late() -> int:
+        return 3
+
+    assert late() == 3
+    assert kernels.compiled[kernels.registered[0]] is late
+    names: list[str] = []
+    _jit.notify_before_compiling(names.append)
+    _jit._notify("some kernel")
+    assert names == ["some kernel"]
+
+
+def test_results_of_plain_kernels_are_numbers_of_python(kernels):
+    @_jit.kernel
+    def plain(number: int):
+        return np.int64(number), (np.float64(0.5), np.bool_(True)), np.arange(2)
+
+    integer, (real, truth), array = plain(3)
+    assert [type(each) for each in (integer, real, truth, array)] == [int, float, bool, np.ndarray]
+    assert kernels.registered == [plain]
+
+
+@pytest.mark.usefixtures("kernels")
+def test_overflow_in_plain_kernels_wraps_around_without_a_warning():
+    @_jit.kernel
+    def inner(number):
+        return number + np.int64(1)
+
+    @_jit.kernel
+    def outer(number):
+        return inner(np.int64(number)), type(inner(np.int64(0))).__name__
+
+    assert outer(2**63 - 1) == (-(2**63), "int64"), "kernels pass NumPy's numbers to each other"
+    assert type(inner(np.int64(0))) is int

@@ -31,6 +31,7 @@ codes = st.lists(st.integers(0, 40), max_size=40)
         pytest.param([1, 2, 3], 1, [67, 34, 0], id="cut off before turning round"),
         pytest.param([-1, 0, 400], 0, [0, 0, 100], id="cut off towards zero, not down"),
         pytest.param([-1, 0, 400], 1, [100, 100, 0], id="also before turning round"),
+        pytest.param([-5, 0, -1], 0, [-5, 0, -1], id="negative ones alone are not scaled"),
         pytest.param([-5, 0, 200], 0, [-2, 0, 100], id="negative ones remain negative"),
     ],
 )
@@ -71,3 +72,13 @@ def test_codes_are_counted_in_the_order_in_which_they_appear(some: list[int]) ->
     expected = Counter(code for code in reversed(some) if code)
     assert list(zip(distinct.tolist(), counts.tolist(), strict=True)) == list(expected.items())
     assert passing.tolist() == [slot for slot in slots.tolist() if some[slot] == 0]
+
+
+def test_many_distinct_codes_are_counted() -> None:
+    some = [*range(40, 0, -1), *range(1, 41, 2), 0, 7, 7]
+    slots = np.arange(len(some), dtype=np.int32)
+    distinct, counts, passing = tally(np.array(some, dtype=np.int64), slots)
+    assert distinct.tolist() == [*range(40, 0, -1)]
+    expected = {code: 1 + code % 2 for code in range(1, 41)} | {7: 4}
+    assert counts.tolist() == [expected[code] for code in distinct.tolist()]
+    assert passing.tolist() == [60]

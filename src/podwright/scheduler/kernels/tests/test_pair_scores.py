@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from podwright.scheduler.kernels.pair_scores import (
+    LARGEST,
     balances,
     first_of_run,
     pair_allocation_scores,
@@ -108,8 +109,51 @@ def test_one_chunk_is_scored_with_upstreams_formula():
     assert result.tolist() == [50 + (50 + 87 - 100) // 2, 75, 75]
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        pytest.param([0, 1, 2], id="a run"),
+        pytest.param([1, 2], id="a run further on"),
+        pytest.param([2, 0], id="slots in any order"),
+    ],
+)
+def test_slots_are_scored_where_they_are(rows):
+    # cpu and memory: half free and a quarter free, then the reverse, then all free.
+    allocatable = np.array([[4000, 8000], [8000, 4000], [100, 100]], dtype=np.int64)
+    used = np.array([[1000, 5000], [5000, 1000], [0, 0]], dtype=np.int64)
+    slots = np.array(rows, dtype=np.int32)
+    plan = np.array([REQUESTED, 0, 1000, 3, REQUESTED, 1, 1000, 1], dtype=np.int64)
+
+    def written(kernel, *settings):
+        scores = np.full(3, -1, dtype=np.int64)
+        assert kernel(allocatable, used, *settings, slots, scores)
+        return scores.tolist()
+
+    def at_rows(expected):
+        return [score if slot in rows else -1 for slot, score in enumerate(expected)]
+
+    # The third node is overcommitted by the request: nothing is free, and all is in use.
+    assert written(pair_allocation_scores, plan, LEAST_ALLOCATED) == at_rows([43, 31, 0])
+    assert written(pair_allocation_scores, plan, MOST_ALLOCATED) == at_rows([56, 68, 100])
+    pair = np.array([0, 1000, 1, 0], dtype=np.int64)
+    # A balance of 81 becomes 93; one of 81 becomes 75; one of 100 becomes 50.
+    assert written(pair_balanced_scores, pair) == at_rows([81, 72, 50])
+
+
 def test_a_node_beyond_float64_is_left_to_the_other_kernel():
     huge = np.array([[1 << 60, 1]], dtype=np.int64)
     rows = np.zeros(1, dtype=np.int32)
     out = np.zeros(1, dtype=np.int64)
     assert not pair_balanced_scores(huge, huge, np.array([0, 1, 1, 1]), rows, out)
+
+
+@pytest.mark.parametrize("rows", [[0, 1], [1, 0]])
+@pytest.mark.parametrize("column", [0, 1])
+@pytest.mark.parametrize(("capacity", "is_scored"), [(LARGEST, True), (LARGEST + 1, False)])
+def test_the_largest_capacity_of_any_node_counts(rows, column, capacity, is_scored):
+    allocatable = np.ones((2, 2), dtype=np.int64)
+    allocatable[1, column] = capacity
+    used, scores = np.zeros((2, 2), dtype=np.int64), np.zeros(2, dtype=np.int64)
+    plan = np.array([0, 1, 1, 1], dtype=np.int64)
+    slots = np.array(rows, dtype=np.int32)
+    assert pair_balanced_scores(allocatable, used, plan, slots, scores) is is_scored

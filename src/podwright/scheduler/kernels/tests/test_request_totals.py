@@ -186,3 +186,21 @@ def test_settled_totals_equal_those_that_are_counted_again(is_based, data, drawn
     settle_requests(allocatable, requested, non_zero, recipe, slots, held, base, settled)
     for one, another in zip(settled, counted_again(), strict=True):
         assert one.tolist() == another.tolist()
+
+
+def test_a_slot_without_a_base_is_not_feasible():
+    allocatable, requested, non_zero = columns([(1000, 1000, 0, 0, 3, 0)] * 4)
+    requested[3, 0] = 1000
+    pair = (0, 100, 1, 100)
+    shares = (NON_ZERO, 0, 100, 1, NON_ZERO, 1, 100, 1)
+    recipe = recipe_of(7, (1, 1), LEAST_ALLOCATED, pair, shares, pair)
+    slots = np.arange(4, dtype=np.int32)
+    held, totals = np.zeros((3, 4), dtype=np.int64), np.zeros(4, dtype=np.int32)
+    request_totals(allocatable, requested, non_zero, recipe, slots, held, totals)
+    alone = totals.tolist()
+    assert alone[3] == -1
+    settled = totals, np.zeros(1_000, dtype=np.int32), np.zeros(3, dtype=np.int64)
+    count_totals(totals, settled[1], settled[2])
+    base = np.array([0, 5, -1, 5], dtype=np.int32)
+    settle_requests(allocatable, requested, non_zero, recipe, slots, held, base, settled)
+    assert settled[0].tolist() == [alone[0], alone[1] + 5, -1, -1]

@@ -112,6 +112,20 @@ def test_shaped_scores(used, expected):
     assert score(shaped_scores, [100, 100], used, plan, shape) == expected
 
 
+def test_shaped_scores_of_a_node_that_lacks_a_resource_and_of_the_counts_for_scoring():
+    allocatable = np.array([[0, 200], [100, 100]], dtype=np.int64)
+    requested = np.array([[5, 20], [50, 60]], dtype=np.int64)
+    non_zero = np.array([[7, 40], [70, 80]], dtype=np.int64)
+    shape = np.arange(101, dtype=np.int64)
+    rows = np.arange(2, dtype=np.int32)
+    scores = np.full(2, -1, dtype=np.int64)
+    # 24 or 44 of 200; (52 + 2 x 64) / 3, or (72 + 2 x 84) / 3.
+    for source, expected in ((REQUESTED, [12, 60]), (NON_ZERO, [22, 80])):
+        plan = plan_of([2, 4], [1, 2], source)
+        shaped_scores(allocatable, requested, non_zero, plan, shape, rows, scores)
+        assert scores.tolist() == expected
+
+
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
 def test_balanced_scores_agree_with_plain_python(n):
     draws = np.random.default_rng(n)

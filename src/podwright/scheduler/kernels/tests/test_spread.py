@@ -5,6 +5,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from podwright.scheduler.kernels.spread import (
+    _distinct_digits,
+    _slots_without,
     add_counted,
     add_digits,
     add_group_scores,
@@ -52,6 +54,7 @@ def test_common_counts(domain_of, counts, expected):
         pytest.param([3, 1], 1, 1, 1, [0, 0, 1], id="only eligible domains make the least"),
         pytest.param([2, 2], 2, 3, 1, [2, 2, 1], id="too few domains: the least is 0"),
         pytest.param([2, 2], 0, 1, 1, [2, 2, 1], id="no domain: the least is 0"),
+        pytest.param([2, 2], 0, 0, 1, [2, 2, 1], id="also if none is required"),
     ],
 )
 def test_reject_skewed(counts, eligible, min_domains, most, codes):
@@ -170,6 +173,23 @@ def test_a_slot_with_more_pods_than_there_are_digits_is_in_no_group():
     assert not add_digits(*arguments, slots(0, 1), groups)
 
 
+@pytest.mark.parametrize(
+    ("count", "digit"),
+    [
+        pytest.param(3, None, id="below the lowest"),
+        pytest.param(4, 0, id="the lowest"),
+        pytest.param(5, None, id="between two"),
+        pytest.param(6, 1, id="the highest"),
+        pytest.param(8, None, id="above the highest"),
+    ],
+)
+def test_a_count_must_have_a_digit(count, digit):
+    groups = np.full(1, 9, dtype=np.int32)
+    has_digit = add_digits(slots(0), ints(count), ints(2, 4, 3, 1, 0), slots(0), groups)
+    assert has_digit is (digit is not None)
+    assert groups.tolist() == [9 if digit is None else digit]
+
+
 def test_the_last_capped_digit_means_all_greater_counts():
     groups = np.ones(5, dtype=np.int32)
     capped = ints(1, 0, 3, 2, 1)
@@ -206,3 +226,14 @@ def test_filled_groups_are_listed_from_the_front():
     assert filled_groups(ints(0, 3, 0, 1), rows) == 2
     assert rows.tolist()[:2] == [1, 3]
     assert filled_groups(ints(0, 0), rows) == 0
+
+
+def test_groups_and_slots_are_counted_by_one_digit():
+    # Base 3 beside a digit of 2: groups 0 and 1 have digit 0, 2 and 3 have 1, 4 and 5 have none.
+    groups, sizes = slots(0, 1, 3, 4, 9), ints(1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
+    assert _distinct_digits(-1, 3, 2, groups) == 2
+    assert _distinct_digits(1, 3, 2, groups) == 2
+    assert _distinct_digits(2, 3, 2, groups) == 3
+    assert _slots_without(0, 3, 2, groups, sizes) == 8 + 16 + 512
+    assert _slots_without(1, 3, 2, groups, sizes) == 1 + 2 + 16
+    assert _slots_without(2, 3, 2, groups, sizes) == 1 + 2 + 8 + 512
