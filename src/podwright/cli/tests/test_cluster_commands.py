@@ -272,6 +272,25 @@ def test_a_record_that_ends_before_all_objects_are_listed_says_so(address, sourc
     assert last == "recorded 0 changes in r.jsonl"
 
 
+def test_a_record_ends_with_what_was_held_for_a_kind_that_is_not_followed(address, source):
+    # The deletion of a node would precede what the pods do after it.
+    source.fail("WATCH /api/v1/nodes", 422)  # the list has pages instead
+    source.fail("WATCH /api/v1/nodes", 500, times=1000)
+    file = Path("r.jsonl")
+
+    def is_followed():
+        if not file.exists() or file.read_text().count("\n") < 4:
+            return False
+        if "late" not in source.names("/api/v1/pods"):
+            source.create(pod("late"))
+        return True
+
+    line = f"record --server {address} --out r.jsonl --kinds nodes,pods"
+    _, errors, status = command_until(held(is_followed), line)
+    assert (errors.splitlines()[-1], status) == ("recorded 5 changes in r.jsonl", 0)
+    assert names_of(each["resource"] for each in lines_of()) == [*NAMES[6:], "pod/default/late"]
+
+
 # ---------------------------------------------------------------- replay
 
 

@@ -472,7 +472,7 @@ class AttemptTrace:
 
     def _concerns_pod(self, entry: Entry, request: ExtenderCall) -> bool:
         if request.verb == "bind":
-            return bool(msgspec.json.decode(request.body)["PodUID"] == self._uid)
+            return msgspec.json.decode(request.body, type=dict[str, str])["PodUID"] == self._uid
         # Cycles are serial, so other requests during this cycle are about this pod.
         return entry.index <= self._end
 

@@ -140,6 +140,20 @@ def test_a_nominated_node_is_evaluated_where_a_pre_filter_result_leaves_it_out()
     assert results(recorded, "default/web")["filter-result"] == {"n1": message, "n3": message}
 
 
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        pytest.param(["NodeName", "NodeAffinity"], {"n1": {"NodeName": "passed"}}, id="one of two"),
+        pytest.param(["NodeAffinity"], {}, id="the only one"),
+    ],
+)
+def test_a_plugin_that_skips_the_pod_has_no_filter_results(filters, expected):
+    plugins = only(preFilter=["NodeAffinity"], filter=filters)
+    recorded = Recorded(profiles=[profile(plugins)])
+    recorded.attempt(make_node("n1"), make_pod("web"))
+    assert results(recorded, "default/web")["filter-result"] == expected
+
+
 def test_nodes_that_were_not_needed_are_absent():
     recorded = Recorded(
         percentageOfNodesToScore=10,

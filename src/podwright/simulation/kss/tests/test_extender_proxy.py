@@ -70,9 +70,17 @@ def test_answers_are_kept_by_the_pod_of_the_arguments(arguments, pod):
     assert list(proxy._answers) == [pod]
 
 
-def test_other_answers_are_returned_as_they_are():
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(ARGUMENTS, id="about a pod"),
+        pytest.param({"Pod": None}, id="without a pod"),
+        pytest.param({"Pod": {"metadata": None}}, id="about a pod without metadata"),
+    ],
+)
+def test_other_answers_are_returned_as_they_are(arguments):
     proxy = ExtenderProxy([Extender(url_prefix="http://x", filter_verb="f", http_timeout_ns=7)])
-    call = proxy.call(0, "filter", json.dumps(ARGUMENTS).encode())
+    call = proxy.call(0, "filter", json.dumps(arguments).encode())
     assert call.timeout_ns == 7
     body = b'{"NodeNames":["a"], "unknown":1}'
     assert proxy.answered(call, ExtenderReply(status=200, body=body)) == body
@@ -131,6 +139,13 @@ def answer(verb: Any, value: Any, *, weight: int = 1, **reply: Any) -> ExtenderA
             '{"Nodes":null,"NodeNames":["c",""],"FailedNodes":{"a":"","b":"x"},'
             '"FailedAndUnresolvableNodes":null,"Error":"e"}',
             id="names of nodes",
+        ),
+        pytest.param(
+            "filter",
+            {"FailedAndUnresolvableNodes": {"b": "x", "a": None}},
+            '{"Nodes":null,"NodeNames":null,"FailedNodes":null,'
+            '"FailedAndUnresolvableNodes":{"a":"","b":"x"},"Error":""}',
+            id="nodes where preemption does not help",
         ),
         pytest.param(
             "filter",
