@@ -300,7 +300,6 @@ if TYPE_CHECKING:
         SelectorError as SelectorError,
         label_selector as label_selector,
         labels_as_selector as labels_as_selector,
-        parse_int64 as parse_int64,
         parse_label_selector as parse_label_selector,
         requirement_problems as requirement_problems,
     )
@@ -347,6 +346,11 @@ if TYPE_CHECKING:
         go_number as go_number,
         go_quoted as go_quoted,
         write_go_json as write_go_json,
+    )
+    from podwright.apimachinery.objects.texts.integers import (
+        integer_error as integer_error,
+        parse_int64 as parse_int64,
+        parse_uint64 as parse_uint64,
     )
     from podwright.apimachinery.objects.texts.short_texts import (
         cache_short as cache_short,

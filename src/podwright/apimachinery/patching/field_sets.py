@@ -16,6 +16,8 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
+from podwright.apimachinery.objects import integer_error, parse_int64
+
 FieldSet: TypeAlias = dict[str, Any]
 """Path elements to the nodes below them; {} is the empty set."""
 
@@ -228,9 +230,10 @@ def _canonical_element(key: str) -> str:
         case "f":
             return key
         case "i":
-            if not text.lstrip("+-").isdecimal():
-                raise ElementError(f"not an index: {key}")
-            return f"i:{int(text)}"
+            index = parse_int64(text)
+            if index is None:
+                raise ElementError(integer_error("Atoi", text))
+            return f"i:{index}"
         case "v" | "k":
             try:
                 value = msgspec.json.decode(text)

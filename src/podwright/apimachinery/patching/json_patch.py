@@ -10,18 +10,16 @@ gopkg.in/evanphx/json-patch.v4
 
 from __future__ import annotations
 
-import re
 from typing import Any, Final
 
 import msgspec
 
-from podwright.apimachinery.objects import Document
+from podwright.apimachinery.objects import Document, parse_int64
 from podwright.apimachinery.patching.errors import FailedTestError, PatchError, rejected, wrong_json
 
 MOST_OPERATIONS: Final = 10_000
 """The most operations of one patch."""
 _MOST_COPIED_BYTES: Final = 3 * 1024 * 1024
-_INDEX: Final = re.compile(r"[+-]?[0-9]+")
 _OPERATION_FIELDS: Final = ("op", "path", "from", "value")
 _STRINGS: Final = ("op", "path", "from")
 _MISSING_PATHS: Final = {
@@ -225,9 +223,9 @@ def _inside(container: Any, key: str) -> Any:
 
 def _index(key: str, size: int) -> int:
     """Return a list index from 0; a negative key counts from the end."""
-    if not _INDEX.fullmatch(key):
+    index = parse_int64(key)
+    if index is None:
         raise rejected()
-    index = int(key)
     if index < 0:
         index += size
     if not 0 <= index < size:

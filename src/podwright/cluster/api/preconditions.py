@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from podwright.apimachinery.objects import KubernetesObject, go_quoted
+from podwright.apimachinery.objects import KubernetesObject, go_quoted, integer_error, parse_uint64
 from podwright.apimachinery.schema import built_in
 from podwright.cluster.api.deletion import DeleteOptions
 from podwright.cluster.api.rejections import (
@@ -45,13 +45,8 @@ def check_is_version(text: str) -> None:
 
     Upstream: staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go, Update
     """
-    problem = ""
-    if text and not (text.isascii() and text.isdecimal()):
-        problem = "invalid syntax"
-    elif text and int(text) >= 2**64:
-        problem = "value out of range"
-    if problem:
-        raise unclassified_error(f"strconv.ParseUint: parsing {go_quoted(text)}: {problem}")
+    if text and parse_uint64(text) is None:
+        raise unclassified_error(integer_error("ParseUint", text))
 
 
 _WITH_PLAIN_TEXTS: Final = frozenset(

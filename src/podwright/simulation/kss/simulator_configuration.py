@@ -22,6 +22,7 @@ from podwright.apimachinery.objects import (
     LabelSelector,
     SelectorError,
     label_selector,
+    parse_int64,
 )
 
 API_VERSION: Final = "kube-scheduler-simulator-config/v1alpha1"
@@ -134,9 +135,9 @@ def _overridden(
 ) -> SimulatorConfiguration:
     """Return the configuration with the values of the environment; wrong ones are not used."""
     values: dict[str, object] = {}
-    port = environment.get("PORT", "")
-    if port.lstrip("+-").isdecimal():
-        values["port"] = int(port)
+    port = parse_int64(environment.get("PORT", ""))
+    if port is not None:
+        values["port"] = port
     for name, field in (
         ("KUBE_SCHEDULER_SIMULATOR_ETCD_URL", "etcd_url"),
         ("KUBE_APISERVER_URL", "kube_api_server_url"),

@@ -31,7 +31,7 @@ from podwright.apimachinery.cel.values import (
     Value,
     type_name,
 )
-from podwright.apimachinery.objects import go_quoted
+from podwright.apimachinery.objects import go_quoted, integer_error, parse_int64
 
 _CLAUSE = re.compile(r"%(?:%|(\.([0-9]*))?(.?))", re.DOTALL)
 
@@ -147,19 +147,20 @@ def _clause(
     if index >= count:
         raise _FormatError(f"index {index} out of range")
     precision, letter = match[1], match[3]
+    digits = parse_int64(match[2] or "")
     problem = ""
     if precision and not letter:
         problem = "error while parsing precision: could not find end of precision specifier"
-    elif precision == ".":
+    elif precision and digits is None:
         problem = (
             "error while parsing precision: error while converting precision to integer: "
-            'strconv.Atoi: parsing "": invalid syntax'
+            + integer_error("Atoi", match[2])
         )
     elif letter not in _ACCEPTED:
         problem = f'unrecognized formatting clause "{letter}"'
     if problem:
         raise _FormatError(f"could not parse formatting clause: {problem}")
-    return int(match[2]) if precision else None, letter
+    return digits, letter
 
 
 def format_string(template: Value, values: Value) -> Value:

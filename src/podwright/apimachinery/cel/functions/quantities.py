@@ -15,12 +15,13 @@ from podwright.apimachinery.objects import (
     Quantity,
     QuantityError,
     go_quoted,
+    integer_error,
     parse_quantity_text,
+    parse_uint64,
     quantity_error,
 )
 
 _INT_DIGITS: Final = 19
-_UINT64_MAX: Final = 2**64 - 1
 _NUMERIC = re.compile(r"[0-9]+", re.ASCII)
 _IDENTIFIER = re.compile(r"[0-9A-Za-z-]+", re.ASCII)
 
@@ -226,13 +227,18 @@ def parse_version(text: str, *, normalize: bool = False) -> SemverValue:
 def _number(name: str, text: str) -> int:
     if not _NUMERIC.fullmatch(text):
         if not text:
-            raise VersionError('strconv.ParseUint: parsing "": invalid syntax')
+            raise VersionError(integer_error("ParseUint", text))
         raise VersionError(f"Invalid character(s) found in {name.lower()} number {go_quoted(text)}")
     if len(text) > 1 and text[0] == "0":
         raise VersionError(f'{name} number must not contain leading zeroes "{text}"')
-    if int(text) > _UINT64_MAX:
-        raise VersionError(f'strconv.ParseUint: parsing "{text}": value out of range')
-    return int(text)
+    return _unsigned(text)
+
+
+def _unsigned(text: str) -> int:
+    number = parse_uint64(text)
+    if number is None:
+        raise VersionError(integer_error("ParseUint", text))
+    return number
 
 
 def _identifier(text: str) -> int | str:
@@ -243,7 +249,7 @@ def _identifier(text: str) -> int | str:
             raise VersionError(
                 f'Numeric PreRelease version must not contain leading zeroes "{text}"'
             )
-        return int(text)
+        return _unsigned(text)
     if not _IDENTIFIER.fullmatch(text):
         raise VersionError(f"Invalid character(s) found in prerelease {go_quoted(text)}")
     return text

@@ -42,7 +42,7 @@ from podwright.apimachinery.cel.values import (
     size_of,
     type_name,
 )
-from podwright.apimachinery.objects import GO_BOOLEANS
+from podwright.apimachinery.objects import GO_BOOLEANS, parse_int64, parse_uint64
 
 _INT_OVERFLOW = "integer overflow"
 _UINT_OVERFLOW = "unsigned integer overflow"
@@ -207,7 +207,6 @@ def _conversion_error(value: Value, target: str) -> ErrorValue:
     return ErrorValue(f"type conversion error from '{type_name(value)}' to '{target}'")
 
 
-_INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _DIGITS: Final = "[0-9](?:_?[0-9])*"
 _HEX_DIGITS: Final = "[0-9a-fA-F](?:_?[0-9a-fA-F])*"
 _DOUBLE = re.compile(
@@ -232,9 +231,8 @@ def _to_int(value: Value) -> Value:
         case Duration():
             return value.ns
         case str():
-            if _INTEGER.fullmatch(value) and INT_MIN <= int(value) <= INT_MAX:
-                return int(value)
-            return _conversion_error(value, "int")
+            number = parse_int64(value)
+            return _conversion_error(value, "int") if number is None else number
         case _:
             return _integer(int(value))
 
@@ -246,9 +244,8 @@ def _to_uint(value: Value) -> Value:
                 return ErrorValue(_UINT_OVERFLOW)
             return Uint(value)
         case str():
-            if value.isascii() and value.isdigit() and int(value) <= UINT_MAX:
-                return Uint(value)
-            return _conversion_error(value, "uint")
+            number = parse_uint64(value)
+            return _conversion_error(value, "uint") if number is None else Uint(number)
         case _:
             return _unsigned(int(value))
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from podwright.apimachinery.objects.node import Taint
 from podwright.apimachinery.objects.pods.pod import TaintEffect, Toleration
-from podwright.apimachinery.objects.selecting.selector import parse_int64
+from podwright.apimachinery.objects.texts.integers import parse_int64
 
 SCHEDULING_EFFECTS: tuple[TaintEffect, ...] = ("NoSchedule", "NoExecute")
 """The effects that prevent scheduling."""

@@ -18,25 +18,15 @@ import msgspec
 from podwright.apimachinery.objects.meta import LabelSelector
 from podwright.apimachinery.objects.names import label_key_errors, label_value_errors
 from podwright.apimachinery.objects.texts.go_text import aggregated
+from podwright.apimachinery.objects.texts.integers import parse_int64
 from podwright.apimachinery.objects.texts.short_texts import cache_short
 
 RequirementOperator: TypeAlias = Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]
 Labels: TypeAlias = Mapping[str, str]
 
-_INTEGER = re.compile(r"([+-]?)0*([0-9]{1,19})", re.ASCII)
-
 
 class SelectorError(ValueError):
     """A selector that cannot be compiled; the message is upstream's."""
-
-
-def parse_int64(text: str) -> int | None:
-    """Return an integer as Go's `strconv.ParseInt` parses it, None if it is not one."""
-    found = _INTEGER.fullmatch(text)
-    if found is None:
-        return None
-    number = int(found[1] + found[2])
-    return number if -(2**63) <= number < 2**63 else None
 
 
 class Requirement(msgspec.Struct, frozen=True, gc=False):

@@ -32,6 +32,7 @@ def _next(schedule: str, after: str, zone: str = "UTC") -> str | None:
         ("10-14/3 * * * *", "2026-01-01T00:10", "2026-01-01T00:13"),
         ("10-14/3 * * * *", "2026-01-01T00:13", "2026-01-01T01:10"),
         ("7,3 * * * *", "2026-01-01T00:00", "2026-01-01T00:03"),
+        (f"{7:020} * * * *", "2026-01-01T00:00", "2026-01-01T00:07"),
         ("0 0 31 * *", "2026-01-31T00:00", "2026-03-31T00:00"),
         ("0 0 29 2 *", "2026-01-01T00:00", "2028-02-29T00:00"),
         ("59 23 31 12 *", "2026-12-31T23:59", "2027-12-31T23:59"),
@@ -109,6 +110,16 @@ def test_local_times_that_are_skipped_do_not_match_and_repeated_ones_match_twice
         (
             "* * * fri *",
             'failed to parse int from fri: strconv.Atoi: parsing "fri": invalid syntax',
+        ),
+        (f"{10**18} * * * *", f"end of range ({10**18}) above maximum (59): {10**18}"),
+        (
+            f"*/+{10**20} * * * *",
+            f'failed to parse int from +{10**20}: strconv.Atoi: parsing "+{10**20}":'
+            " value out of range",
+        ),
+        (
+            "\u00b2 * * * *",
+            'failed to parse int from \u00b2: strconv.Atoi: parsing "\u00b2": invalid syntax',
         ),
         (
             f"{10**20} * * * *",

@@ -16,7 +16,6 @@ from podwright.apimachinery.objects import (
     labels_as_selector,
     node_selector,
     parse_field_selector,
-    parse_int64,
     parse_label_selector,
     preferred_node_terms,
     tolerates,
@@ -167,24 +166,6 @@ def test_an_invalid_preferred_term_has_upstreams_error():
         '[1].matchExpressions[0].values[0]: Invalid value: "abc": '
         "for 'Gt', 'Lt' operators, the value must be an integer"
     )
-
-
-@pytest.mark.parametrize(
-    ("text", "number"),
-    [
-        pytest.param("9223372036854775807", 2**63 - 1, id="the largest"),
-        pytest.param("9223372036854775808", None, id="one too large"),
-        pytest.param("-9223372036854775808", -(2**63), id="the smallest"),
-        pytest.param("-9223372036854775809", None, id="one too small"),
-        pytest.param("+" + "0" * 5_000 + "7", 7, id="a sign and many zeros"),
-        pytest.param("9" * 5_000, None, id="more digits than Python reads"),
-        pytest.param("", None, id="nothing"),
-        pytest.param("1_000", None, id="an underscore"),
-        pytest.param(" 1", None, id="a space"),
-    ],
-)
-def test_integers_are_parsed_as_in_go(text, number):
-    assert parse_int64(text) == number
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ Upstream: github.com/robfig/cron/v3 parser.go and spec.go
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 from typing import Final
@@ -23,7 +22,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from podwright.apimachinery.objects.texts.go_text import go_quoted
+from podwright.apimachinery.objects.texts.integers import integer_error, parse_int64
 from podwright.apimachinery.objects.texts.times import SECOND_NS, parse_duration
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -209,17 +208,12 @@ def _entry(entry: str, low: int, high: int, names: tuple[str, ...]) -> range:
     return range(start, end + 1, stride)
 
 
-_NUMBER: Final = re.compile(r"[+-]?[0-9]{1,18}")
-
-
 def _number(text: str, low: int, names: tuple[str, ...]) -> int:
     if text.lower() in names:
         return names.index(text.lower()) + low
-    if not _NUMBER.fullmatch(text):
-        kind = "value out of range" if text.isascii() and text.isdigit() else "invalid syntax"
-        error = f"strconv.Atoi: parsing {go_quoted(text)}: {kind}"
-        raise ValueError(f"failed to parse int from {text}: {error}")
-    number = int(text)
+    number = parse_int64(text)
+    if number is None:
+        raise ValueError(f"failed to parse int from {text}: {integer_error('Atoi', text)}")
     if number < 0:
         raise ValueError(f"negative number ({number}) not allowed: {text}")
     return number

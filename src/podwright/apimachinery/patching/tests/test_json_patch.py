@@ -83,6 +83,7 @@ def test_operations(patch: list[dict[str, Any]], changes: dict[str, Any]) -> Non
         pytest.param([operation("remove", "/list/-3")], id="remove before the first"),
         pytest.param([operation("add", "/list/3", value=1)], id="add past the end"),
         pytest.param([operation("add", "/list/x", value=1)], id="no index"),
+        pytest.param([operation("add", f"/list/{'9' * 5_000}", value=1)], id="a long index"),
         pytest.param([operation("replace", "/list/2", value=1)], id="replace past the end"),
         pytest.param([operation("add", "/nosuch/x", value=1)], id="no parent"),
         pytest.param([operation("add", "/data/n/x", value=1)], id="a null parent"),

@@ -52,6 +52,7 @@ from podwright.apimachinery.schema import built_in
 
 Document = dict[str, Any]
 LEAF: Document = {}
+LONG = "9" * 5_000
 MIB = 1024 * 1024
 
 
@@ -314,8 +315,10 @@ def test_members_and_operations_on_empty_sets() -> None:
         ({"f:a": []}, "an object is expected"),
         ({"f": {}}, "key must be 2 characters long:"),
         ({"ab": {}}, "missing colon: ab"),
-        ({"i:1.5": {}}, "not an index: i:1.5"),
-        ({"i:": {}}, "not an index: i:"),
+        ({"i:1.5": {}}, 'strconv.Atoi: parsing "1.5": invalid syntax'),
+        ({"i:": {}}, 'strconv.Atoi: parsing "": invalid syntax'),
+        ({"i:++5": {}}, 'strconv.Atoi: parsing "++5": invalid syntax'),
+        ({f"i:{LONG}": {}}, f'strconv.Atoi: parsing "{LONG}": value out of range'),
         ({"k:5": {}}, "not an object: k:5"),
     ],
 )

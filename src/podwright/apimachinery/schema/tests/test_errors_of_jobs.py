@@ -131,6 +131,10 @@ PODS = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"top
           " bytes",
           'spec.successPolicy.rules[1].succeededIndexes: Invalid value: "xx*65536x": error'
           ' parsing succeededIndexes: cannot convert string to integer for index: "xx*65536x"']),
+        ({"completionMode": "Indexed", "completions": 3, "successPolicy": {"rules":
+         [{"succeededIndexes": "9" * 5_000}]}},
+         ['spec.successPolicy.rules[0].succeededIndexes: Invalid value: "99*5000": error'
+          ' parsing succeededIndexes: cannot convert string to integer for index: "99*5000"']),
         ({"managedBy": "a/" + "b" * 61}, []),
         ({"maxFailedIndexes": 1, "backoffLimitPerIndex": 1, "completionMode": "Indexed"}, []),
         (INDEXED | {"backoffLimitPerIndex": 0, "maxFailedIndexes": 0, "parallelism": 0}, []),

@@ -124,6 +124,9 @@ def daemons(**rolling: Any) -> dict[str, Any]:
         (("Deployment", strategy(maxUnavailable="101%", maxSurge=0)),
          ['spec.strategy.rollingUpdate.maxUnavailable: Invalid value: "101%": must not be'
           " greater than 100%"]),
+        (("Deployment", strategy(maxUnavailable=f"{'9' * 5_000}%", maxSurge=0)),
+         ['spec.strategy.rollingUpdate.maxUnavailable: Invalid value: "99*5000%": must not be'
+          " greater than 100%"]),
         (("Deployment", strategy(maxUnavailable="100%")), []),
         (("Deployment", strategy(maxUnavailable=-1, maxSurge=-1)),
          ["spec.strategy.rollingUpdate.maxUnavailable: Invalid value: -1: must be greater"

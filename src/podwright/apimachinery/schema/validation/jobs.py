@@ -9,7 +9,7 @@ import re
 from contextlib import suppress
 from typing import Final
 
-from podwright.apimachinery.objects import Document, parse_schedule, time_zone
+from podwright.apimachinery.objects import Document, parse_int64, parse_schedule, time_zone
 from podwright.apimachinery.schema.validation import rules as r
 from podwright.apimachinery.schema.validation.field_errors import (
     FieldErrors,
@@ -355,11 +355,12 @@ def _intervals(text: str, completions: int) -> list[tuple[int, int]]:
 
 
 def _index(text: str, completions: int) -> int:
-    if not re.fullmatch("[+-]?[0-9]+", text):
+    index = parse_int64(text)
+    if index is None:
         raise ValueError(f'cannot convert string to integer for index: "{text}"')
-    if int(text) >= completions:
+    if index >= completions:
         raise ValueError(f'too large index: "{text}"')
-    return int(text)
+    return index
 
 
 # ------------------------------------------------------------------------------- job updates

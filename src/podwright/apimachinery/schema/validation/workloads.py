@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from podwright.apimachinery.objects import Document
+from podwright.apimachinery.objects import Document, parse_int64
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors, internal_form, same
 from podwright.apimachinery.schema.validation.metadata import (
     selector_is_valid,
@@ -78,7 +78,7 @@ def _validate_rolling_deployment(errors: FieldErrors, path: str, rolling: Docume
     surge = _or_default(rolling.get("maxSurge"), "25%")
     validate_int_or_percent(errors, f"{path}.maxUnavailable", unavailable)
     validate_int_or_percent(errors, f"{path}.maxSurge", surge)
-    if _share(unavailable) == 0 and _share(surge) == 0:
+    if _is_zero(unavailable) and _is_zero(surge):
         text = "may not be 0 when `maxSurge` is 0"
         errors.invalid(f"{path}.maxUnavailable", unavailable, text)
     # Upstream bounds maxUnavailable only: a surge may exceed 100%.
@@ -100,17 +100,18 @@ def validate_int_or_percent(errors: FieldErrors, path: str, value: IntOrPercent)
 
 def validate_at_most_all(errors: FieldErrors, path: str, value: IntOrPercent) -> None:
     """Check that a percentage is not above 100."""
-    if isinstance(value, str) and not percent(value) and int(value[:-1]) > 100:
-        errors.invalid(path, value, "must not be greater than 100%")
+    if isinstance(value, str) and not percent(value):
+        share = parse_int64(value[:-1])
+        if share is None or share > 100:
+            errors.invalid(path, value, "must not be greater than 100%")
 
 
-def _share(value: IntOrPercent) -> int:
-    """Return the number, or the number before the percent sign."""
+def _is_zero(value: IntOrPercent) -> bool:
+    """Whether the number, or the number before the percent sign, is 0; as of another text."""
     if not isinstance(value, str):
-        return value
-    # Callers compare the result with 0, which needs no total.
+        return value == 0
     found = _SHARE.fullmatch(value)
-    return int(found[1] or found[2]) if found else 0
+    return found is None or not (found[1] or found[2]).strip("+-0")
 
 
 def _validate_kept_selector(errors: FieldErrors, new: Document, old: Document) -> None:
@@ -380,10 +381,10 @@ def _validate_rolling_daemons(errors: FieldErrors, path: str, rolling: Document)
         validate_int_or_percent(errors, f"{path}.{name}", value)
     for name, value in (("maxUnavailable", unavailable), ("maxSurge", surge)):
         validate_at_most_all(errors, f"{path}.{name}", value)
-    if _share(unavailable) and _share(surge):
+    if not _is_zero(unavailable) and not _is_zero(surge):
         text = "may not be set when maxUnavailable is non-zero"
         errors.invalid(f"{path}.maxSurge", surge, text)
-    elif not _share(unavailable) and not _share(surge):
+    elif _is_zero(unavailable) and _is_zero(surge):
         errors.required(f"{path}.maxUnavailable", "cannot be 0 when maxSurge is 0")
 
 

@@ -21,10 +21,12 @@ from podwright.apimachinery.objects import (
     Selector,
     SelectorError,
     go_quoted,
+    integer_error,
     parse_duration,
     parse_field_selector,
     parse_int64,
     parse_label_selector,
+    parse_uint64,
 )
 from podwright.apimachinery.schema import Problem
 from podwright.cluster.api.deletion import DeleteOptions
@@ -112,8 +114,7 @@ def integer(request: HttpRequest, name: str) -> int | None:
     text = request.parameter(name)
     number = parse_int64(text)
     if number is None:
-        kind = "value out of range" if text.lstrip("+-").isdigit() else "invalid syntax"
-        raise bad_request(f'strconv.ParseInt: parsing "{text}": {kind}')
+        raise bad_request(integer_error("ParseInt", text))
     return number
 
 
@@ -404,9 +405,6 @@ def _delete_problems(options: DeleteOptions, dry_run: Sequence[str]) -> list[Pro
     return problems + dry_run_problems(dry_run)
 
 
-_VERSION_DIGITS_MAX: Final = 100
-
-
 def parsed_version(text: str) -> int:
     """Return the `resourceVersion` of a get or list request as a number; 0 for "".
 
@@ -417,10 +415,10 @@ def parsed_version(text: str) -> int:
     """
     if not text:
         return 0
-    is_number = text.isascii() and text.isdigit() and len(text) <= _VERSION_DIGITS_MAX
-    if not is_number or int(text) >= 2**64:
+    version = parse_uint64(text)
+    if version is None:
         raise invalid_version(text)
-    return int(text)
+    return version
 
 
 def invalid_version(text: str) -> Rejection:
@@ -429,7 +427,5 @@ def invalid_version(text: str) -> Rejection:
     Upstream: staging/src/k8s.io/apiserver/pkg/storage/cacher/delegator.go, Get, which passes the
     error on without a reason
     """
-    kind = "value out of range" if text.isdigit() else "invalid syntax"
-    return unclassified_error(
-        f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": {kind}'
-    )
+    error = integer_error("ParseUint", text)
+    return unclassified_error(f"resourceVersion: Invalid value: {go_quoted(text)}: {error}")

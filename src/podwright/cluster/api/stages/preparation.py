@@ -10,6 +10,7 @@ from typing import Any, Final
 from podwright.apimachinery.objects import (
     Document,
     KubernetesObject,
+    parse_uint64,
     timestamp_text,
     without_label_keys,
 )
@@ -99,8 +100,7 @@ def prepare_new(parts: ServedParts, write: SentWrite) -> None:
 def check_sent_version(_parts: ServedParts, write: SentWrite) -> None:
     """Reject a version in the body, which upstream's storage does not expect."""
     version = str((write.sent.get("metadata") or {}).get("resourceVersion") or "")
-    has_version = version.isdecimal() and int(version) > 0
-    if has_version and not write.is_dry_run and write.is_post:
+    if parse_uint64(version) and not write.is_dry_run and write.is_post:
         raise unclassified_error("resourceVersion should not be set on objects to be created")
 
 

@@ -77,6 +77,7 @@ def test_writes_that_the_storage_refuses() -> None:
         ({"uid": "v"}, f"UID in precondition: v, UID in object meta: {uid}"),
         ({"resourceVersion": "1"}, "the object has been modified"),
         ({"resourceVersion": "x"}, 'parsing "x": invalid syntax'),
+        ({"resourceVersion": "9" * 5_000}, '9": value out of range'),
     ):
         with pytest.raises(Rejection, match=message):
             storage.update(config_map({"a": "1"}, **metadata))

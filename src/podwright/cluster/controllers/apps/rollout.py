@@ -18,7 +18,7 @@ from typing import Final
 
 import msgspec
 
-from podwright.apimachinery.objects import Document, parse_int64
+from podwright.apimachinery.objects import Document, parse_int64, parse_uint64
 from podwright.cluster.controllers.workload_fields import number
 
 REVISION: Final = "deployment.kubernetes.io/revision"
@@ -40,9 +40,7 @@ def scaled_value(value: int | str | None, total: int, *, round_up: bool) -> int:
     """
     if isinstance(value, str):
         digits = value.removesuffix("%")
-        if digits == value or not (digits.isascii() and digits.isdigit()):
-            return 0
-        share = int(digits) * total
+        share = 0 if digits == value else (parse_uint64(digits) or 0) * total
         return -(-share // 100) if round_up else share // 100
     return value or 0
 
@@ -168,8 +166,7 @@ def _size_of(each: RolloutSet, annotation: str) -> int | None:
     -----
     Upstream: deployment_util.go, getNonNegativeInt32FromAnnotation
     """
-    text = each.annotations.get(annotation, "")
-    size = int(text) if text.isascii() and text.isdigit() else None
+    size = parse_uint64(each.annotations.get(annotation, ""))
     return size if size is not None and size < 2**31 else None
 
 

@@ -17,6 +17,7 @@ from podwright.apimachinery.objects import (
     KubernetesObject,
     Pod,
     is_ready,
+    parse_int64,
     timestamp_ns,
     timestamp_text,
 )
@@ -273,8 +274,8 @@ def failures_of(pod: Pod) -> tuple[int, int]:
 
 
 def _count(text: str) -> int:
-    number = int(text) if text.isascii() and text.isdigit() else 0
-    return number if number <= _COUNT_MAX else 0
+    number = parse_int64(text) or 0
+    return number if 0 <= number <= _COUNT_MAX else 0
 
 
 def failed_indexes(spec: JobSpec, known: str, failed: Iterable[Pod]) -> set[int]:

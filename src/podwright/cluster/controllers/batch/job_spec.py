@@ -22,6 +22,7 @@ from podwright.apimachinery.objects import (
     Selector,
     condition_of,
     decode_pod,
+    parse_int64,
     timestamp_ns,
 )
 from podwright.cluster.api import section
@@ -202,11 +203,10 @@ def _with_index(container: Document) -> Document:
 
 def index_of(pod: Pod, completions: int | None) -> int | None:
     """Return the index of a pod, None if it has none within the completions."""
-    text = pod.metadata.annotations.get(COMPLETION_INDEX, "")
-    if not (text.isascii() and text.isdigit()):
+    index = parse_int64(pod.metadata.annotations.get(COMPLETION_INDEX, ""))
+    if index is None or completions is None:
         return None
-    index = int(text)
-    return index if completions is not None and index < completions else None
+    return index if 0 <= index < completions else None
 
 
 def finished_condition(job: KubernetesObject) -> Document | None:

@@ -654,6 +654,7 @@ def test_a_finished_job_waits_for_its_terminating_pods():
         ("x", 0),
         ("1x", 0),
         ("\u0663", 0),
+        ("9" * 5_000, 0),
     ],
 )
 def test_the_failures_of_an_index_are_a_number_of_32_bits(text, count):

@@ -130,6 +130,7 @@ def test_the_name_of_an_indexed_pod_keeps_its_index(length, index, kept) -> None
     [
         ("0", 3, 0), ("2", 3, 2), ("3", 3, None), ("2", None, None), ("", 3, None), ("-1", 3, None),
         ("x", 3, None), ("\u0661", 3, None), ("\u00b2", 3, None), ("01", 3, 1),
+        ("+1", 3, 1), ("9" * 5_000, 3, None),
     ],
 )  # fmt: skip
 def test_the_index_of_a_pod_is_one_of_the_completions(text, completions, index) -> None:

@@ -199,7 +199,7 @@ def test_the_spec_of_a_deployment_with_its_defaults() -> None:
     [
         (None, 0, 0), (0, 0, 0), (3, 3, 3), ("25%", 3, 2), ("100%", 10, 10), ("0%", 0, 0),
         ("25", 0, 0), ("%", 0, 0), ("x%", 0, 0), ("-5%", 0, 0), ("\u00b2%", 0, 0),
-        ("\u0665%", 0, 0), ("", 0, 0),
+        ("\u0665%", 0, 0), ("", 0, 0), ("9" * 5_000 + "%", 0, 0),
     ],
 )  # fmt: skip
 def test_a_number_or_a_percentage_of_ten(value, up, down) -> None:

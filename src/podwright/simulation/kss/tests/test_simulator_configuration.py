@@ -141,6 +141,8 @@ def test_origins_are_urls(origin, is_url):
     ("name", "field", "value", "expected"),
     [
         ("PORT", "port", "+80", 80),
+        ("PORT", "port", "++80", 1212),
+        ("PORT", "port", "9" * 5_000, 1212),
         ("PORT", "port", "", 1212),
         ("KUBE_SCHEDULER_SIMULATOR_ETCD_URL", "etcd_url", "http://e", "http://e"),
         ("KUBE_APISERVER_URL", "kube_api_server_url", "", "http://127.0.0.1:3131"),

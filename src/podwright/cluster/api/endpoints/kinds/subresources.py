@@ -15,7 +15,7 @@ from collections.abc import Callable
 from ipaddress import ip_address
 from typing import Any, Final, TypeAlias
 
-from podwright.apimachinery.objects import Document, go_quoted
+from podwright.apimachinery.objects import Document, go_quoted, parse_int64
 from podwright.cluster.api.endpoints.access.access_reviews import review_access, review_rules
 from podwright.cluster.api.endpoints.access.authentication_reviews import (
     request_token,
@@ -190,11 +190,12 @@ def _is_reachable(address: str) -> bool:
 def _check_service(
     backend: Backend, call: Call, service: Document | None, name: str, port: str
 ) -> None:
-    if port.isdecimal():
+    number = parse_int64(port)
+    if number is not None:
         if service is None:
             raise not_found("", "services", name)
         ports: list[Document] = service["spec"].get("ports") or []
-        known = [each.get("name", "") for each in ports if each["port"] == int(port)]
+        known = [each.get("name", "") for each in ports if each["port"] == number]
         if not known:
             raise _unavailable(f"no service port {port} found for service {go_quoted(name)}")
         port = known[0]

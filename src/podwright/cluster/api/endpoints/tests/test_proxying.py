@@ -61,6 +61,7 @@ SIMULATED = "proxy is not possible, because containers are simulated"
         (f"{SERVICES}/absent:80/proxy", 404, 'services "absent" not found'),
         (f"{SERVICES}/alone/proxy", 404, 'services "alone" not found'),
         (f"{SERVICES}/s:81/proxy", 503, 'no service port 81 found for service "s"'),
+        (f"{SERVICES}/s:{'9' * 5_000}/proxy", 503, 'no endpoints available for service "s:9'),
         (f"{SERVICES}/empty/proxy", 503, 'no endpoints available for service "empty"'),
         (f"{SERVICES}/s/proxy", 503, 'no endpoints available for service "s"'),
         (f"{SERVICES}/s:80/proxy", 400, SIMULATED),

@@ -171,6 +171,8 @@ def test_owner_references_are_kept_once(
         ("0", {}, False),
         ("x", {}, False),
         ("-1", {}, False),
+        ("\u0663", {}, False),
+        ("9" * 5_000, {}, False),
         ("1", {}, True),
         ("1", {"is_dry_run": True}, False),
         ("1", {"is_post": False}, False),
