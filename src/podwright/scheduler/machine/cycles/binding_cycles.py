@@ -238,10 +238,11 @@ class BindingCycles:
         """Continue a binding cycle that was allowed, rejected or cancelled."""
         if binding.stage is BindingStage.PERMIT:
             self._pass_permit(binding)
-        elif binding.cancelled:
-            plugin = self._plugins_of(binding)[binding.plugin_index]
-            status = Status.error(binding.cancelled).by(plugin.name)
-            self._fail(binding, failed(with_point(status, "PreBind")), "PreBind", Code.ERROR)
+            return
+        assert binding.cancelled, f"pod {binding.pod.key} at {binding.stage} waits for nothing"
+        plugin = self._plugins_of(binding)[binding.plugin_index]
+        status = Status.error(binding.cancelled).by(plugin.name)
+        self._fail(binding, failed(with_point(status, "PreBind")), "PreBind", Code.ERROR)
 
     # ------------------------------------------------------------ stage by stage
 
