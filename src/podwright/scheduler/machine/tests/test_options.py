@@ -3,6 +3,7 @@
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
 from podwright.apimachinery.objects import ArgumentError
@@ -43,3 +44,31 @@ def test_an_unknown_keyword_is_an_error():
         wrong: Any = keywords
         with pytest.raises(ArgumentError, match=message):
             SchedulerOptions.of(None, **wrong)
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"plugins": [Plugin, 5]}, r"plugins\[1\]: a subclass of podwright.Plugin is expected"),
+        ({"plugins": [Plugin()]}, r"plugins\[0\]: a subclass of podwright.Plugin is expected"),
+        ({"plugins": 5}, "plugins: a sequence of plugin classes is expected"),
+        ({"seed": 1.5}, "seed: an integer is expected"),
+        ({"seed": True}, "seed: an integer is expected"),
+        ({"batching": 1}, "batching: a bool is expected"),
+    ],
+)
+def test_an_argument_of_the_wrong_type_is_an_error(keywords: Any, message: str):
+    with pytest.raises(ArgumentError, match=message):
+        SchedulerOptions.of(None, **keywords)
+
+
+def test_an_integer_of_numpy_is_an_integer():
+    options = SchedulerOptions.of(None, seed=np.int64(5))  # type: ignore[arg-type]  # no int
+    assert options.seed == 5
+    assert type(options.seed) is int
+
+
+def test_a_configuration_has_its_type():
+    wrong: Any = {"profiles": []}
+    with pytest.raises(ArgumentError, match="configuration: the result of podwright"):
+        SchedulerOptions.of(wrong)

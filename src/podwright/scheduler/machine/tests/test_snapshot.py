@@ -8,16 +8,24 @@ import msgspec
 import pytest
 
 from podwright.apimachinery.objects import KubernetesObject, with_node_name
-from podwright.scheduler.machine import SchedulerOptions
+from podwright.scheduler.columns import Cluster
+from podwright.scheduler.columns.tests.storage_objects import claim, volume
+from podwright.scheduler.framework import Cycle, Plugin, Status
+from podwright.scheduler.framework.status import Code
+from podwright.scheduler.machine import PodAllowed, SchedulerOptions
 from podwright.scheduler.machine.cycles.eviction import Eviction, EvictionStage
+from podwright.scheduler.machine.cycles.waiting import WaitingPod
 from podwright.scheduler.machine.snapshot import (
     EvictionSnapshot,
+    _assume,
     _eviction,
     _eviction_from,
     _Numbering,
     _Numbers,
+    _waiting,
+    _waiting_from,
 )
-from podwright.scheduler.machine.tests.driving import Driver
+from podwright.scheduler.machine.tests.driving import Driver, enabling, pending
 from podwright.scheduler.machine.tests.test_evictions import answer_next, deleted, preempting
 from podwright.testing import make_node, make_pod
 
@@ -102,3 +110,62 @@ def test_an_eviction_that_is_restored_goes_on():
         answer_next(one)
         assert one.machine.preempting() == ()
         assert one.place_of("default/big") == "backoff"
+
+
+class Gate(Plugin):
+    """Holds every pod at Permit."""
+
+    name = "Gate"
+
+    def permit(self, cycle: Cycle, node_name: str) -> Status:
+        """Wait for someone who allows the pod."""
+        return Status.wait("held")
+
+
+def test_a_pod_that_waits_at_permit_goes_on_after_a_restore():
+    # Other plugins have state for a pod until it is bound, which no snapshot holds.
+    names = ("PrioritySort", "Gate", "DefaultBinder")
+    enabled = [{"name": name} for name in names]
+    config = enabling([])
+    config["profiles"][0]["plugins"]["multiPoint"] = {
+        "enabled": enabled,
+        "disabled": [{"name": "*"}],
+    }
+    driver = Driver(Gate, config=config)
+    driver.put(make_node("n1"), pending("p"))
+    driver.cycle()
+    numbering = Numbered()
+    snapshot = driver.machine.snapshot(numbering)
+    again = Driver(Gate, config=config)
+    again.machine.restore(snapshot, dict(enumerate(numbering.objects)))
+    assert again.machine.waiting() == driver.machine.waiting() == {"default/p": ("Gate",)}
+    again.deliver(PodAllowed("default/p", "Gate"))
+    assert again.machine.waiting() == {}
+    assert again.node_of("default/p") == "n1"
+
+
+@pytest.mark.parametrize(
+    "verdict",
+    [None, Status.OK, Status(Code.UNSCHEDULABLE, ("no", "never"), "Gate")],
+    ids=["undecided", "allowed", "rejected"],
+)
+def test_a_wait_at_permit_is_the_same_after_a_restore(verdict: Status | None):
+    waiting = WaitingPod(7, "default/p", "uid-p", {"Gate": 5, "Other": 9})
+    waiting.verdict = verdict
+    again = _waiting_from(_waiting(waiting))
+    assert (again.number, again.key, again.uid) == (7, "default/p", "uid-p")
+    assert again.pending == {"Gate": 5, "Other": 9}
+    assert again.verdict == verdict
+
+
+def test_claims_and_volumes_are_assumed_again():
+    cluster = Cluster()
+    objects = [claim("c"), volume("v")]
+    changed = [claim("c", bound_to="v"), volume("v", claim="c")]
+    for obj in objects:
+        cluster.put(obj)
+    for obj in changed:
+        _assume(cluster, obj)
+    assert cluster.storage.assumptions() == ((changed[0],), (changed[1],))
+    with pytest.raises(AssertionError, match="a Node is never assumed"):
+        _assume(cluster, make_node("n1"))
