@@ -162,6 +162,20 @@ def test_profiles_that_cannot_be_built(plugins, messages):
     ]
 
 
+def test_an_unknown_plugin_of_all_points_is_named_with_the_first_point_that_takes_it():
+    kinds = {}
+    for closed in ("preEnqueue", "preFilter", "filter"):
+        own = f"{closed}: {{disabled: [{{name: '*'}}]}}"
+        with pytest.raises(InputError) as caught:
+            expand(f"{{multiPoint: {{enabled: [{{name: Nope}}]}}, {own}}}")
+        kinds[closed] = caught.value.errors[0].message.rpartition(": ")[2]
+    assert kinds == {
+        "preEnqueue": 'PreFilterPlugin "Nope" does not exist',
+        "preFilter": 'FilterPlugin "Nope" does not exist',
+        "filter": 'PreFilterPlugin "Nope" does not exist',
+    }
+
+
 def test_scores_may_not_overflow():
     weight = 2**62
     plugins = Plugins(

@@ -434,6 +434,44 @@ def test_arguments_of_another_plugin_do_not_match():
     assert errors[0].message.endswith("has to match plugin args")
 
 
+def test_arguments_that_are_named_by_their_type_fit_no_plugin():
+    assert problems(
+        "profiles:\n- pluginConfig:\n  - {name: NodeResourcesFitArgs, args: {b: 1, a: [2]}}\n"
+    ) == [
+        'profiles[0].pluginConfig[0].args: Invalid value: {"a":[2],"b":1}: has to match plugin args'
+    ]
+
+
+SORTED = "plugins: {queueSort: {enabled: [{name: Mine}], disabled: [{name: '*'}]}}"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "count"),
+    [
+        pytest.param("{b: 1, a: 2}", "{a: 2, b: 1}", 0, id="equal"),
+        pytest.param("{b: 1}", "{b: 2}", 1, id="different"),
+        pytest.param("", "{b: 2}", 1, id="of the second profile only"),
+        pytest.param("{b: 1}", "", 0, id="of the first profile only"),
+    ],
+)
+def test_profiles_have_the_same_arguments_of_the_plugin_that_sorts(first, second, count):
+    """Upstream: pkg/scheduler/apis/config/validation/validation.go, validateCommonQueueSort"""
+    profiles = [
+        f"- schedulerName: {name}\n  {SORTED}\n"
+        + (f"  pluginConfig:\n  - {{name: Mine, args: {args}}}\n" if args else "")
+        for name, args in (("a", first), ("b", second))
+    ]
+    found = problems("profiles:\n" + "".join(profiles))
+    assert (
+        found
+        == [
+            'profiles[1].pluginConfig.args: Invalid value: {"b":2}: '
+            "queueSort must be the same for all profiles"
+        ]
+        * count
+    )
+
+
 def test_a_configuration_without_defaults_lacks_profiles_and_names():
     election = LeaderElection(resource_lock="", resource_name="", resource_namespace="")
     errors = validate(KubeSchedulerConfiguration(leader_election=election))

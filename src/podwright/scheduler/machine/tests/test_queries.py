@@ -60,8 +60,7 @@ def test_the_profiles_of_a_machine():
 
 def test_the_decisions_of_the_last_cycle():
     driver = Driver()
-    assert driver.machine.last_decision is None
-    assert driver.machine.last_decisions == ()
+    assert (driver.machine.last_decision, driver.machine.last_decisions) == (None, ())
     driver.put(make_node("n1"), pending("a"))
     driver.cycle()
     decision = driver.machine.last_decision
