@@ -84,15 +84,22 @@ def test_a_score_that_depends_on_the_feasible_nodes_is_computed_in_every_cycle(p
     assert calls_per_pod(scheduler_with(plugin, *SIZES), 4)[1:] == [3, 3, 3]
 
 
+class Declared(Sized):
+    """Its scores are in range, where it has any."""
+
+    scores_in_range = True
+
+
 @pytest.mark.parametrize(
-    "size",
+    ("plugin", "size"),
     [
-        pytest.param(101, id="a score out of range"),
-        pytest.param(None, id="a node without the label, for which the score raises"),
+        pytest.param(Sized, 101, id="a score out of range"),
+        pytest.param(Sized, None, id="a node without the label, for which the score raises"),
+        pytest.param(Declared, None, id="the same, with a declared range"),
     ],
 )
-def test_an_invalid_score_of_an_infeasible_node_is_no_error(size):
-    scheduler = scheduler_with(Sized, *SIZES, size)
+def test_an_invalid_score_of_an_infeasible_node_is_no_error(plugin, size):
+    scheduler = scheduler_with(plugin, *SIZES, size)
     scheduler.add(
         pw.testing.make_node(
             "n3", labels={} if size is None else {"size": str(size)}, unschedulable=True

@@ -20,6 +20,7 @@ from podwright.scheduler.framework import (
     Verdicts,
     add_custom_result,
 )
+from podwright.scheduler.preemption.tests.situations import cluster_of, profile
 from podwright.testing import make_node, make_pod
 
 
@@ -273,3 +274,13 @@ def test_an_error_beyond_the_end_of_the_search_is_none(form: type[Breaks]) -> No
         decision = PluginRunner(profile, cluster).decide(make_pod("web"), cycle_number=1)
         assert decision.node == node
         assert (decision.error is None) is bool(node)
+
+
+def test_a_node_that_fails_with_its_nominated_pod_is_explained_as_rejected() -> None:
+    runner = PluginRunner(profile(), cluster_of(make_node("a", cpu="2"), make_node("b", cpu="2")))
+    runner.cluster.nominate(make_pod("first", cpu="2", priority=5), "a")
+    found = runner.explain(make_pod("p", cpu="1", priority=5), cycle_number=1, now_ns=0)
+    assert found.decision.node == "b"
+    status = found.rejected["a"]
+    assert (status.reasons, status.plugin) == (("Insufficient cpu",), "NodeResourcesFit")
+    assert "b" not in found.rejected

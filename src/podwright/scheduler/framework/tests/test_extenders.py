@@ -17,7 +17,11 @@ from podwright.scheduler.framework.extenders.extender_calls import (
     interested_in,
     run_steps,
 )
-from podwright.scheduler.framework.extenders.extender_verbs import bind_steps, is_bound_by
+from podwright.scheduler.framework.extenders.extender_verbs import (
+    bind_steps,
+    is_bound_by,
+    wrap_int64,
+)
 from podwright.scheduler.framework.profile import Profile, TieRule
 from podwright.scheduler.framework.run import PluginRunner
 from podwright.scheduler.machine import SchedulerOptions
@@ -165,7 +169,28 @@ def test_nodes_behind_the_first_feasible_one_are_explained_as_not_examined():
     ("pod", "is_interested"),
     [
         pytest.param(make_pod("a", cpu="1"), False, id="requests none of it"),
+        pytest.param(make_pod("a", resources={"x.io/b": 1}), False, id="requests another one"),
         pytest.param(make_pod("a", resources={"x.io/a": 1}), True, id="requests it"),
+        pytest.param(
+            make_pod(
+                "a",
+                spec={
+                    "containers": [
+                        {"name": "c", "resources": {"limits": {"cpu": "1"}}},
+                        {"name": "d", "resources": {"limits": {"x.io/a": "1"}}},
+                    ]
+                },
+            ),
+            True,
+            id="one of its containers is limited in it",
+        ),
+        pytest.param(
+            make_pod(
+                "a", spec={"containers": [{"name": "c", "resources": {"limits": {"cpu": "1"}}}]}
+            ),
+            False,
+            id="limited in another one",
+        ),
         pytest.param(
             make_pod(
                 "a",
@@ -509,6 +534,17 @@ def test_ties_go_to_nodes_that_an_extender_scored():
         assert (decision.node, decision.tie_count) == ("n1", 1)
 
 
+@pytest.mark.parametrize(
+    ("number", "wrapped"),
+    [
+        (0, 0), (-1, -1), (2**62, 2**62), (-(2**62), -(2**62)), (2**63 - 1, 2**63 - 1),
+        (2**63, -(2**63)), (-(2**63), -(2**63)), (-(2**63) - 1, 2**63 - 1), (5 * 2**64 + 7, 7),
+    ],
+)  # fmt: skip
+def test_sums_overflow_as_int64_does(number, wrapped):
+    assert wrap_int64(number) == wrapped
+
+
 def test_scores_wrap_around_as_int64_does():
     scorer = {"prioritizeVerb": "score", "weight": 1, "nodeCacheCapable": True}
     answer = [{"Host": "n1", "Score": 2**62}, {"Host": "n2", "Score": 1}]
@@ -688,6 +724,16 @@ def test_an_extender_that_keeps_all_nodes_changes_no_decision(settings):
         assert (with_extenders.total, with_extenders.feasible_count) == (plain.total, 7)
         assert with_extenders.tie_count == plain.tie_count
         assert with_extenders.slot == runner.cluster.nodes.slot_of[with_extenders.node]
+
+
+def test_a_node_counts_once_if_it_fails_with_its_nominated_pod_and_at_an_extender_none_is_left():
+    runner = runner_with(NAMES, nodes=3)
+    runner.cluster.nominate(make_pod("first", cpu="4", priority=5), "n0")
+    runner.cluster.put(make_pod("there", cpu="4", node="n1"))
+    answer = {"NodeNames": [], "FailedNodes": {"n2": "not this one"}}
+    steps = runner.steps(make_pod("web", cpu="2", priority=5), cycle_number=1)
+    decision = run_steps(steps, Answering({"filter": answer}))
+    assert decision.message == ("0/3 nodes are available: 1 not this one, 2 Insufficient cpu.")
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,7 @@ def test_a_misspelt_name_is_reported_with_the_right_one(name, value, expected):
         pytest.param({"is_inside": on_columns}, id="a hint"),
         pytest.param({"names": ("a", "b")}, id="data with a near name"),
         pytest.param({"is_strict": True}, id="a flag of its own"),
+        pytest.param({"scrs_in": False}, id="a flag with a name that is not near"),
         pytest.param({"filters_nothing": staticmethod(lambda: ())}, id="a static method"),
         pytest.param({"filter": on_node, "score": on_node}, id="right names"),
     ],

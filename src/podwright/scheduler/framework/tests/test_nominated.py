@@ -22,6 +22,7 @@ from podwright.scheduler.framework import (
     Verdicts,
 )
 from podwright.scheduler.framework.nominated import NominatedCheck
+from podwright.scheduler.framework.status import Code
 from podwright.scheduler.preemption.tests.situations import cluster_of, pod, profile
 from podwright.testing import make_node
 
@@ -122,6 +123,22 @@ def test_a_filter_that_fails_because_of_a_nominated_pod_is_named() -> None:
     decision = runner.decide(pod("p", priority=5), cycle_number=1)
     assert not decision.node
     assert 'running "Crowded" filter plugin: crowded' in decision.message
+
+
+def test_the_slots_of_a_code_are_those_that_nominated_pods_take() -> None:
+    cluster = cluster_of(*[make_node(name, cpu="2") for name in "abc"])
+    runner, incoming = PluginRunner(profile(), cluster), pod("p", "1", priority=5)
+
+    def found(code: Code) -> list[int]:
+        check = NominatedCheck(runner.profile, runner.ranking_of(incoming), incoming, cluster)
+        check.apply(np.zeros(cluster.nodes.n_slots, dtype=np.int64))
+        return sorted(check.slots_with_code(code).tolist())
+
+    assert found(Code.UNSCHEDULABLE) == []
+    cluster.nominate(pod("first", "2", priority=5), "a")
+    cluster.nominate(pod("second", "2", priority=5), "c")
+    assert found(Code.UNSCHEDULABLE) == [0, 2]
+    assert found(Code.ERROR) == []
 
 
 def test_the_nodes_that_pass_are_found_once() -> None:
