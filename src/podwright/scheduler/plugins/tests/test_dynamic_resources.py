@@ -20,6 +20,11 @@ from podwright.scheduler.framework import Cycle, Status
 from podwright.scheduler.framework.status import MissingStateError
 from podwright.scheduler.machine import CycleDue, ObjectPut
 from podwright.scheduler.plugins.dynamic_resources import DynamicResources
+from podwright.scheduler.plugins.dynamic_resources.pod_devices import (
+    STATE,
+    NodeAllocation,
+    PodDevices,
+)
 from podwright.scheduler.plugins.hints.objects import migrated_driver
 from podwright.scheduler.plugins.tests.one_node_at_a_time import cycle_of, node, reasons, scored
 from podwright.testing import make_node
@@ -394,6 +399,117 @@ def test_alternatives_need_their_gate(is_enabled: bool) -> None:
         " feature is disabled"
     )
     assert status == (Status.OK if is_enabled else Status.unresolvable(text))
+
+
+def requests_of(*requests: dict[str, Any]) -> Object:
+    return document("ResourceClaim", "one", {"devices": {"requests": list(requests)}})
+
+
+@pytest.mark.parametrize(
+    ("requested", "status"),
+    [
+        pytest.param(
+            requests_of({"name": "r"}),
+            Status.unresolvable("resource claim default/one, request r: unknown request type"),
+            id="neither exact nor with alternatives",
+        ),
+        pytest.param(
+            requests_of({"name": "r", "exactly": {"deviceClassName": ""}}),
+            Status.error("request r: unsupported request type"),
+            id="no class",
+        ),
+        pytest.param(
+            requests_of(
+                {
+                    "name": "r",
+                    "firstAvailable": [
+                        {"name": "a", "deviceClassName": "gpu"},
+                        {"name": "b", "deviceClassName": "none"},
+                    ],
+                }
+            ),
+            Status.unresolvable("request r/b: device class none does not exist"),
+            id="an alternative of a class that does not exist",
+        ),
+        pytest.param(
+            requests_of(
+                {"name": "a", "exactly": {"deviceClassName": "gpu"}},
+                {"name": "b", "exactly": {"deviceClassName": "none"}},
+            ),
+            Status.unresolvable("request b: device class none does not exist"),
+            id="the second request",
+        ),
+    ],
+)
+def test_requests_that_cannot_be_allocated_anywhere(requested: Object, status: Status) -> None:
+    """Upstream: dynamicresources.go, PreFilter, validateDeviceClass."""
+    _, cycle, found = prepared(pod("p", "one"), requested, own("x"))
+    assert found == status
+    assert cycle.read(STATE).claims == []
+
+
+UNUSED: Any = None
+"""A failed cycle that is not read."""
+
+
+def test_without_its_gate_the_plugin_does_nothing() -> None:
+    gates = Gates({"DynamicResourceAllocation": False})
+    incoming = pod("p", "one")
+    plugin, cycle, status = prepared(
+        incoming, claim("one"), own("x"), devices("x", "a"), gates=gates
+    )
+    assert status == Status.SKIPPED
+    assert plugin.events_to_register() == ()
+    assert plugin.pod_key(incoming) == ()
+    assert plugin.pre_enqueue(pod("q", "missing")) == Status.OK
+    assert plugin.pre_bind_pre_flight(cycle, "x") == Status.SKIPPED
+    cycle.write(STATE, PodDevices(incoming, [], None))
+    assert plugin.pre_bind(cycle, "x") == Status.OK
+    assert plugin.post_filter(cycle, UNUSED).status == Status.unschedulable("plugin disabled")
+
+
+@pytest.mark.parametrize(
+    ("state", "status"),
+    [
+        pytest.param(None, Status.error("not found"), id="no state"),
+        pytest.param([], Status.unschedulable("no new claims to deallocate"), id="no claims"),
+    ],
+)
+def test_no_claim_is_deallocated_without_one(state: list[Any] | None, status: Status) -> None:
+    """Upstream: dynamicresources.go, PostFilter."""
+    incoming = pod("p", "one")
+    cycle = cycle_of(incoming, own("x"))
+    if state is not None:
+        cycle.write(STATE, PodDevices(incoming, state, None))
+    result = DynamicResources().post_filter(cycle, UNUSED)
+    assert (result.status, result.calls) == (status, ())
+
+
+def test_a_pod_without_claims_passes_everywhere() -> None:
+    plugin, cycle, status = prepared(pod("p"), own("x"))
+    assert status == Status.SKIPPED
+    assert reasons(plugin, cycle) == {}
+    assert scored(plugin, cycle) == {"x": 0}
+    assert plugin.reserve(cycle, "x") == Status.OK
+    assert plugin.pre_bind(cycle, "x") == Status.OK
+    plugin.unreserve(cycle, "x")
+
+
+def test_devices_are_allocated_on_nodes_that_have_them() -> None:
+    objects = claim("one"), own("x"), own("y"), devices("x", "a")
+    plugin, cycle, _ = prepared(pod("p", "one"), *objects)
+    found = plugin.allocate_on(cycle, "x")
+    assert isinstance(found, NodeAllocation)
+    assert [each.metadata.name for each in found.claims] == ["one"]
+    (result,) = found.results[0].devices.results
+    assert (result.pool, result.device) == ("x", "a")
+    for name in ("y", "z"):
+        none = plugin.allocate_on(cycle, name)
+        assert isinstance(none, Status)
+        assert not none.is_success
+    given = claim("one", status={"allocation": {"devices": {"results": []}}})
+    plugin, cycle, _ = prepared(pod("p", "one"), given, own("x"))
+    assert plugin.allocate_on(cycle, "x") is None
 
 
 def test_pods_with_claims_have_no_signature() -> None:

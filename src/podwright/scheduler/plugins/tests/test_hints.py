@@ -119,6 +119,17 @@ WITHOUT_ITS_CLAIM = pod(resourceClaims=[{"name": "a", "resourceClaimTemplateName
             QUEUE,
             id="devices freed",
         ),
+        pytest.param(WITH_CLAIM, claim("o"), claim("o"), SKIP, id="another without devices"),
+        pytest.param(
+            WITH_CLAIM, claim("o"), claim("o", allocation=ALLOCATION), SKIP, id="another takes some"
+        ),
+        pytest.param(
+            WITH_CLAIM,
+            claim("o", allocation=ALLOCATION),
+            claim("o", allocation=ALLOCATION),
+            SKIP,
+            id="another keeps its devices",
+        ),
         pytest.param(WITHOUT_ITS_CLAIM, None, claim(), SKIP, id="its own claim is still missing"),
     ],
 )

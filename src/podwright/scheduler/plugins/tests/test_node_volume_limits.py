@@ -10,8 +10,11 @@ from podwright.scheduler.columns.tests.storage_objects import (
     volume,
 )
 from podwright.scheduler.config import parse_gates
-from podwright.scheduler.framework import Code, Status
-from podwright.scheduler.plugins.node_volume_limits import NodeVolumeLimits
+from podwright.scheduler.framework import Code, Hint, Status
+from podwright.scheduler.plugins.node_volume_limits import (
+    NodeVolumeLimits,
+    after_csi_node_updated,
+)
 from podwright.scheduler.plugins.tests.one_node_at_a_time import cycle_of, filtered, node, pod
 
 FULL = "node(s) exceed max volume count"
@@ -70,6 +73,9 @@ def test_each_driver_has_its_limit():
     assert answer(pod(volumes=using("a", "new")), *objects) == ""
     other = [claim("y", bound_to="v-y"), disk("y", driver="csi.y")]
     assert answer(pod(volumes=using("a", "y")), *objects, *other) == FULL
+    # Drivers without a limit on any node have no influence on the limits of others.
+    unlimited = [claim("z", bound_to="v-z"), disk("z", driver="csi.z")]
+    assert answer(pod(volumes=using("z", "a", "y")), *objects, *other, *unlimited) == FULL
 
 
 def test_attachments_count_unless_a_pod_has_the_volume():
@@ -241,3 +247,23 @@ def test_pods_do_not_matter_where_every_node_has_room_for_all_volumes(limit, nom
     assert plugin.filter_ignores_pods(cycle) is is_roomy
     if is_roomy:
         assert filtered(plugin, cycle)["n0"].is_success
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "hint"),
+    [
+        pytest.param({"csi_x": 1}, {"csi_x": 2}, Hint.QUEUE, id="more"),
+        pytest.param({"csi_x": 2}, {"csi_x": 2}, Hint.SKIP, id="the same"),
+        pytest.param({"csi_x": 2}, {"csi_x": 1}, Hint.SKIP, id="less"),
+        pytest.param({}, {"csi_x": 1}, Hint.QUEUE, id="a driver that had no limit"),
+        pytest.param({}, {"csi_x": 0}, Hint.SKIP, id="the same, with a limit of none"),
+        pytest.param({"csi_x": 1}, {}, Hint.SKIP, id="a driver that has none any more"),
+        pytest.param(
+            {"csi_x": 2, "csi_y": 1}, {"csi_x": 1, "csi_y": 2}, Hint.QUEUE, id="more of one"
+        ),
+    ],
+)
+def test_a_limit_that_grows_helps(before, after, hint):
+    """Upstream: csi.go, isSchedulableAfterCSINodeUpdated."""
+    old, new = csi_node("n0", **before), csi_node("n0", **after)
+    assert after_csi_node_updated(pod(), old, new) is hint

@@ -1,9 +1,16 @@
 import numpy as np
 import pytest
 
-from podwright.apimachinery.objects import TopologySpreadConstraint, decode_pod
+from podwright.apimachinery.objects import (
+    LabelSelector,
+    TopologySpreadConstraint,
+    decode_pod,
+    label_selector,
+)
 from podwright.apimachinery.schema import decode
 from podwright.scheduler.columns import SPREAD_SELECTOR
+from podwright.scheduler.columns.affinity.domains import DomainRule
+from podwright.scheduler.columns.affinity.matching import PodSelector
 from podwright.scheduler.config import DEFAULT_GATES, parse_gates
 from podwright.scheduler.config.schema import PodTopologySpreadArgs
 from podwright.scheduler.framework import Code, Cycle, Hint, Scores
@@ -278,6 +285,90 @@ def test_a_dry_run_counts_a_pod_for_the_constraints_that_count_its_node():
     for name in ("default/1", "default/2"):
         plugin.remove_pod(cycle, cluster.pods[name])
     assert filtered(plugin, cycle)["b"].is_success
+
+
+def test_a_dry_run_counts_a_pod_for_the_later_constraints_that_count_it():
+    """The first constraint does not count the pods of the second, nor the nodes without its key."""
+    other = constraint(HOST, labelSelector={"matchLabels": {"app": "other"}})
+    cluster = cluster_of(*THREE, web("1", "a"), web("2", "a"))
+    plugin, cycle = PodTopologySpread(), Cycle(spreading(other, constraint()), cluster)
+    assert plugin.pre_filter(cycle).is_success
+    assert filtered(plugin, cycle)["a"].message == SKEWED
+    for name in ("default/1", "default/2"):
+        plugin.remove_pod(cycle, cluster.pods[name])
+    assert filtered(plugin, cycle)["a"].is_success
+
+
+def test_a_dry_run_moves_the_least_count():
+    zones = [in_zone("a", "x"), in_zone("b", "y"), in_zone("c", "z")]
+    placed = [
+        web(f"{on}{i}", on) for on, count in (("a", 3), ("b", 2), ("c", 4)) for i in range(count)
+    ]
+    cluster = cluster_of(*zones, *placed)
+    plugin, cycle = PodTopologySpread(), Cycle(spreading(constraint(skew=2)), cluster)
+    assert plugin.pre_filter(cycle).is_success
+
+    def passing():
+        return [
+            name for name, answer in sorted(filtered(plugin, cycle).items()) if answer.is_success
+        ]
+
+    assert passing() == ["a", "b"]
+    plugin.remove_pod(cycle, cluster.pods["default/b0"])
+    assert passing() == ["b"], "zone y has one pod now, and zone x three"
+    for name in ("a0", "a1", "a2"):
+        plugin.remove_pod(cycle, cluster.pods[f"default/{name}"])
+    assert passing() == ["a", "b"], "zone x has none"
+    for name in ("a0", "a1"):
+        plugin.add_pod(cycle, cluster.pods[f"default/{name}"])
+    assert passing() == ["a", "b"], "zone x has two, zone y one, zone z four"
+    plugin.add_pod(cycle, cluster.pods["default/b0"])
+    plugin.add_pod(cycle, cluster.pods["default/a2"])
+    assert passing() == ["a", "b"], "as at first"
+
+
+def test_in_a_dry_run_a_node_without_the_label_and_too_few_domains_are_rejected():
+    cluster = cluster_of(*THREE[:2], node("bare"), web("1", "a"), web("2", "b"))
+    plugin = PodTopologySpread()
+    for absent, message in ((1, ""), (3, SKEWED)):
+        cycle = Cycle(spreading(constraint(skew=2, minDomains=absent)), cluster)
+        assert plugin.pre_filter(cycle).is_success
+        plugin.add_pod(cycle, cluster.pods["default/1"])
+        found = filtered(plugin, cycle)
+        assert found["bare"].message == MISSING
+        assert found["a"].message == message
+
+
+@pytest.mark.parametrize(
+    ("counts", "lowest"),
+    [
+        pytest.param([], [(-1, 2**31 - 1), (-1, 2**31 - 1)], id="no domain"),
+        pytest.param([5], [(0, 5), (-1, 2**31 - 1)], id="one"),
+        pytest.param([5, 3], [(1, 3), (0, 5)], id="two"),
+        pytest.param([5, 3, 4], [(1, 3), (2, 4)], id="three"),
+        pytest.param([2, 2, 2], [(0, 2), (1, 2)], id="the first of equals"),
+    ],
+)
+def test_the_two_lowest_domains_of_a_counter(counts, lowest):
+    zones = [in_zone(f"n{i}", f"z{i}") for i in range(len(counts))]
+    placed = [web(f"{i}-{k}", f"n{i}") for i, count in enumerate(counts) for k in range(count)]
+    cluster = cluster_of(*zones, *placed)
+    selector = label_selector(LabelSelector(match_labels={"app": "web"}))
+    counter = cluster.selectors.counter(DomainRule.of_key(ZONE), (((PodSelector(selector),), 1),))
+    two = _TwoLowest.of(counter)
+    assert list(zip(two.domains, two.counts, strict=True)) == lowest
+
+
+def test_tolerations_that_compare_are_read_where_their_gate_is_on():
+    taint = {"key": "k", "value": "5", "effect": "NoSchedule"}
+    toleration = {"key": "k", "operator": "Gt", "value": "3", "effect": "NoSchedule"}
+    objects = in_zone("a", "x"), in_zone("b", "y", spec={"taints": [taint]}), web("1", "a")
+    for is_on, message in ((True, SKEWED), (False, "")):
+        gates = parse_gates(f"TaintTolerationComparisonOperators={str(is_on).lower()}")
+        pod = spreading(constraint(nodeTaintsPolicy="Honor"), tolerations=[toleration])
+        plugin, cycle = PodTopologySpread(gates=gates), Cycle(pod, cluster_of(*objects))
+        assert plugin.pre_filter(cycle).is_success
+        assert filtered(plugin, cycle)["a"].message == message
 
 
 @pytest.mark.parametrize(

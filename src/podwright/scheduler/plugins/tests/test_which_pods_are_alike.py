@@ -210,6 +210,14 @@ def test_pods_of_one_template_share_all_results(spec: dict[str, Any], owning: se
         assert plugin.key_is_of_template(one) is (name not in owning), name
 
 
+def test_claims_of_one_name_in_two_namespaces_are_two() -> None:
+    one = pod(**volume(persistentVolumeClaim={"claimName": "c"}))
+    other = with_fields(one, "metadata", namespace="other")
+    for name in sorted(VOLUMES):
+        plugin = FILTERS_AND_SCORES[name]
+        assert plugin.pod_key(one) != plugin.pod_key(other), name
+
+
 @pytest.mark.parametrize("name", sorted(VOLUMES))
 def test_a_pod_without_volumes_does_not_depend_on_storage(name: str) -> None:
     plugin, cluster = FILTERS_AND_SCORES[name], Cluster()
