@@ -1,5 +1,6 @@
 import pytest
 
+from podwright.apimachinery.schema import decode
 from podwright.scheduler.config.schema import (
     NodeResourcesFitArgs,
     RequestedToCapacityRatio,
@@ -168,3 +169,104 @@ def test_pods_of_one_template_share_a_key():
     assert plugin.pod_key(pod(initContainers=[sidecar])) != plugin.pod_key(
         pod(initContainers=[once])
     )
+
+
+GPU, NIC = "example.com/gpu", "example.com/nic"
+
+
+def device_class(name, resource):
+    return decode(
+        {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "DeviceClass",
+            "metadata": {"name": name},
+            "spec": {"extendedResourceName": resource},
+        }
+    )
+
+
+def devices(name, *devices):
+    return decode(
+        {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "ResourceSlice",
+            "metadata": {"name": name},
+            "spec": {
+                "driver": "d.example.com",
+                "nodeName": name,
+                "pool": {"name": name, "generation": 1, "resourceSliceCount": 1},
+                "devices": [{"name": device} for device in devices],
+            },
+        }
+    )
+
+
+def owning(name, **amounts):
+    allocatable = {"cpu": "4", "memory": "8Gi", "pods": "110"}
+    own = {f"example.com/{resource}": amount for resource, amount in amounts.items()}
+    return node(name, status={"allocatable": allocatable | own})
+
+
+BOTH_CLASSES = [device_class("gpus", GPU), device_class("nics", NIC)]
+
+
+@pytest.mark.parametrize(
+    ("classes", "passing"),
+    [
+        pytest.param([], ["both"], id="no class backs them"),
+        pytest.param(BOTH_CLASSES[:1], ["both", "nic"], id="a class backs the first"),
+        pytest.param(BOTH_CLASSES[1:], ["both", "gpu"], id="a class backs the second"),
+        pytest.param(BOTH_CLASSES, ["both", "gpu", "nic", "none"], id="classes back both"),
+    ],
+)
+def test_resources_that_a_node_lacks_are_left_to_the_classes_that_back_them(classes, passing):
+    """Upstream: fit.go, shouldDelegateResourceToDRA."""
+    nodes = [
+        owning("both", gpu="2", nic="1"),
+        owning("gpu", gpu="2"),
+        owning("nic", nic="1"),
+        owning("none"),
+        owning("few", gpu="1", nic="1"),
+    ]
+    plugin, incoming = NodeResourcesFit(), pod(requests={NIC: "1", GPU: "2"})
+    cycle = cycle_of(incoming, *nodes, *classes)
+    assert plugin.pre_filter(cycle).is_success
+    found = filtered(plugin, cycle)
+    assert sorted(name for name, answer in found.items() if answer.is_success) == passing
+    assert found["few"].reasons == ("Insufficient example.com/gpu",)
+    assert (plugin.filter_as_sums(cycle) is None) is bool(classes)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "expected"),
+    [
+        pytest.param(
+            "LeastAllocated", {"own": 75, "devices": 50, "bare": 0, "full": 0}, id="least"
+        ),
+        pytest.param(
+            "MostAllocated", {"own": 25, "devices": 50, "bare": 0, "full": 100}, id="most"
+        ),
+    ],
+)
+def test_devices_are_scored_where_a_node_has_none_of_the_resource(strategy, expected):
+    """Upstream: resource_allocation.go, calculateResourceAllocatableRequest."""
+    scoring = ScoringStrategy(type=strategy, resources=(ResourceSpec(name=GPU, weight=1),))
+    plugin = NodeResourcesFit(NodeResourcesFitArgs(scoring_strategy=scoring))
+    objects = [
+        owning("own", gpu="4"),
+        devices("own", "x"),
+        owning("devices"),
+        devices("devices", "a", "b"),
+        owning("bare"),
+        owning("full"),
+        devices("full", "f"),
+    ]
+    cycle = cycle_of(pod(requests={GPU: "1"}), *objects, BOTH_CLASSES[0])
+    assert plugin.pre_score(cycle).is_success
+    assert scored(plugin, cycle) == expected
+    assert plugin.score_as_requests(cycle) is None
+    # Of a resource that the pod does not request, no devices count.
+    other = cycle_of(pod(requests={"cpu": "1"}), *objects, BOTH_CLASSES[0])
+    assert plugin.pre_score(other).is_success
+    assert set(scored(plugin, other).values()) == {0}
+    assert plugin.score_as_requests(other) is not None
