@@ -277,6 +277,11 @@ def test_a_recorded_run_at_a_time_is_an_initial_state(tmp_path: Any) -> None:
     for at, pods in (("30s", {}), ("", {"default/a": "node-0"})):
         spec = f"  cluster: {{run: {{folder: {tmp_path}/run, at: '{at}'}}}}"
         assert scenario(spec).simulate(progress=False).node_of == pods
+    with pytest.raises(InputError) as found:
+        scenario(f"  cluster: {{run: {{folder: {tmp_path}/run, at: noon}}}}")
+    (error,) = found.value.errors
+    assert error.path == "spec.cluster.run.at"
+    assert error.message.startswith('Invalid value: "noon": a duration since the start')
 
 
 def test_configurations_are_chosen_by_name() -> None:
