@@ -8,6 +8,8 @@ import pytest
 
 from podwright.apimachinery.objects import Document
 from podwright.cluster.api.admission.amounts import texts_of
+from podwright.cluster.api.admission.chain import AdmissionChain
+from podwright.cluster.api.admission.plugins import OPTIONAL, default_plugins
 from podwright.cluster.api.admission.pods.default_tolerations import default_tolerations
 from podwright.cluster.api.admission.pods.pod_amounts import pod_amounts
 from podwright.cluster.api.admission.pods.pod_priority import Priority
@@ -341,6 +343,13 @@ def test_the_topology_of_a_node_as_labels_of_its_pods(
     assert outcome(plugin, a_write("v1 Pod", document, document)) == document
     has_no_node = not (document.get("spec") or {}).get("nodeName")
     assert plugin.decides_by_template(a_write("v1 Pod", document)) is has_no_node
+
+
+def test_the_pods_of_a_template_are_decided_alike_by_all_plugins() -> None:
+    chain = AdmissionChain(default_plugins(a_context(), enabled=OPTIONAL))
+    write = a_write("v1 Pod", {"spec": {"containers": [{"name": "c", "image": "i"}]}})
+    plugins = chain.plugins_for(write.resource)
+    assert [each.name for each in plugins if not each.decides_by_template(write)] == []
 
 
 # -------------------------------------------------------------------------------- resize
