@@ -162,7 +162,14 @@ def program(path: Path, *lines: str) -> str:
 
 
 def test_the_page_of_a_cluster_is_a_process_that_gets_its_access_and_socket(tmp_path, monkeypatch):
-    lines = ('echo "$@" >args', "read -r line", 'echo "$line" >read', "cat", "echo end >ended")
+    lines = (
+        'echo "$@" >args',
+        "echo $$ >process",
+        "read -r line",
+        'echo "$line" >read',
+        "cat",
+        "echo end >ended",
+    )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "executable", program(tmp_path / "python", *lines))
     with page_of(UiOptions(ui_port=0), ACCESS) as address:
@@ -172,6 +179,8 @@ def test_the_page_of_a_cluster_is_a_process_that_gets_its_access_and_socket(tmp_
         assert address == f"http://127.0.0.1:{listening.getsockname()[1]}"
         listening.close()
         assert not Path("ended").exists()
+        # Ctrl-C reaches the processes of the terminal's session, and it ends after them.
+        assert os.getsid(int(Path("process").read_text())) != os.getsid(0)
     assert msgspec.convert(settings["access"], ClusterAccess) == ACCESS
     assert Path("args").read_text() == "-m podwright.online.ui\n"
     # It has ended by the end of its input.

@@ -105,3 +105,5 @@ def test_a_switch_is_not_contradicted():
     assert "'--ui', '--no-ui'" in error.value.format_message()
     # What is only said again is no contradiction.
     assert found["podwright up"].make_context("up", ["--no-ui", "--no-ui"])
+    # After two dashes it is the name of a file.
+    assert found["podwright up"].make_context("up", ["--ui", "--ui", "--", "--no-ui"])
