@@ -349,6 +349,13 @@ def test_the_time_of_an_allocation(gates: Gates, since: str, time: str | None) -
     assert found.status.allocation.allocation_timestamp == time
 
 
+def test_a_claim_that_is_reserved_already_does_not_end_prebind() -> None:
+    situation = reserved(using("c", "d"), allocated(claim(users=("p",))), claim("d"))
+    steps, status = pre_bound(situation)
+    assert (steps, status) == (["update", "updateStatus"], Status.OK)
+    assert users(situation.cycle.cluster.devices.claim("default/d")) == ["p"]
+
+
 def test_the_first_claim_that_cannot_be_written_ends_prebind() -> None:
     situation = reserved(using("c", "d"), claim(), claim("d"))
     index = situation.cycle.cluster.devices
