@@ -1,0 +1,197 @@
+"""Topology domains by each kind of rule, node by node, however the nodes come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from podwright.apimachinery.objects import (
+    Node,
+    NodeSelector,
+    NodeSelectorRequirement,
+    NodeSelectorTerm,
+    Toleration,
+)
+from podwright.scheduler.columns import Cluster
+from podwright.scheduler.columns.affinity.domains import DomainRule, Domains
+from podwright.testing import make_node
+
+ZONE, RACK, DISK = "zone", "rack", "disk"
+IS_FAST = NodeSelectorRequirement(DISK, "In", ("fast",))
+FAST = NodeSelector((NodeSelectorTerm(match_expressions=(IS_FAST,)),))
+
+
+class Case:
+    """A rule, and the same rule for the labels and taints of one node."""
+
+    def __init__(
+        self,
+        *,
+        counts: Callable[[dict[str, str], bool], bool] = lambda _labels, _tainted: True,
+        is_read: Callable[[dict[str, str]], bool] = lambda _labels: True,
+        **rule: Any,
+    ) -> None:
+        self.rule = DomainRule(**rule)
+        self.counts = counts
+        self.is_read = is_read
+
+    def domain(self, name: str, labels: dict[str, str]) -> str | None:
+        """Return what makes the domain of a node; None if it has none."""
+        if not self.rule.topology_key:
+            return name
+        return labels.get(self.rule.topology_key, "" if self.rule.absent_is_empty else None)
+
+
+CASES = {
+    "the label": Case(topology_key=ZONE),
+    "every node": Case(topology_key=""),
+    "a label that all constraints need": Case(
+        topology_key=ZONE,
+        read_keys=(ZONE, RACK),
+        counted_keys=(ZONE, RACK),
+        counts=lambda labels, _: ZONE in labels and RACK in labels,
+        is_read=lambda labels: ZONE in labels and RACK in labels,
+    ),
+    "a label that only counting needs": Case(
+        topology_key=ZONE,
+        read_keys=(ZONE,),
+        counted_keys=(RACK,),
+        counts=lambda labels, _: RACK in labels,
+        is_read=lambda labels: ZONE in labels,
+    ),
+    "a node selector": Case(
+        topology_key=ZONE,
+        node_selector=((DISK, "fast"),),
+        counts=lambda labels, _: labels.get(DISK) == "fast",
+    ),
+    "node affinity": Case(
+        topology_key=ZONE, affinity=FAST, counts=lambda labels, _: labels.get(DISK) == "fast"
+    ),
+    "no tolerations": Case(
+        topology_key=ZONE, tolerations=(), counts=lambda _, is_tainted: not is_tainted
+    ),
+    "a toleration": Case(topology_key=ZONE, tolerations=(Toleration(operator="Exists"),)),
+    "the empty value for nodes without the label": Case(topology_key=ZONE, absent_is_empty=True),
+    "the same, where some do not count": Case(
+        topology_key=ZONE,
+        absent_is_empty=True,
+        counted_keys=(RACK,),
+        counts=lambda labels, _: RACK in labels,
+    ),
+}
+PLACES: tuple[tuple[dict[str, str], bool], ...] = (
+    ({ZONE: "a"}, False),
+    ({ZONE: "b", DISK: "fast"}, False),
+    ({ZONE: "a", RACK: "1", DISK: "fast"}, True),
+    ({}, False),
+    ({RACK: "1", DISK: "slow"}, False),
+    ({ZONE: "c", RACK: "2"}, True),
+    ({ZONE: "b", RACK: "1", DISK: "fast"}, False),
+    ({ZONE: "", RACK: "2"}, False),
+    ({ZONE: "d", DISK: "fast"}, True),
+    ({RACK: "2", DISK: "fast"}, False),
+)
+
+
+def node(number: int, place: tuple[dict[str, str], bool]) -> Node:
+    labels, is_tainted = place
+    taints = ["k=v:NoSchedule"] if is_tainted else []
+    return make_node(f"n{number}", labels=labels, taints=taints)
+
+
+def check(domains: Domains, case: Case, cluster: Cluster) -> None:
+    """Compare the domains with what the rule says of each node."""
+    domains.catch_up()
+    nodes = cluster.nodes
+    assert domains.is_current
+    assert domains.n_slots == nodes.n_slots == len(domains.counting) == len(domains.reading)
+    counted: dict[str, int] = {}
+    read: dict[str, int] = {}
+    for slot, each in enumerate(nodes.objects):
+        counting, reading = int(domains.counting[slot]), int(domains.reading[slot])
+        assert domains.cells[slot] == counting
+        if each is None:
+            assert (counting, reading) == (-1, -1)
+            continue
+        labels = dict(each.metadata.labels)
+        domain = case.domain(each.metadata.name, labels)
+        is_counted = domain is not None and case.counts(labels, bool(each.spec.taints))
+        is_read = domain is not None and case.is_read(labels)
+        assert (counting >= 0, reading >= 0) == (is_counted, is_read), each.metadata.name
+        if is_counted:
+            assert counted.setdefault(str(domain), counting) == counting
+        if is_read:
+            assert read.setdefault(str(domain), reading) == reading
+    both = counted | read
+    assert {**both, **counted} == both, "a domain has one number"
+    assert len(set(both.values())) == len(both), "and no two have the same"
+    # The counted ones come first, whoever reads them.
+    assert sorted(counted.values()) == list(range(len(counted)))
+    assert domains.n_counted == len(counted)
+    assert set(both.values()) <= set(range(domains.n_domains))
+    if case.rule.absent_is_empty:
+        assert domains.empty_domain == both.get("", -1)
+    else:
+        assert domains.empty_domain == -1
+
+
+def domains_of(case: Case, cluster: Cluster) -> Domains:
+    return Domains(case.rule, cluster.nodes)
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+@pytest.mark.parametrize("together", [1, 3, 5, 10])
+def test_domains_follow_new_nodes(case: Case, together: int) -> None:
+    cluster = Cluster()
+    domains = domains_of(case, cluster)
+    for start in range(0, 3 * len(PLACES), together):
+        for number in range(start, start + together):
+            cluster.put(node(number, PLACES[number % len(PLACES)]))
+        check(domains, case, cluster)
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_domains_follow_changed_and_deleted_nodes(case: Case) -> None:
+    cluster = Cluster()
+    for number, place in enumerate(PLACES):
+        cluster.put(node(number, place))
+    domains = domains_of(case, cluster)
+    check(domains, case, cluster)
+    for number in range(len(PLACES)):
+        for place in PLACES[number + 1 :: 3]:
+            cluster.put(node(number, place))
+            check(domains, case, cluster)
+    for number in (0, 3, 7, 9):
+        cluster.delete(node(number, PLACES[number]))
+        cluster.put(node(number + 20, PLACES[number]))
+        check(domains, case, cluster)
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_domains_keep_their_numbers_while_no_node_moves(case: Case) -> None:
+    cluster = Cluster()
+    for number, place in enumerate(PLACES):
+        cluster.put(node(number, place))
+    domains = domains_of(case, cluster)
+    domains.catch_up()
+    before = domains.numbering
+    labels, _ = PLACES[1]
+    cluster.put(make_node("n1", labels=labels | {"color": "red"}))
+    check(domains, case, cluster)
+    assert domains.numbering == before
+    cluster.delete(node(1, PLACES[1]))
+    check(domains, case, cluster)
+    assert domains.numbering == before + 1
+
+
+def test_many_new_nodes_are_numbered_with_all_others() -> None:
+    case, cluster = CASES["the label"], Cluster()
+    domains = domains_of(case, cluster)
+    cluster.put(node(0, PLACES[0]))
+    check(domains, case, cluster)
+    for number in range(1, 300):
+        cluster.put(make_node(f"n{number}", labels={ZONE: f"z{number % 40}"}))
+    check(domains, case, cluster)
+    assert domains.n_domains == 41
