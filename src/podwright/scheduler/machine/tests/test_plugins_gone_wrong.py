@@ -251,6 +251,13 @@ CONFIG = {
         ),
         pytest.param(
             "pre_bind",
+            Pending(delay_ns=2**63),
+            'running PreBind plugin "Broken": returned something of type Pending, not a Status'
+            f" {WHERE}",
+            id="waiting longer than 64 bits can hold",
+        ),
+        pytest.param(
+            "pre_bind",
             Pending(calls=("please",)),  # type: ignore[arg-type]
             'running PreBind plugin "Broken": returned something of type Pending, not a Status'
             f" {WHERE}",

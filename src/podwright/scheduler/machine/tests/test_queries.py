@@ -166,6 +166,45 @@ def test_what_a_plugin_reads_and_requests():
     assert "Read: on n1" in driver.notes
 
 
+class Decides(Plugin):
+    """Holds pods at Permit until a pod with another name decides about all of them."""
+
+    name = "Decides"
+
+    def permit(self, cycle: Cycle, node_name: str) -> Status:
+        """Decide about the pods that wait, or wait."""
+        name, handle = cycle.pod.metadata.name, self.handle
+        assert handle is not None
+        for uid in handle.waiting():
+            if name == "allows":
+                handle.allow(uid, self.name)
+            elif name == "rejects":
+                handle.reject(uid, self.name, "no more")
+        return Status.OK if name in ("allows", "rejects") else Status.wait("held")
+
+
+@pytest.mark.parametrize(
+    ("name", "nodes"),
+    [
+        pytest.param("allows", ["n1", "n1"], id="allowed"),
+        pytest.param("rejects", ["", ""], id="rejected"),
+        pytest.param("other", ["", ""], id="undecided"),
+    ],
+)
+def test_a_plugin_decides_about_pods_that_wait(name: str, nodes: list[str]):
+    driver = Driver(Decides)
+    driver.put(make_node("n1"), pending("a"), pending("b"))
+    driver.cycle()
+    driver.cycle()
+    assert driver.machine.waiting() == {"default/a": ("Decides",), "default/b": ("Decides",)}
+    driver.put(pending(name))
+    driver.cycle()
+    assert [driver.node_of(f"default/{each}") for each in "ab"] == nodes
+    assert len(driver.machine.waiting()) == (3 if name == "other" else 0)
+    rejected = [note for note in driver.notes if "1 no more." in note]
+    assert len(rejected) == (2 if name == "rejects" else 0)
+
+
 # ------------------------------------------------------------------------------ groups
 
 

@@ -144,6 +144,17 @@ def test_a_pod_that_waits_at_permit_goes_on_after_a_restore():
     assert again.node_of("default/p") == "n1"
 
 
+def test_a_machine_with_the_state_of_plugins_for_a_waiting_pod_has_no_snapshot():
+    driver = Driver(Gate)
+    driver.put(make_node("n1"), pending("p"))
+    found = [driver.machine.can_snapshot]
+    driver.cycle()
+    found.append(driver.machine.can_snapshot)
+    driver.deliver(PodAllowed("default/p", "Gate"))
+    found.append(driver.machine.can_snapshot)
+    assert found == [True, False, True]
+
+
 @pytest.mark.parametrize(
     "verdict",
     [None, Status.OK, Status(Code.UNSCHEDULABLE, ("no", "never"), "Gate")],
