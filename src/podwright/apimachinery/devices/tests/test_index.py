@@ -358,8 +358,11 @@ def test_a_change_names_the_nodes_that_it_concerns() -> None:
     assert changed_by(part, is_deleted=True) is None
 
 
-def test_an_allocation_in_a_pool_with_counters_concerns_its_nodes_only() -> None:
-    index = index_of(counters(4), published(consuming("a", 1), slices=2))
+@pytest.mark.parametrize("where", [{}, {"nodeName": "m"}, {"allNodes": True}])
+def test_an_allocation_in_a_pool_with_counters_concerns_the_nodes_of_its_devices_only(
+    where: dict[str, Any],
+) -> None:
+    index = index_of(counters(4, **where), published(consuming("a", 1), slices=2))
     before = index.change_count
     index.set_pending("u", allocation("a"))
     assert index.changes_since(before) == ["n"]
