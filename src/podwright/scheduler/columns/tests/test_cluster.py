@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from podwright.apimachinery.objects import Namespace, ObjectMeta, with_fields
+from podwright.apimachinery.schema import decode
 from podwright.scheduler.columns import Cluster
 from podwright.scheduler.columns.cluster import DryRunCache
 from podwright.scheduler.columns.placement import PlacedPod
@@ -167,6 +168,79 @@ def test_whether_pods_of_lower_priority_are_placed(priorities, below):
     for one in pods:
         cluster.delete(one)
     assert not cluster.has_pods_below(9)
+
+
+# --------------------------------------------------------------------- nominations, devices
+
+
+@pytest.mark.parametrize(
+    ("change", "left"),
+    [
+        pytest.param(lambda c: c.put(pod("p")), ["q"], id="its nomination is gone"),
+        pytest.param(lambda c: c.put(pod("p", nominated="b")), ["q"], id="it has another one"),
+        pytest.param(lambda c: c.put(pod("p", on="a")), ["q"], id="it is bound"),
+        pytest.param(lambda c: c.delete(pod("p", nominated="a")), ["q"], id="it is deleted"),
+        pytest.param(lambda c: c.put(pod("r", nominated="a")), ["p", "q", "r"], id="one more"),
+        pytest.param(lambda c: c.put(pod("r")), ["p", "q"], id="another pod"),
+    ],
+)
+def test_nominations_follow_the_pods(change, left):
+    cluster = cluster_of(node("a"), node("b"), pod("p", nominated="a"), pod("q", nominated="a"))
+    change(cluster)
+    assert sorted(one.metadata.name for one in cluster.nominated["a"].values()) == left
+
+
+def test_the_same_object_again_changes_nothing():
+    placed = pod("p", on="a")
+    cluster = cluster_of(node("a"), placed)
+    version = cluster.nodes.pods_journal.version
+    cluster.put(placed)
+    assert cluster.nodes.pods_journal.version == version
+
+
+def device_slice(name, node_name):
+    return decode(
+        {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "ResourceSlice",
+            "metadata": {"name": name},
+            "spec": {
+                "driver": "d.example.com",
+                "nodeName": node_name,
+                "pool": {"name": name, "generation": 1, "resourceSliceCount": 1},
+                "devices": [{"name": "d"}],
+            },
+        }
+    )
+
+
+def test_nodes_whose_devices_change_are_recorded_once():
+    cluster = cluster_of(node("a"), node("b"))
+    journal = cluster.nodes.pods_journal
+
+    def recorded(*objects):
+        version = journal.version
+        for obj in objects:
+            cluster.put(obj)
+        cluster.record_device_changes()
+        cluster.record_device_changes()
+        found = journal.since(version)
+        return None if found is None else found.tolist()
+
+    assert recorded() == []
+    assert recorded(device_slice("s", "b")) == [1]
+    assert recorded(device_slice("t", "a"), device_slice("u", "b"), device_slice("v", "a")) == [
+        0,
+        1,
+    ]
+    assert recorded(device_slice("w", "unknown")) == []
+    metadata = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "DeviceClass",
+        "metadata": {"name": "c"},
+    }
+    assert recorded(decode(metadata | {"spec": {}})) is None, "a class concerns every node"
+    assert recorded() == []
 
 
 # ------------------------------------------------------------------------------ dry runs

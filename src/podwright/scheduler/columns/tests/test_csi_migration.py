@@ -63,6 +63,13 @@ def test_a_name_that_cannot_be_translated_is_an_error():
     [
         pytest.param({}, "projects/UNSPECIFIED/zones/UNSPECIFIED/disks/d", id="without a zone"),
         pytest.param({ZONE: "us-a-1"}, "projects/UNSPECIFIED/zones/us-a-1/disks/d", id="zonal"),
+        pytest.param({ZONE: "a__b"}, None, id="zones without a region"),
+        pytest.param({ZONE: "us-a-1__b"}, None, id="one zone without a region"),
+        pytest.param(
+            {BETA_ZONE: "us-a-1", ZONE: "eu-b-2"},
+            "projects/UNSPECIFIED/zones/us-a-1/disks/d",
+            id="the old label first",
+        ),
         pytest.param(
             {ZONE: "us-a-1__us-a-2"}, "projects/UNSPECIFIED/regions/us-a/disks/d", id="regional"
         ),
@@ -117,6 +124,15 @@ def test_zones_move_to_the_drivers_label(labels, spec, key, zones):
     assert affinity is not None
     (term,) = affinity.node_selector_terms
     assert [(e.key, e.values) for e in term.match_expressions] == [(key, zones)]
+
+
+def test_a_plugin_without_zones_of_its_driver_keeps_the_affinity():
+    disk = volume("v", portworxVolume={"volumeID": "i"}, **in_zones(ZONE, "a"))
+    migration = migration_of(disk)
+    assert migration is not None
+    assert migration.driver == "pxd.portworx.com"
+    assert disk.spec.node_affinity is not None
+    assert migrated_affinity(disk, migration) == disk.spec.node_affinity.required
 
 
 def test_a_volume_without_zones_is_accessible_from_all_nodes():

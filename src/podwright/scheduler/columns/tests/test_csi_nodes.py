@@ -35,3 +35,27 @@ def test_a_deleted_csi_node_leaves_no_limits():
     cluster.delete(described)
     assert columns.installed("csi.x").tolist() == [0]
     assert not columns.has_limits(0)
+
+
+def test_a_copy_has_the_drivers_of_its_model_and_another_name():
+    cluster, columns = columns_of(
+        node("a"), csi_node("a", csi_x=3, csi_y=0, migrated="kubernetes.io/x,kubernetes.io/w")
+    )
+    assert columns.copy_for("b", "c") is None
+    copied = columns.copy_for("a", "c")
+    assert copied is not None
+    assert copied.metadata.name == "c"
+    assert [driver.node_id for driver in copied.spec.drivers] == ["c", "c"]
+    cluster.put(copied)
+    cluster.put(node("c"))
+    assert {name: columns.limits(name).tolist() for name in ("csi.x", "csi.y")} == {
+        "csi.x": [3, 3],
+        "csi.y": [0, 0],
+    }
+    assert columns.migrated("kubernetes.io/x").tolist() == [1, 1]
+    assert columns.migrated("kubernetes.io/w").tolist() == [1, 1]
+    unlimited = csi_node("d")
+    cluster.put(unlimited)
+    bare = columns.copy_for("d", "e")
+    assert bare is not None
+    assert (bare.spec.drivers, bare.metadata.annotations) == ((), {})

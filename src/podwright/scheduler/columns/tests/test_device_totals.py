@@ -75,6 +75,7 @@ SELECTED = {
         ),
         pytest.param([slice_of("s", "a", allNodes=True)], [1, 1], [0, 0], id="of all nodes"),
         pytest.param([slice_of("s", "a", **SELECTED)], [0, 1], [0, 0], id="of those selected"),
+        pytest.param([slice_of("s", "a")], [1, 1], [0, 0], id="without any choice of nodes"),
         pytest.param(
             [slice_of("s", "a", **ON_N), slice_of("t", "a", "a", allNodes=True)],
             [3, 2],

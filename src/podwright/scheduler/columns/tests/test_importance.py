@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from podwright.scheduler.columns import NOT_STARTED, start_ns
+from podwright.scheduler.columns.placement import importance
 from podwright.scheduler.kernels import preemption
 from podwright.scheduler.preemption.tests.situations import pod
 
@@ -24,3 +25,21 @@ def test_a_pod_that_has_not_started_is_later_than_all_others():
 )
 def test_the_start_of_a_pod_fits_in_64_bits(started, expected):
     assert start_ns(pod("p", started=started)) == expected
+
+
+def test_pods_without_a_valid_start_are_ordered_as_if_they_started_now():
+    now_ns = 5_000_000_000
+    order = [
+        pod("high", priority=1),
+        pod("early", started="1970-01-01T00:00:01Z"),
+        pod("a"),
+        pod("b", started="soon"),
+        pod("late", started="1970-01-01T00:00:09Z"),
+        pod("low", priority=-1, started="1970-01-01T00:00:01Z"),
+    ]
+    shuffled = [order[place] for place in (3, 0, 5, 1, 4, 2)]
+    shuffled.sort(key=lambda each: importance(each, now_ns))
+    assert shuffled == order
+    # By default they start last.
+    assert importance(pod("a")) > importance(pod("late", started="1970-01-01T00:00:09Z"))
+    assert importance(pod("b", started="soon"))[:2] == importance(pod("a"))[:2]

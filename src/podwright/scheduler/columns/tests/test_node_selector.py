@@ -9,9 +9,14 @@ from podwright.apimachinery.objects import (
     NodeSelectorRequirement,
     NodeSelectorTerm,
     ObjectMeta,
+    Selector,
 )
 from podwright.scheduler.columns import NodeColumns
-from podwright.scheduler.columns.node_selector import node_selector_mask
+from podwright.scheduler.columns.node_selector import (
+    labels_mask,
+    node_selector_mask,
+    value_mask,
+)
 
 LABELS = (
     {"zone": "a", "size": "4"},
@@ -73,6 +78,22 @@ def term(*expressions, fields=()):
             [term(fields=[("metadata.name", "NotIn", ("n2",))])], [0, 1, 3], id="and its opposite"
         ),
         pytest.param(
+            [term(fields=[("metadata.name", "In", ("n9",))])], [], id="no node has the name"
+        ),
+        pytest.param(
+            [term(fields=[("metadata.name", "NotIn", ("n9",))])],
+            [0, 1, 2, 3],
+            id="all have another name",
+        ),
+        pytest.param(
+            [term(fields=[("spec.other", "In", ("x",))])], [], id="a field that nodes do not have"
+        ),
+        pytest.param(
+            [term(fields=[("spec.other", "NotIn", ("x",))])],
+            [0, 1, 2, 3],
+            id="and its opposite, as an empty text",
+        ),
+        pytest.param(
             [term(("zone", "Exists"), fields=[("metadata.name", "In", ("n2",))])],
             [],
             id="fields and expressions are AND'd",
@@ -85,6 +106,26 @@ def test_matching_nodes(nodes, terms, matching):
     for slot in range(len(LABELS)):
         rows = np.array([slot], dtype=np.int32)
         assert node_selector_mask(selector, nodes, rows).tolist() == [slot in matching]
+
+
+def test_a_selector_of_nothing_matches_no_node(nodes):
+    nothing, everything = Selector((), is_nothing=True), Selector(())
+    rows = np.array([0, 2], dtype=np.int32)
+    assert labels_mask(nothing, nodes).tolist() == [False] * 4
+    assert labels_mask(nothing, nodes, rows).tolist() == [False] * 2
+    assert labels_mask(everything, nodes).tolist() == [True] * 4
+    assert labels_mask(everything, nodes, rows).tolist() == [True] * 2
+
+
+@pytest.mark.parametrize(
+    ("values", "matching"),
+    [((), []), (("a",), [0]), (("a", "b", "x"), [0, 1]), (("x",), []), (("x", "y"), [])],
+)
+def test_nodes_with_one_of_some_values(nodes, values, matching):
+    assert np.flatnonzero(value_mask("zone", values, nodes)).tolist() == matching
+    rows = np.array([3, 1, 0], dtype=np.int32)
+    found = value_mask("zone", values, nodes, rows).tolist()
+    assert found == [slot in matching for slot in rows.tolist()]
 
 
 def test_fields_can_be_passed_over(nodes):

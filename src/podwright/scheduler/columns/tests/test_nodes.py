@@ -429,3 +429,24 @@ def test_columns_by_key_grow_with_the_nodes():
     columns.clear()
     assert columns.find("a") is None
     assert columns.of("a").tolist() == [-1] * 40
+
+
+def test_nodes_that_have_all_of_some_labels():
+    nodes = Cluster().nodes
+    for name, labels in (("a", {"zone": "x"}), ("b", {"zone": "y", "rack": "r"}), ("c", {})):
+        nodes.put(node(name, labels=labels))
+    expected = {
+        (): [True, True, True],
+        ("zone",): [True, True, False],
+        ("zone", "rack"): [False, True, False],
+        ("absent", "zone"): [False, False, False],
+    }
+    assert {keys: nodes.having(keys).tolist() for keys in expected} == expected
+
+
+def test_a_new_resource_gets_the_next_column():
+    nodes = Cluster().nodes
+    first = len(nodes.resources)
+    assert [nodes.resource_index(name) for name in ("x.com/a", "x.com/b", "x.com/a", "cpu")] == [
+        first, first + 1, first, CPU,
+    ]  # fmt: skip

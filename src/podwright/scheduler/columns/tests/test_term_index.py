@@ -10,10 +10,12 @@ import pytest
 
 from podwright.apimachinery.objects import Pod, Requirement, Selector, decode_pod
 from podwright.scheduler.columns.affinity.term_index import (
+    SPREAD_SELECTOR,
     AffinityTerm,
     TermIndex,
     TermKind,
     affinity_terms,
+    own_label_keys,
 )
 
 NOTHING, EVERYTHING = Selector((), is_nothing=True), Selector(())
@@ -158,3 +160,62 @@ def test_versions_of_a_pod_share_their_terms_and_other_namespaces_do_not() -> No
     assert affinity_terms(elsewhere).required[0].namespaces == {"y"}
     assert affinity_terms(pod({"nodeAffinity": {}})).all == ()
     assert affinity_terms(pod({"podAffinity": {}})).all == ()
+
+
+def test_terms_that_were_forgotten_are_compiled_again() -> None:
+    pods = [pod({"podAffinity": {HARD: [of(f"a{i}")]}}) for i in range(70)]
+    compiled = [affinity_terms(one) for one in pods]
+    assert [affinity_terms(one) for one in pods] == compiled
+    values = [terms.required[0].selector.requirements[0].values for terms in compiled]
+    assert values == [(f"a{i}",) for i in range(70)]
+
+
+EXPRESSION = {"matchExpressions": [{"key": "tier", "operator": "Exists"}]}
+
+
+def spread(**more: Any) -> dict[str, Any]:
+    required = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
+    return {"topologySpreadConstraints": [required | more]}
+
+
+@pytest.mark.parametrize(
+    ("document", "keys"),
+    [
+        pytest.param({}, set(), id="none"),
+        pytest.param({"affinity": {"podAffinity": {HARD: [of()]}}}, {"app"}, id="affinity"),
+        pytest.param(
+            {
+                "affinity": {
+                    "podAntiAffinity": {
+                        SOFT: [{"weight": 1, "podAffinityTerm": of(labelSelector=EXPRESSION)}]
+                    }
+                }
+            },
+            {"tier"},
+            id="anti-affinity",
+        ),
+        pytest.param(
+            spread(labelSelector={"matchLabels": {"app": "a"}} | EXPRESSION),
+            {"app", "tier"},
+            id="a constraint",
+        ),
+        pytest.param(
+            spread(matchLabelKeys=["hash"]),
+            {"hash"},
+            id="keys of a constraint without a selector",
+        ),
+    ],
+)
+def test_the_label_keys_that_a_pod_uses_itself(document: dict[str, Any], keys: set[str]) -> None:
+    one = decode_pod({"metadata": {"name": "p", "namespace": "x"}, "spec": document})
+    assert own_label_keys(one) == keys
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [("a=1,b in (2,3)", {"a", "b"}), ("", set()), ("a in", set())],
+)
+def test_the_label_keys_of_the_selector_that_a_copied_pod_keeps(text: str, keys: set[str]) -> None:
+    metadata = {"name": "p", "namespace": "x", "annotations": {SPREAD_SELECTOR: text}}
+    one = decode_pod({"metadata": metadata, "spec": {}})
+    assert own_label_keys(one) == keys
