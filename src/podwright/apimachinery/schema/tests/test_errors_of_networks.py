@@ -424,6 +424,15 @@ def test_ingresses_and_policies(call: Any, expected: list[str]) -> None:
           '.addresses[3].ip: Invalid value: "127.000.0.01": must not have leading 0s',
           '.addresses[3].ip: Invalid value: "127.000.0.01": may not be in the loopback range'
            " (127.0.0.0/8, ::1/128)"]),
+        (lambda: of_subset({"addresses": [{"ip": "0" * 5_000 + ".0.0.1"}, {"ip": "9" * 5_000 +
+          ".0.0.1"}, {"ip": "\u0663.0.0.1"}]}),
+         ['.addresses[0].ip: Invalid value: "00*5000.0.0.1": must not have leading 0s',
+          '.addresses[1].ip: Invalid value: "99*5000.0.0.1": must be a valid IP address, (e.g.'
+          " 10.9.8.7 or 2001:db8::ffff)",
+          '.addresses[1].ip: Invalid value: "99*5000.0.0.1": must be a valid IP address',
+          '.addresses[2].ip: Invalid value: "\u0663.0.0.1": must be a valid IP address, (e.g.'
+          " 10.9.8.7 or 2001:db8::ffff)",
+          '.addresses[2].ip: Invalid value: "\u0663.0.0.1": must be a valid IP address']),
         (lambda: of_subset({"notReadyAddresses": [{"ip": "10.0.0.1"}], "ports": [{"port":
           0}]}),
          [".ports[0].port: Invalid value: 0: must be between 1 and 65535, inclusive"]),

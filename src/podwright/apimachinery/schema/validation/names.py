@@ -13,7 +13,7 @@ import re
 from functools import lru_cache
 from typing import Final, TypeAlias
 
-from podwright.apimachinery.objects import label_key_errors, label_value_errors
+from podwright.apimachinery.objects import label_key_errors, label_value_errors, parse_uint64
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors
 
 Details: TypeAlias = list[str]
@@ -253,9 +253,8 @@ def ip_address(text: str) -> Details:
     try:
         address = ipaddress.ip_address(text if "%" not in text else "")
     except ValueError:
-        if re.fullmatch(r"\d+\.\d+\.\d+\.\d+", text) and all(
-            int(part) < 256 for part in text.split(".")
-        ):
+        parts = [parse_uint64(part) for part in text.split(".")]
+        if len(parts) == 4 and all(part is not None and part < 256 for part in parts):
             return ["must not have leading 0s"]
         return ["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"]
     if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
