@@ -8,13 +8,12 @@ Upstream: pkg/registry/*/*/strategy.go; staging/src/k8s.io/apiserver/pkg/registr
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from podwright.apimachinery.objects import Document, timestamp_text, with_label_keys
+from podwright.apimachinery.objects import Document, parse_int64, timestamp_text, with_label_keys
 from podwright.apimachinery.schema import (
     Problem,
     approval_problems,
@@ -476,9 +475,6 @@ def as_read(resource: Resource, document: Document) -> Document:
     return with_template_labels(document) if key_of(resource) == ("batch", "Job") else document
 
 
-_NUMBER: Final = re.compile("[0-9]{1,18}")
-
-
 def _with_template_generation(daemon_set: Document, generation: int) -> Document:
     metadata: Document = daemon_set.get("metadata") or {}
     annotations = {**(metadata.get("annotations") or {}), TEMPLATE_GENERATION: str(generation)}
@@ -492,8 +488,7 @@ def _new_daemon_set(daemon_set: Document, _now_ns: int) -> Document:
 
 def _template_generation(daemon_set: Document) -> int:
     annotations: Document = (daemon_set.get("metadata") or {}).get("annotations") or {}
-    text = annotations.get(TEMPLATE_GENERATION, "")
-    return int(text) if _NUMBER.fullmatch(text) else 0
+    return parse_int64(annotations.get(TEMPLATE_GENERATION, "")) or 0
 
 
 def _daemon_set(new: Document, old: Document, _now_ns: int) -> Document:

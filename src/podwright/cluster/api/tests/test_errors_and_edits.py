@@ -33,6 +33,7 @@ from podwright.cluster.api.users import (
 )
 from podwright.cluster.api.versions.conversions import (
     EMPTY,
+    ROLLBACK,
     ROUND_TRIPS,
     conversion_of,
     core_event,
@@ -447,6 +448,12 @@ def test_the_version_in_which_a_kind_is_stored(version, kind, stored):
         (("apps", "DaemonSet"),
          {"metadata": {"annotations": {"deprecated.daemonset.template.generation": "3"}}},
          {"metadata": {"annotations": {"deprecated.daemonset.template.generation": "3"}}}),
+        (("apps", "Deployment"), {"metadata": {"annotations": {"a": "b"}}},
+         {"metadata": {"annotations": {"a": "b"}}}),
+        (("apps", "Deployment"), {"metadata": {"annotations": {"a": "b", ROLLBACK: "007"}}},
+         {"metadata": {"annotations": {"a": "b", ROLLBACK: "7"}}}),
+        (("apps", "Deployment"), {"metadata": {"name": "d", "annotations": {ROLLBACK: ""}}},
+         {"metadata": {"name": "d"}}),
     ],
 )  # fmt: skip
 def test_what_the_internal_version_changes(kind, document, found):

@@ -491,7 +491,7 @@ def test_a_changed_object_as_it_is_stored(kind, new, old, stored):
         (None, False, None),
         (None, True, "1"),
         ("x", True, "1"),
-        ("-3", False, None),
+        ("-3", False, "-3"),
         ("9" * 19, True, "1"),
         ("9" * 18, True, str(10**18)),
     ],

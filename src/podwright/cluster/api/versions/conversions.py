@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from podwright.apimachinery.objects import Document
+from podwright.apimachinery.objects import Document, integer_error, parse_int64
 from podwright.apimachinery.schema import Kind, built_in
 from podwright.cluster.api.versions.autoscaler_versions import (
     autoscaler_kind,
@@ -19,9 +19,11 @@ from podwright.cluster.api.versions.autoscaler_versions import (
     autoscaler_v2,
     consistent_autoscaler,
 )
+from podwright.cluster.store import GroupKind
 
 TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
-"""The annotation in which apps/v1 has a field of the internal version."""
+ROLLBACK: Final = "deprecated.deployment.rollback.to"
+"""The annotations in which apps/v1 has fields of the internal version."""
 
 Conversion: TypeAlias = Callable[[Document], Document]
 
@@ -145,6 +147,48 @@ def _daemon_set(daemon_set: Document) -> Document:
     return daemon_set | {"metadata": metadata | {"annotations": annotations}}
 
 
+def _deployment(deployment: Document) -> Document:
+    """Return a deployment whose revision of a rollback is written as a number, or absent.
+
+    Upstream: pkg/apis/apps/v1/conversion.go, Convert_apps_Deployment_To_v1_Deployment
+    """
+    metadata: Document = deployment.get("metadata") or {}
+    annotations: dict[str, str] = metadata.get("annotations") or {}
+    if ROLLBACK not in annotations:
+        return deployment
+    others = {name: text for name, text in annotations.items() if name != ROLLBACK}
+    revision = parse_int64(annotations[ROLLBACK])
+    if revision is not None:
+        others[ROLLBACK] = str(revision)
+    metadata = {name: value for name, value in metadata.items() if name != "annotations"}
+    return deployment | {"metadata": metadata | ({"annotations": others} if others else {})}
+
+
+def conversion_problem(kind: GroupKind, document: Document) -> str:
+    """Return why an object cannot be converted to the internal version; "" if it can.
+
+    Upstream: pkg/apis/apps/v1/conversion.go, Convert_v1_DaemonSet_To_apps_DaemonSet and
+    Convert_v1_Deployment_To_apps_Deployment
+    """
+    name = _NUMBERS_IN_ANNOTATIONS.get(kind)
+    if name is None:
+        return ""
+    annotations: Document = (document.get("metadata") or {}).get("annotations") or {}
+    text = str(annotations.get(name) or "")
+    if name not in annotations or parse_int64(text) is not None:
+        return ""
+    error = integer_error("ParseInt", text)
+    if name == TEMPLATE_GENERATION:
+        return error
+    return text and f"failed to parse annotation[{name}]={text} as int64: {error}"
+
+
+_NUMBERS_IN_ANNOTATIONS: Final[dict[GroupKind, str]] = {
+    ("apps", "DaemonSet"): TEMPLATE_GENERATION,
+    ("apps", "Deployment"): ROLLBACK,
+}
+
+
 def _with_replicas(workload: Document) -> Document:
     """Return a workload whose replicas, which the internal version always has, are a number."""
     spec: Document = workload.get("spec") or {}
@@ -165,6 +209,7 @@ ROUND_TRIPS: Final[dict[tuple[str, str], Conversion]] = {
     ("", "Pod"): _pod,
     ("", "Secret"): _secret,
     ("apps", "DaemonSet"): _daemon_set,
+    ("apps", "Deployment"): _deployment,
     ("autoscaling", "HorizontalPodAutoscaler"): consistent_autoscaler,
 }
 """What the conversion to the internal version and back changes in an object, by group and kind."""

@@ -16,7 +16,12 @@ from podwright.apimachinery.objects import Document
 from podwright.apimachinery.patching import ObjectType, object_type
 from podwright.apimachinery.schema import Kind, KindRow, Problem, built_in
 from podwright.apimachinery.schema.structural import CustomKind, ScalePaths, with_go_numbers
-from podwright.cluster.api.versions.conversions import EMPTY, ROUND_TRIPS, conversion_of
+from podwright.cluster.api.versions.conversions import (
+    EMPTY,
+    ROUND_TRIPS,
+    conversion_of,
+    conversion_problem,
+)
 from podwright.cluster.store import GroupKind
 
 DEFAULT_GROUP_VERSIONS: Final = (
@@ -199,6 +204,10 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True, dict=True, eq=False):
             return self.custom_type
         assert isinstance(self.kind, Kind), f"{self.name} has no type for apply"
         return object_type(self.kind)
+
+    def conversion_problem(self, document: Document) -> str:
+        """Return why a document whose types are right cannot be converted; "" if it can."""
+        return conversion_problem((self.group, self.name), document)
 
     def completed(self, document: Document) -> Document:
         """Return a document whose types are right in Go's form and with defaults."""

@@ -26,6 +26,7 @@ from podwright.apimachinery.objects import (
     Pod,
     Selector,
     is_ready,
+    parse_int64,
 )
 from podwright.cluster.controllers.adoption import (
     PodOwnerController,
@@ -598,8 +599,8 @@ def _past(revisions: Revisions, live: Collection[str], limit: int) -> Iterable[C
 
 def _generation_of(owner: KubernetesObject) -> str:
     """Return the number of the template that the API server has counted; empty without one."""
-    written = owner.metadata.annotations.get(_GENERATION, "")
-    return written if written.isdecimal() else ""
+    generation = parse_int64(owner.metadata.annotations.get(_GENERATION, ""))
+    return "" if generation is None else str(generation)
 
 
 def _by_creation(pod: Pod) -> tuple[bool, str, str]:

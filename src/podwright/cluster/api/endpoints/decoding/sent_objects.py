@@ -81,6 +81,8 @@ def _body_of(call: Call, validation: FieldValidation) -> Document:
     call.warnings += warnings
     if resource.is_custom:
         check_custom_version(document, resource.kind)
+    if problem := resource.conversion_problem(document):
+        raise cannot_be_handled(resource.kind, ValueError(problem))
     has_known_fields = not warnings and validation != "Ignore"
     if has_known_fields and isinstance(resource.kind, Kind):
         document = resource.kind.with_shared_spec(document, only_repeated=True)

@@ -442,3 +442,55 @@ def test_addresses_of_a_slice_need_no_canonical_form_if_they_are_of_ipv4(server:
         body = {"metadata": {"name": "s"}, "addressType": kind}
         _, found = server.reply("POST", path, body | {"endpoints": [{"addresses": ["FE80::1"]}]})
         assert expected in causes(found)[0][1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "annotation", "text", "error"),
+    [
+        pytest.param(
+            "DaemonSet", "deprecated.daemonset.template.generation", "x",
+            'strconv.ParseInt: parsing "x": invalid syntax', id="no number",
+        ),
+        pytest.param(
+            "DaemonSet", "deprecated.daemonset.template.generation", "",
+            'strconv.ParseInt: parsing "": invalid syntax', id="an empty text",
+        ),
+        pytest.param(
+            "Deployment", "deprecated.deployment.rollback.to", "9" * 20,
+            f"failed to parse annotation[deprecated.deployment.rollback.to]={'9' * 20} as int64:"
+            f' strconv.ParseInt: parsing "{"9" * 20}": value out of range', id="a revision",
+        ),
+        pytest.param(
+            "Deployment", "deprecated.deployment.rollback.to", "", "", id="no revision",
+        ),
+    ],
+)  # fmt: skip
+def test_an_annotation_that_is_a_field_of_the_internal_version_is_a_number(
+    server: Server, kind: str, annotation: str, text: str, error: str
+) -> None:
+    """Upstream: pkg/apis/apps/v1/conversion.go."""
+    path = f"/apis/apps/v1/namespaces/default/{kind.lower()}s"
+    spec = {"selector": {"matchLabels": {"a": "b"}},
+            "template": {"metadata": {"labels": {"a": "b"}},
+                         "spec": {"containers": [{"name": "c", "image": "i"}]}}}  # fmt: skip
+    assert server.reply("POST", path, {"metadata": {"name": "a"}, "spec": spec})[0] == 201
+    notes = {"annotations": {annotation: text}}
+    body = {"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": "a", **notes}, "spec": spec}
+    other = body | {"metadata": {"name": "b", **notes}}
+    found = [
+        server.reply("POST", f"{path}?dryRun=All", other),
+        server.reply("PUT", f"{path}/a", body),
+        server.patch(f"{path}/a", {"metadata": notes}, "merge-patch+json"),
+        server.patch(f"{path}/a", {"metadata": notes}, "strategic-merge-patch+json"),
+        server.patch(f"{path}/a?fieldManager=m&force=true", body, "apply-patch+yaml"),
+    ]
+    if not error:
+        assert [status for status, _ in found] == [201, 200, 200, 200, 200]
+        assert all(annotation not in str(reply["metadata"]) for _, reply in found[:4])
+        return
+    of_body = f'{kind} in version "v1" cannot be handled as a {kind}: {error}'
+    of_apply = f"failed to convert to unversioned (/a; apps/v1, Kind={kind}): {error}"
+    assert [status for status, _ in found] == [400, 400, 422, 500, 500]
+    messages = [reply["message"] for _, reply in found]
+    assert messages == [of_body, of_body, messages[2], error, of_apply]
+    assert messages[2].endswith(f": {error}")

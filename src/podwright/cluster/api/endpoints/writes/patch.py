@@ -265,6 +265,7 @@ def decoded_patch(
     if validation == "Warn":
         # The fields of a patched document have no order of their own.
         call.warnings += [*field_warnings(found), *sorted(warnings)]
+    _check_conversion(resource, patched, shown, is_converted=is_converted, applied_to=applied_to)
     call.sent = patched
     call.formed = document = resource.completed(patched)
     in_namespace(call, document)
@@ -303,6 +304,28 @@ def _not_converted(resource: Resource, place: str, error: TypeMismatchError) -> 
         f"failed to convert new object ({place}) to proper version: unable to convert unstructured"
         f" object to {kind}: {conversion_error(resource.kind, error.problem)}"
     )
+
+
+def _check_conversion(
+    resource: Resource,
+    patched: Document,
+    shown: Callable[[], str],
+    *,
+    is_converted: bool,
+    applied_to: str,
+) -> None:
+    """Reject a document that cannot be converted to the internal version.
+
+    Upstream: staging/src/k8s.io/apimachinery/pkg/util/managedfields/internal/structuredmerge.go,
+    Apply
+    """
+    if not (problem := resource.conversion_problem(patched)):
+        return
+    if applied_to:
+        raise unclassified(f"failed to convert to unversioned ({applied_to}): {problem}")
+    if is_converted:
+        raise unclassified(problem)
+    raise _invalid_patch(shown, ValueError(problem))
 
 
 def _is_decodable(resource: Resource, patched: Document) -> bool:
