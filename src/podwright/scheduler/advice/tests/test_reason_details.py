@@ -223,3 +223,34 @@ def test_the_missing_tolerations_of_a_node_are_named():
     assert near.lacks == (
         "toleration for taint spot=true:NoSchedule", "toleration for taint gpu=true:NoSchedule",
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("labels", "lacks"),
+    [
+        pytest.param({"a": "1", "b": "3"}, ["label b=2 (it has b=3)"], id="another value"),
+        pytest.param({"a": "1"}, ["label b=2 (it has none)"], id="no value"),
+        pytest.param(
+            {"b": "1"}, ["label a=1 (it has none)", "label b=2 (it has b=1)"], id="each label"
+        ),
+    ],
+)
+def test_the_labels_that_a_node_selector_misses_are_named(labels: dict[str, str], lacks: list[str]):
+    spec = {"containers": [{"name": "c"}], "nodeSelector": {"a": "1", "b": "2"}}
+    scheduler = Scheduler(SchedulerOptions())
+    scheduler.add(make_node("n", labels=labels), make_pod("web", spec=spec))
+    (near,) = scheduler.nearest_nodes(scheduler.explain("default/web"))
+    assert list(near.lacks) == lacks
+    assert near.devices == ()
+
+
+def test_taints_and_cordons_that_keep_a_pod_away_are_named():
+    scheduler = Scheduler(SchedulerOptions())
+    for node in (tainted("spot", "spot"), make_node("closed", unschedulable=True)):
+        scheduler.add(node)
+    scheduler.add(make_pod("web"))
+    found = scheduler.nearest_nodes(scheduler.explain("default/web"))
+    assert {near.node: list(near.lacks) for near in found} == {
+        "spot": ["toleration for taint spot=true:NoSchedule"],
+        "closed": ["it is cordoned (spec.unschedulable)"],
+    }
