@@ -173,6 +173,7 @@ def test_a_strategy_without_resources_keeps_its_type_and_weights_of_zero_are_one
     body = config("NodeResourcesBalancedAllocation", "{resources: [{name: a, weight: 0}]}")
     resources = args_of(body, "NodeResourcesBalancedAllocation").resources
     assert resources == (ResourceSpec(name="a", weight=1),)
+    assert ResourceSpec(name="a") == ResourceSpec(name="a", weight=0), "it is not set"
 
 
 @pytest.mark.parametrize(

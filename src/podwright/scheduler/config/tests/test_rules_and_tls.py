@@ -143,6 +143,11 @@ def read_file(name: str) -> bytes:
             "tls: failed to find any PEM data in certificate input", id="no certificate",
         ),
         pytest.param(
+            {"cert_file": "text", "key_file": "key"}, False,
+            "tls: failed to find any PEM data in certificate input",
+            id="no certificate, also without HTTPS",
+        ),
+        pytest.param(
             {"cert_file": "cert", "key_data": b"x"}, True,
             "tls: failed to find any PEM data in key input", id="no key",
         ),

@@ -142,6 +142,7 @@ def test_profiles(body, messages):
                       "must have a positive weight applied to it"],
                      id="a prioritizer without weight"),
         pytest.param("[{urlPrefix: u, filterVerb: f}]", [], id="a filter needs no weight"),
+        pytest.param("[{bindVerb: b}, {urlPrefix: u, filterVerb: f}]", [], id="one binder"),
         pytest.param("[{bindVerb: b}, {bindVerb: b}]",
                      ['extenders: Invalid value: "found 2 extenders implementing bind": '
                       "only one extender can implement bind"],
