@@ -33,6 +33,8 @@ from podwright.scheduler.framework import (
     Scores,
 )
 
+_MOST_BYTES = (1 << 63) - 1
+
 
 class ImageLocality(Plugin):
     """Score nodes by the images that they have."""
@@ -58,9 +60,8 @@ class ImageLocality(Plugin):
         if not known:
             out.clear()
             return
-        # A rare image counts less, so that pods do not gather on the few nodes that have it. Go
-        # truncates the product, as `int` does (scaledImageScore).
-        amounts = [int(each.size_bytes * (len(each.nodes) / nodes.n_alive)) for each in known]
+        # A rare image counts less, so that pods do not gather on the few nodes that have it.
+        amounts = [_scaled(each.size_bytes, len(each.nodes) / nodes.n_alive) for each in known]
         slots, sums = known[0].slots(), np.array(amounts[:1], dtype=np.int64)
         if len(known) > 1:
             slots = np.unique(np.concatenate([each.slots() for each in known]))
@@ -78,3 +79,15 @@ class ImageLocality(Plugin):
         values[slots] = scores
         if values is not out.values:
             out.values[out.rows] = values[out.rows]
+
+
+def _scaled(size_bytes: int, share: float) -> int:
+    """Return a product that is cut off as in Go.
+
+    Notes
+    -----
+    The greatest sizes are 2**63 as floats, which Go on amd64 makes the least integer: they count
+    nothing. Upstream: scaledImageScore
+    """
+    scaled = int(size_bytes * share)
+    return scaled if scaled <= _MOST_BYTES else -_MOST_BYTES - 1

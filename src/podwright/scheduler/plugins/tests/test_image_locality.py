@@ -198,3 +198,19 @@ def test_pods_share_results_and_signatures_only_with_equal_images_and_containers
     signs = [plugin.sign_pod(one) for one in pods]
     assert signs[2] == plugin.sign_pod(pod(containers=[*reversed(two)]))
     assert signs[0] != signs[4], "the same image twice is another signature"
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "score"),
+    [
+        pytest.param(2**63 - 513, 100, id="the greatest size below 2**63 as a float"),
+        pytest.param(2**63 - 512, 0, id="the least one that becomes 2**63, and wraps around"),
+        pytest.param(2**63 - 1, 0, id="the greatest of all"),
+        pytest.param(-(2**63), 0, id="the least of all"),
+    ],
+)
+def test_sizes_that_no_image_has_are_no_error(size_bytes, score):
+    """Upstream: image_locality.go, scaledImageScore."""
+    images = [{"names": ["app:1"], "sizeBytes": size_bytes}]
+    nodes = [node(name, status={"images": images}) for name in "ab"]
+    assert scored(ImageLocality(), cycle_of(pod(), *nodes)) == {"a": score, "b": score}
