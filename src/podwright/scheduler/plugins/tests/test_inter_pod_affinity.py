@@ -299,6 +299,15 @@ def test_a_mistaken_term_rejects_the_pod():
     assert answer.message.startswith("parsing pod: ")
 
 
+def test_a_mistaken_term_is_an_error_where_only_scores_run():
+    expression = {"key": "k", "operator": "In", "values": []}
+    mistaken = {"topologyKey": ZONE, "labelSelector": {"matchExpressions": [expression]}}
+    plugin, cycle = InterPodAffinity(), Cycle(pod(affinity=near(mistaken)), cluster_of(*NODES))
+    answer = plugin.pre_score(cycle)
+    assert answer.code == Code.ERROR
+    assert answer.message.startswith("failed to parse pod: ")
+
+
 def test_after_the_last_matching_pod_is_removed_the_pod_is_the_first():
     cluster = cluster_of(*NODES, pod("1", on="a"))
     plugin, cycle = InterPodAffinity(), Cycle(pod(affinity=near(term(ZONE, "web"))), cluster)

@@ -42,3 +42,16 @@ def test_a_resource_that_the_pod_does_not_request_stays_as_it_is():
     cycle = cycle_of(pod(requests={"memory": "1"}), tiny, there)
     assert plugin.pre_score(cycle).is_success
     assert scored(plugin, cycle) == {"n": 74}
+
+
+@pytest.mark.parametrize(
+    ("requests", "expected"),
+    [
+        pytest.param({}, 0, id="none of the resources"),
+        pytest.param({"memory": "4Gi"}, 62, id="one of them"),
+    ],
+)
+def test_without_its_pre_score_the_plan_is_made_for_each_call(requests, expected):
+    """Upstream: balanced_allocation.go, Score."""
+    cycle = cycle_of(pod(requests=requests), node("n"))
+    assert scored(NodeResourcesBalancedAllocation(), cycle) == {"n": expected}

@@ -2,6 +2,7 @@
 
 import pytest
 
+from podwright.scheduler.config import Gates
 from podwright.scheduler.framework import Code
 from podwright.scheduler.plugins.node_declared_features import NodeDeclaredFeatures
 from podwright.scheduler.plugins.node_name import NodeName
@@ -107,6 +108,15 @@ def test_declared_features(spec, needs):
     if needs:
         text = "node(s) didn't match Pod's required features"
         assert reasons(plugin, cycle) == {"old": (text,)}
+
+
+def test_without_their_gate_declared_features_do_not_matter():
+    gates = Gates({"NodeDeclaredFeatures": False})
+    plugin = NodeDeclaredFeatures(gates=gates)
+    cycle = cycle_of(pod(initContainers=[INIT]), node("old"))
+    assert plugin.events_to_register() == ()
+    assert plugin.pre_filter(cycle).is_skip
+    assert reasons(plugin, cycle) == {}
 
 
 def with_port(name="p", **port):

@@ -117,6 +117,23 @@ def test_preemption_of_the_user_frees_the_claim():
     assert set(reasons(plugin, simulated)) == {"n0", "n1"}
 
 
+def test_only_users_of_claims_for_one_pod_are_counted_in_a_dry_run():
+    others = [
+        pod("q", volumes=using("c"), nodeName="n0"),
+        pod("r", volumes=using("shared"), nodeName="n0"),
+        pod("s", nodeName="n0"),
+    ]
+    claims = [claim("c", accessModes=EXCLUSIVE), claim("shared")]
+    cycle, _ = prepared(pod(volumes=using("shared", "c")), *claims, *others)
+    plugin = VolumeRestrictions()
+    for name, is_free in (("r", False), ("s", False), ("q", True)):
+        plugin.remove_pod(cycle, cycle.cluster.pods[f"default/{name}"])
+        assert (reasons(plugin, cycle) == {}) is is_free, name
+    without, _ = prepared(pod(volumes=using("shared")), *claims, *others)
+    plugin.remove_pod(without, without.cluster.pods["default/q"])
+    assert reasons(plugin, without) == {}
+
+
 def test_using_and_releasing_a_read_write_once_pod_claim_outdates_results():
     cluster = cluster_of(node("n0"), claim("c", accessModes=EXCLUSIVE), claim("shared"))
     versions = [cluster.storage.version]

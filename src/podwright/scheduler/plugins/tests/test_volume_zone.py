@@ -70,6 +70,12 @@ def test_zones_of_bound_volumes(volume_labels, node_labels, passes):
             id="neither volume nor class",
         ),
         pytest.param(
+            [claim("c"), storage_class("local", volumeBindingMode=None)],
+            None,
+            'VolumeBindingMode not set for StorageClass "local"',
+            id="a class without a mode",
+        ),
+        pytest.param(
             [claim("c"), storage_class("local", volumeBindingMode="Immediate")],
             None,
             "PersistentVolume had no name",
@@ -83,6 +89,11 @@ def test_pre_filter(objects, code, reason):
     assert isinstance(status, Status)
     assert status.code == (Code.UNSCHEDULABLE_AND_UNRESOLVABLE if code is None else code)
     assert status.message == reason
+
+
+def test_a_claim_must_have_a_name():
+    status = VolumeZone().pre_filter(cycle_of(pod(volumes=using("")), node("n")))
+    assert status == Status.unresolvable("PersistentVolumeClaim had no name")
 
 
 def test_a_bound_claim_after_one_that_waits_still_counts():
