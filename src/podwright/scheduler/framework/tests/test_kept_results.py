@@ -458,9 +458,34 @@ class VariesAndNormalizes(Rated):
         pass
 
 
+class VariesOnColumns(Plugin):
+    """Filters and scores all nodes at once."""
+
+    name = "VariesOnColumns"
+    key_varies = True
+    filter_reads = score_reads = PODS
+
+    def filter_columns(self, cycle: Cycle, nodes: object, out: object) -> None:
+        pass
+
+    def score_columns(self, cycle: Cycle, nodes: object, out: object) -> None:
+        pass
+
+
+class FiltersClusterOnColumns(VariesOnColumns):
+    filter_reads = Reads.CLUSTER
+
+
+class ScoresClusterOnColumns(VariesOnColumns):
+    score_reads = Reads.CLUSTER
+
+
 @pytest.mark.parametrize(
     ("plugin", "is_varying"),
     [
+        pytest.param(VariesOnColumns, True, id="the same on columns"),
+        pytest.param(FiltersClusterOnColumns, False, id="a filter on columns of the cluster"),
+        pytest.param(ScoresClusterOnColumns, False, id="a score on columns of the cluster"),
         pytest.param(Roomy, True, id="a filter and a score of single nodes"),
         pytest.param(AlsoVaries, True, id="a score alone"),
         pytest.param(VariesAndFilters, True, id="a filter alone"),
@@ -476,8 +501,8 @@ def test_plugins_whose_rows_are_exchanged_between_pods(
     rankings = RankingCache(
         Profile(
             scheduler_name="s",
-            filter=(made,) if made.implements("filter") else (),
-            score=((made, 1),) if made.implements("score") else (),
+            filter=(made,) if made.implements("filter") or made.filters_columns else (),
+            score=((made, 1),) if made.implements("score") or made.scores_columns else (),
         ),
         Cluster(),
     )
