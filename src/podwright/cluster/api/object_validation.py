@@ -70,7 +70,8 @@ def _added(kind: Kind, problems: list[Problem], stored: Document) -> list[Proble
     """Return the errors of a changed object that the stored one does not have."""
     if not problems:
         return []
-    known = {(path, message) for path, message, _ in kind.update_problems(stored, stored)}
+    before = wrong_types(kind, stored) or kind.update_problems(stored, stored)
+    known = {(path, message) for path, message, _ in before}
     return [each for each in problems if (each[0], each[1]) not in known]
 
 

@@ -9,7 +9,12 @@ import pytest
 from podwright.apimachinery.objects import InvalidObject, KubernetesObject
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import Api, ApplyObject, CreateObject, Invalid, PatchObject, UpdateObject
-from podwright.cluster.api.object_validation import check_objects, unknown_fields, update_problems
+from podwright.cluster.api.object_validation import (
+    check_objects,
+    check_update,
+    unknown_fields,
+    update_problems,
+)
 from podwright.cluster.store import POD, ObjectStore
 
 NOW_NS = 1_767_225_600_000_000_000
@@ -125,6 +130,18 @@ def test_errors_of_the_stored_object_do_not_prevent_other_changes() -> None:
     for patch in ({"metadata": {"labels": {"a": "b"}}}, {"spec": {"activeDeadlineSeconds": 5}}):
         api.handle(PatchObject(POD, "default/old", patch, USER), USER, NOW_NS).raise_for_error()
     rejected(api, PatchObject(POD, "default/old", {"metadata": {"labels": {"a": "-"}}}, USER))
+
+
+def test_a_stored_value_of_a_wrong_type_does_not_prevent_other_changes() -> None:
+    """Objects with a uid are those of a server, and are stored as they are."""
+
+    def config_map(**data: Any) -> KubernetesObject:
+        metadata = {"name": "a", "namespace": "default", "uid": "u"}
+        return decode({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
+
+    check_update(config_map(a=1, b="c"), config_map(a=1))
+    with pytest.raises(Invalid, match=r"data\[b\]"):
+        check_update(config_map(a=1, b=2), config_map(a=1))
 
 
 def test_pods_of_one_template_are_validated_once_and_with_their_own_names() -> None:

@@ -78,6 +78,14 @@ CONFIG = {
             '"metadata":{"labels":{"a/b":"1","z":"1"},"name":"m"}}',
         ),
         (
+            [
+                {"op": "add", "path": "/a~1b~0c", "value": {"y": 1, "x": 2}},
+                {"op": "add", "path": "/a~1b~0c/z", "value": 0},
+            ],
+            '{"a/b~c":{"x":2,"y":1,"z":0},"apiVersion":"v1","data":{"a":"2","b":"1"},'
+            '"kind":"ConfigMap","metadata":{"name":"m","labels":{"z":"1"}}}',
+        ),
+        (
             [{"op": "copy", "from": "/metadata/labels/z", "path": "/x"}],
             '{"apiVersion":"v1","data":{"a":"2","b":"1"},"kind":"ConfigMap",'
             '"metadata":{"labels":{"z":"1"},"name":"m"},"x":"1"}',
