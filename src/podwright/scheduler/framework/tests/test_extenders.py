@@ -654,14 +654,27 @@ def test_the_nominated_node_is_evaluated_alone():
     assert json.loads(answering.calls[0].body)["NodeNames"] == ["n2"]
 
 
-def test_all_nodes_are_evaluated_if_the_nominated_one_is_rejected():
+@pytest.mark.parametrize(
+    "first",
+    [
+        pytest.param(ExtenderReply(status=200, body=b'{"NodeNames": []}'), id="rejected"),
+        pytest.param(ExtenderReply(status=500), id="a failed call counts as a rejection"),
+        pytest.param(ExtenderReply(status=200, body=b'{"Error": "no"}'), id="so does an error"),
+    ],
+)
+def test_all_nodes_are_evaluated_if_the_nominated_one_is_rejected(first):
+    """Upstream: schedule_one.go, findNodesThatFitPod."""
     nominated = with_nomination(make_pod("web"), "n2")
-    replies = iter([{"NodeNames": []}, {"NodeNames": ["n0"]}])
+    replies = iter([first, ExtenderReply(status=200, body=b'{"NodeNames": ["n0"]}')])
+    calls = []
 
-    def answer(_call):
-        return ExtenderReply(status=200, body=json.dumps(next(replies)).encode())
+    def answer(call):
+        calls.append(json.loads(call.body)["NodeNames"])
+        return next(replies)
 
-    assert decide(answer, NAMES, pod=nominated).node == "n0"
+    decision = decide(answer, NAMES, pod=nominated)
+    assert (decision.node, decision.error) == ("n0", None)
+    assert calls == [["n2"], ["n0", "n1", "n2"]]
 
 
 @pytest.mark.parametrize(

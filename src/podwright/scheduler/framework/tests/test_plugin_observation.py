@@ -163,6 +163,24 @@ def test_the_end_of_an_observation_restores_the_plugins():
     assert vars(plugin) == before
 
 
+def test_an_observation_within_another_one_ends_for_itself():
+    outer, inner, plugin = Observer(), Observer(), OnlyN1()
+    profile = Profile(scheduler_name="s", filter=(plugin,))
+    before = dict(vars(plugin))
+    end_outer = observe_plugins(profile, outer)
+    observed = dict(vars(plugin))
+    end_inner = observe_plugins(profile, inner)
+    decided(profile, "n1")
+    assert (len(outer.seen), len(inner.seen)) == (1, 1)
+    end_inner()
+    end_inner()
+    assert vars(plugin) == observed
+    decided(profile, "n1")
+    assert (len(outer.seen), len(inner.seen)) == (2, 1)
+    end_outer()
+    assert vars(plugin) == before
+
+
 def test_other_objects_of_the_class_are_not_observed():
     observer = Observer()
     observe_plugins(Profile(scheduler_name="s", filter=(OnlyN1(),)), observer)
@@ -190,6 +208,27 @@ def test_the_wait_between_the_steps_of_a_plugin_is_not_measured():
     assert ended.value.value == 7
     ((_, _, _, _, outcome, duration_ns),) = observer.seen
     assert (outcome, duration_ns) == (Code.ERROR, 30)  # 7 is not a PostFilterResult
+
+
+class Stops(Plugin):
+    name = "Stops"
+
+    def post_filter(self, cycle, failed):
+        yield "first"
+        raise ValueError("no")
+
+
+def test_an_exception_in_the_steps_of_a_plugin_is_reported_with_the_time_of_all_steps():
+    observer, plugin = Observer(), Stops()
+    observe_plugins(Profile(scheduler_name="s", post_filter=(plugin,)), observer)
+    steps = plugin.post_filter(make_pod("web"), None)
+    assert next(steps) == "first"
+    assert observer.calls == []
+    with pytest.raises(ValueError, match="no"):
+        steps.send("reply")
+    ((name, _, pod, _, outcome, duration_ns),) = observer.seen
+    assert (name, pod, outcome, duration_ns) == ("Stops", "default/web", "ValueError", 30)
+    assert observer.calls == []
 
 
 @pytest.mark.parametrize(
