@@ -428,6 +428,18 @@ def test_a_nomination_that_the_api_has_not_shown_survives_an_update():
     assert nominator.pods_on("n1")[0].spec.priority == 1
 
 
+def test_a_pod_that_was_recreated_does_not_leave_the_nomination_of_the_earlier_one():
+    nominator = Nominator()
+    earlier, later = make_pod("p", nominated="n1"), make_pod("p", uid="uid-later")
+    nominator.add(earlier)
+    nominator.update(earlier, later)
+    assert nominator.nodes() == {}
+    nominator.add(earlier)
+    nominator.update(earlier, make_pod("p", uid="uid-later", nominated="n2"))
+    assert [nominator.node_of(uid) for uid in (earlier.uid, "uid-later")] == [None, "n2"]
+    nominator.validate()
+
+
 def test_a_nomination_follows_the_object_once_it_has_a_nominated_node():
     nominator = Nominator()
     pod = make_pod("p", nominated="n1")

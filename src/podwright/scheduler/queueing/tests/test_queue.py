@@ -323,6 +323,15 @@ def test_activate_skips_backoff_and_is_kept_for_pods_in_flight(queue):
     assert queue.activate([make_pod("backing-off"), make_pod("unknown")], at(0.3)) == []
     queue.park(queued, at(0.4), unschedulable_plugins=["Stubborn"])
     assert queued.place is QueueName.BACKOFF
+    assert [(touch.step, touch.cause) for touch in queue.story("default/backing-off")] == [
+        ("active", "UnschedulablePodAdd"),
+        ("pop", ""),
+        ("error_backoff", "ScheduleAttemptFailure"),
+        ("active", "ForceActivate"),
+        ("pop", ""),
+        ("activate in flight", "ForceActivate"),
+        ("backoff", "ScheduleAttemptFailure"),
+    ]
 
 
 def test_a_deleted_pod_is_removed_from_every_place(queue):
