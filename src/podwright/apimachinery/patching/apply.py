@@ -122,7 +122,8 @@ def applied(
     """
     _check(of, configuration)
     fields, errors = of.applied_fields(configuration)
-    entries = (configuration.get("metadata") or {}).get("managedFields")
+    metadata = configuration.get("metadata")
+    entries = metadata.get("managedFields") if isinstance(metadata, dict) else None
     if isinstance(entries, list) and not any(map(_is_of_managed_fields, errors)):
         raise PatchError("metadata.managedFields must be nil")
     if errors:

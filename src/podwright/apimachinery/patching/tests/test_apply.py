@@ -192,6 +192,11 @@ def test_an_item_goes_if_its_item_is_given_up_though_another_has_a_field_of_it()
             "  .metadata.managedFields: expected list, got &{map[]}",
         ),
         (
+            config_map() | {"metadata": "c"},
+            "failed to create typed patch object (/; /v1, Kind=ConfigMap): .metadata: expected map,"
+            " got &{c}",
+        ),
+        (
             config_map(namespace="n") | {"bogus": 1},
             "failed to create typed patch object (n/c; /v1, Kind=ConfigMap): .bogus: field not "
             "declared in schema",
