@@ -31,7 +31,9 @@ codes = st.lists(st.integers(0, 40), max_size=40)
         pytest.param([1, 2, 3], 1, [67, 34, 0], id="cut off before turning round"),
         pytest.param([-1, 0, 400], 0, [0, 0, 100], id="cut off towards zero, not down"),
         pytest.param([-1, 0, 400], 1, [100, 100, 0], id="also before turning round"),
-        pytest.param([-5, 0, -1], 0, [-5, 0, -1], id="negative ones alone are not scaled"),
+        pytest.param([-5, 0, -1], 0, [-5, 0, -1], id="beside 0, negative ones are not scaled"),
+        pytest.param([-5, -2, -1], 0, [-5, -2, -1], id="negative ones alone are not scaled"),
+        pytest.param([-5, -2, -1], 1, [100, 100, 100], id="reversed, they are best"),
         pytest.param([-5, 0, 200], 0, [-2, 0, 100], id="negative ones remain negative"),
     ],
 )

@@ -106,6 +106,7 @@ def test_every_node_is_a_domain():
     [
         pytest.param([4, 1, 0], [25, 100, 0], id="ignored nodes get 0 and do not count"),
         pytest.param([0, 0, 9], [100, 100, 0], id="no pods: all nodes score 100"),
+        pytest.param([-4, -1, 9], [100, 100, 0], id="negative ones: the greatest counts as 0"),
         pytest.param([3, 2, 9], [66, 100, 0], id="cut off"),
         pytest.param([2**55, 2**54, 9], [50, 100, 0], id="beyond what a float64 holds"),
     ],
