@@ -11,7 +11,7 @@ import pytest
 
 from podwright.apimachinery.objects import Pod, with_node_name
 from podwright.scheduler.assembly import machine_of
-from podwright.scheduler.config import read_configuration
+from podwright.scheduler.config import KubeSchedulerConfiguration, read_configuration
 from podwright.scheduler.framework import Cycle, NodeView, Plugin, Status
 from podwright.scheduler.machine import Action, Bind, CallDone, CycleDue, ObjectPut
 from podwright.simulation.recording.folders.recorded_state import resume
@@ -71,10 +71,13 @@ class Counting(Plugin):
         return Status.OK
 
 
-def test_a_run_resumed_from_its_begin_uses_the_objects_of_the_log_beyond_its_checkpoints(tmp_path):
+def counting() -> KubeSchedulerConfiguration:
     profile = {"plugins": {"filter": {"enabled": [{"name": "Counting"}]}}}
-    configuration = read_configuration(KIND | {"profiles": [profile]}, source="c")
-    recorder = record(str(tmp_path), configuration, plugins=[Counting], checkpoint_events=1)
+    return read_configuration(KIND | {"profiles": [profile]}, source="c")
+
+
+def test_a_run_resumed_from_its_begin_uses_the_objects_of_the_log_beyond_its_checkpoints(tmp_path):
+    recorder = record(str(tmp_path), counting(), plugins=[Counting], checkpoint_events=1)
     recorder.handle(ObjectPut(make_node("n1", cpu="8")), 0)
     put_pods(recorder, 0, 5)
     assert recorder.log.checkpoints
@@ -114,6 +117,14 @@ def test_a_run_whose_replay_differs_is_not_resumed(tmp_path):
             resume(str(tmp_path))
     assert segment.read_bytes() == data
     resume(str(tmp_path), until=21).log.close()
+
+
+def test_a_run_of_own_plugins_whose_replay_differs_is_described_as_others(tmp_path):
+    recorder = record(str(tmp_path), counting(), plugins=[Counting])
+    recorder.log.append(9, CycleDue(), [Bind(77, "default/p0", "u", "n1")])
+    recorder.log.close()
+    with pytest.raises(LogError, match="differ from the recorded ones; it was left as"):
+        resume(str(tmp_path), plugins=[Counting])
 
 
 def test_a_run_that_is_being_recorded_is_not_resumed(tmp_path):
