@@ -124,8 +124,10 @@ def test_nodes_get_new_slots_when_many_have_gone():
     assert cluster.numbering == 0, "a slot per node, besides as many as are kept"
     assert requested(cluster, 1) == (1000, 1000)
     cluster.put(node("one more"))
+    version = cluster.storage.version
     cluster.delete(node("one more"))
     assert cluster.numbering == 1
+    assert cluster.storage.version > version, "results per slot that read storage are outdated"
     assert cluster.live_names() == ("last",)
     assert cluster.nodes.n_slots == 1
     assert list(cluster.pods) == ["default/q"]

@@ -502,3 +502,45 @@ def test_a_placed_pod_with_other_labels_is_counted_by_those(is_terminating):
         cluster.remove(f"default/{number}")
     assert [each.current().sum() for each in counters] == [0, 0, 0, 0]
     assert not cluster.nodes.requested.any()
+
+
+def matching_shy(cluster, key=ZONE):
+    """Return how many terms against app a are carried where nodes have the label."""
+    factors = dict.fromkeys(TermKind, 1)
+    found = cluster.selectors.terms_matching(factors, "default", {"app": "a"}, {})
+    return len(found[key].ids) if key in found else 0
+
+
+def test_terms_of_pods_count_while_their_node_has_the_label():
+    cluster = Cluster()
+    cluster.put(node("n1"))
+    cluster.put(node("n2", "x"))
+    cluster.put(pod("shy", "n1", app="b", away_from="a"))
+    assert matching_shy(cluster) == 0
+    cluster.put(node("n1", "y"))
+    assert matching_shy(cluster) == 1
+    cluster.put(node("n1", "y", color="red"))
+    assert matching_shy(cluster) == 1
+    cluster.put(node("n1", color="red"))
+    assert matching_shy(cluster) == 0
+    cluster.put(pod("shy too", "n2", app="b", away_from="a"))
+    assert matching_shy(cluster) == 1
+    cluster.put(node("n1", "y"))
+    cluster.delete(pod("shy too", "n2"))
+    assert matching_shy(cluster) == 1
+    cluster.delete(pod("shy", "n1"))
+    assert matching_shy(cluster) == 0
+
+
+def test_terms_of_pods_on_a_new_node_without_the_label_do_not_count():
+    cluster = Cluster()
+    cluster.put(node("n1", "x"))
+    cluster.put(pod("shy", "n1", app="b", away_from="a"))
+    assert matching_shy(cluster) == 1
+    cluster.delete(pod("shy", "n1"))
+    cluster.put(node("n2", color="red"))
+    cluster.put(pod("shy too", "n2", app="b", away_from="a"))
+    assert matching_shy(cluster) == 0
+    cluster.put(node("n3", "z"))
+    cluster.put(pod("shy as well", "n3", app="b", away_from="a"))
+    assert matching_shy(cluster) == 1

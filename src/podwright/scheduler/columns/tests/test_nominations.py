@@ -67,3 +67,14 @@ def test_a_nomination_follows_the_pod_and_the_node():
     assert {name: [*pods] for name, pods in cluster.nominated.items()} == {"a": ["default/p"]}
     # Another pod of the name does not own it.
     assert (cluster.nominations.row_of(waiting), cluster.nominations.row_of(other)) == (0, -1)
+
+
+def test_the_slot_of_a_nomination_follows_its_node():
+    cluster = cluster_of(node("a"), node("b"))
+    assert cluster.nominations.columns()[0].tolist() == []
+    cluster.nominate(pod("p"), "missing")
+    cluster.nominate(pod("q"), "b")
+    assert cluster.nominations.columns()[0].tolist() == [-1, 1]
+    cluster.put(node("missing"))
+    cluster.delete(node("b"))
+    assert cluster.nominations.columns()[0].tolist() == [2, -1]
