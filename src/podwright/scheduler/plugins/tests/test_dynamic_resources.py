@@ -485,6 +485,16 @@ def test_no_claim_is_deallocated_without_one(state: list[Any] | None, status: St
     assert (result.status, result.calls) == (status, ())
 
 
+def test_a_request_for_no_device_needs_none() -> None:
+    plugin, cycle, status = prepared(requesting("p", 0), own("x"))
+    assert status == Status.SKIPPED
+    assert cycle.read(STATE).claims == []
+    assert reasons(plugin, cycle) == {}
+    some, cycle, status = prepared(requesting("q", 1), own("x"), devices("x", "a"), own("y"))
+    assert status == Status.OK
+    assert reasons(some, cycle) == {"y": NO_DEVICES}
+
+
 def test_a_pod_without_claims_passes_everywhere() -> None:
     plugin, cycle, status = prepared(pod("p"), own("x"))
     assert status == Status.SKIPPED

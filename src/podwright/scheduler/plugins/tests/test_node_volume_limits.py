@@ -1,5 +1,6 @@
 import pytest
 
+from podwright.apimachinery.schema import decode
 from podwright.scheduler.columns.tests.storage_objects import (
     attachment,
     claim,
@@ -267,3 +268,17 @@ def test_a_limit_that_grows_helps(before, after, hint):
     """Upstream: csi.go, isSchedulableAfterCSINodeUpdated."""
     old, new = csi_node("n0", **before), csi_node("n0", **after)
     assert after_csi_node_updated(pod(), old, new) is hint
+
+
+def test_a_driver_without_a_limit_has_none_to_grow():
+    """A driver may be listed without an amount, or with an empty one."""
+    head = {"apiVersion": "storage.k8s.io/v1", "kind": "CSINode", "metadata": {"name": "n0"}}
+    drivers = [
+        {"name": "csi.x", "nodeID": "n0"},
+        {"name": "csi.y", "nodeID": "n0", "allocatable": {}},
+    ]
+    unlimited = decode(head | {"spec": {"drivers": drivers}})
+    assert after_csi_node_updated(pod(), unlimited, unlimited) is Hint.SKIP
+    limited = csi_node("n0", csi_x=1)
+    assert after_csi_node_updated(pod(), unlimited, limited) is Hint.QUEUE
+    assert after_csi_node_updated(pod(), limited, unlimited) is Hint.SKIP
