@@ -15,6 +15,7 @@ from podwright.scheduler.framework import (
     Pending,
     Plugin,
     PodMetadataPatch,
+    PostFilterResult,
     Progress,
     ResourceClaimWrite,
     Status,
@@ -146,3 +147,36 @@ def test_how_often_a_pod_was_attempted() -> None:
     assert driver.machine.attempts_of(big) == 2
     assert driver.machine.attempts_of(pending("unknown")) == 0
     assert driver.machine.last_decisions == (driver.machine.last_decision,)
+
+
+class AfterFilter(Plugin):
+    """Requests calls where no node fits."""
+
+    name = "AfterFilter"
+    result: ClassVar[PostFilterResult]
+
+    def post_filter(self, cycle: Cycle, failed: object) -> PostFilterResult:
+        return self.result
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        pytest.param(Status.unschedulable("no"), id="rejected"),
+        pytest.param(Status.OK, id="a success without a node"),
+        # kube-scheduler logs it; the pod is unschedulable all the same.
+        pytest.param(Status.error("broken"), id="an error"),
+    ],
+)
+def test_calls_of_a_post_filter_are_made_and_nothing_waits_for_them(status: Status) -> None:
+    calls = VolumeUpdate(VOLUME), ResourceClaimWrite("release", CLAIM, "u")
+    AfterFilter.result = PostFilterResult(status=status, calls=calls)
+    driver = Driver(AfterFilter)
+    driver.put(make_node("n1", cpu="1"), pending("p", cpu="2"))
+    driver.cycle()
+    (volume,), (claim,) = driver.all_of(UpdateVolume), driver.all_of(WriteResourceClaim)
+    assert (volume.volume, claim.claim, claim.operation) == (VOLUME, CLAIM, "release")
+    assert driver.place_of("default/p") == "unschedulable"
+    for call in (volume.call, claim.call):
+        driver.deliver(CallDone(call, CallError("no")))
+    assert driver.place_of("default/p") == "unschedulable"
