@@ -326,6 +326,30 @@ def test_a_cycle_goes_on_with_what_the_extender_answers():
     assert not driver.all_of(Bind)
 
 
+@pytest.mark.parametrize(
+    ("ignorable", "error", "bound_by"),
+    [
+        pytest.param(False, "", "the extender", id="it binds"),
+        pytest.param(False, "no", "", id="it fails"),
+        pytest.param(True, "", "the extender", id="one to ignore binds"),
+        pytest.param(True, "no", "a plugin", id="one to ignore fails"),
+    ],
+)
+def test_a_pod_is_bound_by_a_plugin_where_no_extender_does(ignorable, error, bound_by):
+    extender = {"urlPrefix": "http://e.example", "bindVerb": "bind", "ignorable": ignorable}
+    driver = Driver(config=EXTENDED | {"extenders": [extender | {"weight": 1}]})
+    driver.put(make_node("n1"), pending("a", cpu="1"))
+    driver.cycle()
+    (bind,) = driver.all_of(CallExtender)
+    driver.deliver(ExtenderReplied(bind.call, replied({"Error": error})))
+    assert len(driver.all_of(Bind)) == (bound_by == "a plugin")
+    if bound_by:
+        assert driver.notes == ["Scheduled: Successfully assigned default/a to n1"]
+    else:
+        assert driver.condition("default/a")[0] == "SchedulerError"
+        assert driver.place_of("default/a") == "error_backoff"
+
+
 def test_nothing_else_happens_while_a_cycle_waits():
     driver, call = suspended_driver()
     assert not driver.machine.has_next

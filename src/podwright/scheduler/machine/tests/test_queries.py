@@ -236,6 +236,8 @@ def test_the_groups_of_pods_follow_their_versions():
     for pod in (a, b, loner):
         groups.mark(pod, is_scheduled=False)
     assert members("red")[1] == {ids["b"]}, "it was seen with its node"
+    groups.mark(in_team("unknown", "red"), is_scheduled=True)
+    assert members("red")[1] == {ids["b"]}, "only members are scheduled"
     moved = in_team("a", "blue")
     groups.replace(a, moved)
     assert members("red") == ({ids["b"]}, {ids["b"]})
