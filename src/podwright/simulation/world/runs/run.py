@@ -225,7 +225,7 @@ class Run:
         A run of a folder is opened again, where the folder must be.
         """
         rows = {} if self._folder is not None else {"_rows": self._rows, "summary": self.summary}
-        left_out = ("_recorded", "_tables_and_rows", "tables", *(("summary",) if not rows else ()))
+        left_out = ("_recorded", "_tables_and_rows", "tables", "summary")
         kept = {key: value for key, value in self.__dict__.items() if key not in left_out}
         return {**kept, **rows, "_recorded": None}
 

@@ -448,7 +448,8 @@ def test_pods_of_groups_need_their_plugin():
 def test_what_is_no_observer(observer, message):
     from podwright.apimachinery.objects import ArgumentError
 
-    good = SimpleNamespace(changed=print, other=print, changing=3, _decide=print)
+    # A name that has a part of another is one of its own.
+    good = SimpleNamespace(changed=print, recorded=print, changing=3, _decide=print)
     assert checked_observers([good]) == (good,)
     with pytest.raises(ArgumentError) as wrong:
         checked_observers([good, observer])
