@@ -135,6 +135,13 @@ PODS = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"top
          [{"succeededIndexes": "9" * 5_000}]}},
          ['spec.successPolicy.rules[0].succeededIndexes: Invalid value: "99*5000": error'
           ' parsing succeededIndexes: cannot convert string to integer for index: "99*5000"']),
+        ({"completionMode": "Indexed", "completions": 3, "successPolicy": {"rules":
+         [{"succeededIndexes": "\u00e9" * 40_000}]}},
+         ["spec.successPolicy.rules[0].succeededIndexes: Too long: may not be more than 65536"
+          " bytes",
+          'spec.successPolicy.rules[0].succeededIndexes: Invalid value: "\u00e9\u00e9*40000": error'
+          ' parsing succeededIndexes: cannot convert string to integer for index:'
+          ' "\u00e9\u00e9*40000"']),
         ({"managedBy": "a/" + "b" * 61}, []),
         ({"maxFailedIndexes": 1, "backoffLimitPerIndex": 1, "completionMode": "Indexed"}, []),
         (INDEXED | {"backoffLimitPerIndex": 0, "maxFailedIndexes": 0, "parallelism": 0}, []),

@@ -134,6 +134,9 @@ from podwright.apimachinery.schema.tests.pod_errors import of_projected, of_volu
         (("quobyte", {"registry": "a:1,b:2", "volume": "v", "tenant": "a" * 65}),
          [".quobyte.tenant: Required value: must be a UUID and may not exceed a length of 64"
           " characters"]),
+        (("quobyte", {"registry": "a:1,b:2", "volume": "v", "tenant": "\u00e9" * 33}),
+         [".quobyte.tenant: Required value: must be a UUID and may not exceed a length of 64"
+          " characters"]),
         (("quobyte", {"registry": "a:1,b:2", "volume": "v", "tenant": "a" * 64}), []),
         (("rbd", {}),
          [".rbd.monitors: Required value",

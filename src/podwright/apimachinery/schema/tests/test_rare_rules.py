@@ -26,6 +26,10 @@ from podwright.apimachinery.schema.validation.custom.definition_schemas import (
     printed_schema,
     printed_version,
 )
+from podwright.apimachinery.schema.validation.dynamic_resources.devices import (
+    _validate_identifier,
+    validate_pool_name,
+)
 from podwright.apimachinery.schema.validation.field_errors import FieldErrors
 from podwright.apimachinery.schema.validation.names import port_name
 from podwright.apimachinery.schema.validation.pods.pod_update import ephemeral_container_problems
@@ -35,6 +39,7 @@ from podwright.apimachinery.schema.validation.pods.resources import (
     validate_resource_name,
 )
 from podwright.apimachinery.schema.validation.rules import at_least
+from podwright.apimachinery.schema.validation.signers import validate_signer_name
 from podwright.apimachinery.schema.warnings.configuration import _certificate
 from podwright.apimachinery.schema.warnings.pods import _go_text
 
@@ -68,6 +73,26 @@ def test_so_many_errors_has_the_name_of_a_resource(name: str, counts: tuple[int,
         errors = FieldErrors()
         assert validate(errors, "path", name) is (count == 0), validate
         assert len(errors.problems) == count, validate
+
+
+@pytest.mark.parametrize(
+    ("validate", "before", "after", "room", "most"),
+    [
+        (validate_pool_name, "", "", 253, 253),
+        (_validate_identifier, "", "", 32, 32),
+        (validate_signer_name, "a.b/", "", 567, 571),
+        (validate_signer_name, "", "/a", 253, 253),
+    ],
+)
+def test_a_length_is_that_of_the_bytes(
+    validate: Any, before: str, after: str, room: int, most: int
+) -> None:
+    too_long = ("path", f"Too long: may not be more than {most} bytes")
+    for end, is_too_long in (("a", False), ("\u00e9", True)):
+        errors = FieldErrors()
+        validate(errors, "path", before + "a" * (room - 1) + end + after)
+        found = [(path, message) for path, message, _ in errors.problems]
+        assert (too_long in found) is is_too_long
 
 
 @pytest.mark.parametrize(

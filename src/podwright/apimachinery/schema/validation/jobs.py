@@ -271,7 +271,7 @@ def _validate_success_policy(
             errors.required(at, text)
         total = 0
         if indexes is not None:
-            if len(indexes) > 64 * 1024:
+            if len(indexes.encode()) > 64 * 1024:
                 errors.too_long(f"{at}.succeededIndexes", 64 * 1024)
             try:
                 total = count_indexes(indexes, completions)

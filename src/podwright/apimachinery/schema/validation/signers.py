@@ -73,7 +73,7 @@ def validate_signer_name(errors: FieldErrors, path: str, signer: str) -> None:
         errors.invalid(path, signer, text)
         return
     domain, name = segments
-    if len(domain) > _DOMAIN_MAX:
+    if len(domain.encode()) > _DOMAIN_MAX:
         errors.too_long(path, _DOMAIN_MAX)
     labels = domain.split(".")
     _validate_labels(errors, path, domain, labels, dns_label)
@@ -81,7 +81,7 @@ def validate_signer_name(errors: FieldErrors, path: str, signer: str) -> None:
         text = "should be a domain with at least two segments separated by dots"
         errors.invalid(path, domain, text)
     _validate_labels(errors, path, name, name.split("."), dns_subdomain)
-    if len(signer) > _SIGNER_MAX:
+    if len(signer.encode()) > _SIGNER_MAX:
         errors.too_long(path, _SIGNER_MAX)
 
 

@@ -249,7 +249,7 @@ def validate_attribute_name(
 
 
 def _validate_identifier(errors: FieldErrors, path: str, name: str) -> None:
-    if len(name) > _IDENTIFIER_MAX_BYTES:
+    if len(name.encode()) > _IDENTIFIER_MAX_BYTES:
         errors.too_long(path, _IDENTIFIER_MAX_BYTES)
     errors.each(path, name, c_identifier(name))
 
@@ -396,7 +396,7 @@ def validate_pool_name(errors: FieldErrors, path: str, name: str) -> None:
     if not name:
         errors.required(path)
         return
-    if len(name) > _POOL_MAX_BYTES:
+    if len(name.encode()) > _POOL_MAX_BYTES:
         errors.too_long(path, _POOL_MAX_BYTES)
     r.every(r.SUBDOMAIN)(errors, path, name.split("/"))
 

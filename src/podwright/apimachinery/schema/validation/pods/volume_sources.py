@@ -19,6 +19,7 @@ from podwright.apimachinery.schema.validation.names import (
     relative_path,
 )
 
+_TENANT_MAX_BYTES: Final = 64
 ONE_SOURCE: Final = "may not specify more than 1 volume type"
 
 # Upstream writes these sources with other names in the paths of errors.
@@ -93,7 +94,7 @@ def _validate_registry(errors: FieldErrors, path: str, source: Document) -> None
     text = "must be a host:port pair or multiple pairs separated by commas"
     if not registry:
         errors.required(f"{path}.registry", text)
-    elif len(source.get("tenant") or "") >= 65:
+    elif len((source.get("tenant") or "").encode()) > _TENANT_MAX_BYTES:
         text = "must be a UUID and may not exceed a length of 64 characters"
         errors.required(f"{path}.tenant", text)
     elif not all(pair.count(":") == 1 for pair in registry.split(",")):
