@@ -283,7 +283,6 @@ class SchedulingQueue:
         )
         # Must follow the verdict, which needs the events of the attempt.
         self._in_flight.end(queued.uid)
-        queued.place = QueueName.NOWHERE
         return self._requeue(queued, verdict, "ScheduleAttemptFailure", now_ns)
 
     # ------------------------------------------------------------------ requeueing

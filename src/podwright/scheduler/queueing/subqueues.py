@@ -52,7 +52,7 @@ class SubQueues:
 
     def put_active(self, queued: QueuedPod) -> QueueName:
         """Move the pod to active."""
-        if queued.place is not QueueName.NOWHERE:  # most pods are new or just parked
+        if queued.place is not QueueName.NOWHERE:  # most pods are new
             self._leave(queued)
         self.active.push(queued, self._active_key(queued))
         return self._enter(queued, QueueName.ACTIVE)

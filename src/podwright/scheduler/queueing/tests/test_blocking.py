@@ -116,6 +116,15 @@ def test_a_waiter_wakes_when_a_backoff_ends():
     assert queue.pop(timeout=f"{PATIENCE_S}s").attempts == 2
 
 
+def test_pop_flushes_what_was_unschedulable_for_too_long():
+    # Every look at the clock is longer than the timeout of unschedulable pods after the last.
+    clock = count(at(0), 400 * SECOND_NS).__next__
+    queue = BlockingQueue(clock, make_queue())
+    queue.add(make_pod("p"))
+    queue.park(queue.pop(), unschedulable_plugins=["Stubborn"])
+    assert queue.pop(timeout="1h").attempts == 2
+
+
 def test_another_waiter_takes_over_the_wait_for_the_end_of_a_backoff():
     settings = QueueSettings(
         initial_backoff_ns=50 * MILLISECOND_NS, backoff_window_ns=MILLISECOND_NS

@@ -1,4 +1,5 @@
 import pytest
+from msgspec.structs import replace
 
 from podwright.apimachinery.objects import PodSpec
 from podwright.scheduler.framework.events import POD, UNSCHEDULABLE_TIMEOUT, ActionType, EventHint
@@ -273,6 +274,13 @@ def test_a_gated_pod_waits_until_its_last_gate_is_gone(queue):
     assert queue.pop(at(3)).initial_attempt_ns == at(2)
 
 
+def test_every_change_of_an_update_is_considered_until_one_requeues_the_pod(queue):
+    old, new = make_pod("p", gates=["g"]), make_pod("p")
+    new = replace(new, metadata=replace(new.metadata, labels={"team": "red"}))
+    queue.add(old, at(0))
+    assert queue.update(old, new, at(1)) is QueueName.ACTIVE
+
+
 def test_a_pod_can_be_gated_on_its_way_to_backoff():
     held = set()
     queue = make_queue(pre_enqueue=lambda pod: ("Hold", ()) if pod.key in held else None)
@@ -337,7 +345,9 @@ def test_activate_skips_backoff_and_is_kept_for_pods_in_flight(queue):
 def test_a_deleted_pod_is_removed_from_every_place(queue):
     queue.add(make_pod("active", nominated="n1"), at(0))
     queue.add(make_pod("gated", gates=["g"]), at(0))
+    active = queue.get("default/active")
     queue.delete(make_pod("active"), at(1))
+    assert active.place is QueueName.NOWHERE
     queue.delete(make_pod("gated"), at(1))
     queue.delete(make_pod("unknown"), at(1))
     assert len(queue) == 0

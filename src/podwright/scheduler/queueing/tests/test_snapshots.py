@@ -30,6 +30,7 @@ class Objects:
         self.entries = []
 
     def of(self, obj):
+        assert obj is not None
         return self._number(self.objects, obj)
 
     def of_queued(self, queued):
