@@ -183,6 +183,9 @@ class _Planner:
         function = self._functions[name]
         overload = node.overloads[0] if len(node.overloads) == 1 else ""
         cost = call_cost(name, overload)
+        has_pattern = (
+            name in _PATTERN_FUNCTIONS and len(args) > 1 and isinstance(args[1], ConstantStep)
+        )
         step: CallStep | ManyArgumentsStep
         if function.singleton is not None:
             is_strict = name != "@not_strictly_false"
@@ -190,10 +193,16 @@ class _Planner:
         elif not overload:
             step = ManyArgumentsStep(by_type(function), args, cost)
         else:
-            implementation = guarded(function, function.overloads[overload])
+            # The compiled pattern checks its arguments itself, without their types in the error.
+            implementation = guarded(
+                function,
+                function.overloads[overload],
+                names_types=function.is_guarded and not has_pattern,
+            )
             kind = CallStep if len(args) <= 2 else ManyArgumentsStep
             step = kind(implementation, args, cost)
-        if name in _PATTERN_FUNCTIONS and len(args) > 1 and isinstance(args[1], ConstantStep):
+        if has_pattern:
+            assert isinstance(args[1], ConstantStep)
             _check_pattern(args[1].value)
             # Upstream calls the compiled pattern with a list of arguments.
             step = ManyArgumentsStep(step.implementation, args, cost)

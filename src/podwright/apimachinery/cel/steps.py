@@ -385,14 +385,16 @@ class ManyArgumentsStep(Step):
         return result
 
 
-def guarded(function: Function, overload: Overload) -> Callable[..., Value]:
+def guarded(
+    function: Function, overload: Overload, *, names_types: bool
+) -> Callable[..., Value]:
     """Return the implementation of an overload that checks the types of its arguments."""
     implementation = overload.implementation
 
     def call(*values: Value) -> Value:
         if overload.accepts(values):
             return implementation(*values)
-        if function.is_guarded:
+        if names_types:
             return no_such_overload(function.name, values)
         return ErrorValue("no such overload")
 
