@@ -9,7 +9,9 @@ Extenders receive a pending pod that names a node without that name, which the p
 the stored pod (seed 821522 of extenders). Slices of one pool whose counts differ, and counters,
 which the allocator keeps by the name of a pool alone, give reasons that depend on the order in
 which upstream meets slices and nodes; only feasible nodes are tried in both orders (`dra`). Pods of
-a group that preempt the same victims at once delete them in the order of threads (`gang`, 820152).
+a group that preempt the same victims at once delete them in the order of threads (`gang`, 820152),
+and pods of a group start in the order in which threads bind them, which decides among candidates of
+preemption (`gang`, 850013, 850046, 850230).
 Traces do not draw what follows: of several pods with one host port on a node, upstream frees the
 port when the first is gone; in the cycle of a pod group it sees the affinity terms of the group's
 own pods only on nodes that had such pods before; it tries a status patch that conflicts again.

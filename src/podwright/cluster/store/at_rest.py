@@ -1,9 +1,9 @@
 """Objects at rest: JSON in the file, or compressed in memory, that is decoded when it is read.
 
 As structs and documents, a small object takes several times the memory of its JSON. So objects of
-the kinds that no component holds anyway are kept encoded as soon as the last changes do not show
-them any more, and so are older changes of a store in a file. The objects that were read last stay
-decoded.
+the kinds that no component holds anyway, and their changes, are kept encoded as soon as they are
+not among the last changes; in a store with a file also the older changes of all other kinds. The
+objects that were read last stay decoded.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Texts(Protocol):
         """
 
     def keep(self, version: int, kind: GroupKind, text: Callable[[], FormedText]) -> None:
-        """Keep the JSON of a version, unless it is in the file anyway."""
+        """Keep the JSON of a version, unless it is kept or in the file already."""
 
     def forget(self, version: int) -> None:
         """Release the JSON of a version that is not read any more."""
@@ -73,7 +73,9 @@ class CompressedTexts:
         return form.restored(data)
 
     def keep(self, version: int, kind: GroupKind, text: Callable[[], FormedText]) -> None:
-        """Keep the JSON of a version."""
+        """Keep the JSON of a version, unless it is kept already."""
+        if version in self._texts:
+            return
         form, data = text()
         if form is not None:
             self._texts[version] = form, data
@@ -147,7 +149,7 @@ class ObjectsAtRest:
         return found
 
     def forget(self, version: int) -> None:
-        """Release a version that is not current any more."""
+        """Release a version that no change and no object needs any more."""
         self._decoded.pop(version, None)
         self.texts.forget(version)
 

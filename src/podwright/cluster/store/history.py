@@ -309,6 +309,10 @@ class History:
         self._resting_until = end
         return self._changes[begin - self.oldest : end - self.oldest]
 
+    def at(self, version: int) -> Change | None:
+        """Return the change of a version; None if it was discarded."""
+        return self._changes[version - self.oldest - 1] if version > self.oldest else None
+
     def replace(self, change: Change) -> None:
         """Replace the change of a version by one that is at rest."""
         version = change.version

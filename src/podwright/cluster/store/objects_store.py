@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Set as AbstractSet
 from contextlib import contextmanager, suppress
+from functools import partial
 from operator import attrgetter
 from typing import Final, TypeAlias, TypeVar, overload
 from weakref import WeakSet
@@ -46,6 +47,7 @@ from podwright.cluster.store.errors import (
 )
 from podwright.cluster.store.history import (
     Change,
+    FreshChange,
     History,
     PastState,
     PastStates,
@@ -571,15 +573,16 @@ class ObjectStore:
             # No watch or list shows these versions any more.
             has_encodings, tables = not self.encodings.is_empty, self._tables
             for change in discarded:
-                if has_encodings or tables[change.kind].rests:
+                rests = tables[change.kind].rests
+                if rests and change.previous:
+                    self._at_rest.forget(change.previous)
+                if (has_encodings or rests) and isinstance(change, FreshChange):
                     self._release(change)
         self._history.discard_before(oldest)
         self._past_states.discard_before(oldest)
 
-    def _release(self, change: Change) -> None:
+    def _release(self, change: FreshChange) -> None:
         """Release what a change alone still needs, and let its object rest if it is current."""
-        if isinstance(change, RestingChange):
-            return
         new = change.new
         if change.old is not None:
             self.encodings.forget(change.old.raw)
@@ -587,27 +590,59 @@ class ObjectStore:
             self.encodings.forget(change.object.raw)
             return
         table = self._tables[change.kind]
-        if table.rests and table.rest(change, lambda: self.encodings.peek_formed(new.raw)):
-            self.encodings.forget(new.raw)
+        if table.rests and table.rest(change):
+            self._keep_text(change.version, new)
+
+    def _keep_text(self, version: int, obj: KubernetesObject) -> None:
+        """Keep an object at rest as JSON."""
+        document = obj.raw
+        text = partial(self.encodings.peek_formed, document)
+        self._at_rest.texts.keep(version, kind_of(obj), text)
+        self.encodings.forget(document)
+
+    def _let_rest(self) -> None:
+        """Let the next changes rest that are not among the last ones.
+
+        In memory these are the changes of kinds whose objects rest. An object that was updated, as
+        a lease is renewed, is likely to be updated again. As long as it is current, its change
+        stays awake, and rests with the next one of the object or when it is discarded.
+        """
+        history, in_file = self._history, self._journal is not None
+        for change in history.to_rest(AWAKE_MAX, _TRIMMED_MAX):
+            table = self._tables[change.kind]
+            if isinstance(change, RestingChange) or not (in_file or table.rests):
+                continue
+            if change.old is not None:
+                before = history.at(change.previous)
+                if isinstance(before, FreshChange):
+                    self._put_to_rest(before)
+                if table.is_awake(change):
+                    continue
+            self._put_to_rest(change)
+
+    def _put_to_rest(self, change: FreshChange) -> None:
+        """Replace a change by its versions, whose JSON is kept."""
+        if change.old is not None:
+            self._keep_text(change.previous, change.old)
+        if change.new is not None:
+            self._keep_text(change.version, change.new)
+        self._release(change)
+        self._history.replace(
+            RestingChange(
+                change.version,
+                change.kind,
+                change.key,
+                self._at_rest,
+                change.previous,
+                change.is_removal,
+            )
+        )
 
     def _trim(self) -> None:
         """Discard a part of what exceeds the window, if there is enough of it."""
         history = self._history
-        if self._journal is not None:
-            for change in history.to_rest(AWAKE_MAX, _TRIMMED_MAX):
-                if isinstance(change, RestingChange):  # read from the file
-                    continue
-                self._release(change)
-                history.replace(
-                    RestingChange(
-                        change.version,
-                        change.kind,
-                        change.key,
-                        self._at_rest,
-                        change.previous,
-                        change.is_removal,
-                    )
-                )
+        if len(history) > AWAKE_MAX:
+            self._let_rest()
         oldest = history.oldest
         excess = 0
         if history.current - oldest > self._kept_max:

@@ -15,9 +15,9 @@ from typing import Final, TypeAlias
 
 from podwright.apimachinery.objects import KubernetesObject, NamespacedName, Requirement
 from podwright.cluster.store.at_rest import ObjectsAtRest, RestingObjects, rests
-from podwright.cluster.store.encodings import FormedText, Getter, fields_of, indexed_fields
+from podwright.cluster.store.encodings import Getter, fields_of, indexed_fields
 from podwright.cluster.store.errors import GroupKind
-from podwright.cluster.store.history import Change
+from podwright.cluster.store.history import FreshChange
 from podwright.cluster.store.query import Query
 from podwright.cluster.store.sorted_keys import Names
 from podwright.cluster.store.stored import SavedVersions
@@ -54,7 +54,6 @@ class KindTable:
     """
 
     def __init__(self, kind: GroupKind, at_rest: ObjectsAtRest) -> None:
-        self._at_rest = at_rest
         self.rests = rests(kind)
         self._resting = RestingObjects(at_rest) if self.rests else None
         self.objects: MutableMapping[NamespacedName, KubernetesObject] = (
@@ -77,10 +76,6 @@ class KindTable:
         self, key: NamespacedName, old: KubernetesObject | None, new: KubernetesObject | None
     ) -> None:
         """Set an object, or remove it with None."""
-        if self._resting is not None and old is not None:
-            at_rest = self._resting.names.version_of(key)
-            if at_rest:
-                self._at_rest.forget(at_rest)
         if new is None:
             assert old is not None, f"{key} does not exist"
             del self.objects[key]
@@ -94,21 +89,22 @@ class KindTable:
             elif old is None:
                 self._names.add(key)
 
-    def rest(self, change: Change, text: Callable[[], FormedText]) -> bool:
+    def is_awake(self, change: FreshChange) -> bool:
+        """Whether a change has the current state of an object that does not rest."""
+        resting, new = self._resting, change.new
+        return resting is not None and new is not None and resting.holds(change.key, new)
+
+    def rest(self, change: FreshChange) -> bool:
         """Let an object rest if a change has its current state; return whether it does.
 
         Parameters
         ----------
-        change : Change
+        change : FreshChange
             Its version is durable.
-        text : callable
-            Returns the object as JSON.
         """
-        resting, new = self._resting, change.new
-        if resting is None or new is None or not resting.holds(change.key, new):
+        if self._resting is None or not self.is_awake(change):
             return False
-        self._at_rest.texts.keep(change.version, change.kind, text)
-        resting.rest(change.key, change.version)
+        self._resting.rest(change.key, change.version)
         return True
 
     def restore_resting(self, versions: SavedVersions) -> None:

@@ -15,6 +15,7 @@ from podwright.apimachinery.objects import parse_field_selector
 from podwright.cluster.store import (
     Names,
     ObjectStore,
+    RestingChange,
     at_rest,
     change_of,
     objects_store,
@@ -175,6 +176,54 @@ def test_an_object_at_rest_is_replaced_removed_and_found_by_its_key(store):
     assert store.get(EVENT, keys[3]).raw["count"] == 2
     assert store.get(EVENT, keys[5]).name == an_event(5).name
     store.validate()
+
+
+def test_the_current_state_of_an_updated_object_stays_awake_and_older_ones_rest(store):
+    for number in range(20):
+        store.put(an_event(0, count=number))
+        store.put(an_event(number + 1))
+    updated, once = an_event(0).key, an_event(1).key
+    awake = {key: obj for key, _, obj in store._tables[EVENT].states()}
+    assert awake[updated].raw["count"] == 19
+    assert awake[once] is None
+    first = 2 * 20 + 1 - objects_store.AWAKE_MAX
+    changes = store._history.since(store.oldest_version, EVENT)
+    resting = {change.version for change in changes if isinstance(change, RestingChange)}
+    assert resting == set(range(2, first + 1))
+    found = store.watch(EVENT, since=1).poll()
+    counts = [event.object.raw.get("count") for event in found if event.object.key == updated]
+    assert counts == list(range(20))
+    assert [event.old and event.old.raw["count"] for event in found[::2]] == [None, *range(19)]
+
+
+def test_an_updated_object_that_nothing_updates_any_more_rests_when_its_change_is_discarded(store):
+    store.put(an_event(0))
+    store.put(an_event(0, count=1))
+    for number in range(1, 90):
+        store.put(an_event(number))
+    assert dict(_awake(store))[an_event(0).key].raw["count"] == 1
+    for number in range(90, 150):
+        store.put(an_event(number))
+    assert an_event(0).key not in dict(_awake(store))
+    assert store.get(EVENT, an_event(0).key).raw["count"] == 1
+
+
+def test_the_json_of_a_version_is_released_with_the_change_that_replaced_it(monkeypatch):
+    monkeypatch.setattr(objects_store, "AWAKE_MAX", 10)
+    store = ObjectStore(window=100)
+    texts: Any = store._at_rest.texts
+    for number in range(300):
+        store.put(an_event(number % 3, count=number))
+    assert 0 < len(texts._texts) <= 200
+    for number in range(3):
+        store.drop(EVENT, an_event(number).key)
+    for number in range(200):
+        store.put(a_pod(metadata={"namespace": "default"}, n=number))
+    assert not texts._texts
+
+
+def _awake(store):
+    return [(key, obj) for key, _, obj in store._tables[EVENT].states() if obj is not None]
 
 
 @pytest.mark.parametrize(
