@@ -606,11 +606,17 @@ class ObjectStore:
         In memory these are the changes of kinds whose objects rest. An object that was updated, as
         a lease is renewed, is likely to be updated again. As long as it is current, its change
         stays awake, and rests with the next one of the object or when it is discarded.
+
+        Of the other kinds the JSON of states that are not current is released.
         """
         history, in_file = self._history, self._journal is not None
         for change in history.to_rest(AWAKE_MAX, _TRIMMED_MAX):
             table = self._tables[change.kind]
-            if isinstance(change, RestingChange) or not (in_file or table.rests):
+            if isinstance(change, RestingChange):
+                continue
+            if not (in_file or table.rests):
+                if change.old is not None:
+                    self.encodings.forget(change.old.raw)
                 continue
             if change.old is not None:
                 before = history.at(change.previous)
