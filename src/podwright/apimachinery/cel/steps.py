@@ -385,9 +385,7 @@ class ManyArgumentsStep(Step):
         return result
 
 
-def guarded(
-    function: Function, overload: Overload, *, names_types: bool
-) -> Callable[..., Value]:
+def guarded(function: Function, overload: Overload, *, names_types: bool) -> Callable[..., Value]:
     """Return the implementation of an overload that checks the types of its arguments."""
     implementation = overload.implementation
 

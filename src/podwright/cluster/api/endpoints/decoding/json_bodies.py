@@ -43,6 +43,33 @@ class Decoded(msgspec.Struct, frozen=True):
     overwritten: Sequence[Any] = ()
 
 
+_LARGE: Final = re.compile(rb"\d{19}")
+_INT64: Final = range(-(2**63), 2**63)
+
+
+def with_go_numbers(document: Any, body: bytes) -> Any:
+    """Return a value without a type as Go decodes it: integers beyond 64 bits are floats.
+
+    Parameters
+    ----------
+    body : bytes
+        The text that the value, or a part of it, was decoded from.
+
+    Notes
+    -----
+    Upstream: vendor/sigs.k8s.io/json/internal/golang/encoding/json/decode.go, convertNumber
+    """
+    return document if _LARGE.search(body) is None else _with_floats(document)
+
+
+def _with_floats(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _with_floats(inside) for name, inside in value.items()}
+    if isinstance(value, list):
+        return [_with_floats(item) for item in value]
+    return float(value) if type(value) is int and value not in _INT64 else value
+
+
 class JsonError(ValueError):
     """A text that is not JSON; the message is that of Go's decoder."""
 

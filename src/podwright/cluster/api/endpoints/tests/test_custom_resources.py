@@ -421,6 +421,28 @@ def test_nulls_that_are_not_allowed_are_dropped_where_an_object_is_decoded(serve
     assert (status, found["spec"]) == (200, {"cars": 4})
 
 
+@pytest.mark.parametrize(
+    ("sent", "stored"),
+    [
+        (2**63 - 1, 2**63 - 1),
+        (2**63, 9.223372036854776e18),
+        (-(2**63), -(2**63)),
+        (-(2**63) - 1, -(2**63)),  # the nearest float, which is whole and fits
+    ],
+)
+def test_integers_beyond_64_bits_are_floats(server: Server, sent: int, stored: float) -> None:
+    weights = {"type": "array", "items": {"type": "number"}}
+    define(server, version(schema={"type": "object", "properties": {"weights": weights}}))
+    weighted = train() | {"weights": [sent]}
+    del weighted["spec"]
+    patch = [{"op": "add", "path": "/weights", "value": [sent, 1]}]
+    created = server.reply("POST", TRAINS, weighted)[1]["weights"]
+    merged = server.patch(f"{TRAINS}/t1", {"weights": [1, sent]})[1]["weights"]
+    patched = server.patch(f"{TRAINS}/t1", patch, "json-patch+json")[1]["weights"]
+    assert (created, merged, patched) == ([stored], [1, stored], [stored, 1])
+    assert {*map(type, created)} == {type(stored)}
+
+
 def test_finalizers_without_a_path_are_warned_about(server: Server) -> None:
     define(server)
     body = train()

@@ -41,7 +41,12 @@ from podwright.cluster.api.endpoints.decoding.go_type_errors import (
     go_kind,
     with_wrapped_number,
 )
-from podwright.cluster.api.endpoints.decoding.json_bodies import Decoded, JsonError, read_json
+from podwright.cluster.api.endpoints.decoding.json_bodies import (
+    Decoded,
+    JsonError,
+    read_json,
+    with_go_numbers,
+)
 from podwright.cluster.api.endpoints.decoding.sent_objects import (
     RAW_PARTS,
     check_name,
@@ -230,8 +235,8 @@ def decoded_patch(
         keeps_order = not is_converted and not applied_to
         patched = patched_raw(patched, path, keeps_order=keeps_order)
     own = (resource.kind.api_version, resource.name)
-    if not resource.is_custom and not is_converted:
-        patched = _with_kind(call, patched)
+    if not is_converted:
+        patched = _as_sent(call, patched)
     if is_converted:
         # Upstream's converter knows the type, and does not look at the two fields.
         patched = patched | {"apiVersion": own[0], "kind": own[1]}
@@ -271,6 +276,13 @@ def decoded_patch(
     in_namespace(call, document)
     check_name(call, document)
     return document
+
+
+def _as_sent(call: Call, patched: Document) -> Document:
+    """Return a patched document that Go decodes: numbers without a type, or the kind."""
+    if call.resource.is_custom:
+        return with_go_numbers(patched, call.request.body)
+    return _with_kind(call, patched)
 
 
 def _accepted(resource: Resource, problem: Problem, document: Document) -> Document | None:
