@@ -268,10 +268,9 @@ def print_document(document: object, format_name: str) -> None:
     if format_name == "json":
         _print_fields(document, fields)
         return
-    import yaml
+    from podwright.apimachinery.objects import write_yaml
 
-    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-    write(yaml.dump(document, Dumper=dumper, sort_keys=False, allow_unicode=True, width=100))
+    write(write_yaml(document))
 
 
 def _print_fields(document: object, fields: str) -> None:

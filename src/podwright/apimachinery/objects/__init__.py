@@ -386,6 +386,7 @@ if TYPE_CHECKING:
         read_yaml as read_yaml,
         yaml_line_of as yaml_line_of,
     )
+    from podwright.apimachinery.objects.texts.yaml_text import write_yaml as write_yaml
     from podwright.apimachinery.objects.workload import (
         POD_GROUP_LABEL as POD_GROUP_LABEL,
         BasicSchedulingPolicy as BasicSchedulingPolicy,

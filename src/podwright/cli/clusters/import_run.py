@@ -110,14 +110,12 @@ def _key(obj: Document) -> str:
 
 
 def _yaml(found: ImportedCluster) -> bytes:
-    import yaml
+    from podwright.apimachinery.objects import write_yaml
 
-    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
     items = [obj for _, obj in found.objects]
     document = {"apiVersion": "v1", "kind": "List", "items": items}
     plain = msgspec.to_builtins(document)
-    text: str = yaml.dump(plain, Dumper=dumper, sort_keys=False, allow_unicode=True)
-    return text.encode()
+    return write_yaml(plain).encode()
 
 
 def _snapshot(found: ImportedCluster) -> bytes:

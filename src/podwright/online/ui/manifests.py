@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
-import yaml
 
-from podwright.apimachinery.objects import YamlError, read_yaml, yaml_line_of
+from podwright.apimachinery.objects import YamlError, read_yaml, write_yaml, yaml_line_of
 from podwright.online.ui.server_requests import Cause
 
 
@@ -154,7 +153,7 @@ def conflicting_fields(
 def text_of(value: Any) -> str:
     """Return an object as YAML; managed fields are left out, as `kubectl edit` does."""
     plain = msgspec.to_builtins(without_managed_fields(value))
-    return yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=1_000)
+    return write_yaml(plain, width=1_000)
 
 
 def without_managed_fields(value: Any) -> Any:

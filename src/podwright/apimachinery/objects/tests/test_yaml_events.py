@@ -34,6 +34,13 @@ def values(text: str) -> list[Any]:
         pytest.param("[[1, [2]], {a: []}, 3]", [[1, [2]], {"a": []}, 3], id="collections"),
         pytest.param("[1e3, 1.5E-1, .5, 2., -1., ., e1, 1e]",
                      [1000.0, 0.15, 0.5, 2.0, -1.0, ".", "e1", "1e"], id="fractions"),
+        pytest.param("[0B1, 0XfF, -0O17, 0o, 0b, 0x, 0b2, ._5, 1._5]",
+                     [1, 255, -15, "0o", "0b", "0x", "0b2", "._5", 1.5], id="prefixes of integers"),
+        pytest.param(
+            f"[{2**64}, 0x{2**64 - 1:x}, 0x{2**64:x}, -0x{2**63:x}, -0x{2**63 + 1:x}]",
+            [2**64, 2**64 - 1, f"0x{2**64:x}", -(2**63), f"-0x{2**63 + 1:x}"],
+            id="integers that do not fit in 64 bits",
+        ),
         pytest.param("a: 1.0e+400", {"a": "1.0e+400"}, id="too large for a float"),
         pytest.param(f"a: {'9' * 5000}", {"a": "9" * 5000}, id="an integer of too many digits"),
         pytest.param("a: &n 5\nb: *n\n", {"a": 5, "b": 5}, id="an alias of a scalar"),
@@ -62,6 +69,8 @@ BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
             "a: 1\na: 2\nb: 3\nb: 4\n", 'duplicate key "a"', 2, id="the first of two of them"
         ),
         pytest.param("a: !!int x\n", "cannot be read as", 1, id="a tag that does not fit"),
+        pytest.param("a: 1\nb: -.Inf\n", r"JSON has no number -\.Inf", 2, id="infinity"),
+        pytest.param("a: !!float .nan\n", r"JSON has no number \.nan", 1, id="no number"),
         pytest.param("a: [1,\n", "not YAML", 2, id="an open list"),
         pytest.param("\n\n\u00e9: \0", r"U\+0000 is not allowed", 3, id="a NUL character"),
         pytest.param("a: b\nc: \7", r"U\+0007 is not allowed", 2, id="another control character"),

@@ -32,7 +32,12 @@ _CONSTANTS: dict[str, Any] = (
     )
 )
 _LETTERS = {"y": True, "Y": True, "n": False, "N": False}
-_INTEGER = re.compile(r"[-+]?(0x[0-9a-fA-F]+|0b[01]+|0o?[0-7]*|[1-9][0-9]*)", re.ASCII)
+_INTEGER = re.compile(r"[-+]?(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)", re.ASCII)
+_NOT_IN_JSON: dict[str, str] = (
+    dict.fromkeys((".nan", ".NaN", ".NAN"), "NaN")
+    | dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), "+Inf")
+    | dict.fromkeys(("-.inf", "-.Inf", "-.INF"), "-Inf")
+)
 _FRACTIONLESS_MAX = 1e21
 """Where Go's JSON starts to write numbers with an exponent."""
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", re.ASCII)
@@ -250,10 +255,17 @@ def _documents(  # noqa: C901, PLR0912, PLR0915 - one loop over millions of even
         if kind is scalar:
             value = event.value
             document.text_size += len(value)
-            if event.tag is not None:
-                value = _tagged(event)
-            elif event.implicit[0]:
-                value = letters[value] if value in letters else plain(value)
+            try:
+                if event.tag is not None:
+                    value = _tagged(event)
+                elif event.implicit[0]:
+                    value = letters[value] if value in letters else plain(value)
+            except OverflowError as error:
+                raise YamlError(
+                    f"JSON has no number {event.value}",
+                    event.start_mark.line + 1,
+                    f"json: unsupported value: {error}",
+                ) from None
         elif kind is mapping_start or kind is sequence_start:
             value = {} if kind is mapping_start else []
             document.opened(kind, key, len(stack), event, progress)
@@ -433,13 +445,26 @@ def _tagged(event: Any) -> Any:
 
 @lru_cache(maxsize=65_536)
 def _plain(text: str) -> Any:
-    """Return the value of an unquoted scalar."""
+    """Return the value of an unquoted scalar.
+
+    Raises
+    ------
+    OverflowError
+        It is infinite or not a number, as the error says in Go's words.
+
+    Notes
+    -----
+    Upstream: go.yaml.in/yaml/v2 resolve.go, resolve
+    """
     if text in _CONSTANTS:
         return _CONSTANTS[text]
+    if text in _NOT_IN_JSON:
+        raise OverflowError(_NOT_IN_JSON[text])
     # The empty text is a constant, so there is a first character.
     if text[0] not in "-+.0123456789":
         return text
-    number = text.replace("_", "")
+    # A number that starts with its point has no underscores.
+    number = text if text[0] == "." else text.replace("_", "")
     if _INTEGER.fullmatch(number):
         digits = number.lstrip("+-")
         if len(digits) > _DIGITS_MAX:
@@ -447,11 +472,21 @@ def _plain(text: str) -> Any:
         # With base 0 `int` rejects the octal form of YAML 1.1, which has no o.
         is_octal = len(digits) > 1 and digits[0] == "0" and digits[1] in "01234567"
         magnitude = int(digits, 8) if is_octal else int(digits, 0)
-        return -magnitude if number[0] == "-" else magnitude
+        value = -magnitude if number[0] == "-" else magnitude
+        # Beyond 64 bits only decimal numbers are numbers, which JSON writes as they are.
+        return value if -(2**63) <= value < 2**64 or digits.isdecimal() else text
     if _FLOAT.fullmatch(number) and not isinf(value := float(number)):
         # Upstream makes JSON of it, and Go writes a whole number without fraction.
         return int(value) if value.is_integer() and abs(value) < _FRACTIONLESS_MAX else value
     return text
+
+
+def is_plain_text(text: str) -> bool:
+    """Whether an unquoted scalar is text, and not a number, a boolean or null."""
+    try:
+        return bool(_plain(text) == text)
+    except OverflowError:
+        return False
 
 
 # ----------------------------------------------------------------------- lines of fields

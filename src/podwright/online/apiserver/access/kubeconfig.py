@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
-import yaml
 
 from podwright._private_files import make_private_folder, write_private
-from podwright.apimachinery.objects import PodwrightError
+from podwright.apimachinery.objects import PodwrightError, write_yaml
 
 CONTEXT: Final = "podwright"
 _COMMENT: Final = "# Written by `podwright up`; replaced at its next start.\n"
@@ -130,7 +129,7 @@ def write_kubeconfig(path: Path, document: dict[str, Any]) -> None:
     try:
         make_private_folder(path.parent)
         partial.unlink(missing_ok=True)
-        text = _COMMENT + yaml.safe_dump(document, sort_keys=False)
+        text = _COMMENT + write_yaml(document)
         write_private(partial, text.encode())
         partial.replace(path)
     except OSError as error:

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
-import yaml
 
 from podwright._html import page, whole_table
 from podwright._plots import line_style, new_figure
+from podwright.apimachinery.objects import write_yaml
 from podwright.online.sweep.figures_of_run import RunFigures, configuration_of, plugins_of
 from podwright.online.sweep.goals import Goal
 from podwright.online.sweep.plan import SweepConfiguration, SweepPlan
@@ -149,7 +149,7 @@ class TuningResult(NamedTuple):
         content = msgspec.json.format(msgspec.json.encode(self.document()))
         (folder / "evidence.json").write_bytes(content)
         if self.configuration is not None:
-            text = yaml.safe_dump(self.configuration, sort_keys=True, allow_unicode=True)
+            text = write_yaml(self.configuration, sort_keys=True)
             (folder / "best.yaml").write_text(text, encoding="utf-8")
 
     def plot(self) -> Figure:

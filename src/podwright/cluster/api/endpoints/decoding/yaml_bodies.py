@@ -57,12 +57,14 @@ def read_yaml_value(body: bytes, kind: str, *, is_applied: bool) -> Decoded:
         documents = list(read_yaml(text, allow_duplicates=True, reads_one_letter=True))
     except (YamlError, RecursionError) as error:
         text = error.go_message if isinstance(error, YamlError) else str(error)
+        if not text.startswith("json: "):
+            text = f"yaml: {text}"
         if is_applied:
             # Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/patch.go,
             # applyPatcher.createNewObject
-            message = f"error decoding YAML: error converting YAML to JSON: yaml: {text}"
+            message = f"error decoding YAML: error converting YAML to JSON: {text}"
             raise bad_request(message) from None
-        raise unrecognized(kind, f"yaml: {text}", body) from None
+        raise unrecognized(kind, text, body) from None
     found = next((each for each in documents if each.value is not None), None)
     if found is None:
         return Decoded(None, [])

@@ -14,10 +14,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
-import yaml
 
 from podwright._interludes import interlude
-from podwright.apimachinery.objects import Document, KubernetesObject
+from podwright.apimachinery.objects import Document, KubernetesObject, write_yaml
 from podwright.cluster.api.endpoints.calls import Call
 from podwright.cluster.api.endpoints.decoding.body_kinds import internal_package
 from podwright.cluster.api.endpoints.protobuf.encoding import encoded_metadata_list
@@ -58,33 +57,10 @@ def _encoded(document: Any, media: MediaType) -> bytes:
     if media.format == "yaml":
         # Shared parts are written in full.
         plain = msgspec.to_builtins(document)
-        text: str = yaml.dump(
-            plain, Dumper=_Dumper, default_flow_style=False, allow_unicode=True, width=10**9
-        )
-        return text.encode()
+        return write_yaml(plain, sort_keys=True, width=10**9).encode()
     body = msgspec.json.encode(document)
     # As upstream's encoders end their output.
     return msgspec.json.format(body, indent=2) if media.is_pretty else body + b"\n"
-
-
-class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]  # chosen at import
-    """Quotes text as upstream's encoder does."""
-
-
-_LETTERS: Final = ("y", "Y", "n", "N")
-"""Booleans of YAML 1.1 that PyYAML reads as text."""
-
-
-def _text(dumper: Any, value: str) -> Any:
-    tag = "tag:yaml.org,2002:str"
-    if "\n" in value:
-        return dumper.represent_scalar(tag, value, style="|")
-    is_plain = dumper.resolve(yaml.ScalarNode, value, (True, False)) == tag
-    is_plain = is_plain and value not in _LETTERS
-    return dumper.represent_scalar(tag, value, style=None if is_plain else '"')
-
-
-_Dumper.add_representer(str, _text)
 
 
 def reply(document: Any, media: MediaType, status: int, warnings: Iterable[str] = ()) -> HttpReply:
