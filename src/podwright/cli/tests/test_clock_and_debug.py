@@ -96,7 +96,7 @@ def test_commands_of_the_clock_send_one_request_and_print_its_state(
 def test_the_clock_is_a_document_or_its_time(call):
     assert json.loads(call("clock show -o json", clock())[1]) == clock()
     assert call("clock show -o yaml", clock(speed=1.0))[1] == (
-        "time: '2030-01-01T00:00:00Z'\nspeed: 1.0\nisPaused: false\nisCaughtUp: true\n"
+        'time: "2030-01-01T00:00:00Z"\nspeed: 1.0\nisPaused: false\nisCaughtUp: true\n'
         "stoppedAt: null\n"
     )
     assert call("clock show -o name", clock())[1] == "2030-01-01T00:00:00Z\n"

@@ -472,9 +472,9 @@ def _plain(text: str) -> Any:
         # With base 0 `int` rejects the octal form of YAML 1.1, which has no o.
         is_octal = len(digits) > 1 and digits[0] == "0" and digits[1] in "01234567"
         magnitude = int(digits, 8) if is_octal else int(digits, 0)
-        value = -magnitude if number[0] == "-" else magnitude
+        integer = -magnitude if number[0] == "-" else magnitude
         # Beyond 64 bits only decimal numbers are numbers, which JSON writes as they are.
-        return value if -(2**63) <= value < 2**64 or digits.isdecimal() else text
+        return integer if -(2**63) <= integer < 2**64 or digits.isdecimal() else text
     if _FLOAT.fullmatch(number) and not isinf(value := float(number)):
         # Upstream makes JSON of it, and Go writes a whole number without fraction.
         return int(value) if value.is_integer() and abs(value) < _FRACTIONLESS_MAX else value

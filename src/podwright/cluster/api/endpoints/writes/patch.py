@@ -281,7 +281,8 @@ def decoded_patch(
 def _as_sent(call: Call, patched: Document) -> Document:
     """Return a patched document that Go decodes: numbers without a type, or the kind."""
     if call.resource.is_custom:
-        return with_go_numbers(patched, call.request.body)
+        document: Document = with_go_numbers(patched, call.request.body)
+        return document
     return _with_kind(call, patched)
 
 
