@@ -43,6 +43,8 @@ def values(text: str) -> list[Any]:
         ),
         pytest.param("a: 1.0e+400", {"a": "1.0e+400"}, id="too large for a float"),
         pytest.param(f"a: {'9' * 5000}", {"a": "9" * 5000}, id="an integer of too many digits"),
+        pytest.param(f"[{'9' * 308}, -{'9' * 309}]", [int("9" * 308), "-" + "9" * 309],
+                     id="integers that a float can have, or not"),
         pytest.param("a: &n 5\nb: *n\n", {"a": 5, "b": 5}, id="an alias of a scalar"),
     ],
 )  # fmt: skip

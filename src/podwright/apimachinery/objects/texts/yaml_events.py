@@ -473,8 +473,10 @@ def _plain(text: str) -> Any:
         is_octal = len(digits) > 1 and digits[0] == "0" and digits[1] in "01234567"
         magnitude = int(digits, 8) if is_octal else int(digits, 0)
         integer = -magnitude if number[0] == "-" else magnitude
-        # Beyond 64 bits only decimal numbers are numbers, which JSON writes as they are.
-        return integer if -(2**63) <= integer < 2**64 or digits.isdecimal() else text
+        if -(2**63) <= integer < 2**64:
+            return integer
+        # Beyond 64 bits only decimal numbers that a float can have are numbers.
+        return integer if digits.isdecimal() and not isinf(float(number)) else text
     if _FLOAT.fullmatch(number) and not isinf(value := float(number)):
         # Upstream makes JSON of it, and Go writes a whole number without fraction.
         return int(value) if value.is_integer() and abs(value) < _FRACTIONLESS_MAX else value

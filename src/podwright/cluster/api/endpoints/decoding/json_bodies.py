@@ -43,6 +43,10 @@ class Decoded(msgspec.Struct, frozen=True):
     overwritten: Sequence[Any] = ()
 
 
+class JsonError(ValueError):
+    """A text that is not JSON; the message is that of Go's decoder."""
+
+
 _LARGE: Final = re.compile(rb"\d{19}")
 _INT64: Final = range(-(2**63), 2**63)
 
@@ -54,6 +58,11 @@ def with_go_numbers(document: Any, body: bytes) -> Any:
     ----------
     body : bytes
         The text that the value, or a part of it, was decoded from.
+
+    Raises
+    ------
+    JsonError
+        An integer is larger than any float.
 
     Notes
     -----
@@ -67,11 +76,13 @@ def _with_floats(value: Any) -> Any:
         return {name: _with_floats(inside) for name, inside in value.items()}
     if isinstance(value, list):
         return [_with_floats(item) for item in value]
-    return float(value) if type(value) is int and value not in _INT64 else value
-
-
-class JsonError(ValueError):
-    """A text that is not JSON; the message is that of Go's decoder."""
+    if type(value) is not int or value in _INT64:
+        return value
+    try:
+        return float(value)
+    except OverflowError:
+        text = f"json: cannot unmarshal number {value} into Go value of type float64"
+        raise JsonError(text) from None
 
 
 def read_json(body: bytes) -> Decoded:

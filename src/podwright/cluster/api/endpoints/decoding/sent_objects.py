@@ -26,7 +26,7 @@ from podwright.cluster.api.endpoints.decoding.body_fields import (
     check_fields,
 )
 from podwright.cluster.api.endpoints.decoding.body_kinds import check_kind
-from podwright.cluster.api.endpoints.decoding.json_bodies import with_go_numbers
+from podwright.cluster.api.endpoints.decoding.json_bodies import JsonError, with_go_numbers
 from podwright.cluster.api.endpoints.replies.negotiation import JSON, body_media_type
 from podwright.cluster.api.rejections import Rejection, bad_request
 from podwright.cluster.api.stages.preparation import name_of
@@ -65,7 +65,10 @@ def _body_of(call: Call, validation: FieldValidation) -> Document:
     decoded = read_object(call.request, resource.name, api_version=api_version)
     if resource.is_custom:
         document = check_custom_kind(decoded.document, resource.kind, call.request.body)
-        document = with_go_numbers(document, call.request.body)
+        try:
+            document = with_go_numbers(document, call.request.body)
+        except JsonError as error:
+            raise cannot_be_custom(resource.kind, document, error) from None
     else:
         document = check_kind(decoded.document, resource.kind, call.request.body)
         document = with_reset_owners(document)

@@ -443,6 +443,18 @@ def test_integers_beyond_64_bits_are_floats(server: Server, sent: int, stored: f
     assert {*map(type, created)} == {type(stored)}
 
 
+def test_an_integer_that_no_float_can_have_is_not_decoded(server: Server) -> None:
+    define(server)
+    server.reply("POST", TRAINS, train())
+    for name, reply in (
+        ("", server.reply("POST", TRAINS, train("t2", cars=10**309))),
+        ("patch", server.patch(f"{TRAINS}/t1", {"spec": {"cars": 10**309}})),
+    ):
+        assert reply[0] == 400, name
+        text = f"json: cannot unmarshal number {10**309} into Go value of type float64"
+        assert reply[1]["message"].endswith(text), name
+
+
 def test_finalizers_without_a_path_are_warned_about(server: Server) -> None:
     define(server)
     body = train()

@@ -281,7 +281,10 @@ def decoded_patch(
 def _as_sent(call: Call, patched: Document) -> Document:
     """Return a patched document that Go decodes: numbers without a type, or the kind."""
     if call.resource.is_custom:
-        document: Document = with_go_numbers(patched, call.request.body)
+        try:
+            document: Document = with_go_numbers(patched, call.request.body)
+        except JsonError as error:
+            raise bad_request(f"error decoding patch: {error}") from None
         return document
     return _with_kind(call, patched)
 
