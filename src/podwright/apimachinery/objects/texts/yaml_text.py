@@ -1,7 +1,7 @@
 """Plain data as YAML that Go's reader and Python's read as the same data.
 
 Text that either would read as something else is quoted: `08`, `1e3` and `0o7` are numbers for Go
-and text for PyYAML, and `5e12345` may be a commit in a label.
+and text for PyYAML, and `12e03` may be a commit in a label.
 
 Upstream: go.yaml.in/yaml/v2 encode.go, encoder.stringv
 """
