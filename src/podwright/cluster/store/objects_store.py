@@ -627,11 +627,13 @@ class ObjectStore:
             self._put_to_rest(change)
 
     def _put_to_rest(self, change: FreshChange) -> None:
-        """Replace a change by its versions, whose JSON is kept."""
-        if change.old is not None:
-            self._keep_text(change.previous, change.old)
-        if change.new is not None:
-            self._keep_text(change.version, change.new)
+        """Replace a change by its versions, whose JSON is kept in memory or is in the file."""
+        table, new = self._tables[change.kind], change.new
+        if table.rests:
+            if change.old is not None:
+                self._keep_text(change.previous, change.old)
+            if new is not None and not table.is_awake(change):
+                self._keep_text(change.version, new)
         self._release(change)
         self._history.replace(
             RestingChange(

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from podwright.apimachinery.objects.texts import yaml_events
 from podwright.apimachinery.objects.texts.yaml_events import YamlError, read_yaml
 
 
@@ -150,6 +151,14 @@ def test_every_duplicate_key_is_reported_with_its_line() -> None:
     (document,) = read_yaml("a: 1\na: 2\nb:\n  c: 1\n  1: 2\n  '1': 3\n", allow_duplicates=True)
     assert document.duplicates == ((2, "a"), (6, "1"))
     assert document.value == {"a": 2, "b": {"c": 1, "1": 3}}
+
+
+@pytest.mark.parametrize(("length", "kept"), [(1_024, 1), (1_025, 0)])
+def test_results_of_long_texts_are_not_kept(length: int, kept: int) -> None:
+    yaml_events._plain.cache_clear()
+    text = "z" * length
+    assert values(f"- {text}\n- !<tag:yaml.org,2002:str> x\n- ! {text}\n") == [[text, "x", text]]
+    assert yaml_events._plain.cache_info().currsize == kept
 
 
 def test_a_whole_number_is_an_integer_however_it_is_written() -> None:

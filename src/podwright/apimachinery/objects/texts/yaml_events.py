@@ -18,6 +18,8 @@ from typing import Any
 import msgspec
 import yaml
 
+from podwright.apimachinery.objects.texts.short_texts import SHORT_MAX
+
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 _CONSTANTS: dict[str, Any] = (
@@ -254,12 +256,16 @@ def _documents(  # noqa: C901, PLR0912, PLR0915 - one loop over millions of even
         document.decoded_count += 1
         if kind is scalar:
             value = event.value
-            document.text_size += len(value)
+            size = len(value)
+            document.text_size += size
             try:
                 if event.tag is not None:
                     value = _tagged(event)
                 elif event.implicit[0]:
-                    value = letters[value] if value in letters else plain(value)
+                    if value in letters:
+                        value = letters[value]
+                    else:  # Clients choose the texts, so results of long ones are not kept.
+                        value = plain(value) if size <= SHORT_MAX else _resolved(value)
             except OverflowError as error:
                 raise YamlError(
                     f"JSON has no number {event.value}",
@@ -430,10 +436,10 @@ def _tagged(event: Any) -> Any:
     value = event.value
     tag = event.tag
     if tag == "!":
-        return _plain(value) if event.implicit[0] else value
+        return _resolved(value) if event.implicit[0] else value
     if tag in {f"{_TAG}str", f"{_TAG}binary", f"{_TAG}merge"}:
         return value
-    resolved = _plain(value)
+    resolved = _resolved(value)
     kinds = {"int": int, "float": float, "bool": bool, "null": type(None)}
     expected_type = kinds.get(tag.removeprefix(_TAG))
     if expected_type is float and type(resolved) is int:
@@ -443,8 +449,7 @@ def _tagged(event: Any) -> Any:
     return resolved
 
 
-@lru_cache(maxsize=65_536)
-def _plain(text: str) -> Any:
+def _resolved(text: str) -> Any:
     """Return the value of an unquoted scalar.
 
     Raises
@@ -483,10 +488,13 @@ def _plain(text: str) -> Any:
     return text
 
 
+_plain = lru_cache(maxsize=65_536)(_resolved)
+
+
 def is_plain_text(text: str) -> bool:
     """Whether an unquoted scalar is text, and not a number, a boolean or null."""
     try:
-        return bool(_plain(text) == text)
+        return _resolved(text) is text
     except OverflowError:
         return False
 

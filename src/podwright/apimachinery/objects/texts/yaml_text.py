@@ -13,8 +13,11 @@ from typing import Any
 
 import yaml
 
+from podwright.apimachinery.objects.texts.short_texts import cache_short
 from podwright.apimachinery.objects.texts.yaml_events import is_plain_text
 
+_RESOLVER: Any = yaml.resolver.Resolver()
+_TEXT = "tag:yaml.org,2002:str"
 _LETTERS = ("y", "Y", "n", "N")
 """Booleans of YAML 1.1 that PyYAML reads as text."""
 
@@ -57,20 +60,20 @@ class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[mi
 
 
 def _text(dumper: Any, value: str) -> Any:
-    tag = "tag:yaml.org,2002:str"
-    if "\n" in value:
-        return dumper.represent_scalar(tag, value, style="|")
-    is_plain = dumper.resolve(yaml.ScalarNode, value, (True, False)) == tag
-    is_plain = is_plain and value not in _LETTERS and not _is_other_for_go(value)
-    return dumper.represent_scalar(tag, value, style=None if is_plain else '"')
+    return dumper.represent_scalar(_TEXT, value, style="|" if "\n" in value else _quotes(value))
 
 
-def _is_other_for_go(value: str) -> bool:
-    if not is_plain_text(value):
-        return True
-    return bool(value[:1].isdigit() or value[:1] in "+-") and bool(
-        _BASE_60.fullmatch(value) or _TIME.fullmatch(value)
+@cache_short(maxsize=4_096)
+def _quotes(line: str) -> str | None:
+    """Return the quotes that a line needs to be text for Python and Go; None for no reason."""
+    is_text = (
+        is_plain_text(line)
+        and line not in _LETTERS
+        and not _BASE_60.fullmatch(line)
+        and not _TIME.fullmatch(line)
+        and _RESOLVER.resolve(yaml.ScalarNode, line, (True, False)) == _TEXT
     )
+    return None if is_text else '"'
 
 
 _Dumper.add_representer(str, _text)

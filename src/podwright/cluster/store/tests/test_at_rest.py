@@ -208,6 +208,18 @@ def test_an_updated_object_that_nothing_updates_any_more_rests_when_its_change_i
     assert store.get(EVENT, an_event(0).key).raw["count"] == 1
 
 
+def test_of_kinds_that_do_not_rest_the_json_of_current_objects_is_kept(store):
+    replaced = store.put(a_pod("a", n=1)).object
+    current = [store.put(a_pod(name, n=2)).object for name in ("a", "b")]
+    for number in range(20):
+        store.put(an_event(number))
+    assert [id(obj.raw) in store.encodings._kept for obj in (replaced, *current)] == [
+        False,
+        True,
+        True,
+    ]
+
+
 def test_the_json_of_a_version_is_released_with_the_change_that_replaced_it(monkeypatch):
     monkeypatch.setattr(objects_store, "AWAKE_MAX", 10)
     store = ObjectStore(window=100)

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from podwright.apimachinery.objects import go_json_error
+from podwright.apimachinery.objects import Document, go_json_error
 
 NESTING_MAX: Final = 200
 """The deepest nesting of objects and lists."""
@@ -51,13 +51,14 @@ _LARGE: Final = re.compile(rb"\d{19}")
 _INT64: Final = range(-(2**63), 2**63)
 
 
-def with_go_numbers(document: Any, body: bytes) -> Any:
-    """Return a value without a type as Go decodes it: integers beyond 64 bits are floats.
+def with_go_numbers(document: Document, body: bytes) -> Document:
+    """Return a document without a type as Go decodes it: integers beyond 64 bits are floats.
 
     Parameters
     ----------
+    document : dict
     body : bytes
-        The text that the value, or a part of it, was decoded from.
+        The text that the document, or a part of it, was decoded from.
 
     Raises
     ------
@@ -68,7 +69,10 @@ def with_go_numbers(document: Any, body: bytes) -> Any:
     -----
     Upstream: vendor/sigs.k8s.io/json/internal/golang/encoding/json/decode.go, convertNumber
     """
-    return document if _LARGE.search(body) is None else _with_floats(document)
+    if _LARGE.search(body) is None:
+        return document
+    found: Document = _with_floats(document)
+    return found
 
 
 def _with_floats(value: Any) -> Any:

@@ -282,10 +282,9 @@ def _as_sent(call: Call, patched: Document) -> Document:
     """Return a patched document that Go decodes: numbers without a type, or the kind."""
     if call.resource.is_custom:
         try:
-            document: Document = with_go_numbers(patched, call.request.body)
+            return with_go_numbers(patched, call.request.body)
         except JsonError as error:
             raise bad_request(f"error decoding patch: {error}") from None
-        return document
     return _with_kind(call, patched)
 
 
