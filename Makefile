@@ -28,7 +28,7 @@ REPORTS = .reports
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: strict-kernels share-strict conformance real-parts against-real test-e2e e2e-conformance kubectl-suite client-suites mutants mutants-ci help run up demo-sync test rest test-ui test-all lint types imports check ci share share-real format docs soak load-sync bench-sync capacity-real autoscaling-real bench bench-pairs share-pairs bench-real curves long-run bench-page coverage wheel compiled test-compiled clean
+.PHONY: strict-kernels conformance real-parts against-real test-e2e e2e-conformance kubectl-suite client-suites mutants mutants-ci help run up demo-sync test rest test-ui test-all lint types imports check ci share share-real format docs soak load-sync bench-sync capacity-real autoscaling-real bench bench-pairs share-pairs bench-real curves long-run bench-page coverage wheel compiled test-compiled clean
 
 help:  ## Show this list
 	@awk 'BEGIN {FS = ":.*##"} /^[a-z0-9-]+:.*##/ {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,7 +58,7 @@ up: $(VENV)/.page  ## An example cluster for kubectl, with a pending pod; Ctrl-C
 demo-sync: $(VENV)/.page  ## Two configurations follow one source; Ctrl-C ends it
 	$(BIN)/python examples/sync/demo.py $(ARGS)
 
-test: $(VENV)/.installed  ## Run the quick tests and a share of each heavy suite (ARGS="-k queue" picks some)
+test: $(VENV)/.installed  ## Run a choice of the tests of every room and suite (ARGS="-k queue" picks some)
 	$(PYTEST) $(SIDE_BY_SIDE) --part quick $(ARGS)
 
 test-all: $(VENV)/.installed  ## Run everything this machine can run
@@ -79,9 +79,9 @@ imports: $(VENV)/.installed  ## Rooms: import-linter
 
 check: lint types imports test  ## What a change must pass
 
-ci: lint types imports quick-elsewhere share-of-heavy coverage share share-real share-strict share-pairs mutants-ci  ## What .ci/run runs: check, coverage, a share of each heavy and each slow suite
+ci: lint types imports tests-elsewhere share-of-heavy coverage share share-real strict-kernels share-pairs mutants-ci  ## What .ci/run runs: check, coverage, a share of each heavy and each slow suite
 
-rest: $(VENV)/.installed  ## What `make test` leaves out of the heavy suites, and the properties in full
+rest: $(VENV)/.installed  ## What `make ci` leaves out of the heavy suites, and the properties in full
 	$(PYTEST) $(SIDE_BY_SIDE) --part rest $(ARGS)
 
 share: $(VENV)/.installed  ## A fixed small share of each slow suite
@@ -91,15 +91,10 @@ share: $(VENV)/.installed  ## A fixed small share of each slow suite
 share-real: $(VENV)/.installed  ## A share of the tests with binaries of Kubernetes; builds them if there is Go
 	$(BIN)/python -m tests.e2e_real.share --junit-xml=$(REPORTS)/real.xml $(ARGS)
 
-# The part is that of `make test` in `make ci`, everything in `make strict-kernels`.
-STRICT = NUMBA_DISABLE_JIT=1 $(PYTEST) -q -p tests.strict_kernels $(SIDE_BY_SIDE)
-
 strict-kernels: $(VENV)/.installed  ## Kernel tests and golden vectors in plain Python, where NumPy raises for each overflow
-	$(STRICT) src/podwright/scheduler/kernels tests/golden/test_parity.py $(ARGS)
-
-share-strict: $(VENV)/.installed  ## A share of them
-	$(STRICT) --part quick src/podwright/scheduler/kernels tests/golden/test_parity.py \
-		--junit-xml=$(REPORTS)/strict.xml
+	NUMBA_DISABLE_JIT=1 $(PYTEST) -q -p tests.strict_kernels $(SIDE_BY_SIDE) \
+		src/podwright/scheduler/kernels tests/golden/test_parity.py \
+		--junit-xml=$(REPORTS)/strict.xml $(ARGS)
 
 share-pairs: $(VENV)/.installed  ## Some short benchmarks beside those of twenty commits before
 	$(BIN)/python -m tests.perf.pairs --against $(AGAINST) --share
@@ -171,19 +166,19 @@ bench-page: $(VENV)/.installed  ## The page at 5,000 nodes, in Chromium (ARGS="-
 	$(BIN)/python -m tests.perf.page $(ARGS)
 
 # One target a run, so that a failure of one leaves the others to be run.
-.PHONY: quick-elsewhere share-of-heavy lines-of-quick lines-without-compiler
+.PHONY: tests-elsewhere share-of-heavy lines-of-tests lines-without-compiler
 COVERED = --cov --cov-append --cov-report= --cov-fail-under=0
 
-quick-elsewhere: $(VENV)/.installed
-	$(PYTEST) $(SIDE_BY_SIDE) --part quick --lines none --collected=$(REPORTS)/collected-elsewhere.txt \
+tests-elsewhere: $(VENV)/.installed
+	$(PYTEST) $(SIDE_BY_SIDE) --part ci --lines none --collected=$(REPORTS)/collected-elsewhere.txt \
 		--junit-xml=$(REPORTS)/elsewhere.xml $(ARGS)
 
 share-of-heavy: $(VENV)/.installed
 	$(PYTEST) $(SIDE_BY_SIDE) --part share --junit-xml=$(REPORTS)/heavy.xml $(ARGS)
 
-lines-of-quick: $(VENV)/.installed
+lines-of-tests: $(VENV)/.installed
 	$(BIN)/coverage erase
-	$(PYTEST) $(SIDE_BY_SIDE) --part quick --lines counted --collected=$(REPORTS)/collected.txt \
+	$(PYTEST) $(SIDE_BY_SIDE) --part ci --lines counted --collected=$(REPORTS)/collected.txt \
 		$(COVERED) --junit-xml=$(REPORTS)/tests.xml $(ARGS)
 
 lines-without-compiler: $(VENV)/.installed
@@ -191,7 +186,7 @@ lines-without-compiler: $(VENV)/.installed
 		--junit-xml=$(REPORTS)/without-compiler.xml \
 		$(addprefix src/podwright/scheduler/,kernels plugins preemption framework)
 
-coverage: lines-of-quick lines-without-compiler  ## The lines of the deciding rooms that vectors, properties and the tests beside them run
+coverage: lines-of-tests lines-without-compiler  ## The lines of the deciding rooms that vectors, properties and the tests beside them run
 	$(BIN)/coverage report
 	$(BIN)/python tools/coverage_of_rooms.py
 
@@ -213,7 +208,7 @@ compiled: $(VENV)/.installed  ## A copy of the tree with modules of the core com
 
 test-compiled: $(VENV)/.installed  ## The tests of the core with compiled modules (COMPILED_TESTS="tests/golden")
 	$(BIN)/python tools/compiled.py $(COMPILED)
-	cd $(COMPILED) && PYTHONPATH=src:. $(CURDIR)/$(PYTEST) $(SIDE_BY_SIDE) --part quick $(COMPILED_TESTS) $(ARGS)
+	cd $(COMPILED) && PYTHONPATH=src:. $(CURDIR)/$(PYTEST) $(SIDE_BY_SIDE) $(COMPILED_TESTS) $(ARGS)
 
 clean:  ## Remove .venv and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .mutants .reports .coverage build dist

@@ -1,15 +1,18 @@
-"""The choice of tests: `make test` runs the quick ones and a share of each heavy suite.
+"""The choice of tests: what `make test`, `make ci` and `make rest` run.
 
 A pytest plugin, with these options:
 
+``--part ci``
+    Every test that is not in ``heavy.toml``, of each suite there its share, and of each property
+    a part of its examples (profile ``quick`` of Hypothesis).
 ``--part quick``
-    What `make test` runs: every test that is not in ``heavy.toml``, of each suite there its share,
-    and of each property a part of its examples (profile ``quick`` of Hypothesis). Tests that are
-    named, by a path or by ``-k``, all run.
+    What `make test` runs: of those, a few cases of each table, and one in so many of the tests
+    that take whole servers, processes or runs; ``[quick]`` of ``heavy.toml`` has the numbers.
+    Tests that are named, by a path or by ``-k``, all run.
 ``--part share``
-    The first test of each suite that `make test` leaves out altogether; `make ci` runs both parts.
+    The first test of each suite that ``ci`` leaves out altogether; `make ci` runs both parts.
 ``--part rest``
-    What `make test` leaves out, and the properties with all their examples.
+    What ``ci`` leaves out, and the properties with all their examples.
 ``--lines counted``
     Of the part only vectors, properties, stories, extenders, and the tests beside the rooms whose
     lines are counted, ``source`` of ``[tool.coverage.run]``; with ``none`` all others. Counting
@@ -58,7 +61,7 @@ class Suite(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     buys : str
         What no quicker test shows.
     one_in : int
-        Of so many cases or tests, `make test` runs the first; 0 if it runs none.
+        Of so many cases or tests, `make ci` runs the first; 0 if it runs none.
     """
 
     test: str
@@ -67,10 +70,40 @@ class Suite(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     one_in: int = 1
 
 
+class Quick(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What `make test` takes of the tests that `make ci` runs.
+
+    Attributes
+    ----------
+    cases : int
+        At most so many of the cases of a table, evenly spread, the first one of them.
+    one_in : int
+        Of so many tests of a file in `folders`, the first.
+    folders : tuple of str
+        Where a test takes a whole server, process or run.
+    """
+
+    cases: int
+    one_in: int
+    folders: tuple[str, ...]
+
+
+class Choice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The contents of ``heavy.toml``."""
+
+    quick: Quick
+    suite: tuple[Suite, ...]
+
+
+@cache
+def choice() -> Choice:
+    """Return the contents of ``heavy.toml``."""
+    return msgspec.convert(tomllib.loads(HEAVY.read_text(encoding="utf-8")), Choice)
+
+
 def suites() -> dict[str, Suite]:
     """Return the heavy suites by their test."""
-    listed = tomllib.loads(HEAVY.read_text(encoding="utf-8"))["suite"]
-    return {each.test: each for each in msgspec.convert(listed, list[Suite])}
+    return {each.test: each for each in choice().suite}
 
 
 def suite_of(name: str, heavy: Mapping[str, Suite]) -> Suite | None:
@@ -79,8 +112,8 @@ def suite_of(name: str, heavy: Mapping[str, Suite]) -> Suite | None:
     return heavy.get(name) or heavy.get(function) or heavy.get(function.partition("::")[0])
 
 
-def quick_part(names: Iterable[str], heavy: Mapping[str, Suite]) -> Iterator[str]:
-    """Yield the names of the tests of the quick part: of each suite one in so many."""
+def ci_part(names: Iterable[str], heavy: Mapping[str, Suite]) -> Iterator[str]:
+    """Yield the names of the tests that `make ci` runs: of each suite one in so many."""
     seen = Counter[str]()
     for name in names:
         suite = suite_of(name, heavy)
@@ -90,6 +123,22 @@ def quick_part(names: Iterable[str], heavy: Mapping[str, Suite]) -> Iterator[str
         if suite.one_in and seen[suite.test] % suite.one_in == 0:
             yield name
         seen[suite.test] += 1
+
+
+def quick_part(names: Iterable[str], of: Quick) -> Iterator[str]:
+    """Yield the names of the tests that `make test` runs of those of `make ci`."""
+    tables: dict[str, list[str]] = {}
+    for name in names:
+        tables.setdefault(name.partition("[")[0], []).append(name)
+    seen = Counter[str]()
+    for table, cases in tables.items():
+        file = Path(table.partition("::")[0])
+        is_whole = any(file.is_relative_to(folder) for folder in of.folders)
+        count = min(len(cases), of.cases)
+        for number in range(count):
+            if not is_whole or seen[str(file)] % of.one_in == 0:
+                yield cases[number * len(cases) // count]
+            seen[str(file)] += 1
 
 
 def share_part(names: Iterable[str], heavy: Mapping[str, Suite]) -> Iterator[str]:
@@ -111,7 +160,7 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options."""
     parser.addoption(
-        "--part", choices=("quick", "share", "rest"), help="of the tests (tests/choice.py)"
+        "--part", choices=("quick", "ci", "share", "rest"), help="of the tests (tests/choice.py)"
     )
     parser.addoption(
         "--lines", choices=("counted", "none"), help="tests that count lines, or the others"
@@ -124,7 +173,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Take fewer examples of properties for these parts; run all tests that are named."""
     if config.option.keyword or names_tests(config):
         config.option.part = None
-    if config.option.part in ("quick", "share") and "HYPOTHESIS_PROFILE" not in os.environ:
+    if config.option.part not in (None, "rest") and "HYPOTHESIS_PROFILE" not in os.environ:
         settings.load_profile("quick")
 
 
@@ -166,9 +215,11 @@ def pytest_collection_modifyitems(
     if config.option.part is None:
         return
     before = len(items)
-    choose = share_part if config.option.part == "share" else quick_part
-    chosen = set(choose((item.nodeid for item in items), suites()))
-    if config.option.part == "rest":
+    part, names = config.option.part, [item.nodeid for item in items]
+    chosen = set((share_part if part == "share" else ci_part)(names, suites()))
+    if part == "quick":
+        chosen = set(quick_part(filter(chosen.__contains__, names), choice().quick))
+    if part == "rest":
         items[:] = [item for item in items if item.nodeid not in chosen or _is_property(item)]
     else:
         items[:] = [item for item in items if item.nodeid in chosen]
@@ -230,8 +281,8 @@ def pytest_terminal_summary(
     counts = config.stash.get(_COUNTS, None)
     if counts is not None and config.option.part == "quick":
         terminalreporter.write_line(
-            f"{counts['all'] - counts['run']:,} of {counts['all']:,} tests were left to "
-            "`make rest`, and most examples of the properties (tests/heavy.toml)."
+            f"{counts['all'] - counts['run']:,} of {counts['all']:,} tests were left to `make ci`"
+            " and `make rest`, and most examples of the properties (tests/heavy.toml)."
         )
     if not names_tests(config) and "not e2e" in (config.option.markexpr or ""):
         terminalreporter.write_line(_ELSEWHERE)

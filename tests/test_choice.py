@@ -10,7 +10,10 @@ from typing import Any
 
 import pytest
 from tests.choice import (
+    Quick,
     Suite,
+    choice,
+    ci_part,
     counting_folders,
     pytest_ignore_collect,
     quick_part,
@@ -68,15 +71,15 @@ def test_the_heavy_suites_are_the_slowest_with_the_slowest_first() -> None:
         (0, ["a::plain", "b::heavy_too"]),
     ],
 )
-def test_of_a_heavy_suite_one_case_in_so_many_is_quick(one_in: int, run: list[str]) -> None:
+def test_of_a_heavy_suite_ci_runs_one_case_in_so_many(one_in: int, run: list[str]) -> None:
     names = ["a::plain", "b::heavy[0]", "b::heavy[1]", "b::heavy[2]", "b::heavy_too"]
     heavy = {"b::heavy": Suite(test="b::heavy", cpu_seconds=9.0, buys="x", one_in=one_in)}
-    assert list(quick_part(names, heavy)) == run
+    assert list(ci_part(names, heavy)) == run
 
 
 def test_a_single_case_may_be_heavy() -> None:
     heavy = {"b::t[1]": Suite(test="b::t[1]", cpu_seconds=9.0, buys="x", one_in=0)}
-    assert list(quick_part(["b::t[0]", "b::t[1]"], heavy)) == ["b::t[0]"]
+    assert list(ci_part(["b::t[0]", "b::t[1]"], heavy)) == ["b::t[0]"]
 
 
 def test_a_file_may_be_heavy_and_a_test_of_it_has_its_own_share() -> None:
@@ -85,7 +88,26 @@ def test_a_file_may_be_heavy_and_a_test_of_it_has_its_own_share() -> None:
         "b::t": Suite(test="b::t", cpu_seconds=9.0, buys="x", one_in=1),
     }
     names = ["b::r", "b::s[0]", "b::s[1]", "b::t[0]", "b::t[1]"]
-    assert list(quick_part(names, heavy)) == ["b::r", "b::s[1]", "b::t[0]", "b::t[1]"]
+    assert list(ci_part(names, heavy)) == ["b::r", "b::s[1]", "b::t[0]", "b::t[1]"]
+
+
+def test_quick_are_a_few_cases_of_each_table_and_one_in_so_many_tests_of_whole_runs() -> None:
+    quick = Quick(cases=3, one_in=2, folders=("b", "c/d.py"))
+    names = [
+        "a/t.py::plain", *(f"a/t.py::table[{case}]" for case in range(7)), "a/t.py::two[x]",
+        "b/t.py::r", "b/t.py::s", "b/t.py::table[0]", "b/t.py::table[1]", "b/u.py::r",
+        "bc/t.py::r", "bc/t.py::s", "c/d.py::r", "c/d.py::s", "c/e.py::r", "c/e.py::s",
+    ]  # fmt: skip
+    assert list(quick_part(names, quick)) == [
+        "a/t.py::plain", "a/t.py::table[0]", "a/t.py::table[2]", "a/t.py::table[4]",
+        "a/t.py::two[x]",
+        "b/t.py::r", "b/t.py::table[0]", "b/u.py::r",
+        "bc/t.py::r", "bc/t.py::s", "c/d.py::r", "c/e.py::r", "c/e.py::s",
+    ]  # fmt: skip
+
+
+def test_the_folders_of_whole_runs_are_there() -> None:
+    assert all((ROOT / folder).exists() for folder in choice().quick.folders)
 
 
 def test_of_a_suite_that_is_left_out_altogether_the_first_test_is_in_the_share() -> None:
