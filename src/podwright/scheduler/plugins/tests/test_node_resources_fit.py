@@ -87,9 +87,29 @@ def test_extended_resources_can_be_ignored(args, passes):
     assert found.is_success == passes
 
 
-def test_fixed_resources_cannot_be_ignored():
-    args = NodeResourcesFitArgs(ignored_resources=("cpu",))
-    assert not verdict(pod(requests={"cpu": "5"}), node("n"), args=args).is_success
+@pytest.mark.parametrize(
+    ("resource", "ignored"),
+    [
+        pytest.param("cpu", {"ignored_resources": ("cpu",)}, id="a fixed one"),
+        pytest.param(
+            "hugepages-2Mi", {"ignored_resources": ("hugepages-2Mi",)}, id="pages of a size"
+        ),
+        pytest.param(
+            "attachable-volumes-csi",
+            {"ignored_resources": ("attachable-volumes-csi",)},
+            id="volumes of a driver",
+        ),
+        pytest.param(
+            "kubernetes.io/batch",
+            {"ignored_resource_groups": ("kubernetes.io",)},
+            id="one of a group of Kubernetes",
+        ),
+    ],
+)
+def test_only_extended_resources_can_be_ignored(resource, ignored):
+    args = NodeResourcesFitArgs(**ignored)
+    found = verdict(pod(requests={resource: "5"}), node("n"), args=args)
+    assert found.reasons == (f"Insufficient {resource}",)
 
 
 def score_of(incoming, strategy, *objects):
