@@ -207,8 +207,7 @@ class Domains:
         # Values that are not in the table yet, and absent ones, select its last entry, -1.
         table = self._domain_of_value
         domains = table[np.minimum(ids, len(table) - 1)]
-        # With an empty domain every value has a domain, whether or not it is read or counted.
-        named = (ids >= 0) if rule.absent_is_empty else (counted | readable) & (ids >= 0)
+        named = (counted | readable) & (ids >= 0)
         return bool(
             nodes.alive[rows].all()
             and np.array_equal(self._counting_rows[rows], np.where(counted, domains, -1))
@@ -241,7 +240,8 @@ class Domains:
         # Counted domains come first, so that the minimum of spreading is over a prefix.
         first = _distinct(ids[counted], len(table))
         table[first] = np.arange(len(first), dtype=np.int32)
-        named = ids >= 0 if rule.absent_is_empty else readable & (ids >= 0)
+        # With an empty domain every value has a domain, whether or not it is read or counted.
+        named = (readable | rule.absent_is_empty) & (ids >= 0)
         others = _distinct(ids[named & ~counted & nodes.alive], len(table))
         others = others[table[others] < 0]
         self.n_counted = len(first)

@@ -73,12 +73,23 @@ CASES = {
         topology_key=ZONE, tolerations=(), counts=lambda _, is_tainted: not is_tainted
     ),
     "a toleration": Case(topology_key=ZONE, tolerations=(Toleration(operator="Exists"),)),
+    "every node, of which those with a label are read": Case(
+        topology_key="", read_keys=(RACK,), is_read=lambda labels: RACK in labels
+    ),
     "the empty value for nodes without the label": Case(topology_key=ZONE, absent_is_empty=True),
     "the same, where some do not count": Case(
         topology_key=ZONE,
         absent_is_empty=True,
         counted_keys=(RACK,),
         counts=lambda labels, _: RACK in labels,
+    ),
+    "the same, also of nodes that are neither counted nor read": Case(
+        topology_key=ZONE,
+        read_keys=(ZONE,),
+        tolerations=(),
+        absent_is_empty=True,
+        counts=lambda _, is_tainted: not is_tainted,
+        is_read=lambda labels: ZONE in labels,
     ),
 }
 PLACES: tuple[tuple[dict[str, str], bool], ...] = (
@@ -132,7 +143,11 @@ def check(domains: Domains, case: Case, cluster: Cluster) -> None:
     assert domains.n_counted == len(counted)
     assert set(both.values()) <= set(range(domains.n_domains))
     if case.rule.absent_is_empty:
-        assert domains.empty_domain == both.get("", -1)
+        # A feasible node without the label makes this domain, as it does upstream.
+        alive = [each for each in nodes.objects if each is not None]
+        has_empty = any(not each.metadata.labels.get(ZONE) for each in alive)
+        assert (domains.empty_domain >= 0) == has_empty
+        assert domains.empty_domain == both.get("", domains.empty_domain)
     else:
         assert domains.empty_domain == -1
 
@@ -170,6 +185,28 @@ def test_domains_follow_changed_and_deleted_nodes(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+@pytest.mark.parametrize("is_tainted", [False, True])
+def test_domains_get_values_that_no_node_had(case: Case, is_tainted: bool) -> None:
+    cluster = Cluster()
+    # The first value is one of another label, the last one has two nodes.
+    cluster.put(make_node("first", labels={DISK: "value"}))
+    named = [place for place in PLACES if place[0].get(ZONE)]
+    for number, place in enumerate([*named, named[-1]]):
+        cluster.put(node(number, place))
+    domains = domains_of(case, cluster)
+    check(domains, case, cluster)
+    cluster.put(node(len(named), ({ZONE: "unseen", RACK: "1", DISK: "fast"}, is_tainted)))
+    check(domains, case, cluster)
+    cluster.put(make_node("first", labels={ZONE: "value", RACK: "1"}))
+    check(domains, case, cluster)
+    for number, labels in enumerate(({}, {RACK: "1"}, {ZONE: "new"}, {ZONE: "newer", RACK: "1"})):
+        cluster.put(node(number, (labels, is_tainted)))
+        check(domains, case, cluster)
+        cluster.put(node(number, (labels | {ZONE: f"new{number}"}, is_tainted)))
+        check(domains, case, cluster)
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_domains_keep_their_numbers_while_no_node_moves(case: Case) -> None:
     cluster = Cluster()
     for number, place in enumerate(PLACES):
@@ -177,9 +214,9 @@ def test_domains_keep_their_numbers_while_no_node_moves(case: Case) -> None:
     domains = domains_of(case, cluster)
     domains.catch_up()
     before = domains.numbering
-    labels, _ = PLACES[1]
-    cluster.put(make_node("n1", labels=labels | {"color": "red"}))
-    check(domains, case, cluster)
+    for number, (labels, is_tainted) in enumerate(PLACES):
+        cluster.put(node(number, (labels | {"color": "red"}, is_tainted)))
+        check(domains, case, cluster)
     assert domains.numbering == before
     cluster.delete(node(1, PLACES[1]))
     check(domains, case, cluster)
@@ -195,3 +232,23 @@ def test_many_new_nodes_are_numbered_with_all_others() -> None:
         cluster.put(make_node(f"n{number}", labels={ZONE: f"z{number % 40}"}))
     check(domains, case, cluster)
     assert domains.n_domains == 41
+
+
+@pytest.mark.parametrize(
+    ("nodes", "renumbered"),
+    [
+        pytest.param(100, 0, id="a quarter of the nodes and sixteen are compared with their rows"),
+        pytest.param(99, 1, id="with more, all nodes are numbered again, whatever changed"),
+    ],
+)
+def test_changed_nodes_are_compared_while_they_are_few(nodes: int, renumbered: int) -> None:
+    case, cluster = CASES["the label"], Cluster()
+    for number in range(nodes):
+        cluster.put(make_node(f"n{number}", labels={ZONE: "a"}))
+    domains = domains_of(case, cluster)
+    domains.catch_up()
+    before = domains.numbering
+    for number in range(41):
+        cluster.put(make_node(f"n{number}", labels={ZONE: "a", "color": "red"}))
+    check(domains, case, cluster)
+    assert domains.numbering == before + renumbered
