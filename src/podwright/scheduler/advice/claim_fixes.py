@@ -243,8 +243,7 @@ class VolumeFixes:
     def limits(self, name: str) -> tuple[tuple[str, int], ...]:
         """Return the limits of a node for the drivers of the pod's volumes."""
         slot = self._cluster.nodes.slot_of[name]
-        drivers = sorted({volume.driver for volume in self._own})
-        columns = {driver: self._storage.csi_nodes.limits(driver) for driver in drivers}
+        columns = {v.driver: self._storage.csi_nodes.limits(v.driver) for v in self._own}
         return tuple(
             (driver, -1 if limits is None else int(limits[slot]))
             for driver, limits in columns.items()
