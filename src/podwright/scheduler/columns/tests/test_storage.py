@@ -94,6 +94,34 @@ def test_an_assumed_volume_moves_on_the_shelf_and_back():
     assert storage.volume("v") == volume("v")
 
 
+def test_another_index_gets_what_belongs_to_no_node_and_what_is_assumed_of_it():
+    storage, other = Cluster().storage, Cluster().storage
+    put = [
+        storage_class("s", "csi.x"),
+        csi_driver("csi.x"),
+        capacity("k", "s", {"zone": "a"}, capacity="1Gi"),
+        *(claim(name, of_class="s") for name in "cd"),
+        *(volume(name, of_class="s") for name in "vw"),
+    ]
+    for obj in put:
+        storage.put(obj)
+    storage.assume_claim(claim("c", of_class="s", bound_to="v"))
+    storage.assume_volume(volume("v", of_class="s", claim="c"))
+    storage.put(csi_node("n", csi_x=1))
+    other.put_all_of(storage)
+    assert (other.classes, other.csi_drivers) == (storage.classes, storage.csi_drivers)
+    assert (other.claims, other.volumes) == (storage.claims, storage.volumes)
+    assert list(other.pools("s")) == list(storage.pools("s")) != []
+    assert other.assumptions() == storage.assumptions()
+    assert other.class_volumes("s").volumes == storage.class_volumes("s").volumes
+    other.delete(put[2])
+    assert len(list(storage.pools("s"))) == 1
+    before = other.version
+    other.put_all_of(storage)
+    assert other.version > before, "the pool is there again"
+    assert other.csi_nodes.limits("csi.x") is None
+
+
 def test_a_deleted_volume_is_removed_from_its_class_assumed_or_not():
     storage = Cluster().storage
     storage.put(volume("v"))

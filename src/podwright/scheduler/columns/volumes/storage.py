@@ -154,6 +154,20 @@ class StorageIndex:
         """Drop an object; unknown ones are ignored."""
         self._put(obj, is_deleted=True)
 
+    def put_all_of(self, other: StorageIndex) -> None:
+        """Add the objects of another index that belong to no node, and what it assumes of them."""
+        for kept in (other.claims, other.volumes, other.classes, other.csi_drivers):
+            for obj in kept.values():
+                self.put(obj)
+        for class_name, pools in other._pools.items():
+            self._pools.setdefault(class_name, {}).update(pools)
+        self.version += 1
+        claims, volumes = other.assumptions()
+        for claim in claims:
+            self.assume_claim(claim)
+        for volume in volumes:
+            self.assume_volume(volume)
+
     def _put(self, obj: Object, *, is_deleted: bool) -> None:
         changed = False
         match obj:

@@ -170,10 +170,7 @@ def _copy_with_names_set_aside(cluster: Cluster) -> Cluster:
     copy = Cluster()
     copy.namespaces = dict(cluster.namespaces)
     copy.workloads = cluster.workloads
-    storage = cluster.storage
-    for kept in (storage.claims, storage.volumes, storage.classes, storage.csi_drivers):
-        for obj in kept.values():
-            copy.storage.put(obj)
+    copy.storage.put_all_of(cluster.storage)
     for slot in cluster.live_slots().tolist():
         node = cluster.nodes.objects[slot]
         assert node is not None, f"slot {slot} is alive and has no node"

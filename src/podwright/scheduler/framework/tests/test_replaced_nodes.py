@@ -1,0 +1,139 @@
+"""Scores of nodes that an extender returned: all that scores read is in the cluster around them.
+
+Upstream: pkg/scheduler/schedule_one.go, prioritizeNodes and findNodesThatPassExtenders.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import podwright as pw
+from podwright.apimachinery.objects import Object, decode
+from podwright.scheduler.assembly.build import build_profiles
+from podwright.scheduler.assembly.registry import Registry
+from podwright.scheduler.columns import Cluster
+from podwright.scheduler.columns.tests.storage_objects import (
+    capacity,
+    claim,
+    csi_driver,
+    storage_class,
+    using,
+    volume,
+)
+from podwright.scheduler.config import ExtenderReply, effective, parse_gates
+from podwright.scheduler.framework.extenders.extender_calls import extenders_of
+from podwright.scheduler.framework.run import PluginRunner
+from podwright.testing import make_node, make_pod
+
+HOST, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
+APP = {"app": "web"}
+NEAR = {
+    "weight": 1,
+    "podAffinityTerm": {
+        "topologyKey": ZONE,
+        "namespaceSelector": {"matchLabels": {"team": "a"}},
+        "labelSelector": {"matchLabels": APP},
+    },
+}
+SERVICE = decode(
+    {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"selector": APP},
+    }
+)
+TEAM = decode(
+    {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a", "labels": {"team": "a"}}}
+)
+
+
+def document_of(name: str) -> dict[str, Any]:
+    """Return a node of its own zone."""
+    labels = {HOST: name, ZONE: f"z{name}"}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}}
+
+
+@pytest.mark.parametrize(
+    ("plugin", "spec", "objects", "normalized"),
+    [
+        pytest.param(
+            "PodTopologySpread",
+            {},
+            [SERVICE, make_pod("there", labels=APP, node="beside-n1")],
+            {"n0": 100, "n1": 85},
+            id="pods spread by a service",
+        ),
+        pytest.param(
+            "InterPodAffinity",
+            {
+                "affinity": {
+                    "podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [NEAR]}
+                }
+            },
+            [TEAM, make_pod("there", namespace="a", labels=APP, node="beside-n1")],
+            {"n0": 0, "n1": 100},
+            id="terms that select namespaces by their labels",
+        ),
+        pytest.param(
+            "VolumeBinding",
+            {"volumes": using("c")},
+            [
+                storage_class("local"),
+                volume("v0", "10Gi", on=["n0"]),
+                volume("v1", "50Gi", on=["n1"]),
+                claim("c", "5Gi"),
+            ],
+            {"n0": 50, "n1": 90},
+            id="existing volumes",
+        ),
+        pytest.param(
+            "VolumeBinding",
+            {"volumes": using("c")},
+            [
+                storage_class("made", "csi.x"),
+                csi_driver("csi.x"),
+                capacity("p0", "made", {HOST: "n0"}, capacity="100Gi"),
+                capacity("p1", "made", {HOST: "n1"}, capacity="40Gi"),
+                claim("c", "20Gi", of_class="made"),
+            ],
+            {"n0": 80, "n1": 50},
+            id="volumes that are to be made",
+        ),
+    ],
+)
+def test_scores_of_replaced_nodes(
+    plugin: str, spec: dict[str, Any], objects: list[Object], normalized: dict[str, int]
+) -> None:
+    registry = Registry()
+    configuration = effective(
+        pw.read_configuration(
+            {
+                "apiVersion": "kubescheduler.config.k8s.io/v1",
+                "kind": "KubeSchedulerConfiguration",
+                "extenders": [{"urlPrefix": "http://e0/", "filterVerb": "filter"}],
+            },
+            source="config",
+        ),
+        parse_gates("StorageCapacityScoring=true"),
+        implements=registry.points_of,
+    )
+    cluster = Cluster()
+    for name in ("n0", "n1"):
+        for each in (name, f"beside-{name}"):
+            cluster.put(make_node(each, labels={HOST: each, ZONE: f"z{name}"}))
+    for obj in objects:
+        cluster.put(obj)
+    profile = build_profiles(configuration, registry)["default-scheduler"]
+    runner = PluginRunner(profile, cluster, seed=0, extenders=extenders_of(configuration))
+    answer = {"Nodes": {"items": [document_of("n0"), document_of("n1")]}}
+    found = runner.explain(
+        make_pod("web", labels=APP, spec=spec),
+        cycle_number=1,
+        call_extender=lambda _call: ExtenderReply(status=200, body=json.dumps(answer).encode()),
+    )
+    (scores,) = [each for each in found.scores if each.plugin == plugin]
+    assert dict(scores.normalized) == normalized
