@@ -156,7 +156,7 @@ class _Parser:
         if token.kind == kind:
             return self._take()
         expected = _expected([kind, *others])
-        if self._peek(1) == kind and token.kind != "<EOF>":
+        if self._peek(1) == kind:
             self._report(f"extraneous input '{token.text}' expecting {expected}")
             self._take()
             return self._take()

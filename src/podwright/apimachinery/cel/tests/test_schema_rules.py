@@ -40,6 +40,11 @@ PROPERTIES: dict[str, Any] = {
     "plain": {"type": "array", "maxItems": 4, "items": {"type": "integer"}},
     "labels": {"type": "object", "additionalProperties": TEXT, "maxProperties": 4},
     "hidden": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+    "parts.of/it": {"type": "object", "properties": {"k": TEXT}},
+    "named": {
+        "type": "object",
+        "additionalProperties": {"type": "object", "properties": {"k": TEXT}},
+    },
 }
 
 
@@ -273,6 +278,15 @@ def test_errors_of_an_unchanged_part_are_warnings() -> None:
     [
         ("self.sise == 1", "spec", "rule", "compilation failed: ERROR: <input>:1:5: undefined"),
         ("self.hidden.x == 1", "spec", "rule", "compilation failed: ERROR: <input>:1:12: "),
+        ("self.parts__dot__of__slash__it == 1", "spec", "rule",
+         "compilation failed: ERROR: <input>:1:32: found no matching overload for '_==_' applied "
+         "to '(selfType.parts__dot__of__slash__it, int)'"),
+        ("self.rows == self.named", "spec", "rule",
+         "compilation failed: ERROR: <input>:1:11: found no matching overload for '_==_' applied "
+         "to '(list(selfType.rows.@idx), map(string, selfType.named.@elem))'"),
+        ("self == 1", "named", "rule",
+         "compilation failed: ERROR: <input>:1:6: found no matching overload for '_==_' applied "
+         "to '(map(string, selfType.@elem), int)'"),
         ("self.size", "spec", "rule", "cel expression must evaluate to a bool"),
         ("  ", "spec", "rule", "rule is not specified"),
         ("int('x') == 1", "spec", "rule",
@@ -289,7 +303,8 @@ def test_errors_of_an_unchanged_part_are_warnings() -> None:
 )  # fmt: skip
 def test_a_schema_is_refused(rule: Any, at: str, path: str, detail: str) -> None:
     problems = rules_of(rule, at=at).problems()
-    prefix = "properties[spec].x-kubernetes-validations[0]"
+    prefix = "properties[spec]" + f".properties[{at}]" * (at != "spec")
+    prefix += ".x-kubernetes-validations[0]"
     found = [each for each in problems if each.path == f"{prefix}.{path}"]
     assert found, problems
     assert found[0].detail.startswith(detail)

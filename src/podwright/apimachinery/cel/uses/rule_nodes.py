@@ -134,11 +134,15 @@ class _Bounds:
         return self._declared.size(path[1:])
 
 
+_SELF_TYPE: Final = "selfType"
+"""What the type of `self` is called; upstream appends a number, another one each time."""
+
+
 def compile_nodes(schema: Schema) -> RuleNode | None:
     """Compile the rules of the schema of a whole object; None if it has none."""
     if not has_rules(schema):
         return None
-    declared = declared_type(schema, "selfType", is_root=True)
+    declared = declared_type(schema, _SELF_TYPE, is_root=True)
     if declared is None:
         return None
     return _node(schema, schema, declared, "", cardinality=1, is_root=True)
@@ -164,7 +168,9 @@ def _node(
     uncorrelatable: str | None = None,
 ) -> RuleNode:
     """Compile the rules of a schema; those of an `allOf` are evaluated on the schema around it."""
-    compiled = tuple(_compile_rule(rule, declared) for rule in rules.get(FIELD) or ())
+    # The names of types start at `self`, wherever it is in the object.
+    scoped = declared.renamed(_SELF_TYPE) if rules.get(FIELD) else declared
+    compiled = tuple(_compile_rule(rule, scoped) for rule in rules.get(FIELD) or ())
     node = RuleNode(schema, is_root, path, compiled, declared, cardinality, uncorrelatable, {})
     granular = schema.get("x-kubernetes-map-type") in (None, "granular", "atomic")
     for name, part in (rules.get("properties") or {}).items():
@@ -224,7 +230,7 @@ def _field_type(declared: DeclaredType, name: str, schema: Schema | None) -> Dec
     if schema is None:
         return None
     # Such a field cannot be named, but rules of its own schema apply to it.
-    return declared_type(schema, f"selfType.{name}", is_root=_is_embedded(schema))
+    return declared_type(schema, _SELF_TYPE, is_root=_is_embedded(schema))
 
 
 def _is_embedded(schema: Schema) -> bool:

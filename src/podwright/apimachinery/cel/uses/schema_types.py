@@ -97,6 +97,21 @@ class DeclaredType(msgspec.Struct):
                     found = (found.fields or {}).get(step)
         return None if found is None else Range(0, found.max_elements)
 
+    def renamed(self, name: str) -> DeclaredType:
+        """Return this type with a name, from which the names of the types in it are made.
+
+        Upstream: staging/src/k8s.io/apiserver/pkg/cel/types.go, MaybeAssignTypeName
+        """
+        if self.fields is not None:
+            fields = {key: field.renamed(f"{name}.{key}") for key, field in self.fields.items()}
+            return msgspec.structs.replace(self, type=struct_of(name), fields=fields)
+        if self.element is None:
+            return self
+        is_map = self.key is not None
+        element = self.element.renamed(f"{name}.{'@elem' if is_map else '@idx'}")
+        type_ = map_of(STRING, element.type) if is_map else list_of(element.type)
+        return msgspec.structs.replace(self, type=type_, element=element)
+
 
 def _scalar(type_: Type, max_elements: int, min_size: int) -> DeclaredType:
     return DeclaredType(type_, max_elements, min_size)
@@ -188,9 +203,7 @@ def _declared_object(schema: Schema, name: str) -> DeclaredType:
     size = 2
     for key, field_schema in (schema.get("properties") or {}).items():
         escaped = escape(key)
-        field = declared_type(
-            field_schema, f"{name}.{escaped or key}", is_root=_is_embedded(field_schema)
-        )
+        field = declared_type(field_schema, f"{name}.{escaped}", is_root=_is_embedded(field_schema))
         if field is None:
             continue
         if escaped is not None:
