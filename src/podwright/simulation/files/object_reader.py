@@ -162,10 +162,9 @@ class ObjectReader:
         found = _Reading(document, place, path)
         before = len(self.errors)
         api_version, kind = document.get("apiVersion"), document.get("kind")
-        is_typed = isinstance(api_version, str) and isinstance(kind, str) and api_version and kind
-        if not is_typed:
+        if not (isinstance(api_version, str) and isinstance(kind, str) and api_version and kind):
             return self._decoded(document, found)
-        known = self._schema.find(str(api_version), str(kind))
+        known = self._schema.find(api_version, kind)
         if is_stored or is_from_server(document):
             if known is None:
                 document, known = self._converted(document)
@@ -175,7 +174,7 @@ class ObjectReader:
                 obj = _partial(known, document)
             return self._named(obj, found, before, may_be_generated=False)
         if known is None:
-            if message := self._schema.no_match(str(api_version), str(kind)):
+            if message := self._schema.no_match(api_version, kind):
                 self.errors.append(found.error("kind", message))
                 return None
             return self._named(self._decoded(document, found), found, before)

@@ -300,7 +300,7 @@ class RecordReader:
         return self._reader.warnings()
 
     def take(self, number: int, line: bytes) -> RecordLine | None:
-        """Return the change in a line; None if the line has errors.
+        """Return the change in a line; None if it has errors that leave nothing of it.
 
         Raises
         ------
@@ -316,14 +316,19 @@ class RecordReader:
             return None
         seen_ns = self._seen_ns(written.time, place)
         key = self._key(written.resource, place)
-        obj = None if key is None else self._object(written, key, place)
-        if obj is None or key is None or seen_ns is None:
+        if key is None:
+            return None
+        obj = self._object(written, key, place)
+        if obj is None:
             return None
         old = self._last.get(key)
         if written.event == "Delete":
             self._last.pop(key, None)
         else:
             self._last[key] = obj
+        # If only the time is wrong, the object still exists for the lines that follow.
+        if seen_ns is None:
+            return None
         return RecordLine(
             line=number,
             time_ns=self._time_ns,

@@ -233,6 +233,11 @@ def test_a_snapshot_of_the_simulator_is_objects_and_a_configuration():
             id="a number that no float has",
         ),
         pytest.param(
+            b"\n1e5\n",
+            ["f: document 1 (line 2): an object is expected, with apiVersion and kind, not 100000"],
+            id="a number alone is YAML",
+        ),
+        pytest.param(
             as_json(POD | {"metadata": {"name": "p\ud83d"}}),
             ['f: metadata.name: Invalid value: "p\ufffd"'],
             id="half a surrogate pair",

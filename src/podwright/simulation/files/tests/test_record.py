@@ -189,6 +189,38 @@ def test_an_invalid_object_is_reported_once():
 
 
 @pytest.mark.parametrize(
+    "lines",
+    [
+        pytest.param([("Add", POD, "yesterday"), ("Update", POD)], id="added"),
+        pytest.param([("Add", POD), ("Delete", POD, ""), ("Add", POD)], id="deleted"),
+        pytest.param(
+            [("Add", POD), ("Add", NODE, "2026-03-02T10:11:10Z"), ("Delete", NODE)],
+            id="added too early",
+        ),
+    ],
+)
+def test_an_object_whose_time_alone_is_wrong_exists_for_the_lines_that_follow(lines):
+    reader = RecordReader("r.jsonl")
+    read = [reader.take(n, line(*each).encode()) for n, each in enumerate(lines, start=1)]
+    assert [one is not None for one in read] == [each[2:] == () for each in lines]
+    assert [error.path for error in reader.errors] == ["time"]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        pytest.param(line("Add", {"kind": "Pod"}), id="no key"),
+        pytest.param(line("Update", POD), id="an object that does not exist"),
+        pytest.param("{not json", id="no JSON"),
+    ],
+)
+def test_a_line_whose_errors_leave_no_object_is_no_change(written):
+    reader = RecordReader("r.jsonl")
+    assert reader.take(1, written.encode()) is None
+    assert reader.errors
+
+
+@pytest.mark.parametrize(
     ("data", "message"),
     [
         pytest.param(b"", "^r: no changes in this file; a record has", id="empty"),
