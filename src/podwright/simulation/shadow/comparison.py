@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable
 from typing import Literal, TypeAlias
 
 import msgspec
-import numpy as np
 from msgspec import UNSET, UnsetType
 
 from podwright._arrays import I32Array, I64Array
@@ -184,7 +183,7 @@ class DecisionComparer:
         order = self._cluster.nodes.visiting_order()
         n = len(order)
         # A search that evaluated so many nodes reaches the node only from starts just before it.
-        position = int(np.flatnonzero(order == slot)[0])
+        position = order.tolist().index(slot)
         begins = [(position - back) % n for back in range(min(n, evaluated_count or n))]
         # By distance on the ring of nodes, in either direction.
         return sorted(begins, key=lambda begin: min((begin - start) % n, (start - begin) % n))

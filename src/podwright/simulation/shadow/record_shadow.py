@@ -114,8 +114,7 @@ class RecordedAttempts:
         if not claim_uses(pod) and not old.status.nominated_node_name:
             return binding
         first = binding
-        for index in range(self._index_of[binding.line] - 1, -1, -1):
-            line = self._lines[index]
+        for line in reversed(self._lines[: self._index_of[binding.line]]):
             obj = line.object
             if isinstance(obj, Pod):
                 if obj.uid != pod.uid:

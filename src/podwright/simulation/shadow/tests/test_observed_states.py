@@ -132,13 +132,38 @@ def test_without_objects_that_are_read_all_attempts_since_1970_are_shown():
     assert [one.pod for one in logged(cluster)] == ["a/p"]
 
 
-def test_the_deletion_of_a_pod_that_was_never_there_is_no_arrival():
-    line = line_of("Delete", pod("p"))
+RUNNING = pod("p", on="n1")
+FAILED = with_status(RUNNING, phase="Failed")
+
+
+@pytest.mark.parametrize(
+    ("what", "event", "line", "positions"),
+    [
+        pytest.param("queue", "UnschedulablePodAdd", line_of("Add", pod("p")), [0], id="new"),
+        pytest.param(
+            "queue", "UnschedulablePodAdd", line_of("Delete", pod("p")), [], id="never there"
+        ),
+        pytest.param(
+            "queue",
+            "UnschedulablePodAdd",
+            line_of("Add", with_status(pod("p"), phase="Failed")),
+            [],
+            id="ended before the record",
+        ),
+        pytest.param(
+            "observed", "AssignedPodDelete", line_of("Update", FAILED, RUNNING), [0], id="ended"
+        ),
+        pytest.param(
+            "observed", "AssignedPodDelete", line_of("Delete", FAILED, FAILED), [], id="left later"
+        ),
+    ],
+)
+def test_the_scheduler_observes_pods_until_they_end(what, event, line, positions):
+    """Upstream: pkg/scheduler/scheduler.go, newPodInformer"""
     log = Cluster()
-    log.log_line(100, "queue", "p", event="UnschedulablePodAdd", queue="Active")
+    log.log_line(100, what, "p", event=event, queue="Active")
     log.log_line(110, "attempt", "p")
-    assert Arrivals(log.log().lines, [line]).positions == []
-    assert Arrivals(log.log().lines, [line_of("Add", pod("p"))]).positions == [0]
+    assert Arrivals(log.log().lines, [line]).positions == positions
 
 
 def test_updates_of_pods():
