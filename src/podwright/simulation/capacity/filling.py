@@ -131,14 +131,17 @@ def place(
     nominations = [nomination_of(each) for each in decisions if not each.node]
     if not any(node for node, _ in nominations):
         return decisions, ()
+    # A gang of which enough fit has nodes for these already; the others are scheduled again.
+    placed = [each for each in decisions if each.node]
+    waiting = [each.pod.key for each in decisions if not each.node]
     evicted = {victim.key: victim for _, victims in nominations for victim in victims}
     for victim in evicted:
         scheduler.withdraw(victim)
-    again = scheduler.schedule_together(key)
-    if before is not None and not any(each.node for each in again):
+    again = scheduler.schedule_together(key if key in waiting else waiting[0])
+    if before is not None and not any(each.node for each in (*placed, *again)):
         before.restore()  # no gang evicts pods without getting their place
         return decisions, ()
-    return again, tuple(evicted.values())
+    return [*placed, *again], tuple(evicted.values())
 
 
 def settle(
@@ -157,7 +160,7 @@ def settle(
         evicted: list[Pod] = []
         decided: set[NamespacedName] = set()
         for pod in queue:
-            if pod.key in scheduler.pending and pod.key not in decided:
+            if pod.key not in decided:
                 found, victims = place(
                     scheduler, pod.key, preemption=preemption, post_filter=post_filter
                 )

@@ -353,3 +353,21 @@ def test_a_pending_gang_without_room_occupies_nothing_and_evicts_nothing():
     assert (found.count, sorted(found.evicted)) == (2, ["default/low0", "default/low1"])
     found = pw.capacity([*objects, make_node("n2", cpu="4")], question, gates=gates)
     assert (found.pending_scheduled, found.count) == (3, 0)
+
+
+@pytest.mark.parametrize(
+    ("low", "scheduled", "count"),
+    [
+        pytest.param({}, 3, 1, id="the others get the place of another pod"),
+        pytest.param({"priority": 9}, 2, 0, id="the others wait"),
+    ],
+)
+@pytest.mark.parametrize("least", [1, 2])
+def test_members_of_a_gang_that_fit_keep_their_nodes(low, scheduled, count, least):
+    """Upstream: pkg/scheduler/schedule_one_podgroup.go, submitPodGroupAlgorithmResult"""
+    waiting = [member(f"w{i}", "1", priority=5) for i in range(3)]
+    objects = [*cluster(1), gang_of(least), make_pod("low", cpu="2", node="n0", **low), *waiting]
+    question = pw.CapacityQuestion(pods=(make_pod("x", cpu="1", priority=1),), preemption=True)
+    found = pw.capacity(objects, question, gates=parse_gates(GANGS))
+    assert (found.pending_scheduled, found.pending_unscheduled) == (scheduled, 3 - scheduled)
+    assert found.count == count

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 import podwright as pw
-from podwright.apimachinery.objects import InputError, Object, decode
+from podwright.apimachinery.objects import ArgumentError, InputError, Object, decode
 from podwright.cluster.kubelets import RUN_DELAY
 from podwright.simulation.capacity import drain_report, settle_world
 from podwright.simulation.capacity.tests.test_counting import workload
@@ -169,6 +169,12 @@ def test_a_wrong_question_names_its_field(question, text):
     with pytest.raises(InputError) as error:
         pw.drain_plan(nodes(5), **question)
     assert str(error.value).startswith(text)
+
+
+def test_a_node_is_given_by_its_name():
+    with pytest.raises(ArgumentError) as error:
+        pw.drain_plan(nodes(2), ["n0", nodes(2)[1]])
+    assert str(error.value) == "nodes[1]: the name of a node is expected, not a Node"
 
 
 def test_a_budget_that_selects_no_pod_is_an_error():

@@ -156,6 +156,12 @@ def test_a_mix_is_reduced_to_a_cheaper_one_nearby(start, need, reduced):
     assert found._reduced((2, 2), 16.0) == (2, 2), "nothing below the bound"
 
 
+def test_a_step_that_fits_is_doubled():
+    found = Given([A, node_type("c", 2.0)], 512, lambda mix: 4 * sum(mix))
+    assert found._reduced((128, 0), 0.0) == (0, 128)
+    assert len(found.tried) < 64, "fewer tries than steps of two nodes"
+
+
 @pytest.mark.parametrize("rule", [(4, 10), (3, 6), (5, 5), (2, 7)])
 @pytest.mark.parametrize("need", [1, 9, 20])
 def test_the_cheapest_mix_of_all_is_found_from_any_start(rule, need):
