@@ -118,9 +118,9 @@ class NodeTemplate(msgspec.Struct, frozen=True, kw_only=True):
             self.node("node")
         except InvalidObject as error:
             for wrong in error.errors:
-                part, _, field = wrong.path.partition(".")
-                where = join(path, field if part in ("spec", "status") else wrong.path)
-                yield msgspec.structs.replace(wrong, source="", path=where)
+                # The template has the fields without `metadata`, `spec` or `status`.
+                _, _, field = wrong.path.partition(".")
+                yield msgspec.structs.replace(wrong, source="", path=join(path, field))
 
 
 def new_node(

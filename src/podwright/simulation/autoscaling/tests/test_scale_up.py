@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from podwright.apimachinery.objects import InputError, decode, encode
+from podwright.apimachinery.objects.node import ZONE
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.autoscaling import parse_node_groups
 from podwright.simulation.autoscaling.expanders import (
@@ -16,7 +17,12 @@ from podwright.simulation.autoscaling.expanders import (
     capacity_of,
     equal_options,
 )
-from podwright.simulation.autoscaling.node_groups import AutoscalerOptions, NodeGroup, NodeTemplate
+from podwright.simulation.autoscaling.node_groups import (
+    HOSTNAME,
+    AutoscalerOptions,
+    NodeGroup,
+    NodeTemplate,
+)
 from podwright.simulation.autoscaling.scale_up import GroupOffer, expansion_options, pod_groups
 from podwright.simulation.autoscaling.trial_cluster import TrialCluster
 from podwright.simulation.world import START_NS
@@ -107,6 +113,47 @@ def test_the_maximum_size_is_kept_and_another_group_is_used():
     names = [name for _, _, name in seen.nodes]
     assert sorted(names) == ["a-0", "b-0", "b-1", "b-2"]
     assert not run.pending
+
+
+SPREAD = {"maxSkew": 1, "topologyKey": HOSTNAME, "whenUnsatisfiable": "DoNotSchedule"}
+
+
+def spread(name, replicas, cpu, **constraint):
+    selector = {"matchLabels": {"app": name}}
+    constraints = [SPREAD | {"labelSelector": selector} | constraint]
+    return deployment(name, replicas, cpu, topologySpreadConstraints=constraints)
+
+
+def apart_from(app, name, cpu):
+    term = {"labelSelector": {"matchLabels": {"app": app}}, "topologyKey": ZONE}
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    return deployment(name, 1, cpu, affinity=affinity)
+
+
+@pytest.mark.parametrize(
+    ("objects", "count"),
+    [
+        pytest.param(
+            [spread("web", 5, "2", minDomains=3)],
+            4,
+            id="only the last node is tried before there is a further one",
+        ),
+        pytest.param(
+            [
+                deployment("first", 1, "2"),
+                apart_from("first", "second", "1500m"),
+                apart_from("first", "third", "1"),
+                spread("web", 3, "100m"),
+            ],
+            2,
+            id="there is no further node while the last one is empty",
+        ),
+    ],
+)
+def test_nodes_are_estimated_as_by_the_binpacking_estimator(objects, count):
+    """Upstream: estimator/binpacking_estimator.go, tryToScheduleOnNewNodes"""
+    _, seen = simulated(objects, [group(template={"labels": {ZONE: "z"}})], until="2m")
+    assert len(seen.nodes) == count
 
 
 def test_a_pod_that_no_group_helps_gets_an_event_with_the_reasons():
