@@ -5,7 +5,7 @@ Upstream: pkg/scheduler/internal/cache/cache.go (and the listers beside it)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from podwright.apimachinery.objects import (
@@ -290,6 +290,11 @@ class MirroredCluster(Cluster):
         placed = super().place(pod, slot, key, keys)
         self._count_on(pod, slot)
         return placed
+
+    def place_all(self, given: Sequence[tuple[Pod, int, PodKeys]]) -> None:
+        """Count many pods, one after the other."""
+        for pod, slot, keys in given:
+            self.place(pod, slot, keys=keys)
 
     def remove(self, key: str) -> Pod | None:
         """Stop counting a placed pod; return None if it was not placed."""

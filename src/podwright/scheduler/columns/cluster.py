@@ -11,7 +11,7 @@ checked for validity.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import IntFlag
 
@@ -282,7 +282,7 @@ class Cluster:
         self._keys.forget()
         for placed in self.pods.values():
             placed.keys = self._keys.of(placed.pod)
-            self.selectors.placed(placed, 1)
+        self.selectors.placed_all(self.pods.values())
 
     def _uses_the_same(self, placed: PlacedPod, pod: Pod) -> bool:
         """Return whether a new version of a placed pod uses exactly the same resources.
@@ -399,8 +399,7 @@ class Cluster:
         self._keys.forget()
         for node in nodes:
             self._put_node(node)
-        for pod, name in pods:
-            self.place(pod, self.nodes.slot_of[name])
+        self.place_all([(pod, self.nodes.slot_of[name], self._keys.of(pod)) for pod, name in pods])
 
     # ---------------------------------------------------------------- devices
 
@@ -448,6 +447,40 @@ class Cluster:
         self.selectors.placed(placed, 1)
         self.nodes.pods_journal.record(slot)
         return placed
+
+    def place_all(self, given: Sequence[tuple[Pod, int, PodKeys]]) -> None:
+        """Count many pods, each with its slot and keys, as `place` does one after the other."""
+        if not given:
+            return
+        placed = [PlacedPod(pod, keys, slot, pod.key) for pod, slot, keys in given]
+        self._count_all(placed)
+        pods_on, priorities = self.pods_on, self._priorities
+        for each in placed:
+            pods_on[each.slot][each.key] = each
+            priority = each.pod.spec.priority or 0
+            priorities[priority] = priorities.get(priority, 0) + 1
+            keys = each.keys
+            if keys.ports:
+                self.ports.count(each.slot, keys.ports, 1)
+            if keys.has_volumes:
+                self.storage.count(each, 1)
+        self.pods.update([(each.key, each) for each in placed])
+        self.selectors.placed_all(placed)
+        self.nodes.pods_journal.forget()
+
+    def _count_all(self, placed: Sequence[PlacedPod]) -> None:
+        """Add what pods use to the columns of their slots; sums wrap around, as in Go."""
+        nodes = self.nodes
+        distinct = {id(each.keys): each.keys for each in placed}
+        place_of = dict(zip(distinct, range(len(distinct)), strict=True))
+        requested: I64Matrix = np.zeros((len(distinct), nodes.requested.shape[1]), dtype=np.int64)
+        for row, keys in zip(requested, distinct.values(), strict=True):
+            row[: len(keys.requests)] = keys.requests
+        non_zero = np.array([keys.non_zero for keys in distinct.values()], dtype=np.int64)
+        rows = [place_of[id(each.keys)] for each in placed]
+        slots = [each.slot for each in placed]
+        np.add.at(nodes.requested, slots, requested[rows])
+        np.add.at(nodes.non_zero_requested, slots, non_zero[rows])
 
     def remove(self, key: str) -> Pod | None:
         """Stop counting the placed pod `key` (`namespace/name`); None if it was not placed."""

@@ -469,9 +469,14 @@ def _restore_cluster(state: State, snapshot: MachineSnapshot, numbers: _Numbers)
     keys: dict[int, PodKeys] = {}
     # Logs of earlier versions do not say which pods count alike.
     likenesses = snapshot.placed_like or count()
+    placed: list[tuple[Pod, int, PodKeys]] = []
     for number, place, like in zip(snapshot.placed, snapshot.placed_on, likenesses, strict=False):
-        placed = cluster.place(numbers.pod(number), slots[place], keys=keys.get(like))
-        keys[like] = placed.keys
+        pod = numbers.pod(number)
+        known = keys.get(like)
+        if known is None:
+            known = keys[like] = cluster.keys_of(pod)
+        placed.append((pod, slots[place], known))
+    cluster.place_all(placed)
     waiting_for: dict[str, list[Pod]] = {}
     for entry in snapshot.pods_on_missing_nodes:
         waiting_for.setdefault(entry.node, []).append(numbers.pod(entry.pod))

@@ -272,6 +272,14 @@ class PlacementLog:
         self.totals[group] += sign
         self.version += 1
 
+    def record_all(self, groups: list[int], entries: list[int]) -> None:
+        """Record added pods, each with its group and its entry (see `entries`)."""
+        self.groups.extend(groups)
+        self.entries.extend(entries)
+        totals = np.frombuffer(self.totals, dtype=np.int32)
+        totals += np.bincount(groups, minlength=len(totals)).astype(np.int32)
+        self.version += len(groups)
+
     def count_into(
         self,
         counts: I64Array,

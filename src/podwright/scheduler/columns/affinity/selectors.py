@@ -17,7 +17,7 @@ Upstream: pkg/scheduler/framework/plugins/helper/spread.go, `DefaultSelector`.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TypeAlias
 from weakref import WeakValueDictionary
 
@@ -245,16 +245,31 @@ class SelectorCounters:
         slot = placed.slot
         terminating = placed.pod.metadata.deletion_timestamp is not None
         self._placed.record(keys.class_id, slot, sign, is_terminating=terminating)
-        for term_id in keys.term_ids:
-            self._carriers.record(term_id, slot, sign, is_terminating=terminating)
-            if self._term_labels[term_id][slot]:
-                self._count_carrier(term_id, sign)
+        self._count_terms(placed, sign)
         if sign > 0:
             if self._absent_count:
                 self._notice(keys.class_id, slot)
         elif (keys.class_id, slot) in self._witnesses:
             for presence in self._witnesses.pop((keys.class_id, slot)):
                 self._watch_again(presence)
+
+    def placed_all(self, placed: Collection[PlacedPod]) -> None:
+        """Count many pods on their slots, as `placed` does one after the other."""
+        self._placed.record_all(
+            [each.keys.class_id for each in placed],
+            [each.slot << 1 | each.is_terminating for each in placed],
+        )
+        for each in placed:
+            self._count_terms(each, 1)
+            if self._absent_count:
+                self._notice(each.keys.class_id, each.slot)
+
+    def _count_terms(self, placed: PlacedPod, sign: int) -> None:
+        slot = placed.slot
+        for term_id in placed.keys.term_ids:
+            self._carriers.record(term_id, slot, sign, is_terminating=placed.is_terminating)
+            if self._term_labels[term_id][slot]:
+                self._count_carrier(term_id, sign)
 
     def node_added(self, slot: int) -> None:
         """Handle a new slot: no pod is on it yet."""
