@@ -24,6 +24,7 @@ from podwright.cluster.store import (
     FutureVersion,
     InvalidContinue,
     KindLike,
+    table,
 )
 from podwright.cluster.store.history import RestingChange, event_of
 from podwright.cluster.store.pages import NEWEST, token_for
@@ -568,6 +569,22 @@ def test_objects_at_rest_are_shown_as_creations_that_are_read_when_they_are_used
     assert (first.key, first.kind, first.old, first.is_removal) == ("default/a", EVENT, None, False)
 
 
+def test_an_index_is_made_for_the_first_query_and_follows_the_changes(store, monkeypatch):
+    made: list[Any] = []
+
+    class CountedIndex(table.Index):
+        def __init__(self, *given: Any) -> None:
+            made.append(given)
+            super().__init__(*given)
+
+    monkeypatch.setattr(table, "Index", CountedIndex)
+    selected = {"fields": parse_field_selector("spec.nodeName=n1")}
+    for number in range(3):
+        store.create(a_pod(f"p{number}", spec={"nodeName": "n1"}), NOW)
+        assert len(store.list(Pod, **selected).objects) == number + 1
+    assert len(made) == 1
+
+
 def test_a_selector_that_selects_nothing_has_no_objects(store):
     store.create(a_pod("a", metadata={"labels": {"app": "a"}}), NOW)
     before = store.examined_count
@@ -578,13 +595,22 @@ def test_a_selector_that_selects_nothing_has_no_objects(store):
     assert store.examined_count == before
 
 
-def test_initial_events_of_all_kinds_continue_where_another_watch_is(store):
+@pytest.mark.parametrize(
+    "limits",
+    [
+        pytest.param([1], id="in the first kind"),
+        pytest.param([1, 2], id="after the first kind"),
+        pytest.param([2, 1], id="in the last kind"),
+    ],
+)
+def test_initial_events_of_all_kinds_continue_where_another_watch_is(store, limits):
     for name in "ab":
         store.create(a_pod(name), NOW)
         store.create(a_config_map(name), NOW)
     first, second = store.watch(), store.watch()
-    read = [(event.object.kind, event.object.name) for event in first.poll(1)]
-    read += [(event.object.kind, event.object.name) for event in first.poll(2)]
+    read = [
+        (event.object.kind, event.object.name) for limit in limits for event in first.poll(limit)
+    ]
     second.skip_initial(first.initial_place)
     left = [event for watch in (first, second) for event in watch.poll()]
     kinds = [(each.object.kind, each.object.name) if each.object else each.type for each in left]
