@@ -126,6 +126,31 @@ def test_the_pods_of_the_replica_sets_of_a_deployment_are_its_pods():
     assert found.pods == ("shop/web-1-a", "shop/web-1-0", "shop/web-1-1")
 
 
+def without_template(owner: Any) -> Any:
+    spec = {key: value for key, value in owner.raw["spec"].items() if key != "template"}
+    return decode(owner.raw | {"spec": spec})
+
+
+@pytest.mark.parametrize(
+    "objects",
+    [
+        pytest.param([workload("ReplicaSet", replicas=2, metadata=SERVER)], id="a replica set"),
+        pytest.param([workload("StatefulSet", replicas=2, metadata=SERVER)], id="a stateful set"),
+        pytest.param(
+            [
+                workload("Deployment", replicas=2, metadata=SERVER),
+                workload("ReplicaSet", metadata=owned_by("Deployment", "web") | SERVER),
+            ],
+            id="a deployment with a set",
+        ),
+    ],
+)
+def test_recorded_workloads_without_a_template_have_pods_without_containers(objects):
+    found = expand([without_template(each) for each in objects]).objects
+    pods = [obj for obj in found if isinstance(obj, Pod)]
+    assert [(pod.name, pod.spec.containers) for pod in pods] == [("web-0", ()), ("web-1", ())]
+
+
 def test_a_stateful_set_gets_its_claims_with_the_default_class():
     default = {"annotations": {"storageclass.kubernetes.io/is-default-class": "true"}}
     storage_class: Any = decode({

@@ -376,3 +376,18 @@ def test_a_creation_continues_after_a_restore():
         each.run(20)
     assert other.actions == world.actions
     assert world.now_ns == NOW + 23 * SECOND
+
+
+@pytest.mark.parametrize("replicas", [0, 2])
+def test_nothing_is_kept_of_a_set_that_is_gone_with_its_pods(replicas):
+    world = Cluster([ReplicaSetController])
+    world.apply(REPLICA_SET)
+    world.scale("replicaset", "web", replicas)
+    world.run(5)
+    world.delete("replicaset", "web")
+    for pod in world.pods():
+        world.delete("pod", pod.name, grace=0)
+    world.settle()
+    (controller,) = world.controllers._controllers.values()
+    assert isinstance(controller, ReplicaSetController)
+    assert controller._counts == {}
