@@ -319,8 +319,10 @@ class _Parser:
             raise SelectorError(f"found '{key}', expected: identifier")
         if problems := label_key_errors(key):
             raise SelectorError(f'<nil>: Invalid value: "{key}": {"; ".join(problems)}')
+        if is_negated:
+            return Requirement(key, "DoesNotExist")
         if self._peek() in {_END, ","}:
-            return Requirement(key, "DoesNotExist" if is_negated else "Exists")
+            return Requirement(key, "Exists")
         token = self._next()
         if token not in _OPERATORS:
             raise SelectorError(f"found '{token}', expected: in, notin, =, ==, !=, gt, lt")

@@ -596,8 +596,14 @@ def test_an_object_without_a_namespace_is_invalid(server):
 
 def test_the_collection_of_an_empty_namespace_is_that_of_all(server):
     server.reply("POST", CONFIG_MAPS, config_map("a"))
-    status, found = server.reply("DELETE", "/api/v1/namespaces//configmaps?labelSelector=!x")
-    assert (status, len(found["items"])) == (200, 2)
+    path = "/api/v1/namespaces//configmaps?labelSelector="
+    for selector, count in (("!x", 2), ("x", 0)):
+        assert len(server.reply("GET", path + selector)[1]["items"]) == count
+    status, found = server.reply("DELETE", f"{path}!x")
+    assert (status, found["message"]) == (400, "Namespace parameter required.")
+    assert len(server.reply("GET", f"{path}!x")[1]["items"]) == 2, "nothing is deleted"
+    status, found = server.reply("DELETE", f"{path}x")
+    assert (status, found["items"]) == (200, [])
 
 
 @pytest.mark.parametrize("accept", ["application/yaml", "application/yaml,application/json"])

@@ -163,6 +163,10 @@ def delete_collection(backend: Backend, call: Call) -> Steps:
         current = backend.store.get(resource.storage, obj.key)
         if current is None:
             continue
+        if resource.namespaced and not call.info.namespace:
+            # The path has an empty one. Upstream: registry/generic/registry/store.go,
+            # `NamespaceKeyFunc`
+            raise bad_request("Namespace parameter required.")
         delete_object(backend, call, current, deleting)
         items.append(obj)
         yield
