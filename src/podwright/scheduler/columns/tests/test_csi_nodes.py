@@ -1,3 +1,6 @@
+import pytest
+
+from podwright.apimachinery.schema import decode
 from podwright.scheduler.columns import Cluster
 from podwright.scheduler.columns.tests.storage_objects import csi_node
 from podwright.scheduler.preemption.tests.situations import node
@@ -19,6 +22,16 @@ def test_limits_drivers_and_migrated_plugins_of_a_node():
     assert columns.migrated("kubernetes.io/x").tolist() == [0, 1]
     assert not columns.has_limits(0)
     assert columns.has_limits(1)
+
+
+@pytest.mark.parametrize("allocatable", [{}, {"allocatable": None}, {"allocatable": {}}])
+def test_a_driver_that_names_no_limit_has_none(allocatable):
+    described = csi_node("a").raw
+    drivers = [{"name": "csi.x", "nodeID": "a", **allocatable}]
+    _, columns = columns_of(node("a"), decode(described | {"spec": {"drivers": drivers}}))
+    assert columns.limits("csi.x") is None
+    assert columns.installed("csi.x").tolist() == [1]
+    assert not columns.has_limits(0)
 
 
 def test_a_changed_csi_node_replaces_all_values():

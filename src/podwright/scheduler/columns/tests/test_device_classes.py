@@ -30,11 +30,13 @@ def test_a_class_backs_the_resource_that_it_names_and_the_implicit_one():
 
 def test_of_several_classes_the_newest_counts_and_then_the_first_by_name():
     classes = cluster_of(
+        device_class("c", "example.com/gpu", "2026-01-02T00:00:00Z"),
         device_class("b", "example.com/gpu", "2026-01-02T00:00:00Z"),
-        device_class("a", "example.com/gpu", "2026-01-02T00:00:00Z"),
-        device_class("old", "example.com/gpu", "2026-01-01T00:00:00Z"),
+        device_class("a", "example.com/gpu", "2026-01-01T00:00:00Z"),
+        device_class("d", "example.com/gpu", "2026-01-01T00:00:00Z"),
+        device_class("e", "example.com/nic", "2026-01-03T00:00:00Z"),
     ).device_classes
-    assert classes.class_of("example.com/gpu") == "a"
+    assert classes.class_of("example.com/gpu") == "b"
 
 
 def test_other_kinds_of_that_name_are_ignored():

@@ -94,6 +94,25 @@ def test_an_assumed_volume_moves_on_the_shelf_and_back():
     assert storage.volume("v") == volume("v")
 
 
+def test_the_version_grows_when_objects_are_assumed_and_once_when_they_are_restored():
+    storage = Cluster().storage
+    storage.put(claim("c"))
+    storage.put(volume("v"))
+    versions = [storage.version]
+    for change in (
+        lambda: storage.assume_claim(claim("c", bound_to="v")),
+        lambda: storage.assume_volume(volume("v", claim="c")),
+        lambda: storage.restore_claim("default/c"),
+        lambda: storage.restore_volume("v"),
+        lambda: storage.restore_claim("default/c"),
+        lambda: storage.restore_volume("v"),
+    ):
+        change()
+        versions.append(storage.version)
+    first = versions[0]
+    assert [version - first for version in versions] == [0, 1, 2, 3, 4, 4, 4]
+
+
 def test_another_index_gets_what_belongs_to_no_node_and_what_is_assumed_of_it():
     storage, other = Cluster().storage, Cluster().storage
     put = [

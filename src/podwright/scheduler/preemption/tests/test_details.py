@@ -90,7 +90,7 @@ def test_a_candidate_can_be_read_from_the_end():
 
 
 class Counting(Plugin):
-    """Fails where pods are added or removed during a dry run."""
+    """Counts pods over many nodes."""
 
     name = "Counting"
 
@@ -100,16 +100,29 @@ class Counting(Plugin):
     def filter(self, cycle, node):
         return Status.OK
 
+
+class FailsToAdd(Counting):
+    """Fails where a pod is put back during a dry run."""
+
+    def add_pod(self, cycle, placed):
+        raise RuntimeError("no pods")
+
+
+class FailsToRemove(Counting):
+    """Fails where a pod is removed during a dry run."""
+
     def remove_pod(self, cycle, placed):
         raise RuntimeError("no pods")
 
 
-def test_a_plugin_that_raises_when_a_pod_is_removed_ends_the_cycle():
+@pytest.mark.parametrize("plugin", [FailsToAdd, FailsToRemove])
+def test_a_plugin_that_raises_when_a_pod_is_added_or_removed_ends_the_cycle(plugin):
     import podwright as pw
 
-    scheduler = pw.Scheduler(plugins=[Counting])
-    scheduler.add(pw.testing.make_node("n1", cpu="1"))
-    scheduler.add(pw.testing.make_pod("low", cpu="1", node="n1"))
+    scheduler = pw.Scheduler(plugins=[plugin])
+    scheduler.add(pw.testing.make_node("n1", cpu="2"))
+    for name in ("low", "spared"):
+        scheduler.add(pw.testing.make_pod(name, cpu="1", node="n1"))
     decision = scheduler.schedule(pw.testing.make_pod("high", cpu="1", priority=5))
     assert not decision.node
     assert decision.post_filter is not None

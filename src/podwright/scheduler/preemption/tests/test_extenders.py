@@ -152,6 +152,15 @@ def test_the_answer_decides_between_dry_run_and_choice() -> None:
     assert len(calls) == 1
 
 
+def test_an_extender_that_fails_and_may_be_ignored_is_passed_over() -> None:
+    # Upstream: pkg/scheduler/framework/preemption/preemption.go, callExtenders
+    extenders = [extender(ignorable=True), extender(url_prefix="http://second")]
+    steps = extender_steps(extenders, IMPORTANT, [PROPOSED], CLUSTER)
+    found = run_steps(steps, lambda call: answering(n2="d") if "second" in call.url else BROKEN)
+    assert not isinstance(found, Status)
+    assert [candidate.node for candidate in found] == ["n2"]
+
+
 @pytest.mark.parametrize(
     ("victims", "violations"),
     [
