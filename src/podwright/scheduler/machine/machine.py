@@ -574,6 +574,8 @@ def _bindings_agree(state: State) -> None:
     for call, caller in state.calls.items():
         waits = caller.call_numbers if hasattr(caller, "call_numbers") else caller.busy
         assert call in waits, f"nothing waits for call {call}"
+        is_over = isinstance(caller, Binding) and caller.number not in state.bindings
+        assert not is_over, f"call {call} is of a binding cycle that has ended"
 
 
 # The machine as its plugins see it.

@@ -485,6 +485,22 @@ def test_a_pod_whose_bind_call_is_in_flight_is_preempted_by_the_api_server():
     assert driver.machine.assumed() == {"default/a": "n1"}
 
 
+def test_answers_for_a_pod_that_was_preempted_before_its_binding_are_ignored():
+    # Upstream: pkg/scheduler/framework/preemption/executor.go, actuatePodPreemption
+    Two.answers.clear()
+    driver = Driver(Two)
+    driver.put(make_node("n1", cpu="1"), pending("a", cpu="1"))
+    driver.cycle()
+    calls = driver.all_of(UpdateClaim)
+    driver.put(pending("high", cpu="1", priority=10))
+    driver.cycle()
+    assert driver.machine.assumed() == {}
+    assert driver.place_of("default/a") != ""
+    for call in calls:
+        driver.deliver(CallDone(call.call))
+    assert Two.answers == []
+
+
 class Two(Plugin):
     """Make two calls before binding, and look at both answers."""
 

@@ -22,6 +22,7 @@ from podwright.scheduler.machine import (
     ObjectPut,
     PatchPodStatus,
     PodAllowed,
+    PodRejected,
     render_text,
 )
 from podwright.testing import make_node, make_pod
@@ -178,6 +179,22 @@ def test_a_pod_that_is_held_at_permit():
     assert seen.distribution(ATTEMPT, "scheduled", NAME).total == 4 * SECOND_NS + MS
     assert seen.count(POINT, "Permit", "Wait", NAME) == 1
     assert seen.count(POINT, "Permit", "Success", NAME) == 0
+
+
+def test_an_attempt_lasts_from_its_own_cycle_whatever_was_tried_in_between():
+    # Upstream: pkg/scheduler/schedule_one.go, handleBindingCycleError
+    driver = Driver(Hold)
+    driver.put(make_node("n1", cpu="1"))
+    driver.put(pod("web", cpu="1"))
+    driver.cycle()
+    driver.put(pod("large", cpu="8"))
+    driver.now_ns += 3 * SECOND_NS
+    driver.cycle()
+    driver.now_ns += SECOND_NS
+    driver.do(PodRejected("default/web", "Hold", "no"))
+    seen = driver.seen()
+    assert seen.distribution(ATTEMPT, "unschedulable", NAME).total == 4 * SECOND_NS
+    assert seen.count(ATTEMPTS, "unschedulable", NAME) == 2
 
 
 def test_a_preemption(driver):

@@ -459,8 +459,8 @@ class Sorter(Plugin):
 
     def queue_sort_key(self, pod: Pod, timestamp_ns: int) -> object:
         place = pod.metadata.labels["place"]
-        if place in {"nan", "list", "text"}:
-            return {"nan": float("nan"), "list": [], "text": "first"}[place]
+        if place in {"nan", "list", "text", "complex"}:
+            return {"nan": float("nan"), "list": [], "text": "first", "complex": 1j}[place]
         return int(place), timestamp_ns
 
 
@@ -513,6 +513,16 @@ def test_a_pod_that_cannot_be_sorted_is_held_back_and_hears_why(
     driver.put(pending("a", cpu="1", labels={"place": "3"}))
     driver.cycle()
     assert driver.node_of("default/a") == "n1"
+
+
+@pytest.mark.parametrize("place", ["nan", "list", "complex"])
+def test_a_first_pod_that_cannot_be_sorted_does_not_hold_back_the_others(place: str) -> None:
+    driver = Driver(Sorter, config=SORTED)
+    driver.put(pending("a", cpu="1", labels={"place": place}))
+    driver.put(pending("b", cpu="1", labels={"place": "2"}), make_node("n1"))
+    assert driver.place_of("default/a") == "gated"
+    driver.cycle()
+    assert driver.node_of("default/b") == "n1"
 
 
 class Moody(Sorter):

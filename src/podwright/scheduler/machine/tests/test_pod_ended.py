@@ -88,6 +88,26 @@ def test_a_pod_that_was_not_scheduled_here_is_released(end):
     assert Counts.calls == ["ended a on n1"]
 
 
+@pytest.mark.parametrize(
+    ("known", "last", "expected"),
+    [
+        pytest.param("n1", "n1", "ended a on n1 at last", id="as the deletion shows the pod"),
+        pytest.param("", "n1", "ended a on n1 at last", id="its binding was not observed"),
+        pytest.param("n1", "", "ended a on n1", id="the deletion shows an older version"),
+    ],
+)
+def test_plugins_receive_the_last_version_that_has_the_node(known, last, expected):
+    class Versions(Counts):
+        def pod_ended(self, pod):
+            super().pod_ended(pod)
+            self.calls[-1] += "".join(pod.metadata.labels)
+
+    driver = driver_with(Versions)
+    driver.put(make_pod("a", cpu="64", node=known))
+    driver.remove(make_pod("a", cpu="64", node=last, labels={" at last": ""}))
+    assert Counts.calls == [expected]
+
+
 @pytest.mark.parametrize("end", [delete, succeed])
 def test_a_pending_pod_has_nothing_to_release(end):
     driver = driver_with()
