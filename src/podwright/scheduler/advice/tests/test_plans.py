@@ -687,6 +687,62 @@ def test_names_of_devices_are_those_of_all_slices():
     assert corrected(OLD, names.corrections(OLD)) == _NEW
 
 
+# --------------------------------------------------------------------------- other pods
+
+
+def owned(name, kind="", owner="", node="n", **metadata):
+    controllers = [{"apiVersion": "v1", "kind": kind, "name": owner, "uid": owner,
+                    "controller": True}] if kind else []  # fmt: skip
+    raw = placed(name, node).raw
+    return decode(raw | {"metadata": raw["metadata"] | metadata | {
+        "name": name, "uid": name, "ownerReferences": controllers}})  # fmt: skip
+
+
+def test_pods_that_may_make_room_are_those_of_the_workloads_on_the_nodes():
+    pod = owned("mine", "ReplicaSet", "own", node="")
+    found = fixes(
+        pod, make_node("n"), make_node("m"), make_node("o"),
+        owned("a", "StatefulSet", "set"), owned("b", "StatefulSet", "set", node="m"),
+        owned("alone"), owned("elsewhere", node="m"), owned("other", "Job", "j", node="o"),
+        owned("agent", "DaemonSet", "agents"), owned("static", "Node", "n"),
+        owned("sibling", "ReplicaSet", "own"),
+        owned("going", "Job", "k", deletionTimestamp="2026-01-01T00:00:00Z"),
+    ).owners(["n", "gone"])  # fmt: skip
+    names = {owner: [one.pod.metadata.name for one in pods] for owner, pods in found.items()}
+    assert names == {
+        ("StatefulSet", "default/set"): ["a", "b"],
+        ("Pod", "default/alone"): ["alone"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("node", "claims", "texts"),
+    [
+        pytest.param("n", ["n"], [], id="devices of the node"),
+        pytest.param("n", [None], [], id="devices that all nodes can use"),
+        pytest.param("n", [], [], id="no devices yet"),
+        pytest.param("gone", ["n"], ["c0 has devices of node n"], id="a node that is gone"),
+        pytest.param("n", ["n", "m", None], ["c1 has devices of node m"], id="one of several"),
+    ],
+)
+def test_only_devices_of_other_nodes_are_unavailable(node, claims, texts):
+    scheduler = Scheduler()
+    entries = [{"name": f"c{i}", "resourceClaimName": f"c{i}"} for i, _ in enumerate(claims)]
+    pod = pending(resourceClaims=entries)
+    scheduler.add(make_node("n"), make_node("m"), pod)
+    for number, name in enumerate(claims):
+        chosen = {"key": "metadata.name", "operator": "In", "values": [name]}
+        selector = {"nodeSelectorTerms": [{"matchFields": [chosen]}]}
+        allocation: dict[str, Any] = {"devices": {"results": []}}
+        allocation |= {"nodeSelector": selector} if name else {}
+        scheduler.add(_object(
+            "ResourceClaim", f"c{number}", {"devices": {"requests": [_request()]}},
+            status={"allocation": allocation},
+        ))  # fmt: skip
+    found = DeviceRefusals(pod, scheduler.cluster, DEFAULT_GATES).unavailable(node)
+    assert found == [f"claim default/{text}" for text in texts]
+
+
 # --------------------------------------------------------------------------- temporary changes
 
 
