@@ -139,6 +139,21 @@ def test_a_single_feasible_node_wins_without_scores() -> None:
     assert (found.winners, found.scores, found.totals) == (("b",), (), {})
 
 
+@pytest.mark.parametrize("is_plain", [True, False])
+def test_plugins_that_pre_score_skips_are_explained_without_scores(is_plain: bool) -> None:
+    term = {"matchExpressions": [{"key": "disk", "operator": "Exists"}]}
+    preferred = {"preferredDuringSchedulingIgnoredDuringExecution": [
+        {"weight": 1, "preference": term}]}  # fmt: skip
+    spec = {} if is_plain else {"affinity": {"nodeAffinity": preferred}}
+    runner = PluginRunner(profile(), cluster_of(make_node("a"), make_node("b")))
+    found = runner.explain(make_pod("web", spec=spec), cycle_number=1, now_ns=0)
+    assert ("NodeAffinity" in found.skipped_scores) is is_plain
+    scored = {score.plugin for score in found.scores}
+    assert ("NodeAffinity" in scored) is not is_plain
+    assert scored.isdisjoint(found.skipped_scores)
+    assert "TaintToleration" in scored
+
+
 def test_of_equal_nodes_the_winners_are_shown_first() -> None:
     found = sized(7, 7, 7)
     assert set(found.winners) == {"a", "b", "c"}

@@ -38,9 +38,11 @@ codes = st.lists(st.integers(0, 40), max_size=40)
     ],
 )
 def test_default_normalisation(raw: list[int], is_reversed: int, expected: list[int]) -> None:
-    totals = np.array([7, 7, 7, -1], dtype=np.int64)
+    before = [7, 0, 0]
+    totals = np.array([*before, -1], dtype=np.int64)
     add_default_normalized(np.array([*raw, 1_000]), totals, 2, is_reversed)
-    assert totals.tolist() == [*(7 + 2 * score for score in expected), -1]
+    found = [total + 2 * score for total, score in zip(before, expected, strict=True)]
+    assert totals.tolist() == [*found, -1]
 
 
 @given(st.lists(st.integers(-9, 9), max_size=9), st.data())

@@ -218,6 +218,18 @@ def test_claims_of_one_name_in_two_namespaces_are_two() -> None:
         assert plugin.pod_key(one) != plugin.pod_key(other), name
 
 
+@pytest.mark.parametrize(
+    "spec", [{}, of_pods("podAffinity"), of_pods("podAntiAffinity", hard=False)]
+)
+def test_pods_of_two_namespaces_are_two_where_terms_select_pods(spec: dict[str, Any]) -> None:
+    # Terms without namespaces are about those of the pod; those of placed pods select namespaces.
+    one = pod(**spec)
+    for changed in ({"namespace": "other"}, {"labels": {"app": "b"}}):
+        other = with_fields(one, "metadata", **changed)
+        key_of = FILTERS_AND_SCORES["InterPodAffinity"].pod_key
+        assert key_of(one) != key_of(other), changed
+
+
 @pytest.mark.parametrize("name", sorted(VOLUMES))
 def test_a_pod_without_volumes_does_not_depend_on_storage(name: str) -> None:
     plugin, cluster = FILTERS_AND_SCORES[name], Cluster()
