@@ -42,6 +42,10 @@ NODES = {"kind": "List", "items": [FIRST, {"metadata": {"name": "b"}}]}
             "x",
             id="escaped dots in brackets",
         ),
+        pytest.param("{.items[0]['metadata.name']}", "a", id="a path in brackets"),
+        pytest.param(
+            "{.items[0].metadata.labels['app.kubernetes.io/name']}", "", id="plain dots in brackets"
+        ),
         pytest.param("{.items[0].metadata.labels.my-label}", "y", id="dash"),
         pytest.param('{.items[0].conditions[?(@.type=="Ready")].status}', "True", id="filter"),
         pytest.param("{.items[-1:].metadata}", '{"name":"b"}', id="slice, and an object"),

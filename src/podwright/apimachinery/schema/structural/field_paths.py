@@ -138,6 +138,10 @@ _STEP = re.compile(
 )
 
 
+_QUOTED: Final = re.compile(r"\[\s*'([^']*)'\s*\]")
+"""Upstream reads `['a.b']` as `.a.b`, `dictKeyRex` in parser.go; `['a\\.b']` is one name."""
+
+
 class JsonPathError(ValueError):
     """A path that cannot be parsed."""
 
@@ -155,6 +159,8 @@ def compiled_path(path: str) -> JsonPath:
     rest = path.strip().removeprefix("$").removeprefix("@")
     steps, position = ["$"], 0
     while position < len(rest):
+        if quoted := _QUOTED.match(rest, position):
+            rest = f"{rest[:position]}.{quoted[1]}{rest[quoted.end() :]}"
         step = _STEP.match(rest, position)
         if step is None or (rest[position] != "." and step["name"] and position):
             raise JsonPathError(f"{path!r}: unexpected {rest[position:]!r}")
@@ -241,7 +247,8 @@ def _cell(value: Any, type_: str, now_ns: int) -> Cell:
         case "string":
             return _text(value)
         case "integer" if is_number and math.isfinite(value):
-            return int(value)
+            # The conversion of Go on amd64, where the number does not fit.
+            return int(value) if -(2**63) <= value < 2**63 else -(2**63)
         case "number" if is_number:
             return float(value)
         case "boolean" if isinstance(value, bool):

@@ -141,6 +141,9 @@ def test_embedded_objects_need_a_kind_and_valid_metadata() -> None:
         pytest.param({"type": "string", "jsonPath": ".spec.absent"}, None, id="absent"),
         pytest.param({"type": "integer", "jsonPath": ".spec.size"}, 2, id="an integer"),
         pytest.param({"type": "integer", "jsonPath": ".spec.on"}, None, id="another type"),
+        pytest.param({"type": "integer", "jsonPath": ".spec.most"}, -(2**63), id="no int64"),
+        pytest.param({"type": "string", "jsonPath": ".spec['map.a']"}, "1", id="a path in quotes"),
+        pytest.param({"type": "string", "jsonPath": r".spec['a\.b']"}, "ab", id="an escaped dot"),
         pytest.param({"type": "number", "jsonPath": ".spec.size"}, 2.0, id="a number"),
         pytest.param({"type": "boolean", "jsonPath": ".spec.on"}, True, id="a boolean"),
         pytest.param({"type": "date", "jsonPath": ".spec.at"}, "10m", id="a date is an age"),
@@ -155,7 +158,7 @@ def test_cells(column: Any, cell: Any) -> None:
     of = kind(OPEN, columns=[{"name": "C"} | column])
     spec = {
         "tags": ["x", "y"], "map": {"b": [2], "a": 1}, "on": True, "none": None, "size": 2.5 - 0.5,
-        "at": "2026-03-02T09:50:00Z", "word": "null",
+        "at": "2026-03-02T09:50:00Z", "word": "null", "most": 1e21, "a.b": "ab",
         "rows": [{"k": "a", "v": "1"}, {"k": "b", "v": "2"}],
     }  # fmt: skip
     document = train(spec, annotations={"a.b/c": "x"})
