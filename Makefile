@@ -79,7 +79,7 @@ imports: $(VENV)/.installed  ## Rooms: import-linter
 
 check: lint types imports test  ## What a change must pass
 
-ci: lint types imports tests-elsewhere share-of-heavy coverage share share-real strict-kernels share-pairs mutants-ci  ## What .ci/run runs: check, coverage, a share of each heavy and each slow suite
+ci: lint types imports tests-elsewhere coverage share share-real strict-kernels share-pairs mutants-ci  ## What .ci/run runs: checks, the tests with coverage, a share of each heavy and each slow suite
 
 rest: $(VENV)/.installed  ## What `make ci` leaves out of the heavy suites, and the properties in full
 	$(PYTEST) $(SIDE_BY_SIDE) --part rest $(ARGS)
@@ -166,15 +166,12 @@ bench-page: $(VENV)/.installed  ## The page at 5,000 nodes, in Chromium (ARGS="-
 	$(BIN)/python -m tests.perf.page $(ARGS)
 
 # One target a run, so that a failure of one leaves the others to be run.
-.PHONY: tests-elsewhere share-of-heavy lines-of-tests lines-without-compiler
+.PHONY: tests-elsewhere lines-of-tests lines-without-compiler
 COVERED = --cov --cov-append --cov-report= --cov-fail-under=0
 
 tests-elsewhere: $(VENV)/.installed
 	$(PYTEST) $(SIDE_BY_SIDE) --part ci --lines none --collected=$(REPORTS)/collected-elsewhere.txt \
 		--junit-xml=$(REPORTS)/elsewhere.xml $(ARGS)
-
-share-of-heavy: $(VENV)/.installed
-	$(PYTEST) $(SIDE_BY_SIDE) --part share --junit-xml=$(REPORTS)/heavy.xml $(ARGS)
 
 lines-of-tests: $(VENV)/.installed
 	$(BIN)/coverage erase

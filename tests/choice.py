@@ -3,14 +3,13 @@
 A pytest plugin, with these options:
 
 ``--part ci``
-    Every test that is not in ``heavy.toml``, of each suite there its share, and of each property
-    a part of its examples (profile ``quick`` of Hypothesis).
+    Every test that is not in ``heavy.toml``, of each suite there its share, at least the first
+    test, and of each property a part of its examples (profile ``quick`` of Hypothesis).
 ``--part quick``
-    What `make test` runs: of those, a few cases of each table, and one in so many of the tests
-    that take whole servers, processes or runs; ``[quick]`` of ``heavy.toml`` has the numbers.
-    Tests that are named, by a path or by ``-k``, all run.
-``--part share``
-    The first test of each suite that ``ci`` leaves out altogether; `make ci` runs both parts.
+    What `make test` runs: of those, a few cases of each table, one in so many of the tests that
+    take whole servers, processes or runs, and none of the suites of which `make ci` runs the first
+    test alone; ``[quick]`` of ``heavy.toml`` has the numbers. Tests that are named, by a path or
+    by ``-k``, all run.
 ``--part rest``
     What ``ci`` leaves out, and the properties with all their examples.
 ``--lines counted``
@@ -61,7 +60,7 @@ class Suite(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     buys : str
         What no quicker test shows.
     one_in : int
-        Of so many cases or tests, `make ci` runs the first; 0 if it runs none.
+        Of so many cases or tests, `make ci` runs the first; 0: it runs the first of all alone.
     """
 
     test: str
@@ -120,35 +119,28 @@ def ci_part(names: Iterable[str], heavy: Mapping[str, Suite]) -> Iterator[str]:
         if suite is None:
             yield name
             continue
-        if suite.one_in and seen[suite.test] % suite.one_in == 0:
+        number = seen[suite.test]
+        if number % suite.one_in == 0 if suite.one_in else not number:
             yield name
         seen[suite.test] += 1
 
 
-def quick_part(names: Iterable[str], of: Quick) -> Iterator[str]:
-    """Yield the names of the tests that `make test` runs of those of `make ci`."""
+def quick_part(names: Iterable[str], heavy: Mapping[str, Suite], quick: Quick) -> Iterator[str]:
+    """Yield the names of the tests that `make test` runs."""
     tables: dict[str, list[str]] = {}
-    for name in names:
-        tables.setdefault(name.partition("[")[0], []).append(name)
+    for name in ci_part(names, heavy):
+        suite = suite_of(name, heavy)
+        if suite is None or suite.one_in:
+            tables.setdefault(name.partition("[")[0], []).append(name)
     seen = Counter[str]()
     for table, cases in tables.items():
         file = Path(table.partition("::")[0])
-        is_whole = any(file.is_relative_to(folder) for folder in of.folders)
-        count = min(len(cases), of.cases)
+        is_whole = any(file.is_relative_to(folder) for folder in quick.folders)
+        count = min(len(cases), quick.cases)
         for number in range(count):
-            if not is_whole or seen[str(file)] % of.one_in == 0:
+            if not is_whole or seen[str(file)] % quick.one_in == 0:
                 yield cases[number * len(cases) // count]
             seen[str(file)] += 1
-
-
-def share_part(names: Iterable[str], heavy: Mapping[str, Suite]) -> Iterator[str]:
-    """Yield the first test of each suite of which none is in the quick part."""
-    seen = set[str]()
-    for name in names:
-        suite = suite_of(name, heavy)
-        if suite is not None and not suite.one_in and suite.test not in seen:
-            seen.add(suite.test)
-            yield name
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -160,7 +152,7 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options."""
     parser.addoption(
-        "--part", choices=("quick", "ci", "share", "rest"), help="of the tests (tests/choice.py)"
+        "--part", choices=("quick", "ci", "rest"), help="of the tests (tests/choice.py)"
     )
     parser.addoption(
         "--lines", choices=("counted", "none"), help="tests that count lines, or the others"
@@ -215,10 +207,9 @@ def pytest_collection_modifyitems(
     if config.option.part is None:
         return
     before = len(items)
-    part, names = config.option.part, [item.nodeid for item in items]
-    chosen = set((share_part if part == "share" else ci_part)(names, suites()))
-    if part == "quick":
-        chosen = set(quick_part(filter(chosen.__contains__, names), choice().quick))
+    part, names, heavy = config.option.part, [item.nodeid for item in items], suites()
+    is_quick = part == "quick"
+    chosen = set(quick_part(names, heavy, choice().quick) if is_quick else ci_part(names, heavy))
     if part == "rest":
         items[:] = [item for item in items if item.nodeid not in chosen or _is_property(item)]
     else:

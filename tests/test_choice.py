@@ -17,7 +17,6 @@ from tests.choice import (
     counting_folders,
     pytest_ignore_collect,
     quick_part,
-    share_part,
     suites,
 )
 
@@ -68,7 +67,7 @@ def test_the_heavy_suites_are_the_slowest_with_the_slowest_first() -> None:
     [
         (1, ["a::plain", "b::heavy[0]", "b::heavy[1]", "b::heavy[2]", "b::heavy_too"]),
         (2, ["a::plain", "b::heavy[0]", "b::heavy[2]", "b::heavy_too"]),
-        (0, ["a::plain", "b::heavy_too"]),
+        (0, ["a::plain", "b::heavy[0]", "b::heavy_too"]),
     ],
 )
 def test_of_a_heavy_suite_ci_runs_one_case_in_so_many(one_in: int, run: list[str]) -> None:
@@ -79,7 +78,8 @@ def test_of_a_heavy_suite_ci_runs_one_case_in_so_many(one_in: int, run: list[str
 
 def test_a_single_case_may_be_heavy() -> None:
     heavy = {"b::t[1]": Suite(test="b::t[1]", cpu_seconds=9.0, buys="x", one_in=0)}
-    assert list(ci_part(["b::t[0]", "b::t[1]"], heavy)) == ["b::t[0]"]
+    quick = Quick(cases=9, one_in=1, folders=())
+    assert list(quick_part(["b::t[0]", "b::t[1]"], heavy, quick)) == ["b::t[0]"]
 
 
 def test_a_file_may_be_heavy_and_a_test_of_it_has_its_own_share() -> None:
@@ -98,7 +98,7 @@ def test_quick_are_a_few_cases_of_each_table_and_one_in_so_many_tests_of_whole_r
         "b/t.py::r", "b/t.py::s", "b/t.py::table[0]", "b/t.py::table[1]", "b/u.py::r",
         "bc/t.py::r", "bc/t.py::s", "c/d.py::r", "c/d.py::s", "c/e.py::r", "c/e.py::s",
     ]  # fmt: skip
-    assert list(quick_part(names, quick)) == [
+    assert list(quick_part(names, {}, quick)) == [
         "a/t.py::plain", "a/t.py::table[0]", "a/t.py::table[2]", "a/t.py::table[4]",
         "a/t.py::two[x]",
         "b/t.py::r", "b/t.py::table[0]", "b/u.py::r",
@@ -110,14 +110,16 @@ def test_the_folders_of_whole_runs_are_there() -> None:
     assert all((ROOT / folder).exists() for folder in choice().quick.folders)
 
 
-def test_of_a_suite_that_is_left_out_altogether_the_first_test_is_in_the_share() -> None:
+def test_of_a_suite_without_a_share_ci_runs_the_first_test_and_quick_none() -> None:
     heavy = {
         "b": Suite(test="b", cpu_seconds=9.0, buys="x", one_in=0),
         "c::t": Suite(test="c::t", cpu_seconds=9.0, buys="x", one_in=0),
         "d": Suite(test="d", cpu_seconds=9.0, buys="x", one_in=2),
     }
     names = ["a::r", "b::s[0]", "b::t", "c::s", "c::t[0]", "c::t[1]", "d::s", "d::t"]
-    assert list(share_part(names, heavy)) == ["b::s[0]", "c::t[0]"]
+    assert list(ci_part(names, heavy)) == ["a::r", "b::s[0]", "c::s", "c::t[0]", "d::s"]
+    quick = Quick(cases=9, one_in=1, folders=())
+    assert list(quick_part(names, heavy, quick)) == ["a::r", "c::s", "d::s"]
 
 
 CASES = """\
