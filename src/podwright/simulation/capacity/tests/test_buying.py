@@ -88,7 +88,8 @@ def test_a_table_has_the_types_of_a_document():
         ("name,cpu\na,1,2\n", "types[0]: does not have as many columns as the first row"),
         ("name,cpu\na,1\nb\n", "types[1]: does not have as many columns as the first row"),
         ("name,cpu\n", "types"),
-        ('name,cpu\n"a', ""),
+        ('name,cpu\n"a', "unexpected end of data"),
+        ('name,cpu\na,"2"x\n', "',' expected after"),
     ],
 )
 def test_each_mistake_in_a_table_has_its_path(table, path):

@@ -146,6 +146,12 @@ def test_a_pod_that_its_controller_cannot_replace_is_reported_with_its_event():
     )
 
 
+def test_a_pod_that_was_pending_before_is_no_consequence_of_a_drain():
+    plan = pw.drain_plan([*nodes(3), make_pod("huge", cpu="9"), workload(replicas=2)], ["n0", "n1"])
+    assert plan.is_complete
+    assert [step.unfit for step in plan.steps] == [()] * len(plan.steps)
+
+
 def test_a_surge_upgrade_adds_nodes_first():
     objects = [*nodes(2, "2"), workload(cpu="1", replicas=4)]
     assert not pw.drain_plan(objects, ["n0", "n1"]).is_complete
