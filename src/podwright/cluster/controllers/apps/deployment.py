@@ -80,6 +80,8 @@ _NOT_COPIED: Final = (
 )
 """Annotations of a deployment that are not copied to its replica sets."""
 
+_HISTORY_MAX_CHARS: Final = 2_000
+
 _CREATE_ERROR: Final = "ReplicaSetCreateError"
 _NAME_MAX: Final = 253
 _ENDED: Final = ("Succeeded", "Failed")
@@ -356,7 +358,7 @@ class _Sync(Requests):
         new = rollout.new
         if new is None:
             return
-        self._set_annotations(new, self._next_revision(rollout), exists=True)
+        self._set_annotations(new, self._next_revision(rollout))
         new.min_ready_seconds = self._spec.min_ready_seconds
         self._set_revision(new)
         has_deadline = self._spec.progress_deadline_seconds is not None
@@ -369,7 +371,7 @@ class _Sync(Requests):
         new = RolloutSet(name, "", 0, {}, min_ready_seconds=self._spec.min_ready_seconds)
         rollout.new = new
         new.replicas = rollout.new_size()
-        self._set_annotations(new, self._next_revision(rollout), exists=False)
+        self._set_annotations(new, self._next_revision(rollout))
         rollout.set_replicas_annotations(new)
         document = replica_set_document(
             self._deployment,
@@ -416,7 +418,7 @@ class _Sync(Requests):
     def _next_revision(self, rollout: Rollout) -> int:
         return max((each.revision for each in rollout.old), default=0) + 1
 
-    def _set_annotations(self, new: RolloutSet, revision: int, *, exists: bool) -> None:
+    def _set_annotations(self, new: RolloutSet, revision: int) -> None:
         """Copy the deployment's annotations, and raise the revision of a set that is not newest.
 
         Upstream: pkg/controller/deployment/util/deployment_util.go, SetNewReplicaSetAnnotations
@@ -429,9 +431,9 @@ class _Sync(Requests):
             return  # upstream leaves a revision that is not a number
         if revision_number(before) < revision:
             annotations[REVISION] = str(revision)
-            if exists and before:
-                history = annotations.get(REVISION_HISTORY)
-                annotations[REVISION_HISTORY] = f"{history},{before}" if history else before
+            if before is not None:
+                history = annotations.get(REVISION_HISTORY, "")
+                annotations[REVISION_HISTORY] = longer_history(history, before)
         new.annotations = annotations
 
     def _set_revision(self, new: RolloutSet) -> None:
@@ -537,3 +539,16 @@ def _with_size(obj: KubernetesObject, each: RolloutSet) -> KubernetesObject:
     if obj.metadata.annotations != each.annotations:
         obj = with_annotations(obj, each.annotations)
     return obj
+
+
+def longer_history(history: str, revision: str) -> str:
+    """Return the former revisions of a replica set with one more; the oldest make room for it.
+
+    Upstream: pkg/controller/deployment/util/deployment_util.go, SetNewReplicaSetAnnotations
+    """
+    if not history.partition(",")[0]:
+        return revision
+    longer = f"{history},{revision}"
+    while len(longer) > _HISTORY_MAX_CHARS and "," in longer:
+        longer = longer.partition(",")[2]
+    return longer if len(longer) <= _HISTORY_MAX_CHARS else history

@@ -10,12 +10,13 @@ import yaml
 
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import Invalid
-from podwright.cluster.controllers.apps.deployment import DeploymentController
+from podwright.cluster.controllers.apps.deployment import DeploymentController, longer_history
 from podwright.cluster.controllers.apps.replica_set import ReplicaSetController
 from podwright.cluster.controllers.apps.rollout import (
     DESIRED_REPLICAS,
     MAX_REPLICAS,
     REVISION,
+    REVISION_HISTORY,
     Rollout,
     RolloutSet,
     deployment_spec,
@@ -192,6 +193,55 @@ def test_a_rollback_reuses_the_old_set_with_a_new_revision():
     assert annotations["2"]["deployment.kubernetes.io/revision"] == "2"
     deployment = world.get("deployment", "web")
     assert deployment.metadata.annotations["deployment.kubernetes.io/revision"] == "3"
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        pytest.param(
+            {REVISION_HISTORY: "5,7"}, {REVISION: "3", REVISION_HISTORY: "5,7,1"}, id="one more"
+        ),
+        pytest.param({REVISION: ""}, {REVISION: "3", REVISION_HISTORY: ""}, id="an empty revision"),
+        pytest.param({REVISION: None}, {REVISION: "3"}, id="no revision"),
+        pytest.param({REVISION: "x"}, {REVISION: "x"}, id="no number"),
+        pytest.param(
+            {REVISION: "7"},
+            {REVISION: "9", REVISION_HISTORY: "7"},
+            id="a higher one than that of the newest set",
+        ),
+    ],
+)
+def test_a_rollback_keeps_the_revision_that_a_set_had(written, kept):
+    world = cluster()
+    world.apply(DEPLOYMENT)
+    world.run(10)
+    (old,) = world.all("replicaset")
+    world.patch("deployment", "web", image(2))
+    world.run(10)
+    world.patch("replicaset", old.name, {"metadata": {"annotations": written}})
+    world.patch("deployment", "web", image(1))
+    world.run(10)
+    annotations = world.get("replicaset", old.name).metadata.annotations
+    assert {
+        name: annotations[name] for name in (REVISION, REVISION_HISTORY) if name in annotations
+    } == kept
+
+
+@pytest.mark.parametrize(
+    ("history", "revision", "longer"),
+    [
+        pytest.param("", "1", "1", id="the first"),
+        pytest.param("1,3", "5", "1,3,5", id="one more"),
+        pytest.param(",7", "5", "5", id="no first revision"),
+        pytest.param("1," + "2" * 1_995, "55", "1," + "2" * 1_995 + ",55", id="2,000 characters"),
+        pytest.param("1," + "2" * 1_996, "55", "2" * 1_996 + ",55", id="one too many"),
+        pytest.param("1,2," + "3" * 1_990, "4" * 12, "4" * 12, id="all are too many"),
+        pytest.param("1,2", "0" * 2_000, "0" * 2_000, id="no room for others"),
+        pytest.param("1,2", "0" * 2_001, "1,2", id="no room for the new one"),
+    ],
+)
+def test_the_history_of_revisions_has_a_limit(history, revision, longer):
+    assert longer_history(history, revision) == longer
 
 
 def test_scaling_during_a_rollout_is_proportional():
