@@ -64,7 +64,7 @@ def test_all_errors_are_reported_with_line_and_path():
         read_scheduler_log(
             lines(
                 "{",
-                "7",
+                '"7"',
                 json.dumps({"what": "attempt"}),
                 line("bound", pod="a/p", evaluatedNodes="many"),
                 json.dumps({"time": "noon", "what": "attempt", "pod": ["a/p"]}),
@@ -74,7 +74,7 @@ def test_all_errors_are_reported_with_line_and_path():
     said = [str(error) for error in caught.value.errors]
     assert said[0].startswith("s: line 1: not JSON")
     assert said[1:] == [
-        "s: line 2: an object is expected, not 7",
+        's: line 2: an object is expected, not "7"',
         "s: line 3: time: Required value",
         "s: line 3: pod: Required value",
         "s: line 4: node: Required value",

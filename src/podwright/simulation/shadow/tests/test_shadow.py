@@ -724,6 +724,17 @@ def test_messages_of_failed_attempts_are_compared():
     assert (shadow.failed_count, shadow.same_message_count) == (1, 1)
 
 
+@pytest.mark.parametrize("cpu", ["99", "1"], ids=["another reason", "a pod that fits"])
+def test_another_message_of_a_failed_attempt_is_counted(cpu):
+    cluster = Cluster(node("n1"))
+    cluster.add_pending(1000, pod("p", cpu))
+    cluster.log_line(1001, "attempt", "p")
+    cluster.log_line(1002, "unschedulable", "p", err="0/1 nodes are available: 1 other.")
+    shadow = Shadow(cluster.record(), cluster.log())
+    list(shadow.findings())
+    assert (shadow.failed_count, shadow.same_message_count) == (1, 0)
+
+
 # ---------------------------------------------------------------- errors
 
 
