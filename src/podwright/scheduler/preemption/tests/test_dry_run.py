@@ -77,6 +77,13 @@ def measured(run: DryRun) -> list[list[int]]:
         pytest.param(
             lambda c: c.put(pod("w", "1", priority=10, nominated="n1")), id="a pod is nominated"
         ),
+        pytest.param(
+            lambda c: c.put(pod("w", "1", priority=10, nominated="n2")), id="to the other node"
+        ),
+        pytest.param(
+            lambda c: (c.remove("default/b1"), c.put(pod("w", "2", priority=11, nominated="n1"))),
+            id="a pod is nominated where another one has gone",
+        ),
     ],
 )
 def test_a_dry_run_uses_the_changes_since_the_last_one(change: Callable[[Cluster], object]):
@@ -91,14 +98,35 @@ def test_a_dry_run_uses_the_changes_since_the_last_one(change: Callable[[Cluster
     assert (reasons(before), measured(before)) != (reasons(after), measured(after)), "it mattered"
 
 
-def test_the_effect_of_a_nominated_pod_ends_with_its_nomination():
+@pytest.mark.parametrize("is_bound", [False, True])
+@pytest.mark.parametrize("name", ["n1", "n2"])
+def test_the_effect_of_a_nominated_pod_ends_with_its_nomination(name: str, is_bound: bool):
     cluster = full_cluster()
-    waiting = pod("w", "1", priority=10, nominated="n1")
+    waiting = pod("w", "1", priority=10, nominated=name)
     first, _ = found(cluster, HIGH)
+    expected = reasons(first), measured(first)
     cluster.put(waiting)
     assert len(found(cluster, HIGH)[0].candidates) < len(first.candidates)
     cluster.clear_nomination(waiting)
-    assert reasons(found(cluster, HIGH)[0]) == reasons(first)
+    if is_bound:
+        for gone in cluster.pods_on[cluster.nodes.slot_of[name]].copy():
+            cluster.remove(gone)
+        cluster.put(pod("w", "1", priority=5, on=name))
+    after, plain = found(cluster, HIGH)
+    assert reasons(after) == reasons(plain)
+    assert ((reasons(after), measured(after)) == expected) is not is_bound
+
+
+def test_more_victims_make_room_for_a_nominated_pod_only_while_it_is_nominated():
+    cluster, preemptor = full_cluster(), pod("one", "1", priority=10)
+    waiting = pod("w", "1", priority=10, nominated="n1")
+    counts = []
+    for change in (lambda _: None, cluster.put, cluster.clear_nomination):
+        change(waiting)
+        run, plain = found(cluster, preemptor)
+        assert reasons(run) == reasons(plain)
+        counts.append({each.node: len(each.victims) for each in run.candidates})
+    assert counts == [{"n1": 1, "n2": 1}, {"n1": 2, "n2": 1}, {"n1": 1, "n2": 1}]
 
 
 @pytest.mark.parametrize(

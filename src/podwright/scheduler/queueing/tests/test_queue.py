@@ -45,6 +45,21 @@ def test_pop_returns_the_highest_priority_and_the_oldest_of_equals(queue):
     assert queue.pop(at(9)) is None
 
 
+def test_each_popped_pod_is_one_scheduling_cycle(queue):
+    for name in ("a", "b", "c"):
+        queue.add(make_pod(name), at(0))
+    popped = [
+        queue.pop(at(0)),
+        queue.pop_pod("default/c", at(0)),
+        queue.pop(at(0)),
+        queue.pop(at(0)),
+    ]
+    assert [each and each.key for each in popped] == ["default/a", "default/c", "default/b", None]
+    assert queue.scheduling_cycle == 3
+    queue.park(popped[0], at(0), unschedulable_plugins=["Fit"])
+    assert queue.scheduling_cycle == 3
+
+
 def test_pods_with_equal_timestamps_are_popped_in_order_of_entry(queue):
     for name in ("c", "a", "b"):
         queue.add(make_pod(name), at(0))
