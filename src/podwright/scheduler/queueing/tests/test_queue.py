@@ -45,6 +45,24 @@ def test_pop_returns_the_highest_priority_and_the_oldest_of_equals(queue):
     assert queue.pop(at(9)) is None
 
 
+@pytest.mark.parametrize(
+    "rejected",
+    [
+        pytest.param(None, id="active"),
+        pytest.param({}, id="in backoff after an error"),
+        pytest.param({"unschedulable_plugins": ["Fit"]}, id="unschedulable"),
+    ],
+)
+def test_a_new_pod_replaces_a_waiting_one_of_its_name(queue, rejected):
+    if rejected is None:
+        queue.add(make_pod("p"), at(0))
+    else:
+        fail(queue, "p", 0, **rejected)
+    assert queue.add(make_pod("p", priority=7), at(1)) is QueueName.ACTIVE
+    assert (len(queue), queue.pop(at(2)).priority) == (1, 7)
+    assert queue.pop(at(100)) is None
+
+
 def test_each_popped_pod_is_one_scheduling_cycle(queue):
     for name in ("a", "b", "c"):
         queue.add(make_pod(name), at(0))

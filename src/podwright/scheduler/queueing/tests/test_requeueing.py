@@ -55,6 +55,14 @@ def test_each_event_consults_the_plugins_that_registered_it():
     assert queue.move(NODE_ADD, at(1)) == ["default/add"]
 
 
+def test_an_event_moves_the_pods_of_each_plugin_that_registered_it_in_order_of_entry():
+    queue = make_queue_of_two_plugins()
+    rejected_by = {"c": ["Hold"], "a": ["OnAdd"], "label": ["OnLabel"], "b": ["Hold", "OnAdd"]}
+    for name, plugins in rejected_by.items():
+        fail(queue, name, unschedulable_plugins=plugins)
+    assert queue.move(NODE_ADD, at(1)) == ["default/c", "default/a", "default/b"]
+
+
 def test_a_pod_that_fails_at_a_tick_is_due_at_the_tick_after_five_minutes():
     queue = make_queue(start_ns=at(0))
     fail(queue, "p", unschedulable_plugins=["Stubborn"])
@@ -123,6 +131,19 @@ def of_uid_or_claim(pod, _old, new):
 def concern(_old, new):
     claim = new.metadata.annotations.get("claim")
     return None if claim == "all" else Concerned(new.metadata.uid, f"default/{claim}")
+
+
+def test_an_event_is_about_all_pods_if_it_is_for_one_of_the_plugins():
+    table = HintTable(
+        {
+            "Narrow": (EventHint(POD_CLAIM.resource, POD_CLAIM.action, of_uid_or_claim, concern),),
+            "Wide": (EventHint(POD_CLAIM.resource, POD_CLAIM.action),),
+        }
+    )
+    queue = make_queue(hints={"default-scheduler": table})
+    for plugin in ("Narrow", "Wide"):
+        fail(queue, plugin.lower(), unschedulable_plugins=[plugin])
+    assert queue.move(POD_CLAIM, at(1), new=make_pod("other")) == ["default/wide"]
 
 
 @pytest.mark.parametrize("claim", ["a", "b", "none", "all"])
