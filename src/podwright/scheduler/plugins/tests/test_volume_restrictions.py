@@ -47,21 +47,14 @@ def rbd(*monitors, image="i", pool="p", read_only=False):
 @pytest.mark.parametrize(
     ("ours", "theirs", "conflict"),
     [
-        pytest.param(gce("d"), gce("d"), True, id="one GCE disk, two writers"),
         pytest.param(gce("d"), gce("e"), False, id="two GCE disks"),
-        pytest.param(gce("d", read_only=True), gce("d"), True, id="a reader and a writer"),
-        pytest.param(gce("d"), gce("d", read_only=True), True, id="a writer and a reader"),
-        pytest.param(
-            gce("d", read_only=True), gce("d", read_only=True), False, id="two GCE readers"
-        ),
-        pytest.param(
-            ebs("d", read_only=True), ebs("d", read_only=True), True, id="EBS is never shared"
-        ),
+        pytest.param(ebs("d"), ebs("e"), False, id="two EBS volumes"),
         pytest.param(gce("d"), ebs("d"), False, id="one name, two clouds"),
+        pytest.param(ebs("d"), iscsi("d"), False, id="an EBS volume and an iSCSI target"),
+        pytest.param(iscsi("d"), rbd("d"), False, id="an iSCSI target and an RBD image"),
+        pytest.param(rbd("d"), gce("d"), False, id="an RBD image and a GCE disk"),
+        pytest.param(iscsi("a"), iscsi("b"), False, id="two iSCSI targets"),
         pytest.param(iscsi("a"), iscsi("a", lun=1), True, id="iSCSI is compared by IQN alone"),
-        pytest.param(
-            iscsi("a", read_only=True), iscsi("a", read_only=True), False, id="iSCSI readers"
-        ),
         pytest.param(rbd("x", "y"), rbd("y", "z"), True, id="RBD with one common monitor"),
         pytest.param(rbd("x"), rbd("z"), False, id="RBD without a common monitor"),
         pytest.param(rbd("x"), rbd("x", image="j"), False, id="two RBD images"),
@@ -79,6 +72,26 @@ def test_disks_that_two_pods_of_a_node_cannot_share(ours, theirs, conflict):
     assert hint is (Hint.QUEUE if conflict else Hint.SKIP)
     cycle.cluster.delete(placed)
     assert reasons(plugin, cycle) == {}
+
+
+@pytest.mark.parametrize("ours", [False, True])
+@pytest.mark.parametrize("theirs", [False, True])
+@pytest.mark.parametrize(
+    ("disk", "readers_share"),
+    [
+        pytest.param(gce, True, id="GCE"),
+        pytest.param(iscsi, True, id="iSCSI"),
+        pytest.param(rbd, True, id="RBD"),
+        pytest.param(ebs, False, id="EBS"),
+    ],
+)
+def test_only_readers_share_a_disk(disk, readers_share, ours, theirs):
+    placed = pod("q", volumes=[disk("d", read_only=theirs)], nodeName="n0")
+    cycle, _ = prepared(pod(volumes=[disk("d", read_only=ours)]), placed)
+    conflict = not (readers_share and ours and theirs)
+    assert reasons(VolumeRestrictions(), cycle) == ({"n0": NO_DISK} if conflict else {})
+    hint = after_pod_deleted(cycle.pod, placed, None)
+    assert hint is (Hint.QUEUE if conflict else Hint.SKIP)
 
 
 def test_a_claim_for_one_pod_is_in_use_on_every_node():
