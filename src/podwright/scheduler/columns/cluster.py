@@ -449,7 +449,13 @@ class Cluster:
         return placed
 
     def place_all(self, given: Sequence[tuple[Pod, int, PodKeys]]) -> None:
-        """Count many pods, each with its slot and keys, as `place` does one after the other."""
+        """Count many pods as `place` does one after the other.
+
+        Parameters
+        ----------
+        given : sequence of (Pod, int, PodKeys)
+            Each pod with its slot, and what `keys_of` returns for it.
+        """
         if not given:
             return
         placed = [PlacedPod(pod, keys, slot, pod.key) for pod, slot, keys in given]
