@@ -284,7 +284,6 @@ _COMPUTED: Final[dict[tuple[GroupKind, str], Getter]] = {
     # Accepted and never set: upstream fills in `status.podIP` only.
     (POD, "status.podIPs"): _empty,
     (("", "Event"), "source"): _event_source,
-    (("events.k8s.io", "Event"), "source"): _raw("deprecatedSource.component"),
     (("batch", "Job"), "status.successful"): _raw("status.succeeded", "0"),
 }
 """The fields whose name is not their path, or that a struct has."""

@@ -114,7 +114,8 @@ class RecordedAttempts:
         if not claim_uses(pod) and not old.status.nominated_node_name:
             return binding
         first = binding
-        for line in reversed(self._lines[: self._index_of[binding.line]]):
+        for index in reversed(range(self._index_of[binding.line])):
+            line = self._lines[index]
             obj = line.object
             if isinstance(obj, Pod):
                 if obj.uid != pod.uid:
