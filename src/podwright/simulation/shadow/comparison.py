@@ -183,7 +183,7 @@ class DecisionComparer:
         order = self._cluster.nodes.visiting_order()
         n = len(order)
         # A search that evaluated so many nodes reaches the node only from starts just before it.
-        position = order.tolist().index(slot)
+        position = int((order == slot).argmax())
         begins = [(position - back) % n for back in range(min(n, evaluated_count or n))]
         # By distance on the ring of nodes, in either direction.
         return sorted(begins, key=lambda begin: min((begin - start) % n, (start - begin) % n))

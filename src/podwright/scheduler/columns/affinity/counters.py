@@ -272,10 +272,12 @@ class PlacementLog:
         self.totals[group] += sign
         self.version += 1
 
-    def record_all(self, groups: list[int], entries: list[int]) -> None:
-        """Record added pods, each with its group and its entry (see `entries`)."""
+    def record_all(self, groups: list[int], slots: list[int], are_terminating: list[bool]) -> None:
+        """Record many added pods, each with its group, as `record` does one after the other."""
         self.groups.extend(groups)
-        self.entries.extend(entries)
+        self.entries.extend(
+            [slot << 1 | each for slot, each in zip(slots, are_terminating, strict=True)]
+        )
         totals = np.frombuffer(self.totals, dtype=np.int32)
         totals += np.bincount(groups, minlength=len(totals)).astype(np.int32)
         self.version += len(groups)

@@ -243,9 +243,9 @@ class SelectorCounters:
         """Count (1) or stop counting (-1) a pod on its slot."""
         keys = placed.keys
         slot = placed.slot
-        terminating = placed.pod.metadata.deletion_timestamp is not None
-        self._placed.record(keys.class_id, slot, sign, is_terminating=terminating)
-        self._count_terms(placed, sign)
+        self._placed.record(keys.class_id, slot, sign, is_terminating=placed.is_terminating)
+        if keys.term_ids:
+            self._count_terms(placed, sign)
         if sign > 0:
             if self._absent_count:
                 self._notice(keys.class_id, slot)
@@ -257,10 +257,12 @@ class SelectorCounters:
         """Count many pods on their slots, as `placed` does one after the other."""
         self._placed.record_all(
             [each.keys.class_id for each in placed],
-            [each.slot << 1 | each.is_terminating for each in placed],
+            [each.slot for each in placed],
+            [each.is_terminating for each in placed],
         )
         for each in placed:
-            self._count_terms(each, 1)
+            if each.keys.term_ids:
+                self._count_terms(each, 1)
             if self._absent_count:
                 self._notice(each.keys.class_id, each.slot)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from podwright._arrays import I32Array, I64Array, Mask
 from podwright.apimachinery.objects import Node, Pod
-from podwright.scheduler.columns import Cluster
+from podwright.scheduler.columns import Cluster, PodKeys
 from podwright.scheduler.framework.adapter import PluginFailure, run_score
 from podwright.scheduler.framework.cycle import Cycle
 from podwright.scheduler.framework.prepare import call_pre_filter, run_pre_scores
@@ -171,6 +171,7 @@ def _copy_with_names_set_aside(cluster: Cluster) -> Cluster:
     copy.namespaces = dict(cluster.namespaces)
     copy.workloads = cluster.workloads
     copy.storage.put_all_of(cluster.storage)
+    pods: list[tuple[Pod, int, PodKeys]] = []
     for slot in cluster.live_slots().tolist():
         node = cluster.nodes.objects[slot]
         assert node is not None, f"slot {slot} is alive and has no node"
@@ -178,8 +179,10 @@ def _copy_with_names_set_aside(cluster: Cluster) -> Cluster:
         metadata = msgspec.structs.replace(node.metadata, name=name)
         copy.put(msgspec.structs.replace(node, metadata=metadata, raw={}))
         place = copy.nodes.slot_of[name]
-        for placed in cluster.pods_on[slot].values():
-            copy.place(placed.pod, place)
+        pods += [
+            (each.pod, place, copy.keys_of(each.pod)) for each in cluster.pods_on[slot].values()
+        ]
+    copy.place_all(pods)
     return copy
 
 
