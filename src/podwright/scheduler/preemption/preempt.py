@@ -131,7 +131,7 @@ def preempt_steps(failed: FilteredCycle, limits: Limits | None = None) -> Preemp
         return PostFilterResult(status=status)
     found = dry_run(failed, limits)
     left: Candidates | Status = found.candidates
-    if len(found.candidates):
+    if found.candidates:
         left = yield CallPreemptExtenders(pod=failed.pod, candidates=found.candidates)
     return conclude(failed, found, left)
 
@@ -145,7 +145,7 @@ def conclude(failed: FilteredCycle, found: DryRun, left: Candidates | Status) ->
     left : sequence of Candidate, or Status
         The candidates themselves if there are no extenders; an error if one of them failed.
     """
-    if not len(found.candidates):
+    if not found.candidates:
         if found.errors:
             return PostFilterResult(
                 status=Status.error(aggregated(found.errors)), details=_nothing(found)
@@ -158,7 +158,7 @@ def conclude(failed: FilteredCycle, found: DryRun, left: Candidates | Status) ->
         )
     if isinstance(left, Status):
         return PostFilterResult(status=left, details=_nothing(found))
-    if not len(left):
+    if not left:
         return PostFilterResult(status=NO_CANDIDATE, details=_nothing(found))
     choice = choose(left, now_ns=failed.now_ns)
     preemption = Preemption(
@@ -222,8 +222,8 @@ def eligibility(failed: FilteredCycle) -> Status:
         return NEVER
     name = pod.status.nominated_node_name
     cluster = failed.cluster
-    slot = cluster.nodes.slot_of.get(name, -1) if name else -1
-    if slot < 0:
+    slot = cluster.nodes.slot_of.get(name)
+    if slot is None:
         return Status.OK
     if failed.status_of(name).code == Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
         # The pod can no longer run on the nominated node, so it does not wait for it.

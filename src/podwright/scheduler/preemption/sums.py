@@ -106,8 +106,6 @@ class SummedCandidates(Sequence[Candidate]):
     def __getitem__(self, index: int | slice) -> Candidate | Sequence[Candidate]:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
-        if index < 0:
-            index += len(self)
         place = self._places[index]
         pods, row = self._pods[place], self._rows[place].tolist()
         marks = self._marks[row[END] - row[LOWER] : row[END]].tolist()
@@ -237,14 +235,9 @@ class SummedNodes:
 
 
 def at(values: Sequence[_T], indices: list[int]) -> tuple[_T, ...]:
-    """Return the values at indices that ascend, with one wrap-around."""
-    n = len(indices)
-    if n < 2:
+    """Return the values at some indices."""
+    if len(indices) < 2:
         return tuple([values[i] for i in indices])
-    first, last = indices[0], indices[-1]
-    if last - first == n - 1:
-        # The common case is one contiguous range.
-        return tuple(values[first : last + 1])
     found: tuple[_T, ...] = itemgetter(*indices)(values)
     return found
 
@@ -306,8 +299,7 @@ def dry_run(
         number = draw(failed.seed, OFFSET_STREAM, failed.cycle_number)
         # A draw over 2**DRAW_BITS is a fraction in [0, 1) of the number of slots.
         offset = number * len(slots) >> DRAW_BITS
-        if offset:
-            slots = np.concatenate([slots[offset:], slots[:offset]])
+        slots = np.concatenate([slots[offset:], slots[:offset]])
     if not failed.cluster.has_pods_below(priority_of(failed.pod)):
         rejections = (Rejection(NO_VICTIMS, len(slots)),)
         return DryRun(

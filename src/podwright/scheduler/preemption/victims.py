@@ -114,7 +114,7 @@ class _NodeDryRun:
         """Remove all of `lower`, and reprieve as many as possible."""
         for placed in lower:
             self._dry_run.remove(placed)
-            self._update_plugins(self._cycle, placed, -1)
+            self._update_plugins(self._cycle, placed, is_added=False)
         status = self._filter()
         if not status.is_success:
             return status
@@ -140,11 +140,11 @@ class _NodeDryRun:
     def _reprieve(self, placed: PlacedPod) -> bool:
         """Put a pod back if the preemptor still fits."""
         self._dry_run.add_back(placed)
-        self._update_plugins(self._cycle, placed, 1)
+        self._update_plugins(self._cycle, placed, is_added=True)
         if self._filter().is_success:
             return True
         self._dry_run.remove(placed)
-        self._update_plugins(self._cycle, placed, -1)
+        self._update_plugins(self._cycle, placed, is_added=False)
         return False
 
     def _filter(self) -> Status:
@@ -155,7 +155,7 @@ class _NodeDryRun:
             cycle = self._cycle.clone()
             added = [self._dry_run.add(pod) for pod in self._nominated]
             for placed in added:
-                self._update_plugins(cycle, placed, 1)
+                self._update_plugins(cycle, placed, is_added=True)
             status = self._filters.status(cycle, slot)
             for placed in added:
                 self._dry_run.remove(placed)
@@ -165,12 +165,12 @@ class _NodeDryRun:
         # (upstream: framework/runtime/framework.go, RunFilterPluginsWithNominatedPods).
         return self._filters.status(self._cycle, slot)
 
-    def _update_plugins(self, cycle: Cycle, placed: PlacedPod, sign: int) -> None:
+    def _update_plugins(self, cycle: Cycle, placed: PlacedPod, *, is_added: bool) -> None:
         """Update the plugins that count over many nodes."""
         for plugin in self._counting:
-            point = "AddPod" if sign > 0 else "RemovePod"
+            point = "AddPod" if is_added else "RemovePod"
             try:
-                if sign > 0:
+                if is_added:
                     plugin.add_pod(cycle, placed)
                 else:
                     plugin.remove_pod(cycle, placed)

@@ -97,3 +97,4 @@ def test_acceptable_nodes_are_equal_to_tuples_and_to_nothing_else():
     assert acceptable != ["a", "b"]
     assert (len(acceptable), acceptable[1], acceptable[:1]) == (2, "b", ("a",))
     assert repr(acceptable) == "('a', 'b')"
+    assert acceptable[:] is acceptable[:], "the names are sorted once"

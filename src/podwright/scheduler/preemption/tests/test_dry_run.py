@@ -4,20 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
 import pytest
 
+from podwright._arrays import I32Array
 from podwright.apimachinery.objects import Pod
-from podwright.scheduler.columns import Cluster
+from podwright.scheduler.columns import Cluster, TriedSlots
 from podwright.scheduler.framework import Cycle, NodeView, Plugin, Reads, Status
-from podwright.scheduler.preemption.sums import Limits, SummedCandidates, dry_run
+from podwright.scheduler.kernels.preemption import Room
+from podwright.scheduler.preemption.sums import (
+    Limits,
+    SummedCandidates,
+    SummedNodes,
+    dry_run,
+)
 from podwright.scheduler.preemption.tests.situations import (
+    NOW_NS,
     budget,
     cluster_of,
     failed_cycle,
     node,
     pod,
+    profile,
 )
-from podwright.scheduler.preemption.victims import NO_VICTIMS, DryRun, expected_a_victim
+from podwright.scheduler.preemption.victims import (
+    NO_VICTIMS,
+    Candidate,
+    DryRun,
+    expected_a_victim,
+    select_victims,
+)
 
 COVERED = {"app": "a"}
 HIGH = pod("high", "1500m", priority=10)
@@ -39,7 +55,9 @@ def full_cluster() -> Cluster:
 def found(cluster: Cluster, preemptor: Pod) -> tuple[DryRun, DryRun]:
     """Return the results of the sums and of the filters."""
     failed = failed_cycle(preemptor, cluster)
-    return dry_run(failed), dry_run(failed, use_sums=False)
+    plain = dry_run(failed, use_sums=False)
+    assert not isinstance(plain.candidates, SummedCandidates)
+    return dry_run(failed), plain
 
 
 def reasons(run: DryRun) -> object:
@@ -236,6 +254,7 @@ def test_nodes_with_one_reason_are_counted_together():
         counts = {one.status.reasons: one.count for one in run.rejections}
         assert counts == {("Insufficient cpu",): 2, NO_VICTIMS.reasons: 1}
         assert run.errors == ()
+        assert {type(one.count) for one in run.rejections} == {int}, "the log can encode them"
 
 
 @pytest.mark.parametrize("started", ["2099-01-01T00:00:00Z", "2999-01-01T00:00:00Z"])
@@ -250,6 +269,69 @@ def test_while_a_pod_starts_in_the_future_the_filters_are_called(started: str):
         assert reasons(run) == reasons(plain)
 
 
+def test_a_pod_that_starts_now_is_not_in_the_future():
+    cluster = full_cluster()
+    assert NOW_NS == 1_900_000_000 * 10**9
+    cluster.put(pod("a1", on="n1", priority=1, labels=COVERED, started="2030-03-17T17:46:40Z"))
+    for _ in range(2):
+        run, plain = found(cluster, HIGH)
+        assert isinstance(run.candidates, SummedCandidates)
+        assert reasons(run) == reasons(plain)
+
+
+@pytest.mark.parametrize("use_sums", [True, False])
+def test_if_no_candidate_is_required_the_first_harmless_one_ends_the_search(use_sums: bool):
+    # A hundredth of six nodes. Upstream: pkg/scheduler/framework/preemption/preemption.go,
+    # DryRunPreemption: a search ends after a candidate, not before one.
+    cluster = cluster_of(
+        *[node(f"n{i}") for i in range(6)], *[pod(f"p{i}", "2", on=f"n{i}") for i in range(6)]
+    )
+    run = dry_run(failed_cycle(HIGH, cluster), Limits(percentage=1, least=0), use_sums=use_sums)
+    assert (len(run.candidates), run.visited_count) == (1, 1)
+
+
+def test_a_pod_of_priority_zero_preempts_pods_of_negative_priority():
+    cluster = cluster_of(node("n1"), pod("low", "2", on="n1", priority=-1))
+    for run in found(cluster, pod("one", priority=0)):
+        assert [candidate.node for candidate in run.candidates] == ["n1"]
+
+
+@pytest.mark.parametrize(
+    ("hopeless_count", "efforts"),
+    [
+        pytest.param(0, [1, 1], id="none"),
+        pytest.param(5, [1, 1], id="as many as are required: twice as many are tried at first"),
+        pytest.param(11, [2, 1], id="more: the next search tries at once what this one visited"),
+        pytest.param(12, [2, 1], id="and some more, in case it visits some more"),
+    ],
+)
+def test_the_effort_of_searches_that_visit_hopeless_nodes(
+    monkeypatch: pytest.MonkeyPatch, hopeless_count: int, efforts: list[int]
+):
+    tries: list[int] = []
+    write = SummedNodes._try
+
+    def counted(nodes: SummedNodes, slots: I32Array, room: Room, tried: TriedSlots) -> bool:
+        tries.append(len(slots))
+        return write(nodes, slots, room, tried)
+
+    monkeypatch.setattr(SummedNodes, "_try", counted)
+    cluster = cluster_of(*[node(f"n{i:02}", "2") for i in range(40)])
+    settings = msgspec.structs.replace(profile(), draws_preemption_offset=False)
+    found = []
+    for more in (0, hopeless_count // 4):
+        for i in range(40):
+            priority = 20 if i < hopeless_count + more else 0
+            cluster.put(pod(f"p{i}", "1500m", on=f"n{i:02}", priority=priority))
+        failed = failed_cycle(HIGH, cluster)
+        failed.profile = settings
+        tries.clear()
+        run = dry_run(failed, Limits(percentage=0, least=5))
+        assert (len(run.candidates), run.visited_count) == (5, hopeless_count + more + 5)
+        found.append(len(tries))
+    assert found == efforts
+
+
 def test_a_pod_that_started_very_long_ago_is_the_most_important_one():
     cluster = cluster_of(
         node("n1"),
@@ -259,6 +341,19 @@ def test_a_pod_that_started_very_long_ago_is_the_most_important_one():
     for run in found(cluster, pod("one", "1", priority=10)):
         (candidate,) = run.candidates
         assert [each.metadata.name for each in candidate.victims] == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("last", "victims"), [((), ["b"]), (["default/a"], ["a"]), (["default/a", "default/b"], ["b"])]
+)
+def test_of_equally_important_pods_those_named_last_are_evicted_first(
+    last: list[str], victims: list[str]
+):
+    cluster = cluster_of(node("n1"), pod("a", on="n1"), pod("b", on="n1"))
+    failed = failed_cycle(pod("one", "1", priority=10), cluster)
+    candidate = select_victims(failed, 0, last=frozenset(last))
+    assert isinstance(candidate, Candidate)
+    assert [each.metadata.name for each in candidate.victims] == victims
 
 
 class Picky(Plugin):

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from podwright.scheduler.config import Extender, ExtenderReply
-from podwright.scheduler.framework import CalledExtender, PostFilterResult
+from podwright.scheduler.framework import CalledExtender, PostFilterResult, pod_argument
 from podwright.scheduler.framework.extenders.extender_calls import run_steps
 from podwright.scheduler.framework.status import Status
 from podwright.scheduler.preemption import Candidate, preempt_with_extenders
@@ -109,6 +109,12 @@ MALFORMED = 'extender "http://e" gives a malformed answer to preempt: MetaVictim
             answering(n1=""), 'expected at least one victim pod on node "n1"', {}, id="no victim"
         ),
         pytest.param(
+            answering(n1={"Pods": None}),
+            'expected at least one victim pod on node "n1"',
+            {},
+            id="null for no victims",
+        ),
+        pytest.param(
             answering(n3="a"),
             'nodeinfo not found for node name "n3"',
             {"n1": ["b", "a"]},
@@ -150,6 +156,38 @@ def test_the_answer_decides_between_dry_run_and_choice() -> None:
     assert isinstance(result, PostFilterResult)
     assert result.nominated_node == "n2"
     assert len(calls) == 1
+
+
+def test_an_extender_receives_the_preemptor_and_the_victims() -> None:
+    # Upstream: k8s.io/kube-scheduler/extender/v1, ExtenderPreemptionArgs
+    first, uids = pod_argument(of("b")), [{"UID": "uid-b"}]
+    for is_cache_capable in (True, False):
+        victims = {"Pods": uids if is_cache_capable else [first], "NumPDBViolations": 1}
+        steps = extender_steps(
+            [extender(node_cache_capable=is_cache_capable)], IMPORTANT, [PROPOSED], CLUSTER
+        )
+        assert json.loads(next(steps).body) == {
+            "Pod": pod_argument(IMPORTANT),
+            "NodeNameToVictims": None if is_cache_capable else {"n1": victims},
+            "NodeNameToMetaVictims": {"n1": victims} if is_cache_capable else None,
+        }
+
+
+def test_without_a_candidate_no_extender_is_called() -> None:
+    # Upstream: pkg/scheduler/framework/preemption/preemption.go, Preempt and callExtenders
+    failed = failed_cycle(pod("low", "2", priority=-1), CLUSTER)
+    failed.extenders = (extender(),)
+    urls: list[str] = []
+
+    def answer(call: Any) -> ExtenderReply:
+        urls.append(call.url)
+        return answering()
+
+    assert run_steps(preempt_with_extenders(failed), answer).nominated_node == ""
+    assert not urls
+    extenders = [extender(url_prefix=f"http://{name}") for name in ("first", "second")]
+    assert run_steps(extender_steps(extenders, IMPORTANT, [PROPOSED], CLUSTER), answer) == []
+    assert urls == ["http://first/preempt"]
 
 
 def test_an_extender_that_fails_and_may_be_ignored_is_passed_over() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from podwright.apimachinery.objects import Pod
 from podwright.apimachinery.schema import decode
+from podwright.scheduler.framework import Code
 from podwright.scheduler.preemption import Preemption
 from podwright.scheduler.preemption.tests.situations import attempt, pod
 
@@ -128,3 +129,13 @@ def test_who_makes_room(spec: dict[str, Any], others: list[Pod], victims: list[s
     assert isinstance(details, Preemption)
     found = None if details.choice is None else [one.metadata.name for one in details.victims]
     assert found == victims
+
+
+def test_pods_that_leave_one_node_during_its_dry_run_stay_during_that_of_the_next() -> None:
+    # Each node has one of two pods that the preemptor avoids in the zone of both.
+    preemptor = pod("p", "3", priority=10, **term("podAntiAffinity", "b"))
+    nodes = [node(name, "x") for name in ("n1", "n2")]
+    decision = attempt(preemptor, *nodes, placed("b1", "n1"), placed("b2", "n2"))
+    assert decision.post_filter is not None
+    assert decision.post_filter.status.code is Code.UNSCHEDULABLE
+    assert decision.post_filter.details.choice is None
