@@ -17,6 +17,7 @@ from tests.mutants.equivalent import (
     declared_among,
     read_equivalents,
 )
+from tests.mutants.in_memory import Collected, codes_of, replacements
 from tests.mutants.operators import OURS
 from tests.mutants.reach import Reach, digest_of_tests, is_beside
 from tests.mutants.report import Tally
@@ -178,12 +179,13 @@ def test_a_line_that_no_test_runs_is_tested_by_those_that_run_its_module(
 
 
 def test_cases_of_a_table_that_has_changed_are_run() -> None:
-    run = Run(files=("t.py",), tests=("t.py::b", "t.py::a[1]", "t.py::a[2]"))
+    run = Run(files=("t.py",), tests={"t.py::b": 1, "t.py::a[1]": 1, "t.py::a[2]": 1})
     items: Any = [SimpleNamespace(nodeid=f"t.py::{name}") for name in ("a[1]", "a[3]", "b", "c[1]")]
     Observer(run).pytest_collection_modifyitems(items)
     assert [item.nodeid for item in items] == ["t.py::b", "t.py::a[1]", "t.py::a[3]"]
     unchanged: Any = [SimpleNamespace(nodeid=f"t.py::{name}") for name in ("a[1]", "a[2]", "a[3]")]
-    Observer(Run(files=run.files, tests=run.tests[1:])).pytest_collection_modifyitems(unchanged)
+    present = Run(files=run.files, tests={"t.py::a[1]": 1, "t.py::a[2]": 1})
+    Observer(present).pytest_collection_modifyitems(unchanged)
     assert [item.nodeid for item in unchanged] == ["t.py::a[1]", "t.py::a[2]"]
 
 
@@ -274,3 +276,85 @@ def test_a_run_fails_when_too_few_are_killed_or_none_was_tried(counts, share, co
     assert len(found) == len(complaints), found
     for line, start in zip(found, complaints, strict=True):
         assert line.startswith(start)
+
+
+RULE = """\
+LIMIT = 3
+
+
+def fits(count):
+    def within():
+        return count < LIMIT
+    return within()
+
+
+def ends(count):
+    while count:
+        count -= 1
+
+
+class Room:
+    size = 2
+
+    def has(self, count):
+        return count <= self.size
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_replaced"),
+    [
+        ("count < LIMIT", "count <= LIMIT", True),
+        ("count <= self.size", "not self.size", True),
+        ("return within()", "pass", True),
+        ("count < LIMIT", "1 < LIMIT", True),
+        ("LIMIT = 3", "LIMIT = 4", False),
+        ("size = 2", "size = 1", False),
+        ("def fits(count)", "def fits(count=1)", False),
+        ("def has(", "def had(", False),
+        ("count <= self.size", "count  <=  self.size", False),
+    ],
+)
+def test_only_the_code_of_functions_is_replaced(old, new, is_replaced) -> None:
+    before, after = codes_of(RULE, "rule.py"), codes_of(RULE.replace(old, new), "rule.py")
+    assert (replacements(before, after) is not None) == is_replaced
+
+
+def test_a_collected_test_finds_mutants_in_memory(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "rule_to_mutate.py").write_text(RULE)
+    (tmp_path / "test_rule.py").write_text(
+        "import os, rule_to_mutate as rule\n"
+        "def test_fits(): assert rule.fits(2) and not rule.fits(4)\n"
+        "def test_ends(): assert rule.ends(3) is None\n"
+        "def test_room(): assert rule.Room().has(1)\n"
+        "def test_room_of_two(): assert not rule.Room().has(3)\n"
+        "def test_always_fails(): assert False\n"
+    )
+    collected = Collected(("test_rule.py",), tmp_path / "log", is_compiled=True)
+
+    def failed_test(old: str, new: str, names: tuple[str, ...]) -> str | None:
+        tests = {f"test_rule.py::test_{name}": 0.0 for name in names}
+        run = Run(
+            path="rule_to_mutate.py",
+            source=RULE.replace(old, new),
+            files=("test_rule.py",),
+            tests=tests,
+        )
+        outcome = collected.perform(run)
+        return None if outcome is None else outcome.failed.partition("::test_")[2] or outcome.failed
+
+    try:
+        every = ("always_fails", "fits", "ends", "room", "room_of_two")
+        assert failed_test("count < LIMIT", "count >= LIMIT", every) == "fits"
+        # Between 2 and 4 nothing is tested.
+        assert failed_test("count < LIMIT", "count <= LIMIT", every) is None
+        assert failed_test("LIMIT = 3", "LIMIT = 9", every) is None
+        assert failed_test("count <= self.size", "count or self.size", ("room",)) is None
+        assert failed_test("count <= self.size", "count or self.size", every) == "room_of_two"
+        assert failed_test("count -= 1", "pass", ("ends",)) == STOPPED
+        assert failed_test("count < LIMIT", "count < (", every) == "not a module"
+    finally:
+        collected.close()
+    assert failed_test("count < LIMIT", "count >= LIMIT", every) is None

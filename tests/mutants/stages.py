@@ -18,9 +18,10 @@ import msgspec
 from cosmic_ray.work_db import WorkDB
 from cosmic_ray.work_item import MutationSpec, TestOutcome, WorkerOutcome, WorkItem, WorkResult
 from tests.mutants.areas import ROOT, Settings
+from tests.mutants.in_memory import attempt
 from tests.mutants.reach import Reach, stages_of
 from tests.mutants.sample import Mutant
-from tests.mutants.workers import Outcome, Run, perform
+from tests.mutants.workers import Outcome, Run
 
 ARROW = " -> "
 """What divides a line from the changed one in the name of a mutant."""
@@ -154,6 +155,7 @@ class Stages:
         }
         self._ran: dict[str, int] = {}
         self._kills: dict[str, Counter[str]] = defaultdict(Counter)
+        self._near: dict[str, tuple[str, ...]] = {}
 
     def play(self, mutants: list[Mutant], killers: dict[str, str], pool: Executor) -> None:
         """Try every mutant without a result."""
@@ -174,6 +176,7 @@ class Stages:
             if not which and self._skips_near:
                 continue
             self._learn(left, which, pool)
+            self._near = {} if which else self._near_of_areas(left)
             self._say(f"{len(left)} mutants, {name}")
             left = self._try(left, (self._run(mutant, which) for mutant in left), pool)
         unfinished = self.unfinished
@@ -202,7 +205,7 @@ class Stages:
             path=mutant.path.as_posix(),
             source=mutant.source,
             files=(file,),
-            tests=(test,),
+            tests={test: self._settings.seconds_of_tests / 3},
             seconds=self._settings.seconds_of_tests / 3,
             is_compiled=self._is_compiled(mutant),
         )
@@ -220,6 +223,15 @@ class Stages:
             for file in [name for name in names if name in reach.unfinished]:
                 self._say(f"left out, {file}: {reach.unfinished[file]}")
 
+    def _near_of_areas(self, mutants: Iterable[Mutant]) -> dict[str, tuple[str, ...]]:
+        """Return the test modules beside the mutated modules of each area."""
+        unfinished = self.unfinished
+        found: dict[str, dict[str, None]] = defaultdict(dict)
+        for mutant in mutants:
+            beside = stages_of(mutant, self._settings)[0]
+            found[mutant.area].update((file, None) for file in beside if file not in unfinished)
+        return {area: tuple(files) for area, files in found.items()}
+
     def _run(self, mutant: Mutant, which: int) -> Run | None:
         files = stages_of(mutant, self._settings)[which]
         reach = self._reach[self._is_compiled(mutant)]
@@ -236,7 +248,8 @@ class Stages:
             path=mutant.path.as_posix(),
             source=mutant.source,
             files=tuple(dict.fromkeys(test.split("::", maxsplit=1)[0] for test in tests)),
-            tests=tuple(tests),
+            tests=tests,
+            collected=self._near.get(mutant.area, ()),
             seconds=sum(tests.values()),
             is_compiled=self._is_compiled(mutant),
         )
@@ -252,7 +265,7 @@ class Stages:
         pairs = ((mutant, run) for mutant, run in zip(mutants, runs, strict=True) if run)
         while True:
             for mutant, run in islice(pairs, _SUBMITTED_AHEAD - len(pending)):
-                pending[pool.submit(perform, run)] = mutant
+                pending[pool.submit(attempt, run)] = mutant
             if not pending:
                 break
             for future in wait(pending, return_when=FIRST_COMPLETED).done:

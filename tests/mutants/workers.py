@@ -57,10 +57,13 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         The changed file and its content; empty for the unchanged tree.
     files : tuple of str
         Test modules.
-    tests : tuple of str
-        The tests in them to run, in this order; empty for all.
+    tests : dict of str to float
+        The tests in them to run, in this order, with their seconds on the unchanged tree; empty
+        for all.
     seconds : float
-        The duration of the tests on the unchanged tree.
+        The duration of all of them.
+    collected : tuple of str
+        The test modules of the process that tries the change in memory first; empty for none.
     is_compiled : bool
         Whether kernels are compiled.
     is_traced : bool
@@ -70,8 +73,9 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     path: str = ""
     source: str = ""
     files: tuple[str, ...]
-    tests: tuple[str, ...] = ()
+    tests: dict[str, float] = {}
     seconds: float = 0.0
+    collected: tuple[str, ...] = ()
     is_compiled: bool = True
     is_traced: bool = False
 
@@ -129,12 +133,7 @@ class Observer:
             self._coverage.start()
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
-        """Stop Hypothesis at the first failing example; the smallest example is not needed."""
-        from hypothesis import Phase, settings
-
-        phases = (Phase.explicit, Phase.generate)
-        settings.register_profile("mutants", settings.default, phases=phases, database=None)
-        settings.load_profile("mutants")
+        stop_at_first_example()
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Select the tests of the run, in its order.
@@ -194,6 +193,15 @@ class Observer:
         """Record a module that cannot be imported."""
         if report.failed:
             self.outcome.failed = self.outcome.failed or f"collecting {report.nodeid}"
+
+
+def stop_at_first_example() -> None:
+    """Stop Hypothesis at the first failing example; the smallest example is not needed."""
+    from hypothesis import Phase, settings
+
+    phases = (Phase.explicit, Phase.generate)
+    settings.register_profile("mutants", settings.default, phases=phases, database=None)
+    settings.load_profile("mutants")
 
 
 def function_of(test: str) -> str:
@@ -277,19 +285,13 @@ def _wait(child: int, seconds: float) -> str:
 def _run_and_exit(run: Run, result: Path, log: Path) -> None:
     status = 70
     try:
-        os.setsid()
-        with log.open("wb", buffering=0) as lines:
-            os.dup2(lines.fileno(), 1)
-            os.dup2(lines.fileno(), 2)
+        as_in_a_run(log, is_compiled=run.is_compiled)
         if not run.is_traced:
             cpu = int(20 + 5 * run.seconds)
             resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu + 5))
             resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
             sys.dont_write_bytecode = True
             os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
-        _use_compiler(is_compiled=run.is_compiled)
-        for name in [name for name in sys.modules if name.split(".")[0] == "tests"]:
-            del sys.modules[name]  # loaded from the tree; the copy has its own
         outcome = _pytest(run)
         result.write_bytes(msgspec.msgpack.encode(outcome))
         status = 0
@@ -299,7 +301,14 @@ def _run_and_exit(run: Run, result: Path, log: Path) -> None:
         os._exit(status)
 
 
-def _use_compiler(*, is_compiled: bool) -> None:
+def as_in_a_run(log: Path, *, is_compiled: bool) -> None:
+    """Prepare a new process for tests: its own group, its output in a file, the copy's modules."""
+    os.setsid()
+    with log.open("wb", buffering=0) as lines:
+        os.dup2(lines.fileno(), 1)
+        os.dup2(lines.fileno(), 2)
+    for name in [name for name in sys.modules if name.split(".")[0] == "tests"]:
+        del sys.modules[name]  # loaded from the tree; the copy has its own
     os.environ["NUMBA_DISABLE_JIT"] = "0" if is_compiled else "1"
     importlib.import_module("numba.core.config").reload_config()
 
