@@ -196,7 +196,7 @@ def derive_pod_update(old: Pod, new: Pod) -> tuple[ClusterEvent, ...]:
         # Tolerations can be added but neither changed nor removed, so comparing counts suffices.
         if len(after.tolerations) != len(before.tolerations):
             actions.append(ActionType.UPDATE_POD_TOLERATION)
-    if new.raw is not old.raw and _has_other_claims(old.raw.get("status"), new.raw.get("status")):
+    if _has_other_claims(old.raw.get("status"), new.raw.get("status")):
         actions.append(ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM)
     if not actions:
         return _PLAIN_UPDATES[resource]

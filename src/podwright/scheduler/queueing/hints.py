@@ -166,9 +166,7 @@ class HintTable:
             for plugin in found.functions_of:
                 if plugin in pending and self._run_hint(found, plugin, pod, old, new) is Hint.QUEUE:
                     return Requeue.IMMEDIATELY
-        rejectors = (
-            queued.unschedulable_plugins - pending if pending else queued.unschedulable_plugins
-        )
+        rejectors = queued.unschedulable_plugins - pending
         for plugin in found.functions_of:
             if plugin in rejectors and self._run_hint(found, plugin, pod, old, new) is Hint.QUEUE:
                 return Requeue.AFTER_BACKOFF

@@ -49,6 +49,7 @@ def test_a_pod_of_a_profile_without_hints_is_moved_by_all_but_events_of_others()
     found = [tables.verdict(queued, FORCE_ACTIVATE, None, make_pod(name)) for name in "pq"]
     assert found == [Requeue.AFTER_BACKOFF, Requeue.SKIP]
     assert tables.verdict(queued, NODE_ADD, None, None) is Requeue.AFTER_BACKOFF
+    assert not tables.can_ungate(queued, NODE_ADD), "nothing says that it ends the gate"
 
 
 def test_a_wildcard_event_with_a_pod_concerns_that_pod_only():

@@ -155,6 +155,40 @@ def test_a_waiter_learns_of_the_backoff_of_a_pod_that_fails_meanwhile():
         assert waiting.result(PATIENCE_S / 2).attempts == 2
 
 
+def test_each_of_the_pods_that_one_call_activates_wakes_a_waiter():
+    queue = BlockingQueue(ticking())
+    pods = [make_pod(name) for name in ("p", "q")]
+    for pod in pods:
+        queue.add(pod)
+    for queued in [queue.pop(), queue.pop()]:
+        queue.park(queued, unschedulable_plugins=["Stubborn"])
+    with ThreadPoolExecutor() as pool, queue:
+        waiting = [pool.submit(queue.pop) for _ in pods]
+        until(lambda: queue._waiting_count == 2)
+        queue.activate(pods)
+        found = {waiter.result(PATIENCE_S).key for waiter in waiting}
+    assert found == {"default/p", "default/q"}
+
+
+def test_a_waiter_that_gives_up_leaves_the_wait_for_the_end_of_a_backoff_to_another():
+    settings = QueueSettings(
+        initial_backoff_ns=200 * MILLISECOND_NS, backoff_window_ns=MILLISECOND_NS
+    )
+    queue = BlockingQueue(time_ns, SchedulingQueue(settings))
+    queue.add(make_pod("p"))
+    running = queue.pop()
+    with ThreadPoolExecutor() as pool, queue:
+        impatient = pool.submit(queue.pop, timeout="100ms")
+        until(lambda: queue._waiting_count == 1)
+        patient = pool.submit(queue.pop)
+        until(lambda: queue._waiting_count == 2)
+        # The first of the two waiters wakes, and waits for the end of the backoff.
+        queue.park(running)
+        with pytest.raises(TimeoutError):
+            impatient.result(PATIENCE_S)
+        assert patient.result(PATIENCE_S).attempts == 2
+
+
 def test_each_of_thousands_of_pods_is_popped_by_one_of_many_threads():
     queue = BlockingQueue(ticking(), make_queue())
     pod_count, worker_count = 5_000, 16

@@ -63,11 +63,39 @@ def drained(heap):
     return names
 
 
-def test_the_heap_pops_in_order_of_sort_keys():
-    heap, _ = make_heap(a=3, b=1, c=4, d=2)
-    assert [item.name for item in heap.ordered()] == ["b", "d", "a", "c"]
-    assert drained(heap) == [*"bdac"]
+@pytest.mark.parametrize(
+    "sort_keys",
+    [
+        pytest.param({"a": 3, "b": 1, "c": 4, "d": 2}, id="the heap before the run"),
+        pytest.param({"a": 1, "b": 4, "c": 3, "d": 2}, id="the run before and after the heap"),
+        pytest.param({"a": 1, "b": 3, "c": 5, "d": 2, "e": 4}, id="in turn"),
+    ],
+)
+def test_the_heap_pops_in_order_of_sort_keys(sort_keys):
+    heap, items = make_heap(**sort_keys)
+    in_order = sorted(sort_keys, key=sort_keys.__getitem__)
+    assert [item.name for item in heap.ordered()] == in_order
+    assert heap.peek() is items[in_order[0]]
+    assert drained(heap) == in_order
     assert len(heap) == 0
+
+
+@pytest.mark.parametrize(
+    ("count", "removed_count", "place_count"),
+    [
+        pytest.param(100, 50, 100, id="as many stale entries as items"),
+        pytest.param(100, 51, 49, id="more: the heap is rebuilt"),
+        pytest.param(65, 33, 32, id="so is one of few items"),
+        pytest.param(64, 60, 64, id="but none of very few"),
+    ],
+)
+def test_stale_entries_never_outnumber_the_items_of_a_large_heap(count, removed_count, place_count):
+    # Every second item is in the run, the others are in the heap.
+    heap, items = make_heap(**{f"i{i}": i ^ 1 for i in range(count)})
+    for name in [*items][:removed_count]:
+        heap.remove(items.pop(name))
+    assert len(heap._run_keys) + len(heap._keys) == place_count
+    assert drained(heap) == sorted(items, key=lambda name: int(name[1:]) ^ 1)
 
 
 @pytest.mark.parametrize(
@@ -289,6 +317,37 @@ def test_registered_event_matches(registered, incoming, matches):
     assert pair[0].matches(pair[1]) is matches
 
 
+@pytest.mark.parametrize(
+    ("resource", "labels"),
+    [
+        pytest.param("PersistentVolume", ["Add", "Delete", "Update"], id="most kinds"),
+        pytest.param(
+            NODE,
+            [
+                *("Add", "Delete", "UpdateNodeAllocatable", "UpdateNodeLabel", "UpdateNodeTaint"),
+                *("UpdateNodeCondition", "UpdateNodeAnnotation", "UpdateNodeDeclaredFeature"),
+            ],
+            id="each part of a node has its update",
+        ),
+        pytest.param(
+            "UnschedulablePod",
+            [
+                *("Add", "Update", "UpdatePodLabel", "UpdatePodScaleDown", "UpdatePodToleration"),
+                "UpdatePodSchedulingGatesEliminated",
+                "UpdatePodGeneratedResourceClaim",
+            ],
+            id="the deletion of a pending pod is that of an assigned one",
+        ),
+    ],
+)
+def test_a_registration_of_all_actions_concerns_those_that_occur(resource, labels):
+    table = HintTable({"All": (EventHint(resource, ActionType.ALL),)})
+    found = table.labels_of("All")
+    assert found == tuple(resource + label for label in labels)
+    assert table.labels_of("All") is found, "they are found once"
+    assert table.labels_of("Other") == ()
+
+
 def test_labels_are_upstreams():
     assert NODE_ADD.label == "NodeAdd"
     assert UNSCHEDULABLE_TIMEOUT.label == "UnschedulableTimeout"
@@ -408,6 +467,14 @@ def test_plugins_that_register_node_additions_are_registered_for_taints_with_que
     taint = ClusterEvent(NODE, ActionType.UPDATE_NODE_TAINT)
     assert table.answers(make_pod("p"), taint, None, None) == {"P": Hint.QUEUE}
     assert table.answers(make_pod("p"), NODE_ADD, None, None) == {"P": Hint.SKIP}
+
+
+def test_plugins_that_register_taints_themselves_keep_their_hint():
+    # Upstream: pkg/scheduler/scheduler.go, buildQueueingHintMap
+    both = ActionType.ADD | ActionType.UPDATE_NODE_TAINT
+    table = HintTable.from_plugins({"P": (EventHint(NODE, both, always_skip),)})
+    taint = ClusterEvent(NODE, ActionType.UPDATE_NODE_TAINT)
+    assert table.answers(make_pod("p"), taint, None, None) == {"P": Hint.SKIP}
 
 
 def test_a_plugin_without_registrations_has_all_events_and_an_empty_list_has_none():

@@ -1,7 +1,7 @@
 import pytest
 from msgspec.structs import replace
 
-from podwright.apimachinery.objects import PodSpec
+from podwright.apimachinery.objects import PodSpec, with_fields
 from podwright.scheduler.framework.events import POD, UNSCHEDULABLE_TIMEOUT, ActionType, EventHint
 from podwright.scheduler.queueing import (
     SECOND_NS,
@@ -149,7 +149,59 @@ def test_pop_takes_from_backoff_if_active_is_empty(queue):
     fail(queue, "waits", 0, unschedulable_plugins=["Fit"])
     queue.move(NODE_ADD, at(0.1))
     assert names(queue.pods_in(QueueName.BACKOFF)) == ["waits"]
+    assert queue.has_next
     assert queue.pop(at(0.2)).attempts == 2
+
+
+def test_without_the_feature_pop_does_not_take_from_backoff():
+    queue = make_queue(QueueSettings(pop_from_backoff=False))
+    fail(queue, "waits", 0, unschedulable_plugins=["Fit"])
+    queue.move(NODE_ADD, at(0.1))
+    assert not queue.has_next
+    assert queue.pop(at(0.2)) is None
+
+
+def test_metrics_can_be_read_again_and_count_hints_once(queue):
+    fail(queue, "p", 0, unschedulable_plugins=["Stubborn"])
+    queue.move(NODE_ADD, at(1))
+    for _ in range(2):
+        executions = queue.metrics().queueing_hint_executions_total
+        assert executions == {("Stubborn", "NodeAdd", "QueueSkip"): 1}
+
+
+def test_a_queue_has_its_nominations_and_passes_them_on():
+    pod, gone, calls = make_pod("p"), make_pod("gone"), []
+
+    class Mirror:
+        def nominate(self, pod, node_name):
+            calls.append((pod.key, node_name))
+
+        def clear_nomination(self, pod):
+            calls.append((pod.key, ""))
+
+    queue = make_queue(lookup={pod.key: pod}.get, mirror=Mirror())
+    for one in (pod, gone):
+        queue.nominate(one, "n1")
+    assert queue.nominator.nodes() == {"n1": (pod,)}
+    queue.nominate(pod, "")
+    assert calls == [("default/p", "n1"), ("default/p", "")]
+
+
+@pytest.mark.parametrize("is_in_flight", [False, True])
+@pytest.mark.parametrize(("old", "moves"), [("x", False), ("y", True)])
+def test_an_update_is_the_change_from_the_version_that_is_named(old, moves, is_in_flight):
+    # The version in the queue has no label.
+    hint = EventHint(POD, ActionType.UPDATE_POD_LABEL)
+    queue = make_queue(hints={"default-scheduler": HintTable({"Label": (hint,)})})
+    versions = [with_fields(make_pod("p"), "metadata", labels={"app": app}) for app in (old, "x")]
+    queue.add(make_pod("p"), at(0))
+    queued = queue.pop(at(0))
+    if is_in_flight:
+        queue.update(*versions, at(0.1))
+    queue.park(queued, at(0.2), unschedulable_plugins=["Label"])
+    if not is_in_flight:
+        queue.update(*versions, at(0.3))
+    assert queued.place is (QueueName.BACKOFF if moves else QueueName.UNSCHEDULABLE)
 
 
 def test_pop_never_takes_from_error_backoff(queue):
@@ -277,6 +329,9 @@ def test_a_pod_is_requeued_without_an_event_after_exactly_five_minutes(queue):
     assert queue.flush_unschedulable(at(300) + 1) == ["default/p"]
     assert queue.pop(at(301)).was_flushed
     assert queued.place is QueueName.IN_FLIGHT
+    # Upstream: pkg/scheduler/backend/queue/scheduling_queue.go, AddUnschedulableIfNotPresent
+    queue.park(queued, at(302), unschedulable_plugins=["Fit"])
+    assert not queued.was_flushed
 
 
 @pytest.mark.parametrize("start_seconds", [0, 7, 29.5])
@@ -373,6 +428,25 @@ def test_activate_skips_backoff_and_is_kept_for_pods_in_flight(queue):
         ("activate in flight", "ForceActivate"),
         ("backoff", "ScheduleAttemptFailure"),
     ]
+    assert queue.story("default/unknown") == []
+
+
+def test_a_pod_that_is_active_already_is_not_activated_for_the_pods_in_flight(queue):
+    for name in ("flight", "active"):
+        queue.add(make_pod(name), at(0))
+    queued = queue.pop(at(0))
+    assert queue.activate([make_pod("active")], at(1)) == []
+    assert queue.metrics().inflight_events == {"PodPopped": 1}
+    assert queue.park(queued, at(2), unschedulable_plugins=["Fit"]) is QueueName.UNSCHEDULABLE
+
+
+def test_the_end_of_an_attempt_is_recorded_once(queue):
+    queue.add(make_pod("p"), at(0))
+    queued = queue.pop(at(0))
+    for _ in range(2):
+        queue.done(queued, at(1))
+        assert queued.place is QueueName.NOWHERE
+    assert [touch.step for touch in queue.story("default/p")] == ["active", "pop", "done"]
 
 
 def test_a_deleted_pod_is_removed_from_every_place(queue):
@@ -420,7 +494,18 @@ def test_pop_pod_pops_a_pod_from_any_place_unless_gated(queue):
     assert queue.pop_pod("default/gated", at(1)) is None
     assert queue.pop_pod("default/missing", at(1)) is None
     assert queue.pop_pod("default/active", at(1)).attempts == 1
+
     assert names(queue.in_flight()) == ["active"]
+
+
+def test_pop_pod_pops_a_gated_pod_whose_gate_has_ended_without_an_event():
+    # Upstream: pkg/scheduler/backend/queue/scheduling_queue.go, PopSpecificPod
+    held = {"default/p"}
+    queue = make_queue(pre_enqueue=lambda pod: ("Hold", ()) if pod.key in held else None)
+    queue.add(make_pod("p"), at(0))
+    assert queue.pop_pod("default/p", at(1)) is None
+    held.clear()
+    assert queue.pop_pod("default/p", at(2)) is queue.in_flight()[0]
 
 
 @pytest.mark.parametrize("knows_the_old_version", [True, False])

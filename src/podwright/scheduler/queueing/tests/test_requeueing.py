@@ -146,6 +146,27 @@ def test_an_event_is_about_all_pods_if_it_is_for_one_of_the_plugins():
     assert queue.move(POD_CLAIM, at(1), new=make_pod("other")) == ["default/wide"]
 
 
+@pytest.mark.parametrize(
+    ("claim", "others"), [("a", ["p0"]), ("none", []), ("all", ["p0", "p1", "p2"])]
+)
+def test_the_effort_of_an_event_about_some_pods_are_the_hints_of_these(claim, others):
+    tried = []
+
+    def hint(pod, _old, _new):
+        tried.append(pod.metadata.name)
+        return Hint.SKIP
+
+    hints = (EventHint(POD_CLAIM.resource, POD_CLAIM.action, hint, concern),)
+    queue = make_queue(hints={"default-scheduler": HintTable({"Claims": hints})})
+    for name, own in (("p0", "a"), ("p1", "b"), ("p2", "b"), ("new", "b")):
+        claims = (PodResourceClaim(name="c", resource_claim_name=own),)
+        queue.add(with_fields(make_pod(name), "spec", resource_claims=claims), at(0))
+        queue.park(queue.pop(at(0)), at(0), unschedulable_plugins=["Claims"])
+    new = with_fields(make_pod("new"), "metadata", annotations={"claim": claim})
+    assert queue.move(POD_CLAIM, at(1), new=new) == []
+    assert tried == [*others, "new"]
+
+
 @pytest.mark.parametrize("claim", ["a", "b", "none", "all"])
 @pytest.mark.parametrize("name", ["p0", "p3", "other", "unblamed"])
 def test_an_event_about_some_pods_has_the_effect_that_it_has_when_all_are_tried(claim, name):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from podwright.scheduler.framework.events import NODE, POD, ActionType, EventHint
+from podwright.scheduler.framework.events import NODE, POD, ActionType, EventHint, Hint
 from podwright.scheduler.queueing import HintTable, QueuedPod, QueueName
 from podwright.scheduler.queueing.capture import QueueSnapshot, queued_from, queued_snapshot
 from podwright.scheduler.queueing.tests.pods import (
@@ -91,7 +91,7 @@ def full_queue():
     return queue
 
 
-def restored(queue):
+def restored(queue, second=None):
     """Return a new queue from a snapshot; all queued pods are new instances."""
     objects = Objects()
     taken = queue.snapshot(objects)
@@ -100,7 +100,7 @@ def restored(queue):
     entries = [queued_snapshot(queued, objects) for queued in objects.entries]
     places = {number: QueueName(entry.place) for number, entry in enumerate(entries)}
     objects.entries = [queued_from(entry, objects.pod(entry.pod)) for entry in entries]
-    second = empty_queue()
+    second = empty_queue() if second is None else second
     second.restore(snapshot, objects, places)
     return second
 
@@ -139,6 +139,7 @@ def test_a_restored_queue_has_the_same_pods_in_the_same_places():
     second = restored(queue)
     second.validate()
     assert contents(second) == found
+    assert second.scheduling_cycle == queue.scheduling_cycle > 0
     assert vars(second.metrics()) == vars(queue.metrics())
 
 
@@ -154,16 +155,37 @@ def test_a_snapshot_of_a_queued_pod_has_every_field():
     queued.unschedulable_count = 4
     queued.consecutive_errors = 5
     queued.backoff_end_ns = at(6)
-    queued.unschedulable_plugins = frozenset({"Fit"})
-    queued.pending_plugins = frozenset({"Gate"})
+    queued.unschedulable_plugins = frozenset("hgfedcba")
+    queued.pending_plugins = frozenset("hgfedcba")
     queued.gating_plugin = "SchedulingGates"
     queued.gating_reasons = ("gated",)
     queued.was_flushed = True
     objects = Objects()
     entry = queued_snapshot(queued, objects)
+    assert entry.unschedulable_plugins == entry.pending_plugins == tuple("abcdefgh")
     again = queued_from(entry, queued.pod)
     again.place = queued.place
     assert queued_snapshot(again, objects) == entry
+
+
+def test_the_events_kept_for_pods_in_flight_have_both_versions():
+    before, after = make_node("before"), make_node("after")
+    seen = []
+
+    def hint(_pod, old, new):
+        seen.append((old, new))
+        return Hint.SKIP
+
+    hints = {"default-scheduler": HintTable({"Fit": (EventHint(NODE, ActionType.ALL, hint),)})}
+    queue = make_queue(hints=hints)
+    queue.add(make_pod("flight"), at(0))
+    queue.pop(at(0))
+    for old, new in [(None, before), (before, after), (after, None)]:
+        queue.move(NODE_LABEL, at(1), old=old, new=new)
+    second = restored(queue, make_queue(hints=hints))
+    (queued,) = second.in_flight()
+    second.park(queued, at(2), unschedulable_plugins=["Fit"])
+    assert seen == [(None, before), (before, after), (after, None)]
 
 
 def test_pods_of_one_time_leave_the_unschedulable_set_in_order_of_entry():
