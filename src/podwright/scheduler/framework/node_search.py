@@ -172,8 +172,8 @@ class NodeSearch:
         status_of : callable
             Returns the status of a slot.
         """
-        slot = self._cluster.nodes.slot_of.get(first, -1) if first else -1
-        if slot < 0 or slot in search.examined or status_of(slot).code == Code.ERROR:
+        slot = self._cluster.nodes.slot_of.get(first)
+        if slot is None or slot in search.examined or status_of(slot).code == Code.ERROR:
             return search.examined
         own: I32Array = np.array([slot], dtype=np.int32)
         return np.concatenate([search.examined, own])

@@ -234,16 +234,14 @@ class Groups:
         """Replace a pod by a new version; a changed label may move it to another group."""
         for name, plugin in self._plugins.items():
             group = _group_of(plugin, old)
-            if group is not None and group != _group_of(plugin, pod):
+            if group != _group_of(plugin, pod):
                 self._remove((name, group), old.metadata.uid)
         self.put(pod)
 
     def remove(self, pod: Pod) -> None:
         """Remove a pod."""
         for name, plugin in self._plugins.items():
-            group = _group_of(plugin, pod)
-            if group is not None:
-                self._remove((name, group), pod.metadata.uid)
+            self._remove((name, _group_of(plugin, pod)), pod.metadata.uid)
 
     def _remove(self, key: tuple[str, Hashable], uid: str) -> None:
         members = self._members.get(key)
@@ -258,8 +256,7 @@ class Groups:
         """Record that a pod counts on a node from now on, or does not."""
         uid = pod.metadata.uid
         for name, plugin in self._plugins.items():
-            group = _group_of(plugin, pod)
-            members = None if group is None else self._members.get((name, group))
+            members = self._members.get((name, _group_of(plugin, pod)))
             if members is None or uid not in members.pods:
                 continue
             if is_scheduled:
