@@ -147,7 +147,8 @@ class StatusDraft:
         -----
         Upstream: progress.go, syncRolloutStatus
         """
-        if rollout.spec.progress_deadline_seconds is None:
+        deadline = rollout.spec.progress_deadline_seconds
+        if deadline is None:
             self.remove(PROGRESSING)
             return
         present = self.condition(PROGRESSING)
@@ -164,7 +165,7 @@ class StatusDraft:
                 since = present.get("lastTransitionTime") or since
             text = f"{subject} is progressing."
             self._put(PROGRESSING, "True", "ReplicaSetUpdated", text, since)
-        elif self._has_timed_out(rollout, present):
+        elif self._has_timed_out(deadline, present):
             text = f"{subject} has timed out progressing."
             self.set(PROGRESSING, "False", TIMED_OUT, text)
 
@@ -202,12 +203,11 @@ class StatusDraft:
             or counts["availableReplicas"] > was["availableReplicas"]
         )
 
-    def _has_timed_out(self, rollout: Rollout, present: Document | None) -> bool:
+    def _has_timed_out(self, deadline: int, present: Document | None) -> bool:
         if present is None or present.get("reason") == NEW_AVAILABLE:
             return False
         if present.get("reason") == TIMED_OUT:
             return True
-        deadline = rollout.spec.progress_deadline_seconds or 0
         begun_ns = timestamp_ns(present.get("lastUpdateTime")) or 0
         return begun_ns + deadline * SECOND_NS < self._now_ns
 

@@ -421,9 +421,7 @@ class Rollout:
         Upstream: sync.go, cleanupDeployment
         """
         old = [each for each in self.old if not each.is_terminating]
-        count = len(old) - self.spec.revision_history_limit
-        if count <= 0:
-            return []
+        count = max(len(old) - self.spec.revision_history_limit, 0)
         old.sort(key=lambda each: (each.revision, each.created, each.name))
         return [
             each

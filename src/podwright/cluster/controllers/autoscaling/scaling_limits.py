@@ -160,7 +160,7 @@ def _limit(
     rules: Document, history: ScalingHistory, current: int, now_ns: int, *, is_up: bool
 ) -> int:
     """Return the farthest number of replicas that the policies of a direction allow."""
-    select = rules.get("selectPolicy") or "Max"
+    select = rules.get("selectPolicy")  # "Max" by default
     if select == "Disabled":
         return current
     limits = [_of_policy(each, history, current, now_ns, is_up=is_up) for each in rules["policies"]]

@@ -159,9 +159,7 @@ def pods_of(
         document: Document = {
             "apiVersion": "v1",
             "kind": "Pod",
-            "metadata": _pod_metadata(
-                job, template.get("metadata") or {}, index, own.get(-1 if index is None else index)
-            ),
+            "metadata": _pod_metadata(job, template.get("metadata") or {}, index, own),
             "spec": plain if index is None else {"hostname": f"{job.name}-{index}"} | indexed,
         }
         if not pods:
@@ -173,7 +171,10 @@ def pods_of(
 
 
 def _pod_metadata(
-    job: KubernetesObject, given: Document, index: int | None, own: Mapping[str, str] | None
+    job: KubernetesObject,
+    given: Document,
+    index: int | None,
+    own: Mapping[int, Mapping[str, str]],
 ) -> Document:
     metadata: Document = {
         "generateName": f"{job.name}-",
@@ -189,8 +190,7 @@ def _pod_metadata(
         metadata["generateName"] = job.name[: _GENERATED_PREFIX_MAX - len(tail)] + tail
         for field in ("annotations", "labels"):
             metadata[field] = {**(given.get(field) or {}), COMPLETION_INDEX: str(index)}
-    if own:
-        metadata["annotations"] = {**(metadata.get("annotations") or {}), **own}
+        metadata["annotations"].update(own.get(index, {}))
     return metadata
 
 

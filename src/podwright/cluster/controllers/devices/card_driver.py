@@ -97,23 +97,25 @@ class CardDriver(Controller):
             actions += self._published(key, described.get(driver), present.get(driver, []))
         return actions
 
-    def _cards_of(self, node: Node) -> dict[str, str]:
-        """Return the names of the DeviceCards of a node, by driver; the first in order counts."""
-        found: dict[str, str] = {}
+    def _cards_of(self, node: Node) -> dict[str, tuple[str, CardSpec]]:
+        """Return the DeviceCards of a node with names, by driver; the first in order counts."""
+        found: dict[str, tuple[str, CardSpec]] = {}
         for name in sorted(self._cards):
             spec = self._cards[name]
             if spec is not None and spec.node_selector.items() <= node.metadata.labels.items():
-                found.setdefault(spec.driver, name)
+                found.setdefault(spec.driver, (name, spec))
         return found
 
-    def _published(self, node: str, name: str | None, present: list[ResourceSlice]) -> Actions:
+    def _published(
+        self, node: str, cards: tuple[str, CardSpec] | None, present: list[ResourceSlice]
+    ) -> Actions:
         """Return the writes after which the slices of one driver are those of its cards."""
         owners = [of.metadata.annotations.get(CARDS) for of in present]
         if any(each is None or self._is_unreadable(each) for each in owners):
             return []  # another driver publishes them, or they stay until the cards can be read
-        spec = None if name is None else self._cards[name]
-        if name is None or spec is None:
+        if cards is None:
             return [self.delete(of) for of in present]
+        name, spec = cards
         known = {
             (of.metadata.annotations.get(CARDS), of.metadata.annotations.get(CARDS_HASH))
             for of in present

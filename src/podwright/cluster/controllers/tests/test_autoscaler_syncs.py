@@ -202,10 +202,10 @@ LIMITED = (
         ),
         pytest.param(
             [
-                an_autoscaler(api="autoscaling/v1", targetCPUUtilizationPercentage=100),
+                an_autoscaler(api="autoscaling/v1", targetCPUUtilizationPercentage=60),
                 a_deployment(), *using("1600m", "800m"),
             ],
-            [*rescaled(3, f"{CPU} above target"), *counts(2, 3, scaled=True)], id="version 1",
+            [*rescaled(4, f"{CPU} above target"), *counts(2, 4, scaled=True)], id="version 1",
         ),
     ],
 )  # fmt: skip

@@ -278,6 +278,7 @@ def test_missed_times_count_from_the_deadline_and_many_are_reported() -> None:
         pytest.param("0,1 * * * *", 61, 7300, 7260, 62, id="as upstream estimates"),
         pytest.param("0 0 30 2 *", 0, 9_999_999, None, 0, id="never"),
         pytest.param("@every 1h", 60, 12_600, 10_860, 3, id="intervals from the first time"),
+        pytest.param("0,1 * * * *", -1, 120, None, 3, id="none after the estimate, as upstream"),
         pytest.param("59 11,12 * * *", 0, 80_000, None, 11, id="none near the end, as upstream"),
     ],
 )

@@ -222,6 +222,12 @@ SINCE = progressing("True", "ReplicaSetUpdated", at(-600), at(-900))
             id="a new rollout",
         ),
         pytest.param(
+            [(2, 2, 1, 1), (2, 2, 1, 1)], COUNTS,
+            progressing("True", "NewReplicaSetAvailable", at(-700), at(-800)),
+            progressing("True", "NewReplicaSetAvailable", at(-700), at(-800)),
+            id="a rollout that has ended does not time out",
+        ),
+        pytest.param(
             [(2, 2, 1, 1), (2, 2, 1, 1)], COUNTS, None, None, id="no condition, no progress",
         ),
         pytest.param(

@@ -151,6 +151,13 @@ def test_recorded_workloads_without_a_template_have_pods_without_containers(obje
     assert [(pod.name, pod.spec.containers) for pod in pods] == [("web-0", ()), ("web-1", ())]
 
 
+def test_a_recorded_daemon_set_without_a_template_has_pods_without_containers():
+    owner: Any = without_template(workload("DaemonSet", metadata=SERVER))
+    (pod,) = (obj for obj in expand([make_node("a"), owner]).objects if isinstance(obj, Pod))
+    assert pod.spec.containers == ()
+    assert set(pod.metadata.labels) == {"controller-revision-hash", "pod-template-generation"}
+
+
 def test_a_stateful_set_gets_its_claims_with_the_default_class():
     default = {"annotations": {"storageclass.kubernetes.io/is-default-class": "true"}}
     storage_class: Any = decode({

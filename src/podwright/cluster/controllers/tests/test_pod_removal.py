@@ -93,6 +93,14 @@ def test_the_pods_of_a_removed_node_are_deleted_after_forty_seconds() -> None:
     assert bench.sync("n", 41) == ["sync n at 81"]
 
 
+def test_the_status_of_a_failed_pod_is_that_of_its_generation() -> None:
+    bench = SingleSync(PodGarbageCollector, a_pod(generation=3), a_node(taints=()))
+    bench.remove(a_node())
+    bench.sync("n")
+    update, _ = bench.sync("n", 40)
+    assert " status.observedGeneration=3" in update
+
+
 def test_a_node_that_returns_ends_the_quarantine() -> None:
     bench = SingleSync(PodGarbageCollector, a_node(taints=()), a_pod())
     bench.remove(a_node())

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from podwright.apimachinery.schema import decode
 from podwright.cluster.api import QuotaEvaluators
 from podwright.cluster.api.tests.writable import WritableStore
 from podwright.cluster.controllers.core.resource_quota import ResourceQuotaController
@@ -148,6 +149,9 @@ def test_which_changes_concern_a_quota():
     assert bench.remove(config) == ["default/q"]
     assert bench.put(with_status({"hard": HARD})) == []
     assert bench.put(with_status({"hard": {"pods": "1"}})) == ["default/q"]
+    metadata = {"name": "q", "namespace": "default"}
+    custom = {"apiVersion": "example.com/v1", "kind": "ResourceQuota", "metadata": metadata}
+    assert bench.put(decode(custom)) == [], "a custom resource of the same name"
     assert bench.put(a_quota(pods="1")) == ["default/q"]
     assert bench.remove(a_quota()) == ["default/services"]
     assert bench.remove(a_quota("services")) == []

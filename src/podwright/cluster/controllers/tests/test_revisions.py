@@ -76,3 +76,10 @@ def test_collisions_change_the_hash():
 )
 def test_templates_are_compared_without_their_hash(other, is_same):
     assert same_template(TEMPLATE | other, TEMPLATE) is is_same
+
+
+def test_a_recorded_template_without_metadata_is_that_of_its_set():
+    spec = {"spec": TEMPLATE["spec"]}
+    of_set = spec | {"metadata": {"labels": {"pod-template-hash": "x"}}}
+    assert same_template(spec, of_set)
+    assert not same_template(spec, of_set | {"metadata": {"labels": {"app": "db"}}})

@@ -203,6 +203,13 @@ def test_the_status_counts_the_pods_of_both_revisions() -> None:
         assert " ".join(found).strip() == expected, (current, with_pods)
 
 
+def test_the_status_keeps_the_number_of_collisions() -> None:
+    given = a_set({"currentRevision": "db-new", "collisionCount": 2})
+    (found,) = SingleSync(StatefulSetController, given, *REVISIONS, *pods("0 1 2")).sync("shop/db")
+    assert found.startswith("update StatefulSet shop/db status: ")
+    assert "collisionCount" not in found
+
+
 # The strategy, pods, and the requests as above.
 UPDATES = """\
 OnDelete           | 0/old 1/old 2/old         | 3/3/3/0/3
