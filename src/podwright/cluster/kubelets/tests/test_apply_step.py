@@ -52,7 +52,7 @@ def test_an_object_is_created_before_the_own_object_is_changed():
     )
     assert isinstance(applied, ApplyObject)
     assert (applied.obj.kind, applied.obj.key) == ("PersistentVolume", "pvc-u1")
-    assert applied.scope == "main"
+    assert (applied.scope, applied.user) == ("main", updated.user)
     assert applied.obj.raw["spec"]["persistentVolumeReclaimPolicy"] == "Delete"
     assert updated.obj.raw["spec"]["volumeName"] == "pvc-u1"
 

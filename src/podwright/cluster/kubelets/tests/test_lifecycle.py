@@ -18,8 +18,11 @@ from podwright.apimachinery.schema import decode
 from podwright.cluster.api import DeleteObject, UpdateObject
 from podwright.cluster.api.requests import NodeDown, NodeUp
 from podwright.cluster.kubelets import (
+    STAGE,
     Lifecycle,
+    LifecycleAction,
     LifecycleState,
+    RecordEvent,
     ScheduleStage,
     Stage,
     StageDue,
@@ -78,6 +81,13 @@ def test_a_node_becomes_ready_immediately():
     assert status["allocatable"] == {"cpu": "4"}
     assert status["capacity"] == {"cpu": "1k", "memory": "1Ti", "pods": "1M"}
     assert status["addresses"][0] == {"type": "InternalIP", "address": "10.0.0.1"}
+
+
+def test_a_node_keeps_the_capacity_that_it_has():
+    driver = LifecycleDriver(Lifecycle())
+    driver.put(a_node(status={"capacity": {"cpu": "4"}}))
+    driver.run()
+    assert driver.status("n1")["capacity"] == {"cpu": "4"}
 
 
 def test_a_pod_waits_until_it_is_bound():
@@ -355,6 +365,15 @@ def test_a_pod_removed_on_a_down_node_is_not_due_when_the_node_is_up():
     assert restored(life, pod).handle(NodeUp("n1"), NOW) == []
 
 
+def test_a_stage_that_was_deferred_is_due_when_the_node_is_up():
+    life = Lifecycle()
+    (plan,) = life.handle(ObjectPut(a_pod()), NOW)
+    assert isinstance(plan, ScheduleStage)
+    life.handle(NodeDown("n1"), NOW)
+    assert life.handle(plan.event, NOW) == []
+    assert life.handle(NodeUp("n1"), NOW) == [plan]
+
+
 def test_a_new_object_of_the_same_name_has_a_new_state():
     driver = LifecycleDriver(Lifecycle(stages_of(WAIT)))
     driver.put(a_pod())
@@ -490,8 +509,50 @@ def test_a_rejected_write_is_reported_where_failures_are():
     life = Lifecycle(report_failure=lambda *report: reports.append(report))
     update, error = first_write(life), ValueError("no quota")
     (event,) = life.rejected(update, error)
-    assert event.note == "ValueError: no quota"
+    assert (event.uid, event.note) == ("uid-p", "ValueError: no quota")
     assert reports == [("stages", "default/p", error)]
+
+
+@pytest.mark.parametrize("is_change", [False, True])
+def test_the_error_of_a_new_object_is_an_event_where_failures_are_reported(is_change):
+    reports: list[tuple[object, ...]] = []
+    running = {"phase": "Running", "podIP": "10.1.0.1", "hostIP": "10.0.0.1"}
+    pod = a_pod(annotations={"alibabacloud.com/deletion-time": "soon"}, status=running)
+
+    def put(life: Lifecycle) -> list[LifecycleAction]:
+        if is_change:
+            return life.handle_change(change_of(2, ("", "Pod"), pod.key, None, pod), NOW)
+        return life.handle(ObjectPut(pod), NOW)
+
+    (event,) = put(Lifecycle(report_failure=lambda *report: reports.append(report)))
+    assert isinstance(event, RecordEvent)
+    assert (event.key, event.uid, event.reason) == ("default/web", "uid-web", "StageFailed")
+    assert [report[:2] for report in reports] == [("stages", "default/web")]
+    with pytest.raises(StageError, match="invalid number of seconds"):
+        put(Lifecycle())
+
+
+def test_an_object_of_the_kind_stage_replaces_the_stage_of_its_name():
+    def of_phase(phase: str) -> Object:
+        status = {"statusTemplate": f"phase: {phase}"}
+        spec = {"resourceRef": {"apiGroup": "v1", "kind": "Pod"}, "selector": {}, "next": status}
+        api = {"apiVersion": "kwok.x-k8s.io/v1alpha1", "kind": "Stage"}
+        return decode({**api, "metadata": {"name": "s"}, "spec": spec})
+
+    life, pod = Lifecycle(stages=(), objects_of=lambda _: ()), a_pod()
+    former = None
+    for phase in ("Running", "Failed"):
+        stage = of_phase(phase)
+        assert life.handle_change(change_of(2, STAGE, "s", former, stage), NOW) == []
+        former = stage
+    assert life.kinds == [("", "Pod"), STAGE]
+    (scheduled,) = life.handle(ObjectPut(pod), NOW)
+    assert isinstance(scheduled, ScheduleStage)
+    (update,) = life.handle(scheduled.event, NOW)
+    assert isinstance(update, UpdateObject)
+    assert update.obj.raw["status"]["phase"] == "Failed"
+    assert life.handle_change(change_of(3, STAGE, "s", former, None), NOW) == []
+    assert life.kinds == [STAGE]
 
 
 def test_a_restored_machine_continues_like_the_original():

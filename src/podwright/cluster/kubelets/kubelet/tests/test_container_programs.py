@@ -267,6 +267,7 @@ images:
         ({"image": "my/job:1", "command": ["sleep", "2"]}, 2, "terminated"),
         ({"image": "my/tool", "command": ["tool"], "args": ["wait"]}, 9, "running"),
         ({"image": "my/tool", "command": ["tool"]}, 1, "terminated"),
+        ({"image": "my/tool", "command": ["tool"], "args": ["other"]}, 1, "terminated"),
         ({"image": "my/gone"}, 0, "waiting"),
     ],
 )

@@ -167,7 +167,7 @@ def user(scheduled_s: int | None = None) -> Pod:
         pytest.param("5s", None, -2, 3, id="since the binding"),
         pytest.param("5s", None, None, 5, id="since now, if it is not known when"),
         pytest.param("5s", None, -9, 0, id="a delay that is over"),
-        pytest.param("-5s", None, -2, 0, id="a negative one"),
+        pytest.param("-5s", None, 0, 0, id="a negative one"),
         pytest.param(None, "7s", -2, 5, id="that of the driver's slices"),
         pytest.param("1s", "7s", 0, 1, id="that of the claim first"),
     ],

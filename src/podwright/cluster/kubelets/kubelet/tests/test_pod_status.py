@@ -343,6 +343,15 @@ def test_a_pod_is_not_terminal_before_its_last_container_has_ended(states, field
     assert written(states, {"phase": before}, **fields)["phase"] == phase
 
 
+@pytest.mark.parametrize(("sidecar", "is_failed"), [("run", True), ("starts", False)])
+def test_a_container_after_a_sidecar_that_started_has_failed_with_its_pod(sidecar, is_failed):
+    """Upstream: pkg/kubelet/status/status_manager.go, hasPodInitialized"""
+    states = {"s": sidecar, "c": "waits"}
+    found = written(states, {"phase": "Running"}, is_finished=True, stop=("Evicted", "m"))
+    (container,) = found["containerStatuses"]
+    assert ("terminated" in container["state"]) is is_failed
+
+
 def test_the_reason_of_a_pod_is_that_of_its_phase():
     old = {"phase": "Running", "reason": "R", "message": "M", "qosClass": "Burstable"}
     same = written({"c": "run"}, old)

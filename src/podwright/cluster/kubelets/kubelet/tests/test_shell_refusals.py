@@ -38,6 +38,8 @@ def test_a_use_of_a_command_that_is_not_simulated_is_named(use):
         ("echo a 0> b", "writing to the standard input"),
         ("ls /data*/x", "a pattern in the name of a directory"),
         ("echo ${a?}", "the error of ${a?...}"),
+        ("echo $((echo a); echo b)", "$( with a subshell at its start"),
+        ("\n)", "the syntax at line 2 of the script: ')'"),
     ],
 )
 def test_what_depends_on_more_than_is_known_is_not_simulated(script, text):
