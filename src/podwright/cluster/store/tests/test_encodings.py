@@ -1,6 +1,7 @@
 """The JSON of objects that is made of earlier parts."""
 
 import itertools
+from typing import Any
 
 import msgspec
 import pytest
@@ -84,6 +85,41 @@ def test_other_sections_are_not_taken_for_those_that_are_forgotten():
         document = {
             "metadata": {"name": "a", "managedFields": owners},
             "spec": {**before, "nodeName": "a"},
+        }
+        encodings.keep_extended(document, "spec", before, "nodeName")
+        assert encodings.of(document) == msgspec.json.encode(document)
+
+
+def test_sections_of_forms_that_are_in_use_are_not_taken_for_others():
+    encodings = Encodings()
+    before: dict[str, Any] = {"containers": []}
+    owners = [{"manager": "m"}]
+    for turn in range(3):
+        # Other dictionaries at the same addresses, if nothing kept those of the last turn.
+        statuses = [{"turn": turn} for _ in range(100)]
+        for status, name in itertools.product(statuses, "abc"):
+            document = {
+                "metadata": {"name": name, "managedFields": owners},
+                "spec": {**before, "nodeName": "n"},
+                "status": status,
+            }
+            encodings.keep_extended(document, "spec", before, "nodeName")
+            assert encodings.of(document) == msgspec.json.encode(document)
+            encodings.forget(document)
+            del status, document
+        del statuses
+
+
+def test_documents_that_differ_in_their_status_have_different_forms():
+    encodings = Encodings()
+    before: dict[str, Any] = {"containers": []}
+    owners = [{"manager": "m"}]
+    statuses = [{"number": number} for number in range(4)]
+    for status in statuses * 3:
+        document = {
+            "metadata": {"name": "a", "managedFields": owners},
+            "spec": {**before, "nodeName": "n"},
+            "status": status,
         }
         encodings.keep_extended(document, "spec", before, "nodeName")
         assert encodings.of(document) == msgspec.json.encode(document)
