@@ -246,6 +246,14 @@ def allocation(device):
     return {"allocation": {"devices": {"results": [result]}}}
 
 
+def found(value: Any, field: str) -> Any:
+    """Return the value of a field, however deep."""
+    if isinstance(value, dict) and field in value:
+        return value[field]
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return next((one for each in parts if (one := found(each, field)) is not None), None)
+
+
 @pytest.mark.parametrize(
     ("resource", "source", "own", "kept"),
     [
@@ -307,6 +315,9 @@ def test_what_a_destination_has_bound_or_allocated_stays_so(resource, source, ow
     settlement = settled(KINDS[resource], obj, present, SyncPolicies())
     assert [each.path for each in settlement.kept] == kept
     assert all(each.policy for each in settlement.kept)
+    for each in settlement.kept:
+        field = each.path.rpartition(".")[2]
+        assert (each.source, each.here) == (found(source, field), found(own, field))
     part = "status" if resource == "resourceclaims" else "spec"
     assert settlement.obj[part] == (own if kept else source)[part]
     # The devices of a claim are freed before it is gone.
@@ -572,6 +583,25 @@ def test_a_frozen_node_keeps_its_status_and_says_so():
     # The first request changes the version, so the second one must not name the one before.
     assert [each["metadata"].get("resourceVersion") for each in bodies] == ["7", None]
     assert [each["metadata"]["name"] for each in bodies] == ["n", "n"]
+
+
+@pytest.mark.parametrize(
+    ("ports", "paths"),
+    [
+        pytest.param({"kubeletEndpoint": {"Port": 0}}, [], id="nothing is set"),
+        pytest.param(
+            {"kubeletEndpoint": {"Port": 10250}, "other": {"Port": 0}},
+            ["status.daemonEndpoints"],
+            id="a part is set",
+        ),
+    ],
+)
+def test_structs_of_a_status_in_which_nothing_is_set_are_no_difference(ports, paths):
+    aim: Any = {"metadata": {"name": "n"}, "spec": {}, "status": {"daemonEndpoints": ports}}
+    present: Any = {"metadata": {"name": "n"}, "spec": {}, "status": {"phase": "Running"}}
+    aim["status"]["phase"] = "Running"
+    followed = settled(KINDS["nodes"], aim, present, SyncPolicies())
+    assert [each.path for each in followed.differences] == paths
 
 
 @pytest.mark.parametrize(
