@@ -75,8 +75,10 @@ def test_results_and_solutions_are_forgotten_when_there_are_too_many(
     monkeypatch.setattr(solutions, "_MOST_SOLUTIONS", 2)
     known = Solutions()
     states = [NodeState(number, ()) for number in range(3)]
-    for state in states:
+    for state in states[:2]:
         known.add(state, (), None)
+    assert [state in known for state in states] == [True, True, False]
+    known.add(states[2], (), None)
     assert [state in known for state in states] == [False, False, True]
 
 

@@ -58,6 +58,11 @@ def test_a_node_sees_the_slices_for_it(
     assert found == ({"p": "a b"} if is_seen else {})
 
 
+def test_a_node_sees_what_arrived_after_slices_for_others() -> None:
+    away = published("a", name="x", pool="q", nodeSelector=_IN_Z)
+    assert _seen(away, published("b", allNodes=True)) == {"p": "b"}
+
+
 def test_only_the_newest_generation_counts() -> None:
     old, new = published("a", name="x"), published("b", name="y", generation=2)
     assert _seen(old, new) == _seen(new, old) == {"p": "b"}
@@ -164,6 +169,8 @@ def test_every_node_sees_a_pool_with_counters_that_is_incomplete() -> None:
     replaced = counters(1, "old", generation=0, slices=5)
     new = counters(1), published(consuming("a", 1), nodeName="m", slices=2)
     assert _seen(replaced, *new) == {}, "the newest counters are whole"
+    outdated = counters(1, "old", generation=0)
+    assert _seen(outdated, *part) == {"p": "incomplete"}, "the newest counters are not"
     wrong = [counters(1), published("a", "a", nodeName="m", slices=2)]
     assert _seen(*wrong) == {}, "the names of its devices are those of relevant slices"
 
@@ -173,6 +180,8 @@ def test_without_the_gate_slices_with_partitions_are_left_out() -> None:
     per_device = published({"name": "b", "allNodes": True}, pool="q", perDeviceNodeSelection=True)
     assert _seen(plain, per_device) == {"plain": "a", "q": "b"}
     assert _seen(plain, per_device, gate=False) == {"plain": "a"}
+    shared = published("a", pool="plain", name="x", allNodes=True)
+    assert _seen(per_device, shared, gate=False) == {"plain": "a"}
     pool = [counters(1), published(consuming("c", 1), slices=2)]
     assert _seen(*pool) == {"p": "c"}
     assert _seen(*pool, gate=False) == {"p": "counter set card not found"}

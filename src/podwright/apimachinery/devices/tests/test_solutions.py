@@ -54,6 +54,18 @@ def test_a_device_of_all_nodes_is_in_use_on_each() -> None:
     assert _state(index, "n").in_use == _state(index, "m").in_use == (0,)
 
 
+def test_an_allocation_of_devices_for_all_nodes_and_for_one_concerns_both() -> None:
+    index = index_of(
+        published("a", name="all", pool="all", allNodes=True), _pool_of("m", of_model("b", "x"))
+    )
+    assert _state(index, "m").in_use == ()
+    index.set_pending("u", allocation(result("a", pool="all"), result("b", pool="m")))
+    assert _state(index, "m").in_use == (0, 1)
+    assert _state(index, "n").in_use == (0,)
+    index.remove_pending("u")
+    assert _state(index, "m").in_use == _state(index, "n").in_use == ()
+
+
 @pytest.mark.parametrize(
     "other",
     [
