@@ -415,6 +415,17 @@ def test_an_object_that_stops_matching_has_its_last_matching_state_and_the_new_v
     assert event.object.raw["metadata"]["resourceVersion"] == "3"
 
 
+def test_an_object_that_names_an_owner_twice_is_listed_once_until_it_is_gone(store):
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "u"}
+    store.create(a_pod("a", metadata={"ownerReferences": [owner, owner]}), NOW)
+    store.create(a_pod("b"), NOW)
+    assert names(store.list(Pod, owner_uid="u")) == ["a"]
+    store.validate()
+    store.delete(Pod, "default/a", NOW, grace_seconds=0)
+    assert names(store.list(Pod, owner_uid="u")) == []
+    store.validate()
+
+
 def test_a_watch_sees_its_kind_its_namespace_and_its_owner(store):
     watched = {
         "pods": store.watch(Pod, since=1),
