@@ -73,6 +73,19 @@ def test_weights_change_a_choice_and_leave_the_recorded_one(log):
     assert chosen(log, weights={"NodeResourcesFit": 0}) == "large"
 
 
+def test_a_taint_is_removed_by_key_and_effect_and_others_stay():
+    recorded = Recorded()
+    taints = ["team=a:NoSchedule", "team=a:NoExecute"]
+    both = make_node("both", cpu="8", taints=taints)
+    recorded.attempt(make_node("n", cpu="2"), both, make_pod("web", cpu="1"))
+    recorded.attempt(make_node("one", cpu="64", taints=taints[:1]), make_pod("db", cpu="1"))
+    taint = Taint(key="team", effect="NoSchedule")
+    for pod, node, expected in (("web", "both", "n"), ("db", "one", "one")):
+        found = what_if(recorded.run.log, f"default/{pod}", taint=(node, taint, "remove"))
+        assert found.before.decision.node == "n"
+        assert found.after.decision.node == expected
+
+
 def test_a_taint_repels_a_pod_and_the_same_taint_is_removed_by_key_and_effect(log):
     taint = Taint(key="team", value="a", effect="NoSchedule")
     assert chosen(log, taint=("small", taint, "add")) == "large"
