@@ -372,6 +372,7 @@ def test_owners_are_left_out_if_they_are_to_be():
             "uid",
             "resourceVersion",
         }
+    assert rows.of(PODS["null metadata"]).metadata_part is None
     kept = PodRows().of(PODS["owners"]).metadata_part
     assert kept is not None
     assert "managedFields" in msgspec.msgpack.decode(kept)

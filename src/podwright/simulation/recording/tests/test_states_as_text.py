@@ -95,6 +95,7 @@ def test_a_verification_counts_equal_events_up_to_the_first_difference():
     assert lines[2].startswith("  before:   ")
     text = found._repr_html_()
     assert "The runs differ" in text
+    assert "First event with different actions" in text
     assert f">{count}<" in text
 
 

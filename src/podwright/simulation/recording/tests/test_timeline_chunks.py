@@ -1,5 +1,6 @@
 """The chunks of a timeline: what is read equals what was written, and damage is an error."""
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -103,6 +104,15 @@ def test_a_reference_that_moves_to_a_later_name_is_in_the_chunk(chunk_rows, subj
 def test_damaged_chunks_are_errors(timeline, change, text):
     with pytest.raises(LogError, match=text):
         decode_chunks(change(b"".join(encode_chunks(timeline))))
+
+
+def test_a_number_of_rows_is_not_negative(timeline):
+    (content,) = encode_chunks(timeline)
+    magic, header_bytes, _ = _HEAD.unpack_from(content)
+    header = msgspec.json.decode(content[_HEAD.size : _HEAD.size + header_bytes])
+    changed = msgspec.json.encode(header | {"rows": -1})
+    with pytest.raises(LogError, match=r"^byte 0: 0 bytes are not -1 rows$"):
+        decode_chunks(_HEAD.pack(magic, len(changed), 0) + changed)
 
 
 @pytest.mark.parametrize("more", range(9))

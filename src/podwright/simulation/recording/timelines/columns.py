@@ -197,7 +197,7 @@ def decode_chunks(content: bytes) -> Timeline:
         except (msgspec.MsgspecError, ValueError) as error:
             raise LogError(f"byte {at + _HEAD.size}: the header is not valid: {error}") from error
         row_bytes = sum(np.dtype(kind).itemsize for _, kind in _LAYOUT)
-        if header.rows < 0 or not 0 <= body_bytes - header.rows * row_bytes < 8:
+        if not 0 <= body_bytes - header.rows * row_bytes < 8:
             raise LogError(f"byte {at}: {body_bytes} bytes are not {header.rows} rows")
         subjects += header.subjects
         fields += header.fields
