@@ -185,10 +185,17 @@ def test_a_refusal_that_lasts_is_the_result_without_advice_to_administrators():
         pytest.param(status(403, "Forbidden", "denied by a policy"), id="denied by admission"),
     ],
 )
-def test_a_rejection_is_final(refusal):
-    server = FakeServer(POST=[refusal])
-    assert result(server, BIND)[0] == CallError(refusal[1]["message"], refusal[1]["reason"])
-    assert server.verbs() == ["POST"]
+@pytest.mark.parametrize(
+    ("call", "verb"),
+    [
+        pytest.param(BIND, "POST", id="bind"),
+        pytest.param(PatchPodStatus(1, "a/p", "u", Condition(type="T")), "PATCH", id="status"),
+    ],
+)
+def test_a_rejection_is_final(call, verb, refusal):
+    server = FakeServer(**{verb: [refusal]})
+    assert result(server, call)[0] == CallError(refusal[1]["message"], refusal[1]["reason"])
+    assert server.verbs() == [verb]
 
 
 def test_a_claim_whose_name_the_server_generates_is_not_created_twice():
@@ -284,7 +291,21 @@ def test_the_attempts_of_an_event_are_spread(monkeypatch):
         assert all(low <= wait < 2 * low for low, wait in zip(least, waits, strict=True))
 
 
-def test_the_attempts_of_a_call_are_spread_up_to_their_limit(monkeypatch):
+BUSY = status(503, "ServiceUnavailable")
+
+
+@pytest.mark.parametrize(
+    ("replies", "call"),
+    [
+        pytest.param(
+            {"DELETE": [*[BUSY] * 7, (200, {})]}, DeletePod(1, "default/p", "u"), id="evict"
+        ),
+        pytest.param(
+            {"POST": [CUT], "GET": [*[BUSY] * 7, pods("n")]}, BIND, id="where a pod is bound"
+        ),
+    ],
+)
+def test_the_attempts_of_a_call_are_spread_up_to_their_limit(monkeypatch, replies, call):
     waits: list[float] = []
 
     async def run():
@@ -293,10 +314,8 @@ def test_the_attempts_of_a_call_are_spread_up_to_their_limit(monkeypatch):
                 waits.append(seconds)
 
         monkeypatch.setattr("podwright.online.live.api_calls.asyncio.sleep", sleep)
-        busy = status(503, "ServiceUnavailable")
-        replies = [busy] * 7 + [(200, {})]
         times = RetryTimes(first_ns=10**8, longest_ns=10**9)
-        await executed(FakeServer(DELETE=replies), DeletePod(1, "default/p", "u"), times=times)
+        await executed(FakeServer(**replies), call, times=times)
         monkeypatch.undo()
 
     asyncio.run(run())
