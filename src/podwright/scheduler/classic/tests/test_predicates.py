@@ -306,6 +306,10 @@ TOO_NEAR = [GROUP, "node(s) didn't match pod anti-affinity rules"]
             id="two pods that match a term each",
         ),
         pytest.param(
+            near("podAffinity", "web"), {"app": "web"}, [("web", "a1", {})],
+            dict.fromkeys(("b1", "x"), NOT_NEAR), id="not the first one of its group",
+        ),
+        pytest.param(
             near("podAntiAffinity", "web"), {}, [("web", "a1", {})],
             {"a1": TOO_NEAR, "a2": TOO_NEAR}, id="away from a pod",
         ),
@@ -389,6 +393,26 @@ def test_the_metadata_follow_pods_that_a_dry_run_adds_and_removes() -> None:
     assert fitting(anti) == []
     anti.remove_pod(hostile)
     assert fitting(anti) == ["a1", "a2"]
+    copy = anti.copy()
+    copy.add_pod(hostile, nodes["a1"])
+    assert (fitting(copy), fitting(anti)) == ([], ["a1", "a2"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "fitting"), [("podAffinity", []), ("podAntiAffinity", ["a1", "a2"])]
+)
+def test_a_pod_that_a_dry_run_adds_has_to_match_all_terms_or_one(
+    kind: str, fitting: list[str]
+) -> None:
+    """Upstream: predicates/metadata.go, AddPod."""
+    cluster = ClassicCluster()
+    for node in ZONES:
+        cluster.put(node)
+    nodes = {node.name: node for node in cluster.nodes()}
+    meta = PredicateMetadata(make_pod("p", spec=near(kind, "web", "db")), cluster)
+    meta.add_pod(make_pod("one", labels={"app": "web"}, node="b1"), nodes["b1"])
+    rule = REGISTERED["MatchInterPodAffinity"]
+    assert [name for name, node in nodes.items() if not rule.check(meta, node)] == fitting
 
 
 def test_the_pods_of_a_pair_are_counted() -> None:

@@ -131,6 +131,10 @@ def test_a_shape_is_constant_outside_its_points_and_truncates_toward_zero() -> N
             (("cpu", 3), ("memory", -1)), {"cpu": "3600m", "memory": "3.2Gi"}, 1,
             id="a half is rounded up",
         ),
+        pytest.param(
+            (("cpu", 3), ("memory", -1)), {"cpu": "3600m", "memory": "1Gi"}, -3,
+            id="a half below zero is rounded down",
+        ),
     ],
 )  # fmt: skip
 def test_the_ratio_of_requested_to_capacity(

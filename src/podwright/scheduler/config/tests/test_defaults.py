@@ -259,8 +259,25 @@ def test_resources_of_extenders_replace_the_ignored_resources_of_fit():
 
 def test_resources_of_extenders_need_fit():
     body = "profiles: [{plugins: {multiPoint: {disabled: [{name: NodeResourcesFit}]}}}]\n"
-    with pytest.raises(InputError, match="can't find NodeResourcesFitArgs in plugin config"):
-        effective(read(body + EXTENDER))
+    with pytest.raises(InputError) as caught:
+        effective(read(body + EXTENDER), source="c.yaml")
+    assert str(caught.value) == (
+        "c.yaml: profiles[0]: couldn't build extenders: "
+        "can't find NodeResourcesFitArgs in plugin config"
+    )
+
+
+def test_one_wrong_argument_of_fit_is_not_a_list():
+    body = config(
+        "NodeResourcesFit",
+        "{scoringStrategy: {type: LeastAllocated, resources: [{name: a, weight: 101}]}}",
+    )
+    with pytest.raises(InputError) as caught:
+        effective(read(body))
+    assert str(caught.value).endswith(
+        'initializing plugin "NodeResourcesFit": scoringStrategy.resources[0].weight: '
+        "Invalid value: 101: resource weight of a not in valid range (0, 100]"
+    )
 
 
 def test_arguments_of_fit_are_refused_when_the_plugin_is_built():

@@ -37,6 +37,7 @@ def test_a_group_sets_its_stage_except_what_is_named():
     gates = parse_gates("MutablePVNodeAffinity=false,AllAlpha=true")
     alphas = {name for name, gate in GATES.items() if gate.stage == "Alpha"}
     assert set(gates.changed) == alphas - {"MutablePVNodeAffinity"}
+    assert list(gates) == sorted(gates)
 
 
 def test_all_beta_off_leaves_ga_alone():
