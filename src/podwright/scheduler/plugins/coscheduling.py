@@ -117,6 +117,14 @@ class Coscheduling(Plugin):
         timed = (*self._backed_off_until_ns.values(), *self._has_room_until_ns.values())
         return bool(self._failed_ns) or any(until_ns >= now_ns for until_ns in timed)
 
+    def _member(self, pod: Pod) -> tuple[NamespacedName, Handle, CoschedulingPodGroup] | None:
+        """Return the name of the pod's group, the handle, and the group, if all exist."""
+        group, handle = self.group_of(pod), self.handle
+        if group is None or handle is None:
+            return None
+        found = handle.find(CoschedulingPodGroup, group)
+        return None if found is None else (group, handle, found)
+
     # ------------------------------------------------------------ the queue
 
     def queue_sort_key(self, pod: Pod, timestamp_ns: int) -> tuple[int, int, str]:
@@ -126,11 +134,10 @@ class Coscheduling(Plugin):
         it does not come before other groups that could use the freed nodes.
         """
         since_ns = timestamp_ns
-        group, handle = self.group_of(pod), self.handle
-        if group is not None and handle is not None:
-            found = handle.find(CoschedulingPodGroup, group)
-            if found is not None:
-                since_ns = self._failed_ns.get(group, _created_ns(found, timestamp_ns))
+        member = self._member(pod)
+        if member is not None:
+            group, _, found = member
+            since_ns = self._failed_ns.get(group, _created_ns(found, timestamp_ns))
         return (-pod.priority, since_ns, pod.key)
 
     # ------------------------------------------------------------ the cycle
@@ -189,12 +196,10 @@ class Coscheduling(Plugin):
 
     def post_filter(self, cycle: Cycle, failed: FailedCycle) -> PostFilterResult:
         """Make the members that wait give their nodes back, if this one is needed."""
-        group, handle = self.group_of(cycle.pod), self.handle
-        found = None
-        if group is not None and handle is not None:
-            found = handle.find(CoschedulingPodGroup, group)
-        if group is None or handle is None or found is None:
+        member = self._member(cycle.pod)
+        if member is None:
             return PostFilterResult(status=Status.unschedulable("can not find pod group"))
+        group, handle, found = member
         members, least = handle.members(self.name, group), found.spec.min_member
         missing = least - len(members.scheduled)
         if missing * 100 <= self.args.pod_group_reject_percentage * least:
@@ -246,11 +251,10 @@ class Coscheduling(Plugin):
 
     def unreserve(self, cycle: Cycle, node_name: str) -> None:
         """Make the members that wait give up when one of them has failed."""
-        group, handle = self.group_of(cycle.pod), self.handle
-        if group is None or handle is None:
+        member = self._member(cycle.pod)
+        if member is None:
             return
-        if handle.find(CoschedulingPodGroup, group) is None:
-            return
+        group, handle, _ = member
         self._reject(handle, handle.members(self.name, group), "rejection in Unreserve")
         self._failed_ns[group] = handle.now_ns
         self._has_room_until_ns.pop(group, None)

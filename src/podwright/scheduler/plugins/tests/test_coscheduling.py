@@ -8,7 +8,11 @@ import pytest
 
 from podwright.apimachinery.objects import CoschedulingPodGroup, Pod, PodGroup, decode_as
 from podwright.apimachinery.objects.errors import InputError
+from podwright.scheduler.columns import Cluster
+from podwright.scheduler.config import CoschedulingArgs
+from podwright.scheduler.framework import Cycle, Status
 from podwright.scheduler.machine.tests.driving import SECOND_NS, Driver
+from podwright.scheduler.plugins.coscheduling import Coscheduling
 from podwright.testing import make_node, make_pod
 
 LABEL = "scheduling.x-k8s.io/pod-group"
@@ -127,6 +131,20 @@ def test_a_rejected_group_is_not_tried_again_while_it_is_backed_off():
     driver.put(make_node("n2", cpu="1"))
     driver.cycle()
     assert "podGroup default/g failed recently" in driver.notes[-1]
+
+
+def test_without_a_machine_or_a_group_a_pod_has_its_own_place_in_the_queue():
+    plugin = Coscheduling(CoschedulingArgs())
+    pods = make_pod("a", priority=3), member("a", priority=3)
+    cluster = Cluster()
+    for pod in pods:
+        assert plugin.queue_sort_key(pod, 7) == (-3, 7, "default/a")
+        # Upstream: pkg/coscheduling/coscheduling.go of scheduler-plugins, PostFilter
+        failed: Any = None
+        result = plugin.post_filter(Cycle(pod, cluster), failed)
+        assert result.status == Status.unschedulable("can not find pod group")
+        plugin.unreserve(Cycle(pod, cluster), "n1")
+    assert not plugin.remembers()
 
 
 def test_pods_without_a_group_are_left_alone():
