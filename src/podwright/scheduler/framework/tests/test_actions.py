@@ -30,12 +30,21 @@ def test_scores_of_a_plugin_that_scores_node_by_node_are_written_at_its_rows():
     assert [by_name[name] for name in ("n7", "n5", "n3")] == [-1, 5, 3]
 
 
-def test_scores_keep_their_array_if_a_plugin_puts_another_in_its_place():
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param(np.zeros, id="of floats"),
+        pytest.param(lambda n: np.zeros(n + 1, dtype=np.int64), id="longer"),
+        pytest.param(lambda n: np.zeros((n, 1), dtype=np.int64), id="of two dimensions"),
+        pytest.param(lambda n: [0] * n, id="a list"),
+    ],
+)
+def test_scores_keep_their_array_if_a_plugin_puts_another_in_its_place(other):
     class Replaces(Plugin):
         name = "Replaces"
 
         def score_columns(self, cycle, nodes, out):
-            out.values = np.zeros(nodes.n_slots)
+            out.values = other(nodes.n_slots)
 
     cluster = Cluster()
     cluster.put(make_node("n1"))

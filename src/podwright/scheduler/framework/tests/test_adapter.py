@@ -125,6 +125,44 @@ def test_scores_on_columns(plugin: type[OnColumns]):
     assert "ValueError: no (pod default/p)" in failed.value.status.message
 
 
+class OnOneNode(Plugin):
+    """Returns from Filter what a test gives it."""
+
+    name = "OnOneNode"
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    def filter(self, cycle: Cycle, node: Any) -> Status:
+        answer: Status = self.answer
+        return answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        pytest.param(Status.error("broken"), "broken", id="an error"),
+        pytest.param(WAIT, "held", id="Wait"),
+        pytest.param(Status.skip(), "", id="Skip"),
+        pytest.param(
+            None, "TypeError: returned None, not a Status (pod default/p, node b)", id="nothing"
+        ),
+    ],
+)
+def test_a_status_of_filter_that_neither_passes_nor_rejects_is_a_failure(
+    answer: object, message: str
+):
+    # Upstream: pkg/scheduler/framework/runtime/framework.go, RunFilterPlugins
+    with pytest.raises(PluginFailure) as failed:
+        verdicts(OnOneNode(answer))
+    assert failed.value.text == message
+    assert failed.value.status == Status.error(f'running "OnOneNode" filter plugin: {message}').by(
+        "OnOneNode"
+    )
+    rejected = Status.unschedulable("no")
+    assert verdicts(OnOneNode(rejected)) == [Status.OK, rejected]
+
+
 class PerNode(Plugin):
     name = "PerNode"
 
@@ -135,3 +173,27 @@ class PerNode(Plugin):
 def test_which_filters_are_called_for_each_node():
     assert filters_per_node(PerNode())
     assert not filters_per_node(OnColumns(None))
+
+
+class Scoring(OnOneNode):
+    """Returns from Score what a test gives it."""
+
+    def score(self, cycle: Cycle, node: Any) -> int:
+        answer: int = self.answer
+        return answer
+
+
+@pytest.mark.parametrize("score", [-(2**63), 2**63 - 1, np.int32(5)])
+def test_a_score_is_an_integer_of_64_bits(score: int):
+    out = Scores(np.zeros(2, dtype=np.int64), np.array([1], dtype=np.int32))
+    cycle = Cycle(pod("p"), cluster_of(make_node("a"), make_node("b")))
+    run_score(Scoring(score), cycle, out)
+    assert out.values.tolist() == [0, score]
+
+
+@pytest.mark.parametrize("score", [-(2**63) - 1, 2**63, 1.0, None, "1"])
+def test_a_score_that_is_no_integer_of_64_bits_is_a_failure(score: Any):
+    out = Scores(np.zeros(2, dtype=np.int64), np.array([1], dtype=np.int32))
+    cycle = Cycle(pod("p"), cluster_of(make_node("a"), make_node("b")))
+    with pytest.raises(PluginFailure, match="not an integer of 64 bits"):
+        run_score(Scoring(score), cycle, out)

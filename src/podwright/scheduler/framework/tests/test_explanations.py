@@ -123,6 +123,36 @@ def test_an_explanation_shows_the_best_node_first_and_the_most_frequent_reason()
     ]
 
 
+@pytest.mark.parametrize(
+    ("size", "title"),
+    [
+        pytest.param(10, "Explanation of default/web: a", id="a node"),
+        pytest.param(None, "Explanation of default/web: no node", id="none"),
+    ],
+)
+def test_the_title_of_an_explanation_has_the_node(size: int | None, title: str) -> None:
+    assert f"{title}<" in sized(size)._repr_html_()
+
+
+class Forbids(Plugin):
+    """Rejects pods as a whole."""
+
+    name = "Forbids"
+
+    def pre_filter(self, cycle: Cycle) -> Status:
+        return Status.unschedulable("not now")
+
+
+@pytest.mark.parametrize("forbids", [False, True])
+def test_an_explanation_has_the_status_of_pre_filter(forbids: bool) -> None:
+    cluster = Cluster()
+    cluster.put(make_node("a"))
+    profile = Profile(scheduler_name="s", pre_filter=(Forbids(),) if forbids else ())
+    found = PluginRunner(profile, cluster).explain(make_pod("web"), cycle_number=1, now_ns=0)
+    expected = Status.unschedulable("not now").by("Forbids") if forbids else Status.OK
+    assert found.pre_filter == expected
+
+
 def test_reasons_are_shown_by_the_number_of_their_nodes() -> None:
     found = sized(None, None, None, filters=(Refuses(),))
     reasons = "0/3 nodes are available: 1 not c, 2 no size."

@@ -64,6 +64,7 @@ def test_nodes_where_removing_pods_may_help() -> None:
         make_node("also", cpu="2"),
         make_node("nominated", cpu="2"),
         make_node("both", cpu="2"),
+        make_node("small", cpu="1"),
     )
     for name in ("full", "tainted", "also", "both"):
         cluster.place(pod(f"on-{name}", "2"), cluster.nodes.slot_of[name])
@@ -78,6 +79,7 @@ def test_nodes_where_removing_pods_may_help() -> None:
         "also": Code.UNSCHEDULABLE,
         "nominated": Code.UNSCHEDULABLE,
         "both": Code.UNSCHEDULABLE,
+        "small": Code.UNSCHEDULABLE_AND_UNRESOLVABLE,
     }
     assert failed.status_of("full").plugin == "NodeResourcesFit"
 

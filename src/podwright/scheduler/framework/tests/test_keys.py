@@ -401,3 +401,28 @@ def test_what_a_key_reads_is_found_again_when_device_classes_change():
         (number,) = rankings._numbers["ReadsByClass"].numbers.values()
         reads.append(rankings._numbers["ReadsByClass"].reads[number].filter)
     assert reads == [Reads.NODE, Reads.CLUSTER, Reads.NODE, Reads.CLUSTER]
+
+
+def test_a_plugin_with_a_key_of_its_own_reads_all_labels_unless_it_says_otherwise():
+    class First(Plugin):
+        key_reads_all_labels = False
+
+        def pod_key(self, pod):
+            return pod.spec.node_name
+
+    class Silent(First):
+        def filter(self, cycle, node):
+            return Status.OK
+
+    class Keyed(First):
+        def pod_key(self, pod):
+            return pod.metadata.labels.get("a")
+
+    class Says(First):
+        key_reads_all_labels = False
+
+        def pod_key(self, pod):
+            return pod.metadata.name
+
+    found = [cls.key_reads_all_labels for cls in (First, Silent, Keyed, Says)]
+    assert found == [False, False, True, False]

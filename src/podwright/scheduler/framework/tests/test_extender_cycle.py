@@ -1,0 +1,102 @@
+"""The choice of a node in a cycle with extenders: scores of what they leave, ties, and the record.
+
+Upstream: pkg/scheduler/schedule_one.go, schedulePod and prioritizeNodes
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+import podwright as pw
+from podwright.apimachinery.objects import with_nominated_node_name as with_nomination
+from podwright.scheduler.assembly.build import build_profiles
+from podwright.scheduler.assembly.registry import Registry
+from podwright.scheduler.columns import Cluster
+from podwright.scheduler.config import ExtenderReply, effective
+from podwright.scheduler.framework import Cycle, NodeView, Plugin, Reads, Scores
+from podwright.scheduler.framework.extenders.extender_calls import extenders_of, run_steps
+from podwright.scheduler.framework.profile import TieRule
+from podwright.scheduler.framework.run import PluginRunner
+from podwright.scheduler.machine import SchedulerOptions
+from podwright.testing import make_node, make_pod
+
+FILTER = {"filterVerb": "filter", "nodeCacheCapable": True}
+
+
+class Relative(Plugin):
+    """Scores nodes by the number in their names, as a share of the greatest one."""
+
+    name = "Relative"
+    score_reads = Reads.CLUSTER
+
+    def score(self, cycle: Cycle, node: NodeView) -> int:
+        return int(node.name[1:])
+
+    def normalize_score(self, cycle: Cycle, out: Scores) -> None:
+        scores = out.values[out.rows]
+        out.values[out.rows] = scores * 100 // scores.max()
+
+
+def runner_of(
+    nodes: Iterable[str], *extenders: dict[str, Any], seed: int = 0, **options: Any
+) -> PluginRunner:
+    """Return a runner with no other score than that of `Relative`."""
+    document = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "extenders": [{"urlPrefix": f"http://e{i}/x/"} | e for i, e in enumerate(extenders)],
+        "profiles": [
+            {"plugins": {"score": {"enabled": [{"name": "Relative"}], "disabled": [{"name": "*"}]}}}
+        ],
+    }
+    registry = Registry([Relative])
+    configuration = effective(
+        pw.read_configuration(document, source="config"),
+        implements=registry.points_of,
+    )
+    profiles = build_profiles(configuration, registry, SchedulerOptions(**options))
+    cluster = Cluster()
+    for name in nodes:
+        cluster.put(make_node(name))
+    return PluginRunner(
+        profiles["default-scheduler"], cluster, seed=seed, extenders=extenders_of(configuration)
+    )
+
+
+def keeps(*names: str) -> Any:
+    body = json.dumps({"NodeNames": names}).encode()
+    return lambda _call: ExtenderReply(status=200, body=body)
+
+
+def test_scores_are_those_among_the_nodes_that_extenders_leave():
+    runner = runner_of(["n10", "n20", "n100"], FILTER)
+    pod = make_pod("web", cpu="1")
+    found = runner.explain(pod, cycle_number=1, call_extender=keeps("n10", "n20"))
+    assert found.decision.node == "n20"
+    assert found.totals == {"n10": 50, "n20": 100}
+    assert found.not_examined == ()
+
+
+def test_the_record_of_a_cycle_says_that_the_nominated_node_was_enough():
+    runner = runner_of(["n10", "n20", "n30"], FILTER)
+    runner.cluster.put(make_node("n30", cpu="500m"))
+    pod = with_nomination(make_pod("web", cpu="1"), "n10")
+    found = runner.explain(pod, cycle_number=1, call_extender=keeps("n10"))
+    assert found.decision.node == "n10"
+    assert (found.feasible, found.not_examined) == (("n10",), ("n20", "n30"))
+    assert dict(found.rejected) == {}
+
+
+@pytest.mark.parametrize(("tie_rule", "count"), [(TieRule.FIRST, 1), (TieRule.DRAWN, 4)])
+def test_a_node_is_drawn_among_equal_ones_by_the_seed(tie_rule: TieRule, count: int):
+    names = [f"n{i}" for i in ("1", "01", "001", "0001")]
+    chosen = set()
+    for seed in range(30):
+        runner = runner_of(names, FILTER, seed=seed, tie_rule=tie_rule)
+        steps = runner.steps(make_pod("web", cpu="1"), cycle_number=1)
+        chosen.add(run_steps(steps, keeps(*names)).node)
+    assert len(chosen) == count
