@@ -162,13 +162,13 @@ def node(name, zone=None, **labels):
     )
 
 
-def pod(name, on, *, terminating=False, app="a", away_from=None):
+def pod(name, on, *, terminating=False, app="a", away_from=None, key=ZONE):
     metadata = {"name": name, "namespace": "default", "uid": name, "labels": {"app": app}}
     if terminating:
         metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     spec = {"nodeName": on, "containers": []}
     if away_from is not None:
-        term = {"topologyKey": ZONE, "labelSelector": {"matchLabels": {"app": away_from}}}
+        term = {"topologyKey": key, "labelSelector": {"matchLabels": {"app": away_from}}}
         terms = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
         spec["affinity"] = {"podAntiAffinity": terms}
     return decode_pod({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
@@ -544,3 +544,35 @@ def test_terms_of_pods_on_a_new_node_without_the_label_do_not_count():
     cluster.put(node("n3", "z"))
     cluster.put(pod("shy as well", "n3", app="b", away_from="a"))
     assert matching_shy(cluster) == 1
+
+
+def test_a_node_may_change_one_of_several_labels_that_terms_use():
+    cluster = Cluster()
+    cluster.put(node("n1", "x"))
+    for key in (ZONE, "rack", "room"):
+        cluster.put(pod(f"shy of {key}", "n1", app="b", away_from="a", key=key))
+    assert [matching_shy(cluster, key) for key in (ZONE, "rack", "room")] == [1, 0, 0]
+    cluster.put(node("n1", "x", room="r"))
+    assert [matching_shy(cluster, key) for key in (ZONE, "rack", "room")] == [1, 0, 1]
+    cluster.put(node("n1", "x", rack="r"))
+    assert [matching_shy(cluster, key) for key in (ZONE, "rack", "room")] == [1, 1, 0]
+
+
+def test_only_the_first_and_the_last_carrier_of_a_term_change_the_version_of_the_terms():
+    cluster = Cluster()
+    cluster.put(node("n1", "x"))
+    changes = []
+    for change in (cluster.put, cluster.delete):
+        for name in ("shy", "shy too", "shy as well"):
+            version = cluster.selectors.terms_version
+            change(pod(name, "n1", app="b", away_from="a"))
+            changes.append(cluster.selectors.terms_version != version)
+    assert changes == [True, False, False, False, False, True]
+
+
+def test_renewed_selectors_are_of_another_generation():
+    # What was given out before, such as the keys of pods, may not be used any more.
+    cluster = Cluster()
+    generation = cluster.selectors.generation
+    cluster.selectors.renew()
+    assert cluster.selectors.generation > generation

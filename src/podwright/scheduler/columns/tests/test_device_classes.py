@@ -2,6 +2,7 @@
 
 from podwright.apimachinery.objects import decode
 from podwright.scheduler.columns import Cluster, Reads
+from podwright.testing import make_node
 
 
 def device_class(name, resource="", created=None, api_version="resource.k8s.io/v1"):
@@ -42,6 +43,9 @@ def test_of_several_classes_the_newest_counts_and_then_the_first_by_name():
 def test_other_kinds_of_that_name_are_ignored():
     cluster = cluster_of(device_class("gpu", "example.com/gpu", api_version="example.com/v1"))
     assert cluster.device_classes.class_of("example.com/gpu") == ""
+    cluster = cluster_of(device_class("gpu", "example.com/gpu"))
+    cluster.device_classes.delete(make_node("gpu"))
+    assert cluster.device_classes.class_of("example.com/gpu") == "gpu"
 
 
 def test_the_version_grows_with_what_is_backed():

@@ -73,6 +73,28 @@ SELECTED = {
             [0, 0],
             id="one of another class is",
         ),
+        pytest.param(
+            [
+                made(
+                    "ResourceSlice",
+                    "s",
+                    {
+                        "driver": DRIVER,
+                        "pool": {"name": "s", "generation": 1, "resourceSliceCount": 1},
+                        "perDeviceNodeSelection": True,
+                        "devices": [
+                            {"name": f"s{number}", "attributes": {"model": {"string": "a"}}}
+                            | {"nodeName": name}
+                            for number, name in enumerate("mnmn")
+                        ],
+                    },
+                ),
+                allocated("s", "s3"),
+            ],
+            [2, 2],
+            [1, 0],
+            id="of the node that each device names",
+        ),
         pytest.param([slice_of("s", "a", allNodes=True)], [1, 1], [0, 0], id="of all nodes"),
         pytest.param([slice_of("s", "a", **SELECTED)], [0, 1], [0, 0], id="of those selected"),
         pytest.param([slice_of("s", "a")], [1, 1], [0, 0], id="without any choice of nodes"),

@@ -131,6 +131,28 @@ def test_a_pod_finds_few_selectors_that_require_other_labels(
     assert file.candidates("y", {"app": "a"}) == []
 
 
+A_OR_B, ONE = Requirement("app", "In", ("a", "b")), Requirement("size", "In", ("1",))
+SOME, NOT_C = Requirement("app", "Exists"), Requirement("app", "NotIn", ("c",))
+
+
+@pytest.mark.parametrize(
+    "requirements",
+    [
+        pytest.param((A_OR_B, ONE), id="one value before two"),
+        pytest.param((SOME, ONE), id="one value before any"),
+        pytest.param((NOT_C, ONE), id="what may be missing does not count"),
+    ],
+)
+def test_a_selector_is_a_candidate_for_the_label_that_fewest_pods_have(
+    requirements: tuple[Requirement, ...],
+) -> None:
+    for given in (requirements, requirements[::-1]):
+        file: SelectorFile[str] = SelectorFile()
+        file.add("it", Selector(given), None)
+        assert file.candidates("x", {"app": "a"}) == []
+        assert file.candidates("x", {"app": "c", "size": "1"}) == ["it"]
+
+
 @pytest.mark.parametrize(("count", "is_filed_by_namespace"), [(16, True), (17, False)])
 def test_a_selector_of_many_namespaces_is_a_candidate_in_all(
     count: int, is_filed_by_namespace: bool

@@ -103,8 +103,12 @@ DYING: dict[str, Any] = {
 def test_a_new_version_of_a_pod(new: Pod, is_kept: bool | None) -> None:
     cluster = cluster_with(pod())
     columns(cluster)
-    placed = cluster.pods["default/p"]
+    placed, journal = cluster.pods["default/p"], cluster.nodes.pods_journal
+    version = journal.version
     cluster.put(new)
+    changed = journal.since(version)
+    assert changed is not None
+    assert 0 in changed.tolist(), "filters and scores that read pods learn of it"
     assert columns(cluster) == columns(cluster_with(new))
     found = cluster.pods.get("default/p")
     assert (None if found is None else found is placed) is is_kept

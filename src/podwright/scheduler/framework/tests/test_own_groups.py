@@ -210,3 +210,20 @@ def test_two_scores_that_all_nodes_normalize_are_not_grouped() -> None:
     for number in range(4):
         decision = made.decide(make_pod(f"p{number}"), cycle_number=number)
         assert (decision.node, decision.total, decision.tie_count) == ("n0", 360, 1)
+
+
+def test_the_effort_of_groups_is_one_search_for_all_nodes() -> None:
+    plugin = ByColor()
+    made = runner("Score", plugin, COLORS * 6)
+    for number in range(6):
+        node = made.decide(make_pod(f"p{number}", cpu="1"), cycle_number=number).node
+        made.cluster.put(make_pod(f"p{number}", cpu="1", node=node))
+    assert plugin.built == 1
+
+
+def test_scores_that_may_be_out_of_range_have_no_groups() -> None:
+    wide = type("Wide", (ByColor,), {"name": "Wide", "scores_in_range": False})()
+    made = runner("Score", wide)
+    for number in range(3):
+        decided(made, "Score", number)
+    assert wide.built == 0
