@@ -74,6 +74,7 @@ def test_a_port_that_is_freed_on_one_address_stays_taken_on_others():
     assert use.slots() == [1]
     use.count(1, (LOCAL,), -1)
     assert use.conflicting_slots((EVERYWHERE,)) == []
+    assert not use._slots, "ports that nobody uses cost nothing"
 
 
 def test_a_dry_run_restores_the_ports_that_it_took_and_freed():

@@ -82,6 +82,8 @@ def test_the_rows_of_pods_most_important_first():
     ]
     assert rows_of(cluster, 1) == [("low", -1, 1000, [0, 1])]
     assert ranked.starts[int(ranked.first[0]) + 3] == NOT_STARTED
+    # 0 stands for a slot without a result.
+    assert sorted(ranked.written.tolist()) == [1, 2]
 
 
 def test_slots_grow_and_unused_ranges_are_dropped():

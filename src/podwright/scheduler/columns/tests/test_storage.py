@@ -1,6 +1,6 @@
 import pytest
 
-from podwright.apimachinery.objects import with_fields
+from podwright.apimachinery.objects import OwnerReference, with_fields
 from podwright.apimachinery.schema import decode
 from podwright.scheduler.columns import Cluster
 from podwright.scheduler.columns.tests.storage_objects import (
@@ -53,6 +53,37 @@ def test_the_version_grows_with_changes_that_scheduling_reads(obj):
     assert storage.version == 2
     storage.delete(obj)
     assert storage.version == 2
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"labels": {"a": "b"}},
+        {"annotations": {"a": "b"}},
+        {"uid": "another"},
+        {"deletion_timestamp": "2026-01-01T00:00:00Z"},
+        {"owner_references": (OwnerReference(kind="Pod", name="p", uid="p"),)},
+    ],
+    ids=lambda metadata: next(iter(metadata)),
+)
+def test_the_version_grows_with_the_metadata_that_scheduling_reads(metadata):
+    storage = Cluster().storage
+    storage.put(claim("c"))
+    storage.put(with_fields(claim("c"), "metadata", **metadata))
+    assert storage.version == 2
+
+
+@pytest.mark.parametrize("limit", [3, None])
+def test_a_node_like_another_one_has_its_drivers(limit):
+    storage = Cluster().storage
+    storage.put(csi_node("n", csi_x=limit, migrated="kubernetes.io/aws-ebs"))
+    found = storage.csi_nodes.copy_for("n", "m")
+    assert found is not None
+    (driver,) = found.spec.drivers
+    assert (driver.name, driver.node_id) == ("csi.x", "m")
+    assert (driver.allocatable and driver.allocatable.count) == limit
+    assert found.metadata.name == "m"
+    assert storage.csi_nodes.copy_for("other", "m") is None
 
 
 def test_other_kinds_are_left_alone():

@@ -188,6 +188,28 @@ ON_HOSTS = [volume("v0", "6Gi", on=["n0"]), volume("v1", "7Gi", on=["n0", "n1"])
             id="exactly large enough",
         ),
         pytest.param(
+            [
+                volume(
+                    "v",
+                    nodeAffinity={
+                        "required": {
+                            "nodeSelectorTerms": [
+                                {
+                                    "matchExpressions": [
+                                        expression(HOST, "In", "n0"),
+                                        expression("size", "Gt", "large"),
+                                    ]
+                                }
+                            ]
+                        }
+                    },
+                )
+            ],
+            [claim("c")],
+            [{}, {}, {}],
+            id="a term with a mistake matches no node",
+        ),
+        pytest.param(
             ON_HOSTS, [claim("c", "6145Mi")], [{"c": "v1"}, {"c": "v1"}, {}], id="too small"
         ),
         pytest.param(
@@ -629,6 +651,12 @@ POOL = capacity("k", "local", {ZONE: "a"}, capacity="50Gi")
             [claim("c", "30Gi")],
             [[None] * 3, [60, 60, None]],
             id="a pool that is too small is passed over",
+        ),
+        pytest.param(
+            [REPORTS, capacity("a", "local", {HOST: "n0"}, capacity="25Gi"), POOL],
+            [claim("c", "30Gi")],
+            [[None] * 3, [60, 60, None]],
+            id="also if it is the first one",
         ),
         pytest.param(
             [REPORTS, capacity("k", "local", {ZONE: "a"}, maximumVolumeSize="50Gi")],

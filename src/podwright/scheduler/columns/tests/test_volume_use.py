@@ -213,6 +213,8 @@ def test_nodes_hold_a_volume_once_however_many_pods_use_it():
     assert sorted(use.holders(HANDLE)) == [1]
     cluster.delete(pods[2])
     assert list(use.holders(HANDLE)) == []
+    cluster.put(pod({"persistentVolumeClaim": {"claimName": ""}}, CLAIM, name="d", on="n0"))
+    assert list(use.holders(HANDLE)) == [0], "a volume without the name of a claim hides no other"
     assert list(use.holders(CSIVolume("csi.x", "unknown"))) == []
 
 
@@ -241,4 +243,20 @@ def test_users_of_a_claim_are_counted_without_ephemeral_volumes():
     first = use.count(pod({"persistentVolumeClaim": {"claimName": "d"}}, name="b"), 0, 1)
     assert first == ["default/d"], "its first user"
     assert use.count(pod(CLAIM, name="c"), 0, 1) == []
+    assert use.count(pod(CLAIM, name="d"), 0, 1) == []
+    assert use.count(pod(CLAIM, name="d"), 0, -1) == []
+    assert use.count(pod(CLAIM, CLAIM, name="a"), 0, -1) == [], "one of two is left"
+    assert use.count(pod(CLAIM, CLAIM, name="a"), 0, 1) == []
     assert use.count(pod(CLAIM, CLAIM, CLAIM, name="c"), 0, -1) == ["default/c"], "its last user"
+
+
+def test_a_volume_that_changes_changes_what_all_its_claims_hold():
+    cluster = cluster_of(
+        node("n"), claim("c", bound_to="v"), claim("d", bound_to="v"), volume("v", **CSI),
+        pod(CLAIM, on="n"),
+    )  # fmt: skip
+    use = cluster.storage.use
+    assert use.attached("csi.x").tolist() == [1]
+    cluster.delete(claim("d", bound_to="v"))
+    cluster.put(volume("v", csi={"driver": "csi.y", "volumeHandle": "h"}))
+    assert (use.attached("csi.x").tolist(), use.attached("csi.y").tolist()) == ([0], [1])
