@@ -55,8 +55,9 @@ def test_totals_are_the_same_after_each_placement(spec: dict[str, Any], huge: bo
     kept = PluginRunner(profile(), cluster)
 
     def pod(name: str) -> Pod:
-        given = {} if spec is PORT else {"cpu": "500m", "memory": "1Gi"}
-        return make_pod(name, labels={"app": "a"}, spec=spec, **given)
+        if spec is PORT:
+            return make_pod(name, labels={"app": "a"}, spec=spec)
+        return make_pod(name, labels={"app": "a"}, spec=spec, cpu="500m", memory="1Gi")
 
     for number in range(18):
         one = pod(f"p{number}")

@@ -96,6 +96,20 @@ def test_a_call_for_all_slots_equals_a_call_per_slot(drawn, cpu, memory, weights
     assert one_by_one.tolist() == at_once.tolist() == apart(there, recipe, slots)
 
 
+def test_small_amounts_are_balanced_as_exactly_as_large_ones():
+    drawn = [(4, 6, used, other, 9, 0) for used in range(5) for other in range(7)]
+    there = allocatable, requested, _ = columns(drawn)
+    non_zero = requested[:, :2].copy()
+    recipe = recipe_of(
+        0, (1, 1), LEAST_ALLOCATED, (0, 0, 1, 0), (1, 0, 0, 1, 1, 1, 0, 1), (0, 0, 1, 0)
+    )
+    assert is_pair_recipe(recipe)
+    found = np.empty(len(drawn), dtype=np.int32)
+    there = allocatable, requested, non_zero
+    assert pair_request_totals(gathered(there), recipe, found)
+    assert found.tolist() == apart(there, recipe, np.arange(len(drawn), dtype=np.int32))
+
+
 @pytest.mark.parametrize(
     ("sums", "shares", "balance"),
     [
@@ -130,6 +144,24 @@ def test_any_plan_is_summed_for_the_requested_slots(sums, shares, balance):
             (REQUESTED, 0, 1, 1, REQUESTED, 1, 1, 1),
             (0, 1, 1, 1),
             id="counted elsewhere",
+        ),
+        pytest.param(
+            (0, 1, 1, 1, 1, 0),
+            (NON_ZERO, 0, 1, 1, 1, 1, 0, 1),
+            (1, 1, 0, 1),
+            id="three requests, before numbers like those of a pair",
+        ),
+        pytest.param(
+            (0, 1, 1, 1),
+            (NON_ZERO, 0, 1, 1, NON_ZERO, 1, 1, 1, 0, 1, 1, 1),
+            (0, 1, 1, 1),
+            id="three shares, of which two are those of a pair",
+        ),
+        pytest.param(
+            (0, 1, 1, 1),
+            (NON_ZERO, 0, 1, 1, NON_ZERO, 1, 1, 1),
+            (0, 1, 1, 1, 2, 1),
+            id="three balanced resources, of which two are those of a pair",
         ),
         pytest.param(
             (0, 1, 1, 1),
