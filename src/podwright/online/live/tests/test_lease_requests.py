@@ -153,6 +153,23 @@ def test_a_lease_that_is_not_renewed_within_the_deadline_is_lost():
     asyncio.run(run())
 
 
+def test_a_lease_that_another_replica_has_taken_is_not_renewed():
+    times = ElectionTimes(
+        lease_duration_ns=3_000_000_000, renew_deadline_ns=300_000_000, retry_period_ns=1_000_000
+    )
+    server = FakeServer(GET=[(200, FREE), (200, HELD)], PUT=[(200, OWN), (409, {})])
+
+    async def run():
+        async with connected(server, times) as election:
+            await election.acquire()
+            # The server replies all the time, so that only the deadline ends the attempts.
+            async with asyncio.timeout(30):
+                with pytest.raises(LostLease):
+                    await election.renew()
+
+    asyncio.run(run())
+
+
 def test_an_absent_lease_is_created_and_given_away(monkeypatch):
     monkeypatch.setattr("podwright.online.live.lease_election.time.time_ns", lambda: 123_456_000)
     now = "1970-01-01T00:00:00.123456Z"
