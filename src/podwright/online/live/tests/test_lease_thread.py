@@ -173,3 +173,19 @@ def test_the_thread_ends_although_its_connection_cannot_be_closed():
     with Served().address() as address:
         asyncio.run(run(address))
     assert "lease" not in [thread.name for thread in threading.enumerate()]
+
+
+def test_the_thread_ends_if_its_connection_cannot_be_opened():
+    class Failing(WriteConnection):
+        async def __aenter__(self):
+            raise OSError("no")
+
+    async def run():
+        connection = Failing(ClusterAddress(server="http://127.0.0.1:1"))
+        election = LeaseElection(connection, "kube-system", "l", LeaseState("a", TIMES))
+        async with LeaseThread(connection, election):
+            pass
+
+    with pytest.raises(OSError, match="no"):
+        asyncio.run(run())
+    assert "lease" not in [thread.name for thread in threading.enumerate()]
