@@ -28,7 +28,7 @@ def bind(backend: Backend, call: Call) -> HttpReply:
     options = write_options(call.request, "CreateOptions")
     binding_call = _of_binding(backend, call)
     binding = in_namespace(call, body_of(binding_call, options.field_validation))
-    name = (binding.get("metadata") or {}).get("name") or ""
+    name = (binding.get("metadata") or {}).get("name")
     if name != call.info.name:
         raise bad_request("name in URL does not match name in Binding object")
     return _bind(backend, call, binding, options, admitted=call)

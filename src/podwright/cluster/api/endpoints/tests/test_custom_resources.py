@@ -295,6 +295,7 @@ def test_a_write_of_the_status_owns_no_metadata(server: Server) -> None:
     server.reply("POST", TRAINS, train())
     patch = {"metadata": {"labels": {"a": "b"}}, "status": {"phase": "Ready"}}
     _, found = server.patch(f"{TRAINS}/t1/status", patch)
+    assert "labels" not in found["metadata"]
     owned = [each["fieldsV1"] for each in found["metadata"]["managedFields"]]
     assert owned[-1].keys() == {"f:status"}
 

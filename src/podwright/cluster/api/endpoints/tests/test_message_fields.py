@@ -207,6 +207,7 @@ def test_what_the_fields_of_a_message_mean(name: str, data: bytes, document: Any
             "impossible IntOrString.Type 2",
         ),
         (SCHEMA, one(SCHEMA, "default", field(1, b"{")), "json: error calling MarshalJSON"),
+        (META, b"\x00", "proto: ObjectMeta: illegal tag 0 (wire type 0)"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_message(name: str, data: bytes, text: str) -> None:

@@ -109,6 +109,7 @@ def test_a_node_uses_what_the_containers_on_it_use(measuring):
         "a": {"cpu": "1500m", "memory": "2560Mi"},
         "b": {"cpu": "0", "memory": "0"},
     }, "a node that is not ready is not measured"
+    assert all("namespace" not in each["metadata"] for each in found["items"])
     assert measuring.reply("GET", f"{API}/nodes/lost")[0] == 404
 
 
