@@ -134,16 +134,17 @@ def test_leases_and_events_start_no_loop_and_every_other_change_does():
         assert observe(old, new) == ("loop",)
 
 
-def test_loops_are_at_multiples_of_the_scan_interval_once_each():
+@pytest.mark.parametrize("start", [0, 7])
+def test_loops_are_at_multiples_of_the_scan_interval_since_the_first_once_each(start):
     scaler = Scaler([group()], scanInterval="20s")
-    assert scaler.sync(0) == []
-    assert scaler.sync(0) == [("sync", "loop", 20)]
-    assert scaler.sync(7) == [("sync", "loop", 20)]
-    assert scaler.sync(19.5) == [("sync", "loop", 20)]
-    assert scaler.sync(20.5) == [], "a real clock is late"
-    assert scaler.sync(25) == [("sync", "loop", 40)]
-    assert scaler.sync(40) == []
-    assert scaler.sync(100) == [], "the first change for long"
+    assert scaler.sync(start) == []
+    assert scaler.sync(start) == [("sync", "loop", start + 20)]
+    assert scaler.sync(start + 7) == [("sync", "loop", start + 20)]
+    assert scaler.sync(start + 19.5) == [("sync", "loop", start + 20)]
+    assert scaler.sync(start + 20.5) == [], "a real clock is late"
+    assert scaler.sync(start + 25) == [("sync", "loop", start + 40)]
+    assert scaler.sync(start + 40) == []
+    assert scaler.sync(start + 100) == [], "the first change for long"
 
 
 @pytest.mark.parametrize(("now", "is_new"), [(10, True), (11.999, True), (12, False)])

@@ -22,7 +22,13 @@ from podwright.cluster.controllers import Lister, SyncAt
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.autoscaling import ClusterAutoscaler, parse_node_groups
 from podwright.simulation.autoscaling.drainability import BlockingPod, Budgets, DrainRules
-from podwright.simulation.autoscaling.expanders import _SCORES, Choice, best_option, equal_options
+from podwright.simulation.autoscaling.expanders import (
+    _SCORES,
+    Choice,
+    best_option,
+    equal_options,
+    requested,
+)
 from podwright.simulation.autoscaling.group_sizes import NodeGroupSizes
 from podwright.simulation.autoscaling.node_groups import (
     AutoscalerOptions,
@@ -374,6 +380,7 @@ def test_the_waste_is_the_unused_share_of_cpu_and_of_memory(cpu, memory, count, 
         ("2", 1, 2.0),
         ("500m", 1, 2.0),
         ("4", 1, 4.0),
+        ("0", 1, 1000.0),
         ("2", 16, 2.0 - 0.7615941559557649),
         ("4", 16, 4.0 - 3 * 0.7615941559557649),
         ("2", 31, 2.0 - 0.9640275800758169),
@@ -406,6 +413,13 @@ def test_the_price_is_a_share_of_that_of_the_pods(cpu_price, memory_price, pods,
     given = option("a", "1", "16Gi", 1, pods, price=price)
     found = _SCORES["price"](given, Choice(options=options, node_count=1))
     assert found == pytest.approx(score, rel=1e-9)
+
+
+def test_what_a_pod_does_not_request_is_nothing():
+    pods = [make_pod("a", cpu="1"), make_pod("b", memory="1Gi")]
+    assert requested(pods, "cpu") == 1000
+    assert requested(pods, "memory") == 1 << 30
+    assert requested(pods, "example.com/gpu") == 0
 
 
 @pytest.mark.parametrize("expander", list(_SCORES))
