@@ -37,6 +37,11 @@ GPU = "example.com/gpu"
             {"resources": {"ephemeral-storage": "6Gi"}}, {}, ("ephemeral-storage",), id="storage"
         ),
         pytest.param({"resources": {"ephemeral-storage": "5Gi"}}, {}, (), id="all of the storage"),
+        pytest.param(
+            {"resources": {"ephemeral-storage": "3Gi"}},
+            {"resources": {"ephemeral-storage": "3Gi"}}, ("ephemeral-storage",),
+            id="storage with what is used",
+        ),
         pytest.param({"resources": {GPU: "2"}}, {}, (), id="an extended resource"),
         pytest.param({"resources": {GPU: "2"}}, {"resources": {GPU: "1"}}, (GPU,), id="one less"),
         pytest.param(

@@ -498,8 +498,9 @@ def test_sixteen_workers_evaluate_and_score_nodes():
     assert workers == {16}
 
 
-def test_service_affinity_follows_a_pod_with_the_same_labels():
-    argument = {"serviceAffinity": {"labels": ["rack"]}}
+def with_service_affinity(*labels: str) -> tuple[ClassicScheduler, ClassicCluster]:
+    """Return a scheduler of four nodes in racks and rows, and its cluster, which has a service."""
+    argument = {"serviceAffinity": {"labels": [*labels]}}
     policy = {"predicates": [{"name": "CheckServiceAffinity", "argument": argument}]}
     algorithm = algorithm_from_policy(read_policy(policy))
     service = decode(
@@ -510,10 +511,21 @@ def test_service_affinity_follows_a_pod_with_the_same_labels():
             "spec": {"selector": {"app": "x"}},
         }
     )
-    cluster = cluster_of(
-        service, *[make_node(f"n{i}", labels={"rack": f"r{i % 2}"}) for i in range(4)]
-    )
-    scheduler = ClassicScheduler(algorithm, cluster)
+    places = [{"rack": f"r{i % 2}", "row": str(i // 2)} for i in range(4)]
+    nodes = [make_node(f"n{i}", labels=labels) for i, labels in enumerate(places)]
+    cluster = cluster_of(service, *nodes)
+    return ClassicScheduler(algorithm, cluster), cluster
+
+
+def test_a_pod_has_precedence_over_others_of_its_service_for_each_label():
+    scheduler, cluster = with_service_affinity("rack", "row")
+    cluster.put(make_pod("first", labels={"app": "x"}, node="n1"))
+    chosen = make_pod("b", labels={"app": "x"}, node_selector={"rack": "r0"})
+    assert scheduler.decide(chosen).feasible == ["n0"]
+
+
+def test_service_affinity_follows_a_pod_with_the_same_labels():
+    scheduler, cluster = with_service_affinity("rack")
     assert len(scheduler.decide(make_pod("a", labels={"app": "x"})).feasible) == 4
     cluster.put(make_pod("other", labels={"app": "x"}, node="n0", namespace="other"))
     cluster.put(make_pod("unlike", labels={"app": "z"}, node="n0"))

@@ -53,6 +53,7 @@ def rbd(monitors: str, pool: str, image: str, *, is_read: bool = False) -> dict[
         (iscsi("q"), iscsi("r"), False),
         (iscsi("q", is_read=True), iscsi("q", is_read=True), False),
         (iscsi("q", is_read=True), iscsi("q"), True),
+        (iscsi("q"), iscsi("q", is_read=True), True),
         (rbd("ab", "p", "i"), rbd("bc", "p", "i"), True),
         (rbd("ab", "p", "i"), rbd("cd", "p", "i"), False),
         (rbd("ab", "p", "i"), rbd("ab", "q", "i"), False),
