@@ -65,6 +65,15 @@ def test_a_group_is_not_scheduled_where_nodes_lack_its_resources(least_resources
         assert driver.node_of("default/b")
 
 
+def test_what_other_pods_request_is_missing():
+    driver = Driver(config=configuration())
+    driver.put(make_node("n1", cpu="2"), make_node("n2", cpu="2"))
+    driver.put(make_pod("other", cpu="1500m", node="n1"))
+    driver.put(group("g", 2, minResources={"cpu": "4"}), member("a"), member("b"))
+    driver.cycle()
+    assert "resource gap: cpu: 1500m." in driver.condition("default/a")[1]
+
+
 def test_requests_of_placed_members_count_as_free_for_their_group():
     driver = Driver(config=configuration())
     driver.put(make_node("n1", cpu="4"), group("g", 2, minResources={"cpu": "4"}))

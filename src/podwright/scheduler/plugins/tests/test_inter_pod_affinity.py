@@ -317,6 +317,19 @@ def test_after_the_last_matching_pod_is_removed_the_pod_is_the_first():
     assert filtered(plugin, cycle)["c"].is_success
 
 
+def test_in_a_dry_run_a_pod_counts_if_it_matches_all_terms():
+    # Upstream: interpodaffinity/filtering.go, updateWithAffinityTerms
+    cluster = cluster_of(*NODES, pod("1", on="a"), pod("2", "db", on="a"))
+    both = near(term(ZONE, "web"), term(HOST, "db"))
+    plugin, cycle = InterPodAffinity(), Cycle(pod(affinity=both), cluster)
+    assert plugin.pre_filter(cycle).is_success
+    before = filtered(plugin, cycle)
+    for name in ("1", "2"):
+        plugin.add_pod(cycle, cluster.pods[f"default/{name}"])
+    assert filtered(plugin, cycle) == before
+    assert before["a"].message == AFFINITY
+
+
 SAYS_APART = apart(term(ZONE, "web"))
 SAYS_FAR = preferring("podAntiAffinity", (5, term(ZONE, "web")))
 

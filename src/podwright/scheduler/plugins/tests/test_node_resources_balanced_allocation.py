@@ -1,10 +1,13 @@
 import pytest
 
 from podwright.scheduler.config.schema import NodeResourcesBalancedAllocationArgs, ResourceSpec
+from podwright.scheduler.kernels.pair_scores import FEWEST
 from podwright.scheduler.plugins.node_resources_balanced_allocation import (
     NodeResourcesBalancedAllocation,
 )
 from podwright.scheduler.plugins.tests.one_node_at_a_time import cycle_of, node, pod, scored
+
+GPU = "example.com/gpu"
 
 
 def test_a_pod_without_requests_is_not_scored():
@@ -55,3 +58,21 @@ def test_without_its_pre_score_the_plan_is_made_for_each_call(requests, expected
     """Upstream: balanced_allocation.go, Score."""
     cycle = cycle_of(pod(requests=requests), node("n"))
     assert scored(NodeResourcesBalancedAllocation(), cycle) == {"n": expected}
+
+
+@pytest.mark.parametrize("count", [FEWEST - 1, FEWEST])
+@pytest.mark.parametrize("requests", [{"cpu": "2", "memory": "4Gi"}, {"cpu": "2", GPU: "1"}])
+def test_the_number_of_nodes_changes_no_score(count, requests):
+    resources = tuple(ResourceSpec(name=name, weight=1) for name in ("cpu", "memory", GPU))
+    plugin = NodeResourcesBalancedAllocation(
+        NodeResourcesBalancedAllocationArgs(resources=resources)
+    )
+    amounts = {"cpu": "4", "memory": "8Gi", "pods": "110", GPU: "8"}
+    nodes = [node(f"n{i}", status={"allocatable": amounts}) for i in range(count)]
+    cycle = cycle_of(pod(requests=requests), *nodes)
+    alone = cycle_of(pod(requests=requests), nodes[0])
+    found = []
+    for one in (cycle, alone):
+        assert plugin.pre_score(one).is_success
+        found.append(scored(plugin, one))
+    assert set(found[0].values()) == set(found[1].values())

@@ -81,6 +81,9 @@ AFTER_POD, AFTER_NODE = (
             SKIP,
             id="it counts as before",
         ),
+        pytest.param(
+            WAITING, pod("o", OTHER), pod("o", COUNTED, "n"), SKIP, id="it had no node before"
+        ),
         pytest.param(HONORS, HONORS, TOLERANT, QUEUE, id="more nodes are domains for it"),
         pytest.param(HONORS, HONORS, HONORS, SKIP, id="its tolerations are the same"),
         pytest.param(

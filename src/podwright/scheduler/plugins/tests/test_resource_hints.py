@@ -1,0 +1,45 @@
+"""Hints of NodeResourcesFit about nodes.
+
+Upstream: pkg/scheduler/framework/plugins/noderesources/fit.go, isSchedulableAfterNodeChange
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from podwright.apimachinery.objects import Node
+from podwright.scheduler.framework import Hint
+from podwright.scheduler.framework.events import NODE
+from podwright.scheduler.plugins.hints.node_resources_fit import events_to_register
+from podwright.testing import make_node, make_pod
+
+GPU = "example.com/gpu"
+WAITING = make_pod("waiting", cpu="2", resources={GPU: 1})
+SMALL = make_node("n", cpu="1", resources={GPU: 1})
+FITS = make_node("n", cpu="2", resources={GPU: 1})
+NO_GPU = make_node("n", cpu="2")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_backed", "has_gate", "expected"),
+    [
+        pytest.param(None, FITS, False, True, Hint.QUEUE, id="a new node with room"),
+        pytest.param(None, SMALL, False, True, Hint.SKIP, id="one without"),
+        pytest.param(SMALL, FITS, False, True, Hint.QUEUE, id="it has more"),
+        pytest.param(FITS, FITS, False, True, Hint.SKIP, id="as much as before"),
+        pytest.param(None, NO_GPU, False, True, Hint.SKIP, id="no extended resource"),
+        pytest.param(None, NO_GPU, True, True, Hint.QUEUE, id="a device class backs it"),
+        pytest.param(NO_GPU, NO_GPU, True, True, Hint.QUEUE, id="devices are not compared"),
+        pytest.param(None, NO_GPU, True, False, Hint.SKIP, id="without the gate none does"),
+    ],
+)
+def test_nodes_that_may_have_room(
+    old: Node | None, new: Node, is_backed: bool, has_gate: bool, expected: Hint
+) -> None:
+    def class_of(resource: str) -> str:
+        return "gpus" if is_backed and resource == GPU else ""
+
+    events = events_to_register(class_of, dra_extended_resource=has_gate)
+    (hint,) = [event.hint for event in events if event.resource == NODE]
+    assert hint is not None
+    assert hint(WAITING, old, new) is expected
