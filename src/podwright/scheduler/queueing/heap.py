@@ -106,9 +106,6 @@ class LazyHeap(Generic[Item]):
                 item, sort_key = self._run.popleft(), run_keys.popleft()
                 if item.sort_key is not sort_key:
                     continue
-                if self._heaped:
-                    # The item may have been pushed again with the same key as a stale entry.
-                    self._heaped.pop(sort_key, None)
             else:
                 found = self._heaped.pop(heapq.heappop(keys), None)
                 if found is None:

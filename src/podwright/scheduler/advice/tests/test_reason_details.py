@@ -46,6 +46,12 @@ def test_each_set_of_taints_is_listed_with_its_nodes_and_the_counts_add_up():
     ]
 
 
+def test_a_taint_that_the_pod_tolerates_is_not_listed():
+    tolerant = make_pod("web", spec={"tolerations": [{"key": "gpu", "operator": "Exists"}]})
+    ((_, details),) = groups_of(tolerant, tainted("both", "spot", "gpu"))
+    assert details == [("taint spot=true:NoSchedule", 1)]
+
+
 def claim(volume: str = "", mode: str = "ReadWriteOnce", **spec: Any) -> Object:
     document: Document = {
         "apiVersion": "v1",

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from podwright.apimachinery.objects import decode, with_fields
+from podwright.apimachinery.objects import decode, decode_pod, with_fields
 from podwright.scheduler.advice import edited
-from podwright.scheduler.advice.trial_cluster import _current
+from podwright.scheduler.advice.trial_cluster import _current, release_claims
 from podwright.scheduler.columns import Cluster
 from podwright.testing import make_node, make_pod
 
 
 @pytest.fixture
 def cluster():
-    cluster = Cluster()
+    cluster = Cluster(device_taint_rules=True)
     for name in ("a", "b"):
         cluster.put(make_node(name, cpu="8"))
     for number in range(4):
@@ -58,6 +58,7 @@ def test_all_changes_are_reverted(cluster, is_journal_lost):
         ("storage.k8s.io/v1", "StorageClass", {"provisioner": "p"}),
         ("resource.k8s.io/v1", "ResourceClaim", {"spec": {"devices": {}}}),
         ("resource.k8s.io/v1", "DeviceClass", {"spec": {}}),
+        ("resource.k8s.io/v1alpha3", "DeviceTaintRule", {"spec": {"taint": {"key": "k"}}}),
     ],
 )
 def test_an_object_of_each_kind_gets_its_version_back_or_is_gone(cluster, api_version, kind, spec):
@@ -70,6 +71,38 @@ def test_an_object_of_each_kind_gets_its_version_back_or_is_gone(cluster, api_ve
     with edited(cluster, put=[second, new]):
         assert [_current(cluster, each) for each in (first, new)] == [second, new]
     assert [_current(cluster, each) for each in (first, new)] == [first, None]
+
+
+@pytest.mark.parametrize(
+    ("given", "is_free"),
+    [
+        pytest.param({"spec": {"resourceClaims": [{"name": "c"}]}}, True, id="it names a claim"),
+        pytest.param(
+            {"status": {"extendedResourceClaimStatus": {"resourceClaimName": "c"}}},
+            True,
+            id="a claim was made for its extended resources",
+        ),
+        pytest.param({}, False, id="it has no claims"),
+    ],
+)
+def test_the_claims_of_deleted_pods_are_free(cluster, given, is_free):
+    head = {"metadata": {"name": "p", "namespace": "x", "uid": "u"}}
+    pod = decode_pod({"spec": {"containers": []}, **head, **given})
+    user = {"resource": "pods", "name": "p", "uid": "u"}
+    results = [{"driver": "d", "pool": "p", "device": "d0", "request": "r"}]
+    claim = decode(
+        {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "ResourceClaim",
+            "metadata": {"name": "c", "namespace": "x", "resourceVersion": "1"},
+            "spec": {"devices": {}},
+            "status": {"allocation": {"devices": {"results": results}}, "reservedFor": [user]},
+        }
+    )
+    cluster.put(claim)
+    release_claims(cluster, [pod])
+    found = cluster.devices.claim("x/c")
+    assert (found.status.allocation is None) is is_free
 
 
 def test_changes_are_reverted_after_an_error(cluster):

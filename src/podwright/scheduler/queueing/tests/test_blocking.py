@@ -168,6 +168,8 @@ def test_each_of_the_pods_that_one_call_activates_wakes_a_waiter():
         queue.activate(pods)
         found = {waiter.result(PATIENCE_S).key for waiter in waiting}
     assert found == {"default/p", "default/q"}
+    times_ns = [touch.now_ns for touch in queue._queue.story("default/p")]
+    assert times_ns == sorted(times_ns)
 
 
 def test_a_waiter_that_gives_up_leaves_the_wait_for_the_end_of_a_backoff_to_another():

@@ -114,6 +114,8 @@ def test_an_item_can_be_removed_from_the_heap(sort_keys, left):
     first = heap.peek()
     assert (first and first.name) == (left[0] if left else None)
     assert len(heap) == len(left)
+    for found in (heap.ordered(), heap.first(9)):
+        assert [item.name for item in found] == left
     assert drained(heap) == left
 
 

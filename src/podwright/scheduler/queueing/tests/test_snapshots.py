@@ -188,6 +188,28 @@ def test_the_events_kept_for_pods_in_flight_have_both_versions():
     assert seen == [(None, before), (before, after), (after, None)]
 
 
+def test_a_restored_pod_in_flight_has_the_events_since_it_was_popped():
+    seen = []
+
+    def hint(_pod, _old, new):
+        seen.append(new.metadata.name)
+        return Hint.SKIP
+
+    hints = {"default-scheduler": HintTable({"Fit": (EventHint(NODE, ActionType.ALL, hint),)})}
+    queue = make_queue(hints=hints)
+    flights = []
+    for name in ("first", "second", "third"):
+        queue.add(make_pod(name), at(0))
+        flights.append(queue.pop(at(0)))
+        queue.move(NODE_ADD, at(1), new=make_node(f"after-{name}"))
+    # The first event is dropped.
+    queue.done(flights[0], at(2))
+    second = restored(queue, make_queue(hints=hints))
+    for queued in second.in_flight():
+        second.park(queued, at(2), unschedulable_plugins=["Fit"])
+    assert seen == ["after-second", "after-third", "after-third"]
+
+
 def test_pods_of_one_time_leave_the_unschedulable_set_in_order_of_entry():
     queue = empty_queue()
     for name in ("c", "a", "b"):
