@@ -139,6 +139,7 @@ def test_the_bound_has_all_resources_together():
     limited = [msgspec.structs.replace(types[0], max=0), types[1]]
     assert least_price(limited, [((8, 1), 8)]) == pytest.approx(8)
     assert least_price(types, []) == 0
+    assert least_price(types[:1], [((8,), 2)]) == pytest.approx(0.25)
     # Two nodes of the second type alone have what is needed, though the first is cheaper per CPU.
     types = [msgspec.structs.replace(types[0], price=2), msgspec.structs.replace(types[1], price=5)]
     assert least_price(types, [((1, 2), 1), ((0, 1), 2)]) == pytest.approx(10)

@@ -186,6 +186,7 @@ def test_headroom_of_pods_whose_workload_is_not_declared():
 def test_the_loss_of_nodes_zones_and_pools():
     objects = [*cluster(), *(owned(f"p{i}", f"n{i}", "3") for i in range(4))]
     objects.append(make_pod("alone", cpu="1", node="n3"))
+    objects.append(make_pod("large", cpu="99"))
     question = pw.CapacityQuestion(loss=("node", "zone", "pool"))
     found = {(each.of, each.name): each for each in pw.capacity(objects, question).losses}
     assert {key: len(loss.pending) for key, loss in found.items()} == {
@@ -193,8 +194,9 @@ def test_the_loss_of_nodes_zones_and_pools():
         ("node", "n0"): 1, ("node", "n1"): 1, ("node", "n2"): 1, ("node", "n3"): 1,
     }  # fmt: skip
     assert found["node", "n3"].gone == ("default/alone",)
-    message = found["zone", "a"].pending[0].stop.message
-    assert message.startswith("0/2 nodes are available: 2 Insufficient cpu.")
+    stop = found["zone", "a"].pending[0].stop
+    assert stop.message.startswith("0/2 nodes are available: 2 Insufficient cpu.")
+    assert [(each.plugin, each.nodes) for each in stop.reasons] == [("NodeResourcesFit", 2)]
 
 
 def test_a_loss_is_that_of_a_cluster_without_the_nodes():
