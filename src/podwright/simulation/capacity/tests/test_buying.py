@@ -129,6 +129,23 @@ def test_the_bound_has_what_whole_pods_can_use_of_nodes_that_take_them(node, bou
     assert [found.price, found.bound] == pytest.approx([bound, bound])
 
 
+def test_nodes_that_take_pods_after_others_were_placed_count_for_the_bound():
+    old = make_node("old", cpu="100", memory="99Gi", labels={"zone": "z"})
+    new = pw.NodeType(
+        name="new", price=1, allocatable={"cpu": "2", "memory": "99Gi"},
+        labels={"zone": "z", "disk": "ssd"},
+    )  # fmt: skip
+    term = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "db"}}}
+    near = {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+    pods = [
+        make_pod("db", cpu="1", labels={"app": "db"}, node_selector={"disk": "ssd"}),
+        *(make_pod(f"web{number}", cpu="1", spec=near) for number in range(20)),
+    ]
+    found = pw.buy_nodes([old, *pods], [new])
+    # The first pod takes half of a node; the node that exists has room for the others.
+    assert [found.price, found.bound] == pytest.approx([1, 0.5])
+
+
 def test_the_bound_has_all_resources_together():
     types = [
         pw.NodeType(name="cpu", price=1, allocatable={"cpu": "8", "memory": "1Gi"}),
