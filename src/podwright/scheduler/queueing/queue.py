@@ -320,7 +320,7 @@ class SchedulingQueue:
         Upstream: pkg/scheduler/backend/queue/scheduling_queue.go,
         MoveAllToActiveOrBackoffQueue
         """
-        if not len(self._subqueues.unschedulable) and not len(self._in_flight):
+        if not self._subqueues.unschedulable and not self._in_flight:
             # No pod is unschedulable, and no pod in flight could need the event.
             return []
         candidates = self._hints.candidates(event, self._subqueues.unschedulable, old, new)

@@ -169,6 +169,29 @@ def test_metrics_can_be_read_again_and_count_hints_once(queue):
         assert executions == {("Stubborn", "NodeAdd", "QueueSkip"): 1}
 
 
+def test_an_update_moves_the_nomination_of_a_waiting_pod(queue):
+    queue.add(make_pod("p", nominated="n1"), at(0))
+    queue.update(None, make_pod("p", nominated="n2"), at(1))
+    assert list(queue.nominator.nodes()) == ["n2"]
+    queue.update(None, make_pod("p"), at(2))
+    assert queue.nominator.nodes() == {}
+
+
+def test_an_update_of_a_pod_in_flight_is_in_its_story(queue):
+    queue.add(make_pod("p"), at(0))
+    queue.pop(at(0))
+    assert queue.update(None, make_pod("p", priority=1), at(1)) is QueueName.IN_FLIGHT
+    assert [touch.step for touch in queue.story("default/p")] == ["active", "pop", "update"]
+
+
+def test_a_pod_whose_gate_has_ended_has_no_reason_of_the_gate(queue):
+    queue.add(make_pod("p", gates=["g"]), at(0))
+    queued = queue.get("default/p")
+    assert (queued.gating_plugin, queued.gating_reasons) == ("SchedulingGates", ("gated",))
+    assert queue.update(queued.pod, make_pod("p"), at(1)) is QueueName.ACTIVE
+    assert (queued.gating_plugin, queued.gating_reasons) == ("", ())
+
+
 def test_a_queue_has_its_nominations_and_passes_them_on():
     pod, gone, calls = make_pod("p"), make_pod("gone"), []
 

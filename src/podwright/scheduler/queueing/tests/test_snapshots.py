@@ -236,6 +236,23 @@ def test_validate_finds_a_wrong_count_of_gated_pods():
         queue.validate()
 
 
+@pytest.mark.parametrize("place", ["active", "regular", "errors"])
+def test_validate_finds_a_wrong_count_of_a_heap(place):
+    queue = full_queue()
+    subqueues = queue._subqueues
+    heap = subqueues.active if place == "active" else getattr(subqueues.backoff, place)
+    heap._count += 1
+    with pytest.raises(AssertionError, match="2"):
+        queue.validate()
+
+
+def test_a_snapshot_says_which_pods_can_time_out():
+    queue, objects = full_queue(), Objects()
+    apart = queue.snapshot(objects).apart
+    found = {objects.entries[wait.queued].pod.metadata.name: wait.can_time_out for wait in apart}
+    assert found == {"unschedulable": True, "gated": False}
+
+
 def test_validate_finds_a_pod_in_flight_with_another_place():
     queue = full_queue()
     queue.in_flight()[0].place = QueueName.ACTIVE
