@@ -5,12 +5,22 @@ Upstream: pkg/scheduler/framework/runtime/framework.go, RunPreFilterPlugins
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import pytest
 
-from podwright.scheduler.columns import Cluster
-from podwright.scheduler.framework import Decision, Plugin, PluginRunner, Profile, Status
+from podwright.apimachinery.objects import Pod
+from podwright.scheduler.columns import Cluster, Reads
+from podwright.scheduler.framework import (
+    Cycle,
+    Decision,
+    NodeView,
+    Plugin,
+    PluginRunner,
+    Profile,
+    Status,
+)
 from podwright.scheduler.framework.status import PreFilterResult
 from podwright.testing import make_node, make_pod
 
@@ -143,3 +153,40 @@ def test_an_explanation_shows_the_answers_up_to_the_one_that_fails() -> None:
         "Rejects": Status.unschedulable("full"),
         "Odd": Status.error("no"),
     }
+
+
+class Finds(Plugin):
+    """Leaves the nodes with a label, which it finds once for all pods."""
+
+    name = "Finds"
+    pre_filter_reads = filter_reads = Reads.NODE
+
+    def __init__(self) -> None:
+        self.run_count = 0
+
+    def pod_key(self, pod: Pod) -> Hashable:
+        return ("all",)
+
+    def pre_filter(self, cycle: Cycle) -> PreFilterResult:
+        self.run_count += 1
+        nodes = cycle.cluster.nodes
+        return PreFilterResult(
+            frozenset(n for n, slot in nodes.slot_of.items() if "here" in nodes.labels_of(slot))
+        )
+
+    def filter(self, cycle: Cycle, node: NodeView) -> Status:
+        return Status.OK
+
+
+def test_a_pre_filter_that_reads_nodes_runs_again_when_one_has_changed():
+    plugin, cluster = Finds(), Cluster()
+    runner = PluginRunner(
+        Profile(scheduler_name="s", pre_filter=(plugin,), filter=(plugin,)), cluster
+    )
+    found = []
+    for number, labelled in enumerate("aabbccc"):
+        for name in "abc":
+            cluster.put(make_node(name, labels={"here": "yes"} if name == labelled else {}))
+        decision = runner.decide(make_pod(f"p{number}"), cycle_number=number)
+        found.append((decision.node, plugin.run_count))
+    assert found == [("a", 1), ("a", 1), ("b", 2), ("b", 2), ("c", 3), ("c", 3), ("c", 3)]
