@@ -335,6 +335,11 @@ def test_the_report_is_junit_and_markdown() -> None:
             id="a configuration that is not there",
         ),
         pytest.param(
+            "{pendingAtMost: 0, configurations: [packed]}",
+            'spec.expectations[0].configurations[0]: Unsupported value: "packed"',
+            id="for a configuration that is not there",
+        ),
+        pytest.param(
             "{utilization: {atLeast: 60}}",
             "spec.expectations[0].utilization.atLeast: Invalid value",
             id="per cent",
@@ -431,6 +436,7 @@ def test_a_report_begins_with_what_is_not_met():
     assert "0 of 1 expectations are met." in text
     assert text.index("(default), &lt;fits&gt;: 1 of 2 pods are pending") < text.index("<dl")
     assert "1 of 2 pods were placed, 1 are pending at the end" in text
+    assert "(default): 1 pods are pending: " in text
     assert text.index("<dl") < text.index("<table")
     assert "<fits>" not in text
     assert "http" not in text

@@ -108,7 +108,9 @@ def test_a_preemption_is_a_deletion_by_the_scheduler() -> None:
         ("podScheduled", 2, 2),
     ]
     _, victim, _ = last["scenarioResult"]["timeline"]["2"]
-    assert victim["delete"]["operation"]["objectMeta"]["name"] == "low"
+    reference = victim["delete"]["operation"]
+    assert reference["typeMeta"] == {"apiVersion": "v1", "kind": "Pod"}
+    assert reference["objectMeta"]["name"] == "low"
 
 
 def test_a_pod_that_is_created_on_a_node_is_not_scheduled() -> None:

@@ -546,6 +546,8 @@ def test_a_past_decision_is_written_whole():
     assert decided["metadata"]["name"] == "b"
     assert "status" not in decided
     assert "configurations" not in decision_scenario(find_cycle(run.log, "default/b"), {})["spec"]
+    without = decision_scenario(find_cycle(run.log, "default/c"), {})["spec"]["expectations"]
+    assert without == [{"name": "decision", "placed": {"pod": "default/c", "nodes": []}}]
 
 
 def test_the_check_of_a_snapshot_is_written_whole():
