@@ -102,6 +102,8 @@ def test_a_list_without_keys_is_replaced() -> None:
         ({"$deleteFromPrimitiveList/finalizers": ["x"]}, ["a", "b"]),
         ({"finalizers": ["c"], "$deleteFromPrimitiveList/finalizers": ["a"],
           "$setElementOrder/finalizers": ["b", "c"]}, ["b", "c"]),
+        ({"$retainKeys": ["finalizers"], "$deleteFromPrimitiveList/finalizers": ["b"],
+          "$setElementOrder/finalizers": ["c", "a"], "finalizers": ["c"]}, ["c", "a"]),
     ],
 )  # fmt: skip
 def test_scalars_of_a_merged_list(patch: Patch, finalizers: list[str]) -> None:
