@@ -228,8 +228,6 @@ def _without_items(document: Document, name: str, items: Any, of: TypeRef) -> An
     field = list_field(of, name)
     if not field.is_merged:
         return items
-    if not present and not items:
-        return present
     if _is_of_maps(present, items):
         return _merged_list(present, items, field)
     gone = {_identity(item) for item in items}
@@ -330,14 +328,12 @@ def _check_order(changes: list[Any], order: list[Any], key: str) -> None:
     """Check that the items of a patch are in its `$setElementOrder`, in the same order."""
     if not order or not changes:
         return
-    kept = changes
     if key:
         for item in changes:
             if not isinstance(item, dict):
                 raise _wrong_type("map[string]interface {}", item)
-        kept = [item for item in changes if item.get(_DIRECTIVE) != "delete"]
     rest = iter(order)
-    for item in kept:
+    for item in changes:
         if isinstance(item, dict) and _DIRECTIVE in item:
             continue
         identity = _checked_key(item, key)

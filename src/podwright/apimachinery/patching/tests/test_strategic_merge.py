@@ -91,6 +91,10 @@ def test_the_same_new_key_twice_is_one_item() -> None:
 def test_a_list_without_keys_is_replaced() -> None:
     spec = {"tolerations": [{"key": "a"}], "containers": []}
     assert patched_spec(spec, {"tolerations": [{"key": "b"}]})["tolerations"] == [{"key": "b"}]
+    dns = {"nameservers": ["1.1.1.1", "8.8.8.8"]}
+    patch = {"nameservers": ["9.9.9.9"], "$setElementOrder/nameservers": ["9.9.9.9"]}
+    found = patched_spec({"dnsConfig": dns, "containers": []}, {"dnsConfig": patch})
+    assert found["dnsConfig"] == {"nameservers": ["9.9.9.9"]}
 
 
 @pytest.mark.parametrize(
@@ -128,6 +132,8 @@ def test_deletion_from_a_list_that_is_not_there_changes_nothing() -> None:
         pytest.param({"nodeSelector": {"$patch": "delete"}}, {}, id="delete"),
         pytest.param({"nodeSelector": {"$retainKeys": ["a", "c"], "c": "3"}},
                      {"a": "1", "c": "3"}, id="retain keys"),
+        pytest.param({"nodeSelector": {"$retainKeys": ["c"], "c": "3"}}, {"c": "3"},
+                     id="retain no key that is there"),
         pytest.param({"nodeSelector": None}, None, id="null of the whole"),
     ],
 )  # fmt: skip
@@ -142,6 +148,8 @@ def test_maps(patch: Patch, node_selector: Any) -> None:
         pytest.param({"nodeSelector": {"a": None, "b": "1"}}, {"nodeSelector": {"b": "1"}},
                      id="nulls are left out"),
         pytest.param({"nodeSelector": {"$patch": "delete"}}, {}, id="a directive for nothing"),
+        pytest.param({"affinity": {"podAffinity": {"$patch": "delete"}}}, {"affinity": {}},
+                     id="a directive for nothing inside"),
         pytest.param({"containers": [{"name": "a", "$patch": "delete"}, *containers("b")]},
                      {"containers": containers("b")}, id="a directive in a new list"),
         pytest.param(
@@ -192,6 +200,8 @@ def test_a_patch_that_changes_nothing_gives_an_equal_document(patch: Any) -> Non
                      id="merge in a map"),
         pytest.param({"nodeSelector": {"$retainKeys": "a"}},
                      "invalid patch format of retainKeys", id="retain keys is no list"),
+        pytest.param({"nodeSelector": {"$retainKeys": ["a", 1]}},
+                     "invalid patch format of retainKeys", id="a key to retain is no text"),
         pytest.param({"nodeSelector": {"$retainKeys": ["a"], "b": "1"}},
                      "invalid patch format of retainKeys", id="retain keys without a key"),
         pytest.param({"$setElementOrder/containers": {}},
@@ -206,6 +216,12 @@ def test_a_patch_that_changes_nothing_gives_an_equal_document(patch: Any) -> Non
                      "[map[image:b:1 name:b] map[image:a:1 name:a]]\n"
                      " doesn't match $setElementOrder list:\n[map[name:a] map[name:b]]\n",
                      id="two orders"),
+        pytest.param({"$setElementOrder/containers": keys("ab"),
+                      "containers": [{"$patch": "replace"}, *containers("ba")]},
+                     "The order in patch list:\n[map[$patch:replace] map[image:b:1 name:b] "
+                     "map[image:a:1 name:a]]\n"
+                     " doesn't match $setElementOrder list:\n[map[name:a] map[name:b]]\n",
+                     id="two orders of what replaces"),
         pytest.param({"$setElementOrder/containers": [{"image": "x"}],
                       "containers": containers("a")},
                      "map: map[image:x] does not contain declared merge key: name",
