@@ -170,7 +170,7 @@ def test_weights_can_be_replaced() -> None:
 
 
 def test_the_next_search_continues_unless_its_position_is_restored() -> None:
-    runner = runner_of(*nodes(*(f"n{number:03}" for number in range(200))))
+    runner = runner_of(*nodes(*(f"n{number:03}" for number in range(250))))
     position = runner.search_position()
 
     def examined() -> list[str]:

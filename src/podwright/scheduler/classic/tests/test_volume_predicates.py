@@ -386,6 +386,13 @@ LOCAL = storage_class("local", "kubernetes.io/no-provisioner")
              claim("a", storage_class="made")], {"n1": [NO_MATCH]}, id="provisioned in a place",
         ),
         pytest.param(
+            [storage_class("made", allowedTopologies=[{"matchLabelExpressions": [
+                {"key": "kubernetes.io/hostname", "values": ["n1", "n2"]},
+                {"key": "zone", "values": ["z"]}]}]),
+             claim("a", storage_class="made")],
+            {"n1": [NO_MATCH], "n2": [NO_MATCH]}, id="provisioned in a place of two labels",
+        ),
+        pytest.param(
             [storage_class("made", ""), claim("a", storage_class="made")],
             {"n1": [NO_MATCH], "n2": [NO_MATCH]}, id="without a provisioner",
         ),
