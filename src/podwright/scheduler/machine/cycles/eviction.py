@@ -41,7 +41,7 @@ class Eviction:
     is_stopped : bool
         A victim could not be deleted; the remaining ones stay.
     is_over : bool
-        Nothing is left to do.
+        Nothing is left to do for the cycle that waits.
     started_ns : int
     """
 

@@ -191,7 +191,6 @@ class Evictions:
 
     def _finish(self, eviction: Eviction) -> None:
         state = self._state
-        eviction.is_over = True
         # Upstream keeps one mark per preemptor: one that preempts again while its last victim
         # is being deleted is no longer gated when the first preemption ends, not the second.
         state.evictions.pop(eviction.preemptor.metadata.uid, None)

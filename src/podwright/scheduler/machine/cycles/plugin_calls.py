@@ -173,7 +173,7 @@ class ExtensionPath:
 
     def __init__(self, *points: tuple[str, str]) -> None:
         self.points = points
-        self.is_bound = bool(points) and points[-1] == ("PostBind", _SUCCESS)
+        self.is_bound = points[-1:] == (("PostBind", _SUCCESS),)
 
     def __repr__(self) -> str:
         return " ".join([f"{point}={status}" for point, status in self.points])

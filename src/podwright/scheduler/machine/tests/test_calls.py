@@ -180,3 +180,26 @@ def test_calls_of_a_post_filter_are_made_and_nothing_waits_for_them(status: Stat
     for call in (volume.call, claim.call):
         driver.deliver(CallDone(call, CallError("no")))
     assert driver.place_of("default/p") == "unschedulable"
+
+
+class Announced(Plugin):
+    """Records PostBind."""
+
+    name = "Announced"
+    nodes: ClassVar[list[tuple[str, str]]] = []
+
+    def post_bind(self, cycle: Cycle, node_name: str) -> None:
+        self.nodes.append((cycle.pod.metadata.name, node_name))
+
+
+def test_post_bind_follows_a_binding_that_succeeded() -> None:
+    # Upstream: pkg/scheduler/schedule_one.go, bindingCycle
+    Announced.nodes = []
+    driver = Driver(Announced)
+    driver.put(make_node("n1"), pending("a"))
+    driver.errors["Bind"] = CallError("no")
+    driver.cycle()
+    assert Announced.nodes == []
+    driver.put(pending("b"))
+    driver.cycle()
+    assert Announced.nodes == [("b", "n1")]

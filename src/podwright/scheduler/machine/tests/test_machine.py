@@ -341,7 +341,14 @@ def test_a_pod_is_bound_by_a_plugin_where_no_extender_does(ignorable, error, bou
     driver.put(make_node("n1"), pending("a", cpu="1"))
     driver.cycle()
     (bind,) = driver.all_of(CallExtender)
+    can_snapshot = [driver.machine.can_snapshot]
+    driver.holds.add("Bind")
     driver.deliver(ExtenderReplied(bind.call, replied({"Error": error})))
+    can_snapshot.append(driver.machine.can_snapshot)
+    assert can_snapshot == [False, True]
+    driver.holds.clear()
+    for action in driver.held:
+        driver.answer(action)
     assert len(driver.all_of(Bind)) == (bound_by == "a plugin")
     if bound_by:
         assert driver.notes == ["Scheduled: Successfully assigned default/a to n1"]
@@ -377,6 +384,23 @@ def test_an_extender_that_is_down_is_an_error_and_the_pod_is_retried():
     assert driver.place_of("default/a") == "active"
 
 
+class Admits(Plugin):
+    """Admits every pod with a status of its own."""
+
+    name = "Admits"
+
+    def pre_enqueue(self, pod: Pod) -> Status:
+        return Status()
+
+
+def test_a_plugin_may_admit_pods_with_any_success():
+    assert Status() is not Status.OK
+    driver = Driver(Admits)
+    driver.put(make_node("n1"), pending("a"))
+    driver.cycle()
+    assert driver.node_of("default/a") == "n1"
+
+
 # -------------------------------------------------------------------- invariants
 
 
@@ -386,3 +410,26 @@ def test_a_pod_that_is_lost_is_told_with_its_story():
     driver.machine.queue.delete(seen(driver, "default/a"), driver.now_ns)
     with pytest.raises(AssertionError, match=r"default/a is in 0 places.*'active'"):
         driver.machine.validate()
+
+
+def test_a_pod_that_is_queued_again_while_it_is_assumed_is_reported_with_its_story():
+    driver = Driver()
+    driver.put(make_node("n1"), pending("a"))
+    driver.holds = {"Bind"}
+    driver.cycle()
+    driver.machine.queue.add(seen(driver, "default/a"), driver.now_ns)
+    with pytest.raises(AssertionError, match="default/a is in 2 places"):
+        driver.machine.validate()
+
+
+def test_a_pod_made_anew_on_another_node_while_the_earlier_one_is_assumed_is_no_error():
+    driver = Driver()
+    driver.put(make_node("n1"), pending("a", cpu="1"))
+    driver.holds = {"Bind"}
+    driver.cycle()
+    driver.put(make_node("n2"))
+    other = with_fields(make_pod("a", cpu="2", node="n2"), "metadata", uid="another")
+    driver.put(other)
+    driver.machine.validate()
+    placed = driver.machine.cluster.pods["default/a"]
+    assert placed.pod.metadata.uid == "another"

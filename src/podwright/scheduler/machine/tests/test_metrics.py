@@ -267,11 +267,20 @@ def test_the_queues_numbers_are_the_queues(metrics):
 
 
 def test_gauges_are_the_levels_of_the_moment(metrics):
-    levels = Levels(nodes=3, pods=5, assumed_pods=2, binding=1, permit_waiting=1, preempting=4)
+    levels = Levels(
+        nodes=3,
+        pods=5,
+        assumed_pods=2,
+        binding=1,
+        permit_waiting=1,
+        preempting=4,
+        prioritizing_extender=6,
+    )
     seen = taken(metrics, levels=levels)
     sizes = [seen.count("scheduler_cache_size", kind) for kind in ("nodes", "pods", "assumed_pods")]
     assert sizes == [3, 5, 2]
     assert seen.count("scheduler_goroutines", "binding") == 1
+    assert seen.count("scheduler_goroutines", "prioritizing_extender") == 6
     assert seen.count("podwright_permit_waiting_pods") == 1
     assert seen.count("podwright_preempting_pods") == 4
 

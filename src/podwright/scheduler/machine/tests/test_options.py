@@ -51,6 +51,7 @@ def test_an_unknown_keyword_is_an_error():
     [
         ({"plugins": [Plugin, 5]}, r"plugins\[1\]: a subclass of podwright.Plugin is expected"),
         ({"plugins": [Plugin()]}, r"plugins\[0\]: a subclass of podwright.Plugin is expected"),
+        ({"plugins": [object]}, r"plugins\[0\]: a subclass of podwright.Plugin is expected"),
         ({"plugins": 5}, "plugins: a sequence of plugin classes is expected"),
         ({"seed": 1.5}, "seed: an integer is expected"),
         ({"seed": True}, "seed: an integer is expected"),

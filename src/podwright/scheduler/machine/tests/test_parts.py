@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from podwright.apimachinery.objects import Pod
+from podwright.apimachinery.schema import decode
 from podwright.scheduler.framework import Plugin
 from podwright.scheduler.framework.status import Code
 from podwright.scheduler.machine.cycles.waiting import WaitingPod
+from podwright.scheduler.machine.event_handlers import changes_selector
 from podwright.scheduler.machine.profiles import SortOrder
 from podwright.scheduler.machine.reporting import shorten
 from podwright.scheduler.machine.state import Timers
@@ -24,10 +26,11 @@ def test_timers_fire_in_order_of_time_and_then_of_making():
     timers.add(20, 1, "u1")
     timers.add(10, 2, "u2", "Gate")
     timers.add(10, 3, "u3")
+    timers.add(30, 4, "u4")
     assert timers.next_due_ns() == 10
     assert timers.pop_due(9) is None
-    fired = [timers.pop_due(20) for _ in range(3)]
-    assert [timer.number for timer in fired if timer is not None] == [2, 3, 1]
+    fired = [timers.pop_due(30) for _ in range(4)]
+    assert [timer.number for timer in fired if timer is not None] == [2, 3, 1, 4]
     assert not timers.heap
     assert timers.next_due_ns() is None
 
@@ -126,3 +129,32 @@ def test_an_event_without_a_handler_is_an_error_of_the_driver():
     driver = Driver()
     with pytest.raises(AssertionError, match="no handler for"):
         driver.machine.handle("an event of another kind", 1)  # type: ignore[arg-type]
+
+
+def replica_set(**fields: Any) -> Any:
+    labels, spec = fields.get("labels", {}), {"selector": {"matchLabels": {"app": "a"}}}
+    return decode(
+        {
+            "apiVersion": "apps/v1",
+            "kind": "ReplicaSet",
+            "metadata": {"name": "r", "namespace": "default", "labels": labels},
+            "spec": spec | fields.get("spec", {}),
+            "status": {"replicas": fields.get("replicas", 0)},
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "changes"),
+    [
+        pytest.param(None, replica_set(), True, id="created"),
+        pytest.param(replica_set(), None, True, id="deleted"),
+        pytest.param(replica_set(), replica_set(replicas=2), False, id="only its status"),
+        pytest.param(replica_set(), replica_set(spec={"replicas": 2}), True, id="its spec"),
+        pytest.param(replica_set(), replica_set(labels={"a": "b"}), True, id="its labels"),
+    ],
+)
+def test_of_owners_of_pods_the_scheduler_receives_changes_of_more_than_the_status(
+    old: Any, new: Any, changes: bool
+):
+    assert changes_selector(old, new) is changes

@@ -70,6 +70,7 @@ CHANGES: list[tuple[str, Callable[[Example], Any]]] = [
     ("an array", lambda plugin: plugin.numbers.__setitem__(1, 5)),
     ("an object of the cluster", lambda plugin: setattr(plugin, "last", make_pod("a"))),
     ("a new attribute", lambda plugin: setattr(plugin, "other", 1)),
+    ("a private one that ends in two underscores", lambda plugin: setattr(plugin, "_other__", 1)),
     ("an attribute of the class", lambda plugin: plugin.shared.update(a=1)),
     ("an attribute of a class that it names", lambda _: setattr(Holder, "total", 1)),
     ("a variable that a function it calls changes", lambda plugin: plugin.helper()),

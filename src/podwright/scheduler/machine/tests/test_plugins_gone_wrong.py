@@ -459,8 +459,15 @@ class Sorter(Plugin):
 
     def queue_sort_key(self, pod: Pod, timestamp_ns: int) -> object:
         place = pod.metadata.labels["place"]
-        if place in {"nan", "list", "text", "complex"}:
-            return {"nan": float("nan"), "list": [], "text": "first", "complex": 1j}[place]
+        odd = {
+            "nan": float("nan"),
+            "nan inside": (float("nan"), timestamp_ns),
+            "list": [],
+            "text": "first",
+            "complex": 1j,
+        }
+        if place in odd:
+            return odd[place]
         return int(place), timestamp_ns
 
 
@@ -482,6 +489,11 @@ SORTED = {
     [
         pytest.param({}, "KeyError: 'place'", id="an exception"),
         pytest.param({"place": "nan"}, "returned nan, which cannot be sorted", id="not a number"),
+        pytest.param(
+            {"place": "nan inside"},
+            "returned something of type tuple, which cannot be sorted",
+            id="what has no order inside a tuple",
+        ),
         pytest.param(
             {"place": "list"},
             "returned something of type list, which cannot be sorted",

@@ -7,9 +7,16 @@ from typing import Any, ClassVar
 import msgspec
 import pytest
 
-from podwright.apimachinery.objects import Duration, Pod, PodGroup, decode_as, with_fields
+from podwright.apimachinery.objects import (
+    Duration,
+    PersistentVolume,
+    Pod,
+    PodGroup,
+    decode_as,
+    with_fields,
+)
 from podwright.scheduler.config import ExtenderReply
-from podwright.scheduler.framework import Cycle, Plugin, Status
+from podwright.scheduler.framework import Cycle, Plugin, PostFilterResult, Status, VolumeUpdate
 from podwright.scheduler.machine import (
     Bind,
     CallExtender,
@@ -17,10 +24,13 @@ from podwright.scheduler.machine import (
     ExtenderReplied,
     FlushBackoff,
     PatchPodGroupStatus,
+    UpdateVolume,
 )
+from podwright.scheduler.machine.cycles.pod_group import _HELD, GROUP_UNSCHEDULABLE
 from podwright.scheduler.machine.tests.driving import SECOND_NS, Driver
 from podwright.testing import make_node, make_pod
 
+VOLUME = decode_as({"metadata": {"name": "v"}}, PersistentVolume)
 GATES = "GenericWorkload=true,GangScheduling=true"
 HEAD = {
     "apiVersion": "kubescheduler.config.k8s.io/v1",
@@ -78,6 +88,7 @@ def test_a_member_that_is_being_deleted_is_left_out_and_the_others_go_on():
     driver.put(make_node("n1"), gang("g", 2), member("a"), member("c"), going)
     driver.cycle()
     assert driver.node_of("default/a") == driver.node_of("default/c") == "n1"
+    assert sorted(bind.pod for bind in driver.all_of(Bind)) == ["default/a", "default/c"]
     assert "FailedScheduling: skip schedule deleting pod: default/b" in driver.notes
 
 
@@ -347,3 +358,81 @@ def test_a_group_waits_if_one_of_its_members_needs_preemption(names):
     (patch,) = driver.all_of(PatchPodGroupStatus)
     assert patch.condition.status == "False"
     assert "waiting for preemption" in patch.condition.message
+
+
+HELD = "waiting for minCount pods from a gang to be scheduled, " + _HELD
+
+
+@pytest.mark.parametrize(
+    ("least", "large", "small", "nominations"),
+    [
+        pytest.param(
+            2,
+            "0/2 nodes are available: 2 Insufficient cpu.",
+            f"{GROUP_UNSCHEDULABLE}, pod group is waiting for preemption to complete",
+            {"a": "n1", "b": "n2", "c": ""},
+            id="it waits",
+        ),
+        pytest.param(
+            3,
+            f"{GROUP_UNSCHEDULABLE}, {HELD}",
+            f"{GROUP_UNSCHEDULABLE}, {HELD}",
+            {"a": "", "b": "", "c": ""},
+            id="too few fit",
+        ),
+    ],
+)
+def test_members_have_their_own_reason_or_that_of_the_group(least, large, small, nominations):
+    # Upstream: pkg/scheduler/schedule_one_podgroup.go, submitPodGroupAlgorithmResult
+    driver = driver_of()
+    driver.put(make_node("n1", cpu="2"), make_node("n2", cpu="1"), gang("g", least))
+    driver.put(make_pod("low", cpu="2", node="n1"))
+    for name, cpu in (("a", "2"), ("b", "1"), ("c", "4")):
+        driver.put(member(name, cpu=cpu, priority=10))
+    driver.holds = {"DeletePod"}
+    driver.cycle()
+    assert driver.condition("default/a") == ("Unschedulable", large)
+    assert driver.condition("default/b") == ("Unschedulable", small)
+    assert "Preemption is not helpful for scheduling" in driver.condition("default/c")[1]
+    for name, node in nominations.items():
+        pod = driver.machine.pod(f"default/{name}")
+        assert pod is not None
+        assert pod.status.nominated_node_name == node
+
+
+@pytest.mark.parametrize(
+    ("cpu", "result"),
+    [("1", "scheduled"), ("2", "unschedulable"), ("0", "error")],
+)
+def test_the_attempts_of_groups_are_counted_by_their_result(cpu, result, monkeypatch):
+    monkeypatch.setattr(Failing, "fails", cpu == "0")
+    driver = Driver(Failing, gates=GATES)
+    driver.put(make_node("n1", cpu="1"), gang("g", 1), member("a", cpu=cpu))
+    driver.cycle()
+    counted = driver.machine.metrics_snapshot()
+    name, labels = (
+        "scheduler_podgroup_schedule_attempts_total",
+        ("error", "scheduled", "unschedulable"),
+    )
+    found = {one: counted.count(name, one, "default-scheduler") for one in labels}
+    assert found == {one: int(one == result) for one in labels}
+
+
+class Failing(Plugin):
+    """Fails at Reserve, and requests a call where no node fits."""
+
+    name = "Failing"
+    fails: ClassVar[bool] = False
+
+    def reserve(self, cycle: Cycle, node_name: str) -> Status:
+        return Status.error("broken") if self.fails else Status.OK
+
+    def post_filter(self, cycle: Cycle, failed: object) -> PostFilterResult:
+        return PostFilterResult(status=Status.unschedulable("no"), calls=(VolumeUpdate(VOLUME),))
+
+
+def test_calls_of_a_post_filter_of_a_member_are_made():
+    driver = Driver(Failing, gates=GATES)
+    driver.put(make_node("n1", cpu="1"), gang("g", 1), member("a", cpu="2"))
+    driver.cycle()
+    assert [update.volume for update in driver.all_of(UpdateVolume)] == [VOLUME]

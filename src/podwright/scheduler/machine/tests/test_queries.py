@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 
 import pytest
 
-from podwright.apimachinery.objects import Pod, StorageClass, with_node_name
+from podwright.apimachinery.objects import Pod, StorageClass, with_fields, with_node_name
 from podwright.apimachinery.schema import decode
 from podwright.scheduler.framework import Cycle, Plugin, Status
 from podwright.scheduler.framework.binding import PodMetadataPatch
-from podwright.scheduler.machine import Bind, CycleDue, PatchPodMetadata
+from podwright.scheduler.machine import Action, Bind, CycleDue, EmitEvent, PatchPodMetadata
 from podwright.scheduler.machine.state import Groups
 from podwright.scheduler.machine.tests.driving import Driver, pending
 from podwright.testing import make_node, make_pod
@@ -88,13 +88,41 @@ def test_a_binding_that_is_known_is_repeated_without_a_decision():
         pod = machine.pod(f"default/{name}")
         assert pod is not None
         bind = Bind(9, pod.key, pod.metadata.uid, node)
-        found = machine.repeat(CycleDue(), now_ns, [bind])
+        actions: list[Action] = [
+            bind,
+            EmitEvent(pod.key, "u", "Normal", "Scheduled", "Binding", "", "", "", ""),
+        ]
+        found = machine.repeat(CycleDue(), now_ns, actions)
         assert [(each.pod, each.node) for each in found if isinstance(each, Bind)] == [
             (pod.key, node)
         ]
     driver.put(pending("c"))
     (bind_c,) = [x for x in machine.handle(CycleDue(), now_ns) if isinstance(x, Bind)]
     assert bind_c.node in {"n0", "n2"}, "the pods that were repeated count on their nodes"
+
+
+class Remembers(Plugin):
+    """Remembers the pods that it has seen."""
+
+    name = "Remembers"
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def reserve(self, cycle: Cycle, node_name: str) -> Status:
+        """Remember a pod."""
+        self.seen.append(cycle.pod.metadata.name)
+        return Status.OK
+
+
+@pytest.mark.parametrize("watched", [(), ("Other",), ("Remembers",)])
+def test_only_plugins_whose_state_is_watched_make_a_machine_unrestorable(watched: tuple[str, ...]):
+    driver = Driver(Remembers)
+    driver.machine.watch_state(watched)
+    driver.put(make_node("n1"), pending("a"))
+    assert driver.machine.unrestorable == ()
+    driver.cycle()
+    assert driver.machine.unrestorable == (("Remembers",) if "Remembers" in watched else ())
 
 
 # ------------------------------------------------------------------------------ the handle
@@ -203,6 +231,34 @@ def test_a_plugin_decides_about_pods_that_wait(name: str, nodes: list[str]):
     assert len(driver.machine.waiting()) == (3 if name == "other" else 0)
     rejected = [note for note in driver.notes if "1 no more." in note]
     assert len(rejected) == (2 if name == "rejects" else 0)
+
+
+class Undone(Decides):
+    """Records which members have a node at Unreserve."""
+
+    scheduled: ClassVar[list[str]] = []
+
+    def group_of(self, pod: Pod) -> str:
+        """Put all pods into one group."""
+        return "all"
+
+    def unreserve(self, cycle: Cycle, node_name: str) -> None:
+        """Look at the group."""
+        assert self.handle is not None
+        self.scheduled.extend(sorted(self.handle.members(self.name, "all").scheduled))
+
+
+def test_a_waiting_pod_that_is_to_be_deleted_has_its_node_until_after_unreserve():
+    # Upstream: pkg/scheduler/schedule_one.go, handleBindingCycleError
+    Undone.scheduled = []
+    driver = Driver(Undone)
+    driver.put(make_node("n1"), pending("a"))
+    driver.cycle()
+    pod = driver.machine.pod("default/a")
+    assert pod is not None
+    driver.put(with_fields(pod, "metadata", deletion_timestamp="2026-01-01T00:00:00Z"))
+    assert Undone.scheduled == [pod.metadata.uid]
+    assert driver.machine.waiting() == {}
 
 
 # ------------------------------------------------------------------------------ groups

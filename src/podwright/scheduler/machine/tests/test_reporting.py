@@ -12,13 +12,14 @@ from podwright.apimachinery.objects import (
     Condition,
     Duration,
     Pod,
+    timestamp_text,
     with_condition,
     with_fields,
     with_node_name,
 )
 from podwright.scheduler.framework import Cycle, Plugin, Status
 from podwright.scheduler.machine import EmitEvent, Failure, PatchPodStatus, PodRejected
-from podwright.scheduler.machine.tests.driving import Driver, pending
+from podwright.scheduler.machine.tests.driving import SECOND_NS, Driver, pending
 from podwright.testing import make_node
 
 
@@ -59,6 +60,27 @@ def test_a_new_condition_follows_those_that_the_pod_has():
         "default/big": ("PodScheduled",),
         "default/victim": ("PodScheduled", "DisruptionTarget"),
     }
+
+
+def test_another_message_of_a_condition_is_written_with_its_earlier_transition_time():
+    # Upstream: pkg/api/v1/pod/util.go, UpdatePodCondition
+    driver = Driver()
+    driver.put(pending("a", cpu="2"))
+    driver.cycle()
+    started_ns = driver.now_ns
+    pod = driver.machine.pod("default/a")
+    assert pod is not None
+    driver.now_ns += SECOND_NS
+    driver.put(make_node("n1", cpu="1"))
+    driver.machine.queue.activate([pod], driver.now_ns)
+    driver.cycle()
+    first, second = driver.all_of(PatchPodStatus)
+    assert first.condition is not None
+    assert second.condition is not None
+    assert first.condition.message != second.condition.message
+    assert first.condition.last_transition_time == timestamp_text(started_ns)
+    assert second.condition.last_transition_time == first.condition.last_transition_time
+    assert second.condition_types == ("PodScheduled",)
 
 
 def test_a_condition_that_is_the_same_is_not_written_for_a_new_generation():

@@ -7,12 +7,17 @@ from collections.abc import Iterable
 import msgspec
 import pytest
 
-from podwright.apimachinery.objects import KubernetesObject, with_node_name
+from podwright.apimachinery.objects import (
+    KubernetesObject,
+    ResourceClaim,
+    decode_as,
+    with_node_name,
+)
 from podwright.scheduler.columns import Cluster
 from podwright.scheduler.columns.tests.storage_objects import claim, volume
 from podwright.scheduler.framework import Cycle, Plugin, Status
 from podwright.scheduler.framework.status import Code
-from podwright.scheduler.machine import PodAllowed, SchedulerOptions
+from podwright.scheduler.machine import Bind, CallDone, PodAllowed, SchedulerOptions, TimerFired
 from podwright.scheduler.machine.cycles.eviction import Eviction, EvictionStage
 from podwright.scheduler.machine.cycles.waiting import WaitingPod
 from podwright.scheduler.machine.snapshot import (
@@ -25,7 +30,7 @@ from podwright.scheduler.machine.snapshot import (
     _waiting,
     _waiting_from,
 )
-from podwright.scheduler.machine.tests.driving import Driver, enabling, pending
+from podwright.scheduler.machine.tests.driving import SECOND_NS, Driver, enabling, pending
 from podwright.scheduler.machine.tests.test_evictions import answer_next, deleted, preempting
 from podwright.testing import make_node, make_pod
 
@@ -50,9 +55,40 @@ class Numbered:
 def restored(driver: Driver) -> Driver:
     numbering = Numbered()
     snapshot = driver.machine.snapshot(numbering)
-    again = Driver()
+    again = Driver(assumed_pod_expiry_ns=30 * SECOND_NS)
+    again.now_ns = driver.now_ns
     again.machine.restore(snapshot, dict(enumerate(numbering.objects)))
     return again
+
+
+def test_nodes_and_resources_have_the_same_order_after_a_restore():
+    driver = Driver()
+    driver.put(make_node("gone", resources={"a.com/first": 1}))
+    driver.put(*[make_node(f"n{i}", zone="ab"[i % 2], resources={"b.com/x": 1}) for i in range(4)])
+    driver.remove(make_node("gone"))
+    # It leaves its zone and is the last one of the other.
+    driver.put(make_node("n0", zone="b", resources={"b.com/x": 1}))
+    again = restored(driver)
+    for one in (driver, again):
+        nodes = one.machine.cluster.nodes
+        assert nodes.names_by_zone() == [["n2"], ["n1", "n3", "n0"]]
+        assert list(nodes.resources)[-2:] == ["a.com/first", "b.com/x"]
+
+
+def test_a_bound_pod_that_is_not_seen_expires_after_a_restore():
+    driver = Driver(assumed_pod_expiry_ns=30 * SECOND_NS)
+    driver.holds = {"Bind"}
+    driver.put(make_node("n1"), pending("a"))
+    driver.cycle()
+    (bind,) = driver.held
+    assert isinstance(bind, Bind)
+    driver.deliver(CallDone(bind.call))
+    again = restored(driver)
+    for one in (driver, again):
+        assert one.machine.assumed() == {"default/a": "n1"}
+        one.now_ns += 30 * SECOND_NS
+        one.deliver(TimerFired())
+        assert one.machine.expired() == ("default/a",)
 
 
 def test_pods_of_a_node_that_arrives_after_a_restore_take_its_room():
@@ -178,5 +214,15 @@ def test_claims_and_volumes_are_assumed_again():
     for obj in changed:
         _assume(cluster, obj)
     assert cluster.storage.assumptions() == ((changed[0],), (changed[1],))
+    first, second = (
+        decode_as(
+            {"metadata": {"namespace": "default", "name": "r", "resourceVersion": version}},
+            ResourceClaim,
+        )
+        for version in "12"
+    )
+    cluster.put(first)
+    _assume(cluster, second)
+    assert cluster.devices.assumptions() == (second,)
     with pytest.raises(AssertionError, match="a Node is never assumed"):
         _assume(cluster, make_node("n1"))
