@@ -26,7 +26,9 @@ from podwright.scheduler.machine import (
     CallDone,
     PatchExtendedClaim,
     PatchPodMetadata,
+    PatchPodStatus,
     PodActivated,
+    TimerFired,
     UpdateVolume,
     WriteResourceClaim,
 )
@@ -203,3 +205,59 @@ def test_post_bind_follows_a_binding_that_succeeded() -> None:
     driver.put(pending("b"))
     driver.cycle()
     assert Announced.nodes == [("b", "n1")]
+
+
+class Prepares(Plugin):
+    """Says before PreBind whether it has work there, and records PreBind."""
+
+    name = "Prepares"
+    has_work: ClassVar[bool] = True
+    ran: ClassVar[list[str]] = []
+
+    def pre_bind_pre_flight(self, cycle: Cycle, node_name: str) -> Status:
+        return Status.OK if self.has_work else Status.skip()
+
+    def pre_bind(self, cycle: Cycle, node_name: str) -> Status:
+        self.ran.append(node_name)
+        return Status.OK
+
+
+@pytest.mark.parametrize("has_work", [True, False])
+def test_a_pod_is_nominated_while_plugins_have_work_before_its_binding(
+    monkeypatch: pytest.MonkeyPatch, has_work: bool
+) -> None:
+    # Upstream: pkg/scheduler/schedule_one.go, bindingCycle
+    monkeypatch.setattr(Prepares, "has_work", has_work)
+    Prepares.ran = []
+    driver = Driver(Prepares)
+    driver.put(make_node("n1"), pending("a"))
+    driver.cycle()
+    assert [patch.nominated_node for patch in driver.all_of(PatchPodStatus)] == ["n1"] * has_work
+    assert Prepares.ran == ["n1"] * has_work
+    assert driver.node_of("default/a") == "n1"
+
+
+class Delays(Plugin):
+    """Waits at PreBind."""
+
+    name = "Delays"
+    delay_ns: ClassVar[int] = 0
+
+    def pre_bind(self, cycle: Cycle, node_name: str) -> Pending:
+        return Pending(delay_ns=self.delay_ns)
+
+    def continue_pre_bind(self, cycle: Cycle, node_name: str, progress: Progress) -> Status:
+        return Status.OK
+
+
+@pytest.mark.parametrize(("delay_ns", "is_valid"), [(0, True), (1, True), (-1, False)])
+def test_a_plugin_may_wait_for_no_time_and_not_for_less(
+    monkeypatch: pytest.MonkeyPatch, delay_ns: int, is_valid: bool
+) -> None:
+    monkeypatch.setattr(Delays, "delay_ns", delay_ns)
+    driver = Driver(Delays)
+    driver.put(make_node("n1"), pending("a"))
+    driver.cycle()
+    driver.now_ns += 1
+    driver.deliver(TimerFired())
+    assert driver.node_of("default/a") == ("n1" if is_valid else "")

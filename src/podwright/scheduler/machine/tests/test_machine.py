@@ -359,6 +359,7 @@ def test_a_pod_is_bound_by_a_plugin_where_no_extender_does(ignorable, error, bou
 
 def test_nothing_else_happens_while_a_cycle_waits():
     driver, call = suspended_driver()
+    assert not driver.machine.can_snapshot
     assert not driver.machine.has_next
     driver.deliver(CycleDue())
     driver.remove(make_node("n1"))

@@ -18,7 +18,7 @@ from podwright.scheduler.machine.metrics.metric_snapshot import (
     bounds_of,
     render_text,
 )
-from podwright.scheduler.machine.metrics.metric_table import METRIC_BY_NAME
+from podwright.scheduler.machine.metrics.metric_table import METRIC_BY_NAME, METRICS_PATH
 from podwright.scheduler.queueing import QueuedPod, QueueMetrics
 from podwright.testing import make_pod
 
@@ -283,6 +283,24 @@ def test_gauges_are_the_levels_of_the_moment(metrics):
     assert seen.count("scheduler_goroutines", "prioritizing_extender") == 6
     assert seen.count("podwright_permit_waiting_pods") == 1
     assert seen.count("podwright_preempting_pods") == 4
+
+
+def test_histograms_without_labels_are_there_before_the_first_observation(metrics):
+    seen = taken(metrics)
+    names = [
+        metric.name
+        for metric in METRIC_BY_NAME.values()
+        if metric.kind == "histogram" and not metric.labels and metric.path == METRICS_PATH
+    ]
+    families = {family.name: family.series for family in seen.families}
+    assert names
+    for name in names:
+        assert [series.labels for series in families[name]] == [()]
+
+
+def test_a_duration_of_nothing_is_ignored(metrics):
+    metrics.report_spent(7)
+    assert HANDLING not in {family.name for family in taken(metrics).families}
 
 
 def test_a_driver_sets_what_only_it_knows(metrics):

@@ -140,6 +140,17 @@ def test_a_pod_that_ends_before_its_binding_is_confirmed_is_released_once(is_see
     assert Counts.calls == ["reserve a", *expected]
 
 
+def test_a_pod_that_is_replaced_before_its_binding_is_confirmed_is_released_once():
+    driver = driver_with()
+    driver.holds = {"Bind"}
+    driver.put(pending("a", cpu="1"))
+    driver.cycle()
+    (bind,) = driver.all_of(Bind)
+    replace(driver)
+    driver.deliver(CallDone(bind.call))
+    assert Counts.calls == ["reserve a", "ended a on n1"]
+
+
 @pytest.mark.parametrize("is_expired", [False, True])
 def test_a_pod_that_was_bound_and_never_seen_with_its_node_is_released(is_expired):
     driver = driver_with(expiry_ns=30 * SECOND_NS)

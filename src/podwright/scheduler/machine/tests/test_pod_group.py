@@ -436,3 +436,23 @@ def test_calls_of_a_post_filter_of_a_member_are_made():
     driver.put(make_node("n1", cpu="1"), gang("g", 1), member("a", cpu="2"))
     driver.cycle()
     assert [update.volume for update in driver.all_of(UpdateVolume)] == [VOLUME]
+
+
+def test_an_error_of_one_member_places_none() -> None:
+    # Upstream: pkg/scheduler/schedule_one_podgroup.go, podGroupSchedulingDefaultAlgorithm
+    driver = Driver(FailsFor, gates=GATES)
+    driver.put(make_node("n1"), gang("g", 1), member("a"), member("b"))
+    driver.cycle()
+    assert not driver.all_of(Bind)
+    (patch,) = driver.all_of(PatchPodGroupStatus)
+    assert (patch.condition.status, patch.condition.reason) == ("False", "SchedulerError")
+    assert patch.condition.observed_generation is None
+
+
+class FailsFor(Plugin):
+    """Fails at Reserve of one member."""
+
+    name = "FailsFor"
+
+    def reserve(self, cycle: Cycle, node_name: str) -> Status:
+        return Status.error("broken") if cycle.pod.metadata.name == "b" else Status.OK

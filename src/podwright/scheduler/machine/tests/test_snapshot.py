@@ -11,6 +11,7 @@ from podwright.apimachinery.objects import (
     KubernetesObject,
     ResourceClaim,
     decode_as,
+    with_fields,
     with_node_name,
 )
 from podwright.scheduler.columns import Cluster
@@ -134,9 +135,34 @@ def test_an_eviction_is_the_same_after_a_restore(stage, state):
         assert getattr(again, name) == getattr(eviction, name), name
 
 
+def test_a_binding_cycle_is_the_same_after_a_restore():
+    driver = Driver()
+    driver.holds = {"Bind"}
+    driver.put(make_node("n1"), pending("a"))
+    driver.cycle()
+    (binding,) = driver.machine._state.bindings.values()
+    changes = {
+        "pod": with_fields(binding.pod, "metadata", labels={"a": "b"}),
+        "plugin_index": 1,
+        "skipped": frozenset({"VolumeBinding", "Other"}),
+        "is_cancellable": True,
+        "cancelled": "preempted by another",
+        "timer": 3,
+        "started_ns": 4,
+        "waits_since_ns": 5,
+    }
+    for name, value in changes.items():
+        setattr(binding, name, value)
+    (found,) = restored(driver).machine._state.bindings.values()
+    for name in (*changes, "number", "uid", "node", "stage", "call_numbers"):
+        assert getattr(found, name) == getattr(binding, name), name
+
+
 def test_an_eviction_that_is_restored_goes_on():
     driver = preempting(2)
     again = restored(driver)
+    nominated = [{**one.machine.cluster.nominated["n1"]}.keys() for one in (driver, again)]
+    assert nominated == [{"default/big"}, {"default/big"}]
     again.holds, again.held = {"DeletePod"}, list(driver.held)
     for one in (driver, again):
         assert one.machine.preempting() == ("default/big",)
