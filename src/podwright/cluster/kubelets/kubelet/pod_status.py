@@ -98,7 +98,7 @@ def _located(spec: Document, statuses: dict[str, list[Document]]) -> dict[str, l
     started = [index for index, each in enumerate(inits) if _has_started(each)]
     reached = started[-1] + 1 if started else 1
     is_initialized = not inits or any(map(_has_started, apps))
-    if inits and not is_initialized:
+    if not is_initialized:
         last, state = spec["initContainers"][-1], inits[-1]["state"]
         ended = state.get("terminated") or inits[-1]["lastState"].get("terminated")
         if last.get("restartPolicy") == "Always":
