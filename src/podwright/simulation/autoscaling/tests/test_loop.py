@@ -134,6 +134,13 @@ def test_leases_and_events_start_no_loop_and_every_other_change_does():
         assert observe(old, new) == ("loop",)
 
 
+def test_pods_of_higher_priority_take_the_room_that_there_is_first():
+    pods = [waiting("low", cpu="4"), waiting("high", cpu="4", priority=1)]
+    scaler = Scaler([group()], [pooled("n", cpu="4"), *pods])
+    noted = [each[1] for each in scaler.sync(60) if each[2:3] == ("TriggeredScaleUp",)]
+    assert noted == ["default/low"]
+
+
 @pytest.mark.parametrize("start", [0, 7])
 def test_loops_are_at_multiples_of_the_scan_interval_since_the_first_once_each(start):
     scaler = Scaler([group()], scanInterval="20s")
