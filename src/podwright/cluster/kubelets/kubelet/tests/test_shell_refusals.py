@@ -38,6 +38,7 @@ def test_a_use_of_a_command_that_is_not_simulated_is_named(use):
         ("echo a 0> b", "writing to the standard input"),
         ("ls /data*/x", "a pattern in the name of a directory"),
         ("echo ${a?}", "the error of ${a?...}"),
+        ("[ a -lt 1 ] 2> errors", "the text of an error message"),
         ("echo $((echo a); echo b)", "$( with a subshell at its start"),
         ("\n)", "the syntax at line 2 of the script: ')'"),
     ],
@@ -55,6 +56,7 @@ def test_patterns_and_open_brackets_of_bash_are_not_simulated(use):
     ("script", "dialect", "output"),
     [
         ("[ -L none ]; echo $?", "", "1\n"),
+        ("touch f; cp f none/x; echo $?; [ -e none/x ]; echo $?", "", "1\n1\n"),
         ("[ -s /data ]; echo $?", "", "0\n"),
         ("[[ a == a ]]; echo $?", "bash", "0\n"),
         ("[ a == a ]; echo $?", "bash", "0\n"),
