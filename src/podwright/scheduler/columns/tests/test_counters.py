@@ -95,8 +95,10 @@ def test_a_group_that_is_added_after_a_compaction_has_no_pods():
     note(log, 0, 1)
     log.add_group()
     assert counts(log, 2) == [0, 0, 0, 0]
+    assert log.slots_of(2).tolist() == []
     note(log, 3, 1, 2)
     assert counts(log, 2) == [0, 0, 0, 1]
+    assert log.slots_of(2).tolist() == [3]
     assert counts(log) == [2, 1, 2, 0]
 
 
@@ -576,3 +578,24 @@ def test_renewed_selectors_are_of_another_generation():
     generation = cluster.selectors.generation
     cluster.selectors.renew()
     assert cluster.selectors.generation > generation
+
+
+def test_a_pod_without_the_label_does_not_end_the_absence_of_others():
+    cluster = Cluster()
+    cluster.put(node("n1", "x"))
+    cluster.put(node("bare"))
+    assert not is_present(cluster, "a")
+    cluster.put(pod("elsewhere", "bare"))
+    assert not is_present(cluster, "a")
+    cluster.put(pod("here", "n1"))
+    assert is_present(cluster, "a")
+
+
+def test_a_carrier_that_terminates_carries_its_terms_once():
+    cluster = Cluster()
+    cluster.put(node("n1", "x"))
+    cluster.put(pod("shy", "n1", app="b", away_from="a"))
+    cluster.put(pod("shy", "n1", app="b", away_from="a", terminating=True))
+    assert matching_shy(cluster) == 1
+    cluster.delete(pod("shy", "n1", app="b", away_from="a", terminating=True))
+    assert matching_shy(cluster) == 0

@@ -26,6 +26,7 @@ from podwright.scheduler.columns.affinity.matching import (
     PodSelector,
     SelectorFile,
 )
+from podwright.scheduler.columns.affinity.term_index import SelectedLabels
 
 NAMESPACES = ("x", "y", "z")
 PODS = [
@@ -109,6 +110,8 @@ def test_a_pod_finds_every_selector_that_may_match_it() -> None:
     for number, part in enumerate(PARTS):
         file.discard(number, part.selector, part.namespaces)
     assert [file.candidates(*pod) for pod in PODS] == [[]] * len(PODS)
+    assert not file._loose
+    assert not any(file._by_label.values()), "places without a selector are freed"
 
 
 @pytest.mark.parametrize(
@@ -180,3 +183,12 @@ def test_the_selector_that_a_copied_pod_keeps(text: str, matched: list[dict[str,
 
 def pod(annotations: dict[str, str], **spec: Any) -> Pod:
     return decode_pod({"metadata": {"name": "p", "annotations": annotations}, "spec": spec})
+
+
+def test_the_labels_that_selectors_use_have_a_version_of_their_number() -> None:
+    labels = SelectedLabels()
+    versions = []
+    for keys in (["app"], ["app"], ["app", "size"], []):
+        labels.add(keys)
+        versions.append(labels.version)
+    assert versions == [1, 1, 2, 2]

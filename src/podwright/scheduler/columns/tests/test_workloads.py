@@ -9,6 +9,7 @@ import pytest
 
 from podwright.apimachinery.objects import Object, OwnerReference, parse_label_selector
 from podwright.apimachinery.schema import decode
+from podwright.scheduler.columns import Cluster
 from podwright.scheduler.columns.affinity.selectors import default_selector
 from podwright.scheduler.columns.workloads import WorkloadIndex
 
@@ -145,3 +146,13 @@ def test_the_selector_that_workloads_imply(
     labels = {"app": "a", "tier": "t"}
     expected = parse_label_selector(selector)
     assert default_selector(index, "default", labels, owner) == expected
+
+
+@pytest.mark.parametrize("kind", SELECTORS)
+def test_a_cluster_forgets_a_workload_that_is_deleted(kind: str) -> None:
+    cluster, obj = Cluster(), made(kind, SELECTORS[kind])
+    versions = [cluster.workloads.version]
+    for change in (cluster.put, cluster.delete, cluster.delete):
+        change(obj)
+        versions.append(cluster.workloads.version)
+    assert [late != early for early, late in pairwise(versions)] == [True, True, False]

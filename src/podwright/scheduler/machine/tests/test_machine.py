@@ -385,6 +385,19 @@ def test_an_extender_that_is_down_is_an_error_and_the_pod_is_retried():
     assert driver.place_of("default/a") == "active"
 
 
+def test_a_pod_whose_node_has_gone_counts_nowhere_after_its_binding_failed():
+    driver = Driver()
+    node = make_node("n1")
+    driver.put(node, pending("a", cpu="1"))
+    driver.holds = {"Bind"}
+    driver.cycle()
+    (bind,) = driver.all_of(Bind)
+    driver.remove(node)
+    assert list(driver.machine.cluster.pods_on_missing_nodes()) == ["n1"]
+    driver.deliver(CallDone(bind.call, CallError("no node")))
+    assert driver.machine.cluster.pods_on_missing_nodes() == {}
+
+
 class Admits(Plugin):
     """Admits every pod with a status of its own."""
 
