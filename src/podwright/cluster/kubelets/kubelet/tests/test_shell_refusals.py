@@ -39,6 +39,8 @@ def test_a_use_of_a_command_that_is_not_simulated_is_named(use):
         ("ls /data*/x", "a pattern in the name of a directory"),
         ("echo ${a?}", "the error of ${a?...}"),
         ("[ a -lt 1 ] 2> errors", "the text of an error message"),
+        ("true || exec nope", 'command "nope"'),
+        ("true || cat <<E\n$(nope)\nE\n", 'command "nope"'),
         ("echo $((echo a); echo b)", "$( with a subshell at its start"),
         ("\n)", "the syntax at line 2 of the script: ')'"),
     ],
@@ -72,6 +74,7 @@ def test_patterns_and_open_brackets_of_bash_are_not_simulated(use):
         ("seq 3 -1 1", "", "3\n2\n1\n"),
         ("seq -1 1", "", "-1\n0\n1\n"),
         ("seq 2 1", "", ""),
+        ("f() { :; }; for i in $(seq 60); do f; done; echo ok", "", "ok\n"),
     ],
 )
 def test_the_neighbors_of_these_uses_are_simulated(script, dialect, output):
