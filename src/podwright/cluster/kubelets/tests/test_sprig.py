@@ -19,6 +19,7 @@ from podwright.cluster.kubelets.templates.template_parser import TemplateError
         ('{{ regexMatch "^n[0-9]+$" "n12" }} {{ regexFind "[0-9]" "a7" }}', "true 7"),
         ('{{ coalesce 0 "" .n }}{{ empty "" }}{{ ternary "y" "n" true }}', "3truey"),
         ("{{ mul 2 .n }} {{ div -7 2 }} {{ mod 7 4 }} {{ max 1 5 2 }} {{ min 4 3 }}", "6 -3 3 5 3"),
+        ('{{ sub 5 "2" }} {{ sub "5" 2 }}', "3 3"),
         ("{{ round 123.5555 3 }} {{ ceil 1.2 }} {{ floor 1.8 }}", "123.556 2 1"),
         ('{{ abbrev 5 "abcde" }} {{ abbrev 5 "abcdef" }}', "abcde ab..."),
         ("{{ range until 3 }}{{ . }}{{ end }}{{ untilStep 3 6 2 }}", "012[3 5]"),
@@ -87,6 +88,7 @@ def test_functions_return_what_sprig_returns(text, expected):
     [
         ('{{ fail "no replicas" }}', "no replicas"),
         ("{{ div 1 0 }}", "divide by zero"),
+        ("{{ eq 1 }}", "two values are needed"),
         ("{{ now }}", 'function "now" not defined'),
         ("{{ randAlpha 5 }}", 'function "randAlpha" not defined'),
         ('{{ mustFromJson "x" }}', "mustFromJson: Expecting value"),

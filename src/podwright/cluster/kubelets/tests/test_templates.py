@@ -107,6 +107,9 @@ DATA = {
             id="many calls",
         ),
         pytest.param('{{ YAML "é" }}{{ YAML .none }}', '"é"\nnull\n', id="YAML of a text"),
+        pytest.param(
+            '{{ YAML (dict "a" (list) "b" (dict)) }}', '"a": []\n"b": {}\n', id="YAML of nothing"
+        ),
         pytest.param('{{ block "t" .deep }}{{ .er.est }}{{ end }}', "here", id="block"),
     ],
 )
