@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import pytest
 
 from podwright.apimachinery.objects import OwnerReference, with_fields
@@ -245,3 +247,23 @@ def test_a_dry_run_restores_the_counts():
         dry_run.remove(cluster.pods[user.key])
         assert use.attached("csi.x").tolist() == [0]
     assert use.attached("csi.x").tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("mode", "changes"), [("ReadWriteOncePod", True), ("ReadWriteOnce", False)]
+)
+def test_the_first_and_the_last_user_matter_where_a_claim_has_one_user(mode, changes):
+    cluster = Cluster()
+    cluster.put(node("n"))
+    cluster.put(claim("c", accessModes=[mode]))
+    versions = [cluster.storage.version]
+    for change, name in [
+        (cluster.put, "a"),
+        (cluster.put, "b"),
+        (cluster.delete, "a"),
+        (cluster.delete, "b"),
+    ]:
+        change(pod(name, {"name": "v", "persistentVolumeClaim": {"claimName": "c"}}, node="n"))
+        versions.append(cluster.storage.version)
+    found = [late != early for early, late in pairwise(versions)]
+    assert found == ([True, False, False, True] if changes else [False] * 4)
