@@ -53,6 +53,20 @@ def test_events_of_one_place_in_time_are_never_compared():
     assert [due.counter for _ in range(50) if (due := heap.pop())] == list(range(50))
 
 
+def test_the_turn_that_is_due_is_that_of_the_next_event():
+    heap = EventHeap[str](now_ns=10)
+    assert heap.due_turn is None
+    first, *_, last = sorted(Turn)
+    heap.push(10, last, "b")
+    heap.push(10, first, "a")
+    heap.push(11, last, "c")
+    assert heap.due_turn == first
+    heap.pop()
+    assert heap.due_turn == last
+    heap.pop()
+    assert heap.due_turn is None, "it is due later"
+
+
 def test_time_goes_where_the_heap_says_and_no_further():
     heap = EventHeap[str](now_ns=10)
     heap.push(30, Turn.STAGE, "later")

@@ -273,6 +273,15 @@ def usage_trace(text: str) -> list[Any]:
     return [json.loads(line) for _, line, _ in usage_lines(lines, source="usage.csv")]
 
 
+def test_pods_of_one_name_in_two_namespaces_keep_their_own_usage():
+    rows = usage_trace("time,namespace,pod,cpu,memory\n0,a,p,1,\n0,b,p,2,1Gi\n5,a,p,,2Gi")
+    usages = [row["apply"]["spec"]["usages"][0]["usage"] for row in rows]
+    amounts = [
+        {each: usage[each]["expression"].split('"')[1] for each in usage} for usage in usages
+    ]
+    assert amounts == [{"cpu": "1"}, {"cpu": "2", "memory": "1Gi"}, {"cpu": "1", "memory": "2Gi"}]
+
+
 def test_the_rows_of_a_usage_trace_are_event_lines_in_order_of_time():
     rows = usage_trace(
         """time,namespace,workload,pod,cpu,memory
