@@ -55,7 +55,6 @@ def test_events_of_one_place_in_time_are_never_compared():
 
 def test_the_turn_that_is_due_is_that_of_the_next_event():
     heap = EventHeap[str](now_ns=10)
-    assert heap.due_turn is None
     first, *_, last = sorted(Turn)
     heap.push(10, last, "b")
     heap.push(10, first, "a")
