@@ -53,6 +53,15 @@ def test_a_run_has_one_figure_in_memory_and_in_a_folder(tmp_path):
     assert picture(figure) == picture(pw.Run.open(tmp_path / "run").plot())
 
 
+def test_a_table_of_another_name_is_missing_and_all_are_listed():
+    tables = pw.simulate([pw.testing.make_node("n", cpu="4")]).tables
+    with pytest.raises(KeyError, match="rounds"):
+        tables["rounds"]
+    shown = tables._repr_html_()
+    assert shown.index("Tables") < shown.index("waits")
+    assert ", ".join(TABLES["waits"]) in shown
+
+
 def test_a_run_in_which_no_pod_waits_says_so():
     run = pw.simulate([pw.testing.make_node("n", cpu="4"), pw.testing.make_pod("a", cpu="1")])
     (nothing,) = run.plot().axes[1].texts

@@ -11,7 +11,7 @@ from podwright.apimachinery.objects import SECOND_NS, InputError, Pod
 from podwright.apimachinery.schema import decode
 from podwright.simulation.files import SchedulerLog, load_scheduler_log
 from podwright.simulation.world import CannotCopy, Timing, fit_timing
-from podwright.simulation.world.timing.model import read_timing
+from podwright.simulation.world.timing.model import ClientTiming, ClientTimings, read_timing
 from podwright.testing import make_node, make_pod
 
 MS = SECOND_NS // 1000
@@ -174,6 +174,15 @@ kubelet: {start: {distribution: uniform, min: 3s, max: 1s}}
         "watchDelay.values",
     ]
     assert all(error.source == "t.yaml" for error in raised.value.errors)
+
+
+def test_mistakes_of_a_model_in_memory_are_shown_too() -> None:
+    model = Timing(clients=ClientTimings(scheduler=ClientTiming(qps=-1.0)))
+    with pytest.raises(InputError) as raised:
+        pw.simulate([make_node("n")], timing=model)
+    assert [str(error) for error in raised.value.errors] == [
+        "timing: clients.scheduler.qps: Invalid value: -1.0: must not be negative"
+    ]
 
 
 def test_a_model_is_fitted_to_cycles_and_writes_of_a_log(tmp_path: Path) -> None:

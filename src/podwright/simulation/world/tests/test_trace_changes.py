@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from podwright.apimachinery.objects import InputError, parse_quantity
+from podwright.apimachinery.objects import GPU_COUNT, GPU_MILLI, InputError, parse_quantity
 from podwright.cluster.kubelets import RUN_DELAY
 from podwright.simulation.world.inputs.frame_columns import Frame
 from podwright.simulation.world.inputs.workload import POD_GROUP_LABEL
@@ -30,7 +30,8 @@ from podwright.simulation.world.traces.trace_changes import (
     scale,
 )
 from podwright.simulation.world.traces.trace_lines import TraceLine
-from podwright.simulation.world.traces.trace_output import _table
+from podwright.simulation.world.traces.trace_model import fit
+from podwright.simulation.world.traces.trace_output import _table, describe
 
 SECOND = 1_000_000_000
 
@@ -452,3 +453,31 @@ def test_the_memory_of_a_row_is_in_whole_mebibytes(memory, shown):
     _, row = _table(iter([line]), left_out)
     assert row == f"p,0,{shown},0,0,,,,3,,3\n".encode()
     assert not +left_out
+
+
+def test_a_row_has_thousandths_of_cpu_and_says_what_it_lacks():
+    spec = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1500m"}}}]}
+    metadata = {"name": "p", "labels": {"a": "b"}, "namespace": "shop"}
+    line = at(3, {"kind": "Pod", "metadata": metadata, "spec": spec})
+    left_out: Counter[str] = Counter()
+    _, row = _table(iter([line]), left_out)
+    assert row == b"p,1500,0,0,0,,,,3,,3\n"
+    assert +left_out == {"labels": 1, "namespace": 1}
+
+
+def test_shares_of_gpus_are_described_and_part_of_the_sizes_of_a_model():
+    def line(second, **annotations):
+        metadata = {"name": f"p{second}", "annotations": annotations}
+        return at(second, {"kind": "Pod", "metadata": metadata, "spec": {"containers": []}})
+
+    two_halves = {GPU_COUNT: "2", GPU_MILLI: "500"}
+    lines = [line(0, **two_halves), line(1, **{GPU_COUNT: "3"}), line(2, **{GPU_COUNT: "x"})]
+    figure = describe(lines).figures[GPU_MILLI]
+    assert (figure.pods, figure.minimum, figure.maximum, figure.peak) == (2, 1000, 3000, 4000)
+    model = fit(lines)
+    found = [size.annotations for size in model.sizes]
+    assert sorted(found, key=lambda each: each[GPU_COUNT]) == [
+        two_halves, {GPU_COUNT: "3"}, {GPU_COUNT: "x"}
+    ]  # fmt: skip
+    sizes = model.document()["sizes"]
+    assert [[*size] for size in sizes] == [["share", "annotations"]] * 3, "and nothing empty"

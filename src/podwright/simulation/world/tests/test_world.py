@@ -332,3 +332,22 @@ def test_an_operation_applies_to_all_nodes_that_match_when_it_is_due():
     world.do(pw.OnNodes("cordon", "topology.kubernetes.io/zone=c"), at="3s")
     with pytest.raises(pw.ArgumentError, match='zone=c" matches none of 3 nodes'):
         world.run_until("4s")
+
+
+def test_time_passes_up_to_a_time_that_is_ahead_and_before_what_is_due():
+    world = World()
+    world.add(make_node("n"), running_for("a", 60))
+    world.run_until_ns(world.start_ns + SECOND)
+    begin_ns = world.now_ns
+    assert begin_ns == world.start_ns + SECOND
+    world.run_until_ns(begin_ns - 1)
+    world.pass_idle_time(begin_ns - 1)
+    assert world.now_ns == begin_ns
+    due_ns = world.next_due_ns
+    assert due_ns is not None
+    world.pass_idle_time(due_ns)
+    assert world.now_ns == begin_ns, "what is due comes first"
+    world.pass_idle_time(due_ns - 1)
+    assert world.now_ns == due_ns - 1
+    world.run()
+    assert phases(world) == {"a": "Succeeded"}

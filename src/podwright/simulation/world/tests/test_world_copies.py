@@ -33,6 +33,11 @@ DEPLOYMENT = {
         },
     },
 }
+QUOTA = {
+    "apiVersion": "v1",
+    "kind": "ResourceQuota",
+    "metadata": {"name": "quota", "namespace": "default"},
+}
 COPIES: dict[str, Callable[[pw.World], pw.World]] = {
     "fork": lambda world: world.fork(),
     "pickle": lambda world: pickle.loads(pickle.dumps(world)),
@@ -90,6 +95,17 @@ def test_a_fork_does_not_change_the_original() -> None:
     fork.add(make_node("n3", cpu="64"))
     assert fork.run().node_of != alone.run().node_of
     assert world.run().node_of == alone.run().node_of
+
+
+def test_a_fork_continues_the_review_of_what_was_added() -> None:
+    world = pw.World()
+    world.add(make_node("n1"), decode(QUOTA))
+    fork = world.fork()
+    fork.add(decode(QUOTA | {"metadata": {"name": "other", "namespace": "default"}}))
+    kinds = [each.review_so_far().review().ignored_kinds for each in (world, fork)]
+    assert [[(each.kind, each.count) for each in found] for found in kinds] == [
+        [("ResourceQuota", 1)], [("ResourceQuota", 2)],
+    ]  # fmt: skip
 
 
 def test_observers_stay_with_the_original() -> None:
