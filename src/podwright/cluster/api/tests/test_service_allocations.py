@@ -211,6 +211,7 @@ def test_what_services_give_up_is_free_again():
         ("", {"ipFamilyPolicy": "RequireDualStack"}, None),
         ("", {}, "Required value"),
         ("a/b", {}, "Invalid value: \"a/b\": may not contain '/'"),
+        ("a/%", {}, "Invalid value: \"a/%\": may not contain '/'"),
     ],
 )
 def test_the_owner_of_an_address_has_a_name(name, spec, detail):
