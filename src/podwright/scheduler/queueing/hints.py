@@ -166,9 +166,11 @@ class HintTable:
             for plugin in found.functions_of:
                 if plugin in pending and self._run_hint(found, plugin, pod, old, new) is Hint.QUEUE:
                     return Requeue.IMMEDIATELY
-        rejectors = queued.unschedulable_plugins - pending
+        rejectors = queued.unschedulable_plugins
         for plugin in found.functions_of:
-            if plugin in rejectors and self._run_hint(found, plugin, pod, old, new) is Hint.QUEUE:
+            if plugin not in rejectors or plugin in pending:
+                continue
+            if self._run_hint(found, plugin, pod, old, new) is Hint.QUEUE:
                 return Requeue.AFTER_BACKOFF
         return Requeue.SKIP
 

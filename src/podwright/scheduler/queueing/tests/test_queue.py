@@ -169,6 +169,14 @@ def test_metrics_can_be_read_again_and_count_hints_once(queue):
         assert executions == {("Stubborn", "NodeAdd", "QueueSkip"): 1}
 
 
+def test_a_hint_of_a_plugin_that_rejected_and_is_pending_runs_once(queue):
+    plugins = ["Stubborn"]
+    fail(queue, "p", 0, unschedulable_plugins=plugins, pending_plugins=plugins)
+    queue.move(NODE_ADD, at(1))
+    executions = queue.metrics().queueing_hint_executions_total
+    assert executions == {("Stubborn", "NodeAdd", "QueueSkip"): 1}
+
+
 def test_an_update_moves_the_nomination_of_a_waiting_pod(queue):
     queue.add(make_pod("p", nominated="n1"), at(0))
     queue.update(None, make_pod("p", nominated="n2"), at(1))
