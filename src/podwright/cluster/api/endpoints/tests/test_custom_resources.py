@@ -406,22 +406,6 @@ def test_what_is_no_time_is_ignored_in_applied_metadata(
         assert "deletionTimestamp" not in found["metadata"]
 
 
-@pytest.mark.parametrize(
-    "metadata", [{"generation": "x"}, {"finalizers": [5]}, {"labels": {"a": 5}}]
-)
-def test_other_metadata_of_a_wrong_type_is_refused_when_applied(
-    server: Server, metadata: dict[str, Any]
-) -> None:
-    define(server)
-    body = train(cars=5)
-    body["metadata"] |= metadata
-    status, found = server.patch(f"{TRAINS}/t1?fieldManager=m", body, "apply-patch+yaml")
-    assert (status, found["message"].partition(" (")[0]) == (
-        500,
-        "failed to create typed patch object",
-    )
-
-
 def test_nulls_that_are_not_allowed_are_dropped_where_an_object_is_decoded(server: Server) -> None:
     # Upstream does not decode what server-side apply has made. A null with a default is replaced.
     define(server)
