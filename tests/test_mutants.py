@@ -17,7 +17,7 @@ from tests.mutants.equivalent import (
     declared_among,
     read_equivalents,
 )
-from tests.mutants.in_memory import Collected, codes_of, replacements
+from tests.mutants.in_memory import Collected, codes_of, only_functions_differ
 from tests.mutants.operators import OURS
 from tests.mutants.reach import Reach, digest_of_tests, is_beside
 from tests.mutants.report import Tally
@@ -293,6 +293,9 @@ def ends(count):
         count -= 1
 
 
+PAIR = (lambda: 1, lambda: 2)
+
+
 class Room:
     size = 2
 
@@ -317,7 +320,7 @@ class Room:
 )
 def test_only_the_code_of_functions_is_replaced(old, new, is_replaced) -> None:
     before, after = codes_of(RULE, "rule.py"), codes_of(RULE.replace(old, new), "rule.py")
-    assert (replacements(before, after) is not None) == is_replaced
+    assert only_functions_differ(before, after) == is_replaced
 
 
 def test_a_collected_test_finds_mutants_in_memory(tmp_path, monkeypatch) -> None:
@@ -331,6 +334,8 @@ def test_a_collected_test_finds_mutants_in_memory(tmp_path, monkeypatch) -> None
         "def test_room(): assert rule.Room().has(1)\n"
         "def test_room_of_two(): assert not rule.Room().has(3)\n"
         "def test_always_fails(): assert False\n"
+        "def test_always_ends(): os._exit(3)\n"
+        "def test_pair(): assert [each() for each in rule.PAIR] == [1, 2]\n"
     )
     collected = Collected(("test_rule.py",), tmp_path / "log", is_compiled=True)
 
@@ -346,7 +351,7 @@ def test_a_collected_test_finds_mutants_in_memory(tmp_path, monkeypatch) -> None
         return None if outcome is None else outcome.failed.partition("::test_")[2] or outcome.failed
 
     try:
-        every = ("always_fails", "fits", "ends", "room", "room_of_two")
+        every = ("fits", "ends", "room", "room_of_two")
         assert failed_test("count < LIMIT", "count >= LIMIT", every) == "fits"
         # Between 2 and 4 nothing is tested.
         assert failed_test("count < LIMIT", "count <= LIMIT", every) is None
@@ -355,6 +360,12 @@ def test_a_collected_test_finds_mutants_in_memory(tmp_path, monkeypatch) -> None
         assert failed_test("count <= self.size", "count or self.size", every) == "room_of_two"
         assert failed_test("count -= 1", "pass", ("ends",)) == STOPPED
         assert failed_test("count < LIMIT", "count < (", every) == "not a module"
+        # What fails or ends without a change is left to a run of its own.
+        for name in ("always_fails", "always_ends"):
+            assert failed_test("count < LIMIT", "count >= LIMIT", (name, *every)) is None
+        # Which of the two is changed cannot be known.
+        assert failed_test("lambda: 2", "lambda: 3", ("pair",)) is None
+        assert failed_test("count < LIMIT", "count >= LIMIT", ("pair", "fits")) == "fits"
     finally:
         collected.close()
     assert failed_test("count < LIMIT", "count >= LIMIT", every) is None
