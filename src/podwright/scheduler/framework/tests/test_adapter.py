@@ -195,5 +195,21 @@ def test_a_score_is_an_integer_of_64_bits(score: int):
 def test_a_score_that_is_no_integer_of_64_bits_is_a_failure(score: Any):
     out = Scores(np.zeros(2, dtype=np.int64), np.array([1], dtype=np.int32))
     cycle = Cycle(pod("p"), cluster_of(make_node("a"), make_node("b")))
-    with pytest.raises(PluginFailure, match="not an integer of 64 bits"):
+    with pytest.raises(PluginFailure) as failed:
         run_score(Scoring(score), cycle, out)
+    assert failed.value.text.startswith("TypeError: returned ")
+    assert failed.value.text.endswith(", not an integer of 64 bits (pod default/p, node b)")
+
+
+class WritesNumbers(Plugin):
+    """Writes a code that no status has."""
+
+    name = "WritesNumbers"
+
+    def filter_columns(self, cycle: Cycle, nodes: Any, out: Verdicts) -> None:
+        out.codes[1] = 7
+
+
+def test_a_verdict_without_a_status_is_a_failure():
+    with pytest.raises(PluginFailure, match="wrote the code 7, which stands for no status"):
+        verdicts(WritesNumbers())

@@ -114,6 +114,7 @@ def test_an_explanation_shows_the_best_node_first_and_the_most_frequent_reason()
     found = sized(10, 40, None, 20, None, filters=(Refuses(),))
     assert str(found) == "default/web goes to b"
     assert repr(found) == "<Explanation of default/web: b; 3 of 5 nodes are feasible>"
+    assert "<p>3 of 5 nodes are feasible.</p>" in found._repr_html_()
     assert cells(found._repr_html_()) == [
         *("b", "80", "80"),
         *("d", "40", "40"),
@@ -329,3 +330,17 @@ def test_a_node_that_fails_with_its_nominated_pod_is_explained_as_rejected() -> 
     status = found.rejected["a"]
     assert (status.reasons, status.plugin) == (("Insufficient cpu",), "NodeResourcesFit")
     assert "b" not in found.rejected
+
+
+def test_nodes_that_pre_filter_leaves_out_do_not_count_as_not_examined() -> None:
+    cluster = Cluster()
+    for name in "abcd":
+        cluster.put(make_node(name))
+    plugin = AtNode("", frozenset({"a", "b", "c"}))
+    profile = Profile(
+        scheduler_name="s", pre_filter=(plugin,), filter=(Refuses(),), score=((plugin, 1),)
+    )
+    found = PluginRunner(profile, cluster).explain(make_pod("web"), cycle_number=1, now_ns=0)
+    assert found.examined == ("a", "b", "c")
+    assert (found.not_examined, found.not_examined_reason) == ((), None)
+    assert (found.feasible, set(found.rejected)) == (("a", "b"), {"c"})

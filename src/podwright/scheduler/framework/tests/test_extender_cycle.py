@@ -17,7 +17,7 @@ from podwright.scheduler.assembly.build import build_profiles
 from podwright.scheduler.assembly.registry import Registry
 from podwright.scheduler.columns import Cluster
 from podwright.scheduler.config import ExtenderReply, effective
-from podwright.scheduler.framework import Cycle, NodeView, Plugin, Reads, Scores
+from podwright.scheduler.framework import EXTENDER, Cycle, NodeView, Plugin, Reads, Scores
 from podwright.scheduler.framework.extenders.extender_calls import extenders_of, run_steps
 from podwright.scheduler.framework.profile import TieRule
 from podwright.scheduler.framework.run import PluginRunner
@@ -100,3 +100,44 @@ def test_a_node_is_drawn_among_equal_ones_by_the_seed(tie_rule: TieRule, count: 
         steps = runner.steps(make_pod("web", cpu="1"), cycle_number=1)
         chosen.add(run_steps(steps, keeps(*names)).node)
     assert len(chosen) == count
+
+
+@pytest.mark.parametrize(
+    ("cpu", "rejected_by"),
+    [
+        pytest.param("1", {EXTENDER}, id="what extenders remove, they have rejected"),
+        pytest.param("100k", {"NodeResourcesFit"}, id="what filters reject, they never see"),
+    ],
+)
+def test_extenders_reject_a_pod_only_where_they_remove_nodes(cpu: str, rejected_by: set[str]):
+    # Upstream: pkg/scheduler/schedule_one.go, findNodesThatFitPod
+    steps = runner_of(["n1", "n2"], FILTER).steps(make_pod("web", cpu=cpu), cycle_number=1)
+    diagnosis = run_steps(steps, keeps()).diagnosis
+    assert diagnosis is not None
+    assert diagnosis.rejected_by == rejected_by
+
+
+def test_the_record_of_a_cycle_has_all_nodes_if_extenders_remove_the_nominated_one():
+    def without_n10(call: Any) -> ExtenderReply:
+        names = [name for name in json.loads(call.body)["NodeNames"] if name != "n10"]
+        return ExtenderReply(status=200, body=json.dumps({"NodeNames": names}).encode())
+
+    pod = with_nomination(make_pod("web", cpu="1"), "n10")
+    runner = runner_of(["n10", "n20", "n30"], FILTER)
+    found = runner.explain(pod, cycle_number=1, call_extender=without_n10)
+    assert found.decision.node == "n30"
+    assert (found.feasible, found.not_examined) == (("n20", "n30"), ())
+
+
+def test_of_equal_nodes_that_extenders_leave_the_scored_ones_are_shown_first():
+    def call(asked: Any) -> ExtenderReply:
+        of_verb = {
+            "filter": {"NodeNames": ["n01", "n1"]},
+            "prioritize": [{"Host": "n1", "Score": 0}],
+        }
+        return ExtenderReply(status=200, body=json.dumps(of_verb[asked.verb]).encode())
+
+    runner = runner_of(["n01", "n1"], FILTER | {"prioritizeVerb": "score", "weight": 1})
+    found = runner.explain(make_pod("web", cpu="1"), cycle_number=1, call_extender=call)
+    assert (found.tied, found.winners) == (("n01", "n1"), ("n1",))
+    assert [row[0] for row in found._best()] == ["n1", "n01"]

@@ -321,6 +321,11 @@ def move(cluster: Cluster, slot: int, times: int) -> None:
         cluster.remove("default/moved")
 
 
+def move_and_put(cluster: Cluster) -> None:
+    move(cluster, 2, 1_100)
+    put(cluster, node(4))
+
+
 def put(cluster: Cluster, *objects: Any) -> None:
     for one in objects:
         cluster.put(one)
@@ -329,6 +334,10 @@ def put(cluster: Cluster, *objects: Any) -> None:
 def delete(cluster: Cluster, *objects: Any) -> None:
     for one in objects:
         cluster.delete(one)
+
+
+def make_rated(cluster: Cluster, slot: int, rate: str) -> Any:
+    return node(int(cluster.nodes.names[slot][1:]), rate=rate)
 
 
 NO_WEB: dict[str, Any] = {"no-web": ""}
@@ -351,6 +360,7 @@ CHANGES: dict[str, Callable[[Cluster], None]] = {
     "another takes its place": lambda cluster: put(cluster, node(41, rate="70")),
     "many entries of few nodes": lambda cluster: move(cluster, 9, 40),
     "more than the journal of pods keeps": lambda cluster: move(cluster, 2, 1_100),
+    "the same, and a node changes": move_and_put,
     "pods on most nodes": lambda cluster: place(cluster, *range(25)),
     "pods on a third": lambda cluster: place(cluster, *range(15, 25)),
     "a class": lambda cluster: put(cluster, storage_class("a")),
@@ -362,6 +372,11 @@ CHANGES: dict[str, Callable[[Cluster], None]] = {
     ),
     "most nodes go": lambda cluster: delete(cluster, *map(node, range(10, 26))),
     "a pod on a last one": lambda cluster: place(cluster, cluster.nodes.slot_of["n51"]),
+    "each rate is equal": lambda cluster: put(
+        cluster, *[make_rated(cluster, slot, "40") for slot in cluster.live_slots().tolist()]
+    ),
+    "one is put again as it is": lambda cluster: put(cluster, node(52, rate="40")),
+    "one has another rate": lambda cluster: put(cluster, node(53, rate="90")),
 }
 
 
@@ -447,6 +462,10 @@ class VariesWithCluster(Roomy):
     score_reads = Reads.CLUSTER
 
 
+class FiltersCluster(Roomy):
+    filter_reads = Reads.CLUSTER
+
+
 class VariesAndFilters(Limited):
     key_varies = True
 
@@ -490,6 +509,7 @@ class ScoresClusterOnColumns(VariesOnColumns):
         pytest.param(AlsoVaries, True, id="a score alone"),
         pytest.param(VariesAndFilters, True, id="a filter alone"),
         pytest.param(Limited, False, id="a filter whose keys do not vary"),
+        pytest.param(FiltersCluster, False, id="a filter of single nodes that reads the cluster"),
         pytest.param(VariesWithCluster, False, id="a score that reads the cluster"),
         pytest.param(VariesAndNormalizes, False, id="a score that all nodes normalize"),
     ],

@@ -306,6 +306,41 @@ def test_a_known_template_needs_no_keys_although_an_unselected_label_differs():
     assert cache._keys.template_key(with_fields(ours, "metadata", labels=labels)) == known
 
 
+def test_keys_from_before_the_counters_were_renewed_are_outdated_once():
+    cluster = cluster_of()
+    keys = rankings_of(cluster)._keys
+    found = [keys.is_outdated]
+    cluster.selectors.renew()
+    found.append(keys.is_outdated)
+    keys.clear()
+    found.append(keys.is_outdated)
+    assert found == [False, True, False]
+
+
+def test_plugins_are_not_called_for_the_key_of_a_known_template():
+    calls = []
+
+    class Calls(Plugin):
+        name = "Calls"
+        filter_reads = Reads.NODE
+        key_reads_all_labels = False
+
+        def pod_key(self, pod):
+            calls.append(pod.name)
+            return pod.spec.scheduler_name
+
+        def key_is_of_template(self, pod):
+            return True
+
+        def filter(self, cycle, node):
+            return Status.OK
+
+    keys = rankings_of(cluster_of(), Calls)._keys
+    ours = pod("1")
+    assert keys.key_of(ours) == keys.key_of(with_fields(ours, "metadata", name="other"))
+    assert calls == [ours.name]
+
+
 @pytest.mark.parametrize(
     ("answers", "signature"),
     [
@@ -333,6 +368,13 @@ def test_a_pod_has_a_signature_if_every_plugin_gives_its_fragments(answers, sign
         plugins.append(type(name, (Plugin,), methods)())
     profile = Profile(scheduler_name="default-scheduler", filter=tuple(plugins))
     assert Signer(profile).sign(pod("1")) == signature
+    assert Signer(profile).unable == ()
+
+
+def test_no_pod_has_a_signature_if_a_plugin_cannot_sign():
+    profile = Profile(scheduler_name="default-scheduler", filter=(ReadsByClass(),))
+    signer = Signer(profile)
+    assert (signer.unable, signer.sign(pod("1"))) == (("ReadsByClass",), None)
 
 
 @pytest.mark.parametrize(

@@ -144,3 +144,39 @@ def test_what_is_remembered_of_pods_is_limited(
         most = max(most, len(remembered(runner._rankings)))
     # Several are added in a cycle, some of them after the others were forgotten.
     assert 28 <= most <= 30
+
+
+@pytest.mark.parametrize("name", ["_rankings", "_filter_rows", "_score_rows"])
+@pytest.mark.parametrize(
+    ("limits", "kept_count"),
+    [
+        pytest.param({}, None, id="not nearly"),
+        pytest.param({"_MOST_ROWS": 30}, 30, id="a number"),
+        pytest.param({"_ROWS_OF_FEW_NODES": 20}, 20, id="one for each node"),
+        pytest.param({"_ROW_BYTES": 0}, 16, id="memory"),
+        pytest.param({"_ROW_BYTES": 25 * (8 * 2 + 4_096), "_GROUPS_BYTES": 0}, 25, id="of rows"),
+    ],
+)
+def test_the_oldest_results_go_first(
+    name: str, limits: dict[str, int], kept_count: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for limit, value in limits.items():
+        monkeypatch.setattr(f"podwright.scheduler.framework.rankings.ranking_cache.{limit}", value)
+    cluster = Cluster()
+    cluster.put(make_node("n1", cpu="64"))
+    cluster.put(make_node("n2", cpu="64"))
+    profile = situations.profile()
+    rankings = RankingCache(profile, cluster)
+    # Every pod has requests and ports of its own, so rows of filters and of a score.
+    containers = [
+        {"name": "c", "image": f"i{number}", "ports": [{"hostPort": 1 + number}]}
+        for number in range(40)
+    ]
+    pods = [make_pod("p", spec={"containers": [container]}) for container in containers]
+    found = []
+    for pod in pods:
+        rankings.of(pod)
+        found.append(rankings.of(pod))
+    assert kept_count is None or len(getattr(rankings, name)) == kept_count
+    assert rankings.of(pods[-1]) is found[-1]
+    assert (rankings.of(pods[1]) is found[1]) is (kept_count is None)

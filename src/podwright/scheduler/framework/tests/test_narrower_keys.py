@@ -138,3 +138,15 @@ def test_a_narrower_key_that_fails_is_an_error_of_the_cycle() -> None:
 def test_a_known_decision_is_not_repeated_for_a_key_that_may_be_narrower() -> None:
     made: Any = runner()
     assert made.repeat(pod("p", size="large"), "large") is None
+
+
+def test_the_number_of_narrower_keys_that_are_known_is_limited(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("podwright.scheduler.framework.rankings.ranking_cache._MOST_SEEN", 20)
+    made = runner()
+    counts = []
+    for number in range(50):
+        made.decide(pod(f"p{number}", size=str(number)), cycle_number=number)
+        counts.append(len(made._rankings._cacheable))
+    assert counts == [1 + number % 20 for number in range(50)]

@@ -16,6 +16,7 @@ CALLED_ONLY_IF_DEFINED = [
     "sign_pod",
     "pre_enqueue",
     "queue_sort_key",
+    "group_of",
     "pre_filter",
     "filter",
     "filter_columns",

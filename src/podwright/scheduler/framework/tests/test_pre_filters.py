@@ -21,6 +21,7 @@ from podwright.scheduler.framework import (
     Profile,
     Status,
 )
+from podwright.scheduler.framework.prepare import PreFilterOutcome
 from podwright.scheduler.framework.status import PreFilterResult
 from podwright.testing import make_node, make_pod
 
@@ -190,3 +191,11 @@ def test_a_pre_filter_that_reads_nodes_runs_again_when_one_has_changed():
         decision = runner.decide(make_pod(f"p{number}"), cycle_number=number)
         found.append((decision.node, plugin.run_count))
     assert found == [("a", 1), ("a", 1), ("b", 2), ("b", 2), ("c", 3), ("c", 3), ("c", 3)]
+
+
+def test_nodes_that_pre_filters_exclude_name_every_plugin_once_and_sorted():
+    # Upstream: pkg/scheduler/schedule_one.go, findNodesThatFitPod, evaluateNominatedNode
+    outcome = PreFilterOutcome(restricted_by=("A", "C", "E", "F", "H"))
+    for against, names in (("B", "A B C E F H"), ("C", "A C E F H"), ("", "A C E F H")):
+        status = outcome.absent_status(against)
+        assert status == Status.unresolvable(f"node(s) didn't satisfy plugin(s) [{names}]")

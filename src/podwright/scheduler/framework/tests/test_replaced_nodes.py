@@ -38,6 +38,8 @@ NEAR = {
         "labelSelector": {"matchLabels": APP},
     },
 }
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+NAMED = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}
 SERVICE = decode(
     {
         "apiVersion": "v1",
@@ -68,12 +70,15 @@ def document_of(name: str) -> dict[str, Any]:
             id="pods spread by a service",
         ),
         pytest.param(
+            "NodeAffinity",
+            {"affinity": {"nodeAffinity": {PREFERRED: [{"weight": 1, "preference": NAMED}]}}},
+            [],
+            {"n0": 0, "n1": 100},
+            id="the name of a node",
+        ),
+        pytest.param(
             "InterPodAffinity",
-            {
-                "affinity": {
-                    "podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [NEAR]}
-                }
-            },
+            {"affinity": {"podAffinity": {PREFERRED: [NEAR]}}},
             [TEAM, make_pod("there", namespace="a", labels=APP, node="beside-n1")],
             {"n0": 0, "n1": 100},
             id="terms that select namespaces by their labels",

@@ -124,6 +124,9 @@ def test_totals_are_those_of_whole_numbers(capacity):
 
 def test_totals_of_a_limited_number_of_requests_are_kept():
     runner = PluginRunner(profile(), cluster_of(node("a", cpu="64"), node("b", cpu="64")))
+    for number in range(5):
+        runner.decide(incoming_with(cpu=f"{number}m"), cycle_number=number)
+    assert not runner._rankings._scratch.by_recipe
     for number in range(140):
         # The totals of a new recipe are not kept.
         requests = {"cpu": f"{100 + number // 2}m", "memory": "1Gi"}

@@ -147,3 +147,22 @@ def test_a_decision_that_may_change_the_runner_is_not_repeated(why: str) -> None
     if why == "position":
         made.restore_search_position(1)
     assert made.repeat(pod, "gone" if why == "no such node" else "a") is None
+
+
+class Unprepared(Rates):
+    """Fails before it looks at a node."""
+
+    name = "Unprepared"
+
+    def pre_filter(self, cycle: Cycle) -> Status:
+        raise ValueError("no")
+
+
+def test_a_decision_is_not_repeated_where_it_would_fail() -> None:
+    plugin = Unprepared()
+    profile = Profile(scheduler_name="s", pre_filter=(plugin,), filter=(plugin,))
+    cluster = Cluster()
+    cluster.put(make_node("a", labels={"rate": "1"}))
+    made = PluginRunner(profile, cluster)
+    assert made.repeat(make_pod("p"), "a") is None
+    assert made.decide(make_pod("p"), cycle_number=1).error is not None

@@ -72,3 +72,20 @@ def test_totals_are_the_same_after_each_placement(spec: dict[str, Any], huge: bo
             cluster.remove(f"default/p{number - 1}")
         if huge and number == 3:
             cluster.put(make_pod("huge", cpu="9000000000000000", memory="8Ei", node="n0"))
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+def test_scores_of_requests_are_not_kept_where_sums_may_overflow(is_known: bool) -> None:
+    cluster = Cluster()
+    for number in range(3):
+        cluster.put(make_node(f"n{number}"))
+    runner = PluginRunner(profile(), cluster)
+    if is_known:
+        for number in range(3):
+            runner.decide(make_pod("p", cpu="1"), cycle_number=number)
+        assert not runner.ranking.sweeping_scores
+    cluster.put(make_pod("huge", cpu="9000000000000000", memory="8Ei", node="n0"))
+    for number in range(3):
+        runner.decide(make_pod("p", cpu="1"), cycle_number=number)
+        sweeping = {plugin.name for plugin, _ in runner.ranking.sweeping_scores}
+        assert sweeping == {"NodeResourcesFit", "NodeResourcesBalancedAllocation"}
