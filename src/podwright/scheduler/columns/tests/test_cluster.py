@@ -115,26 +115,34 @@ def test_names_of_nodes_follow_changes():
 
 
 def test_nodes_get_new_slots_when_many_have_gone():
+    port = [{"name": "c", "image": "i", "ports": [{"containerPort": 1, "hostPort": 80}]}]
     cluster = cluster_of(node("first"), pod("p", on="first"), node("last"), pod("q", on="last"))
+    cluster.put(pod("r", on="last", containers=port))
     names = ["first", *(f"n{i}" for i in range(1_024))]
     for name in names[1:]:
         cluster.put(node(name))
     for name in names:
         cluster.delete(node(name))
     assert cluster.numbering == 0, "a slot per node, besides as many as are kept"
-    assert requested(cluster, 1) == (1000, 1000)
+    assert requested(cluster, 1) == (1000, 1100)
     cluster.put(node("one more"))
     version = cluster.storage.version
+    conditions = cluster.nodes.condition_journal.version
     cluster.delete(node("one more"))
     assert cluster.numbering == 1
     assert cluster.storage.version > version, "results per slot that read storage are outdated"
     assert cluster.live_names() == ("last",)
     assert cluster.nodes.n_slots == 1
-    assert list(cluster.pods) == ["default/q"]
+    assert list(cluster.pods) == ["default/q", "default/r"]
+    assert [list(there) for there in cluster.pods_on] == [["default/q", "default/r"]]
+    assert cluster.ports.slots() == [0]
+    assert cluster.nodes.condition_journal.since(conditions) is None, "readers start over"
     assert missing(cluster) == {"first": ["p"]}
-    assert requested(cluster) == (1000, 1000)
+    assert requested(cluster) == (1000, 1100)
     assert cluster.has_pods_below(1)
     cluster.delete(pod("q", on="last"))
+    cluster.delete(pod("r", on="last", containers=port))
+    assert list(map(list, cluster.pods_on)) == [[]]
     assert requested(cluster) == (0, 0)
     assert not cluster.has_pods_below(1)
 
@@ -320,3 +328,10 @@ def test_the_marks_of_pods_are_kept_when_the_pool_grows():
     tried.reserve(5)
     assert len(tried.marks) == 5
     assert tried.marks[:2].tolist() == [3, 4]
+
+
+@pytest.mark.parametrize(("amount", "is_huge"), [("1", False), (HUGE, True)])
+def test_amounts_of_any_resource_may_be_huge(amount, is_huge):
+    containers = [{"name": "c", "image": "i", "resources": {"requests": {"x.com/gpu": amount}}}]
+    cluster = cluster_of(node("n"), pod("p", on="n", containers=containers))
+    assert cluster.nodes.has_huge_amounts is is_huge

@@ -13,6 +13,7 @@ from podwright.scheduler.columns.volumes.csi_migration import (
 )
 
 ZONE, BETA_ZONE = "topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"
+REGION, BETA_REGION = "topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region"
 GCE_ZONE = "topology.gke.io/zone"
 GCE = {"gcePersistentDisk": {"pdName": "d"}}
 
@@ -43,6 +44,11 @@ def inline(**source):
         ),
         pytest.param(
             {"cinder": {"volumeID": "i"}}, CSIVolume("cinder.csi.openstack.org", "i"), id="cinder"
+        ),
+        pytest.param(
+            {"cinder": {"volumeID": "aws:///vol-1"}},
+            CSIVolume("cinder.csi.openstack.org", "aws:///vol-1"),
+            id="a prefix of another driver",
         ),
         pytest.param({"azureFile": {"shareName": "s"}}, None, id="azure file is not counted"),
         pytest.param({"emptyDir": {}}, None, id="no cloud disk"),
@@ -140,3 +146,28 @@ def test_a_volume_without_zones_is_accessible_from_all_nodes():
     migration = migration_of(disk)
     assert migration is not None
     assert migrated_affinity(disk, migration) is None
+
+
+@pytest.mark.parametrize(
+    ("zone", "region", "key"),
+    [
+        pytest.param(ZONE, REGION, REGION, id="the label of today"),
+        pytest.param(BETA_ZONE, BETA_REGION, REGION, id="the old label is renamed"),
+        pytest.param(ZONE, BETA_REGION, BETA_REGION, id="not beside a zone of today"),
+    ],
+)
+def test_regions_have_the_label_of_today(zone, region, key):
+    # Upstream: staging/src/k8s.io/csi-translation-lib/plugins/in_tree_volume.go,
+    # translateTopologyFromInTreeToCSI
+    both = [expression(zone, "In", "a"), expression(region, "In", "r")]
+    required = {"required": {"nodeSelectorTerms": [{"matchExpressions": both}]}}
+    disk = volume("v", nodeAffinity=required, **GCE)
+    migration = migration_of(disk)
+    assert migration is not None
+    affinity = migrated_affinity(disk, migration)
+    assert affinity is not None
+    (term,) = affinity.node_selector_terms
+    assert [(e.key, e.values) for e in term.match_expressions] == [
+        (GCE_ZONE, ("a",)),
+        (key, ("r",)),
+    ]

@@ -47,6 +47,24 @@ def claim(name: str = "c", mode: str = "ExactCount") -> ResourceClaim:
     return decode_as(document, ResourceClaim)
 
 
+def test_devices_are_accessible_from_the_nodes_that_a_slice_selects() -> None:
+    by_label = {"matchExpressions": [{"key": "rack", "operator": "In", "values": ["r"]}]}
+    selector = {"nodeSelectorTerms": [by_label]}
+    pool = {"name": "shared", "generation": 1, "resourceSliceCount": 1}
+    devices = [{"name": "gpu-0"}]
+    shared = obj(
+        "ResourceSlice", "s", driver=DRIVER, nodeSelector=selector, pool=pool, devices=devices
+    )
+    cluster = cluster_of(shared)
+    assert codes(cluster, claim()) == [NO_DEVICES] * 3
+    cluster.put(make_node("b", labels={"rack": "r"}))
+    assert codes(cluster, claim()) == [NO_DEVICES, FITS, NO_DEVICES]
+    cluster.delete(make_node("a"))
+    cluster.put(make_node("b"))
+    cluster.put(make_node("c", labels={"rack": "r"}))
+    assert codes(cluster, claim())[1:] == [NO_DEVICES, FITS]
+
+
 def cluster_of(*objects: Object, device_taint_rules: bool = False) -> Cluster:
     cluster = Cluster(device_taint_rules=device_taint_rules)
     for each in (*map(make_node, ("a", "b", "c")), obj("DeviceClass", "gpu"), *objects):

@@ -103,3 +103,20 @@ def test_scores_of_the_bytes_that_a_node_has(
     one = pod("p", containers=[container] * n_containers, initContainers=[container] * n_init)
     sums = np.array([size_bytes, 0], dtype=np.int64)
     assert locality_scores(sums, one, 100).tolist() == [score, 0]
+
+
+def test_one_image_of_another_size_is_enough() -> None:
+    def second(**sizes: int) -> Object:
+        images = [{"names": [name], "sizeBytes": size} for name, size in sizes.items()]
+        head = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "second"}}
+        return decode(head | {"status": {"images": images}})
+
+    cluster = Cluster()
+    first = node("first", 100)
+    cluster.put(first)
+    own = {"own": 5, "registry/a:v1": 200, "other": 6}
+    cluster.put(second(**own))
+    cluster.delete(first)
+    assert size_of(cluster) == 100
+    cluster.put(second(**own))
+    assert size_of(cluster) == 200

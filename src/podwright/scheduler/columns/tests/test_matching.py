@@ -43,6 +43,7 @@ REQUIREMENTS = (
     Requirement("size", "DoesNotExist"),
     Requirement("size", "Gt", ("1",)),
     Requirement("size", "Lt", ("9",)),
+    Requirement("size", "In", ("big",)),
     Requirement("other", "In", ("a",)),
     Requirement("other", "DoesNotExist"),
 )
@@ -52,7 +53,14 @@ SELECTORS = [
     *(Selector((one,)) for one in REQUIREMENTS),
     *(Selector(pair) for pair in combinations(REQUIREMENTS, 2)),
 ]
-PLACES = (None, frozenset[str](), frozenset({"x"}), frozenset({"x", "z"}), frozenset({"x", "none"}))
+PLACES = (
+    None,
+    frozenset[str](),
+    frozenset({"x"}),
+    frozenset({"x", "z"}),
+    frozenset({"x", "none"}),
+    frozenset({"x", "y", "none"}),
+)
 PARTS = [PodSelector(*pair) for pair in product(SELECTORS, PLACES)]
 
 
@@ -62,7 +70,7 @@ def classes_of(pods: list[tuple[str, dict[str, str]]]) -> LabelClasses:
     return classes
 
 
-@pytest.mark.parametrize("first", [0, 1, len(PODS) - 13, len(PODS) - 12, len(PODS)])
+@pytest.mark.parametrize("first", [0, 1, 4, 20, 24, len(PODS) - 13, len(PODS) - 12, len(PODS)])
 def test_the_classes_that_a_selector_matches(first: int) -> None:
     classes = classes_of(PODS)
     for part in PARTS:

@@ -442,6 +442,10 @@ def test_nodes_that_have_all_of_some_labels():
         ("absent", "zone"): [False, False, False],
     }
     assert {keys: nodes.having(keys).tolist() for keys in expected} == expected
+    keys = ("zone", "rack")
+    for labels, has_both in (({"zone": "x", "rack": "r"}, True), ({"rack": "r"}, False)):
+        nodes.put(node("a", labels=labels))
+        assert nodes.having(keys).tolist() == [has_both, True, False]
 
 
 def test_a_new_resource_gets_the_next_column():

@@ -78,3 +78,14 @@ def test_the_slot_of_a_nomination_follows_its_node():
     cluster.put(node("missing"))
     cluster.delete(node("b"))
     assert cluster.nominations.columns()[0].tolist() == [2, -1]
+
+
+def test_each_nomination_has_another_version():
+    cluster = cluster_of(node("a"))
+    versions = [cluster.nominations.version]
+    for name in ("p", "q"):
+        cluster.nominate(pod(name), "a")
+        versions.append(cluster.nominations.version)
+        cluster.clear_nomination(pod(name))
+        versions.append(cluster.nominations.version)
+    assert versions == sorted(set(versions))

@@ -170,3 +170,14 @@ def test_nothing_is_kept_for_a_pod_with_a_label_that_no_other_has():
     assert found.requests is like.requests
     assert found.class_id != like.class_id
     assert not [each for each in gc.get_referrers(found) if isinstance(each, tuple | dict)]
+
+
+def test_the_number_of_pods_that_are_remembered_is_limited(monkeypatch):
+    monkeypatch.setattr("podwright.scheduler.columns.pod_keys._MOST_REMEMBERED", 20)
+    keys = cache()
+    counts = []
+    for number in range(60):
+        assert keys.of(pod(cpu=f"{number}m", labels={"app": str(number)})).requests[0] == number
+        counts.append((len(keys._known), len(keys._last)))
+    assert max(counts) == (20, 20)
+    assert min(counts[20:]) > (10, 10), "the newest stay"

@@ -115,6 +115,20 @@ def test_an_assumed_object_is_replaced_by_a_newer_version(version, stays):
     assert (storage.version == before) == stays
 
 
+@pytest.mark.parametrize(("version", "stays"), [("1", True), ("2", False)])
+def test_an_assumed_volume_is_replaced_by_a_newer_version(version, stays):
+    def at(version, **fields):
+        return with_fields(volume("v", **fields), "metadata", resource_version=version)
+
+    storage = Cluster().storage
+    storage.put(at("1"))
+    taken = at("1", claim="c")
+    storage.assume_volume(taken)
+    storage.put(at(version))
+    assert storage.class_volumes("local").reserved_for(claim("c")) == ([taken] if stays else [])
+    assert storage.volume("v") == (taken if stays else at("2"))
+
+
 def test_an_assumed_volume_moves_on_the_shelf_and_back():
     storage = Cluster().storage
     storage.put(volume("v"))
@@ -267,3 +281,22 @@ def test_the_first_and_the_last_user_matter_where_a_claim_has_one_user(mode, cha
         versions.append(cluster.storage.version)
     found = [late != early for early, late in pairwise(versions)]
     assert found == ([True, False, False, True] if changes else [False] * 4)
+
+
+def test_nodes_without_attachments_are_forgotten():
+    storage = Cluster().storage
+    attachments = [attachment(name, "csi.x", "n", "v") for name in "ab"]
+    for one in attachments:
+        storage.put(one)
+    assert list(storage._attachments["n"]) == ["a", "b"]
+    for one in attachments:
+        storage.delete(one)
+    assert not storage._attachments
+
+
+def test_capacities_of_another_index_are_news():
+    storage, other = Cluster().storage, Cluster().storage
+    other.put(capacity("p", "made", {}, capacity="1Gi"))
+    storage.put_all_of(other)
+    assert storage.version > 0
+    assert [pool.limit_bytes for pool in storage.pools("made")] == [1 << 30]
