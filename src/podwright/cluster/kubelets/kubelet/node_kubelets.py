@@ -122,7 +122,7 @@ class Kubelet:
             if record is not None:
                 self.forget(pod.key)
             record = self._restore(pod, node, now_ns)
-            is_known = "startTime" in (pod.raw.get("status") or {}) or bool(record.running)
+            is_known = "startTime" in (pod.raw.get("status") or {}) or record.running
             is_new, is_restored = True, has_all_statuses(pod.raw)
             if is_known or record.is_finished:
                 if not record.is_finished:

@@ -52,7 +52,7 @@ def status_of(pod: Document, record: PodRecord, host_address: str, now_ns: int) 
         statuses = _located(spec, statuses)
         found = found if found in TERMINAL_PHASES else "Failed"
     # A pod is not terminal before its last container has ended, but its conditions are.
-    is_ending = found in TERMINAL_PHASES and bool(record.running)
+    is_ending = found in TERMINAL_PHASES and record.running
     phase = (old.get("phase") or "Running") if is_ending else found
     status = {
         name: value
@@ -309,7 +309,7 @@ def conditions_of(
     ]
     containers_ready = _containers_ready(spec, phase, statuses)
     # The sandbox of a pod that ended is stopped.
-    can_start = record.has_sandbox and (phase not in _TERMINAL or bool(record.running))
+    can_start = record.has_sandbox and (phase not in _TERMINAL or record.running)
     found: list[tuple[str, _Condition]] = [
         ("PodReadyToStartContainers", _TRUE if can_start else ("False", "", "")),
         ("Initialized", _initialized(spec, record, phase, present.get("Initialized"))),

@@ -438,13 +438,13 @@ class PodSync:
                 if has_app or index < reached or known.has_succeeded:
                     continue
                 is_blocked = True
-                has_started |= self._start_init(known, container)
+                has_started |= known.running is None and self._start_init(known, container)
             elif kind == "sidecar":
                 has_started |= known.running is None and self._start(known, container)
                 is_up = known.running is not None and known.running.is_started
                 is_blocked = index >= reached and not is_up
             else:
-                has_started |= self._start_app(known, container)
+                has_started |= known.running is None and self._start_app(known, container)
             is_starting = known.starting is not None
         return has_started
 
@@ -463,8 +463,6 @@ class PodSync:
         return reached
 
     def _start_init(self, known: ContainerRecord, container: Document) -> bool:
-        if known.running is not None:
-            return False
         ended = known.ended
         if ended is not None and not self._should_restart(known, container, ended.exit_code):
             self._finish()
@@ -472,8 +470,6 @@ class PodSync:
         return self._start(known, container)
 
     def _start_app(self, known: ContainerRecord, container: Document) -> bool:
-        if known.running is not None:
-            return False
         if known.ended is not None and not self._should_restart(
             known, container, known.ended.exit_code
         ):

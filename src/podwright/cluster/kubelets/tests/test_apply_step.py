@@ -2,7 +2,7 @@
 
 import pytest
 
-from podwright.apimachinery.objects import ObjectPut, decode
+from podwright.apimachinery.objects import InputError, ObjectPut, decode
 from podwright.cluster.api import ApplyObject, PatchObject
 from podwright.cluster.kubelets import Lifecycle, ScheduleStage, StageError, read_stages
 from podwright.testing import make_pod
@@ -99,6 +99,12 @@ def test_a_subresource_is_a_patch_of_an_existing_object():
 )  # fmt: skip
 def test_what_is_applied_is_an_object(template):
     with pytest.raises(StageError, match="an applied object has apiVersion, kind and metadata"):
+        played("PersistentVolumeClaim", f"  steps:\n  - apply: {{template: '{template}'}}\n", CLAIM)
+
+
+def test_the_kind_of_what_is_applied_is_a_text():
+    template = "{apiVersion: v1, kind: [Pod], metadata: {name: p}}"
+    with pytest.raises(InputError, match="the applied object: kind: Required value"):
         played("PersistentVolumeClaim", f"  steps:\n  - apply: {{template: '{template}'}}\n", CLAIM)
 
 

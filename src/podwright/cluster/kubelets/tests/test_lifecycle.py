@@ -328,6 +328,16 @@ def test_an_irrelevant_change_does_not_reschedule_the_stage():
     assert driver.story == [(45, "s0", "default/web")]
 
 
+def test_values_that_are_no_texts_give_the_delays_that_are_set():
+    for field in ("durationFrom", "jitterDurationFrom"):
+        delay = f"durationMilliseconds: 5000, {field}: {{expressionFrom: .metadata.finalizers}}"
+        stage = f"selector: {{}}, delay: {{{delay}}}, next: {{statusTemplate: 'phase: Running'}}"
+        driver = LifecycleDriver(Lifecycle(stages_of(stage)))
+        driver.put(a_pod(finalizers=["a/b"]))
+        driver.run(8)
+        assert driver.story == [(5, "s0", "default/web")]
+
+
 def test_a_scheduled_stage_is_canceled_when_it_no_longer_applies():
     driver = LifecycleDriver(Lifecycle(stages_of(WAIT)))
     driver.put(a_pod())

@@ -57,6 +57,10 @@ from podwright.cluster.kubelets.templates.template_parser import TemplateError
             "{{ uniq (list 1 2 1 3 2) }} {{ without (list 1 2 3 1) 1 3 }} {{ has 5 (list 1 4) }}",
             "[1 2 3] [2] false",
         ),
+        (
+            '{{ dict 1 "a" true "b" | toJson }} {{ (dict 1 "a" 2).b }}',
+            '{"1":"a","true":"b"} <no value>',
+        ),
         ('{{ mod "7" "4" }} {{ mod -7 4 }} {{ div 7 "2" }} {{ div 9 3 }}', "3 -3 3 3"),
         ("{{ max 2 9 4 }} {{ min 5 2 9 }} {{ maxf 1.5 3 2 }} {{ minf 1.5 3 0.5 }}", "9 2 3 0.5"),
         ("{{ addf 1.5 2 }} {{ subf 7.5 2 3 }} {{ mulf 1.5 2 2 }} {{ divf 10 4 }}", "3.5 2.5 6 2.5"),

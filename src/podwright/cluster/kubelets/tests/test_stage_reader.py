@@ -178,6 +178,12 @@ def test_several_documents_keep_their_order():
             id="CEL",
         ),
         pytest.param(
+            "expressionFrom: .metadata.annotations.weight",
+            "",
+            "spec.weightFrom.expressionFrom: Required value",
+            id="a source without an expression",
+        ),
+        pytest.param(
             "durationMilliseconds: 1000",
             "durationMilliseconds: -1",
             "spec.delay.durationMilliseconds: Invalid value: -1",

@@ -208,6 +208,7 @@ def test_syntax_errors_have_their_line(text, error):
         pytest.param('{{ index "ab" 2 }}', "2 is not an index of a list of 2", id="after it"),
         pytest.param("{{ upper .map }}", "upper: ", id="no text"),
         pytest.param('{{ regexFind "(" .name }}', "regexFind: missing \\)", id="a pattern"),
+        pytest.param("{{ and }}", "and: a value is missing", id="nothing to decide"),
         pytest.param('{{ printf "%v" }}', "more verbs than values", id="too few values"),
         pytest.param('{{ lt 1 "a" }}', "lt: '<' not supported", id="no order"),
         pytest.param(

@@ -172,7 +172,7 @@ class ContainerTree:
         if found is not None:
             return found
         if any(
-            f"{_clean(mount['mountPath'])}/".startswith(f"{path.rstrip('/')}/")
+            f"{posixpath.normpath(mount['mountPath'])}/".startswith(f"{path.rstrip('/')}/")
             for mount in self._mounts
         ):
             return "directory"
@@ -183,7 +183,7 @@ class ContainerTree:
                 return "directory"
         if not place.is_complete:
             raise NotSimulatedError(f'the file "{path}", which is not in what the pod defines')
-        return None if place.path else "directory"
+        return None
 
     def read(self, path: str) -> str:
         """Return the content of a file that exists."""
@@ -210,8 +210,8 @@ class ContainerTree:
         found = place.names()
         prefix = f"{path.rstrip('/')}/"
         for mount in self._mounts:
-            if _clean(mount["mountPath"]).startswith(prefix):
-                found.add(_clean(mount["mountPath"])[len(prefix) :].split("/")[0])
+            if posixpath.normpath(mount["mountPath"]).startswith(prefix):
+                found.add(posixpath.normpath(mount["mountPath"])[len(prefix) :].split("/")[0])
         return sorted(found)
 
     def write(self, path: str, content: str) -> None:
@@ -260,7 +260,7 @@ class ContainerTree:
 
     def _place(self, path: str) -> _Place:
         for mount in self._mounts:
-            at = _clean(mount["mountPath"])
+            at = posixpath.normpath(mount["mountPath"])
             if path == at or path.startswith(f"{at.rstrip('/')}/"):
                 return self._mounted(mount, path[len(at) :].lstrip("/"))
         files = self._files.record.files
@@ -270,9 +270,7 @@ class ContainerTree:
         while not is_empty and parent != "/":
             parent = posixpath.dirname(parent)
             # What is below a directory that the container made is known.
-            is_empty = (
-                parent != "/" and f"{root}{parent[1:]}/" in files and parent not in _DIRECTORIES
-            )
+            is_empty = f"{root}{parent[1:]}/" in files and parent not in _DIRECTORIES
         is_empty = is_empty or (f"{root}{path[1:]}/" in files and path not in _DIRECTORIES)
         return _Place(files, root, path[1:], is_empty, self._is_read_only)
 
@@ -296,7 +294,3 @@ class ContainerTree:
         is_new = "emptyDir" in volume or "ephemeral" in volume
         files = self._files.record.files
         return _Place(files, f"\0{mount['name']}/", inner, is_new, is_read_only)
-
-
-def _clean(path: str) -> str:
-    return posixpath.normpath(path) if path != "/" else path

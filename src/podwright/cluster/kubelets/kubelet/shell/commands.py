@@ -635,4 +635,4 @@ def _converted(conversion: str, argument: str | None) -> str:
     number = int(text)
     if number < 0 and kind in "xXou":
         raise NotSimulatedError(f'the number "{text}" of printf')
-    return conversion.replace("u", "d") % number
+    return conversion % number

@@ -193,6 +193,14 @@ def test_an_ephemeral_container_starts_once():
     assert driver.status()["phase"] == "Running"
 
 
+def test_an_ephemeral_container_starts_before_the_init_containers_have_ended():
+    init, debug = container("init", "sleep 9"), container("debug", "sleep 5")
+    driver = run_of(pod_of(container(), initContainers=[init], ephemeralContainers=[debug]), 1)
+    assert "running" in driver.state("debug")
+    assert "running" in driver.state("init")
+    assert "waiting" in driver.state()
+
+
 def test_a_rule_restarts_a_container_of_a_pod_that_never_restarts():
     rule = {"action": "Restart", "exitCodes": {"operator": "In", "values": [42]}}
     script = "if [ -r /data/done ]; then exit 0; else touch /data/done; exit 42; fi"

@@ -5,7 +5,10 @@ import pytest
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import PatchObject
 from podwright.cluster.kubelets import ImageBehavior, default_stages, read_stages
+from podwright.cluster.kubelets.addresses import Addresses
 from podwright.cluster.kubelets.kubelet import NodeLeases
+from podwright.cluster.kubelets.kubelet.image_behaviors import ImageBehaviors
+from podwright.cluster.kubelets.kubelet.kubelet_node import KubeletNode
 from podwright.cluster.kubelets.kubelet.pod_records import has_all_statuses
 from podwright.cluster.kubelets.kubelet.tests.kubelet_driver import (
     NEVER,
@@ -263,6 +266,59 @@ def test_what_a_finished_pod_used_is_free_again():
     driver.put(pod_of(container(resources=large)))
     driver.run(0)
     assert driver.status()["phase"] == "Running"
+
+
+def test_what_a_pod_used_that_is_gone_is_free_again():
+    driver = KubeletDriver()
+    driver.cluster.add("Node", "n1", status={"allocatable": {"cpu": "1", "pods": "10"}})
+    large = {"requests": {"cpu": "1"}}
+    driver.put(pod_of(container(resources=large), name="first"))
+    driver.run(0)
+    # It is deleted without a grace period, by another than its kubelet.
+    driver.delete(driver.objects["default/first"])
+    driver.put(pod_of(container(resources=large)))
+    driver.run(0)
+    assert driver.status()["phase"] == "Running"
+
+
+@pytest.mark.parametrize(
+    ("cidr", "addresses"),
+    [
+        pytest.param("10.9.1.0/30", ["10.9.1.2", "10.9.1.2"], id="not that of the broadcast"),
+        pytest.param("10.9.1.9/30", ["10.9.1.10", "10.9.1.10"], id="of the network of an address"),
+        pytest.param("10.9.1.0/31", ["10.9.1.1", "10.9.1.1"], id="two"),
+        pytest.param("10.9.1.7/32", ["10.9.1.7", "10.9.1.7"], id="one"),
+    ],
+)
+def test_pods_share_an_address_where_the_pod_cidr_has_no_other(cidr, addresses):
+    driver = KubeletDriver()
+    driver.cluster.add("Node", "n1", spec={"podCIDR": cidr})
+    for name in "ab":
+        driver.put(pod_of(container(), name=name))
+    driver.run(0)
+    assert [driver.status(f"default/{name}")["podIP"] for name in "ab"] == addresses
+
+
+def test_a_pod_gets_the_address_that_a_stage_has_assigned():
+    addresses = Addresses()
+    addresses.of_pod("uid-other")
+    given = addresses.of_pod("uid-web")
+    node = KubeletNode("n1", addresses, None, ImageBehaviors(()))
+    assert node.new_pod_address(pod_of(container())) == given
+    assert node.new_pod_address(pod_of(container(), name="next")) == "10.64.0.3"
+
+
+def test_a_pod_may_be_gone_before_its_kubelet_knows_it_and_after_its_node():
+    driver = KubeletDriver()
+    driver.put(pod_of(container()))
+    driver.delete(driver.objects["default/web"])
+    driver.put(pod_of(container()))
+    driver.run(0)
+    driver.put(a_node("n1"))
+    driver.delete(driver.objects["n1"])
+    driver.delete(driver.objects["default/web"])
+    driver.run(1)
+    assert driver.objects == {}
 
 
 def test_addresses_come_from_the_pod_cidr_of_the_node():

@@ -92,6 +92,8 @@ def test_a_lease_is_renewed_every_ten_seconds_at_a_time_of_its_node():
         assert rest == [first + 10 * SECOND, first + 20 * SECOND]
         times[name] = first
     assert len(set(times.values())) > 1, "not all at once"
+    # They stay where they were recorded.
+    assert [(times[name] - NOW) // SECOND for name in times] == [6, 12, 4, 13]
 
 
 def test_an_image_that_is_not_there_and_may_not_be_pulled_is_an_error():
@@ -142,6 +144,7 @@ def test_the_path_in_a_volume_may_have_variables():
         pytest.param("10s", "10s", 10, id="no choice"),
         pytest.param("-10s", None, 0, id="a negative delay is none"),
         pytest.param("soon", None, 0, id="a text that is not a duration"),
+        pytest.param("0s", "90s", 50, id="a draw of the pod"),
     ],
 )
 def test_a_container_runs_for_the_annotated_time(delay, jitter, seconds):
@@ -193,6 +196,26 @@ def test_a_delay_of_drivers_that_is_no_duration_is_an_error():
     text = f'ResourceClaim c: {PREPARE_DELAY}: "soon" is not a duration such as 5s'
     with pytest.raises(PrepareError, match=text):
         prepared_claims(user(), reader, NOW)
+
+
+def test_init_containers_before_one_that_started_do_not_start_again():
+    """Upstream: kuberuntime_container.go, computeInitContainerActions"""
+    lost = {"state": {"waiting": {"reason": "ContainerCreating"}}, "restartCount": 0}
+    runs = {"state": {"running": {"startedAt": at(0)}}, "started": True, "ready": True}
+    inits = [container("first", "exit 0"), container("second", "sleep 9")]
+    for name, phase in (("second", "Pending"), ("main", "Running")):
+        statuses = [
+            {"name": "first", **lost},
+            {"name": "second", **(runs if name == "second" else lost)},
+        ]
+        status = {
+            "phase": phase, "podIP": "10.1.1.1", "startTime": at(0),
+            "initContainerStatuses": statuses,
+            "containerStatuses": [{"name": "main", **(runs if name == "main" else lost)}],
+        }  # fmt: skip
+        driver = run_of(pod_with_status(pod_of(container(), initContainers=inits), status), 1)
+        assert "running" in driver.state(name)
+        assert driver.notes == []
 
 
 def probe(command: str, **fields: Any) -> dict[str, Any]:

@@ -55,6 +55,16 @@ def test_a_resize_that_does_not_fit_is_deferred():
     assert "PodResizePending" not in names
 
 
+def test_a_pod_without_a_generation_is_resized():
+    pods = [pod_of(container(resources={"requests": {"cpu": cpu}})) for cpu in "12"]
+    driver = run_of(pods[0])
+    driver.put(pod_with_status(pods[1], driver.status()))
+    driver.edit(annotations={"a": "b"})
+    driver.run(1)
+    assert driver.container()["allocatedResources"] == {"cpu": "2"}
+    assert driver.notes[-1].endswith('"generation":0}')
+
+
 def test_a_resize_ends_the_back_off_of_a_container_that_does_not_run():
     """Upstream: kuberuntime/helpers.go, GetBackoffKey"""
     policy = [{"resourceName": "cpu", "restartPolicy": "RestartContainer"}]

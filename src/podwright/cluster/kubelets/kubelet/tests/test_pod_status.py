@@ -226,6 +226,7 @@ def test_a_pod_that_ended_is_not_ready(phase, reason):
 
 
 def test_a_pod_without_a_sandbox_cannot_start():
+    assert brief(conditions({"c": "waits"}, "Pending"))["PodReadyToStartContainers"] == TRUE
     found = brief(conditions({"c": "waits"}, "Pending", has_sandbox=False))
     assert found["PodReadyToStartContainers"] == ("False", "", "")
 
@@ -350,6 +351,34 @@ def test_a_container_after_a_sidecar_that_started_has_failed_with_its_pod(sideca
     found = written(states, {"phase": "Running"}, is_finished=True, stop=("Evicted", "m"))
     (container,) = found["containerStatuses"]
     assert ("terminated" in container["state"]) is is_failed
+
+
+@pytest.mark.parametrize(
+    ("states", "is_failed"),
+    [
+        ({"i1": "waits", "i2": "waits"}, [True, False]),
+        ({"i1": "ok", "i2": "waits"}, [True, False]),
+        ({"i1": "ok", "i2": "backs off", "i3": "waits"}, [True, True, False]),
+        ({"i1": "ok", "i2": "ok"}, [True, True]),
+    ],
+)
+def test_init_containers_up_to_the_last_that_started_have_ended_with_their_pod(states, is_failed):
+    """Upstream: pkg/kubelet/status/status_manager.go, initializedContainers"""
+    parts: dict[str, Any] = {"is_finished": True, "stop": ("Evicted", "m")}
+    found = written({**states, "c": "waits"}, {"phase": "Pending"}, **parts)
+    inits = found["initContainerStatuses"]
+    assert ["terminated" in each["state"] for each in inits] == is_failed
+    bare = written(states, {"phase": "Pending"}, **parts)
+    assert (bare["initContainerStatuses"], "containerStatuses" in bare) == (inits, False)
+
+
+def test_app_containers_of_which_one_started_have_ended_with_their_pod():
+    """Upstream: pkg/kubelet/status/status_manager.go, hasPodInitialized"""
+    parts: dict[str, Any] = {"is_finished": True, "stop": ("Evicted", "m")}
+    for first, is_failed in (("ok", True), ("waits", False)):
+        states = {"i": "waits", "c1": first, "c2": "waits"}
+        _, second = written(states, {"phase": "Running"}, **parts)["containerStatuses"]
+        assert ("terminated" in second["state"]) is is_failed
 
 
 def test_the_reason_of_a_pod_is_that_of_its_phase():

@@ -171,6 +171,17 @@ def test_a_pod_that_is_deleted_before_it_starts_fails(main, inits, states, monke
     assert found == states
 
 
+def test_a_container_that_would_end_when_it_is_killed_is_killed():
+    limits: Any = {"activeDeadlineSeconds": 10, "terminationGracePeriodSeconds": 10}
+    driver = run_of(pod_of(container("main", "sleep 20; exit 3"), **limits), 100)
+    ended = driver.state()["terminated"]
+    assert (ended["exitCode"], ended["reason"], ended["finishedAt"]) == (
+        137,
+        "Error",
+        "2026-01-01T00:00:20Z",
+    )
+
+
 def test_a_container_that_ends_before_a_shorter_grace_period_is_not_killed():
     driver = run_of(pod_of(container()))
     driver.remove(grace_seconds=30)

@@ -225,3 +225,13 @@ def test_annotations_decide_other_probes():
     driver.edit(annotations={"podwright.dev/readiness-probe": "failure"})
     driver.run(30)
     assert driver.condition("Ready")[0] == "False"
+
+
+def test_a_port_that_is_no_port_of_the_container_is_an_error_and_no_failure():
+    """Upstream: pkg/probe/util.go, ResolveContainerPort"""
+    ports = [{"name": "web", "containerPort": 80}]
+    for port, error in (("web", ""), ("80", ""), (80, ""), ("none", "none"), ("8o", "8o")):
+        probe = container(readinessProbe={"httpGet": {"port": port}}, ports=ports)
+        found = execute_probe("readiness", probe, {"metadata": {}}, lambda _: None)
+        text = f'strconv.Atoi: parsing "{error}": invalid syntax' if error else ""
+        assert found == ProbeResult(is_success=not error, error=text)

@@ -23,6 +23,9 @@ RESULTS = [
     # Loops.
     ("for i in 1 2 3; do [ $i = 2 ] && continue; echo $i; done", 0, "1\n3\n"),
     ("for i in 1 2; do for j in a b; do break 2; done; echo no; done; echo $i$j", 0, "1a\n"),
+    ("for i in 1 2; do for j in a b; do break 1; done; echo $i$j; done", 0, "1a\n2a\n"),
+    ("for i in 1 2; do for j in a b; do continue 2; done; echo no; done; echo $i$j", 0, "2a\n"),
+    ("for i in 1 2; do break 5; done; echo $i", 0, "1\n"),
     # Parameters.
     ("set -- a b c; shift 2; echo $1 $#", 0, "c 1\n"), ("set -- a; shift; echo $#", 0, "0\n"),
     ("set -- a; set b c; echo $1 $2 $#", 0, "b c 2\n"), ("set -- a b; set --; echo $#", 0, "0\n"),
@@ -36,7 +39,10 @@ RESULTS = [
     ("a=1; a=2 true; echo $a", 0, "1\n"), ("b=2 true; echo \"<$b>\"", 0, "<>\n"),
     ("a= b=; echo \"<$a$b>\"", 0, "<>\n"), ("a=1;b=2;echo $a$b", 0, "12\n"),
     ("a=1 b=$a; echo $b", 0, "1\n"),
+    ("set -u; echo ${x-none} ${x:-none} ${x+set}", 0, "none none\n"),
     # Directories.
+    ("mkdir d; echo a > d; echo $?; echo a > d/f; cat d/f", 0, "2\na\n"),
+    ("echo a > none/f; echo $?", 0, "2\n"),
     ("mkdir d; cd d; pwd; cd ..; pwd", 0, "/data/d\n/data\n"), ("cd /; pwd", 0, "/\n"),
     # Traps.
     ("trap 'echo a' EXIT; trap - EXIT; exit 2", 2, ""), ("trap 'echo a' 0; exit 2", 2, "a\n"),
@@ -112,6 +118,22 @@ def test_a_sleep_takes_the_sum_of_its_durations(script, seconds):
     assert next(steps) == int(seconds * SECOND_NS)
 
 
+@pytest.mark.parametrize(
+    ("script", "reads_files"),
+    [
+        ("echo a; x=1; [ $x = 1 ]; sleep 1", False), ("[ -e f ]", True), ("cat f", True),
+        ("cat < f", True), ("echo a > f", True), ("echo *", True), ("rm -f f", True),
+        ("mkdir d", True), ("touch f", True), ("cat -", True), ("ls", True), ("cd d", True),
+        ("echo $RANDOM", True), ("f() { cp f g; }; f", True), ("echo a > /dev/null", False),
+    ],
+)  # fmt: skip
+def test_a_script_has_another_result_only_if_it_uses_files_or_random_numbers(script, reads_files):
+    run = Script(["bash", "-c", script], facts(files=MemoryFiles(), dialect="bash"))
+    for _ in run.steps():
+        pass
+    assert (run.reads > 0) is reads_files
+
+
 def test_some_commands_never_end():
     for script in ("sleep infinity", "sleep 1 inf", "tail -f /dev/null", "tail -F /dev/null"):
         assert result(script) == (None, ""), script
@@ -124,7 +146,7 @@ def test_some_commands_never_end():
         ("%5s|%-5s|%.2s", ("a", "b", "cde"), "    a|b    |cd"), ("%03d %+d", ("7", "8"), "007 +8"),
         ("%x %X %o %u", ("255", "255", "8", "9"), "ff FF 10 9"), ("%d", (), "0"), ("%s", (), ""),
         ("\\101\\n\\t\\\\", (), "A\n\t\\"), ("\\045s", ("a",), "%s"), ("%d", ("-5",), "-5"),
-        ("%i", ("+5",), "5"),
+        ("%i", ("+5",), "5"), ("%x %o %u", ("0", "0", "0"), "0 0 0"),
     ],
 )  # fmt: skip
 def test_printf(template, arguments, expected):
