@@ -547,3 +547,36 @@ def test_volumes_of_old_kinds_are_served_by_csi_drivers(
     """Upstream: k8s.io/csi-translation-lib/plugins."""
     (volume,) = pod("p", volumes=[{"name": "v", **source}]).spec.volumes
     assert migrated_driver(volume) == driver
+
+
+def test_a_claim_that_is_being_allocated_is_waited_for() -> None:
+    """Upstream: dynamicresources.go, PreFilter."""
+    plugin, cycle, status = prepared(pod("p", "one"), claim("one"), own("x"), devices("x", "a"))
+    assert status == Status.OK
+    assert plugin.reserve(cycle, "x") == Status.OK
+    waiting = Cycle(pod("q", "one"), cycle.cluster)
+    text = "resource claim default/one is in the process of being allocated"
+    assert plugin.pre_filter(waiting) == Status.unresolvable(text)
+    plugin.unreserve(cycle, "x")
+    assert plugin.pre_filter(waiting) == Status.OK
+
+
+@pytest.mark.parametrize("is_allocated", [False, True])
+def test_devices_are_reserved_without_a_handle(is_allocated: bool) -> None:
+    status: dict[str, Any] = {"allocation": {"devices": {"results": []}}} if is_allocated else {}
+    plugin, cycle, _ = prepared(
+        pod("p", "one"), claim("one", status=status), own("x"), devices("x", "a")
+    )
+    plugin.handle = None
+    assert plugin.reserve(cycle, "x") == Status.OK
+    assert (cycle.cluster.devices.pending("one") is None) is is_allocated
+    plugin.unreserve(cycle, "x")
+    assert cycle.cluster.devices.pending("one") is None
+
+
+def test_nodes_with_a_resource_of_their_own_stand_beside_nodes_with_devices() -> None:
+    """Upstream: extendeddynamicresources.go, filterExtendedResources."""
+    plugin, cycle, _ = prepared(
+        requesting("p", 1), own("x", gpu="1"), own("y"), own("z"), devices("y", "a")
+    )
+    assert reasons(plugin, cycle) == {"z": NO_DEVICES}

@@ -496,6 +496,12 @@ PLACED = resources_of("placed", "2", nodeName="n")
             PLACED, resources_of("placed", "1", nodeName="n"), QUEUE, id="a placed pod got smaller"
         ),
         pytest.param(
+            resources_of("placed", "1m", nodeName="n"),
+            pod("placed", containers=[{"name": "c"}], nodeName="n"),
+            QUEUE,
+            id="a placed pod gave up the last of it",
+        ),
+        pytest.param(
             PLACED, resources_of("placed", "3", nodeName="n"), SKIP, id="a placed pod grew"
         ),
         pytest.param(

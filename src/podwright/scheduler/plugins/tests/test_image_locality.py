@@ -214,3 +214,18 @@ def test_sizes_that_no_image_has_are_no_error(size_bytes, score):
     images = [{"names": ["app:1"], "sizeBytes": size_bytes}]
     nodes = [node(name, status={"images": images}) for name in "ab"]
     assert scored(ImageLocality(), cycle_of(pod(), *nodes)) == {"a": score, "b": score}
+
+
+def test_images_of_a_pod_add_up_wherever_nodes_have_some_of_them():
+    cluster = cluster_of(
+        having("a", 800, "app:1", "db:1"), having("b", 400, "app:1"), having("c", 10, "db:2")
+    )
+    cluster.put(node("d"))
+    incoming = pod(containers=[{"name": n, "image": f"{n}:1"} for n in ("app", "db")])
+    both = 800 * 2 // 4 + 800 * 1 // 4
+    assert scored(ImageLocality(), Cycle(incoming, cluster)) == {
+        "a": 100 * (both - 23) // (2_000 - 23),
+        "b": 100 * (800 * 2 // 4 - 23) // (2_000 - 23),
+        "c": 0,
+        "d": 0,
+    }

@@ -1,6 +1,12 @@
 import pytest
 
+from podwright.apimachinery.objects import (
+    AllocationResult,
+    DeviceAllocationResult,
+    DeviceRequestAllocationResult,
+)
 from podwright.apimachinery.schema import decode
+from podwright.scheduler.config import set_gates
 from podwright.scheduler.config.schema import (
     NodeResourcesFitArgs,
     RequestedToCapacityRatio,
@@ -285,8 +291,33 @@ def test_devices_are_scored_where_a_node_has_none_of_the_resource(strategy, expe
     assert plugin.pre_score(cycle).is_success
     assert scored(plugin, cycle) == expected
     assert plugin.score_as_requests(cycle) is None
+    # One of two devices is in use, and the pod gets the other one.
+    result = DeviceRequestAllocationResult(
+        request="r", driver="d.example.com", pool="devices", device="a"
+    )
+    allocation = AllocationResult(devices=DeviceAllocationResult(results=(result,)))
+    cycle.cluster.devices.set_pending("other", allocation)
+    full = expected["full"]
+    assert scored(plugin, cycle) == expected | {"devices": full}
     # Of a resource that the pod does not request, no devices count.
     other = cycle_of(pod(requests={"cpu": "1"}), *objects, BOTH_CLASSES[0])
     assert plugin.pre_score(other).is_success
     assert set(scored(plugin, other).values()) == {0}
     assert plugin.score_as_requests(other) is not None
+
+
+def test_pods_without_requests_count_in_scores_with_the_defaults():
+    """Upstream: pkg/scheduler/util/pod_resources.go, GetNonzeroRequests."""
+    there = [pod(f"there-{i}", nodeName="n") for i in range(4)]
+    plugin = NodeResourcesFit()
+    cycle = cycle_of(pod(requests={"cpu": "1"}), owning("n"), *there)
+    assert plugin.pre_score(cycle).is_success
+    cpu, memory = 100 * (4_000 - 4 * 100 - 1_000) // 4_000, 100 * (8_192 - 5 * 200) // 8_192
+    assert scored(plugin, cycle) == {"n": (cpu + memory) // 2}
+
+
+def test_without_its_gate_no_class_backs_a_resource():
+    plugin = NodeResourcesFit(gates=set_gates({"DRAExtendedResource": False}))
+    cycle = cycle_of(pod(requests={GPU: "1"}), owning("n"), *BOTH_CLASSES)
+    assert plugin.pre_filter(cycle).is_success
+    assert filtered(plugin, cycle)["n"].reasons == ("Insufficient example.com/gpu",)

@@ -97,6 +97,7 @@ INIT = {"name": "i", "restartPolicyRules": [RULE]}
         pytest.param({}, False, id="no required feature"),
         pytest.param({"hostNetwork": True, "hostUsers": False}, True, id="users on host network"),
         pytest.param({"hostNetwork": True}, False, id="host network alone"),
+        pytest.param({"hostUsers": False}, False, id="users alone"),
         pytest.param({"initContainers": [INIT]}, True, id="restart rule"),
     ],
 )

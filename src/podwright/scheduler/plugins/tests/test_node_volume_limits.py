@@ -282,3 +282,12 @@ def test_a_driver_without_a_limit_has_none_to_grow():
     limited = csi_node("n0", csi_x=1)
     assert after_csi_node_updated(pod(), unlimited, limited) is Hint.QUEUE
     assert after_csi_node_updated(pod(), limited, unlimited) is Hint.SKIP
+
+
+def test_volumes_that_never_count_stand_beside_others():
+    volumes = [*using("new"), {"name": "scratch", "emptyDir": {}}]
+    objects = [*bound("new"), csi_node("n0", csi_x=0)]
+    assert answer(pod(volumes=volumes), *objects) == FULL
+    assert answer(pod(volumes=volumes[::-1]), *objects) == FULL
+    plugin, scratch = NodeVolumeLimits(), pod(volumes=volumes[1:])
+    assert plugin.pre_filter(cycle_of(scratch, node("n0"))) == Status.SKIPPED

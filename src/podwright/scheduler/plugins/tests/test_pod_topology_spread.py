@@ -133,6 +133,12 @@ THREE = (in_zone("a", "x"), in_zone("b", "y"), node("c", labels={HOST: "c"}))
             {"a": "", "b": "", "c": MISSING},
             id="matchLabelKeys use the pod's own values",
         ),
+        pytest.param(
+            spreading(constraint(matchLabelKeys=["v", "w"]), labels={"app": "web", "w": "2"}),
+            [web("1", "a", labels={"app": "web", "v": "1", "w": "2"})],
+            {"a": SKEWED, "b": "", "c": MISSING},
+            id="keys that the pod does not have are left out",
+        ),
     ],
 )
 def test_filter(pod, placed, expected):
@@ -224,6 +230,32 @@ def test_default_constraints_can_be_hard():
     assert plugin.pre_filter(cycle).is_success
     assert filtered(plugin, cycle)["a"].message == SKEWED
     assert plugin.pre_score(cycle).is_skip
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        pytest.param({}, SKEWED, id="the tainted zone is empty"),
+        pytest.param({"node_taints_policy": "Honor"}, "", id="it does not count"),
+        pytest.param({"match_label_keys": ("v",)}, SKEWED, id="labels narrow no selector"),
+    ],
+)
+@pytest.mark.parametrize("tolerates", [False, True])
+def test_default_constraints_read_taints_and_labels_of_the_pod(more, message, tolerates):
+    listed = TopologySpreadConstraint(
+        max_skew=1, topology_key=ZONE, when_unsatisfiable="DoNotSchedule", **more
+    )
+    plugin = PodTopologySpread(
+        PodTopologySpreadArgs(default_constraints=(listed,), defaulting_type="List")
+    )
+    tainted = in_zone("b", "y", spec={"taints": [{"key": "k", "effect": "NoSchedule"}]})
+    placed = web("1", "a", labels={"app": "web", "v": "1"})
+    tolerations = [{"key": "k", "operator": "Exists"}] if tolerates else []
+    incoming = web(labels={"app": "web", "v": "2"}, tolerations=tolerations)
+    cycle = Cycle(incoming, cluster_of(SERVICE, in_zone("a", "x"), tainted, placed))
+    assert plugin.pre_filter(cycle).is_success
+    honors = "node_taints_policy" in more
+    assert filtered(plugin, cycle)["a"].message == (SKEWED if honors and tolerates else message)
 
 
 def test_a_mistaken_selector_is_an_error():

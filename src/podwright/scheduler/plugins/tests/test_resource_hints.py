@@ -17,6 +17,7 @@ GPU = "example.com/gpu"
 WAITING = make_pod("waiting", cpu="2", resources={GPU: 1})
 SMALL = make_node("n", cpu="1", resources={GPU: 1})
 FITS = make_node("n", cpu="2", resources={GPU: 1})
+NO_PODS, ONE_POD = (make_node("n", cpu="2", pods=n, resources={GPU: 1}) for n in (0, 1))
 NO_GPU = make_node("n", cpu="2")
 
 
@@ -25,6 +26,9 @@ NO_GPU = make_node("n", cpu="2")
     [
         pytest.param(None, FITS, False, True, Hint.QUEUE, id="a new node with room"),
         pytest.param(None, SMALL, False, True, Hint.SKIP, id="one without"),
+        pytest.param(None, ONE_POD, False, True, Hint.QUEUE, id="one with room for one pod"),
+        pytest.param(None, NO_PODS, False, True, Hint.SKIP, id="one with room for none"),
+        pytest.param(NO_PODS, ONE_POD, False, True, Hint.QUEUE, id="it takes one pod more"),
         pytest.param(SMALL, FITS, False, True, Hint.QUEUE, id="it has more"),
         pytest.param(FITS, FITS, False, True, Hint.SKIP, id="as much as before"),
         pytest.param(None, NO_GPU, False, True, Hint.SKIP, id="no extended resource"),
