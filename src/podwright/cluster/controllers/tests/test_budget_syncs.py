@@ -158,6 +158,16 @@ def test_the_status_of_a_budget() -> None:
         assert synced(*objects, a_budget(**spec)) == expected, row
 
 
+def test_an_owner_counts_as_long_as_it_has_a_pod() -> None:
+    sets = [workload("ReplicaSet", "s", 2), workload("StatefulSet", "t", 5)]
+    pods = [a_pod("a", SET), a_pod("b", reference("StatefulSet", "t")), a_pod("c", SET)]
+    bench = SingleSync(DisruptionController, a_budget(maxUnavailable=1), *sets, *pods)
+    for pod, expected in ((pods[0], 7), (pods[1], 2)):
+        bench.remove(pod)
+        (status,) = bench.sync("shop/b")
+        assert f"status.expectedPods={expected} " in status
+
+
 @pytest.mark.parametrize(
     ("disrupted", "expected"),
     [

@@ -109,14 +109,53 @@ def test_a_selector_that_does_not_match_the_template_is_reported() -> None:
 
 
 def test_replica_sets_are_adopted_and_released_before_anything_else() -> None:
-    foreign = a_set("foreign", labels={"app": "other"})
-    bench = SingleSync(DeploymentController, a_deployment(), a_set("orphan", owner=""), foreign)
-    adoption, release = bench.sync("shop/web")
+    last, foreign = (a_set(name, labels={"app": "other"}) for name in ("last", "foreign"))
+    bench = SingleSync(
+        DeploymentController, a_deployment(), a_set("orphan", owner=""), last, foreign
+    )
+    adoption, release, other = bench.sync("shop/web")
+    assert other == "update ReplicaSet shop/last main: -metadata.ownerReferences"
     assert adoption.startswith("update ReplicaSet shop/orphan main: metadata.ownerReferences=")
     assert release == "update ReplicaSet shop/foreign main: -metadata.ownerReferences"
     going = {"deletionTimestamp": at(0), "finalizers": ["x"]}
     bench.put(a_deployment(metadata=going))
     assert not any("ownerReferences=" in each for each in bench.sync("shop/web"))
+
+
+def test_a_new_replica_set_is_progress() -> None:
+    """Upstream: sync.go, getNewReplicaSet"""
+    found = SingleSync(DeploymentController, a_deployment(progressDeadlineSeconds=9)).sync(
+        "shop/web"
+    )
+    (status,) = [each for each in found if "Deployment shop/web status" in each]
+    assert '"reason": "NewReplicaSetCreated"' in status
+    assert found[-1] == "sync shop/web at 10"
+    (status,) = [
+        each
+        for each in SingleSync(
+            DeploymentController, a_deployment(progressDeadlineSeconds=2**31 - 1)
+        ).sync("shop/web")
+        if "Deployment shop/web status" in each
+    ]
+    assert "Progressing" not in status
+
+
+@pytest.mark.parametrize(
+    ("spec", "syncs"),
+    [
+        pytest.param({}, ["sync shop/web at 11"], id="a second after its deadline"),
+        pytest.param({"paused": True}, [], id="not while it is paused"),
+    ],
+)
+def test_a_deployment_is_synced_when_its_progress_times_out(spec, syncs) -> None:
+    """Upstream: progress.go, requeueStuckDeployment"""
+    condition = {
+        "type": "Progressing", "status": "True", "reason": "ReplicaSetUpdated",
+        "lastUpdateTime": at(-5), "lastTransitionTime": at(-5), "message": "",
+    }  # fmt: skip
+    deployment = a_deployment({"conditions": [condition]}, progressDeadlineSeconds=10, **spec)
+    bench = SingleSync(DeploymentController, deployment)
+    assert [each for each in bench.sync("shop/web") if each.startswith("sync")] == syncs
 
 
 @pytest.mark.parametrize(

@@ -298,3 +298,32 @@ def test_a_claim_of_a_stateful_set_keeps_the_class_that_its_template_names():
     owner = workload("StatefulSet", replicas=1, volumeClaimTemplates=[claim], metadata=SERVER)
     made: Any = expand([owner]).objects[0]
     assert made.spec.storage_class_name == "slow"
+
+
+def test_only_replica_sets_of_a_deployment_give_its_template():
+    metadata = {"uid": "u", "annotations": {"deployment.kubernetes.io/revision": "1"}}
+    other = [{**TEMPLATE["spec"]["containers"][0], "image": "web:2"}]
+    template = TEMPLATE | {"spec": {"containers": other}}
+    objects = [
+        workload("Deployment", metadata={"uid": "u"}, replicas=2),
+        workload("ReplicaSet", "web-1", metadata=metadata | owned_by("Deployment", "web"),
+                 replicas=0, template=template),
+        pod_of("Deployment", "web", "stray"),
+    ]  # fmt: skip
+    made = [each for each in expand(objects).objects if isinstance(each, Pod)]
+    assert [each.spec.containers[0].image for each in made] == ["web:2"]
+
+
+def test_an_object_of_another_kind_with_the_name_of_a_changed_pod_stays():
+    claim = {"name": "gpu", "resourceClaimTemplateName": "t"}
+    given = pod_of("Deployment", "none", "web", resourceClaims=[claim])
+    template = decode({
+        "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate",
+        "metadata": {"name": "t", "namespace": "shop"},
+        "spec": {"spec": {"devices": {}}},
+    })  # fmt: skip
+    other = workload("Deployment", replicas=0)
+    expansion = expand([given, template, other])
+    assert list(expansion.changed) == ["shop/web"]
+    kinds = [each.kind for each in expansion.with_objects([other, given, template])]
+    assert kinds == ["Deployment", "Pod", "ResourceClaimTemplate", "ResourceClaim"]

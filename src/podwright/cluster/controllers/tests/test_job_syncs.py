@@ -315,6 +315,30 @@ def test_which_changes_of_a_job_concern_it() -> None:
     assert not any(state.values()), "nothing is left of it"
 
 
+@pytest.mark.parametrize(
+    ("parallelism", "with_pods", "expected"),
+    [
+        pytest.param(2, "a:Running b:Failed/t9", "failed=1", id="it waits"),
+        pytest.param(1, "a:Running b:Failed/t9", "active=1 failed=1", id="for no other pod"),
+        pytest.param(2, "a:Running b:Failed/t10", "active=2 failed=1", id="it waits no more"),
+    ],
+)
+def test_a_job_that_waits_for_its_next_pod_has_no_active_one(
+    parallelism, with_pods, expected
+) -> None:
+    """Upstream: job_controller.go, manageJob"""
+    job = a_job(STARTED, completions=9, parallelism=parallelism)
+    statuses = [each for each in synced(job, *pods(with_pods)) if each.startswith("status")]
+    assert statuses == [f"status {expected}"]
+
+
+def test_a_pod_that_has_another_owner_by_now_keeps_its_finalizer() -> None:
+    bench = SingleSync(JobController)
+    bench.put(_pod("a:Failed/orphan"))
+    bench.put(_pod("a:Failed/lost"))
+    assert [each for each in bench.sync("shop/a") if each.startswith("update")] == []
+
+
 def test_a_created_pod_is_reported_once() -> None:
     bench = SingleSync(JobController, a_job(STARTED, completions=2, parallelism=2))
     bench.sync("shop/j")

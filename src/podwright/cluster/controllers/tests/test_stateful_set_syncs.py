@@ -18,6 +18,7 @@ from podwright.cluster.controllers.apps.controller_revisions import (
     data_of,
     number_of,
 )
+from podwright.cluster.controllers.apps.stateful_pods import stateful_claim, stateful_spec
 from podwright.cluster.controllers.apps.stateful_set import StatefulSetController
 from podwright.cluster.controllers.lister import Lister
 from podwright.cluster.controllers.tests.single_sync import SingleSync
@@ -399,6 +400,13 @@ def test_the_oldest_unused_revisions_go() -> None:
         deletions: Any = list(found.truncate_history(names, limit))
         assert [each.key for each in deletions] == [f"shop/db-{each}" for each in gone.split()]
     assert data_of(found.all[2]) == template("2")
+
+
+def test_the_template_of_a_claim_may_have_no_metadata() -> None:
+    spec = stateful_spec({"selector": {"matchLabels": {"app": "x"}}})
+    claim = stateful_claim({"spec": {"accessModes": ["ReadWriteOnce"]}}, a_set(), spec, 2)
+    assert claim.name.endswith("-2")
+    assert claim.metadata.labels == {"app": "x"}
 
 
 def test_a_claim_template_that_no_server_accepts_is_reported() -> None:

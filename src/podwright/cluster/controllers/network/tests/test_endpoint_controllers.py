@@ -280,6 +280,15 @@ def test_endpoints_that_say_so_are_not_mirrored(cluster):
     assert cluster.all(SLICE) == []
 
 
+def test_a_port_of_endpoints_has_the_protocol_of_the_service_or_is_of_tcp(cluster):
+    ports = [{"name": "dns", "port": 53, "protocol": "UDP"}, {"name": "web", "port": 80}]
+    cluster.add(a_service(ports=ports), web("p", "10.1.0.1"))
+    cluster.run(2)
+    (subset,) = cluster.raw(ENDPOINTS, "default/web")["subsets"]
+    found = {(each["name"], each["port"], each["protocol"]) for each in subset["ports"]}
+    assert found == {("dns", 53, "UDP"), ("web", 80, "TCP")}
+
+
 def test_a_port_of_endpoints_has_the_names_and_the_protocols_of_the_service(cluster):
     ports = [
         {"name": "http", "port": 80, "targetPort": 8080, "appProtocol": "h2c"},

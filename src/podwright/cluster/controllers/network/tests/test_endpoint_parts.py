@@ -333,3 +333,13 @@ def test_a_thousand_addresses_are_kept(subsets, expected):
     ]
     assert counts == (expected or subsets)
     assert sum(map(sum, counts)) <= ADDRESSES_MAX == 1_000
+
+
+def test_pods_concern_nothing_once_the_last_service_of_their_namespace_is_gone():
+    pods = ServicePods(Lister())
+    for name in ("web", "other"):
+        pods.observe_service(a_service(name, selector=WEB), f"default/{name}")
+    pods.observe_service(None, "default/web")
+    assert list(pods.selectors["default"]) == ["default/other"]
+    pods.observe_service(a_service("other"), "default/other")
+    assert pods.selectors == {}
