@@ -13,6 +13,7 @@ from podwright.scheduler.kernels.affinity_terms import (
 DOMAINS = np.array([0, 1, -1], dtype=np.int32)
 ROWS = np.array([0, 1, 2], dtype=np.int32)
 COUNTS = np.array([0, 2], dtype=np.int64)
+ONE = np.array([0, 1], dtype=np.int64)
 
 
 @pytest.mark.parametrize(
@@ -23,15 +24,22 @@ COUNTS = np.array([0, 2], dtype=np.int64)
     ],
 )
 def test_require_counted(label_is_enough, codes):
-    found = np.zeros(3, dtype=np.int64)
-    require_counted(DOMAINS, COUNTS, label_is_enough, 5, ROWS, found)
-    assert found.tolist() == codes
+    for one in (COUNTS, ONE):
+        found = np.zeros(3, dtype=np.int64)
+        require_counted(DOMAINS, one, label_is_enough, 5, ROWS, found)
+        assert found.tolist() == codes
+    rejected = np.array([7, 8, 9], dtype=np.int64)
+    require_counted(DOMAINS, COUNTS, label_is_enough, 5, ROWS, rejected)
+    assert rejected.tolist() == [7, 8, 9], "an earlier rejection stays"
 
 
 def test_reject_counted_passes_nodes_without_the_label():
-    found = np.zeros(3, dtype=np.int64)
-    reject_counted(DOMAINS, COUNTS, 5, ROWS, found)
-    assert found.tolist() == [0, 5, 0]
+    for one in (COUNTS, ONE):
+        found = np.zeros(3, dtype=np.int64)
+        reject_counted(DOMAINS, one, 5, ROWS, found)
+        assert found.tolist() == [0, 5, 0]
+        reject_counted(DOMAINS, one, 6, ROWS, found)
+        assert found.tolist() == [0, 5, 0], "an earlier rejection stays"
 
 
 # Digits 0 and 1 of a zone (2: none), then no pod or some on a host (2: no host).
@@ -42,6 +50,7 @@ ZONES, HOSTS = np.array([0, 0, 3, 1, 0]), np.array([1, 0, 3, 3, 1])
     ("counts", "digits", "requires", "label_is_enough", "passed"),
     [
         pytest.param([0, 2], ZONES, True, False, [1, 4, 7], id="a pod in the zone is needed"),
+        pytest.param([0, 1], ZONES, False, False, [0, 2, 3, 5, 6, 8], id="not even one"),
         pytest.param([0, 0], ZONES, True, True, [0, 1, 3, 4, 6, 7], id="any zone is enough"),
         pytest.param([0, 2], ZONES, False, False, [0, 2, 3, 5, 6, 8], id="no pod in the zone"),
         pytest.param([1, 1, 7], HOSTS, True, False, [3, 4, 5], id="a pod on the host is needed"),
@@ -81,4 +90,5 @@ def test_normalize_between(values, expected):
 
 def test_is_any_counted():
     assert is_any_counted(COUNTS)
+    assert is_any_counted(ONE)
     assert not is_any_counted(np.array([0, -1], dtype=np.int64))

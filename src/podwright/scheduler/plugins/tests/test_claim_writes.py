@@ -35,6 +35,7 @@ from podwright.scheduler.framework import (
 from podwright.scheduler.machine import WriteResourceClaim
 from podwright.scheduler.machine.tests.driving import Driver
 from podwright.scheduler.plugins.dynamic_resources import DynamicResources
+from podwright.scheduler.plugins.dynamic_resources.pod_devices import RESERVED
 from podwright.scheduler.plugins.tests.one_node_at_a_time import cycle_of, node
 from podwright.testing.parity.sequence import ClusterHandle
 
@@ -520,6 +521,8 @@ def test_what_a_pod_sees_of_its_claims_while_it_waits(
     if later:
         cycle.cluster.put(allocated(claim(users=("p",)), "n", later, since=since))
     assert plugin.continue_pre_bind(cycle, "n", Progress(now_ns=NOW_NS + 5 * SECOND_NS)) == result
+    present = cycle.cluster.devices.claim("default/c")
+    assert cycle.read(RESERVED).claims[1] is (waiting if present is None else present)
     labels = ("", DRIVER, outcome)
     # Upstream observes the wait for every device, and counts those with binding conditions.
     assert handle.observed == ([(WAITED, *labels, "5s")] * 2 if outcome else [])

@@ -580,3 +580,24 @@ def test_nodes_with_a_resource_of_their_own_stand_beside_nodes_with_devices() ->
         requesting("p", 1), own("x", gpu="1"), own("y"), own("z"), devices("y", "a")
     )
     assert reasons(plugin, cycle) == {"z": NO_DEVICES}
+
+
+def test_devices_of_nodes_that_two_terms_select_cannot_be_allocated() -> None:
+    # Upstream: structured/internal/incubating/allocator_incubating.go, createNodeSelector
+    terms = [
+        {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": [n]}]}
+        for n in ("x", "y")
+    ]
+    spec = {
+        "driver": DRIVER,
+        "nodeSelector": {"nodeSelectorTerms": terms},
+        "pool": {"name": "shared", "generation": 1, "resourceSliceCount": 1},
+        "devices": [{"name": "a"}],
+    }
+    named = node("x", labels={"kubernetes.io/hostname": "x"})
+    plugin, cycle, _ = prepared(
+        pod("p", "one"), claim("one"), named, document("ResourceSlice", "shared", spec)
+    )
+    assert reasons(plugin, cycle) == {}
+    text = "create NodeSelector: unsupported ResourceSlice.NodeSelector with 2 terms"
+    assert plugin.reserve(cycle, "x") == Status.error(text)
