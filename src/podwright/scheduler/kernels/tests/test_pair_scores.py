@@ -115,6 +115,7 @@ def test_one_chunk_is_scored_with_upstreams_formula():
         pytest.param([0, 1, 2], id="a run"),
         pytest.param([1, 2], id="a run further on"),
         pytest.param([2, 0], id="slots in any order"),
+        pytest.param([2, 0, 1], id="all slots in another order"),
     ],
 )
 def test_slots_are_scored_where_they_are(rows):
@@ -157,3 +158,13 @@ def test_the_largest_capacity_of_any_node_counts(rows, column, capacity, is_scor
     plan = np.array([0, 1, 1, 1], dtype=np.int64)
     slots = np.array(rows, dtype=np.int32)
     assert pair_balanced_scores(allocatable, used, plan, slots, scores) is is_scored
+
+
+def test_the_balance_before_is_that_without_the_pod():
+    allocatable, used = np.array([[2, 4]]), np.array([[1, 2]])
+    plan, rows = np.array([0, 1, 1, 0]), np.zeros(1, dtype=np.int32)
+    for kernel in (pair_balanced_scores, balanced_scores):
+        scores = np.zeros(1, dtype=np.int64)
+        kernel(allocatable, used, plan, rows, scores)
+        # Both halves are in use; with the pod, all of the first.
+        assert scores.tolist() == [50 + (50 + 75 - 100) // 2]

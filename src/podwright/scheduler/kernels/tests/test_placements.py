@@ -29,6 +29,8 @@ FIRST = np.array([0, 2, 4, 5], dtype=np.int64)
         pytest.param([0], False, [15, 16], id="each pod adds the amount of its group"),
         pytest.param([0], True, [5, 16], id="without terminating pods"),
         pytest.param([1], False, [5, 106], id="a slot without a domain is not counted"),
+        pytest.param([1], True, [5, 106], id="a live pod"),
+        pytest.param([2], True, [4, 6], id="a live pod on a slot with another number"),
         pytest.param([2, 0], False, [14, 16], id="several groups, in any order"),
         pytest.param([3, 2], False, [4, 6], id="a newer group has no pods"),
         pytest.param([], False, [5, 6], id="no group"),

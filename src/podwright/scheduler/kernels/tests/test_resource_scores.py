@@ -103,6 +103,7 @@ def test_allocation_scores_agree_with_plain_python(strategy):
         pytest.param([0, 0], 0, id="all score zero"),
         pytest.param([10, 0], 10, id="a resource that scores zero is left out"),
         pytest.param([10, 11], 11, id="a half is rounded up"),
+        pytest.param([1, 60], 31, id="a score of one is none of zero"),
         pytest.param([200, 200], 100, id="more than all is the end of the shape"),
     ],
 )
@@ -142,3 +143,16 @@ def test_balanced_scores_agree_with_plain_python(n):
             out = np.full(1, -1, dtype=np.int64)
             balanced_scores(allocatable, requested, plan, ONE, out)
             assert int(out[0]) == expected
+
+
+@pytest.mark.parametrize(
+    ("amount", "expected"),
+    [
+        pytest.param(92_233_720_368_547_758, 7, id="a product that is still in range"),
+        pytest.param(150_000_000_000_000_000, 3, id="one that wraps around to a negative one"),
+    ],
+)
+def test_a_utilization_beyond_the_shape_is_at_its_ends(amount, expected):
+    shape = np.full(101, 5, dtype=np.int64)
+    shape[0], shape[99:] = 3, 7
+    assert score(shaped_scores, [amount], [amount], plan_of([0], [1]), shape) == expected
