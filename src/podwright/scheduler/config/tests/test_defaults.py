@@ -69,6 +69,9 @@ def test_zero_values_are_absent_values():
     )
     assert configuration.leader_election == LeaderElection(resource_name="x")
     assert configuration.client_connection == ClientConnection()
+    every = "leaseDuration: 0s, renewDeadline: 0s, retryPeriod: 0s, resourceLock: ''"
+    none = read(f"leaderElection: {{{every}, resourceName: '', resourceNamespace: ''}}")
+    assert set_defaults(none).leader_election == LeaderElection()
 
 
 @pytest.mark.parametrize(

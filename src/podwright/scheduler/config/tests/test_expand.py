@@ -17,6 +17,25 @@ from podwright.scheduler.config import (
 )
 
 HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+DEFAULT_FILTERS = [
+    "NodeUnschedulable",
+    "NodeName",
+    "TaintToleration",
+    "NodeAffinity",
+    "NodePorts",
+    "NodeResourcesFit",
+    "VolumeRestrictions",
+    "NodeVolumeLimits",
+    "VolumeBinding",
+    "VolumeZone",
+    "PodTopologySpread",
+    "InterPodAffinity",
+    "DynamicResources",
+    "NodeDeclaredFeatures",
+]
+STATELESS = ("NodeUnschedulable", "NodeName", "TaintToleration")
+"""They filter without a PreFilter."""
+
 DEFAULT_SCORES = [
     ("TaintToleration", 3),
     ("NodeAffinity", 2),
@@ -49,6 +68,20 @@ def with_mine(name):
     [
         ("preEnqueue", ["SchedulingGates", "DynamicResources", "DefaultPreemption"]),
         ("queueSort", ["PrioritySort"]),
+        ("preFilter", [name for name in DEFAULT_FILTERS if name not in STATELESS]),
+        ("filter", DEFAULT_FILTERS),
+        (
+            "preScore",
+            [
+                "TaintToleration",
+                "NodeAffinity",
+                "NodeResourcesFit",
+                "VolumeBinding",
+                "PodTopologySpread",
+                "InterPodAffinity",
+                "NodeResourcesBalancedAllocation",
+            ],
+        ),
         ("postFilter", ["DynamicResources", "DefaultPreemption"]),
         ("reserve", ["VolumeBinding", "DynamicResources"]),
         ("permit", []),
@@ -68,6 +101,14 @@ def test_the_default_scores_have_weights():
 
 def test_every_point_of_the_table_exists():
     assert {point for points in IN_TREE_POINTS.values() for point in points} <= set(POINT_TYPES)
+
+
+def test_coscheduling_has_its_points_where_it_is_enabled():
+    plugins = "{multiPoint: {enabled: [{name: Coscheduling}], disabled: [{name: PrioritySort}]}}"
+    found = expand(plugins)
+    points = {point for point, there in found.items() if ("Coscheduling", 0) in there}
+    assert points == {"queueSort", "preFilter", "postFilter", "reserve", "permit"}
+    assert found["queueSort"] == (("Coscheduling", 0),)
 
 
 def test_gangs_and_placements_have_points_with_their_gates():
