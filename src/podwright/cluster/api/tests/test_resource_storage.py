@@ -85,6 +85,9 @@ def test_a_name_is_unique(store):
 
 def test_kinds_without_generation_get_none(store):
     assert "generation" not in store.create(a_config_map(), NOW).object.raw["metadata"]
+    zero = a_config_map(metadata={"name": "zero", "generation": 0, "selfLink": "/x"})
+    found = store.create(zero, NOW).object.raw["metadata"]
+    assert not found.keys() & {"generation", "selfLink"}
     changed = store.update(a_config_map(data={"a": "1"})).object
     assert changed.raw["data"] == {"a": "1"}
     assert changed.metadata.generation == 0
@@ -392,6 +395,25 @@ def test_preconditions_protect_the_stored_object(store, options, words):
     assert rejection is not None
     assert re.search(words, rejection.message)
     assert deletion_conflict(CONFIG_MAP, stored, DeleteOptions(uid=stored.uid)) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "subject"),
+    [
+        (("", "Namespace"), 'namespaces "settings"'),
+        (("apiextensions.k8s.io", "CustomResourceDefinition"),
+         'customresourcedefinitions.apiextensions.k8s.io "settings"'),
+    ],
+)  # fmt: skip
+def test_some_kinds_have_plain_texts_of_preconditions(store, kind, subject):
+    """Upstream: pkg/registry/core/namespace/storage/storage.go, Delete"""
+    stored = store.create(a_config_map(), NOW).object
+    rejection = deletion_conflict(kind, stored, DeleteOptions(uid="other"))
+    assert rejection is not None
+    assert rejection.message == (
+        f"Operation cannot be fulfilled on {subject}: Precondition failed: UID in precondition:"
+        f" other, UID in object meta: {stored.uid}"
+    )
 
 
 def test_an_object_is_removed_with_its_last_finalizer(store):

@@ -90,6 +90,14 @@ def test_what_a_policy_changes(spec: Document, operation: str | None, result: An
     assert found == result
 
 
+def test_a_binding_that_does_not_match_leaves_the_next_one() -> None:
+    first = {"policyName": "p", "matchResources": {"objectSelector": {"matchLabels": {"a": "b"}}}}
+    (policy, binding) = mutating(added("/data/x", "'y'"))
+    unmatched = named(f"{GROUP} MutatingAdmissionPolicyBinding", "a", spec=first)
+    plugin = MutatingAdmissionPolicy(a_context(a_store(policy, unmatched, binding)))
+    assert outcome(plugin, a_write("v1 ConfigMap", OBJECT)) == with_data(x="y")
+
+
 def test_a_patch_that_does_not_apply_is_the_first_failure() -> None:
     documents = mutating(added("/data/z/q", "'1'"), added("/y/q", "'1'"))
     plugin = MutatingAdmissionPolicy(a_context(a_store(*documents)))

@@ -38,6 +38,8 @@ AGGREGATED = {"metadata": {"name": "r"}, "aggregationRule": {"clusterRoleSelecto
         pytest.param(AGGREGATED | {"aggregationRule": {"clusterRoleSelectors": [OTHER]}},
             AGGREGATED, {"aggregationRule": {"clusterRoleSelectors": [OTHER, SELECTED]}},
             id="a selector"),
+        pytest.param(AGGREGATED | {"aggregationRule": {}}, AGGREGATED,
+            {"aggregationRule": {"clusterRoleSelectors": [SELECTED]}}, id="all selectors"),
         pytest.param(AGGREGATED | {"rules": [READ]}, ROLE | {"metadata": {}},
             {"rules": [READ, WRITE], "aggregationRule": None}, id="no longer aggregated"),
     ],

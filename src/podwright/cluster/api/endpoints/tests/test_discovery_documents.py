@@ -266,6 +266,13 @@ def test_the_aggregated_documents() -> None:
         "group": "autoscaling", "version": "v1", "kind": "Scale",
     }  # fmt: skip
     nodes = aggregated(Resources(["v1"]), {"": ["v1"]}, is_core=True)
+    (pods,) = (
+        each for each in nodes["items"][0]["versions"][0]["resources"] if each["resource"] == "pods"
+    )
+    kinds = {each["subresource"]: each["responseKind"] for each in pods["subresources"]}
+    assert kinds["binding"] == {"group": "", "version": "", "kind": "Binding"}
+    assert kinds["eviction"] == {"group": "policy", "version": "v1", "kind": "Eviction"}
+    assert kinds["status"] == {"group": "", "version": "", "kind": "Pod"}
     scopes = {
         each["resource"]: each["scope"] for each in nodes["items"][0]["versions"][0]["resources"]
     }

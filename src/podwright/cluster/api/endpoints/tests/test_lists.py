@@ -74,6 +74,24 @@ def test_a_deletion_of_a_page_names_the_next_one(filled: Server) -> None:
     ]
 
 
+def test_a_page_of_a_discarded_version_is_gone(filled: Server) -> None:
+    """Upstream: staging/src/k8s.io/apiserver/pkg/storage/etcd3/errors.go"""
+    _, first = filled.reply("GET", f"{CONFIG_MAPS}?limit=1")
+    filled.reply("POST", CONFIG_MAPS, config_map("aa"))
+    filled.store.compact(filled.store.resource_version)
+    following = f"{CONFIG_MAPS}?limit=1&continue={first['metadata']['continue']}"
+    status, found = filled.reply("GET", following)
+    assert (status, found["reason"]) == (410, "Expired")
+    assert found["message"].startswith("The provided continue parameter is too old")
+    # The token of the answer continues in the version of now.
+    rest = f"{CONFIG_MAPS}?continue={found['metadata']['continue']}"
+    names = [each["metadata"]["name"] for each in filled.reply("GET", rest)[1]["items"]]
+    assert names == ["aa", "b", "c"]
+    exact = f"{CONFIG_MAPS}?resourceVersion=2&resourceVersionMatch=Exact"
+    status, found = filled.reply("GET", exact)
+    assert (status, found["reason"]) == (410, "Expired")
+
+
 def test_the_metadata_of_a_daemon_set_has_no_template_generation(server: Server) -> None:
     template = {"metadata": {"labels": {"a": "b"}}, "spec": pod("p")["spec"]}
     spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}

@@ -26,6 +26,7 @@ TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
         pytest.param("", MediaType(), id="no header"),
         pytest.param("*/*", MediaType(), id="anything"),
         pytest.param("application/yaml", MediaType("yaml"), id="YAML"),
+        pytest.param("text/*,application/yaml", MediaType("yaml"), id="no text of any kind"),
         pytest.param(
             "application/vnd.kubernetes.protobuf, */*", MediaType(), id="protobuf becomes JSON"
         ),
@@ -105,6 +106,7 @@ def test_every_reply_is_indented_for_people(server, path, is_always):
     ("accept", "start"),
     [
         pytest.param("text/html", "406: Not Acceptable", id="another type"),
+        pytest.param("text/*", "406: Not Acceptable", id="any text"),
         pytest.param("application/*", "406: Not Acceptable", id="half a wildcard"),
         pytest.param(
             "application/json;as=Other;v=v1;g=meta.k8s.io",

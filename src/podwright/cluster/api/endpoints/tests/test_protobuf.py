@@ -103,6 +103,10 @@ def test_an_embedded_message_is_flattened():
     assert found["spec"]["volumes"] == [{"name": "v", "hostPath": {"path": "/data"}}]
 
 
+def test_an_envelope_without_an_object_is_an_object_without_fields():
+    assert decode_protobuf(MAP) == {"apiVersion": "v1", "kind": "ConfigMap"}
+
+
 def test_messages_that_occur_twice_are_merged_and_scalars_replaced():
     raw = field(1, field(1, b"a") + field(3, b"n")) + field(1, field(1, b"b"))
     found = decode_protobuf(envelope("v1", "ConfigMap", raw))

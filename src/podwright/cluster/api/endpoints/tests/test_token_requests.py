@@ -65,6 +65,17 @@ def test_a_token_request_as_it_is_answered(robots: Server) -> None:
     assert found["status"]["expirationTimestamp"] == "2026-03-02T11:00:09Z"
 
 
+def test_a_token_request_may_have_no_spec_and_must_not_be_too_short(robots: Server) -> None:
+    status, found = robots.reply("POST", PATH, {})
+    assert (status, found["spec"]["expirationSeconds"]) == (201, 3600)
+    status, found = robots.reply("POST", PATH, {"spec": {"expirationSeconds": 599}})
+    assert (status, found["message"]) == (
+        422,
+        'TokenRequest.authentication.k8s.io "" is invalid: spec.expirationSeconds: Invalid value:'
+        " 599: may not specify a duration less than 10 minutes",
+    )
+
+
 @pytest.mark.parametrize(
     ("metadata", "reference", "code", "message"),
     [

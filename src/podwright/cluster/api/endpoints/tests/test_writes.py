@@ -179,6 +179,24 @@ def test_autoscalers_have_two_versions_of_one_object(server):
     assert server.reply("GET", f"{path}/h")[1]["spec"]["targetCPUUtilizationPercentage"] == 70
 
 
+def test_an_update_in_another_version_keeps_the_status(server):
+    path = "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers"
+    target = {"kind": "Deployment", "name": "d", "apiVersion": "apps/v1"}
+    spec = {"scaleTargetRef": target, "maxReplicas": 3}
+    body = {"metadata": {"name": "h"}, "spec": spec}
+    server.reply("POST", path, body)
+    newer = f"{path}/h".replace("/v1/", "/v2/")
+    current = {"name": "cpu", "current": {"averageValue": "2", "averageUtilization": 5}}
+    metrics = [{"type": "Resource", "resource": current}]
+    status = {"currentReplicas": 2, "desiredReplicas": 3, "currentMetrics": metrics}
+    _, found = server.patch(f"{newer}/status", {"status": status})
+    _, old = server.reply("GET", f"{path}/h")
+    changed = old | {"spec": spec | {"maxReplicas": 5}, "status": {"currentReplicas": 9}}
+    assert server.reply("PUT", f"{path}/h", changed)[0] == 200
+    _, after = server.reply("GET", newer)
+    assert (after["spec"]["maxReplicas"], after["status"]) == (5, found["status"])
+
+
 def test_containers_have_no_processes(server):
     server.reply("POST", PODS, pod("a"))
     for sub in ("log", "exec", "attach", "portforward"):
@@ -218,6 +236,8 @@ def test_system_priority_classes_cannot_be_deleted(server, name):
         f'priorityclasses.scheduling.k8s.io "{name}" is forbidden: this is a system priority class'
         " and cannot be deleted"
     )
+    server.reply("POST", CLASSES, {"metadata": {"name": "own"}, "value": 1})
+    assert server.reply("DELETE", f"{CLASSES}/own")[0] == 200
 
 
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"

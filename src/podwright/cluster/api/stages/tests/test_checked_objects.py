@@ -20,6 +20,7 @@ from podwright.cluster.api.rejections import Rejection
 from podwright.cluster.api.stages.admitting import own, refuse_escalation, warn
 from podwright.cluster.api.stages.checking import admin_access_problems, check_change, check_new
 from podwright.cluster.api.stages.kinds.certificate_requests import signer_problems, with_requestor
+from podwright.cluster.api.stages.kinds.claim_statuses import _node_of
 from podwright.cluster.api.stages.kinds.custom_resources import write_warnings
 from podwright.cluster.api.stages.tests.writes import NOW, parts, resource, sent_write
 from podwright.cluster.api.users import User
@@ -335,6 +336,37 @@ def test_who_may_change_the_status_of_a_certificate_request_of_a_pod() -> None:
     ((_, message, _),) = signer_problems(Nobody(), user, requests, new, {})
     assert message.endswith('is not permitted to "sign" for signer ""')
     assert with_requestor(resource("v1 Pod"), new, user) is new
+    signed = resource("certificates.k8s.io/v1 CertificateSigningRequest")
+    sent: Document
+    for sent in ({}, {"spec": {"username": "x", "groups": ["g"], "extra": {}}, "status": {"a": 1}}):
+        made = {"spec": {"username": "ada"}, "status": {}}
+        assert with_requestor(signed, sent, user) == made
+    group = User("ada", uid="u", groups=("a", "b"), extra={"k": ("v",)})
+    assert with_requestor(signed, {"spec": {"request": "r"}}, group)["spec"] == {
+        "request": "r", "username": "ada", "uid": "u", "groups": ["a", "b"], "extra": {"k": ["v"]},
+    }  # fmt: skip
+
+
+NAME_IS_A = {"key": "metadata.name", "operator": "In", "values": ["a"]}
+
+
+@pytest.mark.parametrize(
+    ("terms", "node"),
+    [
+        ([{"matchFields": [NAME_IS_A]}], "a"),
+        ([{"matchFields": [NAME_IS_A | {"values": ["a", "b"]}]}], None),
+        ([{"matchFields": [NAME_IS_A | {"operator": "NotIn"}]}], None),
+        ([{"matchFields": [NAME_IS_A | {"key": "metadata.namespace"}]}], None),
+        ([{"matchFields": [NAME_IS_A] * 2}], None),
+        ([{"matchFields": [NAME_IS_A]}] * 2, None),
+        ([{"matchFields": [NAME_IS_A], "matchExpressions": [{"key": "k"}]}], None),
+        ([{}], None),
+        ([], None),
+    ],
+)
+def test_the_only_node_of_an_allocation(terms: list[Document], node: str | None) -> None:
+    assert _node_of({"nodeSelector": {"nodeSelectorTerms": terms}}) == node
+    assert _node_of({}) is None
 
 
 def test_roles_that_give_more_than_their_writer_has() -> None:

@@ -10,6 +10,10 @@ from typing import Any
 import pytest
 
 from podwright.cluster.api.admission import default_plugins
+from podwright.cluster.api.admission.identities.certificate_requests import (
+    UnreadableRequest,
+    certificate_subject,
+)
 from podwright.cluster.api.admission.identities.node_restriction import _forbidden_labels
 from podwright.cluster.api.endpoints import (
     DEFAULT_GROUP_VERSIONS,
@@ -579,3 +583,19 @@ def test_the_account_completes_no_pod_that_is_there_already(accounts):
     status, found = accounts.reply("PUT", f"{PODS}/old", made)
     assert status == 200, found
     assert "imagePullSecrets" not in found["spec"]
+
+
+@pytest.mark.parametrize(
+    ("content", "error"),
+    [
+        ("", "asn1: syntax error: data truncated"),
+        ("MAA=", "asn1: syntax error: data truncated"),
+        ("MAA", "Incorrect padding"),
+        (None, "PEM block type must be CERTIFICATE REQUEST"),
+    ],
+)
+def test_what_is_no_certificate_request(content: str | None, error: str) -> None:
+    name = "CERTIFICATE REQUEST" if content is not None else "CERTIFICATE"
+    pem = f"-----BEGIN {name}-----\n{content}\n-----END {name}-----\n"
+    with pytest.raises(UnreadableRequest, match=error):
+        certificate_subject(b64encode(pem.encode()).decode())
