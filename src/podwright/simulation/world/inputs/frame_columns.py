@@ -528,8 +528,6 @@ def number_of(value: Any) -> Fraction | None:
     """Return a bare number, also one that is a text, exactly; None for all others."""
     if isinstance(value, bool | np.bool_) or length_ns(value) is not None:
         return None
-    if isinstance(value, np.generic):
-        value = value.item()
     if not isinstance(value, str | Number) or "/" in str(value):
         return None
     try:

@@ -66,6 +66,19 @@ def test_the_turn_that_is_due_is_that_of_the_next_event():
     assert heap.due_turn is None, "it is due later"
 
 
+def test_which_turns_a_heap_has():
+    heap = EventHeap[str]()
+    assert heap.has_only(Turn.INPUT)
+    assert not heap.has_any(Turn.INPUT)
+    for due_ns, turn in ((7, Turn.STAGE), (9, Turn.TIMER), (0, Turn.STAGE)):
+        heap.push(due_ns, turn, "")
+    assert [turn for turn in Turn if heap.has_any(turn)] == [Turn.STAGE, Turn.TIMER]
+    assert heap.has_only(Turn.STAGE, Turn.TIMER, Turn.INPUT)
+    assert not heap.has_only(Turn.STAGE)
+    heap.pop()
+    assert [turn for turn in Turn if heap.has_any(turn)] == [Turn.STAGE, Turn.TIMER]
+
+
 def test_time_goes_where_the_heap_says_and_no_further():
     heap = EventHeap[str](now_ns=10)
     heap.push(30, Turn.STAGE, "later")

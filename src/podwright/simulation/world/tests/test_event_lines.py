@@ -63,13 +63,29 @@ def with_parts(document: dict[str, Any], **parts: dict[str, Any]) -> dict[str, A
     return document | {name: document.get(name, {}) | part for name, part in parts.items()}
 
 
-def test_a_pod_is_applied_or_created_as_its_line_says():
-    other = with_parts(POD, metadata={"name": "q"})
-    lines = read({"at": "0s", "create": POD}, {"at": "0s", "apply": other})
+@pytest.mark.parametrize("uid", ["u1", ""])
+def test_a_pod_is_applied_or_created_as_its_line_says(uid):
+    one, other = (with_parts(POD, metadata={"name": name, "uid": uid}) for name in "pq")
+    lines = read({"at": "0s", "create": one}, {"at": "0s", "apply": other})
     found = [
         (type(each), each.obj.name) for _, each in lines if isinstance(each, Apply | Create | Put)
     ]
     assert found == [(Create, "p"), (Apply, "q")]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "spec", "is_added"),
+    [
+        pytest.param({"uid": ""}, {}, False, id="a new one"),
+        pytest.param({"uid": "u1"}, {}, True, id="one with a uid, which another may have"),
+        pytest.param({"uid": ""}, {"nodeName": "n"}, True, id="of a node"),
+        pytest.param({"uid": ""}, {"priorityClassName": "c"}, True, id="of a priority class"),
+        pytest.param({"uid": ""}, {"runtimeClassName": "c"}, True, id="of a runtime class"),
+    ],
+)
+def test_pods_are_reviewed_for_what_they_refer_to(metadata, spec, is_added):
+    lines = read({"at": "0s", "create": with_parts(POD, metadata=metadata, spec=spec)})
+    assert [each.object.name for each in lines.added] == ["p"] * is_added
 
 
 def test_each_operation_has_its_time():

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from decimal import Decimal
+from fractions import Fraction
 from itertools import count
 from types import SimpleNamespace
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
 import podwright as pw
@@ -19,7 +22,7 @@ from podwright.simulation.files import LoadedObjects
 from podwright.simulation.recording import TABLES
 from podwright.simulation.world import START_NS
 from podwright.simulation.world.inputs.conditions import Condition, OperationSequence, Step
-from podwright.simulation.world.inputs.frame_columns import valid_label, valid_name
+from podwright.simulation.world.inputs.frame_columns import number_of, valid_label, valid_name
 from podwright.simulation.world.inputs.operations import Create, Delete
 from podwright.simulation.world.inputs.run_inputs import EventFile, Inputs
 from podwright.simulation.world.runs.disruptions import (
@@ -149,6 +152,35 @@ def test_keys_names_and_times_that_are_none_are_errors(frame, columns, message):
 def test_names_are_as_long_as_kubernetes_accepts(text, label, name):
     """Upstream: apimachinery/pkg/util/validation/validation.go, DNS1123LabelMaxLength"""
     assert (valid_label(text), valid_name(text)) == (label, name)
+
+
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [
+        (np.float32(0.1), Fraction(1, 10)), (np.float16(2.5), Fraction(5, 2)),
+        (np.float64(0.1), Fraction(1, 10)), (np.int8(7), 7), (np.uint64(2**63), 2**63),
+        (np.str_(" 1e3 "), 1000), ("1/2", None), (np.bool_(1), None), (True, None),
+        (np.float64("nan"), None), (np.bytes_(b"1"), None), (np.timedelta64(1, "s"), None),
+        (Decimal("0.30"), Fraction(3, 10)), (1j, None), ([1], None), (None, None),
+    ],
+)  # fmt: skip
+def test_numbers_are_those_that_are_written(value, number):
+    assert number_of(value) == number
+
+
+def test_names_have_a_start():
+    with pytest.raises(InputError) as caught:
+        workload({"t": [0]}, prefix="")
+    text = "lower-case letters, digits, hyphens and dots are expected"
+    assert str(caught.value) == f'prefix: Invalid value: "": {text}'
+
+
+def test_a_frame_whose_columns_are_all_missing_has_no_nodes():
+    with pytest.raises(InputError) as caught:
+        pw.nodes_from_frame({"t": [0]}, labels={"a": "none"})
+    missing, last = caught.value.errors
+    assert str(missing) == "none: no such column"
+    assert str(last) == "frame: no column is read; name at least one, such as cpu= or name="
 
 
 def test_labels_are_the_texts_of_values():
