@@ -81,3 +81,10 @@ def test_a_report_does_not_change_when_its_world_continues() -> None:
     assert counts == [(1, 0), (1, 1)]
     assert (first.missing_owners, second.missing_owners) == ({"default/b": "Job/gone"}, {})
     assert [each.cause for each in first.lost_pods] == ["evicted"]
+
+
+def test_a_drain_that_is_over_has_ended_in_a_report() -> None:
+    observers = ReportObservers(_World(), {})
+    observers.disruptions.node_event(DrainNode("n1"), MINUTE)
+    (drain,) = observers.report(InputReview(), 3 * MINUTE).drains
+    assert drain.status == "done"

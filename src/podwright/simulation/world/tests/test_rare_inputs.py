@@ -18,13 +18,13 @@ from podwright.apimachinery.objects import InputError
 from podwright.apimachinery.schema import decode
 from podwright.cluster.kubelets import RUN_DELAY
 from podwright.scheduler.machine import SchedulerOptions
-from podwright.simulation.files import LoadedObjects
+from podwright.simulation.files import LoadedObjects, Sourced
 from podwright.simulation.recording import TABLES
 from podwright.simulation.world import START_NS
 from podwright.simulation.world.inputs.conditions import Condition, OperationSequence, Step
 from podwright.simulation.world.inputs.frame_columns import number_of, valid_label, valid_name
 from podwright.simulation.world.inputs.operations import Create, Delete
-from podwright.simulation.world.inputs.run_inputs import EventFile, Inputs
+from podwright.simulation.world.inputs.run_inputs import EventFile, Inputs, _problems_of
 from podwright.simulation.world.runs.disruptions import (
     BlockedEviction,
     DrainRecord,
@@ -426,3 +426,14 @@ def test_each_mistake_of_quantiles_is_one_error(fields, paths):
 )
 def test_amounts_of_a_distribution_are_milli_cpu_bytes_or_counts(resource, text, amount):
     assert amount_parser(resource)(text) == amount
+
+
+def test_objects_of_a_server_and_pods_are_not_checked_again():
+    def problems(kind: str, **metadata: Any) -> list[str]:
+        parts: Any = {"data": {"a b": ""}} if kind == "ConfigMap" else {"spec": {"containers": []}}
+        document = {"apiVersion": "v1", "kind": kind, "metadata": {"name": "x", **metadata}}
+        return [str(each) for each in _problems_of([Sourced("f", decode(document | parts))])]
+
+    (problem,) = problems("ConfigMap")
+    assert problem.startswith('f: data[a b]: Invalid value: "a b": ')
+    assert problems("ConfigMap", uid="u") == problems("Pod") == problems("Pod", uid="u") == []
