@@ -314,6 +314,12 @@ def nodes_of(call: CallExtender) -> list[dict[str, object]]:
     return items
 
 
+def test_a_pod_whose_cycle_is_suspended_has_been_attempted():
+    driver, _ = suspended_driver()
+    pods = [driver.machine.pod(f"default/{name}") for name in "ab"]
+    assert [driver.machine.attempts_of(pod) for pod in pods if pod is not None] == [1, 0]
+
+
 def test_a_cycle_goes_on_with_what_the_extender_answers():
     driver, call = suspended_driver()
     second = nodes_of(call)[1]

@@ -428,6 +428,8 @@ def test_what_is_written_down_does_not_depend_on_the_order_of_events(metrics):
             one.failed(event, "error", started_ns=0, now_ns=5)
         for attempts in (2, 20)[::order]:
             one.scheduled(NAME, queued_pod(attempts), 0, 9)
+        for profile in ("first", "second")[::order]:
+            one.scheduled(profile, queued_pod(1), 0, 9)
     assert msgspec.msgpack.encode(metrics.capture()) == msgspec.msgpack.encode(other.capture())
 
 

@@ -71,6 +71,7 @@ CHANGES: list[tuple[str, Callable[[Example], Any]]] = [
     ("an object of the cluster", lambda plugin: setattr(plugin, "last", make_pod("a"))),
     ("a new attribute", lambda plugin: setattr(plugin, "other", 1)),
     ("a private one that ends in two underscores", lambda plugin: setattr(plugin, "_other__", 1)),
+    ("one that begins with two", lambda plugin: setattr(plugin, "__other", 1)),
     ("an attribute of the class", lambda plugin: plugin.shared.update(a=1)),
     ("an attribute of a class that it names", lambda _: setattr(Holder, "total", 1)),
     ("a variable that a function it calls changes", lambda plugin: plugin.helper()),

@@ -162,6 +162,22 @@ CONFIG = {
             f"running PreBindPreFlight \"Broken\": KeyError: 'disk' {WHERE}",
             id="an exception before PreBind",
         ),
+        *(
+            pytest.param(
+                "pre_bind_pre_flight",
+                status,
+                f'PreBindPreFlight Broken returned "{status.code.label}", which is unsupported.'
+                " It is supposed to return Success, Skip, or Error status",
+                id=f"{status.code.label} before PreBind",
+            )
+            for status in (Status.wait("held"), Status.unschedulable("no"), Status.pending("no"))
+        ),
+        pytest.param(
+            "pre_bind_pre_flight",
+            Status.error("no"),
+            'running PreBindPreFlight "Broken": no',
+            id="an error before PreBind",
+        ),
         pytest.param(
             "pre_bind",
             None,

@@ -101,6 +101,16 @@ def test_a_binding_that_is_known_is_repeated_without_a_decision():
     assert bind_c.node in {"n0", "n2"}, "the pods that were repeated count on their nodes"
 
 
+def test_nodes_that_were_known_for_one_event_are_decided_on_again_in_the_next():
+    driver = Driver()
+    driver.put(make_node("n1"), make_node("n2"), pending("a"), pending("b"))
+    actions = [Bind(9, f"default/{name}", "u", "n1") for name in "ab"]
+    driver.machine.repeat(CycleDue(), driver.now_ns, actions)
+    driver.put(make_node("n1", unschedulable=True))
+    (bind,) = [x for x in driver.machine.handle(CycleDue(), driver.now_ns) if isinstance(x, Bind)]
+    assert (bind.pod, bind.node) == ("default/b", "n2")
+
+
 class Remembers(Plugin):
     """Remembers the pods that it has seen."""
 
@@ -307,6 +317,33 @@ def test_the_groups_of_pods_follow_their_versions():
     groups.rebuild([moved, b, loner], [ids["a"], "gone"])
     assert members("blue") == ({ids["a"]}, {ids["a"]})
     assert members("red") == ({ids["b"]}, {ids["b"]})
+
+
+def test_each_plugin_has_its_own_groups():
+    groups = Groups([Reader(), Undone()])
+    loner, a = in_team("loner", ""), in_team("a", "red")
+    for pod in (loner, a):
+        groups.put(pod)
+        groups.mark(pod, is_scheduled=True)
+    everyone = {loner.metadata.uid, a.metadata.uid}
+    for name, group, uids in (
+        ("Reader", "red", {a.metadata.uid}),
+        (Undone.name, "all", everyone),
+        (Undone.name, "red", set()),
+    ):
+        found = groups.members(name, group)
+        assert (set(found.pods), found.scheduled) == (uids, uids)
+    groups.remove(loner)
+    assert set(groups.members(Undone.name, "all").pods) == {a.metadata.uid}
+
+
+def test_a_pod_whose_label_changes_is_in_another_group():
+    driver = Driver(Reader)
+    for team in ("red", "blue"):
+        driver.put(pending("a", labels={"team": team}))
+    groups = driver.machine._state.groups
+    found = {team: len(groups.members("Reader", team).pods) for team in ("red", "blue")}
+    assert found == {"red": 0, "blue": 1}
 
 
 def test_a_machine_without_groups_keeps_none():

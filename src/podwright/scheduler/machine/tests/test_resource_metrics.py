@@ -88,3 +88,12 @@ def test_the_text_names_the_pod():
     )
     assert 'pod="b"' in lines[-1]
     assert 'priority="7"' in lines[-1]
+
+
+def test_pods_that_have_ended_on_their_node_hold_nothing():
+    ended = pod(name="ended", phase="Succeeded")
+    for pods in ([ended, pod()], [pod(), ended]):
+        seen = resource_snapshot(pods)
+        assert amounts(seen, "kube_pod_resource_request") == amounts(
+            resource_snapshot([pod()]), "kube_pod_resource_request"
+        )

@@ -14,6 +14,7 @@ from podwright.apimachinery.objects import (
     with_fields,
     with_node_name,
 )
+from podwright.apimachinery.schema import decode
 from podwright.scheduler.columns import Cluster
 from podwright.scheduler.columns.tests.storage_objects import claim, volume
 from podwright.scheduler.framework import Cycle, Plugin, Status
@@ -102,6 +103,30 @@ def test_pods_of_a_node_that_arrives_after_a_restore_take_its_room():
     reason, message = again.condition("default/p")
     assert reason == "Unschedulable"
     assert message.startswith("0/2 nodes are available: 2 Insufficient cpu.")
+
+
+def test_other_objects_than_nodes_and_pods_count_after_a_restore():
+    documents = [
+        {
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": {"name": "team", "labels": {"a": "b"}},
+        },
+        {
+            "apiVersion": "storage.k8s.io/v1",
+            "kind": "StorageClass",
+            "metadata": {"name": "fast"},
+            "provisioner": "p",
+        },
+    ]
+    driver = Driver()
+    driver.put(make_node("n1"), *map(decode, documents))
+    again = restored(driver)
+    for one in (driver, again):
+        cluster = one.machine.cluster
+        assert dict(cluster.namespaces["team"]) == {"a": "b"}
+        assert list(cluster.storage.classes) == ["fast"]
+        assert [obj.metadata.name for obj in one.machine.objects()] == ["n1", "team", "fast"]
 
 
 def test_the_default_seed_is_0():
