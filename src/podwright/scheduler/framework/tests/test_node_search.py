@@ -1,13 +1,16 @@
 import numpy as np
 import pytest
 
+from podwright.apimachinery.objects import with_nominated_node_name
 from podwright.scheduler.classic import nodes_to_find as classic_nodes_to_find
 from podwright.scheduler.columns import Cluster
-from podwright.scheduler.framework import Plugin, Profile
-from podwright.scheduler.framework.node_search import NodeSearch, nodes_to_find
+from podwright.scheduler.config import Extender
+from podwright.scheduler.framework import Plugin, Profile, Status
+from podwright.scheduler.framework.extenders.extender_calls import CalledExtender
+from podwright.scheduler.framework.node_search import NodeSearch, Search, nodes_to_find
 from podwright.scheduler.framework.prepare import PreFilterOutcome
 from podwright.scheduler.framework.profile import TieRule
-from podwright.testing import make_node
+from podwright.testing import make_node, make_pod
 
 ADAPTIVE = [
     pytest.param(0, 0, id="none"),
@@ -96,3 +99,87 @@ def test_a_search_starts_where_the_last_one_ended(options, examined, next_start)
     search.next_start = 1
     found = search.run(np.array([5, -1, 5, 5]), PreFilterOutcome())
     assert (found.examined.tolist(), found.next_start) == (examined, next_start)
+
+
+@pytest.mark.parametrize(
+    ("options", "names", "examined", "next_start"),
+    [
+        pytest.param(
+            {"score": SCORED}, {"d", "b", "gone"}, [3, 1], 3, id="those that there are, by name"
+        ),
+        pytest.param({}, {"d", "b"}, [3, 1], 3, id="up to the first feasible one"),
+        pytest.param({}, {"c", "d"}, [3], 2, id="which may be the first"),
+        pytest.param({}, {"gone"}, [], 1, id="none of them"),
+    ],
+)
+def test_a_search_among_named_nodes_moves_the_start_of_the_next_one(
+    options, names, examined, next_start
+):
+    # Upstream: pkg/scheduler/schedule_one.go, findNodesThatFitPod
+    cluster = Cluster()
+    for name in ("a", "b", "c", "d"):
+        cluster.put(make_node(name))
+    search = NodeSearch(Profile(scheduler_name="s", **options), cluster, ())
+    search.next_start = 1
+    found = search.run(np.array([5, -1, 5, 5]), PreFilterOutcome(node_names=frozenset(names)))
+    assert (found.examined.tolist(), found.start, found.next_start) == (examined, 1, next_start)
+
+
+@pytest.mark.parametrize(
+    ("verbs", "stops_at_one"),
+    [
+        pytest.param({}, True, id="no extender scores or filters"),
+        pytest.param({"bind_verb": "b"}, True, id="one that binds"),
+        pytest.param({"preempt_verb": "p"}, True, id="one that preempts"),
+        pytest.param({"filter_verb": "f"}, False, id="one that filters"),
+        pytest.param({"prioritize_verb": "p"}, False, id="one that scores"),
+    ],
+)
+def test_one_node_is_enough_where_nothing_compares_nodes(verbs, stops_at_one):
+    # Upstream: pkg/scheduler/schedule_one.go, findNodesThatPassFilters
+    settings = Extender(url_prefix="http://e/", **verbs)
+    extender = CalledExtender(settings=settings, index=0, managed=frozenset({"a.com/x"}))
+    profile = Profile(scheduler_name="s")
+    assert NodeSearch(profile, Cluster(), (extender,)).stops_at_one is stops_at_one
+    scoring = Profile(scheduler_name="s", score=SCORED)
+    assert not NodeSearch(scoring, Cluster(), (extender,)).stops_at_one
+
+
+@pytest.mark.parametrize(
+    ("options", "nominated", "names", "may"),
+    [
+        pytest.param({}, "", None, True, id="the first feasible node ends the search"),
+        pytest.param({"score": SCORED}, "", None, False, id="every node is evaluated"),
+        pytest.param({"score": SCORED}, "a", None, True, id="a nominated node is tried alone"),
+        pytest.param({"score": SCORED}, "", {"a"}, True, id="some nodes are named"),
+        pytest.param(
+            {"score": SCORED, "percentage_of_nodes_to_score": 0}, "", None, True, id="a sample"
+        ),
+    ],
+)
+def test_when_nodes_may_be_left_out(options, nominated, names, may):
+    search = NodeSearch(Profile(scheduler_name="s", **options), Cluster(), ())
+    outcome = PreFilterOutcome(node_names=None if names is None else frozenset(names))
+    pod = with_nominated_node_name(make_pod("p"), nominated)
+    assert search.may_leave_out(pod, outcome) is may
+
+
+@pytest.mark.parametrize(
+    ("first", "status", "evaluated"),
+    [
+        pytest.param("", Status.OK, [2], id="no node comes first"),
+        pytest.param("gone", Status.OK, [2], id="one that is gone"),
+        pytest.param("a", Status.unschedulable("full"), [2, 0], id="one that was rejected before"),
+        pytest.param("a", Status.error("broken"), [2], id="one at which a filter failed"),
+        pytest.param("c", Status.unschedulable("full"), [2], id="one that the search came to"),
+    ],
+)
+def test_the_node_that_comes_first_is_evaluated_besides(first, status, evaluated):
+    # Upstream: pkg/scheduler/schedule_one.go, evaluateNominatedNode
+    cluster = Cluster()
+    for name in ("a", "b", "c"):
+        cluster.put(make_node(name))
+    search = NodeSearch(Profile(scheduler_name="s"), cluster, ())
+    examined = np.array([2], dtype=np.int32)
+    found = Search(examined=examined, start=0, next_start=0, target_count=1)
+    assert search.evaluated_slots(first, found, lambda _slot: status).tolist() == evaluated
