@@ -88,6 +88,7 @@ def test_the_record_of_a_cycle_says_that_the_nominated_node_was_enough():
     found = runner.explain(pod, cycle_number=1, call_extender=keeps("n10"))
     assert found.decision.node == "n10"
     assert (found.feasible, found.not_examined) == (("n10",), ("n20", "n30"))
+    assert (found.decision.tie_count, found.decision.total) == (1, None)
     assert dict(found.rejected) == {}
 
 

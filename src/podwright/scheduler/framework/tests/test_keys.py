@@ -11,7 +11,7 @@ from podwright.apimachinery.objects import Pod, decode_pod, with_fields
 from podwright.apimachinery.schema import decode
 from podwright.scheduler.assembly.build import build_profiles
 from podwright.scheduler.assembly.registry import Registry
-from podwright.scheduler.columns import Cluster, Reads
+from podwright.scheduler.columns import SPREAD_SELECTOR, Cluster, Reads
 from podwright.scheduler.config import DEFAULT_GATES, KubeSchedulerConfiguration, effective
 from podwright.scheduler.framework import Cycle, Plugin, Profile, Status
 from podwright.scheduler.framework.adapter import PluginFailure
@@ -304,6 +304,17 @@ def test_a_known_template_needs_no_keys_although_an_unselected_label_differs():
     known = cache._keys.key_of(ours)
     labels = {"app": "web", "index": "2"}
     assert cache._keys.template_key(with_fields(ours, "metadata", labels=labels)) == known
+
+
+def test_pods_of_a_template_that_are_spread_by_other_selectors_are_not_alike():
+    keys = rankings_of(cluster_of())._keys
+    ours = pod("1")
+    known = keys.key_of(ours)
+    for selector, is_alike in (("", True), ("app=web", False)):
+        annotations = {SPREAD_SELECTOR: selector} if selector else {"other": "x"}
+        other = with_fields(ours, "metadata", name="other", annotations=annotations)
+        assert (keys.template_key(other) == known) is is_alike
+        assert (keys.key_of(other) == known) is is_alike
 
 
 def test_keys_from_before_the_counters_were_renewed_are_outdated_once():

@@ -87,6 +87,12 @@ SCORED = ((Plugin(), 1),)
         pytest.param(
             {"score": SCORED, "tie_rule": TieRule.HEAP}, [1, 2, 3, 0], 1, id="the order breaks ties"
         ),
+        pytest.param(
+            {"score": SCORED, "percentage_of_nodes_to_score": 50},
+            [1, 2, 3, 0],
+            1,
+            id="a sample is taken in the order, too",
+        ),
         pytest.param({}, [1, 2], 3, id="up to the first feasible node, which needs no score"),
     ],
 )
