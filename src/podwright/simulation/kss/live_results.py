@@ -309,7 +309,7 @@ def change_of(kind: SnapshotKind, line: bytes) -> Change | None:
     """
     event = msgspec.json.decode(line, type=_WatchLine)
     if event.type == "ERROR":
-        message = msgspec.json.decode(event.object.get("message", msgspec.Raw(b'""')))
+        message = msgspec.json.decode(event.object.get("message", b'""'))
         raise StreamEnded(f"the watch of {kind.resource} ended: {message}")
     if event.type not in _EVENT_TYPES:
         return None

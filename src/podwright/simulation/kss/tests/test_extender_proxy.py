@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from podwright.scheduler.config import Extender, ExtenderReply
 from podwright.simulation.kss import (
@@ -219,3 +220,11 @@ def test_answers_that_the_original_cannot_read_are_left_out():
     ]
     assert extender_results(bad) == {}
     assert extender_results([*bad, good]) == extender_results([good])
+
+
+def test_results_are_in_the_order_of_the_names_of_extenders():
+    answers = [
+        replace(answer("filter", {}), name=name) for name in ("http://b", "http://a", "http://c")
+    ]
+    found = json.loads(extender_results(answers)[f"{PREFIX}filter-result"])
+    assert list(found) == ["http://a", "http://b", "http://c"]

@@ -217,3 +217,20 @@ def test_results_of_a_pod_that_is_being_bound_are_those_of_a_replay():
         while recorded.held:
             recorded.answer(recorded.held.pop())
     assert bind_results == [("n1", "{}"), ("n1", '{"DefaultBinder":"success"}')]
+
+
+def test_a_log_of_another_driver_is_replayed():
+    extender = {"urlPrefix": "http://x", "filterVerb": "filter", "nodeCacheCapable": True}
+    recorded = Recorded(extenders=[extender])
+    recorded.holds = {"CallExtender"}
+    live = LiveResults(recorded.run.log)
+    recorded.attempt(make_node("n1"), make_pod("web"))
+    live.advance()
+    recorded.cycle()  # while the first one waits for the answer
+    (call,) = recorded.held
+    recorded.call_extender = lambda _: ExtenderReply(status=200, body=b'{"NodeNames": ["n1"]}')
+    recorded.holds = set()
+    recorded.answer(call)
+    expected = replayed(recorded.run.log, "default/web")
+    assert expected[f"{PREFIX}selected-node"] == "n1"
+    assert live.annotations("default/web") == expected

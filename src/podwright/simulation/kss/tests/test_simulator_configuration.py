@@ -86,6 +86,10 @@ def test_a_switch_of_the_environment_that_is_not_true_is_off():
         ),
         ("resourceSyncEnabled: true\nkubeConfig: ''", "kubeConfig: Required value"),
         (
+            "externalImportEnabled: true\nreplayEnabled: true\nkubeConfig: ''",
+            "kubeConfig: Required value: with externalImportEnabled",
+        ),
+        (
             "resourceImportLabelSelector: {matchLabels: {a b: c}}",
             "resourceImportLabelSelector: key: Invalid value",
         ),

@@ -118,6 +118,15 @@ def test_a_run_without_tables_replays_its_log(tmp_path):
     opened = pw.Run.open(str(tmp_path / "run"))
     assert opened.tables["decisions"].equals(run.tables["decisions"])
     assert opened.summary == run.summary
+    assert opened.rows("waits") == run.rows("waits")
+
+
+@pytest.mark.parametrize("sample", ["1s", "5m"])
+def test_tables_of_a_log_have_the_samples_of_the_run(tmp_path, sample):
+    expected = played(tmp_path / "run", sample=sample).rows("utilization")
+    for file in (tmp_path / "run/tables").iterdir():
+        file.unlink()
+    assert pw.Run.open(tmp_path / "run").rows("utilization") == expected
 
 
 def test_a_run_whose_process_died_is_opened_at_its_last_event(tmp_path, stop_after):
@@ -183,7 +192,9 @@ def test_attempts_are_chosen_by_pod_and_time():
         run.explain_all(between=("2m", "1m"))
     with pytest.raises(pw.InputError, match="between"):
         run.explain_all(between=("soon", None))
-    with pytest.raises(pw.ArgumentError, match="a pair of times is expected"):
+    with pytest.raises(
+        pw.ArgumentError, match="^between: a pair of times is expected, not 1 values$"
+    ):
         run.explain_all(between=("1m",))  # type: ignore[arg-type]
 
 
