@@ -437,3 +437,10 @@ def test_the_entries_that_were_not_used_for_longest_are_removed(
         *(f"{name}{SUFFIX}" for name in left),
         "other",
     ]
+
+
+def test_beside_a_file_no_other_entries_are_removed(dump):
+    other = dump.with_name(f".other.yaml{SUFFIX}")
+    other.write_bytes(b"x" * 100_000)
+    fill(dump, DocumentCache(least_bytes=1, folder_bytes_max=90_000))
+    assert names_in(dump.parent) == {"dump.yaml", other.name, f".dump.yaml{SUFFIX}"}

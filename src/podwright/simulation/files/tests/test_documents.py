@@ -238,6 +238,11 @@ def test_a_snapshot_of_the_simulator_is_objects_and_a_configuration():
             id="a number alone is YAML",
         ),
         pytest.param(
+            as_json(POD) + b"\n" + as_json(NODE | {"metadata": {}}) + as_json({"kind": "Pod"}),
+            ["f: document 2: metadata.name: Required value", "f: document 3: apiVersion: "],
+            id="the second and the third of several JSON objects",
+        ),
+        pytest.param(
             as_json(POD | {"metadata": {"name": "p\ud83d"}}),
             ['f: metadata.name: Invalid value: "p\ufffd"'],
             id="half a surrogate pair",
@@ -437,6 +442,12 @@ def documents_of(value, **options):
              ("f: items[1]", {"apiVersion": "y", "kind": "Pod"}, False)],
             [],
             id="items of a typed list get what they lack",
+        ),
+        pytest.param(
+            {"kind": "List", "items": [{"kind": "PodList", "apiVersion": "v1", "items": []}]},
+            [("f: items[0]", {"kind": "PodList", "apiVersion": "v1", "items": []}, False)],
+            [],
+            id="a typed list is no item of a List",
         ),
         pytest.param([{"a": 1}, {"kind": "List", "items": [{"b": 1}]}],
                      [("f: [0]", {"a": 1}, False), ("f: [1]: items[0]", {"b": 1}, False)], [],

@@ -141,3 +141,9 @@ def test_a_rule_that_taints_devices_is_reported_unless_its_gate_is_on() -> None:
         "a.yaml: DeviceTaintRule x: needs the feature gate DRADeviceTaintRules, which is off"
     ]
     assert list(disabled_fields([rule], parse_gates("DRADeviceTaintRules=true"))) == []
+
+
+def test_kinds_of_other_groups_have_no_gates() -> None:
+    off = parse_gates("DRAConsumableCapacity=false")
+    claim = {"apiVersion": "example.com/v1", "kind": "ResourceClaim", "metadata": {"name": "x"}}
+    assert list(disabled_fields([Sourced("a.yaml", decode(claim | {"spec": CLAIM}))], off)) == []

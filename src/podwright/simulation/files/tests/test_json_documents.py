@@ -124,6 +124,7 @@ def test_every_key_that_is_there_twice_is_found_with_its_line() -> None:
         pytest.param(json.dumps(pod("a")), id="one object"),
         pytest.param(json.dumps([pod("a")]), id="a plain list"),
         pytest.param(json.dumps(listed()), id="no items"),
+        pytest.param(json.dumps(listed(pod("a"), kind="Pods")), id="another kind with items"),
         pytest.param(json.dumps(listed(pod("a"), more=1)), id="unknown fields"),
         pytest.param(json.dumps(listed(pod("a", uid="u", resourceVersion="5"))), id="of a server"),
         pytest.param(json.dumps(listed(pod("a")))[:-1], id="not JSON"),
@@ -152,6 +153,7 @@ MANY_KEYS = {f"k{number}": 1 for number in range(50_000)}
         pytest.param(r'{"a\u0062": "\u003c\/"}', [], id="escapes that are not necessary"),
         pytest.param('{"a": 1, "a": 1}', [(0, "a")], id="in one line"),
         pytest.param(r'{"a": 1, "a": "\u0022\u0022"}', [(0, "a")], id="as many quotes as before"),
+        pytest.param('{"a": 1, "a": 1}\n', [(0, "a")], id="in one line with its end"),
         pytest.param('{"a": 1,\n "b": {"c": 1,\n "c": 2}}', [(3, "c")], id="in lines"),
         pytest.param('{"a": 1} {"b": 1, "b": 2}', [(0, "b")], id="in the second of two values"),
         pytest.param(
@@ -208,7 +210,14 @@ def test_the_first_error_of_a_text_has_its_line(
 
 @pytest.mark.parametrize(
     ("text", "position", "line"),
-    [("{\n\n}", 0, 1), ("{\n\n}", 2, 2), ("{\n\n}", 3, 3), ("{}\n", 2, 0), ("\n{}", 1, 0)],
+    [
+        ("{\n\n}", 0, 1),
+        ("{\n\n}", 2, 2),
+        ("{\n\n}", 3, 3),
+        ("{}\n", 2, 0),
+        ("\n{}", 1, 0),
+        ("\n{\n}", 1, 2),
+    ],
 )
 def test_a_position_in_a_text_of_several_lines_has_a_line(
     text: str, position: int, line: int

@@ -463,3 +463,12 @@ def test_a_node_keeps_all_other_amounts(gpus: OpenbGpus, left: str):
     assert status["allocatable"] == others | {left: amount}
     one = make_node("n", resources={MILLI: "2000"})
     assert documents(one, gpus="count")[0][1] == one.raw, "a node of one of both stays as it is"
+
+
+def test_a_container_without_resources_gets_the_request():
+    container = {"name": "c", "image": "i"}
+    changed = documents(gpu_pod(spec={"containers": [container]}), gpus="count")[0][1]["spec"]
+    amount = {COUNT: "2"}
+    assert changed["containers"] == [
+        container | {"resources": {"requests": amount, "limits": amount}}
+    ]

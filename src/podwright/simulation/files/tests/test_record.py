@@ -7,6 +7,7 @@ import pytest
 from podwright.apimachinery.objects import InputError, Node, Pod, with_node_name
 from podwright.apimachinery.schema import decode
 from podwright.cluster.store import FreshChange
+from podwright.simulation.files.object_reader import ObjectReader
 from podwright.simulation.files.record import (
     Record,
     RecordReader,
@@ -433,3 +434,12 @@ def test_a_long_step_back_is_shown_in_seconds():
         " earlier line; changes must be in the order in which they happened (up to 1 s is"
         " tolerated)"
     ]
+
+
+def test_a_reader_of_lines_is_given_or_its_own():
+    written = line("Add", POD).encode()
+    own, given = RecordReader("r"), RecordReader("r", reader := ObjectReader(validate="ignore"))
+    for each in (own, given):
+        each.take(1, written)
+        assert (each.steps_back, each.largest_step_back_ns) == (0, 0)
+    assert given.errors is reader.errors

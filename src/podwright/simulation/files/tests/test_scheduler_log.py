@@ -96,6 +96,12 @@ def test_all_errors_are_reported_with_line_and_path():
             "^s: not the log of a scheduler; its first line: not JSON: ",
             id="a manifest",
         ),
+        pytest.param(
+            b'{"a": 1\n[1\n"x\n',
+            "first line: not JSON: Input data was truncated$",
+            id="cut lines",
+        ),
+        pytest.param(b"tru\n[1,,\n", "first line: not JSON: .*truncated$", id="another first line"),
         pytest.param(gzip.compress(b"x" * 999)[:-9], "cannot be unpacked", id="half an archive"),
     ],
 )
@@ -136,6 +142,11 @@ def test_a_missing_log_is_reported(tmp_path):
         ),
         pytest.param({"what": "attempt", "pod": "a/p", "err": None, "evaluatedNodes": None}, [],
                      id="null is not a value"),
+        pytest.param({"what": "attempt", "pod": "a/p", "time": 5},
+                     ["time: Invalid value: 5: a string is expected"], id="a number as a time"),
+        pytest.param({"what": "attempt", "pod": "a/p", "time": "5"},
+                     ['time: Invalid value: "5": a time is expected, such as'
+                      " 2026-03-02T10:11:12.5Z"], id="a number in place of a time"),
         pytest.param({"what": "attempt", "pod": "a/p", "time": ""}, ["time: Required value"],
                      id="no time"),
     ],

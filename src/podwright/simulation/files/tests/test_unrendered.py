@@ -176,8 +176,12 @@ def test_a_file_by_name_has_to_be_rendered(tmp_path, name, text, expected):
 
 def test_python_gets_a_warning(tmp_path):
     write(tmp_path, {"a.yaml": NODE, "package.json": '{"name": "web"}'})
-    with pytest.warns(UserWarning, match="package.json"):
+    with pytest.warns(UserWarning, match="package.json") as caught:
         assert len(load(tmp_path).objects) == 1
+    assert len(caught) == 1
+    with pytest.warns(UserWarning, match="package.json") as caught:
+        read_paths([tmp_path])
+    assert [each.filename for each in caught] == [__file__]
 
 
 def test_a_compressed_dump_is_read_whatever_its_bytes_are(tmp_path):
@@ -201,6 +205,8 @@ def compressed_node(number: int) -> bytes:
         pytest.param("- a: 1\n- b: 2\n", False, id="no object"),
         pytest.param("a: 1\na: 2\n", False, id="a key that is there twice"),
         pytest.param("[]\n", True, id="an empty list"),
+        pytest.param("apiVersion: v1\n", True, id="a version alone"),
+        pytest.param("pods: []\n", True, id="a snapshot"),
         pytest.param("a: 1\n---\n{b: 2, kind: Pod}\n", True, id="an object in a later document"),
         pytest.param("a: 1\n---\nb: 2\n", False, id="documents without an object"),
         pytest.param("# nothing\n", True, id="no document"),

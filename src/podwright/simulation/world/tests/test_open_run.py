@@ -193,7 +193,7 @@ def test_attempts_are_chosen_by_pod_and_time():
     with pytest.raises(pw.InputError, match="between"):
         run.explain_all(between=("soon", None))
     with pytest.raises(
-        pw.ArgumentError, match="^between: a pair of times is expected, not 1 values$"
+        pw.ArgumentError, match=r"^between: a pair of times is expected, not 1 values$"
     ):
         run.explain_all(between=("1m",))  # type: ignore[arg-type]
 
