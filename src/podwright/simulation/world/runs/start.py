@@ -367,7 +367,7 @@ def prepared_run(objects: Any, scheduler: SchedulerOptions, given: RunArguments)
     errors: list[FieldError] = []
     output, validate, ending = given.output, given.validate, given.ending
     job_duration, checkpoint_events = given.job_duration, given.checkpoint_events
-    if output is not None and not str(output):
+    if not str(output):
         errors.append(option_error("output", invalid(output, "the name of a folder is expected")))
     if given.resume and output is None:
         detail = "the folder of the run to resume is expected"

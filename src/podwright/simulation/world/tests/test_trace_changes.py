@@ -137,6 +137,7 @@ def test_the_draws_of_a_part_are_those_of_the_places_of_pods():
     [
         ({}, [(4, "a", "10s"), (6, "m", "")]),
         ({"rate": 2}, [(2, "a", "10s"), (3, "m", "")]),
+        ({"requests": 2}, [(4, "a", "10s"), (6, "m", "")]),
         ({"rate": 0.5}, [(8, "a", "10s"), (12, "m", "")]),
         ({"pods": 0}, [(6, "m", "")]),
         ({"pods": 3}, [(4, "a", "10s"), (4, "a-copy-1", "10s"), (4, "a-copy-2", "10s"),
@@ -147,6 +148,12 @@ def test_the_draws_of_a_part_are_those_of_the_places_of_pods():
 )  # fmt: skip
 def test_a_trace_with_another_load(options, expected):
     assert shown(scale([at(4, pod("a", "10s")), at(6, CONFIG)], **options)) == expected
+
+
+def test_a_run_time_stays_as_it_is_written_without_another_duration():
+    for options, run in (({"rate": 2}, "90s"), ({"duration": 2}, "3m0s")):
+        ((_, _, found),) = shown(scale([at(4, pod("a", "90s"))], **options))
+        assert found == run
 
 
 def test_pods_without_an_end_have_none_in_another_load():
