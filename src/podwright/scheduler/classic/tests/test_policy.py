@@ -78,10 +78,38 @@ def test_the_providers_differ_in_least_and_most_requested_only():
         w.priority.name: w.weight
         for w in algorithm_of_provider("ClusterAutoscalerProvider").priorities
     }
+    assert default == {
+        "NodePreferAvoidPodsPriority": 10_000,
+        "SelectorSpreadPriority": 1,
+        "InterPodAffinityPriority": 1,
+        "LeastRequestedPriority": 1,
+        "BalancedResourceAllocation": 1,
+        "NodeAffinityPriority": 1,
+        "TaintTolerationPriority": 1,
+        "ImageLocalityPriority": 1,
+    }
     assert default.items() - packing.items() == {("LeastRequestedPriority", 1)}
     assert packing.items() - default.items() == {("MostRequestedPriority", 1)}
     with pytest.raises(KeyError):
         algorithm_of_provider("NoProvider")
+
+
+def test_the_predicates_of_the_providers_run_in_the_fixed_order():
+    # Upstream: pkg/scheduler/algorithmprovider/defaults/defaults.go, defaultPredicates
+    for provider in ("DefaultProvider", "ClusterAutoscalerProvider"):
+        assert [p.name for p in algorithm_of_provider(provider).predicates] == [
+            "CheckNodeUnschedulable",
+            "GeneralPredicates",
+            "NoDiskConflict",
+            "PodToleratesNodeTaints",
+            "MaxEBSVolumeCount",
+            "MaxGCEPDVolumeCount",
+            "MaxCSIVolumeCountPred",
+            "MaxAzureDiskVolumeCount",
+            "CheckVolumeBinding",
+            "NoVolumeZoneConflict",
+            "MatchInterPodAffinity",
+        ]
 
 
 def test_an_entry_of_a_policy_is_the_priority_of_its_name():

@@ -232,7 +232,10 @@ def test_an_update_of_the_status_leaves_an_unschedulable_pod_where_it_is(queue):
 def test_a_real_update_of_an_unschedulable_pod_drops_its_record(queue):
     pod = make_pod("a")
     fail(queue, pod, 0)
-    assert queue.update(pod, make_pod("a", labels={"x": "y"}), 1) is QueueName.ACTIVE
+    newer = make_pod("a", labels={"x": "y"})
+    assert queue.update(pod, newer, 1) is QueueName.ACTIVE
+    assert queue.get(pod.key).pod is newer
+    assert queue.pop(1).pod is newer
     assert queue.backoff_records() == {}
 
 
@@ -329,6 +332,12 @@ def test_next_due_is_the_next_flush_that_moves_a_pod(queue):
     assert queue.next_due_ns() == 90 * S  # 60 s are over at 60.5 s, flushed every 30 s
     queue.move_all_to_active_queue(S)
     assert queue.next_due_ns() == 2 * S  # backoff ends at 1.5 s, flushed every second
+
+
+def test_a_pod_that_is_old_enough_just_before_a_flush_is_due_at_it(queue):
+    fail(queue, make_pod("a"), 30 * S - 1)
+    assert queue.next_due_ns() == 90 * S
+    assert queue.flush_unschedulable(90 * S) == ["default/a"]
 
 
 def test_every_duration_can_be_set():

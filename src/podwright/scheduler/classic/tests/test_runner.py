@@ -142,6 +142,22 @@ def test_parts_of_general_predicates_are_named_as_the_policy_does() -> None:
     assert decision.diagnosis.rejected_by == {"PodFitsResources"}
 
 
+def test_of_all_predicates_that_reject_a_node_the_first_one_is_named() -> None:
+    small = make_node("a", cpu="500m", taints=["k:NoSchedule"])
+    policy = {
+        "alwaysCheckAllPredicates": True,
+        "predicates": [{"name": "PodToleratesNodeTaints"}, {"name": "PodFitsResources"}],
+    }
+    diagnosis = runner_of(small, policy=policy).decide(SMALL, cycle_number=1).diagnosis
+    assert diagnosis is not None
+    (rejection,) = diagnosis.rejections
+    assert rejection.status.plugin == "PodFitsResources"
+    assert rejection.status.reasons == (
+        "Insufficient cpu",
+        "node(s) had taints that the pod didn't tolerate",
+    )
+
+
 def test_an_error_ends_the_cycle_as_unschedulable() -> None:
     volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]
     pod = make_pod("p", spec={"volumes": volumes})
@@ -382,3 +398,5 @@ def test_pods_without_a_uid_are_told_apart_by_their_names() -> None:
     assert runner.decide(pod, cycle_number=1).node == ""
     runner.cluster.clear_nomination(nominated)
     assert runner.decide(pod, cycle_number=1).node == "a"
+    runner.cluster.nominate(pod, "a")
+    assert runner.decide(pod, cycle_number=1).node == "a", "it does not stand in its own way"

@@ -60,6 +60,7 @@ def rbd(monitors: str, pool: str, image: str, *, is_read: bool = False) -> dict[
         (rbd("ab", "p", "i"), rbd("ab", "p", "j"), False),
         (rbd("a", "p", "i", is_read=True), rbd("a", "p", "i", is_read=True), False),
         (rbd("a", "p", "i", is_read=True), rbd("a", "p", "i"), True),
+        (rbd("a", "p", "i"), rbd("a", "p", "i", is_read=True), True),
         ({"emptyDir": {}}, gce("d"), False),
         (gce("d"), iscsi("d"), False),
         (iscsi("d"), ebs("d"), False),
