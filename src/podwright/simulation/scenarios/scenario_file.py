@@ -307,9 +307,7 @@ class ScenarioFile(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             raise InputError.of(self.source, message, "spec.configurations")
         configuration: KubeSchedulerConfiguration | None = None
         if chosen.file:
-            configuration = read_configuration(
-                self.others[chosen.file].decode(), source=chosen.file
-            )
+            configuration = read_configuration(self.others[chosen.file], source=chosen.file)
         elif chosen.configuration is not None:
             index = self._configurations.index(chosen)
             source = f"{self.source}: spec.configurations[{index}].configuration"

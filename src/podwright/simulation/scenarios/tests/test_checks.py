@@ -11,6 +11,7 @@ import pytest
 
 import podwright as pw
 from podwright.apimachinery.objects import InputError
+from podwright.scheduler.config import ExtenderReply
 from podwright.simulation.recording import find_cycle
 from podwright.simulation.scenarios import decision_scenario, read_scenario, snapshot_scenario
 from podwright.simulation.scenarios.tests.test_scenarios import HEAD, nothing, scenario
@@ -445,3 +446,25 @@ def test_a_report_begins_with_what_is_not_met():
 
 def test_a_check_of_no_scenario_has_not_passed() -> None:
     assert not pw.check().passed
+
+
+def test_extenders_are_called_by_what_the_caller_of_a_configuration_returns() -> None:
+    extender = "{urlPrefix: 'http://x', filterVerb: filter, nodeCacheCapable: true}"
+    text = (
+        cluster(nodes(2), pod("a"))
+        + "  configurations: [{name: own, configuration: {apiVersion:"
+        + " kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration,"
+        + f" extenders: [{extender}]}}}}]\n"
+        + "  expectations: [{placed: {pod: default/a, nodes: [node-1]}}]\n"
+    )
+    given: list[tuple[Any, str]] = []
+
+    def caller(configuration: Any, source: str) -> Any:
+        given.append((configuration, source))
+        return lambda _: ExtenderReply(status=200, body=b'{"NodeNames": ["node-1"]}')
+
+    report = pw.check(scenario(text), extender_caller=caller)
+    assert report.passed, report.results
+    ((configuration, source),) = given
+    assert [each.url_prefix for each in configuration.extenders] == ["http://x"]
+    assert source == scenario(text).source
