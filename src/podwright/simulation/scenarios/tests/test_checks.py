@@ -468,3 +468,22 @@ def test_extenders_are_called_by_what_the_caller_of_a_configuration_returns() ->
     ((configuration, source),) = given
     assert [each.url_prefix for each in configuration.extenders] == ["http://x"]
     assert source == scenario(text).source
+
+
+def test_a_configuration_has_the_plugins_of_its_files(tmp_path: Path) -> None:
+    (tmp_path / "closed.py").write_text(
+        "import podwright as pw\n\n\n"
+        "class Closed(pw.Plugin):\n"
+        '    name = "Closed"\n\n'
+        "    def filter(self, cycle, node):\n"
+        '        return pw.Status.unschedulable("closed")\n',
+        encoding="utf-8",
+    )
+    path = tmp_path / "s.yaml"
+    text = cluster(nodes(1), pod("a")) + (
+        "  configurations: [{name: open}, {name: own, plugins: [closed.py]}]\n"
+        "  expectations: [{pendingAtMost: 0}]\n"
+    )
+    path.write_text(f"{HEAD}spec:\n{text}", encoding="utf-8")
+    results = {each.configuration: each.passed for each in pw.check(path).results}
+    assert results == {"open": True, "own": False}
