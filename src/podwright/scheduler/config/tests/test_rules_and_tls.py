@@ -113,6 +113,10 @@ def read_file(name: str) -> bytes:
             {"ca_file": "ca", "cert_file": "cert", "key_file": "key"}, True, None, id="all files"
         ),
         pytest.param({"cert_data": CERT, "key_data": KEY}, True, None, id="a client"),
+        pytest.param(
+            {"cert_data": b"x", "key_data": KEY}, True,
+            "tls: failed to find any PEM data in certificate input", id="data without PEM",
+        ),
         pytest.param({"cert_data": CERT, "key_file": "key"}, False, None, id="a key in a file"),
         pytest.param(
             {"ca_data": CA, "insecure": True}, True,

@@ -1,6 +1,7 @@
 """A configuration prints as --write-config-to prints it, and reads back the same."""
 
 import msgspec
+import pytest
 
 from podwright.scheduler.config import (
     DEFAULT_GATES,
@@ -130,3 +131,21 @@ def test_what_is_shown_reads_back_the_same():
     assert read_configuration(document, source="shown") == configuration
     for text in (msgspec.yaml.encode(document), msgspec.json.encode(document)):
         assert read_configuration(text, source="shown") == configuration
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        pytest.param("{}", None, id="no terms are given"),
+        pytest.param("{nodeSelectorTerms: []}", [], id="an empty list is"),
+    ],
+)
+def test_required_affinity_shows_its_terms_even_without_any(given, shown):
+    required = f"{{requiredDuringSchedulingIgnoredDuringExecution: {given}}}"
+    entry = f"{{name: NodeAffinity, args: {{addedAffinity: {required}}}}}"
+    text = f"{HEAD}profiles: [{{pluginConfig: [{entry}]}}]"
+    (profile,) = to_document(read_configuration(text, source="c.yaml"))["profiles"]
+    affinity = profile["pluginConfig"][0]["args"]["addedAffinity"]
+    assert affinity == {
+        "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": shown}
+    }

@@ -9,6 +9,7 @@ from podwright.scheduler.config import (
     LeaderElection,
     NodeResourcesFitArgs,
     PluginConfig,
+    effective,
     parse_gates,
     read_configuration,
     set_defaults,
@@ -483,3 +484,56 @@ def test_a_configuration_without_defaults_lacks_profiles_and_names():
         'leaderElection.resourceLock: Invalid value: "": resourceLock value must be "leases"',
         "profiles: Required value",
     ]
+
+
+def of_plugin(name, args):
+    return f"profiles: [{{pluginConfig: [{{name: {name}, args: {{{args}}}}}]}}]"
+
+
+FIT = "{type: %s, resources: [{name: cpu, weight: %d}]%s}"
+POINTS = "[{utilization: 0, score: 0}, {utilization: 100, score: 10}]"
+LINE = f", requestedToCapacityRatio: {{shape: {POINTS}}}"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "parallelism: 1",
+        "percentageOfNodesToScore: 0",
+        "percentageOfNodesToScore: 100",
+        "profiles: [{percentageOfNodesToScore: 100}]",
+        "clientConnection: {burst: 1}",
+        "podInitialBackoffSeconds: 1\npodMaxBackoffSeconds: 1",
+        "leaderElection: {leaseDuration: 2ns, renewDeadline: 1ns, retryPeriod: 1ns}",
+        "leaderElection: {leaderElect: false, leaseDuration: -1s, resourceLock: endpoints}",
+        of_plugin(
+            "DefaultPreemption", "minCandidateNodesPercentage: 0, minCandidateNodesAbsolute: 1"
+        ),
+        of_plugin(
+            "DefaultPreemption", "minCandidateNodesPercentage: 100, minCandidateNodesAbsolute: 0"
+        ),
+        of_plugin("DynamicResources", "filterTimeout: 0s, bindingTimeout: 1s"),
+        of_plugin("InterPodAffinity", "hardPodAffinityWeight: 0"),
+        of_plugin("InterPodAffinity", "hardPodAffinityWeight: 100"),
+        of_plugin("VolumeBinding", "bindTimeoutSeconds: 0"),
+        of_plugin("NodeResourcesFit", f"scoringStrategy: {FIT % ('LeastAllocated', 1, '')}"),
+        of_plugin("NodeResourcesFit", f"scoringStrategy: {FIT % ('MostAllocated', 100, '')}"),
+        of_plugin(
+            "NodeResourcesFit", f"scoringStrategy: {FIT % ('RequestedToCapacityRatio', 1, LINE)}"
+        ),
+        of_plugin(
+            "PodTopologySpread",
+            "defaultingType: List, defaultConstraints:"
+            " [{maxSkew: 1, topologyKey: z, whenUnsatisfiable: ScheduleAnyway}]",
+        ),
+        of_plugin(
+            "Coscheduling",
+            "permitWaitingTimeSeconds: 0, podGroupBackoffSeconds: 0, podGroupRejectPercentage: 0",
+        ),
+        of_plugin("Coscheduling", "podGroupRejectPercentage: 100"),
+    ],
+)
+def test_values_at_their_limits_are_valid(body):
+    """Upstream: pkg/scheduler/apis/config/validation/validation.go."""
+    assert problems(body) == []
+    effective(read_configuration(f"{HEAD}{body}", source="c.yaml"))
