@@ -132,6 +132,20 @@ def test_the_events_of_a_pod_include_the_replies_to_its_calls(log):
     assert not stepper.next_about("default/bat")
 
 
+def test_the_next_event_of_a_pod_is_the_same_from_every_position(log):
+    stepper = Stepper(log)
+    places = []
+    while stepper.next_about("default/batch"):
+        places.append(stepper.position)
+    # Calls about the pod that have been answered later are found in the moments that are kept.
+    for position in reversed(range(places[-1] + 1)):
+        stepper.go_to(position)
+        assert stepper.next_about("default/batch") is (position < places[-1])
+        later = [place for place in places if place > position]
+        assert stepper.position == (later[0] if later else position)
+        stepper.go_to(places[-1])
+
+
 def test_a_reply_has_its_request(log):
     stepper = Stepper(log)
     stepper.next_about("default/batch")

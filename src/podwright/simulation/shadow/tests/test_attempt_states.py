@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from podwright.apimachinery.objects import Pod
@@ -279,6 +280,24 @@ def test_the_states_within_the_delays_are_tried_the_nearest_first():
         {CLASS: 1},
         *(each for at in together for each in (at, at | {POD: 2})),
     ]
+
+
+@pytest.mark.parametrize(
+    ("usual_ms", "expected"),
+    [
+        (0, [(3, 0), (4, 0), (4, 1)]),
+        (-200, [(3, 0), (4, 0), (4, 1)]),
+        (100, [(4, 0), (4, 1), (3, 0)]),
+        (200, [(4, 1), (4, 0), (3, 0)]),
+    ],
+)
+def test_states_of_all_kinds_with_about_the_usual_delay_are_tried_first(usual_ms, expected):
+    found = logged(around_an_attempt())
+    (attempt,) = list(iter_first(found))
+    found.delays = msgspec.structs.replace(found.delays, usual_ns=usual_ms * MS)
+    states = shown(found.states(attempt, found._view.pods["a/p"]))
+    together = [(each[NODE], each[CLASS]) for each in states if set(each) == {NODE, CLASS}]
+    assert together == expected
 
 
 def iter_first(found: Any) -> Any:

@@ -263,6 +263,15 @@ def test_the_weight_of_image_locality_is_that_of_the_profile():
     assert without.explain_binding(make_pod("p", cpu=2), "n1", **SEARCH) is None
 
 
+def test_nodes_without_a_score_are_equally_good():
+    images = {"score": {"disabled": [{"name": "*"}], "enabled": [{"name": "ImageLocality"}]}}
+    found = comparer(*NODES, configuration=configured({"plugins": images}))
+    pod = make_pod("p", cpu=2)
+    assert [found.explain_binding(pod, name, **SEARCH) for name in ("n1", "n2", "n3")] == [
+        (), (), None,
+    ]  # fmt: skip
+
+
 def test_searches_are_made_only_for_nodes_that_a_sample_may_find():
     nodes = [make_node(f"n{number:03}", cpu=4) for number in range(102)]
     found = comparer(*nodes, make_node("large", cpu=64), make_node("small", cpu=1))

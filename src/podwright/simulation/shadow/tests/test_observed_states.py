@@ -345,6 +345,30 @@ def test_nominations_that_the_api_replaces_are_dropped_once():
     assert not view.cluster.nominated
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "is_kept"),
+    [
+        pytest.param("", "", True, id="another change"),
+        pytest.param("", "n1", False, id="another nomination"),
+        pytest.param("n1", "", False, id="the end of another nomination"),
+        pytest.param("n1", "n1", False, id="another nomination, once more"),
+        pytest.param("", "n2", True, id="the same nomination"),
+    ],
+)
+def test_which_changes_replace_the_nomination_of_the_scheduler(before, after, is_kept):
+    """Upstream: pkg/scheduler/backend/queue/nominator.go, UpdateNominatedPod"""
+    first, second = (
+        with_status(pod("p"), nominatedNodeName=name, conditions=[UNSCHEDULABLE], message=text)
+        for name, text in ((before, "a"), (after, "b"))
+    )
+    cluster = Cluster(node("n1"), node("n2"), first)
+    cluster.update(1000, second)
+    view = view_of(cluster, Pod=1)
+    view.nominate(view.pods["a/p"], "n2")
+    view.go_to({POD: 2})
+    assert list(view._nominations.values()) == ["n2"] * is_kept
+
+
 def test_a_nomination_that_two_changes_replace_counts_only_before_both():
     nominated = {"nominatedNodeName": "n1", "conditions": [UNSCHEDULABLE]}
     cluster = Cluster(node("n1"), node("n2"), pod("p"))

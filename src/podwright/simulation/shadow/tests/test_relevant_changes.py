@@ -29,11 +29,21 @@ SMALL = {"requests": {"cpu": "100m"}}
 CONDITION = {"type": "Ready", "status": "True"}
 
 
+def annotated(kind, **parts):
+    """Return an object of the storage group without and with an annotation."""
+    head = {"apiVersion": "storage.k8s.io/v1", "kind": kind, **parts}
+    return [
+        head | {"metadata": {"name": "x", "uid": "uid-x", "annotations": notes}}
+        for notes in ({}, {"a": "b"})
+    ]
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
     [
         pytest.param(PLACED, with_status(PLACED, conditions=[CONDITION]), id="condition of a pod"),
         pytest.param(ONE, with_status(ONE, conditions=[CONDITION]), id="condition of a node"),
+        pytest.param(*annotated("CSINode", spec={"drivers": []}), id="what is beside a spec"),
     ],
 )
 def test_a_change_that_no_plugin_reads_makes_no_state(before, after):
@@ -69,6 +79,7 @@ def test_a_change_that_no_plugin_reads_makes_no_state(before, after):
         pytest.param(ONE, with_status(ONE, declaredFeatures=["A"]), id="features of a node"),
         pytest.param(ONE, ONE | {"spec": {"unschedulable": True}}, id="spec of a node"),
         pytest.param(claim(), claim(phase="Bound"), id="phase of a claim"),
+        pytest.param(*annotated("StorageClass", provisioner="p"), id="an object without a spec"),
     ],
 )
 def test_a_change_that_a_plugin_reads_makes_a_state(before, after):
