@@ -144,8 +144,9 @@ def test_required_affinity_shows_its_terms_even_without_any(given, shown):
     required = f"{{requiredDuringSchedulingIgnoredDuringExecution: {given}}}"
     entry = f"{{name: NodeAffinity, args: {{addedAffinity: {required}}}}}"
     text = f"{HEAD}profiles: [{{pluginConfig: [{entry}]}}]"
-    (profile,) = to_document(read_configuration(text, source="c.yaml"))["profiles"]
-    affinity = profile["pluginConfig"][0]["args"]["addedAffinity"]
+    profiles = to_document(read_configuration(text, source="c.yaml"))["profiles"]
+    assert isinstance(profiles, list)
+    affinity = profiles[0]["pluginConfig"][0]["args"]["addedAffinity"]
     assert affinity == {
         "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": shown}
     }
