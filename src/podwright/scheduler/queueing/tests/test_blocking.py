@@ -172,6 +172,32 @@ def test_each_of_the_pods_that_one_call_activates_wakes_a_waiter():
     assert times_ns == sorted(times_ns)
 
 
+@pytest.mark.parametrize(
+    ("bring", "name"),
+    [
+        pytest.param(lambda queue: queue.add(make_pod("new")), "new", id="a new pod"),
+        pytest.param(
+            lambda queue: queue.update(None, make_pod("new")),
+            "new",
+            id="an update of an unknown one",
+        ),
+        pytest.param(
+            lambda queue: queue.activate([make_pod("parked")]), "parked", id="an activation"
+        ),
+        pytest.param(lambda queue: queue.move(NODE_ADD), "parked", id="an event"),
+    ],
+)
+def test_whatever_brings_a_pod_wakes_a_waiter(bring, name):
+    queue = BlockingQueue(ticking(), make_queue())
+    queue.add(make_pod("parked"))
+    queue.park(queue.pop(), unschedulable_plugins=["Fit"])
+    with ThreadPoolExecutor() as pool, queue:
+        waiting = pool.submit(queue.pop)
+        until(lambda: queue._waiting_count == 1)
+        bring(queue)
+        assert waiting.result(PATIENCE_S / 4).key == f"default/{name}"
+
+
 def test_a_waiter_that_gives_up_leaves_the_wait_for_the_end_of_a_backoff_to_another():
     settings = QueueSettings(
         initial_backoff_ns=200 * MILLISECOND_NS, backoff_window_ns=MILLISECOND_NS

@@ -16,7 +16,8 @@ from podwright.apimachinery.objects import (
     decode_pod,
     with_fields,
 )
-from podwright.scheduler.framework.events import NODE, ActionType, EventHint
+from podwright.apimachinery.schema import decode
+from podwright.scheduler.framework.events import NODE, ActionType, ClusterEvent, EventHint
 from podwright.scheduler.queueing import HintTable, derive_events
 from podwright.scheduler.queueing.subqueues import _named_claims
 from podwright.scheduler.queueing.tests.pods import at, make_pod, make_queue
@@ -106,6 +107,37 @@ def test_the_events_of_a_changed_node(
 ) -> None:
     events = derive_events(node(**before), node(**after))
     assert [event.label for event in events] == [f"Node{label}" for label in labels]
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "resource"),
+    [
+        ("v1", "Node", "Node"),
+        ("v1", "PersistentVolume", "PersistentVolume"),
+        ("v1", "PersistentVolumeClaim", "PersistentVolumeClaim"),
+        ("storage.k8s.io/v1", "CSINode", "storage.k8s.io/CSINode"),
+        ("storage.k8s.io/v1", "CSIDriver", "storage.k8s.io/CSIDriver"),
+        ("storage.k8s.io/v1", "CSIStorageCapacity", "storage.k8s.io/CSIStorageCapacity"),
+        ("storage.k8s.io/v1", "VolumeAttachment", "storage.k8s.io/VolumeAttachment"),
+        ("storage.k8s.io/v1", "StorageClass", "storage.k8s.io/StorageClass"),
+        ("resource.k8s.io/v1", "ResourceClaim", "resource.k8s.io/ResourceClaim"),
+        ("resource.k8s.io/v1", "ResourceSlice", "resource.k8s.io/ResourceSlice"),
+        ("resource.k8s.io/v1", "DeviceClass", "resource.k8s.io/DeviceClass"),
+        ("v1", "Namespace", None),
+    ],
+)
+def test_the_events_of_an_object(api_version: str, kind: str, resource: str | None) -> None:
+    obj = decode({"apiVersion": api_version, "kind": kind, "metadata": {"name": "o"}})
+    found = [derive_events(*versions) for versions in ((None, obj), (obj, obj), (obj, None))]
+    if resource is None:
+        assert found == [(), (), ()]
+        return
+    actions = [ActionType.ADD, ActionType.UPDATE, ActionType.DELETE]
+    expected = [(ClusterEvent(resource, action),) for action in actions]
+    if resource == NODE:
+        expected[1] = ()  # nothing has changed that plugins read
+    assert found == expected
+    assert derive_events(None, None) == ()
 
 
 CLAIM = {"name": "c", "resourceClaimName": "claim"}

@@ -471,6 +471,19 @@ def test_plugins_that_register_node_additions_are_registered_for_taints_with_que
     assert table.answers(make_pod("p"), NODE_ADD, None, None) == {"P": Hint.SKIP}
 
 
+@pytest.mark.parametrize(
+    "hint",
+    [
+        pytest.param(EventHint(NODE, ActionType.UPDATE_NODE_LABEL), id="other changes of nodes"),
+        pytest.param(EventHint(ASSIGNED_POD, ActionType.ADD), id="additions of something else"),
+    ],
+)
+def test_plugins_that_register_no_node_additions_are_not_registered_for_taints(hint):
+    table = HintTable.from_plugins({"P": (hint,)})
+    taint = ClusterEvent(NODE, ActionType.UPDATE_NODE_TAINT)
+    assert table.answers(make_pod("p"), taint, None, None) == {}
+
+
 def test_plugins_that_register_taints_themselves_keep_their_hint():
     # Upstream: pkg/scheduler/scheduler.go, buildQueueingHintMap
     both = ActionType.ADD | ActionType.UPDATE_NODE_TAINT

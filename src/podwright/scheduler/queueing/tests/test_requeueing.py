@@ -190,3 +190,32 @@ def test_an_event_about_some_pods_has_the_effect_that_it_has_when_all_are_tried(
         again = queue.move(POD_CLAIM, at(2), new=new)
         outcomes.append((moved, again, dict(table.executions)))
     assert outcomes[0] == outcomes[1]
+
+
+def test_an_empty_queue_counts_no_pod_from_the_backoff() -> None:
+    queue = make_queue()
+    assert queue.pop(at(0)) is None
+    assert queue.metrics().queue_incoming_pods_total == {}
+
+
+def test_the_first_of_the_flushes_is_due() -> None:
+    queue = make_queue(start_ns=at(0))
+    queue.add(make_pod("unschedulable"), at(0))
+    queue.park(queue.pop(at(0)), at(0), unschedulable_plugins=["Stubborn"])
+    overdue_ns = queue.next_due_ns()
+    queue.add(make_pod("failed"), at(1))
+    queue.park(queue.pop(at(1)), at(1))
+    assert queue.next_due_ns() == at(3)
+    assert queue.flush_backoff(at(3)) == ["default/failed"]
+    assert queue.next_due_ns() == overdue_ns == at(330)
+
+
+def test_the_first_attempt_stays_the_first_one() -> None:
+    queue = make_queue()
+    pod = make_pod("p")
+    queue.add(pod, at(5))
+    for second in (6, 20, 40):
+        queued = queue.pop(at(second))
+        assert queued.initial_attempt_ns == at(5)
+        queue.park(queued, at(second), unschedulable_plugins=["Stubborn"])
+        assert queue.activate([pod], at(second + 1)) == ["default/p"]

@@ -271,3 +271,16 @@ def test_the_executions_of_hints_are_kept_in_one_order(events):
         ("Label", "NodeUpdateNodeLabel", "QueueSkip", 1),
         ("Later", "NodeAdd", "QueueSkip", 1),
     ]
+
+
+def test_executions_of_a_profile_that_is_gone_are_left_out():
+    queue = empty_queue()
+    queue.add(make_pod("p"), at(0))
+    queue.park(queue.pop(at(0)), at(0), unschedulable_plugins=["Later"])
+    queue.move(NODE_ADD, at(1), new=make_node("n"))
+    (execution,) = queue.snapshot(Objects()).executions
+    labels = execution[1:4]
+    assert restored(queue).metrics().queueing_hint_executions_total == {labels: 1}
+    other = restored(queue, make_queue(hints={"other": table()}))
+    assert other.metrics().queueing_hint_executions_total == {}
+    assert contents(other) == contents(queue)
