@@ -413,3 +413,27 @@ def test_parts_are_forgotten_after_each_block(monkeypatch):
         writer.add(pod_of(metadata={"labels": {"a": str(number)}}))
         writer.take()
         assert len(writer._rows._parts) == 1
+
+
+def test_a_pod_without_a_section_of_metadata_has_none_in_its_row():
+    assert PodRows()._metadata(ObjectMeta(), None) == (WRITTEN, None)
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_same"),
+    [
+        pytest.param({}, True, id="the sections only"),
+        pytest.param({"metadata": None}, False, id="no metadata"),
+        pytest.param({"spec": None}, False, id="no spec"),
+        pytest.param({"status": None}, False, id="no status any more"),
+        pytest.param({"kind": "Other"}, False, id="another kind"),
+        pytest.param({"more": 1}, False, id="another field"),
+    ],
+)
+def test_an_outline_is_the_same_beside_its_sections(changes, is_same):
+    old = document()
+    new = document(metadata={"name": "b"}, spec={"nodeName": "n"}, status={"phase": "x"}) | changes
+    sections = (new["metadata"], new["spec"], new["status"])
+    assert log_pods._is_outline_same(new, old, *sections) is is_same
+    without = {name: value for name, value in new.items() if name != "status"}
+    assert not log_pods._is_outline_same(without, old, new["metadata"], new["spec"], None)

@@ -61,6 +61,14 @@ def test_the_oldest_are_deleted_and_a_restart_goes_on_with_the_next_number(tmp_p
     again.log.close()
 
 
+def test_other_files_of_the_folder_stay(tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    rotating = recorder(tmp_path, kept_count=1)
+    assert rotating.rotate_if_due()
+    rotating.log.close()
+    assert names(tmp_path) == ["000002", "notes.txt"]
+
+
 def test_every_run_is_kept_by_default(tmp_path):
     begin = partial(record, checkpoint_events=1_000)
     rotating = RotatingRecorder(tmp_path, begin, largest_bytes=1)

@@ -1,5 +1,7 @@
 """The chunks of a timeline: what is read equals what was written, and damage is an error."""
 
+from itertools import accumulate
+
 import msgspec
 import numpy as np
 import pytest
@@ -89,6 +91,30 @@ def test_a_reference_that_moves_to_a_later_name_is_in_the_chunk(chunk_rows, subj
     )
     chunks = encode_chunks(moved, chunk_rows=chunk_rows)
     assert [len(decode_chunks(each).subjects) for each in chunks] == subject_counts
+
+
+@pytest.mark.parametrize(
+    ("chunk_rows", "subject_counts", "field_counts"),
+    [(1, [1, 1, 2], [1, 1, 2]), (2, [2, 2], [2, 2]), (3, [4], [4])],
+)
+def test_a_chunk_has_the_names_that_its_rows_are_the_first_to_use(
+    chunk_rows, subject_counts, field_counts
+):
+    places = np.arange(3, dtype=np.int32)
+    written = Timeline(
+        subjects=(("pod", "a"), ("pod", "b"), ("pod", "c"), ("pod", "unused")),
+        fields=("phase", "attempts", "priority", "unused"),
+        first_ns=1,
+        times_ns=np.array([1, 2, 3], dtype=np.int64),
+        subject_index=places,
+        field_index=places,
+        deltas=np.array([1, 1, 1], dtype=np.int64),
+    )
+    chunks = list(encode_chunks(written, chunk_rows=chunk_rows))
+    assert decode_chunks(b"".join(chunks)).subjects == written.subjects
+    found = [decode_chunks(b"".join(chunks[: count + 1])) for count in range(len(chunks))]
+    ends = [(len(each.subjects), len(each.fields)) for each in found]
+    assert ends == list(zip(accumulate(subject_counts), accumulate(field_counts), strict=True))
 
 
 @pytest.mark.parametrize(
