@@ -133,7 +133,9 @@ def test_the_events_of_an_object(api_version: str, kind: str, resource: str | No
         assert found == [(), (), ()]
         return
     actions = [ActionType.ADD, ActionType.UPDATE, ActionType.DELETE]
-    expected = [(ClusterEvent(resource, action),) for action in actions]
+    expected: list[tuple[ClusterEvent, ...]] = [
+        (ClusterEvent(resource, action),) for action in actions
+    ]
     if resource == NODE:
         expected[1] = ()  # nothing has changed that plugins read
     assert found == expected

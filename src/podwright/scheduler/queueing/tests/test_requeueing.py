@@ -219,3 +219,20 @@ def test_the_first_attempt_stays_the_first_one() -> None:
         assert queued.initial_attempt_ns == at(5)
         queue.park(queued, at(second), unschedulable_plugins=["Stubborn"])
         assert queue.activate([pod], at(second + 1)) == ["default/p"]
+
+
+def test_pods_that_have_left_are_not_found_by_their_claim() -> None:
+    hints = (EventHint(POD_CLAIM.resource, POD_CLAIM.action, of_uid_or_claim, concern),)
+    queue = make_queue(hints={"default-scheduler": HintTable({"Claims": hints})})
+    claims = (PodResourceClaim(name="c", resource_claim_name="a"),)
+    pods = [with_fields(make_pod(f"p{i}"), "spec", resource_claims=claims) for i in range(3)]
+    for pod in pods:
+        queue.add(pod, at(0))
+        queue.park(queue.pop(at(0)), at(0), unschedulable_plugins=["Claims"])
+    queue.activate(pods[:1], at(1))
+    queue.delete(pods[1], at(1))
+    new = with_fields(make_pod("new"), "metadata", annotations={"claim": "a"})
+    assert queue.move(POD_CLAIM, at(2), new=new) == ["default/p2"]
+    assert queue.move(POD_CLAIM, at(3), new=new) == []
+    assert not queue._subqueues.unschedulable._by_claim
+    queue.validate()
