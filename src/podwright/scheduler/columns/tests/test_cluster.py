@@ -127,7 +127,11 @@ def test_nodes_get_new_slots_when_many_have_gone():
     assert requested(cluster, 1) == (1000, 1100)
     cluster.put(node("one more"))
     version = cluster.storage.version
-    conditions = cluster.nodes.condition_journal.version
+    nodes = cluster.nodes
+    journals = (
+        nodes.node_journal, nodes.pods_journal, nodes.topology_journal, nodes.condition_journal,
+    )  # fmt: skip
+    versions = [journal.version for journal in journals]
     cluster.delete(node("one more"))
     assert cluster.numbering == 1
     assert cluster.storage.version > version, "results per slot that read storage are outdated"
@@ -136,7 +140,8 @@ def test_nodes_get_new_slots_when_many_have_gone():
     assert list(cluster.pods) == ["default/q", "default/r"]
     assert [list(there) for there in cluster.pods_on] == [["default/q", "default/r"]]
     assert cluster.ports.slots() == [0]
-    assert cluster.nodes.condition_journal.since(conditions) is None, "readers start over"
+    for journal, before in zip(journals, versions, strict=True):
+        assert journal.since(before) is None, "readers start over"
     assert missing(cluster) == {"first": ["p"]}
     assert requested(cluster) == (1000, 1100)
     assert cluster.has_pods_below(1)
@@ -198,6 +203,11 @@ def test_nominations_follow_the_pods(change, left):
     cluster = cluster_of(node("a"), node("b"), pod("p", nominated="a"), pod("q", nominated="a"))
     change(cluster)
     assert sorted(one.metadata.name for one in cluster.nominated["a"].values()) == left
+
+
+def test_a_pending_pod_without_a_nomination_has_none():
+    cluster = cluster_of(node("a"), pod("p"), pod("q", nominated="a"), pod("r"))
+    assert {name: list(pods) for name, pods in cluster.nominated.items()} == {"a": ["default/q"]}
 
 
 def test_the_same_object_again_changes_nothing():

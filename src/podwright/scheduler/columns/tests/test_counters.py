@@ -241,6 +241,20 @@ def test_a_counter_is_updated_by_its_weight_and_not_rebuilt_for_each_pod(of_live
     assert counter.current() is before
 
 
+def test_pods_on_nodes_without_the_label_are_in_no_domain_that_comes_later():
+    cluster = Cluster()
+    cluster.put(node("bare"))
+    cluster.put(node("n0", "z0"))
+    counter = counter_of(cluster)
+    counter.current()
+    cluster.put(pod("a", "bare"))
+    cluster.put(pod("b", "n0"))
+    for number in range(1, 40):
+        expected = {"z0": 1} | {f"z{i}": 0 for i in range(1, number)}
+        assert by_zone(cluster, counter) == expected
+        cluster.put(node(f"n{number}", f"z{number}"))
+
+
 def test_pods_are_counted_where_nodes_count_and_read_where_they_have_the_label():
     cluster = Cluster()
     cluster.put(node("n1", "x"))

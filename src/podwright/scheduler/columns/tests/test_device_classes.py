@@ -40,6 +40,13 @@ def test_of_several_classes_the_newest_counts_and_then_the_first_by_name():
     assert classes.class_of("example.com/gpu") == "b"
 
 
+def test_a_class_without_a_time_is_older_than_one_with_one():
+    classes = [device_class(name, "example.com/gpu") for name in "ba"]
+    assert cluster_of(*classes).device_classes.class_of("example.com/gpu") == "a"
+    newer = device_class("c", "example.com/gpu", "2026-01-01T00:00:00Z")
+    assert cluster_of(*classes, newer).device_classes.class_of("example.com/gpu") == "c"
+
+
 def test_other_kinds_of_that_name_are_ignored():
     cluster = cluster_of(device_class("gpu", "example.com/gpu", api_version="example.com/v1"))
     assert cluster.device_classes.class_of("example.com/gpu") == ""

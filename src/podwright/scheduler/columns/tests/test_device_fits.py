@@ -201,3 +201,13 @@ def test_a_rule_without_selector_taints_every_device() -> None:
         NO_DEVICES,
         NO_DEVICES,
     ]
+
+
+def test_devices_are_searched_again_when_their_class_selects_others() -> None:
+    devices = [{"name": "gpu-0", "attributes": {"model": {"string": "h100"}}}]
+    cluster = cluster_of(a_slice("a", "a", devices=devices))
+    expression = f'device.attributes["{DRIVER}"].model == "%s"'
+    for model, code in (("h100", FITS), ("a100", NO_DEVICES), ("h100", FITS)):
+        selectors = [{"cel": {"expression": expression % model}}]
+        cluster.put(obj("DeviceClass", "gpu", selectors=selectors))
+        assert codes(cluster, claim()) == [code, NO_DEVICES, NO_DEVICES]

@@ -18,6 +18,12 @@ def with_port(name, **port):
     [
         pytest.param({"hostPort": 0}, (), id="no host port"),
         pytest.param({"hostPort": 1}, (HostPort(ANY_ADDRESS, "TCP", 1),), id="the lowest port"),
+        pytest.param(
+            {"hostPort": 53, "protocol": "UDP"},
+            (HostPort(ANY_ADDRESS, "UDP", 53),),
+            id="another protocol",
+        ),
+        pytest.param({"hostPort": 80, "hostIP": "10.0.0.1"}, (OTHER,), id="an address of the node"),
     ],
 )
 def test_host_ports_of_a_pod(port, expected):

@@ -300,3 +300,30 @@ def test_capacities_of_another_index_are_news():
     storage.put_all_of(other)
     assert storage.version > 0
     assert [pool.limit_bytes for pool in storage.pools("made")] == [1 << 30]
+
+
+@pytest.mark.parametrize(
+    ("assumed_at", "version", "stays"),
+    [
+        pytest.param("7", "10", False, id="versions are numbers"),
+        pytest.param("10", "7", True, id="an older one"),
+        pytest.param("", "7", False, id="it was made from none"),
+        pytest.param("7", "x", False, id="one that is no number"),
+    ],
+)
+def test_versions_are_compared_where_they_are_numbers(assumed_at, version, stays):
+    storage = Cluster().storage
+    storage.put(claim("c", version=assumed_at))
+    assumed = with_fields(claim("c", version=assumed_at), "metadata", annotations={"x": "y"})
+    storage.assume_claim(assumed)
+    storage.put(claim("c", version=version))
+    assert (storage.claim("default/c") is assumed) is stays
+
+
+def test_claims_are_linked_with_the_volumes_that_they_name_now():
+    storage = Cluster().storage
+    for bound_to, linked in (("v", {"v"}), ("w", {"w"}), ("", set()), ("v", {"v"})):
+        storage.put(claim("c", bound_to=bound_to, version=bound_to))
+        assert set(storage._claims_of_volume) == linked
+    storage.delete(claim("c"))
+    assert not storage._claims_of_volume
