@@ -338,6 +338,26 @@ def test_values_that_are_no_texts_give_the_delays_that_are_set():
         assert driver.story == [(5, "s0", "default/web")]
 
 
+def test_another_choice_of_stages_is_drawn_again():
+    def stage(labels: str, seconds: int) -> str:
+        delay = f"delay: {{durationMilliseconds: {seconds * 1000}}}"
+        return f"selector: {{matchLabels: {labels}}}, weight: 1, {delay}, next: {{delete: true}}"
+
+    driver = LifecycleDriver(
+        Lifecycle(stages_of(stage("{a: x}", 60), stage("{a: x}", 60), stage("{b: x}", 9)))
+    )
+    driver.put(a_pod(labels={"a": "x"}))
+    assert driver.heap.next_ns == NOW + 60 * SECOND
+    for labels in ({"a": "x", "b": "x"}, {"b": "x"}):
+        before = len(driver.heap)
+        driver.put(a_pod(labels=labels))
+        assert len(driver.heap) == before + 1, "another one is scheduled"
+        driver.put(a_pod(labels=labels, annotations={"c": "d"}))
+        assert len(driver.heap) == before + 1, "not for what the choice does not depend on"
+    driver.run()
+    assert [at_s for at_s, _, _ in driver.story] == [9]
+
+
 def test_a_scheduled_stage_is_canceled_when_it_no_longer_applies():
     driver = LifecycleDriver(Lifecycle(stages_of(WAIT)))
     driver.put(a_pod())

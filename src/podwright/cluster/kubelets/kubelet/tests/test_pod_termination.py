@@ -11,6 +11,7 @@ from podwright.cluster.kubelets.kubelet.tests.kubelet_driver import (
     pod_of,
     run_of,
 )
+from podwright.cluster.kubelets.pod_statuses import STOP_DELAY
 
 
 def test_a_new_pod_that_is_deleted_already_is_not_rejected():
@@ -191,6 +192,28 @@ def test_a_container_that_ends_before_a_shorter_grace_period_is_not_killed():
     assert "default/web" in driver.objects
     driver.run(1)
     assert driver.objects == {}
+
+
+@pytest.mark.parametrize(
+    ("graces", "ended"),
+    [
+        pytest.param([(0, 30)], (0, "2026-01-01T00:00:20Z"), id="in its time"),
+        pytest.param([(0, 30), (3, 25)], (0, "2026-01-01T00:00:20Z"), id="long enough"),
+        pytest.param([(0, 30), (3, 5)], (137, "2026-01-01T00:00:08Z"), id="killed before"),
+    ],
+)
+def test_a_container_that_would_end_after_a_shorter_grace_period_is_killed(graces, ended):
+    # The kubelet is called each second.
+    probe = {"exec": {"command": ["false"]}, "periodSeconds": 1}
+    metadata: Any = {"__annotations": {STOP_DELAY: "20s"}, "__finalizers": ["example.com/keep"]}
+    driver = run_of(pod_of(container(readinessProbe=probe), **metadata))
+    driver.delete = lambda _: None
+    for at, grace in graces:
+        driver.run(at)
+        driver.remove(grace_seconds=grace)
+    driver.run(100)
+    state = driver.state()["terminated"]
+    assert (state["exitCode"], state["finishedAt"]) == ended
 
 
 @pytest.mark.parametrize(
