@@ -165,6 +165,31 @@ def test_an_update_returns_the_slots_that_may_have_changed():
     assert amounts.columns == dict(cluster.nodes.resources)
 
 
+@pytest.mark.parametrize("only_ready", [False, True])
+@pytest.mark.parametrize("most", ["nodes", "pods", "conditions"])
+def test_each_journal_is_read_from_where_it_was_read_last(most, only_ready):
+    cluster = Cluster()
+    for name in ("n0", "n1"):
+        cluster.put(make_node(name))
+    # Of one kind of change there have been many more than of the others.
+    for number in range(9):
+        match most:
+            case "nodes":
+                cluster.put(make_node("n0", cpu=4 + number % 2))
+            case "pods":
+                cluster.put(make_pod(f"p{number}", cpu="1m", node="n0"))
+            case _:
+                ready = (Condition(type="Ready", status=("True", "False")[number % 2]),)
+                cluster.put(with_fields(make_node("n0"), "status", conditions=ready))
+    amounts = NodeAmounts(only_ready=only_ready)
+    assert updated(amounts, cluster) is None
+    assert updated(amounts, cluster) == []
+    cluster.put(make_pod("a", cpu=1, node="n1"))
+    assert updated(amounts, cluster) == [1]
+    cluster.put(make_node("n1", cpu=8))
+    assert updated(amounts, cluster) == [1]
+
+
 def test_conditions_concern_only_those_who_count_ready_nodes():
     cluster = Cluster()
     cluster.put(make_node("n0", cpu=4))
