@@ -41,6 +41,11 @@ def test_new_nodes_get_the_pods_of_daemon_sets():
     pods = [make_pod(f"p{i}", cpu="1") for i in range(3)]
     assert pw.buy_nodes(pods, [SMALL]).nodes == {"small": 2}
     assert pw.buy_nodes([agents, *pods], [SMALL]).nodes == {"small": 3}
+    # A cluster that is read has the status of the set, and its pods.
+    server = {"uid": "u", "resourceVersion": "5"}
+    raw = agents.raw
+    known = {"metadata": raw["metadata"] | server, "status": {"currentNumberScheduled": 0}}
+    assert pw.buy_nodes([decode(raw | known), *pods], [SMALL]).nodes == {"small": 3}
 
 
 def test_pools_are_types():
@@ -66,6 +71,15 @@ def test_each_mistake_has_its_path():
         assert any(each.startswith(f"types{path}") for each in paths), (path, paths)
     with pytest.raises(InputError, match="no pod is pending"):
         pw.buy_nodes([make_node("n1")], [SMALL])
+    text = b"types: [{allocatable: {cpu: 4}}, {allocatable: {cpu: 4}}, {name: a}, {name: a}]"
+    with pytest.raises(InputError) as caught:
+        read_node_types(text, "types.yaml")
+    names = [(each.path, each.message) for each in caught.value.errors if "name" in each.path]
+    assert names == [
+        ("types[0].name", "Required value"),
+        ("types[1].name", "Required value"),
+        ("types[3].name", 'Duplicate value: "a"'),
+    ]
 
 
 def test_a_table_has_the_types_of_a_document():

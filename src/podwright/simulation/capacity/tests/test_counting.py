@@ -7,8 +7,10 @@ import yaml
 
 import podwright as pw
 from podwright.apimachinery.objects import InputError, decode, encode
+from podwright.scheduler.assembly import Scheduler
 from podwright.scheduler.config import parse_gates, read_configuration
 from podwright.simulation.capacity import capacity_review, review_text
+from podwright.simulation.capacity.counting import _headroom
 from podwright.simulation.world.tests.test_devices import CLASS, TEMPLATE, devices
 from podwright.testing import make_node, make_pod
 
@@ -49,16 +51,16 @@ def cluster(count=4):
     ]
 
 
-def owned(name, node, cpu="1", priority=0):
+def owned(name, node, cpu="1", priority=0, owner="rs"):
     pod = make_pod(name, cpu=cpu, node=node, priority=priority)
-    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "rs", "uid": "u"}
+    reference = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": owner, "uid": "u"}
     document = {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {
             "name": name,
             "namespace": "default",
-            "ownerReferences": [owner | {"controller": True}],
+            "ownerReferences": [reference | {"controller": True}],
         },
         "spec": pod.raw["spec"],
     }
@@ -125,6 +127,9 @@ def test_more_of_a_pod_are_more_replicas_of_its_owner(owners, nodes):
 def test_counts_by_zone_and_pool():
     found = pw.capacity(cluster(), make_pod("x", cpu="3")).templates[0]
     assert (found.zones, found.pools) == ({"a": 2, "b": 2}, {"p": 3, "q": 1})
+    reversed_zones = [make_node(f"n{i}", cpu="4", zone="ba"[i]) for i in range(2)]
+    found = pw.capacity(reversed_zones, make_pod("x", cpu="3")).templates[0]
+    assert list(found.zones) == ["a", "b"]
     question = pw.CapacityQuestion(
         pods=(make_pod("x", cpu="3"),), pool_label="kubernetes.io/hostname"
     )
@@ -181,6 +186,16 @@ def test_headroom_of_pods_whose_workload_is_not_declared():
     assert [(each.kind, each.key, each.count) for each in found.headroom] == [
         ("RayCluster", "default/r", 3)
     ]
+
+
+def test_headroom_is_counted_a_workload_at_a_time():
+    objects = [*cluster(1), owned("x", "n0"), owned("y", "n0", owner="other")]
+    scheduler, seen = Scheduler(), []
+    scheduler.add(*objects)
+    question = pw.CapacityQuestion(headroom=True)
+    found = _headroom(scheduler, objects, question, lambda *part: seen.append(part))
+    assert [each.key for each in found] == ["default/rs", "default/other"]
+    assert seen == [(1, 2), (2, 2)]
 
 
 def test_the_loss_of_nodes_zones_and_pools():
@@ -278,6 +293,34 @@ def test_the_review_has_the_form_of_cluster_capacity():
     ]
     assert "The cluster can schedule 2 instance(s) of the pod small." in lines
     assert lines[-2:] == ["small", "\t- n: 2 instance(s)"]
+
+
+def test_the_review_has_headroom_losses_and_preemption_only_if_there_are_any():
+    objects = [*cluster(2), owned("p0", "n0", "3"), owned("p1", "n1", "3")]
+    question = pw.CapacityQuestion(headroom=True, loss=("zone",))
+    status = capacity_review(pw.capacity(objects, question))["status"]
+    assert "preemption" not in status
+    assert "evicted" not in status
+    (headroom,) = status["headroom"]
+    reason = headroom.pop("failReason")
+    assert (reason["failType"], "Insufficient cpu" in reason["failMessage"]) == (
+        "Unschedulable", True,
+    )  # fmt: skip
+    assert headroom == {
+        "kind": "ReplicaSet", "workload": "default/rs", "running": 2, "replicas": 0,
+    }  # fmt: skip
+    assert [(each["of"], each["name"], len(each["pending"])) for each in status["losses"]] == [
+        ("zone", "a", 1), ("zone", "b", 1),
+    ]  # fmt: skip
+    (pending,) = status["losses"][0]["pending"]
+    assert (pending["pod"], "Insufficient cpu" in pending["failMessage"]) == ("default/p0", True)
+    low = [make_node("n", cpu="4"), owned("low", "n", "3")]
+    question = pw.CapacityQuestion(
+        pods=(make_pod("high", cpu="2", priority=9),), preemption=True, max_limit=1
+    )
+    status = capacity_review(pw.capacity(low, question), max_limit=1)["status"]
+    assert status["evicted"] == ["default/low"]
+    assert not status.keys() & {"headroom", "losses"}
 
 
 GANGS = "GenericWorkload=true,GangScheduling=true"

@@ -123,6 +123,8 @@ def test_a_mix_grows_by_several_nodes_if_one_does_not_help():
     assert found._grown((0,), [0]) == (0,), "more nodes than pods do not help"
     found = Given([A], 4, lambda mix: 4 * (mix[0] >= 4))
     assert found._grown((0,), [0]) == (4,), "as many as pods"
+    found = Given([A], 64, lambda mix: 64 * (mix[0] >= 64))
+    assert found._grown((0,), [0]) == (64,), "each step is twice the one before"
 
 
 def test_a_mix_does_not_grow_beyond_the_limits():
@@ -131,6 +133,9 @@ def test_a_mix_does_not_grow_beyond_the_limits():
     assert found._grown((0, 0), range(2)) == (2, 2)
     found = Given([node_type("a", 1.0, most=2)], 20, lambda mix: 4 * mix[0])
     assert found._grown((0,), [0]) == (2,)
+    # A step of two is more than the limit, one of one is not.
+    found = Given([A, node_type("b", 1.0, most=1)], 20, lambda mix: 4 * mix[1])
+    assert found._grown((0, 0), range(2)) == (0, 1)
 
 
 def test_the_gain_is_the_share_of_the_requests_of_what_is_left():
