@@ -344,12 +344,24 @@ def test_a_group_that_fits_is_not_checked_again_for_a_while():
     assert status.message == "resource gap: cpu: 1000m"
 
 
-def test_a_member_that_fails_causes_a_new_check_of_the_group():
+@pytest.mark.parametrize("at", ["PostFilter", "Unreserve"])
+def test_a_member_that_fails_causes_a_new_check_of_the_group(at: str):
     situation = Situation(pod_group_backoff_seconds=0)
     situation.cluster.put(make_node("n1", cpu="2"))
     situation.group("g", 2, A, B, minResources={"cpu": "2"})
     assert situation.tries(A, at_ns=0)
     situation.cluster.put(make_node("n1", cpu="1"))
-    situation.fail(A, at_ns=1)
+    if at == "PostFilter":
+        situation.fail(A, at_ns=1)
+    else:
+        situation.plugin.unreserve(Cycle(A, situation.cluster), "n1")
     status = situation.pre_filter(A)
     assert status.message == "resource gap: cpu: 1000m"
+
+
+@pytest.mark.parametrize(("pod", "is_alone"), [(make_pod("p"), True), (A, False)])
+def test_members_of_a_group_have_keys_of_their_own(pod: Pod, is_alone: bool):
+    plugin = Coscheduling(CoschedulingArgs())
+    assert plugin.key_is_of_template(pod) is is_alone
+    assert (plugin.pod_key(pod) == ()) is is_alone
+    assert (plugin.pod_key(pod) == plugin.pod_key(make_pod("q"))) is is_alone

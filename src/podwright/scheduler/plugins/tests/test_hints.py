@@ -226,6 +226,9 @@ def test_volume_binding_after_a_csi_driver_change(before, after, expected):
     hint = volume_binding.after_csi_driver_change
     assert hint(mine, csi_driver(**before), csi_driver(**after)) is expected
     assert hint(pod(), csi_driver(**before), csi_driver(**after)) is SKIP
+    others = [{"name": "v", "csi": {"driver": "other"}}, {"name": "w", "emptyDir": {}}]
+    assert hint(pod(volumes=others), csi_driver(**before), csi_driver(**after)) is SKIP
+    assert hint(mine, None, csi_driver(**after)) is SKIP
 
 
 DISKS = {

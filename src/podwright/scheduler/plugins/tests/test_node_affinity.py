@@ -127,3 +127,20 @@ def test_the_configuration_adds_affinity_to_every_pod():
     assert reasons(plugin, cycle) == {"a": (OWN,), "b": (ENFORCED,)}
     assert plugin.pre_score(cycle).is_success
     assert scored(plugin, cycle) == {"a": 9, "b": 0}
+
+
+def test_pods_are_alike_only_with_the_same_selector_and_affinity():
+    key = "requiredDuringSchedulingIgnoredDuringExecution"
+    affine = {"nodeAffinity": {key: {"nodeSelectorTerms": [named("a")]}}}
+    specs = [
+        {},
+        {"nodeSelector": {"disk": "ssd"}},
+        {"nodeSelector": {"disk": "hdd"}},
+        {"affinity": affine},
+        {"affinity": affine, "nodeSelector": {"disk": "ssd"}},
+        {"affinity": affine, "nodeSelector": {"disk": "hdd"}},
+    ]
+    plugin = NodeAffinity()
+    keys = [plugin.pod_key(pod(**spec)) for spec in specs]
+    assert len(set(keys)) == len(keys)
+    assert keys == [plugin.pod_key(pod(**spec)) for spec in specs]

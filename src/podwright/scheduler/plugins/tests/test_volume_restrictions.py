@@ -126,8 +126,11 @@ def test_preemption_of_the_user_frees_the_claim():
     plugin.remove_pod(simulated, user)
     assert reasons(plugin, simulated) == {}
     assert set(reasons(plugin, cycle)) == {"n0", "n1"}
-    plugin.add_pod(simulated, user)
-    assert set(reasons(plugin, simulated)) == {"n0", "n1"}
+    for _ in range(2):
+        plugin.add_pod(simulated, user)
+        assert set(reasons(plugin, simulated)) == {"n0", "n1"}
+        plugin.remove_pod(simulated, user)
+        assert reasons(plugin, simulated) == {}
 
 
 def test_only_users_of_claims_for_one_pod_are_counted_in_a_dry_run():
