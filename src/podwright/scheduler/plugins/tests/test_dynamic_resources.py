@@ -576,10 +576,18 @@ def test_devices_are_reserved_without_a_handle(is_allocated: bool) -> None:
 
 def test_nodes_with_a_resource_of_their_own_stand_beside_nodes_with_devices() -> None:
     """Upstream: extendeddynamicresources.go, filterExtendedResources."""
-    plugin, cycle, _ = prepared(
-        requesting("p", 1), own("x", gpu="1"), own("y"), own("z"), devices("y", "a")
-    )
+    nodes = own("y"), own("w", gpu="1"), own("x", gpu="1"), own("z")
+    plugin, cycle, _ = prepared(requesting("p", 1), *nodes, devices("y", "a"))
     assert reasons(plugin, cycle) == {"z": NO_DEVICES}
+    for name in ("w", "x"):
+        assert plugin.allocate_on(cycle, name) is None
+    assert isinstance(plugin.allocate_on(cycle, "y"), NodeAllocation)
+
+
+def test_without_their_gate_extended_resources_make_no_difference() -> None:
+    plugin = DynamicResources(gates=set_gates({"DRAExtendedResource": False}))
+    assert plugin.pod_key(requesting("p", 1)) == plugin.pod_key(pod("q")) == ()
+    assert DynamicResources().pod_key(requesting("p", 1)) != ()
 
 
 def test_devices_of_nodes_that_two_terms_select_cannot_be_allocated() -> None:

@@ -407,3 +407,17 @@ def test_a_cloned_cycle_starts_with_the_changes_of_the_original_and_has_its_own(
     plugin.add_pod(again, cluster.pods["default/1"])
     found = [filtered(plugin, each)["a"].message for each in (cycle, without, again)]
     assert found == [here, gone, here]
+
+
+def test_a_dry_run_removes_the_only_pod_that_a_first_one_would_be_beside():
+    # Upstream: interpodaffinity/filtering.go, satisfyPodAffinity
+    incoming = pod(affinity=near(term(ZONE, "web")))
+    cluster = cluster_of(*NODES, pod("1", on="a"))
+    plugin, cycle = InterPodAffinity(), Cycle(incoming, cluster)
+    assert plugin.pre_filter(cycle).is_success
+    simulated = cycle.clone()
+    plugin.remove_pod(simulated, cluster.pods["default/1"])
+    found = {name: answer.message for name, answer in filtered(plugin, simulated).items()}
+    assert found == {"a": "", "b": "", "c": "", "d": AFFINITY}
+    found = {name: answer.message for name, answer in filtered(plugin, cycle).items()}
+    assert found == {"a": "", "b": "", "c": AFFINITY, "d": AFFINITY}

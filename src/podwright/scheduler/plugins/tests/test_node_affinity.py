@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from podwright.apimachinery.objects import (
@@ -132,7 +134,7 @@ def test_the_configuration_adds_affinity_to_every_pod():
 def test_pods_are_alike_only_with_the_same_selector_and_affinity():
     key = "requiredDuringSchedulingIgnoredDuringExecution"
     affine = {"nodeAffinity": {key: {"nodeSelectorTerms": [named("a")]}}}
-    specs = [
+    specs: list[dict[str, Any]] = [
         {},
         {"nodeSelector": {"disk": "ssd"}},
         {"nodeSelector": {"disk": "hdd"}},
