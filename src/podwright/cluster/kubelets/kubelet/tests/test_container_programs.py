@@ -7,12 +7,17 @@ import pytest
 
 from podwright.apimachinery.objects import InputError
 from podwright.cluster.kubelets import read_image_behaviors
+from podwright.cluster.kubelets.kubelet.containers.process import Process, Program
+from podwright.cluster.kubelets.kubelet.shell import Script
 from podwright.cluster.kubelets.kubelet.tests.kubelet_driver import (
     NEVER,
     KubeletDriver,
     container,
     pod_of,
+    pod_with_status,
 )
+from podwright.cluster.kubelets.kubelet.tests.shell_runs import facts
+from podwright.cluster.kubelets.tests.lifecycle_driver import SECOND
 
 MOUNT = [{"name": "v", "mountPath": "/mnt/v"}]
 CONFIG = {"name": "v", "configMap": {"name": "cfg"}}
@@ -297,3 +302,25 @@ def test_a_wrong_file_of_images_is_an_error_with_its_place(text, message):
     with pytest.raises(InputError, match=None) as error:
         read_image_behaviors(text, "images.yaml")
     assert message in str(error.value)
+
+
+def test_a_script_that_is_far_behind_sleeps_over_the_rest():
+    script = Script(["sh", "-c", "while i=$((i + 1)); do sleep 1; done"], facts())
+    process = Process(0, Program(), script)
+    process.advance(50 * SECOND)
+    assert process.wake_ns == 51 * SECOND
+    process.advance(100_000 * SECOND)
+    assert process.wake_ns == 100_001 * SECOND
+    process.advance(100_001 * SECOND)
+    assert process.wake_ns == 100_002 * SECOND
+
+
+def test_a_pod_that_is_read_without_a_sandbox_has_no_address():
+    driver = KubeletDriver()
+    waits = {"phase": "Pending", "startTime": "2026-01-01T00:00:00Z"}
+    volumes = [{"name": "v", "secret": {"secretName": "none"}}]
+    pod = pod_of(container("main", volumeMounts=MOUNT), volumes=volumes)
+    driver.put(pod_with_status(pod, waits))
+    driver.run(5)
+    assert "podIP" not in driver.status()
+    assert "waiting" in driver.state()

@@ -57,6 +57,8 @@ RESULTS = [
     ("expr 3 = 4; echo $?", 0, "0\n1\n"),
     ("expr a + 1; echo $?", 0, "2\n"), ("expr 5 != 4; expr 5 != 5", 1, "1\n0\n"),
     ("seq 2 4; seq 3 -1 1; seq 2 1", 0, "2\n3\n4\n3\n2\n1\n"),
+    # Functions that are called one after another are not nested.
+    ("f() { :; }; for i in $(seq 200); do f; done; echo $i", 0, "200\n"),
     # exec.
     ("trap 'echo bye' EXIT; exec true", 0, ""), ("exec echo a b", 0, "a b\n"),
     # Substitution.
