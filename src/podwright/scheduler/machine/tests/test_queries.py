@@ -201,7 +201,10 @@ def test_what_a_plugin_reads_and_requests():
     assert found["device_class"] == "gpus"
     (patch,) = driver.all_of(PatchPodMetadata)
     assert (patch.pod, patch.uid, dict(patch.labels)) == ("default/a", uids["a"], {"seen": "yes"})
-    assert "Read: on n1" in driver.notes
+    (event,) = [each for each in driver.all_of(EmitEvent) if each.reason == "Read"]
+    assert (event.pod, event.uid, event.type) == ("default/a", uids["a"], "Normal")
+    assert (event.action, event.note, event.related) == ("Scheduling", "on n1", "")
+    assert event.controller == "default-scheduler"
 
 
 class Decides(Plugin):

@@ -147,3 +147,53 @@ def test_who_watches_failures_receives_each_with_its_pod_and_time():
         ("default/small", True, driver.now_ns),
     ]
     assert seen[0][2].startswith("0/1 nodes are available: 1 Insufficient cpu.")
+
+
+def test_the_events_of_a_preemption_are_complete():
+    # Upstream: pkg/scheduler/schedule_one.go, and pkg/scheduler/framework/preemption/executor.go
+    driver = Driver()
+    victim = with_node_name(pending("victim", cpu="1", priority=0), "n1")
+    driver.put(make_node("n1", cpu="1"), victim, pending("big", cpu="1", priority=1))
+    for _ in range(2):
+        driver.cycle()
+    big, small = "default/big", "default/victim"
+    profile = "default-scheduler"
+    events = {each.reason: each for each in driver.all_of(EmitEvent)}
+    preempted, failed = events["Preempted"], events["FailedScheduling"]
+    scheduled = events["Scheduled"]
+    assert preempted == EmitEvent(
+        small,
+        victim.metadata.uid,
+        "Normal",
+        "Preempted",
+        "Preempting",
+        f"Preempted by pod {pending('big').metadata.uid} on node n1",
+        profile,
+        big,
+        preempted.resource_version,
+    )
+    assert failed.note.startswith("0/1 nodes are available: 1 Insufficient cpu.")
+    uid = pending("big").metadata.uid
+    assert failed == EmitEvent(
+        big,
+        uid,
+        "Warning",
+        "FailedScheduling",
+        "Scheduling",
+        failed.note,
+        profile,
+        "",
+        failed.resource_version,
+    )
+    note = "Successfully assigned default/big to n1"
+    assert scheduled == EmitEvent(
+        big,
+        uid,
+        "Normal",
+        "Scheduled",
+        "Binding",
+        note,
+        profile,
+        "",
+        scheduled.resource_version,
+    )
