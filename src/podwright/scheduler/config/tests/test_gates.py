@@ -1,5 +1,7 @@
 """Feature gates are set as --feature-gates sets them."""
 
+from collections import Counter
+
 import pytest
 
 from podwright.apimachinery.objects.errors import InputError
@@ -125,3 +127,33 @@ def test_every_required_gate_exists():
     assert required <= GATES.keys()
     assert {name: gate.requires for name, gate in GATES.items() if gate.requires} == REQUIRED_GATES
     assert len(GATES) == 239, "with AllAlpha and AllBeta, the 241 names of the binary"
+
+
+def test_gates_have_the_stages_and_defaults_of_the_binary():
+    # Upstream: pkg/features/kube_features.go, defaultVersionedKubernetesFeatureGates
+    states = Counter((gate.stage, gate.default, gate.locked) for gate in GATES.values())
+    assert states == {
+        ("Alpha", False, False): 48,
+        ("Beta", False, False): 11,
+        ("Beta", True, False): 88,
+        ("GA", True, False): 5,
+        ("GA", True, True): 71,
+        ("Deprecated", False, False): 7,
+        ("Deprecated", False, True): 3,
+        ("Deprecated", True, False): 4,
+        ("Deprecated", True, True): 2,
+    }
+    assert [name for name, gate in GATES.items() if gate.effects and not gate.default] == [
+        "ClusterTrustBundle",
+        "CoordinatedLeaderElection",
+        "DRADeviceTaintRules",
+        "DRAResourcePoolStatus",
+        "GangScheduling",
+        "GenericWorkload",
+        "PodCertificateRequest",
+        "StorageCapacityScoring",
+        "StorageVersionAPI",
+        "StorageVersionMigrator",
+        "TaintTolerationComparisonOperators",
+        "VolumeLimitScaling",
+    ]
