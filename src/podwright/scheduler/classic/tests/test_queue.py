@@ -340,6 +340,13 @@ def test_a_pod_that_is_old_enough_just_before_a_flush_is_due_at_it(queue):
     assert queue.flush_unschedulable(90 * S) == ["default/a"]
 
 
+def test_the_durations_are_those_of_upstream():
+    settings = ClassicQueueSettings()
+    assert (settings.initial_backoff_ns, settings.max_backoff_ns) == (S, 10 * S)
+    assert (settings.backoff_flush_ns, settings.unschedulable_flush_ns) == (S, 30 * S)
+    assert settings.max_unschedulable_ns == 60 * S
+
+
 def test_every_duration_can_be_set():
     queue = ClassicQueue(
         ClassicQueueSettings(

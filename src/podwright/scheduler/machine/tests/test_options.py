@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from podwright.apimachinery.objects import ArgumentError
-from podwright.scheduler.config import KubeSchedulerConfiguration
+from podwright.scheduler.config import DEFAULT_GATES, KubeSchedulerConfiguration
 from podwright.scheduler.framework import Plugin
+from podwright.scheduler.framework.profile import TieRule
 from podwright.scheduler.machine import MachineKeywords, SchedulerOptions
+from podwright.scheduler.queueing import QueueSettings
 
 FILLED_IN = {"configuration", "queue", "parallelism", "extenders"}
 """Options that are no keywords: given by position, or filled in from the configuration."""
@@ -22,6 +24,15 @@ def test_every_option_has_a_keyword_or_is_filled_in():
     fields = {field.name for field in msgspec.structs.fields(SchedulerOptions)}
     keywords = {NANOSECONDS.get(name, name) for name in MachineKeywords.__annotations__}
     assert fields == keywords | FILLED_IN
+
+
+def test_the_defaults_of_options():
+    options = SchedulerOptions()
+    assert (options.configuration, options.plugins, options.extenders) == (None, (), ())
+    assert (options.gates, options.queue) == (DEFAULT_GATES, QueueSettings())
+    assert (options.seed, options.start_ns, options.assumed_pod_expiry_ns) == (0, 0, 0)
+    assert (options.tie_rule, options.parallelism) == (TieRule.DRAWN, 16)
+    assert (options.draws_preemption_offset, options.batching) == (True, False)
 
 
 def test_a_configuration_and_keywords_become_options():

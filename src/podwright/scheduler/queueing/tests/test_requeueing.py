@@ -1,6 +1,7 @@
 """Which plugins an event consults, and when the flush of unschedulable pods is due."""
 
 import pytest
+from msgspec import to_builtins
 
 from podwright.apimachinery.objects import PodResourceClaim, with_fields
 from podwright.scheduler.framework.events import (
@@ -12,7 +13,7 @@ from podwright.scheduler.framework.events import (
     EventHint,
     Hint,
 )
-from podwright.scheduler.queueing import HintTable, QueueName
+from podwright.scheduler.queueing import HintTable, QueueName, QueueSettings
 from podwright.scheduler.queueing.tests.pods import NODE_ADD, NODE_LABEL, at, make_pod, make_queue
 
 
@@ -236,3 +237,15 @@ def test_pods_that_have_left_are_not_found_by_their_claim() -> None:
     assert queue.move(POD_CLAIM, at(3), new=new) == []
     assert not queue._subqueues.unschedulable._by_claim
     queue.validate()
+
+
+def test_the_durations_of_a_queue_are_those_of_upstream() -> None:
+    """Upstream: pkg/scheduler/backend/queue/scheduling_queue.go."""
+    assert to_builtins(QueueSettings()) == {
+        "initial_backoff_ns": 10**9,
+        "max_backoff_ns": 10 * 10**9,
+        "backoff_window_ns": 10**9,
+        "max_unschedulable_ns": 5 * 60 * 10**9,
+        "unschedulable_flush_ns": 30 * 10**9,
+        "pop_from_backoff": True,
+    }
