@@ -68,7 +68,7 @@ def tree(
         pytest.param(("empty", "/a//b/./c/"), "/a/b", "directory", id="however it is written"),
         pytest.param(("empty", "/a//b/"), "/a/b/none", None, id="and below it"),
         pytest.param(("bare", "/v"), "/v/srv/a", "file", id="a directory without a path"),
-        pytest.param(("empty", "/tmp/bc"), "/tmp/b", None, id="not half of its name"),
+        pytest.param(("empty", "/var/tmp/b.c"), "/var/tmp/b", None, id="not half of its name"),
         pytest.param(("host", "/v"), "/v/a", "file", id="a file of the node"),
         pytest.param(("host", "/v"), "/v/d", "directory", id="a directory of the node"),
         pytest.param(("new", "/v"), "/v/d/x", "file", id="below it"),
@@ -78,7 +78,7 @@ def tree(
         pytest.param(("config", "/v"), "/v/none", None, id="no key of it"),
         pytest.param(("labels", "/v"), "/v/l", "file", id="a field of the pod"),
         pytest.param(("empty", "/v"), "/tmp", "directory", id="temporary files"),
-        pytest.param(("empty", "/v"), "/tmp/x", None, id="of which there are none"),
+        pytest.param(("empty", "/v"), "/var/tmp/x", None, id="of which there are none"),
         pytest.param(("empty", "/v"), "/etc", "directory", id="a directory that all images have"),
         pytest.param(("empty", "/v"), "/", "directory", id="the root"),
         pytest.param(("empty", "/v"), "/etc/hosts", "file", id="a file of the kubelet"),
@@ -162,7 +162,7 @@ def test_a_path_in_a_volume():
 
 def test_what_a_container_makes_and_removes():
     files = tree(("empty", "/v"))
-    for directory in ("/v/d", "/opt", "/tmp/t"):
+    for directory in ("/v/d", "/opt", "/var/tmp/t"):
         files.make_directory(directory)
         assert files.kind(directory) == "directory"
         assert files.names(directory) == []
@@ -173,7 +173,7 @@ def test_what_a_container_makes_and_removes():
         assert files.kind(directory) == "directory"
         assert files.kind(f"{directory}/x") is None
         files.remove(directory)
-    assert files.kind("/v/d") is files.kind("/tmp/t") is None
+    assert files.kind("/v/d") is files.kind("/var/tmp/t") is None
     files.make_directory("/opt")
     files.make_directory("/opt/a")
     assert files.kind("/opt/a/b/c") is None
@@ -201,7 +201,7 @@ def test_read_only_places_refuse_writes():
     for files, path in (
         (tree(mount), "/v/x"),
         (tree(("config", "/v")), "/v/x"),
-        (tree(securityContext={"readOnlyRootFilesystem": True}), "/tmp/x"),
+        (tree(securityContext={"readOnlyRootFilesystem": True}), "/var/tmp/x"),
     ):
         for change in (files.make_directory, files.remove):
             with pytest.raises(FileAccessError):
@@ -217,7 +217,7 @@ def test_read_only_places_refuse_writes():
     ("path", "is_simulated"),
     [
         pytest.param("/v/x", True, id="in a volume"),
-        pytest.param("/tmp/x", True, id="a temporary file"),
+        pytest.param("/var/tmp/x", True, id="a temporary file"),
         pytest.param("/log", True, id="the message"),
         pytest.param("/etc/x", False, id="where the image's permissions decide"),
     ],
@@ -238,7 +238,7 @@ def test_where_users_other_than_root_write(path, is_simulated):
 def test_only_what_is_in_no_volume_goes_with_a_container():
     files = tree(("empty", "/v"))
     files.write("/v/x", "1")
-    files.write("/tmp/x", "2")
+    files.write("/var/tmp/x", "2")
     files._files.record.files["main2\0/x"] = "3"
     files._files.remove_own(ContainerRecord("main", "app"))
     assert files._files.record.files == {"\0empty/x": "1", "main2\0/x": "3"}
