@@ -184,6 +184,24 @@ def test_opening_a_store_leaves_garbage_collection_as_it_was(path, was_enabled):
         gc.enable()
 
 
+def test_no_other_process_can_open_the_file_and_none_waits_for_it(path):
+    store = open_writable(path)
+    journal: Any = store._journal
+    connection = journal._connection
+    names = ("locking_mode", "busy_timeout", "journal_mode")
+    found = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in names]
+    assert found == ["exclusive", 0, "wal"]
+    store.close()
+
+
+def test_a_damaged_file_with_a_log_is_not_one_in_use(path):
+    path.write_bytes(b"garbage" * 1_000)
+    path.with_name(f"{path.name}-wal").write_bytes(b"")
+    with pytest.raises(UnusableStore) as error:
+        open_writable(path)
+    assert "in use" not in str(error.value)
+
+
 def test_a_store_has_one_owner(path):
     store = filled(path)
     with pytest.raises(UnusableStore, match="in use by another process"):
