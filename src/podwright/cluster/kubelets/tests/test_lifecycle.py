@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -583,6 +584,39 @@ def test_an_object_of_the_kind_stage_replaces_the_stage_of_its_name():
     assert update.obj.raw["status"]["phase"] == "Failed"
     assert life.handle_change(change_of(3, STAGE, "s", former, None), NOW) == []
     assert life.kinds == [STAGE]
+
+
+STAGE_API = {"apiVersion": "kwok.x-k8s.io/v1alpha1", "kind": "Stage"}
+JITTER = {"delay": {"jitterDurationFrom": {"cel": {"expression": "1"}}}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [
+        pytest.param({"next": {"statusTemplate": "{{"}}, "statusTemplate", id="an error"),
+        pytest.param({"next": {"delete": True}, **JITTER}, "KWOK ignores it here", id="a note"),
+    ],
+)
+def test_a_stage_that_is_not_valid_or_has_notes_is_reported_where_failures_are(spec, text):
+    head = {"resourceRef": {"apiGroup": "v1", "kind": "Pod"}, "selector": {}}
+    stage = decode({**STAGE_API, "metadata": {"name": "s", "uid": "u"}, "spec": {**head, **spec}})
+    reports: list[Any] = []
+    life = Lifecycle(
+        stages=(), objects_of=lambda _: (), report_failure=lambda *each: reports.append(each)
+    )
+    (event,) = life.handle_change(change_of(2, STAGE, "s", None, stage), NOW)
+    assert isinstance(event, RecordEvent)
+    assert (event.object_kind, event.key, event.uid, event.type) == ("Stage", "s", "u", "Warning")
+    ((room, key, problem),) = reports
+    assert (room, key) == ("stages", "s")
+    assert text in str(problem)
+    silent = Lifecycle(stages=(), objects_of=lambda _: ())
+    if "next" in spec and "delete" in spec["next"]:
+        with pytest.warns(UserWarning, match=text):
+            silent.handle_change(change_of(2, STAGE, "s", None, stage), NOW)
+    else:
+        with pytest.raises(InputError, match=text):
+            silent.handle_change(change_of(2, STAGE, "s", None, stage), NOW)
 
 
 def test_a_restored_machine_continues_like_the_original():
