@@ -266,7 +266,18 @@ def test_a_failed_run_is_a_result(configuration: SweepConfiguration, error: str)
     run = next(plan.runs())
     result = figures_of_run(run, plan.inputs[0], configuration, plan.options)
     assert error in result.error
-    assert not result.figures
+    assert (result.run, result.figures) == (run, ())
+
+
+def test_a_run_that_ends_with_any_exception_is_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    def simulate(*_arguments: object, **_keywords: object) -> None:
+        raise ZeroDivisionError("no nodes")
+
+    monkeypatch.setattr("podwright.online.sweep.figures_of_run.simulate", simulate)
+    plan = plan_with()
+    run = next(plan.runs())
+    result = figures_of_run(run, plan.inputs[0], plan.configurations[0], plan.options)
+    assert result == RunFigures(run, (), "ZeroDivisionError: no nodes")
 
 
 def test_the_runs_of_one_process_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
