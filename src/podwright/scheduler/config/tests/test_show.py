@@ -5,6 +5,7 @@ import pytest
 
 from podwright.scheduler.config import (
     DEFAULT_GATES,
+    CoschedulingArgs,
     KubeSchedulerConfiguration,
     default_plugins,
     read_configuration,
@@ -72,15 +73,37 @@ def test_the_default_configuration():
     assert profiles[0]["plugins"]["multiPoint"]["enabled"] == [
         {"name": plugin.name, "weight": plugin.weight} for plugin in default_plugins(DEFAULT_GATES)
     ]
-    assert profiles[0]["pluginConfig"][1] == {
-        "args": {
-            "apiVersion": "kubescheduler.config.k8s.io/v1",
-            "bindingTimeout": "10m0s",
-            "filterTimeout": "10s",
-            "kind": "DynamicResourcesArgs",
+    cpu_and_memory = [{"name": name, "weight": 1} for name in ("cpu", "memory")]
+    args = {
+        "DefaultPreemption": {
+            "minCandidateNodesAbsolute": 100,
+            "minCandidateNodesPercentage": 10,
         },
-        "name": "DynamicResources",
+        "DynamicResources": {"bindingTimeout": "10m0s", "filterTimeout": "10s"},
+        "InterPodAffinity": {
+            "hardPodAffinityWeight": 1,
+            "ignorePreferredTermsOfExistingPods": False,
+        },
+        "NodeAffinity": {},
+        "NodeResourcesBalancedAllocation": {"resources": cpu_and_memory},
+        "NodeResourcesFit": {
+            "scoringStrategy": {"resources": cpu_and_memory, "type": "LeastAllocated"}
+        },
+        "PodTopologySpread": {"defaultingType": "System"},
+        "VolumeBinding": {"bindTimeoutSeconds": 600},
     }
+    version = "kubescheduler.config.k8s.io/v1"
+    assert profiles[0]["pluginConfig"] == [
+        {"args": {"apiVersion": version, "kind": f"{name}Args"} | given, "name": name}
+        for name, given in args.items()
+    ]
+
+
+def test_the_defaults_of_coscheduling():
+    # Upstream: scheduler-plugins apis/config/v1/defaults.go
+    args = CoschedulingArgs()
+    assert args.permit_waiting_time_seconds == 60
+    assert (args.pod_group_backoff_seconds, args.pod_group_reject_percentage) == (0, 10)
 
 
 def test_keys_are_in_alphabetical_order():
