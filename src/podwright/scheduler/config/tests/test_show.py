@@ -74,7 +74,7 @@ def test_the_default_configuration():
         {"name": plugin.name, "weight": plugin.weight} for plugin in default_plugins(DEFAULT_GATES)
     ]
     cpu_and_memory = [{"name": name, "weight": 1} for name in ("cpu", "memory")]
-    args = {
+    args: dict[str, dict[str, object]] = {
         "DefaultPreemption": {
             "minCandidateNodesAbsolute": 100,
             "minCandidateNodesPercentage": 10,
