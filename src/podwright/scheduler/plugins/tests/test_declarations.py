@@ -108,3 +108,23 @@ def test_plugins_that_depend_on_feature_gates_receive_them() -> None:
 def test_only_requests_make_most_keys_different() -> None:
     varying = {name for name, plugin in PLUGINS.items() if plugin.key_varies}
     assert varying == {"NodeResourcesBalancedAllocation", "NodeResourcesFit"}
+
+
+PRE_SCORES = {
+    "InterPodAffinity": Reads.NAMESPACES | Reads.TERMS,
+    "NodeAffinity": NOTHING,
+    "NodeResourcesBalancedAllocation": NOTHING,
+    "NodeResourcesFit": NOTHING,
+    "PodTopologySpread": Reads.WORKLOADS,
+    "TaintToleration": NOTHING,
+    "VolumeBinding": NOTHING,
+}
+
+
+def test_what_is_prepared_for_scores_depends_on_few_objects() -> None:
+    found = {
+        name: plugin.pre_score_reads
+        for name, plugin in PLUGINS.items()
+        if plugin.implements("pre_score")
+    }
+    assert found == PRE_SCORES
