@@ -132,7 +132,7 @@ kubectl-suite: $(VENV)/.installed  ## Upstream's tests of kubectl on podwright u
 	$(PYTHON) -m tests.real_parts.binaries kubectl kube-apiserver etcd kube-controller-manager
 	$(BIN)/python -m tests.e2e_real.kubectl_suite $(ARGS)
 
-client-suites: $(VENV)/.installed  ## Suites of controller-runtime and Karpenter on podwright up --bare (ARGS="--only REGEX"); needs Go
+client-suites: $(VENV)/.installed  ## Suites of controller-runtime, Karpenter and others on podwright up --bare (ARGS="--only REGEX"); needs Go
 	$(BIN)/python -m tests.e2e_real.client_suites $(ARGS)
 
 against-real autoscaling-real: SEEDS = 0-19
