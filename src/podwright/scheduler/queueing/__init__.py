@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from podwright.scheduler.queueing.heap import LazyHeap as LazyHeap
     from podwright.scheduler.queueing.hints import HintTable as HintTable, Requeue as Requeue
     from podwright.scheduler.queueing.nominator import Nominator as Nominator
+    from podwright.scheduler.queueing.places import QueueName as QueueName
     from podwright.scheduler.queueing.pod import (
         QueuedPod as QueuedPod,
-        QueueName as QueueName,
         SortKey as SortKey,
         priority_sort_key as priority_sort_key,
     )

@@ -24,7 +24,8 @@ from typing import Self
 
 from podwright.apimachinery.objects import Duration, Pod, PodwrightError, read_duration
 from podwright.scheduler.framework import ClusterEvent
-from podwright.scheduler.queueing.pod import QueuedPod, QueueName
+from podwright.scheduler.queueing.places import QueueName
+from podwright.scheduler.queueing.pod import QueuedPod
 from podwright.scheduler.queueing.queue import SchedulingQueue
 from podwright.scheduler.queueing.rules import PodQueue
 from podwright.scheduler.queueing.settings import SECOND_NS

@@ -12,7 +12,8 @@ from podwright.scheduler.framework import ClusterEvent
 from podwright.scheduler.queueing.events import InFlight, RecordedEvent
 from podwright.scheduler.queueing.hints import HintTable
 from podwright.scheduler.queueing.nominator import Nominator
-from podwright.scheduler.queueing.pod import QueuedPod, QueueName
+from podwright.scheduler.queueing.places import QueueName
+from podwright.scheduler.queueing.pod import QueuedPod
 from podwright.scheduler.queueing.rules import QueueMetrics, Story
 from podwright.scheduler.queueing.subqueues import SubQueues
 

@@ -58,7 +58,8 @@ from podwright.scheduler.framework import (
     ActionType,
     ClusterEvent,
 )
-from podwright.scheduler.queueing.pod import QueuedPod, QueueName
+from podwright.scheduler.queueing.places import QueueName
+from podwright.scheduler.queueing.pod import QueuedPod
 
 # Hint tables recognize a repeated event by identity.
 _PLAIN_UPDATES: Final = {

@@ -7,11 +7,11 @@ Upstream: pkg/scheduler/framework/plugins/queuesort/priority_sort.go.
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable
 from typing import Any
 
 from podwright.apimachinery.objects import Pod
+from podwright.scheduler.queueing.places import QueueName
 
 
 class QueuedPod:
@@ -108,25 +108,3 @@ def priority_sort_key(queued: QueuedPod) -> int:
     tuples: 64 bits of time and 48 of entries below the priority.
     """
     return (-queued.priority << 112) + (queued.timestamp_ns << 48) + queued.entered_index
-
-
-# ----------------------------------------------------------------------------------------- places
-
-
-class QueueName(enum.Enum):
-    """The place of a pod; every pod in the queue is in exactly one place."""
-
-    ACTIVE = "active"
-    BACKOFF = "backoff"
-    ERROR_BACKOFF = "error_backoff"
-    UNSCHEDULABLE = "unschedulable"
-    GATED = "gated"
-    IN_FLIGHT = "in_flight"
-    NOWHERE = "nowhere"
-
-    def __init__(self, text: str) -> None:
-        # The same as `value`, whose lookup is implemented in Python and slow.
-        self.text = text
-
-    # Members are compared by identity; the default hash is implemented in Python and slow.
-    __hash__ = object.__hash__

@@ -59,7 +59,8 @@ from podwright.scheduler.queueing.capture import (
 from podwright.scheduler.queueing.events import InFlight, derive_pod_update
 from podwright.scheduler.queueing.hints import HintTable, HintTables, Requeue
 from podwright.scheduler.queueing.nominator import NominationMirror, Nominator
-from podwright.scheduler.queueing.pod import QueuedPod, QueueName, SortKey, priority_sort_key
+from podwright.scheduler.queueing.places import QueueName
+from podwright.scheduler.queueing.pod import QueuedPod, SortKey, priority_sort_key
 from podwright.scheduler.queueing.rules import QueueMetrics, Story, Touch
 from podwright.scheduler.queueing.settings import QueueSettings
 from podwright.scheduler.queueing.subqueues import BACKING_OFF, UNSCHEDULABLE, SubQueues

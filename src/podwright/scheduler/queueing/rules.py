@@ -13,7 +13,8 @@ from typing import NamedTuple, Protocol
 from podwright.apimachinery.objects import Pod
 from podwright.scheduler.framework import ClusterEvent
 from podwright.scheduler.queueing.nominator import Nominator
-from podwright.scheduler.queueing.pod import QueuedPod, QueueName
+from podwright.scheduler.queueing.places import QueueName
+from podwright.scheduler.queueing.pod import QueuedPod
 
 
 class PodQueue(Protocol):

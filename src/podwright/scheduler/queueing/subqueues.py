@@ -18,7 +18,8 @@ from typing import Final
 from podwright.apimachinery.objects import Pod
 from podwright.scheduler.framework import Concerned
 from podwright.scheduler.queueing.heap import LazyHeap
-from podwright.scheduler.queueing.pod import QueuedPod, QueueName, SortKey
+from podwright.scheduler.queueing.places import QueueName
+from podwright.scheduler.queueing.pod import QueuedPod, SortKey
 from podwright.scheduler.queueing.settings import QueueSettings
 
 BACKING_OFF = frozenset({QueueName.BACKOFF, QueueName.ERROR_BACKOFF})

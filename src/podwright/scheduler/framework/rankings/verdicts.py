@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -70,7 +71,8 @@ class Verdicts:
         try:
             code = self._code_of.get(status)
         except TypeError:  # a plugin gave its reasons as a list
-            status = Status(status.code, tuple(status.reasons), status.plugin)
+            given: Any = status  # of a Status, compiled code accepts a tuple only
+            status = Status(status.code, tuple(given.reasons), status.plugin)
             code = self._code_of.get(status)
         if code is None:
             self._statuses.append(status)

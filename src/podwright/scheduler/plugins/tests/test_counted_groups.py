@@ -98,9 +98,10 @@ def test_groups_change_no_decision(spec, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(GroupedTotals, "pick", watched)
         grouped = decisions(spec)
-    # Groups are made when a key comes again.
+    # Groups are made when a key comes again. Calls of one compiled module by another are not seen.
     placed = [node for node, *_ in grouped if node]
-    assert len([slot for slot in picked if slot >= 0]) >= min(len(placed) - 2, 50)
-    assert picked
+    if not hasattr(GroupedTotals, "__mypyc_attrs__"):
+        assert len([slot for slot in picked if slot >= 0]) >= min(len(placed) - 2, 50)
+        assert picked
     monkeypatch.setattr(GroupedTotals, "of", lambda *_: None)
     assert grouped == decisions(spec)
