@@ -3,7 +3,7 @@
 import pytest
 from msgspec import to_builtins
 
-from podwright.apimachinery.objects import PodResourceClaim, with_fields
+from podwright.apimachinery.objects import PodResourceClaim, Toleration, with_fields
 from podwright.scheduler.framework.events import (
     NODE,
     POD,
@@ -249,3 +249,22 @@ def test_the_durations_of_a_queue_are_those_of_upstream() -> None:
         "unschedulable_flush_ns": 30 * 10**9,
         "pop_from_backoff": True,
     }
+
+
+def test_an_update_that_is_several_events_requeues_a_pod_once() -> None:
+    """Upstream: pkg/scheduler/backend/queue/scheduling_queue.go, Update."""
+    both = ActionType.UPDATE_POD_LABEL | ActionType.UPDATE_POD_TOLERATION
+    queue = make_queue(hints={"default-scheduler": HintTable({"Fit": (EventHint(POD, both),)})})
+    old = make_pod("p")
+    queue.add(old, at(0))
+    queue.park(queue.pop(at(0)), at(0), unschedulable_plugins=["Fit"])
+    before = dict(queue.metrics().queue_incoming_pods_total)
+    new = with_fields(old, "metadata", labels={"app": "a"})
+    new = with_fields(new, "spec", tolerations=(Toleration(key="k"),))
+    assert queue.update(old, new, at(20)) is QueueName.ACTIVE
+    counts = queue.metrics().queue_incoming_pods_total
+    arrivals = {key: count - before.get(key, 0) for key, count in counts.items()}
+    assert [key for key, count in arrivals.items() for _ in range(count)] == [
+        ("active", "UnschedulablePodUpdatePodLabel")
+    ]
+    queue.validate()
