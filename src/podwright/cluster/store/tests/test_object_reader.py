@@ -127,3 +127,13 @@ def test_keys_that_are_kept_in_order_give_the_same_pages(make):
             store.create(a_config_map(name), NOW)
     assert sorts.list(Pod) == keeps.list(Pod)
     keeps.validate()
+
+
+def test_a_reader_counts_the_objects_that_it_examines():
+    store = WritableStore()
+    for number in range(10):
+        store.create(odd_or_even(f"p{number}", "a", number), NOW)
+    for conditions, found, examined in (({}, 4, 4), ({"labels": HALF}, 4, 7)):
+        before = store.examined_count
+        assert len(store.reader(Pod, **conditions).read(4)) == found
+        assert store.examined_count - before == examined
