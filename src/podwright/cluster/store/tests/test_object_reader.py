@@ -133,7 +133,7 @@ def test_a_reader_counts_the_objects_that_it_examines():
     store = WritableStore()
     for number in range(10):
         store.create(odd_or_even(f"p{number}", "a", number), NOW)
-    for conditions, found, examined in (({}, 4, 4), ({"labels": HALF}, 4, 7)):
+    for reader, examined in ((store.reader(Pod), 4), (store.reader(Pod, labels=HALF), 7)):
         before = store.examined_count
-        assert len(store.reader(Pod, **conditions).read(4)) == found
+        assert len(reader.read(4)) == 4
         assert store.examined_count - before == examined

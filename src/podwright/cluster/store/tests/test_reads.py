@@ -628,3 +628,15 @@ def test_initial_events_of_all_kinds_continue_where_another_watch_is(store, limi
     assert kinds[: len(kinds) // 2] == kinds[len(kinds) // 2 :]
     everything = [("ConfigMap", "a"), ("ConfigMap", "b"), ("Pod", "a"), ("Pod", "b"), "BOOKMARK"]
     assert [*read, *kinds[: len(kinds) // 2]] == everything
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+def test_initial_events_come_within_the_limit_and_their_end_after_them(store, limit):
+    for name in "ab":
+        store.create(a_pod(name), NOW)
+    store.create(a_config_map("c"), NOW)
+    watch = store.watch()
+    parts = [[event.type for event in watch.poll(limit)] for _ in range(5)]
+    assert [each for part in parts for each in part] == ["ADDED"] * 3 + ["BOOKMARK"]
+    assert max(map(len, parts)) <= limit
+    assert ["BOOKMARK"] in parts
