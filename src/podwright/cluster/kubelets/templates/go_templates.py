@@ -327,9 +327,10 @@ def _index(value: Any, *places: Any) -> Any:
         if isinstance(value, dict):
             value = value.get(place)
         elif isinstance(value, list | str):
-            if not isinstance(place, int) or not 0 <= place < len(value):
-                raise ValueError(f"{go_text(place)} is not an index of a list of {len(value)}")
-            value = value.encode()[place] if isinstance(value, str) else value[place]
+            elements = value.encode() if isinstance(value, str) else value
+            if type(place) is not int or not 0 <= place < len(elements):
+                raise ValueError(f"{go_text(place)} is not an index of a list of {len(elements)}")
+            value = elements[place]
         else:
             raise TypeError(f"nothing to look up in {go_text(value)}")
     return value

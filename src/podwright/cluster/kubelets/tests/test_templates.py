@@ -28,6 +28,7 @@ DATA = {
     [
         pytest.param("a {{ .name }} b", "a web b", id="a field"),
         pytest.param("{{ .deep.er.est }}", "here", id="a field of a field"),
+        pytest.param('{{ index "é" 1 }} {{ index .map "x" }}', "169 1", id="a byte, and a value"),
         pytest.param("{{ .gone.further }}", "<no value>", id="missing is nil"),
         pytest.param("{{ .name -}}  \n b {{- .count }}", "webb3", id="space is trimmed"),
         pytest.param("x{{- /* no */ -}} y{{/* no */}}", "xy", id="comments"),
@@ -204,7 +205,11 @@ def test_syntax_errors_have_their_line(text, error):
         pytest.param('{{ printf "%z" 1 }}', "%z is not supported", id="a verb"),
         pytest.param("{{ len true }}", "len: true has no length", id="no length"),
         pytest.param('{{ index .list "a" }}', "a is not an index of a list of 3", id="no index"),
+        pytest.param(
+            "{{ index .list true }}", "true is not an index of a list of 3", id="no number"
+        ),
         pytest.param("{{ index .list -1 }}", "-1 is not an index of a list of 3", id="before it"),
+        pytest.param('{{ index "é" 2 }}', "2 is not an index of a list of 2", id="after its bytes"),
         pytest.param('{{ index "ab" 2 }}', "2 is not an index of a list of 2", id="after it"),
         pytest.param("{{ upper .map }}", "upper: ", id="no text"),
         pytest.param('{{ regexFind "(" .name }}', "regexFind: missing \\)", id="a pattern"),
@@ -252,3 +257,12 @@ def test_comparisons_are_those_of_go(name, less, same, more):
 def test_print_separates_operands_that_are_no_texts(operands, made):
     """Go: fmt.Sprint"""
     assert Template(f"{{{{ print {operands} }}}}").render(DATA) == made
+
+
+def test_keys_of_yaml_are_the_letters_that_they_are():
+    assert Template("{{ YAML .m }}").render({"m": {"é b": {"ß": "ü"}}}) == '"é b":\n  "ß": "ü"\n'
+
+
+def test_a_parenthesis_that_is_not_closed_has_its_line():
+    with pytest.raises(TemplateError, match=r'^line 2: "\)" is missing'):
+        Template("\n{{ (len .list }}")

@@ -244,3 +244,14 @@ def test_probes_are_executed_again_by_a_kubelet_that_starts_again(kind, restarts
     again.run(60)
     assert (again.container()["restartCount"] > 0) is restarts
     assert again.container()["ready"] is False
+
+
+def test_the_back_off_of_a_pull_doubles_up_to_five_minutes():
+    """Upstream: pkg/kubelet/images/image_manager.go"""
+    driver = KubeletDriver(images=[ImageBehavior(image="*", pull_error="not found")])
+    driver.put(pod_of(container()))
+    pulls = 0
+    for until_s, count in ((9, 1), (11, 2), (29, 2), (31, 3), (69, 3), (71, 4), (2_000, 11)):
+        driver.run(until_s)
+        pulls = sum("Pulling: " in each for each in driver.notes)
+        assert pulls == count, until_s

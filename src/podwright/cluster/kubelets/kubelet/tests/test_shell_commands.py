@@ -41,6 +41,8 @@ RESULTS = [
     ("a=1 b=$a; echo $b", 0, "1\n"),
     ("set -u; echo ${x-none} ${x:-none} ${x+set}", 0, "none none\n"),
     # Directories.
+    ("touch f; mkdir f; echo $?; mkdir -p f; echo $?", 0, "1\n1\n"),
+    ("mkdir d e; echo a > e/f; cp e/f d; mv e/f d/g; cat d/f d/g; ls e", 0, "a\na\n"),
     ("mkdir d; echo a > d; echo $?; echo a > d/f; cat d/f", 0, "2\na\n"),
     ("echo a > none/f; echo $?", 0, "2\n"),
     ("mkdir d; cd d; pwd; cd ..; pwd", 0, "/data/d\n/data\n"), ("cd /; pwd", 0, "/\n"),
@@ -57,7 +59,8 @@ RESULTS = [
     ("expr 3 = 4; echo $?", 0, "0\n1\n"),
     ("expr a + 1; echo $?", 0, "2\n"), ("expr 5 != 4; expr 5 != 5", 1, "1\n0\n"),
     ("seq 2 4; seq 3 -1 1; seq 2 1", 0, "2\n3\n4\n3\n2\n1\n"),
-    # Functions that are called one after another are not nested.
+    # Functions and shells that are called one after another are not nested.
+    ("(:); " * 300 + "echo a", 0, "a\n"),
     ("f() { :; }; for i in $(seq 200); do f; done; echo $i", 0, "200\n"),
     # exec.
     ("trap 'echo bye' EXIT; exec true", 0, ""), ("exec echo a b", 0, "a b\n"),
