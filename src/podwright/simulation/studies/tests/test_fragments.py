@@ -78,7 +78,7 @@ def test_fragments_are_those_of_the_definition(seed):
     ]
     nodes = draws.randint(1, 5)
     cpu = [draws.choice([0, 1000, 3999, 4000]) for _ in range(nodes)]
-    left = [[draws.choice([-1, 0, 200, 499, 500, 1000]) for _ in range(4)] for _ in range(nodes)]
+    left = [[draws.choice([-1, 0, 1, 200, 499, 500, 1000]) for _ in range(4)] for _ in range(nodes)]
     accepts = [[draws.random() < 0.7 for _ in range(nodes)] for _ in pods]
     found = fragments(Workload.of(pods), np.array(cpu), np.array(left), np.array(accepts))
     expected = [

@@ -175,3 +175,18 @@ def test_only_slots_that_changed_are_counted_again():
     assert devices.left.shape == (3, 10)
     assert (devices.versions.tolist(), devices.tags.tolist()) == ([3, 1, 1], [0, 0, 0])
     assert devices.left[:, :2].tolist() == [[1000, 1000], [1000, 1000], [1000, NO_DEVICE]]
+
+
+def test_every_slot_is_counted_again_after_more_changes_than_are_kept():
+    scheduler = cluster_with(gpu_node("a", 2), gpu_node("b", 2))
+    cluster = scheduler.cluster
+    devices = GpuDevices()
+    devices.bring_up_to_date(cluster)
+    version = cluster.nodes.pods_journal.version
+    scheduler.add(gpu_pod("p", milli=300, index="1", node="b"))
+    while cluster.nodes.pods_journal.since(version) is not None:
+        cluster.place(gpu_pod("moved", milli=100, index="0"), 0)
+        cluster.remove("default/moved")
+    devices.bring_up_to_date(cluster)
+    assert devices.left[:, :2].tolist() == [[1000, 1000], [1000, 700]]
+    assert devices.versions.tolist() == [2, 2]

@@ -207,6 +207,12 @@ def test_a_share_gets_the_device_whose_fragments_grow_least(policy, device):
     assert found == {"alibabacloud.com/gpu-index": device}
 
 
+def test_a_policy_scores_by_a_rule_of_its_own():
+    nothing: Any = None
+    with pytest.raises(NotImplementedError):
+        GpuPolicy().scores(nothing)
+
+
 def test_fragments_need_a_workload():
     with pytest.raises(ValueError, match=r"^typicalPods: required; `podwright study fgd --print"):
         FragmentationGradientDescent(FragmentationGradientArgs())
