@@ -323,7 +323,9 @@ def test_an_object_of_another_kind_with_the_name_of_a_changed_pod_stays():
         "spec": {"spec": {"devices": {}}},
     })  # fmt: skip
     other = workload("Deployment", replicas=0)
-    expansion = expand([given, template, other])
+    # Another object has the name of the template.
+    named = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": template.raw["metadata"]}
+    expansion = expand([given, template, other, decode(named)])
     assert list(expansion.changed) == ["shop/web"]
     kinds = [each.kind for each in expansion.with_objects([other, given, template])]
     assert kinds == ["Deployment", "Pod", "ResourceClaimTemplate", "ResourceClaim"]

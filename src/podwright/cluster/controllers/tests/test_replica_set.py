@@ -20,6 +20,8 @@ from podwright.cluster.controllers.tests.controller_cluster import (
     counting,
     counts,
 )
+from podwright.cluster.controllers.tests.single_sync import SingleSync
+from podwright.cluster.controllers.tests.staged_cluster import at, document
 
 SUFFIX = "[bcdfghjklmnpqrstvwxz2456789]{5}"
 
@@ -391,3 +393,27 @@ def test_nothing_is_kept_of_a_set_that_is_gone_with_its_pods(replicas):
     (controller,) = world.controllers._controllers.values()
     assert isinstance(controller, ReplicaSetController)
     assert controller._counts == {}
+
+
+def test_an_orphan_that_has_ended_or_terminates_is_not_adopted():
+    """Upstream: pkg/controller/replicaset/replica_set.go, syncReplicaSet"""
+    labels, containers = {"app": "x"}, [{"name": "c", "image": "i"}]
+    spec = {
+        "replicas": 3,
+        "selector": {"matchLabels": labels},
+        "template": {"metadata": {"labels": labels}, "spec": {"containers": containers}},
+    }
+    bench = SingleSync(
+        ReplicaSetController,
+        document("ReplicaSet", "set", api="apps/v1", namespace="shop", spec=spec,
+                 metadata={"uid": "u"}),
+    )  # fmt: skip
+    going = {"deletionTimestamp": at(0), "finalizers": ["x"]}
+    for name, phase in (("active", "Running"), ("failed", "Failed"), ("going", "Running")):
+        metadata = going if name == "going" else {}
+        bench.put(
+            document("Pod", name, namespace="shop", metadata={"labels": labels, **metadata},
+                     spec={"containers": containers}, status={"phase": phase})
+        )  # fmt: skip
+    adopted = [each for each in bench.sync("shop/set") if "ownerReferences=" in each]
+    assert [each.split()[2] for each in adopted] == ["shop/active"]

@@ -207,6 +207,15 @@ def test_a_new_claim_is_pending() -> None:
 DEFAULT = {"storageclass.kubernetes.io/is-default-class": "true"}
 
 
+def test_a_bound_claim_has_the_attributes_of_its_volume() -> None:
+    """Upstream: pv_controller.go, updateClaimStatus"""
+    gold = {"volumeAttributesClassName": "gold"}
+    _, write = synced("shop/data", a_claim(spec=gold), a_volume(spec=gold))
+    assert ' status.currentVolumeAttributesClassName="gold" ' in write
+    _, write = synced("shop/data", a_claim(), a_volume())
+    assert "AttributesClass" not in write
+
+
 def test_a_claim_without_a_class_gets_the_default_one_unless_it_wants_none() -> None:
     fast = a_class(notes=DEFAULT)
     unset = a_claim(spec={"storageClassName": None})

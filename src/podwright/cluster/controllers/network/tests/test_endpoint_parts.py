@@ -341,5 +341,6 @@ def test_pods_concern_nothing_once_the_last_service_of_their_namespace_is_gone()
         pods.observe_service(a_service(name, selector=WEB), f"default/{name}")
     pods.observe_service(None, "default/web")
     assert list(pods.selectors["default"]) == ["default/other"]
+    assert list(pods._pods) == ["default/other"]
     pods.observe_service(a_service("other"), "default/other")
     assert pods.selectors == {}
