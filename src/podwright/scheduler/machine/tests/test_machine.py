@@ -318,6 +318,21 @@ def test_a_pod_whose_cycle_is_suspended_has_been_attempted():
     driver, _ = suspended_driver()
     pods = [driver.machine.pod(f"default/{name}") for name in "ab"]
     assert [driver.machine.attempts_of(pod) for pod in pods if pod is not None] == [1, 0]
+    assert driver.machine.is_suspended
+    assert not driver.machine.has_next, "although another pod waits"
+
+
+def test_a_pod_counts_on_a_node_that_only_an_extender_knows_when_it_comes():
+    driver, call = suspended_driver()
+    ghost = nodes_of(call)[0] | {"metadata": {"name": "ghost"}}
+    driver.deliver(ExtenderReplied(call.call, replied({"Nodes": {"items": [ghost]}})))
+    assert not driver.machine.is_suspended
+    cluster = driver.machine.cluster
+    assert [*cluster.pods_on_missing_nodes()] == ["ghost"]
+    assert cluster.pods == {}
+    assert cluster.nodes.requested[:, 0].tolist() == [0, 0]
+    driver.put(make_node("ghost", cpu="4"))
+    assert cluster.nodes.requested[:, 0].tolist() == [0, 0, 1_000]
 
 
 def test_a_cycle_goes_on_with_what_the_extender_answers():

@@ -19,6 +19,7 @@ from podwright.apimachinery.objects import (
 )
 from podwright.scheduler.framework import Cycle, Plugin, Status
 from podwright.scheduler.machine import EmitEvent, Failure, PatchPodStatus, PodRejected
+from podwright.scheduler.machine.cycles.failure import refused
 from podwright.scheduler.machine.tests.driving import SECOND_NS, Driver, pending
 from podwright.testing import make_node
 
@@ -197,3 +198,28 @@ def test_the_events_of_a_preemption_are_complete():
         "",
         scheduled.resource_version,
     )
+
+
+def test_a_refusal_at_reserve_is_a_fit_error_about_one_node():
+    # Upstream: pkg/scheduler/schedule_one.go, assumeAndReserve
+    found = refused(Status.unschedulable("no disk", "no port").by("P"))
+    assert found.message == "0/1 nodes are available: 1 no disk, 1 no port."
+    assert (found.is_rejected, found.reason) == (True, "no disk, no port")
+    assert (found.rejected_by, found.pending) == ({"P"}, frozenset())
+    pending_one = refused(Status.pending("later").by("P"))
+    assert (pending_one.rejected_by, pending_one.pending) == (frozenset(), {"P"})
+
+
+def test_each_change_of_a_pod_that_is_handled_is_counted():
+    driver = Driver()
+    for label in ("a", "b", "b"):
+        driver.put(pending("p", labels={"app": label}))
+    driver.put(make_node("n1"))
+    driver.cycle()
+    handled = driver.machine._state.metrics.capture().handled
+    assert handled == {
+        "AssignedPodAdd": 1,
+        "NodeAdd": 1,
+        "UnschedulablePodAdd": 1,
+        "UnschedulablePodUpdate": 2,
+    }
