@@ -35,6 +35,17 @@ def test_timers_fire_in_order_of_time_and_then_of_making():
     assert timers.next_due_ns() is None
 
 
+def test_timers_that_are_restored_are_followed_by_those_with_higher_numbers():
+    timers, again = Timers(), Timers()
+    for due_ns in (30, 10, 20):
+        timers.add(due_ns, 1, "u")
+    assert timers.pop_due(10) is not None
+    again.restore(*timers.snapshot())
+    assert again.snapshot() == timers.snapshot()
+    assert again.add(5, 2, "v") == timers.add(5, 2, "v") == 4
+    assert again.next_due_ns() == 5
+
+
 def waiting(**pending: int) -> WaitingPod:
     return WaitingPod(1, "default/a", "u1", {name: n * SECOND_NS for name, n in pending.items()})
 

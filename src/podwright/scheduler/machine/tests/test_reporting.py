@@ -205,9 +205,9 @@ def test_a_refusal_at_reserve_is_a_fit_error_about_one_node():
     found = refused(Status.unschedulable("no disk", "no port").by("P"))
     assert found.message == "0/1 nodes are available: 1 no disk, 1 no port."
     assert (found.is_rejected, found.reason) == (True, "no disk, no port")
-    assert (found.rejected_by, found.pending) == ({"P"}, frozenset())
+    assert (found.rejected_by, found.pending) == (frozenset({"P"}), frozenset())
     pending_one = refused(Status.pending("later").by("P"))
-    assert (pending_one.rejected_by, pending_one.pending) == (frozenset(), {"P"})
+    assert (pending_one.rejected_by, pending_one.pending) == (frozenset(), frozenset({"P"}))
 
 
 def test_each_change_of_a_pod_that_is_handled_is_counted():
