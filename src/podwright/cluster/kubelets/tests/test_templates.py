@@ -47,6 +47,12 @@ DATA = {
         pytest.param("{{ range $i, $v := .list }}{{ $i }}{{ $v }}{{ end }}", "0a1b2c", id="both"),
         pytest.param("{{ range $v := .list }}{{ $v }}{{ end }}", "abc", id="one variable"),
         pytest.param("{{ range $k, $v := .map }}{{ $k }}{{ $v }}{{ end }}", "x1y2", id="sorted"),
+        pytest.param(
+            '{{ $x := "z" }}{{ range $x := .list }}{{ end }}{{ $x }}', "z", id="a variable inside"
+        ),
+        pytest.param(
+            '{{ $x := "z" }}{{ range $x = .list }}{{ end }}{{ $x }}', "c", id="one of outside"
+        ),
         pytest.param("{{ range .gone }}a{{ else }}none{{ end }}", "none", id="range over nothing"),
         pytest.param("{{ range .count }}{{ . }}{{ end }}", "012", id="range over a number"),
         pytest.param(

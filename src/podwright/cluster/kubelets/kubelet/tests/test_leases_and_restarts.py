@@ -255,3 +255,17 @@ def test_the_back_off_of_a_pull_doubles_up_to_five_minutes():
         driver.run(until_s)
         pulls = sum("Pulling: " in each for each in driver.notes)
         assert pulls == count, until_s
+
+
+def test_a_change_of_a_node_renews_its_lease_no_sooner():
+    driver = KubeletDriver()
+    driver.cluster.add("Namespace", "kube-node-lease")
+    driver.put(a_node("n1", status={"conditions": [{"type": "Ready", "status": "True"}]}))
+    driver.run(0)
+    before = len(driver.heap), len(driver.story)
+    for label in "ab":
+        metadata = {"labels": {"x": label}}
+        status = {"conditions": [{"type": "Ready", "status": "True"}]}
+        driver.put(a_node("n1", metadata=metadata, status=status))
+        driver.run(0)
+    assert (len(driver.heap), len(driver.story)) == before
