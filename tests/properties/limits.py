@@ -43,6 +43,9 @@ TIGHT: dict[tuple[ModuleType, str], int] = {
 }
 USUAL = {(module, name): getattr(module, name) for module, name in TIGHT}
 
+IS_COMPILED = hasattr(cluster.Cluster, "__mypyc_attrs__")
+"""Whether modules of the core are compiled: their constants and methods cannot be replaced."""
+
 TIGHT_COUNTER_BYTES = 1
 """The limit of `SelectorCounters`, which is a constructor argument."""
 
