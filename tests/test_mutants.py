@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from cosmic_ray.mutating import mutate_code
 from tests.mutants import report
+from tests.mutants.__main__ import known_killers, needed, share_of
 from tests.mutants.areas import ROOT, modules_of, read_settings
 from tests.mutants.equivalent import (
     Equivalent,
@@ -18,10 +19,10 @@ from tests.mutants.equivalent import (
     read_equivalents,
 )
 from tests.mutants.in_memory import Collected, codes_of, only_functions_differ
-from tests.mutants.operators import OURS
+from tests.mutants.operators import OURS, operators
 from tests.mutants.reach import Reach, digest_of_tests, is_beside
 from tests.mutants.report import Tally
-from tests.mutants.sample import Mutant, draw, possible, statements_in
+from tests.mutants.sample import Mutant, all_of, draw, possible, source_of, statements_in
 from tests.mutants.workers import STOPPED, Observer, Outcome, Run, Trace
 
 SETTINGS = read_settings()
@@ -56,6 +57,26 @@ def test_a_mutant_differs_from_its_module_in_the_line_it_names() -> None:
         assert before[: mutant.line - 1] == after[: mutant.line - 1]
         assert before[mutant.line - 1] != after[mutant.line - 1]
         compile(mutant.source, "mutant", "exec", dont_inherit=True)
+
+
+def test_a_change_is_what_cosmic_ray_writes_and_leaves_the_others_as_they_are() -> None:
+    one_of_each = {mutant.operator: mutant for mutant in mutants_of_module()}.values()
+    assert len(one_of_each) > 20
+    for mutant in one_of_each:
+        operator = operators()[mutant.operator]
+        written = mutate_code(source_of(mutant.path), operator, mutant.occurrence)
+        assert mutant.source == written, mutant.operator
+
+
+def test_a_share_is_drawn_from_the_modules_with_killers_and_declarations() -> None:
+    entries, killers = read_equivalents(), known_killers()
+    modules = needed("queueing", SETTINGS, entries)
+    declared = {entry.module for entry in entries if entry.area == "queueing"}
+    assert declared <= modules < set(modules_of(SETTINGS.areas["queueing"]))
+    some, every = ({"queueing": all_of("queueing", SETTINGS, 36, of)} for of in (modules, None))
+    keys = [mutant.key for mutant in share_of(some, killers, 20)]
+    assert keys
+    assert keys == [mutant.key for mutant in share_of(every, killers, 20)]
 
 
 def test_annotations_and_assertions_are_not_mutated(tmp_path, monkeypatch) -> None:

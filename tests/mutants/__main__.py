@@ -16,14 +16,19 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice, zip_longest
 from pathlib import Path
 
 from tests.mutants import report
-from tests.mutants.areas import ROOT, Settings, read_settings
-from tests.mutants.equivalent import UnknownEquivalentError, declared_among, read_equivalents
-from tests.mutants.sample import Mutant, all_of, draw
+from tests.mutants.areas import ROOT, Settings, modules_of, read_settings
+from tests.mutants.equivalent import (
+    Equivalent,
+    UnknownEquivalentError,
+    declared_among,
+    read_equivalents,
+)
+from tests.mutants.sample import Mutant, all_of, draw, source_of
 from tests.mutants.stages import ARROW, Session, Stages, digest_of_area, name_of, unchanged_of
 from tests.mutants.workers import pool_of
 
@@ -41,16 +46,22 @@ def main() -> int:
         print(f"{time.monotonic() - started:6.0f}s  {line}", file=sys.stderr, flush=True)
 
     areas = options.area or list(settings.areas)
-    every = {area: all_of(area, settings, options.seed) for area in areas}
+    entries = [entry for entry in read_equivalents() if entry.area in areas]
+    is_share = options.share is not None
+    every = {
+        area: all_of(
+            area, settings, options.seed, needed(area, settings, entries) if is_share else None
+        )
+        for area in areas
+    }
     try:
         declared = declared_among(
-            [mutant for mutants in every.values() for mutant in mutants],
-            [entry for entry in read_equivalents() if entry.area in areas],
+            [mutant for mutants in every.values() for mutant in mutants], entries
         )
     except UnknownEquivalentError as error:
         print(error, file=sys.stderr)
         return 2
-    if options.share is None:
+    if not is_share:
         drawn = [
             mutant
             for area in areas
@@ -75,7 +86,6 @@ def main() -> int:
     results = session.results
     counts = report.tally(drawn, declared, results)
     lines = [*report.survivors(drawn, declared, results), "", *report.table(counts)]
-    is_share = options.share is not None
     missing = [
         *report.shortcomings(counts, settings, none_may_survive=is_share),
         *(f"{file}: left out, it did not come to an end" for file in unfinished),
@@ -117,6 +127,23 @@ def known_killers() -> dict[str, str]:
     """Return the test that killed each mutant of the recorded ones."""
     killers: dict[str, str] = json.loads(KILLERS.read_text(encoding="utf-8"))
     return killers
+
+
+def needed(area: str, settings: Settings, entries: Iterable[Equivalent]) -> set[str]:
+    """Return the modules of an area with a declaration, or a line of a mutant with a killer.
+
+    Listing the mutants of all modules takes a hundred seconds.
+    """
+    declared = {entry.module for entry in entries if entry.area == area}
+    killed = (name for name in known_killers() if name.startswith(f"{area}: "))
+    lines = {start.split(": ", 2)[2] for name in killed for start in _beginnings(name)}
+    return declared | {
+        module
+        for module, path in modules_of(settings.areas[area]).items()
+        if not lines.isdisjoint(
+            " ".join(line.split()) for line in source_of(path.relative_to(ROOT)).splitlines()
+        )
+    }
 
 
 def share_of(

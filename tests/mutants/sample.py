@@ -9,14 +9,16 @@ from __future__ import annotations
 import ast
 import hashlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
+from copy import deepcopy
 from difflib import unified_diff
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from cosmic_ray.ast import ast_nodes, get_ast
-from cosmic_ray.mutating import mutate_code
+from parso.utils import split_lines
 from tests.mutants.areas import ROOT, Settings, modules_of
 from tests.mutants.operators import operators
 
@@ -83,10 +85,28 @@ class Mutant:
     @cached_property
     def source(self) -> str:
         """The whole module with the change."""
-        after = mutate_code(source_of(self.path), operators()[self.operator], self.occurrence)
-        if after is None:
+        operator = operators()[self.operator]
+        nodes = (
+            (node, index)
+            for node in nodes_of(self.path)
+            for index, _ in enumerate(operator.mutation_positions(node))
+        )
+        node, index = next(islice(nodes, self.occurrence, None), (None, 0))
+        if node is None:
             raise ValueError(f"{self.path}: {self.operator} applies less often than it did")
-        return str(after)
+        # Operators change the node itself, and the tree is read again.
+        mutated = operator.mutate(deepcopy(node, {id(node.parent): node.parent}), index)
+        lines = split_lines(source_of(self.path), keepends=True)
+        before, after = node.get_start_pos_of_prefix(), node.end_pos
+        return "".join(
+            [
+                *lines[: before[0] - 1],
+                lines[before[0] - 1][: before[1]],
+                mutated.get_code(),
+                lines[after[0] - 1][after[1] :],
+                *lines[after[0] :],
+            ]
+        )
 
     @property
     def mutated(self) -> str:
@@ -130,6 +150,12 @@ def code_of(path: Path) -> str:
     return ast.dump(tree)
 
 
+@lru_cache(maxsize=16)
+def nodes_of(path: Path) -> tuple[Any, ...]:
+    """Return the nodes of the tree of a module; parsing it takes a tenth of a second."""
+    return tuple(ast_nodes(get_ast(source_of(path))))
+
+
 @cache
 def source_of(path: Path) -> str:
     """Return a module as it was at the start of the run."""
@@ -156,7 +182,7 @@ def possible(area: str, module: str, path: Path, seed: int) -> Iterator[Mutant]:
     repeats: Counter[tuple[str, str]] = Counter()
     counts: Counter[str] = Counter()
     used = operators()
-    for node in ast_nodes(get_ast(source)):
+    for node in nodes_of(path):
         for name, operator in used.items():
             for start, end in operator.mutation_positions(node):
                 occurrence = counts[name]
@@ -217,11 +243,14 @@ def is_for_types(node: Any) -> bool:
     return bool(node.type == "if_stmt" and node.children[1].get_code().strip() == "TYPE_CHECKING")
 
 
-def all_of(area: str, settings: Settings, seed: int) -> list[Mutant]:
-    """Return every mutant of an area, in the order of the draw."""
+def all_of(
+    area: str, settings: Settings, seed: int, modules: Container[str] | None = None
+) -> list[Mutant]:
+    """Return every mutant of an area, or of some of its modules, in the order of the draw."""
     found = [
         mutant
         for module, path in modules_of(settings.areas[area]).items()
+        if modules is None or module in modules
         for mutant in possible(area, module, path.relative_to(ROOT), seed)
     ]
     return sorted(found, key=lambda mutant: (mutant.rank, mutant.module))
