@@ -78,3 +78,40 @@ def test_a_placed_pod_whose_request_overflows_with_a_default_fails_the_next():
 def test_huge_nodes_are_scored(memory, node):
     scheduler = scheduler_of(make_node("n1", memory=memory), make_node("n2", memory="4Gi"))
     assert scheduler.schedule(make_pod("web")).node == node
+
+
+IDLE_FIRST = """
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- plugins:
+    score:
+      disabled: [{name: "*"}]
+      enabled: [{name: NodeResourcesFit}]
+  pluginConfig:
+  - name: NodeResourcesFit
+    args:
+      scoringStrategy:
+        type: RequestedToCapacityRatio
+        resources: [{name: memory, weight: 1}]
+        requestedToCapacityRatio:
+          shape: [{utilization: 0, score: 10}, {utilization: 100, score: 0}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("memory", "used", "node"),
+    [
+        pytest.param("90P", "89999999999M", "n2", id="a full node"),
+        pytest.param("150P", "149999999999M", "n1", id="an overflow, as if it were idle"),
+    ],
+)
+def test_utilizations_of_huge_nodes_are_at_the_ends_of_the_shape(memory, used, node):
+    """Upstream: pkg/scheduler/framework/plugins/helper/shape_score.go, BuildBrokenLinearFunction"""
+    configuration = pw.read_configuration(IDLE_FIRST, source="test")
+    scheduler = pw.Scheduler(configuration, seed=1)
+    full, half = make_node("n1", memory=memory), make_node("n2", memory="4Gi")
+    scheduler.add(full, half)
+    scheduler.add(make_pod("all", memory=used, node="n1"))
+    scheduler.add(make_pod("some", memory="2Gi", node="n2"))
+    assert scheduler.schedule(make_pod("web", memory="1M")).node == node
