@@ -560,8 +560,11 @@ def test_no_pod_is_lost_no_node_over_committed_and_priorities_hold(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(PodSteps, "count", count_decision)
         keeps_the_laws()
+    # The calls of compiled modules are not seen.
+    uncounted = {"decisions", "preemptions"} if IS_COMPILED else set()
+    needed = {name: count for name, count in NEEDED.items() if name not in uncounted}
+    EXERCISED.at_least(record_property, needed)
     if not IS_COMPILED:
-        EXERCISED.at_least(record_property, NEEDED)
         assert 3 * EXERCISED["with several feasible nodes"] >= EXERCISED["decisions"], EXERCISED
 
 
