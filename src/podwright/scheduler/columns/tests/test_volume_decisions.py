@@ -306,6 +306,33 @@ ON_HOSTS = [volume("v0", "6Gi", on=["n0"]), volume("v1", "7Gi", on=["n0", "n1"])
             id="of two reserved ones the first decides",
         ),
         pytest.param(
+            [
+                volume("v0", "6Gi", claim="c", on=["n0"]),
+                volume("v1", "7Gi", claim="c", on=["n1"]),
+                volume("v2", "5Gi"),
+            ],
+            [claim("c")],
+            [{"c": "v0"}, {}, {}],
+            id="beside reserved ones no free one is looked for",
+        ),
+        pytest.param(
+            [
+                volume("v0", "6Gi", claim="c", on=["n0"]),
+                volume("v1", "7Gi", claim="c"),
+                volume("v2", "8Gi", claim="c"),
+                volume("v3", "5Gi"),
+            ],
+            [claim("c"), claim("c")],
+            [{"c": "v1"}, {}, {}],
+            id="the next reserved one only where the first is taken",
+        ),
+        pytest.param(
+            [*(volume(f"v{number}", f"{6 + number}Gi", claim="c") for number in range(3))],
+            [claim("c"), claim("c"), claim("c")],
+            [{"c": "v2"}] * 3,
+            id="three reserved ones in turn",
+        ),
+        pytest.param(
             [volume("v0", "6Gi", claim="c"), volume("v1", "7Gi", claim="c")],
             [claim("c", "6Gi"), claim("c", "7Gi")],
             [{"c": "v1"}] * 3,

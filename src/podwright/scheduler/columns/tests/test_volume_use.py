@@ -248,6 +248,7 @@ def test_users_of_a_claim_are_counted_without_ephemeral_volumes():
     assert use.count(pod(CLAIM, CLAIM, name="a"), 0, -1) == [], "one of two is left"
     assert use.count(pod(CLAIM, CLAIM, name="a"), 0, 1) == []
     assert use.count(pod(CLAIM, CLAIM, CLAIM, name="c"), 0, -1) == ["default/c"], "its last user"
+    assert dict(use.claim_users) == {"default/d": 1}, "what has no user is not listed"
 
 
 def test_a_volume_that_changes_changes_what_all_its_claims_hold():

@@ -85,10 +85,9 @@ def call_permit(plugin: Plugin, cycle: Cycle, node: str) -> tuple[Status, int]:
     return status.by(plugin.name), timeout_ns
 
 
-def notify_plugin(plugin: Plugin, point: str, cycle: Cycle, node: str) -> Status:
-    """Call a plugin that returns nothing (Unreserve, PostBind)."""
-    answer = _call(plugin, cycle, node, getattr(plugin, point))
-    return answer if isinstance(answer, Status) else Status.OK
+def notify_plugin(plugin: Plugin, point: str, cycle: Cycle, node: str) -> None:
+    """Call a plugin that returns nothing (Unreserve, PostBind); errors are ignored."""
+    _call(plugin, cycle, node, getattr(plugin, point))
 
 
 def notify_pod_ended(plugins: Iterable[Plugin], pod: Pod) -> None:

@@ -136,6 +136,47 @@ def test_a_pod_whose_sort_key_is_invalid_comes_last(key: object, expected: objec
     assert order.key_of(make_pod("b"), 0) == expected
 
 
+NOT_A_NUMBER = float("nan")
+
+
+class Number(int):
+    """A type of its own, which compares as its base does."""
+
+
+@pytest.mark.parametrize(
+    ("first", "key", "is_comparable"),
+    [
+        pytest.param(1.5, 2, True, id="numbers of two types"),
+        pytest.param(1, True, True, id="a boolean is a number"),
+        pytest.param(1, Number(2), True, id="a number of a type of its own"),
+        pytest.param("a", "b", True, id="texts"),
+        pytest.param("a", b"b", False, id="text and bytes"),
+        pytest.param(None, 1, True, id="what cannot be compared with itself is never the first"),
+        pytest.param(NOT_A_NUMBER, "a", True, id="neither is what is not a number"),
+        pytest.param((1, "a"), (2, "b"), True, id="tuples"),
+        pytest.param((1, "a"), (2, 3), False, id="tuples that differ behind what decides"),
+        pytest.param((1, "a"), ("b", "a"), False, id="tuples that differ in the first place"),
+        pytest.param((1, "a"), (2, NOT_A_NUMBER), False, id="another type, and not a number"),
+        pytest.param((1, 2), (2, NOT_A_NUMBER), False, id="not a number inside a tuple"),
+        pytest.param((1, (2, "a")), (1, (2, "b")), True, id="tuples of tuples"),
+        pytest.param((1, (2, "a")), (1, (2, 3)), False, id="tuples that differ inside another"),
+        pytest.param((1,), (1, "a"), True, id="a longer tuple"),
+        pytest.param((1, "a"), (1,), True, id="a shorter tuple"),
+        pytest.param((1,), 1, False, id="a tuple and what it has"),
+        pytest.param(1, (1,), False, id="what a tuple has, and a tuple"),
+    ],
+)
+def test_keys_are_comparable_at_every_depth(first: object, key: object, is_comparable: bool):
+    order = SortOrder(ByKeys(first, key, first, key))
+    order.check(make_pod("a"), 0)
+    status = order.check(make_pod("b"), 0)
+    assert status.is_success is is_comparable
+    assert ("which cannot be sorted (pod default/b)" in status.message) is not is_comparable
+    order = SortOrder(ByKeys(first, key, first, key))
+    order.key_of(make_pod("a"), 0)
+    assert order.key_of(make_pod("b"), 0) == ((0, key) if is_comparable else (1, 0))
+
+
 def test_an_event_without_a_handler_is_an_error_of_the_driver():
     driver = Driver()
     with pytest.raises(AssertionError, match="no handler for"):

@@ -83,6 +83,59 @@ def test_the_calls_of_one_pod_are_one_run_of_a_point(calls, status, total_ns):
     assert sum(sum(each.counts) for each in timings.points().values()) == 2
 
 
+OTHER_PROFILE = ObservedMethod(print, Observer(), plugin="Slow", point="Filter", profile="t")
+
+
+@pytest.mark.parametrize(
+    ("called", "pod", "runs"),
+    [
+        pytest.param(FILTER, WEB, {("Filter", "Success", "s"): [7]}, id="the same method"),
+        pytest.param(
+            method("Quick", "Filter"), WEB, {("Filter", "Success", "s"): [7]}, id="another plugin"
+        ),
+        pytest.param(FILTER, DB, {("Filter", "Success", "s"): [3, 4]}, id="another pod"),
+        pytest.param(
+            method("Quick", "Filter"), DB, {("Filter", "Success", "s"): [3, 4]}, id="another both"
+        ),
+        pytest.param(
+            SCORE,
+            WEB,
+            {("Filter", "Success", "s"): [3], ("Score", "Success", "s"): [4]},
+            id="another point",
+        ),
+        pytest.param(
+            OTHER_PROFILE,
+            WEB,
+            {("Filter", "Success", "s"): [3], ("Filter", "Success", "t"): [4]},
+            id="another profile",
+        ),
+    ],
+)
+def test_a_run_ends_with_another_pod_point_or_profile(called, pod, runs):
+    timings = PluginTimings()
+    timings.add(FILTER, WEB, Status.OK, 3)
+    timings.add(called, pod, Status.OK, 4)
+    points = timings.points()
+    assert points.keys() == runs.keys()
+    for labels, durations in runs.items():
+        assert points[labels].total == sum(durations)
+        assert sum(points[labels].counts) == len(durations)
+
+
+def test_a_run_ends_when_the_points_are_read_and_the_next_begins_without_its_failure():
+    timings = PluginTimings()
+    assert timings.points() == {}
+    timings.add(RESERVE, WEB, Status.error("x"), 3)
+    assert [(*labels, each.total) for labels, each in timings.points().items()] == [
+        ("Reserve", "Error", "s", 3)
+    ]
+    timings.add(RESERVE, WEB, Status.OK, 4)
+    assert {labels: each.total for labels, each in timings.points().items()} == {
+        ("Reserve", "Error", "s"): 3,
+        ("Reserve", "Success", "s"): 4,
+    }
+
+
 def test_the_calls_of_several_methods_and_profiles_are_kept_apart_and_together():
     timings = PluginTimings()
     timings.add(FILTER, WEB, Status.OK, 100)

@@ -343,6 +343,44 @@ def test_a_refused_member_is_released_once_and_the_others_from_the_last_on(point
     assert "not b" in driver.condition("default/b")[1]
 
 
+class Recording(Plugin):
+    """Records the members in the order of their evaluation."""
+
+    name = "Recording"
+    seen: ClassVar[list[str]] = []
+
+    def reserve(self, cycle: Cycle, node_name: str) -> Status:
+        self.seen.append(cycle.pod.metadata.name)
+        return Status.OK
+
+    def unreserve(self, cycle: Cycle, node_name: str) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("tried", "new", "order"),
+    [
+        pytest.param({}, {"b": 1, "a": 1, "c": 1}, "bac", id="equals: the popped one, then names"),
+        pytest.param({}, {"a": 1, "b": 3, "c": 2}, "bca", id="the highest priority first"),
+        pytest.param({"z": 1}, {"a": 1, "b": 1}, "zab", id="the first that was tried first"),
+        pytest.param({"z": 1}, {"a": 2, "b": 1}, "azb", id="the priority counts before that"),
+    ],
+)
+def test_members_are_evaluated_by_priority_and_then_by_their_first_attempt(tried, new, order):
+    # Upstream: pkg/scheduler/schedule_one_podgroup.go, podGroupInfoForPod
+    Recording.seen.clear()
+    driver = Driver(Recording, gates=GATES)
+    driver.put(gang("g", 1))
+    for name, priority in tried.items():
+        driver.put(member(name, priority=priority))
+    driver.cycle()
+    driver.now_ns += SECOND_NS
+    driver.put(*[member(name, priority=priority) for name, priority in new.items()])
+    driver.put(make_node("n1"))
+    driver.cycle()
+    assert "".join(Recording.seen) == order * 2, "evaluated, then assumed in the same order"
+
+
 @pytest.mark.parametrize("names", [("a", "b"), ("b", "a")])
 def test_a_group_waits_if_one_of_its_members_needs_preemption(names):
     driver = driver_of()

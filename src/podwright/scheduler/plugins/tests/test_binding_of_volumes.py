@@ -9,7 +9,12 @@ from typing import Any
 
 import pytest
 
-from podwright.apimachinery.objects import PersistentVolume, PersistentVolumeClaim, decode_as
+from podwright.apimachinery.objects import (
+    ObjectMeta,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    decode_as,
+)
 from podwright.scheduler.config import VolumeBindingArgs
 from podwright.scheduler.framework import Cycle, Status
 from podwright.scheduler.framework.binding import (
@@ -175,6 +180,11 @@ def test_a_claim_that_is_bound_to_a_volume(
             (claim(annotations=COMPLETED),),
             failure('provisioning failed for PVC "c"'),
             id="the provisioner gave up",
+        ),
+        pytest.param(
+            (PersistentVolumeClaim(metadata=ObjectMeta(name="c", namespace="default")),),
+            failure('provisioning failed for PVC "c"'),
+            id="of a claim that was never a document it is not known whether it had annotations",
         ),
         pytest.param(
             (claim(annotations={"volume.kubernetes.io/selected-node": "other"}),),
