@@ -132,7 +132,6 @@ class Row:
         self.is_spare = True
         self.cycle = cycle
         self.node_version = -1
-        self.objects_version = -1
 
     def catch_up(self, slots: I32Array, pods_version: int) -> None:
         """Update `slots`, the only ones whose pods changed up to `pods_version`."""

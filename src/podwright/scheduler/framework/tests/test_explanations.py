@@ -67,6 +67,11 @@ def test_an_explanation_says_why_nodes_were_not_examined(
 ) -> None:
     found = explained(nominated=nominated, scores=scores)
     assert (found.not_examined, found.not_examined_reason) == (not_examined, reason)
+    # A node that was not examined has no status.
+    rejected = {"n3": Status.unschedulable("no").by("Tiny")}
+    assert found.rejected == ({} if "n3" in not_examined else rejected)
+    assert set(found.examined) == {"n1", "n2", "n3"} - set(not_examined)
+    assert set(found.feasible) == set(found.examined) - {"n3"}
 
 
 class Sized(Plugin):

@@ -530,6 +530,22 @@ def test_ties_go_to_nodes_that_an_extender_scored():
         assert (decision.node, decision.tie_count) == ("n1", 1)
 
 
+@pytest.mark.parametrize("tie_rule", list(TieRule))
+@pytest.mark.parametrize("scored", [("n1",), ("n0", "n3"), ("n1", "n2", "n3")])
+def test_among_equals_one_that_an_extender_scored_is_drawn_by_each_rule(tie_rule, scored):
+    # Upstream: pkg/scheduler/schedule_one.go, prioritizeNodes, Randomizer
+    runner = runner_with(SCORER, nodes=4)
+    profile = msgspec.structs.replace(runner.profile, tie_rule=tie_rule)
+    chosen = set()
+    for cycle_number in range(40):
+        runner = PluginRunner(profile, runner.cluster, extenders=runner.extenders)
+        answering = Answering({"prioritize": [{"Host": name, "Score": 0} for name in scored]})
+        decision = run_steps(runner.steps(make_pod("web"), cycle_number=cycle_number), answering)
+        assert decision.tie_count == len(scored)
+        chosen.add(decision.node)
+    assert chosen == ({scored[0]} if tie_rule is TieRule.FIRST else set(scored))
+
+
 @pytest.mark.parametrize(
     ("number", "wrapped"),
     [

@@ -15,13 +15,16 @@ from podwright.scheduler.columns import NodeColumns, Reads
 from podwright.scheduler.framework import (
     Cycle,
     NodeView,
+    PlacedPod,
     Plugin,
     PluginRunner,
     PreFilterResult,
+    StateKey,
     Status,
     Verdicts,
 )
 from podwright.scheduler.framework.nominated import NominatedCheck
+from podwright.scheduler.framework.post_filter import FilteredCycle
 from podwright.scheduler.framework.status import Code
 from podwright.scheduler.preemption.tests.situations import cluster_of, pod, profile
 from podwright.testing import make_node
@@ -176,6 +179,25 @@ def test_only_requests_add_up(spec: dict[str, Any], adds_up: bool) -> None:
     assert check.rejected == {}
 
 
+@pytest.mark.parametrize("is_nominated", [False, True])
+def test_a_cycle_that_failed_adds_up_no_filters_twice(is_nominated: bool) -> None:
+    cluster = cluster_of(make_node("n"))
+    if is_nominated:
+        cluster.nominate(pod("first", priority=5), "n")
+    runner, incoming = PluginRunner(profile(), cluster), pod("p", priority=5)
+    ranking = runner.ranking_of(incoming)
+    check = NominatedCheck(runner.profile, ranking, incoming, cluster)
+    check.apply(np.zeros(cluster.nodes.n_slots, dtype=np.int64))
+    failed = FilteredCycle(incoming, runner.profile, ranking, cluster.live_slots(), check)
+    assert (check.filters is not None) is is_nominated
+    assert (failed.sum_filters() is check.filters) is is_nominated
+    without = FilteredCycle(incoming, runner.profile, ranking, cluster.live_slots()).sum_filters()
+    found = failed.sum_filters()
+    assert found is not None
+    assert without is not None
+    assert found.pairs.tolist() == without.pairs.tolist()
+
+
 @pytest.mark.parametrize(
     ("given", "spec", "message"),
     [
@@ -277,3 +299,47 @@ def test_a_nominated_node_at_which_a_filter_fails_has_no_status() -> None:
         "0/3 nodes are available: 1 left, 2 node(s) didn't satisfy plugin(s) [FailsElsewhere]."
     )
     assert (decision.evaluated_count, runner.search_position()) == (1, 1)
+
+
+COUNT = StateKey[int]("test/count")
+
+
+class Counts(Plugin):
+    """Allows two pods in its state, however many there are on a node."""
+
+    name = "Counts"
+    filter_reads = Reads.NODE | Reads.PODS
+
+    def pre_filter(self, cycle: Cycle) -> Status:
+        cycle.write(COUNT, 0)
+        return Status.OK
+
+    def add_pod(self, cycle: Cycle, placed: PlacedPod) -> None:
+        cycle.write(COUNT, cycle.read(COUNT) + 1)
+
+    def filter(self, cycle: Cycle, node: NodeView) -> Status:
+        count = cycle.read(COUNT)
+        return Status.OK if count <= 2 else Status.unschedulable(f"{count} on {node.name}")
+
+
+@pytest.mark.parametrize(
+    ("counts", "rejected"),
+    [
+        pytest.param({"a": 2, "b": 2}, [], id="each node counts its own"),
+        pytest.param({"a": 3, "b": 1, "c": 4}, ["3 on a", "4 on c"], id="all of a node count"),
+    ],
+)
+def test_the_state_with_the_pods_of_one_node_is_not_that_of_the_next(
+    counts: dict[str, int], rejected: list[str]
+) -> None:
+    cluster = cluster_of(*[make_node(name, cpu="9") for name in "abc"])
+    for name, count in counts.items():
+        for number in range(count):
+            cluster.nominate(pod(f"{name}{number}", priority=5), name)
+    runner, incoming = PluginRunner(profile([Counts]), cluster), pod("p", priority=5)
+    for _ in range(2):
+        ranking = runner.ranking_of(incoming)
+        check = NominatedCheck(runner.profile, ranking, incoming, cluster)
+        check.apply(np.zeros(cluster.nodes.n_slots, dtype=np.int64))
+        assert [status.message for status in check.rejected.values()] == rejected
+        assert ranking.cycle.read(COUNT) == 0

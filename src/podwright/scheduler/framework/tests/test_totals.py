@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import pytest
 
 from podwright.apimachinery.objects import Pod, with_node_name
-from podwright.scheduler.columns import Cluster
-from podwright.scheduler.framework import PluginRunner
+from podwright.scheduler.columns import Cluster, Reads
+from podwright.scheduler.framework import (
+    Cycle,
+    NodeView,
+    Normalization,
+    Plugin,
+    PluginRunner,
+    Profile,
+)
 from podwright.scheduler.preemption.tests.situations import profile
 from podwright.testing import make_node, make_pod
 
@@ -89,3 +97,48 @@ def test_scores_of_requests_are_not_kept_where_sums_may_overflow(is_known: bool)
         runner.decide(make_pod("p", cpu="1"), cycle_number=number)
         sweeping = {plugin.name for plugin, _ in runner.ranking.sweeping_scores}
         assert sweeping == {"NodeResourcesFit", "NodeResourcesBalancedAllocation"}
+
+
+class Labelled(Plugin):
+    """Scores a node by its label; the scores are scaled to the greatest one."""
+
+    name = "Labelled"
+    score_reads = Reads.NODE
+    normalization = Normalization.DEFAULT
+
+    def pod_key(self, pod: Pod) -> Hashable:
+        return ()
+
+    def score(self, cycle: Cycle, node: NodeView) -> int:
+        return int(node.labels["rate"])
+
+
+@pytest.mark.parametrize(
+    ("put", "is_settled"),
+    [
+        pytest.param([], True, id="one score for all nodes needs no scaling"),
+        pytest.param([("n1", "4")], True, id="a node is put again as it is"),
+        pytest.param([("n1", "4"), ("n2", "4")], True, id="two are"),
+        pytest.param([("n3", "4")], True, id="a new one has the same score"),
+        pytest.param([("n1", "5")], False, id="one has a higher score"),
+        pytest.param([("n1", "3")], False, id="one has a lower score"),
+        pytest.param([("n3", "0")], False, id="a new one has another score"),
+        pytest.param([("n1", "4"), ("n2", "5")], False, id="one of two has another score"),
+    ],
+)
+def test_totals_are_settled_while_a_scaled_score_is_the_same_for_all_nodes(
+    put: list[tuple[str, str]], is_settled: bool
+) -> None:
+    cluster, plugin = Cluster(), Labelled()
+    for name in ("n0", "n1", "n2"):
+        cluster.put(make_node(name, labels={"rate": "4"}))
+    runner = PluginRunner(Profile(scheduler_name="s", score=((plugin, 1),)), cluster)
+    for number in range(3):
+        runner.decide(make_pod("p"), cycle_number=number)
+    assert runner.ranking.is_settled
+    for name, rate in put:
+        cluster.put(make_node(name, labels={"rate": rate}))
+    decision = runner.decide(make_pod("p"), cycle_number=4)
+    assert runner.ranking.is_settled is is_settled
+    rates = [*({"n0": "4", "n1": "4", "n2": "4"} | dict(put)).values()]
+    assert (decision.total, decision.tie_count) == (100, rates.count(max(rates)))
