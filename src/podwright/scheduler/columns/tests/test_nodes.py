@@ -13,7 +13,7 @@ from podwright.scheduler.columns.nodes import (
     SlotColumns,
 )
 from podwright.scheduler.framework import Reads
-from podwright.testing import make_pod
+from podwright.testing import make_node, make_pod
 
 NODE = {
     "labels": {"zone": "x"},
@@ -388,6 +388,27 @@ def test_the_order_of_visits_is_restored():
     nodes.remove("d")
     nodes.remove("b")
     assert nodes.names_by_zone() == [["c", "a", "e"]]
+
+
+@pytest.mark.parametrize(
+    ("node_count", "kept"),
+    [
+        pytest.param(1, 1_024, id="at least so many"),
+        pytest.param(4_400, 1_100, id="a quarter of the nodes"),
+    ],
+)
+def test_each_journal_keeps_changes_of_a_quarter_of_the_nodes(node_count, kept):
+    nodes = Cluster().nodes
+    for number in range(node_count):
+        nodes.put(make_node(f"n{number}"))
+    for journal in (
+        nodes.node_journal, nodes.pods_journal, nodes.topology_journal, nodes.condition_journal,
+    ):  # fmt: skip
+        journal.forget()
+        for _ in range(2 * kept + 1):
+            journal.record(0)
+        assert journal.since(journal.version - kept - 2) is None
+        assert slots_since(journal, journal.version - kept - 1) == [0] * (kept + 1)
 
 
 def test_a_journal_keeps_the_newest_entries():

@@ -40,7 +40,8 @@ TERMS = [
         selector=selector,
         namespaces=names,
         namespace_selector=by_label,
-        weight=weight if kind >= TermKind.PREFERRED else 0,
+        # Every seventh adds nothing.
+        weight=weight if kind >= TermKind.PREFERRED and weight % 7 else 0,
     )
     for weight, (kind, key, selector, (names, by_label)) in enumerate(
         product(TermKind, ("zone", "host"), SELECTORS, SCOPES), 1
