@@ -2,13 +2,14 @@
 
 import os
 import sys
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from numba.core import event
 
-from podwright.scheduler.kernels import _jit
+from podwright.scheduler.kernels import _compiled, _jit
 from podwright.scheduler.kernels._cache import KernelCacheImpl
 from podwright.scheduler.kernels._compiled import compiled as compiled_kernel
 from podwright.scheduler.kernels._jit import notify_before_compiling
@@ -42,6 +43,22 @@ def test_a_compilation_is_reported_before_it_begins_and_only_once(monkeypatch):
     triple(1)
     triple(2)
     assert [name.rpartition(".")[2] for name in compiled] == ["triple"]
+
+
+def test_the_start_of_a_compilation_is_reported_and_its_end_is_not(monkeypatch):
+    monkeypatch.setattr(_compiled, "_reporting", [])
+    names: list[str] = []
+    _compiled.report_compilations(names.append)
+    # Once per process.
+    _compiled.report_compilations(names.append)
+    (listener,) = _compiled._reporting
+    try:
+        dispatcher = SimpleNamespace(py_func=test_a_kernel_that_cannot_be_kept_runs_all_the_same)
+        for status in (event.EventStatus.START, event.EventStatus.END):
+            event.broadcast(event.Event("numba:compile", status, {"dispatcher": dispatcher}))
+    finally:
+        event.unregister("numba:compile", listener)
+    assert names == ["test_a_kernel_that_cannot_be_kept_runs_all_the_same"]
 
 
 @pytest.fixture
@@ -84,7 +101,6 @@ def test_kernels_that_are_not_on_disk_need_more_work(kernels, monkeypatch, is_ca
     assert kernels.is_compiled
 
 
-@needs_jit
 def test_kernels_are_replaced_in_their_modules_and_back(kernels, monkeypatch):
     room: Any = ModuleType("some_kernels")
     monkeypatch.setitem(sys.modules, room.__name__, room)
@@ -112,7 +128,6 @@ def test_kernels_are_replaced_in_their_modules_and_back(kernels, monkeypatch):
     assert room.one is form
 
 
-@needs_jit
 def test_a_kernel_that_is_registered_late_is_compiled_at_once(kernels):
     _jit.compile_all()
 
@@ -128,7 +143,6 @@ def test_a_kernel_that_is_registered_late_is_compiled_at_once(kernels):
     assert names == ["some kernel"]
 
 
-@needs_jit
 def test_results_of_plain_kernels_are_numbers_of_python(kernels):
     @_jit.kernel
     def plain(number: int):
@@ -139,7 +153,6 @@ def test_results_of_plain_kernels_are_numbers_of_python(kernels):
     assert kernels.registered == [plain]
 
 
-@needs_jit
 @pytest.mark.usefixtures("kernels")
 def test_overflow_in_plain_kernels_wraps_around_without_a_warning():
     @_jit.kernel

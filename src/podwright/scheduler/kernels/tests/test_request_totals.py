@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from podwright.scheduler.kernels.fit import fit_codes
+from podwright.scheduler.kernels.pair_scores import CHUNK
 from podwright.scheduler.kernels.request_totals import (
     HEAD,
     PAIR_COLUMNS,
@@ -94,6 +95,24 @@ def test_a_call_for_all_slots_equals_a_call_per_slot(drawn, cpu, memory, weights
     assert is_pair_recipe(recipe)
     assert pair_request_totals(gathered(there), recipe, at_once)
     assert one_by_one.tolist() == at_once.tolist() == apart(there, recipe, slots)
+
+
+@pytest.mark.parametrize("count", [1, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 2 * CHUNK + 3])
+@pytest.mark.parametrize("strategy", [LEAST_ALLOCATED, MOST_ALLOCATED])
+def test_any_number_of_slots_is_summed_part_by_part(count, strategy):
+    drawn = [
+        (4_000 + number, 9_000 - number, number * 37 % 4_100, number * 53 % 9_000, 2, number % 3)
+        for number in range(count)
+    ]
+    there = allocatable, requested, non_zero = columns(drawn)
+    pair = (0, 300, 1, 700)
+    recipe = recipe_of(7, (2, 3), strategy, pair, (NON_ZERO, 0, 300, 2, NON_ZERO, 1, 700, 1), pair)
+    slots = np.arange(count, dtype=np.int32)
+    at_once, one_by_one = np.empty((2, count), dtype=np.int32)
+    assert pair_request_totals(gathered(there), recipe, at_once)
+    held = np.zeros((3, count), dtype=np.int64)
+    request_totals(allocatable, requested, non_zero, recipe, slots, held, one_by_one)
+    assert at_once.tolist() == one_by_one.tolist() == apart(there, recipe, slots)
 
 
 def test_small_amounts_are_balanced_as_exactly_as_large_ones():

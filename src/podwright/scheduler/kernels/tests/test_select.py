@@ -103,6 +103,33 @@ def test_settling_changes_equals_counting_from_scratch(
     assert state[[BEST, TIES, FEASIBLE]].tolist() == expected_state[[BEST, TIES, FEASIBLE]].tolist()
 
 
+@pytest.mark.parametrize(
+    ("totals", "changes", "state"),
+    [
+        pytest.param([3, 5, 5], {}, [5, 2, 3], id="nothing changes"),
+        pytest.param([3, 5, 5], {1: 4}, [5, 1, 3], id="one of the best loses"),
+        pytest.param([3, 5, 5], {1: 4, 2: 3}, [4, 1, 3], id="all of the best lose"),
+        pytest.param([3, 5, 5], {0: 6}, [6, 1, 3], id="another one is the best"),
+        pytest.param([3, 5], {1: 3, 0: 5}, [5, 1, 2], id="another gets what the best one had"),
+        pytest.param([3, 5], {1: -1}, [3, 1, 1], id="the best one is not feasible any more"),
+        pytest.param([0, -1], {0: -1}, [-1, 0, 0], id="the last one with a total of 0 goes"),
+        pytest.param([1, 0], {0: -1}, [0, 1, 1], id="one with a total of 0 is left"),
+        pytest.param([6, 2], {0: -1, 1: -1}, [-1, 0, 0], id="no slot is left"),
+        pytest.param([-1, -1], {1: 0}, [0, 1, 1], id="the first feasible one"),
+    ],
+)
+def test_the_best_after_changes(
+    totals: list[int], changes: dict[int, int], state: list[int]
+) -> None:
+    column, counts, found = settled(totals)
+    slots = np.array([*changes], dtype=np.int32)
+    settle(slots, np.array([*changes.values()], dtype=np.int32), column, counts, found)
+    assert found[[BEST, TIES, FEASIBLE]].tolist() == state
+    summed = np.zeros(3, dtype=np.int64)
+    sum_up(column, summed)
+    assert summed.tolist() == found.tolist()
+
+
 @given(some_totals)
 def test_the_heap_brings_up_a_best_slot(totals: list[int]) -> None:
     column = np.array(totals, dtype=np.int64)
@@ -149,6 +176,8 @@ def test_the_heap_gives_up_its_slots_in_the_order_of_go(
     column = np.array(totals, dtype=np.int64)
     heap = make_heap(column, np.arange(len(totals), dtype=np.int32))
     assert [pop_heap(column, heap, count) for count in range(len(totals), 0, -1)] == popped
+    # As after Go's Pop, what was taken off is behind the heap.
+    assert heap.tolist() == popped[::-1]
 
 
 def test_a_slot_sinks_past_its_greater_children_only_within_the_heap() -> None:
