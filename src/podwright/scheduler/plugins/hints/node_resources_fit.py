@@ -95,7 +95,7 @@ def after_node_change(class_of: ClassOf, pod: Pod, old: object | None, new: obje
     if before is None or backed:
         return Hint.QUEUE
     had = _allocatable(before)
-    return queue_if(any(room.get(name, 0) > had.get(name, 0) for name in ("pods", *requests)))
+    return queue_if(any(room[name] > had.get(name, 0) for name in ("pods", *requests)))
 
 
 def after_device_class_change(pod: Pod, old: object | None, new: object | None) -> Hint:

@@ -219,6 +219,13 @@ def test_volume_limits_after_a_csi_node_update(old, new, expected):
     [
         pytest.param({"storageCapacity": True}, {}, QUEUE, id="no longer watched"),
         pytest.param({}, {"storageCapacity": True}, SKIP, id="watched now"),
+        pytest.param({}, {"attachRequired": True}, SKIP, id="never watched"),
+        pytest.param(
+            {"storageCapacity": True},
+            {"storageCapacity": True, "attachRequired": True},
+            SKIP,
+            id="watched still",
+        ),
     ],
 )
 def test_volume_binding_after_a_csi_driver_change(before, after, expected):

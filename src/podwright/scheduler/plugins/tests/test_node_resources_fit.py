@@ -263,6 +263,26 @@ def test_resources_that_a_node_lacks_are_left_to_the_classes_that_back_them(clas
     assert (plugin.filter_as_sums(cycle) is None) is bool(classes)
 
 
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_what_a_class_provides_is_not_limited_by_the_pods_that_have_it_already(count):
+    """Upstream: fit.go, shouldDelegateResourceToDRA."""
+    there = [pod(f"p{i}", nodeName="none", requests={GPU: "2"}) for i in range(count)]
+    owners = [pod(f"o{i}", nodeName="own", requests={GPU: "1"}) for i in range(count)]
+    plugin = NodeResourcesFit()
+    cycle = cycle_of(
+        pod(requests={GPU: "2"}),
+        owning("none"),
+        owning("own", gpu="4"),
+        BOTH_CLASSES[0],
+        *there,
+        *owners,
+    )
+    assert plugin.pre_filter(cycle).is_success
+    found = filtered(plugin, cycle)
+    assert found["none"].is_success
+    assert found["own"].is_success is (count < 3)
+
+
 @pytest.mark.parametrize(
     ("strategy", "expected"),
     [

@@ -5,6 +5,8 @@ Upstream: pkg/scheduler/framework/plugins/noderesources/fit.go, isSchedulableAft
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from podwright.apimachinery.objects import Node
@@ -47,3 +49,34 @@ def test_nodes_that_may_have_room(
     (hint,) = [event.hint for event in events if event.resource == NODE]
     assert hint is not None
     assert hint(WAITING, old, new) is expected
+
+
+MODEST = make_pod("waiting", memory="1Gi", resources={GPU: 1})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        pytest.param({"memory": "2Gi"}, {"memory": "2Gi"}, Hint.SKIP, id="nothing grew"),
+        pytest.param({"memory": "2Gi"}, {"memory": "3Gi"}, Hint.QUEUE, id="what is requested"),
+        pytest.param({"memory": "3Gi"}, {"memory": "2Gi"}, Hint.SKIP, id="it shrank"),
+        pytest.param({"cpu": "2"}, {"cpu": "3"}, Hint.SKIP, id="what is not requested"),
+        pytest.param({"pods": 10}, {"pods": 11}, Hint.QUEUE, id="the number of pods"),
+        pytest.param({"pods": 11}, {"pods": 10}, Hint.SKIP, id="fewer pods"),
+        pytest.param({"resources": {}}, {}, Hint.QUEUE, id="a resource that it did not have"),
+        pytest.param({}, {"resources": {}}, Hint.SKIP, id="a resource is gone"),
+        pytest.param(
+            {"pods": 10, "memory": "3Gi"},
+            {"pods": 11, "memory": "2Gi"},
+            Hint.QUEUE,
+            id="one grew and another shrank",
+        ),
+    ],
+)
+def test_an_updated_node_helps_if_something_requested_grew(
+    old: dict[str, Any], new: dict[str, Any], expected: Hint
+) -> None:
+    (hint,) = [one.hint for one in events_to_register(lambda _: "") if one.resource == NODE]
+    assert hint is not None
+    before, after = ({"resources": {GPU: 1}} | given for given in (old, new))
+    assert hint(MODEST, make_node("n", **before), make_node("n", **after)) is expected
