@@ -10,7 +10,7 @@ import pytest
 from podwright.apimachinery.objects import with_node_name
 from podwright.scheduler.assembly.machine import build_machine
 from podwright.scheduler.assembly.registry import Registry
-from podwright.scheduler.framework import Plugin, Status
+from podwright.scheduler.framework import Plugin, PostFilterResult, Status
 from podwright.scheduler.framework.binding import CallError
 from podwright.scheduler.machine import (
     Bind,
@@ -147,6 +147,25 @@ def test_a_pod_that_fits_nowhere(driver):
     assert seen.count("scheduler_preemption_victims") == 0
     assert seen.count("scheduler_pending_pods", "unschedulable") == 1
     assert seen.count("scheduler_unschedulable_pods", "NodeResourcesFit", NAME) == 1
+
+
+class Detailed(Plugin):
+    """Tries something else than preemption, and says what."""
+
+    name = "Detailed"
+
+    def post_filter(self, cycle, failed):
+        return PostFilterResult(status=Status.unschedulable("no"), details="something else")
+
+
+def test_details_of_another_plugin_are_no_victims():
+    driver = Driver(Detailed)
+    driver.put(make_node("n1", cpu="1"))
+    driver.put(pod("big", cpu="2"))
+    driver.cycle()
+    seen = driver.seen()
+    assert seen.count("scheduler_preemption_attempts_total") == 1
+    assert seen.distribution("scheduler_preemption_victims").total == 0
 
 
 def test_a_bind_that_fails(driver):

@@ -67,6 +67,10 @@ def test_an_unknown_keyword_is_an_error():
         ({"seed": 1.5}, "seed: an integer is expected"),
         ({"seed": True}, "seed: an integer is expected"),
         ({"batching": 1}, "batching: a bool is expected"),
+        ({"draws_preemption_offset": 0}, "draws_preemption_offset: a bool is expected"),
+        ({"tie_rule": "drawn"}, "tie_rule: a podwright.TieRule is expected"),
+        ({"gates": {"A": True}}, "gates: the result of podwright.parse_gates.* is expected"),
+        ({"seed": "5"}, "seed: an integer is expected"),
     ],
 )
 def test_an_argument_of_the_wrong_type_is_an_error(keywords: Any, message: str):
