@@ -187,9 +187,13 @@ def _ended(status: Status, point: str) -> tuple[Failure, ExtensionPath]:
 
 
 def _has_tried_preemption(profile: RunningProfile, status: Status) -> bool:
-    """Report whether DefaultPreemption ran: the status is its own, or that of all plugins."""
+    """Report whether DefaultPreemption ran: no plugin before it ended PostFilter."""
     if status.plugin == _PREEMPTION:
         return True
-    if status.code is not Code.UNSCHEDULABLE:
+    names = [plugin.name for plugin in profile.profile.post_filter]
+    if _PREEMPTION not in names:
         return False
-    return any(plugin.name == _PREEMPTION for plugin in profile.profile.post_filter)
+    # A rejection is that of all plugins together; the first one signs it.
+    if status.code is Code.UNSCHEDULABLE:
+        return True
+    return status.plugin in names[names.index(_PREEMPTION) :]

@@ -10,7 +10,7 @@ import pytest
 from podwright.apimachinery.objects import with_node_name
 from podwright.scheduler.assembly.machine import build_machine
 from podwright.scheduler.assembly.registry import Registry
-from podwright.scheduler.framework import Plugin, PostFilterResult, Status
+from podwright.scheduler.framework import Code, Plugin, PostFilterResult, Status
 from podwright.scheduler.framework.binding import CallError
 from podwright.scheduler.machine import (
     Bind,
@@ -51,12 +51,16 @@ class Hold(Plugin):
 class Driver:
     """Makes the machine's calls; each takes a millisecond."""
 
-    def __init__(self, *plugins):
+    def __init__(self, *plugins, post_filter=None):
         registry = Registry(list(plugins))
         config = None
         if plugins:
             enabled = [{"name": plugin.name} for plugin in plugins]
-            profile = {"schedulerName": NAME, "plugins": {"multiPoint": {"enabled": enabled}}}
+            points = {"multiPoint": {"enabled": enabled}}
+            if post_filter is not None:
+                own = [{"name": name} for name in post_filter]
+                points = {"postFilter": {"enabled": own, "disabled": [{"name": "*"}]}}
+            profile = {"schedulerName": NAME, "plugins": points}
             config = {
                 "apiVersion": "kubescheduler.config.k8s.io/v1",
                 "kind": "KubeSchedulerConfiguration",
@@ -153,18 +157,39 @@ class Detailed(Plugin):
     """Tries something else than preemption, and says what."""
 
     name = "Detailed"
+    code = Code.UNSCHEDULABLE
 
     def post_filter(self, cycle, failed):
-        return PostFilterResult(status=Status.unschedulable("no"), details="something else")
+        return PostFilterResult(status=Status(self.code, ("x",)), details="something else")
 
 
-def test_details_of_another_plugin_are_no_victims():
-    driver = Driver(Detailed)
+@pytest.mark.parametrize(
+    ("names", "code", "attempts"),
+    [
+        pytest.param(["DefaultPreemption"], Code.UNSCHEDULABLE, 1, id="preemption alone"),
+        pytest.param(["DefaultPreemption", "Detailed"], Code.UNSCHEDULABLE, 1, id="both"),
+        pytest.param(["Detailed", "DefaultPreemption"], Code.UNSCHEDULABLE, 1, id="it is last"),
+        pytest.param(["DefaultPreemption", "Detailed"], Code.ERROR, 1, id="the last one fails"),
+        pytest.param(["Detailed", "DefaultPreemption"], Code.ERROR, 0, id="the first one fails"),
+        pytest.param(
+            ["Detailed", "DefaultPreemption"],
+            Code.UNSCHEDULABLE_AND_UNRESOLVABLE,
+            0,
+            id="the first one knows that nothing helps",
+        ),
+        pytest.param(["Detailed"], Code.UNSCHEDULABLE, 0, id="another one alone"),
+        pytest.param(["Detailed"], Code.ERROR, 0, id="another one alone, which fails"),
+    ],
+)
+def test_the_runs_of_preemption_are_counted(monkeypatch, names, code, attempts):
+    # Upstream: pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go, PostFilter
+    monkeypatch.setattr(Detailed, "code", code)
+    driver = Driver(Detailed, post_filter=names)
     driver.put(make_node("n1", cpu="1"))
     driver.put(pod("big", cpu="2"))
     driver.cycle()
     seen = driver.seen()
-    assert seen.count("scheduler_preemption_attempts_total") == 1
+    assert seen.count("scheduler_preemption_attempts_total") == attempts
     assert seen.distribution("scheduler_preemption_victims").total == 0
 
 
