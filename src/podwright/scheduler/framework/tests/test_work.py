@@ -184,3 +184,58 @@ def test_kept_results_are_found_again_for_changed_nodes_only(
             is_outdated = classes == ALL and nodes == () and name in expected
             of_classes = name == "classes" and kind is Prepares
             assert plugin.prepared == (2 if is_outdated and of_classes else 0), name
+
+
+class Varying(Prepares):
+    """Has another key for nearly every pod, as requests have."""
+
+    key_varies = True
+
+    def pod_key(self, pod: Pod) -> Hashable:
+        return pod.metadata.labels["cpu"]
+
+
+def like(app: str, cpu: str) -> Pod:
+    return make_pod("p", labels={"app": app, "cpu": cpu})
+
+
+@pytest.mark.parametrize(
+    ("before", "pod", "steady", "varying"),
+    [
+        pytest.param([], ("a", "1"), (2, 30), (2, 30), id="the first pod"),
+        pytest.param(["a1"], ("a", "1"), (0, 30), (0, 30), id="it is worth keeping from now on"),
+        pytest.param(["a1", "a1"], ("a", "1"), (0, 0), (0, 0), id="it is known"),
+        pytest.param(["a1", "a1"], ("a", "2"), (0, 0), (2, 30), id="other requests"),
+        pytest.param(["a1", "a1", "a2"], ("a", "3"), (0, 0), (2, 30), id="and others again"),
+        pytest.param(["a1", "a1", "a2"], ("a", "2"), (0, 0), (2, 30), id="requests come again"),
+        pytest.param(["a1", "a1", "a2", "a2"], ("a", "2"), (0, 0), (0, 0), id="they are known"),
+        pytest.param(["a1", "a1"], ("b", "1"), (2, 30), (0, 0), id="known requests of another app"),
+        pytest.param(["a1", "a1"], ("b", "2"), (2, 30), (2, 30), id="another app with its own"),
+        pytest.param(["a1", "b1"], ("a", "1"), (0, 30), (0, 0), id="an app that comes again"),
+        pytest.param(["a1", "b1", "a1", "b1"], ("a", "1"), (0, 0), (0, 0), id="two known apps"),
+        pytest.param(
+            ["a1", "a1", "a2", "a3"], ("a", "1"), (0, 0), (0, 0), id="others leave what is kept"
+        ),
+    ],
+)
+def test_pods_share_what_their_keys_have_in_common(
+    before: list[str], pod: tuple[str, str], steady: tuple[int, int], varying: tuple[int, int]
+) -> None:
+    cluster = Cluster()
+    put(cluster, *NODES)
+    reads = dict.fromkeys(("filter_reads", "score_reads"), Reads.NODE)
+    reads |= dict.fromkeys(("pre_filter_reads", "pre_score_reads"), Reads.NOTHING)
+    fields = {"key_reads_all_labels": True}
+    made: dict[str, Counts] = {
+        name: type(name, (kind,), {"name": name} | reads | fields)()
+        for name, kind in (("steady", Prepares), ("varying", Varying))
+    }
+    runner = runner_of(made, cluster, Prepares)
+    for number, known in enumerate(before):
+        runner.decide(like(known[0], known[1]), cycle_number=number)
+    for plugin in made.values():
+        plugin.prepared, plugin.filtered, plugin.scored = 0, [], []
+    runner.decide(like(*pod), cycle_number=9)
+    found = {name: (each.prepared, len(each.filtered)) for name, each in made.items()}
+    assert found == {"steady": steady, "varying": varying}
+    assert all(each.scored == each.filtered for each in made.values())
