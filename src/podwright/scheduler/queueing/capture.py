@@ -251,7 +251,6 @@ def queued_snapshot(queued: QueuedPod, numbering: Numbering) -> QueuedPodSnapsho
 def queued_from(snapshot: QueuedPodSnapshot, pod: Pod) -> QueuedPod:
     """Restore a queued pod; the caller puts it in its place afterwards."""
     queued = QueuedPod(pod, snapshot.entered_index, snapshot.timestamp_ns)
-    queued.place = QueueName.NOWHERE
     queued.initial_attempt_ns = snapshot.initial_attempt_ns
     queued.attempts = snapshot.attempts
     queued.unschedulable_count = snapshot.unschedulable_count

@@ -660,6 +660,32 @@ def test_the_story_of_a_pod_lists_its_operations(queue):
     ]
 
 
+@pytest.mark.parametrize("is_parked", [False, True])
+def test_an_update_of_a_waiting_pod_is_in_its_story(queue, is_parked):
+    if is_parked:
+        fail(queue, "p", 0, unschedulable_plugins=["Fit"])
+    else:
+        queue.add(make_pod("p"), at(0))
+    queue.update(make_pod("p"), make_pod("p", priority=3), at(7))
+    (update,) = [touch for touch in queue.story("default/p") if touch.step == "update"]
+    assert (update.now_ns, update.cause) == (at(7), "UnschedulablePodUpdate")
+
+
+def test_a_pod_that_is_in_flight_already_is_dropped(queue):
+    queue.add(make_pod("p"), at(0))
+    first = queue.pop(at(0))
+    queue.add(make_pod("p"), at(1))
+    twin = queue.get("default/p")
+    assert twin.place is QueueName.ACTIVE
+    assert queue.pop(at(2)) is None
+    assert (first.place, twin.place) == (QueueName.IN_FLIGHT, QueueName.NOWHERE)
+    assert [(touch.step, touch.cause) for touch in queue.story("default/p")][-1] == (
+        "drop",
+        "already in flight",
+    )
+    assert queue.scheduling_cycle == 1
+
+
 def test_operations_on_all_pods_are_known_since_the_last_one_read(queue):
     assert queue.latest_touch() is None
     queue.add(make_pod("a"), at(0))

@@ -47,6 +47,69 @@ def test_a_pending_plugin_decides_regardless_of_the_order_of_events(events):
     assert place is QueueName.ACTIVE
 
 
+@pytest.mark.parametrize(
+    ("answers", "rejected", "place", "call_count"),
+    [
+        pytest.param(
+            [Hint.QUEUE, Hint.QUEUE, Hint.QUEUE],
+            {"unschedulable_plugins": ["Asked"]},
+            QueueName.BACKOFF,
+            1,
+            id="the first answer decides",
+        ),
+        pytest.param(
+            [Hint.SKIP, Hint.QUEUE, Hint.QUEUE],
+            {"unschedulable_plugins": ["Asked"]},
+            QueueName.BACKOFF,
+            2,
+            id="the first that requeues it",
+        ),
+        pytest.param(
+            [Hint.SKIP] * 3,
+            {"unschedulable_plugins": ["Asked"]},
+            QueueName.UNSCHEDULABLE,
+            3,
+            id="none does",
+        ),
+        pytest.param(
+            [Hint.SKIP, Hint.QUEUE, Hint.QUEUE],
+            {"pending_plugins": ["Asked"]},
+            QueueName.ACTIVE,
+            2,
+            id="a plugin that it waits for",
+        ),
+        pytest.param(
+            [Hint.QUEUE, Hint.SKIP, Hint.SKIP],
+            {"unschedulable_plugins": ["Asked"], "pending_plugins": ["OnAdd"]},
+            QueueName.BACKOFF,
+            3,
+            id="a plugin that it waits for may still requeue it at once",
+        ),
+    ],
+)
+def test_events_of_an_attempt_are_tried_until_one_decides(answers, rejected, place, call_count):
+    """Upstream: scheduling_queue.go, determineSchedulingHintForInFlightPod."""
+    asked: list[Hint] = []
+
+    def hint(_pod, _old, _new):
+        asked.append(answers[len(asked)])
+        return asked[-1]
+
+    table = HintTable(
+        {
+            "Asked": (EventHint(NODE, ActionType.UPDATE_NODE_LABEL, hint),),
+            "OnAdd": (EventHint(NODE, ActionType.ADD),),
+        }
+    )
+    queue = make_queue(hints={"default-scheduler": table})
+    queue.add(make_pod("p"), at(0))
+    queued = queue.pop(at(0))
+    for _ in answers:
+        queue.move(NODE_LABEL, at(0.1))
+    assert queue.park(queued, at(0.2), **rejected) is place
+    assert len(asked) == call_count
+
+
 def test_each_event_consults_the_plugins_that_registered_it():
     queue = make_queue_of_two_plugins()
     fail(queue, "add", unschedulable_plugins=["OnAdd"])
