@@ -404,6 +404,9 @@ AT_ONCE = stored("StorageClass", "storage.k8s.io/v1", provisioner="p",
     ],
 )
 def test_the_calls_on_the_queue_of_an_event(old: Any, new: Any, calls: list[QueueCall]) -> None:
+    # Whether pods are unschedulable matters for changes of nodes only.
+    for unschedulable_count in (0, 1):
+        assert queue_calls(old, new, unschedulable_count=unschedulable_count) == calls
     assert queue_calls(old, new) == calls
 
 
@@ -428,6 +431,11 @@ def test_a_node_that_may_take_more_pods_moves_all(
     assert queue_calls(*nodes, unschedulable_count=1) == ([MOVE_ALL] if moves else [])
     # Without unschedulable pods it costs nothing.
     assert queue_calls(*nodes, unschedulable_count=0) == [MOVE_ALL]
+
+
+def test_without_another_count_no_pod_is_unschedulable() -> None:
+    node = make_node("n")
+    assert queue_calls(node, node) == [MOVE_ALL]
 
 
 def test_another_condition_of_a_node_moves_all() -> None:

@@ -377,6 +377,7 @@ def test_pods_can_be_taken_and_activated_by_name(queue):
     assert taken.key == "default/a"
     assert queue.pop_pod("default/a", 1) is None
     queue.done(taken, 2)
+    assert taken.place is QueueName.NOWHERE
     assert queue.in_flight() == []
     queue.validate()
 

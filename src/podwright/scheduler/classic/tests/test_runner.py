@@ -70,6 +70,13 @@ def test_a_decision_has_the_counts_of_its_search() -> None:
     assert (alone.node, alone.total, alone.tie_count) == ("a", None, 1)
 
 
+def test_a_runner_without_options_has_those_of_upstream() -> None:
+    runner = runner_of(*nodes("a"))
+    assert runner.seed == 0
+    assert runner.scheduler.percentage_of_nodes_to_score == 0
+    assert not runner.scheduler.non_preempting_priority
+
+
 def test_the_draw_depends_on_the_seed_and_the_cycle() -> None:
     def chosen(seed: int) -> list[str]:
         runner = runner_of(*nodes(*"abcdef"), seed=seed)
