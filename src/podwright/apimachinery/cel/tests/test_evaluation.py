@@ -157,6 +157,11 @@ def test_a_constant_part_that_fails_makes_no_program(source: str) -> None:
         ENVIRONMENT.compile(source).program()
 
 
+def test_a_wrong_pattern_is_reported_by_its_error_alone(capfd: pytest.CaptureFixture[str]) -> None:
+    assert isinstance(value_of("s.matches(s + '(')"), ErrorValue)
+    assert capfd.readouterr() == ("", "")
+
+
 def test_nesting_past_the_limit_is_an_error() -> None:
     limit = "^ERROR: <input>:-1:0: expression recursion limit exceeded: 250$"
     frames = sys.getrecursionlimit()

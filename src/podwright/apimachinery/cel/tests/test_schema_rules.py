@@ -212,6 +212,35 @@ def test_rules_of_all_of_apply_to_the_schema_around_it() -> None:
         assert bool(errors) is is_error
 
 
+WRONG: dict[str, Any] = {"type": "object", "x-kubernetes-validations": [{"rule": "self.absent"}]}
+
+
+@pytest.mark.parametrize(
+    ("schema", "path"),
+    [
+        (WRONG, ""),
+        ({"properties": {"a": WRONG}}, "properties[a]"),
+        ({"properties": {"a": {"type": "array", "items": WRONG}}}, "properties[a].items"),
+        ({"properties": {"a": {"type": "object", "additionalProperties": WRONG}}},
+         "properties[a].additionalProperties"),
+        ({"properties": {"a": {"type": "object", "allOf": [{}, WRONG]}}}, "properties[a].allOf[1]"),
+        ({"properties": {"a": {"type": "object"}}, "allOf": [{"properties": {"a": WRONG}}]},
+         "allOf[0].properties[a]"),
+        ({"allOf": [WRONG]}, "allOf[0]"),
+        ({"type": "array", "items": WRONG}, "items"),
+        ({"additionalProperties": WRONG}, "additionalProperties"),
+    ],
+)  # fmt: skip
+def test_a_problem_has_the_place_of_its_rule_in_the_schema(
+    schema: dict[str, Any], path: str
+) -> None:
+    rules = compile_rules({"type": "object", **schema})
+    assert rules is not None
+    assert [each.path for each in rules.problems()] == [
+        f"{path}.x-kubernetes-validations[0].rule".removeprefix(".")
+    ]
+
+
 def test_an_object_has_its_name_and_kind() -> None:
     schema = a_schema("true")
     schema["x-kubernetes-validations"] = [{"rule": "self.metadata.name == self.kind"}]
