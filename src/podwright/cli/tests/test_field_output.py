@@ -52,6 +52,20 @@ NODES = {"kind": "List", "items": [FIRST, {"metadata": {"name": "b"}}]}
         pytest.param("{..name}", "a b", id="recursive descent"),
         pytest.param("{.items[*].missing}", "", id="missing field"),
         pytest.param('{"{}"}', "{}", id="braces in a literal"),
+        pytest.param("{ .kind }", "List", id="spaces in braces"),
+        pytest.param("a{.kind}b{.kind}c", "aListbListc", id="text between"),
+        pytest.param(r"""{"\n\t\r\x\""}{'\''}""", "\n\t\rx\"'", id="escapes"),
+        pytest.param('{"a\nb"}', "a\nb", id="a literal of two lines"),
+        pytest.param(
+            "{range $.items[*]}{.metadata.name}{range $.items[*]}{.metadata.name}{end};{end}",
+            "aab;bab;",
+            id="range over the root in a range",
+        ),
+        pytest.param(
+            "{range  .items[*] }{range .conditions[*]}{.type}{end}-{end}.",
+            "DiskReady--.",
+            id="text after the end of each range",
+        ),
     ],
 )
 def test_a_template_renders_as_kubectl_renders_it(template: str, text: str) -> None:
@@ -65,6 +79,9 @@ def test_a_template_renders_as_kubectl_renders_it(template: str, text: str) -> N
         pytest.param("a}b", "unclosed or nested braces near 'a}b'", id="unopened"),
         pytest.param("{range .items[*]}x", "{range ...} without {end}", id="no end"),
         pytest.param("{end}", "{end} without {range ...}", id="no range"),
+        pytest.param("{range .a}{range .b}{end}", "{range ...} without {end}", id="one end"),
+        pytest.param("{.a}}", "unclosed or nested braces near '}'", id="closed twice"),
+        pytest.param("x { {.a}", "unclosed or nested braces near 'x {'", id="unclosed before"),
         pytest.param("{.a[}", "'.a[': unexpected '['", id="bracket"),
         pytest.param("{.a b}", "'.a b': unexpected ' b'", id="two paths"),
         pytest.param("{..}", "'..': a name is missing after ..", id="no name"),
@@ -88,6 +105,18 @@ def test_a_document_without_a_list_is_one_row() -> None:
     assert custom_columns("NODE:.node", lists) == (["NODE"], [["n2"]]), "which list is not clear"
     assert custom_columns("NODE:.node", [{"node": "x"}, {}]) == (["NODE"], [["x"], ["<none>"]])
     assert custom_columns("NODE:.node", 5) == (["NODE"], [["<none>"]])
+
+
+def test_a_cell_has_all_values_of_its_path() -> None:
+    spec = "TYPES:.conditions[*].type,LABELS:{.metadata.labels},NONE:.metadata.name.x"
+    labels = '{"app.kubernetes.io/name":"x","my-label":"y"}'
+    assert custom_columns(spec, NODES) == (
+        ["TYPES", "LABELS", "NONE"],
+        [["Disk,Ready", labels, "<none>"], ["<none>", "<none>", "<none>"]],
+    )
+    assert custom_columns("A:.a,B:.b", [{"a": 1.5, "b": ""}]) == (["A", "B"], [["1.5", "<none>"]])
+    assert custom_columns("A:.a", {"a": [1], "b": [], "c": "text"}) == (["A"], [["[1]"]])
+    assert custom_columns("A:.a", []) == (["A"], [])
 
 
 @pytest.mark.parametrize("spec", ["NAME", "NAME:", ":.a", "NAME:.a,", ""])

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from podwright.apimachinery.objects import InputError
+from podwright.apimachinery.objects import FieldError, InputError
 from podwright.cli import file_reading
-from podwright.cli.file_reading import document_cache, read_text, reading_files
+from podwright.cli.file_reading import ErrorCollector, document_cache, read_text, reading_files
 from podwright.simulation.files import LoadedObjects, load_bytes
 from podwright.simulation.files.document_cache import LEAST_BYTES
 
@@ -62,6 +62,17 @@ def test_after_a_second_the_file_and_the_share_are_shown(screen, clock, dump):
     shown = screen.getvalue()
     assert f"reading {dump}: " in shown
     assert f"reading {dump}: 0%" not in shown
+
+
+@pytest.mark.parametrize(("now", "is_shown"), [(0.99, False), (1.0, True), (1.01, True)])
+def test_the_line_appears_at_a_second_and_is_gone_afterwards(screen, clock, now, is_shown):
+    with reading_files() as watch:
+        assert watch is not None
+        watch("dump.yaml", 0.1)
+        clock[0] = now
+        watch("dump.yaml", 0.199)
+    assert ("reading dump.yaml: 20%" in screen.getvalue()) is is_shown
+    assert screen.getvalue().endswith("\x1b[2K") is is_shown
 
 
 def test_within_a_second_nothing_is_shown(screen, clock, dump):
@@ -120,6 +131,21 @@ def test_a_folder_is_used_in_place_of_a_read_only_one(
     load_file(dump, cache=document_cache())
     kept = [path for path in (tmp_path / "caches").rglob("*") if path.is_file()]
     assert [path.suffix for path in kept] == [".podwright-cache"]
+
+
+def test_the_errors_of_several_inputs_are_collected_and_others_are_not():
+    collector = ErrorCollector()
+    collector.raise_all()
+    for name in "ab":
+        with collector:
+            raise InputError([FieldError(source=name, path="p", message="m")] * 2)
+    with pytest.raises(KeyError), collector:
+        raise KeyError
+    with collector:
+        pass
+    with pytest.raises(InputError) as caught:
+        collector.raise_all()
+    assert caught.value.texts == ["a: p: m"] * 2 + ["b: p: m"] * 2
 
 
 @pytest.mark.parametrize(
