@@ -260,6 +260,24 @@ def test_a_reader_has_nothing_of_the_server_but_its_memory():
     assert signal.getsignal(signal.SIGTERM) is before
 
 
+def open_descriptors() -> list[int]:
+    found = []
+    for descriptor in range(1024):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            continue
+        found.append(descriptor)
+    return found
+
+
+def test_a_reader_has_the_standard_streams_and_its_pipe():
+    standard = [each for each in open_descriptors() if each < 3]
+    found = with_readers(lambda _, readers: readers.call(lambda _: open_descriptors()))
+    assert found[:-1] == standard
+    assert found[-1] > 2
+
+
 def test_an_ignored_signal_stays_ignored_in_a_reader():
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:

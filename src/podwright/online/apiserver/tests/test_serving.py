@@ -174,6 +174,32 @@ def test_a_port_in_use_is_an_error():
         bound_socket("127.0.0.1", taken.getsockname()[1])
 
 
+def test_a_bound_socket_accepts_connections_and_blocks_nobody():
+    with bound_socket("127.0.0.1", 0) as listening:
+        assert not listening.getblocking()
+        assert listening.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR)
+        with pytest.raises(BlockingIOError):
+            listening.accept()
+        with socket.create_connection(listening.getsockname()):
+            accepted, _ = listening.accept()
+            accepted.close()
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "text"),
+    [
+        ("192.0.2.1", 0, "port 0 of 192.0.2.1 cannot be served: Cannot assign requested address;"
+         " choose an address of this machine with --address"),
+        ("127.0.0.1", 65_536, "port 65536 of 127.0.0.1 cannot be served: bind(): port must be"
+         " 0-65535.; choose another one with --ui-port"),
+    ],
+)  # fmt: skip
+def test_an_address_that_cannot_be_served_is_an_error_with_a_choice(host, port, text):
+    with pytest.raises(ServingError) as raised:
+        bound_socket(host, port, "--ui-port")
+    assert str(raised.value) == text
+
+
 @pytest.mark.parametrize(
     ("sent", "status", "reason"),
     [
