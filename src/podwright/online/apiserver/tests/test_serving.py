@@ -273,6 +273,8 @@ def test_a_server_runs_its_parts_and_answers_the_pages_of_given_origins(origins,
     scheduler, *others, turns = found
     assert set(others) == {"started", scheduler}
     assert ended == [turns]
+    assert scheduler.turns is turns
+    assert scheduler.first is turns.cluster.schedulers[0]
 
 
 @pytest.mark.parametrize(("handler", "is_ended"), [(signal.SIG_DFL, True), (signal.SIG_IGN, False)])
