@@ -50,6 +50,11 @@ NODES = {"kind": "List", "items": [FIRST, {"metadata": {"name": "b"}}]}
         pytest.param('{.items[0].conditions[?(@.type=="Ready")].status}', "True", id="filter"),
         pytest.param("{.items[-1:].metadata}", '{"name":"b"}', id="slice, and an object"),
         pytest.param("{..name}", "a b", id="recursive descent"),
+        pytest.param(
+            "{.items[*]['metadata.name', 'ready']}",
+            "a b true",
+            id="the second field after the first",
+        ),
         pytest.param("{.items[*].missing}", "", id="missing field"),
         pytest.param('{"{}"}', "{}", id="braces in a literal"),
         pytest.param("{ .kind }", "List", id="spaces in braces"),

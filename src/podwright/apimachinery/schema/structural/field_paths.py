@@ -156,8 +156,20 @@ def compiled_path(path: str) -> JsonPath:
     """
     import jsonpath
 
-    rest = path.strip().removeprefix("$").removeprefix("@")
-    steps, position = ["$"], 0
+    queries = _queries(path.strip().removeprefix("$").removeprefix("@"), path)
+    try:
+        return jsonpath.compile(" | ".join(f"${each}" for each in queries))
+    except jsonpath.JSONPathError as error:
+        raise JsonPathError(f"{path!r}: {str(error).splitlines()[0]}") from error
+
+
+def _queries(rest: str, path: str) -> list[str]:
+    """Return the queries of a path, without `$`: one for each member of a union.
+
+    Upstream finds all values of the first member before those of the second, evalUnion in
+    jsonpath.go.
+    """
+    queries, position = [""], 0
     while position < len(rest):
         if quoted := _QUOTED.match(rest, position):
             rest = f"{rest[:position]}.{quoted[1]}{rest[quoted.end() :]}"
@@ -166,19 +178,24 @@ def compiled_path(path: str) -> JsonPath:
             raise JsonPathError(f"{path!r}: unexpected {rest[position:]!r}")
         position = step.end()
         if step["bracket"]:
-            steps.append(step["bracket"].replace("\\.", "."))
+            found = _selections(step["bracket"], path)
         elif step["deep"]:
             following = _STEP.match(f".{rest[position:]}")
             if following is None or not following["name"]:
                 raise JsonPathError(f"{path!r}: a name is missing after ..")
             position += following.end() - 1
-            steps.append(f"..{_name(following['name'])}")
+            found = [f"..{_name(following['name'])}"]
         else:
-            steps.append(_name(step["name"]))
-    try:
-        return jsonpath.compile("".join(steps))
-    except jsonpath.JSONPathError as error:
-        raise JsonPathError(f"{path!r}: {str(error).splitlines()[0]}") from error
+            found = [_name(step["name"])]
+        queries = [f"{query}{each}" for each in found for query in queries]
+    return queries
+
+
+def _selections(bracket: str, path: str) -> list[str]:
+    inside = bracket[1:-1]
+    if "," not in inside or inside.lstrip().startswith("?"):
+        return [bracket.replace("\\.", ".")]
+    return [query for each in inside.split(",") for query in _queries(f"[{each.strip()}]", path)]
 
 
 def _name(name: str) -> str:

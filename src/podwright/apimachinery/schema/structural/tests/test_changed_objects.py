@@ -330,6 +330,15 @@ DOCUMENT = {"spec": {"a.b": 1, "c-d": [{"e": 2}, {"e": 3}], "it's": 4, "f": {"e"
         (r".spec['a\.b']", [1]),
         (".spec.f..e", [5]),
         (".spec.none", []),
+        # Each member of a union finds all its values before the next one does.
+        (".spec.c-d[0,1].e", [2, 3]),
+        (".spec.c-d[1, 0].e", [3, 2]),
+        (".spec.c-d[*]['e','e']", [2, 3, 2, 3]),
+        (".spec['f.e', 'f']", [5, {"e": 5}]),
+        (r".spec['a\.b','f.e']", [1, 5]),
+        (".spec.c-d[0:1,1:2].e", [2, 3]),
+        (".spec.c-d[1,0]['e','none','e']", [3, 2, 3, 2]),
+        (".spec.c-d[?(@.e in [1, 3])].e", [3]),
     ],
 )
 def test_a_path_is_read_as_kubernetes_spells_it(path: str, found: list[Any]) -> None:
@@ -337,7 +346,18 @@ def test_a_path_is_read_as_kubernetes_spells_it(path: str, found: list[Any]) -> 
 
 
 @pytest.mark.parametrize(
-    "path", [".spec[", ".spec..", ".spec..[0]", ".spec[0]x", ".spec[?(]", ". spec"]
+    "path",
+    [
+        ".spec[",
+        ".spec..",
+        ".spec..[0]",
+        ".spec[0]x",
+        ".spec[?(]",
+        ". spec",
+        ".spec[0,]",
+        ".spec[,0]",
+        ".spec[0,x y]",
+    ],
 )
 def test_a_path_that_cannot_be_parsed_is_an_error(path: str) -> None:
     with pytest.raises(JsonPathError):
