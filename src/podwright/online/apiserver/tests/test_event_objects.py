@@ -150,6 +150,30 @@ def test_an_event_that_is_rejected_is_counted():
     assert events.dropped == 1
 
 
+@pytest.mark.parametrize("action", ["Scheduling", ""])
+def test_an_event_that_is_rejected_begins_no_series(action, monkeypatch):
+    cluster, events = cluster_of(0), EventObjects()
+    handle, methods = cluster.server.handle, []
+
+    def counted(received, *rest):
+        methods.append(received.method)
+        return handle(received, *rest)
+
+    monkeypatch.setattr(cluster.server, "handle", counted)
+    about = KubernetesEvent("Pod", "late/web", "Normal", "R", "n", "s", action=action, uid="u")
+    for number in range(3):
+        write(cluster, events, (about, START_NS + number))
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "late"}}
+    create(cluster, "/api/v1/namespaces", namespace)
+    write(cluster, events, (about, START_NS + 3))
+    assert set(methods) == {"POST"}, "what does not exist is not patched"
+    assert events.dropped == 3
+    reply = cluster.handle(request("GET", "/api/v1/namespaces/late/events"), START_NS)
+    assert isinstance(reply, HttpReply)
+    (found,) = json.loads(reply.body)["items"]
+    assert (found.get("series"), found.get("count", 1)) == (None, 1)
+
+
 def test_an_event_refers_to_its_object():
     cluster, events = cluster_of(0), EventObjects()
     reply = cluster.handle(request("POST", "/api/v1/namespaces/default/pods", pod("web")), START_NS)

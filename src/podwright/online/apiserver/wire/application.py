@@ -209,7 +209,7 @@ async def _body(receive: Receive) -> bytes | None:
             length += len(part)
         if not message.get("more_body", False):
             break
-    return parts[0] if len(parts) == 1 else b"".join(parts)
+    return b"".join(parts)
 
 
 async def _send_reply(send: Send, reply: HttpReply, *, is_head: bool = False) -> None:
