@@ -285,7 +285,7 @@ def _weight_errors(plugins: Plugins, points_of: _PointsOf) -> Iterator[tuple[str
             if score > _wrapped(_MAX_TOTAL_SCORE - total):
                 yield "", f"{name} plugins: total score of Score plugins could overflow"
                 break
-            total = _wrapped(total + score)
+            total += score
 
 
 def _wrapped(number: int) -> int:

@@ -79,6 +79,9 @@ def test_all_beta_off_leaves_ga_alone():
                      id="the prefix before the values"),
         pytest.param("wardle:MemoryQoS=true", ["component not registered: wardle"],
                      id="another component"),
+        pytest.param("wardle:Zzz=true,b:PodsAPI,wardle:SidecarContainers=no",
+                     ["component not registered: b", "component not registered: wardle"],
+                     id="gates of other components are not read"),
         pytest.param("Zzz=true,SidecarContainers=false",
                      ["cannot set feature gate SidecarContainers to false, "
                       "feature is locked to true",

@@ -454,6 +454,10 @@ SORTED = "plugins: {queueSort: {enabled: [{name: Mine}], disabled: [{name: '*'}]
         pytest.param("{b: 1}", "{b: 2}", 1, id="different"),
         pytest.param("", "{b: 2}", 1, id="of the second profile only"),
         pytest.param("{b: 1}", "", 0, id="of the first profile only"),
+        pytest.param("{b: 1}", "null", 1, id="none in the second profile"),
+        pytest.param("null", "null", 0, id="none in either"),
+        pytest.param("{b: 1}", "{}", 1, id="empty in the second profile"),
+        pytest.param("null", "{b: 3, a: 2}", 1, id="printed with sorted keys"),
     ],
 )
 def test_profiles_have_the_same_arguments_of_the_plugin_that_sorts(first, second, count):
@@ -464,10 +468,11 @@ def test_profiles_have_the_same_arguments_of_the_plugin_that_sorts(first, second
         for name, args in (("a", first), ("b", second))
     ]
     found = problems("profiles:\n" + "".join(profiles))
+    printed = {"{b: 2}": '{"b":2}', "{b: 3, a: 2}": '{"a":2,"b":3}'}.get(second, second)
     assert (
         found
         == [
-            'profiles[1].pluginConfig.args: Invalid value: {"b":2}: '
+            f"profiles[1].pluginConfig.args: Invalid value: {printed}: "
             "queueSort must be the same for all profiles"
         ]
         * count
