@@ -254,6 +254,22 @@ def test_all_devices_that_a_constraint_refuses_are_an_error() -> None:
         _found([*objects], every)
 
 
+def test_all_devices_are_those_with_enough_capacity() -> None:
+    """Upstream: requestData.allDevices, which lists selectable devices that fit."""
+
+    def sharing(gibibytes: int) -> dict[str, Any]:
+        capacity = {"memory": {"value": f"{gibibytes}Gi"}}
+        return {"capacity": capacity, "allowMultipleAllocations": True}
+
+    every = exactly(**_ALL, capacity={"requests": {"memory": "2Gi"}})
+    devices = [of_model("a", "new", **sharing(4)), of_model("b", "old", **sharing(1))]
+    same = [{"matchAttribute": _MODEL}]
+    assert _found([published(*devices)], claim("c", every, constraints=same)) == "a"
+    assert _found([published(devices[1])], claim("c", every)) is None
+    with pytest.raises(AllocationError, match="a claim constraint would not be satisfied"):
+        _found([published(*devices)], claim("c", exactly(**_ALL), constraints=same))
+
+
 @pytest.mark.parametrize(
     ("objects", "state"),
     [

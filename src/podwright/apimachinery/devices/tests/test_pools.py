@@ -17,7 +17,8 @@ from podwright.apimachinery.devices.tests.made import (
     published,
     taint_rule,
 )
-from podwright.apimachinery.objects import Object
+from podwright.apimachinery.objects import Object, ResourceSlice
+from podwright.apimachinery.schema import decode
 
 _IN_Z = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "z", "operator": "Exists"}]}]}
 
@@ -56,6 +57,13 @@ def test_a_node_sees_the_slices_for_it(
     device = {"name": "a"} | ({"nodeName": "n"} if "perDeviceNodeSelection" in where else {})
     found = _seen(published(device, {"name": "b"}, **where), node=node, labels=labels)
     assert found == ({"p": "a b"} if is_seen else {})
+
+
+@pytest.mark.parametrize("spec", [{}, {"spec": {}}, {"spec": {"devices": []}}])
+def test_a_slice_that_says_nothing_is_seen_by_no_node(spec: dict[str, Any]) -> None:
+    head = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice"}
+    assert _seen(decode({**head, "metadata": {"name": "s"}, **spec})) == {}
+    assert DeviceSlice(ResourceSlice()).devices == ()
 
 
 def test_a_node_sees_what_arrived_after_slices_for_others() -> None:
