@@ -89,6 +89,51 @@ def test_a_background_compilation_starts_once_when_the_work_pays(kernels):
     assert kernels.node_cycles == counted, "nothing is counted any more"
 
 
+def test_kernels_that_are_plain_again_are_compiled_by_the_usual_rule(kernels, monkeypatch):
+    monkeypatch.setattr(_jit, "prepare", lambda: True)
+    started: list[int] = []
+    _jit.when_work_pays(lambda: started.append(1))
+    _jit.count_cycle(7)
+    _jit.run_as_python()
+    _jit.count_cycle(20_000)
+    assert not kernels.is_compiled
+    _jit.count_cycle(1)
+    assert kernels.is_compiled
+    assert started == []
+    _jit.run_as_python()
+    _jit.compile_at_next_cycle()
+    _jit.run_as_python()
+    _jit.count_cycle(20_000)
+    assert not kernels.is_compiled
+
+
+@pytest.mark.parametrize("is_cached", [False, True])
+def test_kernels_of_another_thread_are_used_from_the_next_cycle_on(kernels, monkeypatch, is_cached):
+    monkeypatch.setattr(_jit, "prepare", lambda: is_cached)
+    _jit.compile_at_next_cycle()
+    assert not kernels.is_compiled
+    _jit.count_cycle(1)
+    assert kernels.is_compiled
+
+
+def test_every_kernel_is_prepared_once_and_is_not_replaced_by_that(kernels, monkeypatch):
+    made: list[Any] = []
+
+    def form_of(plain: Any) -> Any:
+        made.append(plain)
+        return plain
+
+    monkeypatch.setattr(_compiled, "compiled", form_of)
+    monkeypatch.setattr(_compiled, "report_compilations", made.append)
+    first, second = (_jit.kernel(lambda number=number: number) for number in (1, 2))
+    _jit.prepare()
+    assert made == [first, second, _jit._notify]
+    third = _jit.kernel(lambda: 3)
+    _jit.prepare()
+    assert made[3:] == [third, _jit._notify]
+    assert not kernels.is_compiled
+
+
 @pytest.mark.parametrize(
     ("is_cached", "limit"), [pytest.param(True, 20_000, id="on disk"), (False, 1_000_000)]
 )
