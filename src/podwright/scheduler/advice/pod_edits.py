@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 import msgspec
 
 from podwright.apimachinery.objects import (
-    Affinity,
     Container,
     Node,
     NodeSelector,
@@ -191,8 +190,9 @@ def _with_required(
 
 
 def _with_affinity(pod: Pod, **fields: object) -> Pod:
-    affinity = msgspec.structs.replace(pod.spec.affinity or Affinity(), **fields)
-    return with_fields(pod, "spec", affinity=affinity)
+    affinity = pod.spec.affinity
+    assert affinity is not None, "only what a pod has is changed"
+    return with_fields(pod, "spec", affinity=msgspec.structs.replace(affinity, **fields))
 
 
 # ---------------------------------------------------------------- requests and ports

@@ -448,3 +448,13 @@ def test_a_remedy_is_shown_with_what_it_has() -> None:
              for each in (remedy, whole)]  # fmt: skip
     assert shown == [["Node", "Feasible nodes"], [*names]]
     assert ">a; b<" in whole._repr_html_()
+    assert ">x/v<" in whole._repr_html_()
+    two = msgspec.structs.replace(whole, victims=("x/v", "x/w"))
+    assert ">x/v, x/w<" in two._repr_html_()
+
+
+def test_a_request_of_nothing_is_removed_as_such() -> None:
+    gpu = make_pod("p", resources={"example.com/gpu": 0})
+    edit = pod_edits.remove_request(gpu, "example.com/gpu")
+    assert edit.text == "remove the example.com/gpu request of 0, which no node provides"
+    assert encode(edit.on_pod(gpu))["spec"]["containers"][0].get("resources", {}) == {}

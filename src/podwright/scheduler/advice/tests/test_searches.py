@@ -153,6 +153,15 @@ def test_new_nodes_of_four_shapes_are_tried():
     assert {name for name in put if "-new-" in name} == {f"n{i}-new-1" for i in range(1, 5)}
 
 
+def test_a_new_node_has_a_shape_on_which_the_pod_fits():
+    small = [make_node(f"n{i}", cpu=f"{100 * i}m") for i in range(1, 7)]
+    full = make_node("z", cpu="4"), make_pod("o", cpu="4", node="z")
+    made, trial = search(never, make_pod("web", cpu="2"), *small, *full)
+    made.run()
+    put = {change.put[0].name for change in trial.tried if change.put}
+    assert {name for name in put if "-new-" in name} == {"z-new-1"}
+
+
 def test_two_removals_are_kept():
     pods = [placed(f"o{i}", "n") for i in range(4)]
     made, _ = search(
@@ -314,7 +323,10 @@ def test_texts_of_changes_are_shown_once_and_four_of_them():
     plans = [(node_edits.uncordon(name),) for name in ("a", "a", "b", "c", "d", "e", "f")]
     first = "uncordon node a; uncordon node b; uncordon node c; uncordon node d"
     assert _texts(plans) == f"{first}; and 2 more"
+    assert _texts(plans[:6]) == f"{first}; and 1 more"
     assert _texts(plans[:5]) == first
+    assert _texts(plans[:4]) == first.rpartition("; ")[0]
+    assert _texts([]) == ""
     assert _texts([(*plans[0], *plans[2])]) == "uncordon node a and uncordon node b"
 
 
