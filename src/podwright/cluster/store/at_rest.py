@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import zlib
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from typing import Any, Final, Protocol, cast
 
 from podwright.apimachinery.objects import TYPES, KubernetesObject, NamespacedName, decode_json
@@ -22,11 +22,14 @@ from podwright.cluster.store.sorted_keys import Names
 DECODED_MAX: Final = 1_024
 """How many of the objects at rest that were read last stay decoded."""
 
-_DICTIONARY_TEXTS: Final = 16
-_DICTIONARY_BYTES: Final = 16_384
-_WINDOW_BITS: Final = -14
-_MEMORY_LEVEL: Final = 5
-"""A window of 16 KiB; the state of a larger one takes longer to copy than an Event to compress."""
+_PACK_TEXTS: Final = 16
+"""More are smaller still, by a few bytes each, and take longer to read one of."""
+
+_PACK_BYTES: Final = 32_768
+"""A larger pack takes no further text, and a larger text is alone: reading it reads no others."""
+
+_END: Final = b"\xff"
+"""Between texts; it is not in any JSON."""
 
 _HELD_KINDS: Final = frozenset(map(group_kind, TYPES))
 """The kinds of the scheduler and the controllers, which hold their objects themselves."""
@@ -57,72 +60,89 @@ class Texts(Protocol):
 
 
 class CompressedTexts:
-    """The JSON of objects at rest in memory.
+    """The JSON of objects at rest in memory; of texts with a form only the values.
 
-    Of texts with a form only the values are kept. Other objects of a kind have much in common too:
-    the first ones are the dictionary for the others.
+    Objects of a kind have much in common, so the texts of a kind are compressed together, a few at
+    a time. The memory of a text that is forgotten is free when the others of its pack are, too.
     """
 
     def __init__(self) -> None:
-        self._texts: dict[int, tuple[TextForm | _Codec, bytes]] = {}
-        self._codecs: dict[GroupKind, _Codec] = {}
+        self._packs: dict[int, _Pack] = {}
+        # The packs of each kind that take more texts.
+        self._open: dict[GroupKind, _Pack] = {}
+        # The texts of the pack that was read last: those that are read next are often in it.
+        self._unpacked: tuple[_Pack | None, Sequence[bytes]] = None, ()
+
+    def __len__(self) -> int:
+        return len(self._packs)
 
     def read(self, version: int) -> bytes:
         """Return the JSON of a version."""
-        form, data = self._texts[version]
-        return form.restored(data)
+        pack = self._packs[version]
+        # Two threads may read at once, and a third one may add.
+        unpacked, texts = self._unpacked
+        if pack is not unpacked:
+            is_full, texts = pack.is_full, pack.texts()
+            if is_full:
+                self._unpacked = pack, texts
+        return pack.restored(version, texts)
 
     def keep(self, version: int, kind: GroupKind, text: Callable[[], FormedText]) -> None:
         """Keep the JSON of a version, unless it is kept already."""
-        if version in self._texts:
+        if version in self._packs:
             return
-        form, data = text()
-        if form is not None:
-            self._texts[version] = form, data
-            return
-        codec = self._codecs.get(kind)
-        if codec is None or codec.is_full:
-            codec = self._codecs[kind] = _Codec(b"" if codec is None else codec.next_dictionary)
-        self._texts[version] = codec, codec.compressed(data)
+        kept = text()
+        is_large = len(kept[1]) >= _PACK_BYTES
+        pack = None if is_large else self._open.pop(kind, None)
+        pack = pack or _Pack()
+        pack.add(version, kept)
+        self._packs[version] = pack
+        if not pack.is_full:
+            self._open[kind] = pack
 
     def forget(self, version: int) -> None:
         """Release the JSON of a version."""
-        self._texts.pop(version, None)
+        self._packs.pop(version, None)
 
 
-class _Codec:
-    """Compresses texts that resemble each other.
+class _Pack:
+    """Some texts that are compressed together as soon as there are enough."""
 
-    Parameters
-    ----------
-    dictionary : bytes
-        Texts of the same kind; the first codec of a kind has none, and collects them.
-    """
+    __slots__ = ("_data", "_forms", "_size_bytes", "_texts", "_versions")
 
-    def __init__(self, dictionary: bytes) -> None:
-        self._dictionary = dictionary
-        self._compressor = zlib.compressobj(
-            1, zlib.DEFLATED, _WINDOW_BITS, _MEMORY_LEVEL, zdict=dictionary
-        )
-        self.next_dictionary = b""
-        self._count = 0  # of the texts that were collected
+    def __init__(self) -> None:
+        self._versions: tuple[int, ...] = ()
+        self._forms: tuple[TextForm | None, ...] = ()
+        self._texts: tuple[bytes, ...] = ()
+        self._size_bytes = 0
+        self._data = b""
 
     @property
     def is_full(self) -> bool:
-        """Whether the texts so far suffice as a dictionary for the next ones."""
-        return self._count >= _DICTIONARY_TEXTS
+        """Whether no text is added any more."""
+        return bool(self._data)
 
-    def compressed(self, text: bytes) -> bytes:
-        """Return a text compressed."""
-        if not self._dictionary:
-            self._count += 1
-            self.next_dictionary = (self.next_dictionary + text)[-_DICTIONARY_BYTES:]
-        compressor = self._compressor.copy()
-        return compressor.compress(text) + compressor.flush()
+    def add(self, version: int, text: FormedText) -> None:
+        """Add the text of a version."""
+        form, values = text
+        self._texts += (values,)
+        self._forms += (form,)
+        self._versions += (version,)
+        self._size_bytes += len(values)
+        if len(self._texts) == _PACK_TEXTS or self._size_bytes >= _PACK_BYTES:
+            self._data = zlib.compress(_END.join(self._texts), 1)
+            # Last: another thread may be reading.
+            self._texts = ()
 
-    def restored(self, data: bytes) -> bytes:
-        """Return the text of `compressed`."""
-        return zlib.decompressobj(_WINDOW_BITS, zdict=self._dictionary).decompress(data)
+    def texts(self) -> Sequence[bytes]:
+        """Return the texts, or their values, in order."""
+        return self._texts or zlib.decompress(self._data).split(_END)
+
+    def restored(self, version: int, texts: Sequence[bytes]) -> bytes:
+        """Return the JSON of a version, given all texts."""
+        place = self._versions.index(version)
+        form = self._forms[place]
+        return texts[place] if form is None else form.restored(texts[place])
 
 
 class ObjectsAtRest:
