@@ -15,6 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from podwright.apimachinery.objects import (
+    Condition,
     Container,
     ContainerStatus,
     Document,
@@ -37,6 +38,7 @@ from podwright.cluster.kubelets.kubelet.pod_records import (
 
 _replace = msgspec.structs.replace
 _CONTAINER_FIELDS: Final = frozenset(STATUS_FIELDS.values())
+_OWN_FIELDS: Final = _CONTAINER_FIELDS | {"conditions"}
 
 
 def status_of(pod: Document, record: PodRecord, host_address: str, now_ns: int) -> Document:
@@ -162,16 +164,23 @@ def with_status(pod: Pod, status: Document, record: PodRecord) -> Pod:
         assert isinstance(changed, Pod)
         return changed
     # The resources of the containers are those of the typed spec.
-    bare = {name: value for name, value in status.items() if name not in _CONTAINER_FIELDS}
+    bare = {name: value for name, value in status.items() if name not in _OWN_FIELDS}
     typed = msgspec.convert(bare, PodStatus)
     typed = _replace(
         typed,
+        conditions=tuple([_typed_condition(**each) for each in status.get("conditions") or ()]),
         container_statuses=_typed(status.get("containerStatuses"), pod.spec.containers),
         init_container_statuses=_typed(
             status.get("initContainerStatuses"), pod.spec.init_containers
         ),
     )
     return _replace(pod, status=typed, raw=document)
+
+
+@lru_cache(maxsize=1_024)
+def _typed_condition(**condition: Any) -> Condition:
+    # Many pods have the same one, as of their documents.
+    return msgspec.convert(condition, Condition)
 
 
 def _typed(

@@ -12,8 +12,13 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from podwright.apimachinery.objects import Document, FieldError, PodwrightError
-from podwright.cluster.store import EVENT, kind_of
+from podwright.apimachinery.objects import (
+    Document,
+    FieldError,
+    KubernetesObject,
+    PodwrightError,
+)
+from podwright.cluster.store import EVENT, GroupKind, ObjectStore, kind_of
 from podwright.online.apiserver.cluster import Cluster
 from podwright.online.apiserver.scheduling.received_configuration import (
     called_extenders,
@@ -36,6 +41,10 @@ from podwright.simulation.files import DEFAULT_CONFIGURATION
 
 # ---------------------------------------------------------------------------------- initial state
 
+_LEASE: Final[GroupKind] = ("coordination.k8s.io", "Lease")
+_HEARTBEATS: Final = "kube-node-lease"
+"""The namespace of the leases of nodes."""
+
 
 def with_plugins(options: SchedulerOptions, plugins: Collection[type[Plugin]]) -> SchedulerOptions:
     """Return options with other classes of plugin files; those of installed packages stay."""
@@ -46,7 +55,8 @@ def with_plugins(options: SchedulerOptions, plugins: Collection[type[Plugin]]) -
 class InitialState:
     """The objects of a cluster at a time, and the configurations of its schedulers.
 
-    Events are not a part of it: a reset removes them.
+    Events are not a part of it: a reset removes them. Nor are the leases that nodes renew, which it
+    leaves as they are.
 
     Parameters
     ----------
@@ -57,7 +67,7 @@ class InitialState:
         store = cluster.store
         self._schedulers = [(each.options, each.call_extender) for each in cluster.schedulers]
         # Their keys are not kept: with those of 50,000 pods and their Events it took 60 MiB.
-        self._objects = [store.list(kind).objects for kind in store.kinds() if kind != EVENT]
+        self._objects = [_objects_of(store, kind) for kind in store.kinds() if kind != EVENT]
 
     def __len__(self) -> int:
         return sum(map(len, self._objects))
@@ -77,7 +87,7 @@ class InitialState:
         store = cluster.store
         restored = [obj for objects in self._objects for obj in objects]
         kept = {(kind_of(obj), obj.key) for obj in restored}
-        present = [obj for kind in store.kinds() for obj in store.list(kind).objects]
+        present = [obj for kind in store.kinds() for obj in _objects_of(store, kind)]
         for obj in present:
             if (kind_of(obj), obj.key) not in kept:
                 store.drop(kind_of(obj), obj.key)
@@ -88,6 +98,14 @@ class InitialState:
             cluster.schedulers, self._schedulers, strict=True
         ):
             each.change(options, call_extender)
+
+
+def _objects_of(store: ObjectStore, kind: GroupKind) -> Sequence[KubernetesObject]:
+    """Return the objects of a kind without heartbeats."""
+    found = store.list(kind).objects
+    if kind != _LEASE:
+        return found
+    return [lease for lease in found if lease.metadata.namespace != _HEARTBEATS]
 
 
 NewCaller: TypeAlias = Callable[[KubeSchedulerConfiguration, str], CallExtender | None]

@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from podwright.apimachinery.schema import decode
 from podwright.cluster.api.endpoints import ServerOptions, User, static_tokens
 from podwright.online.apiserver import ClusterClock
 from podwright.online.apiserver.cluster import new_cluster
@@ -165,3 +166,31 @@ def test_a_reset_restores_the_objects_and_the_configuration_of_the_start(serve):
     assert shown["written"]["profiles"] == [{"schedulerName": "default-scheduler"}]
     served.send("POST", PODS, pod("again"))
     served.eventually(f"{PODS}/again", is_bound)
+
+
+@pytest.mark.parametrize(
+    ("namespace", "restored"), [("kube-node-lease", "now"), ("default", "then")]
+)
+def test_a_reset_leaves_the_leases_of_nodes_and_restores_others(serve, namespace, restored):
+    cluster = cluster_of()
+    lease = {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": "own", "namespace": namespace},
+        "spec": {"holderIdentity": "then"},
+    }
+    cluster.store.put(decode(lease))
+    served = paused(serve, cluster)
+    leases = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
+    _, found = served.send("GET", f"{leases}/own")
+    found["spec"]["holderIdentity"] = "now"
+    assert served.send("PUT", f"{leases}/own", found)[0] == 200
+    new = lease | {"metadata": {"name": "new", "namespace": namespace}}
+    assert served.send("POST", leases, new)[0] == 201
+    assert served.send("POST", f"{V1}/reset")[0] == 200
+    _, found = served.send("GET", leases)
+    holders = {each["metadata"]["name"]: each["spec"]["holderIdentity"] for each in found["items"]}
+    names = ("own", "new") if restored == "now" else ("own",)
+    assert {name: holder for name, holder in holders.items() if name in ("own", "new")} == {
+        name: restored if name == "own" else "then" for name in names
+    }

@@ -9,7 +9,7 @@ staging/src/k8s.io/client-go/util/flowcontrol/backoff.go.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from podwright.apimachinery.objects import Document, timestamp_text
 from podwright.cluster.kubelets.kubelet.containers.container_creation import read_image
@@ -27,6 +27,9 @@ _MESSAGES_MAX: Final = 12 * 1024
 """The size of the termination messages of a pod; each container has an equal share."""
 
 _NO_STATE: Final[Document] = {}
+
+_Mount: TypeAlias = tuple[str, str, str, str | None]
+"""Volume, path, whether all below is read-only if the path is, and the image of the volume."""
 
 
 def container_statuses(pod: Document, record: PodRecord) -> dict[str, list[Document]]:
@@ -111,7 +114,7 @@ def _status(
     mounts = container.get("volumeMounts")
     if mounts:
         images = _volume_images(spec) if run is not None or ended is not None else {}
-        status["volumeMounts"] = [_mount(mount) | images.get(mount["name"], {}) for mount in mounts]
+        status["volumeMounts"] = _mounts(tuple([_mount(mount, images) for mount in mounts]))
     if run is not None or ended is not None:
         status["user"] = _user(spec, container)
     return status
@@ -129,24 +132,22 @@ def terminated_state(ended: Ended, message_max: int) -> Document:
     return state
 
 
-def _mount(mount: Document) -> Document:
-    status: Document = {"name": mount["name"], "mountPath": mount["mountPath"]}
-    if mount.get("readOnly"):
-        is_recursive = mount.get("recursiveReadOnly") in ("Enabled", "IfPossible")
-        status["readOnly"] = True
-        status["recursiveReadOnly"] = "Enabled" if is_recursive else "Disabled"
-    return status
+def _mount(mount: Document, images: dict[str, str]) -> _Mount:
+    is_recursive = mount.get("recursiveReadOnly") in ("Enabled", "IfPossible")
+    recursive = "Enabled" if is_recursive else "Disabled"
+    name = mount["name"]
+    return name, mount["mountPath"], recursive if mount.get("readOnly") else "", images.get(name)
 
 
-def _volume_images(spec: Document) -> dict[str, Document]:
-    """Return what the mounts of the volumes of images say about the images, by volume."""
+def _volume_images(spec: Document) -> dict[str, str]:
+    """Return the references of the images that are volumes, by volume."""
     images = {
         volume["name"]: read_image(volume["image"].get("reference") or "")
         for volume in spec.get("volumes") or ()
         if "image" in volume
     }
     return {
-        name: {"volumeStatus": {"image": {"imageRef": image.image_id.partition("@")[2]}}}
+        name: image.image_id.partition("@")[2]
         for name, image in images.items()
         if image is not None
     }
@@ -169,6 +170,16 @@ def _user(spec: Document, container: Document) -> dict[str, Any]:
 @lru_cache(maxsize=_SHARED_MAX)
 def _linux_user(uid: int, gid: int, groups: tuple[int, ...]) -> dict[str, Any]:
     return {"linux": {"uid": uid, "gid": gid, "supplementalGroups": list(groups)}}
+
+
+@lru_cache(maxsize=_SHARED_MAX)
+def _mounts(mounts: tuple[_Mount, ...]) -> list[Document]:
+    return [
+        {"name": name, "mountPath": path}
+        | ({"readOnly": True, "recursiveReadOnly": recursive} if recursive else {})
+        | ({"volumeStatus": {"image": {"imageRef": image}}} if image is not None else {})
+        for name, path, recursive, image in mounts
+    ]
 
 
 @lru_cache(maxsize=_SHARED_MAX)

@@ -11,6 +11,7 @@ from podwright.cluster.kubelets.kubelet.containers.container_statuses import (
     MAX_NS,
     _linux_user,
     _mount,
+    _mounts,
     _user,
     count_restart,
     restart_ns,
@@ -209,7 +210,13 @@ def test_containers_restart_by_policies_and_rules(kind, container, policy, resta
 )  # fmt: skip
 def test_mounts_in_a_status(parts, expected):
     mount = {"name": "v", "mountPath": "/v"}
-    assert _mount(mount | {"subPath": "x"} | parts) == mount | expected
+    images = {"w": "sha256:1"}
+    found = _mounts((_mount(mount | {"subPath": "x"} | parts, images),))
+    assert found == [mount | expected]
+    of_image = {"volumeStatus": {"image": {"imageRef": "sha256:1"}}}
+    both = (_mount(mount | parts, images), _mount(mount | parts | {"name": "w"}, images))
+    assert _mounts(both) == [mount | expected, mount | expected | {"name": "w"} | of_image]
+    assert list(_mounts(both)[1]) == ["name", "mountPath", *expected, "volumeStatus"]
 
 
 def test_the_user_of_a_container():
