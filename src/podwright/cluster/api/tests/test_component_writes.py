@@ -191,6 +191,17 @@ def test_a_rejected_manifest_leaves_no_namespace_behind() -> None:
     assert api.store.get(("", "Namespace"), "new") is not None
 
 
+@pytest.mark.parametrize("scope", ["main", "status"])
+def test_an_applied_object_is_new_or_checked_whatever_part_it_replaces(scope: Any) -> None:
+    api = Api(ObjectStore())
+    made = apply(api, deployment(), scope)
+    assert made["spec"]["progressDeadlineSeconds"] == 600
+    bad = api.handle(ApplyObject(deployment(-1), scope, USER), USER, NOW_NS)
+    assert "spec.replicas: Invalid value" in str(bad.error)
+    unchecked = api.handle(UpdateObject(deployment(-1), "status", USER), USER, NOW_NS)
+    assert unchecked.error is None
+
+
 def test_a_recorded_object_keeps_what_its_server_has_set() -> None:
     api = Api(ObjectStore())
     metadata = {
@@ -456,6 +467,48 @@ def test_policies_see_changes_and_deletions_of_components() -> None:
     )  # fmt: skip
     assert (attributes.object, attributes.user.name, attributes.now_ns) == (None, USER, NOW_NS)
     assert Api(ObjectStore()).admission.of_deletion(POD, "default/p", USER, NOW_NS) is None
+
+
+@pytest.mark.parametrize("kind", ["Pod", "Deployment"])
+def test_policies_see_a_changed_label_beside_the_same_spec(kind: str) -> None:
+    api = Api(ObjectStore())
+    made = create(api, a_pod("d") if kind == "Pod" else deployment())
+    resources = "pods" if kind == "Pod" else "deployments"
+    forbid(api, "object.metadata.labels['a'] != '2'", "UPDATE", resources=resources)
+    for label, is_right in (("1", True), ("2", False)):
+        for spec in (made["spec"], dict(made["spec"])):
+            metadata = {"name": "d", "namespace": "default", "labels": {"a": label}}
+            sent = decode({**made, "metadata": metadata, "spec": spec})
+            reply = api.handle(UpdateObject(sent, "main", USER), USER, NOW_NS)
+            assert (reply.error is None) == is_right, label
+
+
+def test_a_changed_claim_is_charged_by_what_it_requests_now() -> None:
+    api = served()
+    quota = {"hard": {"requests.storage": "5Gi"}}
+    status = quota | {"used": {"requests.storage": "0"}}
+    api.store.put(an_object("v1 ResourceQuota", "q", spec=quota, status=status))
+    bound = {"phase": "Bound", "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"]}
+    modes = {"accessModes": ["ReadWriteOnce"], "volumeName": "v", "storageClassName": "s"}
+    growing = an_object(
+        "storage.k8s.io/v1 StorageClass", "s", metadata={"namespace": ""}, provisioner="x",
+        allowVolumeExpansion=True,
+    )  # fmt: skip
+    create(api, growing)
+
+    def claim(size: str, **metadata: Any) -> KubernetesObject:
+        spec = modes | {"resources": {"requests": {"storage": size}}}
+        return an_object("v1 PersistentVolumeClaim", "c", spec=spec, metadata=metadata)
+
+    create(api, claim("1Gi"))
+    stored_claim = api.store.require(("", "PersistentVolumeClaim"), "default/c")
+    api.store.put(decode(dict(stored_claim.raw) | {"status": bound}))
+    for sent, used in ((claim("4Gi"), "4Gi"), (claim("4Gi", labels={"a": "1"}), "4Gi")):
+        update(api, sent)
+        found = api.store.require(("", "ResourceQuota"), "default/q").raw["status"]["used"]
+        assert found == {"requests.storage": used}
+    refused = api.handle(UpdateObject(claim("6Gi"), "main", USER), USER, NOW_NS)
+    assert "exceeded quota: q, requested: requests.storage=2Gi, used" in str(refused.error)
 
 
 def test_the_namespace_of_a_namespace_in_reviews_is_itself() -> None:

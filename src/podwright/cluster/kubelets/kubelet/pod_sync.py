@@ -342,8 +342,8 @@ class PodSync:
 
     def _probe(self, known: ContainerRecord, run: RunRecord, container: Document) -> None:
         if not run.is_started:
-            has_changed = self._execute("startup", known, run, container)
-            if run.startup is not None and not (has_changed and run.startup.is_success):
+            self._execute("startup", known, run, container)
+            if run.startup is not None and not run.startup.is_success:
                 return
             self._begin_probes(run, container)
         self._probe_readiness(known, run, container)
@@ -351,7 +351,8 @@ class PodSync:
             self._execute("liveness", known, run, container)
 
     def _probe_readiness(self, known: ContainerRecord, run: RunRecord, container: Document) -> None:
-        if run.readiness is not None and self._execute("readiness", known, run, container):
+        if run.readiness is not None:
+            self._execute("readiness", known, run, container)
             run.is_ready = run.readiness.is_success
 
     def _begin_startup(self, run: RunRecord, container: Document) -> None:
@@ -374,30 +375,30 @@ class PodSync:
 
     def _execute(
         self, probe_type: ProbeType, known: ContainerRecord, run: RunRecord, container: Document
-    ) -> bool:
-        """Execute a probe that is due, and return whether its result changed."""
+    ) -> None:
+        """Execute a probe that is due."""
         state = getattr(run, probe_type)
         probe = container.get(FIELDS[probe_type])
         if probe is None or state is None:
-            return False
+            return
         execute = self._executor(known, container)
         if state.next_ns is None:
             # An annotation may have changed the result.
             if execute_probe(probe_type, container, self._document, execute).is_success:
-                return False
+                return
         elif state.next_ns > self._now_ns:
-            return False
+            return
         result = execute_probe(probe_type, container, self._document, execute)
         if result.error:
             title = probe_type.capitalize()
             note = f"{title} probe errored and resulted in unknown state: {result.error}"
             self._context.container_event(known, "Warning", "Unhealthy", note)
             state.next_ns = self._now_ns + int(probe.get("periodSeconds") or 10) * SECOND_NS
-            return False
+            return
         if not result.is_success:
             note = f"{probe_type.capitalize()} probe failed: {result.output}"
             self._context.container_event(known, "Warning", "Unhealthy", note)
-        has_changed = count_result(state, result, probe, self._now_ns)
+        count_result(state, result, probe, self._now_ns)
         is_failed = not result.is_success and state.failures >= int(
             probe.get("failureThreshold") or 3
         )
@@ -409,7 +410,6 @@ class PodSync:
             message = _kill_message(known, f"failed {probe_type} probe")
             grace_ns = self._grace_ns if grace is None else int(grace) * SECOND_NS
             self._stop(known, container, grace_ns, message)
-        return has_changed
 
     # ------------------------------------------------------------------------------- start
 

@@ -487,8 +487,10 @@ class _Tokens:
 
     @property
     def word(self) -> str:
-        rest = self.rest(1)
-        return rest[0].text if rest and rest[0].kind == "word" else ""
+        if not self:
+            return ""
+        token = self._tokens[self._at]
+        return token.text if token.kind == "word" else ""
 
     def rest(self, count: int) -> tuple[_Token, ...]:
         return self._tokens[self._at : self._at + count]

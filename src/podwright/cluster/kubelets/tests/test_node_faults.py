@@ -6,7 +6,7 @@ from hypothesis import given, strategies as st
 
 from podwright.apimachinery.objects import with_fields
 from podwright.cluster.api.requests import NodeDown, NodeUp
-from podwright.cluster.kubelets import Lifecycle, StageDue
+from podwright.cluster.kubelets import Lifecycle, ScheduleStage, StageDue
 from podwright.cluster.kubelets.pod_statuses import RUN_DELAY
 from podwright.cluster.kubelets.tests.lifecycle_driver import (
     NOW,
@@ -41,6 +41,22 @@ def test_stages_due_on_a_down_node_are_played_when_it_is_up():
     driver.run(200)
     ends = [(when, key) for when, stage, key in driver.story if stage == "pod-exit"]
     assert ends[1:] == [(50, "default/short"), (100, "default/long")]
+
+
+def test_pods_that_left_a_down_node_have_no_stages_when_it_is_up():
+    driver = LifecycleDriver(Lifecycle())
+    driver.put(a_node())
+    for name in ("gone", "moved", "stays"):
+        driver.put(a_pod(name, spec={"restartPolicy": "Never"}, annotations={RUN_DELAY: "10s"}))
+    node_down_at(driver, 5)
+    driver.run(20)
+    driver.delete(driver.objects["default/gone"])
+    driver.put(with_fields(driver.objects["default/moved"], "spec", node_name="n2"))
+    now_ns = NOW + 30 * SECOND
+    actions = driver.life.handle(NodeUp("n1"), now_ns)
+    assert [
+        (each.event.key, each.due_ns) for each in actions if isinstance(each, ScheduleStage)
+    ] == [("default/stays", now_ns)]
 
 
 def test_a_kubelet_runs_no_pod_before_its_node_exists():

@@ -32,7 +32,7 @@ def problems(stage: Any, kind: str, new: Document, **facts: Any) -> str | None:
     """Return the message of a stage that rejects an object."""
     options = {
         name: facts.pop(name)
-        for name in ("compares_taints", "allocators", "store")
+        for name in ("compares_taints", "mounts_labels", "allocators", "store")
         if name in facts
     }
     try:
@@ -199,6 +199,30 @@ def test_comparisons_of_tolerations_need_their_gate() -> None:
         assert problems(check_change, kind, changed, old=runtime_class(), **facts) == message
         kept = runtime_class(TOLERATION)
         assert problems(check_change, kind, changed, old=kept, **facts) is None
+
+
+def test_labels_of_mounts_need_their_gate() -> None:
+    def pod(policy: str | None) -> Document:
+        made = deployment()["spec"]["template"]["spec"]
+        options = {} if policy is None else {"seLinuxChangePolicy": policy}
+        return {
+            "metadata": {"name": "p", "namespace": "default", "resourceVersion": "2"},
+            "spec": made | {"securityContext": options},
+        }
+
+    path = "spec.securityContext.seLinuxChangePolicy"
+    for policy, mounts, is_right in (
+        (None, False, True),
+        ("Recursive", False, True),
+        ("MountOption", True, True),
+        ("MountOption", False, False),
+        ("Other", True, False),
+    ):
+        made = problems(check_new, "v1 Pod", pod(policy), mounts_labels=mounts)
+        assert (made is None) == is_right, (policy, mounts)
+        assert is_right or f'Pod "p" is invalid: {path}: Unsupported value' in str(made)
+        kept = problems(check_change, "v1 Pod", pod(policy), old=pod(policy), mounts_labels=mounts)
+        assert (kept is None) == is_right, (policy, mounts)
 
 
 # ------------------------------------------------------------------------------- devices

@@ -91,8 +91,8 @@ def execute_probe(
     return ProbeResult(is_success=True)
 
 
-def count_result(state: ProbeRecord, result: ProbeResult, probe: Document, now_ns: int) -> bool:
-    """Count a result, and return whether it changes that of the probe.
+def count_result(state: ProbeRecord, result: ProbeResult, probe: Document, now_ns: int) -> None:
+    """Count a result.
 
     The probe is due again after its period, unless its result can no longer change.
     """
@@ -105,10 +105,8 @@ def count_result(state: ProbeRecord, result: ProbeResult, probe: Document, now_n
     period_ns = int(probe.get("periodSeconds") or 10) * SECOND_NS
     is_final = is_decided and result.is_lasting and result.is_success
     state.next_ns = None if is_final else now_ns + period_ns
-    has_changed = is_decided and state.is_success != result.is_success
     if is_decided:
         state.is_success = result.is_success
-    return has_changed
 
 
 def _port_error(probe: Document, container: Document) -> str:

@@ -107,9 +107,10 @@ def test_results_count_in_a_row(probe, results, states):
 
 def test_a_probe_whose_success_lasts_is_over():
     state = ProbeRecord(0, is_success=False)
-    assert count_result(state, ProbeResult(is_success=True), {"periodSeconds": 3}, 7)
-    assert state.next_ns is None
-    assert count_result(state, ProbeResult(is_success=False), {"failureThreshold": 1}, 7)
+    count_result(state, ProbeResult(is_success=True), {"periodSeconds": 3}, 7)
+    assert (state.is_success, state.next_ns) == (True, None)
+    count_result(state, ProbeResult(is_success=False), {"failureThreshold": 1}, 7)
+    assert not state.is_success
     assert state.next_ns == 10 * SECOND_NS + 7
 
 
