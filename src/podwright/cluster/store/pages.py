@@ -192,7 +192,7 @@ def _keys(
     if candidates is not None and read_limit is not None:
         # A page of many candidates is found sooner in the order of all keys than by sorting them.
         found = len(candidates)
-        if found and read_limit * table.count(query.namespace) < found * found:
+        if read_limit * table.count(query.namespace) < found * found:
             candidates = None
     if candidates is None:
         current = table.after(after, query.namespace)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import tracemalloc
-from contextlib import closing
+from contextlib import closing, nullcontext
 from functools import partial
 from typing import Any
 
@@ -254,6 +254,26 @@ def test_the_current_state_of_an_updated_object_stays_awake_and_older_ones_rest(
     counts = [event.object.raw.get("count") for event in found if event.object.key == updated]
     assert counts == list(range(20))
     assert [event.old and event.old.raw["count"] for event in found[::2]] == [None, *range(19)]
+
+
+@pytest.mark.parametrize("in_batch", [False, True])
+def test_what_comes_after_an_updated_object_rests_and_its_removal_too(store, in_batch):
+    with store.batch() if in_batch else nullcontext():
+        for count in range(2):
+            store.put(an_event(0, count=count))
+        for number in range(1, 30):
+            store.put(an_event(number))
+        store.drop(EVENT, an_event(1).key)
+        for number in range(30, 45):
+            store.put(an_event(number))
+    changes = store._history.since(store.oldest_version, EVENT)
+    fresh = [change for change in changes if not isinstance(change, RestingChange)]
+    assert [change.object.raw.get("count") for change in fresh[:2]] == [1, None]
+    assert [change.version for change in fresh[1:]] == list(range(39, 49))
+    assert all(change.is_removal == (change.version == 33) for change in changes)
+    assert dict(_awake(store)).keys() == {
+        an_event(0).key, *(an_event(number).key for number in range(35, 45))
+    }  # fmt: skip
 
 
 def test_an_updated_object_that_nothing_updates_any_more_rests_when_its_change_is_discarded(store):

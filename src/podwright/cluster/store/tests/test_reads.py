@@ -180,20 +180,22 @@ def test_an_index_is_built_by_the_first_list_that_uses_it_and_kept(crowd):
 @pytest.mark.parametrize("orders_keys", [False, True])
 def test_a_kind_without_objects_is_empty(make, orders_keys):
     store = make()
+    store.create(document("Node", "n"), NOW)
     if orders_keys:
         store.order_keys()
     assert store.get(Pod, "default/a") is None
     assert store.version_of(Pod, "default/a") is None
     assert [store.count(Pod, namespace) for namespace in (None, "default")] == [0, 0]
     assert store.list(Pod).objects == ()
-    assert store.kinds() == []
+    assert store.kinds() == [("", "Node")]
     store.create(a_pod("a"), NOW)
-    assert store.version_of(Pod, "default/a") == 2
+    assert store.version_of(Pod, "default/a") == 3
     assert [store.count(Pod, namespace) for namespace in (None, "default", "x")] == [1, 1, 0]
-    assert store.kinds() == [("", "Pod")]
+    assert store.kinds() == [("", "Node"), ("", "Pod")]
     # Keys that are kept in order from the start need no sorting for the first list.
-    store.create(document("Node", "n"), NOW)
-    assert (store._tables["", "Node"]._names is not None) is orders_keys
+    store.create(document("Namespace", "a"), NOW)
+    for kind in (("", "Node"), ("", "Namespace")):
+        assert (store._tables[kind]._names is not None) is orders_keys
 
 
 def test_pages_of_a_past_state_are_found_with_an_index(crowd):

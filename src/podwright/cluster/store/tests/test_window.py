@@ -9,7 +9,7 @@ import pytest
 
 from podwright.apimachinery.objects import Pod
 from podwright.cluster.api.tests.writable import open_writable
-from podwright.cluster.store import LARGE_BYTES, Expired
+from podwright.cluster.store import LARGE_BYTES, Expired, ObjectStore
 from podwright.cluster.store.stored import Mark, WriteTimes
 from podwright.cluster.store.tests.documents import (
     CONFIG_MAP,
@@ -60,6 +60,20 @@ def test_the_size_of_the_window_is_bounded(make):
     # Each change has 10 KB.
     assert 8 <= store.resource_version - store.oldest_version <= 10
     assert len(store.list(CONFIG_MAP).objects) == 50
+
+
+@pytest.mark.parametrize(("more_bytes", "discarded"), [(0, 0), (1, 0), (-1, 1)])
+def test_a_window_that_is_exactly_full_discards_nothing(make, more_bytes, discarded):
+    def filled(window_bytes: int) -> ObjectStore:
+        store: ObjectStore = make(window_bytes=window_bytes)
+        for number in range(20):
+            store.create(a_config_map(f"c{number:02}", data={"text": "x" * 1_000}), NOW)
+        return store
+
+    size_bytes = filled(1 << 30)._history.size_bytes
+    store = filled(size_bytes + more_bytes)
+    # A sixteenth less than the window, rounded to whole changes: at least two of twenty.
+    assert store.oldest_version == (1 if not discarded else 3)
 
 
 def test_no_write_discards_more_than_the_size_requires(make):
