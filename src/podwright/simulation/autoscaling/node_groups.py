@@ -133,7 +133,9 @@ def new_node(
     Upstream: simulator/node_info_utils.go, podsExpectedOnFreshNode
     """
     node = template.node(name)
-    pods = [pod for pod in expand([*daemon_sets, node]).objects if isinstance(pod, Pod)]
+    # A set of a server has its pods on other nodes, and none on this one.
+    sets = [with_fields(each, "metadata", resource_version="") for each in daemon_sets]
+    pods = [pod for pod in expand([*sets, node]).objects if isinstance(pod, Pod)]
     return node, [with_fields(pod, "metadata", name=f"{pod.name}-{name}") for pod in pods]
 
 

@@ -52,7 +52,6 @@ from podwright.simulation.capacity.filling import (
     stop_of,
     unwatched,
 )
-from podwright.simulation.capacity.templates import as_new
 
 MOST_MIXES: Final = 400
 """How many mixes cheaper than the found one are tried at most."""
@@ -334,7 +333,7 @@ class _Search:
         self._scheduler = scheduler
         self._advance = advance
         self._types = types
-        self._daemons = [as_new(each) for each in objects if each.kind == "DaemonSet"]
+        self._daemons = [each for each in objects if each.kind == "DaemonSet"]
         self._names = set(scheduler.cluster.nodes.slot_of)
         self._known: dict[_Counts, dict[NamespacedName, CapacityStop]] = {}
         self._new: dict[tuple[int, int], tuple[Node, list[Pod]]] = {}

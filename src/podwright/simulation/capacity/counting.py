@@ -47,7 +47,6 @@ from podwright.simulation.capacity.templates import (
     sources_of,
     templates_of,
 )
-from podwright.simulation.recording import as_new_pod
 
 HEADROOM_LIMIT: Final = 1000
 """The most pods that are counted of an existing workload."""
@@ -377,7 +376,7 @@ def _headroom(
         first.setdefault(workload, pod)
     found = []
     for done, ((kind, key), count) in enumerate(running.items(), start=1):
-        obj = declared.get((kind, key)) or as_new_pod(first[kind, key])
+        obj = declared.get((kind, key)) or first[kind, key]
         (template,) = templates_of([obj])
         sources = sources_of(scheduler, [template], objects)
         with forked(scheduler):

@@ -119,9 +119,15 @@ def test_new_nodes_have_pods_of_daemon_sets_and_of_no_other_workload():
         if kind == "DaemonSet":
             del spec["replicas"]
         other = {"apiVersion": "apps/v1", "kind": kind, "metadata": metadata, "spec": spec}
-        (found,) = explained([decode(other), make_pod("web", cpu="3")], [group()])
+        web = make_pod("web", cpu="3")
+        (found,) = explained([decode(other), web], [group()])
         assert found.chosen == chosen
         assert found.is_helped is bool(chosen)
+        # A set of a server has its pods on the nodes that exist.
+        known = metadata | {"uid": "u", "resourceVersion": "5"}
+        status = {"status": {"currentNumberScheduled": 3, "replicas": 3}}
+        (found,) = explained([decode(other | {"metadata": known} | status), web], [group()])
+        assert found.chosen == chosen
 
 
 @pytest.mark.parametrize(("count", "chosen"), [(2, "one"), (3, "two"), (7, "four")])

@@ -44,8 +44,9 @@ def test_new_nodes_get_the_pods_of_daemon_sets():
     # A cluster that is read has the status of the set, and its pods.
     server = {"uid": "u", "resourceVersion": "5"}
     raw = agents.raw
-    known = {"metadata": raw["metadata"] | server, "status": {"currentNumberScheduled": 0}}
-    assert pw.buy_nodes([decode(raw | known), *pods], [SMALL]).nodes == {"small": 3}
+    for count in (0, 5):
+        known = {"metadata": raw["metadata"] | server, "status": {"currentNumberScheduled": count}}
+        assert pw.buy_nodes([decode(raw | known), *pods], [SMALL]).nodes == {"small": 3}
 
 
 def test_pools_are_types():
