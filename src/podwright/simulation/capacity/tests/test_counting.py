@@ -388,16 +388,27 @@ def test_pods_of_a_gang_that_runs_are_counted_one_by_one():
     assert (found.count, found.templates[0].weight) == (5, 1)
 
 
-def test_a_pending_gang_without_room_occupies_nothing_and_evicts_nothing():
-    low = [make_pod(f"low{i}", cpu="4", node=f"n{i}") for i in range(2)]
-    waiting = [member(f"w{i}", "3", priority=5) for i in range(3)]
-    objects, gates = [*cluster(2), gang_of(3), *low, *waiting], parse_gates(GANGS)
+@pytest.mark.parametrize("size", [2, 3])
+def test_a_pending_gang_without_room_occupies_nothing_and_evicts_nothing(size):
+    room = size - 1
+    low = [make_pod(f"low{i}", cpu="4", node=f"n{i}") for i in range(room)]
+    waiting = [member(f"w{i}", "3", priority=5) for i in range(size)]
+    objects, gates = [*cluster(room), gang_of(size), *low, *waiting], parse_gates(GANGS)
     question = pw.CapacityQuestion(pods=(make_pod("x", cpu="4", priority=1),), preemption=True)
     found = pw.capacity(objects, question, gates=gates)
-    assert (found.pending_scheduled, found.pending_unscheduled) == (0, 3)
-    assert (found.count, sorted(found.evicted)) == (2, ["default/low0", "default/low1"])
-    found = pw.capacity([*objects, make_node("n2", cpu="4")], question, gates=gates)
-    assert (found.pending_scheduled, found.count) == (3, 0)
+    assert (found.pending_scheduled, found.pending_unscheduled) == (0, size)
+    assert (found.count, sorted(found.evicted)) == (room, [pod.key for pod in low])
+    found = pw.capacity([*objects, make_node("more", cpu="4")], question, gates=gates)
+    assert (found.pending_scheduled, found.count) == (size, 0)
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_a_gang_of_the_question_that_fits_in_part_evicts_nothing(size):
+    pods = (make_pod("low", cpu="4"), member("worker", "4", priority=5))
+    question = pw.CapacityQuestion(pods=pods, preemption=True)
+    found = pw.capacity([*cluster(size - 1), gang_of(size)], question, gates=parse_gates(GANGS))
+    assert [each.count for each in found.templates] == [size - 1, 0]
+    assert found.evicted == ()
 
 
 @pytest.mark.parametrize(

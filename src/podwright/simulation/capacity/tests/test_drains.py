@@ -160,6 +160,35 @@ def test_a_surge_upgrade_adds_nodes_first():
     assert sorted(step.added for step in plan.steps) == [("n0-new",), ("n1-new",)]
 
 
+def test_an_upgraded_node_is_gone_before_the_next_step():
+    """What was on it, and only its kubelet could end, is in the way of no pod any more."""
+    static = make_pod("static", cpu="5", node="n0", labels={"app": "static"}).raw
+    static["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "x"}
+    alone = workload("Deployment", "alone", "7", replicas=1).raw
+    apart = {
+        "topologyKey": "topology.kubernetes.io/zone",
+        "labelSelector": {"matchLabels": {"app": "static"}},
+    }
+    terms = {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}
+    alone["spec"]["template"]["spec"]["affinity"] = {"podAntiAffinity": terms}
+    zones = [make_node("n0", cpu="8", zone="a"), make_node("n1", cpu="4", zone="b")]
+    objects = [*zones, decode(static), decode(alone), workload(replicas=1)]
+    _, second = pw.drain_plan(objects, ["n0", "n1"], surge=1).steps
+    # The other pod, which waited for zone a, has the room of n0-new.
+    assert [(move.node, move.to) for move in second.moves] == [("n1", "n1-new")]
+
+
+def test_a_step_waits_for_the_budgets_that_have_no_room():
+    objects = [
+        *nodes(2),
+        workload(replicas=4),
+        workload("Deployment", "db", replicas=1),
+        *(budget(name, {"app": name}, maxUnavailable=1) for name in ("db", "web")),
+    ]
+    (step,) = pw.drain_plan(objects, ["n0"]).steps
+    assert step.waits_for == ("default/web",)
+
+
 @pytest.mark.parametrize(
     ("question", "text"),
     [

@@ -145,6 +145,15 @@ def test_which_writes_a_policy_matches(context, match, attributes, is_matched):
     assert found is (attributes.resource if is_matched else None)
 
 
+@pytest.mark.parametrize("absent", [None, []])
+@pytest.mark.parametrize("field", ["operations", "apiGroups", "apiVersions", "resources"])
+def test_a_rule_without_one_of_its_lists_matches_nothing(context, field, absent):
+    (given,) = rule()["resourceRules"]
+    without = {name: value for name, value in given.items() if name != field}
+    for incomplete in (without, given | {field: absent}):
+        assert matched_resource(context, write(), {"resourceRules": [incomplete]}) is None
+
+
 @pytest.mark.parametrize(
     ("policy", "versions", "found"),
     [

@@ -93,7 +93,6 @@ def request_token(backend: Backend, call: Call) -> HttpReply:
         warned_seconds=seconds if is_extended else None,
     )
     ends = timestamp_text(call.now_ns + seconds * SECOND_NS)
-    spec.setdefault("boundObjectRef", None)
     made = document | {"status": {"token": token, "expirationTimestamp": ends}}
     return object_reply(call, made, 201)
 

@@ -23,9 +23,12 @@ from podwright.cluster.api.endpoints.openapi.documents import (
     plain_document,
     version_document,
 )
+from podwright.cluster.api.endpoints.openapi.operations import ResourcePaths
+from podwright.cluster.api.endpoints.openapi.plain_schemas import REGISTERED, REGISTERED_FOR_CUSTOM
 from podwright.cluster.api.endpoints.openapi.schemas import Schemas
 from podwright.cluster.api.endpoints.openapi.version2 import version2_document
 from podwright.cluster.api.endpoints.tests.test_openapi import boats
+from podwright.cluster.api.versions.resources import built_in_resources
 
 TEXT = Path(__file__).with_name("openapi_operations.txt")
 KINDS = {
@@ -150,6 +153,45 @@ def test_operations_and_schemas_are_the_recorded_ones() -> None:
         TEXT.write_text("\n".join(found) + "\n")
     recorded = TEXT.read_text().split("\n")[:-1]
     assert found == recorded, "\n".join(unified_diff(recorded, found, n=0, lineterm=""))
+
+
+def test_each_path_of_a_kind_is_made_once() -> None:
+    for api_version, kinds in KINDS.items():
+        for name in kinds:
+            kind = built_in().find(api_version, name)
+            assert kind is not None
+            paths = [path for path, _ in ResourcePaths(kind.row).items()]
+            assert len(paths) == len(set(paths)), name
+
+
+NOT_SERVED = {
+    "admission.k8s.io": "v1 v1beta1", "apiextensions.k8s.io": "v1beta1",
+    "apiregistration.k8s.io": "v1beta1", "apps": "v1beta1 v1beta2",
+    "authentication.k8s.io": "v1alpha1 v1beta1", "authorization.k8s.io": "v1beta1",
+    "batch": "v1beta1", "discovery.k8s.io": "v1beta1", "events.k8s.io": "v1beta1",
+    "extensions": "v1beta1", "flowcontrol.apiserver.k8s.io": "v1beta1 v1beta2 v1beta3",
+    "imagepolicy.k8s.io": "v1alpha1", "node.k8s.io": "v1alpha1 v1beta1", "policy": "v1beta1",
+    "rbac.authorization.k8s.io": "v1alpha1 v1beta1", "scheduling.k8s.io": "v1beta1",
+    "storage.k8s.io": "v1alpha1",
+}  # fmt: skip
+"""The versions of groups that upstream's scheme has and no server offers."""
+
+
+def test_the_common_kinds_have_all_versions_that_upstream_knows() -> None:
+    served = {
+        tuple(version.rpartition("/")[::2])
+        for version, _ in built_in_resources()
+        if not version.startswith("metrics.k8s.io/")
+    }
+    unserved = {
+        (group, version) for group, versions in NOT_SERVED.items() for version in versions.split()
+    }
+    assert unserved.isdisjoint(served)
+    assert list(REGISTERED) == sorted(served | unserved)
+    of_servers = {"admission.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io",
+                  "imagepolicy.k8s.io"}  # fmt: skip
+    of_custom = [each for each in REGISTERED if each[0] not in of_servers]
+    assert list(REGISTERED_FOR_CUSTOM) == of_custom
 
 
 def test_a_document_of_version_2_as_a_whole() -> None:
