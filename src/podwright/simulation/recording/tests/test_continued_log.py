@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pickle
 import shutil
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -75,6 +77,24 @@ def test_a_log_whose_first_checkpoint_is_put_off_is_continued_where_it_was(tmp_p
         shutil.copytree(tmp_path / "whole", folder)
         handled(resume(str(folder), until=end), end, len(EVENTS)).log.close()
         assert contents(folder) == contents(tmp_path / "whole"), end
+
+
+@pytest.mark.parametrize("closed_at", [9, 10, 11, 73, 74, 75, 137, 138, 139])
+def test_a_log_whose_checkpoints_are_refused_is_continued_with_the_same_tries(tmp_path, closed_at):
+    """The machine cannot be saved at event 10, and is tried again every 64 events."""
+    machine: Any = SimpleNamespace(can_snapshot=False)
+    with DecisionLog.create(tmp_path, checkpoint_events=10) as log:
+        for count in range(1, closed_at + 1):
+            log.append(count, CycleDue(), [])
+            assert log.is_checkpoint_due == (count in (10, 74, 138))
+            log.catch_up(machine)
+            assert not log.is_checkpoint_due
+    with DecisionLog.open(tmp_path, append=True) as log:
+        due = [len(log)] if log.is_checkpoint_due else []
+        for count in range(closed_at + 1, 203):
+            log.append(count, CycleDue(), [])
+            due += [count] * (log.is_checkpoint_due and not due)
+        assert due == [next(each for each in (10, 74, 138, 202) if each >= closed_at)]
 
 
 @pytest.mark.parametrize(

@@ -124,6 +124,16 @@ def test_an_update_returns_the_slots_whose_shares_may_have_changed(cluster: Clus
     cluster.delete(make_node("n0"))
     assert updated() == [0]
     assert table(shares) == {MILLI: [[-1, -1, -1], [700, 1000, -1]]}
+    everywhere = gpus("n1", 1).raw
+    spec = {name: part for name, part in everywhere["spec"].items() if name != "nodeName"}
+    spec |= {"allNodes": True, "pool": spec["pool"] | {"name": "all"}}
+    cluster.put(decode(everywhere | {"metadata": {"name": "all"}, "spec": spec}))
+    assert updated() is None, "the devices of each node may have changed"
+    cluster.put(used("n1", "450"))
+    assert updated() == [1]
+    cluster.nodes.node_journal.forget()
+    assert updated() is None, "each node may have changed, or has another slot"
+    assert table(shares) == {MILLI: [[-1, -1], [250, 1000]]}
 
 
 def test_devices_that_are_not_shared_or_of_no_node_have_no_shares(cluster: Cluster) -> None:

@@ -5,6 +5,7 @@ import pickle
 import msgspec
 import pytest
 
+from podwright.scheduler.framework import Cycle, Plugin, Status
 from podwright.simulation.recording import explain_cycle, record
 from podwright.simulation.recording.explanations.explain import UnknownCycle
 from podwright.simulation.recording.log.replay import Replay
@@ -94,6 +95,32 @@ def test_nothing_is_dropped_without_a_whole_checkpoint():
     # The first one is whole, the second one needs it.
     assert log.drop_before_checkpoint() == log.checkpoints[0]
     assert len(log.checkpoints) == 2
+
+
+class Remembers(Plugin):
+    """Has state that no checkpoint has."""
+
+    name = "Remembers"
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def reserve(self, cycle: Cycle, node_name: str) -> Status:
+        self.seen.append(cycle.pod.metadata.name)
+        return Status.OK
+
+
+def test_a_checkpoint_without_the_machine_does_not_stand_for_what_was_before():
+    run = Recorded(
+        Remembers, profiles=[{"plugins": {"reserve": {"enabled": [{"name": "Remembers"}]}}}]
+    )
+    log = run.run.log
+    run.attempt(make_node("n1"), make_pod("a"))
+    assert log.checkpoint(run.run.machine, is_whole=True)
+    run.attempt(make_pod("b"))
+    assert log.checkpoints == ()
+    assert log.drop_before_checkpoint() == log.first == 0
+    assert len(list(log.entries())) == len(log)
 
 
 def test_replaced_and_deleted_objects_are_released():

@@ -94,6 +94,10 @@ def test_a_cluster_without_nodes_has_fields_and_counts_of_pods():
     assert state.update()
     assert (state.nodes, state.values.shape) == ([], (0, len(state.fields)))
     assert state.fields
+    changes = state.changes_since(0)
+    assert changes is not None
+    assert (changes.fields, changes.nodes) == (tuple(state.fields), ())
+    assert len(changes.slots) == len(changes.values) == 0
     run.attempt(make_pod("a", cpu="1"))
     assert state.update()
     assert state.pods == {

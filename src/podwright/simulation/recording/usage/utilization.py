@@ -247,7 +247,7 @@ class DeviceShares:
 
     def __init__(self) -> None:
         self.free: dict[str, I64Matrix] = {}
-        self._versions: tuple[int, int, int] | None = None
+        self._versions: tuple[int, int] | None = None
 
     def update(self, cluster: Cluster) -> I64Array | None:
         """Update the shares.
@@ -259,7 +259,7 @@ class DeviceShares:
         """
         devices, nodes = cluster.devices, cluster.nodes
         known = self._versions
-        self._versions = devices.change_count, nodes.node_journal.version, cluster.numbering
+        self._versions = devices.change_count, nodes.node_journal.version
         if self._versions == known:
             return _NOTHING
         slots = None if known is None else self._changed_slots(cluster, known)
@@ -281,12 +281,12 @@ class DeviceShares:
         self._write(found)
         return None if self.free or had_any else _NOTHING
 
-    def _changed_slots(self, cluster: Cluster, known: tuple[int, int, int]) -> list[int] | None:
+    def _changed_slots(self, cluster: Cluster, known: tuple[int, int]) -> list[int] | None:
         """Return the slots whose node or devices changed; None if each may have changed."""
         nodes = cluster.nodes
         names = cluster.devices.changes_since(known[0])
         changed = nodes.node_journal.since(known[1])
-        if names is None or changed is None or cluster.numbering != known[2]:
+        if names is None or changed is None:
             return None
         named = (nodes.slot_of[name] for name in names if name in nodes.slot_of)
         return list(dict.fromkeys((*named, *changed.tolist())))
