@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from podwright.apimachinery.objects import KubernetesObject
+from podwright.apimachinery.objects import FIRST_NS, LAST_NS, KubernetesObject
 from podwright.simulation.world.inputs.event_lines import EventLines
 from podwright.simulation.world.inputs.operations import (
     Apply,
@@ -17,6 +17,7 @@ from podwright.simulation.world.inputs.operations import (
     Drain,
     FailNode,
     OnNodes,
+    Patch,
     Put,
     RestoreNode,
     Scale,
@@ -41,14 +42,19 @@ def place(line: int) -> str:
     return f"e.jsonl: line {line}"
 
 
-def read(*lines: Any, there: tuple[KubernetesObject, ...] = HERE, end: str = "\n") -> EventLines:
+def read(
+    *lines: Any,
+    there: tuple[KubernetesObject, ...] = HERE,
+    end: str = "\n",
+    start_ns: int = START_NS,
+) -> EventLines:
     data = "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines) + end
     numbered = [
         (number, text.encode(), number < data.count("\n") + 1)
         for number, text in enumerate(data.split("\n"), start=1)
         if text
     ]
-    return EventLines(lambda: numbered, "e.jsonl", START_NS, there)
+    return EventLines(lambda: numbered, "e.jsonl", start_ns, there)
 
 
 def errors_of(*lines: Any) -> list[str]:
@@ -86,6 +92,41 @@ def test_a_pod_is_applied_or_created_as_its_line_says(uid):
 def test_pods_are_reviewed_for_what_they_refer_to(metadata, spec, is_added):
     lines = read({"at": "0s", "create": with_parts(POD, metadata=metadata, spec=spec)})
     assert [each.object.name for each in lines.added] == ["p"] * is_added
+
+
+@pytest.mark.parametrize(
+    ("start_ns", "after", "is_possible"),
+    [(FIRST_NS, "0s", True), (LAST_NS - 1, "0s", True), (LAST_NS - 1, "1ns", False)],
+)
+def test_lines_are_due_in_the_years_that_can_be_simulated(start_ns, after, is_possible):
+    lines = read({"after": after, "drain": "n1"}, start_ns=start_ns)
+    text = "e.jsonl: a line is due outside of the years that can be simulated, 1678 to 2261"
+    assert list(map(str, lines.errors)) == ([] if is_possible else [text])
+
+
+def test_lines_of_other_files_may_refer_to_what_no_controller_makes():
+    """Objects that are there from the start are known to the other files too."""
+    made = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}}
+    pod = with_parts(POD, spec={"nodeName": "n1"})
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
+    other = with_parts(NODE, metadata={"name": "n2"})
+    lines = read(*({"at": "0s", "create": each} for each in (made, pod, config, NODE, other)))
+    assert lines.named == {(("", "ConfigMap"), "default/c"), (("", "Node"), "n2")}
+
+
+@pytest.mark.parametrize(
+    ("given", "patch", "found"),
+    [
+        ({}, {"spec": {}}, "strategic"),
+        ({"type": None}, {"spec": {}}, "strategic"),
+        ({"type": "strategic"}, {"spec": {}}, "strategic"),
+        ({"type": "merge"}, {"spec": {}}, "merge"),
+        ({"type": "json"}, [{"op": "test", "path": "/kind", "value": "Node"}], "json"),
+    ],
+)
+def test_a_patch_has_the_type_of_its_line(given, patch, found):
+    lines = read({"at": "1s", "patch": "node/n1", "with": patch} | given)
+    assert [each for _, each in lines] == [Patch(("", "Node"), "n1", patch, found, place(1))]
 
 
 def test_each_operation_has_its_time():

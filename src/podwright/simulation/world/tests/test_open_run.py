@@ -50,6 +50,7 @@ def test_a_run_has_one_figure_in_memory_and_in_a_folder(tmp_path):
     assert use.get_xlabel() == pending.get_xlabel()
     assert "placed pods (%)" in waits.get_ylabel()
     assert "cpu" in [line.get_label() for line in use.lines]
+    assert {line.get_linewidth() for panel in figure.axes for line in panel.lines} == {1}
     assert picture(figure) == picture(pw.Run.open(tmp_path / "run").plot())
 
 

@@ -597,6 +597,13 @@ def test_a_fit_finds_the_distribution_and_its_parameters(model: LifetimeModel) -
         assert found.parameters()[name] == pytest.approx(value, rel=0.03)
 
 
+@pytest.mark.parametrize("shape", [0.5, 2.0, 99.6])
+def test_flat_and_steep_shapes_are_found(shape: float) -> None:
+    model = LifetimeModel(distribution="weibull", scale=100, shape=shape)
+    times = np.array([model.at((rank + 0.5) / 9000) for rank in range(9000)])
+    assert fit_lifetime(times).shape == pytest.approx(shape, rel=0.003)
+
+
 def test_a_model_of_a_trace_makes_a_trace_like_it() -> None:
     trace = list(generate(MODEL, pods=3000, seed=9))
     model = fit(trace)

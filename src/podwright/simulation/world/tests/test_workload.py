@@ -18,6 +18,7 @@ from podwright.simulation.world.inputs.frame_columns import (
     BYTE_UNITS,
     COUNT_UNITS,
     TIME_UNITS,
+    Frame,
 )
 from podwright.testing import make_node, make_pod
 
@@ -310,6 +311,8 @@ def test_an_empty_frame_has_no_pods():
         (-9_214_560_000, "s since 1970", "1678-01-01T00:00:00Z"),
         (9_214_646_399, "s since 1970", "2261-12-31T23:59:59Z"),
         ("7d", "s", "168h0m0s"),
+        ("7d", "s since 1970", "168h0m0s"),
+        ("2026-01-01T00:00:00Z", "s since 1970", "2026-01-01T00:00:00Z"),
         (timedelta(days=1), "s", "24h0m0s"),
     ],
 )
@@ -338,6 +341,14 @@ def test_a_time_that_cannot_be_simulated_is_an_error(value: int):
 def test_memory_has_a_unit(value: Any, unit: str, quantity: str):
     (pod,) = pods_of({"t": [0], "m": [value]}, memory="m", unit={"memory": unit})
     assert pod["spec"]["containers"][0]["resources"]["requests"] == {"memory": quantity}
+
+
+def test_columns_that_the_table_lacks_are_left_out_and_are_errors():
+    frame = Frame({"c": [1], "two": [2]}, None, ())
+    amounts = {"cpu": ("cpu", "c"), "memory": ("memory", "m")}
+    assert list(frame.amount_columns(amounts)) == ["cpu"]
+    assert list(frame.labelled("labels", {"a": "none", "b": "two"})) == ["b"]
+    assert [error.path for error in frame.errors] == ["m", "none"]
 
 
 def test_units_are_those_of_kubernetes_and_of_clocks():
