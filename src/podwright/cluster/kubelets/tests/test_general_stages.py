@@ -347,6 +347,15 @@ def test_annotations_set_the_delays_of_the_stages_of_a_pod():
     ]
 
 
+def test_events_after_the_deletion_of_an_object_are_recorded_and_its_changes_are_not():
+    event = DELETE[DELETE.index("  - event:") : DELETE.index("  - delete:")]
+    patch = "  - patch: {root: status, template: 'phase: Failed'}\n"
+    later = DELETE.replace(event, "") + patch + event
+    driver = played(later, a_pod(deletionTimestamp=at(30)))
+    assert driver.objects == {}
+    assert driver.notes == ["Normal Killing: Stopping container"]
+
+
 def test_a_general_pod_is_deleted_within_its_grace_period_and_after_its_finalizers():
     driver = played(GENERAL, a_pod(deletionTimestamp=at(30)), a_pod("held", finalizers=["x/y"]))
     assert "default/web" not in driver.objects

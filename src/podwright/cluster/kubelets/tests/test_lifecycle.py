@@ -586,6 +586,21 @@ def test_an_object_of_the_kind_stage_replaces_the_stage_of_its_name():
     assert life.kinds == [STAGE]
 
 
+def test_a_stage_may_become_one_of_another_kind():
+    def of_kind(kind: str) -> Object:
+        spec = {"resourceRef": {"apiGroup": "v1", "kind": kind}, "selector": {},
+                "next": {"statusTemplate": "phase: x"}}  # fmt: skip
+        return decode({**STAGE_API, "metadata": {"name": "s"}, "spec": spec})
+
+    life = Lifecycle(stages=(), objects_of=lambda _: ())
+    former = None
+    for kind in ("Pod", "Service", "Node"):
+        stage = of_kind(kind)
+        life.handle_change(change_of(2, STAGE, "s", former, stage), NOW)
+        assert life.kinds == sorted([("", kind), STAGE])
+        former = stage
+
+
 STAGE_API = {"apiVersion": "kwok.x-k8s.io/v1alpha1", "kind": "Stage"}
 JITTER = {"delay": {"jitterDurationFrom": {"cel": {"expression": "1"}}}}
 

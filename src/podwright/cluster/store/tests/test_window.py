@@ -9,7 +9,7 @@ import pytest
 
 from podwright.apimachinery.objects import Pod
 from podwright.cluster.api.tests.writable import open_writable
-from podwright.cluster.store import LARGE_BYTES, Expired, ObjectStore
+from podwright.cluster.store import LARGE_BYTES, Expired
 from podwright.cluster.store.stored import Mark, WriteTimes
 from podwright.cluster.store.tests.documents import (
     CONFIG_MAP,
@@ -64,8 +64,8 @@ def test_the_size_of_the_window_is_bounded(make):
 
 @pytest.mark.parametrize(("more_bytes", "discarded"), [(0, 0), (1, 0), (-1, 1)])
 def test_a_window_that_is_exactly_full_discards_nothing(make, more_bytes, discarded):
-    def filled(window_bytes: int) -> ObjectStore:
-        store: ObjectStore = make(window_bytes=window_bytes)
+    def filled(window_bytes):
+        store = make(window_bytes=window_bytes)
         for number in range(20):
             store.create(a_config_map(f"c{number:02}", data={"text": "x" * 1_000}), NOW)
         return store

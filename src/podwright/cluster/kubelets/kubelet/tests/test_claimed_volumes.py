@@ -45,6 +45,20 @@ def run_of(
     return driver
 
 
+def test_other_volumes_before_it_do_not_hide_a_claim() -> None:
+    driver = KubeletDriver()
+    driver.cluster.add("Node", "n1", status={})
+    mounts = [{"name": name, "mountPath": f"/{name}"} for name in ("tmp", "data")]
+    main = container(volumeMounts=mounts)
+    driver.put(pod_of(main, volumes=[{"name": "tmp", "emptyDir": {}}, CLAIMED]))
+    driver.run(3)
+    assert driver.state() == {"waiting": {"reason": "ContainerCreating"}}
+    add_claim(driver)
+    driver.cluster.add("PersistentVolume", "pv-1", spec={"hostPath": {"path": "/a"}})
+    driver.run(200)
+    assert driver.status()["phase"] == "Running"
+
+
 def failures(driver: KubeletDriver) -> list[str]:
     return [note for note in driver.notes if "FailedMount" in note]
 

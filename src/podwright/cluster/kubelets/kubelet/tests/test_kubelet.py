@@ -111,6 +111,23 @@ def test_another_image_ends_the_wait():
     assert driver.status()["phase"] == "Running"
 
 
+def test_the_back_off_of_pulls_begins_anew_after_a_pull():
+    driver = KubeletDriver(images=[ImageBehavior(image="*:404", pull_error="not found")])
+    missing, there = pod_of(container(image="nginx:404")), pod_of(container())
+    generations = iter(range(2, 9))
+    for seconds, pod in ((0, missing), (50, there), (70, missing)):
+        driver.run(seconds)
+        raw = pod.raw | {"status": driver.status() if seconds else {}}
+        raw["metadata"] = raw["metadata"] | {"generation": next(generations)}
+        driver.put(decode(raw, source="test"))
+    failed = 'Warning Failed: Failed to pull image "nginx:404": not found'
+    counts = {}
+    for seconds in (71, 79, 81, 99, 101):
+        driver.run(seconds)
+        counts[seconds] = driver.notes.count(failed)
+    assert counts == {71: 4, 79: 4, 81: 5, 99: 5, 101: 6}
+
+
 def test_a_pod_waits_for_its_config_map_and_its_volumes():
     driver = KubeletDriver()
     source = {"configMapRef": {"name": "settings"}}

@@ -74,6 +74,8 @@ def needs(**requests):
         (needs(a_b__gpu="2"), {"a-b/gpu": "1", "pods": "1"}, "OutOfa-b/gpu"),
         (needs(a_b__gpu="2"), {"a-b/gpu": "2", "pods": "1"}, ""),
         (needs(a_b__gpu="2"), {"pods": "1"}, ""),
+        (needs(a_b__gpu="2", c_d__gpu="2"), {"c-d/gpu": "1", "pods": "1"}, "OutOfc-d/gpu"),
+        (needs(cpu="2"), {"cpu": "1"}, "OutOfcpu"),
         (needs(cpu="1", hugepages_2Mi="2Mi"), {"cpu": "1", "pods": "1"}, "OutOfhugepages-2Mi"),
         (needs(kubernetes_io__x="1"), {"pods": "1"}, "OutOfkubernetes.io/x"),
         (needs(a_b__gpu="2", ephemeral_storage="2", memory="2", cpu="2"),

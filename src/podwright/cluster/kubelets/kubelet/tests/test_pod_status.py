@@ -125,6 +125,12 @@ def test_the_phase_is_that_of_upstream(policy, states, phase):
     assert phase_of(spec, record_with(**states), is_terminal=False) == phase
 
 
+def test_a_container_that_no_record_has_is_left_out_of_the_phase():
+    for names in (["c1", "c2"], ["i", "c2"], ["s", "c2"]):
+        record = record_with(c2="run")
+        assert phase_of(spec_with("Never", names), record, is_terminal=False) == "Running"
+
+
 @pytest.mark.parametrize(
     ("policy", "states", "phase"),
     [

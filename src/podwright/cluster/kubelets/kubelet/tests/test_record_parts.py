@@ -13,6 +13,7 @@ from podwright.cluster.kubelets.kubelet.containers.container_statuses import (
     _mount,
     _mounts,
     _user,
+    _volume_images,
     count_restart,
     restart_ns,
     should_restart,
@@ -217,6 +218,17 @@ def test_mounts_in_a_status(parts, expected):
     both = (_mount(mount | parts, images), _mount(mount | parts | {"name": "w"}, images))
     assert _mounts(both) == [mount | expected, mount | expected | {"name": "w"} | of_image]
     assert list(_mounts(both)[1]) == ["name", "mountPath", *expected, "volumeStatus"]
+
+
+def test_only_volumes_of_images_say_something_about_their_mounts():
+    assert _volume_images({}) == {}
+    images = (("b", {"reference": "nginx:1"}), ("c", {}), ("d", {"reference": "redis:7"}))
+    volumes = [{"name": "a", "emptyDir": {}}, *({"name": n, "image": i} for n, i in images)]
+    found = _volume_images({"volumes": volumes})
+    assert list(found) == ["b", "d"]
+    references = [each["volumeStatus"]["image"]["imageRef"] for each in found.values()]
+    assert all(each.startswith("sha256:") for each in references)
+    assert len(set(references)) == 2
 
 
 def test_the_user_of_a_container():

@@ -190,6 +190,7 @@ def test_nothing_of_a_script_is_executed_before_all_of_it_is_checked():
         (["tail", "-f", "/dev/null"], [None], None),
         (["sh", "-c", "sleep 5; sleep .5; exit 7"], [5, 0.5], 7),
         (["sh", "-ec", "false; sleep 3600"], [], 1),
+        (["sh", "-ce", "false; sleep 3600"], [], 1),
         (["sh", "-e", "-c", "exit $#", "sh", "a", "b"], [], 2),
         (["sh", "-c", "while true; do sleep 2; done"], [2, None], None),
         (["sh", "-c", "while :; do :; done"], [None], None),

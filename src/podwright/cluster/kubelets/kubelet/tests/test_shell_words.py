@@ -15,6 +15,7 @@ from podwright.cluster.kubelets.kubelet.references import (
     field_of,
     resource_of,
     used_volumes,
+    volume_errors,
 )
 from podwright.cluster.kubelets.kubelet.shell import NotSimulatedError
 from podwright.cluster.kubelets.kubelet.shell.arithmetic import evaluate
@@ -247,6 +248,29 @@ class Reader:
 
     def get(self, kind: Any, key: str) -> Any:
         return of_kind(kind[1], data={"k": "dg=="}) if key == "d/a" else None
+
+
+def test_all_errors_of_a_volume_are_reported_and_those_of_later_volumes():
+    def config(name: str, **more: Any) -> dict[str, Any]:
+        return {"configMap": {"name": name, **more}}
+
+    keys = [{"key": "k", "path": "k"}, {"key": "x", "path": "x"}, {"key": "y", "path": "y"}]
+    sources = [
+        config("z", optional=True), config("b"), {"secret": {"name": "c"}},
+        config("a", items=keys),
+    ]  # fmt: skip
+    volumes = [
+        {"name": "v", "projected": {"sources": sources}}, {"name": "w", **config("a")},
+        {"name": "x", **config("d")},
+    ]  # fmt: skip
+    mounts = [{"name": each["name"], "mountPath": "/"} for each in volumes]
+    spec = {"volumes": volumes, "containers": [{"name": "c", "volumeMounts": mounts}]}
+    errors = dict(volume_errors({"metadata": {"namespace": "d"}, "spec": spec}, Reader()))
+    assert errors == {
+        "v": '[configmap "b" not found, secret "c" not found, configmap references non-existent'
+        " config key: x]",
+        "x": 'configmap "d" not found',
+    }
 
 
 @pytest.mark.parametrize(
