@@ -222,7 +222,7 @@ def test_mounts_in_a_status(parts, expected):
 
 def test_only_volumes_of_images_say_something_about_their_mounts():
     assert _volume_images({}) == {}
-    images = (("b", {"reference": "nginx:1"}), ("c", {}), ("d", {"reference": "redis:7"}))
+    images: Any = (("b", {"reference": "nginx:1"}), ("c", {}), ("d", {"reference": "redis:7"}))
     volumes = [{"name": "a", "emptyDir": {}}, *({"name": n, "image": i} for n, i in images)]
     found = _volume_images({"volumes": volumes})
     assert list(found) == ["b", "d"]
