@@ -5,7 +5,12 @@ from typing import Any
 import pytest
 
 from podwright.apimachinery.objects import decode_pod
-from podwright.scheduler.columns.tests.storage_objects import attachment, claim, volume
+from podwright.scheduler.columns.tests.storage_objects import (
+    attachment,
+    claim,
+    storage_class,
+    volume,
+)
 from podwright.scheduler.columns.volumes.csi_migration import CSIVolume
 from podwright.scheduler.columns.volumes.volume_use import (
     ClaimUse,
@@ -261,3 +266,19 @@ def test_a_volume_that_changes_changes_what_all_its_claims_hold():
     cluster.delete(claim("d", bound_to="v"))
     cluster.put(volume("v", csi={"driver": "csi.y", "volumeHandle": "h"}))
     assert (use.attached("csi.x").tolist(), use.attached("csi.y").tolist()) == ([0], [1])
+
+
+def test_a_claim_without_a_volume_counts_for_the_driver_of_its_class_while_there_is_one():
+    cluster = cluster_of(node("n"), claim("c"), pod(CLAIM, on="n"))
+    use, attached = cluster.storage.use, []
+
+    def look():
+        attached.append([use.attached(driver).tolist()[0] for driver in ("csi.x", "csi.y")])
+
+    look()
+    for provisioner in ("csi.x", "csi.y"):
+        cluster.put(storage_class("local", provisioner))
+        look()
+    cluster.delete(storage_class("local"))
+    look()
+    assert attached == [[0, 0], [1, 0], [0, 1], [0, 0]]
