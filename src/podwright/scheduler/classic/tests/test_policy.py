@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from podwright.scheduler.classic import (
@@ -10,6 +11,7 @@ from podwright.scheduler.classic import (
     algorithm_from_policy,
     algorithm_of_provider,
     ignored_fields,
+    policy as policy_module,
     read_policy,
 )
 from podwright.scheduler.classic.extender import called_extender
@@ -436,3 +438,19 @@ def test_fields_that_upstream_ignores_are_reported():
         "p: priorities[0].argument.requestedToCapacityRatioArguments.resources[0].names: unknown"
         ' field "names"; did you mean "name"?' + ignored,
     )
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        part
+        for part in vars(policy_module).values()
+        if isinstance(part, type)
+        and issubclass(part, msgspec.Struct)
+        and part.__module__ == policy_module.__name__
+    ],
+    ids=lambda part: part.__name__,
+)
+def test_the_parts_of_a_policy_are_values_made_by_field_names(part: type[msgspec.Struct]) -> None:
+    assert part.__struct_config__.frozen
+    assert part.__match_args__ == ()

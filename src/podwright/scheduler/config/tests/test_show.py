@@ -9,6 +9,7 @@ from podwright.scheduler.config import (
     KubeSchedulerConfiguration,
     default_plugins,
     read_configuration,
+    schema,
     set_defaults,
     to_document,
 )
@@ -173,3 +174,18 @@ def test_required_affinity_shows_its_terms_even_without_any(given, shown):
     assert affinity == {
         "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": shown}
     }
+
+
+PARTS = [
+    part
+    for part in vars(schema).values()
+    if isinstance(part, type)
+    and issubclass(part, msgspec.Struct)
+    and part.__module__ == schema.__name__
+]
+
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.__name__)
+def test_the_parts_of_a_configuration_are_values_made_by_field_names(part):
+    assert part.__struct_config__.frozen
+    assert part.__match_args__ == ()
