@@ -77,11 +77,9 @@ class PlacedPods:
 
     def _changed_slots(self) -> list[int] | None:
         """Return the slots whose pods changed; None if they have to be compared one by one."""
-        cluster = self._cluster
-        changed = cluster.nodes.pods_journal.since(self._version)
-        if changed is None or cluster.numbering != self._numbering:
-            return None
-        return list(set(changed.tolist()))
+        # A renumbering forgets the journal, too.
+        changed = self._cluster.nodes.pods_journal.since(self._version)
+        return None if changed is None else list(set(changed.tolist()))
 
     def _new(self) -> set[str]:
         """Return the pods that were placed since."""

@@ -19,7 +19,7 @@ from podwright.scheduler.advice import node_edits as of_nodes, pod_edits as of_p
 from podwright.scheduler.advice.amounts import format_amount
 from podwright.scheduler.advice.claim_fixes import _claim_or_name
 from podwright.scheduler.advice.edits import Change, Edit, apply, distinct, effort_of
-from podwright.scheduler.advice.fixes import _each_and_all, _key_of
+from podwright.scheduler.advice.fixes import Fixes, _each_and_all, _key_of
 from podwright.scheduler.advice.rejections import (
     _DETAILS,
     _GROUPED,
@@ -30,6 +30,7 @@ from podwright.scheduler.advice.remedies import Remedy, _ordinal, _scaled_down
 from podwright.scheduler.assembly import Scheduler
 from podwright.scheduler.classic.predicates import REGISTERED
 from podwright.scheduler.columns import PlacedPod
+from podwright.scheduler.config import DEFAULT_GATES
 from podwright.scheduler.config.expand import IN_TREE_POINTS
 from podwright.testing import make_node, make_pod
 
@@ -406,6 +407,30 @@ def test_the_nearest_node_lacks_least_and_says_what():
     assert names.index("half") == 2, "those without a shortage come first"
     assert len(nearest_nodes(*explained(given, *nodes), limit=2)) == 2
     assert msgspec.structs.asdict(near[0])["devices"] == ()
+
+
+@pytest.mark.parametrize("names", ["abc", "cba", "bac"])
+def test_of_equally_near_nodes_the_first_that_arrived_is_first(names: str) -> None:
+    nodes = [make_node(name, cpu="1") for name in names]
+    near = nearest_nodes(*explained(make_pod("web", cpu="2"), *nodes), limit=None)
+    assert [each.node for each in near] == [*names]
+
+
+def test_a_node_has_the_rejections_of_all_its_filters_and_of_no_other() -> None:
+    full = make_node("full", cpu="500m", unschedulable=True)
+    nodes = full, make_node("small", cpu="500m"), make_node("fits", cpu="4")
+    explanation, cluster = explained(make_pod("web", cpu="2"), *nodes)
+    found = Fixes(explanation, cluster, DEFAULT_GATES)
+    plugins = {
+        name: [status.plugin for status in found.statuses_of(name)]
+        for name in ("full", "small", "fits", "unknown")
+    }
+    assert plugins == {
+        "full": ["NodeUnschedulable", "NodeResourcesFit"],
+        "small": ["NodeResourcesFit"],
+        "fits": [],
+        "unknown": [],
+    }
 
 
 def test_a_container_keeps_what_no_struct_has_and_loses_what_is_removed():
