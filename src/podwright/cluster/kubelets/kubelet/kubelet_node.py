@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable
+from functools import lru_cache
 from ipaddress import ip_network
 from typing import Final
 from zlib import crc32
@@ -310,7 +311,13 @@ class PodUse(msgspec.Struct, frozen=True):
 
 def use_of(pod: Pod) -> PodUse:
     """Return what a pod uses on its node."""
-    return PodUse(pending_requests(pod), tuple(_host_ports(pod)))
+    return _shared_use(tuple(pending_requests(pod).items()), tuple(_host_ports(pod)))
+
+
+@lru_cache(maxsize=1_024)
+def _shared_use(requests: tuple[tuple[str, int], ...], host_ports: tuple[HostPort, ...]) -> PodUse:
+    # One for all pods of a template.
+    return PodUse(dict(requests), host_ports)
 
 
 def rejection_of(pod: Pod, use: PodUse, node: Node, others: Iterable[PodUse]) -> Rejection | None:

@@ -47,6 +47,7 @@ _HOSTNAME_MAX: Final = 63
 _CLUSTER_DOMAIN: Final = "cluster.local"
 _COMMAND_STEPS_MAX: Final = 10_000
 _COUNTER_MASK: Final = (1 << 64) - 1
+_UNDECLARED: Final = Program()
 
 
 class CommandRun(msgspec.Struct, frozen=True):
@@ -109,7 +110,7 @@ class ContainerPrograms:
         if declared is not None:
             return Process(run.started_ns, _program(declared))
         other = self._declared(known, container, None)
-        program = Program() if other is None else _program(other)
+        program = _UNDECLARED if other is None else _program(other)
         try:
             words = self._command_line(container, command, arguments)
             script = Script(words, self._facts_of(known, container, _counter_of(run)))

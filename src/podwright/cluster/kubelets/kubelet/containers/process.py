@@ -59,6 +59,11 @@ class Process:
         What the script met that is not simulated.
     """
 
+    __slots__ = (
+        "_steps", "ends_ns", "exit_code", "failure", "handles_sigterm", "program", "script",
+        "wake_ns",
+    )  # fmt: skip
+
     def __init__(self, started_ns: int, program: Program, script: Script | None = None) -> None:
         self.program = program
         self.script = script
