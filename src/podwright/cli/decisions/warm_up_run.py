@@ -326,6 +326,7 @@ _DO_NOT_NEED: Final = 4
 _PR_SET_PDEATHSIG: Final = 1
 """The option of `prctl` for the signal that a process gets when its parent ends."""
 _MAPS: Final = Path("/proc/self/maps")
+_RELEASE_SECONDS: Final = 10.0
 
 
 def load_kernels() -> None:
@@ -342,9 +343,11 @@ def kernels_in_background() -> Iterator[None]:
     """Inside the context, a thread makes compiled kernels ready when the work pays for them.
 
     Meanwhile they run as plain Python. Those that are not on disk are compiled by another process,
-    which ends with the context.
+    which ends with the context. Each kernel is loaded when it is called first; the code that loads
+    them is released again and again.
     """
     processes: list[subprocess.Popen[bytes]] = []
+    is_over = threading.Event()
 
     def make_ready() -> None:
         folder = KernelCache.folder if prepare() else None
@@ -358,11 +361,14 @@ def kernels_in_background() -> Iterator[None]:
             )
             processes[0].wait()
         compile_at_next_cycle()
+        while not is_over.wait(_RELEASE_SECONDS):
+            release_compiler()
 
     when_work_pays(threading.Thread(target=make_ready, name="kernels", daemon=True).start)
     try:
         yield
     finally:
+        is_over.set()
         for process in processes:
             process.kill()
             process.wait()

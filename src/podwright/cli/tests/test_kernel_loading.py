@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -25,6 +26,7 @@ from podwright.cli.decisions.warm_up_run import (
 )
 from podwright.scheduler.assembly import Scheduler
 from podwright.scheduler.kernels import _jit
+from podwright.scheduler.kernels._cache import KernelCache
 from podwright.testing import make_node, make_pod
 
 
@@ -67,6 +69,23 @@ def test_a_server_compiles_in_another_process_and_ends_it(capsys, monkeypatch):
         assert "Compiling kernels in the background" in said
         assert not is_compiled_by_a_cycle()
     until(is_compiled_by_a_cycle)
+
+
+@pytest.mark.usefixtures("plain")
+def test_the_code_of_the_compiler_is_released_until_the_server_ends(tmp_path, monkeypatch):
+    released: list[None] = []
+    (tmp_path / warm_up_run.COMPILED).touch()
+    monkeypatch.setattr(KernelCache, "folder", tmp_path)
+    monkeypatch.setattr(warm_up_run, "prepare", lambda: True)
+    monkeypatch.setattr(warm_up_run, "_RELEASE_SECONDS", 0.001)
+    monkeypatch.setattr(warm_up_run, "release_compiler", lambda: released.append(None))
+    with kernels_in_background():
+        _jit.count_cycle(1)
+        assert not released
+        _jit.count_cycle(_jit.MOST_NODE_CYCLES + 1)
+        until(lambda: len(released) > 2)
+        until(is_compiled_by_a_cycle)
+    until(lambda: "kernels" not in [thread.name for thread in threading.enumerate()])
 
 
 def test_another_process_compiles_once(tmp_path):
