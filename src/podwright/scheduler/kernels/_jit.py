@@ -42,7 +42,7 @@ class _Kernels:
     compiled : dict of callable to callable
         By the plain one; empty until `prepare`.
     limit : int
-        Of `node_cycles`; when it is exceeded, `pays` is called and returns the next one.
+        Of `node_cycles`; when it is exceeded, `pays` is called and sets the next one.
     """
 
     def __init__(self) -> None:
@@ -52,14 +52,14 @@ class _Kernels:
         self.is_compiled = False
         self.node_cycles = 0
         self.limit = MOST_NODE_CYCLES
-        self.pays: Callable[[], int] = _compile_unless_cold
+        self.pays: Callable[[], None] = _compile_unless_cold
 
 
-def _compile_unless_cold() -> int:
+def _compile_unless_cold() -> None:
     if not prepare() and _KERNELS.node_cycles <= MOST_COLD_NODE_CYCLES:
-        return MOST_COLD_NODE_CYCLES
-    compile_all()
-    return sys.maxsize
+        _KERNELS.limit = MOST_COLD_NODE_CYCLES
+    else:
+        compile_all()
 
 
 _KERNELS: Final = _Kernels()
@@ -146,10 +146,11 @@ def when_work_pays(start: Callable[[], None]) -> None:
     run as plain Python.
     """
 
-    def pays() -> int:
+    def pays() -> None:
         _KERNELS.pays = _compile_unless_cold
+        # First: the thread may end before `start` returns.
+        _KERNELS.limit = sys.maxsize
         start()
-        return sys.maxsize
 
     _KERNELS.pays = pays
 
@@ -177,7 +178,7 @@ def count_cycle(node_count: int) -> None:
         return
     _KERNELS.node_cycles += node_count
     if _KERNELS.node_cycles > _KERNELS.limit:
-        _KERNELS.limit = _KERNELS.pays()
+        _KERNELS.pays()
 
 
 def _notify(name: str) -> None:
