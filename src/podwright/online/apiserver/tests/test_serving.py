@@ -21,14 +21,18 @@ from podwright.online.apiserver import (
     ClusterClock,
     ControlledParts,
     PluginReload,
+    RunCollection,
     ServingError,
+    ShadowFeed,
     TurnLoop,
     bound_socket,
     serve as serve_in_this_thread,
 )
 from podwright.online.apiserver.tests.conftest import JSON, START_NS, cluster_of, pod
 from podwright.online.apiserver.wire.hosts import AllowedHosts
+from podwright.online.apiserver.wire.latency import ApiLatency, read_latency_rule
 from podwright.online.apiserver.wire.serving import serving
+from podwright.simulation.shadow import LiveShadow
 
 PODS = "/api/v1/namespaces/default/pods"
 
@@ -275,6 +279,46 @@ def test_a_server_runs_its_parts_and_answers_the_pages_of_given_origins(origins,
     assert ended == [turns]
     assert scheduler.turns is turns
     assert scheduler.first is turns.cluster.schedulers[0]
+
+
+@pytest.mark.parametrize("has_parts", [False, True])
+def test_the_parts_of_a_server_are_in_its_api(has_parts, tmp_path):
+    listening = bound_socket("127.0.0.1", 0)
+    port = listening.getsockname()[1]
+    found = {}
+
+    def get(path):
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port)) as connection:
+            connection.request("GET", path)
+            return connection.getresponse().status
+
+    class Delay(ApiLatency):
+        def delay_seconds(self, request):
+            found["delayed"] = request.path
+            return 0.0
+
+    async def beside(turns):
+        for path in ("/podwright/v1/runs", "/podwright/v1/shadow", PODS):
+            found[path] = await asyncio.to_thread(get, path)
+        turns.stop()
+
+    feed = ShadowFeed(LiveShadow())
+    parts = ControlledParts(background=(beside,))
+    if has_parts:
+        parts = parts._replace(
+            latency=Delay([read_latency_rule("1s")]), shadow=feed, runs=RunCollection(tmp_path)
+        )
+    serve_in_this_thread(
+        lambda: TurnLoop(cluster_of(0), ClusterClock(start_ns=START_NS), [feed]),
+        listening,
+        parts=parts,
+    )
+    delayed = {"delayed": PODS} if has_parts else {}
+    assert found == delayed | {
+        "/podwright/v1/runs": 200 if has_parts else 409,
+        "/podwright/v1/shadow": 200 if has_parts else 404,
+        PODS: 200,
+    }
 
 
 @pytest.mark.parametrize(("handler", "is_ended"), [(signal.SIG_DFL, True), (signal.SIG_IGN, False)])
