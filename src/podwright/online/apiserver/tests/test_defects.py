@@ -59,6 +59,24 @@ def test_a_watch_that_meets_a_defect_ends_with_an_error(serve, monkeypatch, capl
     assert served.send("GET", PODS)[0] == 200
 
 
+def test_a_defect_of_podwrights_own_api_is_answered_and_logged(serve, monkeypatch, caplog):
+    cluster = cluster_of()
+    served, path = serve(cluster), "/podwright/v1/breakpoints"
+
+    def broken(*_):
+        raise ZeroDivisionError("a defect")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(cluster.breakpoints, "list", broken)
+        status, found = served.send("GET", path)
+    assert (status, found["status"]) == (500, 500)
+    (record,) = caplog.records
+    number, where = record.args
+    assert where == f"GET {path}"
+    assert f"defect {number}" in found["detail"]
+    assert served.send("GET", path)[0] == 200
+
+
 class Fragile(pw.Plugin):
     """Fails for pods named broken."""
 
@@ -101,7 +119,14 @@ def test_a_plugin_that_raises_is_an_event_and_a_log_line_and_the_pod_is_tried_ag
     (event,) = (each for each in events["items"] if each["involvedObject"]["name"] == "broken")
     assert (event["reason"], event["type"]) == ("FailedScheduling", "Warning")
     assert "no idea" in event["message"]
-    assert any("default/broken" in each.getMessage() for each in caplog.records)
+    served.send("POST", PODS, pod("large", containers=WITH_EXTENDER))
+    served.eventually(f"{PODS}/large", lambda found: found["status"].get("conditions"))
+    logged = {
+        each.getMessage().partition(" failed, and is tried again later: ")[::2]
+        for each in caplog.records
+    }
+    assert {subject for subject, _ in logged} == {"scheduling pod default/broken"}, "no rejection"
+    assert all("no idea" in message for _, message in logged)
 
 
 class Hanging(BaseHTTPRequestHandler):

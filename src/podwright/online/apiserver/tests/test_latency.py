@@ -39,6 +39,7 @@ def test_a_rule_is_read(text, rule):
         ("get:pod=5ms", 'did you mean "pods"?'),
         ("get:pods/bind=5ms", 'has no subresource "bind"'),
         ("get:configmaps/status=5ms", "it has none"),
+        ("get:nodes/x=5ms", '"nodes" has no subresource "x": it has proxy, status'),
         ("1m1ns", "at most one minute"),
     ],
 )

@@ -74,6 +74,8 @@ test("the share of what is requested without any allocatable is whole", () => {
   assert.equal(shareOf(state, "cpu", 1), 1);
   assert.equal(shareOf(state, "cpu", 2), 0);
   assert.equal(shareOf(state, "memory", 0), 0);
+  const few = { column: (field) => (field === "allocatable/x" ? [1, 10, 0] : [2, 5, 3]) };
+  assert.deepEqual([0, 1, 2, 3].map((slot) => shareOf(few, "x", slot)), [2, 0.5, 1, 0]);
 });
 
 // ----------------------------------------------------------------------------- timelines
