@@ -1,8 +1,9 @@
 """Large writes, and long slices of the world: a thread computes, and other clients read."""
 
 import asyncio
+import sys
 import threading
-from contextlib import closing
+from contextlib import closing, suppress
 
 import msgspec
 import pytest
@@ -183,6 +184,32 @@ def test_what_the_execution_raises_is_raised_in_the_loop():
     running = ComputingThread(execute, lambda: None)
     with pytest.raises(UnusableStore, match="no space left"):
         running.advance(PATIENCE_SECONDS)
+
+
+def returning():
+    return "reply"
+
+
+def raising():
+    raise UnusableStore("no space left")
+
+
+@pytest.mark.parametrize(("before", "meanwhile"), [(0.004, 0.001), (0.0005, 0.0005)])
+@pytest.mark.parametrize("end", ["result", "error", "abandoned"])
+def test_threads_switch_quickly_until_the_execution_has_ended(before, meanwhile, end):
+    normal = sys.getswitchinterval()
+    sys.setswitchinterval(before)
+    try:
+        running = ComputingThread(raising if end == "error" else returning, lambda: None)
+        assert sys.getswitchinterval() == pytest.approx(meanwhile)
+        if end == "abandoned":
+            running.abandon()
+        else:
+            with suppress(UnusableStore):
+                running.advance(PATIENCE_SECONDS)
+        assert sys.getswitchinterval() == pytest.approx(before)
+    finally:
+        sys.setswitchinterval(normal)
 
 
 def test_others_read_while_a_large_request_computes_and_write_after_it():

@@ -386,3 +386,4 @@ def test_a_connection_of_the_last_moment_is_closed(steps):
 
     with uvloop.run(run()) as client:
         assert is_closed(client)
+    assert listening.fileno() < 0, "the address is free"
