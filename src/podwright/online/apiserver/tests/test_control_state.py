@@ -277,3 +277,20 @@ def test_a_client_that_joins_a_current_state_gets_it_at_once():
         return [*found, feed.is_updated]
 
     assert with_turns(use) == [True, True, False]
+
+
+def test_clients_that_join_before_there_is_a_state_wait_for_it():
+    async def use(turns):
+        feed = StateFeed(turns, turns.cluster.schedulers[0])
+        for _ in range(2):  # the second time after all have left
+            clients = [asyncio.Event(), asyncio.Event()]
+            for each in clients:
+                feed.join(each)
+            assert not any(each.is_set() for each in clients)
+            async with asyncio.timeout(SECONDS_MAX):
+                for each in clients:
+                    await each.wait()
+            for each in clients:
+                feed.leave(each)
+
+    with_turns(use)
