@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import yaml
 
+from podwright._plots import line_style
 from podwright.online.sweep.goals import Goal
 from podwright.online.sweep.summary import SweepFigure, SweepSummary
 from podwright.online.sweep.tuning.evidence import (
@@ -166,6 +167,9 @@ def test_the_figure_has_the_trials_and_the_best_that_is_allowed_so_far(goal, bes
         "best so far",
     ]
     assert [line.get_linewidth() for line in panel.get_lines()][-1] == 1
+    colors = [line.get_color() for line in panel.get_lines()]
+    assert colors == [line_style(index)["color"] for index in range(3)]
+    assert so_far.get_linestyle() == line_style(2)["linestyle"]
     assert panel.get_ylabel() == f"{goal.figure}, mean of the seeds of trials"
     everything = tuple(each for each in result().trials if each.is_allowed)
     (panel,) = result(trials=everything).plot().axes

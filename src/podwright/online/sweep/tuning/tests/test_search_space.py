@@ -72,6 +72,7 @@ class Trial:
         self.asked: list[Any] = []
 
     def suggest_int(self, name: str, low: int, high: int, *, step: int, log: bool) -> int:
+        assert {type(each) for each in (low, high, step)} == {int}, "a study stores whole numbers"
         self.asked.append((name, low, high, step, log))
         return low
 
