@@ -85,6 +85,27 @@ def names_of(items):
     return found
 
 
+# ---------------------------------------------------------------- every command
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import --server ADDRESS -o name",
+        "record --server ADDRESS --duration 1ms --out r.jsonl",
+        "sync --server ADDRESS --to there=THERE --duration 1ms",
+        "schedule cluster:ADDRESS",
+    ],
+)
+def test_a_server_of_another_version_is_warned_of_once(line, address, monkeypatch):
+    monkeypatch.setattr("podwright.cli.commands.UPSTREAM", "1.2")
+    with served(ServedCluster(seed=1)) as there:
+        errors = command(line.replace("ADDRESS", address).replace("THERE", there))[1]
+    warned = [each for each in errors.splitlines() if ", and podwright follows v1.2" in each]
+    assert len(warned) == 1, errors
+    assert errors.startswith("warning: the server ")
+
+
 # ---------------------------------------------------------------- import
 
 

@@ -271,7 +271,7 @@ def test_events_are_applied_while_the_cluster_runs():
     assert (errors, status) == ("stopped\n", 0)
 
 
-def test_a_cluster_starts_with_another_one_or_follows_it():
+def test_a_cluster_starts_with_another_one_or_follows_it(monkeypatch):
     source = ServedCluster()
     source.create(node("n1"), pod("web", on="n1"))
     with served(source) as address:
@@ -288,6 +288,11 @@ def test_a_cluster_starts_with_another_one_or_follows_it():
             lambda access: "web" in names(access, "/api/v1/pods"),
         )
         assert (errors, status) == ("stopped\n", 0)
+        monkeypatch.setattr("podwright.cli.commands.UPSTREAM", "1.2")
+        for option in ("--import", "--sync"):
+            errors = up(f"{option} {address}", answers)[1]
+            assert errors.startswith("warning: the server "), errors
+            assert errors.count(", and podwright follows v1.2") == 1
 
 
 def test_a_record_is_replayed():
