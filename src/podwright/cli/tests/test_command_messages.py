@@ -214,3 +214,61 @@ def test_a_custom_object_that_its_definition_rejects_is_an_error_a_warning_or_ig
     error = capsys.readouterr().err
     assert ("size: Invalid value" in error) is (validate == "warn")
     assert decode(DEFINITION).metadata.name == "widgets.example.com"
+
+
+@pytest.mark.parametrize(
+    ("called", "on_path", "program"),
+    [
+        ("/venv/bin/podwright", None, "/venv/bin/podwright"),
+        ("/a folder/podwright", None, "'/a folder/podwright'"),
+        ("/venv/bin/podwright", "/venv/bin/podwright", "podwright"),
+        ("podwright", None, "podwright"),
+        ("/lib/__main__.py", None, "podwright"),
+    ],
+)
+def test_next_steps_call_podwright_as_it_can_be_called(
+    called, on_path, program, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(sys, "argv", [called])
+    monkeypatch.setattr(shutil, "which", lambda name: on_path if name == "podwright" else None)
+    monkeypatch.chdir(tmp_path)
+    objects = [make_node("n1"), make_pod("web", cpu="99")]
+    Path("a.json").write_text(json.dumps({"kind": "List", "items": list(map(encode, objects))}))
+    errors = command("schedule a.json --explain")[1]
+    assert errors.splitlines()[-1] == f"  {program} explain default/web a.json"
+
+
+def test_the_scheduler_names_of_a_configuration_are_those_of_both_rule_sets(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    objects = [make_node("n1"), make_pod("web", scheduler="mine")]
+    Path("a.json").write_text(json.dumps({"kind": "List", "items": list(map(encode, objects))}))
+    Path("c.yaml").write_text(
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+        "profiles: [{schedulerName: mine}]\n"
+    )
+    document, _, status = command("compare-rules a.json -c c.yaml -o json")
+    (pod,) = json.loads(document)["pods"]
+    assert (pod["same"], status) == (True, 0)
+    assert {pod[side]["node"] for side in ("modern", "classic")} == {"n1"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "capacity EXAMPLES/capacity/web.yaml EXAMPLES/capacity/cluster.yaml",
+        "drain-plan n1 nodes.json",
+        "check EXAMPLES/scenarios/rollout.yaml",
+    ],
+)
+def test_a_report_is_a_page_beside_what_is_printed(line, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("nodes.json").write_text(json.dumps(encode(make_node("n1"))))
+    line = line.replace("EXAMPLES", str(EXAMPLES))
+    without = command(line)
+    assert without[2] == 0, without
+    printed, errors, status = command(f"{line} --report r.html")
+    assert (printed, status) == (without[0], without[2])
+    page = Path("r.html").read_text("utf-8")
+    assert page.startswith("<!doctype html>")
+    assert "</html>" in page
+    assert errors.replace("wrote r.html; open it in a browser\n", "") == without[1]

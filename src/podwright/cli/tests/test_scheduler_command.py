@@ -7,6 +7,7 @@ import json
 from contextlib import suppress
 from http.client import HTTPConnection
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -256,6 +257,34 @@ def test_a_full_disk_is_reported_once_until_it_is_written_again(monkeypatch, cap
     )
     text = f"{warning}the decision log is written again\n{warning}"
     assert capsys.readouterr().err == text
+
+
+class Rotating:
+    """A recorder whose log is full, or not, in an order; then it ends the loop."""
+
+    def __init__(self, *is_full: bool) -> None:
+        self.log = SimpleNamespace(flush=lambda: None)
+        self.path = Path("runs/1")
+        self._is_full = list(is_full)
+
+    def rotate_if_due(self) -> bool:
+        if not self._is_full:
+            raise asyncio.CancelledError
+        is_due = self._is_full.pop(0)
+        if is_due:
+            self.path = self.path.with_name(f"{int(self.path.name) + 1}")
+        return is_due
+
+
+def test_the_next_folder_of_decisions_is_named_when_it_begins(monkeypatch, capsys):
+    monkeypatch.setattr(scheduler_run, "_FLUSH_SECONDS", 0.0)
+    monkeypatch.setattr(scheduler_run, "RotatingRecorder", Rotating)
+    recorder: Any = Rotating(False, True, False, True)
+    with suppress(asyncio.CancelledError):
+        asyncio.run(scheduler_run._flush_regularly(recorder))
+    assert capsys.readouterr().err == (
+        "decisions are recorded in runs/2\ndecisions are recorded in runs/3\n"
+    )
 
 
 class Noted(Executor):
