@@ -134,8 +134,8 @@ class RecordedCluster:
 
     @contextmanager
     def speculation(self) -> Iterator[None]:
-        """Restore the positions, the assumed pods and the order of nodes after the block."""
-        before = self.positions()
+        """Restore the positions, the assumed pods, nominations and the order of nodes after it."""
+        before, superseded = self.positions(), dict(self._superseded)
         order = self.cluster.nodes.names_by_zone()
         self._is_speculating = True
         try:
@@ -144,6 +144,12 @@ class RecordedCluster:
             # Still speculating: these moves must not drop assumed pods or nominations.
             self.go_to(before)
             self.place_speculatively(())
+            # A line that was passed twice may be older than the nomination.
+            changed = {uid for uid, _ in superseded.items() ^ self._superseded.items()}
+            self._superseded = superseded
+            if changed:
+                for pod in [each for each in self.pods.values() if each.uid in changed]:
+                    self._update_cluster(pod)
             self.cluster.nodes.reorder(order)
             self._is_speculating = False
 

@@ -281,6 +281,20 @@ def test_a_copy_of_the_file_has_the_same_entry_in_the_folder(dump, folder, tmp_p
     assert names_in(dump.parent) == {"dump.yaml"}
 
 
+@pytest.mark.parametrize("exists", [False, True])
+def test_only_the_user_can_enter_a_folder_that_is_made(dump, folder, exists):
+    if exists:
+        folder.mkdir(parents=True)
+        folder.chmod(0o755)
+    mask = os.umask(0)
+    try:
+        fill(dump, DocumentCache(folder, is_beside=False, least_bytes=1))
+    finally:
+        os.umask(mask)
+    assert folder.stat().st_mode & 0o777 == (0o755 if exists else 0o700)
+    assert len(names_in(folder)) == 1
+
+
 def test_a_folder_that_cannot_be_made_is_no_error(dump, tmp_path):
     (tmp_path / "file").write_text("")
     fill(dump, DocumentCache(tmp_path / "file" / "documents", is_beside=False, least_bytes=1))

@@ -363,6 +363,20 @@ def test_a_place_has_the_line_of_the_document_or_of_a_field(place, name, of_fiel
 
 
 @pytest.mark.parametrize(
+    ("text", "path", "first", "line"),
+    [
+        pytest.param(TEXT, "items[0].spec.priority", 1, 5, id="a field"),
+        pytest.param(TEXT, "items[1]", 1, 2, id="an absent item: that of the list"),
+        pytest.param(TEXT, "none", 1, 1, id="an absent field: that of the document"),
+        pytest.param("a: 1\n---\nb: 1\nc: 1", "c", 3, 4, id="a later document"),
+        pytest.param("a: 1\n---\n}", "b", 3, 0, id="lines that cannot be read"),
+    ],
+)
+def test_the_line_of_a_field_is_that_in_the_file(text, path, first, line):
+    assert Lines(lambda: text).line_of(path, first) == line
+
+
+@pytest.mark.parametrize(
     ("line", "name", "of_field"),
     [
         pytest.param(3, "f: document 1 (line 3): items[0]", "f: document 1 (line 5): items[0]",

@@ -208,6 +208,22 @@ def test_errors_say_whether_every_object_is_there(documents, is_complete):
 
 
 @pytest.mark.parametrize(
+    "parts",
+    [
+        ("{a: [", "{apiVersion: v1, kind: Node, metadata: {name: n}}"),
+        ("{apiVersion: v1, kind: Node, metadata: {name: n}}", "{a: ["),
+        ("{apiVersion: v1, kind: Node, metadata: {name: n}}", "7", *["{apiVersion: v1, kind: Node,"
+         " metadata: {name: m}}"] * 2),
+    ],
+)  # fmt: skip
+def test_a_document_that_cannot_be_read_may_have_had_objects(parts):
+    with pytest.raises(PartialObjects) as error:
+        load_bytes([("a", "\n---\n".join(parts).encode())])
+    assert not error.value.is_complete
+    assert len(error.value.errors) == 1
+
+
+@pytest.mark.parametrize(
     "metadata", [{"name": "d"}, {"name": "d", "uid": "1", "resourceVersion": "1"}]
 )
 def test_an_object_with_errors_is_kept_without_its_values_of_wrong_types(metadata):

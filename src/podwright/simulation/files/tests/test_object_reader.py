@@ -256,6 +256,15 @@ def test_the_taints_of_a_node_are_in_its_spec() -> None:
     ]
 
 
+def test_other_fields_of_a_node_are_where_they_are_reported() -> None:
+    metadata = {"name": "n", "labels": {"a": "b c"}}
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": {"podCIDR": "x"}}
+    _, errors, _ = read(node)
+    paths = [each.split(": ")[1] for each in errors]
+    assert "metadata.labels" in paths
+    assert all(path.startswith(("metadata.", "spec.podCIDR")) for path in paths), paths
+
+
 def test_problems_of_equal_specs_are_reported_for_each_object() -> None:
     reader = ObjectReader()
     for _ in range(2):

@@ -145,6 +145,16 @@ def test_a_resource_of_a_kustomization_is_read_by_name(tmp_path):
     assert [name for name, _ in read_paths([tmp_path / "node.yaml"])] == [f"{tmp_path}/node.yaml"]
 
 
+def test_a_file_that_is_named_and_in_a_named_folder_is_read_once_and_not_skipped(tmp_path):
+    files = {"kustomization.yaml": KUSTOMIZATION, "node.yaml": NODE, "a.yaml": NODE}
+    write(tmp_path, {**files, "app.json": "{}", "patch.yaml": NODE})
+    reports: list[str] = []
+    named = [tmp_path / "node.yaml", tmp_path, tmp_path / "a.yaml"]
+    found = [Path(name).name for name, _ in read_paths(named, report=reports.append)]
+    assert found == ["node.yaml", "a.yaml"]
+    assert "node.yaml" not in "".join(reports)
+
+
 def test_a_folder_with_nothing_else_is_an_error(tmp_path):
     write(tmp_path, {"Chart.yaml": "name: web\n", "templates/pod.yaml": TEMPLATE})
     with pytest.raises(InputError) as error:

@@ -135,6 +135,17 @@ def test_a_nomination_counts_in_states_in_which_the_api_does_not_show_it_yet(wit
     assert list(with_p2.cluster.nominated["n2"]) == ["a/p2"]
 
 
+def test_a_nomination_replaces_what_the_api_showed_before_it(with_p2):
+    for node_name in ("n1", "n3", ""):
+        with_p2.go_to({POD: 3})
+        with_p2.nominate(with_p2.pending("a/p2"), node_name)
+        expected = {node_name} - {""}
+        assert set(with_p2.cluster.nominated) == expected
+        with with_p2.speculation():
+            with_p2.go_to({POD: 2})
+        assert set(with_p2.cluster.nominated) == expected
+
+
 def test_another_nomination_of_the_api_replaces_that_of_the_scheduler(with_p2):
     with_p2.nominate(with_p2.pending("a/p2"), "n1")
     with with_p2.speculation():
