@@ -118,7 +118,7 @@ class Cursor:
         """
         horizon = self.horizon
         changes = self._history.after(self._version, self._kind, horizon, limit)
-        if limit is not None and len(changes) == limit and changes:
+        if changes and len(changes) == limit:
             self._version = changes[-1].version
         else:
             # Skips changes of other kinds, so that a watch without events does not expire.

@@ -9,7 +9,8 @@ import pytest
 
 from podwright.apimachinery.objects import Pod
 from podwright.cluster.api.tests.writable import open_writable
-from podwright.cluster.store import LARGE_BYTES, Expired
+from podwright.cluster.store import LARGE_BYTES, Expired, change_of
+from podwright.cluster.store.history import History
 from podwright.cluster.store.stored import Mark, WriteTimes
 from podwright.cluster.store.tests.documents import (
     CONFIG_MAP,
@@ -141,6 +142,33 @@ def test_a_file_of_format_1_gets_times(tmp_path):
         write(store, 1, "new")
     with closing(open_writable(path)) as store:
         assert store.time_of(3) == NOW + SECOND
+
+
+def test_the_times_of_two_hours_are_kept_in_a_file(tmp_path):
+    with closing(open_writable(tmp_path / "store.db")) as store:
+        for minute, is_known in ((0, True), (60, True), (179, True), (180, False)):
+            write(store, minute * 60, f"c{minute}")
+            store.compact(store.resource_version)
+            assert store.time_of(2) == (NOW if is_known else None), minute
+
+
+def test_two_times_of_one_version_are_read_again(tmp_path):
+    path = tmp_path / "store.db"
+    with closing(open_writable(path)) as store:
+        write(store, 0, "old")
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("INSERT INTO times SELECT version, time_ns + 1000000000 FROM times")
+    with closing(open_writable(path)) as store:
+        assert store.time_of(2) == NOW + SECOND
+
+
+def test_a_store_without_a_size_limit_measures_nothing(make):
+    store = make()
+    for number in range(3):
+        store.create(a_config_map(f"c{number}"), NOW)
+    history = History(1)
+    history.append(change_of(2, CONFIG_MAP, "default/c", None, a_config_map("c")))
+    assert (store._history.size_bytes, history.size_bytes) == (0, 0)
 
 
 def test_marks_are_at_least_a_second_apart_and_never_go_back():
