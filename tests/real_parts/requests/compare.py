@@ -151,7 +151,7 @@ class Pair:
         own: dict[str, Answer] = {}
         paths = []
         for step in steps:
-            one, other = _request(step, namespace, real), _request(step, namespace, own)
+            one, other = request_of(step, namespace, real), request_of(step, namespace, own)
             if one is None or other is None:
                 continue
             if _reads_from_cache(step):
@@ -237,7 +237,8 @@ def _reads_from_cache(step: Step) -> bool:
     return step.method == "GET" and ("resourceVersion" in step.query or "watch" in step.query)
 
 
-def _request(step: Step, namespace: str, answers: dict[str, Answer]) -> HttpRequest | None:
+def request_of(step: Step, namespace: str, answers: dict[str, Answer]) -> HttpRequest | None:
+    """Return the request of a step, with values of earlier answers; None without one it changes."""
     body = step.body
     if step.base:
         found = (answers[each].body for each in reversed(step.base) if each in answers)
