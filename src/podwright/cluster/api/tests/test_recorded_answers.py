@@ -2,8 +2,8 @@
 
 The requests are those that `tests/real_parts/requests` compares with kube-apiserver: draws about
 topics, and the usual requests about an object of each kind. A line has the status of an answer,
-what an error says, and a digest of the body. `PODWRIGHT_UPDATE_STORIES=1` writes the text again, test by
-test; the difference is reviewed, and compared with kube-apiserver if answers differ.
+what an error says, and a digest of the body. `PODWRIGHT_UPDATE_STORIES=1` writes the text again,
+test by test; the difference is reviewed, and compared with kube-apiserver if answers differ.
 """
 
 from __future__ import annotations
