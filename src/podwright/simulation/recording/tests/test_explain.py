@@ -30,8 +30,10 @@ from podwright.simulation.recording.explanations.explain import (
 )
 from podwright.simulation.recording.explanations.outcome import OutcomeKind, find_outcome
 from podwright.simulation.recording.explanations.recorded import recorded_view
+from podwright.simulation.recording.explanations.what_if import what_if
+from podwright.simulation.recording.folders.recorded_state import cluster_at, queue_at
 from podwright.simulation.recording.log.log_format import LogError
-from podwright.simulation.recording.log.replay import Replay
+from podwright.simulation.recording.log.replay import Replay, replay, verify
 from podwright.simulation.recording.tests.recording import SECOND_NS, Recorded
 from podwright.testing import make_node, make_pod
 
@@ -238,6 +240,23 @@ def test_a_past_cycle_draws_the_node_that_the_pod_got():
     placed = [recorded.pods[f"default/{name}"].spec.node_name for name in names]
     log = recorded.run.log
     assert [find_cycle(log, f"default/{name}").explain().decision.node for name in names] == placed
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        replay,
+        lambda log: explain_cycle(log, "default/a"),
+        lambda log: what_if(log, "default/a"),
+        lambda log: cluster_at(log, "1s"),
+        lambda log: queue_at(log, "1s"),
+        verify,
+        lambda log: kss_history(log, "default/a"),
+    ],
+)
+def test_only_a_log_is_read(read):
+    with pytest.raises(ArgumentError, match=r"^log: .*DecisionLog.open"):
+        read("run/log")
 
 
 class Moody(Plugin):

@@ -104,6 +104,19 @@ def test_without_a_checkpoint_a_run_restarts(tmp_path, begun, opened):
     assert not (tmp_path / "log").exists()
 
 
+@pytest.mark.parametrize("written", [0, 2])
+def test_the_parts_of_a_resumed_run_are_numbered_on(tmp_path, written, begun, opened):
+    folder = begun(tmp_path)
+    for _ in range(written):
+        folder.write_checkpoint(b"before", ROWS)
+    folder.release()
+    again = opened(RunFolder.open(tmp_path))
+    again.resume(MANIFEST)
+    again.write_checkpoint(b"after", ROWS)
+    parts = sorted(file.name for file in (tmp_path / "parts").iterdir())
+    assert parts == [f"{number:06}" for number in range(written + 1)]
+
+
 def test_a_folder_has_one_writer_at_a_time(tmp_path, begun, opened):
     folder = begun(tmp_path)
     with pytest.raises(RunError, match="is locked: another process is writing to it"):
