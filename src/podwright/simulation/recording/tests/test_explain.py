@@ -251,7 +251,6 @@ def test_a_past_cycle_draws_the_node_that_the_pod_got():
         lambda log: cluster_at(log, "1s"),
         lambda log: queue_at(log, "1s"),
         verify,
-        lambda log: kss_history(log, "default/a"),
     ],
 )
 def test_only_a_log_is_read(read):
