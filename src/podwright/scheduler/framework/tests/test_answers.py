@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -116,3 +119,37 @@ def test_a_normalization_returns_nothing() -> None:
     decision = scheduled(score=lambda *_: 1, normalize_score=lambda *_: [1])
     assert decision.error is not None
     assert "write the normalized scores to out.values[out.rows]" in decision.error.message
+
+
+def replaced_by(array: object) -> Callable[..., None]:
+    def replace(_plugin: object, _cycle: object, *arguments: Any) -> None:
+        arguments[-1].values = array
+
+    return replace
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        pytest.param(np.zeros(2), id="no integers"),
+        pytest.param(np.zeros(2, dtype=np.int32), id="integers of 32 bits"),
+        pytest.param(np.zeros(3, dtype=np.int64), id="one too many"),
+        pytest.param(np.zeros(1, dtype=np.int64), id="one too few"),
+        pytest.param(np.zeros((2, 1), dtype=np.int64), id="a matrix"),
+        pytest.param([1, 2], id="a list"),
+    ],
+)
+@pytest.mark.parametrize("method", ["score_columns", "normalize_score"])
+def test_a_column_of_scores_may_not_be_replaced_by_anything_else(method: str, array: Any) -> None:
+    methods: dict[str, Any] = {"score": lambda *_: 1, method: replaced_by(array)}
+    if method == "score_columns":
+        del methods["score"]
+    decision = scheduled(**methods)
+    assert decision.error is not None
+    text = decision.error.message
+    assert "TypeError: `out.values` must stay an array of int64 with 2 entries" in text
+
+
+def test_a_column_of_scores_may_be_replaced_by_its_like() -> None:
+    decision = scheduled(score=lambda *_: 1, normalize_score=replaced_by(np.array([5, 100])))
+    assert (decision.error, decision.node) == (None, "n1")

@@ -13,7 +13,7 @@ from podwright.scheduler.assembly.build import build_profiles
 from podwright.scheduler.assembly.registry import Registry
 from podwright.scheduler.columns import SPREAD_SELECTOR, Cluster, Reads
 from podwright.scheduler.config import DEFAULT_GATES, KubeSchedulerConfiguration, effective
-from podwright.scheduler.framework import Cycle, Plugin, Profile, Status
+from podwright.scheduler.framework import Cycle, NodeView, Plugin, Profile, Status
 from podwright.scheduler.framework.adapter import PluginFailure
 from podwright.scheduler.framework.keys import Signer, tolerations_fragment
 from podwright.scheduler.framework.plugin import KeyReads
@@ -166,6 +166,42 @@ def test_keys_from_before_and_after_a_new_selector_are_not_confused():
     cluster.nominate(waiting, "n1")
     metadata = msgspec.structs.replace(without.metadata, labels={"app": "web"})
     assert rankings.of(msgspec.structs.replace(without, metadata=metadata)) is not kept
+
+
+class ByIndex(Plugin):
+    """Rejects and scores by a label, which its key has."""
+
+    name = "ByIndex"
+    pre_filter_reads = pre_score_reads = filter_reads = score_reads = Reads.NOTHING
+
+    def pod_key(self, pod: Pod) -> object:
+        return pod.metadata.labels["index"]
+
+    def pre_filter(self, cycle: Cycle) -> Status:
+        index = cycle.pod.metadata.labels["index"]
+        return Status.OK if index in "13" else Status.unschedulable(f"index {index}")
+
+    def pre_score(self, cycle: Cycle) -> Status:
+        return Status.SKIPPED if cycle.pod.metadata.labels["index"] == "1" else Status.OK
+
+    def score(self, cycle: Cycle, node: NodeView) -> int:
+        return int(cycle.pod.metadata.labels["index"])
+
+
+def test_numbers_that_are_given_again_have_no_results_of_the_keys_that_had_them_before():
+    cluster = cluster_of()
+    rankings = rankings_of(cluster, ByIndex)
+
+    def found(index: str) -> tuple[str, bool]:
+        ranking = rankings.of(pod(index))
+        rejection = ranking.outcome.rejection
+        return "" if rejection is None else rejection.message, "ByIndex" in ranking.skipped_scores
+
+    expected = {"0": ("index 0", False), "1": ("", True), "2": ("index 2", False), "3": ("", False)}
+    for order in ("0123", "1032", "3210", "2301", "1320"):
+        for index in order * 3:
+            assert found(index) == expected[index], (order, index)
+        cluster.selectors.renew()
 
 
 def carrier(name: str, app: str) -> Pod:
