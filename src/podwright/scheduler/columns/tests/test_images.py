@@ -43,6 +43,25 @@ def test_an_update_of_the_only_node_with_an_image_replaces_its_size() -> None:
     assert size_of(cluster) == 200
 
 
+def test_a_node_as_it_is_changes_no_version_whatever_size_others_report() -> None:
+    cluster = Cluster()
+    for name, size_bytes in (("first", 100), ("second", 200), ("third", 100)):
+        cluster.put(node(name, size_bytes))
+    for name, size_bytes in (("first", 100), ("second", 200), ("third", 100)):
+        version = cluster.images.version
+        cluster.put(node(name, size_bytes))
+        assert cluster.images.version == version
+    cluster.delete(node("first", 100))
+    cluster.delete(node("third", 100))
+    # Now it is the only one, and its size counts from its next update on.
+    version = cluster.images.version
+    cluster.put(node("second", 200))
+    assert (size_of(cluster), cluster.images.version > version) == (200, True)
+    version = cluster.images.version
+    cluster.put(node("second", 200))
+    assert cluster.images.version == version
+
+
 def test_the_nodes_with_an_image_are_known_after_some_have_gone() -> None:
     cluster = Cluster()
     for name in ("a", "b", "c", "d"):

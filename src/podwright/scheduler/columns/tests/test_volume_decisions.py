@@ -717,3 +717,8 @@ POOL = capacity("k", "local", {ZONE: "a"}, capacity="50Gi")
 def test_the_utilization_of_classes(objects, claims, expected):
     cluster = cluster_of(DYNAMIC, *objects)
     assert shares(decided(cluster, waiting=claims), cluster) == expected
+
+
+def test_conflicts_are_separate_bits():
+    bits = [NODE_CONFLICT, BIND_CONFLICT, NOT_ENOUGH_SPACE, VOLUME_MISSING, FAILED]
+    assert bits == [1 << place for place in range(len(bits))]
