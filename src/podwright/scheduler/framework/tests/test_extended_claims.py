@@ -62,6 +62,14 @@ SIDECAR = {"restartPolicy": "Always"}
         ),
         pytest.param(pod(container("a", plain=2)), [], [], id="no class backs it"),
         pytest.param(
+            pod(container("a", gpu="9223372036854775E3")),
+            [("container-0-request-0", "gpus", 9_223_372_036_854_775_000)],
+            [("a", GPU, "container-0-request-0")],
+            id="as many as an integer of 64 bits can say",
+        ),
+        pytest.param(pod(container("a", gpu="9223372036854776E3")), [], [], id="more than that"),
+        pytest.param(pod(container("a", gpu=10**18)), [], [], id="a number of 19 digits"),
+        pytest.param(
             pod(container("a", net=1)),
             [("container-0-request-0", "net", 1)],
             [("a", NET, "container-0-request-0")],

@@ -27,13 +27,13 @@ draws = st.integers(0, 2**31 - 1)
 
 
 class Grouped:
-    def __init__(self, slots: list[tuple[int, int]]) -> None:
+    def __init__(self, slots: list[tuple[int, int]], least: int = LEAST) -> None:
         self.totals = np.array([total for total, _ in slots], dtype=np.int32)
         self.groups = np.array([group for _, group in slots], dtype=np.int32)
         # What they contain does not matter: all of it is written.
         self.counts = np.full((GROUPS, GREATEST - LEAST + 1), 7, dtype=np.int32)
         self.state = np.full((2, GROUPS), 7, dtype=np.int64)
-        count_groups(self.totals, self.groups, LEAST, self.counts, self.state)
+        count_groups(self.totals, self.groups, least, self.counts, self.state)
 
 
 @given(
@@ -121,6 +121,50 @@ def test_regrouping_equals_counting_from_scratch(slots, changes):
     assert grouped.counts.tolist() == expected.counts.tolist()
     assert grouped.state[SIZE].tolist() == expected.state[SIZE].tolist()
     assert grouped.state[BEST].tolist() == expected.state[BEST].tolist()
+
+
+@pytest.mark.parametrize("least", [0, 1, LEAST])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({0: (-1, 0)}, id="one of the least is not feasible any more"),
+        pytest.param({0: (-1, 0), 1: (-1, 0)}, id="both of a group are not"),
+        pytest.param({0: (0, 1)}, id="the least joins another group"),
+        pytest.param({2: (0, 1)}, id="the best becomes the least"),
+        pytest.param({3: (0, 2)}, id="the first of a group has the least"),
+        pytest.param({3: (2, 2), 2: (-1, 1)}, id="one comes and one goes"),
+        pytest.param({0: (0, 0)}, id="nothing changes"),
+    ],
+)
+def test_the_least_total_counts_like_any_other(least, changes):
+    slots = [(least, 0), (least, 0), (least + 1, 1), (-1, 2)]
+    grouped = Grouped(slots, least)
+    placed = {
+        slot: (total + least if total >= 0 else -1, group)
+        for slot, (total, group) in changes.items()
+    }
+    new_groups = np.zeros(len(slots), dtype=np.int32)
+    new_groups[[*placed]] = [group for _, group in placed.values()]
+    regroup(
+        np.array([*placed], dtype=np.int32),
+        np.array([total for total, _ in placed.values()], dtype=np.int32),
+        new_groups,
+        grouped.totals,
+        grouped.groups,
+        least,
+        grouped.counts,
+        grouped.state,
+    )
+    expected = Grouped([placed.get(slot, place) for slot, place in enumerate(slots)], least)
+    assert grouped.counts.tolist() == expected.counts.tolist()
+    assert grouped.state.tolist() == expected.state.tolist()
+    scores = np.zeros(GROUPS, dtype=np.int64)
+    found = pick_of_groups(
+        grouped.totals, grouped.groups, least, grouped.counts, grouped.state, scores, 1, 0
+    )
+    totals = expected.totals.tolist()
+    best = max(totals)
+    assert found == (totals.index(best), best, totals.count(best), sum(t >= 0 for t in totals))
 
 
 def test_the_digits_of_two_plugins_are_one_group():
