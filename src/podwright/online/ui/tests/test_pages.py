@@ -122,6 +122,14 @@ def test_the_page_of_resources_has_its_dialogs(opened):
     assert {"pwCreate", "pwEdit", "pwDelete", "pwImport", "pwReset"} <= types
 
 
+def test_the_page_of_a_sync_has_what_the_server_says_of_it(opened):
+    page, html, _ = opened.page("/sync", {f"GET {SYNC}": (200, {})})
+    assert "<pw-sync></pw-sync>" in html
+    page, html, _ = opened.page("/sync")
+    assert page.texts("pw-title") == ["Sync"]
+    assert "<pw-sync></pw-sync>" not in html
+
+
 # --------------------------------------------------------------------------- sync
 
 

@@ -123,6 +123,22 @@ def test_a_request_reaches_the_server_unchanged():
     assert not {"cookie", "impersonate-user", "origin"} & set(headers)
 
 
+@pytest.mark.parametrize("target", ["/api/v1/pods", "/api/v1/pods?a=b", "/api/v1/pods%2Fa?a=%3F"])
+def test_the_server_gets_the_path_and_query_as_they_are(target):
+    received = []
+
+    def reply(request):
+        received.append(request.url.raw_path.decode())
+        return httpx.Response(200, content=_parts(b"{}"))
+
+    sent("GET", f"/server{target}", transport=httpx.MockTransport(reply))
+    assert received == [target]
+
+
+async def _parts(content):
+    yield content
+
+
 def test_a_reply_is_returned_without_cookies_and_internal_headers():
     response, _ = sent("GET", "/server/version")
     assert response.headers["etag"] == '"7"'

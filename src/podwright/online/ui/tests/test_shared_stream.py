@@ -147,6 +147,25 @@ def test_the_same_reason_is_sent_once():
     asyncio.run(check())
 
 
+def test_the_same_reason_is_sent_once_after_a_state_too():
+    async def check():
+        source = Source()
+        stream = SharedStream(source.open, retry_seconds=0)
+        page = stream.events()
+        source.write(SNAPSHOT % 1)
+        assert await anext(page) == SNAPSHOT % 1
+        source.is_reachable = False
+        source.write(None)
+        for _ in range(100):
+            await settle()
+        received = await anext(page)
+        assert received.count(b"ended the stream") == 1
+        assert received.count(b"nothing listens") == 1
+        await page.aclose()
+
+    asyncio.run(check())
+
+
 def test_the_stream_ends_with_the_last_page():
     async def check():
         source = Source()
