@@ -143,6 +143,7 @@ def syncing(*replies):
                 page.server.replies[f"GET {SYNC}"] = reply
                 await page.all(ui.timer)[0].callback()
             page.timers = [(each.interval, each.active) for each in page.all(ui.timer)]
+            assert not any(each._immediate for each in page.all(ui.timer)), "it has looked"
             return page, [each.content for each in page.all(ui.html)]
 
     return asyncio.run(run())

@@ -57,6 +57,19 @@ def editing(text, *clicks, copies=1, replies=CREATED):
     return on_page(replies, act)
 
 
+@pytest.mark.parametrize(("entered", "shown_as"), [(2.6, 3), (12.4, 12), (0, 1), (10**9, 10_000)])
+def test_copies_are_a_whole_number_within_limits(entered, shown_as):
+    async def act(page):
+        await page.trigger("pw-create", CREATE)
+        field = page.all(ui.number)[-1]
+        assert field.value == 1
+        field.value = entered
+        field.sanitize()
+        assert field.value == shown_as
+
+    on_page(CREATED, act)
+
+
 def problems(page):
     return [text for text in page.texts() if text != "Create Pod"]
 
