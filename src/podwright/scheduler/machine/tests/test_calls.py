@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import pytest
 
 from podwright.apimachinery.objects import PersistentVolume, Pod, ResourceClaim, decode_as
+from podwright.scheduler.columns import Cluster
 from podwright.scheduler.framework import (
     Answer,
     ApiCall,
@@ -32,8 +33,9 @@ from podwright.scheduler.machine import (
     UpdateVolume,
     WriteResourceClaim,
 )
+from podwright.scheduler.machine.cycles.plugin_calls import call_or_resume
 from podwright.scheduler.machine.tests.driving import Driver, pending
-from podwright.testing import make_node
+from podwright.testing import make_node, make_pod
 
 VOLUME = decode_as({"metadata": {"name": "v"}}, PersistentVolume)
 CLAIM = decode_as({"metadata": {"name": "c", "namespace": "default"}}, ResourceClaim)
@@ -261,3 +263,14 @@ def test_a_plugin_may_wait_for_no_time_and_not_for_less(
     driver.now_ns += 1
     driver.deliver(TimerFired())
     assert driver.node_of("default/a") == ("n1" if is_valid else "")
+
+
+@pytest.mark.parametrize(
+    ("delay_ns", "is_valid"), [(2**63 - 1, True), (2**63, False), (2**62, True)]
+)
+def test_a_plugin_may_wait_for_as_long_as_64_bits_can_say(delay_ns: int, is_valid: bool) -> None:
+    plugin, waits = Delays(), Pending(delay_ns=delay_ns)
+    plugin.delay_ns = delay_ns  # type: ignore[misc]  # of this one only
+    answer = call_or_resume(plugin, "pre_bind", Cycle(make_pod("a"), Cluster()), "n1", None)
+    assert (answer == waits) is is_valid
+    assert isinstance(answer, Status) is not is_valid

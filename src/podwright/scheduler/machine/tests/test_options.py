@@ -1,6 +1,7 @@
 """The options of a scheduler, and the keyword arguments that stand for them."""
 
-from typing import Any
+import inspect
+from typing import Any, Unpack
 
 import msgspec
 import numpy as np
@@ -10,7 +11,11 @@ from podwright.apimachinery.objects import ArgumentError
 from podwright.scheduler.config import DEFAULT_GATES, KubeSchedulerConfiguration
 from podwright.scheduler.framework import Plugin
 from podwright.scheduler.framework.profile import TieRule
-from podwright.scheduler.machine import MachineKeywords, SchedulerOptions
+from podwright.scheduler.machine import (
+    MachineKeywords,
+    SchedulerOptions,
+    names_machine_keywords,
+)
 from podwright.scheduler.queueing import QueueSettings
 
 FILLED_IN = {"configuration", "queue", "parallelism", "extenders"}
@@ -88,3 +93,21 @@ def test_a_configuration_has_its_type():
     wrong: Any = {"profiles": []}
     with pytest.raises(ArgumentError, match="configuration: the result of podwright"):
         SchedulerOptions.of(wrong)
+
+
+def test_the_keywords_of_a_function_have_the_defaults_of_options():
+    @names_machine_keywords("2020-01-01")
+    def make(**keywords: Unpack[MachineKeywords]) -> None:
+        del keywords
+
+    parameters = inspect.signature(make).parameters
+    assert {name: each.default for name, each in parameters.items()} == {
+        "plugins": (),
+        "gates": DEFAULT_GATES,
+        "seed": 0,
+        "tie_rule": TieRule.DRAWN,
+        "draws_preemption_offset": True,
+        "start": "2020-01-01",
+        "batching": False,
+        "assumed_pod_expiry": "0s",
+    }

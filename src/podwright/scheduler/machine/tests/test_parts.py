@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from podwright.apimachinery.objects import Pod
 from podwright.apimachinery.schema import decode
-from podwright.scheduler.framework import Plugin
+from podwright.scheduler.framework import EXTENDER, Plugin, Profile
+from podwright.scheduler.framework.events import NODE, ActionType, ClusterEvent
 from podwright.scheduler.framework.status import Code
+from podwright.scheduler.machine import Action, Bind, Event
 from podwright.scheduler.machine.cycles.waiting import WaitingPod
 from podwright.scheduler.machine.event_handlers import changes_selector
-from podwright.scheduler.machine.profiles import SortOrder
+from podwright.scheduler.machine.profiles import SortOrder, hint_table
 from podwright.scheduler.machine.reporting import shorten
 from podwright.scheduler.machine.state import Timers
-from podwright.scheduler.machine.tests.driving import Driver
-from podwright.testing import make_pod
+from podwright.scheduler.machine.tests.driving import Driver, pending
+from podwright.testing import make_node, make_pod
 
 SECOND_NS = 1_000_000_000
 
@@ -210,3 +212,57 @@ def test_of_owners_of_pods_the_scheduler_receives_changes_of_more_than_the_statu
     old: Any, new: Any, changes: bool
 ):
     assert changes_selector(old, new) is changes
+
+
+@pytest.mark.parametrize(
+    ("union", "is_array"), [pytest.param(Event, False, id="events"), (Action, True)]
+)
+def test_events_and_actions_are_values_that_say_their_kind_when_they_are_written(
+    union: Any, is_array: bool
+) -> None:
+    for kind in get_args(union):
+        config = kind.__struct_config__
+        assert config.frozen, kind
+        assert (config.tag, config.tag_field) == (kind.__name__, "kind")
+        assert config.array_like is is_array, kind
+
+
+def test_calls_are_numbered_from_one_on() -> None:
+    driver = Driver()
+    driver.put(make_node("n1"), *(pending(name) for name in "abc"))
+    for _ in range(3):
+        driver.cycle()
+    assert [(bind.pod, bind.call) for bind in driver.all_of(Bind)] == [
+        ("default/a", 1),
+        ("default/b", 2),
+        ("default/c", 3),
+    ]
+
+
+def test_every_event_may_change_the_answers_of_extenders_where_there_are_some() -> None:
+    event = ClusterEvent(NODE, ActionType.ADD)
+    profile = Profile(scheduler_name="s")
+    found = [
+        hint_table(profile).registered(event).functions_of,
+        hint_table(profile, has_extenders=False).registered(event).functions_of,
+        hint_table(profile, has_extenders=True).registered(event).functions_of,
+    ]
+    assert [[*functions] for functions in found] == [[], [], [EXTENDER]]
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        pytest.param([make_pod("b", node="n1")], id="behind a pod with a node"),
+        pytest.param([make_pod("b", scheduler="other")], id="behind one of another scheduler"),
+        pytest.param([pending("b")], id="behind one that waits"),
+        pytest.param([make_pod("b", node="n1"), pending("c")], id="behind several"),
+    ],
+)
+def test_a_pod_that_is_lost_is_noticed_wherever_it_is(others: list[Pod]) -> None:
+    driver, lost = Driver(), pending("a")
+    driver.put(make_node("n1"), *others, lost)
+    driver.machine.validate()
+    driver.machine.queue.delete(lost, driver.now_ns)
+    with pytest.raises(AssertionError, match="default/a is in 0 places"):
+        driver.machine.validate()

@@ -494,3 +494,19 @@ class FailsFor(Plugin):
 
     def reserve(self, cycle: Cycle, node_name: str) -> Status:
         return Status.error("broken") if cycle.pod.metadata.name == "b" else Status.OK
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_members_are_drawn_for_as_pods_without_a_group(count: int) -> None:
+    names = [f"m{number}" for number in range(count)]
+    nodes = [make_node(f"n{number}") for number in range(12)]
+    of_group, single = driver_of(), Driver()
+    of_group.put(*nodes, gang("g", count), *[member(name) for name in names])
+    of_group.cycle()
+    single.put(*nodes, *[make_pod(name, scheduler="default-scheduler") for name in names])
+    for _ in names:
+        single.cycle()
+    chosen = [
+        [driver.node_of(f"default/{name}") for name in names] for driver in (of_group, single)
+    ]
+    assert chosen[0] == chosen[1]
