@@ -320,6 +320,8 @@ def test_the_groups_of_pods_follow_their_versions():
     groups.rebuild([moved, b, loner], [ids["a"], "gone"])
     assert members("blue") == ({ids["a"]}, {ids["a"]})
     assert members("red") == ({ids["b"]}, {ids["b"]})
+    groups.rebuild([loner], [])
+    assert members("blue") == members("red") == (set(), set()), "only what exists has groups"
 
 
 def test_each_plugin_has_its_own_groups():
