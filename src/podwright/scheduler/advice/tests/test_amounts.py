@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from podwright.scheduler.advice import pod_edits
+from podwright.scheduler.advice.amounts import quantity_text
 from podwright.scheduler.advice.fixes import Fixes
 from podwright.scheduler.advice.rejections import _amounts
 from podwright.scheduler.assembly import Scheduler
@@ -62,3 +63,24 @@ def test_amounts_are_python_integers_which_every_format_can_write():
 def test_a_request_is_reduced_to_a_tenth_at_most_and_never_to_zero(cpu, free, text):
     found = pod_edits.shrink(make_pod("p", cpu=cpu), "cpu", free)
     assert (found and found.text) == text
+
+
+@pytest.mark.parametrize(
+    ("resource", "amount", "text"),
+    [
+        ("cpu", 999, "999m"),
+        ("cpu", 1_000, "1"),
+        ("memory", (1 << 20) - 1, "1048575"),
+        ("memory", 1 << 20, "1Mi"),
+        ("memory", (2 << 20) - 1, "1Mi"),
+        ("memory", (1 << 30) - 1, "1023Mi"),
+        ("memory", 1 << 30, "1Gi"),
+        ("memory", (1 << 30) + (1 << 20), "1025Mi"),
+        ("ephemeral-storage", 3 << 30, "3Gi"),
+        ("hugepages-2Mi", 4 << 20, "4Mi"),
+        ("example.com/gpu", 1 << 30, str(1 << 30)),
+        ("pods", 3, "3"),
+    ],
+)
+def test_an_amount_is_written_as_a_quantity_rounded_down(resource, amount, text):
+    assert quantity_text(resource, amount) == text

@@ -685,6 +685,9 @@ def test_names_of_devices_are_those_of_all_slices():
     assert names.corrections(_NEW) == {}
     assert names.corrections(f'device.attributes["{_DRIVER}"].colour == "new"') == {}
     assert corrected(OLD, names.corrections(OLD)) == _NEW
+    capital: Any = [_devices("A100")]
+    assert DeviceNames.of(capital).values == {"a100": "A100"}
+    assert DeviceNames.of(capital).corrections('model == "a100"') == {'"a100"': '"A100"'}
 
 
 # --------------------------------------------------------------------------- other pods

@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
-from podwright.apimachinery.objects import Object, Taint, with_fields
+from podwright.apimachinery.objects import Object, Pod, Taint, with_fields
 from podwright.apimachinery.schema import decode
+from podwright.scheduler.advice.rejections import exclusive_claims
 from podwright.scheduler.assembly import Scheduler
+from podwright.scheduler.columns import Cluster
+from podwright.scheduler.columns.tests.storage_objects import storage_class
 from podwright.scheduler.config import KubeSchedulerConfiguration, Rules
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.testing import make_node, make_pod
@@ -140,6 +143,18 @@ OUT_OF_B = [{"matchExpressions": [{"key": ZONE, "operator": "NotIn", "values": [
             "PersistentVolume",
             id="a claim that nothing binds",
         ),
+        pytest.param(
+            [claim(storageClassName="fast"), storage_class("fast", volumeBindingMode="Immediate")],
+            "pod has unbound immediate PersistentVolumeClaims",
+            "claim shop/data (storage class fast) is not bound to a PersistentVolume",
+            id="a claim of a class that exists",
+        ),
+        pytest.param(
+            [claim(storageClassName="")],
+            "pod has unbound immediate PersistentVolumeClaims",
+            "claim shop/data (no storage class) is not bound to a PersistentVolume",
+            id="a claim without a class",
+        ),
     ],
 )
 def test_volumes_are_named_with_claim_and_zone(objects, reason, detail):
@@ -159,6 +174,17 @@ def test_the_claim_that_only_one_pod_may_use_is_named():
     objects = [make_node("n"), using_claim(), other, claim("pv-1", once), volume()]
     ((_, details),) = groups_of(*objects)
     assert details == [(f"claim shop/data has access mode {once} and is in use", 1)]
+
+
+def test_claims_that_several_pods_may_use_are_not_in_use():
+    pod, shared = using_claim(), claim("pv-1")
+    assert isinstance(pod, Pod)
+    cluster = Cluster()
+    for obj in (pod, shared, volume()):
+        cluster.put(obj)
+    assert [*exclusive_claims(pod, cluster)] == []
+    cluster.put(claim("pv-1", "ReadWriteOncePod"))
+    assert len([*exclusive_claims(pod, cluster)]) == 1
 
 
 def test_the_nearest_nodes_have_the_same_text():

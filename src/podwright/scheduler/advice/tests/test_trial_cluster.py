@@ -112,6 +112,25 @@ def test_changes_are_reverted_after_an_error(cluster):
     assert content(cluster) == before
 
 
+@pytest.mark.parametrize(
+    "nominate",
+    [
+        pytest.param({"other": "a"}, id="another pod to the same node"),
+        pytest.param({"other": "b"}, id="another pod to another node"),
+        pytest.param({"waiting": "b"}, id="the same pod to another node"),
+        pytest.param({"waiting": "b", "other": "a", "third": "b"}, id="several"),
+    ],
+)
+def test_pods_that_were_nominated_meanwhile_are_not_any_more(cluster, nominate):
+    before = content(cluster)
+    with edited(cluster):
+        for name, node in nominate.items():
+            cluster.nominate(make_pod(name, cpu="1"), node)
+        assert content(cluster) != before
+    assert content(cluster) == before
+    assert cluster.nominations.node_of() == {"default/waiting": "a"}
+
+
 def test_nested_changes_are_reverted_one_after_the_other(cluster):
     before = content(cluster)
     pod = cluster.pods["default/p2"].pod
