@@ -42,6 +42,13 @@ def projected(*sources):
         ({"csi": {"driver": "d"}}, [], []),
         *(({source: {"secretRef": {"name": "s"}}}, ["s"], [])
           for source in ("cephfs", "cinder", "flexVolume", "rbd", "scaleIO", "iscsi", "storageos")),
+        *(({source: fields}, [], []) for fields in ({}, {"secretRef": None}, {"secretRef": {}})
+          for source in ("cephfs", "cinder", "flexVolume", "rbd", "scaleIO", "iscsi", "storageos")),
+        *(({source: {}}, [], []) for source in ("secret", "azureFile", "configMap", "projected")),
+        *((projected(each), [], []) for each in (
+            {}, {"secret": {}}, {"secret": None}, {"configMap": {}}, {"configMap": None})),
+        ({"csi": {"nodePublishSecretRef": {}}}, [], []),
+        ({"secret": None}, [], []),
         ({"nfs": {"secretRef": {"name": "s"}}}, [], []),
         (projected({"secret": {"name": "s"}}, {"configMap": {"name": "m"}}), ["s"], ["m"]),
         ({"configMap": {"name": "m"}}, [], ["m"]),

@@ -94,6 +94,8 @@ def steps_about(document: dict[str, Any]) -> Iterator[Step]:
     for part in sorted(subject.subresources):
         yield step("GET", f"{subject.path}/{part}")
         yield step("PUT", f"{subject.path}/{part}", named | {"status": {}, "spec": {}})
+        yield step("PUT", f"{subject.path}/{part}", version | {"spec": {"replicas": 1}})
+        yield step("PATCH", f"{subject.path}/{part}", {"metadata": None, "status": None}, "merge")
         yield step("PATCH", f"{subject.path}/{part}", {"status": {"x": 1}}, "merge")
     yield step("DELETE", subject.path, query="gracePeriodSeconds=0&dryRun=All")
     yield step("DELETE", subject.path, {"preconditions": {"uid": "x"}})

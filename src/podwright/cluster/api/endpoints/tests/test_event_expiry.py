@@ -46,6 +46,17 @@ def test_an_event_expires_an_hour_after_its_creation(server):
     assert listed(server) == []
 
 
+def test_five_hundred_events_are_deleted_at_a_time_and_the_others_later():
+    store = ObjectStore()
+    store.advance(START_NS)
+    for number in range(1_001):
+        store.put(decode(event(f"e{number}")))
+    expiry = EventExpiry(store)
+    late_ns = START_NS + 61 * MINUTE_NS
+    assert [expiry.expire(late_ns) for _ in range(4)] == [500, 500, 1, 0]
+    assert store.list(EVENT).objects == ()
+
+
 def test_a_write_renews_an_event(server):
     server.reply("POST", CORE, event("a"))
     server.now_ns += 40 * MINUTE_NS
