@@ -205,12 +205,13 @@ class Admission:
         stored = self._store.get(kind_of(obj), obj.key)
         spec = obj.raw.get("spec")
         is_same = stored is not None and spec is not None and spec is stored.raw.get("spec")
+        # Of the spec that a pod has already, quotas and pod security have decided.
+        is_decided = is_same and not self._has_policies()
         if isinstance(obj, Pod):
             obj = obj if is_same else self._admit_pod(obj, write.now_ns)
-            is_decided = self._is_plain(obj)
+            is_decided = is_decided or self._is_plain(obj)
         else:
             obj = obj if is_same else with_defaults(obj)
-            is_decided = is_same and not self._has_policies()
             # What only subresources change is written by `whole`, as the finalizers of a namespace.
             if stored is not None and write.scope != "whole":
                 obj = prepared_change(obj, stored, write.now_ns)
