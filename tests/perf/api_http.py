@@ -247,7 +247,7 @@ CASES = (
         name="api_http_memory",
         unit=MEBIBYTES,
         measure=http_memory,
-        target=1.5 * 1024,
+        target=1_000,
         runs=1,
         is_process_per_run=True,
     ),
