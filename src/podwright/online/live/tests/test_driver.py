@@ -1,6 +1,7 @@
 """The loop around the machine, with an executor of the test."""
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -376,6 +377,25 @@ def test_a_failed_task_ends_the_driver():
 
     with pytest.raises(ZeroDivisionError):
         asyncio.run(run())
+
+
+def test_nothing_of_a_driver_runs_when_it_has_ended():
+    async def run() -> None:
+        made = Machines()
+        driver = LiveDriver(made.machine, made.handle, Held())
+        running = asyncio.create_task(driver.run())
+        await turns()
+        made.actions = [WakeAt(due_ns=driver._now() + 1_000_000)]
+        driver.deliver(TimerFired())
+        running.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await running
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+        count = len(made.events)
+        await asyncio.sleep(0.01)
+        assert len(made.events) == count, "the timer does not fire"
+
+    asyncio.run(run())
 
 
 def test_a_timer_fires_once_a_millisecond_after_it_is_due(monkeypatch):

@@ -137,8 +137,10 @@ def test_a_pod_that_is_elsewhere_after_a_lost_reply_is_not_bound(reads, error):
 @pytest.mark.parametrize(
     "lost", [pytest.param(CUT, id="cut"), pytest.param(status(500), id="failed")]
 )
-def test_a_pod_without_a_node_after_a_lost_reply_is_bound_to_the_same_node(lost):
-    server = FakeServer(POST=[lost, CREATED], GET=[CUT, pods("")])
+@pytest.mark.parametrize("spec", [{"nodeName": ""}, {"nodeName": None}, {}, None])
+def test_a_pod_without_a_node_after_a_lost_reply_is_bound_to_the_same_node(lost, spec):
+    pod = {"metadata": {"name": "p", "uid": "u"}, "spec": spec}
+    server = FakeServer(POST=[lost, CREATED], GET=[CUT, (200, {"items": [pod]})])
     assert result(server, BIND)[0] is None
     posts = [body for verb, _, body in server.requests if verb == "POST"]
     assert len(posts) == 2
