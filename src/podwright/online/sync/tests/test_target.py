@@ -24,7 +24,7 @@ from podwright.online.sync.operations import (
     Operation,
     Settle,
 )
-from podwright.online.sync.target import SavedState, Target, seen_pods
+from podwright.online.sync.target import ReplacedTarget, SavedState, Target, seen_pods
 from podwright.online.sync.tests.source_changes import KINDS
 
 CLASSES = "/apis/node.k8s.io/v1/runtimeclasses"
@@ -41,6 +41,7 @@ class Destination:
         self.bodies: list[Any] = []
         self.media: list[str] = []
         self.gets_until_gone: dict[str, int] = {}
+        self.access = ClusterAddress(server="http://127.0.0.1:1")
 
     async def get(self, path: str) -> bytes:
         if path in self.gets_until_gone:
@@ -678,3 +679,39 @@ def test_five_thousand_requests_start_at_once_and_in_each_second():
     target = Target(ClusterAddress(server="http://127.0.0.1:1"), "d")
     waits = [target._connection._limit.reserve(0) for _ in range(5_002)]
     assert waits == [0] * 5_000 + [200_000, 400_000]
+
+
+VERSION = {"gitVersion": "v1.36.0"}
+SYSTEM = "/api/v1/namespaces/kube-system"
+
+
+def system(uid: str) -> dict[str, Any]:
+    return {"metadata": {"uid": uid, "creationTimestamp": "2030-01-01T00:00:00Z"}}
+
+
+def test_a_destination_is_the_cluster_that_it_was_when_it_was_checked():
+    target, destination = target_of({})
+    asyncio.run(target.check_same())  # nothing to compare with, so nothing is read
+    destination.objects |= {"/version": VERSION, SYSTEM: system("one")}
+    asyncio.run(target.check())
+    asyncio.run(target.check_same())
+    destination.objects[SYSTEM] = system("two")
+    with pytest.raises(ReplacedTarget, match=r"^d is another cluster than before$"):
+        asyncio.run(target.check_same())
+    asyncio.run(target.check())
+    asyncio.run(target.check_same())
+
+
+@pytest.mark.parametrize(
+    ("objects", "text"),
+    [
+        ({SYSTEM: system("one")}, "it has no /version"),
+        ({"/version": {"version": 1}, SYSTEM: system("one")}, "it has no /version"),
+        ({"/version": VERSION, SYSTEM: {"metadata": {}}}, "kube-system has no uid"),
+    ],
+)
+def test_a_destination_that_is_no_api_server_is_refused(objects, text):
+    target, _ = target_of({}, **objects)
+
+    with pytest.raises(UnreachableCluster, match=text):
+        asyncio.run(target.check())
