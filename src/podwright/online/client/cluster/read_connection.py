@@ -233,14 +233,12 @@ class ReadConnection:
         timeout = aiohttp.ClientTimeout(
             total=None, sock_connect=_CONNECT_SECONDS, sock_read=seconds
         )
-        options: dict[str, Any] = {
+        return {
             "headers": headers,
             "timeout": timeout,
             "server_hostname": access.server_name,
+            "proxy": access.proxy or None,
         }
-        if access.proxy:
-            options["proxy"] = access.proxy
-        return options
 
     def _rejection(self, response: aiohttp.ClientResponse, body: bytes) -> RejectedRequest:
         return rejection(
