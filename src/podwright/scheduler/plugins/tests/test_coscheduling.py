@@ -83,6 +83,25 @@ def test_requests_of_placed_members_count_as_free_for_their_group():
 
 
 @pytest.mark.parametrize(
+    ("least", "message"),
+    [
+        pytest.param(3, "", id="three places, of which the placed member has one"),
+        pytest.param(4, "resource gap: pods: 1", id="one place is missing"),
+    ],
+)
+def test_the_places_of_placed_members_count_as_free_for_their_group(least, message):
+    driver = Driver(config=configuration())
+    driver.put(make_node("n1", pods=3), group("g", least, minResources={"cpu": "1m"}))
+    driver.put(member("a", node="n1"), *[member(name) for name in ("b", "c", "d")[: least - 1]])
+    driver.cycle()
+    driver.cycle()
+    if message:
+        assert f"{message}." in driver.condition("default/b")[1]
+    else:
+        assert driver.node_of("default/b") == driver.node_of("default/c") == "n1"
+
+
+@pytest.mark.parametrize(
     ("percentage", "waits"),
     [
         pytest.param(50, True, id="half of the members are missing and half may be"),

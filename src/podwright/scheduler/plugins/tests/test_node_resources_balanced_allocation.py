@@ -60,6 +60,30 @@ def test_without_its_pre_score_the_plan_is_made_for_each_call(requests, expected
     assert scored(NodeResourcesBalancedAllocation(), cycle) == {"n": expected}
 
 
+@pytest.mark.parametrize(
+    ("requests", "is_other"),
+    [
+        pytest.param({"cpu": "2"}, False, id="a device that is not requested does not count"),
+        pytest.param({"cpu": "2", GPU: "0"}, False, id="nor one of which none is requested"),
+        pytest.param({"cpu": "2", GPU: "1"}, True, id="one that is requested does"),
+    ],
+)
+def test_devices_count_if_they_are_requested(requests, is_other):
+    """Upstream: resource_allocation.go, calculateResourceAllocatableRequest."""
+    found = []
+    amounts = {"cpu": "4", "memory": "8Gi", "pods": "110", GPU: "8"}
+    there = pod("there", {"cpu": "1", GPU: "7"}, nodeName="n")
+    for names in (("cpu", "memory"), ("cpu", "memory", GPU)):
+        resources = tuple(ResourceSpec(name=name, weight=1) for name in names)
+        plugin = NodeResourcesBalancedAllocation(
+            NodeResourcesBalancedAllocationArgs(resources=resources)
+        )
+        cycle = cycle_of(pod(requests=requests), node("n", status={"allocatable": amounts}), there)
+        assert plugin.pre_score(cycle).is_success
+        found.append(scored(plugin, cycle)["n"])
+    assert (found[0] != found[1]) is is_other
+
+
 @pytest.mark.parametrize("count", [FEWEST - 1, FEWEST])
 @pytest.mark.parametrize("requests", [{"cpu": "2", "memory": "4Gi"}, {"cpu": "2", GPU: "1"}])
 def test_the_number_of_nodes_changes_no_score(count, requests):

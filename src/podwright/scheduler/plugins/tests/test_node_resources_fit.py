@@ -15,6 +15,7 @@ from podwright.scheduler.config.schema import (
     UtilizationShapePoint,
 )
 from podwright.scheduler.framework import Code, shape_table
+from podwright.scheduler.kernels.pair_scores import FEWEST
 from podwright.scheduler.plugins.node_resources_fit import NodeResourcesFit
 from podwright.scheduler.plugins.tests.one_node_at_a_time import (
     cycle_of,
@@ -341,3 +342,35 @@ def test_without_its_gate_no_class_backs_a_resource():
     cycle = cycle_of(pod(requests={GPU: "1"}), owning("n"), *BOTH_CLASSES)
     assert plugin.pre_filter(cycle).is_success
     assert filtered(plugin, cycle)["n"].reasons == ("Insufficient example.com/gpu",)
+
+
+@pytest.mark.parametrize("strategy", ["LeastAllocated", "MostAllocated"])
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("cpu", "memory"),
+        ("memory", "cpu"),
+        ("cpu", GPU),
+        (GPU, NIC),
+        (GPU,),
+        ("cpu", "memory", GPU),
+    ],
+    ids=" ".join,
+)
+def test_the_number_of_nodes_changes_no_score(names, strategy):
+    resources = tuple(
+        ResourceSpec(name=name, weight=weight) for weight, name in enumerate(names, 1)
+    )
+    scoring = ScoringStrategy(type=strategy, resources=resources)
+    plugin = NodeResourcesFit(NodeResourcesFitArgs(scoring_strategy=scoring))
+    incoming = pod(requests={"cpu": "1", "memory": "1Gi", GPU: "1", NIC: "2"})
+    scores = []
+    for count in (FEWEST - 1, FEWEST):
+        nodes = [owning(f"n{i}", gpu="4", nic="8") for i in range(count)]
+        there = pod("there", {"memory": "3Gi", GPU: "2", NIC: "1"}, nodeName="n0")
+        cycle = cycle_of(incoming, *nodes, there)
+        assert plugin.pre_score(cycle).is_success
+        found = scored(plugin, cycle)
+        assert len({score for name, score in found.items() if name != "n0"}) == 1
+        scores.append((found["n0"], found["n1"]))
+    assert scores[0] == scores[1]

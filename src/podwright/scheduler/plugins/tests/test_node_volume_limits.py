@@ -158,6 +158,35 @@ def test_an_ephemeral_volume_of_a_placed_pod_that_is_not_its_own_is_an_error():
     )
 
 
+@pytest.mark.parametrize(
+    ("source", "error"),
+    [
+        pytest.param(
+            {"persistentVolumeClaim": {"claimName": ""}},
+            "PersistentVolumeClaim had no name",
+            id="a claim without a name",
+        ),
+        pytest.param(
+            {"ephemeral": {}},
+            "PVC default/p-s was not created for pod default/p (pod is not owner)",
+            id="an ephemeral volume that is not its own",
+        ),
+        pytest.param(
+            {"awsElasticBlockStore": {"volumeID": "aws://z/disk-1"}},
+            "converting volume(s) from inline to csi: failed to translate Kubernetes ID to EBS "
+            "Volume ID Invalid format for AWS volume (aws://z/disk-1)",
+            id="a disk with a wrong name",
+        ),
+    ],
+)
+def test_volumes_of_the_pod_that_cannot_be_counted_are_an_error(source, error):
+    incoming = pod(volumes=[{"name": "s", **source}])
+    cycle = cycle_of(incoming, node("n0"), claim("p-s"), csi_node("n0", csi_x=9))
+    plugin = NodeVolumeLimits()
+    assert plugin.pre_filter(cycle) == Status.OK
+    assert filtered(plugin, cycle)["n0"] == Status.error(error)
+
+
 def test_pods_without_volumes_that_could_count_are_skipped():
     cycle = cycle_of(pod(volumes=[{"name": "t", "projected": {}}]), node("n0"))
     assert NodeVolumeLimits().pre_filter(cycle) == Status.SKIPPED
