@@ -113,6 +113,12 @@ OUT_OF_B = [{"matchExpressions": [{"key": ZONE, "operator": "NotIn", "values": [
             id="a volume that excludes zones",
         ),
         pytest.param(
+            [claim("pv-1"), volume(terms=[{}])],
+            "node(s) didn't match PersistentVolume's node affinity",
+            "PersistentVolume pv-1 of claim shop/data is in no node",
+            id="a volume with an empty term",
+        ),
+        pytest.param(
             [claim("pv-1"), volume(labels={ZONE: "a"})],
             "node(s) had no available volume zone",
             f"PersistentVolume pv-1 of claim shop/data is in {ZONE}=a, the node in b",

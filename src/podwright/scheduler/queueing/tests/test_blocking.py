@@ -155,6 +155,17 @@ def test_a_waiter_learns_of_the_backoff_of_a_pod_that_fails_meanwhile():
         assert waiting.result(PATIENCE_S / 2).attempts == 2
 
 
+def test_each_operation_has_the_time_of_the_clock():
+    queue = BlockingQueue(ticking())
+    queue.add(make_pod("p"))
+    queue.done(queue.pop())
+    touches = queue._queue.story("default/p")
+    assert [touch.step for touch in touches] == ["active", "pop", "done"]
+    times_ns = [touch.now_ns for touch in touches]
+    assert times_ns == sorted(times_ns)
+    assert times_ns[-1] > times_ns[0] >= at(0)
+
+
 def test_each_of_the_pods_that_one_call_activates_wakes_a_waiter():
     queue = BlockingQueue(ticking())
     pods = [make_pod(name) for name in ("p", "q")]

@@ -291,6 +291,14 @@ def test_a_pending_pod_backs_off_like_a_rejected_one():
     assert backoff.add(queued) is QueueName.BACKOFF
 
 
+@pytest.mark.parametrize("now_ns", [0, 1, 999_999_999, SECOND_NS])
+@pytest.mark.parametrize("pop_from_backoff", [False, True])
+def test_a_pod_that_was_never_tried_is_not_backing_off_at_any_time(now_ns, pop_from_backoff):
+    settings = QueueSettings(pop_from_backoff=pop_from_backoff)
+    backoff = BackoffQueue(settings, priority_sort_key)
+    assert not backoff.is_backing_off(QueuedPod(make_pod("p"), 0, now_ns), now_ns)
+
+
 def test_a_maximum_of_zero_disables_backoff():
     backoff = BackoffQueue(QueueSettings(max_backoff_ns=0), priority_sort_key)
     queued = failed("p", rejections=5, at_ns=7 * SECOND_NS)
