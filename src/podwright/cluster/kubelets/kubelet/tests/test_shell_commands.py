@@ -29,6 +29,7 @@ RESULTS = [
     # Parameters.
     ("set -- a b c; shift 2; echo $1 $#", 0, "c 1\n"), ("set -- a; shift; echo $#", 0, "0\n"),
     ("set -- a; set b c; echo $1 $2 $#", 0, "b c 2\n"), ("set -- a b; set --; echo $#", 0, "0\n"),
+    ("set -- \"\" '' a\"\" \"\"\"\"; echo $#; echo \"<$1>\" \"<$3>\"", 0, "4\n<> <a>\n"),
     ("set -- a; set - b c; echo $1 $#", 0, "b 2\n"), ("set -- a; set -; echo $1", 0, "a\n"),
     ("set -e - b; echo $1; false; echo no", 1, "b\n"), ("set -- -x; echo $1", 0, "-x\n"),
     ("set -e; set +e; false; echo on", 0, "on\n"),
