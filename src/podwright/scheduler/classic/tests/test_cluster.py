@@ -490,3 +490,24 @@ def test_a_node_is_removed_from_the_zone_in_which_it_is_known() -> None:
     cluster.delete(make_node("b"))
     cluster.delete(make_node("unknown"))
     assert len(cluster.classic.tree) == 0
+
+
+@pytest.mark.parametrize("is_together", [False, True])
+def test_pods_that_are_placed_together_are_counted_one_by_one(is_together: bool) -> None:
+    cluster = MirroredCluster()
+    for name in ("a", "b"):
+        cluster.put(make_node(name))
+    pods = [make_pod(f"p{number}", cpu="1") for number in range(3)]
+    given = [(pod, number % 2, cluster.keys_of(pod)) for number, pod in enumerate(pods)]
+    if is_together:
+        cluster.place_all(given)
+    else:
+        for pod, slot, _ in given:
+            cluster.place(pod, slot)
+    assert {name: sorted(info.pods) for name, info in cluster.classic.node_infos.items()} == {
+        "a": ["default/p0", "default/p2"],
+        "b": ["default/p1"],
+    }
+    cluster.remove("default/p2")
+    assert [*cluster.classic.node_infos["a"].pods] == ["default/p0"]
+    assert sorted(cluster.pods) == ["default/p0", "default/p1"]
