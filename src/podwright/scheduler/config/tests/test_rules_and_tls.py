@@ -182,3 +182,19 @@ def test_an_error_without_a_reason_is_shown_as_it_is() -> None:
     tls = ExtenderTLSConfig(ca_file="a")
     (error,) = tls_errors((Extender(tls_config=tls),), failing)
     assert error.message.endswith(": a is away")
+
+
+def test_the_rules_of_v1_16_have_its_defaults() -> None:
+    rules = read("rules: classic").rules
+    assert rules is not None
+    assert (rules.name, rules.algorithm_provider, rules.policy) == ("classic", "", None)
+    assert rules.hard_pod_affinity_symmetric_weight == 1
+    assert (rules.non_preempting_priority, rules.balanced_allocation) == (False, "1.16")
+    periods_ns = rules.backoff_flush_period_ns, rules.unschedulable_flush_period_ns
+    assert periods_ns == (1_000_000_000, 30_000_000_000)
+    assert rules.max_unschedulable_duration_ns == 60_000_000_000
+    text = "rules: {name: classic, unschedulableFlushPeriod: 5s, backoffFlushPeriod: 2s}"
+    given = read(text).rules
+    assert given is not None
+    assert given.unschedulable_flush_period_ns == 5_000_000_000
+    assert given.backoff_flush_period_ns == 2_000_000_000
