@@ -109,6 +109,11 @@ def _specs(**spec: Any) -> list[dict[str, Any]]:
             "5: must be between 1 and the parts of a card",
         ),
         (
+            {"parts": 1, "partitions": [_HALF]},
+            "spec.partitions[0].parts",
+            "2: must be between 1 and the parts of a card",
+        ),
+        (
             {"parts": 4, "partitions": [_HALF | {"parts": 0}]},
             "spec.partitions[0].parts",
             "0: must be between 1 and the parts of a card",

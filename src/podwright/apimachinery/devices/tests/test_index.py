@@ -202,6 +202,25 @@ def test_the_claim_for_extended_resources_is_found_by_its_pod() -> None:
     assert index.special_claim_of(_pod()) is None
 
 
+@pytest.mark.parametrize(
+    "owned",
+    [
+        pytest.param(_special("no", annotation="false"), id="for no extended resources"),
+        pytest.param(_special("nor", controller=False), id="without a controller"),
+        pytest.param(claim("c", exactly()), id="without an owner"),
+    ],
+)
+@pytest.mark.parametrize("is_beside_another", [False, True])
+def test_a_claim_that_is_not_special_can_be_deleted(
+    owned: ResourceClaim, is_beside_another: bool
+) -> None:
+    special = _special("x")
+    index = index_of(owned, *([special] if is_beside_another else []))
+    index.delete(owned)
+    assert index.claim(owned.key) is None
+    assert index.special_claim_of(_pod()) is (special if is_beside_another else None)
+
+
 def test_claims_with_equal_specs_share_a_number() -> None:
     index = index_of()
     one, two = claim("one", exactly()), claim("two", exactly())
