@@ -118,7 +118,7 @@ REQUIRED = {
 def document() -> dict[str, Any]:
     made = pod_of(MAIN, **SPEC)
     raw: dict[str, Any] = copy.deepcopy(made.raw)
-    raw["metadata"] |= METADATA
+    raw["metadata"] |= copy.deepcopy(METADATA)
     return raw
 
 
