@@ -272,3 +272,27 @@ def test_a_report_is_a_page_beside_what_is_printed(line, tmp_path, monkeypatch):
     assert page.startswith("<!doctype html>")
     assert "</html>" in page
     assert errors.replace("wrote r.html; open it in a browser\n", "") == without[1]
+
+
+@pytest.mark.parametrize(
+    ("pods", "options", "text"),
+    [
+        (0, "", "has no pods to schedule."),
+        (0, "--reschedule", "has no pods to schedule."),
+        (1, "", "has no pending pods; --reschedule schedules the 1 pod that has a node again."),
+        (2, "", "has no pending pods; --reschedule schedules the 2 pods on nodes again."),
+        (2, "--reschedule", None),
+    ],
+)
+def test_a_comparison_of_nothing_says_what_would_be_one(pods, options, text, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    objects = [make_node("n1"), *(make_pod(f"p{each}", node="n1") for each in range(pods))]
+    Path("a.json").write_text(json.dumps({"kind": "List", "items": list(map(encode, objects))}))
+    Path("c.yaml").write_text(
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+    )
+    errors, status = command(f"diff a.json --to-config c.yaml {options}")[1:]
+    if text is None:
+        assert status == 0, errors
+    else:
+        assert (errors.endswith(f": {text}\n"), status) == (True, 2), errors
