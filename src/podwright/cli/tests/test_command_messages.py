@@ -296,3 +296,48 @@ def test_a_comparison_of_nothing_says_what_would_be_one(pods, options, text, tmp
         assert status == 0, errors
     else:
         assert (errors.endswith(f": {text}\n"), status) == (True, 2), errors
+
+
+def test_next_steps_repeat_the_options_of_the_decisions(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    objects = [make_node("n1"), make_pod("web", cpu="99")]
+    Path("a.json").write_text(json.dumps({"kind": "List", "items": list(map(encode, objects))}))
+    plugin, configuration = (EXAMPLES / "plugins" / f"keep_zone.{each}" for each in ("py", "yaml"))
+    given = (
+        f"--config {configuration} --plugin {plugin} --seed 3"
+        " --preemption-offset zero --feature-gates GangScheduling=false"
+    )
+    errors = command(f"schedule a.json --explain --validate ignore {given}")[1]
+    assert errors.splitlines()[-1] == f"  podwright explain default/web a.json {given}"
+
+
+def test_the_older_rules_are_compared_without_plugins(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    objects = [make_node("n1"), make_pod("web")]
+    Path("a.json").write_text(json.dumps({"kind": "List", "items": list(map(encode, objects))}))
+    plugins = EXAMPLES / "plugins"
+    given = f"--plugin {plugins}/keep_zone.py -c {plugins}/keep_zone.yaml"
+    document, errors, status = command(f"compare-rules a.json {given} -o json")
+    (pod,) = json.loads(document)["pods"]
+    assert (pod["modern"]["node"], pod["classic"]["node"]) == (None, "n1"), errors
+    assert pod["modern"]["rejections"][0]["plugin"] == "KeepZone"
+    assert status == 1
+
+
+def test_several_configurations_are_compared_on_the_objects_afterwards(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, node in (("before", "n1"), ("after", "n2")):
+        items = list(map(encode, (make_node(node), make_pod("web"))))
+        Path(f"{name}.json").write_text(json.dumps({"kind": "List", "items": items}))
+    for name in ("c.yaml", "d.yaml"):
+        Path(name).write_text(
+            "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+        )
+    line = "diff before.json --to after.json --to-config c.yaml --to-config d.yaml -o json"
+    document, errors, status = command(line)
+    found = json.loads(document)["configurations"]
+    assert [each["config"] for each in found] == ["c.yaml", "d.yaml"]
+    for each in found:
+        (pod,) = each["pods"]
+        assert (pod["before"]["node"], pod["after"]["node"]) == ("n1", "n2"), errors
+    assert status == 1

@@ -6,6 +6,7 @@ import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -13,6 +14,8 @@ import pytest
 import typer
 from distributed import Client, LocalCluster
 
+from podwright import _progress
+from podwright.cli.research import plan_run
 from podwright.cli.research.options import SweepOptions, TuneOptions
 from podwright.cli.research.plan_run import (
     _print_failures,
@@ -352,3 +355,13 @@ def test_a_signal_ends_a_sweep_with_its_status_and_says_how_to_continue(number, 
         "interrupted; results keeps what is finished: repeat the command to continue\n"
     )
     assert [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)] == before
+
+
+def test_the_runs_of_a_plan_show_how_far_they_are(monkeypatch):
+    monkeypatch.setattr(_progress._Current, "display", None)
+    options: Any = SimpleNamespace(
+        report=None, dask_scheduler="", given=frozenset(), jobs=2, per_run_memory="1Ki"
+    )
+    workers = plan_run._workers(options)
+    assert (workers["worker_count"], workers["memory_bytes"]) == (2, 1024)
+    assert _progress._Current.display is not None

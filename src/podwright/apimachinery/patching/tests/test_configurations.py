@@ -75,6 +75,12 @@ def test_what_is_replaced_as_a_whole_cannot_be_configured(spec, paths) -> None:
     )
 
 
+@pytest.mark.parametrize("field", ["tolerations", "nodeSelector"])
+def test_null_is_none_of_what_is_replaced_as_a_whole(field) -> None:
+    found = configured(of_kind("Pod"), POD, {"spec": {field: None}})
+    assert found["spec"] == {**POD["spec"], field: None}
+
+
 def test_all_type_errors_of_a_configuration_are_named() -> None:
     with pytest.raises(PatchError) as found:
         configured(of_kind("Pod"), POD, {"odd": 1, "spec": {"priority": "x"}, "status": []})
