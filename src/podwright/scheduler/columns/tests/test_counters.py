@@ -14,6 +14,7 @@ from podwright.scheduler.columns.affinity.matching import PodSelector
 from podwright.scheduler.columns.affinity.selectors import SelectorCounters
 from podwright.scheduler.columns.affinity.term_index import TermKind
 from podwright.scheduler.columns.pod_keys import PodKeysCache
+from podwright.testing import make_pod
 
 ZONE = "zone"
 LEAST = 1_024
@@ -370,6 +371,31 @@ def test_a_pod_of_another_selector_changes_no_presence():
     cluster.put(pod("other", "n1", app="b"))
     assert not is_present(cluster, "a")
     assert cluster.selectors.terms_version == version
+
+
+@pytest.mark.parametrize(
+    ("labels", "namespace", "ends"),
+    [
+        pytest.param({"app": "a", "tier": "web"}, "default", True, id="all that is selected"),
+        pytest.param({"app": "a"}, "default", False, id="one of two labels"),
+        pytest.param({"app": "a", "tier": "db"}, "default", False, id="another value"),
+        pytest.param({"app": "a", "tier": "web"}, "other", False, id="another namespace"),
+    ],
+)
+def test_a_pod_ends_the_absence_of_those_that_match_in_all(labels, namespace, ends):
+    cluster = Cluster()
+    cluster.put(node("n1", "x"))
+    both = label_selector(LabelSelector(match_labels={"app": "a", "tier": "web"}))
+    counted = ((PodSelector(both, frozenset({"default"})),), 1)
+
+    def is_there():
+        return cluster.selectors.is_present(ZONE, (counted,))
+
+    assert not is_there()
+    cluster.put(make_pod("p", namespace=namespace, labels=labels, node="n1"))
+    assert is_there() is ends
+    cluster.put(make_pod("q", labels={"app": "a", "tier": "web"}, node="n1"))
+    assert is_there()
 
 
 def test_the_topology_keys_of_pods_that_are_gone_are_forgotten():

@@ -327,6 +327,12 @@ ON_HOSTS = [volume("v0", "6Gi", on=["n0"]), volume("v1", "7Gi", on=["n0", "n1"])
             id="the next reserved one only where the first is taken",
         ),
         pytest.param(
+            [volume("v0", "6Gi", on=["n0", "n0"]), volume("v1", "7Gi", on=["n0"])],
+            [claim("c"), claim("d")],
+            [{"c": "v0", "d": "v1"}, {}, {}],
+            id="a node that a volume names twice has it once",
+        ),
+        pytest.param(
             [*(volume(f"v{number}", f"{6 + number}Gi", claim="c") for number in range(3))],
             [claim("c"), claim("c"), claim("c")],
             [{"c": "v2"}] * 3,
