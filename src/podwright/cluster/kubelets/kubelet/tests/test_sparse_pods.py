@@ -194,7 +194,9 @@ def line_of(path: tuple[Any, ...], whole: list[str]) -> str:
 
 
 def group_of(path: tuple[Any, ...]) -> str:
-    return ".".join(map(str, path[:2] if path[0] == "spec" else path[:1]))
+    if path[0] == "metadata":
+        return "metadata"
+    return ".".join(map(str, path[: 4 if path[1] == "containers" else 2]))
 
 
 @pytest.mark.parametrize("group", sorted({group_of(path) for path in PATHS}))
