@@ -168,3 +168,18 @@ def test_the_balance_before_is_that_without_the_pod():
         kernel(allocatable, used, plan, rows, scores)
         # Both halves are in use; with the pod, all of the first.
         assert scores.tolist() == [50 + (50 + 75 - 100) // 2]
+
+
+@pytest.mark.parametrize("capacity", [(0, 4), (4, 0), (0, 0), (4, 4), (1, 1)])
+@pytest.mark.parametrize("used", [(0, 0), (0, 2), (2, 0), (1, 3)])
+@pytest.mark.parametrize("requests", [(1, 0), (0, 1), (1, 2)])
+def test_a_resource_that_a_node_lacks_is_not_balanced(capacity, used, requests):
+    allocatable, requested = np.array([capacity]), np.array([used])
+    plan, rows = np.array([0, requests[0], 1, requests[1]]), np.zeros(1, dtype=np.int32)
+    at_once, apart = np.zeros((2, 1), dtype=np.int64)
+    assert pair_balanced_scores(allocatable, requested, plan, rows, at_once)
+    balanced_scores(allocatable, requested, plan, rows, apart)
+    assert at_once.tolist() == apart.tolist()
+    if 0 in capacity:
+        # Without a pair nothing changes, which scores 75.
+        assert at_once.tolist() == [75]

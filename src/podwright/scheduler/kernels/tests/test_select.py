@@ -180,6 +180,14 @@ def test_the_heap_gives_up_its_slots_in_the_order_of_go(
     assert heap.tolist() == popped[::-1]
 
 
+def test_a_heap_leaves_the_order_of_which_it_is_made() -> None:
+    order = np.array([2, 0, 1], dtype=np.int32)
+    totals = np.array([1, 9, 5], dtype=np.int64)
+    assert make_heap(totals, order).tolist() == [1, 0, 2]
+    assert pick_by_heap(totals, order) == 1
+    assert order.tolist() == [2, 0, 1]
+
+
 def test_a_slot_sinks_past_its_greater_children_only_within_the_heap() -> None:
     heap = np.array([0, 1, 2, 3], dtype=np.int32)
     sift_down(np.array([1, 3, 2, 9], dtype=np.int64), heap, 0, 3)
