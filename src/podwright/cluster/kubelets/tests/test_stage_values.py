@@ -63,7 +63,9 @@ def test_functions_of_templates_are_those_of_kwok():
         "Version": values["Version"],
     }  # fmt: skip
     assert (found["NodeIPWith"]("n1"), found["NodeIPsWith"]("n1")) == (node, [node])
-    assert found["NodeIPWith"](None) == addresses.of_node("")
+    for given, name in ((None, ""), (7, "7")):
+        address = addresses.of_node(name)
+        assert (found["NodeIPWith"](given), found["NodeIPsWith"](given)) == (address, [address])
     assert sorted(FUNCTION_NAMES) == sorted(found)
     assert context.functions({})["NodeName"]() == ""
     assert context.node_ip({"metadata": {"name": "n2"}}) == addresses.of_node("n2")

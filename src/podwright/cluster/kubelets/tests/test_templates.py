@@ -169,6 +169,10 @@ def test_yaml_within_a_template_preserves_any_value():
         ),
         pytest.param("{{ $x = 1 }}", "undefined variable", id="assigned before its declaration"),
         pytest.param("{{ $x, $y := .a }}", "only a range declares two", id="two variables"),
+        *(
+            pytest.param(f"{{{{ {to} 1 }}}}", "unexpected|undefined variable", id=f"to {to}")
+            for to in ('"a" :=', "7 =", ".a :=", "len =", '$x, "a" :=', "$x $y =")
+        ),
         pytest.param("{{ 08 }}", "invalid number 08", id="an octal number"),
         pytest.param("{{ 1x }}", "invalid number 1x", id="no number"),
         pytest.param("{{ 1e400 }}", "invalid number 1e400", id="too large"),
