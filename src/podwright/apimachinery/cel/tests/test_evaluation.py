@@ -208,6 +208,21 @@ def test_an_evaluation_costs_what_it_reads(source: str, cost: int) -> None:
     assert ENVIRONMENT.compile(source).program().run(dict(VALUES))[1] == cost
 
 
+@pytest.mark.parametrize(
+    ("name", "cost"),
+    [
+        ("dns1123Label", 162), ("dns1123Subdomain", 302), ("dns1035Label", 162),
+        ("qualifiedName", 302), ("dns1123LabelPrefix", 162), ("dns1123SubdomainPrefix", 302),
+        ("dns1035LabelPrefix", 162), ("labelValue", 202), ("uri", 5522), ("uuid", 362),
+        ("byte", 422), ("date", 362), ("datetime", 362),
+    ],
+)  # fmt: skip
+def test_a_format_costs_by_the_size_of_its_pattern(name: str, cost: int) -> None:
+    """Upstream: staging/src/k8s.io/apiserver/pkg/cel/library/format.go, MaxRegexSize."""
+    source = f"format.{name}().validate('{'a' * 199}').hasValue()"
+    assert ENVIRONMENT.compile(source).program().run({})[1] == cost
+
+
 def test_a_lazy_variable_is_computed_once_and_only_if_it_is_read() -> None:
     calls: list[int] = []
 

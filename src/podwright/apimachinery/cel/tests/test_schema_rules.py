@@ -241,6 +241,12 @@ def test_a_problem_has_the_place_of_its_rule_in_the_schema(
     ]
 
 
+@pytest.mark.parametrize("ratio", [3, 3.0])
+def test_a_number_without_a_fraction_is_a_double(ratio: float) -> None:
+    assert not errors_of("self.ratio / 2.0 == 1.5 && type(self.ratio) == double", {"ratio": ratio})
+    assert not errors_of("type(self.size) == int", {"size": 3})
+
+
 def test_an_object_has_its_name_and_kind() -> None:
     schema = a_schema("true")
     schema["x-kubernetes-validations"] = [{"rule": "self.metadata.name == self.kind"}]
