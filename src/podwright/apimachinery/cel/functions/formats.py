@@ -112,7 +112,7 @@ def calendar(timestamp: Timestamp, zone: str) -> datetime:
     """
     minutes = 0 if zone in ("", "UTC", "Etc/UTC", "Zulu") else _offset_minutes(zone)
     try:
-        return _EPOCH + timedelta(seconds=timestamp.ns // NANOSECONDS, minutes=minutes)
+        return _EPOCH + timedelta(microseconds=timestamp.ns // 1000, minutes=minutes)
     except OverflowError:
         raise ValueError(f"unknown time zone {zone}") from None
 

@@ -378,8 +378,6 @@ def _calendar_field(name: str) -> Callable[..., Value]:
             moment = calendar(value, zone)
         except ValueError as error:
             return ErrorValue(str(error))
-        if name == "getMilliseconds":
-            return value.ns % NANOSECONDS // 10**6
         return read(moment)
 
     return field

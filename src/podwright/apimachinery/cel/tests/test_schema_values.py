@@ -138,3 +138,20 @@ def test_the_old_list_counts_with_the_new_one() -> None:
     new = {"spec": {"rows": [{"k": "a", "v": 2}, {"k": "b", "v": 3}]}}
     assert rules.validate(new, old) == ([], [])
     assert len(rules.validate(old, new)[0]) == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ({"c": 2}, {"c": 2}),
+        ({"a b": 1, "c": 2}, {"c": 2}),
+        ({"a-b": 1}, {"a__dash__b": 1}),
+        ({"unknown": 1}, {}),
+    ],
+)
+def test_an_object_has_the_fields_that_an_expression_can_name(
+    value: dict[str, Any], found: dict[str, Any]
+) -> None:
+    number = {"type": "integer"}
+    schema = {"type": "object", "properties": {"a b": number, "a-b": number, "c": number}}
+    assert schema_value(value, schema) == found

@@ -25,6 +25,8 @@ POD = {
         ('Quantity("1500m") * 2 == Quantity("3")', True),
         ('Quantity("1500m") * 2u == Quantity("3")', True),
         ('Quantity("1500m") * 0.5 == Quantity("750m")', True),
+        ('Quantity("1n") * 1.5 == Quantity("1n")', True),
+        ('Quantity("3n") * 0.5 == Quantity("1n")', True),
         ('Quantity("3") / 2 == Quantity("1500m")', True),
         ('Quantity("3") / 0.5 == Quantity("6")', True),
         ('Quantity("3") - Quantity("1") == Quantity("2")', True),
