@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from podwright.cli.recorded import report_run
+from podwright.cli.recorded import check_run, report_run
 from podwright.cli.recorded.report_run import _by_interest
 from podwright.cli.recorded.run_show import _use, _use_document
 from podwright.cli.recorded.simulate_report import _blocked_by, _print_rows, print_evictions
@@ -116,3 +116,27 @@ def test_a_report_that_is_too_large_is_not_written(size_mib, is_written, tmp_pat
         " explain fewer pods, or report a shorter run"
     )  # fmt: skip
     assert errors.splitlines()[-1] == text
+
+
+@pytest.mark.parametrize(
+    ("failed", "warned"),
+    [
+        ((), ["a", "b"]),
+        (("a",), ["b"]),
+        (("a", "x"), ["b"]),
+        (("x", "b", "a"), []),
+    ],
+)
+def test_a_remark_that_is_a_failed_expectation_is_no_warning(failed, warned, capsys):
+    results = tuple(
+        SimpleNamespace(
+            passed=False, scenario="s", configuration="c", expectation=f"e-{each}", message=each
+        )
+        for each in failed
+    )
+    run = SimpleNamespace(scenario="s", summary=SimpleNamespace(report=None), warnings=("a", "b"))
+    report: Any = SimpleNamespace(results=results, failed=results, runs=(run,))
+    check_run._print(report, "table")
+    printed = capsys.readouterr()
+    assert printed.err == "".join(f"warning: s: {each}\n" for each in warned)
+    assert printed.out.endswith(f"0 of {len(failed)} expectations are met.\n")
