@@ -188,3 +188,37 @@ def test_what_pre_filter_wrote_is_read_after_the_binding(monkeypatch: pytest.Mon
     # Pods that the plugin does not tell apart share its state.
     assert [name for name, _ in Counts.found] == ["a", "b"]
     assert {written for _, written in Counts.found} <= {"a", "b"}
+
+
+class WaitsForNothing(Plugin):
+    """Neither makes calls nor waits, at one of two points."""
+
+    name = "WaitsForNothing"
+    point: ClassVar[str] = ""
+
+    def pre_bind(self, cycle: Cycle, node_name: str) -> Status | Pending:
+        return Pending() if self.point == "PreBind" else Status.OK
+
+    def bind(self, cycle: Cycle, node_name: str) -> Status | Pending:
+        return Pending() if self.point == "Bind" else Status.SKIPPED
+
+
+@pytest.mark.parametrize("point", ["PreBind", "Bind"])
+def test_a_plugin_that_waits_for_nothing_fails_at_its_point(
+    point: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(WaitsForNothing, "point", point)
+    config: Any = enabling([WaitsForNothing])
+    only = [{"name": "WaitsForNothing"}, {"name": "DefaultBinder"}]
+    config["profiles"][0]["plugins"]["bind"] = {"enabled": only, "disabled": [{"name": "*"}]}
+    driver = Driver(WaitsForNothing, config=config)
+    driver.put(make_node("n1"), pending("a"))
+    driver.cycle()
+    assert driver.condition("default/a")[1] == 'plugin "WaitsForNothing" waits for nothing'
+    metric = "scheduler_framework_extension_point_duration_seconds"
+    counted = driver.machine.metrics_snapshot()
+    found = {
+        name: counted.count(metric, name, "Error", "default-scheduler")
+        for name in ("PreBind", "Bind")
+    }
+    assert found == {name: int(name == point) for name in found}

@@ -6,12 +6,12 @@ from typing import Any, get_args
 
 import pytest
 
-from podwright.apimachinery.objects import Pod
+from podwright.apimachinery.objects import Pod, with_fields
 from podwright.apimachinery.schema import decode
 from podwright.scheduler.framework import EXTENDER, Plugin, Profile
 from podwright.scheduler.framework.events import NODE, ActionType, ClusterEvent
 from podwright.scheduler.framework.status import Code
-from podwright.scheduler.machine import Action, Bind, Event
+from podwright.scheduler.machine import Action, Bind, EmitEvent, Event
 from podwright.scheduler.machine.cycles.waiting import WaitingPod
 from podwright.scheduler.machine.event_handlers import changes_selector
 from podwright.scheduler.machine.profiles import SortOrder, hint_table
@@ -266,3 +266,10 @@ def test_a_pod_that_is_lost_is_noticed_wherever_it_is(others: list[Pod]) -> None
     driver.machine.queue.delete(lost, driver.now_ns)
     with pytest.raises(AssertionError, match="default/a is in 0 places"):
         driver.machine.validate()
+
+
+def test_an_event_names_the_pod_and_its_uid() -> None:
+    driver = Driver()
+    driver.put(make_node("n1"), with_fields(pending("a"), "metadata", uid="u-7"))
+    driver.cycle()
+    assert {(event.pod, event.uid) for event in driver.all_of(EmitEvent)} == {("default/a", "u-7")}

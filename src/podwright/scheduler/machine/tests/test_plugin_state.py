@@ -137,3 +137,26 @@ def test_a_plugin_that_says_itself_what_counts_is_taken_at_its_word():
     states = PluginStates([plugin])
     next(plugin.cache)
     assert states.changed() == ()
+
+
+class Slotted(Plugin):
+    """Has slots, of which one has no value at first."""
+
+    __slots__ = ("given", "later")
+    name = "Slotted"
+
+    def __init__(self) -> None:
+        self.given = 1
+        self.later: int
+
+
+def test_a_slot_without_a_value_is_state_when_it_gets_one() -> None:
+    plugin = Slotted()
+    states = PluginStates([plugin])
+    assert states.changed() == ()
+    plugin.later = 2
+    assert states.changed() == ("Slotted",)
+    del plugin.later
+    assert states.changed() == ()
+    plugin.given = 2
+    assert states.changed() == ("Slotted",)

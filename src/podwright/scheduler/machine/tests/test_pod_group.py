@@ -510,3 +510,16 @@ def test_members_are_drawn_for_as_pods_without_a_group(count: int) -> None:
         [driver.node_of(f"default/{name}") for name in names] for driver in (of_group, single)
     ]
     assert chosen[0] == chosen[1]
+
+
+@pytest.mark.parametrize("is_deleted", [False, True])
+def test_a_member_that_is_deleted_does_not_count_for_its_group(is_deleted: bool) -> None:
+    driver = driver_of()
+    driver.put(gang("g", 2), member("a"), member("b"))
+    if is_deleted:
+        driver.remove(member("b"))
+    driver.put(member("c", group="h"), gang("h", 1), make_node("n1"))
+    for _ in range(3):
+        driver.cycle()
+    assert driver.node_of("default/c") == "n1"
+    assert driver.node_of("default/a") == ("" if is_deleted else "n1")
