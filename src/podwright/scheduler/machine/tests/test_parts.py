@@ -268,8 +268,12 @@ def test_a_pod_that_is_lost_is_noticed_wherever_it_is(others: list[Pod]) -> None
         driver.machine.validate()
 
 
-def test_an_event_names_the_pod_and_its_uid() -> None:
+@pytest.mark.parametrize(
+    ("cpu", "reason"), [("1", "Scheduled"), pytest.param("99", "FailedScheduling", id="no room")]
+)
+def test_an_event_names_the_pod_and_its_uid(cpu: str, reason: str) -> None:
     driver = Driver()
-    driver.put(make_node("n1"), with_fields(pending("a"), "metadata", uid="u-7"))
+    driver.put(make_node("n1"), with_fields(pending("a", cpu=cpu), "metadata", uid="u-7"))
     driver.cycle()
-    assert {(event.pod, event.uid) for event in driver.all_of(EmitEvent)} == {("default/a", "u-7")}
+    (event,) = driver.all_of(EmitEvent)
+    assert (event.pod, event.uid, event.reason) == ("default/a", "u-7", reason)
