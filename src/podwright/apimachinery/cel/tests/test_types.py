@@ -23,6 +23,7 @@ from podwright.apimachinery.cel.types import (
     checker_name,
     is_instance,
     is_optional,
+    library_of,
     list_of,
     map_of,
     most_general,
@@ -191,3 +192,23 @@ def test_what_variables_stand_for() -> None:
 )
 def test_the_more_general_of_two_types(first: Type, second: Type, found: Type) -> None:
     assert most_general(first, second) == found
+
+
+@pytest.mark.parametrize(
+    ("head", "name", "args", "is_member"),
+    [
+        ("f(int)", "f", (INT,), False),
+        ("f()", "f", (), False),
+        ("string.f(int, list(int))", "f", (STRING, INT, list_of(INT)), True),
+        ("list(int).f(map(string, int))", "f", (list_of(INT), map_of(STRING, INT)), True),
+        ("::a.f(int)", "a.f", (INT,), False),
+    ],
+)
+def test_a_signature_has_a_name_and_the_types_of_its_arguments(
+    head: str, name: str, args: tuple[Type, ...], is_member: bool
+) -> None:
+    library = library_of({name: lambda *_: None}, f"one: {head} -> bool")
+    (function,) = library.functions
+    overload = function.overloads["one"]
+    assert (function.name, overload.args, overload.is_member) == (name, args, is_member)
+    assert overload.result == BOOL
