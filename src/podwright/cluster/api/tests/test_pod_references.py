@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from podwright.cluster.api.pods.pod_references import (
@@ -33,6 +35,12 @@ def projected(*sources):
     return {"name": "v", "projected": {"sources": list(sources)}}
 
 
+NO_SECRETS: list[dict[str, Any]] = [{}, {"secretRef": None}, {"secretRef": {}}]
+NO_SOURCES: list[dict[str, Any]] = [
+    {}, {"secret": {}}, {"secret": None}, {"configMap": {}}, {"configMap": None},
+]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("volume", "secrets", "config_maps"),
     [
@@ -42,11 +50,10 @@ def projected(*sources):
         ({"csi": {"driver": "d"}}, [], []),
         *(({source: {"secretRef": {"name": "s"}}}, ["s"], [])
           for source in ("cephfs", "cinder", "flexVolume", "rbd", "scaleIO", "iscsi", "storageos")),
-        *(({source: fields}, [], []) for fields in ({}, {"secretRef": None}, {"secretRef": {}})
+        *(({source: fields}, [], []) for fields in NO_SECRETS
           for source in ("cephfs", "cinder", "flexVolume", "rbd", "scaleIO", "iscsi", "storageos")),
         *(({source: {}}, [], []) for source in ("secret", "azureFile", "configMap", "projected")),
-        *((projected(each), [], []) for each in (
-            {}, {"secret": {}}, {"secret": None}, {"configMap": {}}, {"configMap": None})),
+        *((projected(each), [], []) for each in NO_SOURCES),
         ({"csi": {"nodePublishSecretRef": {}}}, [], []),
         ({"secret": None}, [], []),
         ({"nfs": {"secretRef": {"name": "s"}}}, [], []),
