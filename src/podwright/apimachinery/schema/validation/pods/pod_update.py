@@ -237,7 +237,7 @@ def resize_problems(new: Document, old: Document, *, qos_class: str) -> list[Pro
     current = (old.get("status") or {}).get("qosClass")
     if current and current != qos_class:
         text = "Pod QOS Class may not change as a result of resizing"
-        errors.invalid("spec", current, text)
+        errors.invalid("spec", (new.get("status") or {}).get("qosClass") or "", text)
     if not _is_resizable(old.get("status") or {}):
         errors.forbidden("spec", "Pod running on node without support for resize")
     _validate_resources_of_pod(errors, spec, stored)

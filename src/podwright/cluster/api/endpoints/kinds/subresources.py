@@ -12,6 +12,7 @@ ResourceLocation; pkg/util/node/node.go, GetPreferredNodeAddress
 from __future__ import annotations
 
 from collections.abc import Callable
+from http import HTTPStatus
 from ipaddress import ip_address
 from typing import Any, Final, TypeAlias
 
@@ -53,6 +54,9 @@ SIMULATED: Final = (
 )
 
 
+_NODE: Final[GroupKind] = ("", "Node")
+
+
 def get_parent(backend: Backend, call: Call) -> HttpReply:
     """Return the object of which the subresource is a part."""
     parsed_version(call.request.parameter("resourceVersion"))
@@ -60,9 +64,35 @@ def get_parent(backend: Backend, call: Call) -> HttpReply:
 
 
 def simulated(backend: Backend, call: Call) -> HttpReply:
-    """Refuse a request for which a container would have to run."""
-    find(backend, call)
-    raise not_implemented(call.info.subresource)
+    """Refuse a request for which a container would have to run.
+
+    Upstream: pkg/registry/core/pod/strategy.go, LogLocation, streamLocation, validateContainer
+    """
+    pod, part = find(backend, call).raw, call.info.subresource
+    spec = pod.get("spec") or {}
+    if part != "portforward":
+        _check_container(spec, call.request.parameter("container"), call.info.name)
+    node = spec.get("nodeName")
+    if node:
+        is_there = backend.store.get(_NODE, node) is not None
+        raise not_implemented(part) if is_there else not_found("", call.resource.plural, node)
+    if part == "log":
+        return HttpReply(HTTPStatus.NO_CONTENT, ())
+    raise bad_request(f"pod {call.info.name} does not have a host assigned")
+
+
+def _check_container(spec: Document, name: str, pod: str) -> None:
+    """Check that a request means a container of a pod; without a name, that it has only one."""
+    names = [
+        each["name"]
+        for part in ("initContainers", "containers", "ephemeralContainers")
+        for each in spec.get(part) or ()
+    ]
+    if name and name not in names:
+        raise bad_request(f"container {name} is not valid for pod {pod}")
+    if not name and len(spec["containers"]) > 1:
+        choice = f"choose one of: [{' '.join(names)}]"
+        raise bad_request(f"a container name must be specified for pod {pod}, {choice}")
 
 
 def simulated_proxy(backend: Backend, call: Call) -> HttpReply:

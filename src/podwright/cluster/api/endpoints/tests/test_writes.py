@@ -197,13 +197,48 @@ def test_an_update_in_another_version_keeps_the_status(server):
     assert (after["spec"]["maxReplicas"], after["status"]) == (5, found["status"])
 
 
-def test_containers_have_no_processes(server):
-    server.reply("POST", PODS, pod("a"))
-    for sub in ("log", "exec", "attach", "portforward"):
-        status, found = server.reply("GET", f"{PODS}/a/{sub}")
-        assert (status, found["reason"]) == (400, "BadRequest")
-        assert "containers are simulated" in found["message"]
-    assert server.reply("GET", f"{PODS}/b/log")[0] == 404
+UNASSIGNED = "pod {} does not have a host assigned"
+CHOOSE = "a container name must be specified for pod two, choose one of: [i a b]"
+SIMULATED = " is not possible, because containers are simulated"
+
+
+@pytest.mark.parametrize(
+    ("name", "query", "status", "message"),
+    [
+        ("none", "", 404, 'pods "none" not found'),
+        ("one", "", 400, UNASSIGNED), ("one", "?container=", 400, UNASSIGNED),
+        ("one", "?container=a", 400, UNASSIGNED),
+        ("one", "?container=b", 400, "container b is not valid for pod one"),
+        ("two", "", 400, CHOOSE), ("two", "?container=", 400, CHOOSE),
+        ("two", "?container=b", 400, UNASSIGNED), ("two", "?container=i", 400, UNASSIGNED),
+        ("two", "?container=z", 400, "container z is not valid for pod two"),
+        ("lost", "", 404, 'pods "nowhere" not found'),
+        ("lost", "?container=z", 400, "container z is not valid for pod lost"),
+        ("bound", "", 400, SIMULATED), ("bound", "?container=a", 400, SIMULATED),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("part", ["log", "exec", "attach", "portforward"])
+def test_what_is_answered_without_a_container(server, part, name, query, status, message):
+    server.reply("POST", "/api/v1/nodes", {"kind": "Node", "metadata": {"name": "n"}})
+    first, second = {"name": "a", "image": "x"}, {"name": "b", "image": "x"}
+    for pod_name, spec in {
+        "one": {"containers": [first]},
+        "two": {"containers": [first, second], "initContainers": [{"name": "i", "image": "x"}]},
+        "lost": {"nodeName": "nowhere", "containers": [first]},
+        "bound": {"nodeName": "n", "containers": [first]},
+    }.items():
+        server.reply("POST", PODS, pod(pod_name) | {"spec": spec})
+    if part == "portforward" and "container" in message:
+        # It needs no container.
+        unbound = UNASSIGNED if name != "lost" else 'pods "nowhere" not found'
+        message = message if message == SIMULATED else unbound
+        status = 404 if name == "lost" else 400
+    expected = f"{part}{message}" if message == SIMULATED else message.format(name)
+    answered, found = server.reply("GET", f"{PODS}/{name}/{part}{query}")
+    if part == "log" and message == UNASSIGNED:
+        assert (answered, found) == (204, "")
+    else:
+        assert (answered, found["message"][: len(expected)]) == (status, expected)
 
 
 @pytest.mark.parametrize(
