@@ -327,6 +327,7 @@ _PR_SET_PDEATHSIG: Final = 1
 """The option of `prctl` for the signal that a process gets when its parent ends."""
 _MAPS: Final = Path("/proc/self/maps")
 _RELEASE_SECONDS: Final = 10.0
+"""How often a server releases the compiler's code, of which nothing says when it ran last."""
 
 
 def load_kernels() -> None:

@@ -142,6 +142,10 @@ _QUOTED: Final = re.compile(r"\[\s*'([^']*)'\s*\]")
 """Upstream reads `['a.b']` as `.a.b`, `dictKeyRex` in parser.go; `['a\\.b']` is one name."""
 
 
+_QUERIES_MAX: Final = 256
+"""Each union in a path multiplies them."""
+
+
 class JsonPathError(ValueError):
     """A path that cannot be parsed."""
 
@@ -188,10 +192,13 @@ def _queries(rest: str, path: str) -> list[str]:
         else:
             found = [_name(step["name"])]
         queries = [f"{query}{each}" for each in found for query in queries]
+        if len(queries) > _QUERIES_MAX:
+            raise JsonPathError(f"{path!r}: its unions have more than {_QUERIES_MAX} combinations")
     return queries
 
 
 def _selections(bracket: str, path: str) -> list[str]:
+    """Return the queries of a bracket; as upstream, commas within quotes separate members, too."""
     inside = bracket[1:-1]
     if "," not in inside or inside.lstrip().startswith("?"):
         return [bracket.replace("\\.", ".")]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -17,13 +16,13 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.recorded_texts import RecordedText
 
 from podwright.apimachinery.objects import InvalidObject
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import Api, BindPod, CreateObject, UpdateObject
 from podwright.cluster.store import POD, ObjectStore
 
-TEXT = Path(__file__).with_name("recorded_admissions.txt")
 USER, NOW_NS = "tests", 1_767_225_600 * 10**9
 
 CONTAINER: dict[str, Any] = {
@@ -198,21 +197,19 @@ def lines_of(paths: Iterable[tuple[Any, ...]], namespace: str) -> Iterator[str]:
 
 PATHS = [path for part in ("metadata", "spec") for path in paths_of(document("x")[part], (part,))]
 KEPT = {("metadata", "namespace"), ("metadata", "name"), ("spec", "containers")}
+PARTS = ("metadata", "spec.containers", "spec")
+TEXT = RecordedText(
+    Path(__file__).with_name("recorded_admissions.txt"),
+    [f"{namespace} {part}" for namespace in SPACES for part in PARTS],
+)
 
 
 @pytest.mark.parametrize("namespace", SPACES)
-@pytest.mark.parametrize("part", ["metadata", "spec.containers", "spec"])
+@pytest.mark.parametrize("part", PARTS)
 def test_the_admission_of_a_pod_without_a_field(namespace: str, part: str) -> None:
     def group_of(path: tuple[Any, ...]) -> str:
         return path[0] if path[0] == "metadata" else ".".join(path[: 1 + (path[1] == "containers")])
 
     paths = [path for path in PATHS if path not in KEPT and group_of(path) == part]
     found = [*lines_of(paths, namespace)]
-    title = f"{namespace} {part}"
-    parts = ("\n" + TEXT.read_text()).split("\n# ")[1:] if TEXT.exists() else []
-    sections = {title: text.splitlines() for title, _, text in (p.partition("\n") for p in parts)}
-    if os.environ.get("PODWRIGHT_UPDATE_STORIES"):
-        every = sorted((sections | {title: found}).items())
-        TEXT.write_text("".join("\n".join([f"# {name}", *text, ""]) for name, text in every))
-        return
-    assert found == sections[title]
+    TEXT.check(f"{namespace} {part}", found)

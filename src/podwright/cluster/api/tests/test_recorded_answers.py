@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,8 +19,8 @@ from tests.real_parts.requests.compare import OwnServer, request_of
 from tests.real_parts.requests.steps import Step
 from tests.real_parts.requests.subjects import Subject, documents
 from tests.real_parts.requests.topics import topic_steps, topics
+from tests.recorded_texts import RecordedText
 
-TEXT = Path(__file__).with_name("recorded_answers.txt")
 SEEDS = 3
 HEADERS = {"accept": "application/json", "authorization": "Bearer admin-token"}
 TABLE = {"accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
@@ -105,32 +104,27 @@ def steps_about(document: dict[str, Any]) -> Iterator[Step]:
     yield step("GET", subject.collection)
 
 
-def check(name: str, found: Iterable[str]) -> None:
-    """Compare lines with those of a section of the text, or write them there."""
-    sections = {
-        title: lines.splitlines()
-        for title, _, lines in (
-            part.partition("\n") for part in ("\n" + TEXT.read_text()).split("\n# ")[1:]
-        )
-    } if TEXT.exists() else {}  # fmt: skip
-    lines = [*found]
-    if os.environ.get("PODWRIGHT_UPDATE_STORIES"):
-        every = sorted((sections | {name: lines}).items())
-        TEXT.write_text("".join("\n".join([f"# {title}", *part, ""]) for title, part in every))
-        return
-    for number, (expected, line) in enumerate(zip(sections[name], lines, strict=True)):
-        assert line == expected, f"{name}: request {number}"
+def title_of(document: dict[str, Any]) -> str:
+    name = document["metadata"].get("name", "generated")
+    return f"{document['apiVersion']} {document['kind']} {name}"
+
+
+TEXT = RecordedText(
+    Path(__file__).with_name("recorded_answers.txt"),
+    [
+        *(f"{topic} {seed}" for topic in topics() for seed in range(SEEDS)),
+        *map(title_of, documents()),
+    ],
+)
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
 @pytest.mark.parametrize("topic", sorted(topics()))
 def test_answers_about_a_topic(topic: str, seed: int) -> None:
-    check(f"{topic} {seed}", answered(topic_steps(seed, topic), topics()[topic].gates))
+    TEXT.check(f"{topic} {seed}", answered(topic_steps(seed, topic), topics()[topic].gates))
 
 
 @pytest.mark.parametrize("number", range(len(documents())))
 def test_answers_about_an_object(number: int) -> None:
     document = documents()[number]
-    name = document["metadata"].get("name", "generated")
-    title = f"{document['apiVersion']} {document['kind']} {name}"
-    check(title, answered(steps_about(document)))
+    TEXT.check(title_of(document), answered(steps_about(document)))

@@ -7,7 +7,6 @@ its states. `PODWRIGHT_UPDATE_STORIES=1` writes the text again, set by set; revi
 from __future__ import annotations
 
 import hashlib
-import os
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import product
@@ -16,6 +15,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.recorded_texts import RecordedText
 
 from podwright.apimachinery.objects import Object
 from podwright.cluster.kubelets import Lifecycle, read_stages
@@ -30,7 +30,6 @@ from podwright.cluster.kubelets.tests.test_general_stages import (
     PENDING,
 )
 
-TEXT = Path(__file__).with_name("recorded_lives.txt")
 SETS: dict[str, Any] = {
     "default": default_stages(),
     "default in a trace": default_stages(trace_start_ns=1_767_225_600 * 10**9 - 30 * 10**9),
@@ -104,13 +103,10 @@ def lines_of(stages: Any) -> Iterator[str]:
     yield f"{len(driver.notes)} events {sorted(set(driver.notes))}"
 
 
+TEXT = RecordedText(Path(__file__).with_name("recorded_lives.txt"), SETS)
+
+
 @pytest.mark.parametrize("name", SETS)
 def test_lives_are_the_recorded_ones(name: str) -> None:
     found = [*lines_of(SETS[name])]
-    parts = ("\n" + TEXT.read_text()).split("\n# ")[1:] if TEXT.exists() else []
-    sections = {title: text.splitlines() for title, _, text in (p.partition("\n") for p in parts)}
-    if os.environ.get("PODWRIGHT_UPDATE_STORIES"):
-        every = sorted((sections | {name: found}).items())
-        TEXT.write_text("".join("\n".join([f"# {title}", *text, ""]) for title, text in every))
-        return
-    assert found == sections[name]
+    TEXT.check(name, found)

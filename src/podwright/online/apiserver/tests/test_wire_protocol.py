@@ -163,6 +163,7 @@ def test_the_head_of_a_reply_waits_for_its_body(method, written):
         pytest.param("GET", HttpReply(200, (), b"body"), ["4"], id="a body"),
         pytest.param("GET", HttpReply(200, ()), ["0"], id="an empty body"),
         pytest.param("GET", HttpReply(304, ()), [], id="what a client has already"),
+        pytest.param("GET", HttpReply(204, ()), [], id="nothing to show"),
         pytest.param("HEAD", HttpReply(200, ()), [], id="the head of another reply"),
         pytest.param("HEAD", HttpReply(404, (), b"body"), ["4"], id="the head of an error"),
         pytest.param(

@@ -212,10 +212,13 @@ async def _body(receive: Receive) -> bytes | None:
     return b"".join(parts)
 
 
+_WITHOUT_BODIES: Final = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
+
+
 async def _send_reply(send: Send, reply: HttpReply, *, is_head: bool = False) -> None:
     headers = reply.headers
     # Without a body the length would be said to be that of the body of another reply.
-    has_length = reply.body or not (is_head or reply.status == HTTPStatus.NOT_MODIFIED)
+    has_length = reply.body or not (is_head or reply.status in _WITHOUT_BODIES)
     if has_length and all(name != "content-length" for name, _ in headers):
         headers = (*headers, ("content-length", str(len(reply.body))))
     await send(start_message(reply.status, headers))

@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.recorded_texts import RecordedText
 
 from podwright.apimachinery.objects import encode
 from podwright.apimachinery.schema import decode
@@ -24,7 +24,6 @@ from podwright.simulation.autoscaling.tests.test_scale_up import (
 )
 from podwright.testing import make_node, make_pod
 
-TEXT = Path(__file__).with_name("recorded_scaling.txt")
 QUICK = {"scaleDownUnneededTime": "1m", "scaleDownDelayAfterAdd": "30s"}
 PRICED = [
     group("small", cpu="2", size=4, price=1.0), group("large", cpu="8", size=3, price=3.0),
@@ -117,13 +116,10 @@ def lines_of(name: str) -> Iterator[str]:
     yield f"pending {dict(sorted(run.pending.items()))}"
 
 
+TEXT = RecordedText(Path(__file__).with_name("recorded_scaling.txt"), RUNS)
+
+
 @pytest.mark.parametrize("name", RUNS)
 def test_a_run_is_the_recorded_one(name: str) -> None:
     found = [*lines_of(name)]
-    parts = ("\n" + TEXT.read_text()).split("\n# ")[1:] if TEXT.exists() else []
-    sections = {title: text.splitlines() for title, _, text in (p.partition("\n") for p in parts)}
-    if os.environ.get("PODWRIGHT_UPDATE_STORIES"):
-        every = sorted((sections | {name: found}).items())
-        TEXT.write_text("".join("\n".join([f"# {title}", *text, ""]) for title, text in every))
-        return
-    assert found == sections[name]
+    TEXT.check(name, found)

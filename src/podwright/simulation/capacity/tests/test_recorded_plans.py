@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.recorded_texts import RecordedText
 
 import podwright as pw
 from podwright.apimachinery.objects import Object
@@ -29,7 +29,6 @@ from podwright.simulation.capacity.tests.test_drains import budget
 from podwright.simulation.capacity.tests.test_planning import scaled
 from podwright.testing import make_node, make_pod
 
-TEXT = Path(__file__).with_name("recorded_plans.txt")
 SMALL = pw.NodeType(name="small", price=1, allocatable={"cpu": "2", "memory": "4Gi"})
 LARGE = pw.NodeType(
     name="large", price=3.5, max=2, allocatable={"cpu": "8", "memory": "16Gi"},
@@ -108,13 +107,10 @@ PLANS: dict[str, Callable[[], Iterator[str]]] = {
 }  # fmt: skip
 
 
+TEXT = RecordedText(Path(__file__).with_name("recorded_plans.txt"), PLANS)
+
+
 @pytest.mark.parametrize("name", PLANS)
 def test_an_answer_is_the_recorded_one(name: str) -> None:
     found = "\n".join(PLANS[name]()).splitlines()
-    parts = ("\n" + TEXT.read_text()).split("\n# ")[1:] if TEXT.exists() else []
-    sections = {title: text.splitlines() for title, _, text in (p.partition("\n") for p in parts)}
-    if os.environ.get("PODWRIGHT_UPDATE_STORIES"):
-        every = sorted((sections | {name: found}).items())
-        TEXT.write_text("".join("\n".join([f"# {title}", *text, ""]) for title, text in every))
-        return
-    assert found == sections[name]
+    TEXT.check(name, found)

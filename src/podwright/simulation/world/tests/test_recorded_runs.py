@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from tests.recorded_texts import RecordedText
 
 import podwright as pw
 from podwright.apimachinery.schema import decode
@@ -21,7 +21,6 @@ from podwright.simulation.world.tests.test_simulation import OBJECTS, deployment
 from podwright.simulation.world.timing.model import read_timing
 from podwright.testing import make_node, make_pod
 
-TEXT = Path(__file__).with_name("recorded_runs.txt")
 TIMING = """
 apiVersion: podwright.dev/v1alpha1
 kind: Timing
@@ -124,13 +123,10 @@ def lines_of(run: Any) -> Iterator[str]:
         yield f"{name}: {count} rows {digest}"
 
 
+TEXT = RecordedText(Path(__file__).with_name("recorded_runs.txt"), RUNS)
+
+
 @pytest.mark.parametrize("name", RUNS)
 def test_a_run_is_the_recorded_one(name: str) -> None:
     found = [*lines_of(pw.simulate(**RUNS[name], seed=5))]
-    parts = ("\n" + TEXT.read_text()).split("\n# ")[1:] if TEXT.exists() else []
-    sections = {title: text.splitlines() for title, _, text in (p.partition("\n") for p in parts)}
-    if os.environ.get("PODWRIGHT_UPDATE_STORIES"):
-        every = sorted((sections | {name: found}).items())
-        TEXT.write_text("".join("\n".join([f"# {title}", *text, ""]) for title, text in every))
-        return
-    assert found == sections[name]
+    TEXT.check(name, found)

@@ -357,11 +357,20 @@ def test_a_path_is_read_as_kubernetes_spells_it(path: str, found: list[Any]) -> 
         ".spec[0,]",
         ".spec[,0]",
         ".spec[0,x y]",
+        ".spec" + "[0,1]" * 9,
     ],
 )
 def test_a_path_that_cannot_be_parsed_is_an_error(path: str) -> None:
     with pytest.raises(JsonPathError):
         compiled_path(path)
+
+
+def test_unions_of_a_path_have_all_their_combinations() -> None:
+    value: Any = [0]
+    for _ in range(8):
+        value = [value, value]
+    found = compiled_path(".spec" + "[0,1]" * 8).findall({"spec": value})
+    assert found == [[0]] * 256
 
 
 def test_what_no_schema_specifies_is_unknown_also_in_a_list_without_items() -> None:

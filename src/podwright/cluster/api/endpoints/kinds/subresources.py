@@ -34,10 +34,11 @@ from podwright.cluster.api.endpoints.kinds.usage_metrics import (
 )
 from podwright.cluster.api.endpoints.options import parsed_version
 from podwright.cluster.api.endpoints.paths import RequestInfo
-from podwright.cluster.api.endpoints.replies.responses import object_reply
+from podwright.cluster.api.endpoints.replies.responses import CACHE_CONTROL, object_reply
 from podwright.cluster.api.endpoints.request import HttpReply
 from podwright.cluster.api.endpoints.writes.patch import patch
 from podwright.cluster.api.endpoints.writes.update import update
+from podwright.cluster.api.pods.binding import NODE
 from podwright.cluster.api.rejections import (
     Rejection,
     bad_request,
@@ -52,9 +53,6 @@ SIMULATED: Final = (
     "containers are simulated: they have no processes, so that there are no logs, and nothing to"
     " connect to"
 )
-
-
-_NODE: Final[GroupKind] = ("", "Node")
 
 
 def get_parent(backend: Backend, call: Call) -> HttpReply:
@@ -73,12 +71,13 @@ def simulated(backend: Backend, call: Call) -> HttpReply:
     if part != "portforward":
         _check_container(spec, call.request.parameter("container"), call.info.name)
     node = spec.get("nodeName")
-    if node:
-        is_there = backend.store.get(_NODE, node) is not None
-        raise not_implemented(part) if is_there else not_found("", call.resource.plural, node)
-    if part == "log":
-        return HttpReply(HTTPStatus.NO_CONTENT, ())
-    raise bad_request(f"pod {call.info.name} does not have a host assigned")
+    if not node and part == "log":
+        return HttpReply(HTTPStatus.NO_CONTENT, (CACHE_CONTROL,))
+    if not node:
+        raise bad_request(f"pod {call.info.name} does not have a host assigned")
+    if backend.store.get(NODE, node) is None:
+        raise not_found("", call.resource.plural, node)
+    raise not_implemented(part)
 
 
 def _check_container(spec: Document, name: str, pod: str) -> None:
