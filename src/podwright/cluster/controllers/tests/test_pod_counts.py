@@ -73,6 +73,13 @@ def test_a_change_of_a_pod_is_a_change_of_the_counts_if_they_differ(
     assert (counted(counts), len(counts)) == ((0, 0, 0, 0, 0), 0)
 
 
+def test_without_seconds_a_ready_pod_is_available_at_once() -> None:
+    counts = PodCounts(PodCriteria(SELECTOR))
+    counts.put(a_pod(ready=60))
+    assert counts.next_available_ns() is None
+    assert counts.available(NOW) == 1, "the clock of its node is a minute ahead"
+
+
 def test_a_ready_pod_is_available_after_its_seconds() -> None:
     counts = PodCounts(PodCriteria(SELECTOR, min_ready_seconds=10))
     counts.put(a_pod(ready=0))

@@ -210,15 +210,20 @@ def test_a_slice_has_at_most_a_hundred_endpoints_and_keeps_them(cluster):
 
 
 @pytest.mark.parametrize(
-    ("distribution", "hints"),
+    ("distribution", "pod", "hints"),
     [
-        ("PreferClose", {"forZones": [{"name": "a"}]}),
-        ("PreferSameNode", {"forZones": [{"name": "a"}], "forNodes": [{"name": "n1"}]}),
-        (None, None),
+        ("PreferClose", {}, {"forZones": [{"name": "a"}]}),
+        ("PreferSameZone", {}, {"forZones": [{"name": "a"}]}),
+        ("PreferSameNode", {}, {"forZones": [{"name": "a"}], "forNodes": [{"name": "n1"}]}),
+        ("PreferSameNode", {"ready": False}, None),
+        ("PreferSameNode", {"node": None}, None),
+        (None, {}, None),
     ],
 )
-def test_hints_follow_the_traffic_distribution(cluster, distribution, hints):
-    cluster.add(a_service(trafficDistribution=distribution), web("a", "10.1.0.1"))
+def test_hints_follow_the_traffic_distribution(cluster, distribution, pod, hints):
+    # A pod without a node has an endpoint if its Service publishes pods that are not ready.
+    service = a_service(trafficDistribution=distribution, publishNotReadyAddresses="node" in pod)
+    cluster.add(service, web("a", "10.1.0.1", **pod))
     (endpoint_slice,) = cluster.all(SLICE)
     assert endpoint_slice.raw["endpoints"][0].get("hints") == hints
 
