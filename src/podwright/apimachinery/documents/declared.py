@@ -44,7 +44,7 @@ def _selector_problems(text: str, path: str) -> Iterator[FieldError]:
     try:
         parse_label_selector(text)
     except SelectorError as error:
-        yield invalid(path, text, str(error))
+        yield invalid(path, text, error)
 
 
 def _amount_problems(amount: str | float, path: str) -> Iterator[FieldError]:
@@ -52,7 +52,7 @@ def _amount_problems(amount: str | float, path: str) -> Iterator[FieldError]:
         if quantity_value(amount) < 0:
             yield invalid(path, amount, "must not be negative")
     except (PodwrightError, ValueError) as error:
-        yield invalid(path, amount, str(error))
+        yield invalid(path, amount, error)
 
 
 DurationText: TypeAlias = Annotated[str, checked(_duration_problems)]

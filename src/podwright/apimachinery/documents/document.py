@@ -107,7 +107,7 @@ def _construct_bool(loader: _Loader, node: yaml.ScalarNode) -> bool:
 def _construct_int(loader: _Loader, node: yaml.ScalarNode) -> int | float:
     text = loader.construct_scalar(node).replace("_", "")
     digits = text.lstrip("+-")
-    is_octal = len(digits) > 1 and digits.isdecimal() and digits.startswith("0")
+    is_octal = digits.isdecimal() and digits.startswith("0")
     try:
         value = int(digits, 8) if is_octal else int(digits, 0)
     except ValueError:  # 08 is not octal
@@ -122,7 +122,7 @@ def _construct_float(loader: _Loader, node: yaml.ScalarNode) -> int | float:
     return int(number) if number.is_integer() and abs(number) < _MAX_PLAIN else number
 
 
-_MAX_PLAIN = 1e21
+_MAX_PLAIN = 10**21
 
 
 def _construct_timestamp(loader: _Loader, node: yaml.ScalarNode) -> str:
@@ -204,9 +204,9 @@ def parse_document(text: str | bytes) -> object:
         return _parse(text)
     except yaml.MarkedYAMLError as error:
         words = ", ".join(part for part in (error.context, error.problem) if part)
-        mark = error.problem_mark or error.context_mark
-        where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-        raise ValueError(f"{where}{words}") from error
+        mark = error.problem_mark
+        assert mark is not None, words
+        raise ValueError(f"line {mark.line + 1}, column {mark.column + 1}: {words}") from error
     except yaml.YAMLError as error:
         raise ValueError(" ".join(str(error).split())) from error
     except RecursionError:
@@ -230,8 +230,8 @@ def _parse(text: str) -> object:
             raise ValueError(f"{where}: couldn't get version/kind; {message}") from error
     loader = _Loader(text)
     try:
-        # As upstream, nothing is read after the first document. The stubs of PyYAML have no types.
-        return loader.get_data() if loader.check_data() else None  # type: ignore[no-untyped-call]
+        # As upstream, nothing is read after the first document.
+        return loader.get_data()
     finally:
         loader.dispose()
 
@@ -520,7 +520,7 @@ def _walk_float(
     return _bounded(float(value), value, kind, path, errors)
 
 
-_MAX_FLOAT32 = 3.4028235677973366e38
+_MAX_FLOAT32 = 2**128 - 2**103
 """The greatest number that is rounded to a finite one."""
 
 
@@ -555,7 +555,7 @@ def _walk_duration(
     try:
         return _bounded(parse_duration(value or ""), value, kind, path, errors)
     except ValueError as error:
-        errors.append(invalid(path, value, str(error)))
+        errors.append(invalid(path, value, error))
         return _WRONG
 
 

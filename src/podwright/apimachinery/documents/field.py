@@ -44,7 +44,7 @@ def is_required(error: FieldError) -> bool:
     return error.message.startswith("Required value")
 
 
-def invalid(path: str, value: object, detail: str) -> FieldError:
+def invalid(path: str, value: object, detail: str | Exception) -> FieldError:
     """Return the error for a malformed value or one out of bounds."""
     return problem(path, f"Invalid value: {_quoted(value)}: {detail}")
 

@@ -53,6 +53,9 @@ class Form(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             yield required(path, "count or every")
 
 
+SHORT = 'Invalid value: "-1ns": a duration such as 1h30m is expected'
+
+
 def errors_of(**fields: Any) -> list[str]:
     errors: list[FieldError] = []
     decode({"name": "a", "every": "1s"} | fields, Form, "form", errors)
@@ -74,13 +77,34 @@ def errors_of(**fields: Any) -> list[str]:
         pytest.param(
             {"wait": "-1s"}, ['form.wait: Invalid value: "-1s": must not be negative'], id="less"
         ),
-        pytest.param({"wait": "0s", "timeout": "1ns", "every": "0s"}, [], id="the least durations"),
+        pytest.param(
+            {"wait": "0s", "timeout": "1ns", "every": "0s", "inner": [{"at": "0s"}]},
+            [],
+            id="the least durations",
+        ),
+        pytest.param(
+            {"timeout": "-1ns", "every": "-1ns", "inner": [{"at": "-1ns"}]},
+            [
+                f"form.every: {SHORT}, 0 or more",
+                f"form.timeout: {SHORT}, greater than 0",
+                f"form.inner[0].at: {SHORT}, 0 or more",
+            ],
+            id="durations below the least",
+        ),
         pytest.param(
             {"pods": "=", "size": "-1"},
-            ["form.pods", 'form.size: Invalid value: "-1": must not be negative'],
+            [
+                'form.pods: Invalid value: "=": ',
+                'form.size: Invalid value: "-1": must not be negative',
+            ],
             id="several",
         ),
-        pytest.param({"sizes": {"cpu": "many"}}, ["form.sizes[cpu]: Invalid value"], id="a map"),
+        pytest.param({"size": 0, "sizes": {"cpu": "0"}}, [], id="the least amounts"),
+        pytest.param(
+            {"sizes": {"cpu": "many"}},
+            ['form.sizes[cpu]: Invalid value: "many": '],
+            id="a map",
+        ),
         pytest.param(
             {"other": ""}, ['form.other: Invalid value: "": a name is expected'], id="no name"
         ),
@@ -112,6 +136,8 @@ def test_a_struct_is_checked_and_written_as_its_document() -> None:
         "name": "a", "count": 2, "wait": "1.5s", "inner": [{"at": "2s"}],
     }  # fmt: skip
     assert given_fields(form)["inner"] == (Inner(at="2s"),)
+    null: Any = None
+    assert as_document(Form(wait_ns=null)) == {"name": "", "wait": None}
     assert not struct_errors(form, "form")
     (error,) = struct_errors(Form(count=1), "form")
     assert str(error) == "form.name: Required value: a word"

@@ -19,6 +19,7 @@ from podwright.apimachinery.documents import (
     required,
 )
 from podwright.apimachinery.documents.field import EmptyList, is_required
+from podwright.apimachinery.documents.tests.test_declared import Inner
 from podwright.apimachinery.objects import FieldError, InputError
 
 
@@ -29,6 +30,9 @@ from podwright.apimachinery.objects import FieldError, InputError
         (required("a.b", "it names x"), "a.b: Required value: it names x"),
         (invalid("a", "é", "must be x"), 'a: Invalid value: "é": must be x'),
         (invalid("a", {"b": [1, None]}, "no"), 'a: Invalid value: {"b":[1,null]}: no'),
+        (invalid("a", ({"b": (1,)},), "no"), 'a: Invalid value: [{"b":[1]}]: no'),
+        (invalid("a", Inner(at="2s"), "no"), 'a: Invalid value: {"at":"2s"}: no'),
+        (invalid("a", 1, ValueError("no")), "a: Invalid value: 1: no"),
         (invalid("a", (), "no"), "a: Invalid value: null: no"),
         (invalid("a", EmptyList(), "no"), "a: Invalid value: []: no"),
         (duplicate("a", "b"), 'a: Duplicate value: "b"'),

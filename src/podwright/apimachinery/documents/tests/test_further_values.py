@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import pytest
@@ -11,10 +11,13 @@ import pytest
 from podwright.apimachinery.documents import (
     Count,
     NamespacedNameText,
+    checked,
     decode,
     has_more_documents,
+    join,
     parse_document,
     problem,
+    required,
     struct_errors,
 )
 from podwright.apimachinery.objects import (
@@ -78,6 +81,13 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     size: Count = 0
 
 
+def two_problems(value: int, path: str) -> Iterator[FieldError]:
+    if value % 2:
+        yield problem(path, "it is odd")
+    if value > 2:
+        yield problem(path, "it is above 2")
+
+
 class Free(msgspec.Struct, frozen=True, kw_only=True):
     several: Choice | str | int | None = None
     anything: dict[str, Any] = {}
@@ -85,6 +95,7 @@ class Free(msgspec.Struct, frozen=True, kw_only=True):
     ratio: float = 0.0
     data: bytes = b""
     reference: NamespacedNameText = "a/b"
+    odd: Annotated[int, checked(two_problems)] | None = None
     name: str = ""
 
     def problems(self, path: str) -> Iterator[FieldError]:
@@ -92,6 +103,8 @@ class Free(msgspec.Struct, frozen=True, kw_only=True):
             yield problem(path, "wrong as a whole")
         if self.name == "part":
             yield problem(f"{path}.numbers" if path else "numbers", "wrong in part")
+        if self.name == "absent":
+            yield from (required(join(path, each)) for each in ("numbers", "several.size", "ratio"))
 
 
 def errors_of(document: Any, path: str = "") -> tuple[Free, list[str]]:
@@ -106,7 +119,10 @@ def errors_of(document: Any, path: str = "") -> tuple[Free, list[str]]:
         ({"anything": {"a": [None, {"b": 1}]}}, Free(anything={"a": [None, {"b": 1}]})),
         ({"numbers": {"a": 1, "b": 0.5}}, Free(numbers={"a": 1.0, "b": 0.5})),
         ({"ratio": -3}, Free(ratio=-3.0)),
-        ({"ratio": 3.4e38}, Free(ratio=3.4e38)),
+        ({"ratio": 3.4028235677973366e38}, Free(ratio=3.4028235677973366e38)),
+        ({"ratio": -3.4028235677973366e38}, Free(ratio=-3.4028235677973366e38)),
+        ({"odd": None}, Free()),
+        ({"odd": 2}, Free(odd=2)),
         ({"data": "aG\r\nk="}, Free(data=b"hi")),
         ({"data": ""}, Free(data=b"")),
         ({"reference": "d/n"}, Free(reference="d/n")),
@@ -132,6 +148,8 @@ def test_free_values_are_decoded(document: Any, made: Free) -> None:
             "f.numbers[a]: Invalid value: true: must be a number",
             'f.numbers[b]: Invalid value: "1": must be a number']),
         ({"ratio": float("nan")}, "", ['ratio: Invalid value: "nan": must be a number of 32 bits']),
+        ({"ratio": 3.402823567797337e38}, "", [
+            'ratio: Invalid value: "3.402823567797337e+38": must be a number of 32 bits']),
         ({"ratio": -1e39}, "", ['ratio: Invalid value: "-1e+39": must be a number of 32 bits']),
         ({"reference": "d"}, "", ['reference: Invalid value: "d": namespace/name is expected']),
         # What is wrong inside of an object says more than that it is neither a text nor a number.
@@ -149,6 +167,15 @@ def test_free_values_are_decoded(document: Any, made: Free) -> None:
         ({"name": "part", "numbers": 1}, "f", ["f.numbers: Invalid value: 1: must be an object"]),
         ({"name": "part", "nam": 1}, "f", [
             'f.nam: unknown field "nam"; did you mean "name"?', "f.numbers: wrong in part"]),
+        # A field that is misspelled may be an absent one, and none that is inside of a field.
+        ({"name": "absent", "nam": 1}, "", [
+            'nam: unknown field "nam"; did you mean "name"?', "several.size: Required value"]),
+        ({"name": "absent", "nam": 1}, "f", [
+            'f.nam: unknown field "nam"; did you mean "name"?', "f.several.size: Required value"]),
+        ({"name": "absent"}, "f", ["f.numbers: Required value", "f.several.size: Required value",
+                                   "f.ratio: Required value"]),
+        ({"odd": 3}, "f", ["f.odd: it is odd", "f.odd: it is above 2"]),
+        ({"odd": 1}, "f", ["f.odd: it is odd"]),
     ],
 )  # fmt: skip
 def test_an_error_of_the_whole_follows_no_error_of_a_part(
