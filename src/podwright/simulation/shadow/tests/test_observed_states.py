@@ -128,7 +128,8 @@ def test_only_the_delays_of_pods_that_were_just_made_count(created, most_ms):
 
 def test_without_objects_that_are_read_all_attempts_since_1970_are_shown():
     cluster = Cluster({"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "x"}})
-    cluster.log_lines.append({"time": "1970-01-01T00:00:00Z", "what": "attempt", "pod": "a/p"})
+    for time, name in (("1969-12-31T23:59:59.999999999Z", "a/o"), ("1970-01-01T00:00:00Z", "a/p")):
+        cluster.log_lines.append({"time": time, "what": "attempt", "pod": name})
     assert [one.pod for one in logged(cluster)] == ["a/p"]
 
 
@@ -332,6 +333,18 @@ def test_an_assumed_volume_is_shown_until_the_api_shows_a_claim(monkeypatch):
     assert seen[6:] == [], "there is no volume any more"
 
 
+def test_an_assumed_volume_outlives_a_binding_that_is_only_tried():
+    cluster = Cluster(node("n1"), volume(), claim("data"), pod("p", volumes=VOLUMES))
+    cluster.update(2000, volume("data"))
+    view = view_of(cluster, PersistentVolume=1)
+    view.assume(view.pods["a/p"], "n1")
+    with view.speculation():
+        view.go_to({VOLUME: 2})
+    assert list(view._assumed_volumes) == ["v"]
+    view.go_to({VOLUME: 2})
+    assert list(view._assumed_volumes) == []
+
+
 def test_nominations_that_the_api_replaces_are_dropped_once():
     cluster = Cluster(node("n1"), node("n2"), pod("p"))
     cluster.update(1000, with_status(pod("p"), nominatedNodeName="n1", conditions=[UNSCHEDULABLE]))
@@ -432,6 +445,14 @@ def test_a_volume_that_is_gone_is_not_assumed():
         view = view_of(cluster, PersistentVolume=position)
         view.assume(view.pods["a/p"], "n1")
         assert list(view._assumed_volumes) == expected
+
+
+def test_a_volume_whose_binding_only_its_deletion_shows_is_not_assumed():
+    cluster = Cluster(node("n1"), volume(), pod("p", volumes=VOLUMES))
+    cluster.delete(1000, volume("data"))
+    view = view_of(cluster, PersistentVolume=1)
+    view.assume(view.pods["a/p"], "n1")
+    assert list(view._assumed_volumes) == []
 
 
 def test_a_volume_that_was_provisioned_for_a_claim_is_a_result():

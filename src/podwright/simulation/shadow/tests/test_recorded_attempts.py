@@ -196,6 +196,20 @@ def test_decisions_that_a_record_shows(changes, expected):
     assert decisions(cluster) == expected
 
 
+@pytest.mark.parametrize(
+    ("later_ms", "first_ms"),
+    [(249, 1000), (250, 1000), (251, 1251)],
+    ids=["within the delay", "exactly the delay", "longer than the delay"],
+)
+def test_a_nomination_right_before_the_binding_of_volumes_is_the_first_result(later_ms, first_ms):
+    waiting = pod("p", volumes=VOLUMES)
+    cluster = Cluster(node("n1"), waiting, claim("data"))
+    cluster.update(1000, with_status(waiting, nominatedNodeName="n1", conditions=[UNSCHEDULABLE]))
+    cluster.update(1000 + later_ms, claim("data", **SELECTED))
+    cluster.update(2000, pod("p", on="n1", volumes=VOLUMES))
+    assert decisions(cluster) == [(first_ms, "a/p", "n1", "", [])]
+
+
 def test_a_victim_is_that_of_the_nearest_nomination():
     cluster = Cluster(node("n1"), pod("p"), pod("q"), *(pod(name, on="n1") for name in "vwx"))
     failed = [UNSCHEDULABLE]
@@ -325,3 +339,13 @@ def test_an_unexplained_binding_says_in_how_many_states(late):
     assert found.explanation == (
         f"no explanation: in {states}, neither sampling nor older image counts lead to it"
     )
+
+
+def test_so_many_states_are_compared():
+    cluster = Cluster(node("n1"), node("n2", cpu="8"), pod("p"), priority_class("high"))
+    for number in range(1501):
+        labels = {"metadata": {"name": "high", "labels": {"number": str(number)}}}
+        cluster.update(1900, priority_class("high") | labels)
+    cluster.update(2000, pod("p", on="n1"))
+    (found,) = cluster.findings(has_log=False)
+    assert "in any of 1501 observable states, " in found.explanation
