@@ -379,6 +379,33 @@ def test_a_failed_task_ends_the_driver():
         asyncio.run(run())
 
 
+def test_a_call_that_is_cancelled_ends_no_driver_and_is_no_error():
+    async def run() -> list[Any]:
+        reported: list[Any] = []
+        asyncio.get_running_loop().set_exception_handler(
+            lambda _, context: reported.append(context)
+        )
+        made = Machines()
+        driver = LiveDriver(made.machine, made.handle, Held())
+        running = asyncio.create_task(driver.run())
+        await turns()
+        before = asyncio.all_tasks()
+        made.actions = [Bind(1, "default/p", "u", "n")]
+        driver.deliver(TimerFired())
+        (call,) = asyncio.all_tasks() - before
+        await turns()
+        call.cancel()
+        await turns()
+        driver.deliver(TimerFired())
+        await turns()
+        assert not running.done()
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        return reported
+
+    assert asyncio.run(run()) == []
+
+
 def test_nothing_of_a_driver_runs_when_it_has_ended():
     async def run() -> None:
         made = Machines()

@@ -189,3 +189,45 @@ def test_the_thread_ends_if_its_connection_cannot_be_opened():
     with pytest.raises(OSError, match="no"):
         asyncio.run(run())
     assert "lease" not in [thread.name for thread in threading.enumerate()]
+
+
+def test_a_release_waits_until_a_renewal_uses_the_connection_no_more():
+    steps: list[str] = []
+
+    class Slow:
+        """Needs time to end a request that is cancelled."""
+
+        lease: bytes = json.dumps({"metadata": {"name": "l"}, "spec": {}}).encode()
+
+        async def __aenter__(self) -> None:
+            pass
+
+        async def close(self) -> None:
+            steps.append("close")
+
+        async def get(self, path: str) -> bytes:
+            if "PUT" in steps:
+                steps.append("renewal")
+                try:
+                    await asyncio.sleep(60)
+                finally:
+                    await asyncio.sleep(0.01)
+                    steps.append("end of the renewal")
+            return self.lease
+
+        async def write(self, verb: str, path: str, body: bytes) -> bytes:
+            if verb == "PUT":
+                steps.append(verb)
+                self.lease = body
+            return body
+
+    async def run() -> None:
+        connection: Any = Slow()
+        election = LeaseElection(connection, "kube-system", "l", LeaseState("a", TIMES))
+        async with LeaseThread(connection, election) as lease:
+            await lease.acquire()
+            until(lambda: "renewal" in steps, pause_seconds=0.001)
+            await lease.release()
+
+    asyncio.run(run())
+    assert steps == ["PUT", "renewal", "end of the renewal", "PUT", "close"]
