@@ -29,7 +29,7 @@ from podwright.simulation.autoscaling.expanders import (
     equal_options,
     requested,
 )
-from podwright.simulation.autoscaling.group_sizes import NodeGroupSizes
+from podwright.simulation.autoscaling.group_sizes import GroupSizes, NodeGroupSizes
 from podwright.simulation.autoscaling.node_groups import (
     AutoscalerOptions,
     NodeGroup,
@@ -146,6 +146,8 @@ def test_a_new_node_has_what_its_template_says_and_the_label_of_its_group():
         assert [(each.key, each.effect) for each in node.spec.taints] == [("k", "NoSchedule")]
     more = msgspec.structs.replace(template, allocatable={"pods": "7"}).node("n")
     assert more.status.allocatable == {"pods": "7"}
+    bare = NodeGroup(name="bare").node_template("pool")
+    assert (bare.labels, bare.allocatable, bare.taints) == ({"pool": "bare"}, {}, ())
 
 
 def test_the_sizes_of_groups_and_what_they_cost():
@@ -168,6 +170,8 @@ def test_the_sizes_of_groups_and_what_they_cost():
     assert [(each.time[11:13], each.size) for each in a.sizes] == [("00", 1), ("01", 2), ("03", 1)]
     assert (a.node_hours, a.cost) == (1 + 4 + 1, 18.0)
     assert ([each.size for each in b.sizes], b.node_hours, b.cost) == ([0], 0, 0)
+    none = GroupSizes(name="c")
+    assert (none.sizes, none.node_hours, none.cost) == ((), 0, 0)
 
 
 # --------------------------------------------------------------------------- what can move

@@ -10,7 +10,7 @@ import pytest
 from podwright.apimachinery.objects import InputError, decode, encode
 from podwright.apimachinery.objects.node import ZONE
 from podwright.scheduler.machine import SchedulerOptions
-from podwright.simulation.autoscaling import parse_node_groups
+from podwright.simulation.autoscaling import parse_node_groups, read_node_groups
 from podwright.simulation.autoscaling.expanders import (
     Choice,
     ScaleUpOption,
@@ -461,6 +461,19 @@ def test_the_priorities_of_the_expander(options, paths):
     with pytest.raises(InputError) as caught:
         parse_node_groups(document, "g")
     assert [error.path for error in caught.value.errors] == [f"options.{path}" for path in paths]
+
+
+def test_a_file_has_groups_and_its_name_is_in_its_errors(tmp_path):
+    path = tmp_path / "groups.yaml"
+    text = "groups: [{name: a, minSize: 1, maxSize: 2, template: {allocatable: {cpu: 4}}}]"
+    path.write_text(text)
+    (found,) = read_node_groups(path).groups
+    assert (found.name, found.min_size, found.max_size) == ("a", 1, 2)
+    path.write_text(text.replace("minSize: 1", "minSize: 3"))
+    with pytest.raises(InputError) as caught:
+        read_node_groups(path)
+    (error,) = caught.value.errors
+    assert (error.source, error.path) == (str(path), "groups[0].maxSize")
 
 
 @pytest.mark.parametrize("text", ["{", "- a", "3"])
