@@ -124,7 +124,7 @@ def rejection(
     details = found.details
     seconds = float(retry_after) if retry_after.isdecimal() else 0.0
     if not seconds and details is not None:
-        seconds = float(details.retryAfterSeconds)
+        seconds = details.retryAfterSeconds
     return RejectedRequest(
         _rejection_text(found, status, what, token),
         status=status,

@@ -78,8 +78,8 @@ def test_all_fields_are_read(tmp_path):
     user = {
         "client-certificate-data": pem,
         "client-key-data": pem,
-        "username": "n",
-        "password": "w",
+        "username": "n m",
+        "password": " w\nx ",
         "as": "jane",
         "as-uid": "7",
         "as-groups": ["g"],
@@ -106,8 +106,8 @@ def test_all_fields_are_read(tmp_path):
     assert found.user == User(
         client_certificate_data=b"PEM",
         client_key_data=b"PEM",
-        username="n",
-        password="w",
+        username="n m",
+        password=" w\nx ",
         impersonated="jane",
         as_uid="7",
         as_groups=["g"],
