@@ -23,6 +23,7 @@ from podwright.online.client.cluster.list_watch import (
     ChangedObject,
     GetPage,
     ListWatch,
+    Meta,
     OpenWatch,
     Page,
     Pause,
@@ -462,3 +463,26 @@ def test_annotations_are_not_kept():
 
 def test_nothing_is_known_of_what_remains_before_a_page():
     assert ListWatch(seed=0).remaining == 0
+
+
+@pytest.mark.parametrize("arrives_by", ["the first list", "an event", "a later event"])
+@pytest.mark.parametrize("goes_by", ["a list", "a successor in the watch"])
+def test_a_deletion_that_no_event_shows_has_the_last_metadata_without_annotations(
+    arrives_by: str, goes_by: str
+) -> None:
+    state = ListWatch(seed=0, streams=False)
+    notes: Any = {"annotations": {"a": "b"}}
+    state.page(page_of([object_of("x", version=2, **notes)] * (arrives_by == "the first list")))
+    if arrives_by != "the first list":
+        state.event(event("ADDED", object_of("x", version=2, **notes)))
+    if arrives_by == "a later event":
+        state.event(event("MODIFIED", object_of("x", version=3, **notes)))
+    if goes_by == "a list":
+        state.failed(410)
+        (gone,) = state.page(page_of([], 9))
+    else:
+        gone, new = state.event(event("ADDED", object_of("x", "v", 9, **notes)))
+        assert (new.event, new.meta.uid, new.meta.annotations) == ("Add", "v", {"a": "b"})
+    last = "3" if arrives_by == "a later event" else "2"
+    assert (gone.event, gone.body) == ("Delete", b"")
+    assert gone.meta == Meta(name="x", namespace="ns", uid="u", resource_version=last)
