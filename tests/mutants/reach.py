@@ -173,10 +173,14 @@ def digest_of_tests(file: str) -> str:
 
 
 def stages_of(mutant: Mutant, settings: Settings) -> tuple[list[str], list[str], list[str]]:
-    """Return the test modules beside a mutated module, the early ones, and all others."""
+    """Return the test modules beside a mutated module, the early ones, and all others.
+
+    What holds in all rooms has its tests in one place, which is beside each of them.
+    """
     every = modules_of_tests(settings.tests_of(mutant.area), ROOT)
     early = set(modules_of_tests(settings.early_tests, ROOT))
-    near = [file for file in every if is_beside(Path(file), mutant.path)]
+    everywhere = modules_of_tests(settings.everywhere, ROOT)
+    near = [file for file in every if file in everywhere or is_beside(Path(file), mutant.path)]
     later = [file for file in every if file not in set(near)]
     return (
         near,
