@@ -185,14 +185,18 @@ class _Reading:
     def _files(self, names: Sequence[str], path: str) -> Files:
         found: Files = ()
         for index, name in enumerate(names):
-            try:
-                found += self._read([name])
-            except PodwrightError as error:  # a file, or a cluster that cannot be read
-                whole = [FieldError(source=name, path="", message=str(error))]
-                wrong = error.errors if isinstance(error, InputError) else whole
-                where = f"{path}[{index}]"
-                self._errors += (problem(where, f"{one.source}: {one.message}") for one in wrong)
+            found += self._contents(name, f"{path}[{index}]")
         return found
+
+    def _contents(self, name: str, path: str) -> Files:
+        """Return what can be read under the name that stands at `path`; nothing after an error."""
+        try:
+            return self._read([name])
+        except PodwrightError as error:  # a file, or a cluster that cannot be read
+            whole = [FieldError(source=name, path="", message=str(error))]
+            wrong = error.errors if isinstance(error, InputError) else whole
+            self._errors += (problem(path, f"{one.source}: {one.message}") for one in wrong)
+            return ()
 
     def _others(self, spec: Spec) -> dict[str, bytes]:
         named = [
@@ -201,13 +205,15 @@ class _Reading:
             if entry.trace is not None
         ]
         for index, each in enumerate(spec.configurations):
-            named.append((f"spec.configurations[{index}].file", each.file))
-            named += [(f"spec.configurations[{index}].plugins", name) for name in each.plugins]
-        found = {}
+            where = f"spec.configurations[{index}]"
+            named.append((f"{where}.file", each.file))
+            named += [
+                (f"{where}.plugins[{place}]", name) for place, name in enumerate(each.plugins)
+            ]
+        found: dict[str, bytes] = {}
         for path, name in named:
             if name and name not in found:
-                contents = self._files([name], path)
-                found[name] = contents[0][1] if contents else b""
+                found.update((name, data) for _, data in self._contents(name, path)[:1])
         return found
 
     def _run(self, state: RunState) -> Files:

@@ -171,9 +171,13 @@ LOAD_HEAD = "  load:\n  - {name: a, arrivals: {every: 1s, count: 1}, "
           "spec.operations[0].create.spec.containers"]),
         ("  load: [{name: a}]", ["spec.load[0].object", "spec.load[0].arrivals"]),
         ("  load: [{name: a, trace: {file: x, arrival: t}, lifetime: {distribution: constant,"
-         " value: 1s}}]", ["spec.load[0].trace"]),
+         " value: 1s}}]", ["spec.load[0].trace", "spec.load[0].trace.file"]),
         ("  configurations: [{file: a.yaml}, {name: b, file: b.yaml, configuration: {}}]",
-         ["spec.configurations[1].configuration"]),
+         ["spec.configurations[1].configuration", "spec.configurations[0].file",
+          "spec.configurations[1].file"]),
+        ("  configurations: [{file: a.yaml}, {name: b, file: a.yaml, plugins: [p.py, p.py]}]",
+         ["spec.configurations[0].file", "spec.configurations[1].file",
+          "spec.configurations[1].plugins[0]", "spec.configurations[1].plugins[1]"]),
         ("  expectations: [{utilization: {atLeast: -0.1, atMost: 1.5}}]",
          ["spec.expectations[0].utilization.atLeast", "spec.expectations[0].utilization.atMost"]),
         ("  expectations: [{utilization: {atLeast: 0, atMost: 1}}, {spread: {topologyKey: ''}}]",
@@ -183,7 +187,20 @@ LOAD_HEAD = "  load:\n  - {name: a, arrivals: {every: 1s, count: 1}, "
 )  # fmt: skip
 def test_each_mistake_has_its_path(spec, paths):
     found = [text.partition(": ")[2].partition(":")[0] for text in errors_of(spec)]
-    assert [path for path in found if not path.endswith(".file[0]")] == paths
+    assert found == paths
+
+
+def test_mistakes_in_files_and_in_the_scenario_are_reported_together():
+    files = {"nodes.yaml": "{apiVersion: v1, kind: Node, metadata: {name: a}, spec: 5}"}
+    with pytest.raises(InputError) as raised:
+        scenario(
+            "  cluster: {files: [nodes.yaml], objects: [{apiVersion: v1, kind: Node,"
+            " metadata: {name: b}, spec: 6}]}",
+            files,
+        )
+    assert [(one.source, one.path) for one in raised.value.errors] == [
+        ("nodes.yaml: document 1 (line 1)", "spec"), ("s.yaml", "spec.cluster.objects[0].spec"),
+    ]  # fmt: skip
 
 
 def test_a_document_that_is_no_mapping_is_an_error():
