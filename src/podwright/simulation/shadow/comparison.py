@@ -202,7 +202,7 @@ class DecisionComparer:
         See `explain_binding` for the result.
         """
         found = self._preemption(pod, now_ns)
-        if found is None or found.choice is None or self._preemption_plugin is None:
+        if found is None or self._preemption_plugin is None:
             return None
         ours = next((one for one in found.candidates if one.node == node), None)
         failed = self._preemption_plugin.failed

@@ -195,16 +195,11 @@ class RecordedAttempts:
             yield ObservedState({POD: position}, crossed)
             if crossed:
                 yield ObservedState({POD: position})
-        others = {
-            kind: positions_of_kind
-            for kind in self._view.tracks
-            if kind != POD and len(positions_of_kind := self._earlier(kind, attempt)) > 1
-        }
-        for kind, positions_of_kind in others.items():
-            for position in nearest_positions(
-                positions_of_kind, here[kind], self._view.tracks[kind].lines
-            ):
-                yield ObservedState({kind: position})
+        for kind, track in self._view.tracks.items():
+            if kind != POD:
+                positions = self._earlier(kind, attempt)
+                for position in nearest_positions(positions, here[kind], track.lines):
+                    yield ObservedState({kind: position})
         tried = 0
         for position in backwards:
             crossed = self._placed_between(position, here[POD])
@@ -225,7 +220,7 @@ class RecordedAttempts:
         for line in self._pods.lines[
             position : self._pods.seen_at(attempt.time_ns + self._delay_ns)
         ]:
-            if (pods := updated_pod(line)) is None or pods[0].key == attempt.pod:
+            if (pods := updated_pod(line)) is None or line.object.key == attempt.pod:
                 continue
             placed = pods[0]
             there = self._view.pods.get(placed.key)

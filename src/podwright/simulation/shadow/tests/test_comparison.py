@@ -8,11 +8,20 @@ import msgspec
 import pytest
 
 from podwright.apimachinery.objects import Pod
+from podwright.apimachinery.schema import decode
 from podwright.scheduler.assembly import Scheduler
 from podwright.scheduler.config import KubeSchedulerConfiguration, read_configuration
-from podwright.scheduler.framework import TieRule
+from podwright.scheduler.framework import (
+    Cycle,
+    FailedCycle,
+    Plugin,
+    PostFilterResult,
+    Status,
+    TieRule,
+)
 from podwright.simulation.shadow.comparison import DecisionComparer, Finding, ScoreDifference
 from podwright.simulation.shadow.recorded_cluster import CopiedImageCounts
+from podwright.simulation.shadow.tests.test_shadow import node, pod
 from podwright.testing import make_node, make_pod
 
 
@@ -28,9 +37,10 @@ def comparer(
     *objects: Any,
     percentage: int | None = None,
     configuration: KubeSchedulerConfiguration | None = None,
+    plugins: tuple[type[Plugin], ...] = (),
 ) -> DecisionComparer:
     """Compare with the default profile, or a configured one."""
-    scheduler = Scheduler(configuration, tie_rule=TieRule.HEAP)
+    scheduler = Scheduler(configuration, plugins=plugins, tie_rule=TieRule.HEAP)
     for obj in objects:
         scheduler.cluster.put(obj)
     (profile,) = scheduler.profiles.values()
@@ -169,6 +179,36 @@ def test_no_preemption_is_possible_where_the_pod_fits_or_never_fits():
     assert found.explain_preemption(urgent(9), "n1", ["default/low"], 0) is None
 
 
+def test_pods_that_are_already_terminating_are_no_victims_of_the_log():
+    leaving = placed("leaving", "n1", 2)
+    metadata = msgspec.structs.replace(leaving.metadata, deletion_timestamp="2026-03-02T10:00:00Z")
+    leaving = msgspec.structs.replace(leaving, metadata=metadata)
+    found = comparer(make_node("n1", cpu=4), leaving, placed("low", "n1", 2))
+    low, gone = "default/low", "default/leaving"
+    for victims, expected in (([low], ()), ([low, gone], None), ([gone], None)):
+        assert found.explain_preemption(urgent(), "n1", victims, 0) == expected
+
+
+class Otherwise(Plugin):
+    """Nominates a node in its own way."""
+
+    name = "Otherwise"
+
+    def post_filter(self, cycle: Cycle, failed: FailedCycle) -> PostFilterResult:
+        """Nominate n1."""
+        return PostFilterResult(status=Status(), nominated_node="n1", details="in its own way")
+
+
+def test_what_another_plugin_does_after_a_failure_is_no_preemption():
+    enabled = {"disabled": [{"name": "*"}], "enabled": [{"name": "Otherwise"}]}
+    configuration = configured({"plugins": {"postFilter": enabled}})
+    found = comparer(*FULL, configuration=configuration, plugins=(Otherwise,))
+    assert found.explain_preemption(urgent(), "n1", ["default/low"], 0) is None
+    made = found.with_our_preemption(preempted("n1"), urgent(), 0)
+    assert (made.best, made.our_victims) == ("", msgspec.UNSET)
+    assert made.rejection.startswith("0/3 nodes are available")
+
+
 def preempted(node: str) -> Finding:
     return Finding(
         what="preemption", line=1, pod="default/urgent", node=node, outcome="unexplained"
@@ -286,3 +326,21 @@ def test_searches_are_made_only_for_nodes_that_a_sample_may_find():
     assert exact.searches_left == 5_000, "a search evaluates all hundred"
     found.searches_left = 0
     assert found.explain_binding(pod, "n000", **SEARCH) is None
+
+
+def test_a_search_may_end_early_and_have_older_image_counts_at_once():
+    def with_image(name: str, cpu: int) -> Any:
+        return decode(node(name, str(cpu), {"app:1": 10 << 30}, memory=f"{cpu * 4}Gi"))
+
+    # The search ends after 100 of 104 nodes: one that leaves out the best has both others.
+    names = [f"n{number:03}" for number in range(104)]
+    nodes: dict[str, Any] = {name: make_node(name, cpu=4) for name in names}
+    nodes["n103"], nodes["n050"] = with_image("n103", 64), with_image("n050", 6)
+    found = comparer(*nodes.values())
+    found._cluster.put(with_image("n051", 4))
+    found._images.copy(["n051", "n103"])
+    web = decode(pod("web"))
+    assert isinstance(web, Pod)
+    assert found.explain_binding(web, "n050", **SEARCH) == ("sampling",)
+    assert found.explain_binding(web, "n051", **SEARCH) == ("sampling", "image counts")
+    assert found.explain_binding(web, "n052", **SEARCH) is None

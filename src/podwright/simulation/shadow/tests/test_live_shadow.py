@@ -18,8 +18,8 @@ def change_of(line):
     return FreshChange(line.line, kind_of(obj), obj.key, line.old, new, obj)
 
 
-def busy_cluster(count=40):
-    """Record bindings to the better and the worse node, a waiting pod and a preempted one."""
+def busy_cluster(count=40, *, gone_ms=0):
+    """Record bindings to the better and the worse node, and a waiting pod, which may go."""
     cluster = Cluster(node("n1", "32", memory="64Gi"), node("n2", "32", memory="64Gi"))
     waiting = pod("waits")
     cluster.add_pending(500, waiting)
@@ -32,7 +32,10 @@ def busy_cluster(count=40):
         if number % 3 == 2:
             cluster.delete(ms + 300, pod(f"web-{number - 1}", "250m", "n2"))
     nominated = with_status(waiting, nominatedNodeName="n1")
-    cluster.update(31_000, nominated | {"spec": nominated["spec"] | {"nodeName": "n1"}})
+    if gone_ms:
+        cluster.delete(gone_ms, nominated)
+    else:
+        cluster.update(31_000, nominated | {"spec": nominated["spec"] | {"nodeName": "n1"}})
     return cluster.record()
 
 
@@ -69,6 +72,20 @@ def test_changes_are_dropped_when_no_decision_needs_them():
     lines = tuple(line for line in record.lines if line.object.name != "waits")
     _, kept = followed(type(record)(source="", lines=lines), 1)
     assert kept < 20 < len(lines)
+    _, kept_while_it_waits = followed(busy_cluster(30), 1)
+    assert kept_while_it_waits > 60
+    _, kept = followed(busy_cluster(30, gone_ms=1500), 1)
+    assert kept < 25, "until it is deleted"
+
+
+def test_the_decisions_of_a_scheduler_with_another_name_are_not_compared():
+    cluster = Cluster(node("n1"), node("n2"))
+    for ms, name in ((1000, "theirs"), (2000, "default-scheduler")):
+        web = pod(name, schedulerName=name)
+        cluster.add_pending(ms, web)
+        cluster.bind(ms + 10, web, "n1" if name == "theirs" else "n2")
+    live, _ = followed(cluster.record(), 1)
+    assert (live.report().bindings.total, live.report().bindings.agreed) == (1, 1)
 
 
 def test_a_decision_is_open_until_later_changes_cannot_matter():

@@ -492,3 +492,21 @@ def test_images_of_a_pod_that_no_node_has_do_not_hide_others():
         return max(0, 100 * (gib * count // 2 - low) // (most - low))
 
     assert counts.differences(asked, slots).tolist() == [0 - score(2), score(1) - score(2)]
+
+
+def test_an_image_that_came_after_the_copy_of_its_node_counts_nothing():
+    gib = 1 << 30
+    columns = Columns()
+    columns.put(decode(node("n1", images={"app:1": gib})))
+    counts = CopiedImageCounts(columns)
+    counts.copy(["n1"])
+    columns.put(decode(node("n1", images={"app:1": gib, "app:2": gib // 2})))
+    document = pod("p")
+    containers = document["spec"]["containers"]
+    document["spec"]["containers"] = [*containers, containers[0] | {"name": "d", "image": "app:2"}]
+    asked = decode(document)
+    assert isinstance(asked, Pod)
+    slots = np.array([columns.nodes.slot_of["n1"]], dtype=np.int32)
+    low, most = 23 << 20, 2000 << 20
+    expected = 100 * (gib - low) // (most - low) - 100 * (gib * 3 // 2 - low) // (most - low)
+    assert counts.differences(asked, slots).tolist() == [expected]

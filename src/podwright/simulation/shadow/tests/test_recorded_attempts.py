@@ -142,6 +142,11 @@ def test_a_pod_is_assumed_from_its_decision_on():
             id="it waited for its binding",
         ),
         pytest.param(
+            [(1000, NOMINATED), (1500, pod("p")), (2000, pod("p", on="n1"))],
+            [(2000, "a/p", "n1", "", [])],
+            id="it waited for a binding that failed",
+        ),
+        pytest.param(
             [
                 (1000, with_status(pod("p"), nominatedNodeName="n2")),
                 (2000, pod("p", on="n1")),
