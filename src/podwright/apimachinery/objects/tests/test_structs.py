@@ -1,0 +1,15 @@
+"""Which structs of the room can be changed, and which are made by position."""
+
+from tests.struct_settings import check_structs
+
+BY_POSITION = {
+    "CronSchedule", "FieldRequirement", "FieldSelector", "LabelSelector",
+    "LabelSelectorRequirement", "NodeSelector", "NodeSelectorRequirement", "NodeTerm",
+    "NodeTerms", "ObjectDeleted", "ObjectPut", "PodSchedulingGate",
+    "PreferredSchedulingTerm", "Quantity", "RecentEvent", "Requirement",
+    "ResourceClaimSpec", "Selector", "WeightedPodAffinityTerm", "YamlDocument",
+}  # fmt: skip
+
+
+def test_records_are_values_whose_fields_have_names_unless_they_are_listed() -> None:
+    check_structs("apimachinery.objects", by_position=BY_POSITION)

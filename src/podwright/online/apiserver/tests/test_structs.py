@@ -1,0 +1,13 @@
+"""Which structs of the room can be changed, and which are made by position."""
+
+from tests.struct_settings import check_structs
+
+BY_POSITION = {
+    "CertificateFiles", "FieldProblem", "LatencyRule", "LatencyRules", "PluginList",
+    "RecordedNodes", "RestoredStart", "RunList", "SchedulerChoice", "SchedulerList",
+    "SchedulerParameter", "_Allowance", "_Similar",
+}  # fmt: skip
+
+
+def test_records_are_values_whose_fields_have_names_unless_they_are_listed() -> None:
+    check_structs("online.apiserver", by_position=BY_POSITION)

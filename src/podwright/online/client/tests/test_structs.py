@@ -1,0 +1,13 @@
+"""Which structs of the room can be changed, and which are made by position."""
+
+from tests.struct_settings import check_structs
+
+BY_POSITION = {
+    "Batch", "ChangedObject", "GetPage", "Meta", "OpenWatch", "Pause", "ServerVersion",
+    "StatusObject", "SyncDifference", "Variable", "Write", "WriteReplies", "WriteReply",
+    "Writes",
+}  # fmt: skip
+
+
+def test_records_are_values_whose_fields_have_names_unless_they_are_listed() -> None:
+    check_structs("online.client", by_position=BY_POSITION)
