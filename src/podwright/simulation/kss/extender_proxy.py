@@ -10,7 +10,7 @@ simulator/scheduler/simulator_config.go
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import msgspec
 
@@ -19,12 +19,7 @@ from podwright.scheduler.config import Extender, ExtenderCall, ExtenderReply, Ex
 from podwright.scheduler.framework import CalledExtender, MalformedJSON, read_first_value
 from podwright.simulation.kss.results import ExtenderAnswer, extender_results, weighted_priorities
 
-VERBS: Final[Mapping[str, ExtenderVerb]] = {
-    "filter": "filter",
-    "prioritize": "prioritize",
-    "preempt": "preempt",
-    "bind": "bind",
-}
+VERBS: Final[Mapping[str, ExtenderVerb]] = {verb: verb for verb in get_args(ExtenderVerb)}
 """The verb of each route `/extender/<route>/<index>`."""
 
 PODS_MAX: Final = 10_000

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from podwright.scheduler.config import API_VERSION, KIND
 from podwright.simulation.kss.snapshot_import import (
     SnapshotImport,
     UndecodableSnapshot,
@@ -116,6 +117,15 @@ def test_keys_may_be_missing_null_or_unknown():
     assert found.unknown_keys == ("other",)
     assert found.configuration is None
     assert found.warnings == ()
+
+
+def test_a_configuration_is_read_as_the_present_version_with_what_differs():
+    found = imported(schedulerConfig={"parallelism": 3, "own": 1})
+    assert found.configuration == {"apiVersion": API_VERSION, "kind": KIND, "parallelism": 3}
+    assert found.warnings == (
+        f"it has no apiVersion and kind; it is read as {API_VERSION}",
+        f"fields that {API_VERSION} does not have are ignored: own",
+    )
 
 
 REFERENCE = {"namespace": "a", "name": "c", "uid": "old"}
