@@ -25,6 +25,11 @@ Ran 5 of 6 Specs in 1 seconds
     [
         (ENDED, (276, [])),
         (FAILED, (5, ["Client List [It] should filter results", "Client Get [It] should fetch"])),
+        (
+            "--- FAIL: TestApply (1s)\n    --- PASS: TestApply/creates (0s)\n"
+            "    --- FAIL: TestApply/deletes (0s)\n--- PASS: TestOther (0s)\nFAIL\n",
+            (4, ["TestApply", "TestApply/deletes"]),
+        ),
         ("panic: no kubeconfig\n", (0, [])),
     ],
 )
