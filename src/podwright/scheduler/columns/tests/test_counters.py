@@ -8,7 +8,7 @@ from podwright.apimachinery.objects import LabelSelector, decode_pod, label_sele
 from podwright.apimachinery.objects.decode import decode_node
 from podwright.scheduler.columns import Cluster
 from podwright.scheduler.columns.affinity import selectors as selectors_module
-from podwright.scheduler.columns.affinity.counters import PlacementLog
+from podwright.scheduler.columns.affinity.counters import PlacementLog, WeightedTerms
 from podwright.scheduler.columns.affinity.domains import DomainRule
 from podwright.scheduler.columns.affinity.matching import PodSelector
 from podwright.scheduler.columns.affinity.selectors import SelectorCounters
@@ -304,6 +304,48 @@ def test_a_dropped_counter_is_rebuilt_when_it_is_used_again(of_live):
     assert counter.is_attached
     cluster.put(pod("c", "n1"))
     assert by_zone(cluster, counter) == {"x": 3}
+
+
+def limited(counter_bytes):
+    """Return a cluster of three nodes in two zones whose counters take so much memory."""
+    cluster = Cluster()
+    cluster.selectors = SelectorCounters(
+        cluster.nodes, cluster.selected_labels, counter_bytes=counter_bytes
+    )
+    for name, zone in (("n1", "x"), ("n2", "x"), ("n3", "y")):
+        cluster.put(node(name, zone, rack=name))
+    return cluster
+
+
+def test_the_memory_of_a_counter_is_that_of_its_domains_and_terms():
+    cluster = limited(1 << 20)
+    first, second = counter_of(cluster), counter_of(cluster, weight=2)
+    # Counters over the same domains have the rows of the nodes in common.
+    assert first.cost_bytes - second.cost_bytes == 2 * 8 * 3
+    of_racks = counter_of(cluster, rule=DomainRule.of_key("rack"))
+    assert of_racks.cost_bytes - first.cost_bytes == 8
+    two = WeightedTerms(np.arange(2, dtype=np.int32), np.ones(2, dtype=np.int64))
+    with_terms = cluster.selectors.counter(DomainRule.of_key(ZONE), (), two)
+    assert with_terms.cost_bytes - second.cost_bytes == 2 * 24
+
+
+@pytest.mark.parametrize(
+    ("spare_bytes", "dropped"),
+    [
+        pytest.param(0, [], id="exactly the memory of all"),
+        pytest.param(-1, [1], id="a byte less: the least recently used one goes"),
+        pytest.param(-1_500, [1, 2], id="less than the memory of two"),
+        pytest.param(-100_000, [1, 2, 3, 4], id="those of one cycle stay anyway"),
+    ],
+)
+def test_counters_take_no_more_memory_than_they_may(spare_bytes, dropped):
+    free = limited(1 << 20)
+    costs = [counter_of(free, weight=weight).cost_bytes for weight in range(20)]
+    cluster = limited(sum(costs) + spare_bytes)
+    counters = [counter_of(cluster, weight=weight) for weight in range(16)]
+    assert counter_of(cluster, weight=0) is counters[0], "used again"
+    counters += [counter_of(cluster, weight=weight) for weight in range(16, 20)]
+    assert [i for i, each in enumerate(counters) if not each.is_attached] == dropped
 
 
 def test_a_term_without_a_carrier_on_a_node_matches_no_pod():

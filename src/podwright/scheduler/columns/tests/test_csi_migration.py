@@ -141,6 +141,74 @@ def test_a_plugin_without_zones_of_its_driver_keeps_the_affinity():
     assert migrated_affinity(disk, migration) == disk.spec.node_affinity.required
 
 
+@pytest.mark.parametrize(
+    ("labels", "terms", "expected"),
+    [
+        pytest.param({ZONE: "a"}, [], [[(GCE_ZONE, ("a",))]], id="the only requirement"),
+        pytest.param(
+            {ZONE: "a"},
+            [("rack", "r")],
+            [[("rack", ("r",)), (GCE_ZONE, ("a",))]],
+            id="behind those of a term",
+        ),
+        pytest.param(
+            {ZONE: "a"},
+            [("rack", "r"), ("rack", "s")],
+            [[("rack", ("r",)), (GCE_ZONE, ("a",))], [("rack", ("s",)), (GCE_ZONE, ("a",))]],
+            id="in every term",
+        ),
+        pytest.param(
+            {ZONE: "a", BETA_ZONE: "b"},
+            [("rack", "r")],
+            [[("rack", ("r",)), (GCE_ZONE, ("a",))]],
+            id="the label of today takes precedence",
+        ),
+        pytest.param(
+            {BETA_ZONE: "b"},
+            [("rack", "r")],
+            [[("rack", ("r",)), (GCE_ZONE, ("b",))]],
+            id="the old label alone",
+        ),
+    ],
+)
+def test_the_zone_of_a_label_is_required_besides_the_affinity(labels, terms, expected):
+    written = [{"matchExpressions": [expression(key, "In", value)]} for key, value in terms]
+    affinity = {"nodeAffinity": {"required": {"nodeSelectorTerms": written}}} if terms else {}
+    disk = volume("v", labels=labels, **GCE, **affinity)
+    migration = migration_of(disk)
+    assert migration is not None
+    found = migrated_affinity(disk, migration)
+    assert found is not None
+    assert [
+        [(e.key, e.values) for e in term.match_expressions] for term in found.node_selector_terms
+    ] == expected
+
+
+@pytest.mark.parametrize(
+    ("zones", "expected"),
+    [
+        pytest.param("b__a", ("a", "b"), id="sorted"),
+        pytest.param(" b __a__", ("a", "b"), id="without spaces and empty ones"),
+        pytest.param("b__b", ("b",), id="each once"),
+        pytest.param("__", None, id="none"),
+    ],
+)
+def test_zones_of_a_label_become_one_requirement(zones, expected):
+    store = {"awsElasticBlockStore": {"volumeID": "vol-1"}}
+    disk = volume("v", labels={ZONE: zones}, **store)
+    migration = migration_of(disk)
+    assert migration is not None
+    found = migrated_affinity(disk, migration)
+    if expected is None:
+        assert found is None
+        return
+    assert found is not None
+    (term,) = found.node_selector_terms
+    assert [(e.key, e.values) for e in term.match_expressions] == [
+        (migration.topology_key, expected)
+    ]
+
+
 def test_a_volume_without_zones_is_accessible_from_all_nodes():
     disk = volume("v", **GCE)
     migration = migration_of(disk)

@@ -15,7 +15,7 @@ from podwright.apimachinery.objects import (
     Toleration,
 )
 from podwright.scheduler.columns import Cluster
-from podwright.scheduler.columns.affinity.domains import DomainRule, Domains
+from podwright.scheduler.columns.affinity.domains import DomainRule, Domains, LabelKeys
 from podwright.testing import make_node
 
 ZONE, RACK, DISK = "zone", "rack", "disk"
@@ -131,6 +131,7 @@ def check(domains: Domains, case: Case, cluster: Cluster) -> None:
         is_counted = domain is not None and case.counts(labels, bool(each.spec.taints))
         is_read = domain is not None and case.is_read(labels)
         assert (counting >= 0, reading >= 0) == (is_counted, is_read), each.metadata.name
+        assert min(counting, reading) >= -1, "-1 is no domain"
         if is_counted:
             assert counted.setdefault(str(domain), counting) == counting
         if is_read:
@@ -252,3 +253,12 @@ def test_changed_nodes_are_compared_while_they_are_few(nodes: int, renumbered: i
         cluster.put(make_node(f"n{number}", labels={ZONE: "a", "color": "red"}))
     check(domains, case, cluster)
     assert domains.numbering == before + renumbered
+
+
+def test_keys_of_labels_are_equal_if_they_are_the_same_in_order() -> None:
+    keys = LabelKeys((ZONE, RACK))
+    assert keys == LabelKeys((ZONE, RACK)) == (ZONE, RACK)
+    assert len({keys, LabelKeys((ZONE, RACK)), (ZONE, RACK)}) == 1
+    for other in ((), (ZONE,), (RACK, ZONE), (ZONE, RACK, DISK)):
+        assert keys != LabelKeys(other)
+        assert not keys == other  # noqa: SIM201

@@ -13,8 +13,11 @@ from podwright.apimachinery.objects import (
 )
 from podwright.scheduler.columns import NodeColumns
 from podwright.scheduler.columns.node_selector import (
+    compile_node_selector,
     labels_mask,
     node_selector_mask,
+    node_term_mask,
+    node_terms_mask,
     value_mask,
 )
 
@@ -94,6 +97,15 @@ def term(*expressions, fields=()):
             id="and its opposite, as an empty text",
         ),
         pytest.param(
+            [term(fields=[("spec.other", "In", ("",))])], [0, 1, 2, 3], id="which is the empty text"
+        ),
+        pytest.param([term(fields=[("spec.other", "NotIn", ("",))])], [], id="and is no other one"),
+        pytest.param(
+            [term(fields=[("metadata.name", "In", ("n2",)), ("metadata.name", "In", ("n1",))])],
+            [],
+            id="fields are AND'd",
+        ),
+        pytest.param(
             [term(("zone", "Exists"), fields=[("metadata.name", "In", ("n2",))])],
             [],
             id="fields and expressions are AND'd",
@@ -103,6 +115,10 @@ def term(*expressions, fields=()):
 def test_matching_nodes(nodes, terms, matching):
     selector = NodeSelector(tuple(terms))
     assert np.flatnonzero(node_selector_mask(selector, nodes)).tolist() == matching
+    compiled = compile_node_selector(selector)
+    assert np.flatnonzero(node_terms_mask(compiled, nodes)).tolist() == matching
+    of_terms = [np.flatnonzero(node_term_mask(each, nodes)).tolist() for each in compiled.terms]
+    assert sorted({slot for slots in of_terms for slot in slots}) == matching
     for slot in range(len(LABELS)):
         rows = np.array([slot], dtype=np.int32)
         assert node_selector_mask(selector, nodes, rows).tolist() == [slot in matching]

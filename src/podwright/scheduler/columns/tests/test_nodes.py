@@ -9,6 +9,7 @@ from podwright.scheduler.columns.nodes import (
     FIXED_RESOURCES,
     MEMORY,
     PODS,
+    Interner,
     Journal,
     SlotColumns,
 )
@@ -309,6 +310,18 @@ def test_names_have_ranks_that_change_with_new_nodes():
     assert cluster.nodes.name_ranks().tolist() == [1, 2, 0]
 
 
+def test_names_have_other_ranks_in_other_slots():
+    cluster = Cluster()
+    for name in ("gone", "b", "c"):
+        cluster.put(node(name))
+    assert cluster.nodes.name_ranks().tolist() == [2, 0, 1]
+    cluster.delete(node("gone"))
+    cluster._renumber()
+    cluster.put(node("a"))
+    assert cluster.nodes.names == ["b", "c", "a"]
+    assert cluster.nodes.name_ranks().tolist() == [1, 2, 0]
+
+
 def test_nodes_are_visited_zone_by_zone_also_after_one_has_moved():
     cluster = Cluster()
     key = "topology.kubernetes.io/zone"
@@ -475,3 +488,12 @@ def test_a_new_resource_gets_the_next_column():
     assert [nodes.resource_index(name) for name in ("x.com/a", "x.com/b", "x.com/a", "cpu")] == [
         first, first + 1, first, CPU,
     ]  # fmt: skip
+
+
+def test_values_are_numbered_in_the_order_in_which_they_appear():
+    values: Interner[str] = Interner()
+    assert (len(values), values.find("a")) == (0, -1)
+    assert [values.id_of(value) for value in ("a", "b", "a", "")] == [0, 1, 0, 2]
+    assert values.values == ["a", "b", ""]
+    assert len(values) == 3
+    assert [values.find(value) for value in ("a", "b", "", "c")] == [0, 1, 2, -1]

@@ -536,6 +536,56 @@ NO_SPACE = NOT_ENOUGH_SPACE
             id="a driver that does not report its capacity",
         ),
         pytest.param(
+            [
+                DYNAMIC,
+                REPORTS,
+                capacity("k", "local", {HOST: "n0"}, capacity="9Gi", maximumVolumeSize="4Gi"),
+            ],
+            [claim("c")],
+            [NO_SPACE] * 3,
+            id="a volume may be smaller than the capacity",
+        ),
+        pytest.param(
+            [
+                DYNAMIC,
+                REPORTS,
+                capacity("k", "local", {HOST: "n0"}, capacity="4Gi", maximumVolumeSize="5Gi"),
+            ],
+            [claim("c")],
+            [FREE, NO_SPACE, NO_SPACE],
+            id="the maximum size of a volume takes precedence",
+        ),
+        pytest.param(
+            [DYNAMIC, REPORTS, capacity("k", "local", {HOST: "n0"}, maximumVolumeSize="5Gi")],
+            [claim("c")],
+            [FREE, NO_SPACE, NO_SPACE],
+            id="a maximum size without a capacity",
+        ),
+        pytest.param(
+            [DYNAMIC, REPORTS, capacity("k", "local", {HOST: "n0"})],
+            [claim("c")],
+            [NO_SPACE] * 3,
+            id="a pool without an amount",
+        ),
+        pytest.param(
+            [DYNAMIC, REPORTS, capacity("k", "local", {}, capacity="5Gi")],
+            [claim("c")],
+            [FREE] * 3,
+            id="a pool of all nodes",
+        ),
+        pytest.param(
+            [DYNAMIC, REPORTS, capacity("k", "local", {}, capacity="5Gi", nodeTopology=None)],
+            [claim("c")],
+            [NO_SPACE] * 3,
+            id="a pool of no nodes",
+        ),
+        pytest.param(
+            [DYNAMIC, REPORTS, capacity("k", "local", {"-": "n0"}, capacity="5Gi")],
+            [claim("c")],
+            [NO_SPACE] * 3,
+            id="a pool of nodes with an invalid label",
+        ),
+        pytest.param(
             [DYNAMIC, REPORTS],
             [claim("c", resources={})],
             [FREE] * 3,
