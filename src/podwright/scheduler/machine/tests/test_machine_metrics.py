@@ -225,6 +225,74 @@ def test_a_pod_that_is_held_at_permit():
     assert seen.count(POINT, "Permit", "Success", NAME) == 0
 
 
+class HoldSome(Hold):
+    """Holds the pods whose name says so."""
+
+    name = "HoldSome"
+
+    def permit(self, cycle, node_name):
+        return super().permit(cycle, node_name) if "held" in cycle.pod.key else (Status(), "0s")
+
+
+@pytest.mark.parametrize(
+    ("fates", "expected"),
+    [
+        pytest.param(
+            ["bound"] * 2,
+            {("Permit", "Success"): 2, ("Bind", "Success"): 2, ("PostBind", "Success"): 2},
+            id="bound",
+        ),
+        pytest.param(
+            ["failed"],
+            {("Permit", "Success"): 1, ("Bind", "Error"): 1, ("Unreserve", "Success"): 1},
+            id="the bind fails",
+        ),
+        pytest.param(
+            ["held"],
+            {("Permit", "Wait"): 1, ("Bind", "Success"): 1, ("PostBind", "Success"): 1},
+            id="bound after it was held",
+        ),
+        pytest.param(
+            ["failed-held"],
+            {("Permit", "Wait"): 1, ("Bind", "Error"): 1, ("Unreserve", "Success"): 1},
+            id="the bind fails after it was held",
+        ),
+        pytest.param(
+            ["bound", "failed", "held", "bound", "failed-held", "held"],
+            {
+                ("Permit", "Success"): 3,
+                ("Permit", "Wait"): 3,
+                ("Bind", "Success"): 4,
+                ("Bind", "Error"): 2,
+                ("PostBind", "Success"): 4,
+                ("Unreserve", "Success"): 2,
+            },
+            id="some of each",
+        ),
+    ],
+)
+def test_a_placed_pod_counts_at_the_points_that_it_went_through(fates, expected):
+    driver = Driver(HoldSome)
+    driver.put(make_node("n1"))
+    for number, fate in enumerate(fates):
+        driver.put(pod(f"{fate}-{number}"))
+        driver.bind_error = CallError("no") if "failed" in fate else None
+        driver.cycle()
+        if "held" in fate:
+            driver.do(PodAllowed(f"default/{fate}-{number}", "HoldSome"))
+    seen = driver.seen()
+    points = ("Permit", "Bind", "PostBind", "Unreserve")
+    statuses = ("Success", "Wait", "Error", "Unschedulable")
+    counts = {
+        (point, status): seen.count(POINT, point, status, NAME)
+        for point in points
+        for status in statuses
+    }
+    assert {labels: count for labels, count in counts.items() if count} == expected
+    assert seen.count(POINT, "Reserve", "Success", NAME) == len(fates)
+    assert seen.count(POINT, "PreBindPreFlight", "Skip", NAME) == len(fates)
+
+
 def test_an_attempt_lasts_from_its_own_cycle_whatever_was_tried_in_between():
     # Upstream: pkg/scheduler/schedule_one.go, handleBindingCycleError
     driver = Driver(Hold)

@@ -312,11 +312,12 @@ class Refusing(Plugin):
 
     name = "Refusing"
     point: ClassVar[str] = ""
+    refusal: ClassVar[Status] = Status.unschedulable("not b")
     released: ClassVar[list[str]] = []
 
     def _answer(self, point: str, cycle: Cycle) -> Status:
         is_refused = self.point == point and cycle.pod.metadata.name == "b"
-        return Status.unschedulable("not b") if is_refused else Status.OK
+        return self.refusal if is_refused else Status.OK
 
     def reserve(self, cycle: Cycle, node_name: str) -> Status:
         return self._answer("Reserve", cycle)
@@ -341,6 +342,47 @@ def test_a_refused_member_is_released_once_and_the_others_from_the_last_on(point
     assert driver.machine.cluster.nodes.requested.sum() == 0
     assert driver.condition("default/b")[0] == "Unschedulable"
     assert "not b" in driver.condition("default/b")[1]
+
+
+@pytest.mark.parametrize("point", ["Reserve", "Permit"])
+@pytest.mark.parametrize("least", [1, 2])
+def test_a_refused_member_that_needs_preemption_is_refused(point, least, monkeypatch):
+    monkeypatch.setattr(Refusing, "point", point)
+    driver = Driver(Refusing, gates=GATES)
+    driver.put(make_node("n1", cpu="2"), make_node("n2", cpu="1"), gang("g", least))
+    driver.put(make_pod("low", cpu="2", node="n1"))
+    driver.put(member("a", cpu="1", priority=10), member("b", cpu="2", priority=10))
+    driver.holds = {"DeletePod"}
+    driver.cycle()
+    reason, message = driver.condition("default/b")
+    assert (reason, "not b" in message) == ("Unschedulable", True)
+    pod = driver.machine.pod("default/b")
+    assert pod is not None
+    assert pod.status.nominated_node_name == ""
+    # The others do not wait for it.
+    assert driver.node_of("default/a") == ("n2" if least == 1 else "")
+    (patch,) = driver.all_of(PatchPodGroupStatus)
+    expected = ("True", "") if least == 1 else ("False", GROUP_UNSCHEDULABLE)
+    assert (patch.condition.status, patch.condition.message) == expected
+
+
+@pytest.mark.parametrize("point", ["Reserve", "Permit"])
+def test_the_point_at_which_a_member_fails_is_named(point, monkeypatch):
+    # Upstream: pkg/scheduler/framework/runtime/framework.go, RunReservePluginsReserve
+    monkeypatch.setattr(Refusing, "point", point)
+    monkeypatch.setattr(Refusing, "refusal", Status.error("broken"))
+    driver = Driver(Refusing, gates=GATES)
+    driver.put(make_node("n1"), gang("g", 1), member("a"), member("b"), member("c"))
+    driver.cycle()
+    own = f'running {point} plugin "Refusing": broken'
+    assert driver.condition("default/b") == ("SchedulerError", own)
+    # Also that of a member which was not evaluated any more.
+    others = f"failed to schedule other pod from a pod group: {own}"
+    for name in ("default/a", "default/c"):
+        assert driver.condition(name) == ("SchedulerError", others)
+    (patch,) = driver.all_of(PatchPodGroupStatus)
+    assert (patch.condition.reason, patch.condition.message) == ("SchedulerError", others)
+    assert driver.machine.cluster.nodes.requested.sum() == 0
 
 
 class Recording(Plugin):

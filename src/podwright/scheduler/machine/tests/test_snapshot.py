@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 import pytest
 
 from podwright.apimachinery.objects import (
     KubernetesObject,
+    Pod,
     ResourceClaim,
     decode_as,
     with_fields,
@@ -36,6 +37,13 @@ from podwright.scheduler.machine.snapshot import (
 from podwright.scheduler.machine.tests.driving import SECOND_NS, Driver, enabling, pending
 from podwright.scheduler.machine.tests.test_evictions import answer_next, deleted, preempting
 from podwright.testing import make_node, make_pod
+
+CLAIMED = {"name": "v", "persistentVolumeClaim": {"claimName": "c"}}
+AWAY = {
+    "requiredDuringSchedulingIgnoredDuringExecution": [
+        {"topologyKey": "zone", "labelSelector": {"matchLabels": {"a": "b"}}}
+    ]
+}
 
 
 class Numbered:
@@ -104,6 +112,102 @@ def test_pods_of_a_node_that_arrives_after_a_restore_take_its_room():
     reason, message = again.condition("default/p")
     assert reason == "Unschedulable"
     assert message.startswith("0/2 nodes are available: 2 Insufficient cpu.")
+
+
+PLAIN = make_pod("plain", cpu="1", node="n1")
+
+
+@pytest.mark.parametrize(
+    ("other", "is_like"),
+    [
+        pytest.param(make_pod("other", cpu="1", node="n2"), True, id="the same template"),
+        pytest.param(make_pod("other", cpu="2", node="n1"), False, id="another request"),
+        pytest.param(
+            make_pod("other", cpu="1", node="n1", labels={"a": "b"}), False, id="other labels"
+        ),
+        pytest.param(
+            make_pod("other", cpu="1", node="n1", namespace="b"), False, id="another namespace"
+        ),
+        pytest.param(make_pod("other", cpu="1", node="n1", host_port=80), False, id="a port"),
+        pytest.param(
+            make_pod("other", cpu="1", node="n1", spec={"volumes": [CLAIMED]}), False, id="a volume"
+        ),
+        pytest.param(
+            make_pod("other", cpu="1", node="n1", spec={"affinity": {"podAntiAffinity": AWAY}}),
+            False,
+            id="a term",
+        ),
+    ],
+)
+@pytest.mark.parametrize("is_earlier", [False, True], ids=["", "a log of an earlier version"])
+def test_pods_that_count_alike_have_the_same_keys_after_a_restore(other, is_like, is_earlier):
+    driver = Driver()
+    driver.put(make_node("n1"), make_node("n2"), PLAIN, other, make_pod("last", cpu="1", node="n2"))
+    numbering = Numbered()
+    snapshot = driver.machine.snapshot(numbering)
+    assert snapshot.placed_like == (0, int(not is_like), 0)
+    if is_earlier:
+        snapshot = msgspec.structs.replace(snapshot, placed_like=())
+    again = Driver()
+    again.machine.restore(snapshot, dict(enumerate(numbering.objects)))
+    assert counted_like(again) == counted_like(driver)
+    nodes, restored_nodes = driver.machine.cluster.nodes, again.machine.cluster.nodes
+    assert restored_nodes.requested.tolist() == nodes.requested.tolist()
+
+
+def counted_like(driver: Driver) -> dict[str, tuple[object, ...]]:
+    """Return, for each placed pod, where it is and what counts of it."""
+    cluster = driver.machine.cluster
+    found: dict[str, tuple[object, ...]] = {}
+    for name, placed in cluster.pods.items():
+        keys = placed.keys
+        found[name] = (
+            placed.slot,
+            keys.amounts,
+            keys.non_zero,
+            keys.ports,
+            keys.has_volumes,
+            keys.class_id == cluster.selectors.class_of(*of_pod(placed.pod)),
+            [cluster.selectors.term(number) for number in keys.term_ids],
+        )
+    return found
+
+
+def of_pod(pod: Pod) -> tuple[str, Mapping[str, str]]:
+    return pod.metadata.namespace, pod.metadata.labels
+
+
+def test_what_is_assumed_of_claims_and_volumes_is_assumed_after_a_restore():
+    driver = Driver()
+    driver.put(make_node("n1"), claim("c"), volume("v"))
+    requested = {"metadata": {"namespace": "default", "name": "r", "resourceVersion": "1"}}
+    driver.put(decode_as(requested, ResourceClaim))
+    requested["metadata"]["resourceVersion"] = "9"
+    cluster = driver.machine.cluster
+    cluster.storage.assume_claim(claim("c", bound_to="v"))
+    cluster.storage.assume_volume(volume("v", claim="c"))
+    cluster.devices.assume(decode_as(requested, ResourceClaim))
+    found = restored(driver).machine.cluster
+    assert found.storage.assumptions() == cluster.storage.assumptions()
+    assert [list(map(len, found.storage.assumptions())), len(found.devices.assumptions())] == [
+        [1, 1], 1,
+    ]  # fmt: skip
+    assert found.devices.assumptions() == cluster.devices.assumptions()
+
+
+def test_the_calls_of_an_eviction_name_its_preemptor_and_those_of_a_binding_its_number():
+    driver = Driver()
+    driver.holds = {"Bind"}
+    driver.put(make_node("n1"), pending("a"), pending("b"))
+    driver.cycle()
+    driver.cycle()
+    calls = [bind.call for bind in driver.held if isinstance(bind, Bind)]
+    found = driver.machine.snapshot(Numbered()).calls
+    assert found == ((calls[0], 1, ""), (calls[1], 2, ""))
+    evicting = preempting(2)
+    (call,) = [action.call for action in evicting.held]
+    uid = evicting.machine.pod("default/big").metadata.uid
+    assert evicting.machine.snapshot(Numbered()).calls == ((call, 0, uid),)
 
 
 def test_other_objects_than_nodes_and_pods_count_after_a_restore():
