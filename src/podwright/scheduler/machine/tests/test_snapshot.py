@@ -21,7 +21,14 @@ from podwright.scheduler.columns import Cluster
 from podwright.scheduler.columns.tests.storage_objects import claim, volume
 from podwright.scheduler.framework import Cycle, Plugin, Status
 from podwright.scheduler.framework.status import Code
-from podwright.scheduler.machine import Bind, CallDone, PodAllowed, SchedulerOptions, TimerFired
+from podwright.scheduler.machine import (
+    Bind,
+    CallDone,
+    DeletePod,
+    PodAllowed,
+    SchedulerOptions,
+    TimerFired,
+)
 from podwright.scheduler.machine.cycles.eviction import Eviction, EvictionStage
 from podwright.scheduler.machine.cycles.waiting import WaitingPod
 from podwright.scheduler.machine.snapshot import (
@@ -205,9 +212,10 @@ def test_the_calls_of_an_eviction_name_its_preemptor_and_those_of_a_binding_its_
     found = driver.machine.snapshot(Numbered()).calls
     assert found == ((calls[0], 1, ""), (calls[1], 2, ""))
     evicting = preempting(2)
-    (call,) = [action.call for action in evicting.held]
-    uid = evicting.machine.pod("default/big").metadata.uid
-    assert evicting.machine.snapshot(Numbered()).calls == ((call, 0, uid),)
+    (call,) = [action.call for action in evicting.held if isinstance(action, DeletePod)]
+    preemptor = evicting.machine.pod("default/big")
+    assert preemptor is not None
+    assert evicting.machine.snapshot(Numbered()).calls == ((call, 0, preemptor.metadata.uid),)
 
 
 def test_other_objects_than_nodes_and_pods_count_after_a_restore():
