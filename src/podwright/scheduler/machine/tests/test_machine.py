@@ -447,6 +447,16 @@ def test_a_pod_that_is_lost_is_told_with_its_story():
         driver.machine.validate()
 
 
+def test_another_pod_of_its_name_in_the_queue_does_not_stand_for_a_pod():
+    driver = Driver()
+    driver.put(pending("a"))
+    pod = seen(driver, "default/a")
+    driver.machine.queue.delete(pod, driver.now_ns)
+    driver.machine.queue.add(with_fields(pod, "metadata", uid="another"), driver.now_ns)
+    with pytest.raises(AssertionError, match="default/a is in 0 places"):
+        driver.machine.validate()
+
+
 def test_a_pod_that_is_queued_again_while_it_is_assumed_is_reported_with_its_story():
     driver = Driver()
     driver.put(make_node("n1"), pending("a"))

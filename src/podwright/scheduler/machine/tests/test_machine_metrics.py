@@ -409,3 +409,34 @@ def test_plugins_count_and_measure_in_the_metrics_of_the_scheduler():
     after = seen.distribution(PERMIT, "Refused")
     assert (sum(before.counts), sum(after.counts), after.total) == (0, 2, 7 * MS)
     assert seen.count("scheduler_batch_attempts_total", NAME, "hint_used") == 1
+
+
+@pytest.mark.parametrize(
+    ("node", "is_assumed", "gone_from", "event"),
+    [
+        pytest.param("", False, "", "UnschedulablePodDelete", id="a pending pod"),
+        pytest.param("", True, "", "UnschedulablePodDelete", id="one that waits at Permit"),
+        pytest.param("n1", False, "n1", "AssignedPodDelete", id="a pod with a node"),
+        pytest.param("", True, "n1", "AssignedPodDelete", id="a pod that got a node unseen"),
+        pytest.param("n1", False, "", "AssignedPodDelete", id="one whose last state is an old one"),
+    ],
+)
+def test_a_deleted_pod_was_assigned_if_it_was_ever_seen_with_a_node(
+    node, is_assumed, gone_from, event
+):
+    driver = Driver(HoldSome)
+    driver.put(make_node("n1", cpu="1"))
+    put = pod("held", cpu="1")
+    driver.put(with_node_name(put, node) if node else put)
+    if is_assumed:
+        driver.cycle()
+    driver.put(pod("next", cpu="1"))
+    driver.do(ObjectDeleted(with_node_name(put, gone_from) if gone_from else put))
+    driver.machine.validate()
+    seen = driver.seen()
+    names = ("UnschedulablePodDelete", "AssignedPodDelete")
+    assert {name: seen.count(HANDLING, name) for name in names} == {
+        name: int(name == event) for name in names
+    }
+    driver.cycle()
+    assert driver.machine.cluster.pods.keys() == {"default/next"}, "its room is free"

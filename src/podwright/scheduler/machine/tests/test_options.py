@@ -12,8 +12,15 @@ from podwright.scheduler.config import DEFAULT_GATES, KubeSchedulerConfiguration
 from podwright.scheduler.framework import Plugin
 from podwright.scheduler.framework.profile import TieRule
 from podwright.scheduler.machine import (
+    API_CALLS,
+    Bind,
+    CallExtender,
+    DecisionKeywords,
+    EmitEvent,
     MachineKeywords,
+    PatchPodStatus,
     SchedulerOptions,
+    WakeAt,
     names_machine_keywords,
 )
 from podwright.scheduler.queueing import QueueSettings
@@ -111,3 +118,16 @@ def test_the_keywords_of_a_function_have_the_defaults_of_options():
         "batching": False,
         "assumed_pod_expiry": "0s",
     }
+
+
+def test_every_keyword_may_be_left_out():
+    for keywords in (DecisionKeywords, MachineKeywords):
+        assert not keywords.__required_keys__
+        assert keywords.__optional_keys__ == keywords.__annotations__.keys()
+    assert DecisionKeywords.__optional_keys__ < MachineKeywords.__optional_keys__
+
+
+def test_the_calls_of_the_api_server_are_classes():
+    assert all(isinstance(each, type) for each in API_CALLS)
+    assert {Bind, PatchPodStatus} < set(API_CALLS)
+    assert not {CallExtender, EmitEvent, WakeAt} & set(API_CALLS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import Any, ClassVar, get_args
 
 import pytest
 
@@ -277,3 +277,49 @@ def test_an_event_names_the_pod_and_its_uid(cpu: str, reason: str) -> None:
     driver.cycle()
     (event,) = driver.all_of(EmitEvent)
     assert (event.pod, event.uid, event.reason) == ("default/a", "u-7", reason)
+
+
+class Keyed(Plugin):
+    """Sorts pods by keys that a test gives."""
+
+    name = "Keyed"
+    keys: ClassVar[list[Any]] = []
+
+    def queue_sort_key(self, pod: Pod, timestamp_ns: int) -> Any:
+        return self.keys.pop(0)
+
+
+@pytest.mark.parametrize(
+    ("first", "key", "is_good"),
+    [
+        pytest.param(1, 2, True, id="numbers"),
+        pytest.param(1, 2.5, True, id="numbers of two types"),
+        pytest.param(1, float("nan"), False, id="not a number"),
+        pytest.param("a", "b", True, id="texts"),
+        pytest.param("a", 1, False, id="a number among texts"),
+        pytest.param(1, "a", False, id="a text among numbers"),
+        pytest.param((1, "a"), (2, "b"), True, id="tuples"),
+        pytest.param((1, "a"), ("a", 1), False, id="parts in another order"),
+        pytest.param((1, "a"), (2, 3), False, id="another second part, which seldom decides"),
+        pytest.param((1, "a"), (2,), True, id="a shorter tuple"),
+        pytest.param((1,), (2, "a"), True, id="a longer tuple"),
+        pytest.param((1, (2, "a")), (1, (2, "b")), True, id="tuples in tuples"),
+        pytest.param((1, (2, "a")), (1, (2, 3)), False, id="another part inside"),
+        pytest.param("a", ("a",), False, id="a tuple among texts"),
+        pytest.param(("a",), "a", False, id="a text among tuples"),
+        pytest.param((), "", False, id="an empty text among tuples"),
+        pytest.param("", (), False, id="an empty tuple among texts"),
+        pytest.param((1,), [1], False, id="a list"),
+        pytest.param((1,), None, False, id="nothing"),
+    ],
+)
+def test_keys_are_sorted_if_they_compare_with_the_first(
+    first: Any, key: Any, is_good: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Keyed, "keys", [first, key, key, first])
+    order, pod = SortOrder(Keyed()), pending("a")
+    assert order.check(pod, 0).is_success
+    assert order.check(pod, 0).is_success == is_good
+    # A key without a place in the order is the last one.
+    assert order.key_of(pod, 0) == ((0, key) if is_good else (1, 0))
+    assert order.key_of(pod, 0) == (0, first)

@@ -47,7 +47,8 @@ class Example(Plugin):
         self.used = Counter(red=1)
         self.recent = deque([1, 2], maxlen=4)
         self.draw = random.Random(7)
-        self.numbers = np.zeros(3, dtype=np.int64)
+        self.numbers = np.zeros(4, dtype=np.int64)
+        self.parts = np.array([{"a": 1}, None], dtype=object)
         self.last: Any = None
         self.bound = self.helper
 
@@ -68,6 +69,13 @@ CHANGES: list[tuple[str, Callable[[Example], Any]]] = [
     ("a queue", lambda plugin: plugin.recent.append(3)),
     ("a generator of numbers", lambda plugin: plugin.draw.random()),
     ("an array", lambda plugin: plugin.numbers.__setitem__(1, 5)),
+    (
+        "the shape of an array",
+        lambda plugin: setattr(plugin, "numbers", np.zeros((2, 2), np.int64)),
+    ),
+    ("the type of an array", lambda plugin: setattr(plugin, "numbers", np.zeros(4, np.uint64))),
+    ("an object of an array", lambda plugin: plugin.parts.__setitem__(1, "b")),
+    ("what an object of an array holds", lambda plugin: plugin.parts[0].update(a=2)),
     ("an object of the cluster", lambda plugin: setattr(plugin, "last", make_pod("a"))),
     ("a new attribute", lambda plugin: setattr(plugin, "other", 1)),
     ("a private one that ends in two underscores", lambda plugin: setattr(plugin, "_other__", 1)),
@@ -100,9 +108,12 @@ def test_state_that_is_as_it_was_at_first_is_none():
     states = PluginStates([plugin])
     plugin.used["red"] += 1
     plugin.names.add("z")
+    plugin.parts[0]["b"] = 2
     assert states.changed() == ("Example",)
     plugin.used["red"] -= 1
     plugin.names.remove("z")
+    del plugin.parts[0]["b"]
+    plugin.numbers = plugin.numbers.copy()
     assert states.changed() == ()
 
 

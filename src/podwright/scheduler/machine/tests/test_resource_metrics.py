@@ -97,3 +97,15 @@ def test_pods_that_have_ended_on_their_node_hold_nothing():
         assert amounts(seen, "kube_pod_resource_request") == amounts(
             resource_snapshot([pod()]), "kube_pod_resource_request"
         )
+
+
+def test_amounts_of_zero_are_left_out():
+    resources = {
+        "requests": {"cpu": "0", "memory": "1Ki", "nvidia.com/gpu": "0"},
+        "limits": {"cpu": "1n", "memory": "0"},
+    }
+    seen = resource_snapshot([pod(containers=[{"name": "c", "resources": resources}])])
+    assert amounts(seen, "kube_pod_resource_request") == {("memory", "bytes"): 1024}
+    assert amounts(seen, "kube_pod_resource_limit") == {("cpu", "cores"): 1e-9}
+    nothing = {"requests": {"cpu": "0"}}
+    assert not resource_snapshot([pod(containers=[{"name": "c", "resources": nothing}])]).families
