@@ -254,6 +254,24 @@ def test_an_overcommitted_resource_that_a_pod_does_not_request_is_named_under_th
     assert near.lacks == ("cpu: requests 0, -1 free of 1",)
 
 
+@pytest.mark.parametrize("order", [("over", "small"), ("small", "over"), ("cordoned", "over")])
+def test_a_resource_that_a_pod_does_not_request_is_no_shortage(order):
+    """The share of a request that is lacking orders nodes, and there is none of no request."""
+    nodes = {
+        "over": make_node("over", cpu="1", memory="4Gi"),
+        "small": make_node("small", cpu="4", memory="1Mi"),
+        "cordoned": make_node("cordoned", memory="4Gi", unschedulable=True),
+    }
+    configuration = KubeSchedulerConfiguration(rules=Rules(name="classic"))
+    scheduler = Scheduler(SchedulerOptions(configuration=configuration))
+    scheduler.add(*[nodes[name] for name in order], make_pod("web", memory="2Mi"))
+    if "over" in order:
+        scheduler.add(make_pod("hog", cpu="2", node="over"))
+    near = scheduler.nearest_nodes(scheduler.explain("default/web"))
+    # Nodes without a shortage are in order of arrival, before those with one.
+    assert [each.node for each in near] == sorted(order, key=lambda name: name == "small")
+
+
 def test_the_missing_tolerations_of_a_node_are_named():
     scheduler = Scheduler(SchedulerOptions())
     scheduler.add(tainted("n", "spot", "gpu"), make_pod("web"))

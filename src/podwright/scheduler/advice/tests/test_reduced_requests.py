@@ -159,3 +159,29 @@ def test_a_container_keeps_what_scheduling_does_not_read():
         (changed,) = encode(edits.on_pod(pod))["spec"]["containers"]
         untouched = {"name", "image", "command", "env", "volumeMounts"}
         assert {key: changed[key] for key in untouched} == {key: before[key] for key in untouched}
+
+
+def test_one_container_beside_many_init_containers_is_reduced_like_them() -> None:
+    before = ["4", "5", "6", "7"]
+    loading = [container(f"load{number}", cpu=cpu) for number, cpu in enumerate(before)]
+    pending = pod(container("main", cpu="3"), initContainers=loading)
+    edit = pod_edits.shrink(pending, "cpu", 1_000)
+    assert edit is not None
+    assert edit.text == "reduce the cpu request from 7 to 1"
+    assert edit.on_pod is not None
+    after = encode(edit.on_pod(pending))["spec"]
+    for field, count in (("containers", 1), ("initContainers", 4)):
+        assert [each["resources"]["requests"]["cpu"] for each in after[field]] == ["1"] * count
+
+
+def test_a_pod_that_another_change_left_without_the_request_stays_as_it_is() -> None:
+    edit = pod_edits.shrink(pod(container("main", cpu="4", memory="1Gi")), "cpu", 1_000)
+    assert edit is not None
+    assert edit.on_pod is not None
+    smaller, unreducible = (
+        pod(container("main", memory="1Gi")),
+        pod(container("main"), resources={"requests": {"cpu": "3"}}, overhead={"cpu": "4"}),
+    )
+    for given in (smaller, unreducible):
+        assert edit.on_pod(given) == given
+    assert edit.on_pod(pod(container("main", cpu="2"))) == pod(container("main", cpu="1"))

@@ -384,6 +384,18 @@ def workload(kind: str, name: str, node: str, count: int = 2):
             id="one pod before the end of a workload",
         ),
         pytest.param(
+            [*workload("StatefulSet", "db", "n", 3), *workload("StatefulSet", "web", "m")],
+            ["reduce replicas of StatefulSet default/web to 1",
+             "reduce replicas of StatefulSet default/db to 2"],
+            id="of the smaller workload first",
+        ),
+        pytest.param(
+            [*workload("StatefulSet", "db", "n", 3), *workload("StatefulSet", "web", "m", 4)],
+            ["reduce replicas of StatefulSet default/db to 2",
+             "reduce replicas of StatefulSet default/web to 3"],
+            id="also if it came first",
+        ),
+        pytest.param(
             workload("Job", "sum", "n"),
             ["reduce parallelism of Job default/sum to 1"],
             id="of a Job the pods at the same time",
