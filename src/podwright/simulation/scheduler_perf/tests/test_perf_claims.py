@@ -8,7 +8,7 @@ import pytest
 
 from podwright.apimachinery.objects import InputError, encode
 from podwright.apimachinery.schema import decode
-from podwright.simulation.scheduler_perf.execution import Execution
+from podwright.simulation.scheduler_perf.execution import Execution, _bound_claim
 from podwright.simulation.scheduler_perf.operations import AllocResourceClaims
 from podwright.simulation.scheduler_perf.templates import ObjectTemplate
 from podwright.simulation.scheduler_perf.test_cases import load_test_cases
@@ -84,3 +84,27 @@ def test_a_file_has_test_cases_whose_templates_are_some():
     with pytest.raises(InputError) as raised:
         load_test_cases("c", read_from(files))
     assert str(raised.value).startswith("c: [0].workloadTemplate[0].templatePath: wrong.yaml: ")
+
+
+def test_a_claim_and_its_volume_are_bound_to_each_other():
+    claims = ObjectTemplate(FILES["pvc.yaml"].encode(), "pvc.yaml")
+    volumes = ObjectTemplate(FILES["pv.yaml"].encode(), "pv.yaml")
+    claim, volume = map(encode, _bound_claim(claims, volumes, "ns", 4))
+    assert (claim["metadata"]["name"], claim["metadata"]["namespace"]) == ("pvc-4", "ns")
+    assert (claim["spec"]["volumeName"], claim["status"]["phase"]) == ("ns-vol-4", "Bound")
+    assert (volume["metadata"]["name"], volume["status"]["phase"]) == ("ns-vol-4", "Bound")
+    assert volume["spec"]["csi"] == {"driver": "ebs.csi.aws.com", "volumeHandle": "ns-vol-4"}
+    assert volume["spec"]["claimRef"] == {
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim", "namespace": "ns", "name": "pvc-4",
+    }  # fmt: skip
+    sources = {
+        "awsElasticBlockStore: {}": {"volumeID": "vol-4"},
+        "hostPath: {path: /a}": {"path": "/a", "type": ""},
+    }
+    for source, expected in sources.items():
+        text = FILES["pv.yaml"].replace("csi: {driver: ebs.csi.aws.com}", source)
+        volumes = ObjectTemplate(text.encode(), "pv.yaml")
+        _, volume = map(encode, _bound_claim(claims, volumes, "ns", 4))
+        spec, kind = volume["spec"], source.partition(":")[0]
+        assert {"csi", "awsElasticBlockStore", "hostPath"} & spec.keys() == {kind}
+        assert spec[kind] == expected

@@ -283,6 +283,15 @@ def test_an_update_creates_its_namespace():
 # -------------------------------------------------------------------------------------- time
 
 
+def test_pods_have_ten_minutes_to_be_scheduled():
+    clock = Clock()
+    large = {"opcode": "createPods", "podTemplatePath": "large.yaml", "count": 1}
+    execution = Execution(workload(NODES, {**large, "collectMetrics": True}), clock, "")
+    with pytest.raises(WorkloadError):
+        execution.run()
+    assert 600 * SECOND <= clock.now_ns < 601 * SECOND
+
+
 def test_a_sleep_may_last_longer_than_any_wait_for_pods():
     clock = Clock()
     found = Execution(workload({"opcode": "sleep", "duration": "11m"}, NODES, MEASURED), clock, "")

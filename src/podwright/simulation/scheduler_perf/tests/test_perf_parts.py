@@ -15,7 +15,6 @@ from podwright.scheduler.machine import METRIC_BY_NAME, Distribution
 from podwright.simulation.scheduler_perf import execution
 from podwright.simulation.scheduler_perf.execution import (
     Execution,
-    _bound_claim,
     _slice,
     _Task,
     _unrolled,
@@ -510,24 +509,6 @@ def test_pod_sets_stand_for_creations():
         (one.opcode, one.namespace, one.count) for one in found if isinstance(one, CreatePods)
     ]
     assert shown_as == [("createPods", "ns-0", 3), ("createPods", "ns-1", 3), ("createPods", "", 1)]
-
-
-def test_a_claim_and_its_volume_are_bound_to_each_other():
-    claims = ObjectTemplate(FILES["pvc.yaml"].encode(), "pvc.yaml")
-    volumes = ObjectTemplate(FILES["pv.yaml"].encode(), "pv.yaml")
-    claim, volume = map(encode, _bound_claim(claims, volumes, "ns", 4))
-    assert (claim["metadata"]["name"], claim["metadata"]["namespace"]) == ("pvc-4", "ns")
-    assert (claim["spec"]["volumeName"], claim["status"]["phase"]) == ("ns-vol-4", "Bound")
-    assert (volume["metadata"]["name"], volume["status"]["phase"]) == ("ns-vol-4", "Bound")
-    assert volume["spec"]["csi"] == {"driver": "ebs.csi.aws.com", "volumeHandle": "ns-vol-4"}
-    assert volume["spec"]["claimRef"] == {
-        "apiVersion": "v1", "kind": "PersistentVolumeClaim", "namespace": "ns", "name": "pvc-4",
-    }  # fmt: skip
-    ebs = FILES["pv.yaml"].replace("csi: {driver: ebs.csi.aws.com}", "awsElasticBlockStore: {}")
-    volumes = ObjectTemplate(ebs.encode(), "pv.yaml")
-    _, volume = map(encode, _bound_claim(claims, volumes, "ns", 4))
-    assert volume["spec"]["awsElasticBlockStore"]["volumeID"] == "vol-4"
-    assert "csi" not in volume["spec"]
 
 
 def test_devices_of_a_node():
