@@ -239,7 +239,7 @@ class _Connection(HTTPConnection):
         """Whether an idle connection can be reused: no data and no end has arrived."""
         if self.sock is None:
             return False
-        readable, _, _ = select.select([self.sock.fileno()], [], [], 0)
+        readable, _, _ = select.select([self.sock], [], [], 0)
         return not readable
 
 
@@ -335,7 +335,7 @@ def _context(settings: Extender, tls: ExtenderTLSConfig) -> ssl.SSLContext:
 
 
 @contextmanager
-def _as_file(data: bytes, name: str) -> Iterator[str]:
+def _as_file(data: bytes, name: str) -> Iterator[str | Path]:
     """Yield a temporary file with `data`, readable by this user only; without data, file `name`."""
     if not data:
         yield name
@@ -344,4 +344,4 @@ def _as_file(data: bytes, name: str) -> Iterator[str]:
         file = Path(folder) / "pem"
         file.touch(mode=0o600)
         file.write_bytes(data)
-        yield str(file)
+        yield file
