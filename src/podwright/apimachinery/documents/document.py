@@ -5,8 +5,6 @@ compares a value with a struct type and collects every unknown or duplicate key 
 of a wrong type; msgspec's own conversion stops at the first problem.
 """
 
-import base64
-import binascii
 import json
 import re
 from collections import Counter
@@ -33,6 +31,7 @@ from podwright.apimachinery.documents.field import (
 from podwright.apimachinery.objects import (
     FieldError,
     InputError,
+    bytes_of_base64,
     format_duration,
     go_json_error,
     parse_duration,
@@ -539,9 +538,8 @@ def _walk_bytes(value: object, _: object, path: str, errors: list[FieldError]) -
     if not isinstance(value, str):
         return _wrong(value, "a string in base64", path, errors)
     try:
-        # Go ignores line breaks.
-        return base64.b64decode(value.replace("\n", "").replace("\r", ""), validate=True)
-    except binascii.Error:
+        return bytes_of_base64(value)
+    except ValueError:
         errors.append(problem(path, "Invalid value: must be base64"))
         return _WRONG
 

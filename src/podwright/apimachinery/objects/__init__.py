@@ -342,6 +342,7 @@ if TYPE_CHECKING:
     from podwright.apimachinery.objects.texts.go_text import (
         GO_BOOLEANS as GO_BOOLEANS,
         aggregated as aggregated,
+        bytes_of_base64 as bytes_of_base64,
         go_json_error as go_json_error,
         go_number as go_number,
         go_quoted as go_quoted,

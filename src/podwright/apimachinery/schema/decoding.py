@@ -5,8 +5,6 @@ Upstream: staging/src/k8s.io/apimachinery/pkg/runtime/serializer/json
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
@@ -14,6 +12,7 @@ from typing import Any, Final, TypeAlias
 from podwright.apimachinery.objects import (
     Document,
     QuantityError,
+    bytes_of_base64,
     invalid,
     parse_quantity,
     timestamp_ns,
@@ -171,8 +170,8 @@ def _base64_problem(value: Any) -> str:
     if not isinstance(value, str):
         return invalid(value, "a string in base64 is expected")
     try:
-        base64.b64decode(value.replace("\n", "").replace("\r", ""), validate=True)
-    except (binascii.Error, ValueError):
+        bytes_of_base64(value)
+    except ValueError:
         return invalid(
             value, "not base64; plain text belongs in stringData or in data of a ConfigMap"
         )

@@ -32,6 +32,7 @@ NEW_YEAR = Timestamp(1_704_067_200_000_000_000)
         ({"type": "string", "format": "date"}, "2024-01-01", NEW_YEAR),
         ({"type": "string", "format": "date-time"}, "2024-01-01T00:00:00Z", NEW_YEAR),
         ({"type": "string", "format": "byte"}, "aGk=", b"hi"),
+        ({"type": "string", "format": "byte"}, "aG\nk=", b"hi"),
         ({"type": "integer"}, 3, 3),
         ({"type": "boolean"}, True, True),
         ({"type": "integer"}, None, None),

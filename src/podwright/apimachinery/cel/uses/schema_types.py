@@ -6,7 +6,6 @@ staging/src/k8s.io/apiserver/pkg/cel/types.go, escaping.go, limits.go
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
@@ -30,6 +29,7 @@ from podwright.apimachinery.cel.types import (
     struct_of,
 )
 from podwright.apimachinery.cel.values import ErrorValue, Value, contains, equals
+from podwright.apimachinery.objects import bytes_of_base64
 
 Schema: TypeAlias = Mapping[str, Any]
 """A structural schema, decoded from JSON."""
@@ -362,7 +362,7 @@ def _string_value(value: Value, schema: Schema) -> Value:
 
 def _decoded(value: str) -> Value:
     try:
-        return base64.b64decode(value, validate=True)
+        return bytes_of_base64(value)
     except ValueError:
         return ErrorValue(f"Invalid byte formatted string {value}")
 

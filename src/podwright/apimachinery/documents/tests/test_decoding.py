@@ -131,6 +131,8 @@ def test_a_value_of_the_type_is_decoded(field: str, given: Any, made: Any) -> No
         ({"isOn": "yes"}, ['w.isOn: Invalid value: "yes": must be true or false']),
         ({"data": 5}, ["w.data: Invalid value: 5: must be a string in base64"]),
         ({"data": "!"}, ["w.data: Invalid value: must be base64"]),
+        ({"data": "é"}, ["w.data: Invalid value: must be base64"]),
+        ({"data": "YWJj===="}, ["w.data: Invalid value: must be base64"]),
         ({"pairs": 3}, ["w.pairs: Invalid value: 3: must be even"]),
         ({"part": []}, ['w.part: unknown field "part"; did you mean "parts"?']),
         ({"quite": []},

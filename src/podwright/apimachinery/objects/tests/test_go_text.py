@@ -1,6 +1,11 @@
 import pytest
 
-from podwright.apimachinery.objects import go_json_error, go_quoted, write_go_json
+from podwright.apimachinery.objects import (
+    bytes_of_base64,
+    go_json_error,
+    go_quoted,
+    write_go_json,
+)
 
 
 @pytest.mark.parametrize(
@@ -70,3 +75,28 @@ def test_texts_are_quoted_as_go_quotes_them(text, quoted):
 )
 def test_what_is_not_json_has_the_message_of_go(body, message):
     assert go_json_error(body, ValueError("the other one")) == message
+
+
+@pytest.mark.parametrize(
+    ("text", "data"),
+    [
+        ("", b""), ("aGk=", b"hi"), ("aG\nk\r=", b"hi"), ("\n", b""), ("aA==", b"h"),
+        # The last bits are not looked at.
+        ("aB==", b"h"), ("YWJj", b"abc"), ("YWJjaA==", b"abch"),
+    ],
+)  # fmt: skip
+def test_base64_is_decoded_as_in_go(text: str, data: bytes) -> None:
+    assert bytes_of_base64(text) == data
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a", "aG", "aGk", "aA=", "a===", "=", "====", "aGk=aGk=", "aA==aA==", "a Gk=", "aGk-",
+        "é", "YWJj=", "YWJj==", "YWJj===", "YWJj====", "YWJja===", "YWJj=aA=",
+    ],
+)  # fmt: skip
+def test_what_go_does_not_decode_is_no_base64(text: str) -> None:
+    """Upstream: Go src/encoding/base64/base64.go, decodeQuantum"""
+    with pytest.raises(ValueError):  # noqa: PT011 - of several functions
+        bytes_of_base64(text)

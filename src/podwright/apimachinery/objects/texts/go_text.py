@@ -1,11 +1,12 @@
-"""Values as Go's standard library writes them: JSON for browsers, and quoted strings.
+"""Values as Go's standard library reads and writes them: JSON, quoted strings, and base64.
 
 Upstream: Go src/encoding/json/encode.go, `appendString` (with escapeHTML); Go
-src/strconv/quote.go, atob.go; Go src/encoding/json/scanner.go.
+src/strconv/quote.go, atob.go; Go src/encoding/json/scanner.go; Go src/encoding/base64/base64.go.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 import re
@@ -101,6 +102,15 @@ def _escaped(character: str) -> str:
     if code < 0x80:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def bytes_of_base64(text: str) -> bytes:
+    """Decode base64; line breaks are ignored. ValueError if Go does not decode it."""
+    text = text.replace("\n", "").replace("\r", "")
+    # Python ignores padding behind whole groups of four letters.
+    if len(text) % 4 or text.endswith("==="):
+        raise ValueError("wrong padding")
+    return base64.b64decode(text, validate=True)
 
 
 # The messages of Go's JSON decoder.

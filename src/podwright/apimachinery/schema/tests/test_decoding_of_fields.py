@@ -67,7 +67,7 @@ def problems_of(document: Any, path: str = "") -> list[str]:
          ["2026-03-02T10:11:12Z", "2026-03-02T10:11:12.12345Z", "2026-03-02T10:11:12.1234567Z",
           "", 1], "a time is expected, such as 2026-03-02T10:11:12.000000Z"),
         ("bytes", ["", "YQ==", "YQ\n==\r"], [1, [], True], "a string in base64 is expected"),
-        ("bytes", [], ["a", "YQ", "Y Q==", "%"],
+        ("bytes", [], ["a", "YQ", "Y Q==", "%", "YWJj=", "é"],
          "not base64; plain text belongs in stringData or in data of a ConfigMap"),
         ("port", ["http", "", 0, 2**31 - 1, -(2**31)], [2**31, 1.5, True, []],
          "an integer or a string is expected"),

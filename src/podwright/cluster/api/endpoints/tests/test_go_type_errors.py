@@ -155,8 +155,14 @@ def test_a_wrong_time_says_what_go_cannot_read(time, text):
 
 @pytest.mark.parametrize(
     ("text", "byte"),
-    [("x", 0), ("abcdx", 4), ("ab!d", 2), ("a=", 1), ("ab=x", 2), ("ab=", 3), ("ab==x", 4)],
-)
+    [
+        ("x", 0), ("abcdx", 4), ("abcdefg", 4), ("ab!d", 2), ("abcd!", 4),
+        # No padding may follow fewer than two letters of a group; a second sign follows the first.
+        ("=", 0), ("====", 0), ("a=", 1), ("a===", 1), ("abcd=", 4), ("abcd====", 4),
+        ("abcde===", 5),        ("ab=", 3), ("ab=x", 2), ("abcdef=", 7), ("abcdef=x", 6),
+        ("ab==x", 4), ("abc=x", 4), ("abc==", 4), ("abcdefg=x", 8),
+    ],
+)  # fmt: skip
 def test_wrong_base64_names_the_byte_that_go_names(text, byte):
     found = message("v1", "Secret", {"data": {"k": text}})
     assert found == f"illegal base64 data at input byte {byte}"

@@ -6,7 +6,11 @@ import pytest
 
 from podwright.cluster.api.endpoints.served.bare import add_missing_objects
 from podwright.cluster.api.endpoints.tests.conftest import START_NS
-from podwright.cluster.api.endpoints.tests.test_custom_resources import DEFINITIONS, definition
+from podwright.cluster.api.endpoints.tests.test_custom_resources import (
+    DEFINITIONS,
+    definition,
+    version,
+)
 
 SERVICES = "/api/v1/namespaces/default/services"
 ADDRESSES = "/apis/networking.k8s.io/v1/ipaddresses"
@@ -120,6 +124,19 @@ def test_versions_of_definitions_have_api_services_as_long_as_they_are_served(se
     server.reply("DELETE", f"{DEFINITIONS}/{made['metadata']['name']}")
     assert server.reply("GET", path)[0] == 404
     assert server.reply("GET", f"{API_SERVICES}/v9.{group}")[0] == 200
+
+
+def test_versions_of_definitions_are_those_of_their_group(server):
+    own, other = definition(), definition(version("v1"), version("v7", storage=False))
+    other["metadata"]["name"] = "trains.other.example.com"
+    other["spec"]["group"] = "other.example.com"
+    for body in (other, own):
+        status, made = server.reply("POST", DEFINITIONS, body)
+        assert status == 201, made
+    kept = ["v1.example.com", "v1.other.example.com", "v7.other.example.com"]
+    assert [each for each in names(server, API_SERVICES) if "example.com" in each] == kept
+    server.reply("DELETE", f"{DEFINITIONS}/trains.example.com")
+    assert [each for each in names(server, API_SERVICES) if "example.com" in each] == kept[1:]
 
 
 def test_the_policy_of_a_store_gets_what_a_later_version_adds(server):

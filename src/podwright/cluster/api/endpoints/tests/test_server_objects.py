@@ -23,9 +23,12 @@ def test_the_endpoints_of_the_service_are_those_of_the_server(server):
         }
     ]
     _, found = server.reply("GET", SLICE)
-    assert (found["addressType"], found["ports"][0]["port"]) == ("IPv4", 6443)
-    assert found["endpoints"][0]["addresses"] == ["192.0.2.7"]
+    assert found["addressType"] == "IPv4"
+    assert found["ports"] == [{"name": "https", "port": 6443, "protocol": "TCP"}]
+    assert found["endpoints"] == [{"addresses": ["192.0.2.7"], "conditions": {"ready": True}}]
     assert found["metadata"]["labels"] == {"kubernetes.io/service-name": "kubernetes"}
+    own = {"endpointslice.kubernetes.io/skip-mirror": "true"}
+    assert endpoints["metadata"]["labels"] == own
 
 
 def test_the_service_of_the_server_has_no_load_balancer(server):
@@ -50,4 +53,5 @@ def test_the_components_that_run_are_healthy(server):
     put(server, components=["scheduler"])
     _, found = server.reply("GET", "/api/v1/componentstatuses")
     assert [each["metadata"]["name"] for each in found["items"]] == ["etcd-0", "scheduler"]
-    assert {each["conditions"][0]["status"] for each in found["items"]} == {"True"}
+    healthy = {"type": "Healthy", "status": "True", "message": "ok"}
+    assert [each["conditions"] for each in found["items"]] == [[healthy], [healthy]]
