@@ -617,7 +617,7 @@ def with_named_fields(found: FieldSet, of: ValueType) -> FieldSet:
             continue
         child = _child(key, of)
         below = with_named_fields(node, child or DEDUCED)
-        is_named = key[0] == "f" and of.form == "map" and key[2:] in of.fields
+        is_named = key[0] == "f" and key[2:] in of.fields
         made[key] = {SELF: LEAF, **below} if is_named else below
     return made
 

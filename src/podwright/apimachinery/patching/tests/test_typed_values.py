@@ -457,3 +457,8 @@ def test_named_fields_on_the_way_become_members() -> None:
         "f:overhead": {".": {}, "f:cpu": {}},
     }
     assert with_named_fields({"f:a": {"f:b": {}}}, DEDUCED) == {"f:a": {"f:b": {}}}
+    # Neither an item of a list nor a key that the type does not name is a field.
+    odd = structural_type({"type": "object", "properties": {'"a"': {"type": "object"}}})
+    for key in ('v:"a"', "f:a", "i:0"):
+        assert with_named_fields({key: {"f:b": {}}}, odd) == {key: {"f:b": {}}}
+    assert with_named_fields({'f:"a"': {"f:b": {}}}, odd) == {'f:"a"': {".": {}, "f:b": {}}}

@@ -131,7 +131,12 @@ def tolerate(pod: Pod) -> Pod:
 
 
 def after(
-    owner: dict[str, Any], *, placed: int, free: int, edit: Callable[[Pod], Pod] | None
+    owner: dict[str, Any],
+    *,
+    placed: int,
+    free: int,
+    edit: Callable[[Pod], Pod] | None,
+    cpus: tuple[str, ...] = ("4",) * 4,
 ) -> ReplicaOutcome | None:
     """Return the outcome where `free` tainted nodes have room for one pod each.
 
@@ -140,7 +145,8 @@ def after(
     tainted = [
         make_node(f"t{number}", cpu="4", taints=["gpu=yes:NoSchedule"]) for number in range(free)
     ]
-    objects = [decode(owner), *(make_node(f"n{number}", cpu="4") for number in range(placed))]
+    nodes = [make_node(f"n{number}", cpu=cpu) for number, cpu in enumerate(cpus[:placed])]
+    objects = [decode(owner), *nodes]
     objects = expand(objects).with_objects([*objects, *tainted])
     scheduler = Scheduler(SchedulerOptions())
     scheduler.add(*objects)
@@ -231,6 +237,26 @@ def test_without_a_replacement_the_pending_replicas_count(kind, spec, edit):
         # A single one that fits goes without saying.
         [(0, 1, False), None, None],
     ]
+
+
+@pytest.mark.parametrize(
+    ("cpus", "size", "fit"),
+    [
+        pytest.param(("9", "4"), 7, 0, id="the last one fits nowhere, and the first is not tried"),
+        pytest.param(("9", "4"), 6, 1, id="the last one takes the place of the first"),
+        pytest.param(("9", "8"), 7, 2, id="both fit"),
+    ],
+)
+def test_the_last_pod_of_a_stateful_set_is_replaced_first(cpus, size, fit):
+    """The first pod has the larger node; each has 3 CPUs."""
+
+    def enlarge(pod: Pod) -> Pod:
+        return with_fields(pod, "spec", containers=make_pod("x", cpu=size).spec.containers)
+
+    owner = workload("StatefulSet", replicas=2, serviceName="w")
+    found = after(owner, placed=2, free=0, edit=enlarge, cpus=cpus)
+    assert found is not None
+    assert (found.fit, found.total) == (fit, 2)
 
 
 def test_an_edit_that_a_replica_cannot_have_is_not_tried():
