@@ -169,6 +169,6 @@ def _denial(policy: str, binding: str, text: str) -> str:
 
 
 def _key(policy: ActivePolicy[MutatingPolicy], invocation: Invocation) -> tuple[str, str, str]:
-    metadata = (invocation.params or {}).get("metadata") or {}
+    metadata = invocation.params["metadata"] if invocation.params else {}
     params = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
     return policy.name, invocation.binding_name, params

@@ -96,7 +96,7 @@ def conversion_error(kind: ObjectKind, problem: Problem) -> str:
     if "." in inner:
         return f"cannot restore struct from: {given}"
     names = {"double": "float64", "any": "interface"}
-    if inner == "string" and given == "int64" and isinstance(value, int):
+    if inner == "string" and given == "int64":
         return "cannot convert int64 to string"
     if inner in ("int32", "int64") and isinstance(value, float):
         return f"cannot convert float64 to {inner}"

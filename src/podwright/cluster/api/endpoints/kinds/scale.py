@@ -279,7 +279,7 @@ def _check(call: Call, scale: Document, current: Document) -> None:
             path = resource.scale_paths.replicas
             raise bad_request(f'the spec replicas field "{path}" cannot be empty')
         return
-    metadata: Document = scale.get("metadata") or {}
+    metadata: Document = scale["metadata"]
     problems = validate_object_meta(metadata, name_rule="subdomain", is_namespaced=True)
     if replicas < 0:
         text = f"Invalid value: {replicas}: must be greater than or equal to 0"
@@ -296,7 +296,7 @@ def _with_scale(
     resource: Resource, document: Document, scale: Document, *, is_tracked: bool
 ) -> Document:
     metadata = dict(document["metadata"])
-    sent: Document = scale.get("metadata") or {}
+    sent: Document = scale["metadata"]
     version = sent.get("resourceVersion", "")
     # Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/registry/customresource/etcd.go,
     # UpdatedObject

@@ -49,6 +49,7 @@ def test_the_struct_the_path_and_the_type_are_those_of_go(spec, text):
         ({"items": {"type": 1}}, "number/items.type/string"),
         ({"items": [{"type": 1}]}, "number/items.type/string"),
         ({"items": {"properties": {"a": 1}}}, "number/items.properties/v1.JSONSchemaProps"),
+        ({"maximum": "x"}, "string/maximum/float64"),
         ({"additionalProperties": {"type": 1}}, "number/additionalProperties.type/string"),
         ({"x-kubernetes-validations": ["x"]},
             "string/x-kubernetes-validations/v1.ValidationRule"),

@@ -96,6 +96,12 @@ def deployment() -> dict[str, Any]:
     return {"metadata": {"name": "d"}, "spec": spec}
 
 
+NAMELESS = "the name of the object (d based on URL) was undeterminable: name must be provided"
+WITHOUT_NAMES: tuple[dict[str, Any], ...] = (
+    {}, {"spec": {"replicas": 3}}, {"metadata": None}, {"metadata": {}},
+)  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("body", "code", "message"),
     [
@@ -107,6 +113,7 @@ def deployment() -> dict[str, Any]:
             'Scale.autoscaling "d" is invalid: spec.replicas: Invalid value: -1: must be greater'
             " than or equal to 0",
         ),
+        *((body, 400, NAMELESS) for body in WITHOUT_NAMES),
         (
             {"metadata": {"name": "x"}, "spec": {"replicas": 3}}, 400,
             "the name of the object (x) does not match the name on the URL (d)",
