@@ -12,15 +12,23 @@ from typing import Any
 import pytest
 
 import podwright as pw
-from podwright.apimachinery.objects import with_nominated_node_name as with_nomination
+from podwright.apimachinery.objects import (
+    decode_pod,
+    with_nominated_node_name as with_nomination,
+)
 from podwright.scheduler.assembly.build import build_profiles
 from podwright.scheduler.assembly.registry import Registry
 from podwright.scheduler.columns import Cluster
 from podwright.scheduler.config import ExtenderReply, effective
 from podwright.scheduler.framework import EXTENDER, Cycle, NodeView, Plugin, Reads, Scores
-from podwright.scheduler.framework.extenders.extender_calls import extenders_of, run_steps
+from podwright.scheduler.framework.extenders.extender_calls import (
+    extenders_of,
+    pod_argument,
+    run_steps,
+)
 from podwright.scheduler.framework.profile import TieRule
 from podwright.scheduler.framework.run import PluginRunner
+from podwright.scheduler.framework.tests.test_extenders import NAMES, OBJECTS, Answering, decide
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.testing import make_node, make_pod
 
@@ -142,3 +150,30 @@ def test_of_equal_nodes_that_extenders_leave_the_scored_ones_are_shown_first():
     found = runner.explain(make_pod("web", cpu="1"), cycle_number=1, call_extender=call)
     assert (found.tied, found.winners) == (("n01", "n1"), ("n1",))
     assert [row[0] for row in found._best()] == ["n1", "n01"]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [pytest.param(NAMES, id="names of nodes"), pytest.param(OBJECTS, id="nodes")],
+)
+def test_a_pod_is_sent_as_kubernetes_writes_it(settings):
+    pod = make_pod("web", cpu="1", labels={"app": "web"}, priority=3)
+    metadata = pod.raw["metadata"] | {"managedFields": [{"manager": "m"}]}
+    pod = decode_pod(pod.raw | {"metadata": metadata})
+    answering = Answering({"filter": {"NodeNames": ["n0"], "Nodes": None}})
+    decide(answering, settings, pod=pod)
+    body = json.loads(answering.calls[0].body)
+    assert body["Pod"] == pod_argument(pod)
+    assert body["Pod"]["metadata"] == {name: metadata[name] for name in body["Pod"]["metadata"]}
+    assert "managedFields" not in body["Pod"]["metadata"]
+    assert body["Pod"]["spec"]["priority"] == 3
+    names = (
+        None
+        if body["Nodes"] is None
+        else [node["metadata"]["name"] for node in body["Nodes"]["items"]]
+    )
+    sent = body["NodeNames"] if settings is NAMES else names
+    assert sent == ["n0", "n1", "n2"]
+    assert (body["Nodes"] is None, body["NodeNames"] is None) == (
+        settings is NAMES, settings is OBJECTS,
+    )  # fmt: skip

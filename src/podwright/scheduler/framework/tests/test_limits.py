@@ -10,12 +10,16 @@ import numpy as np
 import pytest
 
 import podwright as pw
+from podwright.apimachinery.objects import with_fields
 from podwright.scheduler.assembly.build import build_profiles
 from podwright.scheduler.assembly.registry import Registry
 from podwright.scheduler.columns import Cluster, Reads
+from podwright.scheduler.columns.nodes import Journal
 from podwright.scheduler.config import DEFAULT_GATES, KubeSchedulerConfiguration, effective
 from podwright.scheduler.framework import Cycle, Plugin
 from podwright.scheduler.framework.extenders.extender_calls import MalformedJSON, typed_field
+from podwright.scheduler.framework.nominated import counting_nominated
+from podwright.scheduler.framework.rankings.groups import Followed
 from podwright.scheduler.framework.rankings.ranking_cache import RankingCache
 from podwright.scheduler.framework.rankings.rows import Row
 from podwright.scheduler.framework.rankings.scores import FilterGroups, ScoreGroups
@@ -104,6 +108,86 @@ def test_nominated_pods_count_from_the_priority_of_the_pod_on(
     pod = make_pod("web", cpu="1")
     assert pod.spec.priority is None
     assert bool(PluginRunner(profile, cluster).decide(pod, cycle_number=1).node) is fits
+
+
+@pytest.mark.parametrize(
+    ("name", "uid", "priority", "counts"),
+    [
+        pytest.param("web", "1", 5, False, id="the pod itself"),
+        pytest.param("web", "1", 9, False, id="itself, with another priority"),
+        pytest.param("web", "2", 5, True, id="an earlier pod of its name"),
+        pytest.param("web", "2", 4, False, id="one of lower priority"),
+        pytest.param("other", "1", 5, True, id="another pod with the same uid"),
+        pytest.param("other", "2", 6, True, id="another pod of higher priority"),
+        pytest.param("other", "2", None, False, id="one without a priority, which is 0"),
+    ],
+)
+def test_other_pods_that_are_nominated_to_a_node_count(
+    name: str, uid: str, priority: int | None, counts: bool
+) -> None:
+    cluster = Cluster()
+    cluster.put(make_node("n1"))
+    pod, other = (
+        with_fields(make_pod(name, priority=priority), "metadata", uid=uid)
+        for name, uid, priority in (("web", "1", 5), (name, uid, priority))
+    )
+    cluster.nominate(other, "n1")
+    assert counting_nominated(cluster, pod, "n1") == ([other] if counts else [])
+    assert counting_nominated(cluster, pod, "n2") == []
+
+
+def test_values_of_slots_follow_until_a_journal_is_lost() -> None:
+    cluster = Cluster()
+    for number in range(32):
+        cluster.put(make_node(f"n{number}"))
+    nodes = cluster.nodes
+
+    def changed(*forgotten: Journal) -> list[list[int]] | None:
+        followed = Followed(np.zeros(nodes.n_slots, dtype=np.int64), cluster)
+        nodes.node_journal.record(2)
+        nodes.pods_journal.record(5)
+        for journal in forgotten:
+            journal.forget()
+        found = followed.changed(cluster)
+        return None if found is None else [slots.tolist() for slots in found]
+
+    assert changed() == [[2], [5]]
+    cluster.put(make_node("another"))
+    for forgotten in (
+        (nodes.node_journal,),
+        (nodes.pods_journal,),
+        (nodes.node_journal, nodes.pods_journal),
+    ):
+        assert changed(*forgotten) is None
+
+
+@pytest.mark.parametrize(
+    ("node_count", "changes", "follows"),
+    [
+        pytest.param(32, 2, True, id="a sixteenth of the nodes"),
+        pytest.param(31, 2, False, id="more than a sixteenth"),
+        pytest.param(48, 3, True, id="a sixteenth of more nodes"),
+        pytest.param(4, 0, True, id="no change"),
+    ],
+)
+def test_values_of_slots_follow_few_changes(node_count: int, changes: int, follows: bool) -> None:
+    cluster = Cluster()
+    for number in range(node_count):
+        cluster.put(make_node(f"n{number}"))
+    nodes = cluster.nodes
+    followed = Followed(np.zeros((2, node_count), dtype=np.int64), cluster)
+    for slot in range(changes):
+        nodes.node_journal.record(slot)
+    found = followed.changed(cluster)
+    if not follows:
+        assert found is None
+        return
+    assert found is not None
+    assert [slots.tolist() for slots in found] == ([[*range(changes)]] if changes else [])
+    # What was returned is not returned again.
+    assert followed.changed(cluster) == []
+    cluster.put(make_node("another"))
+    assert followed.changed(cluster) is None, "there are more slots"
 
 
 REMEMBERED: list[tuple[str, Callable[[RankingCache], Any]]] = [

@@ -79,6 +79,10 @@ def test_a_misspelt_name_is_reported_with_the_right_one(name, value, expected):
         pytest.param({"_fillter": on_node}, id="a private method"),
         pytest.param({"filters": alone}, id="a near name with other arguments"),
         pytest.param({"filters": on_node, "filter": on_node}, id="the right one is there, too"),
+        pytest.param(
+            {"less": on_columns, "queue_sort_key": on_node}, id="one of upstream beside ours"
+        ),
+        pytest.param({"Filter": on_node, "filter": on_node}, id="in another case, beside ours"),
         pytest.param({"is_inside": on_columns}, id="a hint"),
         pytest.param({"names": ("a", "b")}, id="data with a near name"),
         pytest.param({"is_strict": True}, id="a flag of its own"),
