@@ -179,6 +179,8 @@ def test_every_node_sees_a_pool_with_counters_that_is_incomplete() -> None:
     assert _seen(replaced, *new) == {}, "the newest counters are whole"
     outdated = counters(1, "old", generation=0)
     assert _seen(outdated, *part) == {"p": "incomplete"}, "the newest counters are not"
+    newer = published("b", name="new", nodeName="m", generation=2, slices=3)
+    assert _seen(*part, newer) == {}, "a newer generation without counters replaces them"
     wrong = [counters(1), published("a", "a", nodeName="m", slices=2)]
     assert _seen(*wrong) == {}, "the names of its devices are those of relevant slices"
 

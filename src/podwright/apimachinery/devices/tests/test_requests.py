@@ -294,6 +294,10 @@ def test_a_match_is_of_type_and_value() -> None:
     assert _accepted(match(), {"int": 1}, {"int": 1}, {"int": 2}) == [True, True, False]
     assert _accepted(match(), {"int": 1}, {"bool": True}) == [True, False]
     assert _accepted(match(), {"string": "1.0.0"}, {"version": "1.0.0"}) == [True, False]
+    for least in ({"int": 0}, {"bool": False}, {"string": ""}):
+        assert _accepted(match(), least, least, {"int": 2}) == [True, True, False], least
+        assert _accepted(match(), {}, least) == [True, False], least
+    assert _accepted(match(), {"int": 0}, {"bool": False}) == [True, False]
     assert _accepted(match(), {}, {}) == [True, False], "values of unknown types equal nothing"
 
 
@@ -303,6 +307,10 @@ def test_distinct_values_differ_in_type_or_value() -> None:
 
     assert _accepted(distinct(), {"int": 1}, {"int": 2}, {"int": 1}) == [True, True, False]
     assert _accepted(distinct(), {"int": 1}, {"bool": True}) == [True, True]
+    for least in ({"int": 0}, {"bool": False}, {"string": ""}):
+        assert _accepted(distinct(), {"int": 2}, least, least) == [True, True, False], least
+        assert _accepted(distinct(), {}, least) == [True, True], least
+        assert _accepted(distinct(), least, {}) == [True, False], least
     assert _accepted(distinct(), {}, {}) == [True, False]
     assert _accepted(distinct(), {"int": 1}, {}) == [True, False]
 
