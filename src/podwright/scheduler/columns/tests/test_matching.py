@@ -85,6 +85,8 @@ def test_several_selectors_must_match() -> None:
     for parts in zip(PARTS, reversed(PARTS), strict=True):
         expected = [n for n, pod in enumerate(PODS) if all(part.matches(*pod) for part in parts)]
         assert classes.matching(parts).tolist() == expected, parts
+    everything = (PodSelector(Selector(()), None),)
+    assert classes.matching(everything).tolist() == list(range(len(PODS))), "from the first on"
 
 
 def test_a_class_has_one_number_and_its_value() -> None:

@@ -110,6 +110,27 @@ def running(name="main", cpu="2", conditions=()):
     return {"containerStatuses": [report], "conditions": list(conditions)}
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "amounts"),
+    [
+        pytest.param({}, running(), [1_000, 2_000], id="it starts"),
+        pytest.param(running(), {}, [2_000, 1_000], id="it is as it was written"),
+        pytest.param(running(), running(), [2_000, 2_000], id="it stays"),
+        pytest.param(running(), running(cpu="3"), [2_000, 3_000], id="it is resized"),
+        pytest.param({}, {"phase": "Running"}, [1_000, 1_000], id="its phase says nothing"),
+        pytest.param(
+            running(), running() | {"phase": "Running"}, [2_000, 2_000], id="nor does it then"
+        ),
+    ],
+)
+def test_versions_of_a_pod_with_one_spec_have_the_requests_of_their_status(first, second, amounts):
+    keys, before = cache(), pod()
+    statuses = [pod(status=status).status for status in (first, second, first)]
+    found = [keys.of(msgspec.structs.replace(before, status=status)) for status in statuses]
+    assert [each.requests[0] for each in found] == [*amounts, amounts[0]]
+    assert (found[0] is found[1]) == (amounts[0] == amounts[1])
+
+
 INFEASIBLE = {"type": "PodResizePending", "status": "True", "reason": "Infeasible"}
 
 

@@ -241,6 +241,36 @@ def test_attachments_count_where_no_pod_uses_the_volume():
     assert use.attached("csi.x").tolist() == [1]
 
 
+def test_attachments_are_known_by_node_attacher_and_csi_volume():
+    csi = {"csi": {"driver": "csi.x", "volumeHandle": "v"}}
+    cluster = cluster_of(
+        node("n"), volume("v", **csi), volume("same", **csi), volume("d", hostPath={"path": "/"})
+    )
+    of_attacher = {
+        "first": attachment("first", "csi.x", "n", "v"),
+        "second": attachment("second", "csi.x", "n", "same"),
+        "other": attachment("other", "csi.y", "n", "v"),
+        "nobody": attachment("nobody", "", "n", "v"),
+        "elsewhere": attachment("elsewhere", "csi.x", "m", "v"),
+        "gone": attachment("gone", "csi.x", "n", "unknown"),
+        "unnamed": attachment("unnamed", "csi.x", "n", ""),
+        "disk": attachment("disk", "csi.x", "n", "d"),
+    }
+    for each in of_attacher.values():
+        cluster.put(each)
+
+    def found(name):
+        attached = cluster.storage.attached_to(name)
+        return {
+            (volume.driver, volume.handle): [each.metadata.name for each in attachments]
+            for volume, attachments in attached.items()
+        }
+
+    assert found("n") == {("csi.x", "v"): ["first", "second"], ("csi.y", "v"): ["other"]}
+    assert found("m") == {("csi.x", "v"): ["elsewhere"]}
+    assert found("none") == {}
+
+
 def test_users_of_a_claim_are_counted_without_ephemeral_volumes():
     cluster = cluster_of(node("n"), pod(EPHEMERAL, CLAIM, CLAIM, name="a", on="n"))
     use = cluster.storage.use
