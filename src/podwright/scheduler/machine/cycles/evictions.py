@@ -220,7 +220,6 @@ class BlockingEvictions(Evictions):
 
     def start(self, eviction: Eviction) -> None:
         """Start to delete the victims."""
-        eviction.started_ns = self._state.now_ns
         eviction.stage = EvictionStage.MANY
         self._advance(eviction)
 

@@ -181,6 +181,26 @@ def test_each_lookup_and_each_node_that_was_found_is_counted():
     assert (sum(stored.counts), stored.total) == (3, 0)
 
 
+def test_each_reason_why_results_were_of_no_use_is_counted():
+    burst = Burst()
+    assert flushes(burst.machine) == {}
+    for name in "abc":
+        burst.schedule(like(name, cpu="1"))
+    assert flushes(burst.machine) == {"node_not_full": 2}
+    burst.schedule(like("other"))
+    # And no other node is left for the next pod like it.
+    assert flushes(burst.machine) == {"node_not_full": 2, "pod_incompatible": 1, "empty_list": 1}
+
+
+def flushes(machine: Machine) -> dict[str, object]:
+    """Return what the metric counts, by reason."""
+    families = machine.metrics_snapshot().families
+    name = "scheduler_batch_cache_flushed_total"
+    found = [one for each in families if each.name == name for one in each.series]
+    assert all(one.labels[0] == "default-scheduler" for one in found)
+    return {one.labels[1]: one.value for one in found if isinstance(one, Value)}
+
+
 def lookups(machine: Machine) -> dict[str, int]:
     """Return how often a hint was looked up, by whether there was one; it takes no time."""
     families = machine.metrics_snapshot().families

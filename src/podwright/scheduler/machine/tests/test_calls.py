@@ -6,7 +6,13 @@ from typing import Any, ClassVar
 
 import pytest
 
-from podwright.apimachinery.objects import PersistentVolume, Pod, ResourceClaim, decode_as
+from podwright.apimachinery.objects import (
+    PersistentVolume,
+    Pod,
+    ResourceClaim,
+    decode_as,
+    with_nominated_node_name as with_nomination,
+)
 from podwright.scheduler.columns import Cluster
 from podwright.scheduler.framework import (
     Answer,
@@ -108,6 +114,27 @@ def test_a_call_is_an_action(
     driver.deliver(CallDone(action.call, obj=VOLUME))
     assert driver.node_of("default/p") == "n1"
     assert Calling.answers == ([(Answer(obj=VOLUME),)] if waits else [])
+
+
+@pytest.mark.parametrize(
+    ("nominated", "nominations"),
+    [
+        pytest.param("", ["n1"], id="a pod without a nomination"),
+        pytest.param("n2", ["n1"], id="nominated to another node"),
+        pytest.param("n1", [], id="nominated to the node"),
+    ],
+)
+def test_the_node_is_announced_before_a_binding_that_takes_time(nominated, nominations):
+    Calling.call, Calling.waits, Calling.answers = VolumeUpdate(VOLUME), True, []
+    driver = Driver(Calling)
+    driver.put(make_node("n1"), with_nomination(pending("p"), nominated))
+    driver.cycle()
+    patches = driver.all_of(PatchPodStatus)
+    assert [patch.nominated_node for patch in patches] == nominations
+    (update,) = driver.all_of(UpdateVolume)
+    assert driver.node_of("default/p") == ""
+    driver.deliver(CallDone(update.call))
+    assert driver.node_of("default/p") == "n1"
 
 
 @pytest.mark.parametrize("waits", [True, False])

@@ -179,6 +179,22 @@ def test_nominations_of_lower_priority_are_cleared_before_victims_are_deleted(
     assert driver.place_of("default/big") == ("unschedulable" if error is None else "active")
 
 
+def test_a_nomination_that_no_status_has_needs_no_patch() -> None:
+    driver = Driver()
+    driver.put(make_node("n1", cpu="1"), make_victim(0), pending("big", cpu="1", priority=10))
+    pods = [pending("told", priority=9), with_nomination(pending("written", priority=8), "n1")]
+    driver.put(*pods)
+    for pod in pods:
+        driver.machine.queue.nominate(pod, "n1")
+    driver.holds = {"DeletePod"}
+    driver.cycle()
+    assert cleared(driver) == ["written"]
+    assert deleted(driver) == ["v00"]
+    assert driver.machine.preempting() == ("default/big",)
+    answer_next(driver)
+    assert driver.machine.preempting() == ()
+
+
 def test_the_first_of_several_errors_is_the_reason_of_the_cycle_that_waits() -> None:
     driver = Driver(gates="SchedulerAsyncPreemption=false")
     driver.put(make_node("n1", cpu="2"), make_victim(0), make_victim(1))

@@ -364,6 +364,7 @@ def test_a_machine_from_a_snapshot_goes_on_counting():
     snapshot = first.snapshot(numbering)
     second.restore(snapshot, dict(enumerate(numbering.objects)))
     assert second.metrics_snapshot() == first.metrics_snapshot()
+    assert render_text(second.metrics_snapshot()) == render_text(first.metrics_snapshot())
     for machine in (first, second):
         machine.handle(ObjectPut(pod("small")), SECOND_NS)
         machine.handle(CycleDue(), SECOND_NS)

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+import pytest
+
 from podwright.apimachinery.objects import (
     Condition,
     Duration,
@@ -16,10 +19,12 @@ from podwright.apimachinery.objects import (
     with_condition,
     with_fields,
     with_node_name,
+    with_nominated_node_name as with_nomination,
 )
 from podwright.scheduler.framework import Cycle, Plugin, Status
 from podwright.scheduler.machine import EmitEvent, Failure, PatchPodStatus, PodRejected
 from podwright.scheduler.machine.cycles.failure import refused
+from podwright.scheduler.machine.reporting import patch_status
 from podwright.scheduler.machine.tests.driving import SECOND_NS, Driver, pending
 from podwright.testing import make_node
 
@@ -223,3 +228,84 @@ def test_each_change_of_a_pod_that_is_handled_is_counted():
         "UnschedulablePodAdd": 1,
         "UnschedulablePodUpdate": 2,
     }
+
+
+EARLIER = "2020-01-01T00:00:00Z"
+REFUSED = Condition(
+    type="PodScheduled",
+    status="False",
+    reason="Unschedulable",
+    message="no room",
+    last_transition_time=EARLIER,
+)
+
+
+def other(**fields: Any) -> Condition:
+    return msgspec.structs.replace(REFUSED, **fields)
+
+
+@pytest.mark.parametrize(
+    ("present", "written"),
+    [
+        pytest.param([], "now", id="the first"),
+        pytest.param([REFUSED], None, id="the same"),
+        pytest.param([other(message="?")], EARLIER, id="another message"),
+        pytest.param([other(reason="?")], EARLIER, id="another reason"),
+        pytest.param([other(status="True")], "now", id="another status is a transition"),
+        pytest.param([other(last_transition_time=None)], None, id="its time says nothing"),
+        pytest.param([other(type="Ready")], "now", id="the same of another type"),
+        pytest.param([other(type="Ready"), REFUSED], None, id="the same behind another type"),
+        pytest.param(
+            [other(type="Ready", last_transition_time=None), other(message="?")],
+            EARLIER,
+            id="another message behind another type",
+        ),
+    ],
+)
+def test_a_condition_is_written_where_the_pod_has_another(
+    present: list[Condition], written: str | None
+) -> None:
+    # Upstream: pkg/api/v1/pod/util.go, UpdatePodCondition
+    pod = generation(4, "p")
+    for condition in present:
+        pod = with_condition(pod, condition)
+    state = Driver().machine._state
+    state.now_ns = 1_700_000_000 * SECOND_NS
+    new = other(last_transition_time=None)
+    call = patch_status(state, pod, condition=new, nominated_node=pod.status.nominated_node_name)
+    if written is None:
+        assert (call, state.actions) == (None, [])
+        return
+    (patch,) = state.actions
+    assert isinstance(patch, PatchPodStatus)
+    at = timestamp_text(state.now_ns) if written == "now" else written
+    expected = other(last_transition_time=at, observed_generation=4)
+    assert (patch.call, patch.condition, patch.nominated_node) == (call, expected, None)
+    types = [each.type for each in present]
+    assert patch.condition_types == tuple(dict.fromkeys([*types, "PodScheduled"]))
+
+
+@pytest.mark.parametrize(
+    ("present", "nominated", "written"),
+    [
+        pytest.param("", "n1", True, id="nominated"),
+        pytest.param("n1", "", True, id="cleared"),
+        pytest.param("n1", "n2", True, id="to another node"),
+        pytest.param("n1", "n1", False, id="already"),
+        pytest.param("", "", False, id="nothing to clear"),
+        pytest.param("n1", None, False, id="left as it is"),
+    ],
+)
+def test_a_nomination_is_written_where_the_pod_has_another(
+    present: str, nominated: str | None, written: bool
+) -> None:
+    state = Driver().machine._state
+    pod = with_nomination(pending("p"), present)
+    call = patch_status(state, pod, nominated_node=nominated)
+    assert (call is not None, len(state.actions)) == (written, int(written))
+    for patch in state.actions:
+        assert isinstance(patch, PatchPodStatus)
+        assert (patch.call, patch.nominated_node, patch.condition) == (call, nominated, None)
+        assert (patch.pod, patch.uid, patch.condition_types) == (
+            pod.key, pod.metadata.uid, (),
+        )  # fmt: skip
