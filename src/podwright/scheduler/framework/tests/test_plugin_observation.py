@@ -181,6 +181,20 @@ def test_an_observation_within_another_one_ends_for_itself():
     assert vars(plugin) == before
 
 
+def test_the_end_of_an_observation_that_is_repeated_ends_no_other():
+    first, second, plugin = Observer(), Observer(), OnlyN1()
+    profile = Profile(scheduler_name="s", filter=(plugin,))
+    end_first = observe_plugins(profile, first)
+    end_first()
+    end_second = observe_plugins(profile, second)
+    end_first()
+    decided(profile, "n1")
+    assert (len(first.seen), len(second.seen)) == (0, 1)
+    end_second()
+    decided(profile, "n1")
+    assert len(second.seen) == 1
+
+
 def test_other_objects_of_the_class_are_not_observed():
     observer = Observer()
     observe_plugins(Profile(scheduler_name="s", filter=(OnlyN1(),)), observer)

@@ -132,7 +132,7 @@ NOT_A_SET: Any = ["n1"]
 def test_other_answers_are_errors_that_say_what_is_expected(answer: object, text: str) -> None:
     error = decided(plugin("Odd", answer)).error
     assert error is not None
-    assert text in error.message
+    assert error.message == f'running PreFilter plugin "Odd": TypeError: {text} (pod default/web)'
 
 
 def test_an_explanation_shows_the_answers_up_to_the_one_that_fails() -> None:

@@ -166,3 +166,14 @@ def test_a_decision_is_not_repeated_where_it_would_fail() -> None:
     made = PluginRunner(profile, cluster)
     assert made.repeat(make_pod("p"), "a") is None
     assert made.decide(make_pod("p"), cycle_number=1).error is not None
+
+
+def test_draws_are_those_of_seed_0_unless_another_is_given() -> None:
+    def chosen(**options: Any) -> list[str]:
+        found = runner(EQUAL, **options)
+        return [found.decide(make_pod("web"), cycle_number=number).node for number in range(1, 21)]
+
+    assert runner(EQUAL).seed == 0
+    assert chosen() == chosen(seed=0)
+    assert chosen() != chosen(seed=1)
+    assert chosen() != chosen(seed=-1)
