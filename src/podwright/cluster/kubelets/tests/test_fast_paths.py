@@ -92,6 +92,8 @@ POD_STAGES = [
         ".metadata.ownerReferences.[].name",
         ".status.phase",
         ".status.reason",
+        # Only the document has it.
+        ".status.unknown",
     )
     for operator, values in WISHES
 ]
@@ -100,7 +102,7 @@ ANY_PODS = [
         deletionTimestamp=deleted,
         annotations=annotations,
         ownerReferences=[{"name": "o", "uid": "u", "kind": kind} for kind in owners],
-        status={"phase": phase},
+        status={"phase": phase, "unknown": "1"},
     )
     for deleted in (None, at(30), at(40))
     for annotations in ({}, {"a": "1"}, {"a": ""}, {"a": None}, {"b": "1"})

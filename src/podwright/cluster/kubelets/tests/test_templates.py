@@ -262,6 +262,7 @@ def test_comparisons_are_those_of_go(name, less, same, more):
     [
         ("", ""), ("1", "1"), ("1 2 3", "1 2 3"), ('"a" "b"', "ab"), ('"a" 1 "b"', "a1b"),
         ('1 2 "a" 3 4', "1 2a3 4"), ("true 1", "true 1"), (".flag .count .name", "false3web"),
+        ("1 true", "1 true"), ('"a" true', "atrue"), ('true "a" true', "trueatrue"),
     ],
 )  # fmt: skip
 def test_print_separates_operands_that_are_no_texts(operands, made):

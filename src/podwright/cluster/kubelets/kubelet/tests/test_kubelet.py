@@ -101,6 +101,20 @@ def test_an_image_that_cannot_be_pulled_keeps_the_pod_pending(image, reason, lat
     assert f"Warning Failed: Error: {reason}" in driver.notes
 
 
+def test_a_wrong_name_of_an_image_is_reported_until_it_is_another_one():
+    driver = KubeletDriver()
+    driver.put(pod_of({"name": "main", "image": "Not An Image"}))
+    driver.run(30)
+    text = (
+        'Failed to apply default image tag "Not An Image": couldn\'t parse image name '
+        '"Not An Image": invalid reference format'
+    )
+    assert driver.state()["waiting"] == {"reason": "InvalidImageName", "message": text}
+    reported = [f"Warning InspectFailed: {text}", "Warning Failed: Error: InvalidImageName"]
+    assert [each for each in driver.notes if each.startswith("Warning")][:2] == reported
+    assert {each for each in driver.notes if each.startswith("Warning")} == set(reported)
+
+
 def test_another_image_ends_the_wait():
     driver = KubeletDriver(images=[ImageBehavior(image="*:404", pull_error="not found")])
     driver.put(pod_of({"name": "main", "image": "nginx:404"}))
