@@ -11,6 +11,7 @@ from podwright.simulation.recording.log.log_objects import ObjectWriter
 from podwright.simulation.recording.log.memory_checkpoints import (
     MEMORY_CHECKPOINTS_MAX,
     MemoryCheckpoint,
+    MemoryCheckpointObjects,
     MemoryCheckpoints,
     kept_state,
 )
@@ -153,3 +154,25 @@ def test_objects_that_a_log_does_not_have_get_numbers_beyond_its_own():
     assert sorted(state.objects) == [1 << 40, (1 << 40) + 1, (1 << 40) + 2]
     assert [obj.key for obj in state.objects.values()] == ["n1", "n2", "n3"]
     assert state.object_count == 0
+
+
+def test_other_objects_are_read_once_when_one_of_them_is_needed():
+    first, second, other = (make_node(name) for name in "abc")
+    reads = []
+
+    def read_others():
+        reads.append(1)
+        return {1: other, 2: second}
+
+    objects = MemoryCheckpointObjects([(1, first)], read_others)
+    assert objects[1] is first
+    assert reads == []
+    assert objects[2] is second
+    assert objects[1] is first, "what the checkpoint has is newer"
+    for number in (3, 3):
+        with pytest.raises(KeyError) as raised:
+            objects[number]
+        assert raised.value.args == (number,)
+    assert reads == [1]
+    with pytest.raises(KeyError):
+        MemoryCheckpointObjects([], dict)[1]

@@ -28,6 +28,18 @@ def test_a_log_by_itself_ends_with_its_last_event(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("start", "events", "expected"),
+    [(2, (5, 7), 2), (0, (5, 7), 5), (2, (), 2), (0, (), 0)],
+    ids=["of the setup", "of the first event", "without events", "nothing is known"],
+)
+def test_a_log_starts_with_its_setup_or_with_its_first_event(start, events, expected):
+    log = DecisionLog.create(None, Setup(start_ns=start * SECOND))
+    for each in events:
+        log.append(each * SECOND, CycleDue(), [])
+    assert log.start_ns == expected * SECOND
+
+
+@pytest.mark.parametrize(
     ("end", "expected"),
     [("1970-01-01T00:00:09Z", 9), ("1970-01-01T00:00:03Z", 7), (None, 7), ("", 7)],
 )

@@ -99,3 +99,16 @@ def test_a_new_node_may_be_chosen_and_one_of_a_name_that_is_taken_is_refused(log
     assert chosen(log, add_nodes=[make_node("tiny", cpu="1100m")]) == "tiny"
     with pytest.raises(ImpossibleChange, match="node large exists already"):
         chosen(log, add_nodes=[make_node("large", cpu="1")])
+
+
+def test_a_search_begins_where_it_began():
+    """The first search ends after 100 of 120 nodes; the second one leaves out n080 to n099."""
+    recorded = Recorded(percentageOfNodesToScore=1)
+    nodes = [make_node(f"n{number:03}", cpu="4") for number in range(120)]
+    nodes[10], nodes[90] = make_node("n010", cpu="32"), make_node("n090", cpu="640")
+    recorded.attempt(*nodes, make_pod("first", cpu="1"))
+    recorded.attempt(make_pod("second", cpu="1"))
+    same = read_configuration(KIND | {"percentageOfNodesToScore": 1}, source="c")
+    for pod, node in (("first", "n090"), ("second", "n010")):
+        found = what_if(recorded.run.log, f"default/{pod}", configuration=same)
+        assert (found.before.decision.node, found.after.decision.node) == (node, node)
