@@ -113,6 +113,8 @@ def test_a_key_that_overrides_one_of_a_merged_mapping_is_there_twice() -> None:
     [
         ("a: [1\n", "line 2, column 1: while parsing a flow sequence, expected ',' or ']'"),
         ("a: *b\n", "line 1, column 4: found undefined alias 'b'"),
+        ("a: &b [*b]\n", "line 1, column 4: found unconstructable recursive node"),
+        ("a: &b {c: *b}\n", "line 1, column 4: found unconstructable recursive node"),
         ("a: !!timestamp soon\n", "line 1, column 4: cannot decode !!str `soon` as a !!timestamp"),
         ('{"a": 1\n "b": 2}', "line 2, column 2: couldn't get version/kind; json parse error: "),
         ("{a: 1}", "line 1, column 2: couldn't get version/kind; json parse error: "),
