@@ -160,7 +160,7 @@ class LiveShadow:
         until_ns = now_ns - _DELAYS * self._delay_ns
         last = self._next_line - 1 if is_over else self._last_line_at(until_ns)
         if last <= self._settled_line or not self.has_open_decisions:
-            return Compared(findings=(), last_line=max(last, self._settled_line))
+            return Compared(findings=(), last_line=last)
         start = self._lines[0].line - len(self._base)
         objects = [
             RecordLine(

@@ -21,7 +21,7 @@ from podwright.scheduler.framework import (
 )
 from podwright.simulation.shadow.comparison import DecisionComparer, Finding, ScoreDifference
 from podwright.simulation.shadow.recorded_cluster import CopiedImageCounts
-from podwright.simulation.shadow.tests.test_shadow import node, pod
+from podwright.simulation.shadow.tests.test_shadow import Cluster, node, pod
 from podwright.testing import make_node, make_pod
 
 
@@ -344,3 +344,19 @@ def test_a_search_may_end_early_and_have_older_image_counts_at_once():
     assert found.explain_binding(web, "n050", **SEARCH) == ("sampling",)
     assert found.explain_binding(web, "n051", **SEARCH) == ("sampling", "image counts")
     assert found.explain_binding(web, "n052", **SEARCH) is None
+
+
+def test_a_search_without_nodes_leaves_the_start(monkeypatch):
+    monkeypatch.setattr("podwright.simulation.shadow.record_shadow.MOST_SEARCHES", 1)
+    cluster = Cluster()
+    cluster.add_pending(100, pod("fails"))
+    cluster.log_line(101, "attempt", "fails")
+    cluster.log_line(102, "unschedulable", "fails", err="no nodes available to schedule pods")
+    sizes = {10: 32, 100: 64}
+    for number in range(120):
+        cpu = sizes.get(number, 4)
+        cluster.add(1000, node(f"n{number:03}", str(cpu), memory=f"{cpu * 4}Gi"))
+    cluster.add_pending(3000, pod("web"))
+    cluster.bind(3001, pod("web"), "n010", evaluated=100)
+    (found,) = cluster.findings()
+    assert (found.outcome, found.reasons) == ("explained", ("sampling",))

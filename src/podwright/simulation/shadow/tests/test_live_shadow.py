@@ -78,6 +78,18 @@ def test_changes_are_dropped_when_no_decision_needs_them():
     assert kept < 25, "until it is deleted"
 
 
+def test_what_was_deleted_long_ago_is_gone():
+    old, web = pod("old", "4", "large"), pod("web", "3")
+    cluster = Cluster(node("large", "4"), node("small", "2"), old)
+    cluster.delete(1000, old)
+    for ms in (5000, 9000):
+        cluster.update(ms, node("small", "2", {f"app:{ms}": 1}))
+    cluster.add_pending(20_000, web)
+    cluster.bind(20_010, web, "large")
+    live, _ = followed(cluster.record(), 1)
+    assert (live.report().bindings.total, live.report().bindings.agreed) == (1, 1)
+
+
 def test_the_decisions_of_a_scheduler_with_another_name_are_not_compared():
     cluster = Cluster(node("n1"), node("n2"))
     for ms, name in ((1000, "theirs"), (2000, "default-scheduler")):

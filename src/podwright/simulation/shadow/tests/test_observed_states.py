@@ -133,6 +133,21 @@ def test_without_objects_that_are_read_all_attempts_since_1970_are_shown():
     assert [one.pod for one in logged(cluster)] == ["a/p"]
 
 
+@pytest.mark.parametrize(
+    ("late_ms", "attempt_ms", "is_shown"),
+    [
+        pytest.param(400_000, 1000, True, id="the clock of the recorder is ahead"),
+        pytest.param(-400, 399, False, id="it is behind, before the record began"),
+        pytest.param(-400, 400, True, id="it is behind, when the record began"),
+    ],
+)
+def test_attempts_since_the_record_began_are_those_by_its_clock(late_ms, attempt_ms, is_shown):
+    cluster = Cluster(node("n1"))
+    cluster.add_pending(2000, pod("q"), late_ms=late_ms)
+    cluster.log_line(attempt_ms, "attempt", "fails")
+    assert [one.pod for one in logged(cluster)] == ["a/fails"] * is_shown
+
+
 RUNNING = pod("p", on="n1")
 FAILED = with_status(RUNNING, phase="Failed")
 
@@ -404,6 +419,15 @@ def test_a_pod_that_was_nominated_and_placed_is_nominated_no_more():
     view.assume(view.pods["a/p"], "n1")
     view.forget(view.pods["a/p"])
     assert (requested(view, "n1"), dict(view.cluster.nominated)) == (0, {})
+
+
+@pytest.mark.parametrize("own", ["n2", ""])
+def test_a_pod_that_waits_for_its_binding_is_placed_unless_it_was_nominated_since(own):
+    cluster = Cluster(node("n1"), node("n2"), with_status(pod("p"), nominatedNodeName="n1"))
+    view = view_of(cluster)
+    assert (requested(view, "n1"), dict(view.cluster.nominated)) == (1000, {})
+    view.nominate(view.pods["a/p"], own)
+    assert (requested(view, "n1"), set(view.cluster.nominated)) == (0, {own} - {""})
 
 
 def test_a_failure_without_a_preemption_leaves_the_nomination():

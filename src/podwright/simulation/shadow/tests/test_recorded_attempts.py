@@ -161,6 +161,19 @@ def test_a_pod_is_assumed_from_its_decision_on():
         ),
         pytest.param(
             [
+                (
+                    1000,
+                    with_status(
+                        pod("p", on="n1"), nominatedNodeName="n1", conditions=[UNSCHEDULABLE]
+                    ),
+                ),
+                (1010, terminating(pod("v", on="n1"))),
+            ],
+            [(1000, "a/p", "n1", "", [])],
+            id="bound and nominated at once",
+        ),
+        pytest.param(
+            [
                 (900, terminating(pod("v", on="n1"))),
                 (1000, with_status(NOMINATED, conditions=[UNSCHEDULABLE])),
                 (1100, terminating(pod("w", on="n1"))),
