@@ -141,3 +141,60 @@ def test_the_plugins_of_the_other_scheduler_decide():
         assert whole.outcome == outcome
         live, _ = followed(record, 1, plugins=plugins)
         assert getattr(live.report().bindings, outcome) == 1
+
+
+def test_a_decision_is_settled_after_four_delays_and_counted_once():
+    delay_ns = 10_000_000
+    cluster = Cluster(node("n1"), node("n2"), pod("first"), pod("second"))
+    for ms, name in ((1000, "first"), (1015, "second")):
+        cluster.update(ms, pod(name, on="n1"))
+    *given, first, second = cluster.record().lines
+    live = LiveShadow(delay_ns=delay_ns)
+    live.begin([line.object for line in given])
+    assert not live.has_open_decisions
+    for line in (first, second):
+        live.add([change_of(line)], line.seen_ns)
+    for now_ns, found in (
+        (first.seen_ns + 4 * delay_ns - 1, []),
+        (first.seen_ns + 4 * delay_ns, ["a/first"]),
+        (second.seen_ns + 4 * delay_ns - 1, ["a/first"]),
+        (second.seen_ns + 4 * delay_ns, ["a/first", "a/second"]),
+    ):
+        assert [one.pod for one in live.compare(now_ns).findings] == found
+    part = live.compare(first.seen_ns + 4 * delay_ns)
+    assert (part.last_line, live.has_open_decisions) == (first.line, True)
+    live.settle(part)
+    assert live.compare(first.seen_ns + 4 * delay_ns).findings == ()
+    rest = live.compare(second.seen_ns + 4 * delay_ns)
+    assert [one.pod for one in rest.findings] == ["a/second"]
+    live.settle(rest)
+    assert (live.report().bindings.total, live.has_open_decisions) == (2, False)
+    assert live.compare(second.seen_ns, is_over=True).findings == ()
+
+
+def test_a_nomination_may_be_a_decision_until_it_is_settled():
+    cluster = Cluster(node("n1"), pod("p"))
+    cluster.update(1000, with_status(pod("p"), message="other"))
+    cluster.update(1010, with_status(pod("p"), message="other", nominatedNodeName="n1"))
+    *given, other, nomination = cluster.record().lines
+    live = LiveShadow()
+    live.begin([line.object for line in given])
+    for line, is_open in ((other, False), (nomination, True)):
+        live.add([change_of(line)], line.seen_ns)
+        assert live.has_open_decisions is is_open
+
+
+def test_lines_that_the_scheduler_does_not_read_are_counted():
+    def thing(name):
+        metadata = {"name": name, "namespace": "a", "uid": f"uid-{name}"}
+        return {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": metadata}
+
+    cluster = Cluster(thing("first"), node("free"), node("busy"), pod("old", "2", "busy"))
+    cluster.add_pending(1000, pod("web"))
+    cluster.add(1005, thing("second"))
+    cluster.bind(1010, pod("web"), "busy")
+    record = cluster.record()
+    whole = report_of(one for one in Shadow(record).findings() if one is not None)
+    live, _ = followed(record, 1)
+    assert live.report() == whole
+    assert [one.line for one in whole.differences] == [7]
