@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sqlite3
 import tracemalloc
 from contextlib import closing, nullcontext
 from functools import partial
@@ -20,6 +21,7 @@ from podwright.cluster.store import (
     change_of,
     objects_store,
     open_store,
+    sqlite_store,
     with_document,
 )
 from podwright.cluster.store.at_rest import CompressedTexts, ObjectsAtRest, RestingObjects
@@ -411,3 +413,71 @@ def test_free_pages_of_a_file_are_given_back(tmp_path):
     assert path.stat().st_size < 3_000 * 9_000 * 0.8
     with closing(open_store(path)) as again:
         assert again.count(("", "ConfigMap")) == 0
+
+
+def free_pages(path: Any) -> int:
+    with closing(sqlite3.connect(path)) as connection:
+        (count,) = connection.execute("PRAGMA freelist_count").fetchone()
+    return int(count)
+
+
+@pytest.mark.parametrize(
+    ("least", "share", "are_given_back"),
+    [
+        pytest.param(10, 0.1, True, id="many, of a large share"),
+        pytest.param(10_000, 0.1, False, id="few"),
+        pytest.param(10, 1.0, False, id="of a small share"),
+    ],
+)
+def test_many_free_pages_are_given_back(tmp_path, monkeypatch, least, share, are_given_back):
+    monkeypatch.setattr(sqlite_store, "FREE_PAGES_MAX", least)
+    monkeypatch.setattr(sqlite_store, "FREE_SHARE_MAX", share)
+    path = tmp_path / "store.db"
+    with closing(open_store(path, window=4)) as store:
+        for number in range(60):
+            store.put(a_config_map(f"c{number}", metadata={"namespace": "d"}, data="x" * 9_000))
+        for number in range(60):
+            store.drop(("", "ConfigMap"), f"d/c{number}")
+    assert (free_pages(path) < 30) is are_given_back
+
+
+def test_the_older_changes_of_all_kinds_rest_in_a_store_with_a_file(store):
+    for number in range(40):
+        store.put(a_pod("p", n=number))
+    changes = store._history.after(1, POD, store.resource_version)
+    resting = [isinstance(change, RestingChange) for change in changes]
+    in_file = store._journal is not None
+    assert any(resting) is in_file
+    assert resting == sorted(resting, reverse=True), "the older ones"
+    assert not resting[-1]
+
+
+def test_a_pack_takes_texts_until_it_is_large():
+    """The limit is of the texts together."""
+    texts = CompressedTexts()
+    size = at_rest._PACK_BYTES
+    for version, length in enumerate((size - 2, 1, 1, size - 1, 1, size, 5)):
+        texts.keep(version, POD, partial(text_of, b"x" * length))
+    packs = [texts._packs[version] for version in range(7)]
+    assert packs[0] is packs[1] is packs[2]
+    assert packs[3] is packs[4]
+    assert packs[5] is not packs[6]
+    assert len({id(pack) for pack in packs}) == 4
+    assert [pack.is_full for pack in packs] == [True] * 6 + [False]
+    assert [len(texts.read(version)) for version in range(7)] == [
+        size - 2, 1, 1, size - 1, 1, size, 5,
+    ]  # fmt: skip
+
+
+def text_of(text: bytes) -> FormedText:
+    return None, text
+
+
+def test_a_file_has_a_log_whatever_mode_it_was_left_in(tmp_path):
+    path = tmp_path / "store.db"
+    open_store(path).close()
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA journal_mode = DELETE").fetchone() == ("delete",)
+    with closing(open_store(path)) as store:
+        store.put(a_pod("p"))
+        assert path.with_name("store.db-wal").exists()

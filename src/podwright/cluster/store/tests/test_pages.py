@@ -49,3 +49,21 @@ def test_a_page_of_few_candidates_examines_only_these(store):
     page, count = examined(store, limit=5, labels=selector)
     assert names(page) == ["p00007", "p00107", "p00207", "p00307", "p00407"]
     assert count == 6
+
+
+def test_a_limit_of_0_is_none(store):
+    for name in "abc":
+        store.create(a_pod(name, metadata={"labels": {"name": name}}), NOW)
+    for selector, found in (("", ["a", "b", "c"]), ("name=b", ["b"]), ("name=x", [])):
+        for limit in (0, None):
+            page = store.list(Pod, limit=limit, labels=parse_label_selector(selector))
+            assert (names(page), page.continue_token) == (found, "")
+
+
+def test_a_page_that_ends_with_the_last_match_has_a_next_one_if_objects_follow(store):
+    """As upstream, which does not read on to see whether another object matches."""
+    for name in "abc":
+        store.create(a_pod(name, metadata={"labels": {"name": name}}), NOW)
+    for selector, has_next in (("name=b", True), ("name=c", False), ("name in (a,c)", True)):
+        page = store.list(Pod, limit=1, labels=parse_label_selector(selector))
+        assert (len(page.objects), bool(page.continue_token)) == (1, has_next)

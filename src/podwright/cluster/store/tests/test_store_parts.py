@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -414,6 +415,24 @@ def test_when_versions_were_written() -> None:
     other = WriteTimes(10 * SECOND)
     other.restore([Mark(7, 30 * SECOND), Mark(8, 31 * SECOND)])
     assert (other.next_mark_ns, other.time_of(8)) == (32 * SECOND, 30 * SECOND)
+
+
+@pytest.mark.parametrize(
+    ("marks", "is_wrong"),
+    [
+        ([(1, 1), (1, 2)], False),
+        ([(1, 1), (2, 2), (3, 3)], False),
+        ([(2, 1), (1, 2)], True),
+        ([(1, 2), (2, 1)], True),
+        ([(1, 1), (2, 1)], True),
+        ([(1, 1), (3, 2), (2, 3)], True),
+    ],
+)
+def test_marks_are_in_the_order_of_versions_and_of_times(marks, is_wrong) -> None:
+    times = WriteTimes(10 * SECOND)
+    times.restore([Mark(version, seconds * SECOND) for version, seconds in marks])
+    with pytest.raises(AssertionError) if is_wrong else nullcontext():
+        times.validate()
 
 
 def test_names_are_in_the_order_of_whole_keys() -> None:
