@@ -247,6 +247,18 @@ def test_rollouts_follow_the_template():
     )  # fmt: skip
 
 
+def test_a_workload_of_which_only_the_deletion_is_seen_had_nothing():
+    health = WorkloadHealth()
+    health.changed(workload(), None, ns(5))
+    (ended,) = health.rollouts(ns(9))
+    assert (ended.reason, ended.status, ended.duration_ns) == ("created", "deleted", 0)
+    assert (ended.updated, ended.target) == (0, 0)
+    (found,) = health.availability(ns(9))
+    assert (found.available, found.target, found.lowest, found.lowest_target) == (0, 0, 0, 0)
+    assert (found.reached_ns, found.below_target_ns, found.is_deleted) == (None, 0, True)
+    assert found.lowest_at.endswith("00:00:05.000000000Z")
+
+
 # ------------------------------------------------------------------------------------- losses
 
 

@@ -404,6 +404,9 @@ def test_what_never_ends_needs_an_end():
     scaler = "f: 3: spec.metrics: compares the declared usage without end; set --until"
     assert [str(each) for each in _endless(sourced, has_trace=False)] == [cron]
     assert [str(each) for each in _endless(sourced, has_trace=True)] == [cron, scaler]
+    # What else it lacks is another error.
+    bare = decode({key: value for key, value in cron_job.items() if key != "spec"})
+    assert [str(each) for each in _endless([Sourced("f: 1", bare)], has_trace=False)] == [cron]
 
 
 def test_a_name_of_a_workload_is_in_no_other_input():

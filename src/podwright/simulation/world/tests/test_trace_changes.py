@@ -150,6 +150,19 @@ def test_a_trace_with_another_load(options, expected):
     assert shown(scale([at(4, pod("a", "10s")), at(6, CONFIG)], **options)) == expected
 
 
+def test_what_follows_another_object_is_scaled_as_well():
+    lines = [at(2, CONFIG), at(4, pod("a")), at(6, CONFIG), at(8, pod("b"))]
+    assert shown(scale(lines, rate=2)) == [
+        (1, "m", ""), (2, "a", ""), (3, "m", ""), (4, "b", ""),
+    ]  # fmt: skip
+    names = [f"p{number}" for number in range(40)]
+    pods = [at(number, pod(name)) for number, name in enumerate(names)]
+    mixed = [line for each in pods for line in (at(0, CONFIG), each)]
+    drawn = [name for _, name, _ in shown(scale(pods, pods=1.5, seed=3))]
+    assert [name for _, name, _ in shown(scale(mixed, pods=1.5, seed=3)) if name != "m"] == drawn
+    assert 40 < len(drawn) < 80
+
+
 def test_a_run_time_stays_as_it_is_written_without_another_duration():
     for options, run in (({"rate": 2}, "90s"), ({"duration": 2}, "3m0s")):
         ((_, _, found),) = shown(scale([at(4, pod("a", "90s"))], **options))
