@@ -68,13 +68,20 @@ def test_a_group_that_is_wrong_is_an_error_with_its_path():
     assert [error.path for error in caught.value.errors] == ["autoscaling.groups[0].template"]
 
 
-@pytest.mark.parametrize(("expands", "pods"), [(True, ["default/web-0"]), (False, [])])
-def test_workloads_have_pods_if_they_are_expanded(expands, pods):
+@pytest.mark.parametrize(
+    ("options", "pods"),
+    [
+        ({}, ["default/web-0"]),
+        ({"expands_workloads": True}, ["default/web-0"]),
+        ({"expands_workloads": False}, []),
+    ],
+)
+def test_workloads_have_pods_unless_they_are_not_expanded(options, pods):
     metadata = {"name": "web", "namespace": "default"}
     spec = {**deployment("web", 1).raw["spec"], "serviceName": "web"}
     workload = {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": metadata, "spec": spec}
     autoscaling = parse_node_groups({"groups": [group()]}, "groups")
-    found = pw.explain_autoscaling([decode(workload)], autoscaling, expands_workloads=expands)
+    found = pw.explain_autoscaling([decode(workload)], autoscaling, **options)
     assert [each.pod for each in found] == pods
 
 

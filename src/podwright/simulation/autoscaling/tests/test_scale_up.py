@@ -14,6 +14,7 @@ from podwright.simulation.autoscaling import parse_node_groups, read_node_groups
 from podwright.simulation.autoscaling.expanders import (
     Choice,
     ScaleUpOption,
+    best_option,
     capacity_of,
     equal_options,
 )
@@ -300,6 +301,30 @@ def test_a_template_without_a_resource_orders_pods_by_the_others():
     assert found.count == 2
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "order"),
+    [
+        # The shares of a node with 4 CPUs and 8Gi, of both resources together.
+        pytest.param(("1", "2Gi"), ("4", "1Gi"), ["other", "one"], id="more of the CPU"),
+        pytest.param(("1", "7Gi"), ("3", "2Gi"), ["one", "other"], id="more of the memory"),
+        pytest.param(("2", "4Gi"), ("3", "3Gi"), ["other", "one"], id="more of both together"),
+        pytest.param(("2", "4Gi"), ("3", "2Gi"), ["one", "other"], id="equal, in their order"),
+    ],
+)
+def test_pods_are_placed_by_the_share_of_a_node_that_they_request(one, other, order):
+    """Upstream: estimator/decreasing_pod_orderer.go"""
+    trial = TrialCluster(SchedulerOptions())
+    for name, (cpu, memory) in (("one", one), ("other", other)):
+        trial.change(None, make_pod(name, cpu=cpu, memory=memory))
+    template = NodeTemplate(allocatable={"cpu": "4", "memory": "8Gi"})
+    offer = GroupOffer(
+        group=NodeGroup(name="a", template=template), template=template, daemon_sets=(), limit=9
+    )
+    (found,) = expansion_options(trial, [offer], pod_groups(trial.scheduler.pending.values()))
+    assert [pod.name for pod in found.pods] == order
+    assert found.count == 2
+
+
 # ---------------------------------------------------------------------------- expanders
 
 
@@ -341,6 +366,21 @@ def test_expanders_choose_as_upstream(expander, options, chosen):
     given = AutoscalerOptions(expander=(expander,), priorities={"10": ("^high",), "5": ("b",)})
     found = equal_options(options, Choice(options=given, node_count=1))
     assert [each.group.name for each in found] == chosen
+
+
+def test_the_first_draw_of_the_first_seed_is_the_default():
+    given = AutoscalerOptions(expander=("random",))
+    default = Choice(options=given, node_count=1)
+    names = set()
+    for count in range(1, 12):
+        equals = [option(f"{number}", "4", "8Gi", 1, 1) for number in range(count)]
+        found = best_option(equals, default)
+        assert found is not None
+        choice = Choice(options=given, node_count=1, seed=0, number=0)
+        assert found == best_option(equals, choice)
+        names.add(found.group.name)
+    assert len(names) > 1
+    assert best_option([], default) is None
 
 
 @pytest.mark.parametrize(
