@@ -323,8 +323,6 @@ def _indexed(kind: GroupKind) -> tuple[msgspec.json.Decoder[Any], tuple[Callable
     """
     names = indexed_fields(kind)
     getters = fields_of(kind)
-    if any((kind, name) in _COMPUTED for name in names):
-        return msgspec.json.Decoder(), tuple(_of_document(getters[name]) for name in names)
     shape: dict[str, Any] = {}
     for name in names:
         inner = shape
@@ -334,10 +332,6 @@ def _indexed(kind: GroupKind) -> tuple[msgspec.json.Decoder[Any], tuple[Callable
         inner[last] = None
     readers = tuple(_of_struct(name.split("."), getters[name]) for name in names)
     return msgspec.json.Decoder(_struct_of(shape)), readers
-
-
-def _of_document(getter: Getter) -> Callable[[Any], str]:
-    return lambda document: getter(Unknown(raw=document))
 
 
 def _of_struct(steps: Sequence[str], getter: Getter) -> Callable[[Any], str]:

@@ -273,6 +273,30 @@ def test_a_broken_store_is_not_written() -> None:
         broken.put(a_map())
 
 
+@pytest.mark.parametrize(
+    ("has_file", "end", "why"),
+    [
+        (False, ObjectStore.close, "the store is closed"),
+        (True, ObjectStore.close, "the store is closed"),
+        (True, ObjectStore.leave_file, "the file of the store is that of another process"),
+        (False, ObjectStore.leave_file, ""),
+    ],
+)
+def test_a_store_that_has_ended_is_read_and_not_written(tmp_path, has_file, end, why) -> None:
+    store = open_store(tmp_path / "store.db") if has_file else ObjectStore()
+    store.put(a_map())
+    assert store.failure == ""
+    end(store)
+    assert store.failure == why
+    assert store.count(("", "ConfigMap")) == 1
+    if why:
+        with pytest.raises(UnusableStore, match=f"^{why}; open the store again$"):
+            store.put(a_map(n="2"))
+    else:
+        store.put(a_map(n="2"))
+    store.close()
+
+
 def test_labels_without_conditions_do_not_hide_those_with_some() -> None:
     values = ",".join(f"v{number}" for number in range(20))
     query = query_for(MAP, labels=parse_label_selector(f"app in ({values}),tier,old notin (x)"))
