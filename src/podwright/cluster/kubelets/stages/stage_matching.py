@@ -81,7 +81,7 @@ class StageMatcher:
         owner = owners[0].kind if owners else ""
         # A pod class has a phase and at most one owner, with a kind; other pods start at the root.
         if not phase or len(owners) > 1 or (owners and not owner):
-            return self.match(pod.raw or encode(pod), now_ns)
+            return self.match(encode(pod), now_ns)
         pod_class = (
             metadata.deletion_timestamp is not None,
             phase,

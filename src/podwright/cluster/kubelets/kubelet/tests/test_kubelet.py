@@ -538,6 +538,19 @@ def test_pods_go_on_after_a_restart():
     assert other.state()["terminated"]["exitCode"] == 4
 
 
+def test_a_startup_probe_goes_on_after_a_restart():
+    probe = {"exec": {"command": ["cat", "/var/tmp/up"]}, "periodSeconds": 5,
+             "failureThreshold": 9}  # fmt: skip
+    main = container("main", "sleep 20; touch /var/tmp/up; sleep 600", startupProbe=probe)
+    driver = run_of(pod_of(main), 10)
+    assert driver.container()["started"] is False
+    other = restarted(driver)
+    other.run(18)
+    assert other.container()["started"] is False
+    other.run(40)
+    assert (other.container()["started"], other.container()["ready"]) == (True, True)
+
+
 def test_a_finished_pod_stays_finished_after_a_restart():
     driver = run_of(pod_of(container("main", "exit 1"), **NEVER))
     other = restarted(driver)

@@ -60,6 +60,11 @@ SECOND_NS = 1_000_000_000
         ),
         ('y="a  b"; export x=$y "z=$y z" q; echo "$x-$z"', 0, "a  b-a  b z\n"),
         ("echo 1 > a; cp a ./a; echo $?; mv a ./a; echo $?; cat a", 0, "1\n1\n1\n"),
+        ("echo 1 > a; cp a b; echo $?; mv b c; echo $?; cat a c", 0, "0\n0\n1\n1\n"),
+        # Quotes in the word of a parameter are quotes only if it is not quoted itself.
+        ("A=; echo ${A:-'x  y'} \"${A:-'x  y'}\"", 0, "x  y 'x  y'\n"),
+        ("B=1; echo ${B:+'p  q'} \"${B:+'p  q'}\"", 0, "p  q 'p  q'\n"),
+        ('A=; echo ${A:-a"b  c"d} "${A-e}" ${A+f}', 0, "ab  cd  f\n"),
         (
             "expr 007; expr 00; echo $?; expr 01 = 1; expr a = a; expr 01 = a",
             1,
