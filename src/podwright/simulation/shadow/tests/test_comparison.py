@@ -19,6 +19,7 @@ from podwright.scheduler.framework import (
     Status,
     TieRule,
 )
+from podwright.scheduler.preemption import Limits
 from podwright.simulation.shadow.comparison import DecisionComparer, Finding, ScoreDifference
 from podwright.simulation.shadow.recorded_cluster import CopiedImageCounts
 from podwright.simulation.shadow.tests.test_shadow import Cluster, node, pod
@@ -193,6 +194,7 @@ class Otherwise(Plugin):
     """Nominates a node in its own way."""
 
     name = "Otherwise"
+    limits = Limits(percentage=10, least=100)
 
     def post_filter(self, cycle: Cycle, failed: FailedCycle) -> PostFilterResult:
         """Nominate n1."""

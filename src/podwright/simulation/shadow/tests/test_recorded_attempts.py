@@ -142,6 +142,15 @@ def test_a_pod_is_assumed_from_its_decision_on():
             id="it waited for its binding",
         ),
         pytest.param(
+            [
+                (1000, NOMINATED),
+                (1500, with_status(NOMINATED, message="other")),
+                (2000, with_status(pod("p", on="n1"), nominatedNodeName="n1")),
+            ],
+            [(1000, "a/p", "n1", "", [])],
+            id="another change while it waited",
+        ),
+        pytest.param(
             [(1000, NOMINATED), (1500, pod("p")), (2000, pod("p", on="n1"))],
             [(2000, "a/p", "n1", "", [])],
             id="it waited for a binding that failed",
@@ -344,6 +353,8 @@ def test_copied_counts_are_those_of_the_last_copy():
     columns.delete(decode(node("n1")))
     counts.copy(["n1"])
     assert list(counts._counts_of) == ["n2"]
+    counts.copy(["n1", "unknown", "n3"])
+    assert list(counts._counts_of) == ["n2", "n3"]
 
 
 @pytest.mark.parametrize("late", [0, 2])
