@@ -23,7 +23,7 @@ from podwright.scheduler.machine import (
     ObjectPut,
     SchedulerOptions,
 )
-from podwright.scheduler.machine.cycles.batching import MAX_AGE_NS, NodesLeft
+from podwright.scheduler.machine.cycles.batching import NodesLeft
 from podwright.scheduler.machine.metrics.metric_snapshot import Distribution, Value
 from podwright.testing import make_node, make_pod
 from podwright.testing.parity.sequence import effective_configuration
@@ -99,8 +99,8 @@ def test_a_better_node_that_appeared_is_not_seen():
     ("then", "after_ns", "flushed"),
     [
         pytest.param(like("b", labels={"app": "x"}), MS, ("pod_incompatible",), id="another pod"),
-        pytest.param(like("b"), MAX_AGE_NS, (), id="half a second is still in time"),
-        pytest.param(like("b"), MAX_AGE_NS + 1, ("expired",), id="later is not"),
+        pytest.param(like("b"), 500 * MS, (), id="half a second is still in time"),
+        pytest.param(like("b"), 500 * MS + 1, ("expired",), id="later is not"),
     ],
 )
 def test_results_are_for_the_next_pod_like_it(then, after_ns, flushed):
@@ -268,6 +268,22 @@ def test_a_machine_that_is_set_up_again_suggests_the_same():
     pod = like("b")
     decision = again.schedule(pod)
     assert decision.batch == burst.schedule(pod).batch == BatchReport("medium", is_used=True)
+
+
+def test_a_machine_that_is_set_up_again_without_a_node_for_the_next_pod_suggests_none():
+    burst = Burst()
+    for name in "abc":
+        burst.schedule(like(name))
+    numbering = Numbered()
+    snapshot = burst.machine.snapshot(numbering)
+    (batch,) = snapshot.batches.values()
+    assert (batch.signature, batch.nodes, batch.totals, batch.stored_ns) == (b"", (), (), 0)
+    again = Burst(sizes={})
+    again.now_ns = burst.now_ns
+    again.machine.restore(snapshot, dict(enumerate(numbering.objects)))
+    decisions = [each.schedule(like("d")) for each in (burst, again)]
+    assert [each.node for each in decisions] == ["", ""]
+    assert not any(each.batch is not None and each.batch.hint for each in decisions)
 
 
 # -------------------------------------------------------------------- the nodes that are left

@@ -25,6 +25,7 @@ from podwright.scheduler.machine import (
     PodRejected,
     render_text,
 )
+from podwright.scheduler.machine.tests.driving import Driver as GatedDriver
 from podwright.testing import make_node, make_pod
 from podwright.testing.parity.sequence import effective_configuration
 
@@ -441,3 +442,48 @@ def test_a_deleted_pod_was_assigned_if_it_was_ever_seen_with_a_node(
     }
     driver.cycle()
     assert driver.machine.cluster.pods.keys() == {"default/next"}, "its room is free"
+
+
+@pytest.mark.parametrize(
+    ("gates", "expected"),
+    [
+        pytest.param(
+            "",
+            {("Permit", "Wait"): 1, ("PreBindPreFlight", "Skip"): 1, ("Unreserve", "Success"): 1},
+            id="after the pre-flight, which comes first",
+        ),
+        pytest.param(
+            "NominatedNodeNameForExpectation=false",
+            {("Permit", "Wait"): 1, ("Unreserve", "Success"): 1},
+            id="without a pre-flight",
+        ),
+    ],
+)
+def test_a_pod_that_is_rejected_while_it_waits_counts_at_the_points_that_it_went_through(
+    gates, expected
+):
+    driver = GatedDriver(Hold, gates=gates)
+    driver.put(make_node("n1"), pod("web"))
+    driver.cycle()
+    driver.deliver(PodRejected("default/web", "Hold", "no"))
+    seen = driver.machine.metrics_snapshot()
+    points = ("Permit", "PreBindPreFlight", "PreBind", "Bind", "PostBind", "Unreserve")
+    counts = {
+        (point, status): seen.count(POINT, point, status, NAME)
+        for point in points
+        for status in ("Success", "Skip", "Wait", "Error", "Unschedulable")
+    }
+    assert {labels: count for labels, count in counts.items() if count} == expected
+
+
+def test_hints_of_plugins_are_counted_and_take_no_time(driver):
+    driver.put(make_node("n1", cpu="1"))
+    driver.put(pod("big", cpu="2"))
+    driver.cycle()
+    for name, cpu in (("n2", "1"), ("n3", "2")):
+        driver.put(make_node(name, cpu=cpu))
+    name = "scheduler_queueing_hint_execution_duration_seconds"
+    seen = driver.seen()
+    for hint, times in (("QueueSkip", 1), ("Queue", 1)):
+        found = seen.distribution(name, "NodeResourcesFit", "NodeAdd", hint)
+        assert (sum(found.counts), found.total) == (times, 0)

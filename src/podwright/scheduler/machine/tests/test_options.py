@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from podwright.apimachinery.objects import ArgumentError
+from podwright.apimachinery.objects import ArgumentError, InputError
 from podwright.scheduler.config import DEFAULT_GATES, KubeSchedulerConfiguration
 from podwright.scheduler.framework import Plugin
 from podwright.scheduler.framework.profile import TieRule
@@ -57,6 +57,42 @@ def test_a_configuration_and_keywords_become_options():
 def test_keywords_change_given_options():
     given = SchedulerOptions(seed=5, batching=True)
     assert SchedulerOptions.of(given, seed=6) == SchedulerOptions(seed=6, batching=True)
+
+
+@pytest.mark.parametrize(
+    ("keywords", "option", "value"),
+    [
+        pytest.param({"start": "1970-01-01T00:00:01Z"}, "start_ns", 10**9, id="a time"),
+        pytest.param({"start": "1970-01-02T00:00:00Z"}, "start_ns", 86_400 * 10**9, id="a day"),
+        pytest.param({"assumed_pod_expiry": "30s"}, "assumed_pod_expiry_ns", 30 * 10**9, id="s"),
+        pytest.param({"assumed_pod_expiry": "1h"}, "assumed_pod_expiry_ns", 3_600 * 10**9, id="h"),
+        pytest.param({"assumed_pod_expiry": "0s"}, "assumed_pod_expiry_ns", 0, id="never"),
+        pytest.param({"batching": True}, "batching", True, id="a truth value"),
+        pytest.param({"tie_rule": TieRule.HEAP}, "tie_rule", TieRule.HEAP, id="a rule"),
+        pytest.param(
+            {"draws_preemption_offset": False}, "draws_preemption_offset", False, id="a false one"
+        ),
+    ],
+)
+def test_each_keyword_sets_its_option(keywords: Any, option: str, value: object):
+    options = SchedulerOptions.of(None, **keywords)
+    assert getattr(options, option) == value
+    assert msgspec.structs.replace(options, **{option: getattr(SchedulerOptions(), option)}) == (
+        SchedulerOptions()
+    )
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        pytest.param({"start": "noon"}, "^start: ", id="no time"),
+        pytest.param({"assumed_pod_expiry": "-1s"}, "^assumed_pod_expiry: ", id="in the past"),
+        pytest.param({"assumed_pod_expiry": "soon"}, "^assumed_pod_expiry: ", id="no duration"),
+    ],
+)
+def test_an_invalid_time_names_its_keyword(keywords: Any, message: str):
+    with pytest.raises(InputError, match=message):
+        SchedulerOptions.of(None, **keywords)
 
 
 def test_an_unknown_keyword_is_an_error():

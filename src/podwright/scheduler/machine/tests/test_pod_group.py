@@ -269,6 +269,7 @@ UNPLACED = {
     "lastTransitionTime": EARLIER,
     "observedGeneration": 2,
 }
+PLACED = {**UNPLACED, "status": "True", "reason": "Scheduled", "message": ""}
 NOW = "2023-11-14T22:13:20Z"
 
 
@@ -286,6 +287,16 @@ NOW = "2023-11-14T22:13:20Z"
         pytest.param(
             [{**UNPLACED, "type": "Other", "status": "True"}, UNPLACED], "2", None, id="others"
         ),
+        pytest.param([PLACED], "1", None, id="placed again"),
+        pytest.param([{**PLACED, "message": "?"}], "1", ("True", EARLIER), id="with a message"),
+        pytest.param([{**PLACED, "reason": "?"}], "1", ("True", EARLIER), id="for a reason"),
+        pytest.param(
+            [{**PLACED, "observedGeneration": 1}],
+            "1",
+            ("True", EARLIER),
+            id="a newer one",
+        ),
+        pytest.param([PLACED], "2", None, id="what was placed once stays so"),
     ],
 )
 def test_the_condition_of_a_group_is_written_when_it_differs(present, cpu, written):
@@ -496,6 +507,15 @@ def test_the_attempts_of_groups_are_counted_by_their_result(cpu, result, monkeyp
     )
     found = {one: counted.count(name, one, "default-scheduler") for one in labels}
     assert found == {one: int(one == result) for one in labels}
+
+
+def test_a_member_that_is_not_queued_is_left_out():
+    driver = driver_of()
+    driver.put(make_node("n1"), gang("g", 2), member("a"), member("b"))
+    driver.put(member("theirs", scheduler="another-scheduler"))
+    driver.cycle()
+    assert driver.node_of("default/a") == driver.node_of("default/b") == "n1"
+    assert driver.node_of("default/theirs") == ""
 
 
 class Failing(Plugin):

@@ -309,3 +309,15 @@ def test_a_nomination_is_written_where_the_pod_has_another(
         assert (patch.pod, patch.uid, patch.condition_types) == (
             pod.key, pod.metadata.uid, (),
         )  # fmt: skip
+
+
+@pytest.mark.parametrize(("number", "written"), [(0, None), (1, 1), (7, 7)])
+def test_a_pod_without_a_generation_has_conditions_without_one(
+    number: int, written: int | None
+) -> None:
+    state = Driver().machine._state
+    patch_status(state, generation(number, "p"), condition=other())
+    (patch,) = state.actions
+    assert isinstance(patch, PatchPodStatus)
+    assert patch.condition is not None
+    assert patch.condition.observed_generation == written

@@ -43,6 +43,7 @@ from podwright.scheduler.machine.snapshot import (
 )
 from podwright.scheduler.machine.tests.driving import SECOND_NS, Driver, enabling, pending
 from podwright.scheduler.machine.tests.test_evictions import answer_next, deleted, preempting
+from podwright.scheduler.queueing import QueuedPod
 from podwright.testing import make_node, make_pod
 
 CLAIMED = {"name": "v", "persistentVolumeClaim": {"claimName": "c"}}
@@ -240,6 +241,15 @@ def test_other_objects_than_nodes_and_pods_count_after_a_restore():
         assert dict(cluster.namespaces["team"]) == {"a": "b"}
         assert list(cluster.storage.classes) == ["fast"]
         assert [obj.metadata.name for obj in one.machine.objects()] == ["n1", "team", "fast"]
+
+
+def test_a_queued_pod_has_one_number():
+    first, second = (QueuedPod(pending("a"), 1, 0) for _ in range(2))
+    numbering = _Numbering(Numbered())
+    assert [numbering.of_queued(each) for each in (first, second, first, second)] == [0, 1, 0, 1]
+    assert len(numbering.queued) == 2
+    assert numbering.queued[0] is first
+    assert numbering.queued[1] is second
 
 
 def test_the_default_seed_is_0():
