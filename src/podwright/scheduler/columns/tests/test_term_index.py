@@ -129,6 +129,20 @@ def test_only_the_list_with_a_mistake_is_empty() -> None:
     assert (terms.required, len(terms.required_anti), len(terms.errors)) == ((), 1, 1)
 
 
+@pytest.mark.parametrize("kind", ["podAffinity", "podAntiAffinity"])
+@pytest.mark.parametrize("is_hard", [True, False])
+def test_a_mistake_is_reported_although_no_term_is_left(kind: str, is_hard: bool) -> None:
+    mistaken = {"topologyKey": "zone", "labelSelector": BROKEN}
+    written = [mistaken] if is_hard else [{"weight": 1, "podAffinityTerm": mistaken}]
+    terms = affinity_terms(pod({kind: {HARD if is_hard else SOFT: written}}))
+    assert terms.all == ()
+    assert len(terms.errors) == 1
+    both = affinity_terms(pod({kind: {HARD: [mistaken], SOFT: [
+        {"weight": 1, "podAffinityTerm": mistaken}]}}))  # fmt: skip
+    assert len(both.errors) == 2
+    assert affinity_terms(pod({kind: {HARD: []}})).errors == ()
+
+
 @pytest.mark.parametrize(
     ("term", "in_namespaces"),
     [

@@ -185,6 +185,27 @@ def test_the_claim_of_an_ephemeral_volume_must_be_the_pods_own(made, is_own):
     assert cluster.storage.use.errors() == {}
 
 
+VOLUME_V = volume("v", csi={"driver": "csi.x", "volumeHandle": "h"})
+
+
+@pytest.mark.parametrize(
+    ("earlier", "errors"),
+    [
+        pytest.param({"persistentVolumeClaim": {"claimName": "gone"}}, 0, id="no such claim"),
+        pytest.param({"persistentVolumeClaim": {"claimName": ""}}, 1, id="a claim without a name"),
+        pytest.param(EPHEMERAL, 1, id="a claim of another pod"),
+        pytest.param(WRONG, 1, id="a wrong name"),
+        pytest.param({"persistentVolumeClaim": {"claimName": "unbound"}}, 0, id="no driver"),
+        pytest.param({"emptyDir": {}}, 0, id="no disk"),
+    ],
+)
+def test_the_other_volumes_of_a_pod_are_counted(earlier, errors):
+    objects = [owned("other"), claim("c", bound_to="v"), claim("unbound", of_class=""), VOLUME_V]
+    cluster = cluster_of(node("n"), *objects, pod(earlier, CLAIM, on="n"))
+    assert list(cluster.storage.use.holders(CSIVolume("csi.x", "h"))) == [0]
+    assert len(cluster.storage.use.errors()) == errors
+
+
 def test_the_first_error_of_a_node_is_kept_until_its_pod_is_gone():
     nameless = pod({"persistentVolumeClaim": {"claimName": ""}}, name="b", on="n")
     cluster = cluster_of(node("n"), pod(WRONG, name="a", on="n"), nameless, node("other"))

@@ -389,6 +389,33 @@ def test_plugins_are_not_called_for_the_key_of_a_known_template():
 
 
 @pytest.mark.parametrize(
+    ("is_of_template", "is_shared"),
+    [
+        pytest.param(None, True, id="a plugin with a key, unless it says otherwise"),
+        pytest.param(True, True, id="one that says so"),
+        pytest.param(False, False, id="one whose key depends on more"),
+    ],
+)
+def test_pods_of_a_template_share_a_key_that_is_of_the_template(is_of_template, is_shared):
+    attributes = {
+        "name": "Named",
+        "filter_reads": Reads.NODE,
+        "key_reads_all_labels": False,
+        "pod_key": lambda _, pod: pod.metadata.name,
+        "filter": lambda *_: Status.OK,
+    }
+    if is_of_template is not None:
+        attributes["key_is_of_template"] = lambda *_: is_of_template
+    keys = rankings_of(cluster_of(), type("Named", (Plugin,), attributes))._keys
+    ours = pod("1")
+    theirs = with_fields(ours, "metadata", name="other")
+    assert theirs.spec is ours.spec
+    first = keys.key_of(ours)
+    assert (keys.key_of(theirs) == first) is is_shared
+    assert keys.key_of(ours) == first
+
+
+@pytest.mark.parametrize(
     ("answers", "signature"),
     [
         pytest.param(

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from podwright.apimachinery.objects import Duration, Object, with_node_name
+from podwright.apimachinery.objects import Duration, Object, with_fields, with_node_name
 from podwright.apimachinery.schema import decode
 from podwright.scheduler.framework import Cycle, Plugin, Status
 from podwright.scheduler.framework.binding import CallError, Pending
@@ -231,6 +231,29 @@ def test_nothing_is_told_before_pre_bind(gates: str, hold: str, patches: list[st
     assert node_patches(driver) == patches
     # Without pre-flight, PreBind cannot be skipped.
     assert Disk.called == (["pre_bind_pre_flight"] if not gates else ["pre_bind"])
+
+
+@pytest.mark.parametrize(
+    ("event", "node", "place"),
+    [
+        pytest.param(PodAllowed("default/a", "Gate"), "n1", "", id="allowed"),
+        pytest.param(PodRejected("default/a", "Gate", "no"), "", "backoff", id="rejected"),
+        pytest.param(PodAllowed("default/b", "Gate"), "", "", id="another pod is allowed"),
+        pytest.param(PodRejected("default/b", "Gate", "no"), "", "", id="another is rejected"),
+        pytest.param(PodAllowed("uid of a", "Gate"), "", "", id="a uid is no name"),
+    ],
+)
+def test_a_waiting_pod_is_decided_on_by_its_name(
+    event: PodAllowed | PodRejected, node: str, place: str
+) -> None:
+    driver = Driver(Gate)
+    waiting = pending("a", cpu="1", labels={"hold": "permit"})
+    driver.put(make_node("n1"), with_fields(waiting, "metadata", uid="uid of a"))
+    driver.cycle()
+    assert driver.machine.waiting() == {"default/a": ("Gate",)}
+    driver.deliver(event)
+    assert (driver.node_of("default/a"), driver.place_of("default/a")) == (node, place)
+    assert bool(driver.machine.waiting()) is not bool(node or place)
 
 
 def test_a_refusal_at_permit_leaves_no_nomination_to_take_back() -> None:
