@@ -108,9 +108,7 @@ def importance(pod: Pod, now_ns: int = NOT_STARTED) -> tuple[int, int, str]:
     Priority, then the earlier start. Upstream does not order equal pods; podwright orders them
     by name, so that the result does not depend on their order of arrival.
     """
-    started = now_ns
-    if pod.status.start_time:
-        started = start_ns(pod)
-        if started == NOT_STARTED:
-            started = now_ns
+    started = start_ns(pod)
+    if started == NOT_STARTED:
+        started = now_ns
     return -priority_of(pod), started, pod.key

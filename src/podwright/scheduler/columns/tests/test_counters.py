@@ -287,6 +287,17 @@ def test_pods_with_a_term_are_counted_before_and_after_the_first_read(weight, of
     assert by_zone(cluster, counter) == {"x": on_n1 * weight, "y": on_n1 * weight}
 
 
+def test_terminating_pods_are_counted_unless_they_are_left_out():
+    cluster = Cluster()
+    cluster.put(node("n1", "x"))
+    cluster.put(pod("a", "n1"))
+    cluster.put(pod("b", "n1", terminating=True))
+    rule, counted = DomainRule.of_key(ZONE), (((selecting(),), 1),)
+    counters = cluster.selectors.counter(rule, counted), counter_of(cluster, of_live=True)
+    assert [by_zone(cluster, each) for each in counters] == [{"x": 2}, {"x": 1}]
+    assert counter_of(cluster, of_live=False) is counters[0]
+
+
 @pytest.mark.parametrize("of_live", [False, True])
 def test_a_dropped_counter_is_rebuilt_when_it_is_used_again(of_live):
     cluster = Cluster()
@@ -403,6 +414,18 @@ def test_a_presence_counts_terminating_pods_from_before_its_first_read():
     assert is_present(cluster, "a")
     cluster.delete(pod("going", "n1", terminating=True))
     assert not is_present(cluster, "a")
+
+
+def test_selectors_that_begin_alike_wait_for_one_pod():
+    cluster = Cluster()
+    cluster.put(node("n1", "x"))
+    others = (((selecting(), selecting("b")), 1), ((selecting(),), 1), ((selecting(),), 2))
+    for _ in range(2):
+        assert not cluster.selectors.is_present(ZONE, others)
+        cluster.put(pod("a1", "n1"))
+        assert cluster.selectors.is_present(ZONE, others)
+        cluster.delete(pod("a1", "n1"))
+    assert not cluster.selectors.is_present(ZONE, others)
 
 
 def test_a_pod_of_another_selector_changes_no_presence():

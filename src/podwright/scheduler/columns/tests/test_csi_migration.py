@@ -64,6 +64,19 @@ def test_a_name_that_cannot_be_translated_is_an_error():
         inline_csi_volume(wrong)
 
 
+def test_regions_that_differ_are_named_in_order():
+    zones = "__".join(f"{region}-1-a" for region in ("us", "eu", "asia", "me", "africa"))
+    disk = volume("v", labels={ZONE: zones}, **GCE)
+    migration = migration_of(disk)
+    assert migration is not None
+    regions = "map[africa-1:{} asia-1:{} eu-1:{} me-1:{} us-1:{}]"
+    with pytest.raises(TranslationError) as raised:
+        migrated_affinity(disk, migration)
+    assert str(raised.value) == (
+        f"failed to get region from zones: multiple or no regions gotten from zones, got: {regions}"
+    )
+
+
 @pytest.mark.parametrize(
     ("labels", "handle"),
     [

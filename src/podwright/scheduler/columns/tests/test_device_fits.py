@@ -80,6 +80,42 @@ def codes(cluster: Cluster, of: ResourceClaim) -> list[int]:
     return [int(code) for code in column.codes]
 
 
+def test_each_claim_and_each_settings_have_a_column_of_their_own() -> None:
+    cluster = cluster_of(
+        a_slice("a", "a", devices=[{"name": "gpu-0"}, {"name": "gpu-1"}]),
+        a_slice("b", "b", devices=[{"name": "gpu-0"}]),
+    )
+    one = claim()
+    two = decode_as(
+        {
+            "metadata": {"name": "two", "uid": "two"},
+            "spec": {
+                "devices": {
+                    "requests": [
+                        {"name": "r", "exactly": {"deviceClassName": "gpu",
+                         "allocationMode": "ExactCount", "count": 2}}
+                    ]
+                }
+            },
+        },
+        ResourceClaim,
+    )  # fmt: skip
+    settings, others = SearchSettings(), SearchSettings(most_steps=1)
+    expected = {
+        ("c", settings): [FITS, FITS, NO_DEVICES],
+        ("two", settings): [FITS, NO_DEVICES, NO_DEVICES],
+        ("c", others): [FAILS] * 3,
+    }
+    for _ in range(2):
+        for each in ((one,), (two,), (one,)):
+            of_each = cluster.device_fits.column(
+                each, settings, cluster.live_slots(), cluster.numbering
+            )
+            assert of_each.codes.tolist() == expected[each[0].metadata.name, settings]
+        column = cluster.device_fits.column((one,), others, cluster.live_slots(), cluster.numbering)
+        assert column.codes.tolist() == expected["c", others]
+
+
 def allocated(node: str, device: str) -> AllocationResult:
     result = DeviceRequestAllocationResult(request="r", driver=DRIVER, pool=node, device=device)
     return AllocationResult(devices=DeviceAllocationResult(results=(result,)))

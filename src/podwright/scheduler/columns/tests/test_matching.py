@@ -87,6 +87,25 @@ def test_several_selectors_must_match() -> None:
         assert classes.matching(parts).tolist() == expected, parts
     everything = (PodSelector(Selector(()), None),)
     assert classes.matching(everything).tolist() == list(range(len(PODS))), "from the first on"
+    nothing = (PodSelector(Selector((), is_nothing=True), None),)
+    for parts in (nothing, everything + nothing, nothing + everything):
+        assert classes.matching(parts).tolist() == []
+
+
+def test_a_class_with_a_new_value_of_a_known_label_is_found() -> None:
+    classes = classes_of(PODS)
+    selecting = {
+        value: (PodSelector(Selector((Requirement("app", "In", (value,)),)), None),)
+        for value in ("new", "newer")
+    }
+    # Now the label has lists by value.
+    for parts in selecting.values():
+        assert classes.matching(parts).tolist() == []
+    for number, value in enumerate(("new", "newer", "new")):
+        labels = {"app": value, "number": str(number)}
+        assert classes.find("x", labels) == len(PODS) + number
+    found = {value: classes.matching(parts).tolist() for value, parts in selecting.items()}
+    assert found == {"new": [len(PODS), len(PODS) + 2], "newer": [len(PODS) + 1]}
 
 
 def test_a_class_has_one_number_and_its_value() -> None:

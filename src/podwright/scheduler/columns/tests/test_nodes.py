@@ -322,6 +322,26 @@ def test_names_have_other_ranks_in_other_slots():
     assert cluster.nodes.name_ranks().tolist() == [1, 2, 0]
 
 
+def test_no_slot_is_left_when_all_nodes_are_gone():
+    cluster = Cluster()
+    for name in "abc":
+        cluster.put(node(name, labels={"zone": "x"}))
+    nodes = cluster.nodes
+    assert nodes.label_ids("zone").tolist() == [0, 0, 0]
+    for name in "abc":
+        cluster.delete(node(name))
+    cluster._renumber()
+    assert (nodes.n_slots, nodes.n_alive, nodes.names) == (0, 0, [])
+    for column in (
+        nodes.alive, nodes.unschedulable, nodes.allocatable, nodes.requested,
+        nodes.non_zero_requested, nodes.taint_set_ids, nodes.feature_set_ids,
+        nodes.label_ids("zone"), nodes.label_ids("none"),
+    ):  # fmt: skip
+        assert len(column) == 0
+    cluster.put(node("d"))
+    assert (nodes.slot_of, nodes.alive.tolist()) == ({"d": 0}, [True])
+
+
 def test_nodes_are_visited_zone_by_zone_also_after_one_has_moved():
     cluster = Cluster()
     key = "topology.kubernetes.io/zone"

@@ -742,6 +742,12 @@ POOL = capacity("k", "local", {ZONE: "a"}, capacity="50Gi")
             id="also if it is the first one",
         ),
         pytest.param(
+            [REPORTS, POOL, capacity("l", "local", {HOST: "n0"}, capacity="100Gi")],
+            [claim("c")],
+            [[None] * 3, [10, 10, None]],
+            id="the first of two pools",
+        ),
+        pytest.param(
             [REPORTS, capacity("k", "local", {ZONE: "a"}, maximumVolumeSize="50Gi")],
             [claim("c", "50Gi")],
             [[None] * 3, [100, 100, None]],
