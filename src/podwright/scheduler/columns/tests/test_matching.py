@@ -88,8 +88,8 @@ def test_several_selectors_must_match() -> None:
     everything = (PodSelector(Selector(()), None),)
     assert classes.matching(everything).tolist() == list(range(len(PODS))), "from the first on"
     nothing = (PodSelector(Selector((), is_nothing=True), None),)
-    for parts in (nothing, everything + nothing, nothing + everything):
-        assert classes.matching(parts).tolist() == []
+    for empty in (nothing, everything + nothing, nothing + everything):
+        assert classes.matching(empty).tolist() == []
 
 
 def test_a_class_with_a_new_value_of_a_known_label_is_found() -> None:
