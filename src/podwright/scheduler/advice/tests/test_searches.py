@@ -173,6 +173,16 @@ def test_two_removals_are_kept():
     ]  # fmt: skip
 
 
+def test_the_workloads_of_the_eight_nearest_nodes_are_tried():
+    nodes = [make_node(f"n{i}", cpu="1") for i in range(9)]
+    # The pod of the ninth node would be the first one by its priority.
+    pods = [placed(f"o{i}", f"n{i}", priority=-5 if i == 8 else 0) for i in range(9)]
+    made, trial = search(never, pending(priority=-10), *nodes, *pods)
+    made.run()
+    tried = {pod.key for change in trial.tried for pod in change.delete}
+    assert tried == {f"default/o{i}" for i in range(8)}
+
+
 def test_every_pod_of_a_workload_has_to_help_and_the_last_outcome_counts():
     pods = [owned(placed(f"web-{i}", "n"), "ReplicaSet", "web") for i in range(3)]
 
