@@ -91,6 +91,16 @@ def test_the_scheduler_had_observed_the_pod_that_it_bound_and_not_its_binding():
     assert (here[POD], [each[POD] for each in states]) == (3, [4])
 
 
+def test_before_its_first_observation_a_scheduler_may_have_observed_no_pod():
+    cluster = Cluster(node("n1"))
+    cluster.add(1990, pod("p"))
+    cluster.log_line(2000, "attempt", "p")
+    cluster.log_line(2010, "unschedulable", "p", err="no")
+    cluster.log_line(2500, "observed", "other", event="AssignedPodAdd")
+    here, states = first_states(logged(cluster))
+    assert (here[POD], states) == (1, [{POD: 0}])
+
+
 def test_arrivals_of_the_log_bound_what_was_observed():
     cluster = Cluster(node("n1"), pod("old"))
     cluster.add_pending(1000, pod("early"), late_ms=-100)
