@@ -601,6 +601,21 @@ def test_a_stage_may_become_one_of_another_kind():
         former = stage
 
 
+def test_a_restored_machine_has_the_stages_of_the_objects():
+    spec = {"resourceRef": {"apiGroup": "v1", "kind": "Pod"}, "selector": {},
+            "delay": {"durationMilliseconds": 5000},
+            "next": {"statusTemplate": "phase: x"}}  # fmt: skip
+    stage, pod = decode({**STAGE_API, "metadata": {"name": "s"}, "spec": spec}), a_pod()
+    life, again = (Lifecycle(stages=(), objects_of=lambda _: ()) for _ in range(2))
+    life.handle_change(change_of(2, STAGE, "s", None, stage), NOW)
+    life.handle(ObjectPut(pod), NOW)
+    assert [each.key for each in life.state().objects] == [pod.key]
+    again.restore(life.state(), [pod, stage])
+    assert (again.kinds, again.state()) == (sorted([("", "Pod"), STAGE]), life.state())
+    again.handle_change(change_of(3, STAGE, "s", stage, None), NOW)
+    assert again.kinds == [STAGE]
+
+
 STAGE_API = {"apiVersion": "kwok.x-k8s.io/v1alpha1", "kind": "Stage"}
 JITTER = {"delay": {"jitterDurationFrom": {"cel": {"expression": "1"}}}}
 
