@@ -177,3 +177,28 @@ def test_draws_are_those_of_seed_0_unless_another_is_given() -> None:
     assert chosen() == chosen(seed=0)
     assert chosen() != chosen(seed=1)
     assert chosen() != chosen(seed=-1)
+
+
+class Replaces(Plugin):
+    """Rejects nodes in an array of its own."""
+
+    name = "Replaces"
+    filter_reads = Reads.NODE
+
+    def filter_columns(self, cycle: Cycle, nodes: Any, out: Any) -> None:
+        out.codes = out.codes.copy()
+        rejected = ~nodes.has_label("rate", "7")
+        out.reject(rejected, Status.unschedulable("another rate"))
+
+
+def test_a_plugin_may_replace_the_array_of_its_verdicts() -> None:
+    cluster = Cluster()
+    for name, rate in EQUAL.items():
+        cluster.put(make_node(name, labels={"rate": rate}))
+    found = PluginRunner(Profile(scheduler_name="s", filter=(Replaces(),)), cluster)
+    for number in range(8):
+        decision = found.decide(make_pod(f"web{number}"), cycle_number=number)
+        assert decision.node in {"a", "b", "c"}
+    explanation = found.explain(make_pod("web"), cycle_number=1, now_ns=0)
+    assert explanation.rejected.keys() == {"0"}
+    assert explanation.attempt == 0, "of no recorded run"
