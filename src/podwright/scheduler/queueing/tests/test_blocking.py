@@ -8,6 +8,7 @@ from time import time_ns
 import pytest
 from tests.waiting import until
 
+from podwright.apimachinery.objects import InputError
 from podwright.scheduler.queueing import SECOND_NS, QueueSettings, SchedulingQueue
 from podwright.scheduler.queueing.blocking import BlockingQueue, QueueClosed
 from podwright.scheduler.queueing.tests.pods import NODE_ADD, at, make_pod, make_queue
@@ -63,6 +64,17 @@ def test_a_blocking_queue_is_closed_at_the_end_of_its_block():
         queue.add(make_pod("p"))
     with pytest.raises(QueueClosed):
         queue.add(make_pod("q"))
+
+
+@pytest.mark.parametrize("timeout", ["-1ns", "-1s", "soon"])
+def test_a_timeout_is_a_duration_of_0_or_more(timeout):
+    queue = BlockingQueue(ticking())
+    queue.add(make_pod("p"))
+    with pytest.raises(InputError, match=r"^timeout: "):
+        queue.pop(timeout=timeout)
+    assert queue.pop(timeout="0s").pod.metadata.name == "p"
+    with pytest.raises(TimeoutError):
+        queue.pop(timeout="0s")
 
 
 def test_pop_raises_after_its_timeout():
