@@ -696,6 +696,15 @@ def test_a_pod_without_the_label_does_not_end_the_absence_of_others():
     assert is_present(cluster, "a")
 
 
+def test_the_labels_that_terms_select_are_those_of_the_cluster():
+    cluster = Cluster()
+    before = cluster.selected_labels.version
+    cluster.put(node("n1", "x"))
+    assert cluster.selected_labels.version == before
+    cluster.put(pod("shy", "n1", app="b", away_from="a"))
+    assert cluster.selected_labels.version > before
+
+
 def test_a_carrier_that_terminates_carries_its_terms_once():
     cluster = Cluster()
     cluster.put(node("n1", "x"))
