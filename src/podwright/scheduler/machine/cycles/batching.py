@@ -214,16 +214,20 @@ class Batch:
         self._last_cycle = -1
         self._last_node = ""
 
-    def decide(self, pod: Pod, *, cycle_number: int, now_ns: int) -> Decision:
+    def decide(
+        self, pod: Pod, *, cycle_number: int, now_ns: int, popped: int | None = None
+    ) -> Decision:
         """Choose a node for `pod`, or return why there is none; see `PluginRunner.decide`.
 
         Parameters
         ----------
         pod : Pod
         cycle_number : int
-            The number of pods popped so far, of all profiles.
+            The number of pods popped until this one, of all profiles.
         now_ns : int
             The present.
+        popped : int, optional
+            The number of pods popped so far, if more are popped: the members of a pod group.
 
         Returns
         -------
@@ -231,12 +235,13 @@ class Batch:
             With `batch`, unless the cycle ended before Filter.
         """
         signature = self._signer.sign(pod)
+        popped = cycle_number if popped is None else popped
         flushed: list[Flush] = []
         hint: str | None = None
 
         def suggest(judge: FilterNode) -> str:
             nonlocal hint
-            reason = self._why_not(signature, cycle_number, now_ns, judge)
+            reason = self._why_not(signature, popped, now_ns, judge)
             if reason is not None:
                 flushed.append(reason)
             if reason is None and self._stored is not None and len(self._stored.nodes):
@@ -249,7 +254,7 @@ class Batch:
         if hint is None:
             return decision
         if decision.node:
-            self._last_cycle, self._last_node = cycle_number, decision.node
+            self._last_cycle, self._last_node = popped, decision.node
             # A suggested node was taken without scores, so that there is nothing new to store.
             if decision.node != hint:
                 reason = self._store(signature, decision, now_ns)
@@ -259,14 +264,14 @@ class Batch:
         return msgspec.structs.replace(decision, batch=report)
 
     def _why_not(
-        self, signature: Signature | None, cycle_number: int, now_ns: int, judge: FilterNode
+        self, signature: Signature | None, popped: int, now_ns: int, judge: FilterNode
     ) -> Flush | None:
         """Return why what is stored is of no use; None if it is, or if nothing is stored."""
         stored = self._stored
         if stored is None or not len(stored.nodes):
             return None
         # The first reason that applies is counted, so the order of the checks shows in metrics.
-        if cycle_number != self._last_cycle + 1:
+        if popped != self._last_cycle + 1:
             return Flush.POD_SKIPPED
         if signature is None or signature != stored.signature:
             return Flush.POD_INCOMPATIBLE

@@ -25,7 +25,14 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
-from podwright.apimachinery.objects import Condition, NamespacedName, PodGroup, timestamp_text
+from podwright.apimachinery.objects import (
+    Condition,
+    NamespacedName,
+    ObjectMeta,
+    Pod,
+    PodGroup,
+    timestamp_text,
+)
 from podwright.scheduler.config import ExtenderCall, ExtenderReply
 from podwright.scheduler.framework import Code, Decision, Status
 from podwright.scheduler.machine.actions import PatchPodGroupStatus
@@ -154,8 +161,7 @@ class PodGroupCycles:
         if not members:
             return
         for queued in members:
-            # The nomination of a member does not block the others; a failure restores it.
-            state.queue.nominator.remove(queued.uid)
+            self._nominate(queued, state.queue.nominator.node_of(queued.uid))
         attempts = [Attempt(queued) for queued in members]
         self.being_tried = frozenset([queued.uid for queued in members])
         outcome = yield from self._evaluate(profile, attempts)
@@ -306,6 +312,20 @@ class PodGroupCycles:
             notify_plugin(plugin, "unreserve", binding.cycle, binding.node)
         self._state.cluster.remove(attempt.queued.key)
         self._mark(attempt, is_scheduled=False)
+        self._nominate(attempt.queued, attempt.queued.pod.status.nominated_node_name)
+
+    def _nominate(self, queued: QueuedPod, node: str | None) -> None:
+        """Let a nomination of a member count as a pod without fields, until its attempt ends.
+
+        Notes
+        -----
+        Upstream knows nominations by name, and looks for the pods in the queue, where none of the
+        members is. Upstream: pkg/scheduler/backend/queue/scheduling_queue.go, nominatedPodToInfo
+        """
+        if node:
+            of = queued.pod.metadata
+            metadata = ObjectMeta(name=of.name, namespace=of.namespace, uid=of.uid)
+            self._state.queue.nominator.add(Pod(metadata=metadata), node)
 
     def _slot_of(self, attempt: Attempt) -> int:
         assert attempt.decision is not None, attempt.queued

@@ -62,7 +62,13 @@ class PodSteps:
     def decide(self, profile: RunningProfile, pod: Pod, cycle_number: int) -> Steps[Decision]:
         """Decide for a pod, with PostFilter if no node fits; yields the calls to extenders."""
         runner, now_ns = profile.runner, self._state.now_ns
-        decision = yield from runner.steps(pod, cycle_number=cycle_number)
+        if profile.batch is None:
+            decision = yield from runner.steps(pod, cycle_number=cycle_number)
+        else:  # without extenders
+            popped = self._state.queue.scheduling_cycle
+            decision = profile.batch.decide(
+                pod, cycle_number=cycle_number, now_ns=now_ns, popped=popped
+            )
         if not decision.node:
             decision = yield from runner.post_filter_steps(
                 decision, cycle_number=cycle_number, now_ns=now_ns

@@ -9,10 +9,17 @@ import msgspec
 import numpy as np
 import pytest
 
-from podwright.apimachinery.objects import KubernetesObject, Object, Pod, decode_as, with_node_name
+from podwright.apimachinery.objects import (
+    KubernetesObject,
+    Object,
+    Pod,
+    PodGroup,
+    decode_as,
+    with_node_name,
+)
 from podwright.scheduler.assembly import Registry, build_machine
 from podwright.scheduler.columns import Cluster
-from podwright.scheduler.config import DEFAULT_GATES, Gates, set_gates
+from podwright.scheduler.config import DEFAULT_GATES, Gates, parse_gates, set_gates
 from podwright.scheduler.framework.decision import BatchReport, Decision
 from podwright.scheduler.framework.profile import Profile, TieRule
 from podwright.scheduler.framework.run import PluginRunner
@@ -23,7 +30,7 @@ from podwright.scheduler.machine import (
     ObjectPut,
     SchedulerOptions,
 )
-from podwright.scheduler.machine.cycles.batching import NodesLeft
+from podwright.scheduler.machine.cycles.batching import Flush, NodesLeft
 from podwright.scheduler.machine.metrics.metric_snapshot import Distribution, Value
 from podwright.testing import make_node, make_pod
 from podwright.testing.parity.sequence import effective_configuration
@@ -327,3 +334,22 @@ def test_equals_are_drawn_anew_in_every_cycle():
     totals = [5] * 9
     first = {left(TieRule.DRAWN, totals, 8).pop(number) for number in range(40)}
     assert len(first) > 4
+
+
+def test_a_group_leaves_nodes_behind_for_the_next_one_and_not_for_its_own_members():
+    burst = Burst(gates=parse_gates("GenericWorkload=true,GangScheduling=true"))
+    basic: dict[str, Any] = {"schedulingPolicy": {"basic": {}}}
+    document = {"metadata": {"name": "g", "namespace": "default"}, "spec": basic}
+    burst.put(decode_as(document, PodGroup))
+    found = []
+    for names in ("ab", "c"):
+        burst.now_ns += MS
+        for name in names:
+            burst.put(like(name, spec={"schedulingGroup": {"podGroupName": "g"}}))
+        burst.machine.handle(CycleDue(), burst.now_ns)
+        found += [(one.node, one.batch) for one in burst.machine.last_decisions]
+    assert found == [
+        ("large", BatchReport()),
+        ("medium", BatchReport(flushed=(Flush.POD_SKIPPED,))),
+        ("small", BatchReport("small", is_used=True)),
+    ]

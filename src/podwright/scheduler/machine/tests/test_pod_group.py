@@ -356,6 +356,22 @@ def test_a_refused_member_is_released_once_and_the_others_from_the_last_on(point
 
 
 @pytest.mark.parametrize("point", ["Reserve", "Permit"])
+@pytest.mark.parametrize("nominated_node_name", ["n1", ""])
+def test_the_nomination_of_a_refused_member_counts_again(
+    point: str, nominated_node_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Upstream: pkg/scheduler/schedule_one.go, unreserveAndForget
+    monkeypatch.setattr(Refusing, "point", point)
+    driver = Driver(Refusing, gates=GATES)
+    driver.put(make_node("n1", pods=1), gang("g", 1))
+    refused = with_fields(member("b"), "status", nominated_node_name=nominated_node_name)
+    driver.put(refused, member("c"))
+    driver.cycle()
+    assert "not b" in driver.condition("default/b")[1]
+    assert driver.node_of("default/c") == ("" if nominated_node_name else "n1")
+
+
+@pytest.mark.parametrize("point", ["Reserve", "Permit"])
 @pytest.mark.parametrize("least", [1, 2])
 def test_a_refused_member_that_needs_preemption_is_refused(point, least, monkeypatch):
     monkeypatch.setattr(Refusing, "point", point)
@@ -449,6 +465,26 @@ def test_a_group_waits_if_one_of_its_members_needs_preemption(names):
     (patch,) = driver.all_of(PatchPodGroupStatus)
     assert patch.condition.status == "False"
     assert "waiting for preemption" in patch.condition.message
+
+
+@pytest.mark.parametrize(
+    ("priority", "pods", "is_placed"),
+    [(0, 2, False), (0, 3, True), (1, 2, True)],
+    ids=["no place is left", "one is left", "of higher priority"],
+)
+def test_the_nomination_of_another_member_counts_as_a_pod_without_fields(
+    priority: int, pods: int, is_placed: bool
+) -> None:
+    driver = driver_of()
+    driver.put(make_node("n1", cpu="2", pods=pods), make_pod("placed", node="n1"), gang("g", 1))
+    huge = with_fields(member("a", cpu="9"), "status", nominated_node_name="n1")
+    driver.put(huge, member("b", cpu="2", priority=priority))
+    driver.cycle()
+    assert driver.node_of("default/b") == ("n1" if is_placed else "")
+    if not is_placed:
+        assert driver.condition("default/b")[1].startswith(
+            "0/1 nodes are available: 1 Too many pods."
+        )
 
 
 HELD = "waiting for minCount pods from a gang to be scheduled, " + _HELD
