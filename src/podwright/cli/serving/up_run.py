@@ -103,6 +103,11 @@ _COMMANDS = (
     "create deployment web --image=nginx --replicas=3",
     "get pods -o wide",
 )
+_BARE = (
+    "get namespaces",
+    "create configmap greeting --from-literal=hello=world",
+    "get configmaps",
+)
 _DEMO = (
     "get pods -o wide",
     "describe pod training                # why it is pending",
@@ -336,12 +341,16 @@ def _announce(options: UpOptions, address: str, simulator: str, page: str) -> No
     beside = f"Serving kube-scheduler-simulator's API at {simulator}\n" if simulator else ""
     beside += f"The web page is at {page}\n" if page else ""
     path = shlex.quote(str(options.files.kubeconfig.absolute()))
-    commands = _DEMO if options.inputs.demo else _COMMANDS
+    is_bare = options.parts.bare
+    commands = _BARE if is_bare else _DEMO if options.inputs.demo else _COMMANDS
     lines = "".join(f"  kubectl {command}\n" for command in commands)
-    write_at_once(
-        f"Serving the Kubernetes API at {address}\n{beside}Ctrl-C stops it.\n\n"
-        f"Try in another terminal:\n  export KUBECONFIG={path}\n{lines}"
-    )
+    hint = f"Try in another terminal:\n  export KUBECONFIG={path}\n{lines}"
+    if is_bare and not options.serving.has_tls:
+        hint = (
+            "kubectl needs --tls here, since it sends no token over plain HTTP; other clients find"
+            f" the token in {path}\n"
+        )
+    write_at_once(f"Serving the Kubernetes API at {address}\n{beside}Ctrl-C stops it.\n\n{hint}")
 
 
 # `podwright up --shadow`: compares the decisions of another scheduler with podwright's.

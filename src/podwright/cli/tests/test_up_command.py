@@ -151,9 +151,21 @@ def test_a_bare_server_has_the_tokens_and_roles_of_recorded_exchanges():
         roles.append(RECORDED_ROLE in names(access, ROLES))
         return True
 
-    up("--bare", asks)
+    printed, _, _ = up("--bare", asks)
+    path = re.escape(str(KUBECONFIG.absolute()))
+    hint = "kubectl needs --tls here, since it sends no token over plain HTTP; other clients find"
+    assert re.fullmatch(rf"{SERVING}{END}{hint} the token in {path}\n", printed), printed
     assert found == {"token": "admin-token", "": 403, "admin-token": 200, "other": 401}
     assert roles[-1]
+
+
+def test_a_bare_server_with_tls_says_what_kubectl_can_do_without_controllers():
+    printed, _, _ = up("--bare --tls", answers)
+    assert printed.endswith(
+        "  kubectl get namespaces\n"
+        "  kubectl create configmap greeting --from-literal=hello=world\n"
+        "  kubectl get configmaps\n"
+    )
 
 
 def test_without_tls_everybody_on_this_machine_is_the_administrator():
