@@ -8,10 +8,10 @@ prints arguments of a queue sort plugin with the names of its internal type (see
 Extenders receive a pending pod that names a node without that name, which the program takes from
 the stored pod (seed 821522 of extenders). Slices of one pool whose counts differ, and counters,
 which the allocator keeps by the name of a pool alone, give reasons that depend on the order in
-which upstream meets slices and nodes; only feasible nodes are tried in both orders (`dra`). Pods of
-a group that preempt the same victims at once delete them in the order of threads (`gang`, 820152),
-and pods of a group start in the order in which threads bind them, which decides among candidates of
-preemption (`gang`, 850013, 850046, 850230).
+which upstream meets slices and nodes; only feasible nodes are tried in both orders (`dra`).
+Threads of a group run in any order (`gang`): pods that preempt the same victims at once delete them
+(820152, 872831), clear the nominations of others (872077), write Events (871829), and a pod whose
+binding fails is queued before or after the others of its group (870315, 872362, 872837).
 Traces do not draw what follows: of several pods with one host port on a node, upstream frees the
 port when the first is gone; in the cycle of a pod group it sees the affinity terms of the group's
 own pods only on nodes that had such pods before; it tries a status patch that conflicts again.

@@ -144,6 +144,9 @@ class _Drawn:
     def _draw_script(self) -> Document:
         random = self._random
         script: Document = {}
+        if self._kind == "gang":
+            # Threads bind the pods of a group, in any order.
+            script["starts_by_name"] = True
         if self._kind in ("cycle", "gang") and self._chance(0.5):
             script["grace_seconds"] = random.choice([5, 30])
         if self._kind in ("cycle", "gang") and self._pods and self._chance(0.5):

@@ -48,6 +48,7 @@ type traceCase struct {
 type traceScript struct {
 	API          []*callRule                                `json:"api"`
 	GraceSeconds *float64                                   `json:"grace_seconds"`
+	StartsByName bool                                       `json:"starts_by_name"`
 	Plugins      map[string]map[string]map[string][]outcome `json:"plugins"`
 }
 

@@ -61,6 +61,8 @@ type traceServer struct {
 	keys     map[types.UID]string
 	version  int
 	bindings int
+	// startsByName is whether pods start in the order of the numbers at the end of their names.
+	startsByName bool
 }
 
 func newTraceServer(t *trace, script *traceScript) *traceServer {
@@ -68,6 +70,7 @@ func newTraceServer(t *trace, script *traceScript) *traceServer {
 	return &traceServer{
 		Interface: store, trace: t, store: store, main: goroutine(), rules: script.API, grace: script.GraceSeconds,
 		objects: map[string]apiruntime.Object{}, names: map[types.UID]string{}, keys: map[types.UID]string{},
+		startsByName: script.StartsByName,
 	}
 }
 
@@ -331,7 +334,11 @@ func (p tracedPods) Bind(_ context.Context, binding *v1.Binding, _ metav1.Create
 			Type: v1.PodScheduled, Status: v1.ConditionTrue, LastTransitionTime: metav1.NewTime(time.Now().Truncate(time.Second)),
 		})
 		pod.Status.Phase = v1.PodRunning
-		started := metav1.NewTime(firstStart.Add(time.Duration(p.server.bindings) * time.Second))
+		second := p.server.bindings
+		if p.server.startsByName {
+			second, _ = strconv.Atoi(pod.Name[len(strings.TrimRight(pod.Name, "0123456789")):])
+		}
+		started := metav1.NewTime(firstStart.Add(time.Duration(second) * time.Second))
 		p.server.bindings++
 		pod.Status.StartTime = &started
 		p.server.write(pod)

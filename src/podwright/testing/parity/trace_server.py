@@ -62,7 +62,8 @@ class Server:
     Parameters
     ----------
     script : dict
-        `script` of the case: `api` rules and `grace_seconds`.
+        `script` of the case: `api` rules, `grace_seconds`, and `starts_by_name`: pods do not start
+        in the order in which they are bound, but in that of the numbers at the end of their names.
     watch : callable
         Receives every change before the call that made it returns.
     clock : EventHeap
@@ -77,6 +78,7 @@ class Server:
     ) -> None:
         self._rules = [dict(rule) for rule in script.get("api", [])]
         self._grace_seconds: float | None = script.get("grace_seconds")
+        self._starts_by_name: bool = script.get("starts_by_name", False)
         self._watch = watch
         self._clock = clock
         self._objects: dict[tuple[str, str], Document] = {}
@@ -297,7 +299,11 @@ class Server:
         )
         status["conditions"] = conditions
         status["phase"] = "Running"
-        status["startTime"] = timestamp_text(_FIRST_START_NS + self._binding_count * SECOND_NS)
+        second = self._binding_count
+        if self._starts_by_name:
+            name: str = pod["metadata"]["name"]
+            second = int(name.removeprefix(name.rstrip("0123456789")))
+        status["startTime"] = timestamp_text(_FIRST_START_NS + second * SECOND_NS)
         self._binding_count += 1
         self._write({**pod, "spec": {**pod["spec"], "nodeName": node}, "status": status})
 
