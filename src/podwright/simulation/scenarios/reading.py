@@ -185,18 +185,18 @@ class _Reading:
     def _files(self, names: Sequence[str], path: str) -> Files:
         found: Files = ()
         for index, name in enumerate(names):
-            found += self._contents(name, f"{path}[{index}]")
+            found += self._contents(name, f"{path}[{index}]") or ()
         return found
 
-    def _contents(self, name: str, path: str) -> Files:
-        """Return what can be read under the name that stands at `path`; nothing after an error."""
+    def _contents(self, name: str, path: str) -> Files | None:
+        """Return what can be read under the name that stands at `path`; None after an error."""
         try:
             return self._read([name])
         except PodwrightError as error:  # a file, or a cluster that cannot be read
             whole = [FieldError(source=name, path="", message=str(error))]
             wrong = error.errors if isinstance(error, InputError) else whole
             self._errors += (problem(path, f"{one.source}: {one.message}") for one in wrong)
-            return ()
+            return None
 
     def _others(self, spec: Spec) -> dict[str, bytes]:
         named = [
@@ -213,7 +213,9 @@ class _Reading:
         found: dict[str, bytes] = {}
         for path, name in named:
             if name and name not in found:
-                found.update((name, data) for _, data in self._contents(name, path)[:1])
+                contents = self._contents(name, path)
+                if contents is not None:
+                    found[name] = contents[0][1] if contents else b""
         return found
 
     def _run(self, state: RunState) -> Files:

@@ -46,7 +46,12 @@ from podwright.simulation.scenarios.tests.test_observed import (
     rejection,
     waited,
 )
-from podwright.simulation.scenarios.tests.test_scenarios import errors_of, nothing, scenario
+from podwright.simulation.scenarios.tests.test_scenarios import (
+    HEAD,
+    errors_of,
+    nothing,
+    scenario,
+)
 from podwright.testing import make_node, make_pod
 
 # --------------------------------------------------------------------------------- the document
@@ -201,6 +206,16 @@ def test_mistakes_in_files_and_in_the_scenario_are_reported_together():
     assert [(one.source, one.path) for one in raised.value.errors] == [
         ("nodes.yaml: document 1 (line 1)", "spec"), ("s.yaml", "spec.cluster.objects[0].spec"),
     ]  # fmt: skip
+
+
+def test_a_name_under_which_there_is_nothing_is_as_an_empty_file():
+    text = "  configurations: [{file: none}]"
+    with pytest.raises(InputError) as raised:
+        read_scenario(f"{HEAD}spec:\n{text}", source="s.yaml", read=lambda _: ()).prepare()
+    (error,) = raised.value.errors
+    assert (error.source, error.message) == (
+        "none", "must be a KubeSchedulerConfiguration, not an empty document",
+    )  # fmt: skip
 
 
 def test_a_document_that_is_no_mapping_is_an_error():
