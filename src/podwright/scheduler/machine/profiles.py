@@ -107,10 +107,12 @@ class RunningProfile:
         self._order = sort_order(profile)
         self._grouping = _grouping(profile)
 
-    def decide(self, pod: Pod, *, cycle_number: int, now_ns: int) -> Decision:
-        """Choose a node for `pod` without asking extenders; see `Runner.decide`."""
+    def decide(
+        self, pod: Pod, *, cycle_number: int, now_ns: int, popped: int | None = None
+    ) -> Decision:
+        """Choose a node for `pod` without asking extenders; see `Batch.decide`."""
         if self.batch is not None:
-            return self.batch.decide(pod, cycle_number=cycle_number, now_ns=now_ns)
+            return self.batch.decide(pod, cycle_number=cycle_number, now_ns=now_ns, popped=popped)
         return self.runner.decide(pod, cycle_number=cycle_number)
 
     def repeat(self, pod: Pod, node: str) -> Decision | None:

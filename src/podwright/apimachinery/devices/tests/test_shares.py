@@ -43,7 +43,7 @@ def asking(name: str, memory: int = 0, cores: int = 0) -> dict[str, Any]:
         pytest.param([(1, 0), (1, 1), (3, 0)], "b b a", id="the first moves too"),
         pytest.param([(1, 0), (2, 1), (3, 2)], None, id="what the first has stays in use"),
         pytest.param([(0, 1), (1, 1), (3, 2)], None, id="also if it has only cores"),
-        pytest.param([(0, 0), (2, 1), (3, 2)], "a b a", id="nothing is no use"),
+        pytest.param([(0, 0), (2, 1), (3, 2)], "a b a", id="nothing is not a use"),
     ],
 )
 def test_a_share_that_is_given_up_is_free_and_the_others_are_not(

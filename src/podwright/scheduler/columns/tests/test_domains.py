@@ -131,7 +131,7 @@ def check(domains: Domains, case: Case, cluster: Cluster) -> None:
         is_counted = domain is not None and case.counts(labels, bool(each.spec.taints))
         is_read = domain is not None and case.is_read(labels)
         assert (counting >= 0, reading >= 0) == (is_counted, is_read), each.metadata.name
-        assert min(counting, reading) >= -1, "-1 is no domain"
+        assert min(counting, reading) >= -1, "-1 is not a domain"
         if is_counted:
             assert counted.setdefault(str(domain), counting) == counting
         if is_read:

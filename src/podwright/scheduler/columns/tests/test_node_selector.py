@@ -99,7 +99,9 @@ def term(*expressions, fields=()):
         pytest.param(
             [term(fields=[("spec.other", "In", ("",))])], [0, 1, 2, 3], id="which is the empty text"
         ),
-        pytest.param([term(fields=[("spec.other", "NotIn", ("",))])], [], id="and is no other one"),
+        pytest.param(
+            [term(fields=[("spec.other", "NotIn", ("",))])], [], id="and is not another one"
+        ),
         pytest.param(
             [term(fields=[("metadata.name", "In", ("n2",)), ("metadata.name", "In", ("n1",))])],
             [],

@@ -271,7 +271,7 @@ def test_attachments_are_known_by_node_attacher_and_csi_volume():
         "first": attachment("first", "csi.x", "n", "v"),
         "second": attachment("second", "csi.x", "n", "same"),
         "other": attachment("other", "csi.y", "n", "v"),
-        "nobody": attachment("nobody", "", "n", "v"),
+        "unmanaged": attachment("unmanaged", "", "n", "v"),
         "elsewhere": attachment("elsewhere", "csi.x", "m", "v"),
         "gone": attachment("gone", "csi.x", "n", "unknown"),
         "unnamed": attachment("unnamed", "csi.x", "n", ""),

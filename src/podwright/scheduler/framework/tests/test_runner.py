@@ -180,7 +180,7 @@ def test_draws_are_those_of_seed_0_unless_another_is_given() -> None:
 
 
 class Replaces(Plugin):
-    """Rejects nodes in an array of its own."""
+    """Rejects nodes in its own array."""
 
     name = "Replaces"
     filter_reads = Reads.NODE

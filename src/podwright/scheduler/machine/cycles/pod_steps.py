@@ -62,13 +62,11 @@ class PodSteps:
     def decide(self, profile: RunningProfile, pod: Pod, cycle_number: int) -> Steps[Decision]:
         """Decide for a pod, with PostFilter if no node fits; yields the calls to extenders."""
         runner, now_ns = profile.runner, self._state.now_ns
-        if profile.batch is None:
+        if profile.extenders:
             decision = yield from runner.steps(pod, cycle_number=cycle_number)
-        else:  # without extenders
+        else:
             popped = self._state.queue.scheduling_cycle
-            decision = profile.batch.decide(
-                pod, cycle_number=cycle_number, now_ns=now_ns, popped=popped
-            )
+            decision = profile.decide(pod, cycle_number=cycle_number, now_ns=now_ns, popped=popped)
         if not decision.node:
             decision = yield from runner.post_filter_steps(
                 decision, cycle_number=cycle_number, now_ns=now_ns

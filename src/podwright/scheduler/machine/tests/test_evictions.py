@@ -182,7 +182,7 @@ def test_nominations_of_lower_priority_are_cleared_before_victims_are_deleted(
 def test_a_nomination_that_no_status_has_needs_no_patch() -> None:
     driver = Driver()
     driver.put(make_node("n1", cpu="1"), make_victim(0), pending("big", cpu="1", priority=10))
-    pods = [pending("told", priority=9), with_nomination(pending("written", priority=8), "n1")]
+    pods = [pending("planned", priority=9), with_nomination(pending("written", priority=8), "n1")]
     driver.put(*pods)
     for pod in pods:
         driver.machine.queue.nominate(pod, "n1")

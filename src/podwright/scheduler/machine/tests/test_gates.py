@@ -240,7 +240,7 @@ def test_nothing_is_told_before_pre_bind(gates: str, hold: str, patches: list[st
         pytest.param(PodRejected("default/a", "Gate", "no"), "", "backoff", id="rejected"),
         pytest.param(PodAllowed("default/b", "Gate"), "", "", id="another pod is allowed"),
         pytest.param(PodRejected("default/b", "Gate", "no"), "", "", id="another is rejected"),
-        pytest.param(PodAllowed("uid of a", "Gate"), "", "", id="a uid is no name"),
+        pytest.param(PodAllowed("uid of a", "Gate"), "", "", id="a uid is not a name"),
     ],
 )
 def test_a_waiting_pod_is_decided_on_by_its_name(
