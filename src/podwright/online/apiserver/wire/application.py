@@ -169,6 +169,8 @@ class Application:
             if not self._turns.is_stopping:
                 raise
             await _send_problem(503, "the server is stopping", scope, receive, send)
+        except Exception:  # noqa: BLE001, S110 - answered and logged; raised for uvicorn's log
+            pass
 
     async def _new_control_application(self) -> Any:
         control = await asyncio.to_thread(_control_module)
