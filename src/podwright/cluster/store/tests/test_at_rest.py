@@ -481,3 +481,27 @@ def test_a_file_has_a_log_whatever_mode_it_was_left_in(tmp_path):
     with closing(open_store(path)) as store:
         store.put(a_pod("p"))
         assert path.with_name("store.db-wal").exists()
+
+
+def test_the_keys_of_a_kind_that_rests_are_those_of_its_objects(store):
+    """The set that `keys` returns answers as one of a kind that does not rest."""
+    for number in range(30):
+        store.put(an_event(number))
+        store.put(a_pod(f"p{number}", metadata={"namespace": "default"}))
+    for kind, key in ((EVENT, f"default/web-0.{0:016x}"), (POD, "default/p0")):
+        keys = store.keys(kind)
+        last = max(keys)
+        assert len(keys) == len(set(keys)) == 30
+        present = [each in keys for each in (key, last, "default/none", "none", "", 5, None)]
+        assert present == [True, True, False, False, False, False, False]
+        store.drop(kind, key)
+        assert (key in keys, len(keys), last in keys) == (False, 29, True)
+
+
+def test_an_object_that_is_not_there_has_the_default():
+    objects = RestingObjects(ObjectsAtRest(CompressedTexts()))
+    objects["default/a"] = pod = a_pod("a")
+    assert objects.get("default/a", 5) is pod
+    assert objects.get("default/b", 5) == 5
+    assert objects.pop("default/b", None) is None
+    assert list(objects) == ["default/a"]

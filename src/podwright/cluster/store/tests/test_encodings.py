@@ -131,3 +131,87 @@ def test_a_form_knows_the_size_of_its_texts(values):
     text = form.filled(values)
     assert text == b"50 %" + b"".join(value + b"%b" for value in values)
     assert form.size_with(b"\n".join(values)) == len(text)
+
+
+def is_kept(encodings: Encodings, document: dict[str, Any]) -> bool:
+    """Whether the text of a document is the one that was kept, and not made for the call."""
+    return encodings.peek(document) is encodings.peek(document)
+
+
+def test_a_text_is_kept_by_what_reads_it_again_and_not_by_a_peek():
+    encodings = Encodings()
+    documents = [{"number": number} for number in range(4)]
+    assert encodings.is_empty
+    assert encodings.peek(documents[0]) == b'{"number":0}'
+    assert encodings.peek_formed(documents[0]) == (None, b'{"number":0}')
+    assert encodings.is_empty
+    assert encodings.of(documents[0]) == b'{"number":0}'
+    assert encodings.size_of(documents[1]) == 12
+    encodings.keep(documents[2], b'{"number": 2}')
+    assert [is_kept(encodings, each) for each in documents] == [True, True, True, False]
+    # What was kept is not encoded again.
+    assert encodings.of(documents[2]) == b'{"number": 2}'
+    assert encodings.size_of(documents[2]) == 13
+    assert encodings.peek_formed(documents[2]) == (None, b'{"number": 2}')
+    for each in documents:
+        encodings.forget(each)
+    assert encodings.is_empty
+    assert encodings.size_of({}) == 2
+
+
+@pytest.mark.parametrize(
+    ("max_bytes", "kept"),
+    [
+        pytest.param(3 * 300, 3, id="exactly as many as there is room for"),
+        pytest.param(3 * 300 - 1, 2, id="a byte too many"),
+        pytest.param(3 * 299, 2, id="each a byte too large"),
+        pytest.param(299, 0, id="none has room"),
+    ],
+)
+def test_a_kept_document_counts_its_text_and_its_entry(max_bytes, kept):
+    """200 bytes are counted for each; of what is too much a 64th more is released."""
+    encodings = Encodings(max_bytes)
+    documents = [{"x": "x" * 92} for _ in range(3)]
+    for document in documents:
+        assert len(encodings.of(document)) == 100
+    assert [is_kept(encodings, each) for each in documents] == [False] * (3 - kept) + [True] * kept
+
+
+@pytest.mark.parametrize(("count", "released"), [(64, 0), (65, 2), (66, 2), (67, 4)])
+def test_a_64th_is_released_at_once(count, released):
+    encodings = Encodings(64 * 300)
+    documents = [{"x": "x" * 92} for _ in range(count)]
+    for document in documents:
+        encodings.of(document)
+    assert [is_kept(encodings, each) for each in documents].count(False) == released
+    assert not any(is_kept(encodings, each) for each in documents[:released])
+
+
+def test_documents_of_one_form_share_it():
+    encodings = Encodings()
+    before: dict[str, Any] = {"containers": []}
+    status = {"phase": "Pending"}
+    owners = [{"manager": "m"}]
+    documents: list[dict[str, Any]] = [
+        {
+            "metadata": {"name": f"a{number}", "managedFields": owners},
+            "spec": {**before, "nodeName": "n"},
+            "status": status,
+        }
+        for number in range(4)
+    ]
+    for document in documents:
+        encodings.keep_extended(document, "spec", before, "nodeName")
+    first, *forms = (encodings.peek_formed(document)[0] for document in documents)
+    assert first is None
+    assert forms[0] is not None
+    assert all(form is forms[0] for form in forms)
+    # Other sections have a form of their own.
+    others = [document | {"status": {"phase": "Running"}} for document in documents]
+    shared = others[0]["status"]
+    for document in others:
+        document["status"] = shared
+        encodings.keep_extended(document, "spec", before, "nodeName")
+    other_forms = [encodings.peek_formed(document)[0] for document in others]
+    assert other_forms[1] is other_forms[2] is not forms[0]
+    assert encodings.peek(others[3]) == msgspec.json.encode(others[3])

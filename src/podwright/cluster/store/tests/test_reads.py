@@ -642,3 +642,26 @@ def test_initial_events_come_within_the_limit_and_their_end_after_them(store, li
     assert [each for part in parts for each in part] == ["ADDED"] * 3 + ["BOOKMARK"]
     assert max(map(len, parts)) <= limit
     assert ["BOOKMARK"] in parts
+
+
+def test_initial_events_without_objects_have_a_place_too(store):
+    first, second = store.watch(), store.watch()
+    second.skip_initial(first.initial_place)
+    assert [[event.type for event in watch.poll(5)] for watch in (first, second)] == [
+        ["BOOKMARK"], ["BOOKMARK"],
+    ]  # fmt: skip
+    assert not first.has_initial_events
+
+
+def test_the_end_of_initial_events_is_left_to_a_watch_that_skips_all_others(store):
+    for name in "ab":
+        store.create(a_pod(name), NOW)
+    first, second = store.watch(), store.watch()
+    assert len(first.poll(2)) == 2
+    place = first.initial_place
+    second.skip_initial(place)
+    assert second.initial_place == place
+    ends = [watch.poll(2) or watch.poll(2) for watch in (first, second)]
+    assert [[(event.type, event.ends_initial) for event in end] for end in ends] == [
+        [("BOOKMARK", True)], [("BOOKMARK", True)],
+    ]  # fmt: skip

@@ -663,3 +663,43 @@ def test_a_killed_creation_does_not_block_the_next_one(path):
     with closing(filled(path)) as store:
         assert store.count(Pod)
     assert msgspec.json.encode([*digest(path)]) == b'["store.db"]'
+
+
+def test_what_the_system_does_not_allow_is_no_damage(path):
+    """The file is as it should be, and SQLite cannot open what it needs beside it."""
+    filled(path).close()
+    log = path.with_name("store.db-wal")
+    log.mkdir()
+    with pytest.raises(UnusableStore) as refused:
+        open_writable(path)
+    assert str(refused.value).startswith(f"{path} cannot be opened: ")
+    log.rmdir()
+    open_writable(path).close()
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("SQLITE_BUSY", "is in use by another process"),
+        ("SQLITE_BUSY_RECOVERY", "is in use by another process"),
+        ("SQLITE_LOCKED", "is in use by another process"),
+        ("SQLITE_NOTADB", "is not a podwright store, nor any SQLite file that can be read"),
+        ("SQLITE_CANTOPEN", "cannot be opened: why"),
+        ("SQLITE_IOERR_READ", "cannot be opened: why"),
+        ("SQLITE_READONLY_RECOVERY", "cannot be opened: why"),
+        ("SQLITE_PERM", "cannot be opened: why"),
+        ("SQLITE_FULL", "cannot be opened: why"),
+        ("SQLITE_NOMEM", "cannot be opened: why"),
+        ("SQLITE_AUTH", "cannot be opened: why"),
+        ("SQLITE_CORRUPT", "is damaged: why"),
+        ("", "is damaged: why"),
+    ],
+)
+def test_an_error_of_sqlite_names_the_remedy(path, name, words):
+    """SQLite's errors that no test can bring about have the same table."""
+    error = sqlite3.OperationalError("why")
+    error.sqlite_errorname = name
+    with pytest.raises(UnusableStore) as refused, sqlite_store._translated_errors(path):
+        raise error
+    assert str(refused.value).startswith(f"{path} {words}")
+    assert refused.value.__cause__ is error

@@ -237,3 +237,26 @@ def test_large_objects_are_known_after_a_restart(tmp_path):
         assert store.oldest_version > 2
     with closing(open_writable(path, window_bytes=1 << 30)) as store:
         assert store.large == {CONFIG_MAP: {"default/a"}}
+
+
+def test_the_times_of_a_batch_survive_a_restart(tmp_path):
+    path = tmp_path / "store.db"
+    with closing(open_writable(path)) as store:
+        with store.batch():
+            for second in (0, 3, 5):
+                write(store, second, f"c{second}")
+        write(store, 9, "c9")
+        times = [store.time_of(version) for version in range(1, 6)]
+    with closing(open_writable(path)) as store:
+        assert [store.time_of(version) for version in range(1, 6)] == times
+    assert times == [None, *(NOW + second * SECOND for second in (0, 3, 5, 9))]
+
+
+def test_the_time_of_writes_never_goes_back(make):
+    store = make()
+    for second in (5, 2, 7):
+        write(store, second, f"c{second}")
+    # The version that was written when the clock had gone back has the time of the last one.
+    assert [store.time_of(version) for version in (2, 3, 4)] == [
+        NOW + 5 * SECOND, NOW + 5 * SECOND, NOW + 7 * SECOND,
+    ]  # fmt: skip
