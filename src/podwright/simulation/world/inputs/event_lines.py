@@ -224,18 +224,18 @@ class EventLines:
         self.unterminated_line = 0
         reading = _Reading(self, is_check=True)
         self.errors = reading.errors
-        count = 0
+        has_lines = False
         try:
             for due_ns, step in reading.steps():
                 self.end_ns = due_ns
                 self.waits = self.waits or step.wait is not None
-                count += 1
+                has_lines = True
         except InputError as error:
             self.errors, self.added, self.missing = list(error.errors), [], {}
         self.named = reading.named()
         self.warnings = reading.warnings()
         self.nodes = reading.nodes()
-        if not count and not self.errors:
+        if not has_lines and not self.errors:
             message = 'no lines in this file; a line is {"at": "10m", "drain": "node-1"} or a'
             self.errors.append(_error(source, f"{message} recorded change"))
         if not FIRST_NS <= self.end_ns < LAST_NS and not self.errors:

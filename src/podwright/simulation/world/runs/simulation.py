@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from itertools import chain, islice
+from itertools import chain, count, islice
 from typing import Any, Final
 
 import msgspec
@@ -213,10 +213,10 @@ class Simulation:
             self.world.log.abandon()
 
     def _steps(self) -> Iterator[int]:
-        count, until_ns, tables = 0, self._options.until_ns, self.tables
+        until_ns, tables = self._options.until_ns, self.tables
         has_folder = self._folder is not None
         world = self.world
-        while True:
+        for step in count(1):
             before_ns = world.now_ns
             has_stepped = world.step_until_ns(until_ns)
             if world.now_ns != before_ns:
@@ -226,8 +226,7 @@ class Simulation:
             if has_folder and len(world.log) >= self._checkpoint_due:
                 self._write_checkpoint()
                 world, tables = self.world, self.tables
-            count += 1
-            if not count % _STEPS_AT_ONCE:
+            if not step % _STEPS_AT_ONCE:
                 yield world.now_ns
         before_ns = world.now_ns
         # No event is left: this only advances the time to the end of the run.

@@ -10,6 +10,8 @@ from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.recording import Cycles, explain_cycle
 from podwright.simulation.world import (
     Apply,
+    ClientTiming,
+    ClientTimings,
     Condition,
     CycleTiming,
     Operation,
@@ -19,6 +21,7 @@ from podwright.simulation.world import (
     with_scheduler,
 )
 from podwright.simulation.world.inputs.conditions import OperationSequence, Step
+from podwright.simulation.world.timing.distributions import Distribution
 from podwright.testing import make_node, make_pod
 
 SECOND = 1_000_000_000
@@ -136,3 +139,33 @@ def test_a_new_scheduler_takes_as_long_as_the_timing_model_says():
     assert not changed.node_of
     changed.run_until_ns(changed.now_ns + 1_000_000)
     assert changed.node_of == {"default/web": "n1"}
+
+
+def test_a_new_scheduler_continues_the_draws_and_the_queues_of_the_old_one():
+    """A client that has used up its burst waits as long, and no draw comes twice."""
+    timing = Timing(
+        cycle=CycleTiming(constant="10ms"),
+        watch_delay=Distribution(distribution="uniform", min="1ms", max="5ms"),
+        clients=ClientTimings(scheduler=ClientTiming(qps=0.1, burst=1)),
+    )
+    world = World(timing=timing, stages=(), controllers=(), seed=4)
+    world.add(make_node("n1", cpu="8"), make_pod("a"))
+    world.run_until_ns(world.now_ns + SECOND)
+    assert world.node_of == {"default/a": "n1"}
+    changed = with_scheduler(world, SchedulerOptions(configuration=PACKING))
+    before, after = world.components.delays, changed.components.delays
+    assert before is not None
+    assert after is not None
+    assert after is not before
+    assert after.state() == before.state()
+    # Two writes of the scheduler, a second apart at most, are ten seconds apart.
+    changed.add(make_pod("b"))
+    changed.run_until_ns(changed.now_ns + 8 * SECOND)
+    assert list(changed.node_of) == ["default/a"]
+    changed.run_until_ns(changed.now_ns + 4 * SECOND)
+    assert list(changed.node_of) == ["default/a", "default/b"]
+
+
+def test_a_world_without_delays_has_none_with_a_new_scheduler():
+    world = World(stages=(), controllers=())
+    assert with_scheduler(world, SchedulerOptions()).components.delays is None

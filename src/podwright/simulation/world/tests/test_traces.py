@@ -541,6 +541,9 @@ def test_a_description_has_the_peak_of_what_runs_at_once() -> None:
     assert found.figures["cpu"].peak == 3.0
     assert found.figures["time between arrivals"].mean == 5.0
     assert describe(iter([TraceLine(0, {"delete": "pod/a"})])).others == {"delete": 1}
+    actions = ("patch", "delete", "scale", "delete")
+    several = describe([TraceLine(at, {each: "pod/a"}) for at, each in enumerate(actions)])
+    assert list(several.others.items()) == [("delete", 2), ("patch", 1), ("scale", 1)]
     assert describe([]) == TraceDescription(
         pods=0, endless=0, others={}, span_seconds=0.0, figures={}
     )

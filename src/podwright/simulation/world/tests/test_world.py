@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import msgspec
 import pytest
 
@@ -18,6 +20,7 @@ from podwright.apimachinery.objects import (
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import Rejection
 from podwright.scheduler.machine import SchedulerOptions
+from podwright.simulation.world import START_NS, World
 from podwright.simulation.world.inputs.operations import (
     Apply,
     Cordon,
@@ -27,7 +30,6 @@ from podwright.simulation.world.inputs.operations import (
     RestoreNode,
     Update,
 )
-from podwright.simulation.world.world import World
 from podwright.testing import make_node, make_pod
 
 SECOND = 1_000_000_000
@@ -351,3 +353,11 @@ def test_time_passes_up_to_a_time_that_is_ahead_and_before_what_is_due():
     assert world.now_ns == due_ns - 1
     world.run()
     assert phases(world) == {"a": "Succeeded"}
+
+
+def test_the_keywords_of_a_world_have_the_defaults_that_its_signature_shows():
+    shown = inspect.signature(World).parameters
+    defaults = {name: shown[name].default for name in ("start", "seed", "assumed_pod_expiry")}
+    assert defaults == {"start": "2026-01-01T00:00:00Z", "seed": 0, "assumed_pod_expiry": "0s"}
+    explicit = World(**defaults)
+    assert (explicit.start_ns, explicit.now_ns) == (World().start_ns, START_NS)
