@@ -438,8 +438,7 @@ class _Sync(Requests):
 
     def _set_revision(self, new: RolloutSet) -> None:
         revision = new.annotations.get(REVISION, "")
-        if self._annotations.get(REVISION) != revision:
-            self._annotations = self._annotations | {REVISION: revision}
+        self._annotations = self._annotations | {REVISION: revision}
 
     def _are_old_pods_running(self, rollout: Rollout) -> bool:
         """Whether pods of old replica sets are still running.

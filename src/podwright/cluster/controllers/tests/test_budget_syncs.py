@@ -418,3 +418,56 @@ def test_fields_as_the_api_writes_them() -> None:
     bare = with_annotations(noted, {})
     assert bare.metadata.annotations == {}
     assert bare.raw == obj.raw
+
+
+def test_each_budget_of_a_namespace_has_its_own_pods() -> None:
+    bench = SingleSync(DisruptionController)
+    other = document(
+        "PodDisruptionBudget", "b", api="policy/v1", namespace="x",
+        spec={"selector": {"matchLabels": LABELS}},
+    )  # fmt: skip
+    for each in (a_budget(name="c"), a_budget(name="d", labels={"app": "db"}), a_budget(), other):
+        assert bench.put(each) == [each.key]
+    assert bench.put(a_pod("a")) == ["shop/c", "shop/b"]
+    assert bench.put(a_pod("e", labels={"app": "db"})) == ["shop/d"]
+    assert bench.put(a_pod("a", namespace="x")) == ["x/b"]
+    assert bench.put(a_pod("a", labels={"app": "db"})) == ["shop/c", "shop/d", "shop/b"]
+    # A budget that is gone concerns no pod, and the others stay.
+    assert bench.remove(a_budget(name="d", labels={"app": "db"})) == ["shop/d"]
+    assert bench.put(a_pod("a")) == ["shop/c", "shop/b"]
+    assert bench.remove(a_budget(name="c")) == ["shop/c"]
+    assert bench.put(a_pod("a", ready=False)) == ["shop/b"]
+    assert bench.remove(a_budget()) == ["shop/b"]
+    assert bench.remove(a_pod("a")) == []
+    assert bench.remove(a_pod("a", namespace="x")) == ["x/b"]
+
+
+def test_a_budget_that_comes_again_selects_as_a_new_one() -> None:
+    bench = SingleSync(DisruptionController, a_budget(minAvailable=1), a_pod("a"), a_pod("b"))
+    bench.remove(a_budget(minAvailable=1))
+    bench.put(a_budget(minAvailable=1, labels={"app": "db"}))
+    assert [each for each in bench.sync("shop/b") if "NoPods" in each]
+    bench.put(a_budget(minAvailable=1))
+    (status,) = bench.sync("shop/b")
+    assert "status.currentHealthy=2 " in status
+
+
+def test_the_pods_of_several_budgets_are_reported_by_the_first_one() -> None:
+    bench = SingleSync(DisruptionController)
+    for name in ("c", "b", "d"):
+        bench.put(a_budget(name=name, minAvailable=1))
+    pods = [a_pod(name) for name in "ef"]
+    for pod in (*pods, a_pod("gone")):
+        bench.put(pod)
+    bench.remove(a_pod("gone"))
+    reported = {
+        name: [each.split()[2] for each in bench.sync(f"shop/{name}") if "Multiple" in each]
+        for name in "dcb"
+    }
+    assert reported == {"d": [], "c": [], "b": ["shop/e", "shop/f"]}
+    # What was reported is not reported again, nor what a budget that is gone was chosen for.
+    bench.put(a_pod("e", ready=False))
+    bench.remove(a_budget(name="b"))
+    assert bench.sync("shop/b") == []
+    bench.put(a_budget(name="b", minAvailable=1))
+    assert not [each for each in bench.sync("shop/b") if "Multiple" in each]

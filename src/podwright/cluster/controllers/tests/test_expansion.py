@@ -329,3 +329,14 @@ def test_an_object_of_another_kind_with_the_name_of_a_changed_pod_stays():
     assert list(expansion.changed) == ["shop/web"]
     kinds = [each.kind for each in expansion.with_objects([other, given, template])]
     assert kinds == ["Deployment", "Pod", "ResourceClaimTemplate", "ResourceClaim"]
+
+
+@pytest.mark.parametrize("objects", [[], [workload("ReplicaSet", replicas=2)]])
+def test_the_objects_of_an_expansion_come_behind_those_that_were_given(objects):
+    node = make_node("n")
+    expansion = expand([node, *objects])
+    found = expansion.with_objects([node, *objects])
+    assert found[: 1 + len(objects)] == [node, *objects]
+    assert [each.name for each in found[1 + len(objects) :]] == ["web-0", "web-1"][
+        : 2 * len(objects)
+    ]

@@ -409,3 +409,39 @@ def test_only_the_blocking_references_of_a_circle_are_changed():
     references = update.obj.raw["metadata"]["ownerReferences"]
     assert [each.get("blockOwnerDeletion") for each in references] == [None, False]
     assert delete.propagation == "Foreground"
+
+
+def test_dependents_that_share_several_owners_each_wait_for_all_of_them():
+    """The references of many objects may be one value, as those of a template are."""
+    cluster = Cluster((GarbageCollector,))
+    for name in ("g", "h"):
+        owned(cluster, name)
+    child = owned(cluster, "c", "g", "h")
+    twin = with_metadata(child, name="d")
+    assert twin.metadata.owner_references is child.metadata.owner_references
+    cluster.add(twin)
+    cluster.delete(MAP, "default/h")
+    left = {
+        name: [each.name for each in cluster.get(MAP, f"default/{name}").metadata.owner_references]
+        for name in "cd"
+    }
+    assert left == {"c": ["g"], "d": ["g"]}
+    cluster.delete(MAP, "default/g")
+    assert names(cluster) == []
+
+
+def test_dependents_that_share_an_owner_which_does_not_control_them_go_with_it():
+    cluster = Cluster((GarbageCollector,))
+    owned(cluster, "g")
+    reference = {
+        "apiVersion": "v1", "kind": "ConfigMap", "name": "g",
+        "uid": cluster.get(MAP, "default/g").uid,
+    }  # fmt: skip
+    first = document(
+        "ConfigMap", "c", namespace="default", metadata={"ownerReferences": [reference]}
+    )
+    cluster.add(first)
+    child = cluster.get(MAP, "default/c")
+    cluster.add(*[with_metadata(child, name=name) for name in "de"])
+    cluster.delete(MAP, "default/g")
+    assert names(cluster) == []

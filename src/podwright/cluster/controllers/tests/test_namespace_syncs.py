@@ -344,3 +344,27 @@ def test_a_large_quota_is_computed_once_a_second() -> None:
         assert bench.sync("shop/q", 4) == []
         bench.lister.put(a_quota(hard={"pods": "1"}, status={"hard": HARD}))
         assert len(bench.sync("shop/q", 4.1)) == 1, "a new limit is written at once"
+
+
+@pytest.mark.parametrize(
+    ("pods", "due"),
+    [
+        pytest.param([], None, id="none"),
+        pytest.param([("a", 90, "Succeeded")], 2, id="none that runs"),
+        pytest.param([("a", 90, "Succeeded"), ("b", 4, "Pending")], 6, id="one that runs"),
+        pytest.param([("a", None, "Running")], 32, id="the default"),
+        pytest.param([("a", 3, "Running"), ("b", 7, "Running")], 8, id="the longest"),
+        pytest.param([("a", 1, "Running")], 2, id="one second is half of it, rounded down"),
+    ],
+)
+def test_when_pods_that_stay_are_looked_at_again(pods, due) -> None:
+    """Upstream: estimateGracefulTerminationForPods, which skips pods that have ended."""
+    bench = SingleSync(
+        NamespaceController, a_namespace(), document("ConfigMap", "m", namespace="x")
+    )
+    for name, grace, phase in pods:
+        spec = {} if grace is None else {"terminationGracePeriodSeconds": grace}
+        bench.put(document("Pod", name, namespace="shop", metadata=GOING, spec=spec,
+                           status={"phase": phase}))  # fmt: skip
+    found = [each for each in bench.sync("shop", 1) if each.startswith("sync")]
+    assert found == ([] if due is None else [f"sync shop at {due}"])

@@ -750,3 +750,35 @@ def test_a_claim_of_a_volume_that_cannot_be_created_is_reported() -> None:
         assert [bench.text(each) for each in found] == [
             event("FailedBinding", note, "Warning", "Pod shop/p", "ephemeral_volume")
         ]
+
+
+@pytest.mark.parametrize(
+    ("volume", "claim", "expected"),
+    [
+        pytest.param(None, {"volumeName": "v"}, "", id="it does not exist yet"),
+        pytest.param({}, {"volumeName": "v"}, "bound", id="free, and as it must be"),
+        pytest.param(
+            {"claimRef": {"name": "data", "namespace": "shop"}}, {"volumeName": "v"}, "bound",
+            id="reserved for this claim",
+        ),
+        pytest.param(
+            {"claimRef": {"name": "other", "namespace": "shop"}}, {"volumeName": "v"},
+            'volume "v" already bound to a different claim.', id="reserved for another",
+        ),
+        pytest.param(
+            {"claimRef": {"name": "data", "namespace": "other"}}, {"volumeName": "v"},
+            'volume "v" already bound to a different claim.', id="of another namespace",
+        ),
+    ],
+)  # fmt: skip
+def test_a_claim_gets_the_volume_that_it_names(volume, claim, expected) -> None:
+    """Upstream: pv_controller.go, syncUnboundClaim."""
+    objects = [] if volume is None else [a_volume(spec=volume)]
+    found = synced("shop/data", *objects, a_claim(spec=claim))
+    if expected == "bound":
+        assert any(each.startswith("update PersistentVolumeClaim shop/data") for each in found)
+        assert not any("Warning" in each for each in found)
+    elif not expected:
+        assert not any("Warning" in each or "volumeName" in each for each in found)
+    else:
+        assert expected in "\n".join(found)

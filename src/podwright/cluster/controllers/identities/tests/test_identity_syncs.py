@@ -150,7 +150,7 @@ def test_a_request_is_decided_once(status, is_approved) -> None:
 
 def signed(status: Any, **spec: Any) -> list[str]:
     def sign(text: str, signer: str, usages: Any, seconds: int) -> bytes:
-        if not text:
+        if text == "":
             raise RefusedRequestError("no request")
         return f"{text} {signer} {','.join(usages)} {seconds}".encode()
 
