@@ -253,3 +253,73 @@ def test_a_stage_without_steps_is_rejected():
     }
     with pytest.raises(InputError, match=r"here: spec.next: Required value: a stage without next"):
         read_stage(document, source="here")
+
+
+def selecting(*expressions: str) -> str:
+    listed = "".join(f"\n    - {each}" for each in expressions)
+    return f"""
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata: {{name: s}}
+spec:
+  resourceRef: {{kind: Pod}}
+  selector:
+    matchExpressions:{listed}
+  next: {{delete: true}}
+"""
+
+
+@pytest.mark.parametrize("is_jq", [False, True], ids=["plain", "jq"])
+@pytest.mark.parametrize(
+    ("requirement", "errors"),
+    [
+        ("key: .a, operator: In, values: [x]", []),
+        ("key: .a, operator: NotIn, values: [x, y]", []),
+        ("key: .a, operator: Exists", []),
+        ("key: .a, operator: DoesNotExist, values: []", []),
+        ("key: .a, operator: In", ["values: Required value: In requires values"]),
+        ("key: .a, operator: NotIn, values: []", ["values: Required value: NotIn requires values"]),
+        ("key: .a, operator: Exists, values: [x]", ["values: Forbidden: Exists takes no values"]),
+        (
+            "key: .a, operator: DoesNotExist, values: [x]",
+            ["values: Forbidden: DoesNotExist takes no values"],
+        ),
+        ("operator: Exists", ["key: Required value"]),
+        ("key: '', operator: In, values: [x]", ["key: Required value"]),
+        ("key: .a", ['operator: Unsupported value: "": supported values: ']),
+        ("key: .a, operator: Gt", ['operator: Unsupported value: "Gt": supported values: ']),
+        ("key: '.a[', operator: In, values: [x]", ['key: Invalid value: ".a[": ']),
+        (
+            "key: '.a[', operator: In",
+            ['key: Invalid value: ".a[": ', "values: Required value: In requires values"],
+        ),
+        (
+            "operator: in",
+            ["key: Required value", 'operator: Unsupported value: "in": supported values: '],
+        ),
+    ],
+)
+def test_a_requirement_has_a_key_an_operator_and_its_values(requirement, errors, is_jq):
+    first = "{key: .b, operator: Exists}"
+    written = f"{{jq: {{{requirement}}}}}" if is_jq else f"{{{requirement}}}"
+    text = selecting(first, written)
+    if not errors:
+        (stage,) = read_stages(text, source="s.yaml")
+        assert stage.name == "s"
+        return
+    with pytest.raises(InputError) as refused:
+        read_stages(text, source="s.yaml")
+    path = f"spec.selector.matchExpressions[1]{'.jq' if is_jq else ''}."
+    found = [f"{error.path}: {error.message}" for error in refused.value.errors]
+    assert len(found) == len(errors)
+    for one, start in zip(found, errors, strict=True):
+        assert one.startswith(f"{path}{start}"), one
+
+
+@pytest.mark.parametrize("expression", ["''", "'self.'", "'1 +'"])
+def test_an_expression_of_a_selector_that_cannot_be_read_has_its_place(expression):
+    with pytest.raises(InputError) as refused:
+        read_stages(selecting(f"{{cel: {{expression: {expression}}}}}"), source="s.yaml")
+    (error,) = refused.value.errors
+    assert error.path == "spec.selector.matchExpressions[0].cel.expression"
+    assert error.message.startswith("Required value" if expression == "''" else "Invalid value: ")

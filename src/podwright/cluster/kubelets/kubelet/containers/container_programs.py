@@ -101,7 +101,7 @@ class ContainerPrograms:
         ValueError
             The annotations cannot be read.
         """
-        annotations = (self._pod.get("metadata") or {}).get("annotations") or {}
+        annotations = self._pod["metadata"].get("annotations") or {}
         if known.kind == "app" and RUN_DELAY in annotations:
             duration_ns = _annotated_duration(annotations, self._seed, _counter_of(run))
             return Process(run.started_ns, Program(duration_ns, read_exit_code(annotations)))

@@ -316,3 +316,36 @@ def test_the_name_and_the_parameters_of_a_script():
         for _ in script.steps():
             pass
         assert script.output == output
+
+
+@pytest.mark.parametrize(
+    ("terminated", "ended"),
+    [
+        ({}, Ended(0, "", "", 0, 0, "")),
+        (
+            dict.fromkeys(
+                ("exitCode", "reason", "message", "startedAt", "finishedAt", "containerID")
+            ),
+            Ended(0, "", "", 0, 0, ""),
+        ),
+        ({"exitCode": 0, "startedAt": at(1)}, Ended(0, "", "", NOW + SECOND, 0, "")),
+        ({"exitCode": 137, "finishedAt": at(2)}, Ended(137, "", "", 0, NOW + 2 * SECOND, "")),
+        ({"reason": "Error", "message": "m"}, Ended(0, "Error", "m", 0, 0, "")),
+    ],
+)
+def test_what_a_status_does_not_say_of_an_end_is_nothing(terminated, ended):
+    statuses = [
+        {"name": "a", "state": {"terminated": terminated}},
+        {"name": "b", "state": {"running": {}}, "lastState": {"terminated": terminated}},
+    ]
+    found = recorded({"phase": "Running", "containerStatuses": statuses}).containers
+    assert (found["a"].ended, found["a"].running) == (ended, None)
+    assert (found["b"].last, found["b"].running.started_ns) == (ended, 0)
+
+
+@pytest.mark.parametrize("state", [{}, {"waiting": {}}, {"waiting": {"reason": "x"}}])
+def test_a_container_whose_state_says_nothing_waits(state):
+    statuses = [{"name": "a", "state": state}, {"name": "b", "state": {"running": {}}}]
+    record = recorded({"phase": "Running", "containerStatuses": statuses})
+    assert states(record)["b"] == "running"
+    assert states(record)["a"] == ""
