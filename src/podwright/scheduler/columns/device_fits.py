@@ -118,8 +118,8 @@ class DeviceFits:
         slots = self._changed_slots(column, live, numbering)
         nodes = self._nodes
         if len(column.codes) != nodes.n_slots:
-            column.codes = _fitting(column.codes, nodes.n_slots, np.dtype(np.int8))
-            column.scores = _fitting(column.scores, nodes.n_slots, np.dtype(np.int64))
+            column.codes = _fitting(column.codes, nodes.n_slots)
+            column.scores = _fitting(column.scores, nodes.n_slots)
         codes, scores = column.codes, column.scores
         for slot in slots:
             codes[slot], scores[slot] = self._evaluate(slot, claims, settings, column)
@@ -146,23 +146,14 @@ class DeviceFits:
 
     def _changed_slots(self, column: FitColumn, live: I32Array, numbering: int) -> list[int]:
         nodes = self._nodes
-        everything: list[int]
-        if column.numbering != numbering:
-            everything = live.tolist()
-            return everything
-        has_same_nodes = column.node_version == nodes.node_journal.version
-        if has_same_nodes and column.change_count == self._devices.change_count:
-            return []
-        names = self._devices.changes_since(column.change_count)
-        of_nodes = None if has_same_nodes else nodes.node_journal.since(column.node_version)
-        if names is None or (of_nodes is None and not has_same_nodes):
-            everything = live.tolist()
-            return everything
-        slot_of = nodes.slot_of
-        found = {slot_of[name] for name in names if name in slot_of}
-        if of_nodes is not None:
-            found.update(of_nodes.tolist())
-        return [slot for slot in sorted(found) if nodes.alive[slot]]
+        of_devices = self._devices.changes_since(column.change_count)
+        of_nodes = nodes.node_journal.since(column.node_version)
+        if column.numbering != numbering or of_devices is None or of_nodes is None:
+            every: list[int] = live.tolist()
+            return every
+        found = {nodes.slot_of.get(name, -1) for name in of_devices}
+        found.update(of_nodes.tolist())
+        return [slot for slot in sorted(found) if slot >= 0 and nodes.alive[slot]]
 
     def _evaluate(
         self,
@@ -271,8 +262,8 @@ class DeviceFits:
         return {} if node is None else node.metadata.labels
 
 
-def _fitting(old: NDArray[Any], n_slots: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    fitting = np.zeros(n_slots, dtype=dtype)
+def _fitting(old: NDArray[Any], n_slots: int) -> NDArray[Any]:
+    fitting = np.zeros(n_slots, dtype=old.dtype)
     kept = old[:n_slots]
     fitting[: len(kept)] = kept
     return fitting

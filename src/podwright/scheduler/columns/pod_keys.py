@@ -28,8 +28,8 @@ from podwright.scheduler.columns.ports import host_ports
 from podwright.scheduler.columns.volumes.volume_use import uses_volumes
 
 _MOST_REMEMBERED = 8_192
-_REMEMBERED_SHARE = 63 / 64
-"""What is left when the oldest are dropped: one at a time would search past all dropped ones."""
+_DROPPED_TOGETHER = 128
+"""So many of the oldest are dropped at once: one at a time would search past all dropped ones."""
 
 _MOST_RELABELED = 4_096
 _NO_STATUS = PodStatus()
@@ -173,6 +173,5 @@ def _compared(pod: Pod) -> Pod:
 def _drop_oldest(remembered: dict[Any, tuple[Pod, PodKeys]]) -> None:
     """Drop the oldest entries, if there are too many."""
     if len(remembered) >= _MOST_REMEMBERED:
-        excess = len(remembered) - int(_MOST_REMEMBERED * _REMEMBERED_SHARE)
-        for key in list(islice(remembered, excess)):
+        for key in list(islice(remembered, _DROPPED_TOGETHER)):
             del remembered[key]

@@ -250,11 +250,8 @@ class Domains:
         self._domain_of_value = table
         # The last entry of the table is -1, which negative ids select.
         domains = table[ids]
-        room = max(2 * n, 16)
-        self._counting_rows = np.full(room, -1, dtype=np.int32)
-        self._reading_rows = np.full(room, -1, dtype=np.int32)
-        self._counting_rows[:n] = np.where(counted, domains, -1)
-        self._reading_rows[:n] = np.where(readable, domains, -1)
+        self._counting_rows = _longer(np.where(counted, domains, -1), 2 * n)
+        self._reading_rows = _longer(np.where(readable, domains, -1), 2 * n)
         self._add_empty_domain()
         self._set_views(n)
 
@@ -262,7 +259,8 @@ class Domains:
         """Add new slots; False if their domains do not fit into the numbering."""
         rule, nodes = self.rule, self._nodes
         if fresh.stop > len(self._counting_rows):
-            self._lengthen(2 * fresh.stop)
+            self._counting_rows = _longer(self._counting_rows, 2 * fresh.stop)
+            self._reading_rows = _longer(self._reading_rows, 2 * fresh.stop)
         if rule.affinity is None and rule.tolerations is None and len(fresh) <= _FEW:
             ids, counted, readable = self._of_few(fresh)
         else:
@@ -314,7 +312,7 @@ class Domains:
     def _new_domain(self, value: int) -> int:
         table = self._domain_of_value
         if value >= len(table) - 1:
-            longer: I32Array = np.full(2 * value + 16, -1, dtype=np.int32)
+            longer: I32Array = np.full(2 * value + 2, -1, dtype=np.int32)
             longer[: len(table)] = table
             table = self._domain_of_value = longer
         domain = self.n_domains
@@ -326,18 +324,18 @@ class Domains:
         if self.rule.absent_is_empty:
             self.empty_domain = self._domain_of(self._nodes.label_values.id_of(""))
 
-    def _lengthen(self, room: int) -> None:
-        for name in ("_counting_rows", "_reading_rows"):
-            longer: I32Array = np.full(room, -1, dtype=np.int32)
-            rows = getattr(self, name)
-            longer[: len(rows)] = rows
-            setattr(self, name, longer)
-
     def _set_views(self, n_slots: int) -> None:
         self.n_slots = n_slots
         self.counting: I32Array = self._counting_rows[:n_slots]
         self.reading: I32Array = self._reading_rows[:n_slots]
         self.cells = self.counting.data
+
+
+def _longer(rows: I32Array, room: int) -> I32Array:
+    """Return `rows` with room for more, which are written before they are read."""
+    longer: I32Array = np.empty(room, dtype=np.int32)
+    longer[: len(rows)] = rows
+    return longer
 
 
 def _distinct(ids: I32Array, bound: int) -> I32Array:

@@ -340,6 +340,25 @@ def test_the_marks_of_pods_are_kept_when_the_pool_grows():
     assert tried.marks[:2].tolist() == [3, 4]
 
 
+@pytest.mark.parametrize(
+    ("amounts", "are_huge"),
+    [
+        pytest.param((), False, id="none"),
+        pytest.param((0,), False, id="zero"),
+        pytest.param((-1,), True, id="negative"),
+        pytest.param((2**48 - 1,), False, id="less than 256Ti"),
+        pytest.param((2**48,), True, id="256Ti"),
+        pytest.param((1, 2**60, 1), True, id="one of several"),
+    ],
+)
+def test_amounts_are_noted_if_one_is_huge_or_negative(amounts, are_huge):
+    nodes = cluster_of().nodes
+    nodes.note_amounts(amounts)
+    assert nodes.has_huge_amounts is are_huge
+    nodes.note_amounts((1,))
+    assert nodes.has_huge_amounts is are_huge, "it was so once"
+
+
 @pytest.mark.parametrize(("amount", "is_huge"), [("1", False), (HUGE, True)])
 def test_amounts_of_any_resource_may_be_huge(amount, is_huge):
     containers = [{"name": "c", "image": "i", "resources": {"requests": {"x.com/gpu": amount}}}]

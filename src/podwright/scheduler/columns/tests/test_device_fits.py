@@ -18,7 +18,15 @@ from podwright.apimachinery.objects import (
     with_fields,
 )
 from podwright.apimachinery.schema import decode
-from podwright.scheduler.columns import FAILS, FITS, NO_DEVICES, Cluster, SearchSettings
+from podwright.scheduler.columns import (
+    FAILS,
+    FITS,
+    INVALID_POOLS,
+    NO_DEVICES,
+    Cluster,
+    FitColumn,
+    SearchSettings,
+)
 from podwright.testing import make_node
 
 DRIVER = "gpu.example.com"
@@ -114,6 +122,110 @@ def test_each_claim_and_each_settings_have_a_column_of_their_own() -> None:
             assert of_each.codes.tolist() == expected[each[0].metadata.name, settings]
         column = cluster.device_fits.column((one,), others, cluster.live_slots(), cluster.numbering)
         assert column.codes.tolist() == expected["c", others]
+
+
+UNTOUCHED = -7
+
+
+@pytest.mark.parametrize(
+    ("change", "evaluated"),
+    [
+        pytest.param(lambda _: None, "", id="nothing"),
+        pytest.param(lambda c: c.put(make_node("b", labels={"k": "v"})), "b", id="a node"),
+        pytest.param(lambda c: c.put(make_node("d")), "d", id="a new node"),
+        pytest.param(lambda c: c.delete(make_node("b")), "", id="a node that is gone"),
+        pytest.param(
+            lambda c: c.devices.set_pending("x", allocated("b", "gpu-0")), "b", id="an allocation"
+        ),
+        pytest.param(
+            lambda c: c.put(a_slice("c", "c", devices=[{"name": "gpu-1"}])), "c", id="a slice"
+        ),
+        pytest.param(
+            lambda c: c.put(a_slice("d", "d", devices=[{"name": "gpu-1"}])),
+            "",
+            id="a slice of a node that does not exist",
+        ),
+        pytest.param(
+            lambda c: (c.put(make_node("a", labels={"k": "v"})), c.put(a_slice("c", "c"))),
+            "ac",
+            id="a node and the devices of another one",
+        ),
+        pytest.param(lambda c: c.put(obj("DeviceClass", "more")), "abc", id="the classes"),
+        pytest.param(lambda c: c.nodes.node_journal.forget(), "abc", id="all nodes"),
+    ],
+)
+def test_only_the_nodes_that_a_change_concerns_are_evaluated_again(change, evaluated) -> None:
+    cluster = cluster_of(*(a_slice(node, node, devices=[{"name": "gpu-0"}]) for node in "abc"))
+    fits, settings, slots = cluster.device_fits, SearchSettings(), cluster.live_slots()
+    first = fits.column((claim(),), settings, slots, cluster.numbering)
+    first.codes[:] = first.scores[:] = UNTOUCHED
+    change(cluster)
+    column = fits.column((claim(),), settings, cluster.live_slots(), cluster.numbering)
+    assert column is first
+    names = cluster.nodes.names
+    for values in (column.codes, column.scores):
+        assert len(values) == len(names)
+        assert "".join(n for n, value in zip(names, values, strict=True) if value != UNTOUCHED) == (
+            evaluated
+        )
+    before = column.codes.tolist()
+    assert fits.column((claim(),), settings, cluster.live_slots(), cluster.numbering) is first
+    assert column.codes.tolist() == before
+
+
+def test_nodes_with_new_slots_are_all_evaluated_again() -> None:
+    cluster = cluster_of(a_slice("c", "c", devices=[{"name": "gpu-0"}]))
+    assert codes(cluster, claim()) == [NO_DEVICES, NO_DEVICES, FITS]
+    cluster.delete(make_node("a"))
+    cluster._renumber()
+    assert codes(cluster, claim()) == [NO_DEVICES, FITS]
+
+
+def subrequests(*counts: int) -> ResourceClaim:
+    """Return a claim with alternatives, the best one first."""
+    exact = {"deviceClassName": "gpu", "allocationMode": "ExactCount"}
+    first = [{"name": f"n{count}", "count": count} | exact for count in counts]
+    spec = {"devices": {"requests": [{"name": "r", "firstAvailable": first}]}}
+    return decode_as({"metadata": {"name": "c", "uid": "c"}, "spec": spec}, ResourceClaim)
+
+
+def test_a_column_has_the_scores_of_alternatives_and_none_where_nothing_fits() -> None:
+    cluster = cluster_of(
+        a_slice("a", "a", devices=[{"name": "gpu-0"}]),
+        a_slice("b", "b", devices=[{"name": "gpu-0"}, {"name": "gpu-1"}]),
+    )
+    fits, slots = cluster.device_fits, cluster.live_slots()
+    column = fits.column((subrequests(2, 1),), SearchSettings(), slots, cluster.numbering)
+    assert column.codes.tolist() == [FITS, FITS, NO_DEVICES]
+    assert column.scores.dtype == np.int64
+    assert column.scores[1] == column.scores[0] + 1 > 1
+    assert column.scores[2] == 0
+    failing = SearchSettings(most_steps=1)
+    column = fits.column((subrequests(2, 1),), failing, slots, cluster.numbering)
+    assert (column.codes.tolist(), column.scores.tolist()) == ([FAILS] * 3, [0] * 3)
+    cluster.put(a_slice("c", "c", 2, devices=[{"name": "gpu-0"}]))
+    cluster.put(a_slice("c", "d", 2, devices=[{"name": "gpu-0"}]))
+    column = fits.column((subrequests(2, 1),), SearchSettings(), slots, cluster.numbering)
+    assert (column.codes[2], column.scores[2]) == (INVALID_POOLS, 0)
+
+
+def test_the_columns_that_were_used_last_are_kept() -> None:
+    cluster = cluster_of(a_slice("a", "a", devices=[{"name": "gpu-0"}]))
+    slots = cluster.live_slots()
+
+    def column(most_steps: int) -> FitColumn:
+        settings = SearchSettings(most_steps=most_steps)
+        return cluster.device_fits.column((claim(),), settings, slots, cluster.numbering)
+
+    first = [column(number) for number in range(64)]
+    assert [column(number) for number in range(1, 64)] == first[1:]
+    assert column(0) is first[0], "64 are kept"
+    new = column(64)
+    assert column(0) is first[0]
+    assert column(1) is not first[1], "it was used longest ago"
+    assert column(64) is new
+    assert [number for number in range(3, 64) if column(number) is not first[number]] == []
+    assert column(2) is not first[2]
 
 
 def allocated(node: str, device: str) -> AllocationResult:

@@ -193,12 +193,17 @@ def test_nothing_is_kept_for_a_pod_with_a_label_that_no_other_has():
     assert not [each for each in gc.get_referrers(found) if isinstance(each, tuple | dict)]
 
 
-def test_the_number_of_pods_that_are_remembered_is_limited(monkeypatch):
-    monkeypatch.setattr("podwright.scheduler.columns.pod_keys._MOST_REMEMBERED", 20)
+def test_the_oldest_pods_of_many_are_dropped_together(monkeypatch):
+    module = "podwright.scheduler.columns.pod_keys"
+    monkeypatch.setattr(f"{module}._MOST_REMEMBERED", 20)
+    monkeypatch.setattr(f"{module}._DROPPED_TOGETHER", 5)
     keys = cache()
+    pods = [pod(cpu=f"{number}m", labels={"app": str(number)}) for number in range(60)]
     counts = []
-    for number in range(60):
-        assert keys.of(pod(cpu=f"{number}m", labels={"app": str(number)})).requests[0] == number
+    for number, each in enumerate(pods):
+        assert keys.of(each).requests[0] == number
         counts.append((len(keys._known), len(keys._last)))
-    assert max(counts) == (20, 20)
-    assert min(counts[20:]) > (10, 10), "the newest stay"
+    assert counts[:20] == [(n, n) for n in range(1, 21)]
+    assert counts[20:] == [(n, n) for n in range(16, 21)] * 8
+    left = {id(each.spec) for each in pods[40:]}
+    assert set(keys._known) == left, "the newest stay"

@@ -132,7 +132,6 @@ class VolumeUse:
     def all_changed(self) -> None:
         """Work out every slot again."""
         self._touched.update(self._pods)
-        self._touched.update(self._held)
 
     # ---------------------------------------------------------------- reading
 

@@ -16,7 +16,7 @@ from numba.core import config
 from podwright.scheduler.kernels import _cache
 
 needs_jit = pytest.mark.skipif(
-    bool(os.environ.get("NUMBA_DISABLE_JIT")), reason="nothing is compiled"
+    os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled"
 )
 
 PACKAGE = Path(_cache.__file__).parents[2]
