@@ -125,9 +125,7 @@ class PodKeyCache:
         Selectors use more labels, classes other resources than at the first key, or what counts
         placed pods was renewed.
         """
-        return self._version != (
-            self._selected.version + self._classes.version + self._selectors.generation
-        )
+        return self._version != self._current_version
 
     @property
     def _current_version(self) -> int:

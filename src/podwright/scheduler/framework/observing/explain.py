@@ -304,8 +304,6 @@ class CycleRecording:
 
     def _extend(self, cycle: Cycle, extender_cycle: ExtenderCycle) -> None:
         """Add the results of the extenders."""
-        if extender_cycle.only_nominated:
-            self.rejected = {}
         self.rejected |= extender_cycle.statuses
         left = extender_cycle.survivors.names
         slot_of = self._cluster.nodes.slot_of

@@ -603,33 +603,3 @@ def test_rankings_that_share_rows_catch_up_in_turn(name: str) -> None:
         assert found == new.decide(pod, cycle_number=cycle_number)
         if found.slot >= 0:
             place(cluster, found.slot)
-
-
-class Picky(Roomy):
-    """Rejects some pods as a whole."""
-
-    name = "Picky"
-
-    def pre_filter(self, cycle: Cycle) -> Status:
-        return Status.unschedulable("odd") if cpu_of(cycle.pod) % 2 else Status.OK
-
-
-def test_what_pre_filter_says_of_a_pod_is_not_said_of_the_next_one() -> None:
-    cluster = Cluster()
-    put(cluster, node(1), node(2))
-    plugin, steady = Picky(), Labelled()
-    made = PluginRunner(
-        Profile(
-            scheduler_name="s",
-            pre_filter=(steady, plugin),
-            filter=(steady, plugin),
-            pre_score=(plugin,),
-            score=((plugin, 1),),
-        ),
-        cluster,
-    )
-    for number in range(300, 312):
-        pod = make_pod("p", cpu=f"{number}m", labels={"app": "web"})
-        found = made.decide(pod, cycle_number=number)
-        assert bool(found.node) is (number % 2 == 0)
-        assert found.node or found.message == "0/2 nodes are available: odd."

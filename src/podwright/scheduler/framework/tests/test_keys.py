@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import msgspec
 import pytest
 
-from podwright.apimachinery.objects import Pod, decode_pod, with_fields
+from podwright.apimachinery.objects import Object, Pod, decode_pod, with_fields
 from podwright.apimachinery.schema import decode
 from podwright.scheduler.assembly.build import build_profiles
 from podwright.scheduler.assembly.registry import Registry
@@ -353,15 +353,41 @@ def test_pods_of_a_template_that_are_spread_by_other_selectors_are_not_alike():
         assert (keys.key_of(other) == known) is is_alike
 
 
-def test_keys_from_before_the_counters_were_renewed_are_outdated_once():
+def backed(resource: str) -> Object:
+    document = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass"}
+    return decode(
+        document | {"metadata": {"name": "gpu"}, "spec": {"extendedResourceName": resource}}
+    )
+
+
+SELECTED = (lambda cluster: cluster.selected_labels.add({"new"}),)
+CLASSES = (lambda cluster: cluster.put(backed("example.com/gpu")),)
+RENEWED = (lambda cluster: cluster.selectors.renew(),)
+
+
+@pytest.mark.parametrize(
+    ("changes", "are_outdated"),
+    [
+        pytest.param((), False, id="nothing"),
+        pytest.param((lambda cluster: cluster.put(pod("2")),), False, id="a pod like others"),
+        pytest.param(SELECTED, True, id="selectors use another label"),
+        pytest.param(CLASSES, True, id="a class backs a resource"),
+        pytest.param(RENEWED, True, id="counters were renewed"),
+        pytest.param(SELECTED + CLASSES, True, id="a label and a class"),
+        pytest.param(CLASSES + RENEWED, True, id="a class, and counters were renewed"),
+        pytest.param(SELECTED + RENEWED, True, id="a label, and counters were renewed"),
+    ],
+)
+def test_keys_are_outdated_until_they_are_forgotten(changes, are_outdated):
     cluster = cluster_of()
     keys = rankings_of(cluster)._keys
-    found = [keys.is_outdated]
-    cluster.selectors.renew()
-    found.append(keys.is_outdated)
+    keys.key_of(pod("1"))
+    assert not keys.is_outdated
+    for change in changes:
+        change(cluster)
+    assert keys.is_outdated is are_outdated
     keys.clear()
-    found.append(keys.is_outdated)
-    assert found == [False, True, False]
+    assert not keys.is_outdated
 
 
 def test_plugins_are_not_called_for_the_key_of_a_known_template():
