@@ -73,10 +73,10 @@ class Reads(IntFlag):
 
 
 # Plain integers: operations on IntFlag members are too slow for every cycle.
-_NODE, _PODS, _STORAGE = int(Reads.NODE), int(Reads.PODS), int(Reads.STORAGE)
-_WORKLOADS, _NAMESPACES, _TERMS = int(Reads.WORKLOADS), int(Reads.NAMESPACES), int(Reads.TERMS)
-_IMAGES, _DEVICE_CLASSES = int(Reads.IMAGES), int(Reads.DEVICE_CLASSES)
-_DEVICES = int(Reads.DEVICES)
+_NODE, _PODS, _STORAGE = Reads.NODE.value, Reads.PODS.value, Reads.STORAGE.value
+_WORKLOADS, _NAMESPACES = Reads.WORKLOADS.value, Reads.NAMESPACES.value
+_TERMS, _IMAGES = Reads.TERMS.value, Reads.IMAGES.value
+_DEVICE_CLASSES, _DEVICES = Reads.DEVICE_CLASSES.value, Reads.DEVICES.value
 _ENDED = frozenset({"Succeeded", "Failed"})
 
 _DEAD_SLOTS_KEPT = 1_024

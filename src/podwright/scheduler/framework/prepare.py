@@ -21,7 +21,7 @@ from podwright.scheduler.framework.status import Code, PreFilterResult, Status
 
 A = TypeVar("A")
 
-_CLUSTER = int(Reads.CLUSTER)
+_CLUSTER = Reads.CLUSTER.value
 _MOST_KEPT = 16_384
 _PRE_FILTER_CODES = frozenset(
     {Code.SUCCESS, Code.SKIP, Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE}

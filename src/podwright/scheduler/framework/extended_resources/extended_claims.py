@@ -29,8 +29,8 @@ from podwright.scheduler.columns import DEVICE_CLASS_PREFIX, DeviceClassIndex
 IN_MEMORY_NAME: Final = "<extended-resources>"
 """The name of a claim that is not written yet; no object can have it."""
 
-_MOST_DEVICES = 2**63 - 1
-"""A container that requests more gets no request: upstream's AsInt64 fails."""
+_MOST_BITS = 63
+"""A container that requests more devices gets no request: upstream's AsInt64 fails."""
 
 
 class RequestMapping(NamedTuple):
@@ -167,7 +167,7 @@ def _request_of(
         return None, []
     quantity = parse_quantity(requested[resource])
     amount, part = divmod(quantity.nano, 10**9)
-    if quantity.is_decimal or part or not amount or amount > _MOST_DEVICES:
+    if quantity.is_decimal or part or not amount or amount.bit_length() > _MOST_BITS:
         return None, []
     total = 0
     mappings: list[RequestMapping] = []

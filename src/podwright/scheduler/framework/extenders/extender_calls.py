@@ -187,12 +187,10 @@ def extenders_of(configuration: EffectiveConfiguration) -> tuple[CalledExtender,
     return tuple(
         CalledExtender(
             settings=settings,
-            index=index,
+            index=configuration.extender_indexes[place],
             managed=frozenset(resource.name for resource in settings.managed_resources),
         )
-        for settings, index in zip(
-            configuration.extenders, configuration.extender_indexes, strict=True
-        )
+        for place, settings in enumerate(configuration.extenders)
     )
 
 

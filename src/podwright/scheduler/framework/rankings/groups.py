@@ -341,8 +341,8 @@ class RequestTotals:
         lengths = len(sums), len(share_plan), len(balance_plan)
         # Slices: `concatenate` of three short arrays and a tuple takes four times as long.
         recipe: I64Array = np.empty(HEAD + sum(lengths), dtype=np.int64)
-        # The constant is the first entry, which `begin` overwrites.
-        recipe[:HEAD] = 0, share_weight, strategy, balance_weight, *lengths
+        # The constant is the first entry, which `begin` writes.
+        recipe[1:HEAD] = share_weight, strategy, balance_weight, *lengths
         shares_at = HEAD + lengths[0]
         balance_at = shares_at + lengths[1]
         recipe[HEAD:shares_at] = sums

@@ -48,7 +48,7 @@ from podwright.scheduler.kernels import (
     tally as tally_kernels,
 )
 
-_CLUSTER = int(Reads.CLUSTER)
+_CLUSTER = Reads.CLUSTER.value
 _FEW_ENTRIES = 64
 """Up to so many journal entries are searched for slots that are named twice."""
 
@@ -298,17 +298,20 @@ class Ranking:
         self, requests: RequestTotals, nodes: NodeColumns, slots: I32Array
     ) -> None:
         """Do the same in one call of a kernel, where only the sums of requests have changed."""
-        base = self._base
-        if base is None:
-            is_base_needed = self._plain or any(row.rejects_any for row in self._judging)
-            base = np.zeros(nodes.n_slots if is_base_needed else 0, dtype=np.int32)
-            for score_row, weight in self._plain:
-                select.add_weighted(score_row.scores.values, weight, base)
-            for verdict_row in self._judging:
-                if verdict_row.rejects_any:
-                    select.reject(verdict_row.verdicts.codes, base)
-            self._base = base
-        requests.settle(nodes, slots, base, (self._totals, self._counts, self._state))
+        if self._base is None:
+            self._base = self._sum_of_others(nodes.n_slots)
+        requests.settle(nodes, slots, self._base, (self._totals, self._counts, self._state))
+
+    def _sum_of_others(self, n_slots: int) -> I32Array:
+        """Return what rows that do not read pods add, -1 where one rejects; empty if nothing."""
+        is_needed = self._plain or any(row.rejects_any for row in self._judging)
+        base: I32Array = np.zeros(n_slots if is_needed else 0, dtype=np.int32)
+        for score_row, weight in self._plain:
+            select.add_weighted(score_row.scores.values, weight, base)
+        for verdict_row in self._judging:
+            if verdict_row.rejects_any:
+                select.reject(verdict_row.verdicts.codes, base)
+        return base
 
     def _start_over(self, cluster: Cluster) -> None:
         """Bring every row up to date and add everything up again."""
@@ -645,4 +648,4 @@ def _normalized_constant(plugin: Plugin, raw: int) -> int:
 def is_local(reads: Reads) -> bool:
     """Return whether results that depend on `reads` can be updated slot by slot."""
     # Operations on flags take much longer than those on integers.
-    return not int(reads) & _CLUSTER
+    return not reads.value & _CLUSTER

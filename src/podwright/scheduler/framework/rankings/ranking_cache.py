@@ -45,7 +45,7 @@ _GROUPS_BYTES = 24 << 10
 _MOST_TOTALS = 1 << 20
 """Greatest possible total for which totals are kept settled."""
 
-_CLUSTER, _NODE, _TERMS = int(Reads.CLUSTER), int(Reads.NODE), int(Reads.TERMS)
+_CLUSTER, _NODE, _TERMS = Reads.CLUSTER.value, Reads.NODE.value, Reads.TERMS.value
 
 
 class _Frame:

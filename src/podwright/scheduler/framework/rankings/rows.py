@@ -19,8 +19,8 @@ from podwright.scheduler.kernels import normalize, select
 
 _NONE: I32Array = np.empty(0, dtype=np.int32)
 _NO_NUMBERS: I64Array = np.empty(0, dtype=np.int64)
-_PODS = int(Reads.PODS)
-_JOURNALS = int(Reads.NODE | Reads.PODS)
+_PODS = Reads.PODS.value
+_JOURNALS = (Reads.NODE | Reads.PODS).value
 _GREATEST_RAW = 2**50
 """Raw scores up to here cannot overflow in a default normalization."""
 

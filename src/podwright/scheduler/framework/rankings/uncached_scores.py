@@ -142,6 +142,8 @@ def scores_of_replaced(
     """
     together = _copy_with_names_set_aside(cluster)
     slots: list[int] = []
+    # A node that an extender returned twice has the scores of the second one.
+    by_name: dict[str, int] = {}
     for number, node in enumerate(nodes):
         name = node.metadata.name
         if name in together.nodes.slot_of:
@@ -151,7 +153,8 @@ def scores_of_replaced(
         status = msgspec.structs.replace(node.status, images=())
         metadata = msgspec.structs.replace(node.metadata, name=name)
         together.put(msgspec.structs.replace(node, metadata=metadata, status=status, raw={}))
-        slots.append(together.nodes.slot_of[name])
+        slot = by_name[node.metadata.name] = together.nodes.slot_of[name]
+        slots.append(slot)
     cycle = Cycle(pod, together)
     for plugin in profile.pre_filter:
         try:
@@ -159,8 +162,6 @@ def scores_of_replaced(
         except PluginFailure:
             # The pod passed PreFilter where it counted; here it only leaves what scores need.
             continue
-    # A node that an extender returned twice has the scores of the second one.
-    by_name = {node.metadata.name: slot for node, slot in zip(nodes, slots, strict=True)}
     rows: I32Array = np.array(slots, dtype=np.int32)
     shown: I32Array = np.array(list(by_name.values()), dtype=np.int32)
     return uncached_scores(profile, cycle, rows, NodeNames(tuple(by_name)), shown=shown)

@@ -79,6 +79,26 @@ def test_a_score_of_nodes_is_computed_for_changed_nodes_only(plugin):
     assert calls_per_pod(scheduler, 1) == [1]
 
 
+@pytest.mark.parametrize(
+    ("plugin", "size", "calls"),
+    [
+        pytest.param(Sized, -1, 3, id="less than none"),
+        pytest.param(Sized, 0, 0, id="none"),
+        pytest.param(Sized, 100, 0, id="the greatest"),
+        pytest.param(Sized, 101, 3, id="more"),
+        pytest.param(Scaled, -1, 3, id="less than none, scaled"),
+        pytest.param(Scaled, 0, 0, id="none, scaled"),
+        pytest.param(Scaled, 101, 0, id="any other, scaled"),
+        pytest.param(Reversed, 0, 0, id="none, reversed"),
+        pytest.param(Reversed, 10**9, 0, id="any other, reversed"),
+    ],
+)
+def test_scores_are_kept_while_those_of_all_nodes_are_in_range(plugin, size, calls):
+    scheduler = scheduler_with(plugin, *SIZES)
+    scheduler.add(pw.testing.make_node("n3", labels={"size": str(size)}, unschedulable=True))
+    assert calls_per_pod(scheduler, 5)[3:] == [calls, calls]
+
+
 @pytest.mark.parametrize("plugin", [Normalizes, NeedsFeasible])
 def test_a_score_that_depends_on_the_feasible_nodes_is_computed_in_every_cycle(plugin):
     assert calls_per_pod(scheduler_with(plugin, *SIZES), 4)[1:] == [3, 3, 3]

@@ -96,6 +96,17 @@ def test_kernels_are_compiled_when_the_work_pays_for_it(monkeypatch, is_cached: 
     assert is_compiled()
 
 
+def test_each_cycle_counts_the_nodes_that_there_are():
+    scheduler = pw.Scheduler()
+    scheduler.add(*objects()[: NODES + 3])
+    for number in range(3):
+        assert scheduler.schedule(f"default/p{number}").node
+        assert _jit._KERNELS.node_cycles == (number + 1) * NODES
+    scheduler.remove(pw.testing.make_node("n0"))
+    scheduler.schedule(pw.testing.make_pod("last"))
+    assert _jit._KERNELS.node_cycles == 4 * NODES - 1
+
+
 def test_a_thread_that_prepares_kernels_takes_effect_at_the_next_cycle():
     started: list[None] = []
     _jit.when_work_pays(lambda: started.append(None))

@@ -53,4 +53,9 @@ def test_an_extender_binds(settings, reply, by_extender, error):
 )
 def test_an_extender_with_a_bind_verb_binds_the_pods_of_its_interest(settings, binds):
     configuration, _ = configured(*settings)
-    assert is_bound_by(extenders_of(configuration), make_pod("web")) is binds
+    extenders = extenders_of(configuration)
+    assert is_bound_by(extenders, make_pod("web")) is binds
+    answering = Answering(*[ExtenderReply(status=200, body=b"{}")] * len(extenders))
+    binding = run_steps(bind_steps(extenders, make_pod("web"), "n1"), answering)
+    assert (binding.by_extender, binding.error, binding.ignored) == (binds, "", ())
+    assert [call.verb for call in answering.calls] == ["bind"] * binds

@@ -177,3 +177,41 @@ def test_a_pod_is_sent_as_kubernetes_writes_it(settings):
     assert (body["Nodes"] is None, body["NodeNames"] is None) == (
         settings is NAMES, settings is OBJECTS,
     )  # fmt: skip
+
+
+def scored_alike(call: Any) -> ExtenderReply:
+    """Leave three of four nodes, name one that failed, and score all alike."""
+    names = ["n1", "n01", "n001"]
+    of_verb = {
+        "filter": {"NodeNames": names, "FailedNodes": {"n0001": "no"}},
+        "prioritize": [{"Host": name, "Score": 0} for name in names],
+    }
+    return ExtenderReply(status=200, body=json.dumps(of_verb[call.verb]).encode())
+
+
+@pytest.mark.parametrize("tie_rule", TieRule)
+def test_a_decision_counts_the_nodes_that_are_left_and_those_that_were_rejected(tie_rule: TieRule):
+    extender = FILTER | {"prioritizeVerb": "score", "weight": 1}
+    runner = runner_of(["n1", "n01", "n001", "n0001"], extender, tie_rule=tie_rule)
+    found = run_steps(runner.steps(make_pod("web", cpu="1"), cycle_number=1), scored_alike)
+    assert (found.feasible_count, found.evaluated_count) == (3, 4)
+    assert (found.tie_count, found.total) == (3, 100)
+    assert runner.cluster.nodes.names[found.slot] == found.node
+
+
+@pytest.mark.parametrize(
+    ("tie_rule", "nodes"),
+    [
+        (TieRule.FIRST, "001 001 001 001 001 001 001 001 001"),
+        (TieRule.DRAWN, "1 01 01 01 01 001 01 01 01"),
+        (TieRule.HEAP, "001 1 1 1 01 001 1 001 01"),
+    ],
+)
+def test_a_recorded_cycle_is_drawn_as_it_was(tie_rule: TieRule, nodes: str):
+    extender = FILTER | {"prioritizeVerb": "score", "weight": 1}
+    runner = runner_of(["n1", "n01", "n001"], extender, seed=3, tie_rule=tie_rule)
+    found = [
+        run_steps(runner.steps(make_pod("web"), cycle_number=number), scored_alike).node
+        for number in (*range(1, 9), 10**9)
+    ]
+    assert " ".join(found).replace("n", "") == nodes

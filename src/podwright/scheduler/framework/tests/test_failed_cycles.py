@@ -157,6 +157,36 @@ def test_filters_run_on_single_nodes_whatever_pre_filter_said(answer: Status) ->
     assert status == Status.unschedulable("full").by("Restricts")
 
 
+class Skips(Restricts):
+    """Has nothing to filter, and would reject every node."""
+
+    name = "Skips"
+
+
+@pytest.mark.parametrize("answer", [Status.OK, Status.unschedulable("later")])
+def test_a_filter_that_pre_filter_skipped_rejects_no_single_node(answer: Status) -> None:
+    cluster = Cluster()
+    cluster.put(make_node("n1"))
+    skips, other = Skips(Status.skip()), Restricts(answer)
+    profile = Profile(scheduler_name="s", pre_filter=(skips, other), filter=(skips, other))
+    runner = PluginRunner(profile, cluster)
+    runner.decide(make_pod("p"), cycle_number=1)
+    ranking = runner.ranking_of(make_pod("p"))
+    status = SlotFilter(profile, ranking).status(ranking.cycle, 0)
+    assert status == Status.unschedulable("full").by("Restricts")
+
+
+def test_without_nominated_pods_the_rejections_of_filters_alone_say_where_to_help() -> None:
+    cluster = cluster_of(make_node("a", cpu="2"), make_node("b", cpu="2", **TAINTED))
+    cluster.place(pod("on-a", "2"), 0)
+    made = failed_cycle(pod("p", "2", priority=5), cluster)
+    failed = FilteredCycle(made.pod, made.profile, made.ranking, cluster.live_slots())
+    assert helped(failed) == ["a"]
+    assert failed.status_of("b").code == Code.UNSCHEDULABLE_AND_UNRESOLVABLE
+    unseen = FilteredCycle(made.pod, made.profile, made.ranking)
+    assert helped(unseen) == [], "no node was evaluated"
+
+
 def test_nodes_that_pre_filter_leaves_out_are_counted() -> None:
     cluster = Cluster()
     for number in range(5):

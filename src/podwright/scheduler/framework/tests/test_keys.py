@@ -353,6 +353,24 @@ def test_pods_of_a_template_that_are_spread_by_other_selectors_are_not_alike():
         assert (keys.key_of(other) == known) is is_alike
 
 
+def test_keys_are_full_when_there_are_more_than_the_most(monkeypatch):
+    keys = rankings_of(cluster_of())._keys
+    keys.key_of(pod("1"))
+    count = sum(len(each.numbers) for each in keys.numbers)
+    for most, is_full in ((count + 1, False), (count, False), (count - 1, True)):
+        monkeypatch.setattr("podwright.scheduler.framework.keys._MOST_NUMBERS", most)
+        assert keys.is_full is is_full
+    keys.number_of(0, "another key")
+    keys.number_of(0, "another key")
+    monkeypatch.setattr("podwright.scheduler.framework.keys._MOST_NUMBERS", count)
+    assert keys.is_full
+    monkeypatch.setattr("podwright.scheduler.framework.keys._MOST_NUMBERS", count + 1)
+    assert not keys.is_full, "a known key adds none"
+    keys.clear()
+    monkeypatch.setattr("podwright.scheduler.framework.keys._MOST_NUMBERS", 0)
+    assert not keys.is_full
+
+
 def backed(resource: str) -> Object:
     document = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass"}
     return decode(
@@ -382,12 +400,13 @@ def test_keys_are_outdated_until_they_are_forgotten(changes, are_outdated):
     cluster = cluster_of()
     keys = rankings_of(cluster)._keys
     keys.key_of(pod("1"))
-    assert not keys.is_outdated
+    found = [keys.is_outdated]
     for change in changes:
         change(cluster)
-    assert keys.is_outdated is are_outdated
+    found.append(keys.is_outdated)
     keys.clear()
-    assert not keys.is_outdated
+    found.append(keys.is_outdated)
+    assert found == [False, are_outdated, False]
 
 
 def test_plugins_are_not_called_for_the_key_of_a_known_template():

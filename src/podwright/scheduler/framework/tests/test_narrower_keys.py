@@ -140,6 +140,22 @@ def test_a_known_decision_is_not_repeated_for_a_key_that_may_be_narrower() -> No
     assert made.repeat(pod("p", size="large"), "large") is None
 
 
+def test_a_known_decision_is_repeated_for_a_key_that_is_as_narrow_as_can_be() -> None:
+    class Narrow(BySize):
+        """Has a key for each pod that reads nodes alone."""
+
+        def reads_for(self, key: Hashable, cluster: Cluster) -> KeyReads:
+            return KeyReads(Reads.NOTHING, Reads.NODE, Reads.NOTHING)
+
+    plugin = Narrow()
+    profile = Profile(
+        scheduler_name="s", pre_filter=(plugin,), filter=(plugin,), score=((Flat(), 1),)
+    )
+    made: Any = PluginRunner(profile, runner().cluster)
+    found = made.repeat(pod("p", size="large"), "large")
+    assert (found.node, found.slot) == ("large", 0)
+
+
 def test_the_number_of_narrower_keys_that_are_known_is_limited(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -5,12 +5,14 @@ Upstream: pkg/scheduler/framework/runtime/framework.go, RunFilterPluginsWithNomi
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import msgspec
 import numpy as np
 import pytest
 
+from podwright.apimachinery.objects import Pod
 from podwright.scheduler.columns import NodeColumns, Reads
 from podwright.scheduler.framework import (
     Cycle,
@@ -135,12 +137,13 @@ def test_the_slots_of_a_code_are_those_that_nominated_pods_take() -> None:
     def found(code: Code) -> list[int]:
         check = NominatedCheck(runner.profile, runner.ranking_of(incoming), incoming, cluster)
         check.apply(np.zeros(cluster.nodes.n_slots, dtype=np.int64))
-        return sorted(check.slots_with_code(code).tolist())
+        slots: list[int] = check.slots_with_code(code).tolist()
+        return slots
 
     assert found(Code.UNSCHEDULABLE) == []
-    cluster.nominate(pod("first", "2", priority=5), "a")
-    cluster.nominate(pod("second", "2", priority=5), "c")
-    assert found(Code.UNSCHEDULABLE) == [0, 2]
+    cluster.nominate(pod("first", "2", priority=5), "c")
+    cluster.nominate(pod("second", "2", priority=5), "a")
+    assert found(Code.UNSCHEDULABLE) == [0, 2], "in the order of slots"
     assert found(Code.ERROR) == []
 
 
@@ -343,3 +346,34 @@ def test_the_state_with_the_pods_of_one_node_is_not_that_of_the_next(
         check.apply(np.zeros(cluster.nodes.n_slots, dtype=np.int64))
         assert [status.message for status in check.rejected.values()] == rejected
         assert ranking.cycle.read(COUNT) == 0
+
+
+class Called(Plugin):
+    """Reads no pods, and records the nodes for which it is called."""
+
+    name = "Called"
+    filter_reads = Reads.NODE
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def pod_key(self, pod: Pod) -> Hashable:
+        return ()
+
+    def filter(self, cycle: Cycle, node: NodeView) -> Status:
+        self.names.append(node.name)
+        return Status.OK
+
+
+def test_a_filter_that_reads_no_pods_is_not_called_again_for_nominated_ones() -> None:
+    cluster = cluster_of(make_node("a"), make_node("b"))
+    cluster.nominate(pod("first", priority=5, containers=port(80)), "b")
+    called = Called()
+    made = profile()
+    runner = PluginRunner(msgspec.structs.replace(made, filter=(*made.filter, called)), cluster)
+    counts = []
+    for number in range(4):
+        incoming = pod(f"p{number}", priority=5, containers=port(80))
+        assert runner.decide(incoming, cycle_number=number).node == "a"
+        counts.append(len(called.names))
+    assert counts[-1] == counts[1]

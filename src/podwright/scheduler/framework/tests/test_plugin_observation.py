@@ -411,3 +411,37 @@ def test_a_method_is_observed_under_the_name_that_metrics_have(method, point):
     (seen,) = observer.seen
     assert seen[:5] == ("Mine", point, "default/web", "", Code.SUCCESS)
     assert set(OBSERVED_POINTS) == set(POINTS.values())
+
+
+class AlsoBinds(Plugin):
+    name = "AlsoBinds"
+
+    def pre_bind(self, cycle, node_name):
+        return Status.OK
+
+    def bind(self, cycle, node_name):
+        return Status.OK
+
+
+@pytest.mark.parametrize(
+    ("plugin", "points", "methods"),
+    [
+        pytest.param(OnlyN1, ("filter",), {"filter"}, id="a filter of single nodes"),
+        pytest.param(
+            OnColumns, ("filter", "score"), {"filter_columns", "score_columns"}, id="on columns"
+        ),
+        pytest.param(
+            AlsoBinds,
+            ("pre_bind", "bind"),
+            {"pre_bind", "continue_pre_bind", "bind", "continue_bind"},
+            id="what goes on later, too",
+        ),
+    ],
+)
+def test_the_methods_that_a_plugin_has_are_observed(plugin, points, methods):
+    made = plugin()
+    fields: dict[str, Any] = {
+        point: ((made, 1),) if point == "score" else (made,) for point in points
+    }
+    observe_plugins(Profile(scheduler_name="s", **fields), Observer())
+    assert vars(made).keys() == methods

@@ -149,6 +149,23 @@ def test_a_decision_that_may_change_the_runner_is_not_repeated(why: str) -> None
     assert made.repeat(pod, "gone" if why == "no such node" else "a") is None
 
 
+@pytest.mark.parametrize("keeps_totals", [False, True])
+def test_the_totals_of_the_last_cycle_are_kept_on_request(keeps_totals: bool) -> None:
+    made = runner({"a": "10", "b": "20", "c": ""}, keeps_totals=keeps_totals)
+    shown: list[object] = []
+    made.on_scored = lambda pod, totals, slots: shown.append((pod.name, totals, slots))
+    made.decide(make_pod("p"), cycle_number=1)
+    assert (made.scored is not None) is keeps_totals
+    assert len(shown) == keeps_totals
+    if made.scored is not None:
+        totals, slots = made.scored
+        assert shown == [("p", totals, slots)]
+        assert (totals.tolist(), sorted(slots.tolist())) == ([60, 70, -1], [0, 1])
+    made.cluster.put(make_node("b"))
+    made.decide(make_pod("q"), cycle_number=2)
+    assert made.scored is None, "one feasible node is not scored"
+
+
 class Unprepared(Rates):
     """Fails before it looks at a node."""
 
