@@ -355,20 +355,19 @@ def test_pods_of_a_template_that_are_spread_by_other_selectors_are_not_alike():
 
 def test_keys_are_full_when_there_are_more_than_the_most(monkeypatch):
     keys = rankings_of(cluster_of())._keys
+
+    def is_full(most: int) -> bool:
+        monkeypatch.setattr("podwright.scheduler.framework.keys._MOST_NUMBERS", most)
+        return keys.is_full
+
     keys.key_of(pod("1"))
     count = sum(len(each.numbers) for each in keys.numbers)
-    for most, is_full in ((count + 1, False), (count, False), (count - 1, True)):
-        monkeypatch.setattr("podwright.scheduler.framework.keys._MOST_NUMBERS", most)
-        assert keys.is_full is is_full
-    keys.number_of(0, "another key")
-    keys.number_of(0, "another key")
-    monkeypatch.setattr("podwright.scheduler.framework.keys._MOST_NUMBERS", count)
-    assert keys.is_full
-    monkeypatch.setattr("podwright.scheduler.framework.keys._MOST_NUMBERS", count + 1)
-    assert not keys.is_full, "a known key adds none"
+    assert [is_full(most) for most in (count - 1, count, count + 1)] == [True, False, False]
+    for _ in range(2):
+        keys.number_of(0, "another key")
+    assert [is_full(count), is_full(count + 1)] == [True, False], "a known key adds none"
     keys.clear()
-    monkeypatch.setattr("podwright.scheduler.framework.keys._MOST_NUMBERS", 0)
-    assert not keys.is_full
+    assert not is_full(0)
 
 
 def backed(resource: str) -> Object:
