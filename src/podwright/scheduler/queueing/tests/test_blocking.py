@@ -92,6 +92,7 @@ def test_close_wakes_every_waiter_with_an_error():
         for waiter in waiting:
             with pytest.raises(QueueClosed, match="closed"):
                 waiter.result(PATIENCE_S)
+    assert queue._waiting_count == 0
     queue.close()
 
 
@@ -151,6 +152,7 @@ def test_another_waiter_takes_over_the_wait_for_the_end_of_a_backoff():
         queue.add(make_pod("quick"))
         found = {waiter.result(PATIENCE_S).key for waiter in waiting}
     assert found == {"default/quick", "default/slow"}
+    assert queue._waiting_count == 0
 
 
 def test_a_waiter_learns_of_the_backoff_of_a_pod_that_fails_meanwhile():

@@ -14,7 +14,14 @@ from podwright.scheduler.framework.events import (
     Hint,
 )
 from podwright.scheduler.queueing import HintTable, QueueName, QueueSettings
-from podwright.scheduler.queueing.tests.pods import NODE_ADD, NODE_LABEL, at, make_pod, make_queue
+from podwright.scheduler.queueing.tests.pods import (
+    NODE_ADD,
+    NODE_LABEL,
+    always_skip,
+    at,
+    make_pod,
+    make_queue,
+)
 
 
 def make_queue_of_two_plugins(**options):
@@ -208,6 +215,62 @@ def test_an_event_is_about_all_pods_if_it_is_for_one_of_the_plugins():
     for plugin in ("Narrow", "Wide"):
         fail(queue, plugin.lower(), unschedulable_plugins=[plugin])
     assert queue.move(POD_CLAIM, at(1), new=make_pod("other")) == ["default/wide"]
+
+
+def other_concern(_old, _new):
+    return Concerned()
+
+
+CLAIMED = EventHint(POD_CLAIM.resource, POD_CLAIM.action, of_uid_or_claim, concern)
+ADDED = EventHint(NODE, ActionType.ADD, always_skip, other_concern)
+
+
+@pytest.mark.parametrize(
+    ("registrations", "functions", "concerns"),
+    [
+        pytest.param({}, {}, (), id="nobody"),
+        pytest.param({"A": (CLAIMED,)}, {"A": (of_uid_or_claim,)}, (concern,), id="one"),
+        pytest.param({"A": (ADDED,)}, {}, (), id="another event"),
+        pytest.param(
+            {"A": (ADDED, CLAIMED)},
+            {"A": (of_uid_or_claim,)},
+            (concern,),
+            id="of several hints those of the event",
+        ),
+        pytest.param(
+            {"B": (CLAIMED,), "A": (CLAIMED,)},
+            {"B": (of_uid_or_claim,), "A": (of_uid_or_claim,)},
+            (concern, concern),
+            id="two plugins, in their order",
+        ),
+        pytest.param(
+            {"A": (CLAIMED, EventHint(POD, ActionType.ALL))},
+            {"A": (of_uid_or_claim, None)},
+            (),
+            id="one of the hints is for any pod",
+        ),
+        pytest.param(
+            {"A": (CLAIMED, EventHint(NODE, ActionType.ALL))},
+            {"A": (of_uid_or_claim,)},
+            (concern,),
+            id="a hint for any pod at another event",
+        ),
+    ],
+)
+def test_an_event_has_the_hints_and_the_concerns_that_were_registered_for_it(
+    registrations, functions, concerns
+):
+    table = HintTable(registrations)
+    for _ in range(2):
+        found = table.registered(POD_CLAIM)
+        assert (found.label, found.functions_of, found.concerns) == (
+            POD_CLAIM.label,
+            functions,
+            concerns,
+        )
+        assert {name for name in "AB" if table.concerns(name, POD_CLAIM)} == functions.keys()
+        # Others in between change nothing.
+        assert table.registered(ClusterEvent(NODE, ActionType.DELETE)).label == "NodeDelete"
 
 
 @pytest.mark.parametrize(

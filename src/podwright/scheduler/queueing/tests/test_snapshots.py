@@ -143,6 +143,30 @@ def test_a_restored_queue_has_the_same_pods_in_the_same_places():
     assert vars(second.metrics()) == vars(queue.metrics())
 
 
+def test_a_snapshot_counts_the_entries_and_the_attempts_of_pods():
+    queue, counts = empty_queue(), []
+
+    def count():
+        taken = queue.snapshot(Objects())
+        counts.append((taken.entered_count, taken.scheduling_cycle))
+
+    count()
+    for name in ("a", "b"):
+        queue.add(make_pod(name), at(0))
+        count()
+    queued = queue.pop(at(1))
+    count()
+    queue.park(queued, at(1), unschedulable_plugins=["Fit"])
+    count()
+    second = restored(queue)
+    second.add(make_pod("c"), at(2))
+    queue = second
+    count()
+    assert counts == [(0, 0), (1, 0), (2, 0), (2, 1), (3, 1), (4, 1)]
+    indexes = {each.key: each.entered_index for each in queue.pods_in(QueueName.ACTIVE)}
+    assert indexes == {"default/b": 1, "default/c": 3}
+
+
 def test_a_restored_queue_continues_as_the_original():
     assert run_on(restored(full_queue())) == run_on(full_queue())
 
