@@ -19,6 +19,12 @@ needs_jit = pytest.mark.skipif(
 )
 
 
+# `tests.kernel_defects` replaces the decorator.
+needs_registration = pytest.mark.skipif(
+    _jit.kernel.__module__ != _jit.__name__, reason="kernels are not registered"
+)
+
+
 @needs_jit
 def test_a_kernel_that_cannot_be_kept_runs_all_the_same(monkeypatch):
     monkeypatch.setattr(KernelCacheImpl, "_locator_classes", [])
@@ -116,6 +122,7 @@ def test_kernels_of_another_thread_are_used_from_the_next_cycle_on(kernels, monk
     assert kernels.is_compiled
 
 
+@needs_registration
 def test_every_kernel_is_prepared_once_and_is_not_replaced_by_that(kernels, monkeypatch):
     made: list[Any] = []
 
@@ -146,6 +153,7 @@ def test_kernels_that_are_not_on_disk_need_more_work(kernels, monkeypatch, is_ca
     assert kernels.is_compiled
 
 
+@needs_registration
 def test_kernels_are_replaced_in_their_modules_and_back(kernels, monkeypatch):
     room: Any = ModuleType("some_kernels")
     monkeypatch.setitem(sys.modules, room.__name__, room)
@@ -173,6 +181,7 @@ def test_kernels_are_replaced_in_their_modules_and_back(kernels, monkeypatch):
     assert room.one is form
 
 
+@needs_registration
 def test_a_kernel_that_is_registered_late_is_compiled_at_once(kernels):
     _jit.compile_all()
 
@@ -188,6 +197,7 @@ def test_a_kernel_that_is_registered_late_is_compiled_at_once(kernels):
     assert names == ["some kernel"]
 
 
+@needs_registration
 def test_results_of_plain_kernels_are_numbers_of_python(kernels):
     @_jit.kernel
     def plain(number: int):
@@ -198,6 +208,7 @@ def test_results_of_plain_kernels_are_numbers_of_python(kernels):
     assert kernels.registered == [plain]
 
 
+@needs_registration
 @pytest.mark.usefixtures("kernels")
 def test_overflow_in_plain_kernels_wraps_around_without_a_warning():
     @_jit.kernel

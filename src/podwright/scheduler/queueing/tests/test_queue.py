@@ -149,8 +149,9 @@ def test_pop_takes_from_backoff_if_active_is_empty(queue):
     fail(queue, "waits", 0, unschedulable_plugins=["Fit"])
     queue.move(NODE_ADD, at(0.1))
     assert names(queue.pods_in(QueueName.BACKOFF)) == ["waits"]
-    assert queue.has_next
+    assert queue.has_next is True
     assert queue.pop(at(0.2)).attempts == 2
+    assert queue.has_next is False
 
 
 def test_without_the_feature_pop_does_not_take_from_backoff():
