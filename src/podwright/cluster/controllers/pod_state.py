@@ -157,9 +157,9 @@ class _Candidate(msgspec.Struct, frozen=True, gc=False):
 def _candidate(pod: Pod, ranks: Mapping[NamespacedName, int]) -> _Candidate:
     key, ready_ns = pod.key, ready_since_ns(pod)
     standing = (
-        1 if pod.spec.node_name else 0,
+        bool(pod.spec.node_name),
         _PHASE_ORDER.get(pod.status.phase, 0),
-        0 if ready_ns is None else 1,
+        ready_ns is not None,
         deletion_cost(pod.metadata.annotations.get(DELETION_COST, "")) or 0,
         -ranks.get(key, 0),
     )

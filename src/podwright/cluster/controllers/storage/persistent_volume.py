@@ -295,7 +295,7 @@ class PersistentVolumeController(Controller):
         if claim.spec.selector is not None:
             selector = label_selector(claim.spec.selector)
         free = () if waits else self._available.get(claim.spec.storage_class_name or "", ())
-        fitting: list[tuple[int, bool, int, str, PersistentVolume]] = []
+        fitting: list[tuple[int, bool, int, str]] = []
         for name in (*self._by_claim.get(claim.key, ()), *free):
             volume = self._volume(name)
             if volume is None or _mismatch(volume, claim, any_class=True):
@@ -307,8 +307,8 @@ class PersistentVolumeController(Controller):
             elif not _is_bound_to_claim(volume, claim):
                 continue
             modes = len(set(volume.spec.access_modes))
-            fitting.append((modes, is_free, _capacity(volume), name, volume))
-        return min(fitting, key=lambda each: each[:4])[4] if fitting else None
+            fitting.append((modes, is_free, _capacity(volume), name))
+        return self._volume(min(fitting)[-1]) if fitting else None
 
     def _bound(
         self, volume: PersistentVolume, claim: PersistentVolumeClaim, now_ns: int

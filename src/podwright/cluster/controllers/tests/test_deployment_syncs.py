@@ -189,3 +189,46 @@ def test_a_rejected_replica_set_is_reported_and_is_a_condition(deadline, conditi
     bench.controller.on_create_rejected("shop/web", "full")
     bench.remove(a_deployment())
     assert bench.controller.state() == {"rejections": {}}
+
+
+PAUSED = ("Unknown", "DeploymentPaused", "Deployment is paused")
+RESUMED = ("Unknown", "DeploymentResumed", "Deployment is resumed")
+
+
+@pytest.mark.parametrize(
+    ("present", "paused", "resumed"),
+    [
+        pytest.param(None, PAUSED, None, id="no condition"),
+        pytest.param(("True", "ReplicaSetUpdated", "m"), PAUSED, None, id="progress"),
+        pytest.param(PAUSED, None, RESUMED, id="it is paused"),
+        pytest.param(("True", "DeploymentPaused", "m"), None, RESUMED, id="paused, of another"),
+        pytest.param(RESUMED, PAUSED, None, id="it was resumed"),
+        pytest.param(("False", "ProgressDeadlineExceeded", "m"), None, None, id="too late"),
+    ],
+)
+@pytest.mark.parametrize("deadline", [600, 2**31 - 1])
+def test_a_pause_and_its_end_are_conditions(present, paused, resumed, deadline) -> None:
+    """Upstream: sync.go, checkPausedConditions: not without a deadline."""
+    for is_paused, expected in ((True, paused), (False, resumed)):
+        conditions = []
+        if present is not None:
+            status, reason, message = present
+            conditions = [
+                {"type": "Progressing", "status": status, "reason": reason, "message": message,
+                 "lastUpdateTime": at(-5), "lastTransitionTime": at(-5)}
+            ]  # fmt: skip
+        deployment = a_deployment(
+            {"conditions": conditions}, paused=is_paused, progressDeadlineSeconds=deadline
+        )
+        found = [
+            (each["status"], each["reason"], each["message"])
+            for action in SingleSync(DeploymentController, deployment, a_set()).controller.sync(
+                "shop/web", NOW
+            )
+            for each in (getattr(action, "obj", None) or a_set()).raw.get("status", {}).get(
+                "conditions", ()
+            )
+            if each["reason"] in (PAUSED[1], RESUMED[1]) and each["lastUpdateTime"] == at(0)
+        ]  # fmt: skip
+        has_deadline = deadline == 600
+        assert found == ([expected] if expected and has_deadline else []), is_paused

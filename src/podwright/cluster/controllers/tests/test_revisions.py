@@ -5,10 +5,13 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from podwright.apimachinery.schema import decode
 from podwright.cluster.controllers.apps.controller_revisions import (
+    data_of,
     fnv32,
     fnv32a,
     go_json,
+    number_of,
     revision_hash,
     safe_encoded,
     template_hash,
@@ -83,3 +86,18 @@ def test_a_recorded_template_without_metadata_is_that_of_its_set():
     of_set = spec | {"metadata": {"labels": {"pod-template-hash": "x"}}}
     assert same_template(spec, of_set)
     assert not same_template(spec, of_set | {"metadata": {"labels": {"app": "db"}}})
+
+
+@pytest.mark.parametrize(
+    ("raw", "number", "data"),
+    [
+        ({"revision": 3, "data": {"spec": {}}}, 3, {"spec": {}}),
+        ({"revision": 0, "data": {}}, 0, {}),
+        ({"revision": None, "data": None}, 0, {}),
+        ({}, 0, {}),
+    ],
+)
+def test_a_revision_without_data_has_an_empty_one(raw, number, data):
+    document = {"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": {"name": "r"}}
+    revision = decode(document | raw)
+    assert (number_of(revision), data_of(revision)) == (number, data)
