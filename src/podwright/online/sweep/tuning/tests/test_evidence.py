@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -240,3 +241,35 @@ def test_the_page_has_the_trials_with_empty_cells_for_what_was_not_measured():
         ["1", "complete", "no", "4", "", "{&quot;p&quot;:2}"],
         ["2", "pruned", "yes", "", "", "{&quot;p&quot;:3}"],
     ]
+
+
+PLACEMENTS: Any = SimpleNamespace(
+    differences=[1, 2], placements={"a": 0, "b": 0, "c": 0}, counts={"moved": 2}
+)
+
+
+def test_the_evidence_has_the_pods_that_are_placed_differently():
+    found = result(placements=PLACEMENTS)
+    assert list(found.sentences())[-1] == "Of 3 pods of the dump, 2 are placed differently."
+    assert found.document()["placements"] == {"pods": 3, "different": 2, "counts": {"moved": 2}}
+    assert not [each for each in result().sentences() if "placed differently" in each]
+
+
+@pytest.mark.parametrize(
+    ("runs", "margin"), [(1, "on one held-out seed"), (2, "±1, 2 held-out seeds")]
+)
+@pytest.mark.parametrize(
+    ("change", "verdict"),
+    [(UP, "worse than today (+2"), (DOWN, "better than today (-2"),
+     (Interval(0.0, 1.0, 1.0), "no difference from today (+0")],
+)  # fmt: skip
+def test_a_sentence_has_the_verdict_the_change_and_how_sure_it_is(change, verdict, runs, margin):
+    found = result(comparisons=(Comparison("x", "today", WAIT, runs, change),))
+    assert next(found.sentences()) == f"x, wait p99: {verdict} {margin})."
+
+
+def test_a_figure_that_is_worse_on_two_inputs_is_named_once():
+    twice = (figure("pending", UP), figure("wait p99", UP), figure("pending", UP))
+    found = result(held_out=SweepSummary(twice, (), 0), comparisons=())
+    assert list(found.sentences()) == ["It makes worse: pending, wait p99."]
+    assert [each.name for each in found.worse] == ["pending", "wait p99", "pending"]

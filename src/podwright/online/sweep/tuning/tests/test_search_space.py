@@ -230,3 +230,34 @@ def test_each_parameter_is_checked_at_its_ends_and_has_one_error():
 
 def test_a_parameter_has_no_range_and_no_choices_by_default() -> None:
     assert tuple(Parameter("p")) == ("p", 0, 0, 0, False, ())
+
+
+@pytest.mark.parametrize(
+    ("given", "errors"),
+    [
+        (5, ["tune.parameters[p]: Expected `object`, got `int`"]),
+        ({"low": "x"}, ["tune.parameters[p].low: "]),
+        ({"low": 1, "high": []}, ["tune.parameters[p].high: "]),
+        ({"low": 1, "high": 2, "stop": 1}, ["tune.parameters[p].stop: "]),
+        ({"choices": 3}, ["tune.parameters[p].choices: "]),
+        (
+            {"choices": [], "low": 1, "high": 2, "step": 1, "log": True},
+            [f"tune.parameters[p].{name}: " for name in ("choices", "low", "high", "step", "log")],
+        ),
+        (
+            {"low": 5, "high": 1, "step": -1, "log": True},
+            [f"tune.parameters[p].{name}: " for name in ("high", "step", "log")],
+        ),
+        ({"step": 1}, ["tune.parameters[p].low: "]),
+    ],
+)
+def test_a_value_that_cannot_be_read_has_no_other_mistakes(given, errors):
+    """All mistakes of a range come together, but not those of one that was not read."""
+    wrong: list[FieldError] = []
+    good = {"low": 1, "high": 2}
+    found = read_parameters({"p": given, "q": good}, "tune.parameters", wrong)
+    assert found == (Parameter("q", 1, 2),)
+    texts = [f"{each.path}: {each.message}" for each in wrong]
+    assert len(texts) == len(errors), texts
+    for text, start in zip(texts, errors, strict=True):
+        assert text.startswith(start.removesuffix("Expected `object`, got `int`")), text

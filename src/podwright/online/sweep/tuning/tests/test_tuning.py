@@ -358,12 +358,21 @@ def test_several_goals_have_a_front_and_constraints_exclude(client: Client, tmp_
     assert {each.goal.figure for each in result.comparisons} == {"placed", "cpu fragmented"}
 
 
-@pytest.mark.parametrize(("goal", "best"), [("wait p99", 2), ("+wait p99", 1)])
+@pytest.mark.parametrize(
+    ("goals", "front", "best"),
+    [
+        (["wait p99", "cpu fragmented"], [0, 1, 2], 2),
+        (["+wait p99", "cpu fragmented"], [0, 1, 2], 1),
+        # Of one goal, the trials that share the best value are no front: the first one is best.
+        (["wait p99"], [0], 0),
+        (["+wait p99"], [0], 0),
+    ],
+)
 def test_the_best_of_a_front_is_that_of_the_first_goal(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, goal: str, best: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, goals: list[str], front: list[int], best: int
 ) -> None:
     given = document(tmp_path)
-    given["goals"] = [goal, "cpu fragmented"]
+    given["goals"] = goals
     trials = [
         TunedTrial(number, {}, "complete", (mean, 0.0), True)
         for number, mean in enumerate([5.0, 9.0, 3.0, 1.0])
@@ -377,7 +386,7 @@ def test_the_best_of_a_front_is_that_of_the_first_goal(
     monkeypatch.setattr(tuning, "evidence_of", lambda *given: given[2:4])
     nothing = cast(Any, None)
     made: Any = tuning._Tuning(load_tuning_plan(given), nothing, SweepDataset(tmp_path), nothing)
-    assert made.result() == ([0, 1, 2], best)
+    assert made.result() == (front, best)
 
 
 def test_a_tuning_of_a_file_is_written_into_its_folder(
