@@ -210,7 +210,7 @@ def owners_of_pod(pod: KubernetesObject, present: Present) -> list[KubernetesObj
     obj = pod
     while (reference := obj.metadata.controller) is not None:
         owner = present(_group_kind(reference), f"{obj.namespace}/{reference.name}")
-        if owner is None:
+        if owner is None or owner in found:  # owners may own each other
             break
         found.append(owner)
         obj = owner

@@ -18,6 +18,7 @@ from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.recording import ExplanationView, explanation_document, view_of_pod
 from podwright.simulation.recording.explanations import replicas
 from podwright.simulation.recording.explanations.document_structs import ReplicaOutcome
+from podwright.simulation.recording.explanations.replicas import owners_of_pod
 from podwright.testing import make_node, make_pod
 
 REDUCE, TOLERATE = "reduce the cpu", "add a toleration"
@@ -293,3 +294,39 @@ def test_remedies_are_tried_for_so_many_replicas(monkeypatch, most, is_tried):
     found = view(workload()).replicas
     assert found
     assert any(each is not None for each in found) is is_tried
+
+
+def owned(kind: str, name: str, *owner: str) -> Any:
+    references = []
+    if owner:
+        reference = {"apiVersion": "apps/v1", "kind": owner[0], "name": owner[1]}
+        references = [reference | {"uid": f"{owner[1]}-uid", "controller": True}]
+    metadata = {"name": name, "namespace": "shop", "uid": f"{name}-uid"}
+    api = "v1" if kind == "Pod" else "apps/v1"
+    return decode({"apiVersion": api, "kind": kind,
+                   "metadata": {**metadata, "ownerReferences": references}})  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("chain", "names"),
+    [
+        pytest.param([], [], id="none"),
+        pytest.param([("ReplicaSet", "s")], ["s"], id="one"),
+        pytest.param(
+            [("ReplicaSet", "s", "Deployment", "d"), ("Deployment", "d")], ["s", "d"], id="two"
+        ),
+        pytest.param([("ReplicaSet", "s", "Deployment", "gone")], ["s"], id="one that is gone"),
+        pytest.param([("ReplicaSet", "s", "ReplicaSet", "s")], ["s"], id="one that owns itself"),
+        pytest.param(
+            [("ReplicaSet", "s", "Deployment", "d"), ("Deployment", "d", "ReplicaSet", "s")],
+            ["s", "d"],
+            id="two that own each other",
+        ),
+    ],
+)
+def test_the_owners_of_a_pod_are_those_that_are_there_each_once(chain, names) -> None:
+    known = [owned(*each) for each in chain]
+    by_key = {(kind_of(obj), obj.key): obj for obj in known}
+    pod = owned("Pod", "p", *(chain[0][:2] if chain else ()))
+    found = owners_of_pod(pod, lambda *each: by_key.get(each))
+    assert [each.name for each in found] == names
