@@ -2,8 +2,11 @@
 
 import asyncio
 import contextlib
+import gc
 import http.client
 import json
+import os
+import sys
 import threading
 
 import pytest
@@ -11,7 +14,14 @@ import uvloop
 from tests.waiting import SECONDS_MAX, until
 
 from podwright.cluster.api.endpoints import HttpRequest, ServerOptions, User, static_tokens
-from podwright.online.apiserver import Application, Cluster, ClusterClock, ClusterOptions, TurnLoop
+from podwright.online.apiserver import (
+    Application,
+    Cluster,
+    ClusterClock,
+    ClusterOptions,
+    TurnLoop,
+    readers,
+)
 from podwright.online.apiserver.cluster import new_cluster
 from podwright.online.apiserver.generated_nodes import generated_nodes
 from podwright.online.apiserver.wire.hosts import AllowedHosts
@@ -164,3 +174,34 @@ def unchanged(serve_unchanged):
     clock = ClusterClock(start_ns=START_NS)
     clock.pause()
     return serve_unchanged(cluster_of(), clock)
+
+
+@pytest.fixture
+def answers_here(monkeypatch):
+    """Compute what readers answer in a thread of this process, instead of in a copy of it.
+
+    The endpoints are then tested with what debuggers and coverage see; `test_readers` has copies.
+    """
+
+    def begin(_store, function):
+        reading, writing = os.pipe()
+
+        def report(value):
+            readers._send(writing, readers._PROGRESS, value)
+
+        def answer():
+            try:
+                kind, value = readers._RESULT, function(report)
+            except Exception as error:  # noqa: BLE001 - sent to the server, as a copy does
+                kind, value = readers._ERROR, error
+            with contextlib.suppress(OSError):  # nobody reads any more
+                readers._send(writing, kind, value)
+            os.close(writing)
+
+        threading.Thread(target=answer).start()
+        # The process that is waited for ends at once.
+        return os.posix_spawn(sys.executable, [sys.executable, "-S", "-c", ""], {}), reading
+
+    monkeypatch.setattr(readers, "_fork", begin)
+    yield
+    gc.unfreeze()

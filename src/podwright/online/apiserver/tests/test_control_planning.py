@@ -35,6 +35,13 @@ def is_stream(served, path, body):
         return response.getheader("content-type") == "application/x-ndjson"
 
 
+@pytest.fixture(autouse=True, params=["in a copy", "here"])
+def answering(request):
+    """Answer in a copy of the process, and in the process itself."""
+    if request.param == "here":
+        request.getfixturevalue("answers_here")
+
+
 @pytest.fixture
 def served(serve):
     cluster = new_cluster(SchedulerOptions(), now_ns=START_NS, server_options=SERVER)
@@ -116,6 +123,7 @@ def test_pods_of_a_drained_node_have_replacements_with_their_own_uids(served):
     assert [(move["node"], bool(move["to"])) for move in step["moves"]] == [(node, True)]
 
 
+@pytest.mark.parametrize("answering", ["in a copy"], indirect=True)
 def test_an_answer_with_progress_ends_with_the_reply(served, monkeypatch):
     module = "podwright.online.apiserver.control.scheduling.progress"
     monkeypatch.setattr(f"{module}.PROGRESS_SECONDS", 0)

@@ -22,6 +22,13 @@ PACKING = {"pluginConfig": [{"name": "NodeResourcesFit", "args": ARGS}]}
 PACKED = {**KIND, "profiles": [PACKING]}
 
 
+@pytest.fixture(autouse=True, params=["in a copy", "here"])
+def answering(request):
+    """Answer in a copy of the process, and in the process itself."""
+    if request.param == "here":
+        request.getfixturevalue("answers_here")
+
+
 def cluster_with(*objects):
     cluster = new_cluster(SchedulerOptions(), now_ns=START_NS, server_options=SERVER)
     cluster.world.add(*objects)
