@@ -205,3 +205,10 @@ def answers_here(monkeypatch):
     monkeypatch.setattr(readers, "_fork", begin)
     yield
     gc.unfreeze()
+
+
+@pytest.fixture(params=["in a copy", "here"])
+def answering(request):
+    """Answer in a copy of the process, and in the process itself."""
+    if request.param == "here":
+        request.getfixturevalue("answers_here")

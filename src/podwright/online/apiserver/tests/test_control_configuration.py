@@ -11,6 +11,7 @@ from podwright.online.apiserver.cluster import ClusterOptions, new_cluster
 from podwright.online.apiserver.tests.conftest import SERVER, START_NS, cluster_of, pod
 from podwright.scheduler.machine import SchedulerOptions
 
+pytestmark = pytest.mark.usefixtures("answering")
 V1 = "/podwright/v1"
 PODS = "/api/v1/namespaces/default/pods"
 HEAD = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}

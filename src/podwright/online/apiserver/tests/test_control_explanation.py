@@ -16,6 +16,7 @@ from podwright.online.client import ExtenderClient
 from podwright.scheduler.config import read_configuration
 from podwright.scheduler.machine import SchedulerOptions
 
+pytestmark = pytest.mark.usefixtures("answering")
 KIND = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 V1 = "/podwright/v1"
 PODS = "/api/v1/namespaces/default/pods"
@@ -234,6 +235,7 @@ def extender():
         yield address
 
 
+@pytest.mark.parametrize("answering", ["in a copy"], indirect=True)
 def test_a_reader_calls_extenders_on_a_connection_of_its_own(serve, extender):
     settings = {"urlPrefix": extender, "filterVerb": "filter", "nodeCacheCapable": True}
     configuration = read_configuration({**KIND, "extenders": [settings]}, source="test")

@@ -11,6 +11,7 @@ from podwright.online.apiserver.tests.conftest import SERVER, START_NS
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.testing import make_node
 
+pytestmark = pytest.mark.usefixtures("answering")
 V1 = "/podwright/v1"
 JSON = {"content-type": "application/json"}
 POD = {
@@ -33,13 +34,6 @@ def is_stream(served, path, body):
         assert response.status == 200, response.read()
         response.read()
         return response.getheader("content-type") == "application/x-ndjson"
-
-
-@pytest.fixture(autouse=True, params=["in a copy", "here"])
-def answering(request):
-    """Answer in a copy of the process, and in the process itself."""
-    if request.param == "here":
-        request.getfixturevalue("answers_here")
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from podwright.online.apiserver.control.state import StateFeed
 from podwright.online.apiserver.tests.conftest import cluster_of, pod, with_turns
 from podwright.scheduler.machine import SchedulerOptions
 
+pytestmark = pytest.mark.usefixtures("answering")
 V1 = "/podwright/v1"
 PODS = "/api/v1/namespaces/default/pods"
 

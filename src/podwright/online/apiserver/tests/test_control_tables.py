@@ -9,6 +9,7 @@ import pytest
 from podwright.online.apiserver import ClusterClock
 from podwright.online.apiserver.tests.conftest import START_NS, cluster_of, pod
 
+pytestmark = pytest.mark.usefixtures("answering")
 V1 = "/podwright/v1"
 PODS = "/api/v1/namespaces/default/pods"
 SECOND = 1_000_000_000

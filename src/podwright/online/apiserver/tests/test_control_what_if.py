@@ -14,19 +14,13 @@ from podwright.scheduler.config import read_configuration
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.testing import make_node, make_pod
 
+pytestmark = pytest.mark.usefixtures("answering")
 V1 = "/podwright/v1"
 PODS = "/api/v1/namespaces/default/pods"
 KIND = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 ARGS = {"scoringStrategy": {"type": "MostAllocated"}}
 PACKING = {"pluginConfig": [{"name": "NodeResourcesFit", "args": ARGS}]}
 PACKED = {**KIND, "profiles": [PACKING]}
-
-
-@pytest.fixture(autouse=True, params=["in a copy", "here"])
-def answering(request):
-    """Answer in a copy of the process, and in the process itself."""
-    if request.param == "here":
-        request.getfixturevalue("answers_here")
 
 
 def cluster_with(*objects):
