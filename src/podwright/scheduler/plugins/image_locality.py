@@ -71,13 +71,12 @@ class ImageLocality(Plugin):
                 # once.
                 sums[np.searchsorted(slots, state.slots())] += amount
         scores = locality_scores(sums, cycle.pod, MAX_NODE_SCORE)
-        values = out.values
-        if len(out.rows) < nodes.n_alive:
-            values = np.zeros(nodes.n_slots, dtype=np.int64)
-        else:
+        if len(out.rows) == nodes.n_alive:
             out.clear()
-        values[slots] = scores
-        if values is not out.values:
+            out.values[slots] = scores
+        else:
+            values = np.zeros(nodes.n_slots, dtype=np.int64)
+            values[slots] = scores
             out.values[out.rows] = values[out.rows]
 
 

@@ -145,7 +145,7 @@ class NodeAffinity(Plugin):
             terms = self._added_terms + preferred_node_terms(cycle.pod.spec.node_affinity.preferred)
         sums: I64Array = np.zeros(len(rows), dtype=np.int64)
         for weight, term in terms:
-            sums += node_term_mask(term, nodes, rows) * np.int64(weight)
+            sums += weight * node_term_mask(term, nodes, rows)
         out.values[rows] = sums
 
 

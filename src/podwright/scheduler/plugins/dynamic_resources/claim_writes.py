@@ -136,9 +136,7 @@ class ClaimWrites:
     def _bind(self, index: int) -> _Steps:
         """Write one claim; its allocation is not pending afterwards, whatever the outcome."""
         error = yield from self._write(index)
-        uid = self._reserved.pending.pop(index, None)
-        if uid is not None:
-            self._devices.remove_pending(uid)
+        self._devices.remove_pending(self._reserved.pending.pop(index, ""))
         return error
 
     def _write(self, index: int) -> _Steps:

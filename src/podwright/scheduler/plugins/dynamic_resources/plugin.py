@@ -137,9 +137,9 @@ class DynamicResources(Plugin):
         timeout_ns = self.args.filter_timeout_ns
         if timeout_ns is None:
             timeout_ns = _FILTER_TIMEOUT_NS
-        if "DRASchedulerFilterTimeout" not in gates:
-            timeout_ns = 0
         most_steps = -(-timeout_ns * STEPS_PER_SECOND // SECOND_NS)
+        if "DRASchedulerFilterTimeout" not in gates:
+            most_steps = 0
         self._latest_names: tuple[PodSpec | None, tuple[str, ...]] = (None, ())
         self.settings = SearchSettings(features=features, most_steps=most_steps)
         binding_ns = self.args.binding_timeout_ns

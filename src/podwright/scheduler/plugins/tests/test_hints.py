@@ -280,6 +280,28 @@ def test_volume_restrictions_after_a_pod_with_the_same_disk_goes(source, mine, t
                 assert volume_restrictions.after_pod_deleted(*pair, None) is SKIP
 
 
+def disks(*names):
+    return [{"name": f"v-{name}", "gcePersistentDisk": {"pdName": name}} for name in names]
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "expected"),
+    [
+        pytest.param("a", "ab", QUEUE, id="the first of theirs"),
+        pytest.param("a", "ba", QUEUE, id="the last of theirs"),
+        pytest.param("ab", "b", QUEUE, id="the last of its own"),
+        pytest.param("ab", "a", QUEUE, id="the first of its own"),
+        pytest.param("ab", "cd", SKIP, id="none"),
+        pytest.param("a", "", SKIP, id="they have none"),
+        pytest.param("", "a", SKIP, id="it has none"),
+    ],
+)
+def test_one_disk_of_several_is_enough(mine, theirs, expected):
+    pending = pod(volumes=disks(*mine))
+    deleted = pod("other", volumes=disks(*theirs), nodeName="n")
+    assert volume_restrictions.after_pod_deleted(pending, deleted, None) is expected
+
+
 CLAIMED = [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]
 
 

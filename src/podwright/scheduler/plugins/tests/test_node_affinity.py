@@ -131,6 +131,49 @@ def test_the_configuration_adds_affinity_to_every_pod():
     assert scored(plugin, cycle) == {"a": 9, "b": 0}
 
 
+SSD = NodeSelector(
+    (NodeSelectorTerm(match_expressions=(NodeSelectorRequirement("disk", "In", ("ssd",)),)),)
+)
+
+
+@pytest.mark.parametrize(
+    ("incoming", "of_profile", "is_checked", "rejected"),
+    [
+        pytest.param(pod(), None, False, set(), id="nothing"),
+        pytest.param(pod(nodeSelector={"disk": "hdd"}), None, True, {"a"}, id="a selector"),
+        pytest.param(pod(), SSD, True, {"b"}, id="the profile's"),
+        pytest.param(pod(nodeSelector={"disk": "hdd"}), SSD, True, {"a", "b"}, id="both of these"),
+        pytest.param(requiring(labelled("gen", "Exists")), None, True, {"b"}, id="affinity"),
+        pytest.param(
+            requiring(labelled("gen", "DoesNotExist")),
+            SSD,
+            True,
+            {"a", "b"},
+            id="and the profile's",
+        ),
+        pytest.param(preferring((1, labelled("gen", "Exists"))), None, False, set(), id="a wish"),
+    ],
+)
+def test_a_pod_is_checked_for_its_own_requirements_and_those_of_the_profile(
+    incoming, of_profile, is_checked, rejected
+):
+    added = Affinity(required_during_scheduling_ignored_during_execution=of_profile)
+    plugin = NodeAffinity(NodeAffinityArgs(added_affinity=added))
+    cycle = cycle_of(incoming, *NODES)
+    assert plugin.pre_filter(cycle) == (Status.OK if is_checked else Status.SKIPPED)
+    assert reasons(plugin, cycle).keys() == rejected
+
+
+@pytest.mark.parametrize("affinity", [{}, {"affinity": {"nodeAffinity": {}}}])
+def test_the_order_of_the_labels_in_a_selector_does_not_matter(affinity):
+    labels = {"disk": "ssd", "gen": "5"}
+    keys = [
+        NodeAffinity().pod_key(pod(nodeSelector=dict(pairs), **affinity))
+        for pairs in (labels.items(), reversed(labels.items()))
+    ]
+    assert keys[0] == keys[1] != NodeAffinity().pod_key(pod(nodeSelector={"disk": "ssd"}))
+
+
 def test_pods_are_alike_only_with_the_same_selector_and_affinity():
     key = "requiredDuringSchedulingIgnoredDuringExecution"
     affine = {"nodeAffinity": {key: {"nodeSelectorTerms": [named("a")]}}}

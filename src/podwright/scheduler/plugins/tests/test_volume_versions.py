@@ -13,6 +13,11 @@ from podwright.scheduler.plugins.volume_binding import _is_older
         pytest.param("9", "9", False, id="the write itself"),
         pytest.param("10", "9", False, id="after it, by number and not by text"),
         pytest.param("", "9", False, id="unknown"),
+        pytest.param("8", "", False, id="that of the write is"),
+        pytest.param("x", "9", False, id="no number"),
+        pytest.param("8", "x", False, id="that of the write is none"),
+        pytest.param("8", "-9", False, id="nor is one with a sign"),
+        pytest.param("99", "100", True, id="of another length"),
     ],
 )
 def test_versions_are_compared_as_numbers(seen, written, older):

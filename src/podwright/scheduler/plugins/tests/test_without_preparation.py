@@ -11,13 +11,16 @@ from typing import Any
 import pytest
 
 from podwright.scheduler.columns.tests.storage_objects import claim, csi_node, using, volume
-from podwright.scheduler.framework import Plugin, Status
+from podwright.scheduler.framework import Code, Plugin, Status
+from podwright.scheduler.framework.status import MissingStateError
+from podwright.scheduler.plugins.inter_pod_affinity import InterPodAffinity
 from podwright.scheduler.plugins.node_affinity import NodeAffinity
 from podwright.scheduler.plugins.node_resources_balanced_allocation import (
     NodeResourcesBalancedAllocation,
 )
 from podwright.scheduler.plugins.node_resources_fit import NodeResourcesFit
 from podwright.scheduler.plugins.node_volume_limits import NodeVolumeLimits
+from podwright.scheduler.plugins.pod_topology_spread import PodTopologySpread
 from podwright.scheduler.plugins.taint_toleration import TaintToleration
 from podwright.scheduler.plugins.tests.one_node_at_a_time import (
     cycle_of,
@@ -26,6 +29,7 @@ from podwright.scheduler.plugins.tests.one_node_at_a_time import (
     pod,
     scored,
 )
+from podwright.scheduler.plugins.volume_restrictions import VolumeRestrictions
 from podwright.scheduler.plugins.volume_zone import VolumeZone
 
 ZONE = "topology.kubernetes.io/zone"
@@ -94,3 +98,51 @@ def test_scores(plugin: Plugin, incoming: Any) -> None:
     points = scored(plugin, prepared)
     assert scored(plugin, cycle_of(incoming, *CLUSTER)) == points
     assert len(set(points.values())) > 1, "the nodes differ"
+
+
+SPREAD: dict[str, Any] = {
+    "topologySpreadConstraints": [
+        {"maxSkew": 1, "topologyKey": ZONE, "labelSelector": {}, "whenUnsatisfiable": when}
+        for when in ("DoNotSchedule", "ScheduleAnyway")
+    ]
+}
+
+
+@pytest.mark.parametrize(
+    ("plugin", "incoming", "text"),
+    [
+        (
+            InterPodAffinity(),
+            PLAIN,
+            'error reading "PreFilterInterPodAffinity" from cycleState: not found',
+        ),
+        (
+            NodeResourcesFit(),
+            PLAIN,
+            'error reading "PreFilterNodeResourcesFit" from cycleState: not found',
+        ),
+        (
+            PodTopologySpread(),
+            pod(**SPREAD),
+            'reading "PreFilterPodTopologySpread" from cycleState: not found',
+        ),
+        (VolumeRestrictions(), USING, 'cannot read "PreFilterVolumeRestrictions" from cycleState'),
+    ],
+)
+def test_filters_that_need_what_pre_filter_found(plugin: Plugin, incoming: Any, text: str) -> None:
+    answers = filtered(plugin, cycle_of(incoming, *CLUSTER))
+    assert {(each.code, each.message) for each in answers.values()} == {(Code.ERROR, text)}
+
+
+@pytest.mark.parametrize(
+    ("plugin", "incoming", "text"),
+    [
+        (InterPodAffinity(), PLAIN, 'failed to read "PreScoreInterPodAffinity" from'),
+        (PodTopologySpread(), pod(**SPREAD), 'error reading "PreScorePodTopologySpread" from'),
+        (TaintToleration(), PLAIN, 'failed to read "PreScoreTaintToleration" from'),
+    ],
+)
+def test_scores_that_need_what_pre_score_found(plugin: Plugin, incoming: Any, text: str) -> None:
+    with pytest.raises(MissingStateError) as raised:
+        scored(plugin, cycle_of(incoming, *CLUSTER))
+    assert str(raised.value) == f"{text} cycleState: not found"
