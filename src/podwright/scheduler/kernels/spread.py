@@ -288,13 +288,13 @@ def add_digits(
     for i in range(len(slots)):
         slot = slots[i]
         domain = domains[slot]
-        digit = np.int64(base - 1)
+        digit = base - 1
         if domain >= 0:
             digit = np.int64(domain)
             if unit:
                 digit = (counts[domain] - lowest) // unit
                 if digits[IS_CAPPED]:
-                    digit = min(digit, np.int64(base - 2))
+                    digit = min(digit, base - 2)
                 elif lowest + digit * unit != counts[domain]:
                     return False
             if digit < 0 or digit >= base - 1:

@@ -145,12 +145,29 @@ def test_every_kernel_is_prepared_once_and_is_not_replaced_by_that(kernels, monk
     ("is_cached", "limit"), [pytest.param(True, 20_000, id="on disk"), (False, 1_000_000)]
 )
 def test_kernels_that_are_not_on_disk_need_more_work(kernels, monkeypatch, is_cached, limit):
-    monkeypatch.setattr(_jit, "prepare", lambda: is_cached)
+    looks = []
+    monkeypatch.setattr(_jit, "prepare", lambda: looks.append(1) or is_cached)
     _jit.count_cycle(20_000)
-    _jit.count_cycle(limit - 20_000)
+    assert looks == []
+    for _ in range(4):
+        _jit.count_cycle((limit - 20_000) // 4)
     assert not kernels.is_compiled
+    assert len(looks) == (limit > 20_000), "whether they are on disk is looked up once"
     _jit.count_cycle(1)
     assert kernels.is_compiled
+    # `compile_all` prepares the kernels.
+    assert len(looks) == 2 + (limit > 20_000)
+
+
+def test_without_the_compiler_a_kernel_stays_as_it_is(monkeypatch):
+    monkeypatch.setattr(KernelCacheImpl, "_locator_classes", [])
+
+    def half(number: int) -> int:
+        return number // 2
+
+    form = compiled_kernel(half)
+    assert form(9) == 4
+    assert (form is half) == (os.environ.get("NUMBA_DISABLE_JIT") == "1")
 
 
 @needs_registration
