@@ -145,8 +145,13 @@ def test_every_kernel_is_prepared_once_and_is_not_replaced_by_that(kernels, monk
     ("is_cached", "limit"), [pytest.param(True, 20_000, id="on disk"), (False, 1_000_000)]
 )
 def test_kernels_that_are_not_on_disk_need_more_work(kernels, monkeypatch, is_cached, limit):
-    looks = []
-    monkeypatch.setattr(_jit, "prepare", lambda: looks.append(1) or is_cached)
+    looks: list[int] = []
+
+    def prepare() -> bool:
+        looks.append(kernels.node_cycles)
+        return is_cached
+
+    monkeypatch.setattr(_jit, "prepare", prepare)
     _jit.count_cycle(20_000)
     assert looks == []
     for _ in range(4):
