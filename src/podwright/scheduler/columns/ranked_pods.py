@@ -183,8 +183,8 @@ class RankedPods:
         for (minus_priority, started, _), placed in there:
             priorities[place] = -minus_priority
             starts[place] = started
-            if started != NOT_STARTED and started > self.latest_start_ns:
-                self.latest_start_ns = started
+            if started != NOT_STARTED:
+                self.latest_start_ns = max(self.latest_start_ns, started)
             for column in columns:
                 requests[place, column] = 0
             for column, amount in placed.keys.amounts:
@@ -204,7 +204,7 @@ class RankedPods:
 
     def _move(self, slot: int, n: int) -> None:
         """Give a slot a longer chunk at the end of the pool."""
-        self._wasted += int(self._room[slot])
+        self._wasted += self._room.item(slot)
         room = max(_MIN_CAPACITY, n + n // 2)
         pool = len(self.priorities)
         if self._used + room > pool:

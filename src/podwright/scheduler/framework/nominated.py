@@ -204,14 +204,14 @@ class SlotFilter:
         self._rows[0] = slot
         for one in self._filters:
             if isinstance(one, VerdictRow):
-                code = int(one.verdicts.codes[slot]) if one.rejects_any else 0
+                code = one.verdicts.codes.item(slot) if one.rejects_any else 0
                 if code:
                     return _status_by(one.plugin, one.verdicts, code)
                 continue
             self._codes[slot] = 0
             verdicts = Verdicts(self._codes, self._rows)
             run_filter(one, cycle, verdicts)
-            code = int(self._codes[slot])
+            code = self._codes.item(slot)
             if code:
                 return _status_by(one, verdicts, code)
         return Status.OK

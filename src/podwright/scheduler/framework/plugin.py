@@ -88,7 +88,7 @@ class NodeView:
 
     def _amounts(self, matrix: Any) -> dict[str, int]:
         resources = self._cluster.nodes.resources
-        return {name: int(matrix[self.slot, i]) for name, i in resources.items()}
+        return {name: matrix.item(self.slot, i) for name, i in resources.items()}
 
 
 class KeyReads(NamedTuple):

@@ -436,7 +436,7 @@ class PluginRunner:
             return self._unschedulable(pod, ranking, examined, nominated, first)
         if len(feasible) == 1:
             # Upstream does not score a single feasible node.
-            slot, ties, best = int(feasible[0]), 1, None
+            slot, ties, best = feasible.item(0), 1, None
         else:
             if len(search.examined) < cluster.nodes.n_alive:
                 # Nodes that the search did not reach may fit; normalization must not see them.
@@ -449,7 +449,7 @@ class PluginRunner:
                 self.scored = totals.copy(), feasible
                 if self.on_scored is not None:
                     self.on_scored(pod, *self.scored)
-            best = int(totals[slot])
+            best = totals.item(slot)
             ties = int(np.count_nonzero(totals == best))
         return Decision(
             pod=pod,

@@ -28,6 +28,7 @@ _MOST_APPENDED = 256
 _MANY_KEYS = 8
 """The slots that have all of more keys than this are computed once for all rules."""
 
+_NO_ROWS: I32Array = np.zeros(0, dtype=np.int32)
 _FEW = 4
 """Up to this many new nodes are added one by one, which is faster than with arrays."""
 
@@ -160,13 +161,10 @@ class Domains:
         self._nodes = nodes
         self._version = -1
         self._domain_of_value: I32Array = np.zeros(0, dtype=np.int32)
-        self._counting_rows: I32Array = np.zeros(0, dtype=np.int32)
-        self._reading_rows: I32Array = np.zeros(0, dtype=np.int32)
-        self.n_slots = 0
         self.n_counted = 0
         self.n_domains = 0
         self.empty_domain = -1
-        self._set_views(0)
+        self._set_rows(_NO_ROWS, _NO_ROWS)
 
     @property
     def is_current(self) -> bool:
@@ -210,8 +208,8 @@ class Domains:
         named = (counted | readable) & (ids >= 0)
         return bool(
             nodes.alive[rows].all()
-            and np.array_equal(self._counting_rows[rows], np.where(counted, domains, -1))
-            and np.array_equal(self._reading_rows[rows], np.where(readable, domains, -1))
+            and np.array_equal(self.counting[rows], np.where(counted, domains, -1))
+            and np.array_equal(self.reading[rows], np.where(readable, domains, -1))
             and (domains[named] >= 0).all()
         )
 
@@ -250,17 +248,12 @@ class Domains:
         self._domain_of_value = table
         # The last entry of the table is -1, which negative ids select.
         domains = table[ids]
-        self._counting_rows = _longer(np.where(counted, domains, -1), 2 * n)
-        self._reading_rows = _longer(np.where(readable, domains, -1), 2 * n)
         self._add_empty_domain()
-        self._set_views(n)
+        self._set_rows(np.where(counted, domains, -1), np.where(readable, domains, -1))
 
     def _append(self, fresh: range) -> bool:
         """Add new slots; False if their domains do not fit into the numbering."""
         rule, nodes = self.rule, self._nodes
-        if fresh.stop > len(self._counting_rows):
-            self._counting_rows = _longer(self._counting_rows, 2 * fresh.stop)
-            self._reading_rows = _longer(self._reading_rows, 2 * fresh.stop)
         if rule.affinity is None and rule.tolerations is None and len(fresh) <= _FEW:
             ids, counted, readable = self._of_few(fresh)
         else:
@@ -268,7 +261,8 @@ class Domains:
             counted = rule.counted(nodes, rows).tolist()
             readable = rule.readable(nodes, rows).tolist()
             ids = self._value_ids(rows).tolist()
-        for slot, value, counts, reads in zip(fresh, ids, counted, readable, strict=True):
+        counting, reading = [], []
+        for value, counts, reads in zip(ids, counted, readable, strict=True):
             domain = self._domain_of(value) if value >= 0 else -1
             if value >= 0 and (counts or reads or rule.absent_is_empty):
                 # A counted domain behind uncounted ones would break the prefix of counted domains.
@@ -277,10 +271,10 @@ class Domains:
                 if domain < 0:
                     domain = self._new_domain(value)
                     self.n_counted += counts
-            self._counting_rows[slot] = domain if counts else -1
-            self._reading_rows[slot] = domain if reads else -1
+            counting.append(domain if counts else -1)
+            reading.append(domain if reads else -1)
         self._add_empty_domain()
-        self._set_views(fresh.stop)
+        self._set_rows(_extended(self.counting, counting), _extended(self.reading, reading))
         return True
 
     def _of_few(self, fresh: range) -> tuple[list[int], list[bool], list[bool]]:
@@ -307,7 +301,7 @@ class Domains:
     def _domain_of(self, value: int) -> int:
         # Negative ids select the last entry, which belongs to no value.
         table = self._domain_of_value
-        return int(table[value]) if value < len(table) - 1 else -1
+        return table.item(value) if value < len(table) - 1 else -1
 
     def _new_domain(self, value: int) -> int:
         table = self._domain_of_value
@@ -324,18 +318,16 @@ class Domains:
         if self.rule.absent_is_empty:
             self.empty_domain = self._domain_of(self._nodes.label_values.id_of(""))
 
-    def _set_views(self, n_slots: int) -> None:
-        self.n_slots = n_slots
-        self.counting: I32Array = self._counting_rows[:n_slots]
-        self.reading: I32Array = self._reading_rows[:n_slots]
-        self.cells = self.counting.data
+    def _set_rows(self, counting: I32Array, reading: I32Array) -> None:
+        self.n_slots = len(counting)
+        self.counting = counting
+        self.reading = reading
+        self.cells = counting.data
 
 
-def _longer(rows: I32Array, room: int) -> I32Array:
-    """Return `rows` with room for more, which are written before they are read."""
-    longer: I32Array = np.empty(room, dtype=np.int32)
-    longer[: len(rows)] = rows
-    return longer
+def _extended(rows: I32Array, fresh: list[int]) -> I32Array:
+    """Return `rows` followed by those of new slots."""
+    return np.concatenate([rows, np.array(fresh, dtype=np.int32)])
 
 
 def _distinct(ids: I32Array, bound: int) -> I32Array:

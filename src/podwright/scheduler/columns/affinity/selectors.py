@@ -276,12 +276,12 @@ class SelectorCounters:
     def node_added(self, slot: int) -> None:
         """Handle a new slot: no pod is on it yet."""
         for key, labeled in self._labeled.items():
-            labeled.append(bool(self._nodes.label_ids(key)[slot] >= 0))
+            labeled.append(self._nodes.label_ids(key).item(slot) >= 0)
 
     def node_changed(self, slot: int, pods: Iterable[PlacedPod]) -> None:
         """Handle a changed Node object in `slot`, where `pods` are; its labels may have changed."""
         for key, labeled in self._labeled.items():
-            is_there = bool(self._nodes.label_ids(key)[slot] >= 0)
+            is_there = self._nodes.label_ids(key).item(slot) >= 0
             if is_there == labeled[slot]:
                 continue
             labeled[slot] = is_there
@@ -426,7 +426,7 @@ class SelectorCounters:
         domains.catch_up()
         counter.cost_bytes = 8 * domains.n_domains + 24 * len(counter.terms.ids) + 1_024
         if not domains.n_counters:
-            counter.cost_bytes += 16 * domains.n_slots
+            counter.cost_bytes += 8 * domains.n_slots
         domains.n_counters += 1
         self._used_bytes += counter.cost_bytes
         while self._used_bytes > self._counter_bytes and len(self._counters) > _LEAST_COUNTERS:

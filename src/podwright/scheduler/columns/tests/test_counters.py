@@ -332,7 +332,7 @@ def test_the_memory_of_a_counter_is_that_of_its_domains_and_terms():
     cluster = limited(1 << 20)
     first, second = counter_of(cluster), counter_of(cluster, weight=2)
     # Counters over the same domains have the rows of the nodes in common.
-    assert first.cost_bytes - second.cost_bytes == 2 * 8 * 3
+    assert first.cost_bytes - second.cost_bytes == 8 * 3
     of_racks = counter_of(cluster, rule=DomainRule.of_key("rack"))
     assert of_racks.cost_bytes - first.cost_bytes == 8
     two = WeightedTerms(np.arange(2, dtype=np.int32), np.ones(2, dtype=np.int64))

@@ -220,7 +220,7 @@ class Matches:
     def volume(self, claim_index: int, row: int) -> PersistentVolume | None:
         """Return the volume chosen for a claim on a row."""
         class_volumes, chosen = self.chosen[claim_index]
-        number = int(chosen[row])
+        number = chosen.item(row)
         return (
             None
             if number == NO_VOLUME

@@ -335,7 +335,7 @@ class CycleRecording:
             rejected: dict[str, Status] = {}
             if verdicts.codes.any():
                 rejected = {
-                    self._names[slot]: verdicts.status_of(int(verdicts.codes[slot])).by(plugin.name)
+                    self._names[slot]: verdicts.status_of(verdicts.codes.item(slot)).by(plugin.name)
                     for slot in self._live[verdicts.codes[self._live] != 0].tolist()
                 }
                 totals[verdicts.codes != 0] = -1
@@ -353,7 +353,7 @@ class CycleRecording:
         nodes were found before it, or the nominated node fits.
         """
         for slot in self._live[totals[self._live] >= 0].tolist():
-            status = verdicts.status_of(int(verdicts.codes[slot]))
+            status = verdicts.status_of(verdicts.codes.item(slot))
             if status.code == Code.ERROR:
                 failure = PluginFailure(plugin, "Filter", status.message)
                 if failure.status == self._decision.error:

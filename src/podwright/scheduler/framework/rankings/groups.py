@@ -283,7 +283,7 @@ class RequestTotals:
     ) -> None:
         self.filter_row = filter_row
         self.score_rows = score_rows
-        self.greatest = MAX_NODE_SCORE * int(recipe[1] + recipe[3])
+        self.greatest = MAX_NODE_SCORE * (recipe.item(1) + recipe.item(3))
         self._recipe = recipe
         self._is_pair = request_totals_kernels.is_pair_recipe(recipe)
         self._held = scratch

@@ -549,7 +549,7 @@ class Ranking:
             rejected = row.verdicts.codes[undecided] != 0
             if row.verdicts.may_fail:
                 for slot in undecided[rejected].tolist():
-                    status = row.verdicts.status_of(int(row.verdicts.codes[slot]))
+                    status = row.verdicts.status_of(row.verdicts.codes.item(slot))
                     if status.code == Code.ERROR:
                         raise PluginFailure(row.plugin, "Filter", status.message)
             # A filter is not run on a node that an earlier one rejects.
@@ -558,7 +558,7 @@ class Ranking:
     def first_rejection(self, slot: int) -> Status:
         """Return the status of the first filter that rejects `slot`; OK if none does."""
         for row in self.filters:
-            code = int(row.verdicts.codes[slot])
+            code = row.verdicts.codes.item(slot)
             if code:
                 return row.verdicts.status_of(code).by(row.plugin.name)
         return Status.OK

@@ -92,7 +92,7 @@ class SumFilters:
     def blocking_status(self, slot: int) -> Status:
         """Return the status of the first such filter that rejects `slot`."""
         for row in (*self._before, *self._after):
-            code = int(row.verdicts.codes[slot])
+            code = row.verdicts.codes.item(slot)
             if code:
                 return row.verdicts.status_of(code).by(row.plugin.name)
         return Status.OK

@@ -144,7 +144,9 @@ def test_every_kernel_is_prepared_once_and_is_not_replaced_by_that(kernels, monk
 @pytest.mark.parametrize(
     ("is_cached", "limit"), [pytest.param(True, 20_000, id="on disk"), (False, 1_000_000)]
 )
-def test_kernels_that_are_not_on_disk_need_more_work(kernels, monkeypatch, is_cached, limit):
+def test_kernels_that_are_not_on_disk_need_more_work(
+    kernels, monkeypatch, is_cached: bool, limit: int
+):
     looks: list[int] = []
 
     def prepare() -> bool:
