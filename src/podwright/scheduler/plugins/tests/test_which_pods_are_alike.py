@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from podwright.apimachinery.objects import Pod, decode_pod, with_fields
@@ -187,6 +188,81 @@ def test_which_plugins_see_a_difference(
         assert (plugin.pod_key(changed) != plugin.pod_key(usual)) is (name in by_key), name
         signed = plugin.sign_pod(changed)
         assert (signed != plugin.sign_pod(usual)) is (name in by_signature), name
+
+
+def named(*names: str) -> list[dict[str, Any]]:
+    return [{"name": name, "image": f"{name}:1"} for name in names]
+
+
+def with_ports(*ports: int) -> list[dict[str, Any]]:
+    return [
+        {"name": f"c{port}", "image": "a:1", "ports": [{"containerPort": 1, "hostPort": port}]}
+        for port in ports
+    ]
+
+
+def tolerating(*keys: str) -> list[dict[str, Any]]:
+    return [{"key": key, "operator": "Exists"} for key in keys]
+
+
+def claiming(*names: str) -> list[dict[str, Any]]:
+    return [{"name": f"of-{n}", "persistentVolumeClaim": {"claimName": n}} for n in names]
+
+
+AB = {"a": "1", "b": "2"}
+BA = dict(reversed(AB.items()))
+REQUESTS = {"cpu": "1", "example.com/a": "2", "example.com/b": "3"}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        pytest.param({"containers": named("a", "b")}, {"containers": named("b", "a")}, id="images"),
+        pytest.param(
+            {"containers": with_ports(80, 443)}, {"containers": with_ports(443, 80)}, id="ports"
+        ),
+        pytest.param({"nodeSelector": AB}, {"nodeSelector": BA}, id="labels of a node selector"),
+        pytest.param(
+            {"nodeSelector": AB, "affinity": {"nodeAffinity": AFFINE_NODES}},
+            {"nodeSelector": BA, "affinity": {"nodeAffinity": AFFINE_NODES}},
+            id="the same beside affinity",
+        ),
+        pytest.param(
+            {"nodeSelector": AB, "topologySpreadConstraints": [SPREADING]},
+            {"nodeSelector": BA, "topologySpreadConstraints": [SPREADING]},
+            id="the same beside spreading",
+        ),
+        pytest.param(
+            {"tolerations": tolerating("a", "b")},
+            {"tolerations": tolerating("b", "a")},
+            id="tolerations",
+        ),
+        pytest.param(
+            {"volumes": claiming("a", "b")}, {"volumes": claiming("b", "a")}, id="volumes"
+        ),
+        pytest.param(
+            requesting(**REQUESTS), requesting(**dict(reversed(REQUESTS.items()))), id="requests"
+        ),
+    ],
+)
+def test_the_order_in_a_spec_matters_to_no_signature(
+    one: dict[str, Any], other: dict[str, Any]
+) -> None:
+    for name, plugin in FILTERS_AND_SCORES.items():
+        signs = [plugin.sign_pod(pod(**spec)) for spec in (one, other)]
+        if None not in signs:
+            encoded = [msgspec.json.encode(sign, order="deterministic") for sign in signs]
+            assert encoded[0] == encoded[1], name
+
+
+@pytest.mark.parametrize("beside", [{}, {"affinity": {"nodeAffinity": AFFINE_NODES}}])
+@pytest.mark.parametrize("spreading", [{}, {"topologySpreadConstraints": [SPREADING]}])
+def test_node_selectors_in_another_order_are_alike(
+    spreading: dict[str, Any], beside: dict[str, Any]
+) -> None:
+    one, other = (pod(nodeSelector=labels, **spreading, **beside) for labels in (AB, BA))
+    for name, plugin in FILTERS_AND_SCORES.items():
+        assert plugin.pod_key(one) == plugin.pod_key(other), name
 
 
 @pytest.mark.parametrize(
