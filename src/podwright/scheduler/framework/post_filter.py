@@ -117,8 +117,6 @@ class FilteredCycle(FailedCycle):
                         else preemption.slots_with(row.verdicts.codes, undecided, code)
                     )
             undecided = passing
-            if not len(undecided):
-                break
         if self._extender_statuses:
             found = self._with_extenders(found)
         found = [slots for slots in found if len(slots)]

@@ -580,8 +580,6 @@ class Ranking:
             for code, count in zip(codes.tolist(), counts.tolist(), strict=True):
                 status = row.verdicts.status_of(code).by(row.plugin.name)
                 found.append(Rejection(status, count))
-            if not len(undecided):
-                break
         return tuple(found)
 
 

@@ -529,6 +529,27 @@ def test_plugins_whose_rows_are_exchanged_between_pods(
     assert rankings._varying == ({made.name} if is_varying else set())
 
 
+@pytest.mark.parametrize(
+    ("weights", "are_kept"),
+    [
+        pytest.param((1,), True, id="one"),
+        pytest.param((10_485,), True, id="up to a million in total"),
+        pytest.param((10_486,), False, id="more"),
+        pytest.param((10_000, 485), True, id="of two together"),
+        pytest.param((10_000, 486), False, id="more of two together"),
+    ],
+)
+def test_scores_are_kept_by_node_unless_totals_are_huge(
+    weights: tuple[int, ...], are_kept: bool
+) -> None:
+    made = (Rated(), Constant())
+    rankings = RankingCache(
+        Profile(scheduler_name="s", score=tuple(zip(made, weights, strict=False))), Cluster()
+    )
+    expected = {plugin.name for plugin in made[: len(weights)]} if are_kept else set()
+    assert rankings._local_scores == expected
+
+
 @pytest.mark.parametrize("nominated", [False, True])
 def test_a_suggestion_sees_the_nodes_as_they_are(nominated: bool) -> None:
     cluster = Cluster()

@@ -219,6 +219,28 @@ def test_what_a_preparation_reads(methods, key, reads):
     assert plugin.reads_for(key, Cluster()) == (reads, pw.Reads.NODE, pw.Reads.CLUSTER)
 
 
+class Keyless(Plugin):
+    pass
+
+
+class Keyed(Plugin):
+    def pod_key(self, pod):
+        return pod.spec.node_name
+
+
+class Same(Keyed):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("plugin", "is_of_template"), [(Keyless, False), (Keyed, True), (Same, True)]
+)
+def test_a_key_of_a_plugin_is_of_the_template_unless_it_is_the_pod_itself(plugin, is_of_template):
+    pod = pw.testing.make_pod("p")
+    assert plugin().key_is_of_template(pod) is is_of_template
+    assert plugin().pod_key(pod) == ("" if is_of_template else (pod.key, pod.uid))
+
+
 def test_a_plugin_can_have_other_bases_with_keywords_of_their_own():
     class Tagged:
         tag = ""

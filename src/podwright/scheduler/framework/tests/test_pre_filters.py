@@ -21,7 +21,7 @@ from podwright.scheduler.framework import (
     Profile,
     Status,
 )
-from podwright.scheduler.framework.prepare import PreFilterOutcome
+from podwright.scheduler.framework.prepare import PreFilterOutcome, run_pre_filters
 from podwright.scheduler.framework.status import PreFilterResult
 from podwright.testing import make_node, make_pod
 
@@ -87,6 +87,69 @@ def test_a_pod_is_rejected_before_filtering(
     assert diagnosis.message == f"0/2 nodes are available: {message}."
     assert set(diagnosis.rejected_by) == rejected_by
     assert not diagnosis.pending
+
+
+class Raises(Plugin):
+    name = "Raises"
+
+    def pre_filter(self, cycle: Cycle) -> Status:
+        raise ValueError("no")
+
+
+SKIPS = plugin("Skips", Status.skip())
+
+
+@pytest.mark.parametrize(
+    ("first", "calls_others", "nodes", "restricted_by"),
+    [
+        pytest.param((plugin("Passes", Status.OK),), True, None, (), id="nothing"),
+        pytest.param((SKIPS,), True, None, (), id="a skip"),
+        pytest.param((REJECTS,), True, None, (), id="a rejection that may be undone"),
+        pytest.param((REFUSES,), False, None, (), id="a final one"),
+        pytest.param((Raises(),), False, None, (), id="an exception"),
+        pytest.param((naming("A", "n1"),), True, {"n1"}, ("A",), id="a node"),
+        pytest.param((naming("A"),), False, set(), ("A",), id="no node"),
+        pytest.param(
+            (naming("B", "n1"), naming("A", "n2")), False, set(), ("A", "B"), id="no common node"
+        ),
+        pytest.param(
+            (naming("B", "n1", "n2"), naming("A", "n2")),
+            True,
+            {"n2"},
+            ("A", "B"),
+            id="a common one",
+        ),
+        pytest.param((naming("B", "n1"), REFUSES), False, None, (), id="a node, then a final one"),
+        pytest.param((plugin("Any", PreFilterResult()),), True, None, (), id="any node"),
+    ],
+)
+def test_what_ends_the_calls_of_pre_filter(
+    first: tuple[Plugin, ...],
+    calls_others: bool,
+    nodes: set[str] | None,
+    restricted_by: tuple[str, ...],
+) -> None:
+    called = []
+
+    class Records(Plugin):
+        name = "Records"
+
+        def pre_filter(self, cycle: Cycle) -> Status:
+            called.append(cycle.pod.name)
+            return Status.skip()
+
+    cluster = Cluster()
+    cluster.put(make_node("n1"))
+    profile = Profile(scheduler_name="s", pre_filter=(*first, Records()))
+    answers: dict[str, Any] = {}
+    outcome = run_pre_filters(profile, Cycle(make_pod("web"), cluster), answers)
+    assert len(called) == calls_others
+    assert ("Records" in outcome.skipped) is calls_others
+    assert outcome.node_names == nodes
+    assert outcome.restricted_by == restricted_by
+    assert (outcome.failure is not None) is isinstance(first[0], Raises)
+    assert ("Skips" in outcome.skipped) is (first == (SKIPS,))
+    assert list(answers)[-1:] == (["Records"] if calls_others else list(answers)[-1:])
 
 
 @pytest.mark.parametrize(
