@@ -178,6 +178,9 @@ def test_the_answers_of_a_cycle_are_kept_for_its_explanation() -> None:
         (None, {}),
         ({}, {}),
         ([1], {}),
+        ({"Host": "n1", "Score": 2}, {}),
+        ("n1", {}),
+        (7, {}),
         (ExtenderReply(status=500), {}),
     ],
 )

@@ -411,6 +411,26 @@ ZONES = [make_node(name, labels={"zone": name[0]}) for name in ("a1", "a2", "b1"
             term("podAffinity", "o", 5), [("x", {})], 1, [0, 0, 0, 0],
             id="on a node without the label",
         ),
+        pytest.param(
+            {}, [("a1", term("podAffinity", "p", 5)), ("a2", term("podAntiAffinity", "p", 5))], 1,
+            [0, 0, 0, 0], id="one zone, as much as it is avoided",
+        ),
+        pytest.param(
+            {}, [("gone", term("podAffinity", "p", 5))], 1, [0, 0, 0, 0],
+            id="others on a node that is gone",
+        ),
+        pytest.param(
+            {}, [("gone", term("podAffinity", "p", 9)), ("b1", term("podAffinity", "p", 5))], 1,
+            [0, 0, 10, 0], id="and on one that is there",
+        ),
+        pytest.param(
+            term("podAffinity", "o", 5), [("gone", {}), ("b1", {})], 1, [0, 0, 10, 0],
+            id="near those whose node is there",
+        ),
+        pytest.param(
+            term("podAntiAffinity", "o", 5), [(name, {}) for name in ("a1", "b1", "x")], 1,
+            [0, 0, 0, 10], id="away from each zone alike",
+        ),
     ],
 )  # fmt: skip
 def test_preferred_affinity_between_pods(
