@@ -56,9 +56,7 @@ def test_the_amounts_of_a_pod() -> None:
     # 100m and 200 MiB for each container without a request; zero is one.
     assert scoring_request(pod) == (100 + 0 + 100, 401 * MIB)
     assert occupied(with_containers(container("a", pods="3"))) == Resources()
-    assert occupied(with_containers(container("a", **{"unknown": "3", "cpu": "1m"}))) == (
-        Resources(1)
-    )
+    assert occupied(with_containers(container("a", unknown="3", cpu="1m"))) == (Resources(1))
     limited = with_containers(container("a", **{"kubernetes.io/batch": "3", "attachable": "4"}))
     assert occupied(limited) == Resources(scalars={"kubernetes.io/batch": 3}), "as upstream"
 
