@@ -90,8 +90,9 @@ class Counter:
         self._has_terms = len(terms.ids) > 0
         self._placed, self._carriers = logs
         self._topology = topology
-        self._topology_version = self._numbering = -1
-        self._placed_version = self._carriers_version = -1
+        self._topology_version: int | None = None
+        self._numbering: int | None = None
+        self._placed_version = self._carriers_version = 0
         self._term_weights: dict[int, int] | None = None
         self._rows: I64Array = np.zeros(0, dtype=np.int64)
         self._counts: I64Array = self._rows
@@ -107,7 +108,7 @@ class Counter:
 
     def recount(self) -> None:
         """Count everything again at the next read."""
-        self._topology_version = self._numbering = -1
+        self._topology_version = self._numbering = None
 
     def drop(self) -> None:
         """Give the memory back."""

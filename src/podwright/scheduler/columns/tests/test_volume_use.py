@@ -11,6 +11,7 @@ from podwright.scheduler.columns.tests.storage_objects import (
     storage_class,
     volume,
 )
+from podwright.scheduler.columns.volumes.class_volumes import is_bound_to, is_fully_bound
 from podwright.scheduler.columns.volumes.csi_migration import CSIVolume
 from podwright.scheduler.columns.volumes.volume_use import (
     ClaimUse,
@@ -333,3 +334,52 @@ def test_a_claim_without_a_volume_counts_for_the_driver_of_its_class_while_there
     cluster.delete(storage_class("local"))
     look()
     assert attached == [[0, 0], [1, 0], [0, 1], [0, 0]]
+
+
+CLAIM = {"persistentVolumeClaim": {"claimName": "c"}}
+EPHEMERAL = {"ephemeral": {"volumeClaimTemplate": {"spec": {}}}}
+
+
+@pytest.mark.parametrize("before", [CLAIM, EPHEMERAL, {"emptyDir": {}}, ISCSI])
+def test_an_inline_volume_counts_behind_others_that_are_none(before):
+    (alone,) = inline_volumes(pod(GCE))
+    for sources in ((before, GCE), (GCE, before)):
+        assert inline_volumes(pod(*sources)) == (alone,)
+    assert inline_volumes(pod(before)) == ()
+    # In each order both are found.
+    assert len(inline_volumes(pod(GCE, before, EBS))) == 2
+
+
+BOUND = {"pv.kubernetes.io/bind-completed": "yes"}
+
+
+@pytest.mark.parametrize(
+    ("volume_name", "annotations", "is_bound"),
+    [
+        pytest.param("v", BOUND, True, id="a volume, and the binding is complete"),
+        pytest.param("v", {}, False, id="a volume alone"),
+        pytest.param("", BOUND, False, id="an annotation alone"),
+        pytest.param("", {}, False, id="neither"),
+        pytest.param("v", {"other": "yes"}, False, id="another annotation"),
+        pytest.param("v", dict.fromkeys(BOUND, ""), True, id="an empty annotation"),
+    ],
+)
+def test_a_claim_is_bound_if_its_binding_is_complete(volume_name, annotations, is_bound):
+    made = claim("c", volumeName=volume_name, meta={"annotations": annotations})
+    assert is_fully_bound(made) is is_bound
+
+
+@pytest.mark.parametrize(
+    ("reference", "is_bound"),
+    [
+        pytest.param(None, False, id="of nobody"),
+        pytest.param({"name": "c", "namespace": "default"}, True, id="by name"),
+        pytest.param({"name": "c", "namespace": "default", "uid": "c"}, True, id="by uid"),
+        pytest.param({"name": "c", "namespace": "default", "uid": "d"}, False, id="another uid"),
+        pytest.param({"name": "d", "namespace": "default"}, False, id="another name"),
+        pytest.param({"name": "c", "namespace": "other"}, False, id="another namespace"),
+    ],
+)
+def test_the_claim_to_which_a_volume_is_bound(reference, is_bound):
+    made = volume("v") if reference is None else volume("v", claimRef=reference)
+    assert is_bound_to(made, claim("c")) is is_bound

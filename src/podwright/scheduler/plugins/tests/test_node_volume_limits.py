@@ -320,3 +320,14 @@ def test_volumes_that_never_count_stand_beside_others():
     assert answer(pod(volumes=volumes[::-1]), *objects) == FULL
     plugin, scratch = NodeVolumeLimits(), pod(volumes=volumes[1:])
     assert plugin.pre_filter(cycle_of(scratch, node("n0"))) == Status.SKIPPED
+
+
+def test_pods_matter_before_volumes_are_prepared_and_not_where_they_cannot_be_counted():
+    plugin = NodeVolumeLimits()
+    objects = [node("n0"), *bound("a"), csi_node("n0", csi_x=9)]
+    unprepared = cycle_of(pod(volumes=using("a")), *objects)
+    assert plugin.filter_ignores_pods(unprepared) is False
+    gone = cycle_of(pod(volumes=using("gone")), *objects)
+    plugin.pre_filter(gone)
+    assert not filtered(plugin, gone)["n0"].is_success
+    assert plugin.filter_ignores_pods(gone) is True
