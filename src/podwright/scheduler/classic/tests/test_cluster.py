@@ -126,6 +126,9 @@ def test_a_node_has_the_properties_of_its_last_version() -> None:
     info.set_node(None)
     assert (info.labels, info.zone, info.taints) == ({}, "", ())
     assert (info.allowed_pods, info.unschedulable, info.allocatable) == (0, False, Resources())
+    # A node that reports no number takes no pod.
+    info.set_node(with_fields(node, "status", allocatable={"cpu": "1"}))
+    assert (info.allowed_pods, info.allocatable) == (0, Resources(1000))
 
 
 @pytest.mark.parametrize(
