@@ -113,8 +113,18 @@ def assert_is_the_replay(log: DecisionLog, timeline: Timeline) -> None:
     assert timeline.state_at(times[0] - 1) == {}
 
 
+CLASSIC = {
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration",
+    "rules": {"name": "classic"},
+}
+
+
+@pytest.mark.parametrize("rules", [None, CLASSIC], ids=["v1.36", "v1.16"])
 @pytest.mark.parametrize("is_rewound", [False, True], ids=["forwards", "backwards"])
-def test_the_state_at_every_time_is_that_of_the_replay(is_rewound):
+def test_the_state_at_every_time_is_that_of_the_replay(is_rewound, rules):
+    """Also with the queue of v1.16, which does not say on which pods it operated."""
+    configuration = None if rules is None else pw.read_configuration(rules, source="test")
     low = [make_pod(f"low-{i}", cpu="1") for i in range(6)]
     high = make_pod("high", cpu="2", priority=100)
     run = pw.simulate(
@@ -128,6 +138,7 @@ def test_the_state_at_every_time_is_that_of_the_replay(is_rewound):
             {"at": "80s", "cordon": "n3"},
         ],
         until="3m",
+        configuration=configuration,
     )
     log = run.log
     timeline = timeline_of_log(log)

@@ -228,11 +228,16 @@ class TimelineFeed:
 
     def _changed_nominations(self) -> list[str]:
         """Return the pods that were nominated, or lost their nomination, since the last call."""
-        nominations = self._machine.cluster.nominations
-        if nominations.version == self._nominations_version:
-            return []
-        self._nominations_version = nominations.version
-        before, self._nominated = self._nominated, nominations.node_of()
+        nominations, queue = self._machine.cluster.nominations, self._machine.queue
+        if isinstance(queue, SchedulingQueue):
+            if nominations.version == self._nominations_version:
+                return []
+            self._nominations_version = nominations.version
+            node_of = nominations.node_of()
+        else:  # the queue of v1.16 has its own
+            found = queue.nominator.nodes().items()
+            node_of = {pod.key: node for node, pods in found for pod in pods}
+        before, self._nominated = self._nominated, node_of
         changed = before.items() ^ self._nominated.items()
         return sorted({pod for pod, _ in changed})
 
