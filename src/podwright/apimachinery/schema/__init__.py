@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     )
     from podwright.apimachinery.schema.decoding import Problem as Problem
     from podwright.apimachinery.schema.defaults.pods import (
+        set_pod_resource_defaults as set_pod_resource_defaults,
         template_with_defaults as template_with_defaults,
     )
     from podwright.apimachinery.schema.definition_kind import BOOLEAN_OR_SCHEMA as BOOLEAN_OR_SCHEMA

@@ -61,8 +61,7 @@ def _pod_spec(spec: Document) -> Document:
     """Return the spec of a pod with the defaults that a template does not get."""
     spec = _REQUESTS(spec)
     # Pod-level requests are sums over containers, whose own defaults therefore come first.
-    if spec.get("resources"):
-        spec = _with_pod_resources(spec)
+    spec = _with_pod_resources(spec)
     if spec.get("hostNetwork"):
         spec = _HOST_PORTS(spec)
     # Upstream: pkg/apis/core/v1/conversion.go; a template keeps a negative period.
@@ -118,7 +117,9 @@ def _with_pod_resources(spec: Document) -> Document:
 
     Upstream: defaultHugePagePodLimits, defaultPodRequests
     """
-    resources: Document = spec["resources"]
+    resources: Document | None = spec.get("resources")
+    if not resources:
+        return spec
     requests: dict[str, Any] = dict(resources.get("requests") or {})
     limits: dict[str, Any] = dict(resources.get("limits") or {})
     if not limits and not requests:
@@ -139,6 +140,10 @@ def _with_pod_resources(spec: Document) -> Document:
     if all(resources.get(name) == part for name, part in changed.items()):
         return spec
     return spec | {"resources": resources | changed}
+
+
+set_pod_resource_defaults: Final = spec(_with_pod_resources)
+"""Sets the defaults of pod-level requests and limits alone."""
 
 
 # ------------------------------------------------------------------------------- containers

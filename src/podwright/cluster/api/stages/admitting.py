@@ -108,7 +108,6 @@ def admit_valid(parts: WithAdmission, write: ObjectWrite) -> None:
             new, old = write.part_of(write.new), write.part_of(facts.old)
             facts = msgspec.structs.replace(facts, object=new, old=old)
         parts.admission.validate(facts)
-        write.warnings += facts.warnings
 
 
 def admit_deletion(parts: Parts, write: Write) -> None:

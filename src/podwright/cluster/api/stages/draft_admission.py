@@ -45,6 +45,7 @@ from podwright.cluster.api.strategies.parts import with_part
 from podwright.cluster.api.strategies.preparation import (
     GENERAL,
     KIND_PREPARATIONS,
+    as_read,
     prepared_for_create,
 )
 from podwright.cluster.api.users import User
@@ -351,8 +352,10 @@ class Admission:
 
 def read_draft(_parts: WithAdmission, write: DraftWrite) -> None:
     """Read the typed object of what plugins and the strategy of its kind made."""
-    if write.attributes is not None:
-        write.body = edited(write.body, write.new, write.before)
+    facts = write.attributes
+    if facts is not None:
+        new = write.new if facts.old else as_read(facts.resource, write.new)
+        write.body = edited(write.body, new, write.before)
 
 
 def _with_spec(pod: Pod, spec: Document) -> Pod:
@@ -455,7 +458,6 @@ def _attributes(
         options={},
         is_dry_run=False,
         now_ns=now_ns,
-        warnings=[],
         audit_annotations={},
     )
 

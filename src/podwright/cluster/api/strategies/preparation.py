@@ -21,6 +21,7 @@ from podwright.apimachinery.schema import (
     ephemeral_container_problems,
     finalizer_problems,
     resize_problems,
+    set_pod_resource_defaults,
 )
 from podwright.cluster.api.create_update import has_other_spec
 from podwright.cluster.api.pods.qos import qos_class
@@ -470,9 +471,19 @@ def _new_job(job: Document, _now_ns: int) -> Document:
     return generated_selector(job, job["metadata"]["uid"])
 
 
+_DEFAULTS_OF_READS: Final[dict[tuple[str, str], Callable[[Document], Document]]] = {
+    ("batch", "Job"): with_template_labels,
+    ("", "Pod"): set_pod_resource_defaults,
+}
+
+
 def as_read(resource: Resource, document: Document) -> Document:
-    """Return a valid object with the defaults that it gets when it is read."""
-    return with_template_labels(document) if key_of(resource) == ("batch", "Job") else document
+    """Return a valid object with the defaults that it gets when it is read.
+
+    Plugins may have set fields on which they depend, such as the requests of containers.
+    """
+    set_defaults = _DEFAULTS_OF_READS.get(key_of(resource))
+    return document if set_defaults is None else set_defaults(document)
 
 
 def _with_template_generation(daemon_set: Document, generation: int) -> Document:

@@ -136,6 +136,15 @@ def test_a_limit_range_completes_and_rejects_pods(api):
     assert str(error).endswith("maximum cpu usage per Container is 1, but limit is 2")
 
 
+def test_requests_of_containers_by_a_limit_range_are_defaults_of_the_pods(api):
+    limits = [{"type": "Container", "defaultRequest": {"cpu": "250m", "memory": "64Mi"}}]
+    apply(api, "LimitRange", "l", spec={"limits": limits})
+    made = spec_of(create_pod(api, resources={"limits": {"memory": "2Gi"}}))
+    # As decoded memory has its default of the sent object: its limit.
+    assert made["resources"]["requests"] == {"cpu": "250m", "memory": "2Gi"}
+    assert "resources" not in spec_of(create_pod(api, "other"))
+
+
 def test_a_runtime_class_adds_its_overhead(api):
     apply(
         api,

@@ -46,6 +46,19 @@ def test_containers_get_defaults_and_the_pod_says_so(server):
     )
 
 
+def test_requests_that_containers_get_are_defaults_of_their_pod_without_an_owner(server):
+    limit(server, {"type": "Container", "defaultRequest": {"cpu": "100m", "memory": "64Mi"}})
+    given = pod("web", containers=[container(), container("d")], resources={"limits": {"cpu": "1"}})
+    _, made = server.reply("POST", PODS, given)
+    assert made["spec"]["resources"] == {
+        "limits": {"cpu": "1"},
+        "requests": {"cpu": "1", "memory": "128Mi"},
+    }
+    (owned,) = made["metadata"]["managedFields"]
+    assert owned["fieldsV1"]["f:spec"]["f:resources"]["f:requests"] == {".": {}, "f:cpu": {}}
+    assert server.reply("GET", f"{PODS}/web")[1]["spec"] == made["spec"]
+
+
 @pytest.mark.parametrize(
     ("item", "resources", "message"),
     [

@@ -275,6 +275,14 @@ def test_a_violation_is_forbidden_and_a_warning_is_not(server):
     assert 'would violate PodSecurity \\"restricted:v1.20\\": allowPrivilege' in found[0]
 
 
+def test_a_pod_that_a_later_plugin_rejects_is_warned_of_too(server):
+    label(server, enforce="privileged", warn="restricted")
+    found = server.send("POST", PODS, pod("p", overhead={"cpu": "1"}), headers={})
+    assert found.status == 403
+    assert "Pod Overhead set without corresponding RuntimeClass" in str(found.body)
+    assert 'would violate PodSecurity \\"restricted:latest\\"' in found.header("warning")
+
+
 def test_workloads_are_warned_of_by_their_template(server):
     label(server, enforce="baseline")
     spec = {"hostPID": True, "containers": [{"name": "c", "image": "a:1"}]}

@@ -59,7 +59,6 @@ def read_review(
     attributes = attributes_of(call, "CREATE", document, None, options)
     backend.admission.admit(attributes)
     assert attributes.object is not None, "admission keeps the object of a creation"
-    call.warnings += attributes.warnings
     return attributes.object, options
 
 
@@ -78,4 +77,3 @@ def validate_review(
     """Run the validating admission of a request."""
     attributes = attributes_of(call, "CREATE", document, None, options)
     backend.admission.validate(attributes)
-    call.warnings += attributes.warnings

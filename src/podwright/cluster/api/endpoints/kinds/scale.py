@@ -248,7 +248,6 @@ def _write(
             )
         attributes = attributes_of(call, "UPDATE", after, before, options)
         backend.admission.admit(attributes)
-        call.warnings += attributes.warnings
         after = attributes.object or {}
         _check(call, after, current)
         return _with_scale(resource, current, after, is_tracked=fields.is_on)

@@ -119,9 +119,7 @@ def delete_object(
         is_dry_run=options.is_dry_run,
         attributes=attributes,
     )
-    stored = executed(backend, "delete", write)
-    call.warnings += attributes.warnings
-    return stored
+    return executed(backend, "delete", write)
 
 
 def _deleted(call: Call, stored: Stored, options: DeleteOptions) -> HttpReply:

@@ -94,7 +94,7 @@ def attributes_of(
         is_dry_run=options.is_dry_run,
         is_restored=call.request.is_restored,
         now_ns=call.now_ns,
-        warnings=[],
+        warnings=call.warnings,
     )
 
 
