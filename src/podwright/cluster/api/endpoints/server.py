@@ -157,7 +157,7 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     group_versions: Sequence[str] = DEFAULT_GROUP_VERSIONS
-    authorization_modes: Sequence[Mode] = ("RBAC",)
+    authorization_modes: Sequence[Mode] = ("Node", "RBAC")
     admission: Callable[[AdmissionContext], Sequence[Plugin]] = default_plugins
     keeps_managed_fields: bool = True
     tokens: Sequence[TokenLookup] = ()

@@ -11,6 +11,7 @@ from podwright.cluster.api.users import User
 
 ALICE = with_authenticated(BARE_TOKENS["alice-token"])
 ROLES = "/apis/rbac.authorization.k8s.io/v1/namespaces/default"
+CORE = "/api/v1/namespaces/default"
 REVIEWS = "/apis/authorization.k8s.io/v1"
 
 
@@ -91,6 +92,29 @@ def test_requests_as_another_user(server):
     assert status == 403
     assert 'User "alice" cannot impersonate-on:user-info:create resource' in body["message"]
     assert server.reply("POST", path, {}, headers={"impersonate-uid": "1"})[0] == 400
+
+
+def test_a_node_reads_what_its_pods_use(server):
+    assert server.reply("POST", f"{CORE}/secrets", {"metadata": {"name": "keys"}})[0] == 201
+    volumes = [{"name": "v", "secret": {"secretName": "keys"}}]
+
+    def read_by(node):
+        headers = {"impersonate-user": f"system:node:{node}", "impersonate-group": "system:nodes"}
+        return server.reply("GET", f"{CORE}/secrets/keys", headers=headers)
+
+    status, body = read_by("n1")
+    assert status == 403
+    assert body["message"].endswith("no relationship found between node 'n1' and this object")
+    pod = {
+        "metadata": {"name": "web"},
+        "spec": {
+            "nodeName": "n1",
+            "volumes": volumes,
+            "containers": [{"name": "c", "image": "a:1"}],
+        },
+    }
+    assert server.reply("POST", f"{CORE}/pods", pod)[0] == 201
+    assert [read_by(node)[0] for node in ("n1", "n2", "")] == [200, 403, 403]
 
 
 def reviewed(server, spec, kind="subjectaccessreviews", sender=None):
