@@ -21,6 +21,7 @@ from podwright.apimachinery.objects import (
     NamespacedName,
     Node,
     Pod,
+    is_extended_resource,
     node_selector,
     pending_requests,
     quantity_milli_value,
@@ -208,7 +209,7 @@ class LeaseRenewal(msgspec.Struct, frozen=True):
 
 
 class NodeLeases:
-    """Renews the leases of nodes.
+    """Renews the leases of nodes, and updates their statuses.
 
     Parameters
     ----------
@@ -218,6 +219,8 @@ class NodeLeases:
 
     def __init__(self, reader: ObjectReader) -> None:
         self._reader = reader
+        # The extended resources that were only in the capacity, by the uid of their node.
+        self._advertised: dict[str, frozenset[str]] = {}
 
     def renew(self, node: Node, now_ns: int) -> LeaseRenewal:
         """Return the heartbeat of a node."""
@@ -229,11 +232,31 @@ class NodeLeases:
             requests.append(PatchObject(_LEASE, key, patch, _USER))
         elif self._reader.get(("", "Namespace"), NAMESPACE) is not None:
             requests.append(CreateObject(decode(_lease(node, renew_time)), _USER))
-        heartbeat = _conditions(node, now_ns)
-        if heartbeat is not None:
-            patch = {"status": {"conditions": heartbeat}}
+        status: Document = {}
+        if heartbeat := _conditions(node, now_ns):
+            status["conditions"] = heartbeat
+        if changed := self._allocatable(node):
+            status["allocatable"] = changed
+        if status:
+            patch = {"status": status}
             requests.append(PatchObject(("", "Node"), node.key, patch, _USER, "status"))
         return LeaseRenewal(requests, _next_renewal_ns(node.name, now_ns))
+
+    def _allocatable(self, node: Node) -> Document:
+        """Return the changes of the extended resources that only the capacity advertised.
+
+        Upstream: pkg/kubelet/nodestatus/setters.go, MachineInfo
+        """
+        capacity, allocatable = node.status.capacity, node.status.allocatable
+        own = self._advertised.get(node.uid, frozenset())
+        if missing := capacity.keys() - allocatable.keys():
+            own |= frozenset(filter(is_extended_resource, missing))
+            self._advertised[node.uid] = own
+        return {
+            name: capacity.get(name)
+            for name in sorted(own)
+            if capacity.get(name) != allocatable.get(name)
+        }
 
 
 def _next_renewal_ns(name: str, now_ns: int) -> int:

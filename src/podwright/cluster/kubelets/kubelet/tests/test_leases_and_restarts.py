@@ -80,6 +80,40 @@ def test_the_conditions_of_a_node_get_a_heartbeat_every_five_minutes(ages_s, is_
     assert patch.patch == {"status": {"conditions": [PLAIN, beaten, beaten]}}
 
 
+@pytest.mark.parametrize(
+    ("capacity", "allocatable", "changed"),
+    [
+        pytest.param({"x.io/a": "4", "cpu": "1"}, {"cpu": "1"}, {"x.io/a": "4"}, id="advertised"),
+        pytest.param({"x.io/b": "4", "x.io/a": "2"}, {"x.io/b": "3"}, {"x.io/a": "2"}, id="one"),
+        pytest.param({"hugepages-2Mi": "1", "kubernetes.io/b": "2"}, {}, None, id="not extended"),
+        pytest.param({"x.io/a": "4"}, {"x.io/a": "3"}, None, id="reserved by another"),
+        pytest.param({}, {"x.io/a": "3"}, None, id="allocatable alone"),
+    ],
+)
+def test_extended_resources_of_the_capacity_are_allocatable(capacity, allocatable, changed):
+    status = {"capacity": capacity, "allocatable": allocatable}
+    requests: list[Any] = NodeLeases(Objects()).renew(a_node(status=status), NOW).requests
+    statuses = [{"status": {"allocatable": changed}}] if changed else []
+    assert [each.patch for each in requests] == statuses
+
+
+def test_what_was_advertised_follows_the_capacity():
+    leases = NodeLeases(Objects())
+
+    def changes(*amounts: dict[str, str]) -> list[Any]:
+        status = dict(zip(("capacity", "allocatable"), amounts, strict=True))
+        requests: list[Any] = leases.renew(a_node(status=status), NOW).requests
+        return [each.patch["status"]["allocatable"] for each in requests]
+
+    assert changes({"x.io/a": "4"}, {"cpu": "1"}) == [{"x.io/a": "4"}]
+    assert changes({"x.io/a": "4"}, {"x.io/a": "4"}) == []
+    assert changes({"x.io/a": "6", "x.io/b": "1"}, {"x.io/a": "4"}) == [
+        {"x.io/a": "6", "x.io/b": "1"}
+    ]
+    assert changes({}, {"x.io/a": "6"}) == [{"x.io/a": None}]
+    assert changes({}, {}) == []
+
+
 def test_a_lease_is_renewed_every_ten_seconds_at_a_time_of_its_node():
     leases = NodeLeases(Objects())
     times = {}
