@@ -8,7 +8,7 @@ import pytest
 
 from podwright.apimachinery.objects import Pod, ResourceClaim
 from podwright.apimachinery.schema import decode
-from podwright.cluster.kubelets.kubelet.sandbox import PrepareError, prepared_claims
+from podwright.cluster.kubelets.kubelet.sandbox import PrepareError, has_claims, prepared_claims
 from podwright.cluster.kubelets.kubelet.tests.kubelet_driver import (
     KubeletDriver,
     Objects,
@@ -137,3 +137,139 @@ def test_a_pod_waits_until_its_devices_are_prepared() -> None:
     assert driver.status()["phase"] == "Pending"
     driver.run(10)
     assert driver.status()["phase"] == "Running"
+
+
+# ---------------------------------------------------------------- which claims, and when
+
+TEMPLATED = {"name": "gpu", "resourceClaimTemplateName": "t"}
+
+
+def with_claims(*entries: Any, made: Any = None, extended: str | None = None) -> Any:
+    """Return a pod with entries of claims, and the names in its status."""
+    status: dict[str, Any] = {}
+    if made is not None:
+        status["resourceClaimStatuses"] = [
+            {"name": name} | ({} if claim is None else {"resourceClaimName": claim})
+            for name, claim in made.items()
+        ]
+    if extended is not None:
+        status["extendedResourceClaimStatus"] = {"resourceClaimName": extended}
+    given = pod_of(container(), resourceClaims=list(entries)).raw
+    return decode(given | {"status": status})
+
+
+def owned_by_the_pod(uid: str = "uid-web") -> list[dict[str, Any]]:
+    return [{"apiVersion": "v1", "kind": "Pod", "name": "web", "uid": uid, "controller": True}]
+
+
+NOT_FOUND = 'fetch ResourceClaim {0}: resourceclaims.resource.k8s.io "{0}" not found'
+NOT_OWNED = "ResourceClaim default/c was not created for Pod default/web (Pod is not owner)"
+
+
+@pytest.mark.parametrize(
+    ("of", "found", "message"),
+    [
+        pytest.param(with_claims(), None, "", id="no claims"),
+        pytest.param(
+            with_claims({"name": "gpu"}), claim(),
+            'pod "default/web", spec.resourceClaim "gpu": none of the supported fields are set',
+            id="neither a claim nor a template",
+        ),
+        pytest.param(
+            with_claims(TEMPLATED), claim(),
+            'pod "default/web": ResourceClaim not created yet', id="not created yet",
+        ),
+        pytest.param(
+            with_claims(TEMPLATED, made={"other": "c"}), claim(),
+            'pod "default/web": ResourceClaim not created yet', id="another one is created",
+        ),
+        pytest.param(
+            with_claims(TEMPLATED, made={"gpu": "c"}),
+            claim(ownerReferences=owned_by_the_pod()), "", id="created for the pod",
+        ),
+        pytest.param(
+            with_claims(TEMPLATED, made={"gpu": "c"}), claim(), NOT_OWNED, id="of nobody",
+        ),
+        pytest.param(
+            with_claims(TEMPLATED, made={"gpu": "c"}),
+            claim(ownerReferences=owned_by_the_pod("former")), NOT_OWNED, id="of a former pod",
+        ),
+        pytest.param(
+            with_claims(TEMPLATED, made={"gpu": "d"}), claim(), NOT_FOUND.format("d"), id="gone",
+        ),
+        pytest.param(with_claims(TEMPLATED, made={"gpu": None}), None, "", id="none is needed"),
+        pytest.param(with_claims(extended="c"), claim(), "", id="of extended resources"),
+        pytest.param(
+            with_claims(extended="c"), None, NOT_FOUND.format("c"), id="that is gone",
+        ),
+        pytest.param(with_claims(extended=""), None, "", id="no name of an extended one"),
+    ],
+)  # fmt: skip
+def test_the_claims_of_a_pod_are_those_that_it_names_or_were_made_for_it(
+    of: Any, found: ResourceClaim | None, message: str
+) -> None:
+    """Upstream: pkg/kubelet/cm/dra/manager.go, prepareResources"""
+    if message:
+        with pytest.raises(PrepareError) as raised:
+            prepare(found, of)
+        assert str(raised.value) == message
+        return
+    assert len(prepare(found, of)) == (found is not None)
+
+
+@pytest.mark.parametrize(
+    ("of", "has_any"),
+    [
+        (with_claims(), False),
+        (with_claims(TEMPLATED), True),
+        (with_claims(extended="c"), True),
+        (pod(), True),
+        (pod_of(container()), False),
+    ],
+)
+def test_whether_a_pod_has_claims(of: Any, has_any: bool) -> None:
+    assert has_claims(of) is has_any
+
+
+SECOND = 1_000_000_000
+DELAY = "podwright.dev/prepare-delay"
+
+
+def bound_pod(second: int | None) -> Any:
+    conditions = [] if second is None else [
+        {"type": "PodScheduled", "status": "True",
+         "lastTransitionTime": f"1970-01-01T00:00:{second:02}Z"}
+    ]  # fmt: skip
+    return decode(pod().raw | {"status": {"conditions": conditions}})
+
+
+@pytest.mark.parametrize(
+    ("delay", "bound", "now", "due"),
+    [
+        pytest.param(None, 0, 9, 9, id="at once"),
+        pytest.param("0s", 0, 9, 9, id="no delay"),
+        pytest.param("-5s", 0, 9, 9, id="less than none"),
+        pytest.param("5s", 7, 9, 12, id="since the pod was bound"),
+        pytest.param("2s", 7, 9, 9, id="it is over now"),
+        pytest.param("1s", 7, 9, 9, id="it was over before"),
+        pytest.param("5s", None, 9, 14, id="since now, if that is not known"),
+    ],
+)
+def test_drivers_take_as_long_as_the_claim_says(
+    delay: str | None, bound: int | None, now: int, due: int
+) -> None:
+    found = claim(annotations={} if delay is None else {DELAY: delay})
+    objects = Objects()
+    objects.found[KIND, found.key] = found
+    preparation = prepared_claims(bound_pod(bound), objects, now * SECOND)
+    assert preparation.due_ns == due * SECOND
+    assert len(preparation.writes) == (due == now), "nothing is written before"
+
+
+def test_a_delay_that_is_none_is_an_error_of_the_claim() -> None:
+    with pytest.raises(PrepareError) as raised:
+        prepare(claim(annotations={DELAY: "soon"}))
+    assert str(raised.value) == (
+        f'NodePrepareResources failed for ResourceClaim c: {DELAY}: "soon" is not a duration such'
+        " as 5s"
+    )
