@@ -270,13 +270,13 @@ def _taints(node: Node, conditions: Sequence[Document], now_ns: int) -> list[Doc
     ]
     if node.spec.unschedulable:
         desired.append((UNSCHEDULABLE, "NoSchedule"))
-    ready = [str(each.get("status")) for each in conditions if each.get("type") == "Ready"]
+    known = {str(each.get("type")): str(each.get("status")) for each in conditions}
     written: Sequence[Document] = section(node, "spec").get("taints") or ()
     evicting = [_identity(each) for each in written if _is_evicting(each)]
-    if not ready:
+    if "Ready" not in known:
         desired += evicting  # the kubelet has posted no status yet
-    elif evicting and ("Ready", ready[0]) in _TAINT_OF:
-        desired.append((_TAINT_OF["Ready", ready[0]], "NoExecute"))
+    elif evicting and (taint := _TAINT_OF.get(("Ready", known["Ready"]))) is not None:
+        desired.append((taint, "NoExecute"))
     kept = [each for each in written if not _is_managed(each) or _identity(each) in desired]
     there = {_identity(each) for each in kept}
     now = timestamp_text(now_ns)
