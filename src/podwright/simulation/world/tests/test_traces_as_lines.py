@@ -319,3 +319,82 @@ def test_what_is_not_overcommitted_has_a_limit_too(resource, has_limit):
     (container,) = workload[0]["apply"]["spec"]["containers"]
     limits = {"limits": {resource: "2k"}} if has_limit else {}
     assert container["resources"] == {"requests": {resource: "2k"}, **limits}
+
+
+# ----------------------------------------------------------------------------------- nodes
+
+HOST = "kubernetes.io/hostname"
+
+
+def nodes_of(frame: dict[str, Any], **columns: Any) -> list[tuple[str, dict[str, Any]]]:
+    return [
+        (node.name, dict(node.status.allocatable)) for node in pw.nodes_from_frame(frame, **columns)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("frame", "columns", "expected"),
+    [
+        pytest.param({"c": [2]}, {"cpu": "c"}, [("node-0", {"pods": "110", "cpu": "2"})], id="cpu"),
+        pytest.param(
+            {"c": [2], "p": [30]}, {"cpu": "c", "pods": "p"},
+            [("node-0", {"pods": "30", "cpu": "2"})], id="pods",
+        ),
+        pytest.param(
+            {"n": ["a", "b"]}, {"name": "n"},
+            [("a", {"pods": "110"}), ("b", {"pods": "110"})], id="names alone",
+        ),
+        pytest.param(
+            {"n": ["a", "b"]}, {"name": "n", "prefix": "x"},
+            [("x-a", {"pods": "110"}), ("x-b", {"pods": "110"})], id="names behind a prefix",
+        ),
+        pytest.param(
+            {"r": [2, 0, None]}, {"replicas": "r"},
+            [("node-0-0", {"pods": "110"}), ("node-0-1", {"pods": "110"}),
+             ("node-2-0", {"pods": "110"})], id="copies",
+        ),
+        pytest.param(
+            {"r": [1]}, {"replicas": "r", "prefix": "x"}, [("x-0-0", {"pods": "110"})],
+            id="copies behind a prefix",
+        ),
+        pytest.param(
+            {"g": [None, 8]}, {"resources": {"a.b/gpu": "g"}},
+            [("node-0", {"pods": "110"}), ("node-1", {"pods": "110", "a.b/gpu": "8"})],
+            id="devices of some",
+        ),
+        pytest.param({"c": []}, {"cpu": "c"}, [], id="no rows"),
+    ],
+)  # fmt: skip
+def test_the_nodes_of_a_table(frame, columns, expected):
+    assert nodes_of(frame, **columns) == expected
+
+
+def test_the_labels_of_a_node_have_its_name_unless_they_are_given():
+    frame = {"n": ["A", "b"], "z": ["x", None], "h": [None, "host"]}
+    first, second = pw.nodes_from_frame(frame, name="n", labels={"zone": "z", HOST: "h"})
+    assert first.metadata.labels == {HOST: "a", "zone": "x"}
+    assert first.metadata.annotations == {"podwright.dev/original-name": "A"}
+    assert second.metadata.labels == {HOST: "host"}
+    assert second.metadata.annotations == {}
+    assert first.status.capacity == first.status.allocatable
+
+
+@pytest.mark.parametrize(
+    ("columns", "error"),
+    [
+        ({"cpu": "x"}, "x: no such column"),
+        ({}, "frame: no column is read; name at least one, such as cpu= or name="),
+        ({"replicas": "r"}, 'r[1]: Invalid value: "-1": a whole number of 0 or more is expected'),
+        ({"name": "n"}, 'n[1]: Duplicate value: "a": also in n[0]'),
+        ({"cpu": "c"}, 'c[1]: Invalid value: "much": a quantity of 0 or more is expected, such as'
+         " 2, 500m or 1Gi"),
+        ({"memory": "r"}, 'r[0]: 1 has no unit; give that of the column, such as unit={"memory":'
+         ' "GiB"}'),
+        ({"labels": {"a b": "n"}}, "labels['a b']: Invalid value: \"a b\": "),
+    ],
+)  # fmt: skip
+def test_a_table_of_nodes_that_is_wrong_says_where(columns, error):
+    frame = {"n": ["a", "a"], "r": [1, -1], "c": [1, "much"]}
+    with pytest.raises(InputError) as raised:
+        pw.nodes_from_frame(frame, **columns)
+    assert str(raised.value.errors[0]).startswith(error)
