@@ -144,8 +144,8 @@ class Cluster:
         self._pods_on_missing_nodes: dict[str, dict[str, Pod]] = {}
         self.numbering = 0
         self._device_changes = 0
-        self._live: tuple[int, I32Array] = (-1, np.empty(0, dtype=np.int32))
-        self._live_names: tuple[int, tuple[str, ...]] = (-1, ())
+        self._live: tuple[int, I32Array] | None = None
+        self._live_names: tuple[int, tuple[str, ...]] | None = None
 
     @property
     def nominated(self) -> dict[str, dict[str, Pod]]:
@@ -369,15 +369,14 @@ class Cluster:
     def live_slots(self) -> I32Array:
         """Return the slots of all existing nodes: (n_alive,) int32, ascending."""
         version = self.nodes.topology_journal.version
-        if self._live[0] != version:
-            slots = np.flatnonzero(self.nodes.alive).astype(np.int32)
-            self._live = (version, slots)
+        if self._live is None or self._live[0] != version:
+            self._live = (version, np.flatnonzero(self.nodes.alive).astype(np.int32))
         return self._live[1]
 
     def live_names(self) -> tuple[str, ...]:
         """Return the names of all existing nodes, in the order of `live_slots`."""
         version = self.nodes.topology_journal.version
-        if self._live_names[0] != version:
+        if self._live_names is None or self._live_names[0] != version:
             names = map(self.nodes.names.__getitem__, self.live_slots().tolist())
             self._live_names = (version, tuple(names))
         return self._live_names[1]

@@ -105,6 +105,25 @@ def test_pods_of_missing_nodes_change(change, left):
     assert missing(cluster) == left
 
 
+def test_slots_and_names_of_nodes_are_found_once_until_one_comes_or_goes():
+    cluster = cluster_of()
+    assert (cluster.live_slots().tolist(), cluster.live_names()) == ([], ())
+    assert cluster.live_slots().dtype == np.int32
+    for change, slots, names in (
+        (lambda: cluster.put(node("a")), [0], ("a",)),
+        (lambda: cluster.put(node("b")), [0, 1], ("a", "b")),
+        (lambda: cluster.delete(node("a")), [1], ("b",)),
+        (lambda: cluster.put(node("a")), [1, 2], ("b", "a")),
+    ):
+        change()
+        found, named = cluster.live_slots(), cluster.live_names()
+        assert (found.tolist(), named) == (slots, names)
+        cluster.put(node(names[-1], "9"))
+        cluster.put(pod("p", on=names[-1]))
+        assert cluster.live_slots() is found
+        assert cluster.live_names() is named
+
+
 def test_names_of_nodes_follow_changes():
     cluster = cluster_of(node("b"), node("a"))
     assert cluster.live_names() == ("b", "a")
