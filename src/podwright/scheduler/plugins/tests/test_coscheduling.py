@@ -65,6 +65,38 @@ def test_a_group_is_not_scheduled_where_nodes_lack_its_resources(least_resources
         assert driver.node_of("default/b")
 
 
+GATED = "pre-filter pod m0 cannot proceed due to gated pods in the same PodGroup"
+FEW = (
+    "pre-filter pod m0 cannot find enough sibling pods, current pods number: 1, "
+    "minMember of group: 2"
+)
+
+
+@pytest.mark.parametrize(
+    ("members", "gated", "message"),
+    [
+        pytest.param(2, 0, "", id="as many as must be"),
+        pytest.param(3, 0, "", id="more"),
+        pytest.param(1, 0, FEW, id="one is missing"),
+        pytest.param(1, 1, GATED, id="one is gated"),
+        pytest.param(1, 2, GATED, id="two are"),
+        pytest.param(2, 1, "", id="one of three is"),
+    ],
+)
+def test_a_group_is_scheduled_with_as_many_members_that_are_not_gated(members, gated, message):
+    driver = Driver(config=configuration())
+    driver.put(make_node("n1", cpu="4"), group("g", 2))
+    gates = {"schedulingGates": [{"name": "example.com/wait"}]}
+    driver.put(*[member(f"gated{number}", spec=gates) for number in range(gated)])
+    driver.put(*[member(f"m{number}") for number in range(members)])
+    for _ in range(members):
+        driver.cycle()
+    if message:
+        assert f"{message}." in driver.condition("default/m0")[1]
+    else:
+        assert {driver.node_of(f"default/m{number}") for number in range(members)} == {"n1"}
+
+
 def test_what_other_pods_request_is_missing():
     driver = Driver(config=configuration())
     driver.put(make_node("n1", cpu="2"), make_node("n2", cpu="2"))

@@ -82,8 +82,20 @@ def test_terms_that_all_name_nodes_restrict_the_search(incoming, names):
     )
 
 
-def test_a_term_without_a_name_lifts_the_restriction():
-    incoming = requiring(named("a"), labelled("disk", "Exists"))
+def field(key, operator, *values):
+    return {"matchFields": [{"key": key, "operator": operator, "values": list(values)}]}
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
+        pytest.param(labelled("disk", "Exists"), id="a label"),
+        pytest.param(field("metadata.name", "NotIn", "b"), id="all names but one"),
+        pytest.param({}, id="an empty term"),
+    ],
+)
+def test_a_term_without_a_name_lifts_the_restriction(term):
+    incoming = requiring(named("a"), term)
     answer = NodeAffinity().pre_filter(cycle_of(incoming, *NODES))
     assert not isinstance(answer, PreFilterResult)
     assert answer.is_success
