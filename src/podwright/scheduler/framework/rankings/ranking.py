@@ -132,6 +132,8 @@ class Ranking:
         *,
         scratch: Scratch,
         is_kept: bool,
+        reads: int,
+        prepared_for: tuple[int, ...],
     ) -> None:
         self.cycle = cycle
         self.outcome = outcome
@@ -141,8 +143,8 @@ class Ranking:
         self.sweeping_scores = parts.sweeping_scores
         self.skipped_scores = parts.skipped_scores
         self.failure = parts.failure
-        self.reads = 0
-        self.prepared_for: tuple[int, ...] = ()
+        self.reads = reads
+        self.prepared_for = prepared_for
         self.objects_version = -1
         self.own_state: dict[str, Any] = {}
         self.may_be_narrower = False

@@ -393,10 +393,15 @@ class RankingCache:
             skipped_scores=skipped_scores,
             failure=failure,
         )
-        ranking = Ranking(cycle, outcome, parts, scratch=self._scratch, is_kept=keep)
-        ranking.reads = all_reads
-        ranking.prepared_for = versions
-        return ranking
+        return Ranking(
+            cycle,
+            outcome,
+            parts,
+            scratch=self._scratch,
+            is_kept=keep,
+            reads=all_reads,
+            prepared_for=versions,
+        )
 
     # ---------------------------------------------------------------- frames
 
@@ -460,9 +465,15 @@ class RankingCache:
             sweeping_scores=frame.sweeping,
             skipped_scores=frame.skipped_scores,
         )
-        ranking = Ranking(cycle, frame.outcome, parts, scratch=self._scratch, is_kept=keep)
-        ranking.reads = frame.reads
-        ranking.prepared_for = frame.versions
+        ranking = Ranking(
+            cycle,
+            frame.outcome,
+            parts,
+            scratch=self._scratch,
+            is_kept=keep,
+            reads=frame.reads,
+            prepared_for=frame.versions,
+        )
         frame.spare = None
         if not keep:
             every: list[VerdictRow | ScoreRow | Sweep] = [*ranking.filters]

@@ -28,6 +28,7 @@ from podwright.scheduler.framework import (
 from podwright.scheduler.framework.plugin import KeyReads
 from podwright.scheduler.framework.profile import TieRule
 from podwright.scheduler.framework.rankings.ranking_cache import RankingCache
+from podwright.scheduler.framework.rankings.scores import RequestScore
 from podwright.scheduler.preemption.tests import situations
 from podwright.testing import make_node, make_pod
 
@@ -604,6 +605,58 @@ def test_requests_determine_totals_if_one_filter_adds_up(
     put(cluster, make_node("n"))
     runner = PluginRunner(Profile(scheduler_name="s", filter=made), cluster)
     ranking = runner.ranking_of(make_pod("p"))
+    assert (ranking._requests is not None) is adds_up
+
+
+class Nothing(Adds):
+    """Has no sums for any pod."""
+
+    def filter_as_sums(self, cycle: Cycle) -> I64Array | None:
+        return None
+
+
+def scoring(name: str, *, is_balance: bool, has_sums: bool = True) -> Plugin:
+    """Return a plugin that scores requests."""
+    sums = RequestScore(plan=np.zeros(0, dtype=np.int64), is_balance=is_balance)
+    fields = {
+        "name": name,
+        "score_reads": PODS,
+        "pod_key": lambda *_: (),
+        "score": lambda *_: 0,
+        "score_as_requests": lambda *_: sums if has_sums else None,
+    }
+    made: Plugin = type(name, (Plugin,), fields)()
+    return made
+
+
+SHARES, BALANCE = scoring("Shares", is_balance=False), scoring("Balance", is_balance=True)
+
+
+@pytest.mark.parametrize(
+    ("filter_class", "scores", "adds_up"),
+    [
+        pytest.param(Adds, (), True, id="no score"),
+        pytest.param(Adds, (SHARES,), True, id="shares"),
+        pytest.param(Adds, (BALANCE,), True, id="a balance"),
+        pytest.param(Adds, (SHARES, BALANCE), True, id="both"),
+        pytest.param(Adds, (SHARES, scoring("S", is_balance=False)), False, id="shares twice"),
+        pytest.param(Adds, (BALANCE, scoring("B", is_balance=True)), False, id="two balances"),
+        pytest.param(
+            Adds, (SHARES, scoring("N", is_balance=False, has_sums=False)), False, id="another one"
+        ),
+        pytest.param(Nothing, (SHARES,), False, id="a filter without sums"),
+    ],
+)
+def test_requests_determine_totals_if_scores_compare_them(
+    filter_class: type[Plugin], scores: tuple[Plugin, ...], adds_up: bool
+) -> None:
+    made = type("Sums", (filter_class,), {"filter_reads": PODS})()
+    cluster = Cluster()
+    put(cluster, make_node("n"))
+    profile = Profile(
+        scheduler_name="s", filter=(made,), score=tuple((plugin, 1) for plugin in scores)
+    )
+    ranking = PluginRunner(profile, cluster).ranking_of(make_pod("p"))
     assert (ranking._requests is not None) is adds_up
 
 

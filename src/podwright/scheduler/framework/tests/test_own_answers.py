@@ -11,6 +11,7 @@ from itertools import product
 import pytest
 
 from podwright.apimachinery.objects import Pod
+from podwright.apimachinery.schema import decode
 from podwright.scheduler.columns import Cluster, Reads
 from podwright.scheduler.framework import (
     Cycle,
@@ -19,6 +20,7 @@ from podwright.scheduler.framework import (
     PluginRunner,
     PreFilterResult,
     Profile,
+    StateKey,
     Status,
 )
 from podwright.testing import make_node, make_pod
@@ -146,3 +148,45 @@ def test_pods_that_all_differ_are_decided_by_the_answers_for_themselves() -> Non
             found = runner.decide(pod, cycle_number=number)
             text = f"{found.node} {found.total}" if found.node else found.message
             assert DECISIONS[answers] in text, (one, other)
+
+
+COUNT: StateKey[int] = StateKey("test/classes")
+
+
+class CountsClasses(Plugin):
+    """Counts StorageClasses before it filters and scores."""
+
+    name = "CountsClasses"
+    pre_filter_reads = Reads.STORAGE
+    filter_reads = score_reads = Reads.NODE | Reads.STORAGE
+
+    def pod_key(self, pod: Pod) -> Hashable:
+        return "all"
+
+    def pre_filter(self, cycle: Cycle) -> Status:
+        cycle.write(COUNT, len(cycle.cluster.storage.classes))
+        return Status.OK
+
+    def filter(self, cycle: Cycle, node: NodeView) -> Status:
+        is_out = node.name == f"n{cycle.read(COUNT)}"
+        return Status.unschedulable("out") if is_out else Status.OK
+
+    def score(self, cycle: Cycle, node: NodeView) -> int:
+        return 50 if node.name == f"n{cycle.read(COUNT) + 1}" else 0
+
+
+def test_kept_rows_read_what_pre_filter_found_last() -> None:
+    cluster, plugin = Cluster(), CountsClasses()
+    for name in NAMES:
+        cluster.put(make_node(name, cpu="4"))
+    profile = Profile(
+        scheduler_name="s", pre_filter=(plugin,), filter=(plugin,), score=((plugin, 1),)
+    )
+    runner = PluginRunner(profile, cluster, seed=1)
+    document = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "provisioner": "p"}
+    for count, (best, feasible_count) in enumerate((("n1", 3), ("n2", 2), ("n3", 2))):
+        if count:
+            cluster.put(decode(document | {"metadata": {"name": f"c{count}"}}))
+        for number in range(3):
+            found = runner.decide(make_pod(f"p{number}"), cycle_number=number)
+            assert (found.node, found.total, found.feasible_count) == (best, 50, feasible_count)

@@ -89,6 +89,43 @@ def test_a_pod_is_rejected_before_filtering(
     assert not diagnosis.pending
 
 
+def filtering(name: str, status: Status) -> Plugin:
+    made: Plugin = type(name, (Plugin,), {"name": name, "filter": lambda *_: status})()
+    return made
+
+
+@pytest.mark.parametrize(
+    ("pre_filters", "status", "rejected_by", "pending"),
+    [
+        pytest.param((), Status.unschedulable("full"), {"Full"}, set(), id="a filter"),
+        pytest.param((), Status.pending("later"), set(), {"Full"}, id="one that waits"),
+        pytest.param(
+            (naming("B", "n1"),), Status.unschedulable("full"), {"B", "Full"}, set(),
+            id="a filter, and who restricts the nodes",
+        ),
+        pytest.param(
+            (naming("B", "n1", "n2"),), Status.unschedulable("full"), {"B", "Full"}, set(),
+            id="also if that excludes none",
+        ),
+        pytest.param(
+            (naming("B", "n1"),), Status.pending("later"), {"B"}, {"Full"}, id="one of them waits"
+        ),
+    ],
+)  # fmt: skip
+def test_those_that_leave_no_node_have_rejected_the_pod(
+    pre_filters: tuple[Plugin, ...], status: Status, rejected_by: set[str], pending: set[str]
+) -> None:
+    cluster = Cluster()
+    for name in ("n1", "n2"):
+        cluster.put(make_node(name))
+    full = filtering("Full", status)
+    profile = Profile(scheduler_name="s", pre_filter=pre_filters, filter=(full,))
+    diagnosis = PluginRunner(profile, cluster).decide(make_pod("web"), cycle_number=1).diagnosis
+    assert diagnosis is not None
+    assert diagnosis.rejected_by == rejected_by
+    assert diagnosis.pending == pending
+
+
 class Raises(Plugin):
     name = "Raises"
 

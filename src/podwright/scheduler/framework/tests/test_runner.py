@@ -177,7 +177,9 @@ class Unprepared(Rates):
 
 def test_a_decision_is_not_repeated_where_it_would_fail() -> None:
     plugin = Unprepared()
-    profile = Profile(scheduler_name="s", pre_filter=(plugin,), filter=(plugin,))
+    profile = Profile(
+        scheduler_name="s", pre_filter=(plugin,), filter=(plugin,), score=((plugin, 1),)
+    )
     cluster = Cluster()
     cluster.put(make_node("a", labels={"rate": "1"}))
     made = PluginRunner(profile, cluster)
