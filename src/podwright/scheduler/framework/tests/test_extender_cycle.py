@@ -215,3 +215,38 @@ def test_a_recorded_cycle_is_drawn_as_it_was(tie_rule: TieRule, nodes: str):
         for number in (*range(1, 9), 10**9)
     ]
     assert " ".join(found).replace("n", "") == nodes
+
+
+def test_a_node_that_nominated_pods_take_counts_once_with_the_reason_of_an_extender():
+    def call(_asked: Any) -> ExtenderReply:
+        failed = dict.fromkeys(("n1", "n2", "n3"), "busy")
+        body = json.dumps({"NodeNames": [], "FailedNodes": failed}).encode()
+        return ExtenderReply(status=200, body=body)
+
+    runner = runner_of(["n1", "n2", "n3"], FILTER)
+    runner.cluster.put(make_node("n1", cpu="1"))
+    runner.cluster.nominate(make_pod("first", cpu="1", priority=5), "n1")
+    decision = run_steps(runner.steps(make_pod("web", cpu="1"), cycle_number=1), call)
+    assert decision.message.startswith("0/3 nodes are available: 3 busy.")
+
+
+@pytest.mark.parametrize(
+    ("reply", "scores"),
+    [
+        pytest.param([{"Host": "n1", "Score": 2}], {"n1": 20}, id="a node"),
+        pytest.param([{"Host": "n1"}], {"n1": 0}, id="without a score"),
+        pytest.param([{"Score": 2}], {"": 20}, id="without a name"),
+        pytest.param([{"Host": None, "Score": None}], {"": 0}, id="null is no value"),
+        pytest.param([{"Host": "n1", "Score": 2}] * 2, {"n1": 40}, id="a node twice"),
+        pytest.param([], {}, id="nothing"),
+        pytest.param(None, {}, id="null"),
+    ],
+)
+def test_the_scores_of_an_extender_are_recorded_as_it_gave_them(reply: Any, scores: dict[str, int]):
+    def call(asked: Any) -> ExtenderReply:
+        body = {"NodeNames": ["n1", "n2"]} if asked.verb == "filter" else reply
+        return ExtenderReply(status=200, body=json.dumps(body).encode())
+
+    runner = runner_of(["n1", "n2"], FILTER | {"prioritizeVerb": "score", "weight": 1})
+    found = runner.explain(make_pod("web", cpu="1"), cycle_number=1, call_extender=call)
+    assert found.extenders[0].scores == scores

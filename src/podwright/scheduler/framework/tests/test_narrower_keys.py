@@ -9,11 +9,13 @@ import pytest
 
 from podwright.apimachinery.objects import Pod
 from podwright.scheduler.columns import Cluster, Reads
+from podwright.scheduler.columns.tests.test_device_fits import a_slice, allocated
 from podwright.scheduler.framework import Cycle, NodeView, Plugin, PluginRunner, Profile, Status
 from podwright.scheduler.framework.cycle import StateKey
 from podwright.scheduler.framework.plugin import KeyReads
 from podwright.testing import make_node, make_pod
 
+PODS = Reads.NODE | Reads.PODS
 OWN: StateKey[str] = StateKey("PreFilterBySize")
 
 
@@ -108,6 +110,30 @@ def test_only_changed_nodes_are_filtered_again() -> None:
     made.cluster.put(make_node("small", labels={"large": ""}))
     assert calls_of(made, pod("next", size="large")) == [1]
     assert made.decide(pod("last", size="large"), cycle_number=9).feasible_count == 2
+
+
+class ByDevice(BySize):
+    """Reads what the pods of a node, and their claims, leave free."""
+
+    def reads_for(self, key: Hashable, cluster: Cluster) -> KeyReads:
+        reads = super().reads_for(key, cluster)
+        return reads if reads.filter is Reads.CLUSTER else reads._replace(filter=PODS)
+
+
+def test_nodes_whose_devices_changed_are_filtered_again() -> None:
+    plugin = ByDevice()
+    profile = Profile(
+        scheduler_name="s", pre_filter=(plugin,), filter=(plugin,), score=((Flat(), 1),)
+    )
+    cluster = runner().cluster
+    for name in ("large", "small"):
+        cluster.put(a_slice(name, name, devices=[{"name": "gpu-0"}]))
+    made = PluginRunner(profile, cluster)
+    calls_of(made, *(pod(f"p{number}", size="small") for number in range(3)))
+    assert calls_of(made, pod("next", size="small")) == [0]
+    cluster.devices.set_pending("c", allocated("small", "gpu-0"))
+    assert calls_of(made, pod("last", size="small"), pod("again", size="small")) == [1, 0]
+    assert BySize.calls == []
 
 
 def test_the_state_is_that_of_the_pod_itself() -> None:

@@ -23,6 +23,7 @@ from podwright.scheduler.framework import (
     StateKey,
     Status,
 )
+from podwright.scheduler.framework.plugin import KeyReads
 from podwright.testing import make_node, make_pod
 
 NAMES = ("n1", "n2", "n3")
@@ -190,3 +191,45 @@ def test_kept_rows_read_what_pre_filter_found_last() -> None:
         for number in range(3):
             found = runner.decide(make_pod(f"p{number}"), cycle_number=number)
             assert (found.node, found.total, found.feasible_count) == (best, 50, feasible_count)
+
+
+class ReadsByPod(Plugin):
+    """Reads pods for some pods only; no two pods have the same key."""
+
+    name = "ReadsByPod"
+    key_varies = True
+    filter_reads = score_reads = Reads.NODE | Reads.PODS
+
+    def pod_key(self, pod: Pod) -> Hashable:
+        return pod.name
+
+    def reads_for(self, key: Hashable, cluster: Cluster) -> KeyReads:
+        reads = Reads.NODE | Reads.PODS if str(key).startswith("alone") else Reads.NODE
+        return KeyReads(Reads.NOTHING, reads, reads)
+
+    def filter(self, cycle: Cycle, node: NodeView) -> Status:
+        is_taken = cycle.pod.name.startswith("alone") and node.pods
+        return Status.unschedulable("taken") if is_taken else Status.OK
+
+    def score(self, cycle: Cycle, node: NodeView) -> int:
+        return 10 * NAMES.index(node.name)
+
+
+@pytest.mark.parametrize(
+    "order", ["any any alone alone any alone", "alone any alone any alone alone any any alone"]
+)
+def test_pods_that_all_differ_read_what_their_keys_say(order: str) -> None:
+    cluster, plugin = Cluster(), ReadsByPod()
+    for name in NAMES:
+        cluster.put(make_node(name, cpu="100"))
+    profile = Profile(scheduler_name="s", filter=(plugin,), score=((plugin, 1),))
+    runner = PluginRunner(profile, cluster, seed=1)
+    for number, kind in enumerate(order.split() * 2):
+        pod = make_pod(f"{kind}{number}", cpu="1m")
+        found = runner.decide(pod, cycle_number=number)
+        assert found == PluginRunner(profile, cluster, seed=1).decide(pod, cycle_number=number)
+        taken = {cluster.nodes.names[slot] for slot, pods in enumerate(cluster.pods_on) if pods}
+        free = [name for name in NAMES if kind == "any" or name not in taken]
+        assert found.node == (free[-1] if free else "")
+        if found.node:
+            cluster.place(pod, found.slot)

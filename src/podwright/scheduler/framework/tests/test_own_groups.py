@@ -227,3 +227,38 @@ def test_scores_that_may_be_out_of_range_have_no_groups() -> None:
     for number in range(3):
         decided(made, "Score", number)
     assert wide.built == 0
+
+
+class Unprepared(Plugin):
+    """Fails at PreScore."""
+
+    name = "Unprepared"
+    score_reads = Reads.NODE
+
+    def pod_key(self, pod: Pod) -> object:
+        return ()
+
+    def pre_score(self, cycle: Cycle) -> Status:
+        return Status.error("not now")
+
+    def score(self, cycle: Cycle, node: NodeView) -> int:
+        return 1
+
+
+def test_no_groups_are_built_for_a_cycle_that_fails_anyway() -> None:
+    plugin, unprepared = ByColor(), Unprepared()
+    cluster = Cluster()
+    for number, color in enumerate(COLORS * 2):
+        cluster.put(make_node(f"n{number}", labels={"color": color}))
+    profile = Profile(
+        scheduler_name="s",
+        filter=(plugin,),
+        pre_score=(unprepared,),
+        score=((unprepared, 1),),
+    )
+    made = PluginRunner(profile, cluster)
+    for number in range(4):
+        error = made.decide(make_pod(f"p{number}"), cycle_number=number).error
+        assert error is not None
+        assert "not now" in error.message
+    assert plugin.built == 0

@@ -190,3 +190,14 @@ def test_the_calls_and_the_details_of_all_plugins_are_kept(last: Status) -> None
     assert result.details == ("first" if last is NO else None)
     alone = result_of(After(answering(last)))
     assert alone.calls == ()
+
+
+def asking() -> Any:
+    """Answer as a generator that calls an extender."""
+    yield "a call"
+    return answering(OK)
+
+
+def test_calls_of_extenders_need_the_steps() -> None:
+    with pytest.raises(AssertionError, match="an extender call needs the steps: 'a call'"):
+        result_of(After(asking()))

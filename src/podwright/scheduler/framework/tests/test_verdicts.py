@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from podwright.scheduler.framework import Code, Status
+from podwright.scheduler.framework.rankings.scores import Scores
 from podwright.scheduler.framework.rankings.verdicts import Verdicts
 
 FULL, TAINTED = Status.unschedulable("full"), Status.unresolvable("tainted")
@@ -134,3 +135,18 @@ def test_equal_statuses_have_one_code_also_with_reasons_in_a_list():
     code = verdicts.code_of(Status(Code.UNSCHEDULABLE, listed))
     assert verdicts.code_of(Status.unschedulable("full")) == code
     assert verdicts.status_of(code) == Status.unschedulable("full")
+
+
+@pytest.mark.parametrize(
+    ("rows", "values"),
+    [
+        pytest.param((0, 1, 2), [0, 0, 0], id="all slots"),
+        pytest.param((2, 0), [0, 8, 0], id="some"),
+        pytest.param((1,), [7, 0, 9], id="one"),
+        pytest.param((), [7, 8, 9], id="none"),
+    ],
+)
+def test_cleared_scores_are_those_of_the_rows(rows: tuple[int, ...], values: list[int]) -> None:
+    scores = Scores(np.array([7, 8, 9], dtype=np.int64), np.array(rows, dtype=np.int32))
+    scores.clear()
+    assert scores.values.tolist() == values
