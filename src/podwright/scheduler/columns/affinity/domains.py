@@ -28,7 +28,6 @@ _MOST_APPENDED = 256
 _MANY_KEYS = 8
 """The slots that have all of more keys than this are computed once for all rules."""
 
-_NO_ROWS: I32Array = np.zeros(0, dtype=np.int32)
 _FEW = 4
 """Up to this many new nodes are added one by one, which is faster than with arrays."""
 
@@ -158,13 +157,10 @@ class Domains:
         self.rule = rule
         self.numbering = 0
         self.n_counters = 0
-        self._nodes = nodes
-        self._version = -1
-        self._domain_of_value: I32Array = np.zeros(0, dtype=np.int32)
-        self.n_counted = 0
-        self.n_domains = 0
         self.empty_domain = -1
-        self._set_rows(_NO_ROWS, _NO_ROWS)
+        self._nodes = nodes
+        self._version = nodes.topology_journal.version
+        self._renumber()
 
     @property
     def is_current(self) -> bool:
@@ -177,7 +173,7 @@ class Domains:
         if self.is_current:
             return
         journal = nodes.topology_journal
-        changed = journal.since(self._version) if self._version >= 0 else None
+        changed = journal.since(self._version)
         self._version = journal.version
         if changed is not None and self._follow(changed):
             return

@@ -713,3 +713,33 @@ def test_a_carrier_that_terminates_carries_its_terms_once():
     assert matching_shy(cluster) == 1
     cluster.delete(pod("shy", "n1", app="b", away_from="a", terminating=True))
     assert matching_shy(cluster) == 0
+
+
+def test_a_carrier_with_other_labels_carries_its_terms_once():
+    cluster = Cluster()
+    cluster.put(node("n1", "x"))
+    cluster.put(pod("shy", "n1", app="b", away_from="a"))
+    used = cluster.selectors._placed.used_count
+    for app in ("c", "d", "b", "c"):
+        cluster.put(pod("shy", "n1", app=app, away_from="a"))
+        assert matching_shy(cluster) == 1
+        assert cluster.selectors._placed.used_count == used, "the pod is of one class"
+    cluster.delete(pod("shy", "n1", app="c", away_from="a"))
+    assert matching_shy(cluster) == 0
+    assert cluster.selectors._placed.pod_count == 0
+
+
+def test_domains_are_freed_with_their_last_counter():
+    cluster = limited(1)
+    first, second = counter_of(cluster), counter_of(cluster, weight=2)
+    costs, domains = [first.cost_bytes, second.cost_bytes], first.domains
+    rack = DomainRule.of_key("rack")
+    for weight in range(40):
+        counter_of(cluster, weight=weight, rule=rack)
+    assert (first.is_attached, second.is_attached) == (False, False)
+    assert first.current().tolist() == [0, 0]
+    assert first.domains is not domains, "they are numbered again"
+    second.current()
+    # The first one to come back has the rows of the nodes again.
+    assert [first.cost_bytes, second.cost_bytes] == costs
+    assert second.domains is first.domains

@@ -262,3 +262,18 @@ def test_keys_of_labels_are_equal_if_they_are_the_same_in_order() -> None:
     for other in ((), (ZONE,), (RACK, ZONE), (ZONE, RACK, DISK)):
         assert keys != LabelKeys(other)
         assert not keys == other  # noqa: SIM201
+
+
+def test_domains_are_numbered_from_the_beginning() -> None:
+    case, cluster = CASES["the label"], Cluster()
+    empty = domains_of(case, cluster)
+    assert (empty.numbering, empty.n_slots, empty.n_counted, empty.n_domains) == (1, 0, 0, 0)
+    assert (empty.n_counters, empty.empty_domain, empty.is_current) == (0, -1, True)
+    for number, place in enumerate(PLACES):
+        cluster.put(node(number, place))
+    assert not empty.is_current
+    domains = domains_of(case, cluster)
+    assert (domains.numbering, domains.n_slots, domains.is_current) == (1, len(PLACES), True)
+    check(domains, case, cluster)
+    check(empty, case, cluster)
+    assert (domains.numbering, empty.numbering) == (1, 1), "new nodes follow"
