@@ -69,6 +69,8 @@ _INDEXES: Final = {"_[_]": False, "_[?_]": True, "_?._": True}
 _PATTERN_FUNCTIONS: Final = frozenset({"matches", "find", "findAll"})
 _ALWAYS: Final = 2**64
 _ABSENT: Final = Optional()
+_KEYS: Final = (str, int, float)
+"""The types of keys and indexes; a truth value is an int."""
 """What an optional part of a path does not have; an optional value may be another one."""
 
 
@@ -415,6 +417,8 @@ def _is_missing(error: ErrorValue) -> bool:
 
 def lookup(container: Value, key: Value) -> tuple[bool, Value]:
     """Return whether a map or list has an entry, and the entry or the error of its absence."""
+    if not isinstance(key, _KEYS):
+        return False, ErrorValue(f"invalid qualifier type: {go_type_of(key)}")
     if isinstance(container, dict):
         found, value = find_key(container, key)
         return (True, value) if found else (False, ErrorValue(f"no such key: {display(key)}"))
@@ -425,8 +429,6 @@ def lookup(container: Value, key: Value) -> tuple[bool, Value]:
         if 0 <= index < len(container):
             return True, container[index]
         return False, ErrorValue(f"index out of bounds: {index}")
-    if not isinstance(key, bool | int | float | str):
-        return False, ErrorValue(f"invalid qualifier type: {go_type_of(key)}")
     return False, ErrorValue(f"no such key: {display(key)}")
 
 

@@ -6,7 +6,7 @@ common/decls/decls.go.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final, TypeAlias
 
 import msgspec
@@ -290,8 +290,7 @@ class Function(msgspec.Struct):
     trait : callable or None
         What the first argument of a singleton must satisfy.
     is_guarded : bool
-        Whether an error about the types of arguments names the function, as all but the
-        functions of the language itself do.
+        Whether an error about the types of arguments names the function.
     """
 
     name: str
@@ -336,7 +335,7 @@ def library_of(
     implementations: Mapping[str, Implementation],
     signatures: str,
     *,
-    is_guarded: bool = True,
+    unguarded: Collection[str] = (),
     singletons: Mapping[str, Callable[[Value], bool] | None] | None = None,
 ) -> Library:
     """Return a library.
@@ -347,6 +346,8 @@ def library_of(
         By overload id, or by function name for all its overloads.
     signatures : str
         A line for each overload: `id: target.name(args) -> result`.
+    unguarded : collection of str
+        Functions that check the types of arguments themselves.
     singletons : mapping
         Functions whose overloads share an implementation, with the trait of the first argument.
     """
@@ -357,7 +358,7 @@ def library_of(
         head, _, result = signature.rpartition(" -> ")
         name, args, is_member = _parse_head(head)
         implementation = implementations.get(identifier) or implementations[name]
-        function = functions.setdefault(name, Function(name, is_guarded=is_guarded))
+        function = functions.setdefault(name, Function(name, is_guarded=name not in unguarded))
         if name in shared:
             function.singleton, function.trait = implementation, shared[name]
         function.overloads[identifier] = Overload(

@@ -94,9 +94,13 @@ def _sum(value: Value, other: Value, sign: int) -> Value:
     right = other.quantity if isinstance(other, QuantityValue) else Quantity(int(other), 0)
     added = sign * right.unscaled
     is_decimal = left.is_decimal or right.is_decimal
+    further = left.exponent - right.exponent
+    is_far_apart = abs(further) > 2 * _INT_DIGITS
     if added > INT_MAX and not is_decimal and left.unscaled >= 0:
-        added = INT_MIN  # Upstream negates within 64 bits.
-    is_far_apart = abs(left.exponent - right.exponent) > 2 * _INT_DIGITS
+        # Upstream negates within 64 bits, unless the sum does not fit there.
+        fits = 0 <= further <= _INT_DIGITS and left.unscaled * 10**further <= INT_MAX
+        if fits or not left.unscaled:
+            added = INT_MIN
     if not is_decimal and not added:
         unscaled, exponent = left.unscaled, left.exponent
     elif not is_decimal and not left.unscaled:

@@ -559,7 +559,7 @@ STANDARD_LIBRARY: Final = library_of(
         "matches": search, **{name: _calendar_field(name) for name in _CALENDAR},
     },
     f"{_SIGNATURES.strip()}\n{_ordering_signatures()}\n{_calendar_signatures()}",
-    is_guarded=False,
+    unguarded=("!_", "contains", "startsWith", "endsWith"),
     singletons={
         "_==_": None, "_!=_": None, "@in": None, "matches": None,
         "_<_": is_comparable, "_<=_": is_comparable, "_>_": is_comparable, "_>=_": is_comparable,
