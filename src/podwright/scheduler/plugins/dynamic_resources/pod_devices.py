@@ -34,7 +34,7 @@ class PodDevices:
     unallocated : tuple of int
         The indexes of the claims without an allocation.
     extended : dict of str to int
-        The extended resources that the pod requests, if there is a special claim.
+        The extended resources that the pod requests, sorted, if there is a special claim.
     """
 
     __slots__ = ("claims", "extended", "nodes", "pod", "special", "unallocated")
@@ -172,7 +172,7 @@ def node_groups(pod: PodDevices, cluster: Cluster, rows: I32Array) -> NodeGroups
     unfit: Mask = np.zeros(len(rows), dtype=np.bool_)
     pattern = np.zeros(len(rows), dtype=np.int64)
     backed: list[str] = []
-    for name in sorted(pod.extended):
+    for name in pod.extended:
         column = nodes.resources.get(name)
         is_absent = (
             np.ones(len(rows), dtype=np.bool_)

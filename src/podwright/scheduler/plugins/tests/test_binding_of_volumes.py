@@ -248,6 +248,29 @@ def test_the_look_at_the_end_of_the_timeout_is_the_last(seconds: int) -> None:
     assert looks[-1] == failure("context deadline exceeded")
 
 
+@pytest.mark.parametrize(
+    ("last", "outcome"),
+    [
+        pytest.param(BOUND, Status.OK, id="bound at last"),
+        pytest.param(claim(volumeName="v"), failure("context deadline exceeded"), id="nearly"),
+        pytest.param(
+            volume("6", ""), failure('ClaimRef got reset for pv "v"'), id="failed at last"
+        ),
+    ],
+)
+@pytest.mark.parametrize("seconds", [1, 3])
+def test_what_the_last_look_shows_counts(
+    last: Any, outcome: Status | Pending, seconds: int
+) -> None:
+    assumed = Assumed(((claim(), volume()),), ())
+    plugin, cycle, _ = begun(assumed, NODE, PLACED, volume(), claim(), seconds=seconds)
+    plugin.continue_pre_bind(cycle, "n", Progress(now_ns=1, answers=(Answer(obj=volume()),)))
+    for look in range(seconds - 1):
+        assert plugin.continue_pre_bind(cycle, "n", Progress(now_ns=1 + look)) == NEXT_LOOK
+    cycle.cluster.put(last)
+    assert plugin.continue_pre_bind(cycle, "n", Progress(now_ns=seconds)) == outcome
+
+
 def test_a_pod_that_waits_for_no_volume_is_not_held() -> None:
     cycle = cycle_of(pod(), NODE, PLACED)
     plugin = VolumeBinding()
