@@ -434,7 +434,7 @@ def add_group_scores(
     else:
         size = _distinct_digits(setting[ABSENT_DOMAIN], base, stride, rows)
     weight = math.log(float(size + 2))
-    rest = float(setting[MAX_SKEW_LESS_ONE])
+    rest = setting[MAX_SKEW_LESS_ONE]
     for i in range(len(rows)):
         digit = rows[i] // stride % base
         if digit != none:

@@ -53,6 +53,14 @@ def test_dividing_is_exact_where_the_quotient_is_all_but_an_integer():
         pytest.param(-50, 2, -25, id="an exact negative quotient"),
         pytest.param(-51, 2, -25, id="towards zero"),
         pytest.param(0, 5, 0, id="zero"),
+        pytest.param(1, -2, 0, id="a negative divisor"),
+        pytest.param(51, -2, -25, id="towards zero, too"),
+        pytest.param(-51, -2, 25, id="both are negative"),
+        pytest.param(1 << 53, -(1 << 53) - 1, 0, id="a divisor that no float64 holds"),
+        pytest.param(1 << 53, (1 << 53) + 1, 0, id="a positive one"),
+        pytest.param((1 << 53) + 1, 1 << 53, 1, id="such a dividend"),
+        pytest.param((1 << 53) + 1, 1, (1 << 53) + 1, id="divided by one"),
+        pytest.param(-(1 << 53) - 1, 1, -(1 << 53) - 1, id="a negative one"),
     ],
 )
 def test_negative_dividends_are_cut_as_go_does(dividend, divisor, quotient):

@@ -187,14 +187,14 @@ def test_kernels_are_replaced_in_their_modules_and_back(kernels, monkeypatch):
 
     one.__module__ = room.__name__
     room.one = plain = _jit.kernel(one)
-    room.alias, room.other = plain, 5
+    room.alias, room.other, room.table = plain, 5, [plain]
 
     def form() -> int:
         return 2
 
     kernels.compiled[plain] = form
     _jit.compile_all()
-    assert (room.one, room.alias, room.other) == (form, form, 5)
+    assert (room.one, room.alias, room.other, room.table) == (form, form, 5, [plain])
     _jit.compile_all()
     kernels.node_cycles = 7
     _jit.run_as_python()

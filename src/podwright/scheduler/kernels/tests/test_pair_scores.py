@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from podwright.scheduler.kernels.pair_scores import (
+    CHUNK,
     LARGEST,
     balances,
     first_of_run,
@@ -183,3 +184,26 @@ def test_a_resource_that_a_node_lacks_is_not_balanced(capacity, used, requests):
     if 0 in capacity:
         # Without a pair nothing changes, which scores 75.
         assert at_once.tolist() == [75]
+
+
+@pytest.mark.parametrize("count", [1, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 2 * CHUNK + 3])
+@pytest.mark.parametrize("first", [0, 5])
+@pytest.mark.parametrize("is_run", [True, False])
+def test_any_number_of_slots_is_scored_chunk_by_chunk(count, first, is_run):
+    n = 2 * count + first + 1
+    nodes = [(4_000 + i, 9_000 - i, i * 37 % 4_100, i * 53 % 9_000) for i in range(n)]
+    allocatable, used = columns(nodes)
+    rows = np.arange(first, first + count, dtype=np.int32)
+    if not is_run:
+        rows = np.ascontiguousarray(2 * rows[::-1] - first)
+    plan = np.array([REQUESTED, 0, 300, 2, REQUESTED, 1, 700, 3], dtype=np.int64)
+    pair = np.array([0, 300, 1, 700], dtype=np.int64)
+    at_once, apart = np.full((2, n), -1, dtype=np.int64)
+    for strategy in (LEAST_ALLOCATED, MOST_ALLOCATED):
+        assert pair_allocation_scores(allocatable, used, plan, strategy, rows, at_once)
+        allocation_scores(allocatable, used, used, plan, strategy, rows, apart)
+        assert at_once.tolist() == apart.tolist()
+        assert (at_once >= 0).sum() == count
+    assert pair_balanced_scores(allocatable, used, pair, rows, at_once)
+    balanced_scores(allocatable, used, pair, rows, apart)
+    assert at_once.tolist() == apart.tolist()

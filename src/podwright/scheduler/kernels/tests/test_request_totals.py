@@ -200,6 +200,31 @@ def test_other_plans_are_no_pair(sums, shares, balance):
     assert not is_pair_recipe(recipe_of(0, (1, 1), LEAST_ALLOCATED, sums, shares, balance))
 
 
+@pytest.mark.parametrize(
+    ("columns_read", "is_pair"),
+    [
+        ((0, 1), True), ((1, 0), True), ((0, 0), True), ((1, 1), True),
+        ((0, 2), False), ((2, 0), False), ((1, 3), False), ((3, 1), False), ((2, 3), False),
+    ],
+)  # fmt: skip
+def test_a_pair_is_of_what_scoring_counts(columns_read, is_pair):
+    first, second = columns_read
+    pair = (first, 5, second, 7)
+    shares = (NON_ZERO, first, 5, 1, NON_ZERO, second, 7, 1)
+    assert is_pair_recipe(recipe_of(0, (1, 1), LEAST_ALLOCATED, pair, shares, pair)) is is_pair
+
+
+@pytest.mark.parametrize("place", range(16))
+def test_a_pair_is_the_same_in_all_parts(place):
+    parts = [0, 5, 1, 7], [NON_ZERO, 0, 5, 1, NON_ZERO, 1, 7, 1], [0, 5, 1, 7]
+    numbers = [number for part in parts for number in part]
+    numbers[place] = 1 - numbers[place] if numbers[place] < 2 else numbers[place] + 1
+    sums, shares, balance = numbers[:4], numbers[4:12], numbers[12:]
+    recipe = recipe_of(0, (1, 1), LEAST_ALLOCATED, sums, shares, balance)
+    # Amounts and weights may differ, and resources may not.
+    assert is_pair_recipe(recipe) is (place in (1, 3, 6, 7, 10, 11, 13, 15))
+
+
 @pytest.mark.parametrize("capacity", [((1 << 46) + 1, 1), (1, (1 << 46) + 1)])
 def test_a_node_that_is_too_large_is_reported(capacity):
     there = columns([(1, 1, 0, 0, 1, 0), (*capacity, 0, 0, 1, 0), (1, 1, 0, 0, 1, 0)])
