@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from podwright.scheduler.framework import Decision, PostFilterResult, Status
-from podwright.scheduler.framework.decision import Diagnosis, Rejection
+from podwright.scheduler.framework.decision import BatchReport, Diagnosis, Rejection
+from podwright.scheduler.framework.profile import Profile, TieRule
 from podwright.testing import make_pod
 
 POD = make_pod("web")
@@ -126,3 +127,23 @@ def test_a_decision_is_shown_without_what_is_not_known(
 def test_post_filter_says_nothing_after_success() -> None:
     assert PostFilterResult(status=Status.OK).message == ""
     assert PostFilterResult(status=FULL).message == "Insufficient cpu, Insufficient memory"
+
+
+def test_a_decision_of_a_pod_without_a_cycle_has_counted_nothing() -> None:
+    made = Decision(pod=POD)
+    assert (made.node, made.slot, made.total, made.message) == ("", -1, None, "")
+    assert (made.feasible_count, made.evaluated_count, made.tie_count) == (0, 0, 0)
+    assert (made.ignored, made.error, made.diagnosis, made.batch) == ("", None, None, None)
+
+
+def test_a_profile_without_plugins_scores_all_nodes_and_draws() -> None:
+    made = Profile(scheduler_name="s")
+    assert made.tie_rule is TieRule.DRAWN
+    assert made.draws_preemption_offset is True
+    assert made.percentage_of_nodes_to_score is None
+    assert {getattr(made, field) for field in made.__struct_fields__[1:13]} == {()}
+
+
+def test_a_batch_that_was_not_used_has_no_hint() -> None:
+    made = BatchReport()
+    assert (made.hint, made.is_used, made.flushed) == ("", False, ())

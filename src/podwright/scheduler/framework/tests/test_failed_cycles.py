@@ -207,3 +207,10 @@ def test_a_pod_that_fits_has_no_post_filter() -> None:
     runner = PluginRunner(made, cluster)
     decision = runner.decide(make_pod("p"), cycle_number=1)
     assert runner.post_filter(decision, cycle_number=1, now_ns=0) is decision
+
+
+def test_a_failed_cycle_has_the_time_and_the_draws_that_it_is_given() -> None:
+    failed = failed_on(OVERFULL)
+    made = FilteredCycle(failed.pod, failed.profile, failed.ranking)
+    assert (made.now_ns, made.seed, made.cycle_number, made.extenders) == (0, 0, 0, ())
+    assert made.cluster is failed.cluster

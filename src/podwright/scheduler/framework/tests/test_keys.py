@@ -353,6 +353,39 @@ def test_pods_of_a_template_that_are_spread_by_other_selectors_are_not_alike():
         assert (keys.key_of(other) == known) is is_alike
 
 
+@pytest.mark.parametrize(
+    ("labels", "is_itself"),
+    [
+        pytest.param({"app": "web"}, False, id="a label that no selector uses"),
+        pytest.param({"used": "1"}, True, id="one that one uses"),
+        pytest.param({"used": "1", "app": "web"}, False, id="both"),
+        pytest.param({}, True, id="none"),
+    ],
+)
+def test_a_plugin_gets_the_pod_without_the_labels_that_no_selector_uses(labels, is_itself):
+    given = []
+
+    class Keyed(Plugin):
+        name = "Keyed"
+        key_reads_all_labels = False
+        filter_reads = Reads.NODE
+
+        def pod_key(self, pod):
+            given.append(pod)
+            return ()
+
+        def filter(self, cycle, node):
+            return Status.OK
+
+    cluster = cluster_of()
+    cluster.selected_labels.add({"used"})
+    ours = with_fields(pod("1"), "metadata", labels=labels)
+    rankings_of(cluster, Keyed)._keys.key_of(ours)
+    (seen,) = given
+    assert (seen is ours) is is_itself
+    assert seen.metadata.labels == {key: value for key, value in labels.items() if key == "used"}
+
+
 def test_keys_are_full_when_there_are_more_than_the_most(monkeypatch):
     keys = rankings_of(cluster_of())._keys
 
@@ -501,6 +534,7 @@ def test_no_pod_has_a_signature_if_a_plugin_cannot_sign():
         pytest.param([("a", "x"), ("b", "x")], id="two keys"),
         pytest.param([("a", "x"), ("a", "y")], id="two values of a key"),
         pytest.param([("", ""), ("a", "x")], id="one for all keys"),
+        pytest.param([("a", "x"), ("a", "")], id="a key with and without a value"),
     ],
 )
 def test_the_order_of_tolerations_does_not_matter(tolerations):
@@ -511,6 +545,16 @@ def test_the_order_of_tolerations_does_not_matter(tolerations):
     some, other = pod("1", tolerations=written), pod("1", tolerations=written[::-1])
     assert tolerations_fragment(some) == tolerations_fragment(other)
     assert tolerations_fragment(some) != tolerations_fragment(pod("1", tolerations=written[:1]))
+
+
+def test_tolerations_without_key_and_value_come_first():
+    made = pod("1", tolerations=[{"key": "a", "value": "x"}, {"key": "b", "value": "y"}])
+    first, second = made.spec.tolerations
+    bare = msgspec.structs.replace(first, key=None, value=None)
+    no_value = msgspec.structs.replace(first, value=None)
+    for order in ((second, first, no_value, bare), (bare, first, second, no_value)):
+        (found,) = tolerations_fragment(with_fields(made, "spec", tolerations=order)).values()
+        assert found == [bare, no_value, first, second]
 
 
 def test_too_many_keys_are_forgotten_and_get_other_numbers(monkeypatch):
