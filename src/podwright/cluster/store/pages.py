@@ -149,7 +149,7 @@ def read_page(
         matching = _matching(table, query, past, keys)
         found = list(islice(matching, read_limit))
     if read_limit is None or len(found) < read_limit:
-        if limit and len(found) == limit and query.has_conditions:
+        if limit and len(found) == limit:
             # As upstream, which does not read on to see whether another object matches.
             last = found[-1].key
             after_last = table.after(last, query.namespace)

@@ -19,7 +19,6 @@ _SHARED_MAX: Final = 16_384
 
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _NODE: Final = "nodeName"
-_SECTION, _FIELD = 1, 0
 _replace = msgspec.structs.replace
 
 
@@ -45,7 +44,9 @@ class SharedReading:
             self._parts.clear()
         try:
             sections = _fields.decode(text)
-            document = {name: self._part(bytes(raw), _SECTION) for name, raw in sections.items()}
+            document = {
+                name: self._part(bytes(raw), is_section=True) for name, raw in sections.items()
+            }
         except UNDECODABLE:
             return decode(decode_json(text))
         kind = built_in().find(str(document.get("apiVersion")), str(document.get("kind")))
@@ -62,12 +63,14 @@ class SharedReading:
         pod = _replace(pod, spec=_replace(pod.spec, node_name=node), raw=bound)
         return _with_shared_labels(pod)
 
-    def _part(self, text: bytes, level: int) -> Any:
+    def _part(self, text: bytes, *, is_section: bool) -> Any:
         found = self._parts.get(text)
         if found is None:
-            if level == _SECTION and text[:1] == b"{":
+            if is_section and text[:1] == b"{":
                 fields = _fields.decode(text)
-                found = {name: self._part(bytes(raw), _FIELD) for name, raw in fields.items()}
+                found = {
+                    name: self._part(bytes(raw), is_section=False) for name, raw in fields.items()
+                }
             else:
                 found = decode_json(text)
             self._parts[text] = found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from podwright.apimachinery.objects import Pod, parse_label_selector
 from podwright.cluster.store.tests.documents import NOW, a_pod, names
 
@@ -67,3 +69,32 @@ def test_a_page_that_ends_with_the_last_match_has_a_next_one_if_objects_follow(s
     for selector, has_next in (("name=b", True), ("name=c", False), ("name in (a,c)", True)):
         page = store.list(Pod, limit=1, labels=parse_label_selector(selector))
         assert (len(page.objects), bool(page.continue_token)) == (1, has_next)
+
+
+@pytest.mark.parametrize(
+    ("after_last", "selector", "has_next"),
+    [
+        ("created", "", False),
+        ("created", "all", False),
+        ("removed", "", True),
+        ("removed", "all", True),
+        ("changed", "", True),
+        ("none", "", False),
+        ("none", "all", False),
+    ],
+)
+def test_whether_a_page_of_an_older_state_has_a_next_one(store, after_last, selector, has_next):
+    existing = "abc" if after_last in ("removed", "changed") else "ab"
+    for name in existing:
+        store.create(a_pod(name, metadata={"labels": {"all": "x"}}), NOW)
+    labels = parse_label_selector(selector)
+    first = store.list(Pod, limit=1, labels=labels)
+    if after_last == "created":
+        store.create(a_pod("c", metadata={"labels": {"all": "x"}}), NOW)
+    elif after_last == "removed":
+        store.delete(Pod, "default/c", NOW, grace_seconds=0)
+    elif after_last == "changed":
+        uid = store.get(Pod, "default/c").uid
+        store.update(a_pod("c", metadata={"labels": {"all": "y"}, "uid": uid}))
+    page = store.list(Pod, limit=1, labels=labels, continue_token=first.continue_token)
+    assert (names(page), bool(page.continue_token)) == (["b"], has_next)

@@ -65,6 +65,17 @@ def test_many_candidates_are_examined_four_at_a_time(store, monkeypatch, limit, 
     assert parts(store.reader(POD, labels=ODD), limit) == expected
 
 
+@pytest.mark.parametrize(("examined_max", "is_found"), [(4, False), (5, True), (6, True)])
+def test_as_many_candidates_as_one_read_examines_are_found_at_once(
+    store, monkeypatch, examined_max, is_found
+) -> None:
+    monkeypatch.setattr(pages, "EXAMINED_MAX", examined_max)
+    before = store.examined_count
+    reader = store.reader(POD, labels=ODD)
+    assert store.examined_count - before == (5 if is_found else 0)
+    assert numbers(obj for part in reader.parts(3) for obj in part) == "13579"
+
+
 def test_a_reader_shows_the_state_of_its_version(store) -> None:
     reader, version = store.reader(POD), store.list(POD).resource_version
     assert (reader.version, reader.until) == (version, version)

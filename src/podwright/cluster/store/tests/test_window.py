@@ -260,3 +260,34 @@ def test_the_time_of_writes_never_goes_back(make):
     assert [store.time_of(version) for version in (2, 3, 4)] == [
         NOW + 5 * SECOND, NOW + 5 * SECOND, NOW + 7 * SECOND,
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "value"),
+    [
+        ("_times", "_marks", [Mark(3, 2 * SECOND), Mark(2, 3 * SECOND)]),
+        ("_history", "oldest", 99),
+        ("_history", "durable", 99),
+    ],
+)
+def test_a_store_whose_parts_are_wrong_is_found(make, monkeypatch, part, name, value):
+    store = make(window_ns=10 * SECOND, window=1_000)
+    for second in (0, 2, 4):
+        write(store, second, f"c{second}")
+    store.validate()
+    with monkeypatch.context() as patch:
+        patch.setattr(getattr(store, part), name, value)
+        with pytest.raises(AssertionError):
+            store.validate()
+
+
+@pytest.mark.parametrize("version", ["1", "4", "99"])
+def test_an_object_whose_document_has_another_version_is_found(make, monkeypatch, version):
+    store = make()
+    for number in range(3):
+        write(store, number, f"c{number}")
+    metadata = store.get(CONFIG_MAP, "default/c1").raw["metadata"]
+    with monkeypatch.context() as patch:
+        patch.setitem(metadata, "resourceVersion", version)
+        with pytest.raises(AssertionError, match=f"default/c1: {version} in the document, not 3"):
+            store.validate()

@@ -215,6 +215,24 @@ def test_a_configuration_that_cannot_be_assembled_is_not_tuned(tmp_path: Path) -
     assert "Absent" in error.message
 
 
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({"goals": []}, ["goals"]),
+        ({"goals": [], "configurations": []}, ["configurations", "goals"]),
+        ({}, ["tune.parameters[unknown]"]),
+    ],
+)
+def test_parameters_are_looked_up_in_the_configuration_of_a_plan_without_mistakes(
+    tmp_path: Path, changed: dict[str, Any], expected: list[str]
+) -> None:
+    given = document(tmp_path) | changed
+    given["tune"]["parameters"] = {"unknown": {"low": 0, "high": 1}}
+    with pytest.raises(InputError) as caught:
+        load_tuning_plan(given)
+    assert [error.path for error in caught.value.errors] == expected
+
+
 def test_a_plan_has_the_settings_of_its_section_and_their_defaults(tmp_path: Path) -> None:
     (tmp_path / "plan.yaml").write_text(
         yaml.safe_dump(document(tmp_path, dump=["nodes.yaml"])), encoding="utf-8"
