@@ -94,7 +94,6 @@ class DeviceFits:
         self._nodes = nodes
         self._devices = devices
         self._columns: OrderedDict[Hashable, FitColumn] = OrderedDict()
-        self._latest: tuple[SearchSettings, tuple[int, ...], FitColumn] | None = None
         self.search_count = 0
 
     def column(
@@ -130,9 +129,6 @@ class DeviceFits:
 
     def _column_of(self, claims: Sequence[ResourceClaim], settings: SearchSettings) -> FitColumn:
         numbers = tuple([self._devices.spec_number(claim) for claim in claims])
-        latest = self._latest
-        if latest is not None and latest[0] is settings and latest[1] == numbers:
-            return latest[2]
         key = (numbers, settings)
         column = self._columns.get(key)
         if column is None:
@@ -140,8 +136,6 @@ class DeviceFits:
             if len(self._columns) > _MOST_COLUMNS:
                 self._columns.popitem(last=False)
         self._columns.move_to_end(key)
-        # Mostly pods of one template follow each other.
-        self._latest = settings, numbers, column
         return column
 
     def _changed_slots(self, column: FitColumn, live: I32Array, numbering: int) -> list[int]:

@@ -62,12 +62,9 @@ class WorkloadIndex:
             of_namespace = self.services.get(obj.metadata.namespace, {})
             if of_namespace.pop(obj.metadata.name, None) is not None:
                 self.version += 1
-        elif (
-            isinstance(obj, ReplicationController | ReplicaSet | StatefulSet)
-            and self.controllers.pop(_key(obj), None) is not None
-        ):
+        elif self.controllers.pop(_key(obj), None) is not None:
             self.version += 1
 
 
-def _key(obj: ReplicationController | ReplicaSet | StatefulSet) -> tuple[str, str, str]:
+def _key(obj: Object) -> tuple[str, str, str]:
     return type(obj).__name__, obj.metadata.namespace, obj.metadata.name
