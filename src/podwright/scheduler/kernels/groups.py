@@ -126,7 +126,7 @@ def count_groups(
     for slot in range(len(totals)):
         if totals[slot] >= 0:
             group = groups[slot]
-            column = np.int64(totals[slot] - least)
+            column = totals[slot] - least
             counts[group, column] += 1
             sizes[group] += 1
             best[group] = max(best[group], column)
@@ -170,7 +170,7 @@ def regroup(
         groups[slot] = new_groups[slot]
         if totals[slot] >= 0:
             group = groups[slot]
-            column = np.int64(totals[slot] - least)
+            column = totals[slot] - least
             counts[group, column] += 1
             sizes[group] += 1
             best[group] = max(best[group], column)

@@ -290,7 +290,7 @@ def add_digits(
         domain = domains[slot]
         digit = base - 1
         if domain >= 0:
-            digit = np.int64(domain)
+            digit = domain
             if unit:
                 digit = (counts[domain] - lowest) // unit
                 if digits[IS_CAPPED]:

@@ -207,3 +207,21 @@ def test_any_number_of_slots_is_scored_chunk_by_chunk(count, first, is_run):
     assert pair_balanced_scores(allocatable, used, pair, rows, at_once)
     balanced_scores(allocatable, used, pair, rows, apart)
     assert at_once.tolist() == apart.tolist()
+
+
+@pytest.mark.parametrize("pair", [(0, 1), (1, 0), (2, 0), (1, 2), (0, 2), (2, 1)])
+@pytest.mark.parametrize("rows", [[0, 1, 2], [2, 0]])
+def test_a_pair_may_be_any_two_columns(pair, rows):
+    allocatable = np.array([[4_000, 8_000, 100], [8_000, 4_000, 70], [100, 900, 5]])
+    used = np.array([[1_000, 5_000, 30], [5_000, 1_000, 60], [0, 0, 1]])
+    slots, (a, b) = np.array(rows, dtype=np.int32), pair
+    plan = np.array([REQUESTED, a, 20, 3, REQUESTED, b, 10, 1], dtype=np.int64)
+    at_once, apart = np.full((2, 3), -1, dtype=np.int64)
+    for strategy in (LEAST_ALLOCATED, MOST_ALLOCATED):
+        assert pair_allocation_scores(allocatable, used, plan, strategy, slots, at_once)
+        allocation_scores(allocatable, used, used[:, :2].copy(), plan, strategy, slots, apart)
+        assert at_once.tolist() == apart.tolist()
+    balance = np.array([a, 20, b, 10], dtype=np.int64)
+    assert pair_balanced_scores(allocatable, used, balance, slots, at_once)
+    balanced_scores(allocatable, used, balance, slots, apart)
+    assert at_once.tolist() == apart.tolist()
