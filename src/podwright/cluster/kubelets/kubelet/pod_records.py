@@ -337,12 +337,12 @@ def _container_record(
     name, count = container["name"], int(status.get("restartCount") or 0)
     record = ContainerRecord(name, kind, count)
     state, last = status.get("state") or {}, status.get("lastState") or {}
-    if "terminated" in last:
-        record.last = _ended(last["terminated"])
-    if "terminated" in state:
-        record.ended = _ended(state["terminated"])
-    elif "running" in state:
-        started_ns = timestamp_ns(state["running"].get("startedAt") or "") or 0
+    if (ended := last.get("terminated")) is not None:
+        record.last = _ended(ended)
+    if (ended := state.get("terminated")) is not None:
+        record.ended = _ended(ended)
+    elif (running := state.get("running")) is not None:
+        started_ns = timestamp_ns(running.get("startedAt") or "") or 0
         record.running = RunRecord(
             started_ns=started_ns,
             container_id=status.get("containerID") or container_id(uid, name, count),

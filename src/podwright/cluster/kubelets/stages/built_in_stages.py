@@ -389,7 +389,7 @@ def _exit_patch(document: Document, context: StageContext) -> Any:
 
 def _restart_patch(document: Document, context: StageContext) -> Any:
     statuses = [
-        {**status, **_running_again(status, context)} if "waiting" in status["state"] else status
+        {**status, **_running_again(status, context)} if _is_waiting(status) else status
         for status in document["status"]["containerStatuses"]
     ]
     return {"containerStatuses": statuses, "conditions": readiness_patch("True", context.now)}
@@ -431,12 +431,16 @@ def _backoff_of(restart_count: int, terminated: dict[str, Any]) -> int:
     return backoff_ns(restart_count, finished_ns - started_ns)
 
 
+def _is_waiting(status: dict[str, Any]) -> bool:
+    return (status.get("state") or {}).get("waiting") is not None
+
+
 def _backoff_left(statuses: Any, now_ns: int) -> int:
     """Return the time until the last backoff ends; all waiting containers start together."""
     left_ns = 0
     for status in statuses:
         terminated = (status.get("lastState") or {}).get("terminated")
-        if terminated and "waiting" in (status.get("state") or {}):
+        if terminated and _is_waiting(status):
             finished_ns = timestamp_ns(terminated["finishedAt"]) or now_ns
             wait_ns = _backoff_of(status.get("restartCount", 0), terminated)
             left_ns = max(left_ns, finished_ns + wait_ns - now_ns)

@@ -173,6 +173,30 @@ def test_the_last_back_off_decides():
     assert _backoff_left([waiting[0], again], NOW) == _backoff_left([waiting[0]], NOW) > 0
 
 
+@pytest.mark.parametrize(
+    ("state", "waits"),
+    [
+        ({"waiting": {}}, True),
+        ({"waiting": {"reason": "CrashLoopBackOff"}, "running": None}, True),
+        ({"waiting": None, "running": {"startedAt": at(-5)}}, False),
+        ({"running": {"startedAt": at(-5)}}, False),
+        ({}, False),
+        (None, False),
+    ],
+)
+def test_a_container_whose_state_is_waiting_starts_again(state, waits):
+    (ended,) = exited(container_of("a", 2))["containerStatuses"]
+    status = {**ended, "state": state}
+    assert _backoff_left([status], NOW) == (20 * SECOND if waits else 0)
+    document = {"status": {"containerStatuses": [status]}}
+    patch = _restart_patch(document, StageContext(NOW + 20 * SECOND, Addresses()))
+    (found,) = patch["containerStatuses"]
+    if waits:
+        assert (found["restartCount"], found["state"]) == (3, {"running": {"startedAt": at(20)}})
+    else:
+        assert found == status
+
+
 def test_stages_of_a_user_replace_the_built_in_ones_of_their_kinds():
     mine, other, node = (
         Stage(name=name, kind=kind, source=source, requirements=(), steps=())

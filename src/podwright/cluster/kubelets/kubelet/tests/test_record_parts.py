@@ -117,6 +117,26 @@ def test_a_record_has_what_the_statuses_say():
 
 
 @pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"state": {"running": {}, "terminated": None, "waiting": None}}, ("running", None)),
+        ({"state": {"running": None, "terminated": {"exitCode": 3}}}, (3, None)),
+        ({"state": {"running": None, "terminated": {}}}, (0, None)),
+        ({"state": {"running": None, "terminated": None, "waiting": {}}}, ("", None)),
+        ({"state": {"running": {}}, "lastState": {"terminated": None}}, ("running", None)),
+        ({"state": {"running": {}}, "lastState": {"terminated": {}}}, ("running", 0)),
+        ({"state": {"running": None}, "lastState": {"terminated": {"exitCode": 4}}}, (4, None)),
+        ({"state": None, "lastState": None}, ("", None)),
+    ],
+)
+def test_a_state_that_is_null_is_none(given, expected):
+    status = {"phase": "Running", "containerStatuses": [{"name": "a", **given}, {"name": "b"}]}
+    found = recorded(status, {"containers": [{"name": "a"}, {"name": "b"}]}).containers["a"]
+    state = "running" if found.running else found.ended.exit_code if found.ended else ""
+    assert (state, found.last and found.last.exit_code) == expected
+
+
+@pytest.mark.parametrize(
     ("status", "finished", "sandbox"),
     [
         ({}, False, False), ({"phase": "Pending"}, False, False),
