@@ -167,6 +167,15 @@ def test_a_table_of_which_no_row_is_selected_is_an_error(tmp_path, rows):
     assert error == "t.csv: no rows that the columns select"
 
 
-def test_a_name_that_two_rows_have_is_an_error_with_both(tmp_path):
-    (error,) = errors_of(tmp_path, TIMES, "t,id\n1,a\n2,b\n3,a\n")
-    assert error.startswith('t.csv: line 4: id: Duplicate value: "a": also in ')
+@pytest.mark.parametrize(
+    ("rows", "line", "message"),
+    [
+        ("1,a\n2,b\n3,a\n", 4, '"a": also in line 2'),
+        ("1,b\n2,a\n3,a\n", 4, '"a": also in line 3'),
+        ("1,b\n\n2,a\n3,a\n", 5, '"a": also in line 4'),
+        ("1,a_1\n2,A-1\n", 3, '"A-1": also in line 2, whose name "a_1" becomes the same'),
+    ],
+)
+def test_a_name_that_two_rows_have_is_an_error_with_both_lines(tmp_path, rows, line, message):
+    (error,) = errors_of(tmp_path, TIMES, f"t,id\n{rows}")
+    assert error == f"t.csv: line {line}: id: Duplicate value: {message}"

@@ -71,6 +71,7 @@ ROWS_AT_ONCE: Final = 10_000
 
 _PLACE: Final = re.compile(r"(.*)\[(\d+)\]")
 _UNIT_HINT: Final = re.compile(r'unit=\{"(.*?)": "(.*?)"\}')
+_ALSO_IN: Final = re.compile(r"(Duplicate value: .*: also in )[^,\s]+\[(\d+)\][^,\s]*")
 _TIMES: Final = frozenset({CREATION_TIME, DELETION_TIME, SCHEDULED_TIME})
 _ERRORS_MAX: Final = 100
 
@@ -418,6 +419,9 @@ class _TableReader:
         message = _UNIT_HINT.sub(r"\1: {unit: \2}", error.message)
         if match is None or int(match[2]) >= len(part):
             return FieldError(source=self._path, path=error.path, message=message)
+        if (twice := _ALSO_IN.match(message)) is not None:
+            line, _ = part[int(twice[2])]
+            message = f"{twice[1]}line {line}{message[twice.end() :]}"
         place = f"{self._path}: line {part[int(match[2])][0]}"
         return FieldError(source=place, path=self._place(match[1]), message=message)
 
