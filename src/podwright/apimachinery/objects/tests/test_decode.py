@@ -390,3 +390,33 @@ def test_the_sizes_of_a_storage_capacity_are_quantities(sizes: dict[str, str], w
         return
     with pytest.raises(InvalidObject, match="quantities are numbers"):
         decode(document)
+
+
+@pytest.mark.parametrize(
+    ("changes", "written"),
+    [
+        pytest.param({"node_name": "n"}, {"nodeName": "n"}, id="a text"),
+        pytest.param({"node_name": ""}, {}, id="an empty one is left out"),
+        pytest.param(
+            {"node_name": "n", "scheduler_name": "s"},
+            {"nodeName": "n", "schedulerName": "s"},
+            id="two texts",
+        ),
+        pytest.param(
+            {"node_name": "", "scheduler_name": "s"}, {"schedulerName": "s"}, id="one of them empty"
+        ),
+        pytest.param({"priority": 7}, {"priority": 7, "nodeName": "old"}, id="a number"),
+        pytest.param({"priority": None, "node_name": "n"}, {"nodeName": "n"}, id="no number"),
+        pytest.param(
+            {"node_selector": {"a": "b"}}, {"nodeSelector": {"a": "b"}, "nodeName": "old"},
+            id="a mapping",
+        ),
+    ],
+)  # fmt: skip
+def test_changed_fields_are_written_as_documents_have_them(changes, written):
+    before = decode_pod({"metadata": {"name": "p"}, "spec": {"nodeName": "old", "containers": []}})
+    after = with_fields(before, "spec", **changes)
+    names = {"nodeName", "schedulerName", "priority", "nodeSelector"}
+    assert {key: value for key, value in after.raw["spec"].items() if key in names} == written
+    assert decode_pod(after.raw) == after
+    assert before.raw["spec"]["nodeName"] == "old"
