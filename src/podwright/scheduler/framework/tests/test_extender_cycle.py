@@ -249,4 +249,7 @@ def test_the_scores_of_an_extender_are_recorded_as_it_gave_them(reply: Any, scor
 
     runner = runner_of(["n1", "n2"], FILTER | {"prioritizeVerb": "score", "weight": 1})
     found = runner.explain(make_pod("web", cpu="1"), cycle_number=1, call_extender=call)
-    assert found.extenders[0].scores == scores
+    (entry,) = found.extenders
+    assert entry.scores == scores
+    # What it said of filtering is in the same entry.
+    assert (entry.candidates, entry.kept, entry.index) == (("n1", "n2"), ("n1", "n2"), 0)

@@ -262,3 +262,16 @@ def test_no_groups_are_built_for_a_cycle_that_fails_anyway() -> None:
         assert error is not None
         assert "not now" in error.message
     assert plugin.built == 0
+
+
+@pytest.mark.parametrize("point", ["Filter", "Score"])
+def test_outdated_groups_give_no_slot(point: str) -> None:
+    plugin = ByColor()
+    made = runner(point, plugin)
+    for number in range(3):
+        decided(made, point, number)
+    ranking = made.ranking_of(make_pod("p3"))
+    assert ranking.pick(0) in {0, 1}
+    plugin.wrong["outdated"] = 1
+    assert ranking.pick(0) == -1
+    decided(made, point, 4)
