@@ -232,7 +232,7 @@ class WorldScheduler:
             return True
         return not self._machine.has_timers and self.next_flush_ns(is_over=True) is None
 
-    def next_flush_ns(self, *, is_over: bool = False) -> int | None:
+    def next_flush_ns(self, *, is_over: bool) -> int | None:
         """Return the first whole second, from now on, at which a flush would move a pod.
 
         Parameters

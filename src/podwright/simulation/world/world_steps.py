@@ -114,7 +114,7 @@ class WorldSteps:
         is_due = self._rounds.has_next or heap.due_turn is not None
         if is_due or scheduler.has_held or self._has_sync or scheduler.has_cycle:
             return heap.now_ns
-        due = (heap.next_ns, scheduler.next_flush_ns())
+        due = (heap.next_ns, scheduler.next_flush_ns(is_over=False))
         return min((each for each in due if each is not None), default=None)
 
     @property

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from podwright._html import facts, paragraphs, section, table
 from podwright.apimachinery.objects import (
     ArgumentError,
+    Condition,
     FieldError,
     InputError,
     NamespacedName,
@@ -354,10 +355,10 @@ class Run:
         return (explanation for _, explanation in found)
 
 
-def _scheduled_message(conditions: Iterable[Any]) -> str:
+def _scheduled_message(conditions: Iterable[Condition]) -> str:
     for condition in conditions:
         if condition.type == "PodScheduled":
-            return str(condition.message)
+            return condition.message
     return ""
 
 

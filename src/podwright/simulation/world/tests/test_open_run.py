@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import msgspec
 import numpy as np
 import pytest
@@ -249,3 +251,16 @@ def test_ctrl_c_marks_the_folder_as_interrupted_and_the_run_is_resumed(
     resumed = played(folder, checkpoint_events=20, resume=True)
     assert resumed.node_of == played(None).node_of
     assert RunFolder.open(folder).manifest.status == "finished"
+
+
+def test_a_run_that_was_interrupted_before_its_first_event_is_refused(tmp_path):
+    folder = tmp_path / "run"
+    played(folder)
+    manifest = folder / "manifest.json"
+    told = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps(told | {"status": "interrupted"}))
+    pw.Run.open(folder)
+    for file in (folder / "log").iterdir():
+        file.unlink()
+    with pytest.raises(RunError, match="the run was interrupted before its first event; resume"):
+        pw.Run.open(folder)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import podwright as pw
-from podwright.apimachinery.objects import InputError
+from podwright.apimachinery.objects import InputError, parse_quantity
 from podwright.apimachinery.schema import decode
 from podwright.scheduler.machine import SchedulerOptions, render_text
 from podwright.simulation.world import World, with_scheduler
@@ -152,6 +152,44 @@ def test_a_duration_that_is_none_is_named_with_its_line(tmp_path, end, shown):
     assert error == f't.csv: line 3: end - t: Invalid value: "{shown}": {detail}'
 
 
+@pytest.mark.parametrize(
+    ("source", "value", "expected"),
+    [
+        ("{column: g}", "2", "2"),
+        ("{column: g}", "1.2", "2"),
+        ("{column: g}", "2.0", "2"),
+        ("{column: g}", "0.001", "1"),
+        ("{column: g, times: 0.5}", "3", "2"),
+        ("{column: g, times: 0.01}", "100", "1"),
+        ("{column: g, times: 0.01}", "101", "2"),
+        ("{column: g, times: 2}", "1.5", "3"),
+    ],
+)
+def test_extended_resources_of_a_table_are_whole(tmp_path, source, value, expected):
+    columns = f"{TIMES}resources: {{example.com/gpu: {source}}}\n"
+    (line,) = lines_of(tmp_path, columns, f"t,id,g\n1,a,{value}\n")
+    (container,) = line.pod["spec"]["containers"]
+    assert container["resources"]["requests"] == {"example.com/gpu": expected}
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "value", "expected"),
+    [
+        ("cpu", "{column: g}", "1.2", "1200m"),
+        ("cpu", "{column: g, times: 0.5}", "3", "1500m"),
+        ("cpu", "{column: g, unit: m}", "1500", "1500m"),
+        ("memory", "{column: g, unit: GiB}", "1.5", "1536Mi"),
+        ("memory", "{column: g, unit: GiB, times: 0.5}", "3", "1536Mi"),
+    ],
+)
+def test_other_resources_of_a_table_need_not_be_whole(tmp_path, name, source, value, expected):
+    columns = f"{TIMES}resources: {{{name}: {source}}}\n"
+    (line,) = lines_of(tmp_path, columns, f"t,id,g\n1,a,{value}\n")
+    (container,) = line.pod["spec"]["containers"]
+    found = container["resources"]["requests"][name]
+    assert parse_quantity(found).nano == parse_quantity(expected).nano
+
+
 def test_rows_that_are_not_in_order_are_an_error_unless_they_are_sorted(tmp_path):
     rows = "t,id\n5,a\n5,b\n4,c\n"
     found = lines_of(tmp_path, TIMES, rows, is_sorted=False)
@@ -179,3 +217,11 @@ def test_a_table_of_which_no_row_is_selected_is_an_error(tmp_path, rows):
 def test_a_name_that_two_rows_have_is_an_error_with_both_lines(tmp_path, rows, line, message):
     (error,) = errors_of(tmp_path, TIMES, f"t,id\n{rows}")
     assert error == f"t.csv: line {line}: id: Duplicate value: {message}"
+
+
+@pytest.mark.parametrize("gpus", ["count", "x"])
+def test_the_gpus_of_openb_without_its_pods_are_an_error_of_the_option(gpus):
+    with pytest.raises(InputError) as raised:
+        pw.simulate([make_node("n"), make_pod("p")], openb_gpus=gpus)
+    (error,) = raised.value.errors
+    assert (error.source, error.path) == ("openb_gpus", "")

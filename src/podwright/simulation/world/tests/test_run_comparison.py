@@ -35,6 +35,11 @@ def test_counts_waits_and_shares_stand_side_by_side(runs):
     assert not found.is_same
     assert any("different lengths" in note for note in found.notes)
     assert any("pending pods have none" in note for note in found.notes)
+    shown = found._repr_html_()
+    assert "<strong>Two runs</strong>" in shown
+    parts = ("Two runs", "Figure", "Before", "After", "Change", "created")
+    places = [shown.index(part) for part in parts]
+    assert places == sorted(places)
 
 
 def test_waits_are_told_apart_by_priority(runs):

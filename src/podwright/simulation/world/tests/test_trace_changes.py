@@ -238,6 +238,7 @@ def test_an_anonymized_trace_as_a_whole():
         {"key": "team", "operator": "In", "values": ["red", "blue"]},
         {"key": "size", "operator": "Gt", "values": ["4"]},
         {"key": "team", "operator": "Exists"},
+        {"key": "kubernetes.io/arch", "operator": "NotIn", "values": ["arm64"]},
     ]
     given["spec"] |= {
         "initContainers": [{"name": "i", "image": "secret", "ports": [{"hostPort": 1}]}],
@@ -283,6 +284,11 @@ def test_an_anonymized_trace_as_a_whole():
                             {"key": "label-0", "operator": "In", "values": ["value-0", "value-1"]},
                             {"key": "label-1", "operator": "Gt", "values": ["4"]},
                             {"key": "label-0", "operator": "Exists"},
+                            {
+                                "key": "kubernetes.io/arch",
+                                "operator": "NotIn",
+                                "values": ["arm64"],
+                            },
                         ],
                         "matchFields": [
                             {"key": "label-0", "operator": "In", "values": ["value-0", "value-1"]}

@@ -403,7 +403,12 @@ def test_a_world_and_its_parts_show_themselves():
     assert repr(report) == "<Report: 3 evictions, 4 rejected evictions>"
     report = world.report()
     assert repr(report) == "<Report: nothing to report>"
-    assert "<strong>Report</strong>" in report._repr_html_()
+    shown = report._repr_html_()
+    assert shown.index("<strong>Report</strong>") < shown.index("rejected evictions")
+    counts = report._counts()
+    names = "drains evictions rejected-evictions workloads rollouts lost-pods pods-never-tried"
+    assert list(counts) == [name.replace("-", " ") for name in names.split()]
+    assert set(counts.values()) == {0}
 
 
 def test_pods_of_groups_need_their_plugin():

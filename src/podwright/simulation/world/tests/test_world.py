@@ -336,6 +336,15 @@ def test_an_operation_applies_to_all_nodes_that_match_when_it_is_due():
         world.run_until("4s")
 
 
+def test_a_pod_that_no_node_fits_is_due_with_the_flush_of_unschedulable_pods():
+    world = World()
+    world.add(make_node("n", cpu=1), make_pod("p", cpu=4))
+    world.run_until_ns(world.start_ns)
+    for seconds in (0, 299, 300, 329):
+        world.run_until_ns(world.start_ns + seconds * SECOND)
+        assert world.next_due_ns == world.start_ns + 330 * SECOND
+
+
 def test_time_passes_up_to_a_time_that_is_ahead_and_before_what_is_due():
     world = World()
     world.add(make_node("n"), running_for("a", 60))

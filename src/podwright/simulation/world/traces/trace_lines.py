@@ -28,6 +28,7 @@ from podwright.apimachinery.objects import (
     Pod,
     encode,
     invalid,
+    is_extended_resource,
     nearest,
     read_time,
     required,
@@ -69,6 +70,7 @@ SECOND_NS: Final = 10**9
 ROWS_AT_ONCE: Final = 10_000
 """The rows of a table that are in memory at a time."""
 
+_RESOURCE: Final = re.compile(r"resources\[(.*)\]")
 _PLACE: Final = re.compile(r"(.*)\[(\d+)\]")
 _UNIT_HINT: Final = re.compile(r'unit=\{"(.*?)": "(.*?)"\}')
 _ALSO_IN: Final = re.compile(r"(Duplicate value: .*: also in )[^,\s]+\[(\d+)\][^,\s]*")
@@ -352,13 +354,15 @@ class _TableReader:
     def _workload(self, part: list[TableRow], count: int) -> Workload:
         replicas = self._sources.get("replicas")
         values: dict[str, list[Any]] = {path: [] for path in self._sources}
+        resources = {path: _RESOURCE.fullmatch(path) for path in values}
+        extended = {path for path, of in resources.items() if of and is_extended_resource(of[1])}
         for _, row in part:
             shared = None if replicas is None else number_of(self._value(replicas, row, None))
             for path, source in self._sources.items():
                 value = self._value(source, row, shared)
-                number = number_of(value) if path.startswith("resources[") else None
-                if number is not None:
-                    value = ceil(number)  # extended resources are whole
+                if path in extended:  # these are whole
+                    number = value if isinstance(value, Fraction) else number_of(value)
+                    value = value if number is None else ceil(number)
                 values[path].append(float(value) if isinstance(value, Fraction) else value)
         keywords: dict[str, Any] = {}
         for path in values:
