@@ -35,7 +35,7 @@ class Nominations:
         self._slot_rows: I32Array = np.empty(_LEAST_ROWS, dtype=np.int32)
         self._priority_rows: I64Array = np.empty(_LEAST_ROWS, dtype=np.int64)
         self._request_rows: I64Matrix = np.zeros((_LEAST_ROWS, 4), dtype=np.int64)
-        self._node_version = -1
+        self._node_version: int | None = None
 
     def put(self, pod: Pod, node_name: str) -> None:
         """Nominate a pod; an earlier nomination is forgotten."""

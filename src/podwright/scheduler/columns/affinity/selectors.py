@@ -164,11 +164,6 @@ class SelectorCounters:
 
     def terms_of(self, pod: Pod) -> tuple[int, ...]:
         """Return the numbers of the pod's own (anti-)affinity terms."""
-        affinity = pod.spec.affinity
-        if affinity is None or (
-            affinity.pod_affinity is None and affinity.pod_anti_affinity is None
-        ):
-            return ()
         return tuple([self._term_of(spec) for spec in affinity_terms(pod).all])
 
     def term(self, term_id: int) -> AffinityTerm:
