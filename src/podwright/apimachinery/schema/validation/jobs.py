@@ -390,16 +390,14 @@ def _validate_template_update(
     errors: FieldErrors, spec: Document, before: Document, status: Document
 ) -> None:
     template, former = spec.get("template") or {}, before.get("template") or {}
-    # Upstream: pkg/registry/batch/job/strategy.go, validationOptionsForJob, as of 1.36.2
-    was_suspended = bool(before.get("suspend"))
-    is_inactive = not status.get("active") and any(
+    # Upstream: pkg/registry/batch/job/strategy.go, shouldAllowMutablePodTemplate, as of 1.36.2;
+    # 1.36.0 had not thought of suspended jobs that never started.
+    is_suspended = not status.get("startTime") or any(
         each.get("type") == "Suspended" and each.get("status") == "True"
         for each in status.get("conditions") or ()
     )
-    if was_suspended and (is_inactive or not status.get("startTime")):
-        former = _with_directives(former, template)
-    if was_suspended and is_inactive:
-        former = _with_resources(former, template)
+    if before.get("suspend") and is_suspended and not status.get("active"):
+        former = _with_resources(_with_directives(former, template), template)
         if not same(template.get("spec"), former.get("spec")):
             shown = internal_form(template.get("spec"), "PodSpec")
             errors.invalid("spec.template.spec", shown, "field is immutable")
