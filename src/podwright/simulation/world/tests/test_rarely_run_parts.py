@@ -173,6 +173,20 @@ def test_extended_resources_of_a_table_are_whole(tmp_path, source, value, expect
 
 
 @pytest.mark.parametrize(
+    ("replicas", "gpus", "expected"), [(1, 5, "5"), (2, 4, "2"), (2, 5, "3"), (3, 1, "1")]
+)
+def test_a_replica_has_its_share_of_the_devices_as_a_whole_number(
+    tmp_path, replicas, gpus, expected
+):
+    share = "{column: g, perReplica: true}"
+    columns = f"{TIMES}replicas: count\nresources: {{example.com/gpu: {share}}}\n"
+    found = lines_of(tmp_path, columns, f"t,id,count,g\n1,a,{replicas},{gpus}\n")
+    assert [line.pod["spec"]["containers"][0]["resources"]["requests"] for line in found] == [
+        {"example.com/gpu": expected}
+    ] * replicas
+
+
+@pytest.mark.parametrize(
     ("name", "source", "value", "expected"),
     [
         ("cpu", "{column: g}", "1.2", "1200m"),
