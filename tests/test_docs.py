@@ -271,6 +271,9 @@ def test_the_numbers_of_specs_are_those_of_the_lists():
         f"and {len(required) - len(own)} others"
     ) in page
     assert f"all {len(own)} conformance specs, and {len(passed) - len(own)} others" in page
+    beyond = listed("conformance_beyond.txt")
+    assert f"are {len(beyond)} more specs that passed once" in page
+    assert set(beyond).isdisjoint(required)
 
 
 def test_the_numbers_of_controllers_are_those_of_the_code():
