@@ -66,14 +66,14 @@ def with_runtime_class(pod: Pod, runtime_class: Document) -> Pod:
     -----
     Upstream: plugin/pkg/admission/runtimeclass/admission.go
     """
-    overhead = (runtime_class.get("overhead") or {}).get("podFixed") or {}
+    overhead = (runtime_class.get("overhead") or {}).get("podFixed")
     scheduling = runtime_class.get("scheduling") or {}
     document = {
         "metadata": {"name": pod.metadata.name},
         "spec": {
             "overhead": overhead,
-            "nodeSelector": scheduling.get("nodeSelector") or {},
-            "tolerations": scheduling.get("tolerations") or [],
+            "nodeSelector": scheduling.get("nodeSelector"),
+            "tolerations": scheduling.get("tolerations"),
         },
     }
     added = decode_as(document, Pod).spec

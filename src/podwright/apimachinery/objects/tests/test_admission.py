@@ -60,3 +60,31 @@ def test_a_pod_keeps_the_overhead_that_it_has():
     pod = decode_as({"metadata": {"name": "web"}, "spec": {"overhead": {"cpu": "1"}}}, Pod)
     assert with_runtime_class(pod, CLASS).spec.overhead == pod.spec.overhead
     assert with_runtime_class(pod, {"metadata": {"name": "plain"}}) is pod
+
+
+@pytest.mark.parametrize(
+    ("fields", "overhead", "selector", "tolerations"),
+    [
+        pytest.param({"overhead": {"podFixed": {"cpu": "1"}}}, {"cpu"}, {}, 0, id="overhead alone"),
+        pytest.param({"overhead": {}}, set(), {}, 0, id="no amounts"),
+        pytest.param({"overhead": {"podFixed": None}}, set(), {}, 0, id="null amounts"),
+        pytest.param(
+            {"scheduling": {"nodeSelector": {"a": "b"}}}, set(), {"a": "b"}, 0, id="labels alone"
+        ),
+        pytest.param(
+            {"scheduling": {"tolerations": [{"key": "k"}]}}, set(), {}, 1, id="tolerations alone"
+        ),
+        pytest.param(
+            {"scheduling": {"nodeSelector": None, "tolerations": None}}, set(), {}, 0, id="null"
+        ),
+        pytest.param({"overhead": None, "scheduling": None}, set(), {}, 0, id="all null"),
+    ],
+)
+def test_a_runtime_class_adds_what_it_has(fields, overhead, selector, tolerations):
+    pod = decode_as({"metadata": {"name": "web"}, "spec": {}}, Pod)
+    completed = with_runtime_class(pod, {"metadata": {"name": "c"}} | fields)
+    spec = completed.spec
+    assert set(spec.overhead) == overhead
+    assert spec.node_selector == selector
+    assert len(spec.tolerations) == tolerations
+    assert (completed is pod) is not bool(overhead or selector or tolerations)

@@ -245,3 +245,20 @@ def test_amounts_beyond_53_bits_count_beside_the_defaults_of_missing_ones():
         decode_pod({"metadata": {"name": "x"}, "spec": {"containers": containers}})
     )
     assert found == {"cpu": 100 + 1000, "memory": 2**54 + 200 * 1024 * 1024}
+
+
+@pytest.mark.parametrize(
+    ("cpu", "memory", "requests"),
+    [
+        pytest.param("1n", "1n", {"cpu": 1, "memory": 1}, id="the least amount is one"),
+        pytest.param("1500u", "1500m", {"cpu": 2, "memory": 2}, id="half a unit more"),
+        pytest.param("2m", "2", {"cpu": 2, "memory": 2}, id="whole units"),
+        pytest.param("0", "0", {}, id="nothing"),
+        pytest.param("-1n", "-1n", {"cpu": -1, "memory": -1}, id="a negative amount"),
+        pytest.param("-1500u", "-1500m", {"cpu": -2, "memory": -2}, id="away from zero"),
+        pytest.param("-1", "-1", {"cpu": -1000, "memory": -1}, id="a negative unit"),
+    ],
+)
+def test_amounts_are_rounded_away_from_zero(cpu, memory, requests):
+    spec = {"containers": [container("a", cpu=cpu, memory=memory)]}
+    assert pending_requests(decode_pod({"metadata": {"name": "p"}, "spec": spec})) == requests
