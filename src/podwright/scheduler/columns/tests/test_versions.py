@@ -194,3 +194,32 @@ def test_versions_grow_with_each_change_of_what_they_stand_for_and_never_fall() 
 
 def test_what_a_result_reads_are_separate_bits() -> None:
     assert [int(flag) for flag in Reads] == [1 << bit for bit in range(len(Reads))]
+
+
+def test_changes_of_conditions_alone_have_a_journal_of_their_own() -> None:
+    cluster = Cluster()
+    cluster.put(node())
+    nodes = cluster.nodes
+    before, conditions = nodes.node_journal.version, nodes.condition_journal.version
+    cluster.put(node())
+    changed = nodes.condition_journal.since(conditions)
+    assert changed is not None
+    assert changed.tolist() == [0]
+    assert nodes.node_journal.version == before
+    cluster.put(node(a="b"))
+    assert nodes.condition_journal.version == conditions + 1
+    assert nodes.node_journal.version == before + 1
+
+
+def test_the_labels_that_workloads_select_are_those_that_selectors_use() -> None:
+    cluster = Cluster()
+    spec = {"selector": {"of-service": "a"}}
+    cluster.put(made("Service", spec=spec))
+    assert cluster.selected_labels.keys == {"of-service"}
+    version = cluster.selected_labels.version
+    cluster.put(made("Service", spec=spec))
+    assert cluster.selected_labels.version == version
+    cluster.put(made("Service", spec={"selector": {"of-service": "a", "more": "b"}}))
+    assert cluster.selected_labels.keys == {"of-service", "more"}
+    cluster.put(made("ReplicationController", spec={"selector": {"of-controller": "a"}}))
+    assert cluster.selected_labels.keys == {"of-service", "more", "of-controller"}
