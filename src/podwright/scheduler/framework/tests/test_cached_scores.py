@@ -157,3 +157,15 @@ def test_cached_scores_place_pods_as_uncached_ones_do(plugin):
             ]
         )
     assert placed[0] == placed[1]
+
+
+@pytest.mark.parametrize("raw", [0, 1, 2, 100])
+@pytest.mark.parametrize("plugin", [Sized, Scaled, Reversed])
+def test_one_score_for_all_nodes_is_normalized_as_uncached_ones_are(plugin, raw):
+    uncached = type("Uncached", (plugin,), {"score_reads": pw.Reads.CLUSTER})
+    totals = []
+    for one in (plugin, uncached):
+        scheduler = scheduler_with(one, *[raw] * 3)
+        pods = [pw.testing.make_pod(f"p{i}", cpu="100m") for i in range(4)]
+        totals.append([scheduler.schedule(pod).total for pod in pods])
+    assert totals[0] == totals[1]
