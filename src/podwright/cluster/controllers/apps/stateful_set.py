@@ -200,7 +200,7 @@ class _Sync(Requests):
         collisions = self._current_status.get("collisionCount") or 0
         self._revisions = Revisions(lister, owner, data, _NAMING, collisions, source)
         self._update = self._revisions.update_revision
-        self._current = self._revisions.named(self._current_status.get("currentRevision") or "")
+        self._current = self._revisions.named(self._current_status.get("currentRevision", ""))
         self._bases: dict[str, Pod] = {}
         self._out: Actions = list(self._revisions.actions)
         self._updated_claims: set[str] = set()

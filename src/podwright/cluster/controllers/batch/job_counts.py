@@ -416,9 +416,9 @@ def finishing_condition(
 
 
 def _finished_by_indexes(spec: JobSpec, counts: JobCounts, now_ns: int) -> Document | None:
-    failed = counts.failed_indexes or ()
+    failed = counts.failed_indexes
     limit = spec.max_failed_indexes
-    if counts.failed_indexes is not None and limit is not None and len(failed) > limit:
+    if failed is not None and limit is not None and len(failed) > limit:
         return _failure("MaxFailedIndexesExceeded", _INDEXES_MESSAGE, now_ns)
     if failed and len(failed) + len(counts.indexes) >= (spec.completions or 0):
         return _failure("FailedIndexes", _SOME_INDEX_MESSAGE, now_ns)

@@ -93,7 +93,7 @@ class CardDriver(Controller):
             present.setdefault(of.spec.driver, []).append(of)
         described = self._cards_of(node) if isinstance(node, Node) else {}
         actions: Actions = []
-        for driver in sorted(present.keys() | described.keys()):
+        for driver in sorted({*present, *described}):
             actions += self._published(key, described.get(driver), present.get(driver, []))
         return actions
 

@@ -14,7 +14,7 @@ from podwright.apimachinery.cel import MatchedKind
 from podwright.apimachinery.schema import built_in, decode
 from podwright.cluster.api import QuotaEvaluators
 from podwright.cluster.api.tests.writable import WritableStore
-from podwright.cluster.controllers.interface import ALL_KINDS
+from podwright.cluster.controllers.interface import ALL_KINDS, PodChange
 from podwright.cluster.controllers.registry import ControllerMaker, served_controllers
 from podwright.cluster.controllers.tests.single_sync import SingleSync
 from podwright.cluster.store import GroupKind
@@ -113,3 +113,9 @@ def test_what_is_requested_for_objects_with_nothing_but_a_name(
     gone = dict.fromkeys(key for each in reversed(objects) for key in bench.remove(each))
     left = [in_short(each) for key in keys | gone for each in bench.sync(key, 9)]
     assert [each for each in left if "sync" not in each] == AT_THE_END.get(controller.name, [])
+
+
+def test_each_change_of_a_pod_is_a_bit_of_its_own_in_the_low_sixteen():
+    values = [int(each) for each in PodChange.__members__.values()]
+    assert values == [1 << place for place in range(len(values))]
+    assert len(values) <= 16, "subscriptions add bits of their own above"
