@@ -195,6 +195,8 @@ def test_a_pod_of_another_scheduler_is_compared_by_its_rules(serve):
     assert found["pod"]["after"]["node"] == "busy"
 
 
+# A process that is observed has less of its stack left.
+@pytest.mark.parametrize("answering", ["in a copy"], indirect=True)
 def test_a_body_that_is_nested_too_deeply_is_a_problem(tainted):
     patch = '{"a":' * 900 + "1" + "}" * 900
     text = f'{{"patches": [{{"kind": "Node", "name": "large", "patch": {patch}}}]}}'
