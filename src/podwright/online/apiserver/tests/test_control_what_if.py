@@ -195,7 +195,7 @@ def test_a_pod_of_another_scheduler_is_compared_by_its_rules(serve):
     assert found["pod"]["after"]["node"] == "busy"
 
 
-# A process that is observed has less of its stack left.
+# Only a copy sends an error whose parts are nested too deeply as well.
 @pytest.mark.parametrize("answering", ["in a copy"], indirect=True)
 def test_a_body_that_is_nested_too_deeply_is_a_problem(tainted):
     patch = '{"a":' * 900 + "1" + "}" * 900
