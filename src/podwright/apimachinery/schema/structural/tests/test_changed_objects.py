@@ -346,23 +346,24 @@ def test_a_path_is_read_as_kubernetes_spells_it(path: str, found: list[Any]) -> 
 
 
 @pytest.mark.parametrize(
-    "path",
+    ("path", "problem"),
     [
-        ".spec[",
-        ".spec..",
-        ".spec..[0]",
-        ".spec[0]x",
-        ".spec[?(]",
-        ". spec",
-        ".spec[0,]",
-        ".spec[,0]",
-        ".spec[0,x y]",
-        ".spec" + "[0,1]" * 9,
+        (".spec[", "unexpected '['"),
+        (".spec..", "a name is missing after .."),
+        (".spec..[0]", "a name is missing after .."),
+        (".spec[0]x", "unexpected 'x'"),
+        (".spec[?(]", "unexpected end of expression"),
+        (". spec", "unexpected '. spec'"),
+        (".spec[0,]", "empty bracketed segment"),
+        (".spec[,0]", "empty bracketed segment"),
+        (".spec[0,x y]", "expected TOKEN_COMMA, found 'TOKEN_NAME'"),
+        (".spec" + "[0,1]" * 9, "its unions have more than 256 combinations"),
     ],
 )
-def test_a_path_that_cannot_be_parsed_is_an_error(path: str) -> None:
-    with pytest.raises(JsonPathError):
+def test_a_path_that_cannot_be_parsed_is_an_error(path: str, problem: str) -> None:
+    with pytest.raises(JsonPathError) as error:
         compiled_path(path)
+    assert str(error.value) == f"{path!r}: {problem}"
 
 
 def test_unions_of_a_path_have_all_their_combinations() -> None:

@@ -385,8 +385,8 @@ def _validate_map_keys(errors: FieldErrors, schema: Schema, path: str) -> None:
 
 
 def _validate_rule(errors: FieldErrors, schema: Schema, rule: Mapping[str, Any], path: str) -> None:
-    text, message = str(rule.get("rule") or ""), str(rule.get("message") or "")
-    expression = str(rule.get("messageExpression") or "")
+    text, message = rule.get("rule") or "", rule.get("message") or ""
+    expression = rule.get("messageExpression") or ""
     if not text.strip():
         errors.required(f"{path}.rule", "rule is not specified")
     elif message and not message.strip():
