@@ -230,6 +230,40 @@ def test_traces_are_merged_by_time_and_the_first_comes_first():
     )
 
 
+def near_its_group(name: str, group: str = "g") -> dict[str, Any]:
+    """Return a pod of a group whose selectors name the group."""
+    given = pod(name, labels={POD_GROUP_LABEL: group})
+    given["spec"]["affinity"] = {"podAffinity": [{"labelSelector": of_group(group)}]}
+    return given
+
+
+def of_group(*groups: str) -> dict[str, Any]:
+    expressions = [
+        {"key": POD_GROUP_LABEL, "operator": "In", "values": [*groups]},
+        {"key": POD_GROUP_LABEL, "operator": "Exists"},
+    ]
+    return {"matchLabels": {POD_GROUP_LABEL: groups[0]}, "matchExpressions": expressions}
+
+
+def test_selectors_of_groups_select_them_under_their_new_names():
+    lines = [at(0, near_its_group("a")), at(1, GROUP), at(2, near_its_group("b", "other"))]
+
+    def selectors(found):
+        terms = [
+            line.applied["spec"]["affinity"]["podAffinity"]
+            for line in found
+            if line.applied["kind"] == "Pod"
+        ]
+        return [term["labelSelector"] for (term,) in terms]
+
+    merged = [*merge([lines, []], ["x", "y"])]
+    assert selectors(merged) == [of_group("x-g"), of_group("x-other")]
+    anonymous = [*anonymize(lines)]
+    assert selectors(anonymous) == [of_group("group-0"), of_group("group-1")]
+    assert anonymous[1].applied["metadata"]["name"] == "group-0"
+    assert [*merge([lines, []])] == lines
+
+
 def test_an_anonymized_trace_as_a_whole():
     labels = {"team": "red", POD_GROUP_LABEL: "g", "kubernetes.io/arch": "arm64"}
     annotations = {RUN_DELAY: "5s", "secret": "secret"}

@@ -6,6 +6,7 @@ import heapq
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import repeat
 from math import ceil
 from typing import Any, Final
@@ -238,11 +239,15 @@ class _Pseudonyms(defaultdict[str, dict[str, str]]):
             "apiVersion": given["apiVersion"],
             "kind": given["kind"],
             "metadata": made,
-            "spec": self._spec(spec) if is_pod else {"minMember": spec.get("minMember", 1)},
+            "spec": self._spec(spec, namespace)
+            if is_pod
+            else {"minMember": spec.get("minMember", 1)},
         }
 
-    def _spec(self, spec: Mapping[str, Any]) -> Document:
-        kept: Document = self._selectors({k: spec[k] for k in _KEPT_IN_SPEC if k in spec})
+    def _spec(self, spec: Mapping[str, Any], namespace: str) -> Document:
+        kept: Document = self._selectors(
+            {name: spec[name] for name in _KEPT_IN_SPEC if name in spec}, namespace
+        )
         for where in ("initContainers", "containers"):
             if spec.get(where):
                 kept[where] = [
@@ -255,39 +260,46 @@ class _Pseudonyms(defaultdict[str, dict[str, str]]):
     def _key(self, key: str) -> str:
         return key if key in _KEPT_LABELS else self.name("label", key)
 
-    def _labels(self, labels: Mapping[str, str], namespace: str = "") -> dict[str, str]:
+    def _labels(self, labels: Mapping[str, str], namespace: str) -> dict[str, str]:
         return {self._key(key): self._value(key, text, namespace) for key, text in labels.items()}
 
-    def _value(self, key: str, text: str, namespace: str = "") -> str:
+    def _value(self, key: str, text: str, namespace: str) -> str:
         if key == POD_GROUP_LABEL:
             return self.name("group", f"{namespace}/{text}")
         return text if key in _KEPT_LABELS else self.name("value", text)
 
-    def _selectors(self, value: Any) -> Any:
-        """Return a part of a spec with the keys and values of its selectors changed."""
+    def _selectors(self, value: Any, namespace: str) -> Any:
+        """Return a part of a pod's spec with the keys and values of its selectors changed.
+
+        Groups that they name are those of the pod's namespace.
+        """
         if isinstance(value, list):
-            return [self._selectors(each) for each in value]
+            return [self._selectors(each, namespace) for each in value]
         if not isinstance(value, dict):
             return value
+        labels = partial(self._labels, namespace=namespace)
+        expression = partial(self._expression, namespace=namespace)
+        other = partial(self._selectors, namespace=namespace)
         changes: dict[str, Callable[[Any], Any]] = {
-            "nodeSelector": self._labels,
+            "nodeSelector": labels,
             "schedulingGates": lambda gates: [
                 {"name": self.name("gate", each["name"])} for each in gates
             ],
-            "matchLabels": self._labels,
-            "matchExpressions": lambda several: [*map(self._expression, several)],
-            "matchFields": lambda several: [*map(self._expression, several)],
+            "matchLabels": labels,
+            "matchExpressions": lambda several: [*map(expression, several)],
+            "matchFields": lambda several: [*map(expression, several)],
             "namespaces": lambda names: [self.name("namespace", each) for each in names],
             "topologyKey": self._key,
             "matchLabelKeys": lambda keys: [*map(self._key, keys)],
         }
-        return {name: changes.get(name, self._selectors)(inner) for name, inner in value.items()}
+        return {name: changes.get(name, other)(inner) for name, inner in value.items()}
 
-    def _expression(self, given: Mapping[str, Any]) -> Document:
+    def _expression(self, given: Mapping[str, Any], namespace: str) -> Document:
         made = {**given, "key": self._key(given.get("key", ""))}
         # The values of Gt and Lt are numbers, which a pseudonym would not be.
         if given.get("operator") not in {"Gt", "Lt"} and given.get("values"):
-            made["values"] = [self._value(given.get("key", ""), each) for each in given["values"]]
+            key = given.get("key", "")
+            made["values"] = [self._value(key, each, namespace) for each in given["values"]]
         return made
 
 
@@ -316,8 +328,20 @@ def _with_prefix(line: TraceLine, prefix: str) -> TraceLine:
     applied = line.applied
     if not prefix or applied.get("kind") not in _NAMED:
         return line
-    metadata = {**applied["metadata"], "name": f"{prefix}-{applied['metadata']['name']}"}
-    labels = metadata.get("labels") or {}
-    if POD_GROUP_LABEL in labels:
-        metadata["labels"] = {**labels, POD_GROUP_LABEL: f"{prefix}-{labels[POD_GROUP_LABEL]}"}
-    return TraceLine(line.at_ns, {**line.action, "apply": {**applied, "metadata": metadata}})
+    named = _with_groups(applied, prefix)
+    metadata = {**named["metadata"], "name": f"{prefix}-{applied['metadata']['name']}"}
+    return TraceLine(line.at_ns, {**line.action, "apply": {**named, "metadata": metadata}})
+
+
+def _with_groups(value: Any, prefix: str) -> Any:
+    """Return a part of an object whose labels and selectors name groups with a prefix."""
+    if isinstance(value, list):
+        return [_with_groups(each, prefix) for each in value]
+    if not isinstance(value, dict):
+        return value
+    if value.get("key") == POD_GROUP_LABEL and value.get("values"):
+        return {**value, "values": [f"{prefix}-{each}" for each in value["values"]]}
+    return {
+        name: f"{prefix}-{part}" if name == POD_GROUP_LABEL else _with_groups(part, prefix)
+        for name, part in value.items()
+    }
