@@ -135,7 +135,7 @@ def test_which_representations_a_header_accepts(accept, media_type, is_accepted)
     ],
 )
 def test_the_preferred_representation_is_sent(accept, media_format):
-    """A wildcard comes after types of the same quality, and what is no parameter is left out."""
+    """A wildcard comes after types of the same quality, and what is not a parameter is left out."""
     assert negotiate(accept).format == media_format
 
 

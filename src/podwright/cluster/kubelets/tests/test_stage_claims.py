@@ -108,7 +108,7 @@ def test_a_failure_is_an_event_and_is_tried_again_five_times(basis, retry, follo
 )
 @pytest.mark.parametrize(("basis", "kept"), [("", "prepare 0"), ("prepare 3", "prepare 3")])
 def test_a_stage_waits_until_the_drivers_are_ready(delay, now, retry, basis, kept):
-    """A wait is no failure: the number of those stays."""
+    """A wait is not a failure, and does not count as one."""
     now_ns = NOW + now * SECOND
     found = prepare_claims(a_claiming_pod(), basis, reader_of(delay=delay), now_ns)
     if retry is None:

@@ -194,7 +194,7 @@ def answers_here(monkeypatch):
                 kind, value = readers._RESULT, function(report)
             except Exception as error:  # noqa: BLE001 - sent to the server, as a copy does
                 kind, value = readers._ERROR, error
-            with contextlib.suppress(OSError):  # nobody reads any more
+            with contextlib.suppress(OSError):  # the server has closed its end
                 readers._send(writing, kind, value)
             os.close(writing)
 

@@ -372,7 +372,7 @@ def test_a_claim_is_bound_if_its_binding_is_complete(volume_name, annotations, i
 @pytest.mark.parametrize(
     ("reference", "is_bound"),
     [
-        pytest.param(None, False, id="of nobody"),
+        pytest.param(None, False, id="no reference"),
         pytest.param({"name": "c", "namespace": "default"}, True, id="by name"),
         pytest.param({"name": "c", "namespace": "default", "uid": "c"}, True, id="by uid"),
         pytest.param({"name": "c", "namespace": "default", "uid": "d"}, False, id="another uid"),

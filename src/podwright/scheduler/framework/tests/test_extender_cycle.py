@@ -236,7 +236,7 @@ def test_a_node_that_nominated_pods_take_counts_once_with_the_reason_of_an_exten
         pytest.param([{"Host": "n1", "Score": 2}], {"n1": 20}, id="a node"),
         pytest.param([{"Host": "n1"}], {"n1": 0}, id="without a score"),
         pytest.param([{"Score": 2}], {"": 20}, id="without a name"),
-        pytest.param([{"Host": None, "Score": None}], {"": 0}, id="null is no value"),
+        pytest.param([{"Host": None, "Score": None}], {"": 0}, id="null counts as absent"),
         pytest.param([{"Host": "n1", "Score": 2}] * 2, {"n1": 40}, id="a node twice"),
         pytest.param([], {}, id="nothing"),
         pytest.param(None, {}, id="null"),

@@ -434,7 +434,7 @@ class AlsoBinds(Plugin):
             AlsoBinds,
             ("pre_bind", "bind"),
             {"pre_bind", "continue_pre_bind", "bind", "continue_bind"},
-            id="what goes on later, too",
+            id="what continues later, too",
         ),
     ],
 )

@@ -289,8 +289,8 @@ def disks(*names):
     [
         pytest.param("a", "ab", QUEUE, id="the first of theirs"),
         pytest.param("a", "ba", QUEUE, id="the last of theirs"),
-        pytest.param("ab", "b", QUEUE, id="the last of its own"),
-        pytest.param("ab", "a", QUEUE, id="the first of its own"),
+        pytest.param("ab", "b", QUEUE, id="the last owned by it"),
+        pytest.param("ab", "a", QUEUE, id="the first owned by it"),
         pytest.param("ab", "cd", SKIP, id="none"),
         pytest.param("a", "", SKIP, id="they have none"),
         pytest.param("", "a", SKIP, id="it has none"),

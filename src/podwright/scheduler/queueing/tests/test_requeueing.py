@@ -228,7 +228,7 @@ ADDED = EventHint(NODE, ActionType.ADD, always_skip, other_concern)
 @pytest.mark.parametrize(
     ("registrations", "functions", "concerns"),
     [
-        pytest.param({}, {}, (), id="nobody"),
+        pytest.param({}, {}, (), id="none"),
         pytest.param({"A": (CLAIMED,)}, {"A": (of_uid_or_claim,)}, (concern,), id="one"),
         pytest.param({"A": (ADDED,)}, {}, (), id="another event"),
         pytest.param(

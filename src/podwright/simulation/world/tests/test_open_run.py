@@ -257,8 +257,8 @@ def test_a_run_that_was_interrupted_before_its_first_event_is_refused(tmp_path):
     folder = tmp_path / "run"
     played(folder)
     manifest = folder / "manifest.json"
-    told = json.loads(manifest.read_text())
-    manifest.write_text(json.dumps(told | {"status": "interrupted"}))
+    written = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps(written | {"status": "interrupted"}))
     pw.Run.open(folder)
     for file in (folder / "log").iterdir():
         file.unlink()

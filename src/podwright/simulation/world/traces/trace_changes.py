@@ -295,10 +295,10 @@ class _Pseudonyms(defaultdict[str, dict[str, str]]):
         return {name: changes.get(name, other)(inner) for name, inner in value.items()}
 
     def _expression(self, given: Mapping[str, Any], namespace: str) -> Document:
-        made = {**given, "key": self._key(given.get("key", ""))}
+        key = given.get("key", "")
+        made = {**given, "key": self._key(key)}
         # The values of Gt and Lt are numbers, which a pseudonym would not be.
         if given.get("operator") not in {"Gt", "Lt"} and given.get("values"):
-            key = given.get("key", "")
             made["values"] = [self._value(key, each, namespace) for each in given["values"]]
         return made
 

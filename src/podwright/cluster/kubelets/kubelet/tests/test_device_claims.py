@@ -188,7 +188,7 @@ NOT_OWNED = "ResourceClaim default/c was not created for Pod default/web (Pod is
             claim(ownerReferences=owned_by_the_pod()), "", id="created for the pod",
         ),
         pytest.param(
-            with_claims(TEMPLATED, made={"gpu": "c"}), claim(), NOT_OWNED, id="of nobody",
+            with_claims(TEMPLATED, made={"gpu": "c"}), claim(), NOT_OWNED, id="without an owner",
         ),
         pytest.param(
             with_claims(TEMPLATED, made={"gpu": "c"}),
