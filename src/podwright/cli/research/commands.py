@@ -133,8 +133,9 @@ def merge(options: TraceMergeOptions) -> None:
 def anonymize(options: TraceChange) -> None:
     """Write a trace with numbers for names, and with nothing that scheduling does not read.
 
-    Names of pods, namespaces and groups, and keys and values of labels, become numbers. Times,
-    requests, priorities, tolerations and the names of extended resources stay.
+    Names of pods, namespaces, groups and priority classes, and keys and values of labels, become
+    numbers; the keys of hostnames, zones, regions and instance types stay. Times, requests,
+    priorities, tolerations and the names of schedulers and extended resources stay.
     """
     from podwright.cli.research.trace_run import run_anonymize
 

@@ -298,7 +298,10 @@ def test_an_anonymized_trace_as_a_whole():
     lines = [at(1, given), at(2, group), at(3, GROUP), at(4, CONFIG), at(4, CONFIG)]
     found = [*anonymize(lines, warn=notes.append)]
     assert [line.at_ns // SECOND for line in found] == [1, 2, 3]
-    resources = [container["resources"] for container in given["spec"]["containers"]]
+    resources = [
+        {name: each["resources"][name] for name in ("requests", "limits")}
+        for each in given["spec"]["containers"]
+    ]
     assert found[0].applied == {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -356,11 +359,146 @@ def test_an_anonymized_trace_as_a_whole():
             "apiVersion": "v1",
             "kind": "PodGroup",
             "metadata": {"name": "group-0", "namespace": "namespace-0"},
-            "spec": {"minMember": members},
+            **spec,
         }
-        for members in (4, 1)
+        for spec in ({"spec": {"minMember": 4}}, {})
     ]
-    assert notes == ["2 of ConfigMap left out: only pods and groups of pods are anonymized"]
+    assert notes == [f"2 of ConfigMap left out: {ONLY}"]
+
+
+ONLY = "only pods, their groups, namespaces and priority classes are anonymized"
+
+
+@pytest.mark.parametrize(
+    ("given", "changed"),
+    [
+        # Fields that hold no names.
+        ({"hostNetwork": True}, {"hostNetwork": True}),
+        ({"schedulerName": "second"}, {"schedulerName": "second"}),
+        ({"resources": {"requests": {"cpu": "2"}}}, {"resources": {"requests": {"cpu": "2"}}}),
+        # Names of other objects.
+        ({"priorityClassName": "high"}, {"priorityClassName": "priority-0"}),
+        (
+            {"priorityClassName": "system-node-critical"},
+            {"priorityClassName": "system-node-critical"},
+        ),
+        (
+            {"schedulingGroup": {"podGroupName": "g"}},
+            {"schedulingGroup": {"podGroupName": "group-0"}},
+        ),
+        ({"resourceClaims": [{"name": "gpu", "resourceClaimName": "secret"}]}, {}),
+        # Keys that each cluster has stay; their values are names.
+        (
+            {"nodeSelector": {
+                "kubernetes.io/hostname": "n", "topology.kubernetes.io/zone": "z",
+                "topology.kubernetes.io/region": "r", "node.kubernetes.io/instance-type": "t",
+                "kubernetes.io/metadata.name": "team", "rack": "n",
+            }},
+            {"nodeSelector": {
+                "kubernetes.io/hostname": "value-0", "topology.kubernetes.io/zone": "value-1",
+                "topology.kubernetes.io/region": "value-2",
+                "node.kubernetes.io/instance-type": "value-3",
+                "kubernetes.io/metadata.name": "namespace-1", "label-0": "value-0",
+            }},
+        ),
+        (
+            {"affinity": {"matchFields": [
+                {"key": "metadata.name", "operator": "In", "values": ["n"]}
+            ]}},
+            {"affinity": {"matchFields": [
+                {"key": "metadata.name", "operator": "In", "values": ["value-0"]}
+            ]}},
+        ),
+        (
+            {"affinity": {
+                "topologyKey": "topology.kubernetes.io/zone", "mismatchLabelKeys": ["a", "b"],
+                "matchLabelKeys": ["b"],
+            }},
+            {"affinity": {
+                "topologyKey": "topology.kubernetes.io/zone",
+                "mismatchLabelKeys": ["label-0", "label-1"], "matchLabelKeys": ["label-1"],
+            }},
+        ),
+    ],
+    ids=lambda part: None if part else "nothing",
+)  # fmt: skip
+def test_an_anonymized_pod_requests_what_it_did(given, changed):
+    (found,) = anonymize([at(0, pod() | {"spec": given})])
+    assert found.applied.get("spec", {}) == changed
+
+
+def test_an_anonymized_container_has_ports_and_requests():
+    container = {
+        "name": "secret",
+        "restartPolicy": "Always",
+        "ports": [{"name": "secret", "containerPort": 1, "hostPort": 2, "protocol": "UDP"}],
+        "resources": {"claims": [{"name": "gpu"}], "limits": {"cpu": "1"}},
+    }
+    claims = [{"name": "gpu", "resourceClaimName": "secret"}]
+    spec = {"resourceClaims": claims, "initContainers": [container], "containers": [container]}
+    notes: list[str] = []
+    (found,) = anonymize([at(0, pod() | {"spec": spec})], warn=notes.append)
+    kept = {
+        "name": "c0",
+        "image": "image",
+        "restartPolicy": "Always",
+        "ports": [{"containerPort": 1, "hostPort": 2, "protocol": "UDP"}],
+        "resources": {"limits": {"cpu": "1"}},
+    }
+    assert found.applied["spec"] == {"initContainers": [kept], "containers": [kept]}
+    assert notes == [f"1 of resource claims of a Pod left out: {ONLY}"]
+
+
+def test_groups_of_kubernetes_keep_their_members():
+    group = GROUP | {
+        "apiVersion": "scheduling.k8s.io/v1alpha2",
+        "spec": {
+            "schedulingPolicy": {"gang": {"minCount": 2}},
+            "disruptionMode": "PodGroup",
+            "schedulingConstraints": {"topology": [{"key": "rack"}]},
+            "priorityClassName": "high",
+            "podGroupTemplateRef": {"workload": {"workloadName": "secret"}},
+        },
+    }
+    member = pod() | {"spec": {"schedulingGroup": {"podGroupName": "g"}}}
+    lines = [at(0, group), at(0, member)]
+    changed, of_member = [line.applied for line in anonymize(lines)]
+    assert changed["metadata"]["name"] == "group-0"
+    assert changed["spec"] == {
+        "schedulingPolicy": {"gang": {"minCount": 2}},
+        "disruptionMode": "PodGroup",
+        "schedulingConstraints": {"topology": [{"key": "label-0"}]},
+        "priorityClassName": "priority-0",
+    }
+    assert of_member["spec"] == {"schedulingGroup": {"podGroupName": "group-0"}}
+    changed, of_member = [line.applied for line in merge([lines, []], ["x", "y"])]
+    assert changed["metadata"]["name"] == "x-g"
+    assert of_member["spec"] == {"schedulingGroup": {"podGroupName": "x-g"}}
+
+
+def test_namespaces_and_priority_classes_are_anonymized():
+    top = {"apiVersion": "v1", "metadata": {"name": "n", "labels": {"team": "n"}}}
+    classes = {"value": 5, "globalDefault": True, "preemptionPolicy": "Never"}
+    lines = [
+        at(0, {**top, "kind": "Namespace", "spec": {"finalizers": ["kubernetes"]}}),
+        at(0, {**top, "kind": "PriorityClass", **classes, "description": "secret"}),
+        at(0, pod() | {"spec": {"priorityClassName": "n"}}),
+    ]
+    namespace, of_class, of_pod = [line.applied for line in anonymize(lines)]
+    labels = {"label-0": "value-0"}
+    assert namespace == {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": "namespace-0", "labels": labels},
+    }
+    assert of_class == {
+        "apiVersion": "v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": "priority-0", "labels": labels},
+        **classes,
+    }
+    assert of_pod["metadata"]["namespace"] == "namespace-0"
+    assert of_pod["spec"] == {"priorityClassName": "priority-0"}
 
 
 # ------------------------------------------------------------------------------ columns

@@ -32,13 +32,32 @@ _BYTES: Final = frozenset({"memory", "ephemeral-storage"})
 GPU_ANNOTATIONS: Final = (GPU_MILLI, GPU_COUNT, GPU_CARD_MODEL)
 """How pods of the openb trace request GPUs."""
 SCHEDULED: Final = (RUN_DELAY, *GPU_ANNOTATIONS)
-_NAMED: Final = frozenset({"Pod", "PodGroup"})
-_KEPT_LABELS: Final = frozenset({"kubernetes.io/arch", "kubernetes.io/os", POD_GROUP_LABEL})
-_KEPT_IN_SPEC: Final = (
-    "affinity", "nodeSelector", "overhead", "preemptionPolicy", "priority", "restartPolicy",
-    "schedulingGates", "tolerations", "topologySpreadConstraints",
-)  # fmt: skip
+_PREFIXED: Final = frozenset({"Pod", "PodGroup"})
+_OF_GROUP: Final = frozenset({POD_GROUP_LABEL, "podGroupName"})
+_KEPT_VALUES: Final = frozenset({"kubernetes.io/arch", "kubernetes.io/os"})
+_NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
+_KEPT_KEYS: Final = _KEPT_VALUES | {
+    "kubernetes.io/hostname", "metadata.name", "node.kubernetes.io/instance-type",
+    "topology.kubernetes.io/region", "topology.kubernetes.io/zone", _NAMESPACE_NAME,
+    POD_GROUP_LABEL,
+}  # fmt: skip
+"""Keys that the nodes of each cluster have, or that the API gives a meaning."""
+_KEPT_FIELDS: Final = {
+    "Pod": (
+        "affinity", "hostNetwork", "nodeSelector", "overhead", "preemptionPolicy", "priority",
+        "priorityClassName", "resources", "restartPolicy", "schedulerName", "schedulingGates",
+        "schedulingGroup", "tolerations", "topologySpreadConstraints",
+    ),
+    "PodGroup": (
+        "disruptionMode", "minMember", "priority", "priorityClassName", "schedulingConstraints",
+        "schedulingPolicy",
+    ),
+    "PriorityClass": ("globalDefault", "preemptionPolicy", "value"),
+    "Namespace": (),
+}  # fmt: skip
+_ANONYMIZED: Final = "pods, their groups, namespaces and priority classes"
 _KEPT_IN_CONTAINER: Final = ("resources", "restartPolicy", "ports")
+_KEPT_IN_PORT: Final = ("containerPort", "hostIP", "hostPort", "protocol")
 
 
 def run_ns_of(pod: Document) -> int | None:
@@ -191,10 +210,11 @@ def anonymize(
 ) -> TraceLines:
     """Yield the pods and groups of a trace under other names, with what scheduling reads.
 
-    Names of pods, namespaces and groups, and keys and values of labels, become numbers in the order
-    of their appearance, consistently. Images, commands, volumes, annotations and other kinds of
-    objects are left out. Times, requests, priorities, and the keys of taints and of extended
-    resources stay.
+    Names of pods, namespaces, groups and priority classes, and keys and values of labels, become
+    numbers in the order of their appearance, consistently; the keys of names, zones, regions and
+    types of nodes stay. Images, commands, volumes, annotations, requests for devices by claims, and
+    other kinds of objects are left out. Times, requests, priorities, names of schedulers, and the
+    keys of taints and of extended resources stay.
 
     Parameters
     ----------
@@ -206,12 +226,14 @@ def anonymize(
     names = _Pseudonyms(dict)
     left_out: Counter[str] = Counter()
     for line in lines:
-        if line.applied.get("kind") in _NAMED:
+        if line.applied.get("kind") in _KEPT_FIELDS:
             yield TraceLine(line.at_ns, {"apply": names.of_object(line.applied)})
+            if (line.applied.get("spec") or {}).get("resourceClaims"):
+                left_out[f"resource claims of a {line.what}"] += 1
         else:
             left_out[line.what] += 1
     for what, count in left_out.items():
-        warn(f"{count} of {what} left out: only pods and groups of pods are anonymized")
+        warn(f"{count} of {what} left out: only {_ANONYMIZED} are anonymized")
 
 
 class _Pseudonyms(defaultdict[str, dict[str, str]]):
@@ -221,44 +243,52 @@ class _Pseudonyms(defaultdict[str, dict[str, str]]):
         return self[kind].setdefault(text, f"{kind}-{len(self[kind])}")
 
     def of_object(self, given: Mapping[str, Any]) -> Document:
+        kind = given["kind"]
         metadata = given.get("metadata") or {}
         namespace = metadata.get("namespace", "default")
-        is_pod = given["kind"] == "Pod"
-        name = f"{namespace}/{metadata.get('name')}"
-        made: dict[str, Any] = {
-            "name": self.name("pod" if is_pod else "group", name),
-            "namespace": self.name("namespace", namespace),
-        }
-        if labels := metadata.get("labels"):
-            made["labels"] = self._labels(labels, namespace)
-        annotations = metadata.get("annotations") or {}
-        if kept := {name: annotations[name] for name in SCHEDULED if name in annotations}:
-            made["annotations"] = kept
-        spec = given.get("spec") or {}
-        return {
+        made: Document = {
             "apiVersion": given["apiVersion"],
-            "kind": given["kind"],
-            "metadata": made,
-            "spec": self._spec(spec, namespace)
-            if is_pod
-            else {"minMember": spec.get("minMember", 1)},
+            "kind": kind,
+            "metadata": self._metadata(kind, metadata, namespace),
         }
-
-    def _spec(self, spec: Mapping[str, Any], namespace: str) -> Document:
-        kept: Document = self._selectors(
-            {name: spec[name] for name in _KEPT_IN_SPEC if name in spec}, namespace
+        # A priority class has its fields beside its metadata.
+        spec = given if kind == "PriorityClass" else given.get("spec") or {}
+        kept: Document = self._changed(
+            {name: spec[name] for name in _KEPT_FIELDS[kind] if name in spec}, namespace
         )
         for where in ("initContainers", "containers"):
             if spec.get(where):
                 kept[where] = [
-                    {"name": f"c{index}", "image": "image"}
-                    | {name: each[name] for name in _KEPT_IN_CONTAINER if name in each}
+                    {"name": f"c{index}", "image": "image"} | _container(each)
                     for index, each in enumerate(spec[where])
                 ]
-        return kept
+        return made | (kept if kind == "PriorityClass" else {"spec": kept} if kept else {})
+
+    def _metadata(self, kind: str, given: Mapping[str, Any], namespace: str) -> Document:
+        name = given.get("name", "")
+        made: Document
+        if kind == "PriorityClass":
+            made = {"name": self._class(name)}
+        elif kind == "Namespace":
+            made = {"name": self.name("namespace", name)}
+        else:
+            made = {
+                "name": self.name("pod" if kind == "Pod" else "group", f"{namespace}/{name}"),
+                "namespace": self.name("namespace", namespace),
+            }
+        if labels := given.get("labels"):
+            made["labels"] = self._labels(labels, namespace)
+        annotations = given.get("annotations") or {}
+        if kept := {name: annotations[name] for name in SCHEDULED if name in annotations}:
+            made["annotations"] = kept
+        return made
+
+    def _class(self, name: str) -> str:
+        """Return the name of a priority class; that of a class of the system stays."""
+        return name if name.startswith("system-") else self.name("priority", name)
 
     def _key(self, key: str) -> str:
-        return key if key in _KEPT_LABELS else self.name("label", key)
+        return key if key in _KEPT_KEYS else self.name("label", key)
 
     def _labels(self, labels: Mapping[str, str], namespace: str) -> dict[str, str]:
         return {self._key(key): self._value(key, text, namespace) for key, text in labels.items()}
@@ -266,20 +296,26 @@ class _Pseudonyms(defaultdict[str, dict[str, str]]):
     def _value(self, key: str, text: str, namespace: str) -> str:
         if key == POD_GROUP_LABEL:
             return self.name("group", f"{namespace}/{text}")
-        return text if key in _KEPT_LABELS else self.name("value", text)
+        if key == _NAMESPACE_NAME:
+            return self.name("namespace", text)
+        return text if key in _KEPT_VALUES else self.name("value", text)
 
-    def _selectors(self, value: Any, namespace: str) -> Any:
-        """Return a part of a pod's spec with the keys and values of its selectors changed.
+    def _changed(self, value: Any, namespace: str) -> Any:
+        """Return a part of a spec with the names in it, and keys and values of selectors, changed.
 
-        Groups that they name are those of the pod's namespace.
+        Groups that it names are those of the namespace.
         """
         if isinstance(value, list):
-            return [self._selectors(each, namespace) for each in value]
+            return [self._changed(each, namespace) for each in value]
         if not isinstance(value, dict):
             return value
         labels = partial(self._labels, namespace=namespace)
         expression = partial(self._expression, namespace=namespace)
-        other = partial(self._selectors, namespace=namespace)
+        other = partial(self._changed, namespace=namespace)
+
+        def keys(several: Sequence[str]) -> list[str]:
+            return [*map(self._key, several)]
+
         changes: dict[str, Callable[[Any], Any]] = {
             "nodeSelector": labels,
             "schedulingGates": lambda gates: [
@@ -290,7 +326,12 @@ class _Pseudonyms(defaultdict[str, dict[str, str]]):
             "matchFields": lambda several: [*map(expression, several)],
             "namespaces": lambda names: [self.name("namespace", each) for each in names],
             "topologyKey": self._key,
-            "matchLabelKeys": lambda keys: [*map(self._key, keys)],
+            "matchLabelKeys": keys,
+            "mismatchLabelKeys": keys,
+            # Of the groups of Kubernetes.
+            "topology": lambda several: [{"key": self._key(each["key"])} for each in several],
+            "podGroupName": lambda name: self.name("group", f"{namespace}/{name}"),
+            "priorityClassName": self._class,
         }
         return {name: changes.get(name, other)(inner) for name, inner in value.items()}
 
@@ -301,6 +342,16 @@ class _Pseudonyms(defaultdict[str, dict[str, str]]):
         if given.get("operator") not in {"Gt", "Lt"} and given.get("values"):
             made["values"] = [self._value(key, each, namespace) for each in given["values"]]
         return made
+
+
+def _container(given: Mapping[str, Any]) -> Document:
+    """Return what scheduling reads of a container."""
+    kept: Document = {name: given[name] for name in _KEPT_IN_CONTAINER if name in given}
+    if resources := kept.get("resources"):
+        kept["resources"] = {name: resources[name] for name in resources if name != "claims"}
+    if ports := kept.get("ports"):
+        kept["ports"] = [{n: port[n] for n in _KEPT_IN_PORT if n in port} for port in ports]
+    return kept
 
 
 def _with_requests(pod: Document, factor: Fraction) -> Document:
@@ -326,7 +377,7 @@ def _scaled(name: str, text: str, factor: Fraction) -> str:
 
 def _with_prefix(line: TraceLine, prefix: str) -> TraceLine:
     applied = line.applied
-    if not prefix or applied.get("kind") not in _NAMED:
+    if not prefix or applied.get("kind") not in _PREFIXED:
         return line
     named = _with_groups(applied, prefix)
     metadata = {**named["metadata"], "name": f"{prefix}-{applied['metadata']['name']}"}
@@ -334,7 +385,7 @@ def _with_prefix(line: TraceLine, prefix: str) -> TraceLine:
 
 
 def _with_groups(value: Any, prefix: str) -> Any:
-    """Return a part of an object whose labels and selectors name groups with a prefix."""
+    """Return a part of an object that names its groups with a prefix."""
     if isinstance(value, list):
         return [_with_groups(each, prefix) for each in value]
     if not isinstance(value, dict):
@@ -342,6 +393,6 @@ def _with_groups(value: Any, prefix: str) -> Any:
     if value.get("key") == POD_GROUP_LABEL and value.get("values"):
         return {**value, "values": [f"{prefix}-{each}" for each in value["values"]]}
     return {
-        name: f"{prefix}-{part}" if name == POD_GROUP_LABEL else _with_groups(part, prefix)
+        name: f"{prefix}-{part}" if name in _OF_GROUP else _with_groups(part, prefix)
         for name, part in value.items()
     }
