@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from podwright.apimachinery.objects import GPU_COUNT, GPU_MILLI, InputError, parse_quantity
+from podwright.apimachinery.objects import GPU_COUNT, GPU_MILLI, InputError
 from podwright.cluster.kubelets import RUN_DELAY
 from podwright.simulation.world.inputs.frame_columns import Frame
 from podwright.simulation.world.inputs.workload import POD_GROUP_LABEL
@@ -25,7 +25,6 @@ from podwright.simulation.world.traces.trace_changes import (
     anonymize,
     cut,
     merge,
-    requests_of,
     run_ns_of,
     scale,
 )
@@ -195,12 +194,47 @@ def test_requests_are_scaled_in_thousandths_and_bytes(factor, requests):
     assert given == pod("a")
 
 
-def test_what_a_pod_requests_and_how_long_it_runs():
-    assert {name: amount.nano for name, amount in requests_of(pod()).items()} == {
-        name: parse_quantity(text).nano
-        for name, text in (("cpu", "1250m"), ("memory", "2Mi"), ("example.com/gpu", "2"))
-    }
-    assert requests_of({"kind": "Pod"}) == {}
+def needing(cpu: str) -> dict[str, Any]:
+    return {"resources": {"requests": {"cpu": cpu}}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "scaled", "cores"),
+    [
+        # The initialization needs more than what runs afterwards.
+        (
+            {"initContainers": [needing("3")], "containers": [needing("1")]},
+            {"initContainers": [needing("1500m")], "containers": [needing("500m")]},
+            3,
+        ),
+        # The request of the pod as a whole counts, whatever its containers request.
+        (
+            {**needing("5"), "containers": [needing("1")]},
+            {**needing("2500m"), "containers": [needing("500m")]},
+            5,
+        ),
+        # The overhead of a runtime does not depend on the pod.
+        (
+            {"containers": [needing("1"), {"name": "c"}], "overhead": {"cpu": "1"}},
+            {"containers": [needing("500m"), {"name": "c"}], "overhead": {"cpu": "1"}},
+            2,
+        ),
+        ({"containers": [{"resources": {}}]}, {"containers": [{"resources": {}}]}, None),
+    ],
+    ids=["init container", "pod-level", "overhead", "nothing"],
+)
+def test_a_pod_requests_what_the_scheduler_counts_and_all_of_it_is_scaled(spec, scaled, cores):
+    lines = [at(0, pod() | {"spec": spec}), at(1, pod() | {"spec": spec})]
+    (line, _) = scale(lines, requests=0.5)
+    assert line.applied["spec"] == scaled
+    figures = describe(lines).figures
+    assert (figures["cpu"].peak if "cpu" in figures else None) == (cores and 2 * cores)
+    assert fit(lines).sizes[0].requests == ({"cpu": str(cores)} if cores else {})
+    _, row, _ = _table(iter(lines), Counter())
+    assert row.split(b",")[1] == str((cores or 0) * 1000).encode()
+
+
+def test_how_long_a_pod_runs():
     assert [run_ns_of(pod(run=text)) for text in ("", "90s", "0s")] == [None, 90 * SECOND, 0]
     assert run_ns_of({"metadata": {}}) is None
     with pytest.raises(InputError) as error:
@@ -216,7 +250,7 @@ def test_traces_are_merged_by_time_and_the_first_comes_first():
     assert names == ["x-a", "y-b", "y-g", "x-c", "m", None]
     assert [line.at_ns // SECOND for line in merged] == [0, 0, 1, 2, 2, 3]
     assert merged[0].applied["metadata"]["labels"] == {POD_GROUP_LABEL: "x-g", "x": "y"}
-    assert merged[-1] is two[-1]
+    assert merged[-2] is two[-2]
     assert [*merge([one, two])] == [one[0], two[0], two[1], one[1], two[2], two[3]]
     # A name may come back in one trace, and in another namespace or kind.
     again = [at(5, pod("a")), at(6, pod("a"))]
@@ -474,6 +508,58 @@ def test_groups_of_kubernetes_keep_their_members():
     changed, of_member = [line.applied for line in merge([lines, []], ["x", "y"])]
     assert changed["metadata"]["name"] == "x-g"
     assert of_member["spec"] == {"schedulingGroup": {"podGroupName": "x-g"}}
+
+
+def test_deletions_of_pods_follow_their_names():
+    def deletion(second: float, what: str, **fields: Any) -> TraceLine:
+        return TraceLine(round(second * SECOND), {"delete": what, **fields})
+
+    lines = [
+        at(0, pod("a")),
+        at(0, pod("a", namespace="default")),
+        deletion(1, "pod/a", namespace="n", gracePeriodSeconds=0),
+        deletion(2, "pods/a"),
+        deletion(3, "deployment/a"),
+        deletion(4, "pod/of-a-controller"),
+    ]
+    notes: list[str] = []
+    assert [*anonymize(lines, warn=notes.append)][2:] == [
+        deletion(1, "pod/pod-0", namespace="namespace-0", gracePeriodSeconds=0),
+        deletion(2, "pod/pod-1", namespace="namespace-1"),
+    ]
+    assert notes == [f"2 of delete left out: {ONLY}"]
+    assert [*merge([lines, []], ["x", "y"])][2:] == [
+        deletion(1, "pod/x-a", namespace="n", gracePeriodSeconds=0),
+        deletion(2, "pod/x-a"),  # in its namespace
+        deletion(3, "deployment/a"),
+        deletion(4, "pod/of-a-controller"),
+    ]
+
+
+def test_a_name_that_has_no_prefix_is_taken():
+    lines = [at(0, CONFIG)]
+    with pytest.raises(InputError) as error:
+        [*merge([lines, lines], ["x", "y"])]
+    assert str(error.value) == (
+        "trace 2: ConfigMap default/m is also in trace 1; only names of pods and groups have"
+        " prefixes: rename it in one trace"
+    )
+
+
+def test_traces_share_equal_objects_without_namespaces():
+    high = {"apiVersion": "v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 5}
+    assert [*merge([[at(0, high)], [at(1, high)]])] == [at(0, high), at(1, high)]
+    with pytest.raises(InputError, match="trace 2: PriorityClass high is also in trace 1; only"):
+        [*merge([[at(0, high)], [at(1, high | {"value": 6})]])]
+
+
+def test_the_namespace_of_a_name_is_the_default_one():
+    unnamed = pod("a")
+    del unnamed["metadata"]["namespace"]
+    with pytest.raises(InputError, match="trace 2: Pod default/a is also in trace 1; give"):
+        [*merge([[at(0, unnamed)], [at(0, pod("a", namespace="default"))]])]
+    gone = TraceLine(SECOND, {"delete": "pod/a"})
+    assert [*merge([[at(0, unnamed), gone]], ["x"])][1].action == {"delete": "pod/x-a"}
 
 
 def test_namespaces_and_priority_classes_are_anonymized():

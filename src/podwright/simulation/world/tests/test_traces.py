@@ -16,6 +16,7 @@ import pytest
 
 import podwright as pw
 from podwright.apimachinery.objects import CREATION_TIME, DELETION_TIME, SCHEDULED_TIME
+from podwright.cluster.api.admission.pods.pod_amounts import pod_amounts
 from podwright.cluster.kubelets import RUN_DELAY
 from podwright.simulation.world.timing.distributions import uniform
 from podwright.simulation.world.traces.columns_file import read_columns, shipped_columns
@@ -24,7 +25,6 @@ from podwright.simulation.world.traces.trace_changes import (
     anonymize,
     cut,
     merge,
-    requests_of,
     run_ns_of,
     scale,
 )
@@ -65,7 +65,7 @@ def summary(line: TraceLine) -> tuple[int, str, dict[str, float], float | None]:
     pod = line.pod
     assert pod is not None
     run_ns = run_ns_of(pod)
-    requests = {name: amount.nano / 10**9 for name, amount in requests_of(pod).items()}
+    requests = {name: amount.nano / 10**9 for name, amount in pod_amounts(pod, "requests").items()}
     return line.at_ns // S, pod["metadata"]["name"], requests, run_ns and run_ns / S
 
 
@@ -523,7 +523,8 @@ def test_an_anonymized_trace_keeps_what_scheduling_reads_and_no_name() -> None:
     spread = spec["topologySpreadConstraints"][0]["labelSelector"]["matchExpressions"][0]
     assert (spread["key"], spread["values"]) == (label, [value])
     assert spec["nodeSelector"]["kubernetes.io/arch"] == "arm64"
-    assert notes == ["1 of delete left out: only pods and groups of pods are anonymized"]
+    kept = "only pods, their groups, namespaces and priority classes are anonymized"
+    assert notes == [f"1 of delete left out: {kept}"]
 
 
 # -------------------------------------------------------------------------- description, models

@@ -17,11 +17,12 @@ from podwright.apimachinery.objects import (
     GPU_MILLI,
     Document,
     InputError,
-    Quantity,
+    NamespacedName,
     parse_duration,
     parse_quantity,
 )
 from podwright.cluster.kubelets import RUN_DELAY
+from podwright.simulation.world.inputs.conditions import identity_of
 from podwright.simulation.world.inputs.workload import POD_GROUP_LABEL
 from podwright.simulation.world.timing.distributions import uniform
 from podwright.simulation.world.traces.trace_lines import TraceLine, TraceLines, with_run_delay
@@ -32,6 +33,7 @@ _BYTES: Final = frozenset({"memory", "ephemeral-storage"})
 GPU_ANNOTATIONS: Final = (GPU_MILLI, GPU_COUNT, GPU_CARD_MODEL)
 """How pods of the openb trace request GPUs."""
 SCHEDULED: Final = (RUN_DELAY, *GPU_ANNOTATIONS)
+_POD: Final = ("", "Pod")
 _PREFIXED: Final = frozenset({"Pod", "PodGroup"})
 _OF_GROUP: Final = frozenset({POD_GROUP_LABEL, "podGroupName"})
 _KEPT_VALUES: Final = frozenset({"kubernetes.io/arch", "kubernetes.io/os"})
@@ -68,16 +70,6 @@ def run_ns_of(pod: Document) -> int | None:
     except ValueError as error:
         path = f"metadata.annotations[{RUN_DELAY}]"
         raise InputError.of(f"pod {pod['metadata']['name']}", str(error), path) from None
-
-
-def requests_of(pod: Document) -> dict[str, Quantity]:
-    """Return the sums of the requests of the containers of a pod."""
-    found: dict[str, Quantity] = {}
-    for container in (pod.get("spec") or {}).get("containers") or ():
-        for name, text in ((container.get("resources") or {}).get("requests") or {}).items():
-            amount = parse_quantity(str(text))
-            found[name] = found[name] + amount if name in found else amount
-    return found
 
 
 def cut(
@@ -192,16 +184,30 @@ def merge(traces: Sequence[Iterable[TraceLine]], prefixes: Sequence[str] = ()) -
     InputError
         If two traces have an object of one name.
     """
-    taken: dict[tuple[str, ...], int] = {}
+    taken: dict[tuple[str, NamespacedName], int] = {}
+    shared: dict[tuple[str, NamespacedName], Document] = {}
     several = [zip(lines, repeat(number)) for number, lines in enumerate(traces)]
     for given, number in heapq.merge(*several, key=lambda each: each[0].at_ns):
-        line = _with_prefix(given, prefixes[number] if prefixes else "")
-        metadata = line.applied.get("metadata") or {}
-        key = (line.what, metadata.get("namespace", ""), metadata.get("name", ""))
-        if line.applied and taken.setdefault(key, number) != number:
-            message = f"{key[0]} {key[1]}/{key[2]} is also in trace {taken[key] + 1}"
-            hint = "give the names of each trace a prefix: --prefix a --prefix b"
-            raise InputError.of(f"trace {number + 1}", f"{message}; {hint}")
+        prefix = prefixes[number] if prefixes else ""
+        line = _with_prefix(given, prefix)
+        if prefix and (gone := _deleted_pod(line.action)):
+            namespace, _, name = gone.partition("/")
+            # The pods of controllers have their names from these.
+            if ("Pod", f"{namespace}/{prefix}-{name}") in taken:
+                line = TraceLine(line.at_ns, {**line.action, "delete": f"pod/{prefix}-{name}"})
+        applied = line.applied
+        if applied:
+            key = line.what, _name_of(applied)
+            if taken.setdefault(key, number) != number and shared.get(key) != applied:
+                message = f"{key[0]} {key[1]} is also in trace {taken[key] + 1}"
+                hint = (
+                    "give the names of each trace a prefix: --prefix a --prefix b"
+                    if key[0] in _PREFIXED
+                    else "only names of pods and groups have prefixes: rename it in one trace"
+                )
+                raise InputError.of(f"trace {number + 1}", f"{message}; {hint}")
+            if "/" not in key[1]:
+                shared[key] = applied  # such as priority classes: equal ones are one
         yield line
 
 
@@ -226,7 +232,9 @@ def anonymize(
     names = _Pseudonyms(dict)
     left_out: Counter[str] = Counter()
     for line in lines:
-        if line.applied.get("kind") in _KEPT_FIELDS:
+        if gone := names.of_deletion(line.action):
+            yield TraceLine(line.at_ns, gone)
+        elif line.applied.get("kind") in _KEPT_FIELDS:
             yield TraceLine(line.at_ns, {"apply": names.of_object(line.applied)})
             if (line.applied.get("spec") or {}).get("resourceClaims"):
                 left_out[f"resource claims of a {line.what}"] += 1
@@ -263,6 +271,14 @@ class _Pseudonyms(defaultdict[str, dict[str, str]]):
                     for index, each in enumerate(spec[where])
                 ]
         return made | (kept if kind == "PriorityClass" else {"spec": kept} if kept else {})
+
+    def of_deletion(self, action: Mapping[str, Any]) -> Document | None:
+        """Return the deletion of a pod of the trace under its new name."""
+        key = _deleted_pod(action)
+        if key not in self["pod"]:
+            return None
+        namespace = self.name("namespace", key.partition("/")[0])
+        return {**action, "delete": f"pod/{self.name('pod', key)}", "namespace": namespace}
 
     def _metadata(self, kind: str, given: Mapping[str, Any], namespace: str) -> Document:
         name = given.get("name", "")
@@ -344,6 +360,20 @@ class _Pseudonyms(defaultdict[str, dict[str, str]]):
         return made
 
 
+def _name_of(applied: Mapping[str, Any]) -> NamespacedName:
+    """Return the name of an object, after its namespace if its kind has namespaces."""
+    metadata = applied.get("metadata") or {}
+    name, namespace = metadata.get("name", ""), metadata.get("namespace") or "default"
+    found = identity_of(f"{applied.get('kind')}/{name}", namespace)
+    return f"{namespace}/{name}" if found is None else found[1]
+
+
+def _deleted_pod(action: Mapping[str, Any]) -> str:
+    """Return the namespace and name of the pod that an action deletes; empty for another action."""
+    found = identity_of(action.get("delete", ""), action.get("namespace") or "default")
+    return found[1] if found is not None and found[0] == _POD else ""
+
+
 def _container(given: Mapping[str, Any]) -> Document:
     """Return what scheduling reads of a container."""
     kept: Document = {name: given[name] for name in _KEPT_IN_CONTAINER if name in given}
@@ -355,17 +385,20 @@ def _container(given: Mapping[str, Any]) -> Document:
 
 
 def _with_requests(pod: Document, factor: Fraction) -> Document:
-    spec = pod["spec"]
-    containers = []
-    for container in spec.get("containers") or ():
-        resources = container.get("resources") or {}
-        scaled = {
-            amounts: {name: _scaled(name, str(text), factor) for name, text in given.items()}
-            for amounts, given in resources.items()
-            if isinstance(given, dict)
-        }
-        containers.append({**container, "resources": {**resources, **scaled}})
-    return {**pod, "spec": {**spec, "containers": containers}}
+    spec = _with_resources(pod["spec"], factor)
+    for where in ("initContainers", "containers"):
+        if several := spec.get(where):
+            spec[where] = [_with_resources(each, factor) for each in several]
+    return {**pod, "spec": spec}
+
+
+def _with_resources(owner: Mapping[str, Any], factor: Fraction) -> Document:
+    """Return a container, or a pod's spec, whose resources are scaled."""
+    resources = {**(owner.get("resources") or {})}
+    for amounts, given in resources.items():
+        if isinstance(given, dict):
+            resources[amounts] = {n: _scaled(n, str(text), factor) for n, text in given.items()}
+    return {**owner, "resources": resources} if resources else {**owner}
 
 
 def _scaled(name: str, text: str, factor: Fraction) -> str:

@@ -33,13 +33,13 @@ from podwright.apimachinery.documents import (
     required,
 )
 from podwright.apimachinery.objects import Document, FieldError, format_quantity, parse_quantity
+from podwright.cluster.api.admission.pods.pod_amounts import pod_amounts
 from podwright.simulation.files import read_path
 from podwright.simulation.world.runs.run_options import PathLike
 from podwright.simulation.world.timing.distributions import uniform
 from podwright.simulation.world.traces.trace_changes import (
     GPU_ANNOTATIONS,
     TRACE_STREAM,
-    requests_of,
     run_ns_of,
 )
 from podwright.simulation.world.traces.trace_lines import (
@@ -298,7 +298,9 @@ def fit(lines: Iterable[TraceLine]) -> TraceModel:
             runs.append(run_ns / SECOND_NS)
         annotations = (pod.get("metadata") or {}).get("annotations") or {}
         gpus = tuple((name, annotations[name]) for name in GPU_ANNOTATIONS if name in annotations)
-        requests = {name: format_quantity(amount) for name, amount in requests_of(pod).items()}
+        requests = {
+            name: format_quantity(amount) for name, amount in pod_amounts(pod, "requests").items()
+        }
         sizes[tuple(sorted(requests.items())), gpus] += 1
     if len(times) < 2 or times[0] == times[-1]:
         message = problem("", "two pods that arrive at different times are needed")

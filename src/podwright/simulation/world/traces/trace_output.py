@@ -24,12 +24,13 @@ from podwright.apimachinery.objects import (
     InputError,
     unsupported,
 )
+from podwright.cluster.api.admission.pods.pod_amounts import pod_amounts
 from podwright.cluster.kubelets import RUN_DELAY
 from podwright.simulation.files import write_trace
 from podwright.simulation.world.inputs.frame_columns import ORIGINAL_NAME
 from podwright.simulation.world.inputs.workload import PackedLines, Workload
 from podwright.simulation.world.runs.run_options import PathLike
-from podwright.simulation.world.traces.trace_changes import SCHEDULED, requests_of, run_ns_of
+from podwright.simulation.world.traces.trace_changes import SCHEDULED, run_ns_of
 from podwright.simulation.world.traces.trace_lines import (
     SECOND_NS,
     TraceLine,
@@ -115,7 +116,9 @@ def describe(lines: Iterable[TraceLine]) -> TraceDescription:
         while ends and ends[0][0] <= line.at_ns:
             for name, amount in heapq.heappop(ends)[2].items():
                 present[name] -= amount
-        requests = {name: amount.nano / 10**9 for name, amount in requests_of(pod).items()}
+        requests = {
+            name: amount.nano / 10**9 for name, amount in pod_amounts(pod, "requests").items()
+        }
         annotations = (pod.get("metadata") or {}).get("annotations") or {}
         gpus = annotations.get(GPU_COUNT, ""), annotations.get(GPU_MILLI, "1000")
         if all(map(str.isdigit, gpus)):  # others count as none, as upstream
@@ -235,7 +238,9 @@ def _table(lines: TraceLines, left_out: Counter[str]) -> Iterator[bytes]:
             left_out[line.what] += 1
             continue
         metadata = pod["metadata"]
-        requests = {name: Fraction(each.nano, 10**9) for name, each in requests_of(pod).items()}
+        requests = {
+            name: Fraction(each.nano, 10**9) for name, each in pod_amounts(pod, "requests").items()
+        }
         annotations = metadata.get("annotations") or {}
         created, ended = _seconds(line.at_ns, pod, left_out)
         cells: list[Any] = [
