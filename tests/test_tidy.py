@@ -532,6 +532,7 @@ KINDS_BY_HAND = {
     "online/sync/source_kinds.py": "what kube-scheduler-simulator imports, in its order",
     "online/sync/target.py": "on what objects others depend",
     "simulation/capacity/stand_ins.py": "functions",
+    "simulation/world/traces/trace_changes.py": "what an anonymized trace keeps of these kinds",
     "simulation/world/inputs/event_lines.py": "what the controllers of a simulation create",
     "simulation/world/inputs/input_review.py": "what has no effect in a simulation, in words",
 }

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         UnreadableRequest as UnreadableRequest,
         certificate_subject as certificate_subject,
     )
+    from podwright.cluster.api.admission.pods.pod_amounts import pod_amounts as pod_amounts
     from podwright.cluster.api.admission.quota.resource_quota import PodQuotas as PodQuotas
     from podwright.cluster.api.api import Api as Api
     from podwright.cluster.api.bootstrap_objects import BOOTSTRAP_OBJECTS as BOOTSTRAP_OBJECTS

@@ -16,7 +16,7 @@ import pytest
 
 import podwright as pw
 from podwright.apimachinery.objects import CREATION_TIME, DELETION_TIME, SCHEDULED_TIME
-from podwright.cluster.api.admission.pods.pod_amounts import pod_amounts
+from podwright.cluster.api import pod_amounts
 from podwright.cluster.kubelets import RUN_DELAY
 from podwright.simulation.world.timing.distributions import uniform
 from podwright.simulation.world.traces.columns_file import read_columns, shipped_columns

@@ -33,7 +33,7 @@ from podwright.apimachinery.documents import (
     required,
 )
 from podwright.apimachinery.objects import Document, FieldError, format_quantity, parse_quantity
-from podwright.cluster.api.admission.pods.pod_amounts import pod_amounts
+from podwright.cluster.api import pod_amounts
 from podwright.simulation.files import read_path
 from podwright.simulation.world.runs.run_options import PathLike
 from podwright.simulation.world.timing.distributions import uniform

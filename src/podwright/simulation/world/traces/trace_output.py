@@ -24,7 +24,7 @@ from podwright.apimachinery.objects import (
     InputError,
     unsupported,
 )
-from podwright.cluster.api.admission.pods.pod_amounts import pod_amounts
+from podwright.cluster.api import pod_amounts
 from podwright.cluster.kubelets import RUN_DELAY
 from podwright.simulation.files import write_trace
 from podwright.simulation.world.inputs.frame_columns import ORIGINAL_NAME
