@@ -150,6 +150,8 @@ class BlockedNode(msgspec.Struct, frozen=True, kw_only=True):
         The first rejection.
     remedy : str
         What would allow the eviction.
+    unfit : tuple of Unfit
+        Pods that have no node because of the drain, and so are not healthy.
     """
 
     node: str
@@ -157,6 +159,7 @@ class BlockedNode(msgspec.Struct, frozen=True, kw_only=True):
     pods: tuple[NamespacedName, ...]
     message: str
     remedy: str
+    unfit: tuple[Unfit, ...] = msgspec.field(default=(), name="pending")
 
 
 class DrainPlan(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -459,8 +462,13 @@ class _Planner:
         rejected = world.report().evictions.rejected
         for name in nodes:
             world.do(Drain(name))
-        if not settle_world(world):
-            return None, list(self._blocked(world))
+        is_done = settle_world(world)
+        unfit = [
+            pod for pod in world.pods
+            if not pod.spec.node_name and not pod.is_terminal and pod.key not in was_pending
+        ]  # fmt: skip
+        if not is_done:
+            return None, list(self._blocked(world, tuple(_unfit(world, self._options, unfit))))
         report = world.report()
         assert len(report.drains) == drains + len(nodes), report.drains
         if report.evictions.rejected == rejected:
@@ -472,10 +480,6 @@ class _Planner:
         if self._surge:
             for name in nodes:
                 world.do(Delete(("", "Node"), name))
-        unfit = [
-            pod for pod in world.pods
-            if not pod.spec.node_name and not pod.is_terminal and pod.key not in was_pending
-        ]  # fmt: skip
         step = DrainStep(
             nodes=tuple(nodes),
             added=tuple(added),
@@ -498,7 +502,7 @@ class _Planner:
         world.do(Apply(type_of(node, name).node(new)))
         return new
 
-    def _blocked(self, world: World) -> Iterator[BlockedNode]:
+    def _blocked(self, world: World, unfit: tuple[Unfit, ...]) -> Iterator[BlockedNode]:
         budgets = {budget.key: budget for budget in budgets_of(world)}
         for drain in world.report().drains:
             if drain.node not in world.draining_nodes:
@@ -510,6 +514,7 @@ class _Planner:
                 pods=pods or tuple(pod.key for pod in evicted_pods(world, drain.node)),
                 message=drain.blocked_pods[0].message if pods else "evicted pods do not end",
                 remedy="; ".join(_remedy(budgets[key]) for key in drain.blocked_by),
+                unfit=unfit,
             )
 
 

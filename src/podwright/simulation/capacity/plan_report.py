@@ -15,7 +15,7 @@ from podwright._html import bars, page, whole_table
 from podwright.apimachinery.documents import first_names
 from podwright.simulation.capacity.buying import NodePurchase, NodeType
 from podwright.simulation.capacity.counting import Capacity, CapacityQuestion, Headroom
-from podwright.simulation.capacity.drains import DrainPlan, DrainStep
+from podwright.simulation.capacity.drains import DrainPlan, Unfit
 from podwright.simulation.capacity.losses import Loss
 
 _SHOWN: Final = 10
@@ -259,10 +259,7 @@ def _drain_findings(plan: DrainPlan, most: int | None) -> Iterator[Finding]:
         return first_names(names, len(names) if most is None else most)
 
     for number, step in enumerate(plan.steps, 1):
-        for (message, remedies), (pod, *others) in _alike(step).items():
-            what = f"{pod} and {len(others)} more find" if others else f"{pod} finds"
-            fits = (f"it fits after this: {remedy}" for remedy in remedies)
-            yield Finding(f"Step {number}: {what} no node:", (message, *fits))
+        yield from _unfit_findings(f"Step {number}", step.unfit)
     for text, pods in (
         ("Pods that no controller recreates:", [p for step in plan.steps for p in step.gone]),
         (
@@ -275,11 +272,15 @@ def _drain_findings(plan: DrainPlan, most: int | None) -> Iterator[Finding]:
     for node in plan.blocked:
         text = f"Node {node.node} cannot be drained: {some(node.pods)}"
         yield Finding(text, (node.message, node.remedy))
+        yield from _unfit_findings(f"Node {node.node}", node.unfit)
 
 
-def _alike(step: DrainStep) -> dict[tuple[str, tuple[str, ...]], list[str]]:
-    """Return the pods that find no node, by why and by what would help."""
-    found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for each in step.unfit:
-        found.setdefault((each.message, each.remedies), []).append(each.pod)
-    return found
+def _unfit_findings(where: str, unfit: Iterable[Unfit]) -> Iterator[Finding]:
+    """Yield the pods that find no node, by why and by what would help."""
+    alike: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for each in unfit:
+        alike.setdefault((each.message, each.remedies), []).append(each.pod)
+    for (message, remedies), (pod, *others) in alike.items():
+        what = f"{pod} and {len(others)} more find" if others else f"{pod} finds"
+        fits = (f"it fits after this: {remedy}" for remedy in remedies)
+        yield Finding(f"{where}: {what} no node:", (message, *fits))

@@ -45,6 +45,26 @@ def test_a_report_of_a_drain_plan_says_what_blocks():
     assert "budget default/web never allows an eviction" in text
 
 
+def test_a_report_of_a_drain_plan_says_why_a_budget_lacks_healthy_pods():
+    """A pod that was evicted first finds no node; pods that were pending before are not named."""
+    objects = [
+        *nodes(2, "2"),
+        workload(cpu="1", replicas=4),
+        make_pod("before", cpu="9"),
+        budget("web", {"app": "web"}, maxUnavailable=1),
+    ]
+    plan = pw.drain_plan(objects, ["n0"])
+    (blocked,) = plan.blocked
+    (unfit,) = blocked.unfit
+    assert unfit.pod.startswith("default/web-")
+    assert unfit.message.startswith("0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were")
+    assert "uncordon node n0" in unfit.remedies
+    text = drain_report(plan).html()
+    assert "1 more healthy pod of budget default/web: it has 3 of 4" in text
+    assert f"Node n0: {unfit.pod} finds no node: 0/2 nodes are available" in text
+    assert "it fits after this: uncordon node n0" in text
+
+
 def test_a_report_of_a_purchase_has_the_price_and_the_bound():
     types = [pw.NodeType(name="small", price=2, allocatable={"cpu": "2"})]
     found = pw.buy_nodes([make_pod("web", cpu="1"), make_pod("large", cpu="5")], types)

@@ -17,6 +17,7 @@ from podwright.simulation.capacity import planned_scaling
 from podwright.simulation.capacity.drains import (
     BlockedNode,
     DrainStep,
+    Unfit,
     _Planner,
     evicted_pods,
     planned_world,
@@ -166,7 +167,9 @@ def test_what_blocks_is_said_of_the_drains_under_way():
         pods(b="web web"), [budget("web", "web", 0)], draining_nodes={"a", "b"},
         report=lambda: SimpleNamespace(drains=drains),
     )  # fmt: skip
-    first, second = planner(world)._blocked(world)
+    unfit = (Unfit(pod="default/new", message="no node"),)
+    first, second = planner(world)._blocked(world, unfit)
+    assert first.unfit == second.unfit == unfit
     assert (first.node, first.budgets, first.pods, first.message) == (
         "a", ("default/web",), ("default/x", "default/y"), "no default/x",
     )  # fmt: skip
