@@ -43,6 +43,13 @@ PATCHED = f"""{WHOLE.partition("  next:")[0]}  next:
     - {{subresource: status, root: status, type: json, template: "[]"}}
 """
 
+DELAY = "jq: {expression: .metadata.annotations.delay}"
+WEIGHT = "expressionFrom: .metadata.annotations.weight"
+JITTER = "expressionFrom: .metadata.annotations.jitter"
+# Without what a warning is about.
+QUIET = WHOLE.replace("started {{ .metadata.name }}", "started")
+QUIET_PATCHED = PATCHED.replace('statusTemplate: "phase: a"', 'statusTemplate: ""')
+
 STEPS = """
 apiVersion: kwok.x-k8s.io/v1alpha1
 kind: Stage
@@ -136,82 +143,110 @@ def test_several_documents_keep_their_order():
 @pytest.mark.parametrize(
     ("old", "new", "error"),
     [
-        pytest.param("kind: Stage", "kind: Stagee", 'kind: Unsupported value: "Stagee"', id="kind"),
-        pytest.param("v1alpha1", "v2", "apiVersion: Unsupported value", id="version"),
-        pytest.param("{name: whole}", "{}", "metadata.name: Required value", id="no name"),
-        pytest.param(
-            "  weight: 2",
-            "  wieght: 2",
-            'spec.wieght: unknown field "wieght"; did you mean "weight"',
-            id="field",
-        ),
-        pytest.param("weight: 2", "weight: a", "spec.weight: Invalid value", id="type"),
-        pytest.param("weight: 2", "weight: -2", "must not be negative", id="negative weight"),
-        pytest.param(
-            "kind: Deployment", "kind: ''", "spec.resourceRef.kind: Required", id="no kind"
-        ),
-        pytest.param(
-            "operator: In,",
-            "operator: Inn,",
-            'matchExpressions[0].operator: Unsupported value: "Inn"',
-            id="operator",
-        ),
-        pytest.param(
-            ", values: [Pending]", "", "matchExpressions[0].values: Required", id="no values"
-        ),
-        pytest.param(
-            "DoesNotExist}",
-            "DoesNotExist, values: [a]}",
-            "matchExpressions[1].jq.values: Forbidden",
-            id="values too many",
-        ),
-        pytest.param(
-            "key: .status.phase",
-            "key: .status | keys",
-            "matchExpressions[0].key: Invalid value",
-            id="unsupported jq",
-        ),
-        pytest.param(
-            "expressionFrom: .metadata.annotations.weight",
-            "cel: {expression: '1 +'}",
-            "spec.weightFrom.cel.expression: Invalid value",
-            id="CEL",
-        ),
-        pytest.param(
-            "expressionFrom: .metadata.annotations.weight",
-            "",
-            "spec.weightFrom.expressionFrom: Required value",
-            id="a source without an expression",
-        ),
-        pytest.param(
-            "durationMilliseconds: 1000",
-            "durationMilliseconds: -1",
-            "spec.delay.durationMilliseconds: Invalid value: -1",
-            id="negative delay",
-        ),
-        pytest.param("type: Normal", "type: Bad", "spec.next.event.type: Unsupported", id="event"),
-        pytest.param(
-            '"phase: {{ .metadata.name }}"',
-            '"{{ Nwo }}"',
-            'spec.next.statusTemplate: line 1: function "Nwo" not defined; did you mean "Now"?',
-            id="template",
-        ),
-        pytest.param("type: json", "type: jsn", "patches[0].type: Unsupported value", id="patch"),
-        pytest.param(
-            "{subresource: status",
-            "{subresource: scale",
-            'patches[0].subresource: Invalid value: "scale"',
-            id="subresource",
-        ),
+        ("kind: Stage", "kind: Stagee",
+         'kind: Unsupported value: "Stagee": supported values: "Stage"; did you mean "Stage"?'),
+        ("v1alpha1", "v2",
+         'apiVersion: Unsupported value: "kwok.x-k8s.io/v2": supported values: '
+         '"kwok.x-k8s.io/v1alpha1"; did you mean "kwok.x-k8s.io/v1alpha1"?'),
+        ("{name: whole}", "{}", "metadata.name: Required value"),
+        ("{name: whole}", "{name: ''}", "metadata.name: Required value"),
+        ("{name: whole}", "{name: 7}", "metadata.name: Required value"),
+        ("  weight: 2", "  wieght: 2",
+         'spec.wieght: unknown field "wieght"; did you mean "weight"?'),
+        ("weight: 2", "weight: a", 'spec.weight: Invalid value: "a": must be an integer'),
+        ("weight: 2", "weight: -1", "spec.weight: Invalid value: -1: must not be negative"),
+        ("kind: Deployment", "kind: ''", "spec.resourceRef.kind: Required value"),
+        ("operator: In,", "operator: Inn,",
+         'spec.selector.matchExpressions[0].operator: Unsupported value: "Inn": supported values: '
+         '"DoesNotExist", "Exists", "In", "NotIn"; did you mean "In"?'),
+        (", values: [Pending]", "",
+         "spec.selector.matchExpressions[0].values: Required value: In requires values"),
+        ("DoesNotExist}", "DoesNotExist, values: [a]}",
+         "spec.selector.matchExpressions[1].jq.values: "
+         "Forbidden: DoesNotExist takes no values"),
+        ("key: .status.phase", "key: .status | keys",
+         'spec.selector.matchExpressions[0].key: Invalid value: ".status | keys": '
+         """expected a path, which starts with ".", got 'keys'"""),
+        (WEIGHT, "cel: {expression: nope}",
+         'spec.weightFrom.cel.expression: Invalid value: "nope": ERROR: <input>:1:1: '
+         "undeclared reference to 'nope' (in container '')"),
+        (WEIGHT, "cel: {expression: ''}", "spec.weightFrom.cel.expression: Required value"),
+        (WEIGHT, "jq: {expression: ''}", "spec.weightFrom.jq.expression: Required value"),
+        (WEIGHT, "jq: {expression: '.a['}",
+         'spec.weightFrom.jq.expression: Invalid value: ".a[": '
+         "expected a quoted name, a number or nothing in [ ], got the end"),
+        (WEIGHT, "expressionFrom: a",
+         'spec.weightFrom.expressionFrom: Invalid value: "a": '
+         """expected a path, which starts with ".", got 'a'"""),
+        (WEIGHT, "", "spec.weightFrom.expressionFrom: Required value"),
+        (DELAY, "cel: {expression: ''}",
+         "spec.delay.durationFrom.cel.expression: Required value"),
+        ("durationMilliseconds: 1000", "durationMilliseconds: -1",
+         "spec.delay.durationMilliseconds: Invalid value: -1: must not be negative"),
+        ("jitterDurationMilliseconds: 5000", "jitterDurationMilliseconds: -1",
+         "spec.delay.jitterDurationMilliseconds: Invalid value: -1: must not be negative"),
+        (JITTER, "", "spec.delay.jitterDurationFrom.expressionFrom: Required value"),
+        ("type: Normal", "type: Bad",
+         'spec.next.event.type: Unsupported value: "Bad": supported values: "Normal", "Warning"'),
+        ("type: Warning", "type: ''",
+         'spec.steps[0].event.type: Unsupported value: "": supported values: "Normal", "Warning"'),
+        ('"phase: {{ .metadata.name }}"', '"{{ Nwo }}"',
+         'spec.next.statusTemplate: line 1: function "Nwo" not defined; did you mean "Now"?'),
+        ('template: "[]"', 'template: "{{ x"',
+         'spec.next.patches[0].template: line 1: unclosed action: "}}" is expected'),
+        ("type: json", "type: jsn",
+         'spec.next.patches[0].type: Unsupported value: "jsn": supported values: '
+         '"json", "merge", "strategic"; did you mean "json"?'),
+        ("{subresource: status", "{subresource: scale",
+         'spec.next.patches[0].subresource: Invalid value: "scale": '
+         'only "status" and the object itself can be patched'),
+        ("delete: true", 'patch: {template: "{{ x"}',
+         'spec.steps[2].patch.template: line 1: unclosed action: "}}" is expected'),
+        ("delete: true", "patch: {template: 'a: 1', type: apply}",
+         'spec.steps[2].patch.type: Unsupported value: "apply": supported values: '
+         '"json", "merge", "strategic"'),
+        ("delete: true", "apply: {type: json}",
+         'spec.steps[2].apply.type: Unsupported value: "json": supported values: '
+         '"apply", "merge", "strategic"'),
+        ("delete: true", "apply: {subresource: scale}",
+         'spec.steps[2].apply.subresource: Invalid value: "scale": '
+         'only "status" and the object itself can be applied'),
+        ("delete: true", 'apply: {template: "{{ x"}',
+         'spec.steps[2].apply.template: line 1: unclosed action: "}}" is expected'),
     ],
-)
-def test_errors_have_their_field_path(old, new, error):
-    text = WHOLE if old in WHOLE else PATCHED
-    assert old in text
+)  # fmt: skip
+def test_errors_have_their_field_path_and_the_reason(old, new, error):
+    text = next(each for each in (WHOLE, PATCHED, STEPS) if old in each)
     with pytest.raises(InputError) as raised:
         read_stages(text.replace(old, new), source="file.yaml")
-    assert error in str(raised.value)
-    assert str(raised.value).startswith("file.yaml: document 1 (line 2): ")
+    assert [str(each) for each in raised.value.errors] == [
+        f"file.yaml: document 1 (line 2): {error}"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "warnings"),
+    [
+        (WEIGHT, "cel: {expression: '1'}", []),
+        ("durationMilliseconds: 1000", "durationMilliseconds: 0", []),
+        ("jitterDurationMilliseconds: 5000", "jitterDurationMilliseconds: 0", []),
+        ("weight: 2", "weight: 0", []),
+        (DELAY, "cel: {expression: 'duration(\"1s\")'}", []),
+        (JITTER, "cel: {expression: 'duration(\"1s\")'}",
+         ["spec.delay.jitterDurationFrom.cel: KWOK ignores it here; use jq"]),
+        ("delete: true", "event: {type: Normal}", []),
+        ("delete: true", "event: {type: Normal, message: '{{ a }}'}",
+         ["spec.steps[2].event.message: not a template; it is recorded as it is"]),
+        ("delete: true", "patch: {template: 'a: 1', type: ''}", []),
+        ("delete: true", "apply: {template: 'a: 1', type: '', subresource: status}", []),
+        ("delete: true", "delete: false", []),
+        ("template: \"[]\"}", "template: \"[]\"}\n    delete: true", []),
+    ],
+)  # fmt: skip
+def test_what_a_stage_may_have_is_read_with_few_warnings(old, new, warnings):
+    text = next(each for each in (QUIET, QUIET_PATCHED, STEPS) if old in each)
+    (stage,) = read_stages(text.replace(old, new), source="x")
+    assert list(stage.warnings) == [f"x: document 1 (line 2): {each}" for each in warnings]
 
 
 def test_all_errors_are_reported_together():
