@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from podwright.scheduler.assembly import Scheduler, UnknownPod
-from podwright.scheduler.framework import Decision, PostFilterResult, Status
+from podwright.scheduler.framework import (
+    Decision,
+    Diagnosis,
+    PostFilterResult,
+    Rejection,
+    Status,
+)
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.scheduler.preemption import Candidate, Choice, DryRun, Preemption
 from podwright.simulation.recording.explanations.decision import (
@@ -13,6 +19,7 @@ from podwright.simulation.recording.explanations.decision import (
     nomination_of,
     outcome_of,
 )
+from podwright.simulation.recording.explanations.outcome import main_reason
 from podwright.simulation.recording.explanations.present import explanation_of_pod, view_of_pod
 from podwright.testing import make_node, make_pod
 
@@ -116,3 +123,79 @@ def test_a_nomination_has_its_victims(result, expected):
 )
 def test_the_outcome_of_a_decision(fields, outcome):
     assert outcome_of(Decision(pod=make_pod("p"), **fields)) == outcome
+
+
+CPU = Status.unschedulable("no cpu").by("Fit")
+TAINT = Status.unresolvable("tainted", "drained").by("Taints")
+LEFT_OUT = Status.unresolvable("not named")
+NOT_READY = Status.unresolvable("not ready").by("Volumes")
+
+
+def test_the_document_of_a_pod_without_a_node_has_each_field():
+    diagnosis = Diagnosis(
+        node_count=9,
+        pre_filter=NOT_READY,
+        rejections=(Rejection(CPU, 2), Rejection(TAINT, 3), Rejection(LEFT_OUT, 4)),
+    )
+    decision = Decision(
+        pod=make_pod("p", namespace="a", priority=-5),
+        feasible_count=1,
+        evaluated_count=6,
+        tie_count=2,
+        diagnosis=diagnosis,
+        post_filter=PostFilterResult(status=Status(), nominated_node="n1", details=PREEMPTION),
+    )
+    assert decision_document(decision) == {
+        "pod": "a/p", "outcome": "Unschedulable", "node": None, "message": decision.message,
+        "priority": -5, "feasibleNodes": 1, "examinedNodes": 6, "tiedNodes": 2, "score": None,
+        "nominatedNode": "n1", "victims": ["default/a", "default/b"],
+        "rejections": [
+            {"plugin": "Volumes", "code": "UnschedulableAndUnresolvable",
+             "reasons": ["not ready"], "nodeCount": 9},
+            {"plugin": "Fit", "code": "Unschedulable", "reasons": ["no cpu"], "nodeCount": 2},
+            {"plugin": "Taints", "code": "UnschedulableAndUnresolvable",
+             "reasons": ["tainted", "drained"], "nodeCount": 3},
+            {"plugin": None, "code": "UnschedulableAndUnresolvable", "reasons": ["not named"],
+             "nodeCount": 4},
+        ],
+    }  # fmt: skip
+    assert decision.message
+    plain = decision_document(Decision(pod=make_pod("p"), node="n2", total=0, tie_count=3))
+    assert plain == {
+        "pod": "default/p", "outcome": "Scheduled", "node": "n2", "message": "", "priority": 0,
+        "feasibleNodes": 0, "examinedNodes": 0, "tiedNodes": 3, "score": 0,
+    }  # fmt: skip
+    empty = decision_document(Decision(pod=make_pod("p"), diagnosis=Diagnosis(node_count=0)))
+    assert empty["rejections"] == []
+
+
+@pytest.mark.parametrize(
+    ("rejections", "reason"),
+    [
+        pytest.param([(CPU, 2), (TAINT, 1)], "no cpu", id="most nodes"),
+        pytest.param([(CPU, 1), (LEFT_OUT, 2)], "not named", id="not the first"),
+        pytest.param([(LEFT_OUT, 1), (CPU, 1)], "no cpu", id="equal: by name"),
+        pytest.param([(TAINT, 1)], "drained", id="two reasons of one node"),
+        pytest.param(
+            [(LEFT_OUT, 2), (CPU, 1), (Status.unschedulable("x", "no cpu"), 2)],
+            "no cpu",
+            id="of two rejections together",
+        ),
+    ],
+)
+def test_the_main_reason_is_that_of_most_nodes(rejections, reason):
+    diagnosis = Diagnosis(node_count=9, rejections=tuple(Rejection(*each) for each in rejections))
+    assert main_reason(Decision(pod=make_pod("p"), diagnosis=diagnosis)) == reason
+
+
+def test_the_main_reason_of_a_decision_without_rejected_nodes():
+    pod = make_pod("p")
+    rejected = Diagnosis(node_count=1, pre_filter=NOT_READY, rejections=(Rejection(CPU, 1),))
+    assert main_reason(Decision(pod=pod, diagnosis=rejected)) == NOT_READY.message
+    failed = Decision(pod=pod, diagnosis=rejected, error=Status.error("broken"))
+    assert main_reason(failed) == "SchedulerError"
+    gated = Decision(pod=pod, gated_by=Status.unschedulable("wait"))
+    nowhere = Decision(pod=pod, diagnosis=Diagnosis(node_count=0))
+    for decision in (gated, nowhere):
+        assert decision.message
+        assert main_reason(decision) == decision.message

@@ -288,12 +288,22 @@ def test_pods_are_replaced_by_owners_that_roll_out_their_templates(kind, spec, e
     assert replicas._replaces(decode(owner)) is expected
 
 
-@pytest.mark.parametrize(("most", "is_tried"), [(4, True), (3, False)])
-def test_remedies_are_tried_for_so_many_replicas(monkeypatch, most, is_tried):
-    monkeypatch.setattr(replicas, "_MOST_REPLICAS", most)
-    found = view(workload()).replicas
-    assert found
-    assert any(each is not None for each in found) is is_tried
+@pytest.mark.parametrize(("placed", "is_tried"), [(998, True), (999, False)])
+def test_remedies_are_tried_for_a_thousand_replicas(placed, is_tried):
+    """Two more are pending; a node that comes has room for one of them."""
+    node = make_node("n", cpu="1", pods=placed)
+    pod = with_fields(owned("Pod", "w", "ReplicaSet", "w"), "spec", node_name="n")
+    names = [f"w-{number}" for number in range(placed + 2)]
+    pods = [with_fields(pod, "metadata", name=name, uid=name) for name in names]
+    pending = [with_fields(each, "spec", node_name="") for each in pods[-2:]]
+    scheduler = Scheduler(SchedulerOptions())
+    scheduler.add(node, *pods[:-2], *pending)
+    room = make_node("m", cpu="1", pods=1)
+    remedy = Remedy(text="", edits=(), node="m", node_count=1, pod=pending[0], put=(room,))
+    found = replicas.Replicas(scheduler, pending[0], lambda *_: None).after(remedy)
+    text = "ReplicaSet shop/w"
+    expected = ReplicaOutcome(workload=text, fit=1, total=2, is_rollout=False)
+    assert found == (expected if is_tried else None)
 
 
 def owned(kind: str, name: str, *owner: str) -> Any:
