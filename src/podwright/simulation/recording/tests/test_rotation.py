@@ -6,6 +6,7 @@ import pytest
 
 import podwright as pw
 from podwright.apimachinery.objects import with_node_name
+from podwright.scheduler.config import read_configuration
 from podwright.scheduler.machine import Bind, CallDone, CycleDue, Event, ObjectPut
 from podwright.simulation.recording import DecisionLog, LogError, find_cycle, record
 from podwright.simulation.recording.log.record import RotatingRecorder
@@ -110,3 +111,62 @@ def test_the_folder_of_one_run_is_rejected(tmp_path):
     record(str(tmp_path / "log")).log.close()
     with pytest.raises(LogError, match="is the folder of one run"):
         recorder(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("there", "first", "left"),
+    [
+        pytest.param(None, "000001", ["000001"], id="the folder is made"),
+        pytest.param([], "000001", ["000001"], id="an empty folder"),
+        pytest.param(["000009"], "000010", ["000009", "000010"], id="one more"),
+        pytest.param(
+            ["000002", "999999", "1000000"], "1000001", ["1000000", "1000001"], id="as numbers"
+        ),
+        pytest.param(
+            ["000003", "000007", "x8", "9y"],
+            "000008",
+            ["000007", "000008", "9y", "x8"],
+            id="others are no runs",
+        ),
+    ],
+)
+def test_a_run_has_the_number_after_the_greatest_one(tmp_path, there, first, left):
+    folder = tmp_path / "runs"
+    for name in there or ():
+        (folder / name).mkdir(parents=True)
+    if there == []:
+        folder.mkdir()
+    rotating = recorder(folder, kept_count=2)
+    assert rotating.path == folder / first
+    assert names(folder) == left
+    rotating.log.close()
+
+
+@pytest.mark.parametrize(("more_bytes", "is_due"), [(-1, True), (0, True), (1, False)])
+def test_a_log_is_large_from_its_limit_on(tmp_path, more_bytes, is_due):
+    """Only the files of the log count, of the present run."""
+    measured = recorder(tmp_path / "measured")
+    measured.log.close()
+    size_bytes = sum(each.stat().st_size for each in (tmp_path / "measured/000001/log").iterdir())
+    rotating = recorder(tmp_path / "runs", largest_bytes=size_bytes + more_bytes)
+    (rotating.path / "log" / "notes.txt").write_text("more")
+    (rotating.path / "notes.txt").write_text("more")
+    first = rotating.log
+    assert rotating.rotate_if_due() is is_due
+    assert (rotating.log is not first) is is_due
+    assert rotating.path.name == ("000002" if is_due else "000001")
+    rotating.log.close()
+
+
+def test_a_log_goes_on_while_there_is_work_that_cannot_be_saved(tmp_path):
+    extender = {"urlPrefix": "http://127.0.0.1:9", "filterVerb": "filter"}
+    head = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    configuration = read_configuration({**head, "extenders": [extender]}, source="c")
+    begin = partial(record, configuration=configuration)
+    rotating = RotatingRecorder(tmp_path / "waits", begin, largest_bytes=1)
+    deliver(rotating, ObjectPut(pw.testing.make_node("n", cpu="1")))
+    schedule(rotating, "a")
+    assert not rotating.machine.can_snapshot
+    assert not rotating.rotate_if_due()
+    assert names(tmp_path / "waits") == ["000001"]
+    rotating.log.close()

@@ -218,3 +218,27 @@ def test_conditions_concern_only_those_who_count_ready_nodes():
 def test_a_node_is_ready_unless_its_condition_is_not_true(conditions, expected):
     listed = tuple(Condition(type=kind, status=status) for kind, status in conditions)
     assert is_ready(with_fields(make_node("n"), "status", conditions=listed)) is expected
+
+
+@pytest.mark.parametrize("many", ["nodes", "pods", "conditions"])
+def test_all_slots_are_read_again_after_more_changes_than_are_kept(many):
+    cluster, amounts = Cluster(), NodeAmounts(only_ready=True)
+    nodes = [make_node("n0", cpu=4), make_node("n0", cpu=5)]
+    pods = [make_pod("p", cpu=1, node="n0"), make_pod("p", cpu=2, node="n0")]
+    ready = [(Condition(type="Ready", status=status),) for status in ("False", "True")]
+    changing = [with_fields(nodes[1], "status", conditions=each) for each in ready]
+    cluster.put(nodes[1])
+    cluster.put(make_node("n1", cpu=8))
+    cluster.put(pods[1])
+    assert updated(amounts, cluster) is None
+    for number in range(5000):
+        match many:
+            case "nodes":
+                cluster.put(nodes[number % 2])
+            case "pods":
+                cluster.put(pods[number % 2])
+            case _:
+                cluster.put(changing[number % 2])
+    assert updated(amounts, cluster) is None
+    assert (amounts.requested_sums[CPU], amounts.allocatable_sums[CPU]) == (2000, 13000)
+    assert updated(amounts, cluster) == []
