@@ -140,6 +140,16 @@ def test_frames_in_a_folder_have_their_places(tmp_path, monkeypatch):
     again.close()
 
 
+@pytest.mark.parametrize(("missing_bytes", "segment"), [(1, 0), (0, 1)])
+def test_a_segment_ends_with_the_frame_that_reaches_64_mib(tmp_path, missing_bytes, segment):
+    folder = Folder(tmp_path / "log")
+    folder.create()
+    size_bytes = (64 << 20) - SEGMENT_HEAD_BYTES - FRAME_HEAD_BYTES - missing_bytes
+    folder.append(head(HEADER), bytes(size_bytes))
+    assert folder.append(head(count=1), b"a").segment == segment
+    folder.close()
+
+
 def test_a_frame_that_follows_in_its_segment_is_cut_off(tmp_path):
     folder = Folder(tmp_path)
     folder.create()

@@ -20,14 +20,14 @@ SERVER = {
 }  # fmt: skip
 
 
-def claim(name: str, **metadata: Any) -> KubernetesObject:
+def claim(name: str, phase: str = "Pending", **metadata: Any) -> KubernetesObject:
     """Return an object with what the server writes into each."""
     return decode({
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
         "metadata": {"name": name, "namespace": "shop", **SERVER, **metadata},
         "spec": {"storageClassName": "slow"},
-        "status": {"phase": "Pending"},
+        "status": {"phase": phase},
     })  # fmt: skip
 
 
@@ -108,7 +108,7 @@ def test_objects_are_created_or_changed_then_deleted_and_the_pod_is_last():
 
 def test_what_is_already_so_is_not_requested():
     """What the server writes, and the status, do not differ."""
-    other = claim("old", uid="v", resourceVersion="8", generation=4)
+    other = claim("old", "Bound", uid="v", resourceVersion="8", generation=4)
     found = requests_of(WEB, claim("old"), pod=WEB, put=(other,))
     assert found == ([], "")
 
