@@ -54,6 +54,8 @@ Functions: TypeAlias = Mapping[str, Callable[..., Any]]
 
 _DEPTH_MAX = 100
 """The maximum depth of nested template calls."""
+_FAILURES = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, re.error)
+"""What functions raise for values that they do not accept."""
 
 
 class Template:
@@ -264,9 +266,7 @@ class _Run:
     def _apply(self, name: str, values: list[Any], line: int) -> Any:
         try:
             return self._functions[name](*values)
-        except TemplateError:
-            raise
-        except (TypeError, ValueError, LookupError, AttributeError, re.error) as error:
+        except _FAILURES as error:
             raise TemplateError(f"{name}: {error}", line) from None
 
     def _operand(self, operand: Operand, line: int, dot: Any, scope: _Scope) -> Any:

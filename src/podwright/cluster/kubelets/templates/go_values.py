@@ -53,7 +53,7 @@ def _number_of_float(value: float) -> Number:
 def _decimal(value: float, least: int, most: int) -> str:
     """Return the shortest decimal; with an exponent if it is not in a range."""
     if not math.isfinite(value):
-        return str(value)
+        return {math.inf: "+Inf", -math.inf: "-Inf"}.get(value, "NaN")
     count = next(count for count in range(17) if float(f"{value:.{count}e}") == value)
     text = f"{value:.{count}e}"
     exponent = int(text.partition("e")[2])

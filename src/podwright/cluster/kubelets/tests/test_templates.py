@@ -98,6 +98,11 @@ DATA = {
             "true true true true",
             id="a number is compared with numbers and texts",
         ),
+        pytest.param(
+            '{{ range list "inf" "-inf" "nan" "1e999" "-0" }}{{ float64 . }} {{ end }}',
+            "+Inf -Inf NaN +Inf -0 ",
+            id="no finite number",
+        ),
         pytest.param('{{ printf "%d %05.1f" .count .count }}', "3 003.0", id="printed as one"),
         pytest.param("{{ eq .map .map }} {{ eq .list .map }}", "true false", id="any values"),
         pytest.param("{{ .list }}{{ .map }}", "[a b c]map[x:1 y:2]", id="printed as by Go"),
@@ -194,6 +199,22 @@ def test_yaml_within_a_template_preserves_any_value():
         pytest.param("{{ (.a }}", '"\\)" is missing', id="no parenthesis"),
         pytest.param("{{ | Quote }}", "^line 1: a value is missing", id="nothing in the pipe"),
         pytest.param("{{ if .a }}{{ else }}{{ else }}{{ end }}", "a second {{ else }}", id="else"),
+        pytest.param(
+            '{{ define "a" }}{{ else }}{{ end }}',
+            "{{ else }} in a definition$",
+            id="else of a name",
+        ),
+        *(
+            pytest.param(text, "a name in quotes is expected$", id=text)
+            for text in ("{{ define a }}{{ end }}", "{{ define }}{{ end }}", "{{ template a }}")
+        ),
+        *(
+            pytest.param(
+                f"{{{{ {value}.a }}}}", f'unexpected ".a" after {value}$', id=f"of {value}"
+            )
+            for value in ('"x"', "len", "true", "nil")
+        ),
+        pytest.param('\n{{ "\\x" }}', r'^line 2: invalid string "\\x"$', id="no character"),
     ],
 )
 def test_syntax_errors_have_their_line(text, error):
@@ -225,6 +246,13 @@ def test_syntax_errors_have_their_line(text, error):
         pytest.param('{{ regexFind "(" .name }}', "regexFind: missing \\)", id="a pattern"),
         pytest.param("{{ and }}", "and: a value is missing", id="nothing to decide"),
         pytest.param('{{ printf "%v" }}', "more verbs than values", id="too few values"),
+        pytest.param(
+            "\n{{ divf 1 0 }}", "^line 2: divf: decimal division by 0$", id="divided by 0"
+        ),
+        pytest.param(
+            '{{ int64 (float64 "inf") }}', "^line 1: int64: cannot convert float inf", id="infinite"
+        ),
+        pytest.param('{{ divf (float64 "inf") 2 }}', "^line 1: divf: ", id="an infinite quotient"),
         pytest.param('{{ lt 1 "a" }}', "lt: '<' not supported", id="no order"),
         pytest.param(
             '{{ define "t" }}{{ template "t" }}{{ end }}{{ template "t" }}',

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from podwright.cluster.kubelets.kubelet.shell import Script
 from podwright.cluster.kubelets.kubelet.tests.shell_runs import facts, refusal, result
 
 
@@ -12,7 +13,8 @@ from podwright.cluster.kubelets.kubelet.tests.shell_runs import facts, refusal, 
     [
         "echo a\\n", "printf", "printf -v x a", "[ a = a", "test a b", "ls . /",
         "touch", "rm", "cp a", "cp a b c", "mv a", "hostname x", "seq", "seq a", "seq 1 2 3 4",
-        "seq 1 0 5", "seq 1 2000000", "tail -n 1 x", "tail -f",
+        "seq 1 0 5", "seq 1 2000000", "tail -n 1 x", "tail -f", "tail", "tail -f x", "trap",
+        "exit a", "exit -1", "exit 1 2", "break 0", "break a", "break 1 2",
     ],
 )  # fmt: skip
 def test_a_use_of_a_command_that_is_not_simulated_is_named(use):
@@ -31,6 +33,20 @@ def test_a_use_of_a_command_that_is_not_simulated_is_named(use):
         ("touch a; [ -x a ]", "whether a file is executable"),
         ("[[ a = a ]]", "[[, which is not in POSIX; the image's shell is not known"),
         ("break", "break outside of a loop"),
+        ("f() { continue; }; for i in 1; do f; done", "continue outside of a loop"),
+        ("trap 'break' EXIT; echo a", "break outside of a loop"),
+        ("trap 'return' EXIT; echo a", "return outside of a function"),
+        ("trap x BAD", 'command "x"'),
+        ("exec", "exec without a command"),
+        ("f() { f; }; f", "calls that are nested this deep"),
+        ("case", "the syntax at line 1 of the script: 'its end'"),
+        ("case ;", "the syntax at line 1 of the script: ';'"),
+        ("for i in a; do :; done extra", "the syntax at line 1 of the script: 'extra'"),
+        ("echo ${a!b}", "this form of ${"),
+        ("echo ${a:1:2}", "this form of ${"),
+        ("cat <<E", "a here-document without its end"),
+        ("cat <<E\na", "a here-document without its end"),
+        ("ls /data*/", "a pattern in the name of a directory"),
         ("continue", "continue outside of a loop"),
         ("(break)", "break outside of a loop"),
         ("return 1", "return outside of a function"),
@@ -74,8 +90,27 @@ def test_patterns_and_open_brackets_of_bash_are_not_simulated(use):
         ("seq 3 -1 1", "", "3\n2\n1\n"),
         ("seq -1 1", "", "-1\n0\n1\n"),
         ("seq 2 1", "", ""),
+        ("f() { return 3; }; trap f EXIT; echo a", "", "a\n"),
+        ("trap '' TERM; echo a", "", "a\n"),
+        ("trap - TERM; echo a", "", "a\n"),
+        ("touch d/e; echo $?", "", "1\n"),
+        ("mkdir d; touch d d/e; ls d; ls", "", "e\nd\n"),
+        ("exec echo a; echo b", "", "a\n"),
+        ("case in in in) echo 1;; esac", "", "1\n"),
+        ("echo ${x:-{}}", "", "{}\n"),
         ("f() { :; }; for i in $(seq 60); do f; done; echo ok", "", "ok\n"),
     ],
 )
 def test_the_neighbors_of_these_uses_are_simulated(script, dialect, output):
     assert result(script, facts(dialect=dialect)) == (0, output)
+
+
+@pytest.mark.parametrize(
+    ("name", "end"), [("bash", (0, "a\n")), ("sh", (1, "")), ("/bin/bash", (0, "a\n"))]
+)
+def test_bash_alone_goes_on_after_an_error_in_a_substitution(name, end):
+    """The others inherit `set -e` there."""
+    script = Script([name, "-c", 'set -e; x=$(false; echo a); echo "$x"'], facts())
+    with pytest.raises(StopIteration) as ended:
+        next(script.steps())
+    assert (ended.value.value, script.output) == end
