@@ -177,6 +177,17 @@ def test_only_slots_that_changed_are_counted_again():
     assert devices.left[:, :2].tolist() == [[1000, 1000], [1000, 1000], [1000, NO_DEVICE]]
 
 
+def test_there_is_room_for_eight_devices_of_each_node():
+    scheduler = cluster_with(gpu_node("a", 2))
+    devices = GpuDevices()
+    devices.bring_up_to_date(scheduler.cluster)
+    assert devices.left.tolist() == [[1000] * 2 + [NO_DEVICE] * 6]
+    for name, count, width in (("b", 8, 8), ("c", 9, 9), ("d", 8, 9)):
+        scheduler.add(gpu_node(name, count))
+        devices.bring_up_to_date(scheduler.cluster)
+        assert devices.left[-1].tolist() == [1000] * count + [NO_DEVICE] * (width - count)
+
+
 def test_every_slot_is_counted_again_after_more_changes_than_are_kept():
     scheduler = cluster_with(gpu_node("a", 2), gpu_node("b", 2))
     cluster = scheduler.cluster

@@ -54,6 +54,7 @@ def scores_of(
         pytest.param(SHARE, 32_000, [90, 86, 96], id="a share"),
         pytest.param(TWO, 0, [87, 96, 99], id="two devices"),
         pytest.param(NOTHING, 64_000, [87, 75, 93], id="no devices"),
+        pytest.param(NOTHING, 64_001, [87, 74, 93], id="just more than half of the largest node"),
     ],
 )
 def test_the_dot_product_is_that_of_what_is_free_and_what_is_requested(
@@ -70,6 +71,7 @@ def test_the_dot_product_is_that_of_what_is_free_and_what_is_requested(
         pytest.param(SHARE, 32_000, [40, 53, 100], id="a share"),
         pytest.param(TWO, 0, [37, 50, 97], id="two devices"),
         pytest.param(NOTHING, 32_000, [37, 50, 97], id="no devices"),
+        pytest.param(NOTHING, 31_999, [37, 49, 97], id="one more milli-CPU stays free"),
     ],
 )
 def test_the_best_fit_leaves_the_least(request_, milli_cpu, expected):
@@ -122,6 +124,10 @@ def test_nodes_with_pods_of_the_same_kind_are_better(request_, expected):
         pytest.param(SHARE, [1000, 700, 600], 94, id="the one with the least left"),
         pytest.param(SHARE, [500, 1000], 95, id="exactly so much"),
         pytest.param(SHARE, [499, 1000], 49, id="too little"),
+        pytest.param(SHARE, [991], 91, id="99 percent"),
+        pytest.param(SHARE, [901], 91, id="90 percent"),
+        pytest.param(SHARE, [899], 92, id="89 percent"),
+        pytest.param(GpuRequest(500, 2, ()), [991, 509], 86, id="99 and 50 percent"),
         pytest.param(GpuRequest(500, 2, ()), [600, 700, 1000], 87, id="two shared devices"),
         pytest.param(GpuRequest(900, 6, ()), [999] * 6, 50, id="many shared devices"),
         pytest.param(NOTHING, [1000, 300], 0, id="no devices"),
@@ -249,6 +255,15 @@ def test_a_node_needs_devices_of_an_accepted_model(pod, model, message):
     rejected = {name: status.reasons for name, status in found.rejected.items()}
     assert rejected.pop("plain") == ("node(s) without a GPU of an accepted model",)
     assert rejected == ({"n": (message,)} if message else {})
+
+
+def test_a_node_without_devices_has_none_of_any_model():
+    scheduler = scheduler_of(node_with("n", "32", devices=1), pw.testing.make_node("plain"))
+    found = scheduler.explain(gpu_pod("new", milli=300)).rejected
+    assert {name: status.reasons for name, status in found.items()} == {
+        "plain": ("node(s) without a GPU of an accepted model",)
+    }
+    assert not scheduler.explain(pw.testing.make_pod("new")).rejected
 
 
 def test_devices_are_held_from_reserve_until_they_are_written_or_given_back():
