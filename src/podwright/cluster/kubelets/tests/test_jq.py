@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 
-from podwright.cluster.kubelets.templates.jq import Query, QueryError
+from podwright.cluster.kubelets.templates.jq import Query, QueryError, query
 
 DOCUMENT = {
     "metadata": {"labels": {"a.b/c": "x"}, "finalizers": []},
@@ -73,3 +75,9 @@ def test_a_query_selects_values(text, values):
 def test_unsupported_jq_is_rejected(text, error):
     with pytest.raises(QueryError, match=error):
         Query(text)
+
+
+def test_a_query_is_the_same_after_it_was_pickled():
+    for text in (".status.count", '.status.conditions[] | select(.type == "Ready") | .status'):
+        again = pickle.loads(pickle.dumps(query(text)))
+        assert (again.text, again.values(DOCUMENT)) == (text, Query(text).values(DOCUMENT))

@@ -105,3 +105,9 @@ def test_a_patch_changes_a_document(kind, document, patch, after):
 def test_an_invalid_patch_is_rejected(kind, patch, error):
     with pytest.raises(PatchError, match=error):
         apply_patch({"apiVersion": "v1", "kind": "Pod", "l": [], **status(READY)}, patch, kind)
+
+
+def test_a_strategic_patch_is_of_a_kind_of_kubernetes():
+    text = "strategic merge patches are for kinds of Kubernetes only"
+    with pytest.raises(PatchError, match=text):
+        apply_patch({"apiVersion": "example.com/v1", "kind": "Pod"}, {"a": 1}, "strategic")

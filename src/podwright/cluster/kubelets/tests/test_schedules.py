@@ -7,13 +7,17 @@ from typing import Any
 import pytest
 
 from podwright.apimachinery.objects import DRAW_BITS, ObjectPut
+from podwright.apimachinery.patching import PatchError
 from podwright.cluster.kubelets import Lifecycle, ScheduleStage, read_stages
+from podwright.cluster.kubelets.addresses import Addresses
 from podwright.cluster.kubelets.stages.stage import (
     Bound,
     Delay,
     FixedSchedules,
     PatchStep,
+    Requirement,
     Stage,
+    StageContext,
     Weight,
     basis_of,
     choose,
@@ -22,6 +26,8 @@ from podwright.cluster.kubelets.stages.stage import (
     read_delay,
     text_of,
 )
+from podwright.cluster.kubelets.stages.stage_matching import StageMatcher
+from podwright.cluster.kubelets.stages.stage_play import apply_patch_step
 from podwright.cluster.kubelets.templates.jq import query
 from podwright.cluster.kubelets.tests.lifecycle_driver import (
     NOW,
@@ -134,6 +140,71 @@ def test_schedules_are_shared_unless_they_depend_on_the_time_or_on_a_weight():
         stage(delay=Delay(Bound(5, FROM, other_read))),
     ):  # fmt: skip
         assert FixedSchedules(other, 0).for_document({"from": "1s"}) is None
+
+
+def test_more_delays_than_are_kept_have_their_own_schedules():
+    given = FixedSchedules(stage(delay=Delay(Bound(5, FROM))), 0)
+    for _ in range(2):
+        for number in range(1100):
+            found = given.for_document({"from": f"{number}s"})
+            assert found is not None
+            assert found[1] == number * SECOND
+
+
+def test_more_kinds_of_owners_than_are_kept_match_as_their_documents_do():
+    path = query(".metadata.ownerReferences.[].kind")
+    stages = [
+        stage(requirements=(Requirement(path, "In", ("Kind3", "Kind299")),)),
+        stage(requirements=(Requirement(path, "NotIn", ("Kind3",)),)),
+        stage(requirements=None),
+        stage(),
+    ]
+    matcher = StageMatcher(stages)
+    for _ in range(2):
+        for number in range(300):
+            owner = {"apiVersion": "v1", "kind": f"Kind{number}", "name": "o", "uid": "u"}
+            pod = a_pod(ownerReferences=[owner], status={"phase": "Running"})
+            expected = {3: (0, 3), 299: (0, 1, 3)}.get(number, (1, 3))
+            assert matcher.match_pod(pod) == matcher.match(pod.raw) == expected
+
+
+OPERATIONS = [
+    {"op": "copy", "from": "/a", "path": "/b"}, {"op": "add", "path": "/c/0", "value": "/a"},
+]  # fmt: skip
+ROOTED = {"a": 1, "c": []}
+
+
+@pytest.mark.parametrize(
+    ("root", "kind", "patch", "after"),
+    [
+        pytest.param("status", "merge", None, {"status": ROOTED}, id="no patch"),
+        pytest.param("", "merge", None, {"status": ROOTED}, id="no patch of the whole object"),
+        pytest.param("status", "merge", {"a": 2}, {"status": {"a": 2, "c": []}}, id="merge"),
+        pytest.param("", "merge", {"a": 2}, {"status": ROOTED, "a": 2}, id="merge: no root"),
+        pytest.param("status", "json", OPERATIONS, {"status": {"a": 1, "b": 1, "c": ["/a"]}},
+                     id="json: both paths, and not the value"),
+        pytest.param("", "json", [{"op": "copy", "from": "/status/a", "path": "/b"}],
+                     {"status": ROOTED, "b": 1}, id="json: no root"),
+        pytest.param("status", "json", [], {"status": ROOTED}, id="json: no operations"),
+        pytest.param("spec", "merge", {"a": 2}, {"status": ROOTED, "spec": {"a": 2}},
+                     id="a root that is not there"),
+    ],
+)  # fmt: skip
+def test_a_patch_step_changes_its_root(root, kind, patch, after):
+    head = {"apiVersion": "v1", "kind": "Pod"}
+    document = {**head, "status": {**ROOTED}}
+    step = PatchStep(lambda *_: patch, root=root, type=kind)
+    context = StageContext(NOW, Addresses())
+    assert apply_patch_step(document, document, step, context) == {**head, **after}
+    assert document == {**head, "status": ROOTED}
+
+
+@pytest.mark.parametrize("operation", ["add", 7, None, ["add"]])
+def test_an_operation_of_a_patch_step_that_is_no_object_is_refused(operation):
+    document = {"apiVersion": "v1", "kind": "Pod", "status": {}}
+    step = PatchStep(lambda *_: [operation], root="status", type="json")
+    with pytest.raises(PatchError):
+        apply_patch_step(document, document, step, StageContext(NOW, Addresses()))
 
 
 def test_the_only_step_of_a_stage_may_be_fast():
