@@ -139,6 +139,57 @@ async def _parts(content):
     yield content
 
 
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"])
+def test_requests_keep_their_method(method):
+    received = []
+
+    def reply(request):
+        received.append(request.method)
+        return httpx.Response(200, content=_parts(b""))
+
+    response, _ = sent(method, "/server/api/v1/pods", transport=httpx.MockTransport(reply))
+    assert (response.status_code, received) == (200, [method])
+    assert method in METHODS
+    assert sent("OPTIONS", "/server/api/v1/pods")[0].status_code == 405
+
+
+def test_each_header_that_a_page_reads_is_returned_and_no_other():
+    read = {
+        "cache-control": "no-store", "content-disposition": "attachment", "etag": "7",
+        "content-encoding": "x", "content-length": "2", "content-type": "text/plain",
+        "retry-after": "5", "vary": "accept", "warning": '299 - "old"',
+    }  # fmt: skip
+    others = {"set-cookie": "a=b", "server": "x", "access-control-allow-origin": "*"}
+
+    def reply(_):
+        return httpx.Response(429, headers=read | others, content=_parts(b"{}"))
+
+    response, content = sent("GET", "/server/version", transport=httpx.MockTransport(reply))
+    assert (response.status_code, content) == (429, b"{}")
+    assert dict(response.headers) == read
+
+
+def test_each_header_that_the_server_reads_is_sent_and_no_other():
+    given = {
+        "accept": "text/plain", "accept-encoding": "br", "content-type": "text/x", "if-match": "1",
+        "if-none-match": "2", "last-event-id": "3", "cookie": "a=b", "origin": "http://x",
+        "x-remote-user": "root",
+    }  # fmt: skip
+    _, found = sent("POST", "/server/api/v1/pods", content=b"{}", headers=given)
+    headers = json.loads(found)["headers"]
+    assert headers.pop("host") == "127.0.0.1:8180"
+    for name in ("connection", "user-agent"):  # those of the client itself
+        headers.pop(name, None)
+    read = {name: value for name, value in given.items() if name not in ("cookie", "origin")}
+    del read["x-remote-user"]
+    assert headers == {**read, "content-length": "2", "authorization": f"Bearer {TOKEN}"}
+
+
+def test_a_request_without_an_encoding_gets_plain_bytes():
+    _, found = sent("GET", "/server/version", headers={"accept-encoding": ""})
+    assert json.loads(found)["headers"]["accept-encoding"] in ("", "identity")
+
+
 def test_a_reply_is_returned_without_cookies_and_internal_headers():
     response, _ = sent("GET", "/server/version")
     assert response.headers["etag"] == '"7"'
@@ -196,6 +247,23 @@ def test_a_list_of_a_server_without_tables_is_returned_as_it_is():
         ("/apis/apps/v1/deployments", True),
         ("/podwright/v1/queue", True),
         ("/version", True),
+        ("/api/", True),
+        ("/apis", True),
+        ("/apis/", True),
+        ("/openapi/v3", True),
+        ("/openapi/", True),
+        ("/openapi", False),
+        ("/podwright/v1/", True),
+        ("/podwright/v1", False),
+        ("/podwright/v2/queue", False),
+        ("/version/", False),
+        ("/api/v1/...", True),
+        ("/api/v1/a..b", True),
+        ("/api/v1/%2e", False),
+        ("/api/v1/%2E%2e", False),
+        ("/api/v1/.", False),
+        ("/api/v1/..", False),
+        ("/x/api/v1", False),
         ("/versions", False),
         ("/apiserver", False),
         ("/metrics", False),
