@@ -138,7 +138,7 @@ class Kubelet:
             for known in record.containers.values():
                 known.running = known.starting = None
             record.is_finished = True
-        was_finished = record.is_finished
+        was_finished, running = record.is_finished, record.running
         sync = SyncContext(pod, record, node, now_ns)
         PodSync(sync, seed=self._seed).run(is_restored=is_new)
         actions += sync.events
@@ -149,7 +149,7 @@ class Kubelet:
             result = self._written(actions, pod, record, pod.raw.get("status") or {}, None)
         else:
             # If nothing has happened since another kubelet wrote the status, it stays.
-            is_kept = is_restored and not actions
+            is_kept = is_restored and not actions and record.running == running
             written = pod.raw.get("status") or {}
             status = written if is_kept else status_of(pod.raw, record, node.address, now_ns)
             result = self._written(actions, pod, record, status, sync.due_ns)

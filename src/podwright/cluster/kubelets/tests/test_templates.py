@@ -103,6 +103,17 @@ DATA = {
             "+Inf -Inf NaN +Inf -0 ",
             id="no finite number",
         ),
+        *(
+            pytest.param(f"{{{{ with {number} }}}}{{{{ . }}}}{{{{ end }}}}", text, id=text)
+            for number, text in (
+                ("0.0001", "0.0001"),
+                ("0.00001", "1e-05"),
+                ("123456.0", "123456"),
+                ("1234567.0", "1.234567e+06"),
+                ("1000000.0", "1e+06"),
+                ("-0.5", "-0.5"),
+            )
+        ),
         pytest.param('{{ printf "%d %05.1f" .count .count }}', "3 003.0", id="printed as one"),
         pytest.param("{{ eq .map .map }} {{ eq .list .map }}", "true false", id="any values"),
         pytest.param("{{ .list }}{{ .map }}", "[a b c]map[x:1 y:2]", id="printed as by Go"),
@@ -127,6 +138,19 @@ DATA = {
 )
 def test_a_template_renders_text(text, made):
     assert Template(text).render(DATA) == made
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (1e-6, "0.000001"), (1.5e-6, "0.0000015"), (1e-7, "1e-7"), (9.9e-7, "9.9e-7"),
+        (1e-10, "1e-10"), (0.1, "0.1"), (1e20, "100000000000000000000"), (1e21, "1e+21"),
+        (123456789.5, "123456789.5"), (1.0, "1"), (-1e-7, "-1e-7"), (0.0, "0"),
+    ],
+)  # fmt: skip
+def test_numbers_of_documents_are_those_of_gos_json(number, text):
+    """Go: encoding/json, floatEncoder"""
+    assert Template("{{ .x }}").render({"x": number}) == text
 
 
 def test_a_template_renders_a_value():

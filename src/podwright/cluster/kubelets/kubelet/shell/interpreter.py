@@ -275,7 +275,7 @@ class Shell(ShellState):
             self.directory,
             tuple(self.parameters),
             frozenset(self.options),
-            len(self.functions),
+            dict(self.functions),
             self.context.reads,
         )
 
