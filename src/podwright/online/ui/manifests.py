@@ -152,8 +152,7 @@ def conflicting_fields(
 
 def text_of(value: Any) -> str:
     """Return an object as YAML; managed fields are left out, as `kubectl edit` does."""
-    plain = msgspec.to_builtins(without_managed_fields(value))
-    return write_yaml(plain, width=1_000)
+    return write_yaml(without_managed_fields(value), width=1_000)
 
 
 def without_managed_fields(value: Any) -> Any:

@@ -106,7 +106,7 @@ class Upstream:
 
 
 def _tls_context(access: ClusterAccess) -> ssl.SSLContext:
-    context = ssl.create_default_context(cadata=pem_text(access.authority) or None)
+    context = ssl.create_default_context(cadata=pem_text(access.authority))
     if access.is_unverified:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE

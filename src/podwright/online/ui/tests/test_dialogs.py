@@ -19,10 +19,14 @@ def on_page(act):
     return asyncio.run(run())
 
 
-@pytest.mark.parametrize("is_small", [True, False])
-def test_a_form_is_open_with_its_content_and_is_deleted_when_it_closes(is_small):
+@pytest.mark.parametrize(
+    ("size", "is_small"),
+    [({"is_small": True}, True), ({"is_small": False}, False), ({}, False)],
+    ids=["small", "large", "by default"],
+)
+def test_a_form_is_open_with_its_content_and_is_deleted_when_it_closes(size, is_small):
     async def act(page):
-        with dialogs.form("Create Pod", is_small=is_small) as (dialog, actions):
+        with dialogs.form("Create Pod", **size) as (dialog, actions):
             ui.label("content")
         with actions:
             dialogs.add_button("Save", dialog.close)

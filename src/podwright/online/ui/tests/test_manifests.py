@@ -65,6 +65,8 @@ def test_what_is_no_object_has_a_line(text, line):
 def test_texts_mean_what_they_mean_to_kubectl():
     found = read_documents("a: yes\nb: 2026-01-01\nc: 1e3\n")[0].value
     assert found == {"a": True, "b": "2026-01-01", "c": 1_000}
+    found = read_documents("a: y\nb: N\nc: 'y'\nd: o\n")[0].value
+    assert found == {"a": True, "b": False, "c": "y", "d": "o"}
 
 
 def test_copies_are_numbered():
@@ -74,6 +76,13 @@ def test_copies_are_numbered():
     assert names == ["web-1", "web-2", "web-3"]
     generated = {"metadata": {"generateName": "web-"}}
     assert list(copies_of(generated, 2)) == [generated, generated]
+
+
+def test_a_text_has_one_line_for_a_long_value():
+    words = "word " * 100 + "end"
+    assert text_of({"a": words, "b": [1, 2]}) == f"a: {words}\nb:\n- 1\n- 2\n"
+    assert text_of([{"a": 1}]) == "- a: 1\n"
+    assert text_of({"metadata": None}) == "metadata: null\n"
 
 
 def test_the_text_of_an_object_reads_back():
@@ -109,6 +118,15 @@ def test_a_change_has_what_differs(old, new, change):
         ({"spec": {"replicas": 3}}, {"spec": {"replicas": 3, "paused": True}}, []),
         ({"spec": {"replicas": 3}}, {"metadata": {"labels": None}}, []),
         ({"spec": {"a": 1}}, {"spec": None}, [("spec", None)]),
+        ({"spec": 3}, {"spec": {"a": 1}}, [("spec", {"a": 1})]),
+        ({"spec": None}, {"spec": {"a": 1}}, [("spec", {"a": 1})]),
+        ({"spec": [1]}, {"spec": [1]}, []),
+        (
+            {"a": 1, "b": {"c": 2, "d": 3}},
+            {"b": {"d": 4, "c": 5}, "a": 6},
+            [("a", 6), ("b.c", 5), ("b.d", 4)],
+        ),
+        ({}, {}, []),
     ],
 )
 def test_changes_of_one_field_to_different_values_conflict(mine, theirs, conflicts):

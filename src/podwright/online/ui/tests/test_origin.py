@@ -115,3 +115,40 @@ def test_each_reply_allows_only_the_own_origin():
 
 def test_a_reply_breaks_off_when_the_server_ends():
     assert [message["type"] for message in served(break_off)] == ["http.response.start"]
+
+
+def test_a_web_socket_of_another_site_is_closed_with_the_reason():
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    async def never(*_):
+        raise AssertionError("it is not served")
+
+    scope = {"type": "websocket", "path": "/", "headers": [(b"host", b"127.0.0.1:8181")]}
+    asyncio.run(OwnOrigin(never, 8181)(scope, never, send))
+    reason = "The header Origin is not the address of this page."
+    assert sent == [{"type": "websocket.close", "code": 1008, "reason": reason}]
+
+
+def test_a_request_of_another_site_is_forbidden_with_the_reason():
+    start, body = served(break_off, host="evil.example")
+    assert start["status"] == 403
+    headers = dict(start["headers"])
+    assert headers[b"content-type"].startswith(b"text/plain")
+    assert headers[b"x-content-type-options"] == b"nosniff"
+    assert body["body"] == (
+        b"The header Host is not the address of this page: open it at 127.0.0.1.\n"
+    )
+
+
+def test_what_is_no_request_passes():
+    received = []
+
+    async def app(scope, _receive, _send):
+        received.append(scope)
+
+    nothing = {"type": "lifespan"}
+    asyncio.run(OwnOrigin(app, 8181)(nothing, None, None))  # type: ignore[arg-type]
+    assert received == [nothing]

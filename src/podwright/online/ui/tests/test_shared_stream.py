@@ -297,3 +297,16 @@ def test_events_beside_end_while_the_server_is_gone():
         await page.aclose()
 
     asyncio.run(check())
+
+
+def test_without_another_stream_none_is_read_beside():
+    async def check():
+        source = Source()
+        stream = SharedStream(source.open)
+        page = stream.events()
+        source.write(SNAPSHOT % 1)
+        assert await anext(page) == SNAPSHOT % 1
+        assert stream._reading_beside is None
+        await page.aclose()
+
+    asyncio.run(check())

@@ -168,7 +168,8 @@ def test_a_pod_is_synced_again_if_what_a_sync_reads_has_changed(change, is_neede
     written = kubelets.sync(pod, NOW).pod
     assert not kubelets.needs_sync(written)
     metadata = written.raw["metadata"] | change
-    assert kubelets.needs_sync(decode(written.raw | {"metadata": metadata})) is is_needed
+    changed: Any = decode(written.raw | {"metadata": metadata})
+    assert kubelets.needs_sync(changed) is is_needed
     status = written.raw["status"] | {"message": "of another"}
     assert kubelets.needs_sync(pod_with_status(written, status))
     kubelets.forget(pod.key)
