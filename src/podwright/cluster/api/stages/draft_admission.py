@@ -25,6 +25,7 @@ from podwright.apimachinery.objects import (
     facts_of,
     with_fields,
     with_label_keys,
+    without_label_keys,
 )
 from podwright.apimachinery.schema import Kind
 from podwright.cluster.api.admission.attributes import Attributes, Operation
@@ -209,7 +210,7 @@ class Admission:
         # Of the spec that a pod has already, quotas and pod security have decided.
         is_decided = is_same and not self._has_policies()
         if isinstance(obj, Pod):
-            obj = obj if is_same else self._admit_pod(obj, write.now_ns)
+            obj = obj if is_same else self._admit_pod(obj, write.now_ns, is_new=False)
             is_decided = is_decided or self._is_plain(obj)
         else:
             obj = obj if is_same else with_defaults(obj)
@@ -234,7 +235,7 @@ class Admission:
         """
         self._catch_up()
         if isinstance(obj, Pod):
-            return obj if _is_complete(obj) else self._admit_pod(obj, now_ns)
+            return obj if _is_complete(obj) else self._admit_pod(_as_sent(obj), now_ns)
         finalizer = OF_VOLUMES.get(kind_of(obj))
         if finalizer is None or finalizer in obj.metadata.finalizers:
             return obj
@@ -301,8 +302,11 @@ class Admission:
         obj: KubernetesObject = write.body
         return obj
 
-    def _admit_pod(self, pod: Pod, now_ns: int) -> Pod:
-        """Return a new pod of which its spec alone decides; the pods of a workload share one."""
+    def _admit_pod(self, pod: Pod, now_ns: int, *, is_new: bool = True) -> Pod:
+        """Return a pod of which its spec alone decides; the pods of a workload share one.
+
+        The selectors of a stored one require its labels already.
+        """
         last = self._last
         if last is not None and last[0] is pod:
             admitted = last[1]
@@ -314,7 +318,7 @@ class Admission:
         document = pod.raw or encode(pod)
         new = self._admitted_spec(pod, _POD.shared_spec(document.get("spec") or {}), now_ns)
         complete = new.raw["spec"]
-        merged = with_label_keys(complete, pod.metadata.labels)
+        merged = with_label_keys(complete, pod.metadata.labels) if is_new else complete
         if merged is not complete:
             new, complete = _with_spec(new, merged), merged
         admitted = _with_status(pod, document, new, complete)
@@ -362,6 +366,14 @@ def _with_spec(pod: Pod, spec: Document) -> Pod:
     """Return a pod with another spec; its document stays as it is."""
     made = decode_as({"spec": spec}, Pod).spec
     return msgspec.structs.replace(pod, spec=made, raw=pod.raw)
+
+
+def _as_sent(pod: Pod) -> Pod:
+    """Return a pod without what its server added to its selectors, which is added again."""
+    document = encode(pod)
+    spec = document.get("spec") or {}
+    sent = without_label_keys(spec, pod.metadata.labels)
+    return pod if sent is spec else edited(pod, document | {"spec": sent})
 
 
 def _is_complete(pod: Pod) -> bool:

@@ -10,7 +10,7 @@ import pytest
 
 from podwright.apimachinery.objects import Document, Pod, Spec
 from podwright.apimachinery.schema import Kind, Problem, decode
-from podwright.cluster.api import Api, ApplyObject, CreateObject, DeleteObject, Reply
+from podwright.cluster.api import Api, ApplyObject, CreateObject, DeleteObject, PatchObject, Reply
 from podwright.cluster.store import ObjectStore
 
 USER = "tests"
@@ -288,6 +288,63 @@ def test_the_selectors_of_a_pod_require_the_labels_that_their_keys_name(api, gen
     assert one["podAffinityTerm"]["labelSelector"] == selector
     (constraint,) = created["topologySpreadConstraints"]
     assert constraint["labelSelector"] == {"matchExpressions": expressions[:1]}
+
+
+SPREAD: dict[str, Any] = {
+    "maxSkew": 1,
+    "topologyKey": "zone",
+    "whenUnsatisfiable": "DoNotSchedule",
+    "labelSelector": {"matchLabels": {"a": "b"}},
+    "matchLabelKeys": ["app"],
+}
+REQUIRED = [{"key": "app", "operator": "In", "values": ["web"]}]
+
+
+def spread_pod(selector: Document = SPREAD["labelSelector"], **metadata: Any) -> Document:
+    """Return a pod that is spread, with a selector."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "web", "namespace": "default", "labels": {"app": "web"}} | metadata,
+        "spec": {
+            "containers": [{"name": "c", "image": "i"}],
+            "topologySpreadConstraints": [SPREAD | {"labelSelector": selector}],
+        },
+    }
+
+
+def required(reply: Reply) -> Any:
+    """Return what the selector of a spread pod requires besides its labels."""
+    (constraint,) = spec_of(reply)["topologySpreadConstraints"]
+    return constraint["labelSelector"].get("matchExpressions")
+
+
+@pytest.mark.parametrize("scope", ["whole", "main"])
+@pytest.mark.parametrize("is_there", [False, True], ids=["new", "stored"])
+def test_the_pod_of_a_record_requires_each_label_of_its_keys_once(api, scope, is_there):
+    """Its server has added them to its selectors; without a status it is completed again."""
+    merged = SPREAD["labelSelector"] | {"matchExpressions": REQUIRED}
+    recorded = spread_pod(merged, uid="u", resourceVersion="7")
+    if is_there:
+        created = api.handle(ApplyObject(decode(spread_pod()), "main", USER), USER, 0)
+        assert required(created) == REQUIRED
+    elif scope == "main":
+        return  # a client that creates it sends what its server would reject
+    assert required(api.handle(ApplyObject(decode(recorded), scope, USER), USER, 1)) == REQUIRED
+
+
+def test_an_applied_file_keeps_what_the_server_has_added_to_its_selectors(api):
+    assert required(api.handle(CreateObject(decode(spread_pod()), USER), USER, 0)) == REQUIRED
+    again = decode(spread_pod(annotations={"seen": "twice"}))
+    assert required(api.handle(ApplyObject(again, "main", USER), USER, 1)) == REQUIRED
+
+
+def test_a_changed_pod_requires_each_label_of_its_keys_once(api):
+    assert required(api.handle(CreateObject(decode(spread_pod()), USER), USER, 0)) == REQUIRED
+    patch = {"spec": {"tolerations": [{"key": "k", "operator": "Exists"}]}}
+    changed = api.handle(PatchObject(("", "Pod"), "default/web", patch, USER), USER, 1)
+    assert spec_of(changed)["tolerations"][0]["key"] == "k"
+    assert required(changed) == REQUIRED
 
 
 @pytest.mark.parametrize("given", [{}, {"app": "web", "job-name": "other"}])
