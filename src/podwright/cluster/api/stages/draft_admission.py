@@ -166,7 +166,7 @@ class Admission:
         Rejection
             A plugin rejects it, such as a `NamespaceTerminating`.
         """
-        write = DraftWrite(now_ns=now_ns, body=obj, sent=obj, user=user)
+        write = DraftWrite(now_ns=now_ns, body=obj, sent=obj, user=user, form="applied")
         self.complete_new(write)
         return self._admitted(write)
 
@@ -180,6 +180,8 @@ class Admission:
         """
         self._catch_up()
         obj = write.sent
+        if isinstance(obj, Pod) and write.form == "applied":
+            obj = _as_sent(obj)  # the file may be of a cluster
         if obj.metadata.deletion_timestamp is not None:
             # As of a dump; the new object is not being deleted.
             obj = with_fields(

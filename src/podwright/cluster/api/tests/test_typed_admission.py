@@ -328,9 +328,13 @@ def test_the_pod_of_a_record_requires_each_label_of_its_keys_once(api, scope, is
     if is_there:
         created = api.handle(ApplyObject(decode(spread_pod()), "main", USER), USER, 0)
         assert required(created) == REQUIRED
-    elif scope == "main":
-        return  # a client that creates it sends what its server would reject
     assert required(api.handle(ApplyObject(decode(recorded), scope, USER), USER, 1)) == REQUIRED
+
+
+def test_a_client_that_creates_the_pod_of_a_server_gets_its_error(api):
+    merged = SPREAD["labelSelector"] | {"matchExpressions": REQUIRED}
+    reply = api.handle(CreateObject(decode(spread_pod(merged)), USER), USER, 0)
+    assert "exists in both matchLabelKeys and labelSelector" in str(reply.error)
 
 
 def test_an_applied_file_keeps_what_the_server_has_added_to_its_selectors(api):
