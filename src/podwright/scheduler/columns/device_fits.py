@@ -65,14 +65,13 @@ class FitColumn:
         What the searches found.
     """
 
-    __slots__ = ("change_count", "codes", "node_version", "numbering", "scores", "solutions")
+    __slots__ = ("change_count", "codes", "node_version", "scores", "solutions")
 
     def __init__(self) -> None:
         self.codes: NDArray[np.int8] = np.empty(0, dtype=np.int8)
         self.scores: I64Array = np.empty(0, dtype=np.int64)
         self.change_count = -1
         self.node_version = -1
-        self.numbering = -1
         self.solutions = Solutions()
 
 
@@ -97,11 +96,7 @@ class DeviceFits:
         self.search_count = 0
 
     def column(
-        self,
-        claims: Sequence[ResourceClaim],
-        settings: SearchSettings,
-        live: I32Array,
-        numbering: int,
+        self, claims: Sequence[ResourceClaim], settings: SearchSettings, live: I32Array
     ) -> FitColumn:
         """Return the column for some claims, up to date.
 
@@ -109,12 +104,10 @@ class DeviceFits:
         ----------
         live : (k,) int32
             The slots of all nodes.
-        numbering : int
-            The cluster's.
         """
         devices = self._devices
         column = self._column_of(claims, settings)
-        slots = self._changed_slots(column, live, numbering)
+        slots = self._changed_slots(column, live)
         nodes = self._nodes
         if len(column.codes) != nodes.n_slots:
             column.codes = _fitting(column.codes, nodes.n_slots)
@@ -124,7 +117,6 @@ class DeviceFits:
             codes[slot], scores[slot] = self._evaluate(slot, claims, settings, column)
         column.change_count = devices.change_count
         column.node_version = nodes.node_journal.version
-        column.numbering = numbering
         return column
 
     def _column_of(self, claims: Sequence[ResourceClaim], settings: SearchSettings) -> FitColumn:
@@ -138,11 +130,11 @@ class DeviceFits:
         self._columns.move_to_end(key)
         return column
 
-    def _changed_slots(self, column: FitColumn, live: I32Array, numbering: int) -> list[int]:
+    def _changed_slots(self, column: FitColumn, live: I32Array) -> list[int]:
         nodes = self._nodes
         of_devices = self._devices.changes_since(column.change_count)
         of_nodes = nodes.node_journal.since(column.node_version)
-        if column.numbering != numbering or of_devices is None or of_nodes is None:
+        if of_devices is None or of_nodes is None:
             every: list[int] = live.tolist()
             return every
         found = {nodes.slot_of.get(name, -1) for name in of_devices}

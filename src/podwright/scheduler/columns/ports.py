@@ -64,8 +64,7 @@ class PortUse:
                 left = max(sign, 0)
             if left:
                 taken[port] = left
-                if not before:
-                    self._take(slot, port)
+                self._take(slot, port)
             elif before:
                 del taken[port]
                 self._free(slot, port)

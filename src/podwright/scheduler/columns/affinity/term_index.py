@@ -200,9 +200,6 @@ _FEW = 24
 
 _KINDS = tuple(TermKind)
 
-_ALWAYS = 0
-"""The number of a requirement that all pods meet; it fills rows of terms with few."""
-
 _scope_of = attrgetter("namespaces", "namespace_selector")
 
 
@@ -360,8 +357,9 @@ class Requirements:
     """Distinct requirements on labels, by the values that change whether they are met."""
 
     def __init__(self) -> None:
-        self._ids: dict[Requirement | None, int] = {None: _ALWAYS}
-        # Per requirement, whether pods without the label meet it.
+        self._ids: dict[Requirement, int] = {}
+        # Per requirement, whether pods without the label meet it. All pods meet the one with the
+        # number 0, which fills rows of terms with few.
         self._without = bytearray((True,))
         # By label key, the requirements that the presence of a value turns round: In and NotIn by
         # value, the others under None if any value does. Gt and Lt are compared each time.
@@ -373,7 +371,7 @@ class Requirements:
         number = self._ids.get(requirement)
         if number is not None:
             return number
-        number = self._ids[requirement] = len(self._ids)
+        number = self._ids[requirement] = len(self._without)
         operator = requirement.operator
         self._without.append(operator in ("NotIn", "DoesNotExist"))
         values: Iterable[str | None]

@@ -81,9 +81,7 @@ def cluster_of(*objects: Object, device_taint_rules: bool = False) -> Cluster:
 
 
 def codes(cluster: Cluster, of: ResourceClaim) -> list[int]:
-    column = cluster.device_fits.column(
-        (of,), SearchSettings(), cluster.live_slots(), cluster.numbering
-    )
+    column = cluster.device_fits.column((of,), SearchSettings(), cluster.live_slots())
     assert column.codes.dtype == np.int8
     return [int(code) for code in column.codes]
 
@@ -116,11 +114,9 @@ def test_each_claim_and_each_settings_have_a_column_of_their_own() -> None:
     }
     for _ in range(2):
         for each in ((one,), (two,), (one,)):
-            of_each = cluster.device_fits.column(
-                each, settings, cluster.live_slots(), cluster.numbering
-            )
+            of_each = cluster.device_fits.column(each, settings, cluster.live_slots())
             assert of_each.codes.tolist() == expected[each[0].metadata.name, settings]
-        column = cluster.device_fits.column((one,), others, cluster.live_slots(), cluster.numbering)
+        column = cluster.device_fits.column((one,), others, cluster.live_slots())
         assert column.codes.tolist() == expected["c", others]
 
 
@@ -157,10 +153,10 @@ UNTOUCHED = -7
 def test_only_the_nodes_that_a_change_concerns_are_evaluated_again(change, evaluated) -> None:
     cluster = cluster_of(*(a_slice(node, node, devices=[{"name": "gpu-0"}]) for node in "abc"))
     fits, settings, slots = cluster.device_fits, SearchSettings(), cluster.live_slots()
-    first = fits.column((claim(),), settings, slots, cluster.numbering)
+    first = fits.column((claim(),), settings, slots)
     first.codes[:] = first.scores[:] = UNTOUCHED
     change(cluster)
-    column = fits.column((claim(),), settings, cluster.live_slots(), cluster.numbering)
+    column = fits.column((claim(),), settings, cluster.live_slots())
     assert column is first
     names = cluster.nodes.names
     for values in (column.codes, column.scores):
@@ -169,7 +165,7 @@ def test_only_the_nodes_that_a_change_concerns_are_evaluated_again(change, evalu
             evaluated
         )
     before = column.codes.tolist()
-    assert fits.column((claim(),), settings, cluster.live_slots(), cluster.numbering) is first
+    assert fits.column((claim(),), settings, cluster.live_slots()) is first
     assert column.codes.tolist() == before
 
 
@@ -195,17 +191,17 @@ def test_a_column_has_the_scores_of_alternatives_and_none_where_nothing_fits() -
         a_slice("b", "b", devices=[{"name": "gpu-0"}, {"name": "gpu-1"}]),
     )
     fits, slots = cluster.device_fits, cluster.live_slots()
-    column = fits.column((subrequests(2, 1),), SearchSettings(), slots, cluster.numbering)
+    column = fits.column((subrequests(2, 1),), SearchSettings(), slots)
     assert column.codes.tolist() == [FITS, FITS, NO_DEVICES]
     assert column.scores.dtype == np.int64
     assert column.scores[1] == column.scores[0] + 1 > 1
     assert column.scores[2] == 0
     failing = SearchSettings(most_steps=1)
-    column = fits.column((subrequests(2, 1),), failing, slots, cluster.numbering)
+    column = fits.column((subrequests(2, 1),), failing, slots)
     assert (column.codes.tolist(), column.scores.tolist()) == ([FAILS] * 3, [0] * 3)
     cluster.put(a_slice("c", "c", 2, devices=[{"name": "gpu-0"}]))
     cluster.put(a_slice("c", "d", 2, devices=[{"name": "gpu-0"}]))
-    column = fits.column((subrequests(2, 1),), SearchSettings(), slots, cluster.numbering)
+    column = fits.column((subrequests(2, 1),), SearchSettings(), slots)
     assert (column.codes[2], column.scores[2]) == (INVALID_POOLS, 0)
 
 
@@ -215,7 +211,7 @@ def test_the_columns_that_were_used_last_are_kept() -> None:
 
     def column(most_steps: int) -> FitColumn:
         settings = SearchSettings(most_steps=most_steps)
-        return cluster.device_fits.column((claim(),), settings, slots, cluster.numbering)
+        return cluster.device_fits.column((claim(),), settings, slots)
 
     first = [column(number) for number in range(64)]
     assert [column(number) for number in range(1, 64)] == first[1:]
@@ -349,6 +345,11 @@ def test_a_rule_without_selector_taints_every_device() -> None:
         NO_DEVICES,
         NO_DEVICES,
     ]
+
+
+def test_the_result_of_a_node_is_one_of_four() -> None:
+    assert len({FITS, NO_DEVICES, INVALID_POOLS, FAILS}) == 4
+    assert FITS == 0, "a kernel reads the others as rejections"
 
 
 def test_devices_are_searched_again_when_their_class_selects_others() -> None:

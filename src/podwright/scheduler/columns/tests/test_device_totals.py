@@ -63,7 +63,9 @@ SELECTED = {
     ("objects", "capacity", "used"),
     [
         pytest.param([slice_of("s", "a", "a", **ON_N)], [2, 0], [0, 0], id="of one node"),
-        pytest.param([slice_of("s", "a", "b", **ON_N)], [1, 0], [0, 0], id="of the class"),
+        pytest.param(
+            [slice_of("s", "b", "a", "b", "a", **ON_N)], [2, 0], [0, 0], id="of the class"
+        ),
         pytest.param(
             [slice_of("s", "a", "a", **ON_N), allocated("s", "s1")], [2, 0], [1, 0], id="allocated"
         ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from random import Random
 from typing import Any
 
 import pytest
@@ -159,12 +160,14 @@ def domains_of(case: Case, cluster: Cluster) -> Domains:
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 @pytest.mark.parametrize("together", [1, 3, 5, 10])
-def test_domains_follow_new_nodes(case: Case, together: int) -> None:
+@pytest.mark.parametrize("alike", [1, 2])
+def test_domains_follow_new_nodes(case: Case, together: int, alike: int) -> None:
+    """So many nodes come before the domains are read, and so many with the same labels."""
     cluster = Cluster()
     domains = domains_of(case, cluster)
     for start in range(0, 3 * len(PLACES), together):
         for number in range(start, start + together):
-            cluster.put(node(number, PLACES[number % len(PLACES)]))
+            cluster.put(node(number, PLACES[number // alike % len(PLACES)]))
         check(domains, case, cluster)
 
 
@@ -222,6 +225,53 @@ def test_domains_keep_their_numbers_while_no_node_moves(case: Case) -> None:
     cluster.delete(node(1, PLACES[1]))
     check(domains, case, cluster)
     assert domains.numbering == before + 1
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+@pytest.mark.parametrize("seed", range(3))
+def test_domains_follow_any_changes(case: Case, seed: int) -> None:
+    random, cluster = Random(seed), Cluster()
+    domains = domains_of(case, cluster)
+    for _ in range(40):
+        for _ in range(random.choice((1, 1, 2, 7))):
+            number = random.randrange(12)
+            if random.random() < 0.3:
+                cluster.delete(node(number, PLACES[0]))
+            else:
+                cluster.put(node(number, random.choice(PLACES)))
+        check(domains, case, cluster)
+
+
+@pytest.mark.parametrize(
+    ("labels", "renumbered"),
+    [
+        pytest.param([{ZONE: "a", RACK: "1"}], 0, id="counted in a counted domain"),
+        pytest.param([{ZONE: "a"}], 0, id="not counted in a counted domain"),
+        pytest.param([{ZONE: "b"}, {ZONE: "b"}], 0, id="not counted in an uncounted domain"),
+        pytest.param([{ZONE: "b"}, {}, {RACK: "1"}], 0, id="without the label"),
+        pytest.param([{ZONE: "b", RACK: "1"}, {ZONE: "c", RACK: "1"}], 0, id="new domains"),
+        pytest.param(
+            [{ZONE: "b"}, {ZONE: "b", RACK: "1"}], 1, id="first not counted, then counted"
+        ),
+        pytest.param(
+            [{ZONE: "b"}, {ZONE: "c", RACK: "1"}], 1, id="a counted domain after an uncounted one"
+        ),
+    ],
+)
+@pytest.mark.parametrize("together", [False, True])
+def test_new_nodes_leave_the_numbers_of_domains_while_counted_ones_are_first(
+    labels: list[dict[str, str]], renumbered: int, *, together: bool
+) -> None:
+    case, cluster = CASES["a label that only counting needs"], Cluster()
+    cluster.put(make_node("first", labels={ZONE: "a", RACK: "1"}))
+    domains = domains_of(case, cluster)
+    before = domains.numbering
+    for number, each in enumerate(labels):
+        cluster.put(make_node(f"n{number}", labels=each))
+        if not together:
+            check(domains, case, cluster)
+    check(domains, case, cluster)
+    assert domains.numbering == before + renumbered
 
 
 def test_many_new_nodes_are_numbered_with_all_others() -> None:

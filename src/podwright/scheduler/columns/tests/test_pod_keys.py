@@ -91,10 +91,14 @@ def test_pods_that_differ_in_a_relevant_field_do_not_share_keys(other):
 
 
 def test_dropped_keys_are_rebuilt():
-    keys = cache()
-    first = keys.of(pod())
+    keys, like = cache(), pod()
+    first = keys.of(like)
+    relabeled = keys.with_labels_of(pod(labels={"app": "db"}), first)
+    assert keys.with_labels_of(pod(labels={"app": "db"}), first) is relabeled
     keys.forget()
+    assert keys.of(like) is not first
     assert keys.of(pod()) is not first
+    assert keys.with_labels_of(pod(labels={"app": "db"}), first) is not relabeled
 
 
 def test_a_pod_whose_status_changes_has_keys_of_its_own():
@@ -180,6 +184,16 @@ def test_pods_with_shared_other_labels_share_keys_in_their_namespace():
     assert keys.with_labels_of(pod("b", labels=labels), like) is first
     assert keys.with_labels_of(pod("c", labels=dict(labels)), like) is first
     assert keys.with_labels_of(pod("a", namespace="other", labels=labels), like) is not first
+    shared = pod("d", labels=labels).metadata
+    versions = [
+        msgspec.structs.replace(pod(), metadata=msgspec.structs.replace(shared, namespace=name))
+        for name in ("default", "other", "third", "default")
+    ]
+    assert len({id(each.metadata.labels) for each in versions}) == 1
+    found = [keys.with_labels_of(each, like) for each in versions]
+    assert found[0] is found[3] is first
+    assert len({each.class_id for each in found}) == 3
+    assert keys.with_labels_of(versions[0], found[1]) is not first, "keys of another pod"
 
 
 def test_nothing_is_kept_for_a_pod_with_a_label_that_no_other_has():

@@ -635,6 +635,18 @@ def test_a_class_that_is_gone_is_named():
     assert found.error == 'failed to find storage class "fast"'
 
 
+def test_a_claim_that_is_checked_on_no_node_is_of_no_account():
+    objects = [storage_class("local"), storage_class("other", "csi.x")]
+    claims = [claim("c"), claim("d", of_class="gone"), claim("e", of_class="other")]
+    cluster = cluster_of(*objects)
+    found = decided(cluster, waiting=claims)
+    assert (found.conflicts.tolist(), found.error) == (NEVER, "")
+    assert [ours.name for ours, _ in found.to_provision()] == ["c"]
+    assert [ours.name for ours, _, _ in found.matched()] == ["c", "d", "e"]
+    elsewhere = decided(cluster, waiting=[selected_for("x", "gone", of_class="gone")])
+    assert (elsewhere.conflicts.tolist(), elsewhere.error) == (NEVER, "")
+
+
 def test_the_first_claim_that_cannot_be_provisioned_decides():
     objects = [
         in_topologies([(ZONE, ["a"])]),

@@ -20,6 +20,7 @@ from podwright.apimachinery.objects import (
     NodeSelector,
     PersistentVolume,
     PersistentVolumeClaim,
+    Requirement,
     StorageClass,
     quantity_value,
 )
@@ -268,12 +269,12 @@ def _capacity_mask(
     for pool in storage.pools(storage_class.metadata.name):
         if pool.limit_bytes < size:
             continue
-        requirements = pool.nodes.requirements
-        if len(requirements) == 1 and requirements[0].operator == "In":
-            # Usually a pool is one node or one zone: all of them make one test.
-            by_label.setdefault(requirements[0].key, []).extend(requirements[0].values)
-        else:
-            mask |= labels_mask(pool.nodes, nodes, rows)
+        match pool.nodes.requirements:
+            case (Requirement(operator="In") as only,):
+                # Usually a pool is one node or one zone: all of them make one test.
+                by_label.setdefault(only.key, []).extend(only.values)
+            case _:
+                mask |= labels_mask(pool.nodes, nodes, rows)
     for key, values in by_label.items():
         mask |= value_mask(key, tuple(values), nodes, rows)
     return mask

@@ -360,9 +360,7 @@ class DynamicResources(Plugin):
             out.reject_slot(slot, Status.error(text))
 
     def _column(self, cluster: Cluster, group: NodeGroup) -> FitColumn:
-        return cluster.device_fits.column(
-            group.claims, self.settings, cluster.live_slots(), cluster.numbering
-        )
+        return cluster.device_fits.column(group.claims, self.settings, cluster.live_slots())
 
     def failure_text(self, cluster: Cluster, slot: int, group: NodeGroup) -> str:
         """Return the error with which the search ends on a node."""
