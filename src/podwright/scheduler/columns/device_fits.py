@@ -137,9 +137,10 @@ class DeviceFits:
         if of_devices is None or of_nodes is None:
             every: list[int] = live.tolist()
             return every
-        found = {nodes.slot_of.get(name, -1) for name in of_devices}
+        slot_of = nodes.slot_of
+        found = {slot_of[name] for name in of_devices if name in slot_of}
         found.update(of_nodes.tolist())
-        return [slot for slot in sorted(found) if slot >= 0 and nodes.alive[slot]]
+        return [slot for slot in sorted(found) if nodes.alive[slot]]
 
     def _evaluate(
         self,

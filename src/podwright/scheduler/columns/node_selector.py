@@ -180,9 +180,9 @@ def _field_matches(field: FieldRequirement, nodes: NodeColumns, rows: I32Array |
     if field.field != NODE_NAME_FIELD:
         # A field that nodes do not have reads as the empty text.
         return _filled(nodes, rows, value=(not field.value) != field.is_negated)
-    slot = nodes.slot_of.get(field.value, -1)
+    slot = nodes.slot_of.get(field.value)
     mask = _filled(nodes, rows, value=False)
-    if slot >= 0:
+    if slot is not None:
         if rows is None:
             mask[slot] = True
         else:

@@ -185,7 +185,7 @@ class ClusterEvent(msgspec.Struct, frozen=True):
         return (
             resource_matches
             and bool(self.action & incoming.action)
-            and int(incoming.action) <= int(self.action)
+            and incoming.action <= self.action
         )
 
 

@@ -74,10 +74,11 @@ class FilteredCycle(FailedCycle):
 
     def status_of(self, node_name: str) -> Status:
         """Return why a node was rejected; unresolvable if it was not evaluated."""
-        slot = self.cluster.nodes.slot_of.get(node_name, -1)
-        rejection = self.outcome.rejection
-        if slot < 0 or rejection is not None:
-            return rejection or _ABSENT
+        if self.outcome.rejection is not None:
+            return self.outcome.rejection
+        slot = self.cluster.nodes.slot_of.get(node_name)
+        if slot is None:
+            return _ABSENT
         by_extender = self._extender_statuses.get(node_name)
         if by_extender is not None:
             return by_extender

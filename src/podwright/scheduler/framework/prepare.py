@@ -173,24 +173,20 @@ def run_pre_filters(
     results : dict of str to Status or PreFilterResult, written
         The result of each plugin that was called; an ERROR with its own message if it failed.
     """
+    answers = {} if results is None else results
 
     def call_plugin(plugin: Plugin) -> PreFilterAnswer:
         try:
-            answer = call_pre_filter(plugin, cycle)
+            answers[plugin.name] = call_pre_filter(plugin, cycle)
         except PluginFailure as failure:
-            if results is not None:
-                results[plugin.name] = Status.error(failure.text)
+            answers[plugin.name] = Status.error(failure.text)
             raise
-        if results is not None:
-            results[plugin.name] = answer
-        return answer
+        return answers[plugin.name]
 
     return combine_pre_filters(profile, call_plugin)
 
 
-def run_pre_scores(
-    profile: Profile, cycle: Cycle, results: dict[str, Status] | None = None
-) -> frozenset[str]:
+def run_pre_scores(profile: Profile, cycle: Cycle, results: dict[str, Status]) -> frozenset[str]:
     """Run the PreScore plugins without the cache; return the plugins whose Score is skipped.
 
     Parameters
@@ -208,11 +204,9 @@ def run_pre_scores(
         try:
             is_skipped = call_pre_score(plugin, cycle)
         except PluginFailure as failure:
-            if results is not None:
-                results[plugin.name] = Status.error(failure.text)
+            results[plugin.name] = Status.error(failure.text)
             raise
-        if results is not None:
-            results[plugin.name] = Status.SKIPPED if is_skipped else Status.OK
+        results[plugin.name] = Status.SKIPPED if is_skipped else Status.OK
         if is_skipped:
             skipped.append(plugin.name)
     return frozenset(skipped)

@@ -140,8 +140,8 @@ class ExtenderRun:
         nominated = NominatedCheck(self._profile, ranking, self._pod, cluster)
         nominated.apply(totals)
         statuses = self.record.statuses = {}
-        own = cluster.nodes.slot_of.get(self._pod.status.nominated_node_name, -1)
-        if own >= 0 and totals[own] >= 0:
+        own = cluster.nodes.slot_of.get(self._pod.status.nominated_node_name)
+        if own is not None and totals[own] >= 0:
             left = yield from self._try_nominated(names[own], statuses)
             if left.names:
                 self.record.only_nominated = True

@@ -368,7 +368,7 @@ class CycleRecording:
         nominated.apply(totals)
         for slot, status in nominated.rejected.items():
             self.rejected[names[slot]] = status
-        own = self._cluster.nodes.slot_of.get(self._pod.status.nominated_node_name, -1)
+        own = self._cluster.nodes.slot_of.get(self._pod.status.nominated_node_name)
         search = node_search.run(totals, self.outcome)
         evaluated = node_search.evaluated_slots(
             self._pod.status.nominated_node_name,
@@ -382,7 +382,7 @@ class CycleRecording:
         if is_partial or self.rejected:
             self.feasible = self._live[totals[self._live] >= 0]
         is_taken = self._extender_cycle is None or self._extender_cycle.only_nominated
-        if own >= 0 and totals[own] >= 0 and is_taken:
+        if own is not None and totals[own] >= 0 and is_taken:
             # The nominated node was evaluated first, alone, and is feasible.
             self.feasible = np.array([own], dtype=np.int32)
             self.examined = self.feasible

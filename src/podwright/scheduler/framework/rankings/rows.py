@@ -57,7 +57,6 @@ class Row:
     """
 
     __slots__ = (
-        "_numbering",
         "_versions",
         "cycle",
         "is_spare",
@@ -79,7 +78,6 @@ class Row:
         self.node_version = -1
         self.pods_version = -1
         self.other_reads = int(reads) & ~_JOURNALS
-        self._numbering = cycle.cluster.numbering
         self.objects_version = -1
         self._versions: tuple[int, ...] = ()
 
@@ -111,12 +109,11 @@ class Row:
             return
         changed: I32Array | None = None
         versions = () if is_same_world else cluster.version_of(self.other_reads)
-        if self._numbering == cluster.numbering and (is_same_world or versions == self._versions):
+        if is_same_world or versions == self._versions:
             changed = self._changed(cluster)
         if not is_same_world:
             self._versions = versions
         self.objects_version = objects_version
-        self._numbering = cluster.numbering
         # If the plugin fails, the row is invalid and is computed again for all slots.
         self.node_version = self.pods_version = -1
         if changed is None or 4 * len(changed) > nodes.n_slots + 64:

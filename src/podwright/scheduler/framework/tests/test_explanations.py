@@ -12,10 +12,12 @@ from podwright.scheduler.framework import (
     Cycle,
     Explanation,
     NodeView,
+    Normalization,
     Plugin,
     PluginRunner,
     PreFilterResult,
     Profile,
+    Scores,
     Status,
     Verdicts,
     add_custom_result,
@@ -349,3 +351,57 @@ def test_nodes_that_pre_filter_leaves_out_do_not_count_as_not_examined() -> None
     assert found.examined == ("a", "b", "c")
     assert (found.not_examined, found.not_examined_reason) == ((), None)
     assert (found.feasible, set(found.rejected)) == (("a", "b"), {"c"})
+
+
+class Halves(Sized):
+    """Halves its scores."""
+
+    name = "Halves"
+
+    def normalize_score(self, cycle: Cycle, scores: Scores) -> None:
+        scores.values[scores.rows] //= 2
+
+
+def normalizing(normalization: Normalization) -> Plugin:
+    made: Plugin = type("Sized", (Sized,), {"normalization": normalization})()
+    return made
+
+
+@pytest.mark.parametrize(
+    ("plugin", "normalized"),
+    [
+        pytest.param(Sized(), [10, 40, 20, 30], id="as they are"),
+        pytest.param(
+            normalizing(Normalization.DEFAULT), [25, 100, 50, 75], id="to the greatest one"
+        ),
+        pytest.param(
+            normalizing(Normalization.DEFAULT_REVERSED), [75, 0, 50, 25], id="the least is the best"
+        ),
+        pytest.param(Halves(), [5, 20, 10, 15], id="by the plugin"),
+    ],
+)
+@pytest.mark.parametrize("rejected", [(), ("d",), ("c", "d")])
+def test_raw_scores_are_explained_beside_the_normalized_and_the_weighted_ones(
+    plugin: Plugin, normalized: list[int], rejected: tuple[str, ...]
+) -> None:
+    cluster, raw = Cluster(), [10, 40, 20, 30]
+    names = [name for name in "badc" if name not in rejected]
+    sizes = dict(zip(names, raw, strict=False))
+    for name in "badc":
+        labels = {"size": str(sizes[name])} if name in sizes else {}
+        cluster.put(make_node(name, labels=labels))
+    scores = ((plugin, 3), (Tiny(), 2))
+    made = Profile(scheduler_name="s", filter=(Sized(),), score=scores)
+    found = PluginRunner(made, cluster).explain(make_pod("web"), cycle_number=1, now_ns=0)
+    first, second = found.scores
+    count = len(names)
+    assert (first.weight, second.weight) == (3, 2)
+    assert first.raw == dict(zip(names, raw[:count], strict=True))
+    expected = dict(zip(names, normalized[:count], strict=True))
+    assert first.normalized == expected
+    assert second.raw == second.normalized == dict.fromkeys(names, 1)
+    assert found.totals == {name: 3 * score + 2 for name, score in expected.items()}
+    assert found.feasible == tuple(names)
+    best = max(found.totals.values())
+    assert found.winners == tuple(name for name in names if found.totals[name] == best)
+    assert found.decision.total == best

@@ -186,7 +186,12 @@ def test_what_ends_the_calls_of_pre_filter(
     assert outcome.restricted_by == restricted_by
     assert (outcome.failure is not None) is isinstance(first[0], Raises)
     assert ("Skips" in outcome.skipped) is (first == (SKIPS,))
-    assert list(answers)[-1:] == (["Records"] if calls_others else list(answers)[-1:])
+    assert list(answers) == [each.name for each in first] + ["Records"] * calls_others
+    if outcome.failure is not None:
+        assert answers[first[0].name] == Status.error(outcome.failure.text)
+    again = run_pre_filters(profile, Cycle(make_pod("web"), cluster))
+    assert (again.rejection, again.skipped) == (outcome.rejection, outcome.skipped)
+    assert (again.failure is None) is (outcome.failure is None)
 
 
 @pytest.mark.parametrize(
