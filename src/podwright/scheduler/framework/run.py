@@ -243,8 +243,7 @@ class PluginRunner:
         """Return the cycle of the last decision as that of `pod` alone, from Reserve on."""
         ranking = self.ranking
         cycle = ranking.cycle.own(pod)
-        if ranking.own_state:
-            cycle.take(ranking.own_state)
+        cycle.take(ranking.own_state)
         return cycle
 
     def search_position(self) -> int:

@@ -10,7 +10,12 @@ from podwright.scheduler.kernels.division import divide
 
 
 @kernel
-def add_default_normalized(raw: I64Array, totals: I64Array, weight: int, is_reversed: int) -> None:
+def add_default_normalized(
+    raw: I64Array,
+    totals: I64Array,
+    weight: int,
+    is_reversed: bool,  # noqa: FBT001 - kernels take no keywords
+) -> None:
     """Add weight x normalized score to the totals of all feasible slots.
 
     Parameters
@@ -19,8 +24,8 @@ def add_default_normalized(raw: I64Array, totals: I64Array, weight: int, is_reve
     totals : (n_slots,) int64, written
         -1 marks slots that are not feasible; they neither count nor change.
     weight : int
-    is_reversed : int
-        1: the greatest raw score becomes 0; 0: it becomes 100.
+    is_reversed : bool
+        Whether the greatest raw score becomes 0; else it becomes 100.
 
     Notes
     -----

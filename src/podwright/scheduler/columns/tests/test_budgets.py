@@ -195,3 +195,19 @@ def test_a_disrupted_pod_that_replaces_another_is_detected():
     cluster.put(budget("b", 0, A, disruptedPods={"q": when}))
     assert cluster.budgets.of(there("p", a="1")) == (0,)
     assert cluster.budgets.of(there("q", a="1")) == ()
+
+
+def test_a_budget_that_selects_no_pod_is_charged_for_none():
+    invalid = LabelSelector(match_expressions=(LabelSelectorRequirement("a", "In", ()),))
+    objects = [
+        with_fields(budget("invalid", 0, A), "spec", selector=invalid),
+        budget("of all", 0, {}),
+        budget("without a selector", 0, None),
+        budget("one left", 1, A),
+        there("first", a="1"),
+        there("second", a="1"),
+    ]
+    assert split(*objects) == (["second"], ["first"])
+    cluster = cluster_of(*objects[:4])
+    assert cluster.budgets.of(there("p", a="1")) == (3,)
+    assert cluster.budgets.allowed == [0, 0, 0, 1]

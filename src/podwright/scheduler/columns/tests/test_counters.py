@@ -743,3 +743,33 @@ def test_domains_are_freed_with_their_last_counter():
     # The first one to come back has the rows of the nodes again.
     assert [first.cost_bytes, second.cost_bytes] == costs
     assert second.domains is first.domains
+
+
+@pytest.mark.parametrize("of_live", [False, True])
+@pytest.mark.parametrize("count", [1, 64, 65, 1_100])
+def test_however_many_carriers_came_and_went_they_are_counted(count, of_live):
+    cluster = Cluster()
+    for name, zone in (("n1", "x"), ("n2", "y"), ("bare", None)):
+        cluster.put(node(name, zone))
+    cluster.put(pod("shy", "n1", app="b", away_from="a"))
+    found = cluster.selectors.terms_matching(FACTORS, "default", {"app": "a"}, {})
+    rule, terms = DomainRule.of_key(ZONE), found[ZONE]
+    counter = cluster.selectors.counter(rule, (), terms, of_live=of_live)
+    both = cluster.selectors.counter(rule, (((selecting("b"),), 10),), terms, of_live=of_live)
+    assert (by_zone(cluster, counter), by_zone(cluster, both)) == (
+        {"x": 3, "y": 0},
+        {"x": 13, "y": 0},
+    )
+    for number in range(count):
+        going = {"terminating": number == 0}
+        cluster.put(pod(f"p{number}", ("n2", "bare")[number % 2], app="b", away_from="a", **going))
+    on_n2 = (count + 1) // 2 - of_live
+    assert by_zone(cluster, counter) == {"x": 3, "y": 3 * on_n2}
+    assert by_zone(cluster, both) == {"x": 13, "y": 13 * on_n2}
+    for number in range(count):
+        cluster.delete(pod(f"p{number}", ("n2", "bare")[number % 2], app="b", away_from="a"))
+    assert by_zone(cluster, counter) == {"x": 3, "y": 0}
+    assert by_zone(cluster, both) == {"x": 13, "y": 0}
+
+
+FACTORS = dict.fromkeys(TermKind, 3)

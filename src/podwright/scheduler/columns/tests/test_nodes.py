@@ -517,3 +517,18 @@ def test_values_are_numbered_in_the_order_in_which_they_appear():
     assert values.values == ["a", "b", ""]
     assert len(values) == 3
     assert [values.find(value) for value in ("a", "b", "", "c")] == [0, 1, 2, -1]
+
+
+def test_ranks_of_names_are_found_once_until_a_node_comes():
+    cluster = Cluster()
+    for name in ("c", "a", "b"):
+        cluster.put(node(name))
+    ranks = cluster.nodes.name_ranks()
+    assert (ranks.tolist(), ranks.dtype.name) == ([2, 0, 1], "int32")
+    cluster.delete(node("a"))
+    assert cluster.nodes.name_ranks() is ranks, "slots without a node keep their rank"
+    cluster.put(node("a"))
+    assert ranks.tolist() == [2, 0, 1]
+    assert cluster.nodes.name_ranks().tolist() == [3, 0, 2, 1]
+    cluster._renumber()
+    assert cluster.nodes.name_ranks().tolist() == [2, 1, 0]

@@ -221,3 +221,18 @@ def test_the_oldest_pods_of_many_are_dropped_together(monkeypatch):
     assert counts[20:] == [(n, n) for n in range(16, 21)] * 8
     left = {id(each.spec) for each in pods[40:]}
     assert set(keys._known) == left, "the newest stay"
+
+
+@pytest.mark.parametrize("most", [1, 3, 30])
+def test_so_many_relabeled_keys_are_kept(most, monkeypatch):
+    monkeypatch.setattr("podwright.scheduler.columns.pod_keys._MOST_RELABELED", most)
+    keys = cache()
+    like = keys.of(pod())
+    versions = [pod(labels={"app": "web", "zone": str(number % 5)}) for number in range(10)]
+    for _ in range(2):
+        found = [keys.with_labels_of(each, like) for each in versions]
+        assert [each.class_id for each in found] == [1, 2, 3, 4, 5] * 2
+        assert all(each.requests is like.requests for each in found)
+        assert len(keys._relabeled) <= most
+        assert len(keys._relabeled_alike) <= most
+        assert keys.with_labels_of(versions[-1], like) is found[-1], "the last one is kept"

@@ -98,3 +98,24 @@ def test_a_dry_run_restores_the_ports_that_it_took_and_freed():
     assert use.conflicting_slots((OTHER,)) == []
     use.count(0, (LOCAL,), -1)
     assert use.conflicts(0, (LOCAL,)), "the second user is counted again"
+
+
+def test_a_dry_run_leaves_the_ports_that_it_does_not_touch():
+    use = PortUse()
+    use.count(0, (LOCAL, OTHER), 1)
+    use.count(1, (LOCAL,), 1)
+    use.begin_dry_run(0)
+    use.count(0, (OTHER,), -1)
+    use.count(0, (EVERYWHERE, EVERYWHERE), 1)
+    # Two pods had it; upstream's set has forgotten it with the first one.
+    use.count(0, (EVERYWHERE,), -1)
+    use.count(0, (EVERYWHERE,), -1)
+    assert use.conflicting_slots((HostPort("10.0.0.9", "TCP", 80),)) == []
+    use.end_dry_run()
+    assert sorted(use.conflicting_slots((LOCAL,))) == [0, 1]
+    assert use.conflicting_slots((OTHER,)) == [0]
+    assert sorted(use.conflicting_slots((EVERYWHERE,))) == [0, 0, 1]
+    assert use.slots() == [0, 1] or use.slots() == [1, 0]
+    for slot, port in ((0, LOCAL), (0, OTHER), (1, LOCAL)):
+        use.count(slot, (port,), -1)
+    assert use.slots() == []

@@ -12,6 +12,7 @@ from podwright.apimachinery.objects import Pod, Requirement, Selector, decode_po
 from podwright.scheduler.columns.affinity.term_index import (
     SPREAD_SELECTOR,
     AffinityTerm,
+    Requirements,
     TermIndex,
     TermKind,
     affinity_terms,
@@ -234,3 +235,36 @@ def test_the_label_keys_of_the_selector_that_a_copied_pod_keeps(text: str, keys:
     metadata = {"name": "p", "namespace": "x", "annotations": {SPREAD_SELECTOR: text}}
     one = decode_pod({"metadata": metadata, "spec": {}})
     assert own_label_keys(one) == keys
+
+
+REQUIREMENTS = [
+    Requirement("app", "In", ("a",)),
+    Requirement("app", "In", ("a", "b", "a")),
+    Requirement("app", "NotIn", ("a", "b")),
+    Requirement("app", "Exists"),
+    Requirement("tier", "Exists"),
+    Requirement("tier", "DoesNotExist"),
+    Requirement("size", "Gt", ("1",)),
+    Requirement("size", "Lt", ("1",)),
+    Requirement("size", "NotIn", ("1",)),
+]
+"""Of labels with requirements of several kinds, and of one kind."""
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        {},
+        *[{"app": app, **more} for app in ("a", "b", "c", "") for more in ({}, {"tier": ""})],
+        *[{"size": size} for size in ("0", "1", "2", "x")],
+        {"unknown": "a"},
+        {"unknown": "1", "app": "b", "tier": "t", "size": "3"},
+    ],
+)
+def test_labels_meet_the_requirements_that_match_them(labels: dict[str, str]) -> None:
+    requirements = Requirements()
+    numbers = [requirements.id_of(one) for one in REQUIREMENTS]
+    assert numbers == [*range(1, len(REQUIREMENTS) + 1)]
+    assert [requirements.id_of(one) for one in REQUIREMENTS] == numbers
+    met = requirements.met(labels).tolist()
+    assert met == [True, *[one.matches(labels) for one in REQUIREMENTS]], "all meet the first one"

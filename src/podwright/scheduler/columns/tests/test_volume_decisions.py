@@ -163,6 +163,12 @@ def chosen(found):
     ]
 
 
+def on_nodes(*terms):
+    """Return the node affinity of a volume, each term a list of expressions."""
+    written = [{"matchExpressions": term} for term in terms]
+    return {"nodeAffinity": {"required": {"nodeSelectorTerms": written}}}
+
+
 SSD = {"selector": {"matchLabels": {"media": "ssd"}}}
 MANY = ["ReadWriteOnce", "ReadWriteMany"]
 ON_HOSTS = [volume("v0", "6Gi", on=["n0"]), volume("v1", "7Gi", on=["n0", "n1"])]
@@ -209,6 +215,35 @@ ON_HOSTS = [volume("v0", "6Gi", on=["n0"]), volume("v1", "7Gi", on=["n0", "n1"])
             [{}, {}, {}],
             id="a term with a mistake matches no node",
         ),
+        *[
+            pytest.param(
+                [volume("v0", "6Gi", **on_nodes(*required)), volume("v1", "7Gi", on=["n1"])],
+                [claim("c")],
+                [
+                    {"c": "v0"} if name in names else {"c": "v1"} if name == "n1" else {}
+                    for name in NODES
+                ],
+                id=f"a volume {title}",
+            )
+            for title, names, required in (
+                ("of all other nodes", ("n1", "n2"), [[expression(HOST, "NotIn", "n0")]]),
+                ("of nodes with a label", NODES, [[expression(ZONE, "Exists")]]),
+                ("of nodes without it", (), [[expression(ZONE, "DoesNotExist")]]),
+                (
+                    "of two labels",
+                    ("n1",),
+                    [[expression(ZONE, "In", "a"), expression(HOST, "In", "n1", "n2")]],
+                ),
+                (
+                    "of either of two terms",
+                    ("n0", "n2"),
+                    [[expression(HOST, "In", "n0")], [expression(ZONE, "In", "b")]],
+                ),
+                ("of an empty term", (), [[]]),
+                ("of a label that no node has", (), [[expression("rack", "In", "r")]]),
+                ("of nodes without such a label", NODES, [[expression("rack", "NotIn", "r")]]),
+            )
+        ],
         pytest.param(
             ON_HOSTS, [claim("c", "6145Mi")], [{"c": "v1"}, {"c": "v1"}, {}], id="too small"
         ),

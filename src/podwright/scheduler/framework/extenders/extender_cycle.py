@@ -293,9 +293,9 @@ class ExtenderRun:
         outcome = ranking.outcome
         by_nominated = {nodes.names[slot]: s for slot, s in nominated.rejected.items()}
         examined = nominated.without_rejected(evaluated)
-        by_filters = ranking.count_rejections(examined)
+        by_filters = [rejection.status for rejection in ranking.count_rejections(examined)]
         # Every plugin that rejected a node counts, even where an extender gave another reason.
-        all_rejections = [*by_filters, *(Rejection(status, 1) for status in by_nominated.values())]
+        of_plugins = [*by_filters, *by_nominated.values()]
         overridden = {nodes.slot_of[name] for name in statuses if name in nodes.slot_of}
         counted = examined[~np.isin(examined, list(overridden))]
         rejections = [
@@ -309,10 +309,10 @@ class ExtenderRun:
             status = outcome.absent_status(nominated.plugin_against(first))
             rejections.append(Rejection(status, absent))
         rejected_by = set(outcome.restricted_by)
-        rejected_by |= {r.status.plugin for r in all_rejections if r.status.code != Code.PENDING}
+        rejected_by |= {status.plugin for status in of_plugins if status.code != Code.PENDING}
         if by_extenders:
             rejected_by.add(EXTENDER)
-        pending = {r.status.plugin for r in all_rejections if r.status.code == Code.PENDING}
+        pending = {status.plugin for status in of_plugins if status.code == Code.PENDING}
         self.failed = FilteredCycle(
             self._pod,
             self._profile,

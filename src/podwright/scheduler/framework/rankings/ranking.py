@@ -500,7 +500,7 @@ class Ranking:
         if self.failure is not None:
             raise self.failure
         for row, weight in self._scaled:
-            is_reversed = int(row.plugin.normalization is Normalization.DEFAULT_REVERSED)
+            is_reversed = row.plugin.normalization is Normalization.DEFAULT_REVERSED
             normalize_kernels.add_default_normalized(row.scores.values, totals, weight, is_reversed)
         if self.sweeping_scores:
             scratch = self._scratch
@@ -601,7 +601,7 @@ def normalize(plugin: Plugin, cycle: Cycle, scores: Scores) -> None:
         rows = slice(None) if len(scores.rows) == len(scores.values) else scores.rows
         values: I64Array = np.full(len(scores.values), -1, dtype=np.int64)
         values[rows] = 0
-        is_reversed = int(kind is Normalization.DEFAULT_REVERSED)
+        is_reversed = kind is Normalization.DEFAULT_REVERSED
         normalize_kernels.add_default_normalized(scores.values, values, 1, is_reversed)
         scores.values[rows] = values[rows]
     if not plugin.scores_in_range or cycle.cluster.nodes.has_huge_amounts:

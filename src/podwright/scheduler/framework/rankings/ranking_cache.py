@@ -211,13 +211,12 @@ class RankingCache:
 
     def _narrower_key(self, pod: Pod, key: Key) -> tuple[Key, dict[str, Any]] | None:
         """Return a key without a plugin that reads the cluster, and the pod's own state."""
-        cycle = None
+        cycle = Cycle(pod, self._cluster)
         narrower = list(key)
         for plugin, place in self._narrowing:
             numbers = self._keys.numbers[place]
             if numbers.reads[key[place]].filter is not Reads.CLUSTER:
                 continue
-            cycle = cycle or Cycle(pod, self._cluster)
             try:
                 of_plugin = plugin.key_in_cluster(cycle)
                 if of_plugin is None:
@@ -225,8 +224,6 @@ class RankingCache:
                 narrower[place] = self._keys.number_of(place, of_plugin)
             except Exception as error:
                 raise PluginFailure.raised(plugin, "PodKey", cycle, error) from error
-        if cycle is None:
-            return None
         found = tuple(narrower)
         if found not in self._cacheable:
             for numbers, number in zip(self._keys.numbers, found, strict=True):

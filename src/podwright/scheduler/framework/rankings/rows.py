@@ -101,27 +101,20 @@ class Row:
         ):
             return
         self.cycle = cycle
-        if self.is_spare and self.node_version < 0:
-            # For a key that is not cached, only the result is stored.
-            self.node_version, self.pods_version = node_version, pods_version
-            self._lengthen(nodes.n_slots)
-            self._evaluate(cluster.live_slots(), is_everything=True)
-            return
         changed: I32Array | None = None
         versions = () if is_same_world else cluster.version_of(self.other_reads)
         if is_same_world or versions == self._versions:
             changed = self._changed(cluster)
-        if not is_same_world:
-            self._versions = versions
-        self.objects_version = objects_version
-        # If the plugin fails, the row is invalid and is computed again for all slots.
-        self.node_version = self.pods_version = -1
+        # If the plugin fails, the row keeps its versions, and the next update tries the same.
         if changed is None or 4 * len(changed) > nodes.n_slots + 64:
             self._lengthen(nodes.n_slots)
             self._evaluate(cluster.live_slots(), is_everything=True)
         elif len(changed):
             self._lengthen(nodes.n_slots)
             self._evaluate(changed[nodes.alive[changed]], is_everything=False)
+        if not is_same_world:
+            self._versions = versions
+        self.objects_version = objects_version
         self.node_version, self.pods_version = node_version, pods_version
 
     def restart(self, cycle: Cycle) -> None:
@@ -132,10 +125,9 @@ class Row:
 
     def catch_up(self, slots: I32Array, pods_version: int) -> None:
         """Update `slots`, the only ones whose pods changed up to `pods_version`."""
-        node_version = self.node_version
-        self.node_version = self.pods_version = -1
+        # If the plugin fails, the journal still names these slots for the versions of the row.
         self._evaluate(slots, is_everything=False)
-        self.node_version, self.pods_version = node_version, pods_version
+        self.pods_version = pods_version
 
     def _changed(self, cluster: Cluster) -> I32Array | None:
         """Return the slots that changed since the row's versions; None: too many."""

@@ -17,6 +17,7 @@ from podwright.scheduler.framework import (
     PluginRunner,
     PreFilterResult,
     Profile,
+    Reads,
     Scores,
     Status,
     Verdicts,
@@ -404,4 +405,39 @@ def test_raw_scores_are_explained_beside_the_normalized_and_the_weighted_ones(
     assert found.feasible == tuple(names)
     best = max(found.totals.values())
     assert found.winners == tuple(name for name in names if found.totals[name] == best)
+    assert found.tied == found.winners
     assert found.decision.total == best
+
+
+def test_a_pod_without_any_node_is_explained() -> None:
+    made = Profile(scheduler_name="s", filter=(Tiny(),), score=((Tiny(), 1),))
+    found = PluginRunner(made, Cluster()).explain(make_pod("web"), cycle_number=1, now_ns=0)
+    assert str(found) == "no nodes available to schedule pods"
+    assert (found.node_names, found.feasible, found.examined, found.winners) == ((), (), (), ())
+    assert (found.filters, found.scores, found.totals, found.rejected) == ((), (), {}, {})
+    assert (found.custom_results, found.error, found.pre_filter) == ({}, None, Status.OK)
+
+
+class Feasible(Tiny):
+    """Scores the feasible nodes, which it reads from a mask, by their number."""
+
+    name = "Feasible"
+    score_reads = Reads.CLUSTER
+
+    def score_columns(self, cycle: Cycle, nodes: NodeColumns, out: Scores) -> None:
+        assert out.feasible is not None
+        assert out.feasible.nonzero()[0].tolist() == out.rows.tolist()
+        out.values[out.rows] = out.feasible.sum()
+
+
+@pytest.mark.parametrize(("filters", "names"), [((), "abc"), ((Refuses(),), "ab")])
+def test_scores_are_explained_with_the_mask_of_feasible_nodes(
+    filters: tuple[Plugin, ...], names: str
+) -> None:
+    cluster = Cluster()
+    for name in "abc":
+        cluster.put(make_node(name))
+    made = Profile(scheduler_name="s", filter=filters, score=((Feasible(), 1),))
+    found = PluginRunner(made, cluster).explain(make_pod("web"), cycle_number=1, now_ns=0)
+    assert found.totals == dict.fromkeys(names, len(names))
+    assert found.decision.total == len(names)

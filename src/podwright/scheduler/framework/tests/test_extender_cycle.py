@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+import msgspec
 import pytest
 
 import podwright as pw
@@ -20,7 +21,15 @@ from podwright.scheduler.assembly.build import build_profiles
 from podwright.scheduler.assembly.registry import Registry
 from podwright.scheduler.columns import Cluster
 from podwright.scheduler.config import ExtenderReply, effective
-from podwright.scheduler.framework import EXTENDER, Cycle, NodeView, Plugin, Reads, Scores
+from podwright.scheduler.framework import (
+    EXTENDER,
+    Cycle,
+    NodeView,
+    Plugin,
+    Reads,
+    Scores,
+    Status,
+)
 from podwright.scheduler.framework.extenders.extender_calls import (
     extenders_of,
     pod_argument,
@@ -253,3 +262,61 @@ def test_the_scores_of_an_extender_are_recorded_as_it_gave_them(reply: Any, scor
     assert entry.scores == scores
     # What it said of filtering is in the same entry.
     assert (entry.candidates, entry.kept, entry.index) == (("n1", "n2"), ("n1", "n2"), 0)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        pytest.param(
+            {"NodeNames": [], "FailedNodes": {"n3": "busy"}},
+            "0/3 nodes are available: 1 Insufficient cpu, 1 busy, "
+            "1 node(s) had untolerated taint(s).",
+            id="one that no filter rejects",
+        ),
+        pytest.param(
+            {"NodeNames": [], "FailedNodes": {"n1": "busy", "n2": "full", "n3": "busy"}},
+            "0/3 nodes are available: 1 full, 2 busy.",
+            id="all of them: its reasons replace others",
+        ),
+    ],
+)
+def test_a_node_that_several_reject_is_counted_once(answer: dict[str, Any], message: str) -> None:
+    runner = runner_of(["n1", "n2", "n3"], FILTER)
+    runner.cluster.put(make_node("n1", cpu="2", taints=["k=v:NoSchedule"]))
+    runner.cluster.put(make_node("n2", cpu="2"))
+    for name in ("n1", "n2"):
+        runner.cluster.nominate(make_pod(f"on-{name}", cpu="2", priority=5), name)
+    # There is no room for the pod beside this one, with and without the nominated pod.
+    runner.cluster.put(make_pod("there", cpu="2", node="n2"))
+    body = json.dumps(answer).encode()
+    steps = runner.steps(make_pod("web", cpu="1", priority=5), cycle_number=1)
+    decision = run_steps(steps, lambda _call: ExtenderReply(status=200, body=body))
+    assert decision.message == message
+    assert decision.diagnosis is not None
+    plugins = {"NodeResourcesFit", "TaintToleration", EXTENDER}
+    assert decision.diagnosis.rejected_by == plugins
+    assert not decision.diagnosis.pending
+    assert decision.evaluated_count == 3
+
+
+class Waits(Plugin):
+    """Rejects some nodes for now, and others until an event."""
+
+    name = "Waits"
+
+    def filter(self, cycle: Cycle, node: NodeView) -> Status:
+        return Status.pending("later") if node.name == "n1" else Status.OK
+
+
+@pytest.mark.parametrize("nominated", ["", "n1"])
+def test_a_plugin_that_waits_is_pending_also_beside_an_extender(nominated: str) -> None:
+    runner = runner_of(["n1", "n2"], FILTER)
+    runner.profile = msgspec.structs.replace(runner.profile, filter=(Waits(),))
+    made = PluginRunner(runner.profile, runner.cluster, extenders=runner.extenders)
+    if nominated:
+        made.cluster.nominate(make_pod("first", priority=5), nominated)
+    steps = made.steps(make_pod("web", priority=5), cycle_number=1)
+    decision = run_steps(steps, keeps())
+    assert decision.diagnosis is not None
+    assert decision.diagnosis.rejected_by == {EXTENDER}
+    assert decision.diagnosis.pending == {"Waits"}

@@ -214,3 +214,21 @@ def test_a_failed_cycle_has_the_time_and_the_draws_that_it_is_given() -> None:
     made = FilteredCycle(failed.pod, failed.profile, failed.ranking)
     assert (made.now_ns, made.seed, made.cycle_number, made.extenders) == (0, 0, 0, ())
     assert made.cluster is failed.cluster
+
+
+def test_a_node_that_passed_all_filters_has_the_status_of_those_left_out() -> None:
+    # An extender removed it without a reason.
+    cluster = cluster_of(make_node("a", cpu="2"), make_node("b", cpu="2", **TAINTED))
+    cluster.place(pod("on-b", "2"), 1)
+    made = failed_cycle(pod("p", "2", priority=5), cluster_of(make_node("full", cpu="1")))
+    ranking = PluginRunner(made.profile, cluster).ranking_of(pod("p", "2"))
+    ranking.write_rows(cluster)
+    failed = FilteredCycle(pod("p", "2"), made.profile, ranking, cluster.live_slots())
+    assert failed.status_of("a") == ranking.outcome.absent_status()
+    assert failed.status_of("b").plugin == "TaintToleration"
+    by_extender = {"a": Status.unschedulable("busy"), "gone": Status.unschedulable("odd")}
+    failed = FilteredCycle(
+        pod("p", "2"), made.profile, ranking, cluster.live_slots(), extender_statuses=by_extender
+    )
+    assert [failed.status_of(name).message for name in ("a", "gone")] == ["busy", ""]
+    assert helped(failed) == ["a"]

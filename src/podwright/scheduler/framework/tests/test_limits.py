@@ -19,11 +19,12 @@ from podwright.scheduler.config import DEFAULT_GATES, KubeSchedulerConfiguration
 from podwright.scheduler.framework import Cycle, Plugin
 from podwright.scheduler.framework.extenders.extender_calls import MalformedJSON, typed_field
 from podwright.scheduler.framework.nominated import counting_nominated
-from podwright.scheduler.framework.rankings.groups import Followed
+from podwright.scheduler.framework.rankings.groups import Followed, Scratch
 from podwright.scheduler.framework.rankings.ranking_cache import RankingCache
 from podwright.scheduler.framework.rankings.rows import Row
-from podwright.scheduler.framework.rankings.scores import FilterGroups, ScoreGroups
+from podwright.scheduler.framework.rankings.scores import FilterGroups, RequestScore, ScoreGroups
 from podwright.scheduler.framework.run import PluginRunner
+from podwright.scheduler.kernels.resource_scores import LEAST_ALLOCATED
 from podwright.scheduler.preemption.tests import situations
 from podwright.testing import make_node, make_pod
 
@@ -256,3 +257,21 @@ def test_the_oldest_results_go_first(
     assert kept_count is None or len(getattr(rankings, name)) == kept_count
     assert rankings.of(pods[-1]) is found[-1]
     assert (rankings.of(pods[1]) is found[1]) is (kept_count is None)
+
+
+def test_arrays_over_slots_are_made_again_for_another_number_of_nodes() -> None:
+    scratch = Scratch()
+    for n_slots in (3, 5, 0, 5):
+        scratch.fit(n_slots)
+        arrays = [getattr(scratch, name) for name in ("totals", "swept", "values", "feasible")]
+        assert {len(array) for array in arrays} == {n_slots}
+        assert scratch.by_slot.shape == (3, n_slots)
+        assert scratch.all_slots.tolist() == list(range(n_slots))
+        scratch.fit(n_slots)
+        assert scratch.totals is arrays[0]
+        assert scratch.swept is arrays[1]
+
+
+def test_a_score_of_requests_is_by_default_that_of_the_least_allocated_node() -> None:
+    score = RequestScore(np.zeros(0, dtype=np.int64))
+    assert (score.is_balance, score.strategy) == (False, LEAST_ALLOCATED)

@@ -192,3 +192,81 @@ def test_the_number_of_narrower_keys_that_are_known_is_limited(
         made.decide(pod(f"p{number}", size=str(number)), cycle_number=number)
         counts.append(len(made._rankings._cacheable))
     assert counts == [1 + number % 20 for number in range(50)]
+
+
+class Other(BySize):
+    """Another plugin with keys of its own; it narrows its key for pods that have the annotation."""
+
+    name = "Other"
+
+    def reads_for(self, key: Hashable, cluster: Cluster) -> KeyReads:
+        if isinstance(key, tuple) and key[:1] == ("other",):
+            return KeyReads(Reads.CLUSTER, Reads.CLUSTER, Reads.CLUSTER)
+        return KeyReads(Reads.NOTHING, Reads.NODE, Reads.NOTHING)
+
+    def pod_key(self, pod: Pod) -> Hashable:
+        other = pod.metadata.annotations.get("other")
+        return () if other is None else ("other", pod.metadata.name, other)
+
+    def key_in_cluster(self, cycle: Cycle) -> Hashable | None:
+        return cycle.pod.metadata.annotations["other"] or None
+
+    def pre_filter(self, cycle: Cycle) -> Status:
+        return Status.OK
+
+
+class Reader(Plugin):
+    """Reads the cluster in PreFilter, whatever the key, for pods with the annotation."""
+
+    name = "Reader"
+    filter_reads = Reads.NODE
+
+    def pod_key(self, pod: Pod) -> Hashable:
+        return ("reads", "reads" in pod.metadata.annotations)
+
+    def reads_for(self, key: Hashable, cluster: Cluster) -> KeyReads:
+        prepares = Reads.CLUSTER if key == ("reads", True) else Reads.NOTHING
+        return KeyReads(prepares, Reads.NODE, Reads.NOTHING)
+
+    def pre_filter(self, cycle: Cycle) -> Status:
+        return Status.OK
+
+    def filter(self, cycle: Cycle, node: NodeView) -> Status:
+        return Status.OK
+
+
+@pytest.mark.parametrize(
+    ("annotations", "is_shared"),
+    [
+        pytest.param({"size": "small"}, True, id="one plugin reads the cluster"),
+        pytest.param({"size": "small", "other": "x"}, True, id="two do, and narrow their keys"),
+        pytest.param({"size": "small", "other": ""}, False, id="one of them cannot"),
+        pytest.param({"size": "", "other": "x"}, False, id="the other one cannot"),
+        pytest.param({"size": "small", "reads": ""}, False, id="another plugin reads the cluster"),
+    ],
+)
+def test_results_are_shared_if_no_plugin_reads_the_cluster(
+    annotations: dict[str, str], is_shared: bool
+) -> None:
+    plugins = (BySize(), Other(), Reader())
+    profile = Profile(scheduler_name="s", pre_filter=plugins, filter=plugins, score=((Flat(), 1),))
+    made = PluginRunner(profile, runner().cluster)
+    counts = calls_of(made, *(pod(f"p{number}", **annotations) for number in range(4)))
+    assert (counts[-1] == 0) is is_shared
+    for number, size in enumerate(("large", "huge")):
+        decision = made.decide(pod("q", **annotations | {"size": size}), cycle_number=9 + number)
+        assert decision.node == ("large" if size == "large" else "")
+
+
+def test_keys_are_forgotten_before_a_narrower_one_if_there_are_too_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("podwright.scheduler.framework.keys._MOST_NUMBERS", 12)
+    made = runner()
+    for number in range(40):
+        size = ("large", "small")[number % 2]
+        decision = made.decide(pod(f"p{number}", size=size), cycle_number=number)
+        assert (decision.error, decision.feasible_count) == (None, 1 + number % 2)
+        assert made.own_cycle(pod(f"p{number}", size=size)).read(OWN) == f"p{number}"
+        counts = [len(numbers.numbers) for numbers in made._rankings._keys.numbers]
+        assert sum(counts) <= 15, "those of a cycle are added before they are counted"

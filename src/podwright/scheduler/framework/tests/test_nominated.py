@@ -164,6 +164,28 @@ def test_the_nodes_that_pass_are_found_once() -> None:
     assert check.without_rejected(slots).tolist() == slots.tolist()
 
 
+def test_nodes_that_were_not_evaluated_are_no_longer_rejected() -> None:
+    cluster = cluster_of(*(make_node(name, cpu="2") for name in "abcd"))
+    for name in "abc":
+        cluster.nominate(pod(f"first-{name}", "2", priority=5), name)
+    runner, incoming = PluginRunner(profile(), cluster), pod("p", "1", priority=5)
+    check = NominatedCheck(runner.profile, runner.ranking_of(incoming), incoming, cluster)
+    check.apply(np.zeros(cluster.nodes.n_slots, dtype=np.int64))
+    slots = cluster.live_slots()
+    assert check.without_rejected(slots).tolist() == [3]
+    assert [rejection.count for rejection in check.rejections()] == [3]
+    check.confine_to(np.array([3, 1], dtype=np.int32))
+    assert check.without_rejected(slots).tolist() == [0, 2, 3]
+    assert set(check.rejected) == {1}
+    assert [(each.count, each.status.plugin) for each in check.rejections()] == [
+        (1, "NodeResourcesFit")
+    ]
+    assert check.slots_with_code(Code.UNSCHEDULABLE).tolist() == [1]
+    check.confine_to(np.array([0], dtype=np.int32))
+    assert (check.rejected, list(check.rejections())) == ({}, [])
+    assert check.without_rejected(slots) is slots
+
+
 @pytest.mark.parametrize(
     ("spec", "adds_up"),
     [

@@ -13,7 +13,7 @@ from podwright.scheduler.columns import Cluster, NodeColumns, Reads
 from podwright.scheduler.framework import Cycle, NodeView, Plugin, PluginRunner, Profile, Scores
 from podwright.scheduler.framework.rankings.scores import FilterGroups, ScoreGroups
 from podwright.scheduler.framework.rankings.verdicts import Verdicts
-from podwright.scheduler.framework.status import Status
+from podwright.scheduler.framework.status import MissingStateError, Status
 from podwright.testing import make_node, make_pod
 
 COLORS = ("red", "green", "blue")
@@ -84,6 +84,8 @@ class ByColor(Plugin):
         self.built += 1
         if self.wrong.get("none"):
             return None
+        if self.wrong.get("unprepared"):
+            raise MissingStateError("not prepared")
         if self.wrong.get("groups"):
             self.wrong["groups"] -= 1
             raise ValueError("no groups")
@@ -125,6 +127,7 @@ def decided(made: PluginRunner, point: str, number: int) -> None:
     [
         pytest.param({}, id="nothing"),
         pytest.param({"none": 1}, id="there are no groups"),
+        pytest.param({"unprepared": 1}, id="what they need was not prepared"),
         pytest.param({"strange": 1}, id="a node belongs to none"),
         pytest.param({"outdated": 1}, id="they are outdated once"),
         pytest.param({"outdated": 3}, id="they are outdated several times"),

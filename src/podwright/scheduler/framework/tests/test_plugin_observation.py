@@ -258,6 +258,21 @@ def test_an_exception_in_the_steps_of_a_plugin_is_reported_with_the_time_of_all_
             Status.error("returned 7.5, not an integer of 64 bits"),
             id="half a score",
         ),
+        *[
+            pytest.param(
+                "Score",
+                "score",
+                answer,
+                Status.error(f"returned {text}, not an integer of 64 bits"),
+                id=text,
+            )
+            for answer, text in (
+                (None, "None"),
+                ([1], "something of type list"),
+                (np.zeros(1), "an array of float64"),
+                ("7", "'7'"),
+            )
+        ],
         pytest.param("Score", "score_columns", None, Status.OK, id="scores on columns"),
         pytest.param("Unreserve", "unreserve", None, Status.OK, id="a method without a result"),
         pytest.param("Filter", "filter_columns", None, Status.OK, id="a filter on columns"),

@@ -8,7 +8,15 @@ import pytest
 
 from podwright.apimachinery.objects import with_nominated_node_name
 from podwright.scheduler.columns import Cluster, Reads
-from podwright.scheduler.framework import Cycle, NodeView, Plugin, PluginRunner, Profile, Status
+from podwright.scheduler.framework import (
+    Cycle,
+    NodeView,
+    Plugin,
+    PluginRunner,
+    Profile,
+    StateKey,
+    Status,
+)
 from podwright.scheduler.framework.profile import TieRule
 from podwright.testing import make_node, make_pod
 
@@ -221,3 +229,18 @@ def test_a_plugin_may_replace_the_array_of_its_verdicts() -> None:
     explanation = found.explain(make_pod("web"), cycle_number=1, now_ns=0)
     assert explanation.rejected.keys() == {"0"}
     assert explanation.attempt == 0, "of no recorded run"
+
+
+def test_the_cycle_of_a_pod_alone_has_a_copy_of_the_state() -> None:
+    key: StateKey[str] = StateKey("test/own")
+    cluster = Cluster()
+    cluster.put(make_node("n"))
+    made = PluginRunner(Profile(scheduler_name="s"), cluster)
+    one = make_pod("p")
+    made.decide(one, cycle_number=1)
+    made.ranking.cycle.write(key, "shared")
+    own = made.own_cycle(one)
+    assert (own.pod, own.read(key)) == (one, "shared")
+    own.write(key, "own")
+    assert made.ranking.cycle.read(key) == "shared"
+    assert made.own_cycle(one).read(key) == "shared"

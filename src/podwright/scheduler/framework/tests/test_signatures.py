@@ -9,7 +9,12 @@ import msgspec
 import pytest
 
 from podwright.apimachinery.objects import Pod
-from podwright.scheduler.framework.keys import node_affinity_fragment, volumes_fragment
+from podwright.scheduler.framework.keys import (
+    RESOURCES,
+    node_affinity_fragment,
+    resources_fragment,
+    volumes_fragment,
+)
 from podwright.testing import make_pod
 
 
@@ -146,3 +151,12 @@ def test_which_pods_have_equal_fragments(
 ):
     written = [msgspec.json.encode(fragment(pod(**spec)), order="sorted") for spec in (one, other)]
     assert (written[0] == written[1]) is is_equal
+
+
+def test_the_fragment_of_resources_has_the_requests() -> None:
+    containers = [
+        {"name": "c", "resources": {"requests": {"cpu": "250m", "memory": "1Gi", "x.com/a": "2"}}},
+        {"name": "d", "resources": {"requests": {"cpu": "1"}}},
+    ]
+    expected = {"cpu": 1250, "memory": 1024**3, "x.com/a": 2}
+    assert resources_fragment(pod(containers=containers)) == {RESOURCES: expected}

@@ -40,7 +40,7 @@ codes = st.lists(st.integers(0, 40), max_size=40)
 def test_default_normalisation(raw: list[int], is_reversed: int, expected: list[int]) -> None:
     before = [7, 0, 0]
     totals = np.array([*before, -1], dtype=np.int64)
-    add_default_normalized(np.array([*raw, 1_000]), totals, 2, is_reversed)
+    add_default_normalized(np.array([*raw, 1_000]), totals, 2, bool(is_reversed))
     found = [total + 2 * score for total, score in zip(before, expected, strict=True)]
     assert totals.tolist() == [*found, -1]
 

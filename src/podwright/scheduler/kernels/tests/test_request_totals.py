@@ -146,13 +146,16 @@ def test_small_amounts_are_balanced_as_exactly_as_large_ones():
 def test_any_plan_is_summed_for_the_requested_slots(sums, shares, balance):
     drawn = [(1_000 * i, 1_500, 300 * (i % 3), 200 * i, 2, i % 3) for i in range(9)]
     there = allocatable, requested, non_zero = columns(drawn)
-    held = np.zeros((3, 9), dtype=np.int64)
+    # What an earlier call left is not read.
+    held = np.full((3, 9), 77, dtype=np.int64)
     recipe = recipe_of(7, (2, 3), LEAST_ALLOCATED, sums, shares, balance)
-    slots = np.array([8, 1, 5], dtype=np.int32)
-    totals = np.empty(3, dtype=np.int32)
+    slots = np.array([8, 6, 1, 5, 3], dtype=np.int32)
+    totals = np.empty(5, dtype=np.int32)
     request_totals(allocatable, requested, non_zero, recipe, slots, held, totals)
     assert not is_pair_recipe(recipe)
     assert totals.tolist() == apart(there, recipe, slots)
+    if len(sums) < 6:
+        assert (max(totals.tolist()) > 7) is bool(shares or balance), "some score more"
 
 
 @pytest.mark.parametrize(
