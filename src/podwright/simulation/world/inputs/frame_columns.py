@@ -526,7 +526,7 @@ def _is_bytes(resource: str) -> bool:
 
 def number_of(value: Any) -> Fraction | None:
     """Return a bare number, also one that is a text, exactly; None for all others."""
-    if isinstance(value, bool | np.bool_) or length_ns(value) is not None:
+    if isinstance(value, bool | np.bool_):
         return None
     if not isinstance(value, str | Number) or "/" in str(value):
         return None

@@ -223,6 +223,20 @@ def test_which_workloads_are_followed(given, is_followed, has_rollouts):
     assert bool(health.rollouts(ns(1))) is has_rollouts
 
 
+@pytest.mark.parametrize("spec", [None, {}], ids=["null", "empty"])
+def test_a_workload_without_a_spec_has_one_replica_and_a_rollout_when_it_gets_a_template(spec):
+    """As in a record of another cluster, whose objects are put as they are."""
+    metadata = {"name": "w", "namespace": "default", "uid": "u", "generation": 1}
+    given = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata}
+    bare = decode({**given, **({} if spec is None else {"spec": spec})})
+    health = followed((0, bare), (5, bare), (9, workload()))
+    assert [(each.reason, each.status) for each in health.rollouts(ns(10))] == [
+        ("created", "superseded"), ("updated", "in progress")
+    ]  # fmt: skip
+    (found,) = followed((0, bare), (4, bare)).availability(ns(9))
+    assert (found.target, found.available, found.is_deleted) == (1, 0, False)
+
+
 def test_rollouts_follow_the_template():
     health = followed(
         (0, workload()), (4, replicas(3)), (10, replicas(3, 0, image="b")),

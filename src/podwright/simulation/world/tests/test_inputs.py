@@ -367,6 +367,36 @@ def test_a_world_begins_when_its_inputs_do(tmp_path, files, lines, begins):
     assert timestamp_text(start_of(load(tmp_path / "f.yaml"), events)) == begins
 
 
+def events_from(start_ns: int | None = None, recorded: str = "", *, has_usage: bool = False) -> Any:
+    line = ADDED.replace("2026-07-01", recorded or "2026-07-01").encode()
+    lines = [(1, line, True)] if recorded else []
+    return EventFile("events", lambda: lines, start_ns, has_usage=has_usage)
+
+
+@pytest.mark.parametrize(
+    ("files", "begins"),
+    [
+        pytest.param([], "2026-01-01", id="none"),
+        pytest.param([("", "2026-03-05"), ("", "2026-03-04"), ("", "2026-03-06")], "2026-03-04",
+                     id="the first of several records"),
+        pytest.param([("2026-02-02", ""), ("2026-02-01", ""), ("2026-02-03", "")], "2026-02-01",
+                     id="the first of several traces"),
+        pytest.param([("2026-02-02", ""), ("", "2026-03-04")], "2026-03-04",
+                     id="that of a record, beside an earlier trace"),
+        pytest.param([("", ""), ("2026-02-02", "")], "2026-02-02", id="one without a time"),
+    ],
+)  # fmt: skip
+def test_of_several_inputs_the_first_time_counts(files, begins):
+    events = [
+        events_from(timestamp_ns(f"{trace}T00:00:00Z") if trace else None, record)
+        for trace, record in files
+    ]
+    for several in (events, events[::-1]):
+        assert timestamp_text(start_of(LoadedObjects(), several)) == f"{begins}T00:00:00Z"
+    recorded_usage = events_from(None, "2026-01-02", has_usage=True)
+    assert timestamp_text(start_of(LoadedObjects(), [*events, recorded_usage]))[:10] == begins
+
+
 GOING = (
     '{"time": "2026-07-01T00:00:00.5Z", "event": "Add", "resource": {"apiVersion": "v1",'
     ' "kind": "Pod", "metadata": {"name": "p", "namespace": "default", "uid": "p",'

@@ -161,6 +161,8 @@ def test_names_are_as_long_as_kubernetes_accepts(text, label, name):
         (np.float64(0.1), Fraction(1, 10)), (np.int8(7), 7), (np.uint64(2**63), 2**63),
         (np.str_(" 1e3 "), 1000), ("1/2", None), (np.bool_(1), None), (True, None),
         (np.float64("nan"), None), (np.bytes_(b"1"), None), (np.timedelta64(1, "s"), None),
+        (timedelta(seconds=1), None), (np.timedelta64(1), None), (np.array(3), None),
+        (np.datetime64("2020"), None), (Fraction(4), 4), (Fraction(1, 2), None),
         (Decimal("0.30"), Fraction(3, 10)), (1j, None), ([1], None), (None, None),
     ],
 )  # fmt: skip
@@ -314,6 +316,16 @@ def test_tables_are_shown_by_their_names():
     assert repr(tables) == f"<Tables: {', '.join(TABLES)}>"
     shown = tables._repr_html_()
     assert all(column in shown for columns in TABLES.values() for column in columns)
+
+
+def test_a_table_that_does_not_exist_is_an_unknown_key_of_all_runs(tmp_path):
+    pytest.importorskip("pyarrow")
+    run = pw.simulate([make_node("n")], until="1m", output=tmp_path / "run")
+    for each in (run, pw.Run.open(tmp_path / "run"), pw.simulate([make_node("n")], until="1m")):
+        assert set(each.tables) == set(TABLES)
+        assert "pods_" not in each.tables
+        with pytest.raises(KeyError, match=r"^'pods_'$"):
+            each.tables["pods_"]
 
 
 def config(name: str) -> Any:

@@ -8,7 +8,7 @@ import pytest
 
 import podwright as pw
 from podwright.simulation.world.runs import run as run_module
-from podwright.simulation.world.runs.run_comparison import Figure
+from podwright.simulation.world.runs.run_comparison import Figure, figures
 from podwright.testing import make_node, make_pod
 
 NODES = [make_node("n1", cpu=2), make_node("n2", cpu=2)]
@@ -48,6 +48,27 @@ def test_waits_are_told_apart_by_priority(runs):
     by_name = {each.name: each for each in pw.compare(*runs).figures}
     assert (by_name["wait of priority 0: pods"].before) == 0
     assert by_name["wait of priority 0 mean"].before is None
+
+
+def test_all_figures_have_their_units_and_those_of_one_run_stand_last(runs):
+    """What a run lacks is none of its pods, and unknown where there is nothing to measure."""
+    first, second = ({name: (unit, value) for name, unit, value in figures(run)} for run in runs)
+    found = pw.compare(*runs).figures
+    assert [each.name for each in found] == [
+        *first,
+        *(each for each in second if each not in first),
+    ]
+    for each in found:
+        unit = (first | second)[each.name][0]
+        is_count = each.name.startswith("pending: ") or each.name.endswith(": pods")
+        absent = (unit, 0 if is_count else None)
+        assert (each.unit, each.before) == first.get(each.name, absent)
+        assert (each.unit, each.after) == second.get(each.name, absent)
+    units = {each.name: each.unit for each in found}
+    assert [units[name] for name in ("created", "pending", "wait: pods", "wait p99")] == [
+        "pods", "pods", "pods", "s"
+    ]  # fmt: skip
+    assert [units[f"cpu {name}"] for name in ("mean", "peak", "fragmented")] == ["share"] * 3
 
 
 def test_a_run_is_the_same_as_itself_in_a_folder(tmp_path):

@@ -1,0 +1,197 @@
+"""Parts of a trace's objects that are null or missing, draws by their place, and times shifted."""
+
+from __future__ import annotations
+
+import csv
+import json
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+import pytest
+
+from podwright.cluster.kubelets import RUN_DELAY
+from podwright.simulation.world.timing.distributions import uniform
+from podwright.simulation.world.traces.trace_changes import (
+    TRACE_STREAM,
+    anonymize,
+    cut,
+    merge,
+    requests_of,
+    run_ns_of,
+    scale,
+)
+from podwright.simulation.world.traces.trace_lines import (
+    TraceLine,
+    _with_run_time,
+    read_trace_lines,
+)
+from podwright.simulation.world.traces.trace_model import _fit_arrival, fit
+from podwright.simulation.world.traces.trace_output import describe, write_lines
+
+SECOND = 10**9
+POD: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "p", "namespace": "n"},
+    "spec": {"containers": [{"name": "c", "image": "i"}]},
+}
+NULLS = [
+    pytest.param((), id="without them"),
+    pytest.param(("metadata", "annotations"), id="annotations"),
+    pytest.param(("metadata", "labels"), id="labels"),
+    pytest.param(("spec", "containers"), id="containers"),
+    pytest.param(("spec", "containers", 0, "resources"), id="resources"),
+    pytest.param(("spec", "containers", 0, "resources", "requests"), id="requests"),
+]
+
+
+def with_null(path: tuple[Any, ...], document: Any = POD) -> Any:
+    """Return a document in which the part at a path is null."""
+    if not path:
+        return deepcopy(document)
+    found = deepcopy(document)
+    place = found
+    for name in path[:-1]:
+        if isinstance(place, dict):
+            place.setdefault(name, {})
+        place = place[name]
+    place[path[-1]] = None
+    return found
+
+
+def at(second: float, document: Any) -> TraceLine:
+    return TraceLine(round(second * SECOND), {"apply": document})
+
+
+@pytest.mark.parametrize("path", NULLS)
+def test_a_part_that_is_null_is_one_that_is_missing(path: tuple[Any, ...], tmp_path) -> None:
+    given = with_null(path)
+    lines = [at(0, given), at(1, {**given, "metadata": {**given["metadata"], "name": "q"}})]
+    assert run_ns_of(given) is None
+    assert requests_of(given) == {}
+    names = [line.applied["metadata"]["name"] for line in anonymize(lines)]
+    assert names == ["pod-0", "pod-1"]
+    assert [line.applied["metadata"]["name"] for line in merge([lines, []], ["x", "y"])] == [
+        "x-p",
+        "x-q",
+    ]
+    found = describe(lines)
+    assert (found.pods, found.endless, list(found.figures)) == (2, 2, ["time between arrivals"])
+    model = fit(lines)
+    assert [(size.requests, size.annotations) for size in model.sizes] == [({}, {})]
+    assert [line.at_ns for line in cut(lines, first=1)] == [0]
+    path_of_list, path_of_table = tmp_path / "t.json", tmp_path / "t.csv"
+    assert write_lines(lines, str(path_of_list)) == write_lines(lines, str(path_of_table)) == 2
+    written = json.loads(path_of_list.read_text())["items"]
+    assert [len(each["metadata"]["annotations"]) for each in written] == [2, 2]
+    rows = list(csv.DictReader(path_of_table.read_text().splitlines()))
+    assert [(row["name"], row["cpu_milli"], row["num_gpu"]) for row in rows] == [
+        ("p", "0", "0"),
+        ("q", "0", "0"),
+    ]
+
+
+@pytest.mark.parametrize("path", NULLS)
+def test_scaled_requests_of_a_pod_without_any_are_none(path: tuple[Any, ...]) -> None:
+    (line,) = scale([at(0, with_null(path))], requests=2)
+    assert requests_of(line.applied) == {}
+
+
+@pytest.mark.parametrize("metadata", [None, {}, {"annotations": None}, {"annotations": {}}])
+def test_a_run_time_is_added_to_what_has_no_annotations(metadata: Any) -> None:
+    pod = _with_run_time({"kind": "Pod", "metadata": metadata, "spec": None}, 5 * SECOND)
+    assert pod == {
+        "kind": "Pod",
+        "metadata": {"annotations": {RUN_DELAY: "5s"}},
+        "spec": {"restartPolicy": "Never"},
+    }
+    for spec in (None, {}, {"template": None}):
+        job = _with_run_time({"kind": "Job", "spec": spec}, 5 * SECOND)
+        template = {"metadata": {"annotations": {RUN_DELAY: "5s"}}}
+        assert job == {"kind": "Job", "spec": {"template": template}}
+    other = {"kind": "Deployment", "spec": None}
+    assert _with_run_time(other, 5 * SECOND) is other
+
+
+@pytest.mark.parametrize("metadata", [None, {}])
+def test_objects_without_metadata_have_no_name_in_a_trace(metadata: Any) -> None:
+    group = {"apiVersion": "v1", "kind": "PodGroup", "metadata": metadata, "spec": None}
+    (line,) = anonymize([at(0, group)])
+    assert line.applied == {
+        "apiVersion": "v1",
+        "kind": "PodGroup",
+        "metadata": {"name": "group-0", "namespace": "namespace-0"},
+        "spec": {"minMember": 1},
+    }
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+    assert [*merge([[at(0, config)], []])] == [at(0, config)]
+    assert TraceLine(0, {"apply": None}).applied == {}
+    assert run_ns_of({"kind": "Pod", "metadata": metadata}) is None
+    assert requests_of({"kind": "Pod", "spec": metadata}) == {}
+
+
+@pytest.mark.parametrize("factor", [0.25, 0.5, 1.75, 2.5])
+def test_each_pod_of_a_scaled_trace_has_the_draw_of_its_place(factor: float) -> None:
+    pods = [
+        at(number, {**POD, "metadata": {"name": f"p{number}", "namespace": "n"}})
+        for number in range(20)
+    ]
+    found = [line.at_ns // SECOND for line in scale(pods, pods=factor, seed=5)]
+    whole, rest = divmod(factor, 1)
+    expected = [int(whole) + (uniform(5, TRACE_STREAM, number + 1) < rest) for number in range(20)]
+    assert [found.count(number) for number in range(20)] == expected
+
+
+@pytest.mark.parametrize("hours", [(0.0, 0.4, 1.2, 3.9), (0.0, 1.0, 2.0), (0.0, 0.01, 30.5)])
+@pytest.mark.parametrize("start_s", [1.0, 1_800.0, 5_400.0, 10_000_000.0])
+def test_rates_are_those_of_the_hours_since_the_first_arrival(hours, start_s: float) -> None:
+    times = np.array(hours) * 3_600
+    assert _fit_arrival(times + start_s) == _fit_arrival(times)
+
+
+@pytest.mark.parametrize(
+    ("at_ns", "run", "created", "ended", "is_rounded"),
+    [
+        (0, "5s", "0", "5", False),
+        (3 * SECOND, "1h", "3", "3603", False),
+        (3 * SECOND, "", "3", None, False),
+        (3 * SECOND, "0s", "3", "3", False),
+        (3 * SECOND + 1, "", "3", None, True),
+        (3 * SECOND, "1ns", "3", "4", True),
+        (4 * SECOND - 1, "5s", "3", "8", True),
+        (SECOND // 2, "1500ms", "0", "2", True),
+    ],
+)
+def test_a_list_of_pods_has_whole_seconds_and_says_if_a_part_is_lost(
+    tmp_path, at_ns: int, run: str, created: str, ended: str | None, is_rounded: bool
+) -> None:
+    annotations = {"annotations": {RUN_DELAY: run}} if run else {}
+    pod = {**POD, "metadata": {**POD["metadata"], **annotations}}
+    said: list[str] = []
+    write_lines([TraceLine(at_ns, {"apply": pod})], str(tmp_path / "t.json"), warn=said.append)
+    (item,) = json.loads((tmp_path / "t.json").read_text())["items"]
+    times = {key.rpartition("/")[2]: text for key, text in item["metadata"]["annotations"].items()}
+    assert times == {
+        "creation-time": created,
+        "scheduled-time": created,
+        **({"deletion-time": ended} if ended else {}),
+    }
+    assert [text.partition(" of 1 ")[0] for text in said] == ["part of a second"] * is_rounded
+
+
+@pytest.mark.parametrize(
+    ("times", "since_start_s"),
+    [
+        (["0s", "5s"], [0, 5]),
+        (["5s", "1m"], [5, 60]),
+        (["2026-01-01T00:00:05Z", "2026-01-01T00:01:00Z"], [0, 55]),
+        (["1970-01-01T00:00:00Z", "1970-01-01T00:00:01Z"], [0, 1]),
+    ],
+)
+def test_lines_are_since_the_start_or_the_first_time(tmp_path, times, since_start_s) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text("".join(json.dumps({"at": each, "delete": "pod/p"}) + "\n" for each in times))
+    assert [line.at_ns for line in read_trace_lines(str(path))] == [
+        second * SECOND for second in since_start_s
+    ]
