@@ -98,3 +98,20 @@ def test_whether_a_page_of_an_older_state_has_a_next_one(store, after_last, sele
         store.update(a_pod("c", metadata={"labels": {"all": "y"}, "uid": uid}))
     page = store.list(Pod, limit=1, labels=labels, continue_token=first.continue_token)
     assert (names(page), bool(page.continue_token)) == (["b"], has_next)
+
+
+def test_a_page_of_an_older_state_examines_only_what_matches_or_matched_then(store):
+    """Objects that changed since, but did not match, are left out; new ones did not exist."""
+    for name in "abcdef":
+        store.create(
+            a_pod(name, metadata={"labels": {"is": "chosen" if name in "ad" else "x"}}), NOW
+        )
+    at = store.resource_version
+    for name, label in (("a", "x"), ("b", "chosen"), ("c", "y")):
+        store.update(a_pod(name, metadata={"labels": {"is": label}}))
+    store.create(a_pod("g", metadata={"labels": {"is": "chosen"}}), NOW)
+    store.delete(Pod, "default/e", NOW, grace_seconds=0)
+    page, count = examined(store, at=at, labels=parse_label_selector("is=chosen"))
+    assert (names(page), count) == (["a", "d"], 2)
+    page, count = examined(store, labels=parse_label_selector("is=chosen"))
+    assert (names(page), count) == (["b", "d", "g"], 3)

@@ -224,6 +224,11 @@ def test_large_objects_are_known_by_kind_while_they_are_large() -> None:
     store.put(a_map("n", a=f"{fits}xx"))
     assert store.large == {MAP: {"shop/m", "shop/n"}}
     store.put(a_map(a="small"))
+    store.put(an_object("Secret"))
+    assert store.large == {MAP: {"shop/n"}}
+    store.put(an_object("Secret", data={"a": f"{fits}xxx="}))
+    assert store.large == {MAP: {"shop/n"}, ("", "Secret"): {"shop/x"}}
+    store.drop(("", "Secret"), "shop/x")
     assert store.large == {MAP: {"shop/n"}}
     store.drop(MAP, "shop/n")
     assert store.large == {}
