@@ -122,6 +122,17 @@ def test_the_share_of_aliases_is_bounded_by_the_number_of_nodes(plain, aliases, 
         assert len(values(text)[0]["b"]) == plain + aliases
 
 
+@pytest.mark.parametrize(("aliases", "is_excessive"), [(198, False), (199, True)])
+def test_all_but_a_hundredth_may_come_from_aliases(aliases: int, is_excessive: bool) -> None:
+    """A list of 202 nodes, 198 times: 39,996 of 40,400 nodes."""
+    text = f"a: &x [{'z,' * 201}]\nb: [{'*x,' * aliases}]\n"
+    if is_excessive:
+        with pytest.raises(YamlError, match="excessive aliasing"):
+            values(text)
+    else:
+        assert len(values(text)[0]["b"]) == aliases
+
+
 def test_an_alias_has_the_text_of_its_anchor_and_not_what_is_before_it() -> None:
     (found,) = values(f"a: {'y' * 1_000_000}\nb: &x [z]\nc: [{'*x,' * 50}]\n")
     assert found["c"] == [["z"]] * 50

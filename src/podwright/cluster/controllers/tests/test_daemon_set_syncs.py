@@ -341,6 +341,16 @@ def test_a_failed_pod_is_replaced_after_a_delay_that_doubles_up_to_15_minutes() 
         assert waits == f"sync at {when + delay:g}", quiet
 
 
+def test_the_first_failed_pod_is_replaced_at_once_whenever_that_is() -> None:
+    """Also in a world of 1970, and the next one after a second."""
+    bench = SingleSync(DaemonSetController, a_set(), PRESENT, *nodes("n0"), *pods("a@n0/Failed"))
+    start = -NOW / SECOND
+    assert [brief(each) for each in bench.sync("sys/agent", start)][:2] == ["failed a", "-a"]
+    bench.put(*pods("b@n0/Failed"))
+    *_, waits = [brief(each) for each in bench.sync("sys/agent", start)]
+    assert waits == f"sync at {start + 1:g}"
+
+
 def test_a_failed_pod_waits_for_a_sync_after_the_delay() -> None:
     """Upstream: podsShouldBeOnNode adds the whole delay to the time at which it finds the pod."""
     bench = SingleSync(DaemonSetController, a_set(), PRESENT, *nodes("n0 n1"))
