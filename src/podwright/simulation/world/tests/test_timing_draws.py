@@ -15,6 +15,7 @@ import pytest
 from podwright.apimachinery.objects import SECOND_NS, InputError, draw
 from podwright.simulation.world.tests.test_figures_and_timing import attempts, delays, line
 from podwright.simulation.world.timing import fitting
+from podwright.simulation.world.timing.delays import Client
 from podwright.simulation.world.timing.distributions import (
     Distribution,
     Draws,
@@ -24,7 +25,7 @@ from podwright.simulation.world.timing.distributions import (
     sampler,
     uniform,
 )
-from podwright.simulation.world.timing.model import Timing
+from podwright.simulation.world.timing.model import ClientTiming, Timing
 
 
 def test_a_value_is_drawn_from_the_middle_of_its_share_in_a_stream_of_its_name() -> None:
@@ -189,6 +190,27 @@ def test_everything_is_off_by_default() -> None:
 def test_no_component_is_busy_at_the_start() -> None:
     idle = delays("")
     assert (idle.scheduler_ns, idle.controllers_ns, idle.watched_ns(0)) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("burst", "parallel"), [(1, 0), (3, 0), (1, 2), (4, 3)])
+def test_a_client_waits_for_a_token_and_then_for_a_place(burst, parallel, seed) -> None:
+    """As a bucket that gets a token in each interval, and workers that take one write each."""
+    duration = Distribution(distribution="uniform", min="0s", max="30s")
+    timing = ClientTiming(qps=0.1, burst=burst, parallel=parallel, duration=duration)
+    client, durations = Client(timing, "test", seed), Draws(duration, "timing test", seed)
+    interval_ns = 10 * SECOND_NS
+    level_ns, free_ns, before_ns, now_ns = burst * interval_ns, [0] * parallel, 0, 0
+    for number in range(1, 60):
+        now_ns += draw(seed, 9, number) % (5 * interval_ns) if number % 7 == 0 else SECOND_NS
+        level_ns = min(burst * interval_ns, level_ns + now_ns - before_ns) - interval_ns
+        start_ns, before_ns = now_ns + max(0, -level_ns), now_ns
+        if parallel:
+            start_ns = max(start_ns, min(free_ns))
+            free_ns.remove(min(free_ns))
+        end_ns = start_ns + durations.at(number)
+        free_ns.append(end_ns)
+        assert client.end_ns(now_ns) == end_ns, number
 
 
 def test_fitted_quantiles_are_close_together_at_both_ends() -> None:

@@ -1,4 +1,4 @@
-"""Parts of a trace's objects that are null or missing, draws by their place, and times shifted."""
+"""Traces part by part: what is null or missing, draws by their place, times that are shifted."""
 
 from __future__ import annotations
 
@@ -26,7 +26,15 @@ from podwright.simulation.world.traces.trace_lines import (
     _with_run_time,
     read_trace_lines,
 )
-from podwright.simulation.world.traces.trace_model import _fit_arrival, fit
+from podwright.simulation.world.traces.trace_model import (
+    ArrivalModel,
+    LifetimeModel,
+    SizeModel,
+    TraceModel,
+    _fit_arrival,
+    fit,
+    generate,
+)
 from podwright.simulation.world.traces.trace_output import describe, write_lines
 
 SECOND = 10**9
@@ -194,4 +202,30 @@ def test_lines_are_since_the_start_or_the_first_time(tmp_path, times, since_star
     path.write_text("".join(json.dumps({"at": each, "delete": "pod/p"}) + "\n" for each in times))
     assert [line.at_ns for line in read_trace_lines(str(path))] == [
         second * SECOND for second in since_start_s
+    ]
+
+
+def test_a_model_and_a_seed_always_make_the_same_pods() -> None:
+    model = TraceModel(
+        arrival=ArrivalModel(distribution="hourly", per_hour=(1.0, 0.0, 2.0)),
+        lifetime=LifetimeModel(distribution="weibull", scale=90.0, shape=0.7, endless=0.4),
+        sizes=tuple(SizeModel(share=each, requests={"cpu": f"{each}"}) for each in (1, 2, 5)),
+    )
+    found = [
+        (
+            line.at_ns // SECOND,
+            requests_of(line.applied)["cpu"].nano // SECOND,
+            run_ns_of(line.applied),
+        )
+        for line in generate(model, pods=8, seed=3)
+    ]
+    assert found == [
+        (458, 5, None),
+        (3267, 1, None),
+        (9221, 5, 83941000000),
+        (9616, 5, 15382000000),
+        (12020, 2, 42742000000),
+        (20403, 1, None),
+        (21285, 1, 25912000000),
+        (29295, 2, None),
     ]
