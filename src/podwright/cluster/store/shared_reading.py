@@ -79,7 +79,7 @@ class SharedReading:
 
 def _with_shared_labels(obj: KubernetesObject) -> KubernetesObject:
     """Return a new object whose struct has the labels of its document, which are shared."""
-    labels = (obj.raw.get("metadata") or {}).get("labels")
+    labels = obj.raw["metadata"].get("labels")
     if labels == obj.metadata.labels:
         msgspec.structs.force_setattr(obj.metadata, "labels", labels)
     return obj

@@ -23,6 +23,7 @@ from podwright.cluster.store.objects_store import ObjectStore
 from podwright.cluster.store.query import query_for
 from podwright.cluster.store.sqlite_store import open_store
 from podwright.cluster.store.stored import LARGE_BYTES
+from podwright.testing import make_pod
 
 POD, EVENT = ("", "Pod"), ("", "Event")
 
@@ -210,6 +211,17 @@ def test_followers_get_the_changes_of_their_kinds() -> None:
     assert [[each.kind[1] for each in of] for of in (everything, maps, two)] == [
         ["ConfigMap", "Secret", "Service"], ["ConfigMap"], ["ConfigMap", "Secret"],
     ]  # fmt: skip
+
+
+def test_an_object_of_structs_alone_is_stored_with_its_document() -> None:
+    store, pod = ObjectStore(), msgspec.structs.replace(make_pod("web", cpu="1"), raw={})
+    for outcome in ("created", "unchanged"):
+        stored = store.put(pod)
+        assert stored.outcome == outcome
+        assert stored.object.raw["metadata"]["name"] == "web"
+        assert stored.object.raw["metadata"]["resourceVersion"] == str(stored.resource_version)
+        assert decode(stored.object.raw).spec == pod.spec
+        assert store.get(POD, "default/web") == stored.object
 
 
 def test_large_objects_are_known_by_kind_while_they_are_large() -> None:
