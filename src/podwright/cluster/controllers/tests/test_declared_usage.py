@@ -615,6 +615,68 @@ def test_which_autoscalers_have_targets_that_declare_usage():
         assert autoscalers_with_usage(objects[1:]) == set()
 
 
+def an_autoscaler(name: str, target: Any, namespace: str = "default") -> Any:
+    spec = {"maxReplicas": 3, **({} if target is None else {"scaleTargetRef": target})}
+    return document(
+        "HorizontalPodAutoscaler", name, api="autoscaling/v2", namespace=namespace, spec=spec
+    )
+
+
+@pytest.mark.parametrize(
+    ("target", "namespace", "has_usage"),
+    [
+        pytest.param({"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}, "default",
+                     True, id="the target"),
+        pytest.param({"apiVersion": "apps/v1beta9", "kind": "Deployment", "name": "web"}, "default",
+                     True, id="another version of its group"),
+        pytest.param({"apiVersion": "v1", "kind": "Deployment", "name": "web"}, "default", False,
+                     id="another group"),
+        pytest.param({"kind": "Deployment", "name": "web"}, "default", False, id="no group"),
+        pytest.param({"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web"}, "default",
+                     False, id="another kind"),
+        pytest.param({"apiVersion": "apps/v1", "kind": "Deployment", "name": "x"}, "default",
+                     False, id="another name"),
+        pytest.param({"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}, "other",
+                     False, id="another namespace"),
+        pytest.param({"kind": "ReplicationController", "name": "old"}, "default", True,
+                     id="the core group, which is not written"),
+    ],
+)  # fmt: skip
+def test_an_autoscaler_has_usage_if_its_target_declares_it(target, namespace, has_usage):
+    template = {"metadata": {"annotations": {CPU: "1"}}, "spec": {}}
+    targets = [
+        document("Deployment", "web", api="apps/v1", namespace="default",
+                 spec={"template": template}),
+        document("ReplicationController", "old", namespace="default", spec={"template": template}),
+        document("Deployment", "bare", api="apps/v1", namespace="default"),
+    ]  # fmt: skip
+    bare = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "bare"}
+    several = [an_autoscaler("a", target, namespace), an_autoscaler("b", bare)]
+    found = {f"{namespace}/a"} if has_usage else set()
+    assert autoscalers_with_usage([*several, *targets]) == found
+    assert autoscalers_with_usage([*targets, *several, an_autoscaler("c", bare)]) == found
+    again = an_autoscaler("z", target, namespace)
+    expected = {f"{namespace}/z"} | found if has_usage else set()
+    assert autoscalers_with_usage([again, *targets, *several]) == expected
+
+
+def test_usage_of_any_kind_may_be_a_number():
+    """The texts of annotations are not checked where the kind is not known."""
+    template: Any = {"metadata": {"annotations": {CPU: 2, MEMORY: "1Gi", "other": 3}}}
+    own = decode({
+        "apiVersion": "example.com/v1", "kind": "Set", "metadata": {"name": "s"},
+        "spec": {"template": template},
+    })  # fmt: skip
+    assert declares_usage(own, ())
+    assert wrong_usages(own) == []
+    template["metadata"]["annotations"][CPU] = -2
+    (error,) = wrong_usages(own)
+    assert (error.path, error.message) == (
+        f"spec.template.metadata.annotations[{CPU}]",
+        'Invalid value: "-2": must be greater than or equal to 0',
+    )
+
+
 def test_pods_of_several_autoscalers_are_scaled_by_none():
     cluster = cluster_with("1600m")
     spec = cluster.raw(HPA, "default/web")["spec"]

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from podwright.cluster.api import with_generated_selector
+from podwright.cluster.api import UpdateObject, with_generated_selector
 from podwright.cluster.controllers.batch import job
 from podwright.cluster.controllers.batch.job import JobController
 from podwright.cluster.controllers.tests.single_sync import SingleSync
-from podwright.cluster.controllers.tests.staged_cluster import at, document
+from podwright.cluster.controllers.tests.staged_cluster import NOW, at, document
 
 INDEX = "batch.kubernetes.io/job-completion-index"
 FAILURES = "batch.kubernetes.io/job-index-failure-count"
@@ -243,6 +243,32 @@ def test_a_pod_whose_end_is_known_but_not_counted_counts_once(known, with_pods, 
     status = STARTED | {"failed": 2, "succeeded": 1, "uncountedTerminatedPods": known}
     *_, update = synced(a_job(status, completions=9, parallelism=0), *pods(with_pods))
     assert expected in update.split()
+
+
+@pytest.mark.parametrize(
+    ("known", "with_pods", "left", "counts"),
+    [
+        pytest.param({"failed": ["a-uid"]}, "a:Running b:Failed", {"failed": ["a-uid"]},
+                     (3, 1), id="one that runs again"),
+        pytest.param({"failed": ["a-uid", "b-uid", "x-uid"], "succeeded": ["c-uid", "d-uid"]},
+                     "a:Running b:Failed/free c:Running d:Succeeded",
+                     {"failed": ["a-uid"], "succeeded": ["c-uid"]}, (4, 2), id="some of several"),
+        pytest.param({"failed": ["x-uid"]}, "a:Running", {}, (3, 1), id="another one"),
+        pytest.param({}, "a:Running b:Failed", {}, (3, 1), id="none"),
+    ],
+)  # fmt: skip
+def test_an_end_that_is_known_stays_so_while_its_pod_keeps_the_finalizer(
+    known, with_pods, left, counts
+) -> None:
+    status = STARTED | {"failed": 2, "succeeded": 1, "uncountedTerminatedPods": known}
+    bench = SingleSync(JobController, a_job(status, completions=9, parallelism=4), *pods(with_pods))
+    (update,) = [
+        each.obj.raw["status"]
+        for each in bench.controller.sync("shop/j", NOW)
+        if isinstance(each, UpdateObject) and each.obj.kind == "Job"
+    ]
+    assert update["uncountedTerminatedPods"] == left
+    assert (update["failed"], update["succeeded"]) == counts
 
 
 @pytest.mark.parametrize(

@@ -120,6 +120,9 @@ def test_magnitudes_of_ages_decide_and_then_the_uids() -> None:
     # A pod that is created now is of no magnitude, and younger than one of some nanoseconds.
     new = a_pod("b", created=0), a_pod("a", created=1)
     assert [each.name for each in deletion_order([*new], {}, NOW + 2)] == ["a", "b"]
+    for later_ns in (1, 2, 3, 100):
+        new = a_pod("a", created=0), a_pod("b", created=1)
+        assert [each.name for each in deletion_order([*new], {}, NOW + later_ns)] == ["b", "a"]
     ages = {name: -(2**power) * 2 for name, power in (("a", 9), ("b", 5), ("c", 7))}
     pods = [a_pod(name, created=age) for name, age in ages.items()]
     assert [each.name for each in deletion_order(pods, {}, NOW)] == ["b", "c", "a"]

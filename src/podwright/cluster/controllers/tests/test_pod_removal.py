@@ -277,10 +277,12 @@ def a_user(
 
 
 def an_owner(
-    node: str = "n", phase: str = "Running", name: str = "my", uid: str = "ou", **metadata: Any
-) -> Any:
-    """Return a pod of an ephemeral volume."""
-    volumes = [{"name": "data", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}]
+    node: str = "n", phase: str = "Running", name: str = "my", uid: str = "ou", beside: str = "",
+    **metadata: Any,
+) -> Any:  # fmt: skip
+    """Return a pod of an ephemeral volume, and of another claim."""
+    volumes: list[Any] = [{"name": "data", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}]
+    volumes += [{"name": "b", "persistentVolumeClaim": {"claimName": beside}}] if beside else []
     return a_pod(name, node, phase, spec={"volumes": volumes}, uid=uid, **metadata)
 
 
@@ -320,6 +322,9 @@ def test_claims_and_volumes_get_their_finalizer() -> None:
         pytest.param([an_owner(**GOING)], False, id="its pod, which is going"),
         pytest.param([an_owner(**SHUT_DOWN)], True, id="its pod, which is shut down"),
         pytest.param([an_owner(node="")], True, id="its pod, without a node"),
+        pytest.param([an_owner(beside="other", **SHUT_DOWN)], True, id="and has another claim"),
+        pytest.param([an_owner(beside="my-data", **SHUT_DOWN)], False, id="and has it by name"),
+        pytest.param([an_owner(beside="other", uid="x")], True, id="another pod with another one"),
         pytest.param([an_owner(uid="other")], True, id="the pod of another claim"),
     ],
 )
@@ -362,6 +367,41 @@ def a_group(**metadata: Any) -> Any:
     return document(
         "PodGroup", "g", api="scheduling.k8s.io/v1alpha2", namespace="shop", metadata=metadata
     )
+
+
+@pytest.mark.parametrize(
+    ("group", "members", "is_freed"),
+    [
+        pytest.param({}, "", True, id="no pods"),
+        pytest.param({}, "a:Running", False, id="a pod that runs"),
+        pytest.param({}, "a:Pending", False, id="a pod that waits"),
+        pytest.param({}, "a:Succeeded", True, id="a pod that has succeeded"),
+        pytest.param({}, "a:Failed", True, id="a pod that has failed"),
+        pytest.param({}, "a:Failed b:Running", False, id="one of two runs"),
+        pytest.param({}, "a:Failed b:Succeeded", True, id="neither of two runs"),
+        pytest.param({}, "a:Running a:Failed", True, id="a pod that ran"),
+        pytest.param({}, "a:Running a:-", True, id="a pod that was removed"),
+        pytest.param({}, "a:Running b:Running a:-", False, id="one of two was removed"),
+        pytest.param({"deletionTimestamp": None}, "", False, id="a group that is not deleted"),
+        pytest.param({"finalizers": ["x"]}, "", False, id="a group with another finalizer"),
+        pytest.param({"finalizers": None}, "", False, id="a group without finalizers"),
+    ],
+)
+def test_which_groups_are_freed(group: Any, members: str, is_freed: bool) -> None:
+    bench = SingleSync(PodGroupProtectionController)
+    for each in members.split():
+        name, _, phase = each.partition(":")
+        spec = {"schedulingGroup": {"podGroupName": "g"}}
+        pod = a_pod(name, phase=phase.replace("-", "Running"), spec=spec)
+        if phase == "-":
+            assert bench.remove(pod) == ["shop/g"]
+        else:
+            ended = phase in ("Succeeded", "Failed")
+            assert bench.put(pod) == (["shop/g"] if ended else [])
+    metadata = {"deletionTimestamp": at(0), "finalizers": [GROUP]} | group
+    bench.put(a_group(**{name: each for name, each in metadata.items() if each is not None}))
+    freed = ["update PodGroup shop/g main: -metadata.finalizers"]
+    assert bench.sync("shop/g") == (freed if is_freed else [])
 
 
 def test_a_deleted_group_is_freed_after_its_last_pod() -> None:

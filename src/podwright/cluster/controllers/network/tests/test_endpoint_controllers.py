@@ -180,6 +180,23 @@ def test_a_headless_service_without_ports_publishes_host_names(cluster):
     assert slices(cluster) == [([("10.1.0.1", True)], [])]
 
 
+@pytest.mark.parametrize(
+    ("address", "ports", "expected"),
+    [
+        ("None", [{"port": 80, "targetPort": "www"}], [(["10.1.0.1"], [], [8080])]),
+        ("None", [{"port": 80, "targetPort": "none"}], []),
+        ("None", [], [(["10.1.0.1"], [], [])]),
+        ("10.0.0.9", [{"port": 80, "targetPort": "www"}], [(["10.1.0.1"], [], [8080])]),
+        ("10.0.0.9", [], []),
+    ],
+    ids=["headless", "headless, another port", "headless, no ports", "ports", "no ports"],
+)
+def test_only_a_headless_service_has_endpoints_without_ports(cluster, address, ports, expected):
+    """Upstream: endpoints_controller.go, syncService"""
+    cluster.add(a_service(clusterIP=address, ports=ports), web("a", "10.1.0.1"))
+    assert subsets(cluster) == expected
+
+
 def test_a_service_of_two_families_has_slices_of_both(cluster):
     service = a_service(ipFamilies=["IPv6", "IPv4"])
     cluster.add(service, web("a", ["10.1.0.1", "fd00:0::1"]))
