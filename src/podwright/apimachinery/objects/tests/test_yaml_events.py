@@ -104,6 +104,27 @@ def test_the_message_of_the_api_server_names_the_line_of_the_problem() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "line", "go_message"),
+    [
+        ("a: [1,\n2\nb: 3\n", 3, "line 2: did not find expected ',' or ']'"),
+        ("a: {x: 1\n\nb\nc: 2", 4, "line 3: did not find expected ',' or '}'"),
+        ("- a\nb: c\n", 2, "line 1: did not find expected '-' indicator"),
+        ('a: "x\ny\n', 3, "line 3: found unexpected end of stream"),
+        ("a: 1\n b: 2\n", 2, "line 2: mapping values are not allowed in this context"),
+        ("k: v\nk2: [\n1\n]]\n", 4, "line 3: did not find expected key"),
+        ("a:\n\t- b\n", 2, "line 2: found character that cannot start any token"),
+        ("a: !<x\nb", 1, "did not find the expected '>'"),
+        ("? a\n? b: [\n", 3, "line 2: did not find expected node content"),
+    ],
+)
+def test_a_syntax_error_is_where_its_problem_is(text: str, line: int, go_message: str) -> None:
+    """Upstream: go.yaml.in/yaml/v2 decode.go, fail, which counts the lines of parsers from 0."""
+    with pytest.raises(YamlError) as refused:
+        values(text)
+    assert (refused.value.line, refused.value.go_message) == (line, go_message)
+
+
+@pytest.mark.parametrize(
     ("plain", "aliases", "is_excessive"),
     [
         pytest.param(0, 98, False, id="few nodes come from aliases"),
@@ -126,6 +147,26 @@ def test_the_share_of_aliases_is_bounded_by_the_number_of_nodes(plain, aliases, 
 def test_all_but_a_hundredth_may_come_from_aliases(aliases: int, is_excessive: bool) -> None:
     """A list of 202 nodes, 198 times: 39,996 of 40,400 nodes."""
     text = f"a: &x [{'z,' * 201}]\nb: [{'*x,' * aliases}]\n"
+    if is_excessive:
+        with pytest.raises(YamlError, match="excessive aliasing"):
+            values(text)
+    else:
+        assert len(values(text)[0]["b"]) == aliases
+
+
+@pytest.mark.parametrize(
+    ("anchored", "aliases", "is_excessive"),
+    [
+        pytest.param("&x [{}]", 16, False, id="a list, exactly as much"),
+        pytest.param("&x [{}, z]", 16, True, id="a list with sixteen characters more"),
+        pytest.param("&x {{k: [{}]}}", 15, False, id="a mapping with its key"),
+        pytest.param("&x {{k: [{}]}}", 16, True, id="a mapping whose keys are too much"),
+        pytest.param("&x {}", 16, False, id="a text, exactly as much"),
+        pytest.param("&x {}z", 16, True, id="a longer text"),
+    ],
+)
+def test_aliases_stand_for_sixteen_mebibytes_of_text(anchored, aliases, is_excessive) -> None:
+    text = f"before: [some, text]\na: {anchored.format('y' * 2**20)}\nb: [{'*x,' * aliases}]\n"
     if is_excessive:
         with pytest.raises(YamlError, match="excessive aliasing"):
             values(text)
