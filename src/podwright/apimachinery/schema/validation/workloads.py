@@ -115,7 +115,7 @@ def _is_zero(value: IntOrPercent) -> bool:
 
 
 def _validate_kept_selector(errors: FieldErrors, new: Document, old: Document) -> None:
-    selector, before = (part.get("spec", {}).get("selector") for part in (new, old))
+    selector, before = ((part.get("spec") or {}).get("selector") for part in (new, old))
     if not same(selector, before):
         errors.invalid(
             "spec.selector",
