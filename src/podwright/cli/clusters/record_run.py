@@ -35,7 +35,7 @@ from podwright.online.sync import (
     SyncPolicies,
     Target,
     recorded_changes,
-    source_kinds,
+    recorded_kinds,
 )
 
 
@@ -54,7 +54,7 @@ def run_record(options: RecordOptions) -> None:
     """
     selection, seconds, address = options.selection, options.seconds(), options.connection.address()
     scope = Scope(
-        kinds=source_kinds(selection.kind_names(), has_workloads=True),
+        kinds=recorded_kinds(selection.kind_names()),
         namespaces=selection.namespaces,
         selector=selection.selector,
     )

@@ -37,6 +37,7 @@ from podwright.online.sync.source_kinds import (
     SourceKind as SourceKind,
     later_kinds as later_kinds,
     mirrored_kinds as mirrored_kinds,
+    recorded_kinds as recorded_kinds,
     scheduler_kinds as scheduler_kinds,
     served_kinds as served_kinds,
     source_kinds as source_kinds,

@@ -28,7 +28,7 @@ from podwright.apimachinery.objects import (
 )
 from podwright.online.client.cluster import ChangedObject, Meta
 from podwright.online.sync.source import SourceChange
-from podwright.online.sync.source_kinds import SourceKind, source_kinds
+from podwright.online.sync.source_kinds import SourceKind, recorded_kinds
 from podwright.simulation.files import file_lines
 
 # Applies a record of changes to a destination, at its own pace or as fast as possible.
@@ -89,8 +89,7 @@ def recorded_changes(path: Path) -> Iterator[RecordedChange]:
         The file cannot be read, or a line is not a change.
     """
     # The mirror takes Services and owners of pods for the selectors that they imply.
-    followed = source_kinds(has_workloads=True)
-    kinds = {(kind.api_version, kind.kind): kind for kind in followed}
+    kinds = {(kind.api_version, kind.kind): kind for kind in recorded_kinds()}
     known: dict[tuple[str, str], str] = {}
     for number, text, is_terminated in file_lines(path):
         if not is_terminated or not text.strip():
@@ -114,7 +113,7 @@ def recorded_changes(path: Path) -> Iterator[RecordedChange]:
 def _change(
     kind: SourceKind, line: _LineRecordReplay, meta: Meta, known: dict[tuple[str, str], str]
 ) -> SourceChange | None:
-    place = (kind.resource, meta.key)
+    place = (kind.name, meta.key)
     if line.event == "Add":
         known[place] = meta.uid
     elif place not in known:

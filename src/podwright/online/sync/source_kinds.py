@@ -196,11 +196,23 @@ def imported_kinds(
         With the names that are not kinds of these.
     """
     has_workloads = has_workloads or bool(names)
-    *others, pods = source_kinds(has_workloads=has_workloads)
-    groups = {_name_of_group(kind): _optional(kind) for kind in _GROUPS.values()}
+    others = source_kinds(has_workloads=has_workloads)[:-1]
     more = ("volumeattachments", *(_TOP_OWNERS if has_workloads else ()))
-    kinds = {kind.resource: kind for kind in (*others, *map(_source_kind, more))}
-    return _chosen({**kinds, **groups, pods.resource: pods}, names)
+    return _chosen(_with_groups(*others, *map(_source_kind, more)), names)
+
+
+def recorded_kinds(names: Sequence[str] = ()) -> Sequence[SourceKind]:
+    """Return the kinds of a record: with Services, the owners of pods, and groups of pods.
+
+    Parameters and errors as of `source_kinds`.
+    """
+    return _chosen(_with_groups(*source_kinds(has_workloads=True)[:-1]), names)
+
+
+def _with_groups(*kinds: SourceKind) -> Mapping[str, SourceKind]:
+    """Return kinds, the groups of pods that a server may have, and pods, by their names."""
+    groups = {_name_of_group(kind): _optional(kind) for kind in _GROUPS.values()}
+    return {kind.resource: kind for kind in kinds} | groups | {"pods": _source_kind("pods")}
 
 
 def scheduler_kinds(plugins: Collection[str]) -> Sequence[SourceKind]:

@@ -72,6 +72,22 @@ def test_kinds_that_are_not_replayed_differ_from_unknown_objects(tmp_path):
     ]
 
 
+def test_groups_of_pods_are_replayed_each_kind_for_itself(tmp_path):
+    own, other = "scheduling.k8s.io/v1alpha2", "scheduling.x-k8s.io/v1alpha1"
+    path = written(
+        tmp_path,
+        line("Add", "PodGroup", "g", api_version=own),
+        line("Update", "PodGroup", "g", api_version=other),
+        line("Add", "PodGroup", "g", api_version=other),
+        line("Delete", "PodGroup", "g", api_version=own),
+        line("Update", "PodGroup", "g", api_version=other),
+    )
+    found = [each.change for each in recorded_changes(path)]
+    assert [each and (each.kind.api_version, each.change.event) for each in found] == [
+        (own, "Add"), None, (other, "Add"), (own, "Delete"), (other, "Update"),
+    ]  # fmt: skip
+
+
 def test_a_line_that_is_no_change_is_named(tmp_path):
     path = written(tmp_path, line("Add", "Node", "n1"), line("Added", "Node", "n1"))
     with pytest.raises(InputError, match="line 2: this is not a change of an object"):

@@ -4,7 +4,12 @@ from podwright.apimachinery.objects import InputError
 from podwright.online.client import ABSENT
 from podwright.online.sync.operations import Delete, write_of
 from podwright.online.sync.source import Scope
-from podwright.online.sync.source_kinds import imported_kinds, scheduler_kinds, source_kinds
+from podwright.online.sync.source_kinds import (
+    imported_kinds,
+    recorded_kinds,
+    scheduler_kinds,
+    source_kinds,
+)
 
 
 def test_kinds_have_the_order_of_kube_scheduler_simulator():
@@ -34,6 +39,15 @@ def test_an_import_reads_attachments_and_groups_too_before_the_pods():
     ]
     assert not any(kind.is_required for kind in added)
     assert imported_kinds()[-1].resource == "pods"
+
+
+def test_a_record_has_workloads_and_groups_before_the_pods():
+    groups = [kind for kind in imported_kinds() if kind.is_group]
+    *others, pods = source_kinds(has_workloads=True)
+    assert [*recorded_kinds()] == [*others, *groups, pods]
+    assert [kind.resource for kind in recorded_kinds(["po", "podgroups"])] == ["podgroups", "pods"]
+    with pytest.raises(InputError, match="deployments"):
+        recorded_kinds(["deployments"])
 
 
 def test_a_scheduler_follows_the_groups_of_its_plugins():
