@@ -384,7 +384,7 @@ class WorldRounds:
         """Execute an API call of the scheduler."""
         if type(action) is Bind:
             self._scheduler.unproductive_cycles = 0
-        elif type(action) is DeletePod and self._removal_observers:
+        elif type(action) is DeletePod:
             self._preempt(action)
             return
         self._replies.append(execute(self._api, action, self._heap.now_ns))

@@ -222,8 +222,6 @@ def _endless_pods(objects: Iterable[KubernetesObject]) -> Iterator[tuple[Pod, in
             spec = encode(obj).get("spec") or {}
             template = spec.get("template") or {}
             document = {
-                "apiVersion": "v1",
-                "kind": "Pod",
                 "metadata": {**(template.get("metadata") or {}), "name": obj.name},
                 "spec": template.get("spec") or {},
             }

@@ -193,8 +193,12 @@ def test_attempts_are_chosen_by_pod_and_time():
         run.explain("huge")
     with pytest.raises(pw.ArgumentError, match="between: 1m is before 2m"):
         run.explain_all(between=("2m", "1m"))
-    with pytest.raises(pw.InputError, match="between"):
-        run.explain_all(between=("soon", None))
+    for times, places in ((("soon", None), [0]), ((None, "soon"), [1]), (("x", "y"), [0, 1])):
+        with pytest.raises(pw.InputError) as wrong:
+            run.explain_all(between=times)
+        assert [str(each).partition("]")[0] for each in wrong.value.errors] == [
+            f"between[{place}" for place in places
+        ]
     with pytest.raises(
         pw.ArgumentError, match=r"^between: a pair of times is expected, not 1 values$"
     ):

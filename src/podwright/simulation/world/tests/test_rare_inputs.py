@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import podwright as pw
-from podwright.apimachinery.objects import InputError
+from podwright.apimachinery.objects import InputError, encode
 from podwright.apimachinery.schema import decode
 from podwright.cluster.kubelets import RUN_DELAY
 from podwright.scheduler.machine import SchedulerOptions
@@ -24,7 +24,12 @@ from podwright.simulation.world import START_NS
 from podwright.simulation.world.inputs.conditions import Condition, OperationSequence, Step
 from podwright.simulation.world.inputs.frame_columns import number_of, valid_label, valid_name
 from podwright.simulation.world.inputs.operations import Create, Delete
-from podwright.simulation.world.inputs.run_inputs import EventFile, Inputs, _problems_of
+from podwright.simulation.world.inputs.run_inputs import (
+    EventFile,
+    Inputs,
+    _initial_operations,
+    _problems_of,
+)
 from podwright.simulation.world.runs.disruptions import (
     BlockedEviction,
     DrainRecord,
@@ -35,7 +40,12 @@ from podwright.simulation.world.runs.disruptions import (
 from podwright.simulation.world.runs.report import Report
 from podwright.simulation.world.runs.run_comparison import Figure, RunComparison
 from podwright.simulation.world.runs.simulation import Simulation
-from podwright.simulation.world.runs.start import RunArguments, _timing, prepared_run
+from podwright.simulation.world.runs.start import (
+    RunArguments,
+    _timing,
+    prepared_run,
+    start_simulation,
+)
 from podwright.simulation.world.runs.summary import Summary, Use, Waits
 from podwright.simulation.world.runs.workload_health import Availability, Rollout, WorkloadRecord
 from podwright.simulation.world.timing.distributions import (
@@ -308,6 +318,31 @@ def test_a_simulation_measures_its_plugins_if_it_has_a_clock():
     simulation = Simulation(options, prepared.inputs)
     list(simulation.steps())
     assert "NodeResourcesFit" in {each.plugin for each in simulation.plugin_timings}
+
+
+def test_a_run_is_new_unless_it_is_resumed(tmp_path):
+    pytest.importorskip("pyarrow")
+    prepared = prepared_run([make_node("n")], SchedulerOptions(), RunArguments())
+    folder = str(tmp_path / "run")
+    simulation = start_simulation(*prepared[:3], output=folder)
+    simulation.complete()
+    assert pw.Run.open(folder).summary == simulation.result().summary
+    with pytest.raises(pw.RunError):
+        start_simulation(*prepared[:3], output=folder)
+    with pytest.raises(pw.RunError):
+        start_simulation(*prepared[:3], output=str(tmp_path / "none"), resumes=True)
+
+
+def test_pods_of_a_dump_are_in_the_order_of_their_creation_and_other_objects_as_given():
+    def dumped(obj: Any, day: int) -> Any:
+        document: Any = encode(obj)
+        made = {"uid": obj.name, "creationTimestamp": f"2026-01-0{day}T00:00:00Z"}
+        return decode({**document, "metadata": {**document["metadata"], **made}})
+
+    objects = [dumped(make_pod("p"), 3), dumped(make_node("b"), 2), dumped(make_pod("q"), 1),
+               dumped(make_node("a"), 1), make_pod("new")]  # fmt: skip
+    names = [each.obj.name for each in _initial_operations(objects, 0)]
+    assert names == ["b", "a", "new", "q", "p"]
 
 
 def test_tables_are_shown_by_their_names():

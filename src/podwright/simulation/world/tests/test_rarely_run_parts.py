@@ -143,6 +143,15 @@ def test_the_duration_since_another_column_is_missing_with_either_of_them(tmp_pa
     assert [run_ns_of(line.pod) for line in found] == [2 * SECOND, None, None, 0]
 
 
+@pytest.mark.parametrize(("times", "factor"), [("", 1), (", times: 2", 2), (", times: 0.5", 0.5)])
+def test_a_duration_since_another_column_is_exact(tmp_path, times, factor):
+    columns = f"{TIMES}duration: {{column: end, since: start, unit: ns{times}}}\n"
+    run_ns = 2**54 + 2
+    found = lines_of(tmp_path, columns, f"t,id,start,end\n5,a,3,{run_ns + 3}\n")
+    exact = run_ns * 2 if factor == 2 else run_ns // 2 if factor == 0.5 else run_ns
+    assert [run_ns_of(line.pod) for line in found] == [exact]
+
+
 @pytest.mark.parametrize(
     ("end", "shown"), [("soon", "soon - 5"), ("4", "-1000000000"), ("1:5", "1:5 - 5")]
 )

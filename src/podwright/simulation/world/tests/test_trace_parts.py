@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from podwright.cluster.api import pod_amounts
 from podwright.cluster.kubelets import RUN_DELAY
 from podwright.simulation.world.timing.distributions import uniform
 from podwright.simulation.world.traces.trace_changes import (
@@ -17,7 +18,6 @@ from podwright.simulation.world.traces.trace_changes import (
     anonymize,
     cut,
     merge,
-    requests_of,
     run_ns_of,
     scale,
 )
@@ -33,6 +33,7 @@ from podwright.simulation.world.traces.trace_model import (
     TraceModel,
     _fit_arrival,
     fit,
+    fit_lifetime,
     generate,
 )
 from podwright.simulation.world.traces.trace_output import describe, write_lines
@@ -77,7 +78,7 @@ def test_a_part_that_is_null_is_one_that_is_missing(path: tuple[Any, ...], tmp_p
     given = with_null(path)
     lines = [at(0, given), at(1, {**given, "metadata": {**given["metadata"], "name": "q"}})]
     assert run_ns_of(given) is None
-    assert requests_of(given) == {}
+    assert pod_amounts(given, "requests") == {}
     names = [line.applied["metadata"]["name"] for line in anonymize(lines)]
     assert names == ["pod-0", "pod-1"]
     assert [line.applied["metadata"]["name"] for line in merge([lines, []], ["x", "y"])] == [
@@ -103,7 +104,7 @@ def test_a_part_that_is_null_is_one_that_is_missing(path: tuple[Any, ...], tmp_p
 @pytest.mark.parametrize("path", NULLS)
 def test_scaled_requests_of_a_pod_without_any_are_none(path: tuple[Any, ...]) -> None:
     (line,) = scale([at(0, with_null(path))], requests=2)
-    assert requests_of(line.applied) == {}
+    assert pod_amounts(line.applied, "requests") == {}
 
 
 @pytest.mark.parametrize("metadata", [None, {}, {"annotations": None}, {"annotations": {}}])
@@ -130,13 +131,12 @@ def test_objects_without_metadata_have_no_name_in_a_trace(metadata: Any) -> None
         "apiVersion": "v1",
         "kind": "PodGroup",
         "metadata": {"name": "group-0", "namespace": "namespace-0"},
-        "spec": {"minMember": 1},
     }
     config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
     assert [*merge([[at(0, config)], []])] == [at(0, config)]
     assert TraceLine(0, {"apply": None}).applied == {}
     assert run_ns_of({"kind": "Pod", "metadata": metadata}) is None
-    assert requests_of({"kind": "Pod", "spec": metadata}) == {}
+    assert pod_amounts({"kind": "Pod", "spec": metadata}, "requests") == {}
 
 
 @pytest.mark.parametrize("factor", [0.25, 0.5, 1.75, 2.5])
@@ -205,6 +205,57 @@ def test_lines_are_since_the_start_or_the_first_time(tmp_path, times, since_star
     ]
 
 
+def criterion(model: LifetimeModel, times: Any) -> float:
+    """Return the information criterion of Akaike from the density of a distribution."""
+    logs = np.log(times)
+    if model.distribution == "exponential":
+        return float(2 - 2 * np.sum(-np.log(model.mean) - times / model.mean))
+    if model.distribution == "lognormal":
+        spread = (logs - np.log(model.median)) / model.sigma
+        return float(
+            4 - 2 * np.sum(-logs - np.log(model.sigma * np.sqrt(2 * np.pi)) - spread**2 / 2)
+        )
+    scaled = np.log(times / model.scale)
+    density = np.log(model.shape / model.scale) + (model.shape - 1) * scaled
+    return float(4 - 2 * np.sum(density - np.exp(model.shape * scaled)))
+
+
+def weibull(times: Any) -> LifetimeModel:
+    """Return the most likely one of many shapes."""
+    shapes = np.exp(np.linspace(np.log(0.3), np.log(5), 3_000))
+    powers = times[None, :] ** shapes[:, None]
+    logs = np.log(times)
+    scores = np.log(shapes) - np.log(powers.mean(axis=1)) + (shapes - 1) * logs.mean()
+    shape = float(shapes[np.argmax(scores)])
+    return LifetimeModel(
+        distribution="weibull", shape=shape, scale=float((times**shape).mean() ** (1 / shape))
+    )
+
+
+def test_the_distribution_with_the_least_criterion_is_chosen() -> None:
+    """Of samples that are hard to tell apart: a parameter more has to be worth it."""
+    chosen = set()
+    for seed in range(60):
+        draws = np.array([uniform(seed, 3, number) for number in range(1, 31)])
+        times = 50 * (-np.log(draws)) ** (1 + (seed % 5 - 2) / 10)
+        models = [
+            LifetimeModel(distribution="exponential", mean=float(times.mean())),
+            LifetimeModel(
+                distribution="lognormal",
+                median=float(np.exp(np.log(times).mean())),
+                sigma=float(np.log(times).std()),
+            ),
+            weibull(times),
+        ]
+        criteria = {each.distribution: criterion(each, times) for each in models}
+        found = fit_lifetime(times).distribution
+        least = min(criteria, key=criteria.__getitem__)
+        if found != "empirical" and sorted(criteria.values())[1] - criteria[least] > 0.01:
+            assert found == least, (seed, criteria)
+            chosen.add(found)
+    assert chosen == {"exponential", "lognormal", "weibull"}
+
+
 def test_a_model_and_a_seed_always_make_the_same_pods() -> None:
     model = TraceModel(
         arrival=ArrivalModel(distribution="hourly", per_hour=(1.0, 0.0, 2.0)),
@@ -214,7 +265,7 @@ def test_a_model_and_a_seed_always_make_the_same_pods() -> None:
     found = [
         (
             line.at_ns // SECOND,
-            requests_of(line.applied)["cpu"].nano // SECOND,
+            pod_amounts(line.applied, "requests")["cpu"].nano // SECOND,
             run_ns_of(line.applied),
         )
         for line in generate(model, pods=8, seed=3)
