@@ -12,6 +12,7 @@ from podwright.apimachinery.schema import decode
 from podwright.cluster.store import kind_of
 from podwright.scheduler.advice import Remedy, ReplicaCount
 from podwright.simulation.recording import RemedyRequests, remedy_changes
+from podwright.simulation.recording.explanations.replicas import _has_own_objects
 from podwright.testing import make_node, make_pod
 
 SERVER = {
@@ -201,3 +202,30 @@ def test_an_edit_that_the_template_cannot_have_is_not_requested():
     pod = with_fields(owned("p", "ReplicaSet", "w"), "spec", node_selector={"zone": "a"})
     found = requests_of(pod, workload("ReplicaSet", {"app": "w"}), pod=pod, edit=edit)
     assert found == (None, "the pod template of ReplicaSet shop/w does not have what would change")
+
+
+def test_objects_of_custom_kinds_are_patched_without_merge_keys():
+    head = {"apiVersion": "example.com/v1", "kind": "Widget"}
+    before, after = (
+        decode({**head, "metadata": {"name": "w", "namespace": "shop"}, "spec": {"sizes": sizes}})
+        for sizes in ([1], [1, 2])
+    )
+    found = requests_of(WEB, before, pod=WEB, put=(after,))
+    assert found.changes is not None
+    (change,) = found.changes
+    assert (change.action, change.body) == ("patch", {"spec": {"sizes": [1, 2]}})
+    assert change.command == (
+        """kubectl patch widget w -n shop --type=merge -p '{"spec":{"sizes":[1,2]}}'"""
+    )
+
+
+def test_a_replica_with_objects_of_its_own_is_not_tried():
+    """A claim or an ephemeral volume was made for one pod, and the others have none."""
+    claims = [{"name": "gpu", "resourceClaimName": "gpu"}]
+    ephemeral = [{"name": "tmp", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}]
+    plain = [{"name": "tmp", "emptyDir": {}}]
+    for spec, expected in (
+        ({"resourceClaims": claims}, True), ({"volumes": [*plain, *ephemeral]}, True),
+        ({"volumes": plain}, False), ({}, False),
+    ):  # fmt: skip
+        assert _has_own_objects(make_pod("p", spec=spec)) is expected
