@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from podwright.apimachinery.objects import PodDisruptionBudget, decode_as
+from podwright.apimachinery.objects import PodDisruptionBudget, decode_as, with_fields
 from podwright.cluster.api.pods.eviction import decide_eviction, with_disruption_target
 from podwright.cluster.api.rejections import Rejection
 from podwright.cluster.kubelets.tests.lifecycle_driver import NOW, a_pod, at
@@ -255,3 +255,11 @@ def test_a_disrupted_pod_has_the_condition(sets_observed_generation):
         "message": "because",
         "lastTransitionTime": at(0),
     } | ({"observedGeneration": 1} if sets_observed_generation else {})
+
+
+def test_a_pod_that_a_component_disrupts_has_its_generation_in_the_condition():
+    pod = with_disruption_target(a_web_pod(), "Why", "because", NOW)
+    assert pod.raw["status"]["conditions"][-1]["observedGeneration"] == 1
+    without = with_fields(a_web_pod(), "metadata", generation=0)
+    pod = with_disruption_target(without, "Why", "because", NOW)
+    assert "observedGeneration" not in pod.raw["status"]["conditions"][-1]

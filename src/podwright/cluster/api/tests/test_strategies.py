@@ -515,6 +515,10 @@ def test_a_stateful_set_keeps_a_limit_that_it_has(limits_before):
     found = update("StatefulSet", new, old, "apps")
     assert found["spec"] == (spec(maxUnavailable=3) if limits_before else spec())
     assert "status" not in found
+    found = update("StatefulSet", new, old | {"status": {"y": 2}}, "apps")
+    assert found["status"] == {"y": 2}
+    daemon_set = update("DaemonSet", new, old | {"status": {"y": 2}}, "apps")
+    assert daemon_set["status"] == {"y": 2}
 
 
 @pytest.mark.parametrize(

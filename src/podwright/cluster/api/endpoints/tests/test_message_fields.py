@@ -11,6 +11,7 @@ from podwright.apimachinery.schema import built_in
 from podwright.cluster.api.endpoints.protobuf.encoding import (
     encoded_varint,
     field,
+    message,
     number_field,
 )
 from podwright.cluster.api.endpoints.protobuf.messages import Messages
@@ -272,3 +273,22 @@ def test_errors_name_fields_as_in_go(struct_name, names):
 
 def test_bits_of_a_number_beyond_64_are_dropped():
     assert varint(b"\xff" * 9 + b"\x7f", 0, 10) == (2**64 - 1, 10)
+
+
+@pytest.mark.parametrize(
+    ("name", "document"),
+    [
+        (SCHEMA, {"default": {"a": [1, None]}, "maximum": -1.5, "nullable": True}),
+        (SCHEMA, {"default": "text", "minItems": 3, "enum": [1, "b"]}),
+        (SCHEMA, {"properties": {"a": {"type": "string"}, "b": {"default": 0}}}),
+        (SECRET, {"data": {"a": "YQ==", "b": ""}, "type": "Opaque", "immutable": False}),
+        (CONTAINER, {"name": "c", "resources": {"requests": {"cpu": "100m"}}, "args": ["a", "b"]}),
+        (SERVICE, {"port": 80, "targetPort": 8080}),
+        (SERVICE, {"port": 80, "targetPort": "http"}),
+        (META, {"name": "a", "labels": {"x": "y"}, "creationTimestamp": "2026-01-01T00:00:00Z"}),
+        (META, {"ownerReferences": [{"apiVersion": "v1", "kind": "K", "name": "n", "uid": "u"}]}),
+    ],
+)  # fmt: skip
+def test_a_message_that_is_written_is_read_again(name, document):
+    found = read(name, message(name, document))
+    assert {key: found[key] for key in document} == document

@@ -34,7 +34,13 @@ def test_the_endpoints_of_the_service_are_those_of_the_server(server):
 def test_the_service_of_the_server_has_no_load_balancer(server):
     _, found = server.reply("GET", "/api/v1/namespaces/default/services/kubernetes")
     assert found["metadata"]["labels"] == {"component": "apiserver", "provider": "kubernetes"}
-    assert (found["spec"]["clusterIP"], found["status"]) == ("10.0.0.1", {"loadBalancer": {}})
+    assert found["status"] == {"loadBalancer": {}}
+    assert found["spec"] == {
+        "type": "ClusterIP", "clusterIP": "10.0.0.1", "clusterIPs": ["10.0.0.1"],
+        "ipFamilies": ["IPv4"], "ipFamilyPolicy": "SingleStack",
+        "internalTrafficPolicy": "Cluster", "sessionAffinity": "None",
+        "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": 6443}],
+    }  # fmt: skip
 
 
 def test_another_start_replaces_what_differs_only(server):

@@ -236,3 +236,28 @@ def test_an_external_name_has_no_policy_for_internal_traffic() -> None:
     assert "clusterIP" not in made
     plain = allocated(ObjectStore(), a_service(internalTrafficPolicy="Cluster"))
     assert plain["internalTrafficPolicy"] == "Cluster"
+
+
+def test_each_address_that_a_service_requests_has_to_be_free() -> None:
+    store = ObjectStore(seed=1)
+    store.put(decode(with_address("taken", "10.0.0.9")))
+    for addresses, problem in (
+        (["10.0.0.5"], None),
+        (["10.0.0.5", "10.0.0.9"], "10.0.0.9: provided IP is already allocated"),
+        (
+            ["10.0.0.5", "10.0.1.1"],
+            "10.0.1.1: the provided network does not match the current range",
+        ),
+        ([], None),
+    ):
+        service = a_service(clusterIP="10.0.0.5", clusterIPs=addresses)
+        if problem is None:
+            assert allocated(store, service)["clusterIP"] == "10.0.0.5"
+            continue
+        with pytest.raises(Rejection) as error:
+            allocated(store, service)
+        shown = ",".join(f'"{each}"' for each in addresses)
+        assert error.value.status["message"] == (
+            f'Service "new" is invalid: spec.clusterIPs: Invalid value: [{shown}]: failed to'
+            f" allocate IP {problem}"
+        )
