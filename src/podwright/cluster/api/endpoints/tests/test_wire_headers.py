@@ -6,7 +6,6 @@ import pytest
 
 from podwright.cluster.api.endpoints.request import wire_headers
 
-
 GROUP = b"impersonate-group"
 
 

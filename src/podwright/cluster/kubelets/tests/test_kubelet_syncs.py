@@ -1,0 +1,76 @@
+"""Which objects kubelets sync, and when: pods on nodes, and the leases of nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podwright.cluster.kubelets.addresses import Addresses
+from podwright.cluster.kubelets.kubelet.tests.kubelet_driver import Objects
+from podwright.cluster.kubelets.object_state import KUBELET, KubeletSyncs, ScheduledStage
+from podwright.cluster.kubelets.tests.lifecycle_driver import NOW, SECOND, a_node, a_pod
+
+RUNNING = {"command": ["sleep", "100"], "name": "main", "image": "app:1"}
+
+
+def syncs(*, has_heartbeats: bool = True) -> KubeletSyncs:
+    cluster = Objects()
+    cluster.add("Namespace", "kube-node-lease")
+    return KubeletSyncs(Addresses(), cluster, seed=1, has_heartbeats=has_heartbeats)
+
+
+def scheduled(stage: int, due_ns: int) -> Any:
+    fields: dict[str, Any] = dict.fromkeys(ScheduledStage.__struct_fields__, 0)
+    return ScheduledStage(**fields | {"stage": stage, "due_ns": due_ns, "basis": ""})
+
+
+@pytest.mark.parametrize(
+    ("obj", "with_leases", "without"),
+    [
+        pytest.param(a_pod(), True, True, id="a pod on a node"),
+        pytest.param(a_pod(spec={"nodeName": None}), False, False, id="a pod on no node"),
+        pytest.param(a_node(), True, False, id="a node"),
+    ],
+)
+def test_bound_pods_have_a_kubelet_and_nodes_with_leases(obj, with_leases, without):
+    assert syncs().has_kubelet(obj) is with_leases
+    assert syncs(has_heartbeats=False).has_kubelet(obj) is without
+
+
+def test_a_lease_is_renewed_at_its_times_only():
+    made, node = syncs(), a_node()
+    assert made.is_needed(node, None, NOW)
+    assert made.is_needed(node, scheduled(0, NOW + 5), NOW), "a stage that no longer applies"
+    for due_ns in (NOW - 5, NOW, NOW + 5):
+        assert not made.is_needed(node, scheduled(KUBELET, due_ns), NOW)
+    found = made.sync(node, NOW)
+    assert found.obj is node
+    assert found.due_ns is not None
+    assert NOW < found.due_ns <= NOW + 10 * SECOND
+    assert not found.is_removed
+
+
+def test_a_pod_is_synced_when_it_has_changed_or_its_time_has_come():
+    made, pod = syncs(), a_pod(spec={"containers": [RUNNING], "restartPolicy": "Never"})
+    assert made.is_needed(pod, None, NOW)
+    found = made.sync(pod, NOW)
+    due_ns = found.due_ns
+    assert due_ns is not None
+    assert due_ns > NOW
+    written: Any = found.obj
+    assert not made.is_needed(written, None, NOW)
+    assert made.is_needed(written, scheduled(0, NOW + 5), NOW), "a stage that no longer applies"
+    assert not made.is_needed(written, scheduled(KUBELET, NOW + 5), NOW)
+    # What has changed is synced now, unless it is due now anyway.
+    assert made.is_needed(pod, scheduled(KUBELET, NOW + 1), NOW)
+    assert not made.is_needed(pod, scheduled(KUBELET, NOW), NOW)
+    made.forget(written)
+    assert made.is_needed(written, None, NOW)
+
+
+def test_a_node_that_is_forgotten_has_its_pods_no_more():
+    made, node = syncs(), a_node()
+    made.sync(a_pod(), NOW)
+    made.forget(node)
+    assert made.sync(a_pod("other"), NOW).obj.key == "default/other"
