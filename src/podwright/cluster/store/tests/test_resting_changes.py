@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
+from podwright.apimachinery.schema import decode
+from podwright.cluster.store import objects_store
 from podwright.cluster.store.history import RestingChange
+from podwright.cluster.store.objects_store import TIMES_KEPT_NS, ObjectStore
 from podwright.testing import make_pod
 
 KIND, KEY = ("", "Pod"), "default/a"
@@ -37,3 +40,44 @@ def test_the_object_of_a_resting_change_is_read_once(previous, is_removal, read)
     assert at_rest.read_versions == [read]
     assert found.metadata.labels == {"version": str(read)}
     assert (found.metadata.resource_version == "7") is is_removal
+
+
+def an_event(note: str, version: str = "") -> Any:
+    metadata = {"name": "e", "namespace": "default"}
+    metadata |= {"resourceVersion": version} if version else {}
+    involved = {"kind": "Pod", "name": "p", "namespace": "default"}
+    return decode({
+        "apiVersion": "v1", "kind": "Event", "metadata": metadata, "involvedObject": involved,
+        "message": note,
+    })  # fmt: skip
+
+
+@pytest.mark.parametrize("is_removed", [False, True], ids=["updated", "removed"])
+@pytest.mark.parametrize("kept", [0, 1, 4])
+def test_the_state_before_a_resting_change_can_be_read(monkeypatch, kept, is_removed) -> None:
+    """Also that of an object which was there before the first change of the history."""
+    monkeypatch.setattr(objects_store, "AWAKE_MAX", kept)
+    event = ("", "Event")
+    store = ObjectStore()
+    store.restore([an_event("before", version="5")], oldest=5)
+    if is_removed:
+        store.drop(event, "default/e")
+    else:
+        store.put(an_event("after"))
+    for number in range(8):
+        store.put(make_pod(f"p{number}"))
+    store.validate()
+    (old,) = store.list(event, at=5).objects
+    assert old.raw["message"] == "before"
+    assert [each.raw["message"] for each in store.list(event).objects] == (
+        [] if is_removed else ["after"]
+    )
+    (seen,) = store.watch(event, since=5).poll()
+    assert seen.type == ("DELETED" if is_removed else "MODIFIED")
+    assert seen.object is not None
+    assert seen.object.raw["message"] == ("before" if is_removed else "after")
+    assert seen.object.raw["metadata"]["resourceVersion"] == "6"
+
+
+def test_times_of_versions_are_known_for_two_hours() -> None:
+    assert TIMES_KEPT_NS / 10**9 == 7_200

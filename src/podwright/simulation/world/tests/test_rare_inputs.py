@@ -341,7 +341,8 @@ def test_pods_of_a_dump_are_in_the_order_of_their_creation_and_other_objects_as_
 
     objects = [dumped(make_pod("p"), 3), dumped(make_node("b"), 2), dumped(make_pod("q"), 1),
                dumped(make_node("a"), 1), make_pod("new")]  # fmt: skip
-    names = [each.obj.name for each in _initial_operations(objects, 0)]
+    operations: list[Any] = _initial_operations(objects, 0)
+    names = [each.obj.name for each in operations]
     assert names == ["b", "a", "new", "q", "p"]
 
 
