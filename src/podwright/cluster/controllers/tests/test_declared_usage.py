@@ -660,6 +660,28 @@ def test_an_autoscaler_has_usage_if_its_target_declares_it(target, namespace, ha
     assert autoscalers_with_usage([again, *targets, *several]) == expected
 
 
+@pytest.mark.parametrize(
+    ("usage", "is_declared"),
+    [
+        pytest.param(usage_object("ClusterResourceUsage", "a"), True, id="all namespaces"),
+        pytest.param(usage_object("ClusterResourceUsage", "a",
+                                  selector={"matchNamespaces": ["default"]}), True, id="its own"),
+        pytest.param(usage_object("ClusterResourceUsage", "a",
+                                  selector={"matchNamespaces": ["other"]}), False, id="another"),
+        pytest.param(usage_object("ResourceUsage", "a", namespace="default"), True,
+                     id="usage in its namespace"),
+        pytest.param(usage_object("ResourceUsage", "a", namespace="other"), False,
+                     id="usage in another one"),
+        pytest.param(usage_object("ResourceUsage", "a", namespace="default", unknown=1), True,
+                     id="usage that is not valid, in its namespace"),
+    ],
+)  # fmt: skip
+def test_objects_of_kwok_declare_the_usage_of_what_they_cover(usage, is_declared):
+    target = document("Deployment", "web", api="apps/v1", namespace="default")
+    assert declares_usage(target, [usage]) is is_declared
+    assert not declares_usage(target, [])
+
+
 def test_usage_of_any_kind_may_be_a_number():
     """The texts of annotations are not checked where the kind is not known."""
     template: Any = {"metadata": {"annotations": {CPU: 2, MEMORY: "1Gi", "other": 3}}}

@@ -127,6 +127,15 @@ def test_the_kind_of_the_parameters_is_looked_up() -> None:
         source = Source()
         checked(source, a_policy(paramKind={"apiVersion": version, "kind": "Limit"}))
         assert source.requests == [(*group_version, "=Limit")]
+    for given, request in (
+        ({"apiVersion": "apps/v1"}, ("apps", "v1", "=")),
+        ({"apiVersion": None, "kind": None}, ("", "", "=")),
+        ({}, ("", "", "=")),
+        ({"kind": "Limit"}, ("", "", "=Limit")),
+    ):
+        source = Source()
+        checked(source, a_policy(paramKind=given))
+        assert source.requests == [request]
     bench = SingleSync(lambda lister: PolicyTypeController(lister, Source()), a_policy())
     assert bench.remove(a_policy()) == []
     assert bench.sync("p") == []

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from podwright.apimachinery.schema import decode
 from podwright.cluster.api import with_generated_selector
+from podwright.cluster.controllers.apps.daemon_pods import base_daemon_pod, daemon_pod
 from podwright.cluster.controllers.apps.daemon_set import DaemonSetController
 from podwright.cluster.controllers.apps.replica_set import (
     ReplicaSetController,
@@ -108,6 +110,33 @@ def test_so_many_new_pods_are_reported_as_were_expected() -> None:
         events.observe(owner.key, pods[1])
         assert events.events(owner, "s") == []
     events.forget("shop/none")
+
+
+def test_the_pod_of_a_node_keeps_the_affinity_of_its_template_but_for_the_required_nodes() -> None:
+    """Upstream: daemonset_util.go, ReplaceDaemonSetPodNodeNameNodeAffinity"""
+    wanted = {"weight": 1, "preference": {"matchExpressions": [{"key": "a", "operator": "Exists"}]}}
+    terms = [{"matchExpressions": [{"key": "b", "operator": "Exists"}]}]
+    apart = {"requiredDuringSchedulingIgnoredDuringExecution": [
+        {"labelSelector": {"matchLabels": LABELS}, "topologyKey": "zone"}]}  # fmt: skip
+    required = "requiredDuringSchedulingIgnoredDuringExecution"
+    preferred = {"preferredDuringSchedulingIgnoredDuringExecution": [wanted]}
+    name = [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]
+    on_node = {required: {"nodeSelectorTerms": [{"matchFields": name}]}}
+    for affinity, expected in (
+        (None, {"nodeAffinity": on_node}),
+        ({}, {"nodeAffinity": on_node}),
+        ({"podAntiAffinity": apart}, {"podAntiAffinity": apart, "nodeAffinity": on_node}),
+        (
+            {"nodeAffinity": {required: {"nodeSelectorTerms": terms}, **preferred}},
+            {"nodeAffinity": {**on_node, **preferred}},
+        ),
+    ):
+        template = {**TEMPLATE, "spec": {**TEMPLATE["spec"], "affinity": affinity}}
+        base = base_daemon_pod(an_owner("DaemonSet", "apps/v1", "u"), template, "hash", "1")
+        made = daemon_pod(base, "n1")
+        assert made.raw["spec"]["affinity"] == expected
+        read: Any = decode(made.raw)
+        assert read.spec.affinity == made.spec.affinity
 
 
 def claim(name: str, of: str) -> dict[str, Any]:
