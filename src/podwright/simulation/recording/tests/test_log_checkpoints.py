@@ -10,6 +10,8 @@ from podwright.simulation.recording.log import decision_log
 from podwright.simulation.recording.log.log_objects import ObjectWriter, ReferenceNumbers
 from podwright.simulation.recording.log.memory_checkpoints import Chain, next_link
 from podwright.simulation.recording.log.record import record
+from podwright.simulation.recording.tests.recording import Recorded
+from podwright.simulation.world.tests.quota import Quota
 from podwright.testing import make_node, make_pod
 
 KNOWN = {number: make_pod(f"p{number}") for number in range(10)}
@@ -77,3 +79,15 @@ def test_a_version_that_is_replaced_during_a_checkpoint_keeps_its_number(togethe
     assert numbers == [number + 1, number, number + 1]
     assert references.of_all([pod]) == [number]
     assert references.objects == {number: pod, number + 1: assumed}
+
+
+@pytest.mark.parametrize(("plugins", "names"), [((), ()), ((Quota,), (Quota.name,))])
+def test_a_log_names_the_plugins_whose_state_its_checkpoints_lack(plugins, names):
+    recorded = Recorded(*plugins)
+    recorded.attempt(make_node("n1", cpu="64"), make_pod("web"))
+    log, machine = recorded.run.log, recorded.run.machine
+    assert (log.unrestorable, machine.unrestorable) == ((), names)
+    for _ in range(2):
+        assert log.checkpoint(machine)
+        assert log.unrestorable == names
+    assert log.copy().unrestorable == names
