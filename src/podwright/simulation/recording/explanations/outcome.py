@@ -139,7 +139,7 @@ class _Follower:
         return AttemptOutcome(
             kind=kind,
             now_ns=self._now_ns,
-            node=self._node or self._machine.assumed().get(self._pod, ""),
+            node=self._node,
             error=self._find_error() if kind is OutcomeKind.QUEUED else self._error,
             place="" if queued is None else queued.place.value,
             waits_for=() if queued is None else tuple(sorted(queued.rejectors)),
