@@ -128,6 +128,51 @@ def test_a_scenario_that_ran_when_the_server_ended_has_failed():
     assert found["message"] == "the controller was restarted while the scenario was running"
 
 
+def test_after_a_restart_those_that_wait_run_and_those_that_ended_stay():
+    store = ObjectStore()
+    phases = {"a": "Succeeded", "b": "Failed", "c": "Pending", "d": "", "e": "Paused"}
+
+    async def prepare(client):
+        await define(client)
+        for name in phases:
+            await send(client, "POST", SCENARIOS, named(name, creation(1, node()), DONE))
+        for name in phases:
+            await reached(client, f"{SCENARIOS}/{name}", is_in("Succeeded"))
+        for name, phase in phases.items():
+            status = {"status": {"phase": phase, "message": "before"}}
+            await send(client, "PATCH", f"{SCENARIOS}/{name}/status", status, MERGE)
+
+    async def use(client):
+        for name in "cd":
+            await reached(client, f"{SCENARIOS}/{name}", is_in("Succeeded"))
+        found = (await send(client, "GET", SCENARIOS))["items"]
+        return {
+            each["metadata"]["name"]: (each["status"]["phase"], each["status"]["message"])
+            for each in found
+        }
+
+    with_controller(prepare, store=store)
+    assert with_controller(use, store=store) == {
+        "a": ("Succeeded", "before"), "b": ("Failed", "before"), "c": ("Succeeded", ""),
+        "d": ("Succeeded", ""), "e": ("Paused", "before"),
+    }  # fmt: skip
+
+
+def test_a_scenario_that_is_deleted_while_it_waits_stops_nothing(caplog):
+    async def use(client):
+        await define(client)
+        for name in ("one", "two", "three"):
+            await send(client, "POST", SCENARIOS, named(name, creation(1, node()), DONE))
+        await send(client, "DELETE", f"{SCENARIOS}/two")
+        return [
+            (await reached(client, f"{SCENARIOS}/{name}", is_in("Succeeded", "Failed")))["phase"]
+            for name in ("one", "three")
+        ]
+
+    assert with_controller(use) == ["Succeeded", "Succeeded"]
+    assert not caplog.records
+
+
 def test_a_scenario_that_is_not_valid_has_failed_with_its_mistakes():
     async def use(client):
         await define(client)
