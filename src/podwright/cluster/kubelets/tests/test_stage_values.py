@@ -20,7 +20,7 @@ from podwright.cluster.kubelets.kubelet.sandbox import (
     _usable_claim,
 )
 from podwright.cluster.kubelets.lifecycle import _node_of, prepare_claims
-from podwright.cluster.kubelets.pod_statuses import EXIT_CODE
+from podwright.cluster.kubelets.pod_statuses import EXIT_CODE, read_exit_code
 from podwright.cluster.kubelets.stages.built_in_stages import (
     _backoff_left,
     _delay_until_second,
@@ -468,3 +468,18 @@ def test_the_address_of_a_node_is_its_internal_one():
     assert life._addresses.of_node("n1") == "10.1.1.1"
     life.handle(ObjectDeleted(a_node()), NOW)
     assert life._addresses.of_node("n1") != "10.1.1.1"
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [(None, 0), ("0", 0), ("7", 7), ("254", 254), ("255", 255), ("256", None), ("-1", None),
+     ("", None), ("1.0", None), ("\u0661", None), ("a", None)],
+)  # fmt: skip
+def test_an_exit_code_is_a_number_below_256(text, code):
+    annotations = {"other": "300"} | ({} if text is None else {EXIT_CODE: text})
+    if code is not None:
+        assert read_exit_code(annotations) == code
+        return
+    with pytest.raises(ValueError, match="must be a number below 256") as error:
+        read_exit_code(annotations)
+    assert str(error.value).startswith(f'{EXIT_CODE}: invalid exit code "{text}": ')

@@ -329,3 +329,14 @@ def test_keys_of_yaml_are_the_letters_that_they_are():
 def test_a_parenthesis_that_is_not_closed_has_its_line():
     with pytest.raises(TemplateError, match=r'^line 2: "\)" is missing'):
         Template("\n{{ (len .list }}")
+
+
+@pytest.mark.parametrize(("calls", "is_rendered"), [(99, True), (100, False)])
+def test_templates_call_each_other_up_to_a_hundred_times(calls, is_rendered):
+    called = '{{ define "t" }}{{ if gt . 0 }}{{ template "t" (sub . 1) }}{{ end }}x{{ end }}'
+    template = Template(f'{called}{{{{ template "t" {calls} }}}}')
+    if is_rendered:
+        assert template.render({}) == template.render({}) == "x" * (calls + 1)
+    else:
+        with pytest.raises(TemplateError, match="nested too deeply"):
+            template.render({})

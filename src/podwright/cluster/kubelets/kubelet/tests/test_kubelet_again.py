@@ -18,7 +18,7 @@ from podwright.cluster.kubelets.kubelet.tests.kubelet_driver import (
     run_of,
 )
 from podwright.cluster.kubelets.pod_statuses import container_names
-from podwright.cluster.kubelets.tests.lifecycle_driver import NOW, SECOND, at
+from podwright.cluster.kubelets.tests.lifecycle_driver import NOW, SECOND, a_pod, at
 
 HALF = {"requests": {"cpu": "3"}}
 
@@ -223,3 +223,12 @@ def test_a_container_without_an_image_has_an_empty_one_in_its_status():
     assert driver.container()["image"] == driver.container()["imageID"] == ""
     assert driver.state()["waiting"]["reason"] == "InvalidImageName"
     assert container_names([{"name": "a"}, {"name": "b", "image": "x"}]) == (("a", ""), ("b", "x"))
+
+
+def test_a_pod_without_containers_stops_no_kubelet():
+    driver = KubeletDriver()
+    specs: list[dict[str, Any]] = [{"containers": []}, {"containers": None}]
+    for spec in specs:
+        driver.put(a_pod("empty", spec=spec))
+        driver.run(1)
+        assert not driver.status("default/empty").get("containerStatuses")
