@@ -113,6 +113,17 @@ def test_each_reply_allows_only_the_own_origin():
         assert "http" not in policy
 
 
+def test_each_reply_says_what_browsers_keep_from_other_sites():
+    for app, headers in ((answer, {}), (answer, {"host": "evil.example"})):
+        found = dict(served(app, **headers)[0]["headers"])
+        for name, value in (
+            (b"referrer-policy", b"no-referrer"), (b"x-content-type-options", b"nosniff"),
+            (b"cross-origin-opener-policy", b"same-origin"),
+            (b"cross-origin-resource-policy", b"same-origin"),
+        ):  # fmt: skip
+            assert found[name] == value
+
+
 def test_a_reply_breaks_off_when_the_server_ends():
     assert [message["type"] for message in served(break_off)] == ["http.response.start"]
 

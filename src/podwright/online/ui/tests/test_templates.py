@@ -13,6 +13,7 @@ from podwright.cluster.api.endpoints import (
     bare_options,
     bare_store,
 )
+from podwright.online.ui.manifests import read_documents, text_of
 from podwright.online.ui.templates import template_of
 
 WRITTEN_BY_COMPONENTS = {"Event", "CertificateSigningRequest"}
@@ -136,3 +137,10 @@ def test_a_binding_is_of_the_role_of_the_example(binding, role):
     assert example["rules"] == [
         {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]}
     ]
+
+
+@pytest.mark.parametrize("kind", ["Pod", "Deployment", "StatefulSet", "Job", "Node"])
+def test_a_template_has_the_form_that_an_object_has_in_the_editor(kind):
+    text = template_of("v1", kind, "default")
+    (document,) = read_documents(text)
+    assert text_of(document.value).splitlines() == text.splitlines()
