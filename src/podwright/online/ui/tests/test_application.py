@@ -64,6 +64,22 @@ def test_a_problem_of_a_text_has_its_line(new_app):
     assert response.json()["problem"].startswith("line 2: ")
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/clusters", 405),
+        ("GET", "/documents", 405),
+        ("POST", "/feeds/state", 405),
+        ("OPTIONS", "/server/version", 405),
+        ("GET", "/cluster", 404),
+        ("GET", "/docs", 404),
+        ("GET", "/openapi.json", 404),
+    ],
+)
+def test_each_address_of_the_page_has_its_methods(new_app, method, path, status):
+    assert sent(new_app(Server().upstream), method, path).status_code == status
+
+
 def test_requests_reach_the_server_and_only_reading_ones_the_compared_one(new_app):
     replies = {f"{method} /version": (200, {"method": method}) for method in ("GET", "POST")}
     server, other = Server(replies), Server({"GET /version": (200, {"is": "other"})})
