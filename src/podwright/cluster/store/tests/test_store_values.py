@@ -10,6 +10,7 @@ import pytest
 
 from podwright.apimachinery.objects import (
     FieldSelector,
+    Pod,
     SelectorError,
     parse_field_selector,
     parse_label_selector,
@@ -220,7 +221,9 @@ def test_an_object_of_structs_alone_is_stored_with_its_document() -> None:
         assert stored.outcome == outcome
         assert stored.object.raw["metadata"]["name"] == "web"
         assert stored.object.raw["metadata"]["resourceVersion"] == str(stored.resource_version)
-        assert decode(stored.object.raw).spec == pod.spec
+        kept = decode(stored.object.raw)
+        assert isinstance(kept, Pod)
+        assert kept.spec == pod.spec
         assert store.get(POD, "default/web") == stored.object
 
 
