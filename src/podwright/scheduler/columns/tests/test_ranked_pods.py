@@ -155,3 +155,57 @@ def test_readers_are_notified_once_before_pods_are_written():
     cluster.nodes.pods_journal.forget()
     cluster.ranked_pods.record_changes()
     assert (first.settled, second.settled) == (2, 1)
+
+
+@pytest.mark.parametrize("count", [1, 1_019, 1_020, 1_021, 3_000])
+def test_what_is_written_stays_when_the_pool_grows(count):
+    cluster = cluster_of(
+        node("n"),
+        node("m"),
+        with_gpu("gpu", labels={"a": "1"}, priority=3),
+        pod("started", "250m", on="n", started=START, labels={"b": "1"}),
+        budget("of-a", 1, {"a": "1"}),
+        budget("of-b", 1, {"b": "1"}),
+    )
+    ranked = ranked_after(cluster)
+
+    def written():
+        first = int(ranked.first[0])
+        rows = range(first, first + int(ranked.counts[0]))
+        return [
+            (
+                int(ranked.priorities[row]),
+                int(ranked.starts[row]),
+                ranked.requests[row].tolist(),
+                int(ranked.budget_sets[row]),
+            )
+            for row in rows
+        ]
+
+    before = written()
+    width = len(cluster.nodes.resources)
+    assert before == [
+        (3, NOT_STARTED, [1000, 0, 0, 1, 2], 1),
+        (0, 1_767_225_600_000_000_000, [250, 0, 0, 1, 0], 2),
+    ]
+    for number in range(count):
+        cluster.place(pod(f"p{number}", priority=-number), 1)
+    assert ranked_after(cluster) is ranked
+    assert written() == before
+    assert [row[1] for row in rows_of(cluster, 1)] == [-number for number in range(count)]
+    arrays = ranked.priorities, ranked.starts, ranked.budget_sets
+    assert {len(array) for array in arrays} == {len(ranked.requests)}
+    assert ranked.requests.shape[1] == width == 5
+
+
+def test_the_latest_start_is_forgotten_with_the_slots():
+    cluster = cluster_of(node("n"), pod("a", on="n", started=START))
+    ranked = ranked_after(cluster)
+    assert ranked.latest_start_ns > 0
+    cluster.delete(pod("a", on="n"))
+    assert ranked_after(cluster).latest_start_ns > 0, "no pod ever started later"
+    ranked.reach = 7
+    cluster.nodes.pods_journal.forget()
+    assert (ranked_after(cluster).latest_start_ns, ranked.reach) == (0, 0)
+    assert ranked.pods == [()]
+    assert ranked.counts.tolist() == [0]

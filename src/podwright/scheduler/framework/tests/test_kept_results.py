@@ -677,3 +677,37 @@ def test_rankings_that_share_rows_catch_up_in_turn(name: str) -> None:
         assert found == new.decide(pod, cycle_number=cycle_number)
         if found.slot >= 0:
             place(cluster, found.slot)
+
+
+class AddsUp(Plugin):
+    """Follows from requests alone, but for pods with an annotation."""
+
+    name = "AddsUp"
+    filter_reads = Reads.NODE | Reads.PODS
+
+    def filter_as_sums(self, cycle: Cycle) -> Any:
+        if "apart" in cycle.pod.metadata.annotations:
+            return None
+        return np.array([0, 100], dtype=np.int64)
+
+    def filter(self, cycle: Cycle, node: NodeView) -> Status:
+        return Status.OK
+
+
+def test_a_ranking_starts_over_if_the_same_rows_follow_from_requests() -> None:
+    cluster = Cluster()
+    cluster.put(make_node("n"))
+    runner = PluginRunner(Profile(scheduler_name="s", filter=(AddsUp(),)), cluster)
+    alike = make_pod("p"), make_pod("q")
+    apart = make_pod("r", annotations={"apart": ""})
+    ranking = runner.ranking_of(alike[0])
+    ranking.own_state = {"of": "p"}
+    before = ranking.cycle
+    assert not ranking.restart(Cycle(apart, cluster))
+    assert (ranking.cycle, ranking.own_state) == (before, {"of": "p"})
+    again = Cycle(alike[1], cluster)
+    assert ranking.restart(again)
+    assert (ranking.cycle, ranking.own_state) == (again, {})
+    other = runner.ranking_of(apart)
+    assert other.restart(Cycle(apart, cluster))
+    assert not other.restart(again)

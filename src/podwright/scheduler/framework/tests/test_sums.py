@@ -13,6 +13,7 @@ from podwright.scheduler.framework import (
     Plugin,
     PluginRunner,
     PreFilterResult,
+    Profile,
     Status,
 )
 from podwright.scheduler.framework.rankings.sums import SumFilters
@@ -119,3 +120,11 @@ def test_pods_that_are_nominated_take_their_room_of_less_important_ones() -> Non
     reserved = [room.reserved[room.reserved_row[slot], 0] for slot in touched.tolist()]
     assert reserved == [1000, 2000]
     assert found.room_for(pod("p", "1"), cluster)[0] is room, "it is found once"
+
+
+def test_a_filter_that_reads_pods_alone_adds_nothing_up() -> None:
+    made = Profile(scheduler_name="s", filter=(Last(), ReadsPods()))
+    cluster = cluster_of(make_node("plain"))
+    assert SumFilters.of(PluginRunner(made, cluster).ranking_of(pod("p"))) is None
+    none = Profile(scheduler_name="s", filter=(Last(),))
+    assert SumFilters.of(PluginRunner(none, cluster).ranking_of(pod("p"))) is None
