@@ -267,7 +267,7 @@ class _Pseudonyms(defaultdict[str, dict[str, str]]):
         for where in ("initContainers", "containers"):
             if spec.get(where):
                 kept[where] = [
-                    {"name": f"c{index}", "image": "image"} | _container(each)
+                    {"name": f"{where[0]}{index}", "image": "image"} | _container(each)
                     for index, each in enumerate(spec[where])
                 ]
         return made | (kept if kind == "PriorityClass" else {"spec": kept} if kept else {})
