@@ -32,6 +32,9 @@ TAKEN = AlreadyExists(("apps", "Deployment"), "shop/web", is_terminating=False)
          'deployments.apps "web" is forbidden: why', NAMED),
         (rejections.forbidden("", "pods", "", "why", [{"reason": "r"}]), 403, "Forbidden",
          "pods is forbidden: why", with_causes({"reason": "r"}, kind="pods")),
+        (rejections.forbidden(*DEPLOYMENT, "", "why", [{"reason": "r"}]), 403, "Forbidden",
+         "deployments.apps is forbidden: why",
+         with_causes({"reason": "r"}, group="apps", kind="deployments")),
         (rejections.forbidden("", "", "", "why"), 403, "Forbidden", "forbidden: why", {}),
         (rejections.not_found(*DEPLOYMENT, "web"), 404, "NotFound",
          'deployments.apps "web" not found', NAMED),
@@ -57,6 +60,9 @@ TAKEN = AlreadyExists(("apps", "Deployment"), "shop/web", is_terminating=False)
          "AlreadyExists", 'object is being deleted: pods "a" already exists, the server was not'
          " able to generate a unique name for the object",
          {"name": "a", "kind": "pods", "retryAfterSeconds": 1}),
+        (rejections.already_exists("", "pods", "a", is_terminating=False, has_prefix=True), 409,
+         "AlreadyExists", 'pods "a" already exists, the server was not able to generate a unique'
+         " name for the object", {"name": "a", "kind": "pods", "retryAfterSeconds": 1}),
         (rejections.expired("why"), 410, "Expired", "why", None),
         (rejections.too_large(7), 413, "RequestEntityTooLarge",
          "Request entity too large: limit is 7", None),
@@ -71,6 +77,8 @@ TAKEN = AlreadyExists(("apps", "Deployment"), "shop/web", is_terminating=False)
          "TooManyRequests", "why", with_causes({"reason": "r"})),
         (rejections.too_many_requests("why", cause=None, retry_seconds=5), 429, "TooManyRequests",
          "why", {"retryAfterSeconds": 5}),
+        (rejections.too_many_requests("why", cause={"reason": "r"}, retry_seconds=10), 429,
+         "TooManyRequests", "why", with_causes({"reason": "r"}, retryAfterSeconds=10)),
         (rejections.internal("why"), 500, "InternalError", "Internal error occurred: why",
          with_causes({"message": "why"})),
         (rejections.version_too_large(9, 7), 504, "Timeout",
@@ -83,6 +91,12 @@ TAKEN = AlreadyExists(("apps", "Deployment"), "shop/web", is_terminating=False)
                       "message": "Too large resource version"})),
         (rejections.unrecognized("Pod", "why", b""), 400, "BadRequest",
          "the object provided is unrecognized (must be of type Pod): why (<empty>)", None),
+        (rejections.unrecognized("Pod", "why", b"{\xff}"), 400, "BadRequest",
+         "the object provided is unrecognized (must be of type Pod): why ({\ufffd})", None),
+        (rejections.invalid_options("ListOptions", [("a", "Required value", None)]), 422,
+         "Invalid", 'ListOptions.meta.k8s.io "" is invalid: a: Required value',
+         with_causes({"reason": "FieldValueRequired", "message": "Required value", "field": "a"},
+                     group="meta.k8s.io", kind="ListOptions")),
         (rejections.unrecognized("Pod", "why", b"{" + b"x" * 29), 400, "BadRequest",
          "the object provided is unrecognized (must be of type Pod): why"
          f" ({{{'x' * 29})", None),
@@ -145,6 +159,8 @@ CAUSES = [
         ([REQUIRED], "spec.a: Required value", CAUSES[:1]),
         ([REQUIRED, WRONG], "[spec.a: Required value, spec.b: Invalid value: 7: why]", CAUSES),
         ([WRONG, WRONG], "spec.b: Invalid value: 7: why", [CAUSES[1]] * 2),
+        ([REQUIRED, WRONG, REQUIRED],
+         "[spec.a: Required value, spec.b: Invalid value: 7: why]", [*CAUSES, CAUSES[0]]),
         ([("", "Required value", None)], "Required value", [
             {"reason": "FieldValueRequired", "message": "Required value"}]),
     ],
@@ -172,3 +188,4 @@ def test_success_has_details_and_a_code_if_there_are_any():
         **plain, "details": {"name": "a"}, "code": 201,
     }  # fmt: skip
     assert rejections.success({}) == plain
+    assert rejections.qualified("", "pods") == "pods"

@@ -130,7 +130,7 @@ class GroupedTotals:
                 point = "Score" if is_score else "Filter"
                 raise PluginFailure.raised(plugin, point, cycle, error) from error
             parts.append((plugin, known))
-        weight = sum([weight for _, weight in scores])
+        weight = scores[0][1] if scores else 0
         grouped = cls(parts, weight, totals, totals_from_to, scratch)
         if not grouped._assign(cycle.cluster.live_slots(), grouped._groups, cycle):
             return None

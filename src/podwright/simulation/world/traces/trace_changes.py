@@ -15,6 +15,8 @@ from podwright.apimachinery.objects import (
     GPU_CARD_MODEL,
     GPU_COUNT,
     GPU_MILLI,
+    REGION,
+    ZONE,
     Document,
     InputError,
     NamespacedName,
@@ -22,6 +24,7 @@ from podwright.apimachinery.objects import (
     parse_quantity,
 )
 from podwright.cluster.kubelets import RUN_DELAY
+from podwright.cluster.store import POD
 from podwright.simulation.world.inputs.conditions import identity_of
 from podwright.simulation.world.inputs.workload import POD_GROUP_LABEL
 from podwright.simulation.world.timing.distributions import uniform
@@ -33,14 +36,13 @@ _BYTES: Final = frozenset({"memory", "ephemeral-storage"})
 GPU_ANNOTATIONS: Final = (GPU_MILLI, GPU_COUNT, GPU_CARD_MODEL)
 """How pods of the openb trace request GPUs."""
 SCHEDULED: Final = (RUN_DELAY, *GPU_ANNOTATIONS)
-_POD: Final = ("", "Pod")
 _PREFIXED: Final = frozenset({"Pod", "PodGroup"})
 _OF_GROUP: Final = frozenset({POD_GROUP_LABEL, "podGroupName"})
 _KEPT_VALUES: Final = frozenset({"kubernetes.io/arch", "kubernetes.io/os"})
 _NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
 _KEPT_KEYS: Final = _KEPT_VALUES | {
     "kubernetes.io/hostname", "metadata.name", "node.kubernetes.io/instance-type",
-    "topology.kubernetes.io/region", "topology.kubernetes.io/zone", _NAMESPACE_NAME,
+    REGION, ZONE, _NAMESPACE_NAME,
     POD_GROUP_LABEL,
 }  # fmt: skip
 """Keys that the nodes of each cluster have, or that the API gives a meaning."""
@@ -371,7 +373,7 @@ def _name_of(applied: Mapping[str, Any]) -> NamespacedName:
 def _deleted_pod(action: Mapping[str, Any]) -> str:
     """Return the namespace and name of the pod that an action deletes; empty for another action."""
     found = identity_of(action.get("delete", ""), action.get("namespace") or "default")
-    return found[1] if found is not None and found[0] == _POD else ""
+    return found[1] if found is not None and found[0] == POD else ""
 
 
 def _container(given: Mapping[str, Any]) -> Document:
