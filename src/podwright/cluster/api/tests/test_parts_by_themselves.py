@@ -11,13 +11,16 @@ import pytest
 from podwright.apimachinery.schema import built_in, decode
 from podwright.cluster.api.authorization.node_authorizer import _volume_secrets
 from podwright.cluster.api.authorization.role_resolver import _name_of
+from podwright.cluster.api.create_update import created
 from podwright.cluster.api.endpoints.decoding.go_type_errors import conversion_error, go_kind
 from podwright.cluster.api.endpoints.decoding.json_bodies import nesting_depth
 from podwright.cluster.api.endpoints.replies.negotiation import accepts, negotiate
 from podwright.cluster.api.object_edits import with_defaults
 from podwright.cluster.api.object_validation import check_new, check_update, object_problems
-from podwright.cluster.api.preconditions import check_path_segment
+from podwright.cluster.api.preconditions import check_path_segment, other_value
 from podwright.cluster.api.rejections import Invalid, Rejection
+from podwright.cluster.api.strategies.kinds import strategy_of
+from podwright.cluster.api.versions.resources import built_in_resources
 
 # ---------------------------------------------------------------------------------- values
 
@@ -238,3 +241,62 @@ def test_the_problems_of_an_object_are_those_that_a_rejection_names():
         ("spec.containers", "Required value")
     ]
     check_update(WRONG, WRONG)
+
+
+# ----------------------------------------------------------------------------------- metadata
+
+
+@pytest.mark.parametrize(
+    ("resource", "is_dry_run", "place"),
+    [
+        (("", "Node"), False, "/registry/minions/a/b"),
+        (("", "Service"), False, "/registry/services/specs/a/b"),
+        (("networking.k8s.io", "Ingress"), False, "/registry/ingress/a/b"),
+        (("apps", "Deployment"), False, "/registry/deployments/a/b"),
+        (("apps", "Deployment"), True, "/deployments/a/b"),
+        (("apiextensions.k8s.io", "CustomResourceDefinition"), False,
+         "/registry/apiextensions.k8s.io/customresourcedefinitions/a/b"),
+        (("example.com", "Train"), False, "/registry/example.com/trains/a/b"),
+        ("v1 Endpoints", False, "/registry/services/endpoints/a/b"),
+        ("v1 ReplicationController", False, "/registry/controllers/a/b"),
+        ("apiregistration.k8s.io/v1 APIService", True,
+         "/apiregistration.k8s.io/apiservices/a/b"),
+    ],
+)  # fmt: skip
+def test_a_precondition_names_the_key_in_etcd(resource, is_dry_run, place):
+    if isinstance(resource, str):
+        version, kind = resource.split(" ")
+        resource = built_in_resources()[version, kind]
+    error = other_value(resource, "a/b", "UID", "sent", "stored", is_dry_run=is_dry_run)
+    assert (error.code, error.reason) == (409, "Conflict")
+    assert error.message.endswith(
+        f"StorageError: invalid object, Code: 4, Key: {place}, ResourceVersion: 0,"
+        " AdditionalErrorMsg: Precondition failed: UID in precondition: sent, UID in object meta:"
+        " stored"
+    )
+    assert '"b"' in error.message
+
+
+@pytest.mark.parametrize(
+    ("sent", "is_restored", "generation", "time"),
+    [
+        ({"generation": 4, "creationTimestamp": "2020-01-01T00:00:00Z"}, True, 4,
+         "2020-01-01T00:00:00Z"),
+        ({"generation": 4, "creationTimestamp": "2020-01-01T00:00:00Z"}, False, 1,
+         "2026-01-01T00:00:00Z"),
+        ({}, True, 1, "2026-01-01T00:00:00Z"),
+        ({"selfLink": "/x"}, False, 1, "2026-01-01T00:00:00Z"),
+    ],
+)  # fmt: skip
+def test_a_restored_object_keeps_its_time_and_its_generation(sent, is_restored, generation, time):
+    obj = decode({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"} | sent})
+    made = created(
+        obj, strategy=strategy_of(("apps", "Deployment")), name="a", uid="u", version=7,
+        now_ns=1_767_225_600 * 10**9, is_restored=is_restored,
+    )  # fmt: skip
+    assert (made.metadata.generation, made.metadata.creation_timestamp) == (generation, time)
+    assert made.raw["metadata"] == {
+        "name": "a", "namespace": "default", "uid": "u", "resourceVersion": "7",
+        "creationTimestamp": time,
+        "generation": generation,
+    }  # fmt: skip

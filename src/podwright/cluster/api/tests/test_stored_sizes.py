@@ -1,5 +1,7 @@
 """Writes of components whose objects etcd would not store."""
 
+import json
+
 import pytest
 
 from podwright.apimachinery.objects import with_fields
@@ -7,7 +9,8 @@ from podwright.apimachinery.schema import decode
 from podwright.cluster.api import Api, BindPod, CreateObject, UpdateObject
 from podwright.cluster.api.bootstrap_objects import namespace
 from podwright.cluster.api.field_management import ComponentOwners
-from podwright.cluster.api.stored_sizes import SIZE_MAX_BYTES
+from podwright.cluster.api.rejections import Rejection
+from podwright.cluster.api.stored_sizes import SIZE_MAX_BYTES, protobuf_size, storable
 from podwright.cluster.store import POD, ObjectStore
 
 NOW_NS = 1_800_000_000_000_000_000
@@ -92,3 +95,60 @@ def test_a_simulation_has_no_etcd(window_bytes):
     api = Api(ObjectStore(window_bytes=window_bytes))
     api._parts.storage.create(namespace("default"), NOW_NS)
     assert created(api, SIZE_MAX_BYTES).error is None
+
+
+def test_protobuf_has_the_names_of_maps_only():
+    document = {"kind": "ConfigMap", "data": {"a": "b" * 200}, "metadata": {"generation": 300}}
+    entry = 2 + 1 + 3 + 200
+    expected = (2 + 9) + (3 + 3 + entry) + (2 + 3)
+    assert protobuf_size(document) == expected
+    managed = {"fieldsV1": {"f:a": {}}, "time": "2026-01-01T00:00:00Z"}
+    assert protobuf_size({"managedFields": [managed, managed]}) == 2 * (
+        2 + (2 + 2 + len(json.dumps({"f:a": {}}, separators=(",", ":")))) + (2 + 20)
+    )
+    stamp = {"creationTimestamp": "2026-01-01T00:00:00Z"}
+    assert protobuf_size({"metadata": stamp}) == 2 + 10
+    # A field of a list in a list is one of bytes.
+    assert protobuf_size({"lists": [[1, 200], ["abc"]]}) == (2 + 2 + 3) + (2 + 5)
+    assert protobuf_size({"paused": True, "none": None}) == 2 + 2
+
+
+@pytest.mark.parametrize(
+    ("number", "size"),
+    [(0, 2), (127, 2), (128, 3), (2**14 - 1, 3), (2**14, 4), (1.5, 2)],
+)
+def test_seven_bits_of_a_number_take_a_byte(number, size):
+    assert protobuf_size({"generation": number}) == size
+
+
+@pytest.mark.parametrize(
+    ("length", "size"),
+    [(0, 2), (127, 129), (128, 131), (2**14 - 1, 2**14 + 2), (2**14, 2**14 + 4),
+     (2**21 - 1, 2**21 + 3), (2**21, 2**21 + 5)],
+)  # fmt: skip
+def test_the_length_of_a_text_takes_bytes_too(length, size):
+    assert protobuf_size({"kind": "x" * length}) == size
+
+
+def test_an_object_that_fits_is_stored_as_it_is_and_another_without_its_managed_fields():
+    document = {"metadata": {"name": "a", "managedFields": [{"manager": "x" * 10_000}]}}
+    assert storable(document, is_custom=True) is document
+    long = {**document, "data": {"a": "x" * (SIZE_MAX_BYTES - 5_000)}}
+    assert storable(long, is_custom=True) == long | {"metadata": {"name": "a"}}
+    assert "managedFields" in document["metadata"]
+    bare = {"data": {"a": "x" * (SIZE_MAX_BYTES + 1)}}
+    for is_custom in (True, False):
+        with pytest.raises(Rejection) as raised:
+            storable(bare, is_custom=is_custom)
+        assert (raised.value.code, raised.value.reason) == (500, "")
+        assert str(raised.value) == "etcdserver: request is too large"
+
+
+def test_names_of_fields_count_for_custom_objects_only():
+    empty = len(json.dumps({"kind": ""}, separators=(",", ":")))
+    document = {"kind": "x" * (SIZE_MAX_BYTES - empty + 1)}
+    assert storable(document, is_custom=False) is document
+    with pytest.raises(Rejection):
+        storable(document, is_custom=True)
+    shorter = {"kind": document["kind"][1:]}
+    assert storable(shorter, is_custom=True) is shorter

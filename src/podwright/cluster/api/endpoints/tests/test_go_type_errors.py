@@ -3,12 +3,20 @@
 import pytest
 
 from podwright.apimachinery.schema import built_in
+from podwright.apimachinery.schema.structural import CustomKind, CustomVersion
 from podwright.cluster.api.endpoints.decoding.body_fields import TypeMismatchError, check_fields
 from podwright.cluster.api.endpoints.decoding.go_type_errors import (
     conversion_error,
     type_error,
     with_wrapped_number,
 )
+
+TRAINS = CustomKind(
+    CustomVersion(
+        group="example.com", version="v1", names={"plural": "trains", "kind": "Train"},
+        namespaced=True,
+    )
+)  # fmt: skip
 
 
 def message(api_version, kind, document):
@@ -76,6 +84,40 @@ def test_only_a_field_that_decodes_itself_ends_the_decoding_of_a_schema(name, fi
     assert found is not None
     with pytest.raises(TypeMismatchError, match=rf"\.{first} of type"):
         check_fields({"spec": {"versions": versions}}, found)
+
+
+def test_a_value_in_place_of_a_schema_or_a_boolean_is_told_without_its_field():
+    versions = [{"name": "v1", "schema": {"openAPIV3Schema": {"additionalProperties": 1}}}]
+    found = message(
+        "apiextensions.k8s.io/v1", "CustomResourceDefinition", {"spec": {"versions": versions}}
+    )
+    assert found == "boolean or JSON schema expected"
+
+
+@pytest.mark.parametrize(
+    ("problem", "text"),
+    [
+        (("spec.cars", 'Invalid value: "string": must be of type integer', "x"),
+         'spec.cars: Invalid value: "string": must be of type integer'),
+        (("metadata.name", 'Invalid value: "integer": must be of type string', 5),
+         "json: cannot unmarshal number into Go struct field ObjectMeta.name of type string"),
+        (("metadata.ownerReferences[0].uid", "", {}),
+         "json: cannot unmarshal object into Go struct field OwnerReference.ownerReferences.uid of"
+         " type types.UID"),
+        (("metadata", "", 5),
+         "json: cannot unmarshal number into Go struct field Train.metadata of type v1.ObjectMeta"),
+    ],
+)  # fmt: skip
+def test_the_schema_of_a_custom_kind_speaks_for_itself_but_its_metadata_are_of_go(problem, text):
+    assert type_error(TRAINS, problem) == text
+
+
+def test_a_field_that_go_does_not_know_is_not_on_the_path():
+    found = built_in().find("v1", "Pod")
+    assert found is not None
+    text = "json: cannot unmarshal number into Go struct field Pod.spec of type v1.PodSpec"
+    assert type_error(found, ("spec.unknown", "", 5)) == text
+    assert conversion_error(found, ("spec.unknown", "", 5)) == text
 
 
 def test_unknown_fields_of_schemas_that_decode_themselves_are_no_problem():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from podwright.cluster.api.endpoints import put_objects, server_objects
+from podwright.cluster.api.endpoints import add_missing_objects, put_objects, server_objects
 
 ENDPOINTS = "/api/v1/namespaces/default/endpoints/kubernetes"
 SLICE = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes"
@@ -61,3 +61,33 @@ def test_the_components_that_run_are_healthy(server):
     assert [each["metadata"]["name"] for each in found["items"]] == ["etcd-0", "scheduler"]
     healthy = {"type": "Healthy", "status": "True", "message": "ok"}
     assert [each["conditions"] for each in found["items"]] == [[healthy], [healthy]]
+
+
+BINDINGS = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
+
+
+def binding(role):
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+        "metadata": {"name": "own"}, "subjects": [{"kind": "User", "name": "ada"}],
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+    }  # fmt: skip
+
+
+def test_a_binding_of_another_role_is_replaced_when_it_has_no_finalizers(server):
+    def started(role):
+        add_missing_objects(server.store, server.now_ns, [binding(role)])
+        return server.reply("GET", f"{BINDINGS}/own")[1]
+
+    first = started("view")
+    assert started("view") == first
+    held = {"metadata": {"finalizers": ["example.com/held"]}}
+    assert server.patch(f"{BINDINGS}/own", held)[0] == 200
+    found = started("edit")
+    assert found["roleRef"]["name"] == "view"
+    assert "deletionTimestamp" in found["metadata"]
+    assert server.patch(f"{BINDINGS}/own", {"metadata": {"finalizers": None}})[0] == 200
+    started("view")
+    found = started("edit")
+    assert found["roleRef"]["name"] == "edit"
+    assert found["metadata"]["uid"] != first["metadata"]["uid"]

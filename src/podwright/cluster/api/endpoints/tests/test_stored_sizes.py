@@ -5,14 +5,12 @@ The statuses, texts and sizes are those of kube-apiserver 1.36 with etcd 3.6.
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
 from podwright.cluster.api.endpoints.tests.conftest import config_map
 from podwright.cluster.api.endpoints.tests.test_custom_resources import definition, version
-from podwright.cluster.api.stored_sizes import protobuf_size
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 TRAINS = "/apis/example.com/v1/namespaces/default/trains"
@@ -77,17 +75,3 @@ def test_patches_make_no_larger_objects(trains):
     assert is_refused(trains.reply("PATCH", f"{TRAINS}/a", copies, headers=headers))
     small = {"metadata": {"labels": {"a": "b"}}}
     assert not is_refused(trains.reply("PATCH", f"{TRAINS}/a", small, headers=merge))
-
-
-def test_protobuf_has_the_names_of_maps_only():
-    document = {"kind": "ConfigMap", "data": {"a": "b" * 200}, "metadata": {"generation": 300}}
-    entry = 2 + 1 + 3 + 200
-    expected = (2 + 9) + (3 + 3 + entry) + (2 + 3)
-    assert protobuf_size(document) == expected
-    managed = {"fieldsV1": {"f:a": {}}, "time": "2026-01-01T00:00:00Z"}
-    assert protobuf_size({"managedFields": [managed, managed]}) == 2 * (
-        2 + (2 + 2 + len(json.dumps({"f:a": {}}, separators=(",", ":")))) + (2 + 20)
-    )
-    stamp = {"creationTimestamp": "2026-01-01T00:00:00Z"}
-    assert protobuf_size({"metadata": stamp}) == 2 + 10
-    assert protobuf_size({"spec": {"paused": True, "lists": [[1, 2]], "none": None}}) > 6

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from podwright.cluster.api.endpoints.tests.conftest import config_map, pod
+from podwright.cluster.api.endpoints import HttpRequest
+from podwright.cluster.api.endpoints.tests.conftest import ADMIN, config_map, pod
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 PODS = "/api/v1/namespaces/default/pods"
@@ -296,3 +299,32 @@ def test_a_scale_has_no_managed_fields_but_its_writer_owns_the_replicas(server):
         for entry in found["metadata"]["managedFields"]
     }
     assert owners == {"maker": False, "scaler": True}
+
+
+@pytest.mark.parametrize(
+    ("sent", "is_restored", "kept"),
+    [
+        ({"generation": 4, "creationTimestamp": "2020-01-01T00:00:00Z"}, True,
+         {"generation": 4, "creationTimestamp": "2020-01-01T00:00:00Z"}),
+        ({"generation": 4}, True, {"generation": 4, "creationTimestamp": "2026-03-02T10:00:01Z"}),
+        ({"generation": 4, "creationTimestamp": "2020-01-01T00:00:00Z"}, False,
+         {"generation": 1, "creationTimestamp": "2026-03-02T10:00:01Z"}),
+    ],
+)  # fmt: skip
+def test_an_applied_object_that_is_restored_keeps_its_time_and_its_generation(
+    server, sent, is_restored, kept
+):
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": pod("x")["spec"]}
+    body = {
+        "apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "d"} | sent,
+        "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template},
+    }  # fmt: skip
+    request = HttpRequest(
+        "PATCH", "/apis/apps/v1/namespaces/default/daemonsets/d", "fieldManager=restore",
+        {"content-type": "application/apply-patch+yaml"}, json.dumps(body).encode(),
+        is_restored=is_restored,
+    )  # fmt: skip
+    found = server.api.handle(request, ADMIN, server.now_ns + 1_000_000_000)
+    assert found.status == 201, found.body
+    metadata = json.loads(found.body)["metadata"]
+    assert {name: metadata[name] for name in kept} == kept

@@ -8,6 +8,7 @@ import pytest
 
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema import decode
+from podwright.apimachinery.schema.structural import CustomKind, CustomVersion
 from podwright.cluster.api.authorization import (
     AlwaysAllow,
     AuthorizerChain,
@@ -21,10 +22,10 @@ from podwright.cluster.api.stages.admitting import own, refuse_escalation, warn
 from podwright.cluster.api.stages.checking import admin_access_problems, check_change, check_new
 from podwright.cluster.api.stages.kinds.certificate_requests import signer_problems, with_requestor
 from podwright.cluster.api.stages.kinds.claim_statuses import _node_of
-from podwright.cluster.api.stages.kinds.custom_resources import write_warnings
+from podwright.cluster.api.stages.kinds.custom_resources import check_kind_of_object, write_warnings
 from podwright.cluster.api.stages.tests.writes import NOW, parts, resource, sent_write
 from podwright.cluster.api.users import User
-from podwright.cluster.api.versions.resources import built_in_resources
+from podwright.cluster.api.versions.resources import Resource, built_in_resources
 from podwright.cluster.store import ObjectStore
 
 
@@ -513,3 +514,41 @@ def test_warnings_about_finalizers_and_formats() -> None:
     )  # fmt: skip
     warn(parts(), status)
     assert status.warnings == []
+
+
+@pytest.mark.parametrize(
+    ("head", "message"),
+    [
+        ({"kind": "Train", "apiVersion": "example.com/v1"}, None),
+        ({"kind": "Car", "apiVersion": "example.com/v1"},
+         'Car.example.com "a" is invalid: kind: Invalid value: "Car": must be Train'),
+        ({"kind": "Train", "apiVersion": "other.io/v2"},
+         'Train.other.io "a" is invalid: apiVersion: Invalid value: "other.io/v2": must be'
+         " example.com/v1"),
+        ({"kind": "Car", "apiVersion": "v1"},
+         'Car "a" is invalid: [kind: Invalid value: "Car": must be Train, apiVersion: Invalid'
+         ' value: "v1": must be example.com/v1]'),
+    ],
+)  # fmt: skip
+def test_an_object_of_another_kind_than_the_resource_is_invalid(head, message):
+    version = CustomVersion(
+        group="example.com", version="v1", names={"plural": "trains", "kind": "Train"},
+        namespaced=True,
+    )  # fmt: skip
+    kind = CustomKind(version)
+    trains = Resource(
+        kind=kind, storage=("example.com", "Train"), storage_kind=kind, is_custom=True
+    )
+    document = head | {"metadata": {"name": "a", "namespace": "default"}}
+    found = rejection_of(trains, document)
+    assert (found and (found.code, found.message)) == (message and (422, message))
+    # Of a built-in kind, the decoder has rejected it before.
+    assert rejection_of(built_in_resources()["v1", "ConfigMap"], document) is None
+
+
+def rejection_of(resource: Resource, document: Document) -> Rejection | None:
+    try:
+        check_kind_of_object(resource, document)
+    except Rejection as error:
+        return error
+    return None
