@@ -152,6 +152,27 @@ def test_nothing_is_made_in_a_namespace_that_ends(namespace, is_rejected):
     )
 
 
+def test_quotas_are_counted_where_their_status_is_kept_and_nowhere_else():
+    store = ObjectStore()
+    metadata = {"name": "q", "namespace": "default"}
+    hard = {"hard": {"pods": "5"}}
+    kind = {"apiVersion": "v1", "kind": "ResourceQuota"}
+    store.put(
+        decode(
+            kind | {"metadata": metadata, "spec": hard, "status": hard | {"used": {"pods": "0"}}}
+        )
+    )
+    kept = []
+    admission = Admission(
+        store, added=("ResourceQuota",), update_status=lambda quota, _now: kept.append(quota)
+    )
+    admission.admit_new(make_pod("p"))
+    assert [quota["status"]["used"] for quota in kept] == [{"pods": "1"}]
+    without = Admission(store, added=("ResourceQuota",))
+    with pytest.raises(AssertionError, match="no quota is counted, but"):
+        without.admit_new(make_pod("p"))
+
+
 def test_deletions_are_read_by_policies_only():
     store = ObjectStore()
     admission = Admission(store)

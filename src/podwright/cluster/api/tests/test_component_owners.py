@@ -185,3 +185,34 @@ def test_an_applied_configuration_conflicts_unless_it_is_forced() -> None:
         "manager": "m", "operation": "Apply", "apiVersion": "v1", "time": NOW,
         "fieldsType": "FieldsV1", "fieldsV1": {"f:data": {"f:a": {}}}, "subresource": "s",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("version", "is_kept"),
+    [
+        ("autoscaling/v2", True), ("autoscaling/v1", True),
+        ("autoscaling/v2beta2", False), ("apps/v1", False),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("changed", ["minReplicas", "maxReplicas"])
+def test_owners_in_a_version_that_is_not_served_are_dropped(
+    version: str, is_kept: bool, changed: str
+) -> None:
+    resource = RESOURCES.find("autoscaling", "v2", "horizontalpodautoscalers")
+    assert resource is not None
+    fields: Document = {"f:spec": {"f:minReplicas": {}, "f:maxReplicas": {}}}
+    live: Document = {
+        "apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "a", "managedFields": [entry(fields, "other", apiVersion=version)]},
+        "spec": {"minReplicas": 1, "maxReplicas": 2},
+    }  # fmt: skip
+    new = live | {"spec": live["spec"] | {changed: 5}}
+    made = FieldManagement(RESOURCES).updated(
+        resource, live, new, manager="m", subresource="", now_ns=NOW_NS
+    )
+    owned = {
+        each["manager"]: set(each["fieldsV1"]["f:spec"])
+        for each in made["metadata"]["managedFields"]
+    }
+    of_other = {"f:minReplicas", "f:maxReplicas"} - {f"f:{changed}"}
+    assert owned == {"m": {f"f:{changed}"}} | ({"other": of_other} if is_kept else {})

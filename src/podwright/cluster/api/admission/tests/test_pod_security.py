@@ -262,6 +262,25 @@ def test_labels_choose_standards(labels, shown):
     assert f"{policy.enforce} {policy.audit} {policy.warn}" == shown
 
 
+@pytest.mark.parametrize(
+    ("labels", "is_privileged"),
+    [
+        pytest.param({}, True, id="none"),
+        pytest.param(dict.fromkeys(("enforce", "audit", "warn"), "privileged"), True, id="all"),
+        pytest.param({"enforce": "privileged", "enforce-version": "v1.30"}, True, id="a version"),
+        pytest.param({"enforce": "baseline", "warn": "privileged"}, False, id="enforces"),
+        pytest.param({"audit": "baseline"}, False, id="audits"),
+        pytest.param({"warn": "restricted"}, False, id="warns"),
+        # A bad label is a reason for a warning, whatever is allowed.
+        pytest.param({"audit": "bad"}, False, id="a bad level"),
+        pytest.param({"enforce": "privileged", "warn-version": "x"}, False, id="a bad version"),
+    ],
+)
+def test_a_policy_that_allows_everything_has_no_bad_labels(labels, is_privileged):
+    policy = policy_of({PREFIX + name: value for name, value in labels.items()})
+    assert policy.is_privileged is is_privileged
+
+
 def test_a_violation_is_forbidden_and_a_warning_is_not(server):
     label(server, enforce="baseline", warn="restricted", warn_version="v1.20")
     status, error = server.reply("POST", PODS, pod("p", hostPID=True))

@@ -84,7 +84,8 @@ def _converted(value: Any) -> Any:
     made: Document = {}
     for key, part in value.items():
         if key == "allOf":
-            made |= _converted(part[0])
+            (only,) = part
+            made |= _converted(only)
         elif key == "$ref":
             made[key] = part.replace("#/components/schemas/", "#/definitions/")
         elif key == "properties":

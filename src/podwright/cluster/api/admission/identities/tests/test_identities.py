@@ -11,10 +11,21 @@ import pytest
 
 from podwright.cluster.api.admission import default_plugins
 from podwright.cluster.api.admission.identities.certificate_requests import (
+    Subject,
     UnreadableRequest,
     certificate_subject,
 )
-from podwright.cluster.api.admission.identities.node_restriction import _forbidden_labels
+from podwright.cluster.api.admission.identities.node_restriction import (
+    NodeRestriction,
+    _forbidden_labels,
+)
+from podwright.cluster.api.admission.tests.contexts import (
+    a_context,
+    a_store,
+    a_write,
+    named,
+    outcome,
+)
 from podwright.cluster.api.endpoints import (
     DEFAULT_GROUP_VERSIONS,
     GATED_RESOURCES,
@@ -305,7 +316,7 @@ def test_a_node_requests_tokens_of_its_pods(nodes):
 # ------------------------------------------------------------------------ certificates
 
 
-def certificate_request(**subject: str) -> str:
+def certificate_request(*names: tuple[str, str], **subject: str) -> str:
     """Return a PKCS #10 request as it is sent; its signature is empty."""
     kinds = {"common": "0603550403", "organization": "060355040a"}
 
@@ -315,11 +326,11 @@ def certificate_request(**subject: str) -> str:
         head = bytes([length]) if length < 128 else bytes([0x82, *length.to_bytes(2, "big")])
         return bytes([tag]) + head + content
 
-    names = [
+    parts = [
         der(0x31, der(0x30, bytes.fromhex(kinds[kind]), der(0x0C, value.encode())))
-        for kind, value in subject.items()
+        for kind, value in (*names, *subject.items())
     ]
-    information = der(0x30, der(0x02, b"\0"), der(0x30, *names), der(0x30))
+    information = der(0x30, der(0x02, b"\0"), der(0x30, *parts), der(0x30))
     body = b64encode(der(0x30, information, der(0x30), der(0x03, b"\0"))).decode()
     pem = f"-----BEGIN CERTIFICATE REQUEST-----\n{body}\n-----END CERTIFICATE REQUEST-----\n"
     return b64encode(pem.encode()).decode()
@@ -599,3 +610,66 @@ def test_what_is_no_certificate_request(content: str | None, error: str) -> None
     pem = f"-----BEGIN {name}-----\n{content}\n-----END {name}-----\n"
     with pytest.raises(UnreadableRequest, match=error):
         certificate_subject(b64encode(pem.encode()).decode())
+
+
+@pytest.mark.parametrize(
+    ("names", "subject"),
+    [
+        ([], Subject("", (), has_alternative_names=False)),
+        ([("common", "a")], Subject("a", (), has_alternative_names=False)),
+        (
+            [("common", "a"), ("organization", "x"), ("organization", "y")],
+            Subject("a", ("x", "y"), has_alternative_names=False),
+        ),
+        # As in Go, the last of several names counts.
+        (
+            [("organization", "x"), ("common", "a"), ("common", "b"), ("organization", "y")],
+            Subject("b", ("x", "y"), has_alternative_names=False),
+        ),
+        ([("organization", "x")], Subject("", ("x",), has_alternative_names=False)),
+    ],
+)
+def test_the_subject_of_a_certificate_request(
+    names: list[tuple[str, str]], subject: Subject
+) -> None:
+    assert certificate_subject(certificate_request(*names)) == subject
+
+
+WITHOUT = 'PodCertificateRequest for pod "default/p"'
+
+
+@pytest.mark.parametrize(
+    ("field", "message"),
+    [
+        ("nodeName", 'PodCertificateRequest.Spec.NodeName="", which is not the requesting node'
+         ' "n1"'),
+        ("nodeUID", f'{WITHOUT} names node UID "", inconsistent with the running node ("UID")'),
+        ("podUID", f'{WITHOUT} contains pod UID ("") which differs from running pod "UID"'),
+        ("serviceAccountName", f'{WITHOUT} contains serviceAccountName ("") that differs from'
+         ' running pod ("a")'),
+        ("serviceAccountUID", f'{WITHOUT} names service account UID "", which differs from the'
+         ' running service account ("UID")'),
+    ],
+)  # fmt: skip
+def test_what_a_request_for_the_certificate_of_a_pod_lacks(field: str, message: str) -> None:
+    store = a_store(
+        named("v1 Node", "n1", metadata={"uid": "UID"}),
+        named("v1 ServiceAccount", "a", "default", metadata={"uid": "UID"}),
+        named(
+            "v1 Pod", "p", "default", metadata={"uid": "UID"},
+            spec={"nodeName": "n1", "serviceAccountName": "a", "containers": []},
+        ),
+    )  # fmt: skip
+    spec = {
+        "nodeName": "n1", "nodeUID": "UID", "podName": "p", "podUID": "UID",
+        "serviceAccountName": "a", "serviceAccountUID": "UID",
+    }  # fmt: skip
+
+    def answer(sent: dict[str, str]) -> Any:
+        kind = "certificates.k8s.io/v1beta1 PodCertificateRequest"
+        write = a_write(kind, {"metadata": {"name": "r"}, "spec": sent}, user=NODE)
+        return outcome(NodeRestriction(a_context(store)), write)
+
+    assert isinstance(answer(spec), dict)
+    found = answer({name: value for name, value in spec.items() if name != field})
+    assert str(found).endswith(message)
