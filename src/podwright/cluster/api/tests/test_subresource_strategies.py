@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from typing import Any
 
 import pytest
@@ -325,3 +326,42 @@ def test_finalizers_of_a_namespace_are_qualified_names():
     found = update_problems(resource("Namespace"), new, old, "finalize")
     assert {path for path, _, _ in found} == {"spec.finalizers[1]"}
     assert update_problems(resource("Namespace"), old, old, "finalize") == []
+
+
+def test_an_approval_keeps_the_conditions_that_decide():
+    metadata = {"name": "r", "uid": "u", "resourceVersion": "1"}
+    pem = b64encode(b"-----BEGIN CERTIFICATE REQUEST-----\n").decode()
+    spec = {"signerName": "a.io/b", "usages": ["client auth"], "request": pem}
+
+    def problems(new: list[Document], old: list[Document], subresource: str) -> list[str]:
+        kind = resource("CertificateSigningRequest", "certificates.k8s.io")
+        after, before = (
+            {"metadata": metadata, "spec": spec, "status": {"conditions": conditions}}
+            for conditions in (new, old)
+        )
+        return [path for path, _, _ in update_problems(kind, after, before, subresource)]
+
+    assert problems([with_times(APPROVED)], [], "approval") == []
+    assert problems([], [with_times(APPROVED)], "approval") == ["status.conditions"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "stored", "expected"),
+    [
+        ([{"name": "c", "resources": {"x": 2}}], [{"name": "c", "image": "i"}],
+         [{"name": "c", "image": "i", "resources": {"x": 2}}]),
+        # What is not sent is removed.
+        ([{"name": "c"}], [{"name": "c", "image": "i", "resources": {"x": 1}}],
+         [{"name": "c", "image": "i"}]),
+        ([{"name": "d", "resources": {"x": 2}}, {"name": "c", "resources": {"x": 3}}],
+         [{"name": "c"}, {"name": "d"}],
+         [{"name": "d", "resources": {"x": 2}}, {"name": "c", "resources": {"x": 3}}]),
+        ([], [], []),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("field", ["containers", "initContainers"])
+def test_a_resize_takes_the_resources_of_each_container(field, sent, stored, expected):
+    metadata = {"name": "p", "generation": 1}
+    old = {"metadata": metadata, "spec": {field: stored}}
+    found = update("Pod", {"metadata": metadata, "spec": {field: sent}}, old, subresource="resize")
+    assert (found["spec"].get(field) or []) == expected

@@ -192,6 +192,25 @@ def test_the_status_and_the_behavior_in_both_versions():
     assert autoscaler_v2(used)["status"]["currentMetrics"] == [cpu(40, "current")]
 
 
+@pytest.mark.parametrize(
+    "behavior",
+    [
+        {"scaleUp": {"policies": [
+            {"type": "Pods", "value": 4, "periodSeconds": 60},
+            {"type": "Percent", "value": 100, "periodSeconds": 15},
+        ], "selectPolicy": "Min"}},
+        {"scaleDown": {"policies": [{"type": "Pods", "value": 1, "periodSeconds": 1}]},
+         "scaleUp": {"stabilizationWindowSeconds": 0}},
+        {"scaleDown": {"tolerance": "100m"}},
+    ],
+)  # fmt: skip
+def test_each_policy_of_the_behavior_returns_from_v1(behavior):
+    found = autoscaler_v1(autoscaler({"behavior": behavior}))
+    annotation = json.loads(found["metadata"]["annotations"][f"{PREFIX}behavior"])
+    assert annotation.keys() == {"ScaleUp", "ScaleDown"}
+    assert autoscaler_v2(found)["spec"]["behavior"] == behavior
+
+
 @pytest.mark.parametrize("text", ["", "{", "null", '{"type": "x"}', "[1]"])
 def test_annotations_that_are_no_metrics_are_dropped(text):
     given = autoscaler({"targetCPUUtilizationPercentage": 50}, "v1")

@@ -23,6 +23,7 @@ from podwright.cluster.api.stages.checking import admin_access_problems, check_c
 from podwright.cluster.api.stages.kinds.certificate_requests import signer_problems, with_requestor
 from podwright.cluster.api.stages.kinds.claim_statuses import _node_of
 from podwright.cluster.api.stages.kinds.custom_resources import check_kind_of_object, write_warnings
+from podwright.cluster.api.stages.kinds.service_allocation import ServiceAllocations
 from podwright.cluster.api.stages.tests.writes import NOW, parts, resource, sent_write
 from podwright.cluster.api.users import User
 from podwright.cluster.api.versions.resources import Resource, built_in_resources
@@ -325,6 +326,70 @@ def test_expressions_are_checked_again_when_an_object_changes(
         assert message.startswith(start + shown)
     else:
         assert message is None
+
+
+RULES = {"matchConstraints": policy("true")["spec"]["matchConstraints"], "failurePolicy": "Fail"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "field"),
+    [
+        ("MutatingAdmissionPolicy", RULES | {"reinvocationPolicy": "Never", "mutations": [
+            {"patchType": "JSONPatch", "jsonPatch": {"expression": "1 +"}},
+        ]}, "spec.mutations[0].jsonPatch.expression"),
+        ("MutatingAdmissionPolicy", RULES | {"reinvocationPolicy": "Never", "mutations": [
+            {"patchType": "JSONPatch", "jsonPatch": {
+                "expression": "[JSONPatch{op: 'remove', path: '/spec'}]"}},
+        ]}, None),
+        ("ValidatingAdmissionPolicy", policy("1 +")["spec"], "spec.validations[0].expression"),
+        # A kind of the group that has no expressions.
+        ("ValidatingAdmissionPolicyBinding",
+         {"policyName": "p", "validationActions": ["Deny"]}, None),
+    ],
+)  # fmt: skip
+def test_the_expressions_of_each_kind_are_checked(kind, spec, field):
+    document = {"metadata": {"name": "p"}, "spec": spec}
+    group = "admissionregistration.k8s.io/v1"
+    message = problems(check_new, f"{group} {kind}", document, namespace="")
+    assert (message is None) is (field is None), message
+    if field is not None:
+        assert f"is invalid: {field}: Invalid value: " in str(message)
+
+
+def test_a_version_without_rules_has_those_of_the_stored_one():
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}
+    document = config_map() | {"spec": {"maxReplicas": 0, "scaleTargetRef": target}}
+    message = problems(check_new, "autoscaling/v1 HorizontalPodAutoscaler", document)
+    assert message == (
+        'HorizontalPodAutoscaler.autoscaling "a" is invalid: spec.maxReplicas: Required value: must'
+        " be set and greater than 0"
+    )
+
+
+def test_the_address_of_an_invalid_service_is_drawn_before_its_errors_are_found():
+    store = ObjectStore(seed=7)
+    drawn: list[Document] = []
+
+    def allocate(service: Document, stored: Document | None, *, is_dry_run: bool) -> Document:
+        assert (stored, is_dry_run) == (None, True)
+        drawn.append(ServiceAllocations(store).allocate(service, stored, is_dry_run=is_dry_run))
+        return drawn[-1]
+
+    ports = [{"port": 80, "protocol": "TCP", "targetPort": 80}] * 2
+    spec = {
+        "type": "ClusterIP", "ports": ports, "sessionAffinity": "None",
+        "internalTrafficPolicy": "Cluster",
+    }  # fmt: skip
+    document = config_map() | {"spec": spec}
+    facts = {"allocators": {("", "Service"): allocate}, "is_dry_run": True}
+    message = str(problems(check_new, "v1 Service", document, **facts))
+    assert "spec.ports[0].name: Required value" in message
+    assert [each["spec"]["clusterIP"].rpartition(".")[0] for each in drawn] == ["10.0.0"]
+    # One whose addresses are wrong is rejected before.
+    document = config_map() | {"spec": spec | {"clusterIP": "x", "clusterIPs": ["x"]}}
+    message = str(problems(check_new, "v1 Service", document, **facts))
+    assert "spec.clusterIPs[0]: Invalid value" in message
+    assert len(drawn) == 1
 
 
 # ------------------------------------------------------------------------------ certificates

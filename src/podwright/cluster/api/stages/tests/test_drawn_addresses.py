@@ -10,7 +10,7 @@ import pytest
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api.rejections import Rejection
-from podwright.cluster.api.stages.kinds.service_allocation import ServiceAllocations
+from podwright.cluster.api.stages.kinds.service_allocation import NODE_PORTS, ServiceAllocations
 from podwright.cluster.store import ObjectStore, change_of
 
 FIRST = IPv4Address("10.0.0.1")
@@ -261,3 +261,31 @@ def test_each_address_that_a_service_requests_has_to_be_free() -> None:
             f'Service "new" is invalid: spec.clusterIPs: Invalid value: [{shown}]: failed to'
             f" allocate IP {problem}"
         )
+
+
+@pytest.mark.parametrize(
+    ("spec", "field"),
+    [
+        ({"ipFamilyPolicy": "RequireDualStack"}, "spec.ipFamilyPolicy"),
+        ({"ipFamilyPolicy": "SingleStack", "ipFamilies": ["IPv4", "IPv6"]}, "spec.ipFamilyPolicy"),
+        ({"ipFamilyPolicy": "SingleStack", "ipFamilies": ["IPv6"]}, "spec.ipFamilies[0]"),
+    ],
+)
+def test_a_service_of_families_that_the_cluster_lacks_gets_no_address(spec, field) -> None:
+    store = ObjectStore(seed=1)
+    with pytest.raises(Rejection) as error:
+        allocated(store, a_service(**spec))
+    assert (error.value.code, error.value.reason) == (422, "Invalid")
+    assert error.value.message.startswith(f'Service "new" is invalid: {field}: Invalid value: ')
+
+
+def test_no_node_port_is_left() -> None:
+    store = ObjectStore(seed=1)
+    ports = [{"port": 1, "protocol": "TCP", "nodePort": number} for number in NODE_PORTS]
+    store.put(decode(a_service("all", type="NodePort", ports=ports[:-1])))
+    found = allocated(store, a_service(type="NodePort"))
+    assert [each["nodePort"] for each in found["ports"]] == [NODE_PORTS[-1]]
+    store.put(decode(a_service("last", type="NodePort", ports=ports[-1:])))
+    with pytest.raises(Rejection) as error:
+        allocated(store, a_service(type="NodePort"))
+    assert error.value.message.endswith("spec.ports: Internal error: all node ports are taken")
