@@ -183,6 +183,7 @@ def imported_by(path: Path) -> Iterator[str]:
 
 
 IMPORTED_BY_NOBODY = {
+    "podwright.__main__": "`python -m podwright`",
     "podwright._console": "the entry point of the installed command",
     "podwright._version": "hatchling reads it",
     "podwright.online.ui.__main__": "`podwright up` starts it as a process",

@@ -7,6 +7,7 @@ import builtins
 import io
 import json
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -341,3 +342,37 @@ def test_several_configurations_are_compared_on_the_objects_afterwards(tmp_path,
         (pod,) = each["pods"]
         assert (pod["before"]["node"], pod["after"]["node"]) == ("n1", "n2"), errors
     assert status == 1
+
+
+WARNS = """
+import warnings
+import podwright as pw
+
+class Careful(pw.Plugin):
+    name = "Careful"
+
+    def pre_filter(self, cycle):
+        warnings.warn("be careful")
+        warnings.warn("old", RuntimeWarning)
+        return pw.Status()
+"""
+
+
+def test_warnings_of_plugins_are_printed_as_those_of_commands(tmp_path):
+    plugin = tmp_path / "careful.py"
+    plugin.write_text(WARNS)
+    line = [
+        "schedule",
+        str(EXAMPLES / "quickstart"),
+        "--pod",
+        "web-0",
+        "--plugin",
+        str(plugin),
+        "--exit-zero",
+    ]
+    run = [sys.executable, "-m", "podwright", *line, "-o", "name"]
+    done = subprocess.run(run, capture_output=True, text=True, check=True)
+    first, second, *_ = done.stderr.splitlines()
+    assert first == "warning: be careful"
+    assert second.startswith(f"{plugin}:")
+    assert second.endswith(": RuntimeWarning: old")

@@ -59,14 +59,16 @@ def check_update(new: KubernetesObject, old: KubernetesObject) -> None:
     if _differs_in_metadata_only(document, stored):
         # The rest was validated when it was stored.
         document, stored = ({"metadata": each.get("metadata")} for each in (document, stored))
-        problems = kind.metadata_update_problems(document, stored)
-    else:
-        problems = wrong_types(kind, document) or kind.update_problems(document, stored)
-    if added := _added(kind, problems, stored):
+        if added := _added(kind.metadata_update_problems(document, stored), kind, stored):
+            raise Invalid(new, added)
+    elif wrong := wrong_types(kind, document):
+        if added := _added(wrong, kind, stored):
+            raise Invalid(new, added)
+    elif kind.update_problems(document, stored) and (added := update_problems(new, old)):
         raise Invalid(new, added)
 
 
-def _added(kind: Kind, problems: list[Problem], stored: Document) -> list[Problem]:
+def _added(problems: list[Problem], kind: Kind, stored: Document) -> list[Problem]:
     """Return the errors of a changed object that the stored one does not have."""
     if not problems:
         return []
@@ -76,13 +78,15 @@ def _added(kind: Kind, problems: list[Problem], stored: Document) -> list[Proble
 
 
 def update_problems(new: KubernetesObject, old: KubernetesObject) -> list[Problem]:
-    """Return why kube-apiserver would refuse a changed object; empty if it accepts the change."""
+    """Return why kube-apiserver would refuse a changed object; empty if it accepts the change.
+
+    Defaults that an object lacks are not a change: an older server or a manifest has fewer.
+    """
     kind = built_in().find(new.api_version, new.kind)
     if kind is None:
         return []
-    # What is missing in a manifest that no server has completed is not a refusal of the change.
     changed, stored = (encode(with_defaults(obj)) for obj in (new, old))
-    return _added(kind, kind.update_problems(changed, stored), stored)
+    return _added(kind.update_problems(changed, stored), kind, stored)
 
 
 def check_objects(

@@ -38,13 +38,13 @@ if TYPE_CHECKING:
         read_paths as read_paths,
         with_documents as with_documents,
     )
+    from podwright.simulation.files.named_classes import missing_classes as missing_classes
     from podwright.simulation.files.object_reader import (
         FieldValidation as FieldValidation,
         Manifest as Manifest,
         ObjectReader as ObjectReader,
         Sourced as Sourced,
         SourcedDocument as SourcedDocument,
-        missing_classes as missing_classes,
         read_manifest as read_manifest,
         require_validation as require_validation,
     )

@@ -37,6 +37,7 @@ from podwright.apimachinery.schema import built_in
 from podwright.simulation import files
 from podwright.simulation.files.document_cache import DocumentCache
 from podwright.simulation.files.documents import Place, Watch
+from podwright.simulation.files.named_classes import with_classes_of_pods
 from podwright.simulation.files.object_reader import (
     FieldValidation,
     ObjectReader,
@@ -432,6 +433,7 @@ def load_bytes(
                 message = f"a second scheduler configuration; the first is {configuration.source}"
                 errors.append(FieldError(source=document.source, message=message))
     kept = with_device_slices(distinct.kept, errors, warnings)
+    kept = with_classes_of_pods(kept, warnings)
     warnings += overflows(kept)
     loaded = LoadedObjects(tuple(kept), configuration, tuple(warnings), validate)
     if errors:

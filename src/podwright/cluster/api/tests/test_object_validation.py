@@ -9,6 +9,7 @@ import pytest
 from podwright.apimachinery.objects import InvalidObject, KubernetesObject
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import Api, ApplyObject, CreateObject, Invalid, PatchObject, UpdateObject
+from podwright.cluster.api.object_edits import with_defaults
 from podwright.cluster.api.object_validation import (
     check_objects,
     check_update,
@@ -119,6 +120,26 @@ def test_an_update_without_defaults_is_completed() -> None:
     api.handle(UpdateObject(pod(), "main", USER), USER, NOW_NS).raise_for_error()
     stored = api.store.require(POD, "default/web")
     assert len(stored.raw["spec"]["tolerations"]) == 2
+
+
+def test_defaults_that_the_stored_object_lacks_are_not_a_change() -> None:
+    """A Job of a server before 1.21 has no completionMode, which is immutable."""
+
+    def job(**spec: Any) -> KubernetesObject:
+        container = {"name": "main", "image": "app"}
+        labels = {"a": "b"}
+        pod_spec = {"restartPolicy": "Never", "containers": [container]}
+        template = {"metadata": {"labels": labels}, "spec": pod_spec}
+        metadata = {"name": "a", "namespace": "default", "uid": "u"}
+        given = {"template": template, "selector": {"matchLabels": labels}, **spec}
+        return decode(
+            {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": given}
+        )
+
+    check_update(with_defaults(job()), job())
+    with pytest.raises(Invalid) as caught:
+        check_update(with_defaults(job(completionMode="Indexed", completions=1)), job())
+    assert "spec.completionMode" in {error.path for error in caught.value.errors}
 
 
 def test_errors_of_the_stored_object_do_not_prevent_other_changes() -> None:

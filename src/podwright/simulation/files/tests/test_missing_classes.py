@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from podwright.apimachinery.objects import InputError, ObjectMeta, Pod, PodSpec
+from podwright.apimachinery.objects import InputError, ObjectMeta, Pod, PodSpec, PriorityClass
 from podwright.simulation.files import Sourced
 from podwright.simulation.files.manifests import load_bytes
-from podwright.simulation.files.object_reader import missing_classes
+from podwright.simulation.files.named_classes import missing_classes
 
 CONTAINERS = [{"name": "c", "image": "i"}]
 
@@ -66,6 +66,8 @@ NO_RUNTIME = 'there is no RuntimeClass "gvisor"'
          [("spec.priorityClassName", f'{NO_PRIORITY}; did you mean "higher"?')]),
         # Its priority is known.
         ([stored(pod(priorityClassName="high", priority=7))], []),
+        # A server does not check templates.
+        ([stored(deployment(priorityClassName="high"))], []),
         # A class of another kind is none.
         ([pod(priorityClassName="high"), runtime_class("high")],
          [("spec.priorityClassName", NO_PRIORITY)]),
@@ -85,6 +87,56 @@ NO_RUNTIME = 'there is no RuntimeClass "gvisor"'
 )  # fmt: skip
 def test_a_class_that_does_not_exist_is_an_error_with_its_path(documents, errors):
     assert errors_of(*documents) == errors
+
+
+def pod_of_class(uid: str, name: str, priority: int, created: str = "") -> dict[str, Any]:
+    shown = stored(pod(priorityClassName=name, priority=priority, preemptionPolicy="Never"))
+    own = {"name": uid, "uid": uid, "creationTimestamp": created or None}
+    return {**shown, "metadata": {**shown["metadata"], **own}}
+
+
+@pytest.mark.parametrize(
+    ("documents", "classes"),
+    [
+        # What a dump without classes shows of them is what its workloads need.
+        ([pod_of_class("1", "high", 7), stored(deployment(priorityClassName="high"))],
+         [("high", 7)]),
+        ([pod(priorityClassName="low"), pod_of_class("1", "low", -3), pod_of_class("2", "high", 7)],
+         [("low", -3)]),
+        ([pod_of_class("1", "high", 0), stored(deployment(priorityClassName="high"))],
+         [("high", 0)]),
+        # A class may have been replaced.
+        ([pod_of_class("1", "high", 7, "2026-01-01T00:00:00Z"),
+          pod_of_class("2", "high", 8, "2026-01-03T00:00:00Z"),
+          pod_of_class("3", "high", 9, "2026-01-02T00:00:00Z"),
+          deployment(priorityClassName="high")],
+         [("high", 8)]),
+        ([pod_of_class("1", "high", 7)], []),
+        ([pod_of_class("1", "high", 7), deployment(priorityClassName="low")], []),
+        ([pod_of_class("1", "high", 8), priority_class("high"),
+          deployment(priorityClassName="high")], [("high", 7)]),
+        ([pod_of_class("1", "system-node-critical", 8),
+          deployment(priorityClassName="system-node-critical")], []),
+        # The priority of a manifest is not one that a server found.
+        ([pod(priorityClassName="high", priority=7),
+          stored(deployment(priorityClassName="high"))], []),
+    ],
+)  # fmt: skip
+def test_the_pods_of_a_server_show_the_values_of_missing_priority_classes(documents, classes):
+    loaded = load_bytes([(f"f{i}", json.dumps(each).encode()) for i, each in enumerate(documents)])
+    found = loaded.of(PriorityClass)
+    assert [(each.name, each.value) for each in found] == classes
+    made = [] if any(each["kind"] == "PriorityClass" for each in documents) else classes
+    listed = ", ".join(f"{name} ({value})" for name, value in made)
+    lines = [f"PriorityClasses that are missing have the values of pods: {listed}"] if made else []
+    assert [*loaded.warnings] == lines
+
+
+def test_a_class_that_pods_show_preempts_as_its_pods_do():
+    documents = [pod_of_class("1", "high", 7), stored(deployment(priorityClassName="high"))]
+    loaded = load_bytes([("f", b"".join(json.dumps(each).encode() for each in documents))])
+    (found,) = loaded.of(PriorityClass)
+    assert found.preemption_policy == "Never"
 
 
 def test_an_object_without_a_document_names_its_classes_too():
