@@ -52,6 +52,10 @@ _MOST_LINES: Final = 5_000
 _ITEM_PATH: Final = re.compile(r"items\[([0-9]+)\]\.?")
 _JSON_START: Final = re.compile(rb"\s*[{\[]")
 _JSON_OBJECT: Final = re.compile(rb'\s*(?:\[\s*)?\{\s*"')
+_TABLE: Final = re.compile(r"NAME(SPACE)? ")
+_ZIP: Final = b"PK\x03\x04"
+_TAR: Final = b"ustar"
+_TAR_AT: Final = 257
 _LONGEST_JSON: Final = 1_000_000
 """The length of a JSON text in which lines of fields are found."""
 _CONFIGURATION_HEAD = {"apiVersion": CONFIGURATION_GROUP}
@@ -358,12 +362,18 @@ def _of_value(
             yield from _flattened(entry, place.at_item("", index, 0), (), errors)
     elif value is not None:
         message = f"an object is expected, with apiVersion and kind, not {quoted(value)}"
+        if _TABLE.match(str(value)):
+            message = f"{message}; kubectl prints objects with -o yaml"
         errors.append(_error(str(place), message))
 
 
 def _unpacked(data: bytes, source: str, errors: list[FieldError]) -> bytes | None:
     try:
-        return utf8(unpacked(data))
+        content = unpacked(data)
+        if content[_TAR_AT : _TAR_AT + len(_TAR)] == _TAR or content.startswith(_ZIP):
+            errors.append(_error(source, "an archive: unpack it, and name its folder"))
+            return None
+        return utf8(content)
     except (OSError, EOFError, zlib.error) as error:
         errors.append(_error(source, f"cannot be unpacked: {error}"))
         return None

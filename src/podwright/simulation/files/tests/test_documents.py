@@ -1,5 +1,9 @@
 import gzip
+import io
 import json
+import tarfile
+import zipfile
+from typing import Literal
 
 import pytest
 
@@ -26,6 +30,24 @@ POD = {
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
 STORED = NODE | {"metadata": {"name": "s", "uid": "u", "resourceVersion": "7"}}
 CONFIG = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+
+ARCHIVE = "f: an archive: unpack it, and name its folder"
+
+
+def packed(mode: Literal["w", "w:gz"]) -> bytes:
+    """Return a tar archive with one manifest."""
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode=mode) as archive:
+        archive.addfile(tarfile.TarInfo("pod.yaml"), io.BytesIO())
+    return content.getvalue()
+
+
+def zipped() -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        archive.writestr("pod.yaml", "")
+    return content.getvalue()
+
 
 YAML = b"""\
 # a comment
@@ -205,6 +227,17 @@ def test_a_snapshot_of_the_simulator_is_objects_and_a_configuration():
         ),
         pytest.param(b"a: *b\n", ['f: line 1: unknown alias "b"'], id="an unknown alias"),
         pytest.param(b"\x1f\x8bxx", ["f: cannot be unpacked: "], id="broken gzip"),
+        pytest.param(zipped(), [ARCHIVE], id="zip"),
+        pytest.param(packed("w"), [ARCHIVE], id="tar"),
+        pytest.param(packed("w:gz"), [ARCHIVE], id="compressed tar"),
+        pytest.param(
+            b"NAME    READY\nweb-0   1/1\n",
+            [
+                "f: document 1 (line 1): an object is expected, with apiVersion and kind, not"
+                ' "NAME    READY web-0   1/1"; kubectl prints objects with -o yaml'
+            ],
+            id="a table of kubectl",
+        ),
         pytest.param(b"\xff\xfe\x00", ["f: not UTF-16 text: "], id="not UTF-16 text"),
         pytest.param(b"a: caf\xe9\n", ["f: not UTF-8 text: "], id="not text"),
         pytest.param(
