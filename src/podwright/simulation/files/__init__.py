@@ -38,7 +38,6 @@ if TYPE_CHECKING:
         read_paths as read_paths,
         with_documents as with_documents,
     )
-    from podwright.simulation.files.named_classes import missing_classes as missing_classes
     from podwright.simulation.files.object_reader import (
         FieldValidation as FieldValidation,
         Manifest as Manifest,
@@ -67,6 +66,7 @@ if TYPE_CHECKING:
         numbered_lines as numbered_lines,
         read_record as read_record,
     )
+    from podwright.simulation.files.references import missing_classes as missing_classes
     from podwright.simulation.files.scheduler_log import (
         LogLine as LogLine,
         SchedulerLog as SchedulerLog,

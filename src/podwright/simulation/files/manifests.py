@@ -37,7 +37,6 @@ from podwright.apimachinery.schema import built_in
 from podwright.simulation import files
 from podwright.simulation.files.document_cache import DocumentCache
 from podwright.simulation.files.documents import Place, Watch
-from podwright.simulation.files.named_classes import with_classes_of_pods
 from podwright.simulation.files.object_reader import (
     FieldValidation,
     ObjectReader,
@@ -47,6 +46,7 @@ from podwright.simulation.files.object_reader import (
     require_validation,
 )
 from podwright.simulation.files.openb_gpus import with_device_slices
+from podwright.simulation.files.references import missing_claims, with_classes_of_pods
 from podwright.simulation.files.unrendered import Unrendered, UnrenderedFiles, skipped_text
 
 if TYPE_CHECKING:
@@ -434,6 +434,7 @@ def load_bytes(
                 errors.append(FieldError(source=document.source, message=message))
     kept = with_device_slices(distinct.kept, errors, warnings)
     kept = with_classes_of_pods(kept, warnings)
+    warnings += missing_claims(kept)
     warnings += overflows(kept)
     loaded = LoadedObjects(tuple(kept), configuration, tuple(warnings), validate)
     if errors:

@@ -1,7 +1,8 @@
-"""Priority classes and runtime classes that pods and pod templates name.
+"""Objects that pods and pod templates name: classes and claims.
 
-A dump of the kinds that `kubectl cluster-info dump` has contains no classes. The pods in it have
-the priorities that their classes gave them, and their workloads create more such pods.
+A dump may lack them. That of `kubectl cluster-info dump` has no classes; the pods in it have the
+priorities that their classes gave them, and their workloads create more such pods. A dump of nodes
+and pods has no claims.
 """
 
 from __future__ import annotations
@@ -9,13 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from podwright.apimachinery.documents import first_names
 from podwright.apimachinery.objects import (
     Document,
     FieldError,
     Object,
     ObjectMeta,
+    PersistentVolumeClaim,
     Pod,
     PriorityClass,
+    ResourceClaim,
     encode,
     nearest,
 )
@@ -83,6 +87,35 @@ def with_classes_of_pods(sourced: Sequence[Sourced], warnings: list[str]) -> lis
         values = ", ".join(f"{each.name} ({each.value})" for each in added)
         warnings.append(f"PriorityClasses that are missing have the values of pods: {values}")
     return [*sourced, *(Sourced(f"the pods of {each.name}", each) for each in added)]
+
+
+def missing_claims(sourced: Sequence[Sourced]) -> Iterator[str]:
+    """Yield a warning for each kind of claims that pending pods of a dump use and it does not have.
+
+    Without its claims such a pod is unschedulable, which it may not be in the cluster.
+    """
+    pending = [
+        pod
+        for entry in sourced
+        if isinstance(pod := entry.object, Pod)
+        and pod.metadata.uid
+        and not pod.spec.node_name
+        and not pod.is_terminal
+    ]
+    mounting = [
+        pod.key
+        for pod in pending
+        if any(volume.persistent_volume_claim is not None for volume in pod.spec.volumes)
+    ]
+    if mounting and not _names_of(PersistentVolumeClaim.kind, sourced):
+        yield _lack("persistentvolumeclaims, persistentvolumes and storageclasses", mounting)
+    using = [pod.key for pod in pending if pod.spec.resource_claims]
+    if using and not _names_of(ResourceClaim.kind, sourced):
+        yield _lack("resourceclaims, resourceslices and deviceclasses", using)
+
+
+def _lack(kinds: str, pods: list[str]) -> str:
+    return f"the dump lacks claims of {first_names(pods, 3)}: it needs {kinds}, too"
 
 
 def _created(pod: Pod) -> str:

@@ -1,4 +1,4 @@
-"""Classes that pods and pod templates name, and that do not exist; namespaces of documents."""
+"""Classes and claims that pods name, and that do not exist; namespaces of documents."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from podwright.apimachinery.objects import InputError, ObjectMeta, Pod, PodSpec, PriorityClass
 from podwright.simulation.files import Sourced
 from podwright.simulation.files.manifests import load_bytes
-from podwright.simulation.files.named_classes import missing_classes
+from podwright.simulation.files.references import missing_classes
 
 CONTAINERS = [{"name": "c", "image": "i"}]
 
@@ -137,6 +137,50 @@ def test_a_class_that_pods_show_preempts_as_its_pods_do():
     loaded = load_bytes([("f", b"".join(json.dumps(each).encode() for each in documents))])
     (found,) = loaded.of(PriorityClass)
     assert found.preemption_policy == "Never"
+
+
+def using(name: str, *, volume: bool = True, **spec: Any) -> dict[str, Any]:
+    """Return a pod of a server that uses a claim of one of the two kinds."""
+    claim = {"name": "data", "persistentVolumeClaim": {"claimName": name}}
+    own = {"resourceClaims": [{"name": "gpu", "resourceClaimName": name}]}
+    used: dict[str, Any] = {"volumes": [claim]} if volume else own
+    document = stored(pod(**used, **spec))
+    return {**document, "metadata": {**document["metadata"], "name": name}}
+
+
+def of_kind(api_version: str, kind: str) -> dict[str, Any]:
+    return stored({"apiVersion": api_version, "kind": kind, "metadata": {"name": "x"}})
+
+
+VOLUMES = "persistentvolumeclaims, persistentvolumes and storageclasses"
+DEVICES = "resourceclaims, resourceslices and deviceclasses"
+
+
+@pytest.mark.parametrize(
+    ("documents", "warnings"),
+    [
+        ([using("a")], [f"the dump lacks claims of a/a: it needs {VOLUMES}, too"]),
+        ([using("a", volume=False)], [f"the dump lacks claims of a/a: it needs {DEVICES}, too"]),
+        ([using("a"), using("b", volume=False)],
+         [f"the dump lacks claims of a/a: it needs {VOLUMES}, too",
+          f"the dump lacks claims of a/b: it needs {DEVICES}, too"]),
+        ([using(name) for name in "abcde"],
+         [f"the dump lacks claims of a/a, a/b, a/c and 2 more: it needs {VOLUMES}, too"]),
+        # One that is missing among others is missing in the cluster.
+        ([using("a"), of_kind("v1", "PersistentVolumeClaim")], []),
+        ([using("a", volume=False), of_kind("resource.k8s.io/v1", "ResourceClaim")], []),
+        ([using("a"), of_kind("resource.k8s.io/v1", "ResourceClaim")],
+         [f"the dump lacks claims of a/a: it needs {VOLUMES}, too"]),
+        # Pods that are not to be scheduled, those of manifests, and those without claims.
+        ([using("a", nodeName="n")], []),
+        ([{**using("a"), "status": {"phase": "Succeeded"}}], []),
+        ([pod(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "v"}}])], []),
+        ([stored(pod(volumes=[{"name": "v", "emptyDir": {}}]))], []),
+    ],
+)  # fmt: skip
+def test_a_dump_without_the_claims_of_pending_pods_is_warned_of(documents, warnings):
+    loaded = load_bytes([(f"f{i}", json.dumps(each).encode()) for i, each in enumerate(documents)])
+    assert [*loaded.warnings] == warnings
 
 
 def test_an_object_without_a_document_names_its_classes_too():
