@@ -126,6 +126,7 @@ class ObjectReader:
         self._warnings: list[str] = []
         self._examined: dict[Kind, int] = {}
         self._newer: dict[str, tuple[str, dict[str, None]]] = {}
+        self._unread: set[tuple[str, str]] = set()
 
     def warnings(self) -> tuple[str, ...]:
         """Return the warnings so far, each a sentence with its source."""
@@ -163,7 +164,7 @@ class ObjectReader:
         known = self._schema.find(api_version, kind)
         if is_stored or is_from_server(document):
             if known is None:
-                document, known = self._converted(document)
+                document, known = self._converted(document, found)
             wrong = set() if known is None else self._examine(document, known, found)
             obj = self._decoded(document, found, reported=wrong)
             if known is not None and wrong:
@@ -232,8 +233,11 @@ class ObjectReader:
 
     # ------------------------------------------------------------------- server objects
 
-    def _converted(self, document: Document) -> tuple[Document, Kind | None]:
-        """Return an object of an older version in the version that replaces it."""
+    def _converted(self, document: Document, found: _Reading) -> tuple[Document, Kind | None]:
+        """Return an object of an older version in the version that replaces it.
+
+        One whose version has another form is an object of an unknown kind.
+        """
         api_version, name = document["apiVersion"], document["kind"]
         if not self._schema.is_built_in(api_group(api_version)):
             return document, None
@@ -242,9 +246,17 @@ class ObjectReader:
         if kind is None:
             return document, None
         converted = document | {"apiVersion": successor}
-        # Fields of the older version that the newer one has not: the versions differ in form.
-        is_same_form = not kind.decoding_problems(converted)
-        return (converted, kind) if is_same_form else (document, None)
+        problems = kind.decoding_problems(converted)
+        if not problems:
+            return converted, kind
+        if (api_version, name) not in self._unread:
+            self._unread.add((api_version, name))
+            fields = [_INDEX.sub("[]", path) for path, _, _ in problems]
+            self._warnings.append(
+                f"{found.place}: {name} of {api_version} is not read, since {successor} does not"
+                f" have its {_listed(fields)} in that form"
+            )
+        return document, None
 
     def _examine(self, document: Document, kind: Kind, found: _Reading) -> set[str]:
         """Note the newer fields of an object of a server; return the paths of wrong values."""

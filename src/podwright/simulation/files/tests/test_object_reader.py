@@ -178,15 +178,19 @@ def test_an_older_version_of_a_stored_object_is_converted() -> None:
     assert obj.raw["apiVersion"] == "policy/v1"
 
 
-def test_an_older_version_with_other_fields_stays_as_it_is() -> None:
-    ingress = from_server(spec={"backend": {"serviceName": "web", "servicePort": 80}}) | {
-        "apiVersion": "extensions/v1beta1",
-        "kind": "Ingress",
-    }
-    obj, errors, _ = read(ingress)
-    assert obj is not None
-    assert not errors
-    assert obj.raw["apiVersion"] == "extensions/v1beta1"
+def test_an_older_version_with_other_fields_stays_as_it_is_with_a_warning() -> None:
+    ingress = from_server() | {"apiVersion": "extensions/v1beta1", "kind": "Ingress"}
+    ingress["spec"] = {"backend": {"serviceName": "web", "servicePort": 80}}
+    reader = ObjectReader()
+    for place in "fgh":
+        obj = reader.read(ingress, Place(place))
+        assert obj is not None
+        assert obj.raw["apiVersion"] == "extensions/v1beta1"
+    assert not reader.errors
+    assert reader.warnings() == (
+        "f: Ingress of extensions/v1beta1 is not read, since networking.k8s.io/v1 does not have its"
+        " field spec.backend in that form",
+    )
 
 
 def test_an_older_version_in_a_manifest_is_an_error_that_names_the_successor() -> None:
