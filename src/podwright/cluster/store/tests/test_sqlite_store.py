@@ -125,6 +125,13 @@ def test_the_file_keeps_only_the_versions_that_are_needed(path):
         again.watch(since=2)
 
 
+def test_other_programs_know_the_file_of_a_store_by_its_header(path):
+    filled(path).close()
+    # https://www.sqlite.org/fileformat.html: the application id is at the offset 68.
+    assert path.read_bytes()[:16] == b"SQLite format 3\0"
+    assert path.read_bytes()[68:72] == b"podw"
+
+
 def test_a_store_keeps_its_seed(path):
     open_writable(path, seed=5).close()
     with closing(open_writable(path)) as again:

@@ -57,6 +57,11 @@ def an_object(kind: str, api: str = "v1", *, name: str = "x", **parts: Any) -> A
             {"spec.nodeName": "", "spec.hostNetwork": "false", "status.podIP": "",
              "status.nominatedNodeName": ""},
         ),
+        (
+            an_object("Pod", spec={"hostNetwork": False,
+                                   "containers": [{"name": "c", "image": "i"}]}),
+            POD, {"spec.hostNetwork": "false"},
+        ),
         (an_object("Event", source={"component": "a"}, reportingComponent="b"), EVENT,
          {"source": "a"}),
         (an_object("Event", reportingComponent="b"), EVENT, {"source": "b"}),
@@ -97,8 +102,10 @@ def test_conditions_on_one_field_are_one_test() -> None:
         "spec.nodeName=n,spec.nodeName!=n": False, "spec.nodeName=n,spec.nodeName=m": False,
     }  # fmt: skip
     assert {text: has_fields(POD, text, pod) for text in rows} == rows
-    box = an_object("Box", "example.com/v1", spec={"size": 3})
-    assert has_fields(("example.com", "Box"), "spec.size=3", box)
+    spec = {"size": 3, "open": True, "empty": False, "label": None}
+    box = an_object("Box", "example.com/v1", spec=spec)
+    for text in ("size=3", "open=true", "empty=false", "label=", "none=", "open.none="):
+        assert has_fields(("example.com", "Box"), f"spec.{text}", box), text
 
 
 @pytest.mark.parametrize(
