@@ -51,7 +51,8 @@ def device_totals(cluster: Cluster, class_name: str, rows: I32Array) -> tuple[I6
 
 def _is_for(device: SliceDevice, node_name: str, labels: dict[str, str]) -> bool:
     nodes = device.slice.nodes if device.nodes is None else device.nodes
-    if device.nodes is None and not nodes.name and not nodes.is_all and nodes.selector is None:
-        # Upstream counts the devices of slices without any choice of nodes everywhere.
+    if device.nodes is None and not nodes.is_all and nodes.selector is None:
+        # Of one node, which is this one, as the slice is near; or without any choice of nodes,
+        # where upstream counts the devices everywhere.
         return True
     return nodes.matches(node_name, labels)

@@ -31,7 +31,7 @@ def divide(dividend: np.int64, divisor: np.int64) -> np.int64:
     int64
     """
     if 0 <= dividend <= EXACT and 0 < divisor <= EXACT:
-        return np.int64(np.float64(dividend) / np.float64(divisor))
+        return np.int64(dividend / divisor)
     quotient = dividend // divisor
     # The quotient was rounded down; Go truncates toward zero.
     if quotient < 0 and quotient * divisor != dividend:

@@ -71,8 +71,8 @@ def score_allocation(
         How many slots there are.
     result : (CHUNK,) float64, written
     """
-    first_request, second_request = np.float64(plan[2]), np.float64(plan[6])
-    first_weight, second_weight = np.float64(plan[3]), np.float64(plan[7])
+    first_request, second_request = plan[2], plan[6]
+    first_weight, second_weight = plan[3], plan[7]
     for i in range(size):
         a, b = capacity_a[i], capacity_b[i]
         in_use_a = used_a[i] + first_request

@@ -186,8 +186,7 @@ def pair_request_totals(columns: F64Matrix, recipe: I64Array, totals: I32Array) 
     first_request, second_request = np.float64(recipe[HEAD + 1]), np.float64(recipe[HEAD + 3])
     requests = first_request, second_request
     share_plan = recipe[HEAD + 4 : HEAD + 12]
-    constant = np.float64(recipe[0])
-    share_weight, balance_weight = np.float64(recipe[1]), np.float64(recipe[3])
+    constant, share_weight, balance_weight = recipe[0], recipe[1], recipe[3]
     held = np.empty((2, CHUNK), dtype=np.float64)
     shares, after = held[0], held[1]
     is_small = True

@@ -133,7 +133,7 @@ def shaped_scores(
             scores[slot] = 0
         else:
             # Go's `math.Round` for values that are not negative; NumPy's rounds halves to even.
-            scores[slot] = np.int64(np.floor(np.float64(total) / np.float64(weights) + 0.5))
+            scores[slot] = np.int64(np.floor(total / weights + 0.5))
 
 
 @kernel
@@ -174,8 +174,8 @@ def balanced_scores(
             if capacity == 0:
                 continue
             used = requested[slot, column]
-            before = min(np.float64(used) / np.float64(capacity), 1.0)
-            after = min(np.float64(used + plan[2 * i + 1]) / np.float64(capacity), 1.0)
+            before = min(used / capacity, 1.0)
+            after = min((used + plan[2 * i + 1]) / capacity, 1.0)
             if n == 0:
                 first_before = before
                 first_after = after
@@ -197,8 +197,8 @@ def balanced_scores(
                 if capacity == 0:
                     continue
                 used = requested[slot, column]
-                before = min(np.float64(used) / np.float64(capacity), 1.0)
-                after = min(np.float64(used + plan[2 * i + 1]) / np.float64(capacity), 1.0)
+                before = min(used / capacity, 1.0)
+                after = min((used + plan[2 * i + 1]) / capacity, 1.0)
                 squares_before += (before - mean_before) * (before - mean_before)
                 squares_after += (after - mean_after) * (after - mean_after)
             deviation_before = np.sqrt(squares_before / n)

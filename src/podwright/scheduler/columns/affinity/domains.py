@@ -204,8 +204,8 @@ class Domains:
         named = (counted | readable) & (ids >= 0)
         return bool(
             nodes.alive[rows].all()
-            and np.array_equal(self.counting[rows], np.where(counted, domains, -1))
-            and np.array_equal(self.reading[rows], np.where(readable, domains, -1))
+            and (self.counting[rows] == np.where(counted, domains, -1)).all()
+            and (self.reading[rows] == np.where(readable, domains, -1)).all()
             and (domains[named] >= 0).all()
         )
 
@@ -295,9 +295,9 @@ class Domains:
         return self.n_counted == self.n_domains
 
     def _domain_of(self, value: int) -> int:
-        # Negative ids select the last entry, which belongs to no value.
+        # Negative ids select the last entry, -1, which belongs to no value.
         table = self._domain_of_value
-        return table.item(value) if value < len(table) - 1 else -1
+        return table.item(value) if value < len(table) else -1
 
     def _new_domain(self, value: int) -> int:
         table = self._domain_of_value

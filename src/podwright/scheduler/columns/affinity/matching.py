@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
+from sys import maxsize
 from typing import Generic, TypeAlias, TypeVar
 
 import msgspec
@@ -284,7 +285,7 @@ def _demand(selector: Selector) -> Requirement | None:
 
 
 def _breadth(requirement: Requirement) -> int:
-    return len(requirement.values) if requirement.operator == "In" else 1 << 30
+    return len(requirement.values) if requirement.operator == "In" else maxsize
 
 
 def _filed_under(namespaces: frozenset[str] | None) -> list[str] | tuple[None]:

@@ -248,6 +248,9 @@ def test_domains_follow_any_changes(case: Case, seed: int) -> None:
         pytest.param([{ZONE: "a", RACK: "1"}], 0, id="counted in a counted domain"),
         pytest.param([{ZONE: "a"}], 0, id="not counted in a counted domain"),
         pytest.param([{ZONE: "b"}, {ZONE: "b"}], 0, id="not counted in an uncounted domain"),
+        pytest.param(
+            [{ZONE: "b"}, {ZONE: "a", RACK: "1"}], 0, id="counted in the first domain, with another"
+        ),
         pytest.param([{ZONE: "b"}, {}, {RACK: "1"}], 0, id="without the label"),
         pytest.param([{ZONE: "b", RACK: "1"}, {ZONE: "c", RACK: "1"}], 0, id="new domains"),
         pytest.param(

@@ -167,6 +167,20 @@ def test_the_least_total_counts_like_any_other(least, changes):
     assert found == (totals.index(best), best, totals.count(best), sum(t >= 0 for t in totals))
 
 
+@pytest.mark.parametrize("total", range(4))
+@pytest.mark.parametrize("closed", [0, 1, 2])
+def test_a_slot_of_a_closed_group_is_not_chosen_whatever_its_total(total, closed):
+    # Each slot has a group of its own, and the last one's is open.
+    order = [closed, *(group for group in range(GROUPS) if group != closed)]
+    grouped = Grouped([(total, group) for group in order], 0)
+    scores = np.full(GROUPS, -1, dtype=np.int64)
+    scores[order[-1]] = 3
+    found = pick_of_groups(
+        grouped.totals, grouped.groups, 0, grouped.counts, grouped.state, scores, 2, 0
+    )
+    assert found == (GROUPS - 1, total + 6, 1, 1)
+
+
 def test_the_digits_of_two_plugins_are_one_group():
     groups = np.array([1, 0, 1, 9], dtype=np.int32)
     slots = np.array([2, 0, 2], dtype=np.int32)

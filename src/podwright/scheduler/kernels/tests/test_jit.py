@@ -5,18 +5,23 @@ import sys
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 from numba.core import event
+from numba.core.dispatcher import Dispatcher
 
 from podwright.scheduler.kernels import _compiled, _jit
 from podwright.scheduler.kernels._cache import KernelCacheImpl
 from podwright.scheduler.kernels._compiled import compiled as compiled_kernel
 from podwright.scheduler.kernels._jit import notify_before_compiling
 
-needs_jit = pytest.mark.skipif(
-    os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled"
-)
+
+@pytest.fixture
+def compiler(monkeypatch):
+    """The compiler, also where tests run without it; without a folder for what it compiles."""
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 0)
+    monkeypatch.setattr(KernelCacheImpl, "_locator_classes", [])
 
 
 # `tests.kernel_defects` replaces the decorator.
@@ -25,21 +30,18 @@ needs_registration = pytest.mark.skipif(
 )
 
 
-@needs_jit
-def test_a_kernel_that_cannot_be_kept_runs_all_the_same(monkeypatch):
-    monkeypatch.setattr(KernelCacheImpl, "_locator_classes", [])
-
+@pytest.mark.usefixtures("compiler")
+def test_a_kernel_that_cannot_be_kept_runs_all_the_same():
     @compiled_kernel
     def double(number: int) -> int:
         return 2 * number
 
     assert double(21) == 42
+    assert isinstance(double, Dispatcher), "it is compiled"
 
 
-@needs_jit
-def test_a_compilation_is_reported_before_it_begins_and_only_once(monkeypatch):
-    monkeypatch.setattr(KernelCacheImpl, "_locator_classes", [])
-
+@pytest.mark.usefixtures("compiler")
+def test_a_compilation_is_reported_before_it_begins_and_only_once():
     @compiled_kernel
     def triple(number: int) -> int:
         return 3 * number
