@@ -50,9 +50,9 @@ def controller(revision: Document) -> str:
 
 def job_status(job: Document) -> str:
     """Return the state of a job according to its conditions."""
-    conditions: dict[str, str] = {}
+    conditions: Document = {}
     for condition in (job.get("status") or {}).get("conditions") or ():
-        conditions.setdefault(condition.get("type") or "", condition.get("status") or "")
+        conditions.setdefault(condition.get("type"), condition.get("status"))
     true = {name for name, status in conditions.items() if status == "True"}
     for name in ("Complete", "Failed"):
         if name in true:

@@ -209,6 +209,8 @@ def test_warnings_about_services(row: Any, expected: list[str]) -> None:
          ["tls: failed to find any PEM data in certificate input"]),
         (("secret_warnings", {"type": "kubernetes.io/tls", "data": {"tls.crt": 1}}),
          ["tls: failed to find any PEM data in certificate input"]),
+        (("secret_warnings", {"type": "kubernetes.io/tls", "data": {"tls.crt": "YQ"}}),
+         ["tls: failed to find any PEM data in certificate input"]),
         (("secret_warnings", {"type": "a"}), []),
         (("load_balancer_warnings", {"status": {"loadBalancer": {}}}), []),
         (("load_balancer_warnings", {}), []),

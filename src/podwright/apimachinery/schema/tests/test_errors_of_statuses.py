@@ -566,6 +566,12 @@ def test_pods(call: Any, expected: list[str]) -> None:
          ['containerStatuses[0].allocatedResourcesStatus[0].name: Invalid value: "a.b/other":'
            " must match one of the container's resource requests"]),
         (lambda: of_pod(devices("a.b/other", of="d"), containers=[GPU]), []),
+        (lambda: of_pod({"containerStatuses": [{"name": "c",
+          "allocatedResourcesStatus": [{"resources": [{}]}]}]}, containers=[GPU]),
+         ['containerStatuses[0].allocatedResourcesStatus[0].name: Invalid value: "": must match'
+           " one of the container's resource requests",
+          "containerStatuses[0].allocatedResourcesStatus[0].resources[0].health: Unsupported"
+           ' value: "": supported values: "Healthy", "Unhealthy", "Unknown"']),
         (lambda: of_pod({"initContainerStatuses":
           devices("a.b/other")["containerStatuses"]}, initContainers=[GPU]),
          ["initContainerStatuses[0].allocatedResourcesStatus[0].name: Invalid value:"

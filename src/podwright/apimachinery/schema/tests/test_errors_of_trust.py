@@ -427,6 +427,9 @@ def test_issued_certificates(call: Any, expected: list[str]) -> None:
         (lambda: lines(signing().validation_problems(request(certificate="YQ=="))),
          ['status.certificate: Invalid value: "<certificate data>": must contain at least one'
            " CERTIFICATE PEM block"]),
+        (lambda: lines(signing().validation_problems(request(certificate="YQ"))),
+         ['status.certificate: Invalid value: "<certificate data>": must contain at least one'
+           " CERTIFICATE PEM block"]),
         (lambda: lines(signing().validation_problems(request(certificate="!"))),
          ['status.certificate: Invalid value: "<certificate data>": must contain at least'
            " one CERTIFICATE PEM block"]),

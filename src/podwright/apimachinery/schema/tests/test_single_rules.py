@@ -229,6 +229,8 @@ def queues(**queuing: int) -> list[str]:
            ' since v1.30; use the "appArmorProfile" field instead',
           "metadata.annotations[container.apparmor.security.beta.kubernetes.io/c]: deprecated"
            ' since v1.30; use the "appArmorProfile" field instead']),
+        (lambda: of_profiles({"c": "unconfined"}),
+         ["{'containers': [{'name': 'c'}]}"]),
         (lambda: of_profiles({KEY + "c": "unconfined"}, securityContext={"appArmorProfile":
           {"type": "Unconfined"}}),
          ["{'containers': [{'name': 'c'}], 'securityContext': {'appArmorProfile': {'type':"

@@ -8,6 +8,7 @@ import pytest
 
 from podwright.apimachinery.schema import Kind, built_in
 from podwright.apimachinery.schema.tests.kind_errors import of_raw
+from podwright.apimachinery.schema.tests.pod_errors import shown
 
 Document = dict[str, Any]
 
@@ -391,6 +392,9 @@ def of_audit(expression: str) -> list[str]:
 @pytest.mark.parametrize(
     ("call", "expected"),
     [
+        (lambda: [*map(shown, of_hook(name="A.b.c"))],
+         ['name: Invalid value: "A.b.c": SUBDOMAIN']),
+        (lambda: [*map(shown, of_hook(name="A.b"))], ['name: Invalid value: "A.b": SUBDOMAIN']),
         (lambda: of_hook(timeoutSeconds=1), []),
         (lambda: of_hook(timeoutSeconds=30), []),
         (lambda: of_hook(timeoutSeconds=0),
