@@ -291,11 +291,7 @@ def read_permit(answer: object) -> tuple[Status, int]:
 _CLOSE = 0.85
 """The similarity of names, by `difflib`: `fillter` and `filter` have 0.92."""
 
-_METHODS = {
-    name: value
-    for name, value in vars(Plugin).items()
-    if inspect.isfunction(value) and not name.startswith("_")
-}
+_METHODS = {name: value for name, value in vars(Plugin).items() if inspect.isfunction(value)}
 _DECLARATIONS = tuple(name for name in Plugin.__annotations__ if name != "handle")
 
 _UPSTREAM = {"less": "queue_sort_key"}
@@ -350,7 +346,7 @@ def _method_like(name: str, function: Any, plugin: type[Plugin]) -> str:
     for method in _METHODS:
         if _plain(method) == plain and not plugin.implements(method):
             return method
-    for method in difflib.get_close_matches(name, _METHODS, n=3, cutoff=_CLOSE):
+    for method in difflib.get_close_matches(name, _METHODS, cutoff=_CLOSE):
         has_its_arguments = _argument_count(function) == _argument_count(_METHODS[method])
         if has_its_arguments and not plugin.implements(method):
             return method

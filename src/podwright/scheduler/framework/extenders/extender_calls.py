@@ -317,7 +317,8 @@ def typed_field(answer: Any, struct: str, key: str, kind: type[T]) -> T | None:
     value = found[-1] if found else None
     if value is None:
         return None
-    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+    # No field is a boolean, which Python counts among the integers.
+    if not isinstance(value, kind) or isinstance(value, bool):
         expected = _NAMES.get(kind, kind.__name__)
         raise MalformedJSON(f"{struct}.{key}: {expected} is expected, not {_describe(value)}")
     if isinstance(value, int) and not _LEAST <= value <= _MOST:

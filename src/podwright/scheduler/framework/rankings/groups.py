@@ -51,7 +51,8 @@ class GroupedTotals:
     Attributes
     ----------
     best_total, tie_count, feasible_count : int
-        Of the last `pick`: the greatest total, how many slots have it, how many are feasible.
+        Of the last `pick` for which the groups were not outdated: the greatest total, how many
+        slots have it, how many are feasible.
     is_outdated : bool
         Whether the groups must be rebuilt.
     """
@@ -60,6 +61,9 @@ class GroupedTotals:
         "_closed", "_counts", "_groups", "_least", "_parts", "_scratch", "_state", "_totals",
         "_weight", "best_total", "feasible_count", "is_outdated", "tie_count",
     )  # fmt: skip
+    best_total: int
+    tie_count: int
+    feasible_count: int
 
     def __init__(
         self,
@@ -80,7 +84,6 @@ class GroupedTotals:
         self._state: I64Matrix = np.zeros((2, n), dtype=np.int64)
         # Of `pick`.
         self._closed: Mask = np.zeros(n, dtype=np.bool_)
-        self.best_total = self.tie_count = self.feasible_count = -1
         self.is_outdated = False
 
     @classmethod

@@ -124,6 +124,10 @@ class Ranking:
         slots have it; how many pass the local filters.
     """
 
+    best_total: int
+    tie_count: int
+    feasible_count: int
+
     def __init__(
         self,
         cycle: Cycle,
@@ -149,7 +153,6 @@ class Ranking:
         self.own_state: dict[str, Any] = {}
         self.may_be_narrower = False
         self.is_settled = False
-        self.best_total = self.tie_count = self.feasible_count = -1
         self._local_filters = [row for row in parts.filters if isinstance(row, VerdictRow)]
         self._sweeps = [row for row in parts.filters if isinstance(row, Sweep)]
         self._scratch = scratch
@@ -207,10 +210,11 @@ class Ranking:
             self.best_total, self.tie_count, self.feasible_count = self._state.tolist()
             return slot
         slot = grouped.pick(draw, self.cycle)
+        if grouped.is_outdated:
+            self._node_version = -1
+            return -1
         self.best_total, self.tie_count = grouped.best_total, grouped.tie_count
         self.feasible_count = grouped.feasible_count
-        if slot < 0 and grouped.is_outdated:
-            self._node_version = -1
         return slot
 
     def _find_settled(self) -> None:

@@ -225,23 +225,31 @@ def test_what_is_remembered_of_pods_is_limited(
 
 @pytest.mark.parametrize("name", ["_rankings", "_filter_rows", "_score_rows"])
 @pytest.mark.parametrize(
-    ("limits", "kept_count"),
+    ("limits", "node_count", "kept_count"),
     [
-        pytest.param({}, None, id="not nearly"),
-        pytest.param({"_MOST_ROWS": 30}, 30, id="a number"),
-        pytest.param({"_ROWS_OF_FEW_NODES": 20}, 20, id="one for each node"),
-        pytest.param({"_ROW_BYTES": 0}, 16, id="memory"),
-        pytest.param({"_ROW_BYTES": 25 * (8 * 2 + 4_096), "_GROUPS_BYTES": 0}, 25, id="of rows"),
+        pytest.param({}, 2, None, id="not nearly"),
+        pytest.param({"_MOST_ROWS": 30}, 2, 30, id="a number"),
+        pytest.param({"_ROWS_OF_FEW_NODES": 20}, 2, 20, id="at least so many"),
+        pytest.param({"_ROWS_OF_FEW_NODES": 20}, 25, 25, id="one for each node"),
+        pytest.param({"_ROW_BYTES": 0}, 2, 16, id="memory"),
+        pytest.param({"_ROW_BYTES": 25 * (8 * 2 + 4_096), "_GROUPS_BYTES": 0}, 2, 25, id="of rows"),
+        pytest.param(
+            {"_ROW_BYTES": 100_000, "_GROUPS_BYTES": 0}, 150, 18, id="of rows of many nodes"
+        ),
     ],
 )
 def test_the_oldest_results_go_first(
-    name: str, limits: dict[str, int], kept_count: int | None, monkeypatch: pytest.MonkeyPatch
+    name: str,
+    limits: dict[str, int],
+    node_count: int,
+    kept_count: int | None,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for limit, value in limits.items():
         monkeypatch.setattr(f"podwright.scheduler.framework.rankings.ranking_cache.{limit}", value)
     cluster = Cluster()
-    cluster.put(make_node("n1", cpu="64"))
-    cluster.put(make_node("n2", cpu="64"))
+    for number in range(node_count):
+        cluster.put(make_node(f"n{number}", cpu="64"))
     profile = situations.profile()
     rankings = RankingCache(profile, cluster)
     # Every pod has requests and ports of its own, so rows of filters and of a score.
@@ -270,6 +278,13 @@ def test_arrays_over_slots_are_made_again_for_another_number_of_nodes() -> None:
         scratch.fit(n_slots)
         assert scratch.totals is arrays[0]
         assert scratch.swept is arrays[1]
+
+
+def test_a_score_of_requests_is_equal_to_itself_only() -> None:
+    # Arrays have no truth, so that their structs are not compared by content.
+    scores = [RequestScore(np.arange(2)) for _ in range(2)]
+    assert scores[0] != scores[1]
+    assert len({*scores, *scores}) == 2
 
 
 def test_a_score_of_requests_is_by_default_that_of_the_least_allocated_node() -> None:
