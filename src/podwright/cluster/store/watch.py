@@ -162,7 +162,7 @@ def event_for(change: Change, query: Query) -> WatchEvent | None:
     does_match = new is not None and query.matches(new)
     if not (did_match or does_match):
         return None
-    if not did_match and old is not None:
+    if not did_match:
         return WatchEvent("ADDED", change.version, new)
     if not does_match and new is not None:
         assert old is not None, f"version {change.version} did not match"

@@ -130,6 +130,23 @@ def test_a_replication_controller_behaves_like_a_replica_set():
     assert (owner.api_version, owner.kind) == ("v1", "ReplicationController")
 
 
+@pytest.mark.parametrize(
+    ("selector", "is_adopted"),
+    [
+        pytest.param("  selector: {app: web}\n", True, id="the selector, not all labels"),
+        pytest.param("  selector: {app: web, tier: front}\n", False, id="both labels"),
+        pytest.param("", False, id="the labels of the template, without a selector"),
+    ],
+)
+def test_a_replication_controller_adopts_what_its_selector_matches(selector, is_adopted):
+    world = cluster()
+    world.apply(ORPHAN)
+    labeled = CONTROLLER.replace("labels: {app: web}", "labels: {app: web, tier: front}")
+    world.apply(labeled.replace("  selector: {app: web}\n", selector))
+    assert ("stray" in {pod.name for pod in world.pods() if owner_names(pod)}) is is_adopted
+    assert sum(owner_names(pod) == ["web"] for pod in world.pods()) == 2
+
+
 def test_pods_share_the_document_of_their_spec():
     world = cluster()
     world.apply(REPLICA_SET)

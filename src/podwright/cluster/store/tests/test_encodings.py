@@ -41,6 +41,7 @@ def test_a_document_without_metadata_is_kept_whole():
     for number in range(3):
         document = {"kind": "Pod", "spec": {"nodeName": f"n{number}"}, "status": None}
         encodings.keep_extended(document, "spec", {}, "nodeName")
+        assert is_kept(encodings, document)
         assert encodings.of(document) == msgspec.json.encode(document)
 
 
@@ -206,7 +207,7 @@ def test_documents_of_one_form_share_it():
     assert first is None
     assert forms[0] is not None
     assert all(form is forms[0] for form in forms)
-    # Other sections have a form of their own.
+    # Other sections have a form of their own, also if they take turns.
     others = [document | {"status": {"phase": "Running"}} for document in documents]
     shared = others[0]["status"]
     for document in others:
@@ -215,3 +216,27 @@ def test_documents_of_one_form_share_it():
     other_forms = [encodings.peek_formed(document)[0] for document in others]
     assert other_forms[1] is other_forms[2] is not forms[0]
     assert encodings.peek(others[3]) == msgspec.json.encode(others[3])
+
+
+def test_documents_of_two_kinds_that_take_turns_have_a_form_each():
+    encodings = Encodings()
+    kinds: list[dict[str, Any]] = [
+        {"before": {"image": "x" * 50, "number": number}, "status": {"phase": "Pending"},
+         "owners": [{"manager": "m"}]}
+        for number in range(2)
+    ]  # fmt: skip
+    documents = [
+        {
+            "metadata": {"name": f"a{number}", "managedFields": kinds[number % 2]["owners"]},
+            "spec": {**kinds[number % 2]["before"], "nodeName": "n"},
+            "status": kinds[number % 2]["status"],
+        }
+        for number in range(8)
+    ]
+    for number, document in enumerate(documents):
+        encodings.keep_extended(document, "spec", kinds[number % 2]["before"], "nodeName")
+    forms = [encodings.peek_formed(document)[0] for document in documents]
+    assert forms[:2] == [None, None]
+    assert None not in forms[2:]
+    assert len({id(form) for form in forms[2:]}) == 2
+    assert [encodings.peek(each) for each in documents] == [*map(msgspec.json.encode, documents)]

@@ -110,7 +110,10 @@ def test_ready_and_other_pods_are_listed_apart(cluster):
     }
     (address,) = endpoints["subsets"][0]["addresses"]
     assert address["nodeName"] == "n1"
-    assert address["targetRef"]["name"] == "a"
+    assert address["targetRef"] == {
+        "kind": "Pod", "namespace": "default", "name": "a",
+        "uid": cluster.get(POD, "default/a").uid,
+    }  # fmt: skip
     assert slices(cluster) == [([("10.1.0.2", True), ("10.1.0.1", False)], [8080])]
     (endpoint_slice,) = cluster.all(SLICE)
     assert endpoint_slice.metadata.labels == {
