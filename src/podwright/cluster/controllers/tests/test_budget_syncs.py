@@ -375,8 +375,11 @@ def test_a_pod_is_made_of_the_given_parts_of_a_template() -> None:
     first = made.pod(owner, template)
     assert made.pod(owner, template) is first
     assert made.pod(owner, dict(template)) is not first
+    last = made.pod(owner, template)
+    made.forget(workload("ReplicaSet", "other"))
+    assert made.pod(owner, template) is last
     made.forget(owner)
-    assert made.pod(owner, template) is not first
+    assert made.pod(owner, template) is not last
 
 
 # -------------------------------------------------------------------------------- fields

@@ -11,6 +11,10 @@ from podwright.apimachinery.objects import KubernetesObject, Pod, ResourceClaim
 from podwright.apimachinery.schema import decode
 from podwright.cluster.api import DeleteObject, RecordEvent, UpdateObject
 from podwright.cluster.controllers import DeviceTaintEvictionController, Lister, SyncAt
+from podwright.cluster.controllers.devices.taint_eviction import (
+    EvictionCount,
+    eviction_condition,
+)
 from podwright.cluster.controllers.interface import ControllerAction
 from podwright.scheduler.config import parse_gates
 
@@ -337,3 +341,40 @@ def _devices_of(world: pw.World) -> list[str]:
         if isinstance(claim, ResourceClaim) and claim.status.allocation is not None
         for result in claim.status.allocation.devices.results
     ]
+
+
+@pytest.mark.parametrize(
+    ("effect", "count", "status", "reason", "message"),
+    [
+        ("NoExecute", {}, "False", "NotStarted", ""),
+        ("NoExecute", {"published": 2, "allocated": 1}, "False", "NotStarted", ""),
+        ("NoExecute", {"evicted": 1}, "False", "Completed",
+         "1 pod evicted since starting the controller."),
+        ("NoExecute", {"pods": 1, "namespaces": 1}, "True", "PodsPendingEviction",
+         "1 pod needs to be evicted in 1 namespace."),
+        ("NoExecute", {"pods": 3, "namespaces": 2, "evicted": 4}, "True", "PodsPendingEviction",
+         "3 pods need to be evicted in 2 different namespaces. 4 pods evicted since starting the"
+         " controller."),
+        ("None", {}, "False", "NoEffect",
+         "0 published devices selected. 0 allocated devices selected. 0 pods would be evicted in 0"
+         " different namespaces if the effect was NoExecute. This information will not be updated"
+         " again. Recreate the DeviceTaintRule to trigger an update."),
+        ("NoSchedule", {}, "False", "OtherEffect",
+         "Eviction only happens for the NoExecute effect."),
+    ],
+)  # fmt: skip
+def test_the_condition_of_a_rule_says_what_it_evicts(effect, count, status, reason, message):
+    rule: Any = decode(
+        {
+            "apiVersion": "resource.k8s.io/v1alpha3", "kind": "DeviceTaintRule",
+            "metadata": {"name": "r", "generation": 3},
+            "spec": {"taint": {"key": "broken", "effect": effect}},
+        }
+    )  # fmt: skip
+    found = eviction_condition(rule, EvictionCount(**count), _ADDED_NS)
+    assert found == {
+        "type": "EvictionInProgress", "status": status, "reason": reason, "message": message,
+        "observedGeneration": 3, "lastTransitionTime": _ADDED,
+    }  # fmt: skip
+    known: Any = decode(rule.raw | {"status": {"conditions": [found]}})
+    assert eviction_condition(known, EvictionCount(**count), _ADDED_NS + 1) is None
