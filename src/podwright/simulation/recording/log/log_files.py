@@ -221,7 +221,9 @@ class Folder:
                 self._cut_off(self._append_after)
             if self._size_bytes >= SEGMENT_LIMIT_BYTES:
                 self._begin_segment(self._segment + 1)
-            self._write(head.encode() + payload)
+            file = self._file
+            assert file is not None, f"{self.source} was opened to be read"
+            _write_whole(file, head.encode() + payload, self._size_bytes)
         except OSError as error:
             raise LogError(
                 f"{self.source} cannot be written: {error.strerror or error}; what was not"
@@ -230,20 +232,6 @@ class Folder:
         frame = Frame(head, self._segment, self._size_bytes + FRAME_HEAD_BYTES)
         self._size_bytes += FRAME_HEAD_BYTES + len(payload)
         return frame
-
-    def _write(self, data: bytes) -> None:
-        file = self._file
-        assert file is not None, f"{self.source} was opened to be read"
-        try:
-            written = file.write(data)
-            while written < len(data):
-                written += file.write(data[written:])
-        except OSError:
-            # Readers ignore a partial frame at the end of the log only, so nothing may follow it.
-            # Without the seek, the next write would leave a hole.
-            file.truncate(self._size_bytes)
-            file.seek(self._size_bytes)
-            raise
 
     def read(self, frame: Frame) -> bytes:
         """Return the payload of a frame."""
@@ -267,15 +255,34 @@ class Folder:
         if self._file is not None:
             # Only the last segment may end in a partial frame, also after a power failure.
             self.sync()
+        # If this fails, the segment before stays the current one, and the next frame begins this
+        # one again; readers ignore a last segment without a whole head.
+        file = open_private(self._file_of(number), "wb" if number else "xb", buffering=0)
+        try:
+            _write_whole(file, segment_head(number), 0)
+        except OSError:
+            file.close()
+            raise
+        if self._file is not None:
             self._file.close()
-        # A segment whose creation failed has no acknowledged frame.
-        self._file = open_private(self._file_of(number), "wb" if number else "xb", buffering=0)
-        self._segment, self._size_bytes = number, 0
-        self._write(segment_head(number))
-        self._size_bytes = SEGMENT_HEAD_BYTES
+        self._file, self._segment, self._size_bytes = file, number, SEGMENT_HEAD_BYTES
 
     def _file_of(self, segment: int) -> Path:
         return self._path / f"{segment:08}{SUFFIX}"
+
+
+def _write_whole(file: BinaryIO, data: bytes, size_bytes: int) -> None:
+    """Write at the end of a file of a size, which it has again if that fails."""
+    try:
+        written = file.write(data)
+        while written < len(data):
+            written += file.write(data[written:])
+    except OSError:
+        # Readers ignore a partial frame at the end of the log only, so nothing may follow it.
+        # Without the seek, the next write would leave a hole.
+        file.truncate(size_bytes)
+        file.seek(size_bytes)
+        raise
 
 
 def frames_until(frames: list[Frame], until: int | None, *, source: str) -> list[Frame]:

@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+from podwright._private_files import open_private
 from podwright._version import __version__
 from podwright.apimachinery.objects import with_fields, with_node_name
 from podwright.apimachinery.schema import decode
@@ -276,6 +277,30 @@ def test_a_failed_write_of_a_block_is_repeated_when_there_is_space(tmp_path, roo
     write(tmp_path / "roomy", block_events=100).close()
     (other,) = segments(tmp_path / "roomy")
     assert segment.read_bytes() == other.read_bytes()
+
+
+@pytest.mark.parametrize("room_bytes", [None, 0, 1, SEGMENT_HEAD_BYTES])
+def test_a_segment_that_could_not_begin_is_begun_again_when_there_is_space(
+    tmp_path, room_bytes, monkeypatch
+):
+    monkeypatch.setattr(log_files, "SEGMENT_LIMIT_BYTES", SEGMENT_HEAD_BYTES)
+
+    def full(path, *options, **more):
+        if room_bytes is None:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return Full(open_private(path, *options, **more), room_bytes)
+
+    log = write(tmp_path, block_events=100)
+    begun = len(segments(tmp_path))
+    with monkeypatch.context() as patched:
+        patched.setattr(log_files, "open_private", full)
+        for _ in range(2):
+            with pytest.raises(LogError, match="cannot be written: No space left on device"):
+                log.flush()
+            assert len(DecisionLog.open(tmp_path)) == 0, "what was written can be read"
+    log.close()
+    assert len(segments(tmp_path)) > begun
+    assert [entry.event for entry in DecisionLog.open(tmp_path).entries()] == events()
 
 
 @pytest.mark.parametrize(

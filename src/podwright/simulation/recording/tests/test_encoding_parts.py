@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from podwright.simulation.recording.log.log_format import encoded_parts
+from podwright.simulation.recording.log.log_format import decoder_of, encoded_parts
 
 
 class _Inner(msgspec.Struct, array_like=True):
@@ -40,10 +40,16 @@ def test_parts_are_what_encoding_at_once_gives(count: int) -> None:
     "value",
     [
         _Tagged([1] * 1000), _Shortened([1] * 1000), {"a": [1] * 1000}, None, [], (), "text",
+        [1] * 256, (1,) * 256,
     ],
 )  # fmt: skip
 def test_other_values_are_one_part(value: object) -> None:
     assert list(encoded_parts(value)) == [msgspec.msgpack.encode(value)]
+
+
+def test_a_class_has_one_decoder() -> None:
+    assert decoder_of(_Inner) is decoder_of(_Inner)
+    assert decoder_of(_Tagged).decode(msgspec.msgpack.encode(_Tagged([1]))) == _Tagged([1])
 
 
 def test_a_long_list_has_several_parts() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -204,6 +205,16 @@ def test_the_typical_shapes_are_found_again_when_there_are_more_than_two_percent
         found.append(pods.update())
     assert found == [False, False, True, False, False, True, False, False, True, False]
     assert pods.typical_count == 109
+
+
+def test_pods_with_the_same_requests_in_another_order_have_one_shape():
+    pods = TypicalPods()
+    amounts = [("cpu", "1"), ("memory", "1Ki"), ("a.b/c", "2")]
+    for order in permutations(amounts):
+        pods.add(make_pod("p", resources=dict(order)))
+    pods.update()
+    (only,) = pods.state()["typical"]
+    assert only == ((("a.b/c", 2), ("cpu", 1000), ("memory", 1024)), 6)
 
 
 def test_a_continued_count_has_the_typical_pods_of_before():

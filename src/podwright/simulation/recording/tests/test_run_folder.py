@@ -192,9 +192,14 @@ def test_a_damaged_checkpoint_is_refused(tmp_path, begun, opened):
     folder = begun(tmp_path)
     folder.write_checkpoint(b"first", ROWS)
     folder.release()
+    whole = (tmp_path / "checkpoint").read_bytes()
     (tmp_path / "checkpoint").write_bytes(b"\x93no")
+    refused = opened(RunFolder.open(tmp_path))
     with pytest.raises(RunError, match="checkpoint cannot be read"):
-        opened(RunFolder.open(tmp_path)).resume(MANIFEST)
+        refused.resume(MANIFEST)
+    # It was released.
+    (tmp_path / "checkpoint").write_bytes(whole)
+    assert opened(RunFolder.open(tmp_path)).resume(MANIFEST) is not None
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "manifest.json"])

@@ -618,6 +618,14 @@ def test_a_sample_has_a_row_for_each_resource_that_there_is():
     ]
 
 
+def test_nothing_of_what_is_in_use_is_unusable():
+    tables, _ = sampled_world(make_node("n1", cpu=1), make_pod("a", cpu=1, node="n1"))
+    tables.changed(None, make_pod("large", cpu=2), 0)
+    tables.sample(7)
+    found = columns_of(tables, "fragmentation", "resource", "free", "unusable", "share")
+    assert found[0] == ("cpu", 0, 0.0, 0.0)
+
+
 def test_what_typical_pods_cannot_use_is_in_the_sample():
     tables, _ = sampled_world(make_node("n1", cpu=4), make_node("n2", cpu=1))
     tables.changed(None, make_pod("large", cpu=2), 0)

@@ -369,7 +369,7 @@ def shortened(timeline: Timeline, first_ns: int) -> Timeline:
     first_ns : int
         The time of the first state.
     """
-    end = int(np.searchsorted(timeline.times_ns, first_ns, side="right"))
+    end = np.searchsorted(timeline.times_ns, first_ns, side="right")
     keys = timeline.subject_index.astype(np.int64) * len(timeline.fields) + timeline.field_index
     cells, values = sums_of_cells(keys[:end], timeline.deltas[:end])
     first = np.full(len(cells), first_ns, dtype=np.int64)

@@ -165,7 +165,7 @@ class PresentState:
         objects = nodes.objects
         found[:, _READY] = [is_node_ready(objects[slot]) for slot in slots.tolist()]
         found[:, _UNSCHEDULABLE] = nodes.unschedulable[slots] & alive
-        taints = np.array([len(each) for each in nodes.taint_sets.values] or [0], dtype=np.int64)
+        taints = np.array([len(each) for each in nodes.taint_sets.values], dtype=np.int64)
         found[:, _TAINTS] = np.where(alive, taints[nodes.taint_set_ids[slots]], 0)
         found[:, first::2] = self._amounts.allocatable[slots]
         found[:, first + 1 :: 2] = self._amounts.requested[slots]
