@@ -136,7 +136,7 @@ def stateful_pod(
 
     Notes
     -----
-    Upstream: stateful_set_utils.go, newVersionedStatefulSetPod, updateIdentity, updateStorage
+    Upstream: stateful_set_utils.go, newVersionedStatefulSetPod, initIdentity, updateStorage
     """
     name = f"{owner.name}-{ordinal}"
     labels = {
@@ -146,6 +146,7 @@ def stateful_pod(
     }
     metadata = msgspec.structs.replace(base.metadata, name=name, labels=labels)
     document = base.raw["spec"] | {"hostname": name}
+    document.pop("subdomain", None)
     if spec.service_name:
         document["subdomain"] = spec.service_name
     typed = base.spec

@@ -102,6 +102,21 @@ def test_pods_are_created_in_order():
     ]
 
 
+@pytest.mark.parametrize("of_template", [{}, {"subdomain": "other", "hostname": "h"}])
+@pytest.mark.parametrize(
+    ("service", "subdomain"), [("  serviceName: db\n", {"subdomain": "db"}), ("", {})]
+)
+def test_the_subdomain_of_a_pod_is_the_service_of_its_set(service, subdomain, of_template):
+    """Upstream: stateful_set_utils.go, initIdentity"""
+    world = cluster()
+    own = "".join(f"      {name}: {value}\n" for name, value in of_template.items())
+    containers = '      containers: [{name: c, image: "db:1"}]\n'
+    world.apply(SET.replace("  serviceName: db\n", service).replace(containers, own + containers))
+    spec = world.get("pod", "db-0").raw["spec"]
+    assert spec["hostname"] == "db-0"
+    assert {name: spec[name] for name in ("subdomain",) if name in spec} == subdomain
+
+
 def test_a_pod_has_its_name_its_labels_and_its_claims():
     world = cluster()
     world.apply(SET)
