@@ -642,14 +642,12 @@ class TriedSlots:
 
     def catch_up(self, nodes: NodeColumns, budgets: BudgetIndex) -> None:
         """Invalidate results after changes of nodes and budgets; `written` covers pods."""
-        version = nodes.node_journal.version
-        if self._node_version != version:
-            changed = nodes.node_journal.since(self._node_version)
-            if changed is None:
-                self.forget()
-            else:
-                self.rows[changed, 0] = 0
-            self._node_version = version
+        changed = nodes.node_journal.since(self._node_version)
+        if changed is None:
+            self.forget()
+        else:
+            self.rows[changed, 0] = 0
+        self._node_version = nodes.node_journal.version
         if self._allowed != budgets.allowed:
             # If a budget covers other pods than before, all slots are rewritten anyway.
             self.forget()

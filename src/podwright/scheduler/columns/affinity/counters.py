@@ -66,6 +66,8 @@ class Counter:
         "_topology_version", "cost_bytes", "domains", "is_attached", "key", "matchers",
         "of_live", "terms",
     )  # fmt: skip
+    cost_bytes: int
+    is_attached: bool
 
     def __init__(
         self,
@@ -84,8 +86,6 @@ class Counter:
         self.matchers = matchers
         self.terms = terms
         self.of_live = of_live
-        self.cost_bytes = 0
-        self.is_attached = False
         self._attach = attach
         self._has_terms = len(terms.ids) > 0
         self._placed, self._carriers = logs

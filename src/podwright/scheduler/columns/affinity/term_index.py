@@ -324,7 +324,7 @@ class TermIndex:
     ) -> dict[str, WeightedTerms]:
         of_topology: dict[int, tuple[list[int], list[int]]] = {}
         for number in ids:
-            weight = self._weights[number] * factors.get(_KINDS[self._kinds[number]], 0)
+            weight = self._weights[number] * factors[_KINDS[self._kinds[number]]]
             if weight:
                 numbers, weights = of_topology.setdefault(self._topologies[number], ([], []))
                 numbers.append(number)

@@ -84,6 +84,8 @@ def test_regions_that_differ_are_named_in_order():
         pytest.param({ZONE: "us-a-1"}, "projects/UNSPECIFIED/zones/us-a-1/disks/d", id="zonal"),
         pytest.param({ZONE: "a__b"}, None, id="zones without a region"),
         pytest.param({ZONE: "us-a-1__b"}, None, id="one zone without a region"),
+        pytest.param({ZONE: "a__a"}, None, id="zones of the same name without a region"),
+        pytest.param({ZONE: "us-a-1-x__us-a-2-x"}, None, id="zones of more parts"),
         pytest.param(
             {BETA_ZONE: "us-a-1", ZONE: "eu-b-2"},
             "projects/UNSPECIFIED/zones/us-a-1/disks/d",
@@ -102,6 +104,8 @@ def test_persistent_volumes_carry_their_zone(labels, handle):
 
 def test_volumes_that_no_driver_counts():
     assert persistent_csi_volume(volume("v", hostPath={"path": "/"})) is None
+    assert persistent_csi_volume(volume("v", azureFile={"shareName": "s"})) is None
+    assert persistent_csi_volume(volume("v", vsphereVolume={"volumePath": "p"})) is None
     assert persistent_csi_volume(volume("v", csi={"driver": "x", "volumeHandle": ""})) is None
     assert migration_of(Volume(name="v")) is None
 

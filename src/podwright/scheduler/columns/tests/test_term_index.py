@@ -82,6 +82,23 @@ def test_the_index_finds_what_a_comparison_finds(count: int) -> None:
         } == expected
 
 
+@pytest.mark.parametrize("count", [1, 40])
+def test_terms_without_a_requirement_are_those_of_every_pod(count: int) -> None:
+    index = TermIndex()
+    keys = [f"key{number}" for number in range(count)]
+    for key in keys:
+        term = AffinityTerm(
+            kind=TermKind.REQUIRED,
+            topology_key=key,
+            selector=EVERYTHING,
+            namespaces=frozenset({"x"}),
+            namespace_selector=NOTHING,
+        )
+        index.carrier_counts[index.id_of(term)] = 1
+    assert sorted(index.matching(FACTORS, "x", {"app": "a"}, {})) == sorted(keys)
+    assert index.matching(FACTORS, "y", {"app": "a"}, {}) == {}
+
+
 # ------------------------------------------------------------ the terms of a pod
 
 

@@ -41,6 +41,7 @@ AFFINITIES: tuple[tuple[list[list[dict[str, Any]]] | None, str], ...] = (
     ([[expression(ZONE, "In", "b")], [expression(HOST, "In", "n0")]], "02"),
     ([[expression(ZONE, "NotIn", "a")]], "23"),
     ([[expression(ZONE, "Exists")]], "012"),
+    ([[expression(ZONE, "In", "unseen")]], ""),
 )
 """Terms of a volume, and the numbers of the nodes that can access it."""
 
