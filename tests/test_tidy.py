@@ -515,6 +515,7 @@ KINDS_BY_HAND = {
     "cluster/api/endpoints/access/authentication_reviews.py": "what a token can be bound to",
     "cluster/api/authorization/node_authorizer.py": "functions",
     "cluster/api/versions/conversions.py": "functions",
+    "cluster/api/versions/device_versions.py": "where the fields stand that differ in a version",
     "cluster/api/endpoints/decoding/sent_objects.py": "free parts of which the text counts",
     "cluster/api/admission/chain.py": "names of plugins",
     "cluster/api/preconditions.py": "keys in etcd that differ from the name",

@@ -468,7 +468,8 @@ def with_documents(
         if obj is None:
             is_complete = False
         else:
-            distinct.add(Sourced(f"{place}: {path}" if path else str(place), obj))
+            source = f"{place}: {path}" if path else str(place)
+            distinct.add(Sourced(source, obj, str(document.get("apiVersion", ""))))
     errors += reader.errors
     kept, warnings = tuple(distinct.kept), (*loaded.warnings, *reader.warnings())
     return msgspec.structs.replace(loaded, sourced=kept, warnings=warnings), is_complete
@@ -519,7 +520,7 @@ class DistinctObjects:
     def _replaces(self, entry: Sourced, first: Sourced) -> bool:
         """Whether a duplicate has a newer version; two contents of one version are an error."""
         obj = entry.object
-        version, first_version = _version_of(obj), _version_of(first.object)
+        version, first_version = _version_of(entry), _version_of(first)
         if version != first_version:
             # A bundle for several releases of Kubernetes has an object in several versions.
             return _version_rank(version) > _version_rank(first_version)
@@ -529,9 +530,9 @@ class DistinctObjects:
         return False
 
 
-def _version_of(obj: Object) -> str:
-    # A struct has one version of its kind, the document the written one.
-    return str(obj.raw.get("apiVersion") or obj.api_version)
+def _version_of(entry: Sourced) -> str:
+    # An object is read in one version of its kind.
+    return entry.api_version or entry.object.api_version
 
 
 def _version_rank(api_version: str) -> tuple[int, int, int]:

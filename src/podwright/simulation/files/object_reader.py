@@ -43,6 +43,7 @@ from podwright.apimachinery.schema import (
     built_in,
     decode,
 )
+from podwright.cluster.api import VersionConversion, conversion_of
 from podwright.cluster.store import GroupKind
 from podwright.simulation import files
 from podwright.simulation.files.document_cache import DocumentCache
@@ -81,10 +82,11 @@ _INDEX: Final = re.compile(r"\[[0-9]+\]")
 
 
 class Sourced(msgspec.Struct, frozen=True, gc=False):
-    """An object with its source."""
+    """An object with its source, and the `apiVersion` in which it is written there."""
 
     source: str
     object: Object
+    api_version: str = ""
 
 
 class SourcedDocument(msgspec.Struct, frozen=True, gc=False):
@@ -166,6 +168,9 @@ class ObjectReader:
             if known is None:
                 document, known = self._converted(document, found)
             wrong = set() if known is None else self._examine(document, known, found)
+            conversion = None if known is None or wrong else conversion_of(known)
+            if conversion is not None:
+                document = _converted(document, conversion)
             obj = self._decoded(document, found, reported=wrong)
             if known is not None and wrong:
                 obj = _partial(known, document)
@@ -199,6 +204,7 @@ class ObjectReader:
             # The server gives a new definition its status. Generated ones have an empty one, which
             # the rules of stored definitions reject.
             document = {name: value for name, value in document.items() if name != "status"}
+        document, kind = self._in_stored_version(document, kind, found)
         made, problems = kind.checked(document)
         document = made if self._has_defaults else document
         if not problems:
@@ -208,6 +214,17 @@ class ObjectReader:
         reported = {error.path for error in errors} if self._validate == "strict" else ()
         self._decoded(document, found, reported)
         return _partial(kind, document)
+
+    def _in_stored_version(
+        self, document: Document, kind: Kind, found: _Reading
+    ) -> tuple[Document, Kind]:
+        """Return an object of right types in the version in which its kind is validated."""
+        conversion = conversion_of(kind)
+        problems = [] if conversion is None else kind.decoding_problems(document)
+        if conversion is None or not all(map(_is_unknown_field, problems)):
+            return document, kind
+        self._note(found, problems, kind)
+        return _converted(document, conversion), conversion.storage_kind
 
     def _note(self, found: _Reading, problems: list[Problem], kind: Kind) -> list[FieldError]:
         errors = [
@@ -330,6 +347,14 @@ def _partial(kind: Kind, document: Document) -> Object | None:
     )
 
 
+def _converted(document: Document, conversion: VersionConversion) -> Document:
+    """Return an object of right types in the version in which its kind is stored."""
+    converted = conversion.to_storage(document)
+    head = {name: converted[name] for name in ("apiVersion", "kind")}
+    # Go's form has a status, which a manifest does not.
+    return head | {name: part for name, part in converted.items() if name in document}
+
+
 def _written_path(kind: Kind, path: str) -> str:
     """Return the path of a field where the document has it.
 
@@ -431,7 +456,7 @@ def read_manifest(
         if obj is None:
             is_complete = False
         else:
-            objects.append(Sourced(str(place), obj))
+            objects.append(Sourced(str(place), obj, str(document.get("apiVersion", ""))))
     reader.note_duplicates(duplicates)
     reader.errors += unreadable
     return Manifest(

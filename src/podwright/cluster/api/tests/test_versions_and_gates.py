@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from podwright.apimachinery.objects import Document
-from podwright.apimachinery.schema import decode
+from podwright.apimachinery.schema import built_in, decode
 from podwright.cluster.api.admission.quota.resource_quota import PodQuotas
 from podwright.cluster.api.gated_fields import (
     GATED_FIELDS,
@@ -25,6 +25,7 @@ from podwright.cluster.api.versions.autoscaler_versions import (
     autoscaler_v2,
     consistent_autoscaler,
 )
+from podwright.cluster.api.versions.conversions import VersionConversion, conversion_of
 from podwright.cluster.api.versions.resources import Resources, built_in_resources
 from podwright.cluster.store import ObjectStore
 from podwright.testing import make_pod
@@ -32,6 +33,111 @@ from podwright.testing import make_pod
 PREFIX = "autoscaling.alpha.kubernetes.io/"
 SELECTOR = {"matchLabels": {"a": "b"}}
 OWNER = {"kind": "Service", "name": "s"}
+
+
+EXACT = {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1}
+TOLERATED = {
+    "deviceClassName": "gpu",
+    "selectors": [{"cel": {"expression": "true"}}],
+    "allocationMode": "ExactCount",
+    "count": 3,
+    "adminAccess": False,
+    "tolerations": [{"key": "k", "operator": "Exists"}],
+    "capacity": {"requests": {"memory": "1Gi"}},
+}
+ALTERNATIVES = [{"name": "x", **EXACT}, {"name": "y", **EXACT, "count": 2}]
+REQUESTS = [
+    {"name": "a", **EXACT},
+    {"name": "b", **TOLERATED},
+    {"name": "c", "deviceClassName": "gpu", "allocationMode": "All"},
+    {"name": "d", "deviceClassName": "", "firstAvailable": ALTERNATIVES},
+]
+REQUESTS_V1 = [
+    {"name": "a", "exactly": EXACT},
+    {"name": "b", "exactly": TOLERATED},
+    {"name": "c", "exactly": {"deviceClassName": "gpu", "allocationMode": "All"}},
+    {"name": "d", "firstAvailable": ALTERNATIVES},
+]
+DEVICE = {
+    "attributes": {"model": {"string": "x"}, "shared": {"bool": True}},
+    "capacity": {"memory": {"value": "1Gi"}},
+    "taints": [{"key": "k", "effect": "NoSchedule", "timeAdded": "2026-01-01T00:00:00Z"}],
+}
+POOL = {"name": "p", "generation": 1, "resourceSliceCount": 1}
+
+
+def of_devices(version: str, name: str) -> VersionConversion:
+    kind = built_in().find(f"resource.k8s.io/{version}", name)
+    assert kind is not None
+    conversion = conversion_of(kind)
+    assert conversion is not None
+    return conversion
+
+
+def versions(kind: str, spec: Document, spec_v1: Document, **rest: Any) -> Any:
+    """Return an object as kube-apiserver answers for both versions."""
+    head = {"metadata": {"name": "a"}, "kind": kind, **rest}
+    return pytest.param(
+        {"apiVersion": "resource.k8s.io/v1beta1", **head, "spec": spec},
+        {"apiVersion": "resource.k8s.io/v1", **head, "spec": spec_v1},
+        id=f"{kind} with {', '.join(spec)}",
+    )
+
+
+@pytest.mark.parametrize(
+    ("older", "stored"),
+    [
+        versions("ResourceClaim", {"devices": {"requests": REQUESTS}},
+                 {"devices": {"requests": REQUESTS_V1}}, status={}),
+        versions("ResourceClaim", {"devices": {"requests": None}},
+                 {"devices": {"requests": None}}, status={}),
+        versions("ResourceClaimTemplate",
+                 {"metadata": {}, "spec": {"devices": {"requests": REQUESTS}}},
+                 {"metadata": {}, "spec": {"devices": {"requests": REQUESTS_V1}}}),
+        versions("DeviceClass", {"selectors": [{"cel": {"expression": "true"}}]},
+                 {"selectors": [{"cel": {"expression": "true"}}]}),
+        versions("ResourceSlice",
+                 {"driver": "d", "pool": POOL, "nodeName": "n",
+                  "devices": [{"name": "g", "basic": DEVICE}, {"name": "h", "basic": {}}]},
+                 {"driver": "d", "pool": POOL, "nodeName": "n",
+                  "devices": [{"name": "g", **DEVICE}, {"name": "h"}]}),
+        versions("ResourceSlice",
+                 {"driver": "d", "pool": POOL, "allNodes": True},
+                 {"driver": "d", "pool": POOL, "allNodes": True}),
+    ],
+)  # fmt: skip
+def test_objects_of_devices_are_stored_in_v1_and_shown_in_each_version(older, stored):
+    for version, shown in (("v1beta1", older), ("v1beta2", stored)):
+        conversion = of_devices(version, older["kind"])
+        assert conversion.storage_kind.api_version == "resource.k8s.io/v1"
+        sent = shown | {"apiVersion": f"resource.k8s.io/{version}"}
+        assert conversion.to_storage(sent) == stored
+        assert conversion.from_storage(stored) == sent
+
+
+@pytest.mark.parametrize(
+    ("request_", "exactly"),
+    [
+        ({"deviceClassName": "gpu"}, EXACT),
+        ({"count": 0, "allocationMode": "", "deviceClassName": "", "tolerations": None}, None),
+        ({"adminAccess": False}, {**EXACT, "adminAccess": False, "deviceClassName": ""}),
+    ],
+)
+def test_a_request_of_an_older_version_is_exact_if_one_of_its_fields_is_set(request_, exactly):
+    spec = {"devices": {"requests": [{"name": "a", **request_}]}}
+    stored = of_devices("v1beta1", "ResourceClaim").to_storage(
+        {"apiVersion": "resource.k8s.io/v1beta1", "kind": "ResourceClaim", "spec": spec}
+    )
+    (found,) = stored["spec"]["devices"]["requests"]
+    assert found.get("exactly") == exactly
+
+
+def test_fields_of_a_slice_that_are_zero_in_an_older_version_are_not_set():
+    spec = {"driver": "d", "pool": POOL, "nodeName": "", "allNodes": False}
+    stored = of_devices("v1beta1", "ResourceSlice").to_storage(
+        {"apiVersion": "resource.k8s.io/v1beta1", "kind": "ResourceSlice", "spec": spec}
+    )
+    assert stored["spec"].keys().isdisjoint(("nodeName", "allNodes"))
 
 
 @pytest.mark.parametrize(

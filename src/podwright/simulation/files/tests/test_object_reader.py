@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from podwright.apimachinery.objects import FieldError, Object, Unknown
+from podwright.apimachinery.objects import FieldError, Object, ResourceClaim, Unknown
 from podwright.simulation.files import ObjectReader, Place, read_manifest
 from podwright.simulation.files.object_reader import _with_suggestion
 
@@ -198,6 +198,78 @@ def test_an_older_version_in_a_manifest_is_an_error_that_names_the_successor() -
     assert errors == [
         'f: kind: no matches for kind "Eviction" in version "policy/v1beta1"; use policy/v1'
     ]
+
+
+def claim(request: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "apiVersion": "resource.k8s.io/v1beta1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": "a", "namespace": "default"},
+        "spec": {"devices": {"requests": [{"name": "r", "deviceClassName": "gpu", **request}]}},
+    }
+
+
+def requests_of(obj: Object | None) -> Any:
+    assert isinstance(obj, ResourceClaim)
+    assert obj.raw["apiVersion"] == "resource.k8s.io/v1"
+    return obj.raw["spec"]["devices"]["requests"]
+
+
+def test_a_served_version_is_read_as_the_one_in_which_objects_are_stored() -> None:
+    exact = {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1}
+    obj, errors, warnings = read(claim({}))
+    assert requests_of(obj) == [{"name": "r", "exactly": exact}]
+    assert not errors
+    assert not warnings
+    stored = claim({"count": 1, "allocationMode": "ExactCount"})
+    stored["metadata"] |= {"uid": "u", "resourceVersion": "7"}
+    obj, errors, warnings = read(stored)
+    assert requests_of(obj) == [{"name": "r", "exactly": exact}]
+    assert not errors
+    assert not warnings
+
+
+def test_what_is_wrong_with_a_served_version_is_said_with_the_paths_of_its_fields() -> None:
+    _, errors, _ = read(claim({"odd": 1}))
+    assert errors == ["f: spec.devices.requests[0].odd: unknown field"]
+    _, errors, _ = read(claim({"count": "two"}))
+    assert [error.partition(": Invalid")[0] for error in errors] == [
+        "f: spec.devices.requests[0].count"
+    ]
+    _, errors, _ = read(claim({"count": -1}))
+    assert [error.partition(": Invalid")[0] for error in errors] == [
+        "f: spec.devices.requests[0].exactly.count"
+    ]
+
+
+def test_an_object_of_a_served_version_with_unknown_fields_is_read() -> None:
+    reader = ObjectReader("warn")
+    obj = reader.read(claim({"odd": 1}), Place("f"))
+    assert [*requests_of(obj)[0]] == ["name", "exactly"]
+    assert reader.warnings() == ("f: spec.devices.requests[0].odd: unknown field",)
+
+
+def test_an_older_autoscaler_has_metrics() -> None:
+    spec = {
+        "maxReplicas": 5,
+        "targetCPUUtilizationPercentage": 50,
+        "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+    }
+    head = {"apiVersion": "autoscaling/v1", "kind": "HorizontalPodAutoscaler"}
+    obj, errors, _ = read({**head, "metadata": {"name": "web"}, "spec": spec})
+    assert not errors
+    assert obj is not None
+    assert obj.raw["apiVersion"] == "autoscaling/v2"
+    assert obj.raw["spec"]["metrics"] == [
+        {
+            "type": "Resource",
+            "resource": {
+                "name": "cpu",
+                "target": {"type": "Utilization", "averageUtilization": 50},
+            },
+        }
+    ]
+    assert "status" not in obj.raw
 
 
 def test_an_object_of_a_custom_kind_is_not_validated() -> None:
