@@ -313,6 +313,12 @@ def test_only_a_request_with_a_body_is_sent_with_one(content, has_body):
     assert ("transfer-encoding" in found["headers"]) is (has_body and content != b"{}")
 
 
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+def test_a_request_that_says_nothing_of_a_body_is_sent_without_one(method):
+    _, found = sent(method, "/server/api/v1/pods")
+    assert json.loads(found)["headers"].keys().isdisjoint({"transfer-encoding", "content-length"})
+
+
 def test_conditions_and_the_last_event_reach_the_server():
     given = {"if-match": "1", "if-none-match": "2", "last-event-id": "3", "x-other": "4"}
     _, found = sent("GET", "/server/version", headers=given)
