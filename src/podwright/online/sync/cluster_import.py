@@ -20,6 +20,7 @@ from podwright.online.sync.source_kinds import (
     SourceKind,
     definition_of,
     imported_kinds,
+    older_versions,
 )
 
 Progress = Callable[[str, int, int], None]
@@ -85,8 +86,7 @@ async def read_cluster(
     for kind in kinds:
         begun = len(found.objects)
         try:
-            for path, query in scope.collections(kind):
-                await _read_kind(connection, kind, (path, query), options, found.objects, progress)
+            await _read_served(connection, kind, scope, options, found.objects, progress)
             if kind.definition and any(of is kind for of, _ in found.objects):
                 kinds.append(definition_of(kind))
         except RejectedRequest as error:
@@ -99,6 +99,29 @@ async def read_cluster(
     # Definitions were read last, and are created first.
     objects = sorted(settled(found.objects), key=lambda each: each[0].resource != DEFINITIONS)
     return ImportedCluster(objects, found.warnings)
+
+
+async def _read_served(
+    connection: ReadConnection,
+    kind: SourceKind,
+    scope: Scope,
+    options: ImportOptions,
+    objects: list[tuple[SourceKind, Document]],
+    progress: Progress | None,
+) -> None:
+    """Read a kind in its version, or in the newest one that an older server has."""
+    *newer, oldest = (kind, *older_versions(kind))
+    for version in newer:
+        try:
+            for collection in scope.collections(version):
+                await _read_kind(connection, version, collection, options, objects, progress)
+        except RejectedRequest as error:
+            if error.status != HTTPStatus.NOT_FOUND:
+                raise
+        else:
+            return
+    for collection in scope.collections(oldest):
+        await _read_kind(connection, oldest, collection, options, objects, progress)
 
 
 async def _read_kind(

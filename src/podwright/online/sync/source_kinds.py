@@ -22,6 +22,7 @@ from podwright.apimachinery.objects import (
     quoted,
 )
 from podwright.apimachinery.schema import Kind, built_in
+from podwright.cluster.api import conversion_of
 from podwright.online.client.cluster import ReadConnection, RejectedRequest
 
 _REQUIRED: Final = (
@@ -260,6 +261,20 @@ def _name_of_group(kind: SourceKind) -> str:
     """Return the name of a kind of groups, of which two have the same resource."""
     group = kind.api_version.partition("/")[0]
     return kind.resource if group == "scheduling.k8s.io" else f"{kind.resource}.{group}"
+
+
+def older_versions(kind: SourceKind) -> Sequence[SourceKind]:
+    """Return a kind in the versions that an older server has in place of its own, newest first."""
+    group, _, _ = kind.api_version.rpartition("/")
+    versions = [
+        found.api_version
+        for found in built_in()
+        if found.group_kind == (group, kind.kind)
+        and (conversion := conversion_of(found)) is not None
+        and conversion.storage_kind.api_version == kind.api_version
+    ]
+    ordered = sorted(versions, reverse=True)
+    return [msgspec.structs.replace(kind, api_version=version) for version in ordered]
 
 
 def _source_kind(name: str) -> SourceKind:

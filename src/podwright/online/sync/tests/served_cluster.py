@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
+import msgspec
 from aiohttp import web
 from tests.http_servers import serving_all_paths
 
@@ -44,13 +45,24 @@ class ServedCluster:
     requests : list of str
         Method, path and query of each request that changes something, or of all with `GET` and
         `WATCH`.
+    versions : tuple of str
+        Versions of groups that are served besides the default ones.
     reports : list of dict, optional
         The states of syncs that it was sent, if it takes any: None, as of a real server, if not.
     """
 
-    def __init__(self, seed: int = 0, *, reports: list[Document] | None = None) -> None:
+    def __init__(
+        self,
+        seed: int = 0,
+        *,
+        versions: tuple[str, ...] = (),
+        reports: list[Document] | None = None,
+    ) -> None:
         self.reports = reports
-        self.api = ApiServer(bare_store(START_NS, seed=seed), bare_options())
+        options = bare_options()
+        served = (*options.group_versions, *versions)
+        options = msgspec.structs.replace(options, group_versions=served)
+        self.api = ApiServer(bare_store(START_NS, seed=seed), options)
         self.now_ns = START_NS
         self.requests: list[str] = []
         self._faults: list[tuple[str, str | int, str]] = []

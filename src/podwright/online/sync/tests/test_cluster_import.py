@@ -41,8 +41,8 @@ def pod(name: str, namespace: str = "default", **spec: Any) -> dict[str, Any]:
     return document("Pod", name, namespace, spec={"containers": containers, **spec})
 
 
-def cluster() -> ServedCluster:
-    found = ServedCluster()
+def cluster(*versions: str) -> ServedCluster:
+    found = ServedCluster(versions=versions)
     found.create(document("Namespace", "team"), node("n1"))
     found.create(pod("a"), pod("b", "team"), pod("bound", nodeName="n1"))
     return found
@@ -115,6 +115,32 @@ def test_the_claim_of_a_pod_that_is_left_out_is_left_out_too():
         served.send("POST", "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims", claim)
     names = imported(served, kinds=["pods", "resourceclaims"], excludes_running=True)[1]
     assert set(names) == {"pods/a", "pods/b", "resourceclaims/of-a"}
+
+
+@pytest.mark.parametrize("version", ["v1beta1", "v1beta2", "v1"])
+def test_claims_of_devices_are_read_in_the_version_that_a_server_has(version):
+    served = cluster(f"resource.k8s.io/{version}")
+    request = {"name": "r", "exactly": {"deviceClassName": "c"}}
+    claim = document("ResourceClaim", "c", "default", spec={"devices": {"requests": [request]}})
+    claim["apiVersion"] = "resource.k8s.io/v1"
+    served.send("POST", "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims", claim)
+    if version != "v1":
+        served.fail("/apis/resource.k8s.io/v1/", 404)
+    found, names = imported(served, kinds=["pods", "resourceclaims"])
+    assert names == ["resourceclaims/c", "pods/a", "pods/bound", "pods/b"]
+    assert not found.warnings
+    (copy, *_) = [obj for _, obj in found.objects]
+    assert copy["apiVersion"] == f"resource.k8s.io/{version}"
+    (read,) = copy["spec"]["devices"]["requests"]
+    assert ("exactly" in read) == (version != "v1beta1")
+
+
+def test_a_kind_that_may_not_be_read_is_not_read_in_another_version():
+    served = cluster("resource.k8s.io/v1beta1")
+    served.fail("/apis/resource.k8s.io/v1/resourceclaims", 403)
+    found, _ = imported(served)
+    assert any(line.startswith("no resourceclaims are read: ") for line in found.warnings)
+    assert not any("v1beta" in line for line in served.requests)
 
 
 @pytest.mark.parametrize("status", [403, 404])
