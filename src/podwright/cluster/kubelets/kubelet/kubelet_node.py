@@ -416,7 +416,7 @@ def _port_rejection(use: PodUse, others: list[PodUse]) -> Rejection | None:
 
 def _taint_rejection(pod: Pod, node: Node) -> Rejection | None:
     taints = [taint for taint in node.spec.taints if taint.effect == "NoExecute"]
-    if taints and untolerated_taint(taints, pod.spec.tolerations) is not None:
+    if untolerated_taint(taints, pod.spec.tolerations) is not None:
         return _predicate("TaintToleration", "node(s) had taints that the pod didn't tolerate")
     return None
 

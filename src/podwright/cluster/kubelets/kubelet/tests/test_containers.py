@@ -138,6 +138,26 @@ def test_programs_that_are_not_understood(image, command, is_job, phase):
     assert driver.status()["phase"] == phase
 
 
+@pytest.mark.parametrize(
+    ("owners", "phase"),
+    [
+        pytest.param([("Job", True)], "Succeeded", id="a job"),
+        pytest.param([("Job", False)], "Running", id="a job that does not control it"),
+        pytest.param([("ReplicaSet", True)], "Running", id="another controller"),
+        pytest.param([("ReplicaSet", True), ("Job", False)], "Running", id="both, but neither"),
+        pytest.param([("Other", False), ("Job", True)], "Succeeded", id="a job among others"),
+    ],
+)
+def test_a_program_ends_in_a_pod_that_a_job_controls(owners, phase):
+    references = [
+        {"apiVersion": "v1", "kind": kind, "name": "o", "uid": kind, "controller": controls}
+        for kind, controls in owners
+    ]
+    main = {"name": "main", "image": "perl:5", "command": ["perl", "-e", "1"]}
+    driver = run_of(pod_of(main, __ownerReferences=references, **NEVER))
+    assert driver.status()["phase"] == phase
+
+
 def test_an_init_container_without_a_known_command_ends():
     driver = run_of(pod_of(container(), initContainers=[{"name": "first", "image": "own/setup"}]))
     assert driver.status()["phase"] == "Running"

@@ -46,6 +46,9 @@ SECOND_NS = 1_000_000_000
         ("cat <<'EOF'\n$x\nEOF", 0, "$x\n"),
         ("cat <<-EOF; echo after\n\ttab\n\tEOF", 0, "tab\nafter\n"),
         ("cat -u - <<EOF\na\nEOF", 0, "a\n"),
+        ("cat <<EOF > f; cat f f\na\nEOF", 0, "a\na\n"),
+        ("cat > f <<EOF >> g; cat f g\na\nEOF", 0, "a\n"),
+        ("cat <<A <<B\na\nA\nb\nB", 0, "b\n"),
         ('while read a b; do echo "$b-$a"; done <<EOF\n1 2 3\n4\nEOF', 0, "2 3-1\n-4\n"),
         (
             'for i in "${y:-"a  \'b\'"}" "${y:-\\"}${y:+no}"; do echo "<$i>"; done',

@@ -81,7 +81,7 @@ REFUSALS = [
     ("for i in 1; do break 1 2; done", "break 1 2"), ("set", "set"), ("set -z", "set -z"),
     ("set + a", "set + a"),
     ("set -o none", "set -o none"), ("set -o", "set -o"), ("set -- a; shift 2", "shift 2"),
-    ("shift 1 2", "shift 1 2"), ("export", "export"), ("export 1a", "export 1a"),
+    ("set -- a b; shift 1 2", "shift 1 2"), ("export", "export"), ("export 1a", "export 1a"),
     ("unset -f a", "unset -f a"), ("trap x", "trap x"), ("trap", "trap"), ("trap -", "trap -"),
     ("trap -p EXIT", 'command "-p"'), ("x='-p EXIT'; trap $x", "trap -p EXIT"),
     ("x='--'; trap $x", "trap --"),
