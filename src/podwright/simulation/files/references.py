@@ -90,26 +90,24 @@ def with_classes_of_pods(sourced: Sequence[Sourced], warnings: list[str]) -> lis
 
 
 def missing_claims(sourced: Sequence[Sourced]) -> Iterator[str]:
-    """Yield a warning for each kind of claims that pending pods of a dump use and it does not have.
+    """Yield a warning for each kind of claims that the pods of a dump use and it does not have.
 
-    Without its claims such a pod is unschedulable, which it may not be in the cluster.
+    Without its claims a pod that is pending, or that a plan moves, is unschedulable, and the
+    volumes and devices in use are not counted.
     """
-    pending = [
+    living = [
         pod
         for entry in sourced
-        if isinstance(pod := entry.object, Pod)
-        and pod.metadata.uid
-        and not pod.spec.node_name
-        and not pod.is_terminal
+        if isinstance(pod := entry.object, Pod) and pod.metadata.uid and not pod.is_terminal
     ]
     mounting = [
         pod.key
-        for pod in pending
+        for pod in living
         if any(volume.persistent_volume_claim is not None for volume in pod.spec.volumes)
     ]
     if mounting and not _names_of(PersistentVolumeClaim.kind, sourced):
         yield _lack("persistentvolumeclaims, persistentvolumes and storageclasses", mounting)
-    using = [pod.key for pod in pending if pod.spec.resource_claims]
+    using = [pod.key for pod in living if pod.spec.resource_claims]
     if using and not _names_of(ResourceClaim.kind, sourced):
         yield _lack("resourceclaims, resourceslices and deviceclasses", using)
 

@@ -171,14 +171,14 @@ DEVICES = "resourceclaims, resourceslices and deviceclasses"
         ([using("a", volume=False), of_kind("resource.k8s.io/v1", "ResourceClaim")], []),
         ([using("a"), of_kind("resource.k8s.io/v1", "ResourceClaim")],
          [f"the dump lacks claims of a/a: it needs {VOLUMES}, too"]),
-        # Pods that are not to be scheduled, those of manifests, and those without claims.
-        ([using("a", nodeName="n")], []),
+        ([using("a", nodeName="n")], [f"the dump lacks claims of a/a: it needs {VOLUMES}, too"]),
+        # Pods that have ended, those of manifests, and those without claims.
         ([{**using("a"), "status": {"phase": "Succeeded"}}], []),
         ([pod(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "v"}}])], []),
         ([stored(pod(volumes=[{"name": "v", "emptyDir": {}}]))], []),
     ],
 )  # fmt: skip
-def test_a_dump_without_the_claims_of_pending_pods_is_warned_of(documents, warnings):
+def test_a_dump_without_the_claims_of_its_pods_is_warned_of(documents, warnings):
     loaded = load_bytes([(f"f{i}", json.dumps(each).encode()) for i, each in enumerate(documents)])
     assert [*loaded.warnings] == warnings
 
