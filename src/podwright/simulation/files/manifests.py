@@ -17,6 +17,7 @@ import msgspec
 
 from podwright._html import paragraphs, section, table
 from podwright._progress import metered
+from podwright.apimachinery.documents import first_names
 from podwright.apimachinery.objects import (
     Document,
     FieldError,
@@ -432,6 +433,9 @@ def load_bytes(
             elif configuration.document != document.document:
                 message = f"a second scheduler configuration; the first is {configuration.source}"
                 errors.append(FieldError(source=document.source, message=message))
+    if distinct.changed:
+        names = first_names(list(distinct.changed), 3)
+        warnings.append(f"the newest state is read of what the files have in several: {names}")
     kept = with_device_slices(distinct.kept, errors, warnings)
     kept = with_classes_of_pods(kept, warnings)
     warnings += missing_claims(kept)
@@ -478,7 +482,8 @@ def with_documents(
 # Objects of several inputs, each of them once.
 #
 # Inputs may overlap: a folder contains a dump of all kinds beside dumps of single kinds. Objects
-# of one name with the same content are one object; with different contents they are an error,
+# of one name with the same content are one object, and so are two states of one object of a
+# server: tools dump kind by kind, and some kinds twice. With other differences they are an error,
 # because one of them would replace the other.
 
 _VERSION = re.compile(r"v(?P<major>\d+)(?:(?P<stage>alpha|beta)(?P<minor>\d+))?")
@@ -496,10 +501,13 @@ class DistinctObjects:
     ----------
     kept : list of Sourced
         The objects in the order of their first occurrence.
+    changed : dict of str to None
+        The objects that occurred in several states, of which the last one is kept.
     """
 
     def __init__(self, errors: list[FieldError]) -> None:
         self.kept: list[Sourced] = []
+        self.changed: dict[str, None] = {}
         self._errors = errors
         self._positions: dict[tuple[str, str, str], int] = {}
 
@@ -518,16 +526,26 @@ class DistinctObjects:
             self.kept[position] = entry
 
     def _replaces(self, entry: Sourced, first: Sourced) -> bool:
-        """Whether a duplicate has a newer version; two contents of one version are an error."""
+        """Whether a duplicate has a newer version or state; else two contents are an error."""
         obj = entry.object
         version, first_version = _version_of(entry), _version_of(first)
         if version != first_version:
             # A bundle for several releases of Kubernetes has an object in several versions.
             return _version_rank(version) > _version_rank(first_version)
+        number, first_number = _state_of(obj), _state_of(first.object)
+        if obj.uid == first.object.uid and number and first_number and number != first_number:
+            self.changed[f"{obj.kind} {obj.key}"] = None
+            return number > first_number
         if encode(first.object) != encode(obj):
             message = f"{obj.kind} {obj.key} is different in {first.source}"
             self._errors.append(FieldError(source=entry.source, message=message))
         return False
+
+
+def _state_of(obj: Object) -> int:
+    """Return the number of an object's state in its cluster; 0 if no server has given it one."""
+    version = obj.metadata.resource_version
+    return int(version) if obj.uid and version.isdecimal() else 0
 
 
 def _version_of(entry: Sourced) -> str:

@@ -170,6 +170,38 @@ def test_the_newest_version_of_an_object_counts_whatever_their_order():
             assert obj.raw["spec"] == {"x": high}
 
 
+def state(version: str, uid: str = "u", **labels: str) -> bytes:
+    metadata = {"name": "n", "uid": uid, "resourceVersion": version, "labels": labels}
+    document = {"apiVersion": "v1", "kind": "Node", "metadata": metadata}
+    return json.dumps(document).encode()
+
+
+def test_the_newest_state_of_an_object_of_a_server_counts_with_a_warning():
+    several = [("a", state("9", x="9")), ("b", state("10", x="10")), ("c", state("8", x="8"))]
+    for files in itertools.permutations(several):
+        loaded = load_bytes(files)
+        assert [obj.metadata.labels for obj in loaded] == [{"x": "10"}]
+        assert loaded.warnings == (
+            "the newest state is read of what the files have in several: Node n",
+        )
+    assert not load_bytes([("a", state("9")), ("b", state("9"))]).warnings
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        pytest.param(state("9"), state("10", uid="v"), id="another object of its name"),
+        pytest.param(state("9"), state("9", x="y"), id="one version"),
+        pytest.param(state("9", uid=""), state("10", uid=""), id="no object of a server"),
+        pytest.param(state("9"), state("x"), id="a version that is no number"),
+        pytest.param(state(""), state("9"), id="no version"),
+    ],
+)
+def test_other_objects_of_one_name_are_an_error(first, second):
+    with pytest.raises(InputError, match="b: Node n is different in a"):
+        load_bytes([("a", first), ("b", second)])
+
+
 def test_objects_whose_names_are_generated_are_all_there():
     one = {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"generateName": "p-"}}
     assert len(load_bytes([("a", as_json(one)), ("b", as_json(one))]).objects) == 2
