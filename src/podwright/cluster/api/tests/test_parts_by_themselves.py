@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -19,6 +19,7 @@ from podwright.cluster.api.object_edits import with_defaults
 from podwright.cluster.api.object_validation import check_new, check_update, object_problems
 from podwright.cluster.api.preconditions import check_path_segment, other_value
 from podwright.cluster.api.rejections import Invalid, Rejection
+from podwright.cluster.api.requests import WriteRequest
 from podwright.cluster.api.strategies.kinds import strategy_of
 from podwright.cluster.api.versions.resources import built_in_resources
 
@@ -300,3 +301,9 @@ def test_a_restored_object_keeps_its_time_and_its_generation(sent, is_restored, 
         "creationTimestamp": time,
         "generation": generation,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("request_type", get_args(WriteRequest))
+def test_a_written_request_names_its_kind(request_type):
+    config = request_type.__struct_config__
+    assert (config.tag_field, config.tag) == ("kind", request_type.__name__)

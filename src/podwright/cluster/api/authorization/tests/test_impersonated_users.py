@@ -246,6 +246,13 @@ def test_the_mode_that_has_succeeded_is_tried_first() -> None:
         found.user_for(User("bob", uid="7"), access())
     assert error.value.access.resource == "uids"
     assert error.value.access.verb == "impersonate"
+    # If it is refused now, the others are tried, and it is not tried again.
+    before = len(rights.requested)
+    with pytest.raises(NotImpersonated):
+        found.user_for(User("bob", uid="7"), access())
+    tried = rights.requested[before:]
+    assert tried[:2] == ["impersonate users bob", f"impersonate uids.{AUTHENTICATION} 7"]
+    assert len(set(tried)) == len(tried) > 2
 
 
 def test_the_modes_of_so_many_users_are_remembered() -> None:
