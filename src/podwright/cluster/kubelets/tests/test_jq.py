@@ -81,3 +81,15 @@ def test_a_query_is_the_same_after_it_was_pickled():
     for text in (".status.count", '.status.conditions[] | select(.type == "Ready") | .status'):
         again = pickle.loads(pickle.dumps(query(text)))
         assert (again.text, again.values(DOCUMENT)) == (text, Query(text).values(DOCUMENT))
+
+
+@pytest.mark.parametrize(
+    ("tags", "mark", "values"),
+    [
+        (["a", "b"], "==", ["n"]), (["a", "c"], "==", []), ([], "==", []),
+        (["b", "b"], "!=", []), (["a", "b"], "!=", ["n"]),
+    ],
+)  # fmt: skip
+def test_one_of_several_values_is_enough_for_a_comparison(tags, mark, values):
+    query = Query(f'select(.tags[] {mark} "b") | .name')
+    assert query.values({"tags": tags, "name": "n"}) == values

@@ -6,6 +6,7 @@ import pytest
 
 from podwright.cluster.kubelets.kubelet.shell import NotSimulatedError, Script
 from podwright.cluster.kubelets.kubelet.shell.commands import formatted
+from podwright.cluster.kubelets.kubelet.shell.environment import FileOutput
 from podwright.cluster.kubelets.kubelet.tests.shell_runs import (
     MemoryFiles,
     facts,
@@ -173,3 +174,18 @@ def test_what_implementations_of_printf_do_differently(template, arguments, what
     with pytest.raises(NotSimulatedError) as raised:
         formatted(template, arguments)
     assert what in str(raised.value)
+
+
+def test_a_file_keeps_its_last_mebibyte():
+    files = MemoryFiles()
+    files.files["/data/f"] = ""
+    output = FileOutput(files, "/data/f")
+    output.write("a" * 10)
+    output.write("b" * (2**20 - 10))
+    assert files.files["/data/f"] == "a" * 10 + "b" * (2**20 - 10)
+    output.write("cd")
+    assert files.files["/data/f"] == "a" * 8 + "b" * (2**20 - 10) + "cd"
+    # What is no file any more gets nothing.
+    files.remove("/data/f")
+    output.write("x")
+    assert files.files == {}
