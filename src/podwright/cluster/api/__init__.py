@@ -87,9 +87,6 @@ if TYPE_CHECKING:
         without_generated_selector as without_generated_selector,
     )
     from podwright.cluster.api.users import SCHEDULER_USER as SCHEDULER_USER
-    from podwright.cluster.api.versions.conversions import (
-        VersionConversion as VersionConversion,
-        conversion_of as conversion_of,
-    )
+    from podwright.cluster.api.versions.conversions import conversion_of as conversion_of
 else:
     __getattr__, __dir__ = names_on_first_use(__name__)

@@ -43,7 +43,7 @@ from podwright.apimachinery.schema import (
     built_in,
     decode,
 )
-from podwright.cluster.api import VersionConversion, conversion_of
+from podwright.cluster.api import conversion_of
 from podwright.cluster.store import GroupKind
 from podwright.simulation import files
 from podwright.simulation.files.document_cache import DocumentCache
@@ -168,9 +168,8 @@ class ObjectReader:
             if known is None:
                 document, known = self._converted(document, found)
             wrong = set() if known is None else self._examine(document, known, found)
-            conversion = None if known is None or wrong else conversion_of(known)
-            if conversion is not None:
-                document = _converted(document, conversion)
+            if known is not None and not wrong:
+                document, known = _in_stored_version(document, known)
             obj = self._decoded(document, found, reported=wrong)
             if known is not None and wrong:
                 obj = _partial(known, document)
@@ -204,7 +203,10 @@ class ObjectReader:
             # The server gives a new definition its status. Generated ones have an empty one, which
             # the rules of stored definitions reject.
             document = {name: value for name, value in document.items() if name != "status"}
-        document, kind = self._in_stored_version(document, kind, found)
+        unknown = [] if conversion_of(kind) is None else kind.decoding_problems(document)
+        if all(map(_is_unknown_field, unknown)):
+            self._note(found, unknown, kind)
+            document, kind = _in_stored_version(document, kind)
         made, problems = kind.checked(document)
         document = made if self._has_defaults else document
         if not problems:
@@ -214,17 +216,6 @@ class ObjectReader:
         reported = {error.path for error in errors} if self._validate == "strict" else ()
         self._decoded(document, found, reported)
         return _partial(kind, document)
-
-    def _in_stored_version(
-        self, document: Document, kind: Kind, found: _Reading
-    ) -> tuple[Document, Kind]:
-        """Return an object of right types in the version in which its kind is validated."""
-        conversion = conversion_of(kind)
-        problems = [] if conversion is None else kind.decoding_problems(document)
-        if conversion is None or not all(map(_is_unknown_field, problems)):
-            return document, kind
-        self._note(found, problems, kind)
-        return _converted(document, conversion), conversion.storage_kind
 
     def _note(self, found: _Reading, problems: list[Problem], kind: Kind) -> list[FieldError]:
         errors = [
@@ -347,12 +338,16 @@ def _partial(kind: Kind, document: Document) -> Object | None:
     )
 
 
-def _converted(document: Document, conversion: VersionConversion) -> Document:
+def _in_stored_version(document: Document, kind: Kind) -> tuple[Document, Kind]:
     """Return an object of right types in the version in which its kind is stored."""
-    converted = conversion.to_storage(document)
+    conversion = conversion_of(kind)
+    if conversion is None:
+        return document, kind
+    converted = conversion.to_storage(kind.with_zero_items(document))
     head = {name: converted[name] for name in ("apiVersion", "kind")}
     # Go's form has a status, which a manifest does not.
-    return head | {name: part for name, part in converted.items() if name in document}
+    rest = {name: part for name, part in converted.items() if name in document}
+    return head | rest, conversion.storage_kind
 
 
 def _written_path(kind: Kind, path: str) -> str:

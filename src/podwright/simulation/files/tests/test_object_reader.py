@@ -249,6 +249,19 @@ def test_an_object_of_a_served_version_with_unknown_fields_is_read() -> None:
     assert reader.warnings() == ("f: spec.devices.requests[0].odd: unknown field",)
 
 
+def test_a_null_request_of_a_served_version_is_an_empty_one() -> None:
+    empty = claim({})
+    empty["spec"]["devices"]["requests"] = [None]
+    _, errors, _ = read(empty)
+    assert errors[1:] == [
+        "f: spec.devices.requests[0]: Required value: exactly one of `exactly` or"
+        " `firstAvailable` is required"
+    ]
+    obj, errors, _ = read(empty, validate="ignore")
+    assert requests_of(obj) == [{"name": ""}]
+    assert not errors
+
+
 def test_an_older_autoscaler_has_metrics() -> None:
     spec = {
         "maxReplicas": 5,
