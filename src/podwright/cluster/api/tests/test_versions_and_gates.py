@@ -10,6 +10,7 @@ import pytest
 
 from podwright.apimachinery.objects import Document
 from podwright.apimachinery.schema import built_in, decode
+from podwright.apimachinery.schema.types import SCALARS
 from podwright.cluster.api.admission.quota.resource_quota import PodQuotas
 from podwright.cluster.api.gated_fields import (
     GATED_FIELDS,
@@ -26,6 +27,7 @@ from podwright.cluster.api.versions.autoscaler_versions import (
     consistent_autoscaler,
 )
 from podwright.cluster.api.versions.conversions import VersionConversion, conversion_of
+from podwright.cluster.api.versions.device_versions import CHANGED_DEVICE_KINDS, DEVICES_V1BETA1
 from podwright.cluster.api.versions.resources import Resources, built_in_resources
 from podwright.cluster.store import ObjectStore
 from podwright.testing import make_pod
@@ -113,6 +115,32 @@ def test_objects_of_devices_are_stored_in_v1_and_shown_in_each_version(older, st
         sent = shown | {"apiVersion": f"resource.k8s.io/{version}"}
         assert conversion.to_storage(sent) == stored
         assert conversion.from_storage(stored) == sent
+
+
+def fields_of(name: str) -> set[str]:
+    """Return the paths of all fields of a struct."""
+    found: set[str] = set()
+    pending = [(name, "", frozenset[str]())]
+    while pending:
+        name, path, above = pending.pop()
+        for field in built_in().type(name).fields.values():
+            found.add(f"{path}.{field.name}")
+            inside = field.type.innermost
+            if inside not in SCALARS and inside not in above:
+                pending.append((inside, f"{path}.{field.name}", above | {inside}))
+    return found
+
+
+def test_kinds_whose_objects_are_converted_as_they_are_have_the_same_fields_in_all_versions():
+    special = {"Event", "HorizontalPodAutoscaler"}
+    kinds = [kind for kind in built_in() if conversion_of(kind) and kind.row.kind not in special]
+    assert len(kinds) > 15
+    for kind in kinds:
+        conversion = conversion_of(kind)
+        assert conversion is not None
+        same = fields_of(kind.row.type) == fields_of(conversion.storage_kind.row.type)
+        is_changed = kind.api_version == DEVICES_V1BETA1 and kind.row.kind in CHANGED_DEVICE_KINDS
+        assert same is not is_changed, (kind.api_version, kind.row.kind)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,12 @@ from podwright.cluster.api.versions.autoscaler_versions import (
     autoscaler_v2,
     consistent_autoscaler,
 )
-from podwright.cluster.api.versions.device_versions import devices_v1, devices_v1beta1
+from podwright.cluster.api.versions.device_versions import (
+    CHANGED_DEVICE_KINDS,
+    DEVICES_V1BETA1,
+    devices_v1,
+    devices_v1beta1,
+)
 from podwright.cluster.store import GroupKind
 
 TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
@@ -55,35 +60,17 @@ def conversion_of(kind: Kind) -> VersionConversion | None:
         return VersionConversion(_kind("v1", "Event"), core_event, new_event)
     if key == ("autoscaling/v1", "HorizontalPodAutoscaler"):
         return VersionConversion(autoscaler_kind("v2"), autoscaler_v2, autoscaler_v1)
-    stored = _SAME_FIELDS.get(key) or _DEVICES.get(key)
-    if stored is None:
+    target = built_in().of(*kind.group_kind)
+    if target is None or target.api_version == kind.api_version:
         return None
-    target = _kind(stored, kind.row.kind)
-    forward, back = (devices_v1, devices_v1beta1) if key in _DEVICES else (_same, _same)
+    # The other kinds have the same fields in all versions.
+    is_changed = key[0] == DEVICES_V1BETA1 and key[1] in CHANGED_DEVICE_KINDS
+    forward, back = (devices_v1, devices_v1beta1) if is_changed else (_same, _same)
     return VersionConversion(
         target,
         lambda document: _converted(target.with_defaults(forward(document)), target, {}),
         lambda document: _converted(back(document), kind, {}),
     )
-
-
-_SAME_FIELDS: Final = {
-    ("certificates.k8s.io/v1alpha1", "ClusterTrustBundle"): "certificates.k8s.io/v1beta1",
-    ("coordination.k8s.io/v1alpha2", "LeaseCandidate"): "coordination.k8s.io/v1beta1",
-    ("resource.k8s.io/v1alpha3", "DeviceTaintRule"): "resource.k8s.io/v1beta2",
-    ("resource.k8s.io/v1beta1", "DeviceClass"): "resource.k8s.io/v1",
-    ("resource.k8s.io/v1beta2", "DeviceClass"): "resource.k8s.io/v1",
-    ("resource.k8s.io/v1beta2", "ResourceClaim"): "resource.k8s.io/v1",
-    ("resource.k8s.io/v1beta2", "ResourceClaimTemplate"): "resource.k8s.io/v1",
-    ("resource.k8s.io/v1beta2", "ResourceSlice"): "resource.k8s.io/v1",
-}
-"""The stored version of the kinds that have the same fields in both."""
-
-_DEVICES: Final = {
-    ("resource.k8s.io/v1beta1", "ResourceClaim"): "resource.k8s.io/v1",
-    ("resource.k8s.io/v1beta1", "ResourceClaimTemplate"): "resource.k8s.io/v1",
-    ("resource.k8s.io/v1beta1", "ResourceSlice"): "resource.k8s.io/v1",
-}
 
 
 def _same(document: Document) -> Document:

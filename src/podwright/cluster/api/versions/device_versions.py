@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from podwright.apimachinery.objects import Document
 
+DEVICES_V1BETA1: Final = "resource.k8s.io/v1beta1"
 _OF_EXACT_REQUESTS: Final = (
     "deviceClassName",
     "selectors",
@@ -28,6 +29,9 @@ _LISTS: Final = {
     "ResourceSlice": ("spec", "devices"),
 }
 """Where the objects of a kind have the requests or devices."""
+
+CHANGED_DEVICE_KINDS: Final = frozenset(_LISTS)
+"""The kinds whose fields differ in v1beta1."""
 
 
 def devices_v1(document: Document) -> Document:
