@@ -165,10 +165,11 @@ def waiting_volumes(pod: Document, node: Node | None, reader: ObjectReader) -> C
             continue
         owner = pod["metadata"] if "ephemeral" in volume else None
         found = _volume_of(pod["metadata"].get("namespace") or "", claim_name, reader, owner)
-        error = found if isinstance(found, str) else _mode_error(pod, name, found)
-        if error is not None:
+        if isinstance(found, str):
+            errors[name] = found
+        elif error := _mode_error(pod, name, found):
             errors[name] = error
-        elif isinstance(found, PersistentVolume) and _is_attachable(found, reader):
+        elif _is_attachable(found, reader):
             assert found.spec.csi is not None
             if found.spec.csi.unique_name not in attached:
                 unattached.append(name)

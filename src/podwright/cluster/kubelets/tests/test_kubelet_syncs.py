@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from podwright.apimachinery.schema import decode
 from podwright.cluster.kubelets.addresses import Addresses
 from podwright.cluster.kubelets.kubelet.tests.kubelet_driver import Objects
 from podwright.cluster.kubelets.object_state import KUBELET, KubeletSyncs, ScheduledStage
-from podwright.cluster.kubelets.tests.lifecycle_driver import NOW, SECOND, a_node, a_pod
+from podwright.cluster.kubelets.tests.lifecycle_driver import NOW, SECOND, a_node, a_pod, at
 
 RUNNING = {"command": ["sleep", "100"], "name": "main", "image": "app:1"}
 
@@ -57,7 +58,7 @@ def test_a_pod_is_synced_when_it_has_changed_or_its_time_has_come():
     found = made.sync(pod, NOW)
     due_ns = found.due_ns
     assert due_ns is not None
-    assert due_ns > NOW
+    assert due_ns >= NOW + SECOND
     written: Any = found.obj
     assert not made.is_needed(written, None, NOW)
     assert made.is_needed(written, scheduled(0, NOW + 5), NOW), "a stage that no longer applies"
@@ -74,3 +75,17 @@ def test_a_node_that_is_forgotten_has_its_pods_no_more():
     made.sync(a_pod(), NOW)
     made.forget(node)
     assert made.sync(a_pod("other"), NOW).obj.key == "default/other"
+
+
+@pytest.mark.parametrize("seconds", [0, 1, 30])
+def test_a_sync_leaves_nothing_that_is_due_at_its_time(seconds):
+    """A process receives its SIGTERM in the sync that stops it."""
+    made, pod = syncs(), a_pod(spec={"containers": [RUNNING]})
+    started: Any = made.sync(pod, NOW).obj
+    deleted = started.raw["metadata"] | {
+        "deletionTimestamp": at(0),
+        "deletionGracePeriodSeconds": seconds,
+    }
+    due_ns = made.sync(decode(started.raw | {"metadata": deleted}), NOW).due_ns
+    assert due_ns is not None
+    assert due_ns >= NOW + SECOND

@@ -96,8 +96,7 @@ def _is_configured(
     error = _user_error(sync, container, image)
     reader = sync.node.reader
     if error is None and reader is not None:
-        namespace = sync.metadata.get("namespace") or ""
-        error = environment_error(container, namespace, reader)
+        error = environment_error(container, sync.pod.namespace, reader)
     if error is None:
         return True
     if _wait(known, "CreateContainerConfigError", error):

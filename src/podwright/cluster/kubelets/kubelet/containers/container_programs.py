@@ -249,7 +249,7 @@ class ContainerPrograms:
         Upstream: pkg/kubelet/kubelet_pods.go, makeEnvironmentVariables
         """
         self._read_facts()
-        namespace = self._pod["metadata"].get("namespace") or ""
+        namespace = self._context.pod.namespace
         reader = self._context.node.reader
         found: dict[str, str | None] = {"HOSTNAME": self._facts["hostname"]}
         for source in container.get("envFrom") or ():
@@ -279,7 +279,7 @@ class ContainerPrograms:
             return {name: field_of(self._pod, source["fieldRef"]["fieldPath"], self._facts)}
         if "resourceFieldRef" in source:
             return {name: resource_of(self._pod, container, source["resourceFieldRef"])}
-        namespace = self._pod["metadata"].get("namespace") or ""
+        namespace = self._context.pod.namespace
         for kind, field in ((CONFIG_MAP, "configMapKeyRef"), (SECRET, "secretKeyRef")):
             if field in source:
                 reference = source[field]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from podwright.apimachinery.devices import slice_name
 from podwright.apimachinery.objects import Pod, ResourceClaim
 from podwright.apimachinery.schema import decode
 from podwright.cluster.kubelets.kubelet.sandbox import PrepareError, has_claims, prepared_claims
@@ -15,6 +16,7 @@ from podwright.cluster.kubelets.kubelet.tests.kubelet_driver import (
     container,
     pod_of,
 )
+from podwright.cluster.kubelets.tests.lifecycle_driver import a_node
 
 DRIVER = "gpu.example.com"
 KIND = ("resource.k8s.io", "ResourceClaim")
@@ -264,6 +266,23 @@ def test_drivers_take_as_long_as_the_claim_says(
     preparation = prepared_claims(bound_pod(bound), objects, now * SECOND)
     assert preparation.due_ns == due * SECOND
     assert len(preparation.writes) == (due == now), "nothing is written before"
+
+
+@pytest.mark.parametrize("delays", [("3s", "7s"), ("7s", "3s"), ("7s", None), (None, "7s")])
+def test_the_slowest_driver_of_a_claim_decides(delays: tuple[str | None, ...]) -> None:
+    given = claim().raw
+    objects = Objects()
+    results = []
+    for number, delay in enumerate(delays):
+        driver = f"gpu-{number}.example.com"
+        results.append({"request": "r", "driver": driver, "pool": "n", "device": "gpu-0"})
+        metadata: Any = {} if delay is None else {"metadata": {"annotations": {DELAY: delay}}}
+        name = slice_name("n", driver, 0)
+        objects.found[("resource.k8s.io", "ResourceSlice"), name] = a_node(name, **metadata)
+    status = given["status"] | {"allocation": {"devices": {"results": results}}}
+    found = decode(given | {"status": status})
+    objects.found[KIND, "default/c"] = found
+    assert prepared_claims(bound_pod(0), objects, SECOND).due_ns == 7 * SECOND
 
 
 def test_a_delay_that_is_none_is_an_error_of_the_claim() -> None:

@@ -201,6 +201,8 @@ def user(scheduled_s: int | None = None) -> Pod:
     ("of_claim", "of_slice", "scheduled_s", "due_s"),
     [
         pytest.param(None, None, -2, 0, id="at once"),
+        pytest.param(None, None, None, 0, id="at once, if it is not known when"),
+        pytest.param("0s", "7s", None, 0, id="no delay of the claim"),
         pytest.param("5s", None, -2, 3, id="since the binding"),
         pytest.param("5s", None, None, 5, id="since now, if it is not known when"),
         pytest.param("5s", None, -9, 0, id="a delay that is over"),
