@@ -58,14 +58,10 @@ class PodKeysCache:
         if known is not None:
             like, keys = known
             metadata = pod.metadata
-            if (
-                like.spec is pod.spec
-                and like.metadata.namespace == metadata.namespace
-                and (
-                    # The usual case without comparing two statuses.
-                    (like.status is _NO_STATUS and not has_actual_resources(pod))
-                    or has_same_actual_resources(like, pod)
-                )
+            if like.metadata.namespace == metadata.namespace and (
+                # The usual case without comparing two statuses.
+                (like.status is _NO_STATUS and not has_actual_resources(pod))
+                or has_same_actual_resources(like, pod)
             ):
                 if like.metadata.labels == metadata.labels:
                     return keys

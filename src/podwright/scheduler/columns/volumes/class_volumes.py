@@ -278,9 +278,7 @@ class Matches:
         if not taken:
             smallest: I64Array = candidates[ranks_of_row.min(axis=1)]
             return smallest
-        # A row of one block is in order; those of several are only joined.
-        if len(blocks) > 1:
-            ranks_of_row.sort(axis=1)
+        ranks_of_row.sort(axis=1)
         found = candidates[ranks_of_row]
         allowed: Mask = np.ones(found.shape, dtype=np.bool_)
         for chosen in taken:
