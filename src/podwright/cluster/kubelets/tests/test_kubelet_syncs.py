@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ from podwright.apimachinery.schema import decode
 from podwright.cluster.kubelets.addresses import Addresses
 from podwright.cluster.kubelets.kubelet.tests.kubelet_driver import Objects
 from podwright.cluster.kubelets.object_state import KUBELET, KubeletSyncs, ScheduledStage
+from podwright.cluster.kubelets.pod_statuses import EXIT_CODE, RUN_DELAY
+from podwright.cluster.kubelets.stages.stage_play import StageError
 from podwright.cluster.kubelets.tests.lifecycle_driver import NOW, SECOND, a_node, a_pod, at
 
 RUNNING = {"command": ["sleep", "100"], "name": "main", "image": "app:1"}
@@ -18,6 +21,7 @@ RUNNING = {"command": ["sleep", "100"], "name": "main", "image": "app:1"}
 def syncs(*, has_heartbeats: bool = True) -> KubeletSyncs:
     cluster = Objects()
     cluster.add("Namespace", "kube-node-lease")
+    cluster.add("Node", "n1", status={"allocatable": {"cpu": "4", "pods": "9"}})
     return KubeletSyncs(Addresses(), cluster, seed=1, has_heartbeats=has_heartbeats)
 
 
@@ -89,3 +93,19 @@ def test_a_sync_leaves_nothing_that_is_due_at_its_time(seconds):
     due_ns = made.sync(decode(started.raw | {"metadata": deleted}), NOW).due_ns
     assert due_ns is not None
     assert due_ns >= NOW + SECOND
+
+
+def test_another_pod_of_the_same_name_has_the_room_of_the_former():
+    made = syncs()
+    half = {"resources": {"requests": {"cpu": "3"}}}
+    pods = [a_pod(spec={"containers": [RUNNING | half]}, uid=uid) for uid in ("a", "b")]
+    for pod in pods:
+        written: Any = made.sync(pod, NOW).obj
+        assert written.status.phase == "Running"
+
+
+def test_a_pod_whose_annotations_cannot_be_read_is_an_error_with_its_name():
+    pod = a_pod(annotations={RUN_DELAY: "5s", EXIT_CODE: "x"})
+    text = f'kubelet: Pod default/web: {EXIT_CODE}: invalid exit code "x": must be a number'
+    with pytest.raises(StageError, match=re.escape(text)):
+        syncs().sync(pod, NOW)

@@ -616,6 +616,16 @@ def test_a_restored_machine_has_the_stages_of_the_objects():
     assert again.kinds == [STAGE]
 
 
+def test_a_machine_whose_stages_are_given_reads_none_from_objects():
+    spec = {"resourceRef": {"apiGroup": "v1", "kind": "Service"}, "selector": {},
+            "next": {"statusTemplate": "phase: x"}}  # fmt: skip
+    stage, pod = decode({**STAGE_API, "metadata": {"name": "s"}, "spec": spec}), a_pod()
+    life, again = Lifecycle(default_stages()), Lifecycle(default_stages())
+    life.handle(ObjectPut(pod), NOW)
+    again.restore(life.state(), [pod, stage])
+    assert (again.kinds, again.state()) == (life.kinds, life.state())
+
+
 STAGE_API = {"apiVersion": "kwok.x-k8s.io/v1alpha1", "kind": "Stage"}
 JITTER = {"delay": {"jitterDurationFrom": {"cel": {"expression": "1"}}}}
 

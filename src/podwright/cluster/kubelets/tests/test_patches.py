@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 import pytest
 
 from podwright.apimachinery.patching import PatchError
-from podwright.cluster.kubelets.patches import apply_patch
+from podwright.cluster.kubelets.patches import apply_patch, plain_patch
 
 READY = {"type": "Ready", "status": "True", "reason": "r"}
 OTHER = {"type": "Other", "status": "True"}
@@ -111,3 +112,14 @@ def test_a_strategic_patch_is_of_a_kind_of_kubernetes():
     text = "strategic merge patches are for kinds of Kubernetes only"
     with pytest.raises(PatchError, match=text):
         apply_patch({"apiVersion": "example.com/v1", "kind": "Pod"}, {"a": 1}, "strategic")
+
+
+def test_a_patch_without_directives_shares_its_new_parts():
+    """The statuses of pods are many, and mostly the same."""
+    entry = {"type": "Ready", "status": "True"}
+    pod: dict[str, Any] = {"status": {}}
+    (made,) = plain_patch(pod, {"status": {"conditions": [entry]}})["status"]["conditions"]
+    assert made is entry
+    with_null = entry | {"reason": None}
+    (made,) = plain_patch(pod, {"status": {"conditions": [with_null]}})["status"]["conditions"]
+    assert made == entry

@@ -344,3 +344,20 @@ def test_a_changed_status_that_is_none_is_an_error_with_its_place():
     after = a_pod().raw | {"status": {"phase": 3}}
     with pytest.raises(InputError, match=r"^here: status\.phase: "):
         decode_changed(a_pod(), after, "status", source="here")
+
+
+def test_an_object_that_a_stage_removes_is_not_scheduled_by_a_change_of_its_stages():
+    bench = Bench(a_widget())
+    removes: Any = {"next": {"delete": True}}
+    assert bench.put(a_stage("s", kind="Widget", **removes)) == [("s", 0, 1)]
+    event = StageDue(*WIDGET, "default/w", 0)
+    (request,) = bench.life.handle(event, NOW + SECOND)
+    assert isinstance(request, DeleteObject)
+    assert bench.put(a_stage("t", kind="Widget", **removes)) == []
+
+
+def test_a_failure_of_an_object_that_is_not_known_is_no_failure():
+    bench = Bench()
+    bench.put(a_stage("s"))
+    assert bench.put(a_stage("s", selector={})) == []
+    assert bench.failures == []

@@ -81,7 +81,15 @@ def _constant(status: int) -> _Builtin:
 
 
 def _exit(shell: ShellState, name: str, arguments: list[str]) -> int:
-    raise Exit(_status(shell, name, arguments))
+    status = _status(shell, name, arguments)
+    if arguments:
+        raise Exit(status)
+    if shell.before_end is not None:
+        raise Exit(shell.before_end)
+    before = shell.before_signal
+    if before not in (None, status) and shell.facts.dialect not in ("dash", "busybox"):
+        raise NotSimulatedError("exit without a status in a trap, which bash does differently")
+    raise Exit(status if before is None else before)
 
 
 def _return(shell: ShellState, name: str, arguments: list[str]) -> int:

@@ -15,6 +15,8 @@ import msgspec
 from podwright.cluster.kubelets.kubelet.shell.arithmetic import evaluate
 from podwright.cluster.kubelets.kubelet.shell.syntax import List, NotSimulatedError, Redirected
 
+_SIZE_MAX: Final = 1 << 20
+
 Dialect: TypeAlias = Literal["", "bash", "busybox", "dash"]
 """The shell and the utilities of an image; empty if they are not known."""
 
@@ -93,15 +95,14 @@ class Input:
 
 
 class Output:
-    """A stream of text that is kept up to a size, such as the log of a container."""
+    """A stream of text, such as the log of a container, which keeps its last mebibyte."""
 
-    def __init__(self, *, size_max: int = 1 << 20) -> None:
+    def __init__(self) -> None:
         self.text = ""
-        self._size_max = size_max
 
     def write(self, text: str) -> None:
         """Append a text."""
-        self.text = (self.text + text)[-self._size_max :]
+        self.text = (self.text + text)[-_SIZE_MAX:]
 
     def write_error(self) -> None:
         """Append the message of a program that failed, whose text depends on the image."""
@@ -133,7 +134,7 @@ class FileOutput(Output):
     def write(self, text: str) -> None:
         """Append a text to the file."""
         if self._files.kind(self._path) == "file":
-            self._files.write(self._path, (self._files.read(self._path) + text)[-(1 << 20) :])
+            self._files.write(self._path, (self._files.read(self._path) + text)[-_SIZE_MAX:])
 
 
 def absolute(path: str, directory: str | None) -> str:
@@ -234,6 +235,9 @@ class ShellState(ABC):
         self.functions: dict[str, Redirected] = {}
         self.traps: dict[str, List | None] = {}
         self.status = 0
+        # The status before the trap for EXIT, or for SIGTERM, whose action is executed.
+        self.before_end: int | None = None
+        self.before_signal: int | None = None
         self.calls = 0
         self.loops = 0
         self.input = Input()

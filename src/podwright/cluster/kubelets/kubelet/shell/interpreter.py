@@ -90,7 +90,7 @@ class Shell(ShellState):
             raise NotSimulatedError("break or return outside of a loop or a function") from None
         action = self.traps.pop("EXIT", None)
         if action is not None:
-            self.status = status
+            self.status = self.before_end = status
             try:
                 yield from self.list(action, is_tested=False)
             except Exit as left:
@@ -286,8 +286,9 @@ class Shell(ShellState):
         self.context.is_terminated = False
         action, status = self.traps["TERM"], self.status
         if action is not None:
+            before, self.before_signal = self.before_signal, status
             yield from self.list(action, is_tested=False)
-            self.status = status
+            self.status, self.before_signal = status, before
 
     def _simple(self, node: Simple, *, is_tested: bool) -> Steps:
         self.substituted = 0
@@ -312,6 +313,7 @@ class Shell(ShellState):
                 status = yield from self._call(words, values, is_tested=is_tested)
         finally:
             self.input, self.output, self.errors = before
+        self.status = status
         yield from self.handle_signal()
         self._check(status, is_tested=is_tested)
         return status

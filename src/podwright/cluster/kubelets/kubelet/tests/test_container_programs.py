@@ -8,6 +8,7 @@ import pytest
 from podwright.apimachinery.objects import InputError
 from podwright.cluster.kubelets import read_image_behaviors
 from podwright.cluster.kubelets.kubelet.containers.process import Process, Program
+from podwright.cluster.kubelets.kubelet.image_behaviors import ImageBehaviors
 from podwright.cluster.kubelets.kubelet.shell import Script
 from podwright.cluster.kubelets.kubelet.tests.kubelet_driver import (
     NEVER,
@@ -324,3 +325,27 @@ def test_a_pod_that_is_read_without_a_sandbox_has_no_address():
     driver.run(5)
     assert "podIP" not in driver.status()
     assert "waiting" in driver.state()
+
+
+def test_random_numbers_of_a_container_are_its_own_and_always_the_same():
+    log = {"terminationMessagePolicy": "FallbackToLogsOnError"}
+    script = "echo $RANDOM; echo $RANDOM; exit 1"
+    found = []
+    for _ in range(2):
+        driver = KubeletDriver()
+        parts = [container(name, script, **log, image="bash:5") for name in "ab"]
+        driver.put(pod_of(*(part | {"command": ["bash", "-c", script]} for part in parts), **NEVER))
+        driver.run(1)
+        logs = [driver.state(name)["terminated"]["message"] for name in "ab"]
+        found.append([int(number) for text in logs for number in text.split()])
+    assert found[0] == found[1]
+    assert len(set(found[0])) == 4
+    assert all(0 <= number < 32_768 for number in found[0])
+
+
+def test_what_is_not_simulated_is_noted_again_after_many_other_images():
+    behaviors = ImageBehaviors()
+    names = [f"image-{number}" for number in range(2_000)]
+    assert all(behaviors.is_first(name) for name in names)
+    assert not behaviors.is_first(names[-1])
+    assert behaviors.is_first(names[0]), "the oldest ones are forgotten"

@@ -292,3 +292,14 @@ def test_a_delay_that_is_none_is_an_error_of_the_claim() -> None:
         f'NodePrepareResources failed for ResourceClaim c: {DELAY}: "soon" is not a duration such'
         " as 5s"
     )
+
+
+def test_a_pod_waits_as_long_as_the_drivers_of_its_devices() -> None:
+    driver = KubeletDriver()
+    driver.cluster.found[KIND, "default/c"] = claim(annotations={DELAY: "5s"})
+    driver.put(pod())
+    driver.run(4.9)
+    assert driver.state() == {"waiting": {"reason": "ContainerCreating"}}
+    assert driver.notes == []
+    driver.run(5)
+    assert driver.status()["phase"] == "Running"

@@ -144,3 +144,10 @@ def test_a_pod_that_somebody_ends_during_a_hook_is_finished():
     driver.run(20)
     assert driver.status()["phase"] == "Failed"
     assert driver.state() == {"waiting": {"reason": "ContainerCreating"}}
+
+
+def test_a_post_start_hook_that_is_not_simulated_succeeds_at_once():
+    hook = {"postStart": {"exec": {"command": ["curl", "localhost"]}}}
+    driver = run_of(pod_of(container(lifecycle=hook)))
+    assert driver.status()["phase"] == "Running"
+    assert any("the probe or hook succeeds" in note for note in driver.notes)

@@ -50,11 +50,11 @@ def test_a_change_of_a_pod_does_not_mount_its_volumes_before_their_time():
     counts = []
     for seconds in (1, 1.4, 1.6, 3.4):
         driver.run(seconds)
-        driver.edit(labels={"at": f"{seconds}"})
+        driver.edit(annotations={"at": f"{seconds}"})
         counts.append(sum("FailedMount" in note for note in driver.notes))
     assert counts == [2, 2, 3, 3]
     driver.cluster.add("Secret", "key")
-    driver.edit(labels={"at": "end"})
+    driver.edit(annotations={"at": "end"})
     driver.run(3.45)
     assert driver.state() == {"waiting": {"reason": "ContainerCreating"}}
     driver.run(3.6)

@@ -53,7 +53,8 @@ def test_a_kubelet_renews_the_lease_of_its_node(has_namespace, has_lease, verbs)
         body = each.obj.raw if isinstance(each, CreateObject) else each.patch
         assert body["spec"]["renewTime"] == "2026-01-01T00:00:00.000000Z"
         if isinstance(each, CreateObject):
-            assert body["metadata"]["ownerReferences"][0]["uid"] == "uid-n1"
+            owner = {"apiVersion": "v1", "kind": "Node", "name": "n1", "uid": "uid-n1"}
+            assert body["metadata"]["ownerReferences"] == [owner]
             assert (body["spec"]["holderIdentity"], body["spec"]["leaseDurationSeconds"]) == (
                 "n1", 40,
             )  # fmt: skip

@@ -106,3 +106,12 @@ def test_a_resize_policy_of_another_resource_restarts_nothing():
     driver.run(1)
     assert driver.container()["resources"]["requests"] == {"cpu": "500m", "memory": "1Gi"}
     assert driver.container()["restartCount"] == 0
+
+
+def test_a_first_request_is_a_change_of_it():
+    policy = [{"resourceName": "cpu", "restartPolicy": "RestartContainer"}]
+    driver = run_of(pod_of(container(resizePolicy=policy)))
+    driver.put(resized(driver, "3", resizePolicy=policy))
+    driver.run(1)
+    assert driver.container()["restartCount"] == 1
+    assert driver.container()["allocatedResources"] == {"cpu": "3"}

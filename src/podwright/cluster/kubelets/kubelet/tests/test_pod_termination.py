@@ -169,6 +169,8 @@ def test_a_pod_that_is_deleted_before_it_starts_fails(main, inits, states, monke
     for name in states:
         ((state, part),) = driver.state(name).items()
         found[name] = (state, part.get("exitCode"), part["reason"])
+        if part["reason"] == "ContainerStatusUnknown":
+            assert (part["startedAt"], part["finishedAt"]) == (None, None)
     assert found == states
 
 

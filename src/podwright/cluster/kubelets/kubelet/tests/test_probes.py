@@ -236,3 +236,13 @@ def test_a_port_that_is_no_port_of_the_container_is_an_error_and_no_failure():
         found = execute_probe("readiness", probe, {"metadata": {}}, lambda _: None)
         text = f'strconv.Atoi: parsing "{error}": invalid syntax' if error else ""
         assert found == ProbeResult(is_success=not error, error=text)
+
+
+def test_a_container_that_succeeded_is_not_restarted_after_a_wait_for_the_back_off():
+    """Upstream: kuberuntime_manager.go, computePodActions: its probe counts at once only."""
+    probe = {"exec": {"command": ["false"]}, "periodSeconds": 1, "failureThreshold": 1}
+    script = "trap 'exit 0' TERM; while :; do sleep 1; done"
+    main = container("main", script, livenessProbe=probe)
+    driver = run_of(pod_of(main, restartPolicy="OnFailure"), 600)
+    assert driver.status()["phase"] == "Succeeded"
+    assert driver.container()["restartCount"] == 2, "at once after the first two runs"

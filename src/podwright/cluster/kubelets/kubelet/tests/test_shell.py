@@ -256,3 +256,38 @@ def test_a_step_that_fails_ends_with_the_status_of_the_images_shell():
     assert result("ls none", facts(dialect="busybox"))[0] == 1
     assert result("echo > none/x")[0] == 2
     assert result("echo > none/x", facts(dialect="bash"))[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("action", "rest", "dialect", "status", "output"),
+    [
+        pytest.param("echo $?; false", "echo $?; exit 4", "", 4, "0\n0\n", id="as it was before"),
+        pytest.param("echo $?", "! false", "", 0, "0\n", id="that of the command itself"),
+        pytest.param("exit $?", "exit 9", "", 0, "", id="the status of the command that ended"),
+        pytest.param("true; exit", "exit 9", "", 0, "", id="all shells agree"),
+        pytest.param("false; exit", "exit 9", "dash", 0, "", id="dash: that before the trap"),
+        pytest.param("false; exit", "exit 9", "busybox", 0, "", id="busybox: the same"),
+        pytest.param("false; exit 3", "exit 9", "", 3, "", id="a status that is given"),
+        pytest.param("false", "exit", "", 0, "", id="exit after the trap"),
+        pytest.param("false", "false; exit", "", 1, "", id="exit after a later command"),
+    ],
+)
+def test_the_status_in_and_after_the_trap_for_sigterm(action, rest, dialect, status, output):
+    text = f"trap '{action}' TERM; (exit 6); sleep 5; {rest}"
+    script = Script(["sh", "-c", text], facts(dialect=dialect))
+    steps = script.steps()
+    assert next(steps) == 5 * SECOND_NS
+    script.terminate()
+    with pytest.raises(StopIteration) as end:
+        next(steps)
+    assert (end.value.value, script.output) == (status, output)
+
+
+@pytest.mark.parametrize("dialect", ["", "bash"])
+def test_an_exit_without_a_status_in_a_trap_for_sigterm_depends_on_the_shell(dialect):
+    script = Script(["sh", "-c", "trap 'false; exit' TERM; sleep 5"], facts(dialect=dialect))
+    steps = script.steps()
+    next(steps)
+    script.terminate()
+    with pytest.raises(NotSimulatedError, match="exit without a status in a trap"):
+        next(steps)

@@ -6,7 +6,7 @@ import pytest
 
 from podwright.cluster.kubelets.kubelet.shell import NotSimulatedError, Script
 from podwright.cluster.kubelets.kubelet.shell.commands import formatted
-from podwright.cluster.kubelets.kubelet.shell.environment import FileOutput
+from podwright.cluster.kubelets.kubelet.shell.environment import FileOutput, Log
 from podwright.cluster.kubelets.kubelet.tests.shell_runs import (
     MemoryFiles,
     facts,
@@ -41,6 +41,10 @@ RESULTS = [
     ("a=1; a=2 true; echo $a", 0, "1\n"), ("b=2 true; echo \"<$b>\"", 0, "<>\n"),
     ("a= b=; echo \"<$a$b>\"", 0, "<>\n"), ("a=1;b=2;echo $a$b", 0, "12\n"),
     ("a=1 b=$a; echo $b", 0, "1\n"),
+    ("a=' '; b=' 5 '; echo $((a)) $((b + 1)) $((-b))", 0, "0 6 -5\n"),
+    # Patterns of file names.
+    ("touch f; set -f; echo *; set +f; echo *", 0, "*\nf\n"),
+    ("echo [a/b] [ab]", 0, "[a/b] [ab]\n"),
     ("set -u; echo ${x-none} ${x:-none} ${x+set}", 0, "none none\n"),
     # Directories.
     ("touch f; mkdir f; echo $?; mkdir -p f; echo $?", 0, "1\n1\n"),
@@ -48,9 +52,13 @@ RESULTS = [
     ("mkdir d; echo a > d; echo $?; echo a > d/f; cat d/f", 0, "2\na\n"),
     ("echo a > none/f; echo $?", 0, "2\n"),
     ("mkdir d; cd d; pwd; cd ..; pwd", 0, "/data/d\n/data\n"), ("cd /; pwd", 0, "/\n"),
+    ("cd //data; pwd; cd //; pwd; cd /data//.; pwd", 0, "/data\n/\n/data\n"),
     # Traps.
     ("trap 'echo a' EXIT; trap - EXIT; exit 2", 2, ""), ("trap 'echo a' 0; exit 2", 2, "a\n"),
     ("trap 'echo a' HUP INT; exit 1", 1, ""), ("trap '' EXIT; exit 3", 3, ""),
+    ("trap '(exit 7); exit' EXIT; exit 3", 3, ""), ("trap 'false; exit' EXIT; true", 0, ""),
+    ("f() { false; exit; }; trap f EXIT; exit 3", 3, ""), ("trap 'exit 2' EXIT; exit 3", 2, ""),
+    ("trap 'echo $?; false' EXIT; exit 3", 3, "3\n"),
     # Input.
     ("printf 'a b c\\n' | { read x y; echo \"$x-$y\"; }", 0, "a-b c\n"),
     ("printf 'a\\\\b\\n' | { read -r x; printf '%s\\n' \"$x\"; }", 0, "a\\b\n"),
@@ -176,6 +184,15 @@ def test_what_implementations_of_printf_do_differently(template, arguments, what
     with pytest.raises(NotSimulatedError) as raised:
         formatted(template, arguments)
     assert what in str(raised.value)
+
+
+def test_a_log_keeps_its_last_mebibyte():
+    log = Log()
+    log.write("a" * 10)
+    log.write("b" * (2**20 - 10))
+    assert log.text == "a" * 10 + "b" * (2**20 - 10)
+    log.write("cd")
+    assert log.text == "a" * 8 + "b" * (2**20 - 10) + "cd"
 
 
 def test_a_file_keeps_its_last_mebibyte():
