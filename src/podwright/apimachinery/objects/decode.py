@@ -102,10 +102,19 @@ def decode(document: Mapping[str, Any], *, source: str = "") -> Object:
     return cast(Object, _decode(document, cls, source))
 
 
+_OTHER_FORMS: Final = frozenset(
+    f"resource.k8s.io/{version}" for version in ("v1alpha2", "v1alpha3", "v1beta1")
+)
+_OF_DEVICES: Final = frozenset({ResourceClaim.kind, "ResourceClaimTemplate", ResourceSlice.kind})
+"""The kinds whose fields stand elsewhere in those versions; files are read with a conversion."""
+
+
 def _struct_of(api_version: Any, kind: Any) -> type[KubernetesObject] | None:
     """Return the struct of a kind; None if a name is missing."""
     if not (isinstance(api_version, str) and isinstance(kind, str) and api_version and kind):
         return None
+    if api_version in _OTHER_FORMS and kind in _OF_DEVICES:
+        return Unknown
     return TYPE_OF.get((api_group(api_version), kind), Unknown)
 
 

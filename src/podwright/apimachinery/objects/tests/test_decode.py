@@ -420,3 +420,21 @@ def test_changed_fields_are_written_as_documents_have_them(changes, written):
     assert {key: value for key, value in after.raw["spec"].items() if key in names} == written
     assert decode_pod(after.raw) == after
     assert before.raw["spec"]["nodeName"] == "old"
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "is_known"),
+    [
+        ("resource.k8s.io/v1", "ResourceClaim", True),
+        ("resource.k8s.io/v1beta2", "ResourceClaim", True),
+        ("resource.k8s.io/v1beta1", "ResourceClaim", False),
+        ("resource.k8s.io/v1alpha3", "ResourceClaim", False),
+        ("resource.k8s.io/v1beta1", "ResourceSlice", False),
+        ("resource.k8s.io/v1beta1", "DeviceClass", True),
+        ("resource.k8s.io/v1alpha3", "DeviceTaintRule", True),
+        ("policy/v1beta1", "PodDisruptionBudget", True),
+    ],
+)
+def test_a_version_with_other_fields_is_not_read_as_the_stored_one(api_version, kind, is_known):
+    obj = decode({"apiVersion": api_version, "kind": kind, "metadata": {"name": "a"}})
+    assert isinstance(obj, Unknown) is not is_known
