@@ -594,7 +594,7 @@ COMMANDS: Final[dict[str, Callable[[ShellState, Sequence[str]], Steps]]] = {
 # `printf`: what the implementations have in common (POSIX XCU printf).
 
 _CONVERSION: Final = re.compile(r"%(%|[-0 +]*\d*(?:\.\d+)?[sdixXou])")
-_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", '"': '"', "a": "\a", "b": "\b"}
+_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "a": "\a", "b": "\b"}
 _ESCAPE: Final = re.compile(r"\\([0-7]{1,3}|.)", re.DOTALL)
 
 

@@ -79,9 +79,68 @@ RESULTS = [
 ]  # fmt: skip
 
 
-def test_builtins_have_the_status_and_the_output_of_sh():
-    for script, status, output in RESULTS:
-        assert result(script) == (status, output), script
+# What dash does, with the programs of coreutils.
+LIMITS = [
+    ("set -- a b; shift 0; echo $#", 0, "2\n"), ("set -- a b c; shift; shift 2; echo $#", 0, "0\n"),
+    ("exit 255", 255, ""), ("exit 0256", 0, ""), ("f() { return 255; }; f; echo $?", 0, "255\n"),
+    ("printf '%s %s\\n' a", 0, "a \n"), ("printf '%d %d\\n' 7", 0, "7 0\n"),
+    ("printf '%-4d|%4s|\\n' 7 ab", 0, "7   |  ab|\n"), ("printf '%s' ", 0, ""),
+    ("printf '\\1012\\60\\n'", 0, "A20\n"), ("printf '%.1s%.0s|\\n' abc def", 0, "a|\n"),
+    ("printf '%05d %x\\n' -7 16", 0, "-0007 10\n"), ("printf '%o%%\\n' 8", 0, "10%\n"),
+    ("printf '%i\\n' -0", 0, "0\n"), ("seq 1", 0, "1\n"), ("seq 0", 0, ""), ("seq -2", 0, ""),
+    ("seq 5 5", 0, "5\n"), ("seq 1 2 6", 0, "1\n3\n5\n"), ("seq 1 2 5", 0, "1\n3\n5\n"),
+    ("seq 5 -2 0", 0, "5\n3\n1\n"), ("seq 5 -5 0", 0, "5\n0\n"), ("seq 3 1 1", 0, ""),
+    ("read a b <<E; echo \"$a|$b\"\nx y  z \nE\n", 0, "x|y  z\n"),
+    ("read a b <<E; echo \"$a|$b\"\nx\nE\n", 0, "x|\n"),
+    ("read a b <<E; echo \"$a|$b\"\n  x  y\nE\n", 0, "x|y\n"),
+    ("read a b <<E; echo \"$a|$b\"\nE\n", 0, "|\n"),
+    ("read a <<E; echo \"$a|\"; echo done\nx y  z \nE\n", 0, "x y  z|\ndone\n"),
+    ("read a <<E; echo \"$a|\"; echo done\nx\nE\n", 0, "x|\ndone\n"),
+    ("read a <<E; echo \"$a|\"; echo done\n  x  y\nE\n", 0, "x  y|\ndone\n"),
+    ("read a <<E; echo \"$a|\"; echo done\nE\n", 0, "|\ndone\n"),
+    ("touch a; rm a b; echo $?", 0, "1\n"), ("rm -f a b; echo $?", 0, "0\n"),
+    ("mkdir a; rm a; echo $?; rm -r a; echo $?; ls", 0, "1\n0\n"),
+    ("rm -r none; echo $?", 0, "1\n"), ("mkdir a a; echo $?", 0, "1\n"),
+    ("mkdir -p a/b/c; ls a; ls a/b; mkdir -p a/b/c; echo $?", 0, "b\nc\n0\n"),
+    ("mkdir a/b; echo $?", 0, "1\n"), ("touch f; mkdir -p f/a; echo $?", 0, "1\n"),
+    ("touch f; mkdir -p f; echo $?", 0, "1\n"), ("touch a b; mv a b; ls", 0, "b\n"),
+    ("echo x > a; mkdir d; mv a d/; ls d; ls", 0, "a\nd\n"),
+    ("echo x > a; cp a d/b; echo $?", 0, "1\n"), ("cp none a; echo $?", 0, "1\n"),
+    ("mv none a; echo $?", 0, "1\n"), ("echo x > a; cp a b; cat a b", 0, "x\nx\n"),
+    ("echo x > a; cp a a; echo $?", 0, "1\n"), ("cat none; echo $?", 0, "1\n"),
+    ("echo x > a; cat a none a; echo $?", 0, "x\nx\n1\n"), ("touch .a a; ls; ls .a", 0, "a\n.a\n"),
+    ("mkdir d; touch d/x d/.y; ls d", 0, "x\n"), ("touch a; ls a", 0, "a\n"),
+    ("test; echo $?", 0, "1\n"), ("test a; echo $?", 0, "0\n"), ("test ''; echo $?", 0, "1\n"),
+    ("test -n; echo $?", 0, "0\n"), ("test -z; echo $?", 0, "0\n"), ("test ! a; echo $?", 0, "1\n"),
+    ("test ! ''; echo $?", 0, "0\n"), ("test ! -n a; echo $?", 0, "1\n"),
+    ("test ! a = b; echo $?", 0, "0\n"), ("[ 1 -eq 01 ]; echo $?", 0, "0\n"),
+    ("[ +1 -eq 1 ]; echo $?", 0, "0\n"), ("[ -1 -lt 0 ]; echo $?", 0, "0\n"),
+    ("[ a -eq 1 ]; echo $?", 0, "2\n"), ("[ -e / ]; echo $?", 0, "0\n"),
+    ("[ -f / ]; echo $?", 0, "1\n"), ("[ -s / ]; echo $?", 0, "0\n"),
+    ("[ -d none ]; echo $?", 0, "1\n"), ("[ -e '' ]; echo $?", 0, "1\n"),
+    ("[ -s none ]; echo $?", 0, "1\n"),
+    ("touch a; [ -s a ]; echo $?; echo b > a; [ -s a ]; echo $?", 0, "1\n0\n"),
+    ("touch a; [ -r a ]; echo $?; [ -r b ]; echo $?", 0, "0\n1\n"),
+    ("[ 1 -ne 2 ]; echo $?", 0, "0\n"),
+    ("[ 2 -ge 2 ]; echo $?; [ 2 -gt 2 ]; echo $?", 0, "0\n1\n"),
+    ("[ 2 -le 2 ]; echo $?; [ 2 -lt 2 ]; echo $?", 0, "0\n1\n"),
+    ("echo \"a  b\" c", 0, "a  b c\n"), ("echo; echo ''", 0, "\n\n"),
+    ("export A=1 B; B=2; echo $A$B", 0, "12\n"), ("A=1; unset A B; echo \"<$A>\"", 0, "<>\n"),
+    ("A=1; unset A; A=${A-x}; echo $A", 0, "x\n"), ("trap 'echo t' EXIT INT; exit 3", 3, "t\n"),
+    ("trap 'echo a' EXIT; trap 'echo b' EXIT", 0, "b\n"),
+    ("trap 'echo a' EXIT; (echo b)", 0, "b\na\n"), ("trap 'echo $x' EXIT; x=5", 0, "5\n"),
+    ("cd none; echo $?", 0, "2\n"), ("mkdir d; cd d; touch x; cd ..; ls d", 0, "x\n"),
+    ("for i in; do echo a; done; echo $?", 0, "0\n"), ("expr 1 + 1", 0, "2\n"),
+    ("expr 5 - 7; expr 0 '*' 4; echo $?", 0, "-2\n0\n1\n"),
+    ("expr 7 / 2; expr -7 / 2; expr 7 % 3", 0, "3\n-3\n1\n"),
+    ("expr a = a; expr a = b; echo $?", 0, "1\n0\n1\n"), ("expr a != b; expr 1 = 01", 0, "1\n1\n"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("results", [RESULTS, LIMITS], ids=["results", "limits"])
+def test_builtins_have_the_status_and_the_output_of_sh(results):
+    for script, status, output in results:
+        assert result(script, facts(dialect="dash")) == (status, output), script
 
 
 ASSIGNED = "an assignment before a function or a special builtin"
@@ -176,6 +235,7 @@ def test_printf(template, arguments, expected):
     ("template", "arguments", "what"),
     [
         ("%q", ("a",), "the printf format '%q'"), ("\\x41", (), "the escape \\x of printf"),
+        ('\\"', (), 'the escape \\" of printf'), ("%", (), "the printf format '%'"),
         ("%d", ("a",), 'the number "a" of printf'), ("%d", ("08",), 'the number "08" of printf'),
         ("%x", ("-1",), 'the number "-1" of printf'), ("%d", ("",), 'the number "" of printf'),
     ],
