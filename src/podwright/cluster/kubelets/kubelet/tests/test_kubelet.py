@@ -1,6 +1,7 @@
 """The life of pods on simulated kubelets."""
 
 from ipaddress import ip_address
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ from podwright.cluster.kubelets.kubelet.tests.kubelet_driver import (
     pod_with_status,
     run_of,
 )
-from podwright.cluster.kubelets.tests.lifecycle_driver import a_node
+from podwright.cluster.kubelets.tests.lifecycle_driver import a_node, at
 from podwright.simulation.world import World
 from podwright.testing import make_node
 
@@ -55,6 +56,87 @@ def test_a_pod_runs_with_everything_that_its_status_shows():
         "Normal Created",
         "Normal Started",
     ]
+
+
+def test_the_whole_status_of_a_pod_while_it_runs_and_when_it_has_ended():
+    user = {"linux": {"uid": 0, "gid": 0, "supplementalGroups": [0]}}
+    mount = {"name": "v", "mountPath": "/v", "readOnly": True}
+    requests, limits = {"cpu": "1"}, {"cpu": "2"}
+    parts = {"resources": {"requests": requests, "limits": limits}, "volumeMounts": [mount]}
+    inits = [container("init", "exit 0"), container("side", "sleep 1d", restartPolicy="Always")]
+    driver: Any = KubeletDriver()
+    driver.put(
+        pod_of(
+            container("main", "sleep 1d", **parts, securityContext={"runAsUser": 5}),
+            initContainers=inits,
+            volumes=[{"name": "v", "emptyDir": {}}],
+            __generation=2,
+        )
+    )
+    driver.run(3)
+    running = {"running": {"startedAt": at(0)}}
+    ids = {name: driver.container(name)["containerID"] for name in ("init", "side", "main")}
+    assert len(set(ids.values())) == 3
+    images = {name: driver.container()[name] for name in ("image", "imageID")}
+    assert images["image"] == "docker.io/library/nginx:1"
+    assert images["imageID"].startswith("docker.io/library/nginx@sha256:")
+
+    def condition(name, status="True", since=0, **reason):
+        return {
+            "type": name, "status": status, "lastProbeTime": None, "observedGeneration": 2,
+            "lastTransitionTime": at(since), **reason,
+        }  # fmt: skip
+
+    def ended(name, code, reason, seconds):
+        return {
+            "terminated": {
+                "exitCode": code, "reason": reason, "startedAt": at(0), "finishedAt": at(seconds),
+                "containerID": ids[name],
+            }
+        }  # fmt: skip
+
+    def one(name, state, *, is_ready=True, is_started=True, **more):
+        return {
+            "name": name, "state": state, "lastState": {}, "ready": is_ready, "restartCount": 0,
+            **images, "containerID": ids[name], "started": is_started, "resources": {},
+            "user": user, **more,
+        }  # fmt: skip
+
+    of_main = {
+        "allocatedResources": requests, "resources": {"requests": requests, "limits": limits},
+        "volumeMounts": [mount | {"recursiveReadOnly": "Disabled"}],
+        "user": {"linux": {"uid": 5, "gid": 0, "supplementalGroups": [0]}},
+    }  # fmt: skip
+    init = one("init", ended("init", 0, "Completed", 0), is_started=False)
+    while_running = {
+        "phase": "Running", "observedGeneration": 2,
+        "conditions": [
+            condition("PodReadyToStartContainers"), condition("Initialized"), condition("Ready"),
+            condition("ContainersReady"), condition("PodScheduled"),
+        ],
+        "hostIP": "10.0.0.1", "hostIPs": [{"ip": "10.0.0.1"}],
+        "podIP": "10.64.0.1", "podIPs": [{"ip": "10.64.0.1"}], "startTime": at(0),
+        "initContainerStatuses": [init, one("side", running)],
+        "containerStatuses": [one("main", running, **of_main)],
+    }  # fmt: skip
+    assert driver.status() == while_running
+    driver.delete = lambda _: None
+    driver.remove()
+    driver.run(60)
+    stopped = {"is_ready": False, "is_started": False}
+    failed = {"status": "False", "since": 30, "reason": "PodFailed"}
+    assert driver.status() == while_running | {
+        "phase": "Failed",
+        "conditions": [
+            condition("PodReadyToStartContainers", "False", 32), condition("Initialized"),
+            condition("Ready", **failed), condition("ContainersReady", **failed),
+            condition("PodScheduled"),
+        ],
+        "initContainerStatuses": [
+            init, one("side", ended("side", 137, "Error", 32), **stopped),
+        ],
+        "containerStatuses": [one("main", ended("main", 137, "Error", 30), **stopped, **of_main)],
+    }  # fmt: skip
 
 
 def test_pods_share_the_equal_parts_of_their_statuses():
