@@ -52,6 +52,12 @@ DOCUMENT = {
             id="select by one of two",
         ),
         pytest.param(".status | select(.ok == 1) | .count", [], id="true is not 1"),
+        pytest.param(
+            ".status | select(.conditions[].reason) | .count", [1], id="select by one of many"
+        ),
+        pytest.param(
+            '.status | select(.conditions[].type == "Other") | .count', [1], id="any one is equal"
+        ),
         pytest.param(".metadata.finalizers", [[]], id="an empty list is a value"),
     ],
 )

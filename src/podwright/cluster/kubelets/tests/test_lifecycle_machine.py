@@ -11,7 +11,8 @@ import pytest
 
 from podwright.apimachinery.objects import KubernetesObject, ObjectPut
 from podwright.cluster import kubelets
-from podwright.cluster.kubelets import Lifecycle, ScheduleStage, StageError
+from podwright.cluster.api import DeleteObject
+from podwright.cluster.kubelets import Lifecycle, RecordEvent, ScheduleStage, StageDue, StageError
 from podwright.cluster.kubelets.addresses import Addresses, AddressesState
 from podwright.cluster.kubelets.stages.stage_objects import STAGE
 from podwright.cluster.kubelets.tests.lifecycle_driver import (
@@ -229,3 +230,18 @@ def test_stages_and_what_is_read_of_objects_cannot_be_changed():
         own = [v for v in structs if v.__module__ == each.name]
         found |= {v.__name__ for v in own if not v.__struct_config__.frozen}
     assert found == CHANGED_IN_PLACE
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        ScheduleStage(NOW, StageDue("", "Pod", "default/web", 1), "a"),
+        DeleteObject("", "Pod", "default/web", "u", "kwok:a", 0),
+        RecordEvent("", "Pod", "default/web", "u", "Normal", "Reason", "note"),
+    ],
+)
+def test_an_action_is_written_with_its_kind(action):
+    written = msgspec.json.encode(action)
+    assert msgspec.json.decode(written)["kind"] == type(action).__name__
+    kinds = ScheduleStage | DeleteObject | RecordEvent
+    assert msgspec.json.decode(written, type=kinds) == action

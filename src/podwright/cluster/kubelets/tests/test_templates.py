@@ -221,6 +221,7 @@ def test_yaml_within_a_template_preserves_any_value():
         pytest.param('{{ template "t" }}', 'template "t" not defined', id="no template"),
         pytest.param("{{ .a ! .longer }}", 'unexpected "! .longer " in an action', id="no Go"),
         pytest.param("{{ (.a }}", '"\\)" is missing', id="no parenthesis"),
+        pytest.param("{{- -}}", "^line 1: a value is missing$", id="nothing between dashes"),
         pytest.param("{{ | Quote }}", "^line 1: a value is missing", id="nothing in the pipe"),
         pytest.param("{{ if .a }}{{ else }}{{ else }}{{ end }}", "a second {{ else }}", id="else"),
         pytest.param(
@@ -242,8 +243,19 @@ def test_yaml_within_a_template_preserves_any_value():
     ],
 )
 def test_syntax_errors_have_their_line(text, error):
-    with pytest.raises(TemplateError, match=error):
+    with pytest.raises(TemplateError, match=error) as raised:
         Template(text)
+    with pytest.raises(TemplateError) as later:
+        Template(f"\n{text}")
+    assert_on_next_line(later.value, raised.value)
+
+
+def assert_on_next_line(later, error):
+    """Check that an error is the same as another one, and a line after it."""
+    start = f"line {error.line}: "
+    assert str(error).startswith(start)
+    assert later.line == error.line + 1
+    assert str(later) == f"line {later.line}: {str(error).removeprefix(start)}"
 
 
 @pytest.mark.parametrize(
@@ -286,8 +298,11 @@ def test_syntax_errors_have_their_line(text, error):
     ],
 )
 def test_runtime_errors_have_their_line(text, error):
-    with pytest.raises(TemplateError, match=error):
+    with pytest.raises(TemplateError, match=error) as raised:
         Template(text).render(DATA)
+    with pytest.raises(TemplateError) as later:
+        Template(f"\n{text}").render(DATA)
+    assert_on_next_line(later.value, raised.value)
 
 
 def test_rendered_text_that_is_not_yaml_is_reported():

@@ -168,8 +168,14 @@ def _set(shell: ShellState, name: str, arguments: list[str]) -> int:
 
 
 def _shift(shell: ShellState, name: str, arguments: list[str]) -> int:
-    count = int(arguments[0]) if arguments and arguments[0].isdecimal() else 1
-    if len(arguments) > 1 or count > len(shell.parameters):
+    match arguments:
+        case []:
+            count = 1
+        case [text] if text.isdecimal():
+            count = int(text)
+        case _:
+            raise _refuse(name, arguments)
+    if count > len(shell.parameters):
         raise _refuse(name, arguments)
     del shell.parameters[:count]
     return 0

@@ -18,7 +18,7 @@ from podwright.cluster.kubelets.kubelet.tests.kubelet_driver import (
     pod_with_status,
 )
 from podwright.cluster.kubelets.kubelet.tests.shell_runs import facts
-from podwright.cluster.kubelets.tests.lifecycle_driver import SECOND
+from podwright.cluster.kubelets.tests.lifecycle_driver import NOW, SECOND
 
 MOUNT = [{"name": "v", "mountPath": "/mnt/v"}]
 CONFIG = {"name": "v", "configMap": {"name": "cfg"}}
@@ -254,6 +254,41 @@ def test_a_trap_ends_a_container_before_its_grace_period_is_over():
     assert "default/web" in driver.objects
     driver.run(6)
     assert driver.objects == {}
+
+
+@pytest.mark.parametrize(
+    ("image", "code"),
+    [
+        pytest.param("debian:12", 3, id="an image without a program of its own"),
+        pytest.param("my/app:1", None, id="an image that may have one"),
+    ],
+)
+def test_arguments_alone_are_the_command_of_an_image_without_a_program(image, code):
+    driver = KubeletDriver()
+    part = {"name": "main", "image": image, "args": ["sh", "-c", "exit $(CODE)"]}
+    driver.put(pod_of(part | {"env": [{"name": "CODE", "value": "3"}]}, **NEVER))
+    driver.run(1)
+    assert driver.state().get("terminated", {}).get("exitCode") == code
+
+
+@pytest.mark.parametrize(
+    ("grace_seconds", "ends", "code"),
+    [
+        pytest.param(6, "2026-01-01T00:00:10Z", 3, id="it ends before it would be killed"),
+        pytest.param(2, "2026-01-01T00:00:07Z", 137, id="it is killed before its end"),
+    ],
+)
+def test_a_deletion_does_not_prolong_what_a_program_runs(grace_seconds, ends, code):
+    text = 'images: [{image: "*", run: {duration: 10s, exitCode: 3, ignoresSigterm: true}}]'
+    driver: Any = KubeletDriver(images=read_image_behaviors(text, "images.yaml"))
+    driver.put(pod_of(container(), **NEVER))
+    driver.run(0)
+    driver.heap.advance(NOW + 5 * SECOND)
+    driver.delete = lambda _: None
+    driver.remove(grace_seconds=grace_seconds)
+    driver.run(30)
+    found = driver.state()["terminated"]
+    assert (found["finishedAt"], found["exitCode"]) == (ends, code)
 
 
 DECLARED = """

@@ -199,6 +199,25 @@ def test_a_wrong_name_of_an_image_is_reported_until_it_is_another_one():
     assert {each for each in driver.notes if each.startswith("Warning")} == set(reported)
 
 
+@pytest.mark.parametrize(
+    ("parts", "reason"),
+    [
+        ({"image": "Not a name"}, "InvalidImageName"),
+        ({"imagePullPolicy": "Never", "image": "none:1"}, "ErrImageNeverPull"),
+    ],
+)
+def test_what_a_container_waits_for_is_reported_once(parts, reason):
+    driver = KubeletDriver(images=[ImageBehavior(image="*/none:*", pull_error="not found")])
+    driver.put(pod_of(container() | parts))
+    driver.run(1)
+    before = list(driver.notes)
+    assert sum(reason in note for note in before) > 0
+    driver.edit(annotations={"a": "b"})
+    driver.run(2)
+    assert driver.state()["waiting"]["reason"] == reason
+    assert driver.notes == before
+
+
 def test_another_image_ends_the_wait():
     driver = KubeletDriver(images=[ImageBehavior(image="*:404", pull_error="not found")])
     driver.put(pod_of({"name": "main", "image": "nginx:404"}))

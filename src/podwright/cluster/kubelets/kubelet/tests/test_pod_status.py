@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from podwright.apimachinery.objects import Pod, decode
@@ -323,6 +324,17 @@ def test_the_addresses_and_the_start_of_a_pod():
     assert found["startTime"] == BEFORE
     assert written({"c": "run"}, {"startTime": NOW})["startTime"] == NOW
     assert not {"podIP", "podIPs"} & written({"c": "run"}).keys()
+
+
+def test_a_container_whose_last_id_is_not_known_has_that_of_its_restarts():
+    """As of a status that was read from a file."""
+    record = record_with(c="ok")
+    known = record.containers["c"]
+    known.restart_count = 2
+    known.ended = msgspec.structs.replace(ended(), container_id="")
+    (status,) = status_of(pod_with({"c": "ok"}), record, "", START_NS)["containerStatuses"]
+    assert status["containerID"] == container_id(record.uid, "c", 2)
+    assert "containerID" not in status["state"]["terminated"]
 
 
 @pytest.mark.parametrize("state", ["run", "ok", "backs off"])

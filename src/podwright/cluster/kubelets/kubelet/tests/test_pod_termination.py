@@ -123,6 +123,7 @@ def test_a_pod_past_its_deadline_is_not_ready_while_it_stops():
     conditions = {each["type"]: each for each in driver.status()["conditions"]}
     found = {name: (each["status"], each.get("reason")) for name, each in conditions.items()}
     assert driver.status()["phase"] == "Running"
+    assert not {"reason", "message"} & set(driver.status())
     assert found["Ready"] == found["ContainersReady"] == ("False", "PodFailed")
     assert found["PodReadyToStartContainers"] == ("True", None)
 

@@ -246,3 +246,11 @@ def test_a_container_that_succeeded_is_not_restarted_after_a_wait_for_the_back_o
     driver = run_of(pod_of(main, restartPolicy="OnFailure"), 600)
     assert driver.status()["phase"] == "Succeeded"
     assert driver.container()["restartCount"] == 2, "at once after the first two runs"
+
+
+def test_a_command_with_very_many_steps_takes_longer_than_any_probe():
+    command = ["sh", "-c", "while i=$((i + 1)); do sleep 0.001; done"]
+    probe = {"exec": {"command": command}, "failureThreshold": 1, "timeoutSeconds": 1_000_000}
+    driver = run_of(pod_of(container(readinessProbe=probe)), 1)
+    assert driver.container()["ready"] is False
+    assert any("Readiness probe" in note for note in driver.notes)

@@ -262,6 +262,7 @@ def test_a_step_that_fails_ends_with_the_status_of_the_images_shell():
     ("action", "rest", "dialect", "status", "output"),
     [
         pytest.param("echo $?; false", "echo $?; exit 4", "", 4, "0\n0\n", id="as it was before"),
+        pytest.param("", "echo $?; exit 4", "", 4, "0\n", id="a signal that is ignored"),
         pytest.param("echo $?", "! false", "", 0, "0\n", id="that of the command itself"),
         pytest.param("exit $?", "exit 9", "", 0, "", id="the status of the command that ended"),
         pytest.param("true; exit", "exit 9", "", 0, "", id="all shells agree"),

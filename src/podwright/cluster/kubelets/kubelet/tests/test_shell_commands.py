@@ -151,7 +151,9 @@ REFUSALS = [
     ("for i in 1; do break 1 2; done", "break 1 2"), ("set", "set"), ("set -z", "set -z"),
     ("set + a", "set + a"),
     ("set -o none", "set -o none"), ("set -o", "set -o"), ("set -- a; shift 2", "shift 2"),
-    ("set -- a b; shift 1 2", "shift 1 2"), ("export", "export"), ("export 1a", "export 1a"),
+    ("set -- a b; shift 1 2", "shift 1 2"),
+    ("set -- a; shift a", "shift a"), ("set -- a; shift -1", "shift -1"), ("shift", "shift"),
+    ("export", "export"), ("export 1a", "export 1a"),
     ("unset -f a", "unset -f a"), ("trap x", "trap x"), ("trap", "trap"), ("trap -", "trap -"),
     ("trap -p EXIT", 'command "-p"'), ("x='-p EXIT'; trap $x", "trap -p EXIT"),
     ("x='--'; trap $x", "trap --"),
@@ -224,7 +226,8 @@ def test_some_commands_never_end():
         ("%5s|%-5s|%.2s", ("a", "b", "cde"), "    a|b    |cd"), ("%03d %+d", ("7", "8"), "007 +8"),
         ("%x %X %o %u", ("255", "255", "8", "9"), "ff FF 10 9"), ("%d", (), "0"), ("%s", (), ""),
         ("\\101\\n\\t\\\\", (), "A\n\t\\"), ("\\045s", ("a",), "%s"), ("%d", ("-5",), "-5"),
-        ("%i", ("+5",), "5"), ("%x %o %u", ("0", "0", "0"), "0 0 0"),
+        ("\\a\\b\\n\\r\\t\\\\", (), "\a\b\n\r\t\\"), ("%i", ("+5",), "5"),
+        ("%x %o %u", ("0", "0", "0"), "0 0 0"),
     ],
 )  # fmt: skip
 def test_printf(template, arguments, expected):
