@@ -14,6 +14,7 @@ from podwright.cluster.controllers.apps.replica_set import (
     ReplicationControllerController,
 )
 from podwright.cluster.controllers.apps.stateful_pods import (
+    has_other_controller,
     is_stale,
     parent_and_ordinal,
     stateful_claim,
@@ -332,6 +333,33 @@ def test_who_owns_a_claim_by_the_retention_policy(ordinal, owners, kept_by_polic
         assert (found is claim) is (is_same and not (owners == (OF_SET,) and uids == "web-uid")), (
             policy
         )
+
+
+@pytest.mark.parametrize(
+    ("owners", "is_other"),
+    [
+        pytest.param((), False, id="no owner"),
+        pytest.param((OF_SET, OF_POD), False, id="the set and the pod"),
+        pytest.param((OF_SET | {"uid": "old"},), True, id="an earlier set of the name"),
+        pytest.param((OF_SET, OF_POD | {"uid": "old"}), True, id="an earlier pod of the name"),
+        pytest.param((OF_SET | {"name": "x"},), True, id="another set"),
+        pytest.param((FOREIGN,), False, id="another owner"),
+        pytest.param((FOREIGN, FOREIGN | {"controller": True}), True, id="another controller"),
+    ],
+)
+def test_another_controller_of_a_claim_counts_if_a_policy_deletes_claims(owners, is_other) -> None:
+    """Upstream: stateful_set_utils.go, hasUnexpectedController."""
+    of_set, pod = a_workload("StatefulSet"), a_pod("web-0")
+    found = [
+        has_other_controller(
+            a_claim(*owners),
+            of_set,
+            pod,
+            stateful_spec({"persistentVolumeClaimRetentionPolicy": policy}),
+        )
+        for policy in RETENTION
+    ]
+    assert found == [False, is_other, is_other, is_other]
 
 
 def test_a_stale_claim_goes_with_an_earlier_pod_of_the_name() -> None:

@@ -191,6 +191,21 @@ def test_an_attempt_that_there_is_not_is_an_error_that_says_what_there_is(pod, o
     assert str(error.value) == message
 
 
+@pytest.mark.parametrize(
+    "read",
+    [find_cycle, lambda log, pod: [*explain_cycles(log, [(1, pod)])]],
+    ids=["alone", "among others"],
+)
+def test_a_cycle_of_a_pod_that_was_not_in_the_queue_is_unknown(read):
+    recorded = Recorded()
+    recorded.put(make_node("n1"))
+    log = recorded.run.log
+    log.append(0, CycleDue(), [], pod="default/never")
+    with pytest.raises(UnknownCycle) as error:
+        read(log, "default/never")
+    assert str(error.value) == "pod default/never was not in the queue before event 1"
+
+
 def test_an_attempt_is_found_by_its_number_or_the_time_but_not_by_both():
     log = logged()
     cycles = Cycles(log)

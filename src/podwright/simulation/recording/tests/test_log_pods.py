@@ -152,6 +152,31 @@ def test_the_order_of_fields_in_a_document_is_kept(tmp_path):
     assert [repr(obj.raw) for obj in found] == [repr(obj.raw) for obj in (pod, later)]
 
 
+NODE_LAST = {"containers": [], "nodeName": ""}
+NODE_FIRST = {"nodeName": "", "containers": []}
+
+
+@pytest.mark.parametrize("spec", [NODE_LAST, NODE_FIRST], ids=["at the end", "before the others"])
+def test_pods_of_one_template_on_different_nodes_share_its_parts(tmp_path, spec):
+    """So do their addresses, which belong to one pod only, as the node does."""
+    pods = [
+        decode(
+            {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "metadata": {"name": name, "uid": name, "resourceVersion": name},
+                "spec": spec | {"nodeName": f"node-of-{name}"},
+                "status": {"phase": "Running", "hostIP": f"1.1.1.{name}", "podIP": f"2.2.2.{name}"},
+            }
+        )
+        for name in "123"
+    ]
+    found = put_and_read(tmp_path, *pods)
+    assert found == pods
+    assert [repr(pod.raw) for pod in found] == [repr(pod.raw) for pod in pods]
+    assert parts_written(tmp_path / "all", *pods) == parts_written(tmp_path / "one", pods[0])
+
+
 def blocks(pods):
     """Return the bytes of the blocks of a log of pods."""
     with DecisionLog.create(None, block_events=3) as log:

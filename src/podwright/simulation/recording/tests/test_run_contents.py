@@ -50,3 +50,12 @@ def test_a_run_ends_when_its_summary_says_unless_its_log_goes_on(tmp_path, end, 
     folder.release()
     assert start_of_run(folder.path, logged(5, 7)) == 4 * SECOND
     assert end_of_run(folder.path, logged(5, 7)) == expected * SECOND
+
+
+@pytest.mark.parametrize("end", ["", "1970-01-01T00:00:00Z"])
+def test_a_run_in_which_nothing_happened_at_the_epoch_lasts_no_time(tmp_path, end):
+    folder = RunFolder.create(tmp_path / "run", Manifest(seed=1, start_ns=0))
+    folder.write_end({"end": end}, "", [])
+    folder.release()
+    log = DecisionLog.create(None, Setup())
+    assert (start_of_run(folder.path, log), end_of_run(folder.path, log)) == (0, 0)

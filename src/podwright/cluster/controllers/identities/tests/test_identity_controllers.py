@@ -233,6 +233,12 @@ def test_the_change_of_any_role_concerns_the_aggregated_ones():
     assert bench.remove(a_role("view", selectors=selectors)) == []
 
 
+def test_a_role_that_is_gone_or_aggregates_no_others_is_not_written():
+    bench = SingleSync(ClusterRoleAggregationController, a_role("a", "get"), a_role("b", "get"))
+    bench.remove(a_role("b", "get"))
+    assert [bench.sync(name) for name in ("a", "b")] == [[], []]
+
+
 def test_a_role_with_a_selector_that_cannot_be_read_keeps_its_rules():
     """Upstream: clusterroleaggregation_controller.go, syncClusterRole."""
     good = {"matchLabels": {"a": "b"}}
