@@ -180,6 +180,25 @@ def test_a_file_that_is_opened_by_another_process_while_it_is_read_is_in_use(pat
     others[0].close()
 
 
+def test_a_file_that_another_process_opens_after_it_was_read_is_in_use(path, monkeypatch):
+    filled(path).close()
+    read, others = sqlite_store._read, []
+
+    def and_then_open(file):
+        saved = read(file)
+        monkeypatch.undo()
+        others.append(open_writable(file))
+        return saved
+
+    monkeypatch.setattr(sqlite_store, "_read", and_then_open)
+    with pytest.raises(UnusableStore, match="in use by another process"):
+        open_writable(path)
+    with closing(others[0]) as other:
+        other.create(a_config_map(), NOW)
+    with closing(open_writable(path)) as again:  # nothing holds the file
+        assert again.count(CONFIG_MAP)
+
+
 @pytest.mark.parametrize("was_enabled", [True, False])
 def test_opening_a_store_leaves_garbage_collection_as_it_was(path, was_enabled):
     try:
@@ -272,6 +291,16 @@ def one_letter(path: Path) -> None:
     path.write_bytes(data.replace(b"nginx", b"nginy", 1))
 
 
+def no_object(path: Path) -> None:
+    """Write a text that is no object, with its checksum."""
+    with closing(sqlite3.connect(path)) as connection:
+        *row, _, _ = connection.execute("SELECT * FROM versions WHERE version = 99").fetchone()
+        row.append(b"[]")
+        written = (*row, sqlite_store._checksum(*row))
+        connection.execute("REPLACE INTO versions VALUES (?, ?, ?, ?, ?, ?, ?)", written)
+        connection.commit()
+
+
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
@@ -291,6 +320,7 @@ def one_letter(path: Path) -> None:
         pytest.param(cut, "is damaged", id="cut in half"),
         pytest.param(overwritten, "is damaged", id="a page of zeros"),
         pytest.param(one_letter, "its checksum is wrong", id="one letter"),
+        pytest.param(no_object, "is damaged: version 99: ", id="no object"),
         pytest.param(
             in_sql("UPDATE versions SET kind = 'Node' WHERE version = 9"),
             "version 9: its checksum is wrong",
@@ -477,6 +507,19 @@ def test_what_sqlites_own_check_finds_is_named_if_it_comes_to_it(path, monkeypat
     monkeypatch.setattr(sqlite_store, "CHECK_STEPS_MAX", 0)
     monkeypatch.setattr(sqlite_store, "_STEPS_AT_ONCE", 10)
     open_writable(path).close()
+
+
+def test_an_error_of_sqlites_own_check_is_not_taken_for_its_limit(path):
+    class Unreadable(sqlite3.Connection):
+        def execute(self, *_: Any) -> Any:
+            raise error
+
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorname = "SQLITE_IOERR"
+    with closing(sqlite3.connect(path, factory=Unreadable)) as connection:
+        with pytest.raises(sqlite3.OperationalError) as raised:
+            sqlite_store._integrity(connection)
+        assert raised.value is error
 
 
 def test_a_version_that_is_not_there_is_named(path):

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from podwright.apimachinery.objects import Object, Pod, encode
+from podwright.apimachinery.objects import Object, Pod, encode, with_fields
 from podwright.apimachinery.schema import decode
 from podwright.cluster.controllers import expand
 from podwright.cluster.store import kind_of
+from podwright.scheduler.advice import Remedy
 from podwright.scheduler.assembly import Scheduler
 from podwright.scheduler.machine import SchedulerOptions
 from podwright.simulation.recording import RemedyRequests, remedy_changes
@@ -191,6 +192,22 @@ def test_what_the_template_does_not_have_is_not_changed_there():
     pod = owned_by(selecting, "ReplicaSet", "apps/v1")
     found = requests_of(owner("ReplicaSet", replicas=1), pod, begins="remove disk=ssd")
     assert found == (None, "the pod template of ReplicaSet shop/w does not have what would change")
+
+
+def test_a_change_of_a_template_that_kube_apiserver_refuses_is_not_made():
+    def relabeled(pod: Pod) -> Pod:
+        return with_fields(pod, "metadata", labels={"app": "v"})
+
+    deployment = decode(owner("Deployment"))
+    objects = expand([deployment]).with_objects([deployment])
+    by_key = {(kind_of(obj), obj.key): obj for obj in objects}
+    pod = relabeled(next(obj for obj in objects if isinstance(obj, Pod)))
+    remedy = Remedy(text="", edits=(), node="", node_count=0, pod=pod, pod_edits=(relabeled,))
+    assert remedy_changes(remedy, lambda *each: by_key.get(each)) == (
+        None,
+        "kube-apiserver refuses the change of Deployment shop/w: spec.template.metadata.labels:"
+        """ Invalid value: {"app":"v"}: `selector` does not match template `labels`""",
+    )
 
 
 def test_requests_that_a_limit_range_set_are_set_in_the_template():

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from podwright.apimachinery.objects import Pod, Toleration, with_fields
+from podwright.apimachinery.objects import Pod, Toleration, encode, with_fields
 from podwright.apimachinery.schema import decode
 from podwright.cluster.controllers import expand
 from podwright.cluster.store import kind_of
@@ -258,6 +258,72 @@ def test_the_last_pod_of_a_stateful_set_is_replaced_first(cpus, size, fit):
     found = after(owner, placed=2, free=0, edit=enlarge, cpus=cpus)
     assert found is not None
     assert (found.fit, found.total) == (fit, 2)
+
+
+CLAIM_TEMPLATE = {
+    "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1"}}}
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "is_tried"),
+    [
+        pytest.param("Deployment", {"volumes": [{"name": "v", "emptyDir": {}}]}, True, id="none"),
+        pytest.param(
+            "Deployment",
+            {"volumes": [{"name": "v", "ephemeral": {"volumeClaimTemplate": CLAIM_TEMPLATE}}]},
+            False,
+            id="a volume",
+        ),
+        pytest.param(
+            "Deployment",
+            {"resourceClaims": [{"name": "c", "resourceClaimTemplateName": "t"}]},
+            False,
+            id="a device",
+        ),
+        pytest.param(
+            "Job",
+            {"resourceClaims": [{"name": "c", "resourceClaimTemplateName": "t"}]},
+            True,
+            id="pods that keep their names keep their claims",
+        ),
+    ],
+)
+def test_new_replicas_that_need_claims_of_their_own_are_not_tried(kind, spec, is_tried):
+    owner = workload(kind)
+    owner["spec"]["template"]["spec"] |= spec
+    assert (after(owner, placed=0, free=1, edit=tolerate) is not None) is is_tried
+
+
+def unselected(pod: Pod) -> Pod:
+    return with_fields(pod, "spec", node_selector={})
+
+
+@pytest.mark.parametrize(
+    ("template", "pod", "edit", "expected"),
+    [
+        pytest.param({"nodeSelector": {"a": "b"}}, {"node_selector": {"a": "b"}}, unselected,
+                     {"app": "w"}, id="the template has it too"),
+        pytest.param({}, {"node_selector": {"a": "b"}}, unselected, None,
+                     id="something else added it to the pod"),
+        pytest.param({"nodeSelector": {"a": "b"}}, {}, unselected, None,
+                     id="something else removed it from the pod"),
+    ],
+)  # fmt: skip
+def test_a_template_is_changed_where_it_has_what_the_pod_has(template, pod, edit, expected):
+    owner = workload()
+    owner["spec"]["template"]["spec"] |= template
+    before = make_pod("w-1", namespace="shop", **pod)
+    remedy = Remedy(text="", edits=(), node="", node_count=0, pod=edit(before), pod_edits=(edit,))
+    found = replicas.with_changed_template(decode(owner), before, remedy)
+    if expected is None:
+        assert found is None
+        return
+    assert found is not None
+    changed = encode(found)["spec"]["template"]
+    assert "nodeSelector" not in changed["spec"]
+    assert changed["spec"]["containers"] == owner["spec"]["template"]["spec"]["containers"]
+    assert changed["metadata"]["labels"] == expected
 
 
 def test_an_edit_that_a_replica_cannot_have_is_not_tried():

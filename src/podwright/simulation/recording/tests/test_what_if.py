@@ -62,6 +62,12 @@ def test_a_configuration_without_the_scheduler_of_the_pod_is_refused(log):
         chosen(log, configuration=other)
 
 
+def test_the_classic_rules_are_refused_for_a_run_of_the_modern_ones(log):
+    classic = read_configuration(KIND | {"rules": "classic"}, source="c")
+    with pytest.raises(ImpossibleChange, match=r"lacks state that the v1\.16 rules read"):
+        chosen(log, configuration=classic)
+
+
 def test_a_configuration_with_an_extender_that_was_not_called_is_refused(log):
     extender = {"urlPrefix": "http://127.0.0.1:9", "filterVerb": "filter"}
     other = read_configuration(KIND | {"extenders": [extender]}, source="c")
