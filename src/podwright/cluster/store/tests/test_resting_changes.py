@@ -79,5 +79,24 @@ def test_the_state_before_a_resting_change_can_be_read(monkeypatch, kept, is_rem
     assert seen.object.raw["metadata"]["resourceVersion"] == "6"
 
 
+@pytest.mark.parametrize("kept", [0, 1, 4])
+def test_every_state_of_an_object_that_is_updated_again_and_again_can_be_read(monkeypatch, kept):
+    """Its last state rests with the next one."""
+    monkeypatch.setattr(objects_store, "AWAKE_MAX", kept)
+    event, store = ("", "Event"), ObjectStore()
+    for number in range(6):
+        store.put(an_event(str(number)))
+        store.put(make_pod(f"p{number}"))
+    store.validate()
+    last = store.resource_version
+    found = [store.list(event, at=version).objects for version in range(last - 11, last + 1)]
+    assert [[each.raw["message"] for each in states] for states in found] == [
+        [str(number // 2)] for number in range(12)
+    ]
+    seen = [(each.type, each.object) for each in store.watch(event, since=last - 12).poll()]
+    assert [kind for kind, _ in seen] == ["ADDED", *["MODIFIED"] * 5]
+    assert [obj.raw["message"] for _, obj in seen if obj is not None] == list("012345")
+
+
 def test_times_of_versions_are_known_for_two_hours() -> None:
     assert TIMES_KEPT_NS / 10**9 == 7_200

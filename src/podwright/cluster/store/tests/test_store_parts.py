@@ -327,6 +327,11 @@ def test_kinds_are_a_group_and_a_name() -> None:
     node = decode({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}})
     assert kind_of(node) == ("", "Node")
 
+    class OwnPod(Pod, frozen=True):
+        """A class of which no object was seen."""
+
+    assert [kind_of(OwnPod()), kind_of(OwnPod())] == [POD, POD]
+
 
 # ---------------------------------------------------------------------------------- watches
 

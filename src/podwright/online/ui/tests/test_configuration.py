@@ -221,9 +221,14 @@ def test_a_comparison_has_the_text_and_which_pods_are_scheduled(reschedule):
     }
 
 
-def test_a_refused_text_is_shown_in_the_editor():
+@pytest.mark.parametrize(
+    ("button", "request_line"),
+    [("Check", CHECK), ("Compare", CHECK), ("Apply", f"PUT {ROOT}/configuration")],
+)
+def test_a_refused_text_is_shown_in_the_editor(button, request_line):
     refused = (422, {"errors": [{"field": "parallelism", "detail": "must be positive"}]})
-    page = after("Apply", "parallelism: 0\n", **{f"PUT {ROOT}/configuration": refused})
+    page = after(button, "parallelism: 0\n", **{request_line: refused})
+    assert not [script for script in page.scripts if "compare" in script]
     assert "parallelism: must be positive" in page.texts()
     assert [each["line"] for each in page.editor.decorations] == [1]
     assert not page.messages
