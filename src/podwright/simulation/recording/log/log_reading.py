@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import Final, TypeVar
 
 from podwright.apimachinery.objects import KubernetesObject, Time, read_time
@@ -178,9 +178,8 @@ class LogReading:
 
         def read_others() -> dict[int, KubernetesObject]:
             start = self._start_after(self._checkpoint_place(checkpoint.index, CHECKPOINTS))
-            for entry in self.entries_from(start):
-                if entry.index + 1 >= checkpoint.index:
-                    break
+            for _ in islice(self.entries_from(start), checkpoint.index - start.index):
+                pass
             return start.objects
 
         objects: Iterable[tuple[int, KubernetesObject]]

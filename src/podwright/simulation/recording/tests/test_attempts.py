@@ -6,7 +6,9 @@ import pytest
 
 from podwright.scheduler.framework.binding import CallError
 from podwright.scheduler.machine import FlushBackoff
+from podwright.simulation.recording.explanations import attempts
 from podwright.simulation.recording.explanations.attempts import attempts_of
+from podwright.simulation.recording.log.log_reading import outcomes_of
 from podwright.simulation.recording.tests.recorded import recorded_log
 from podwright.simulation.recording.tests.recording import Recorded
 from podwright.testing import make_node, make_pod
@@ -75,6 +77,24 @@ def test_a_preemptor_has_the_node_on_which_room_is_made(recorded):
     recorded.attempt(make_pod("high", cpu="2", priority=100))
     (attempt,) = attempts_of(recorded.run.log, "default/high")
     assert (attempt.outcome, attempt.nominated_node, attempt.node) == ("Unschedulable", "n1", None)
+
+
+def test_a_log_is_read_until_the_last_attempt_has_ended(recorded, monkeypatch):
+    recorded.attempt(make_pod("one", cpu="1"))
+    for name in ("two", "three", "four"):
+        recorded.attempt(make_pod(name, cpu="9"))
+    read: list[int] = []
+
+    def noted(log, pod, first):
+        for outcome in outcomes_of(log, pod, first):
+            read.append(outcome.index)
+            yield outcome
+
+    monkeypatch.setattr(attempts, "outcomes_of", noted)
+    assert told(recorded, "one") == [(1, "Scheduled", "n1")]
+    every = [outcome.index for outcome in outcomes_of(recorded.run.log, "default/one", 0)]
+    assert read == [index for index in every if index <= read[-1]]
+    assert every[-1] > read[-1], "the others are read too"
 
 
 @pytest.mark.parametrize("pod", ["batch", "urgent", "web", "hopeless"])

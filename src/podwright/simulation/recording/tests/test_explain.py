@@ -117,6 +117,22 @@ def test_each_attempt_that_waited_is_found_with_its_own_replies(asked):
     assert nodes == ["", "n2"]
 
 
+def test_a_cycle_that_failed_is_not_taken_for_the_next_one_of_its_pod(asked):
+    """The cycle of another pod starts in the event in which it ends."""
+    began_ns = asked.now_ns
+    asked.cycle()
+    reply(asked)
+    reply(asked, "n1")
+    asked.now_ns += 600 * SECOND_NS
+    asked.put(make_node("n2"))
+    asked.tell(FlushBackoff())
+    asked.cycle()
+    reply(asked, "n2")
+    found = [find_cycle(asked.run.log, "default/one", number) for number in (1, 2)]
+    assert [past.explain().decision.node for past in found] == ["", "n2"]
+    assert [past.entry.now_ns for past in found] == [began_ns, asked.now_ns - 1]
+
+
 def test_a_cycle_that_starts_when_another_one_resumes_is_explained_by_its_own_start():
     recorded = Recorded(extenders=[{**EXTENDER, "managedResources": [{"name": "example.com/gpu"}]}])
     recorded.holds = {"CallExtender"}

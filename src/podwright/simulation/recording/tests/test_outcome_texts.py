@@ -59,3 +59,9 @@ QUEUED, BINDING = OutcomeKind.QUEUED, OutcomeKind.BINDING
 )
 def test_what_followed_an_attempt_is_one_phrase(outcome, text):
     assert recorded._then(outcome, 10 * SECOND) == text
+
+
+def test_an_outcome_has_nothing_but_its_kind_and_its_time():
+    found = after(BINDING)
+    assert (found.node, found.error, found.place, found.nominated_node) == ("", "", "", "")
+    assert (found.waits_for, found.backoff_end_ns) == ((), -1)

@@ -248,6 +248,22 @@ def test_every_change_of_a_pod_is_a_row_of_its_field():
     )
 
 
+@pytest.mark.parametrize("is_replaced", [False, True], ids=["another node", "in its place"])
+def test_a_pod_that_comes_back_on_another_node_within_the_same_time_has_moved(is_replaced):
+    """The new node may have the slot of the one before."""
+    run = Watched()
+    pod = make_pod("p", cpu="1", node="n1")
+    run.at(1, PLAIN, *([] if is_replaced else [make_node("n2", cpu="2")]), pod)
+    run.at(2, gone=pod)
+    run.at(2, gone=PLAIN)
+    run.at(2, make_node("n2", cpu="2"), make_pod("p", cpu="1", node="n2"))
+    run.at(3)
+    run.feed.advance(4 * SECOND_NS)
+    timeline = run.feed.timeline()
+    nodes = [timeline.state_at(at * SECOND_NS)[("pod", "default/p"), "node"] for at in (1, 2)]
+    assert [timeline.subjects[node - 1] for node in nodes] == [("node", "n1"), ("node", "n2")]
+
+
 @pytest.mark.parametrize("packed_numbers", [4, 8, 4 * 2_048])
 @pytest.mark.parametrize("events_at_once", [1, 3, 500])
 def test_rows_do_not_depend_on_when_they_are_collected(monkeypatch, packed_numbers, events_at_once):

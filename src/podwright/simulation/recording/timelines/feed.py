@@ -58,7 +58,6 @@ _PACKED_NUMBERS: Final = 4 * 2_048
 """So many numbers of rows are compressed at once, to a tenth, within 0.3 ms."""
 
 _NO_POD: Final[_Values] = (0,) * len(_POD_FIELDS)
-_UNKNOWN_SLOT: Final[tuple[str, frozenset[str]]] = ("", frozenset())
 
 
 class TimelineFeed:
@@ -77,7 +76,7 @@ class TimelineFeed:
         self._fields = [*_POD_FIELDS, *NODE_FIELDS]
         self._resource_count = 0
         self._name_of: dict[int, str] = {}
-        self._pods_on: dict[int, tuple[str, frozenset[str]]] = {}
+        self._pods_on: dict[int, frozenset[str]] = {}
         self._last_touch: tuple[int, str, str, str] | None = None
         self._nodes: dict[str, _Values] = {}
         self._pods: dict[str, _Values] = {}
@@ -214,16 +213,16 @@ class TimelineFeed:
                 known[name] = values
 
     def _moved(self, slots: Iterable[int]) -> list[str]:
-        """Return the pods that came to slots or left them since the last comparison."""
-        pods_on, nodes = self._machine.cluster.pods_on, self._machine.cluster.nodes
+        """Return the pods that came to slots or left them since the last comparison.
+
+        A pod that went from a slot's earlier node to its later one had events of its own.
+        """
+        pods_on = self._machine.cluster.pods_on
         names: list[str] = []
         for slot in slots:
             there = frozenset(pods_on[slot])
-            node, before = self._pods_on.get(slot, _UNKNOWN_SLOT)
-            # All of them if another node has taken the slot.
-            moved = there ^ before if node == nodes.names[slot] else there | before
-            names += sorted(moved)
-            self._pods_on[slot] = (nodes.names[slot], there)
+            names += sorted(there ^ self._pods_on.get(slot, frozenset()))
+            self._pods_on[slot] = there
         return names
 
     def _changed_nominations(self) -> list[str]:
