@@ -21,15 +21,8 @@ from podwright.simulation.recording.explanations.past_advice import past_advice
 from podwright.simulation.recording.folders.tables import camel_case
 from podwright.simulation.recording.log.decision_log import DecisionLog
 
-QUEUE_LABELS = {
-    "active": "active",
-    "backoff": "backoff",
-    "error_backoff": "backoff after an error",
-    "unschedulable": "unschedulable",
-    "gated": "gated",
-    "in_flight": "in flight",
-}
-"""The printed name of each subqueue of the scheduling queue."""
+QUEUE_LABELS = {"error_backoff": "backoff after an error", "in_flight": "in flight"}
+"""The printed names of the subqueues of the scheduling queue that are not printed as they are."""
 
 
 def recorded_view(

@@ -9,8 +9,8 @@ import msgspec
 from hypothesis import given, strategies as st
 from tests.properties.effort import effort
 
-from podwright.apimachinery.objects import Condition, Node
-from podwright.scheduler.machine import ObjectDeleted
+from podwright.apimachinery.objects import Condition, Node, with_fields
+from podwright.scheduler.machine import ObjectDeleted, ObjectPut
 from podwright.simulation.recording.tests.recording import Recorded
 from podwright.simulation.recording.timelines.feed import timeline_of_log
 from podwright.simulation.recording.timelines.present_state import PresentState
@@ -49,10 +49,9 @@ class Client:
         }
 
 
-def unready(node: Node) -> Node:
-    conditions = (Condition(type="Ready", status="False"),)
-    status = msgspec.structs.replace(node.status, conditions=conditions)
-    return msgspec.structs.replace(node, status=status)
+def with_ready(node: Node, status: str = "False") -> Node:
+    conditions = (Condition(type="Ready", status=status),)
+    return with_fields(node, "status", conditions=conditions)
 
 
 def test_a_change_of_one_pod_is_the_cells_of_one_node():
@@ -82,10 +81,26 @@ def test_conditions_are_changes_although_scheduling_does_not_read_them():
     state.update()
     client = Client(state)
     assert client.state()[("node", "n1"), "ready"] == 1
-    run.put(unready(node))
+    run.put(with_ready(node))
     assert state.update()
     client.catch_up(state)
     assert (("node", "n1"), "ready") not in client.state()
+
+
+def test_all_nodes_are_compared_after_more_conditions_than_are_kept():
+    run = Recorded()
+    once, often = make_node("once"), make_node("often")
+    run.put(with_ready(once, "True"), with_ready(often, "True"))
+    state = PresentState(run.run.machine)
+    state.update()
+    client = Client(state)
+    run.put(with_ready(once))
+    for number in range(5_001):
+        run.run.machine.handle(ObjectPut(with_ready(often, "True" if number % 2 else "False")), 0)
+    assert state.update()
+    assert client.catch_up(state) == 2
+    assert "ready" in client.fields
+    assert not any(field == "ready" for _, field in client.state())
 
 
 def test_a_cluster_without_nodes_has_fields_and_counts_of_pods():
@@ -165,7 +180,7 @@ def test_a_client_that_applies_the_changes_has_the_state_of_the_timeline(seed):
         elif kind == 1 and name in machine.cluster.nodes.slot_of:
             node = machine.cluster.nodes.objects[machine.cluster.nodes.slot_of[name]]
             assert node is not None
-            run.put(unready(node))
+            run.put(with_ready(node))
         elif kind == 2 and name in machine.cluster.nodes.slot_of:
             node = machine.cluster.nodes.objects[machine.cluster.nodes.slot_of[name]]
             assert node is not None

@@ -326,6 +326,38 @@ def test_a_template_is_changed_where_it_has_what_the_pod_has(template, pod, edit
     assert changed["metadata"]["labels"] == expected
 
 
+def test_requests_that_a_limit_range_set_are_changed_in_all_kinds_of_containers():
+    """The template has none; a pod of it has them in both kinds of containers."""
+
+    def smaller(pod: Pod) -> Pod:
+        resized = make_pod("x", cpu="1").spec.containers[0].resources
+        spec = {
+            name: tuple(replace(each, resources=resized) for each in getattr(pod.spec, name))
+            for name in ("containers", "init_containers")
+        }
+        return with_fields(pod, "spec", **spec)
+
+    owner = workload()
+    pod_spec = owner["spec"]["template"]["spec"]
+    pod_spec["containers"][0].pop("resources")
+    pod_spec["initContainers"] = [{"name": "i", "image": "y"}]
+    limited = decode({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "w-1", "namespace": "shop"},
+        "spec": {
+            name: [each | {"resources": {"requests": {"cpu": "9"}}} for each in pod_spec[name]]
+            for name in ("containers", "initContainers")
+        },
+    })  # fmt: skip
+    assert isinstance(limited, Pod)
+    remedy = Remedy(text="", edits=(), node="", node_count=0, pod=smaller(limited))
+    found = replicas.with_changed_template(decode(owner), limited, remedy)
+    assert found is not None
+    changed = encode(found)["spec"]["template"]["spec"]
+    assert [changed[name][0]["resources"] for name in ("containers", "initContainers")] == [
+        {"requests": {"cpu": "1"}}
+    ] * 2
+
+
 def test_an_edit_that_a_replica_cannot_have_is_not_tried():
     def fails(_pod: Pod) -> Pod:
         raise LookupError("no such container")

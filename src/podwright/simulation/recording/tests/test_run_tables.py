@@ -605,13 +605,15 @@ def test_a_sample_has_a_row_for_each_resource_that_there_is():
         make_node("n1", cpu=4, memory="1Gi", pods=10), make_pod("a", cpu=1, node="n1")
     )
     tables.sample(7)
-    assert columns_of(tables, "utilization", *TABLES["utilization"]) == [
+    assert columns_of(
+        tables, "utilization", "time", "resource", "allocatable", "requested", "share"
+    ) == [
         (7, "cpu", 4000, 1000, 0.25),
         (7, "memory", GIB, 0, 0.0),
         (7, "pods", 10, 1, 0.1),
     ]
     # No pods were created, so none is typical, and all can be used.
-    assert columns_of(tables, "fragmentation", *TABLES["fragmentation"]) == [
+    assert columns_of(tables, "fragmentation", "time", "resource", "free", "unusable", "share") == [
         (7, "cpu", 3000, 0.0, 0.0),
         (7, "memory", GIB, 0.0, 0.0),
         (7, "pods", 9, 0.0, 0.0),

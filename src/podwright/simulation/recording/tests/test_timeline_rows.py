@@ -65,6 +65,9 @@ class Watched(Recorded):
 
 
 PLAIN = make_node("n1", cpu="2", memory="1Ki", pods=9)
+PRESENT = ("present", 1)
+RENUMBERED = 1_100
+"""Of nodes that are removed, more than there are slots of removed nodes."""
 OWNER = OwnerReference(api_version="apps/v1", kind="ReplicaSet", name="o", uid="u", controller=True)
 LOW = with_fields(make_pod("low", cpu="500m"), "metadata", owner_references=(OWNER,))
 BIG = make_pod("big", cpu="9")
@@ -248,17 +251,14 @@ def test_every_change_of_a_pod_is_a_row_of_its_field():
     )
 
 
-@pytest.mark.parametrize("is_replaced", [False, True], ids=["another node", "in its place"])
-def test_a_pod_that_comes_back_on_another_node_within_the_same_time_has_moved(is_replaced):
-    """The new node may have the slot of the one before."""
+def test_a_pod_that_comes_back_on_another_node_within_the_same_time_has_moved():
     run = Watched()
     pod = make_pod("p", cpu="1", node="n1")
-    run.at(1, PLAIN, *([] if is_replaced else [make_node("n2", cpu="2")]), pod)
+    run.at(1, PLAIN, pod)
     run.at(2, gone=pod)
     run.at(2, gone=PLAIN)
     run.at(2, make_node("n2", cpu="2"), make_pod("p", cpu="1", node="n2"))
-    run.at(3)
-    run.feed.advance(4 * SECOND_NS)
+    run.feed.advance(3 * SECOND_NS)
     timeline = run.feed.timeline()
     nodes = [timeline.state_at(at * SECOND_NS)[("pod", "default/p"), "node"] for at in (1, 2)]
     assert [timeline.subjects[node - 1] for node in nodes] == [("node", "n1"), ("node", "n2")]
@@ -271,6 +271,22 @@ def test_rows_do_not_depend_on_when_they_are_collected(monkeypatch, packed_numbe
     monkeypatch.setattr(feeds, "_EVENTS_AT_ONCE", events_at_once)
     rows = [row for row in pods_of_a_run().rows() if " n1 allocatable" not in row]
     assert rows == EXPECTED_ROWS
+
+
+def test_a_node_that_gets_a_slot_of_before_the_renumbering_is_not_taken_for_the_one_there():
+    run = Watched()
+    cluster = run.run.machine.cluster
+    run.at(1, *(make_node(f"n{number}") for number in range(RENUMBERED + 2)))
+    last, before = f"n{RENUMBERED + 1}", dict(cluster.nodes.slot_of)
+    for number in range(RENUMBERED):
+        run.at(2, gone=make_node(f"n{number}"))
+    run.at(3, *(make_node(f"new{number}") for number in range(RENUMBERED)))
+    run.feed.advance(4 * SECOND_NS)
+    assert cluster.numbering == 1
+    assert before[last] in cluster.nodes.slot_of.values()
+    state = run.feed.timeline().state_at(3 * SECOND_NS)
+    there = [name for ((_, name), field), value in state.items() if (field, value) == PRESENT]
+    assert sorted(there) == sorted(cluster.nodes.slot_of)
 
 
 def test_what_changed_is_noted_before_the_queue_forgets_it():

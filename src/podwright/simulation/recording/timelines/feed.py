@@ -130,7 +130,6 @@ class TimelineFeed:
             self._pods_on.clear()
         else:
             slots = sorted(self._slots)
-            # Another node may have taken the slot within the same time.
             gone = dict.fromkeys(self._name_of.pop(s) for s in slots if s in self._name_of)
         if slots or gone:
             current = self._values_of_nodes(slots)
@@ -215,7 +214,7 @@ class TimelineFeed:
     def _moved(self, slots: Iterable[int]) -> list[str]:
         """Return the pods that came to slots or left them since the last comparison.
 
-        A pod that went from a slot's earlier node to its later one had events of its own.
+        A slot has one node until the slots are renumbered, and then all of them are compared.
         """
         pods_on = self._machine.cluster.pods_on
         names: list[str] = []
