@@ -22,7 +22,7 @@ from podwright.cluster.controllers.interface import (
     WriteRejected,
 )
 from podwright.cluster.controllers.lister import Lister
-from podwright.cluster.store import GroupKind
+from podwright.cluster.store import EVENT, GroupKind, RestingChange
 from podwright.testing import make_pod
 
 POD: GroupKind = ("", "Pod")
@@ -83,6 +83,25 @@ def test_a_removed_object_is_synced_and_an_unknown_one_is_not():
     controllers.handle(SyncNext(), 1)
     assert not controllers.has_next
     assert watcher.looked == [("default/a", 0), ("default/a", 1)]
+
+
+class Unread:
+    """Objects at rest, none of which is read."""
+
+    def read(self, version: int) -> KubernetesObject:
+        raise AssertionError(f"version {version} was read")
+
+
+def test_an_event_that_rests_when_a_loop_starts_is_known_by_its_name_only():
+    controllers, _ = running()
+    at_rest: Any = Unread()
+    keys = ("a/e", "a/f", "b/e")
+    controllers.observe(
+        RestingChange(version, EVENT, key, at_rest, 0, False) for version, key in enumerate(keys, 1)
+    )
+    lister = controllers.lister
+    assert [lister.count_in_namespace(EVENT, name) for name in ("a", "b", "c")] == [2, 1, 0]
+    assert (lister.kinds(), controllers.has_next) == ([EVENT], False)
 
 
 def test_a_requeue_happens_once_at_its_time():
