@@ -236,13 +236,18 @@ class PodRecord(msgspec.Struct, kw_only=True):
 
 
 def containers_of(spec: Document) -> list[tuple[ContainerKind, Document]]:
-    """Return the containers of a pod with their kinds, in the order in which they start."""
+    """Return the containers of a pod with their kinds, in the order in which they start.
+
+    Upstream: kuberuntime_manager.go, SyncPod
+    """
     found: list[tuple[ContainerKind, Document]] = [
+        ("ephemeral", entry) for entry in spec.get("ephemeralContainers") or ()
+    ]
+    found += [
         ("sidecar" if entry.get("restartPolicy") == "Always" else "init", entry)
         for entry in spec.get("initContainers") or ()
     ]
     found += [("app", entry) for entry in spec.get("containers") or ()]
-    found += [("ephemeral", entry) for entry in spec.get("ephemeralContainers") or ()]
     return found
 
 

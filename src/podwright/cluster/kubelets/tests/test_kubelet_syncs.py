@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from podwright.apimachinery.schema import decode
+from podwright.cluster.api import RecordEvent
 from podwright.cluster.kubelets.addresses import Addresses
 from podwright.cluster.kubelets.kubelet.tests.kubelet_driver import Objects
 from podwright.cluster.kubelets.object_state import KUBELET, KubeletSyncs, ScheduledStage
@@ -109,3 +110,35 @@ def test_a_pod_whose_annotations_cannot_be_read_is_an_error_with_its_name():
     text = f'kubelet: Pod default/web: {EXIT_CODE}: invalid exit code "x": must be a number'
     with pytest.raises(StageError, match=re.escape(text)):
         syncs().sync(pod, NOW)
+
+
+def test_the_events_of_a_kubelet_name_the_pod_and_its_container():
+    once = RUNNING | {"command": ["true"]}
+    spec = {
+        "initContainers": [
+            once | {"name": "first"},
+            RUNNING | {"name": "side", "restartPolicy": "Always"},
+        ],
+        "containers": [RUNNING],
+        "ephemeralContainers": [once | {"name": "debug"}],
+        "activeDeadlineSeconds": 5,
+    }
+    made, pod = syncs(), a_pod(spec=spec)
+    found = made.sync(pod, NOW)
+    events = [each for each in found.requests if isinstance(each, RecordEvent)]
+    assert [each.field_path for each in events if each.reason == "Started"] == [
+        "spec.ephemeralContainers{debug}",
+        "spec.initContainers{first}",
+        "spec.initContainers{side}",
+        "spec.containers{main}",
+    ]
+    events += [
+        each
+        for each in made.sync(found.obj, NOW + 5 * SECOND).requests
+        if isinstance(each, RecordEvent)
+    ]
+    assert [each.field_path for each in events if each.reason == "DeadlineExceeded"] == [""]
+    assert {
+        (each.group, each.object_kind, each.key, each.uid, each.source, each.host)
+        for each in events
+    } == {("", "Pod", "default/web", "uid-web", "kubelet", "n1")}

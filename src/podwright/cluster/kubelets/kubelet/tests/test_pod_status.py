@@ -456,7 +456,7 @@ def test_a_typed_pod_has_the_status_of_its_document():
 def test_containers_in_the_order_in_which_they_start():
     spec = spec_with("Never", ["c1", "i1", "s1", "e1", "i2"])
     assert [(kind, each["name"]) for kind, each in containers_of(spec)] == [
-        ("init", "i1"), ("sidecar", "s1"), ("init", "i2"), ("app", "c1"), ("ephemeral", "e1"),
+        ("ephemeral", "e1"), ("init", "i1"), ("sidecar", "s1"), ("init", "i2"), ("app", "c1"),
     ]  # fmt: skip
     ids = {
         container_id(uid, name, count) for uid in "ab" for name in "cd" for count in (0, 1)
