@@ -379,10 +379,9 @@ class Rollout:
         for each in active:
             if left <= 0:
                 break
-            if each.replicas:
-                fewer = min(each.replicas, left)
-                self.resize(each, each.replicas - fewer)
-                left -= fewer
+            fewer = min(each.replicas, left)
+            self.resize(each, each.replicas - fewer)
+            left -= fewer
 
     def _clean_up_unhealthy(self, most: int) -> bool:
         """Scale down unavailable replicas first, which does not reduce availability.

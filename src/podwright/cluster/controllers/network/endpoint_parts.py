@@ -83,7 +83,7 @@ class ServicePods(Checkpointed):
                 self._synced_ns.pop(key, None)
                 self._triggers_ns.pop(key, None)
             return
-        if known.get(key) == selector and key in self._pods:
+        if known.get(key) == selector:
             return
         self.selectors.setdefault(namespace, {})[key] = selector
         self._pods[key] = {

@@ -8,7 +8,7 @@ import pytest
 
 from podwright.apimachinery.devices import claims_of_pod, generated_claims
 from podwright.apimachinery.objects import InvalidObject, Pod, ResourceClaim, decode, with_fields
-from podwright.cluster.controllers import expand
+from podwright.cluster.controllers import ExpandedWorkload, expand
 from podwright.testing import make_node
 
 TEMPLATE: dict[str, Any] = {
@@ -340,3 +340,22 @@ def test_the_objects_of_an_expansion_come_behind_those_that_were_given(objects):
     assert [each.name for each in found[1 + len(objects) :]] == ["web-0", "web-1"][
         : 2 * len(objects)
     ]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "is_of_server"),
+    [
+        ({}, False),
+        ({"uid": "u"}, False),
+        ({"resourceVersion": "1"}, False),
+        (SERVER, True),
+    ],
+)
+def test_a_workload_of_a_server_has_its_identity_and_its_version(metadata, is_of_server):
+    (found,) = expand([workload("ReplicaSet", metadata=metadata, replicas=1)]).workloads
+    assert found.is_of_server is is_of_server
+
+
+def test_a_workload_is_of_no_server_and_without_a_note_unless_that_is_said():
+    found = ExpandedWorkload(kind="Job", key="shop/web", pods=(), new_count=0)
+    assert (found.note, found.is_of_server) == ("", False)

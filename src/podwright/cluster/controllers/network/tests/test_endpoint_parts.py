@@ -236,6 +236,21 @@ def test_a_change_of_a_pod_concerns_the_services_that_select_it_or_did():
     assert changed(pods, None, ready("q", labels={"app": "db"})) == []
 
 
+def test_a_service_that_selects_other_pods_has_those_that_are_there():
+    lister = Lister(has_namespaces=True)
+    pods = ServicePods(lister)
+    for name, app in (("a", "web"), ("b", "db"), ("c", "db")):
+        lister.put(ready(name, labels={"app": app}))
+    found = []
+    for selector in (WEB, {"app": "db"}, WEB, None, {"app": "db"}):
+        spec = {} if selector is None else {"selector": selector}
+        pods.observe_service(a_service(**spec), "default/web")
+        found.append("".join(pod.name for pod in pods.of("default/web")))
+    assert found == ["a", "bc", "a", "", "bc"]
+    assert changed(pods, None, ready("d", labels={"app": "db"})) == ["default/web"]
+    assert changed(pods, None, ready("e")) == []
+
+
 def test_a_large_service_is_synced_once_a_second():
     lister = Lister(has_namespaces=True)
     pods = ServicePods(lister)
