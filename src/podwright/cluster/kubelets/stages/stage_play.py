@@ -107,7 +107,7 @@ def play_stage(
             case ApplyStep():
                 applied.append(applied_request(before, step, context, user_of(stage.name)))
     writes: list[StageAction] = []
-    if after is not before and after != before:
+    if after != before:
         scope = scope_of(before, after)
         source = f"{label_of(stage)}: {stage.kind} {key}"
         obj = decode_changed(obj, after, scope, source=source)
@@ -219,8 +219,7 @@ def applied_request(
     metadata = rendered.get("metadata") if isinstance(rendered, dict) else None
     if not isinstance(metadata, dict) or not all(map(rendered.get, ("apiVersion", "kind"))):
         raise ValueError("an applied object has apiVersion, kind and metadata")
-    group = api_group(str(rendered["apiVersion"]))
-    kind = (group, str(rendered["kind"]))
+    kind = api_group(str(rendered["apiVersion"])), str(rendered["kind"])
     namespace = (document.get("metadata") or {}).get("namespace")
     if namespace and "namespace" not in metadata and built_in().is_namespaced(*kind):
         rendered = rendered | {"metadata": metadata | {"namespace": namespace}}

@@ -102,10 +102,29 @@ def test_what_is_applied_is_an_object(template):
         played("PersistentVolumeClaim", f"  steps:\n  - apply: {{template: '{template}'}}\n", CLAIM)
 
 
-def test_the_kind_of_what_is_applied_is_a_text():
-    template = "{apiVersion: v1, kind: [Pod], metadata: {name: p}}"
-    with pytest.raises(InputError, match="the applied object: kind: Required value"):
+@pytest.mark.parametrize(
+    ("template", "field"),
+    [
+        ("{apiVersion: v1, kind: [Pod], metadata: {name: p}}", "kind"),
+        ("{apiVersion: v1, kind: 2, metadata: {name: p}}", "kind"),
+        ("{apiVersion: 1, kind: Pod, metadata: {name: p}}", "apiVersion"),
+        ("{apiVersion: [v1], kind: Pod, metadata: {name: p}}", "apiVersion"),
+    ],
+)
+def test_the_version_and_the_kind_of_what_is_applied_are_texts(template, field):
+    with pytest.raises(InputError, match=f"the applied object: {field}: Required value"):
         played("PersistentVolumeClaim", f"  steps:\n  - apply: {{template: '{template}'}}\n", CLAIM)
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        pytest.param("{root: spec, template: 'accessModes: [ReadWriteOnce]'}", id="as it is"),
+        pytest.param("{template: '{}'}", id="nothing"),
+    ],
+)
+def test_a_patch_that_changes_nothing_is_no_update(patch):
+    assert played("PersistentVolumeClaim", f"  steps:\n  - patch: {patch}\n", CLAIM) == []
 
 
 def test_addresses_are_lists():

@@ -277,3 +277,26 @@ def test_a_pod_with_a_finalizer_is_deleted_once():
     assert deletions == ["default/web"]
     assert driver.status()["phase"] == "Succeeded"
     assert pod.metadata.finalizers
+
+
+IGNORES = container("other", "trap '' TERM; while :; do sleep 1; done")
+SIDE = container("side", "trap 'exit 0' TERM; while :; do sleep 1; done", restartPolicy="Always")
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pytest.param({"initContainers": [SIDE, IGNORES]}, id="an init container after it"),
+        pytest.param({"initContainers": [SIDE], "ephemeralContainers": [IGNORES]}, id="ephemeral"),
+    ],
+)
+def test_a_sidecar_waits_for_no_containers_but_those_of_the_app(spec):
+    """Upstream: kuberuntime_termination_order.go, newTerminationOrdering"""
+    driver = run_of(pod_of(container("main", "exit 1"), **spec), 3)
+    driver.delete = lambda _: None
+    driver.remove(grace_seconds=20)
+    driver.run(60)
+    ended = {name: driver.state(name)["terminated"] for name in ("side", "other")}
+    assert [(each["exitCode"], each["finishedAt"][-3:-1]) for each in ended.values()] == [
+        (0, "04"), (137, "23"),
+    ]  # fmt: skip

@@ -39,6 +39,8 @@ ENDS: list[tuple[str, int | None, str]] = [
     ("x='a=1 b=2'; export $x; echo $a-$b", 0, "1-2\n"),
     ("x='1 2'; export a=$x; echo $a", 0, "1 2\n"),
     ("export a=1' 2' b=3; echo $a-$b", 0, "1 2-3\n"),
+    ("printf 'a\\nb\\n' | { cat; cat; read x; echo \"$? <$x>\"; }", 0, "a\nb\n1 <>\n"),
+    ("printf 'a\\nb\\n' | { read x; cat; echo \"<$x>\"; }", 0, "b\n<a>\n"),
     ("echo $", 0, "$\n"),
     ("echo a$", 0, "a$\n"),
     ('echo "a$"', 0, "a$\n"),
