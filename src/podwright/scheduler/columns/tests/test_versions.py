@@ -223,3 +223,10 @@ def test_the_labels_that_workloads_select_are_those_that_selectors_use() -> None
     assert cluster.selected_labels.keys == {"of-service", "more"}
     cluster.put(made("ReplicationController", spec={"selector": {"of-controller": "a"}}))
     assert cluster.selected_labels.keys == {"of-service", "more", "of-controller"}
+
+
+def test_a_new_cluster_has_seen_no_changes() -> None:
+    cluster = Cluster()
+    seen = {flag for flag in FLAGS if any(cluster.version_of(flag))}
+    assert seen <= {Reads.TERMS}, "terms have a first numbering"
+    assert (cluster.budgets.version, cluster.nominations.version) == (0, 0)

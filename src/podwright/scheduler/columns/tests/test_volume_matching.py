@@ -42,6 +42,7 @@ AFFINITIES: tuple[tuple[list[list[dict[str, Any]]] | None, str], ...] = (
     ([[expression(ZONE, "NotIn", "a")]], "23"),
     ([[expression(ZONE, "Exists")]], "012"),
     ([[expression(ZONE, "In", "unseen")]], ""),
+    ([[]], ""),
 )
 """Terms of a volume, and the numbers of the nodes that can access it."""
 
@@ -156,3 +157,16 @@ def test_claims_get_the_volumes_that_each_node_would_give_alone(seed: int) -> No
         for row in range(len(rows)):
             given = {ours.name: theirs.name for ours, theirs in found.bindings(row)}
             assert given == chosen_on(str(row), volumes, claims), (seed, row)
+
+
+def test_the_fields_of_a_volumes_terms_are_not_compared() -> None:
+    """Upstream: volume/helpers.go, CheckNodeAffinity, and nodeaffinity.go, match."""
+    cluster = Cluster()
+    cluster.put(make_node("n0", labels={HOST: "n0"}))
+    cluster.put(storage_class("local"))
+    fields = [{"key": "metadata.name", "operator": "In", "values": ["n9"]}]
+    affinity = {"required": {"nodeSelectorTerms": [{"matchFields": fields}]}}
+    cluster.put(volume("v", "5Gi", of_class="local", nodeAffinity=affinity))
+    given = PodClaims((), (claim("c", "5Gi", of_class="local"),))
+    found = decide(given, cluster.storage, cluster.nodes, cluster.live_slots())
+    assert [theirs.name for _, theirs in found.bindings(0)] == ["v"]
