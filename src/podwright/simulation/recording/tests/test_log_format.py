@@ -3,7 +3,10 @@
 import msgspec
 import pytest
 
+from podwright.scheduler.machine import SchedulerOptions
+from podwright.simulation.recording.folders.run_manifest import Manifest
 from podwright.simulation.recording.log import log_format
+from podwright.simulation.recording.log.record import options_of
 
 
 def test_the_kinds_of_frames():
@@ -11,6 +14,26 @@ def test_the_kinds_of_frames():
     assert log_format.EVENTS == 2
     assert log_format.CHECKPOINT == 3
     assert log_format.OBJECTS == 4
+
+
+def test_a_setup_without_options_is_that_of_a_scheduler_without_options():
+    read, options = options_of(msgspec.convert({}, log_format.Setup)), SchedulerOptions()
+    for name in (
+        "configuration",
+        "plugins",
+        "gates",
+        "seed",
+        "tie_rule",
+        "draws_preemption_offset",
+    ):
+        assert getattr(read, name) == getattr(options, name), name
+
+
+def test_a_manifest_without_options_is_that_of_a_run_without_options():
+    read = msgspec.convert({"startNs": 5}, Manifest)
+    assert (read.status, read.seed, read.start_ns, read.until_ns) == ("running", 0, 5, None)
+    assert (read.inputs, read.configuration, read.gates, read.options) == ((), {}, {}, {})
+    assert read.warnings == ()
 
 
 @pytest.mark.parametrize("length", [0, 15, 16, 31, 32, 65_535, 65_536])

@@ -128,6 +128,26 @@ def test_the_last_memory_checkpoint_and_a_spread_of_the_others_are_kept():
     assert last.index == 1000
 
 
+@pytest.mark.parametrize(
+    ("first", "dropped"),
+    [
+        pytest.param(10, 10, id="of equal gaps the first"),
+        pytest.param(11, 21, id="the first gap is larger by one"),
+        pytest.param(9, 9, id="the first gap is smaller by one"),
+    ],
+)
+def test_the_checkpoint_is_dropped_without_which_the_gap_is_the_smallest(first, dropped):
+    """The first gap begins with the log."""
+    checkpoints = MemoryCheckpoints()
+    indexes = [first + 10 * number for number in range(MEMORY_CHECKPOINTS_MAX + 1)]
+    for index in indexes:
+        head = FrameHead(
+            kind=CHECKPOINT, length=0, checksum=0, first=index, count=0, first_ns=0, last_ns=0
+        )
+        checkpoints.add(MemoryCheckpoint(head, b""))
+    assert [each.index for each in checkpoints] == [each for each in indexes if each != dropped]
+
+
 @pytest.mark.parametrize("count", [0, 3])
 def test_a_replay_starts_at_a_kept_state_and_finds_the_same(count):
     plain, run = a_run(count=5), a_run(count=5)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from podwright.apimachinery.objects import Pod, Toleration, encode, with_fields
+from podwright.apimachinery.objects import Pod, Toleration, encode, with_fields, with_node_name
 from podwright.apimachinery.schema import decode
 from podwright.cluster.controllers import expand
 from podwright.cluster.store import kind_of
@@ -138,10 +138,12 @@ def after(
     free: int,
     edit: Callable[[Pod], Pod] | None,
     cpus: tuple[str, ...] = ("4",) * 4,
+    is_bound: bool = False,
 ) -> ReplicaOutcome | None:
     """Return the outcome where `free` tainted nodes have room for one pod each.
 
-    Without an edit of the pods, the remedy removes the taints.
+    Without an edit of the pods, the remedy removes the taints. The placed pods are scheduled, or
+    have their nodes from the beginning.
     """
     tainted = [
         make_node(f"t{number}", cpu="4", taints=["gpu=yes:NoSchedule"]) for number in range(free)
@@ -149,13 +151,21 @@ def after(
     nodes = [make_node(f"n{number}", cpu=cpu) for number, cpu in enumerate(cpus[:placed])]
     objects = [decode(owner), *nodes]
     objects = expand(objects).with_objects([*objects, *tainted])
+    if is_bound:
+        pods = [obj for obj in objects if isinstance(obj, Pod)]
+        names = {pod.key: node.name for pod, node in zip(pods, nodes, strict=False)}
+        objects = [
+            with_node_name(obj, names.get(obj.key, "")) if isinstance(obj, Pod) else obj
+            for obj in objects
+        ]
     scheduler = Scheduler(SchedulerOptions())
     scheduler.add(*objects)
-    for pod in scheduler.in_queue_order()[:placed]:
+    for pod in [] if is_bound else scheduler.in_queue_order()[:placed]:
         scheduler.schedule(pod.key)
     by_key = {(kind_of(obj), obj.key): obj for obj in objects}
     before = (set(scheduler.pending), set(scheduler.cluster.pods))
     pods = [*scheduler.in_queue_order(), *(each.pod for each in scheduler.cluster.pods.values())]
+    pods[0] = with_node_name(pods[0], "")  # the pod of a remedy has none
     remedy = Remedy(text="", edits=(), node="t0", node_count=1, pod=pods[0])
     if edit is None:
         remedy = replace(remedy, put=tuple(make_node(node.name, cpu="4") for node in tainted))
@@ -172,6 +182,7 @@ ONE_BY_ONE = "012 014 044 444"
 WITH_SURGE = "012 012 014 044"
 
 
+@pytest.mark.parametrize("is_bound", [False, True], ids=["scheduled", "bound before"])
 @pytest.mark.parametrize(
     ("kind", "spec", "fit"),
     [
@@ -193,10 +204,13 @@ WITH_SURGE = "012 012 014 044"
         pytest.param("StatefulSet", {"serviceName": "w"}, ONE_BY_ONE, id="one waits for another"),
     ],
 )
-def test_how_many_replicas_fit_while_they_are_replaced(kind, spec, fit):
+def test_how_many_replicas_fit_while_they_are_replaced(kind, spec, fit, is_bound):
     owner = workload(kind, **spec)
     rows = [
-        [after(owner, placed=placed, free=free, edit=tolerate) for free in (0, 1, 2)]
+        [
+            after(owner, placed=placed, free=free, edit=tolerate, is_bound=is_bound)
+            for free in (0, 1, 2)
+        ]
         for placed in (1, 2, 3, 4)
     ]
     outcomes = [each for row in rows for each in row if each is not None]
