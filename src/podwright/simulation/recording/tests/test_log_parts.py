@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import io
 import os
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,13 @@ from podwright.simulation.recording.log.log_events import (
     decode_events,
     decode_outcomes,
 )
-from podwright.simulation.recording.log.log_files import Folder, Frame, Memory, frames_until
+from podwright.simulation.recording.log.log_files import (
+    Folder,
+    Frame,
+    Memory,
+    _write_whole,
+    frames_until,
+)
 from podwright.simulation.recording.log.log_format import (
     ENCODER,
     EVENTS,
@@ -526,3 +533,21 @@ def test_a_saved_folder_is_all_that_a_case_has(tmp_path: Path):
     assert {path.name: path.read_bytes() for path in (tmp_path / "again").iterdir()} == {
         "a": b"1" * 500, "b": b"2",
     }  # fmt: skip
+
+
+class Reluctant(io.BytesIO):
+    """A file that takes three bytes at once."""
+
+    writes = 0
+
+    def write(self, data: Any) -> int:
+        self.writes += 1
+        assert self.writes < 9, "it writes on and on"
+        return super().write(data[:3])
+
+
+@pytest.mark.parametrize("data", [b"", b"012", b"0123456789"])
+def test_a_file_that_takes_parts_gets_the_whole(data):
+    file = Reluctant()
+    _write_whole(file, data, 0)
+    assert file.getvalue() == data

@@ -164,7 +164,12 @@ def test_pods_of_one_template_on_different_nodes_share_its_parts(tmp_path, spec)
             {
                 "apiVersion": "v1",
                 "kind": "Pod",
-                "metadata": {"name": name, "uid": name, "resourceVersion": name},
+                "metadata": {
+                    "name": name,
+                    "uid": name,
+                    "resourceVersion": name,
+                    "labels": {"app": "web"},
+                },
                 "spec": spec | {"nodeName": f"node-of-{name}"},
                 "status": {"phase": "Running", "hostIP": f"1.1.1.{name}", "podIP": f"2.2.2.{name}"},
             }
@@ -174,6 +179,8 @@ def test_pods_of_one_template_on_different_nodes_share_its_parts(tmp_path, spec)
     found = put_and_read(tmp_path, *pods)
     assert found == pods
     assert [repr(pod.raw) for pod in found] == [repr(pod.raw) for pod in pods]
+    labels = {id(pod.metadata.labels) for pod in found}
+    assert len(labels) == 1, "what is read once is shared"
     assert parts_written(tmp_path / "all", *pods) == parts_written(tmp_path / "one", pods[0])
 
 
