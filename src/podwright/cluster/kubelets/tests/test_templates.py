@@ -355,3 +355,15 @@ def test_templates_call_each_other_up_to_a_hundred_times(calls, is_rendered):
     else:
         with pytest.raises(TemplateError, match="nested too deeply"):
             template.render({})
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("{{ 5 | and 2 }}", "5"), ("{{ 5 | and 0 }}", "0"), ("{{ 5 | and 1 2 }}", "5"),
+        ("{{ 5 | or 2 }}", "2"), ("{{ 5 | or 0 }}", "5"), ("{{ 5 | or 0 0 }}", "5"),
+    ],
+)  # fmt: skip
+def test_what_comes_through_a_pipe_is_the_last_one_of_and_and_or(text, made):
+    """Go: text/template, the builtins and, or"""
+    assert Template(text).render({}) == made
