@@ -222,6 +222,19 @@ def test_a_cycle_of_a_pod_that_was_not_in_the_queue_is_unknown(read):
     assert str(error.value) == "pod default/never was not in the queue before event 1"
 
 
+@pytest.mark.parametrize(
+    ("namespaces", "near"),
+    [("wx", "w/a or x/a"), ("wxy", "w/a or x/a or y/a"), ("wxyz", "w/a or x/a or y/a")],
+)
+def test_up_to_three_pods_of_the_name_are_suggested(namespaces, near):
+    recorded = Recorded()
+    for namespace in namespaces:
+        recorded.attempt(make_pod("a", namespace=namespace))
+    with pytest.raises(UnknownCycle) as error:
+        find_cycle(recorded.run.log, "a")
+    assert str(error.value) == f"pod a has no scheduling attempt in this log; did you mean {near}?"
+
+
 def test_an_attempt_is_found_by_its_number_or_the_time_but_not_by_both():
     log = logged()
     cycles = Cycles(log)
