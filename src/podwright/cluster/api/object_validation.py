@@ -59,12 +59,12 @@ def check_update(new: KubernetesObject, old: KubernetesObject) -> None:
     if _differs_in_metadata_only(document, stored):
         # The rest was validated when it was stored.
         document, stored = ({"metadata": each.get("metadata")} for each in (document, stored))
-        if added := _added(kind.metadata_update_problems(document, stored), kind, stored):
-            raise Invalid(new, added)
+        added = _added(kind.metadata_update_problems(document, stored), kind, stored)
     elif wrong := wrong_types(kind, document):
-        if added := _added(wrong, kind, stored):
-            raise Invalid(new, added)
-    elif kind.update_problems(document, stored) and (added := update_problems(new, old)):
+        added = _added(wrong, kind, stored)
+    else:
+        added = kind.update_problems(document, stored) and update_problems(new, old)
+    if added:
         raise Invalid(new, added)
 
 

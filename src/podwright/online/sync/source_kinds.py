@@ -264,7 +264,7 @@ def _name_of_group(kind: SourceKind) -> str:
 
 
 def older_versions(kind: SourceKind) -> Sequence[SourceKind]:
-    """Return a kind in the versions that an older server has in place of its own, newest first."""
+    """Return a kind in the other versions, which older servers have, newest first."""
     group, _, _ = kind.api_version.rpartition("/")
     versions = [
         found.api_version

@@ -292,7 +292,7 @@ def one_letter(path: Path) -> None:
 
 
 def no_object(path: Path) -> None:
-    """Write a text that is no object, with its checksum."""
+    """Write a text that is not an object, with its checksum."""
     with closing(sqlite3.connect(path)) as connection:
         *row, _, _ = connection.execute("SELECT * FROM versions WHERE version = 99").fetchone()
         row.append(b"[]")

@@ -175,7 +175,7 @@ def test_what_is_no_object_of_the_server_has_no_collection(document, field, mess
         pytest.param({"detail": "d", "title": "t"}, [("d", "")], id="a problem document"),
         pytest.param({"title": "t"}, [("t", "")], id="a problem document of a title"),
         pytest.param({"detail": "d", "field": "a.b"}, [("d", "a.b")], id="a problem of a field"),
-        pytest.param({"detail": 5, "field": 7}, [("5", "7")], id="what is no text becomes one"),
+        pytest.param({"detail": 5, "field": 7}, [("5", "7")], id="what is not a text becomes one"),
         pytest.param(
             {"errors": [{"field": 1, "detail": 2}]}, [("1: 2", "1")], id="also of several problems"
         ),

@@ -170,7 +170,7 @@ def test_the_least_total_counts_like_any_other(least, changes):
 @pytest.mark.parametrize("total", range(4))
 @pytest.mark.parametrize("closed", [0, 1, 2])
 def test_a_slot_of_a_closed_group_is_not_chosen_whatever_its_total(total, closed):
-    # Each slot has a group of its own, and the last one's is open.
+    # Each slot has another group, and that of the last one is open.
     order = [closed, *(group for group in range(GROUPS) if group != closed)]
     grouped = Grouped([(total, group) for group in order], 0)
     scores = np.full(GROUPS, -1, dtype=np.int64)

@@ -193,7 +193,7 @@ def test_the_newest_state_of_an_object_of_a_server_counts_with_a_warning():
         pytest.param(state("9"), state("10", uid="v"), id="another object of its name"),
         pytest.param(state("9"), state("9", x="y"), id="one version"),
         pytest.param(state("9", uid=""), state("10", uid=""), id="no object of a server"),
-        pytest.param(state("9"), state("x"), id="a version that is no number"),
+        pytest.param(state("9"), state("x"), id="a version that is not a number"),
         pytest.param(state(""), state("9"), id="no version"),
     ],
 )

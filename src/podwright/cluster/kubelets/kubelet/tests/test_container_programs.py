@@ -259,7 +259,7 @@ def test_a_trap_ends_a_container_before_its_grace_period_is_over():
 @pytest.mark.parametrize(
     ("image", "code"),
     [
-        pytest.param("debian:12", 3, id="an image without a program of its own"),
+        pytest.param("debian:12", 3, id="an image without a program"),
         pytest.param("my/app:1", None, id="an image that may have one"),
     ],
 )

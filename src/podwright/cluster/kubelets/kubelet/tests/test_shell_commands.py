@@ -268,7 +268,7 @@ def test_a_file_keeps_its_last_mebibyte():
     assert files.files["/data/f"] == "a" * 10 + "b" * (2**20 - 10)
     output.write("cd")
     assert files.files["/data/f"] == "a" * 8 + "b" * (2**20 - 10) + "cd"
-    # What is no file any more gets nothing.
+    # What is not a file any more gets nothing.
     files.remove("/data/f")
     output.write("x")
     assert files.files == {}
