@@ -96,12 +96,13 @@ class LabelClasses:
             return np.zeros(0, dtype=np.int32)
         if count - first <= _FEW:
             return self._compared(range(first, count), parts)
-        least, chosen = count - first, None
+        least = count - first
+        chosen: list[array[int]] = []
         for lists in self._required(parts):
             total = sum(map(len, lists))
             if total < least:
                 least, chosen = total, lists
-        if chosen is not None and least <= _FEW:
+        if least <= _FEW:
             numbers = sorted({number for numbers in chosen for number in numbers})
             return self._compared([n for n in numbers if n >= first], parts)
         mask: Mask = np.ones(count, dtype=np.bool_)

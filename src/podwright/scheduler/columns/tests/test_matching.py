@@ -5,12 +5,15 @@ Both find what a comparison of each pod with each selector finds.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import combinations, product
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
+from podwright._arrays import I32Array
 from podwright.apimachinery.objects import (
     LabelSelector,
     Pod,
@@ -92,6 +95,41 @@ def test_several_selectors_must_match() -> None:
         assert classes.matching(empty).tolist() == []
 
 
+class Recorded(PodSelector, frozen=True, kw_only=True):
+    """Records the pods with which it is compared."""
+
+    compared: list[tuple[str, Mapping[str, str]]] = msgspec.field(default_factory=list)
+
+    def matches(self, namespace: str, labels: Mapping[str, str]) -> bool:
+        self.compared.append((namespace, labels))
+        return super().matches(namespace, labels)
+
+
+BIG, APP_A = Requirement("size", "In", ("big",)), Requirement("app", "In", ("a",))
+
+
+@pytest.mark.parametrize(
+    ("requirements", "namespaces", "compared"),
+    [
+        pytest.param((BIG,), None, "big", id="those that have the value"),
+        pytest.param((APP_A, BIG), None, "big", id="of two values the one of fewer, which is last"),
+        pytest.param((BIG, APP_A), None, "big", id="which is first"),
+        pytest.param((APP_A,), frozenset({"none"}), "", id="none, without a namespace"),
+        pytest.param((APP_A,), None, "", id="none one by one, where many have the value"),
+        pytest.param((), frozenset({"x"}), "", id="nor where many are of the namespace"),
+    ],
+)
+def test_a_selector_is_compared_with_the_classes_of_its_rarest_value(
+    requirements: tuple[Requirement, ...], namespaces: frozenset[str] | None, compared: str
+) -> None:
+    classes = classes_of(PODS)
+    part = Recorded(Selector(requirements), namespaces)
+    found = [PODS[number] for number in classes.matching((part,)).tolist()]
+    expected = [pod for pod in PODS if pod[1].get("size") == compared] if compared else []
+    assert part.compared == expected
+    assert found == [pod for pod in PODS if part.matches(*pod)]
+
+
 def test_a_class_with_a_new_value_of_a_known_label_is_found() -> None:
     classes = classes_of(PODS)
     selecting = {
@@ -126,6 +164,30 @@ def test_a_matcher_finds_classes_that_are_new_since_it_was_used() -> None:
         assert matcher.members() == set(expected)
     found = [classes.value(number) for number in matcher.class_ids().tolist()]
     assert [pod for pod in PODS if matcher.matches(*pod)] == found
+
+
+class Compared(LabelClasses):
+    """Records the first number of each comparison."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.firsts: list[int] = []
+
+    def matching(self, parts: tuple[PodSelector, ...], first: int = 0) -> I32Array:
+        self.firsts.append(first)
+        return super().matching(parts, first)
+
+
+def test_a_matcher_compares_each_class_once() -> None:
+    classes = Compared()
+    matcher = Matcher((PodSelector(Selector(())),), classes)
+    for first, pods in ((0, PODS[:3]), (3, PODS[3:8])):
+        for pod in pods:
+            classes.find(*pod)
+        for _ in range(2):
+            assert len(matcher.members()) == len(matcher.class_ids()) == classes.count
+        assert classes.firsts[-1] == first
+    assert classes.firsts == [0, 3]
 
 
 def test_a_pod_finds_every_selector_that_may_match_it() -> None:

@@ -1,3 +1,5 @@
+import numpy as np
+
 from podwright.apimachinery.objects import with_fields
 from podwright.scheduler.columns.nodes import FIXED_RESOURCES
 from podwright.scheduler.preemption.tests.situations import cluster_of, node, pod
@@ -23,6 +25,15 @@ def test_a_nominated_pod_with_a_new_resource():
     cluster.nominate(pod("gpu", containers=[container]), "a")
     requests = cluster.nominations.columns()[2]
     assert requests[:, len(FIXED_RESOURCES)].tolist() == [0, 2]
+
+
+def test_nominations_that_are_read_again_are_not_copied():
+    cluster = cluster_of(node("a"))
+    cluster.nominate(pod("p"), "a")
+    before = cluster.nominations.columns()
+    cluster.put(node("b"))
+    for old, new in zip(before, cluster.nominations.columns(), strict=True):
+        assert np.shares_memory(old, new)
 
 
 def test_nominations_end_in_any_order_and_leave_the_others():

@@ -159,6 +159,30 @@ def test_claims_get_the_volumes_that_each_node_would_give_alone(seed: int) -> No
             assert given == chosen_on(str(row), volumes, claims), (seed, row)
 
 
+@pytest.mark.parametrize(
+    ("requested", "capacity", "is_enough"),
+    [
+        pytest.param({}, {}, True, id="both without an amount"),
+        pytest.param({}, {"storage": "0"}, True, id="a claim of no amount, and a volume of 0"),
+        pytest.param({"storage": "0"}, {}, True, id="a claim of 0, and a volume of no amount"),
+        pytest.param({"storage": "1n"}, {}, False, id="the least amount, and a volume of none"),
+        pytest.param({"storage": "1Gi"}, {"cpu": "2"}, False, id="a volume of something else"),
+        pytest.param({"cpu": "2"}, {"storage": "0"}, True, id="a claim of something else"),
+    ],
+)
+@pytest.mark.parametrize("is_reserved", [False, True])
+def test_an_amount_that_is_missing_is_0(
+    requested: dict[str, str], capacity: dict[str, str], is_enough: bool, is_reserved: bool
+) -> None:
+    cluster = Cluster()
+    cluster.put(make_node("n0"))
+    cluster.put(storage_class("local"))
+    cluster.put(volume("v", capacity=capacity, claim="c" if is_reserved else None))
+    given = PodClaims((), (claim("c", resources={"requests": requested}),))
+    found = decide(given, cluster.storage, cluster.nodes, cluster.live_slots())
+    assert [theirs.name for _, theirs in found.bindings(0)] == (["v"] if is_enough else [])
+
+
 def test_the_fields_of_a_volumes_terms_are_not_compared() -> None:
     """Upstream: volume/helpers.go, CheckNodeAffinity, and nodeaffinity.go, match."""
     cluster = Cluster()

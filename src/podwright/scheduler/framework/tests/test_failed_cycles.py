@@ -13,6 +13,7 @@ from podwright.scheduler.columns import Cluster, Reads
 from podwright.scheduler.framework import (
     Code,
     Cycle,
+    NodeView,
     Plugin,
     PluginRunner,
     PostFilterResult,
@@ -96,7 +97,7 @@ class Restricts(Plugin):
     def pre_filter(self, cycle: Cycle) -> Status | PreFilterResult:
         return self.answer
 
-    def filter(self, cycle: Cycle, node: object) -> Status:
+    def filter(self, cycle: Cycle, node: NodeView) -> Status:
         return Status.unschedulable("full")
 
     def post_filter(self, cycle: Cycle, failed: object) -> PostFilterResult:
@@ -155,6 +156,45 @@ def test_filters_run_on_single_nodes_whatever_pre_filter_said(answer: Status) ->
     failed = restricted(answer)
     status = SlotFilter(failed.profile, failed.ranking).status(failed.cycle, 0)
     assert status == Status.unschedulable("full").by("Restricts")
+
+
+class Called(Plugin):
+    """Records the nodes for which it is called."""
+
+    name = "Called"
+    filter_reads = Reads.NODE
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def filter(self, cycle: Cycle, node: NodeView) -> Status:
+        self.names.append(node.name)
+        return Status.OK
+
+
+class CalledForPods(Called):
+    """Does so, and reads their pods."""
+
+    name = "CalledForPods"
+    filter_reads = Reads.NODE | Reads.PODS
+
+
+@pytest.mark.parametrize(
+    ("kind", "calls"),
+    [
+        pytest.param(CalledForPods, ["n2"], id="once, for that node alone"),
+        pytest.param(Called, [], id="not at all, if it reads no pods"),
+    ],
+)
+def test_a_filter_of_a_single_node_is_called(kind: type[Called], calls: list[str]) -> None:
+    cluster = cluster_of(*[make_node(name) for name in ("n1", "n2", "n3")])
+    called = kind()
+    profile = Profile(scheduler_name="s", filter=(called,))
+    ranking = PluginRunner(profile, cluster).ranking_of(make_pod("p"))
+    single = SlotFilter(profile, ranking)
+    called.names.clear()
+    assert single.status(ranking.cycle, 1) == Status.OK
+    assert called.names == calls
 
 
 class Skips(Restricts):

@@ -401,6 +401,8 @@ def test_keys_are_full_when_there_are_more_than_the_most(monkeypatch):
     assert [is_full(count), is_full(count + 1)] == [True, False], "a known key adds none"
     keys.clear()
     assert not is_full(0)
+    keys.key_of(pod("1"))
+    assert [is_full(most) for most in (count - 1, count)] == [True, False], "none is left over"
 
 
 def backed(resource: str) -> Object:
