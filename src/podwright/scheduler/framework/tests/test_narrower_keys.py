@@ -270,3 +270,19 @@ def test_keys_are_forgotten_before_a_narrower_one_if_there_are_too_many(
         assert made.own_cycle(pod(f"p{number}", size=size)).read(OWN) == f"p{number}"
         counts = [len(numbers.numbers) for numbers in made._rankings._keys.numbers]
         assert sum(counts) <= 15, "those of a cycle are added before they are counted"
+
+
+def test_narrower_keys_of_a_pod_that_was_kept_by_its_own_key_are_forgotten_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("podwright.scheduler.framework.keys._MOST_NUMBERS", 12)
+    made = runner()
+    for number in range(3):
+        assert made.decide(pod("p"), cycle_number=number).feasible_count == 2
+    for number in range(40):
+        size = ("large", f"huge-{number}")[number % 2]
+        assert made.decide(pod("p", size=size), cycle_number=3 + number).feasible_count == (
+            1 - number % 2
+        )
+        counts = [len(numbers.numbers) for numbers in made._rankings._keys.numbers]
+        assert sum(counts) <= 15, "those of a cycle are added before they are counted"

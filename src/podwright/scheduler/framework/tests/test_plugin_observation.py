@@ -308,6 +308,21 @@ def test_an_exception_in_the_steps_of_a_plugin_is_reported_with_the_time_of_all_
             id="the result of PostFilter",
         ),
         pytest.param("Permit", "permit", (Status.wait(), "5s"), Status.wait(), id="a timeout"),
+        *[
+            pytest.param("Permit", "permit", (Status.wait(), timeout), Status.error(text), id=text)
+            for timeout, text in (
+                (
+                    "soon",
+                    'the timeout of Wait: Invalid value: "soon": a duration such as 1h30m is '
+                    "expected",
+                ),
+                (
+                    5,
+                    "the timeout of Wait: 5 has no unit: a duration such as 1h30m, or a timedelta "
+                    "is expected",
+                ),
+            )
+        ],
         pytest.param(
             "Reserve",
             "reserve",
@@ -383,6 +398,11 @@ def test_the_calls_from_reserve_to_bind_are_passed_on_with_what_they_added():
         ("pre_bind", Status.error("returned None, not a Status"), 0, {}),
         ("bind", Status.OK, 0, {}),
     ]
+
+
+def test_a_call_holds_no_pod_and_adds_nothing_unless_it_says_otherwise():
+    call = PluginCall(uid="u", point="permit", plugin="Gate", status=Status.OK)
+    assert (call.timeout_ns, call.custom_results) == (0, {})
 
 
 EXTENSION_POINTS = {
