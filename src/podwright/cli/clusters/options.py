@@ -314,7 +314,7 @@ class ReplayOptions(Options):
     """The options of `podwright replay`."""
 
     file: Path = argument(
-        "A record of changes, of podwright record or kube-scheduler-simulator.", "FILE"
+        "A record of changes, of podwright record, kube-scheduler-simulator or kwokctl.", "FILE"
     )
     to: str = option(
         "The destination: the address of a cluster of podwright up, or its kubeconfig.", "CLUSTER"

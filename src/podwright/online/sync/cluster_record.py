@@ -29,7 +29,7 @@ from podwright.apimachinery.objects import (
 from podwright.online.client.cluster import ChangedObject, Meta
 from podwright.online.sync.source import SourceChange
 from podwright.online.sync.source_kinds import SourceKind, recorded_kinds
-from podwright.simulation.files import file_lines
+from podwright.simulation.files import change_lines, file_lines
 
 # Applies a record of changes to a destination, at its own pace or as fast as possible.
 
@@ -91,7 +91,7 @@ def recorded_changes(path: Path) -> Iterator[RecordedChange]:
     # The mirror takes Services and owners of pods for the selectors that they imply.
     kinds = {(kind.api_version, kind.kind): kind for kind in recorded_kinds()}
     known: dict[tuple[str, str], str] = {}
-    for number, text, is_terminated in file_lines(path):
+    for number, text, is_terminated in change_lines(path):
         if not is_terminated or not text.strip():
             continue
         try:

@@ -4,7 +4,8 @@ The room reads bytes into objects or timed lines, collects all errors of a file,
 snapshots. It does not decide what the objects are used for, and imports neither the scheduler nor
 the simulation.
 
-A *record* is a file of JSON lines with the changes of a cluster's objects. A *scheduler log* is a
+A *record* is a file of JSON lines with the changes of a cluster's objects, or a recording of
+kwokctl, which is read as such lines. A *scheduler log* is a
 file of JSON lines with the attempts of a real scheduler. A *snapshot* is the export format of
 kube-scheduler-simulator.
 
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
         RecordReader as RecordReader,
         added_line as added_line,
         change_line as change_line,
+        change_lines as change_lines,
         file_lines as file_lines,
         is_recorded as is_recorded,
         load_record as load_record,

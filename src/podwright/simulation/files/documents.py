@@ -39,6 +39,7 @@ from podwright.simulation.files.json_documents import (
     line_at,
     read_json_list,
 )
+from podwright.simulation.files.kwok_recording import with_times
 
 Watch: TypeAlias = Callable[[str, float], None]
 """Receives the name of a file and the share of it that is read."""
@@ -373,7 +374,7 @@ def _unpacked(data: bytes, source: str, errors: list[FieldError]) -> bytes | Non
         if content[_TAR_AT : _TAR_AT + len(_TAR)] == _TAR or content.startswith(_ZIP):
             errors.append(_error(source, "an archive: unpack it, and name its folder"))
             return None
-        return utf8(content)
+        return with_times(utf8(content))
     except (OSError, EOFError, zlib.error) as error:
         errors.append(_error(source, f"cannot be unpacked: {error}"))
         return None
@@ -411,7 +412,9 @@ def is_from_server(document: Document) -> bool:
     metadata = document.get("metadata")
     if not isinstance(metadata, dict):
         return False
-    return bool(metadata.get("uid") and metadata.get("resourceVersion"))
+    # Exports of kwokctl have no versions.
+    version = metadata.get("resourceVersion") or metadata.get("creationTimestamp")
+    return bool(metadata.get("uid") and version)
 
 
 # ------------------------------------------------------------------ lists and snapshots

@@ -6,8 +6,8 @@ defaults have been set. An object that comes from a server has passed all that; 
 older than Kubernetes 1.36. It is read leniently: unknown fields are ignored with one warning for
 each kind, and an older version is converted.
 
-An object is from a server if it has `metadata.uid`
-and `metadata.resourceVersion`, or stands in a record or a snapshot.
+An object is from a server if it has `metadata.uid` and `metadata.resourceVersion` or
+`metadata.creationTimestamp`, or stands in a record or a snapshot.
 
 Notes
 -----
@@ -54,6 +54,7 @@ from podwright.simulation.files.documents import (
     is_from_server,
     read_documents,
 )
+from podwright.simulation.files.kwok_recording import is_change
 
 FieldValidation: TypeAlias = Literal["strict", "warn", "ignore"]
 """What is done about problems in manifests: errors, warnings, or nothing (`kubectl --validate`).
@@ -77,6 +78,9 @@ _EXAMINED_MAX: Final = 1_000
 """How many stored objects of a kind are searched for unknown fields: objects of one server have
 the same ones, and a large dump is read faster."""
 _DEFINITION: Final = "CustomResourceDefinition"
+_DISCOVERY: Final = frozenset(
+    {("v1", "APIGroup"), ("v1", "APIGroupList"), ("v1", "APIResourceList"), ("v1", "APIVersions")}
+)
 _QUOTED: Final = re.compile(r'"([^"]*)"')
 _INDEX: Final = re.compile(r"\[[0-9]+\]")
 
@@ -447,6 +451,15 @@ def read_manifest(
                 notes += [f"{place}: {difference}" for difference in differences]
             configurations.append(SourcedDocument(str(place), readable))
             continue
+        if is_change(document):
+            hint = "`podwright convert` writes the cluster at its end"
+            message = f"a recording of kwokctl, with changes of its objects; {hint}"
+            reader.errors.append(FieldError(source=str(place), message=message))
+            is_complete = False
+            break
+        if reason := _other_purpose(document):
+            notes.append(f"{place}: {reason}; it is not read")
+            continue
         obj = reader.read(_in_namespace(document, namespace), place, is_stored=is_stored)
         if obj is None:
             is_complete = False
@@ -461,6 +474,18 @@ def read_manifest(
         tuple(reader.errors),
         is_complete and not unreadable,
     )
+
+
+def _other_purpose(document: Document) -> str:
+    """Return why a document is not an object of a cluster; "" for one that is, or may be."""
+    api_version, kind = document.get("apiVersion"), document.get("kind")
+    if not (isinstance(api_version, str) and isinstance(kind, str) and api_version and kind):
+        return ""
+    if (api_version, kind) in _DISCOVERY:
+        return f"{kind} says what an API server has"
+    if document.get("metadata") or built_in().is_built_in(api_group(api_version)):
+        return ""
+    return f"{kind} of {api_version} without metadata configures another tool"
 
 
 def _in_namespace(document: Document, namespace: str) -> Document:

@@ -2,7 +2,7 @@
 
 A line is `{"time": RFC 3339, "event": "Add" | "Update" | "Delete", "resource": object}`, as
 kube-scheduler-simulator's recorder or any other watcher of a cluster writes it. The file may be
-compressed with gzip.
+compressed with gzip. A recording of kwokctl is read as if it had such lines; see `kwok_recording`.
 
 The order of the lines is the order of the changes. A recorder that watches each kind separately
 may receive changes of two kinds slightly out of order, so `time` may step back between two lines:
@@ -52,6 +52,7 @@ from podwright.apimachinery.schema import built_in
 from podwright.cluster.store import Change, GroupKind
 from podwright.simulation.files.document_cache import MAGIC, too_large, unpacked, unpacked_max
 from podwright.simulation.files.documents import Place, Watch
+from podwright.simulation.files.kwok_recording import is_recording, record_lines
 from podwright.simulation.files.object_reader import ObjectReader
 
 ChangeType: TypeAlias = Literal["Add", "Update", "Delete"]
@@ -209,9 +210,13 @@ def numbered_lines(data: bytes, *, source: str) -> Iterator[tuple[int, bytes, bo
     """
     # Line by line: a caller may read only the first line of a large file.
     try:
-        lines = io.BytesIO(utf8(_unpacked(data, source)))
+        text = utf8(_unpacked(data, source))
     except UnicodeDecodeError as error:
         raise InputError([_error(source, decoding_message(error))]) from None
+    if is_recording(text):
+        yield from record_lines(text, source)
+        return
+    lines = io.BytesIO(text)
     for number, line in enumerate(lines, start=1):
         if line.endswith(b"\n"):
             yield number, line[:-1], True
@@ -259,6 +264,22 @@ def file_lines(path: str | Path) -> Iterator[tuple[int, bytes, bool]]:
         raise InputError([_error(source, f"cannot be unpacked: {error}")]) from None
     except OSError as error:
         raise InputError([_error(source, f"cannot be read: {error.strerror or error}")]) from None
+
+
+def change_lines(path: str | Path) -> Iterator[tuple[int, bytes, bool]]:
+    """Return the lines of a file of changes: as `file_lines`, or of a recording of kwokctl.
+
+    Raises
+    ------
+    InputError
+        As `file_lines` and `numbered_lines`.
+    """
+    for _, line, _ in file_lines(path):
+        if line.strip():
+            if line.lstrip().startswith(b"{"):
+                break
+            return numbered_lines(Path(path).read_bytes(), source=str(path))
+    return file_lines(path)
 
 
 def _error(source: str, message: str, *, path: str = "", value: Any = None) -> FieldError:

@@ -418,3 +418,32 @@ def test_lists_in_lists_are_taken_apart() -> None:
     inner = {"apiVersion": "v1", "kind": "List", "items": [document(foo=1)]}
     outer = {"apiVersion": "v1", "kind": "List", "items": [inner, document()]}
     assert refused(msgspec.json.encode(outer)) == ["f: items[0]: items[0]: foo: unknown field"]
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "reason"),
+    [
+        ("v1", "APIGroupList", "APIGroupList says what an API server has"),
+        ("v1", "APIResourceList", "APIResourceList says what an API server has"),
+        (
+            "troubleshoot.sh/v1beta2",
+            "SupportBundle",
+            "SupportBundle of troubleshoot.sh/v1beta2 without metadata configures another tool",
+        ),
+    ],
+)
+def test_a_document_of_another_purpose_is_a_warning(api_version, kind, reason):
+    document = {"apiVersion": api_version, "kind": kind, "spec": {}}
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
+    found = read_manifest(msgspec.json.encode([document, node]), source="f")
+    assert [entry.object.kind for entry in found.objects] == ["Node"]
+    assert (found.errors, found.is_complete) == ((), True)
+    assert found.warnings == (f"f: [0]: {reason}; it is not read",)
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind"), [("apps/v1", "Deployment"), ("v1", "Config"), ("example.com/v1", "")]
+)
+def test_an_object_that_was_cut_short_is_an_error(api_version, kind):
+    document = {"apiVersion": api_version, "kind": kind, "spec": {}}
+    assert read_manifest(msgspec.json.encode(document), source="f").errors

@@ -356,6 +356,13 @@ def test_a_run_has_a_manifest_objects_and_a_log(tmp_path: Path, missing: str) ->
         pytest.param("a.yaml", b"a: '{{ x }}'\nkind: Pod\n", None, id="braces in a text"),
         pytest.param("a.json", b'{"a": 1', None, id="half of a text, whose error is reported"),
         pytest.param("a.json", b'[{"a": 1}]', "files without apiVersion and kind", id="a list"),
+        pytest.param("a.json", b'["denied"]', "files without apiVersion and kind", id="errors"),
+        pytest.param("a.json", b"[5]", None, id="numbers, which are reported"),
+        pytest.param("a.json", b'{"pods": [], "nodes": []}', None, id="a snapshot"),
+        pytest.param(
+            "a.json", b'{"pods": [], "x": 1}', "files without apiVersion and kind", id="usage"
+        ),
+        pytest.param("a.json", b'{"pods": [], "nodes": [], "x": 1}', None, id="a misspelled key"),
         pytest.param("a.yaml", b"a: \xff", None, id="bytes that are not text"),
         pytest.param("a.yaml", b"\x1f\x8b{{", None, id="a compressed file"),
     ],

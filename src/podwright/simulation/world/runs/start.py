@@ -43,8 +43,8 @@ from podwright.simulation.files import (
     OpenbGpus,
     PartialObjects,
     Place,
+    change_lines,
     count_openb_gpus,
-    file_lines,
     load_bytes,
     read_paths,
     with_documents,
@@ -662,4 +662,4 @@ def _encoded(line: Mapping[str, Any], place: str, errors: list[FieldError]) -> b
 
 def event_file(path: str) -> EventFile:
     """Return the file of event lines at `path`, which is read during the run."""
-    return file_of_events(path, lambda: file_lines(path))
+    return file_of_events(path, lambda: change_lines(path))
