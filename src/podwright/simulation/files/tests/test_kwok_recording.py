@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from podwright.apimachinery.objects import InputError, encode, timestamp_ns
+from podwright.apimachinery.objects import InputError, Node, encode, timestamp_ns
 from podwright.simulation.files.kwok_recording import is_recording, with_times
 from podwright.simulation.files.manifests import load_bytes
 from podwright.simulation.files.record import change_lines, read_record
@@ -77,7 +77,7 @@ def error_of(*documents):
 
 def test_times_of_an_export_count_from_2000_so_that_creations_are_whole_seconds():
     loaded = load_bytes([("e.yaml", NODE.encode())])
-    (node,) = loaded.objects
+    (node,) = loaded.of(Node)
     assert node.metadata.creation_timestamp == "1999-12-31T22:59:59Z"
     assert node.status.conditions[0].last_heartbeat_time == "1999-12-31T23:59:59Z"
     assert loaded.warnings == ()
