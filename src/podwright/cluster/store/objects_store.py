@@ -682,7 +682,7 @@ class ObjectStore:
             change = RestingChange(
                 each.version, each.kind, each.key, self._at_rest, each.previous, each.is_removal
             )
-            self._history.append(change, each.size_bytes if self.keeps_encodings else 0)
+            self._history.append(change, each.size_bytes)
         self._history.durable = self._history.current
         self._times.restore(saved.marks)
         if self.keeps_encodings:

@@ -145,6 +145,21 @@ def crowd(store: WritableStore) -> WritableStore:
         pytest.param(
             {"fields": "metadata.name=p0003", "namespace": "ns4"}, 0, 0, id="a name elsewhere"
         ),
+        pytest.param(
+            {"fields": "metadata.name=p0003,metadata.namespace=ns3"}, 1, 1, id="a name in its place"
+        ),
+        pytest.param(
+            {"fields": "metadata.namespace=ns4,metadata.name=p0003"}, 0, 0, id="not in its place"
+        ),
+        pytest.param(
+            {"fields": "metadata.name=p0003,metadata.namespace!=ns4"}, 1, 1, id="a place excluded"
+        ),
+        pytest.param(
+            {"fields": "metadata.name=p0003,spec.nodeName=n3"}, 1, 1, id="a name and a node"
+        ),
+        pytest.param(
+            {"fields": "spec.nodeName=n4,metadata.name=p0003"}, 0, 1, id="a name on no such node"
+        ),
         pytest.param({"owner_uid": "u3"}, 50, 50, id="an owner"),
         pytest.param({"namespace": "ns3"}, 100, 100, id="a namespace"),
         pytest.param({"namespace": "ns3", "labels": "app=a3"}, 20, 20, id="within a namespace"),

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -218,6 +219,20 @@ def test_no_other_process_can_open_the_file_and_none_waits_for_it(path):
     found = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in names]
     assert found == ["exclusive", 0, "wal"]
     store.close()
+
+
+def test_a_file_is_not_waited_for_while_it_is_read(path, monkeypatch):
+    filled(path).close()
+    timeouts = []
+
+    class Watched(sqlite3.Connection):
+        def close(self):
+            timeouts.extend(self.execute("PRAGMA busy_timeout").fetchone())
+            super().close()
+
+    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Watched))
+    open_writable(path).close()
+    assert timeouts == [0, 0], "reading, and then writing"
 
 
 def test_a_damaged_file_with_a_log_is_not_one_in_use(path):

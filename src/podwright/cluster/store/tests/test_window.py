@@ -52,6 +52,7 @@ def test_a_store_without_times_keeps_a_number_of_changes(make):
     for number in range(40):
         store.create(a_config_map(f"c{number}"), NOW)
     assert 20 <= store.resource_version - store.oldest_version <= 25
+    assert store.time_of(store.resource_version) is None
 
 
 def test_the_size_of_the_window_is_bounded(make):
