@@ -323,7 +323,7 @@ class Lifecycle:
             actions = self._node_up(obj.name, now_ns)  # a new kubelet with a known name
         order = self._object_count if former is None else former.order
         self._object_count += 1
-        entry = staged.objects[key] = ObjectState(staged, key, obj, obj.uid, order=order)
+        entry = staged.objects[key] = ObjectState(staged, key, obj, obj.uid, order)
         return actions + self._scheduler.schedule(entry, now_ns)
 
     def _deleted(self, staged: StagedKind, key: NamespacedName) -> list[LifecycleAction]:
@@ -528,12 +528,12 @@ class Lifecycle:
                 kept.key,
                 obj,
                 obj.uid,
+                order,
                 kept.scheduled,
                 kept.schedule_count,
                 kept.played_ns,
                 kept.play_count,
                 kept.last_stages,
-                order,
             )
         self._object_count = len(state.objects)
         self._assemble(Addresses(state.addresses), state.schedule_count)

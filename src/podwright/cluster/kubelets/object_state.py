@@ -120,6 +120,8 @@ class ObjectState(msgspec.Struct, gc=False):
         The object as of the latest change.
     uid : str
         The object's uid, kept here because it is read most often.
+    order : int
+        The position of the object in the order of arrival.
     scheduled : ScheduledStage, optional
     schedule_count : int
         How many stages have been scheduled for the object: the counter of its draws.
@@ -127,20 +129,18 @@ class ObjectState(msgspec.Struct, gc=False):
         When a stage was played last, and how many were played at that time.
     last_stages : tuple of str
         The names of the last of these stages.
-    order : int
-        The position of the object in the order of arrival.
     """
 
     staged: StagedKind
     key: NamespacedName
     obj: KubernetesObject
     uid: str
+    order: int
     scheduled: ScheduledStage | None = None
     schedule_count: int = 0
     played_ns: int = -1
     play_count: int = 0
     last_stages: tuple[str, ...] = ()
-    order: int = 0
 
     @property
     def is_removed(self) -> bool:

@@ -9,7 +9,15 @@ def test_addresses_are_assigned_in_order_and_beyond_those_that_are_kept():
     assert addresses.take_for_pod("a") == "10.64.0.1"
     assert addresses.of_pod("a") == "10.64.0.3"
     assert addresses.take_for_pod("z") == "10.64.0.4"
-    for kept in ("10.64.1.7", "10.64.0.9", "9.9.9.9", "10.64.0.x", "no", "10.0.0.200"):
+    for kept in (
+        "10.64.1.7",
+        "10.64.0.9",
+        "9.9.9.9",
+        "10.64.0.x",
+        "no",
+        "10.0.0.200",
+        "10.128.0.0",
+    ):
         addresses.keep_pod(kept)
     assert addresses.of_pod("c") == "10.64.1.8"
     addresses.release_pod("c")

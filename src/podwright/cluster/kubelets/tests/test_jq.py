@@ -75,7 +75,10 @@ def test_a_query_selects_values(text, values):
         pytest.param(".a[1:2]", 'starting with ":2', id="a slice"),
         pytest.param('.a[] | select(.b == "c"', 'expected "\\)", got the end', id="not closed"),
         pytest.param(".a .b c", 'starting with "c"', id="something behind it"),
-        pytest.param(".a[1.5]", "a quoted name, a number or nothing", id="half an entry"),
+        pytest.param(
+            ".a[1.5]", "a quoted name, a number or nothing .* got '1.5'", id="half an entry"
+        ),
+        pytest.param(".a[b]", "a quoted name, .* got 'b'", id="a name without quotes"),
     ],
 )
 def test_unsupported_jq_is_rejected(text, error):

@@ -328,7 +328,7 @@ class ShellState(ABC):
         if not text:
             raise FileAccessError(text)
         found = absolute(text, self.directory)
-        if text.endswith("/") and found != "/" and self.facts.files.kind(found) == "file":
+        if text.endswith("/") and self.facts.files.kind(found) == "file":
             raise FileAccessError(text)
         return found
 
