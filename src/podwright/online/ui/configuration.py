@@ -14,7 +14,7 @@ from podwright.online.ui.manifests import (
     InvalidText,
     LineError,
     errors_in,
-    read_documents,
+    read_document,
     text_of,
 )
 from podwright.online.ui.server_requests import Cause, RejectedRequest, ServerRequests, may_send
@@ -156,15 +156,10 @@ class _Configuration:
 
     def _document(self) -> Document | None:
         try:
-            documents = read_documents(self.editor.text)
+            return read_document(self.editor.text, "There can be one configuration.")
         except InvalidText as error:
             self.editor.show([error.error])
             return None
-        if len(documents) > 1:
-            message = "There can be one configuration."
-            self.editor.show([LineError(documents[1].line, message)])
-            return None
-        return documents[0]
 
     async def _send(self, method: str, path: str, document: Document, body: Any) -> Any:
         try:

@@ -78,6 +78,26 @@ def read_documents(text: str) -> list[Document]:
     return found
 
 
+def read_document(text: str, expected: str) -> Document:
+    """Return the only document of a text.
+
+    Parameters
+    ----------
+    text : str
+    expected : str
+        What an error says at the second document.
+
+    Raises
+    ------
+    InvalidText
+        The text is not YAML, or has no document, or several.
+    """
+    first, *others = read_documents(text)
+    if others:
+        raise InvalidText(LineError(others[0].line, expected))
+    return first
+
+
 def errors_in(document: Document, causes: Iterable[Cause]) -> list[LineError]:
     """Return where in the text the reasons of a rejection are.
 

@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from podwright.apimachinery.objects import SOURCE_UID
+from podwright.online.ui.server_requests import RejectedRequest, causes_of
 from podwright.online.ui.upstream import UnreachableServer, Upstream
 
 PREFIX: Final = "/server"
@@ -149,11 +150,10 @@ async def _body(response: httpx.Response, stack: AsyncExitStack) -> AsyncIterato
 
 
 def _problem_text(response: httpx.Response) -> str:
-    try:
+    found = None
+    with suppress(msgspec.DecodeError):
         found = msgspec.json.decode(response.content)
-        return str(found.get("detail") or found.get("message") or found.get("title"))
-    except (msgspec.DecodeError, AttributeError):
-        return f"The server answered with status {response.status_code}."
+    return str(RejectedRequest(causes_of(found, response.status_code)))
 
 
 def _status(code: int, reason: str, message: str) -> Response:

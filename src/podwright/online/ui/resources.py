@@ -28,6 +28,7 @@ from podwright.online.ui.manifests import (
     conflicting_fields,
     copies_of,
     errors_in,
+    read_document,
     read_documents,
     text_of,
     without_managed_fields,
@@ -98,20 +99,18 @@ class _Resources:
 
         async def write(*, is_dry_run: bool) -> str:
             nonlocal seen
-            documents = read_documents(editor.text)
-            if len(documents) != 1:
-                raise InvalidText(LineError(documents[1].line, "Enter exactly one object."))
+            document = read_document(editor.text, "Enter exactly one object.")
             # A change of the fields that differ, so that others' changes of other fields stay.
-            change = change_between(without_managed_fields(found), documents[0].value)
-            before, seen = seen, await self._current(documents[0], path)
+            change = change_between(without_managed_fields(found), document.value)
+            before, seen = seen, await self._current(document, path)
             theirs = change_between(*map(without_managed_fields, (before, seen)))
             conflicts = tuple(
                 Cause(f"{field} is now {value!r}: save again to overwrite it.", field)
                 for field, value in conflicting_fields(change, theirs)
             )
             if conflicts:
-                raise _Rejected(documents[0], conflicts)
-            await self._write(documents[0], "PATCH", path, change, is_dry_run=is_dry_run)
+                raise _Rejected(document, conflicts)
+            await self._write(document, "PATCH", path, change, is_dry_run=is_dry_run)
             return "The object has been changed."
 
         with actions:
@@ -145,8 +144,8 @@ class _Resources:
             async def apply(uploaded: Any) -> None:
                 try:
                     text = (await uploaded.file.read()).decode("utf-8")
-                    document = read_documents(text)[0].value
-                    found = await self._requests.send("POST", _SNAPSHOT, document)
+                    document = read_document(text, "A snapshot is one document.")
+                    found = await self._requests.send("POST", _SNAPSHOT, document.value)
                 except (UnicodeDecodeError, InvalidText, RejectedRequest) as error:
                     notify_error(str(error))
                     return

@@ -103,7 +103,7 @@ class ServerRequests:
         Raises
         ------
         RejectedRequest
-            The document is not an object, or its kind does not exist.
+            The document is not an object, its kind does not exist, or the server does not tell.
         """
         version = document.get("apiVersion") if isinstance(document, Mapping) else None
         kind = document.get("kind") if isinstance(document, Mapping) else None
@@ -112,7 +112,9 @@ class ServerRequests:
         root = f"/apis/{version}" if "/" in version else f"/api/{version}"
         try:
             found = await self.send("GET", root)
-        except RejectedRequest:
+        except RejectedRequest as error:
+            if error.status != 404:
+                raise
             message = f'The server has no apiVersion "{version}".'
             raise RejectedRequest((Cause(message, "apiVersion"),)) from None
         for resource in found["resources"]:
@@ -135,12 +137,14 @@ def causes_of(found: Any, status: int) -> tuple[Cause, ...]:
     status : int
         Its HTTP status.
     """
+    without_text = f"The server answered with status {status}."
     if not isinstance(found, Mapping):
-        return (Cause(f"The server answered with status {status}."),)
+        return (Cause(without_text),)
     problems = found.get("errors")
     if problems:
         return tuple(Cause(_joined(each), str(each.get("field") or "")) for each in problems)
-    text = str(found.get("detail") or found.get("message") or found.get("title"))
+    texts = [found.get(name) for name in ("detail", "message", "title")]
+    text = str(next(filter(None, texts), without_text))
     details = found.get("details") or {}
     causes = details.get("causes") or ()
     if causes:

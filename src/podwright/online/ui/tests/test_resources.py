@@ -422,6 +422,7 @@ def test_a_snapshot_is_imported(reply, message):
     [
         pytest.param(b"\xff", "utf-8", id="not a text"),
         pytest.param(b"# nothing\n", "There is no object.", id="no document"),
+        pytest.param(b"a: 1\n---\nb: 1\n", "A snapshot is one document.", id="two documents"),
         pytest.param(b"pods: []\n", "pods are wrong", id="refused by the server"),
     ],
 )

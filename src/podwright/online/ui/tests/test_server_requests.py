@@ -166,11 +166,25 @@ def test_what_is_no_object_of_the_server_has_no_collection(document, field, mess
     assert error.causes == (Cause(message, field),)
 
 
+@pytest.mark.parametrize("status", [401, 403, 503])
+def test_a_server_that_does_not_tell_its_kinds_says_why(status):
+    replies = {"GET /api/v1": (status, {"message": "not for you"})}
+    error = rejected(
+        lambda requests: requests.collection_of({"apiVersion": "v1", "kind": "Pod"}), replies
+    )
+    assert (error.causes, error.status) == ((Cause("not for you"),), status)
+
+
 @pytest.mark.parametrize(
     ("found", "causes"),
     [
         pytest.param(None, [("The server answered with status 418.", "")], id="no JSON"),
         pytest.param([], [("The server answered with status 418.", "")], id="a list"),
+        pytest.param(
+            {"error": "x", "message": ""},
+            [("The server answered with status 418.", "")],
+            id="no text",
+        ),
         pytest.param({"message": "m"}, [("m", "")], id="a Status without causes"),
         pytest.param({"detail": "d", "title": "t"}, [("d", "")], id="a problem document"),
         pytest.param({"title": "t"}, [("t", "")], id="a problem document of a title"),
