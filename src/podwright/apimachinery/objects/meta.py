@@ -62,6 +62,11 @@ class ObjectMeta(Struct, frozen=True, kw_only=True):
     finalizers: tuple[str, ...] = ()
 
     @property
+    def is_from_server(self) -> bool:
+        """Whether an API server has stored the object; exports of kwokctl have no version."""
+        return bool(self.uid and (self.resource_version or self.creation_timestamp))
+
+    @property
     def controller(self) -> OwnerReference | None:
         """The owner that controls the object (`metav1.GetControllerOf`)."""
         for owner in self.owner_references:

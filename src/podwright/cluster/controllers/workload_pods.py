@@ -185,7 +185,7 @@ class _Expander:
             pods=tuple(pod.key for pod in (*existing, *pods)),
             new_count=len(pods),
             note=result.note,
-            is_of_server=_is_of_server(owner),
+            is_of_server=owner.metadata.is_from_server,
         )
 
     def _named(self, pod: Pod) -> Pod:
@@ -324,10 +324,6 @@ def _missing(owner: KubernetesObject, desired: int, existing: list[Pod], reporte
         The field of the status with the number of existing pods.
     """
     present = len(existing)
-    if _is_of_server(owner):
+    if owner.metadata.is_from_server:
         present = max(present, number(status_of(owner).get(reported), 0))
     return max(desired - present, 0)
-
-
-def _is_of_server(owner: KubernetesObject) -> bool:
-    return bool(owner.metadata.uid and owner.metadata.resource_version)

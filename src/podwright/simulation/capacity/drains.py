@@ -263,8 +263,7 @@ def planned_world(
         options, call_extender=call_extender, controllers=controllers, observers=observers
     )
     for obj in given:
-        is_served = bool(obj.metadata.uid and obj.metadata.resource_version)
-        world.do(Put(obj) if is_served else Apply(obj))
+        world.do(Put(obj) if obj.metadata.is_from_server else Apply(obj))
     settle_world(world, advance)
     return world
 

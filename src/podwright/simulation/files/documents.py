@@ -34,6 +34,7 @@ from podwright.simulation.files.document_cache import DocumentCache, unpacked
 from podwright.simulation.files.json_documents import (
     Duplicate,
     duplicate_keys,
+    is_from_server,
     json_error,
     json_values,
     line_at,
@@ -405,16 +406,6 @@ def _is_of_server(value: Any) -> bool:
     if isinstance(items, list):
         return bool(items) and all(map(_is_of_server, items))
     return is_from_server(value)
-
-
-def is_from_server(document: Document) -> bool:
-    """Whether an API server has stored an object."""
-    metadata = document.get("metadata")
-    if not isinstance(metadata, dict):
-        return False
-    # Exports of kwokctl have no versions.
-    version = metadata.get("resourceVersion") or metadata.get("creationTimestamp")
-    return bool(metadata.get("uid") and version)
 
 
 # ------------------------------------------------------------------ lists and snapshots

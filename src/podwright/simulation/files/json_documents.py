@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
-from podwright.apimachinery.objects import YamlError, read_yaml
+from podwright.apimachinery.objects import Document, YamlError, read_yaml
 
 _DETAILED_MAX_BYTES: Final = 1_000_000
 """The length up to which a text is read once more, to find the lines of duplicate keys."""
@@ -129,10 +129,16 @@ def _is_from_server(data: bytes) -> bool:
         item, _ = json.JSONDecoder().raw_decode(text)
     except ValueError:
         return False
-    metadata = item.get("metadata") if isinstance(item, dict) else None
+    return isinstance(item, dict) and is_from_server(item)
+
+
+def is_from_server(document: Document) -> bool:
+    """Whether an API server has stored an object, as `ObjectMeta.is_from_server`."""
+    metadata = document.get("metadata")
     if not isinstance(metadata, dict):
         return False
-    return bool(metadata.get("uid") and metadata.get("resourceVersion"))
+    version = metadata.get("resourceVersion") or metadata.get("creationTimestamp")
+    return bool(metadata.get("uid") and version)
 
 
 def _spans(data: bytes, texts: list[bytes]) -> list[tuple[int, int]] | None:

@@ -51,9 +51,9 @@ from podwright.simulation.files.documents import (
     Place,
     Watch,
     is_configuration,
-    is_from_server,
     read_documents,
 )
+from podwright.simulation.files.json_documents import is_from_server
 from podwright.simulation.files.kwok_recording import is_change
 
 FieldValidation: TypeAlias = Literal["strict", "warn", "ignore"]

@@ -26,7 +26,7 @@ from podwright.apimachinery.objects import (
 from podwright.apimachinery.schema import built_in
 from podwright.cluster.api import BOOTSTRAP_OBJECTS
 from podwright.cluster.store import kind_of
-from podwright.simulation.files.documents import is_from_server
+from podwright.simulation.files.json_documents import is_from_server
 from podwright.simulation.files.object_reader import Sourced
 
 _RUNTIME_CLASS: Final = "RuntimeClass"

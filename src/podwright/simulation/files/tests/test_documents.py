@@ -16,9 +16,9 @@ from podwright.simulation.files.documents import (
     _is_of_server,
     _length,
     is_configuration,
-    is_from_server,
     read_documents,
 )
+from podwright.simulation.files.json_documents import is_from_server
 
 SPEC = {"containers": [{"name": "main", "image": "app"}]}
 POD = {
@@ -533,6 +533,8 @@ def test_a_configuration_is_known_by_its_group(document, expected):
     ("metadata", "expected"),
     [
         ({"uid": "u", "resourceVersion": "1"}, True),
+        ({"uid": "u", "creationTimestamp": "2026-01-01T00:00:00Z"}, True),
+        ({"creationTimestamp": "2026-01-01T00:00:00Z"}, False),
         ({"uid": "u"}, False),
         ({"resourceVersion": "1"}, False),
         ({"uid": "", "resourceVersion": "1"}, False),
