@@ -305,6 +305,23 @@ def test_what_changed_is_noted_before_the_queue_forgets_it():
     assert list(run.feed._names) == ["default/big"]
 
 
+def test_a_move_that_the_queue_has_forgotten_is_found_among_all_pods(monkeypatch):
+    monkeypatch.setattr(feeds, "_EVENTS_AT_ONCE", 1_000_000)
+    run = Watched()
+    run.at(1, PLAIN, BIG)
+    run.cycle()
+    run.at(3, make_node("n2", cpu="9"))
+    for number in range(10_001):
+        labeled = with_fields(LOW, "metadata", labels={"n": str(number % 2)})
+        run.run.machine.handle(ObjectPut(labeled), run.now_ns)
+    run.at(4, gone=make_node("n2"))
+    moves = [row for row in run.rows() if " default/big queue" in row]
+    assert moves == ["1 default/big queue +1", "2 default/big queue +3", "3 default/big queue -2"]
+    # What follows is known one by one again.
+    run.feed._collect()
+    assert not run.feed._are_all_pods
+
+
 # ------------------------------------------------------------------------------ the present
 
 
