@@ -102,6 +102,30 @@ def test_of_several_segments_only_the_last_may_be_cut(tmp_path, monkeypatch, num
         assert str(error.value) == f"{file} {end}"
 
 
+def test_a_writer_that_is_stopped_while_it_cuts_leaves_a_log_without_its_last_part(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(log_files, "SEGMENT_LIMIT_BYTES", SEGMENT_HEAD_BYTES + 1)
+    frames = written(tmp_path)
+    files = files_of(tmp_path)
+    unlink = Path.unlink
+
+    def unlink_others(path: Path) -> None:
+        if path == files[2]:
+            raise OSError("no permission")
+        unlink(path)
+
+    folder = Folder(tmp_path)
+    assert folder.open(append=True) == frames
+    folder.append_after(frames[0])
+    monkeypatch.setattr(Path, "unlink", unlink_others)
+    with pytest.raises((OSError, LogError), match="no permission"):
+        folder.append(head(EVENTS, 1, 4), b"defg")
+    folder.close()
+    assert files_of(tmp_path) == files[:3]
+    assert Folder(tmp_path).open(append=False) == frames[:3]
+
+
 def test_a_writer_continues_behind_the_last_whole_block(tmp_path):
     frames = written(tmp_path)
     (file,) = files_of(tmp_path)

@@ -16,6 +16,21 @@ def test_the_kinds_of_frames():
     assert log_format.OBJECTS == 4
 
 
+@pytest.mark.parametrize(
+    ("times", "limits"),
+    [
+        pytest.param((5, 6, 9), (3, 5, 9), id="the times of the first and the last event"),
+        pytest.param((), (0, 0, 0), id="no events, and no times"),
+    ],
+)
+def test_the_head_of_a_frame_has_the_times_of_its_events(
+    times: tuple[int, ...], limits: tuple[int, int, int]
+) -> None:
+    head, payload = log_format.encode_frame(log_format.EVENTS, (), first=7, times=times, level=0)
+    assert (head.count, head.first_ns, head.last_ns) == limits
+    assert (head.first, head.length) == (7, len(payload))
+
+
 def test_a_setup_without_options_is_that_of_a_scheduler_without_options():
     read, options = options_of(msgspec.convert({}, log_format.Setup)), SchedulerOptions()
     for name in (

@@ -42,6 +42,7 @@ from podwright.simulation.recording import RemedyRequests, remedy_changes
 from podwright.simulation.recording.explanations import explain
 from podwright.simulation.recording.explanations.attempts import _OpenAttempt
 from podwright.simulation.recording.explanations.explain import (
+    Cycles,
     UnknownCycle,
     _suspended_start,
     explain_cycles,
@@ -361,10 +362,14 @@ def test_a_pod_of_a_group_that_waits_has_its_own_node():
     group = {"metadata": CLAIM, "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}}}
     run.put(decode_as(group, PodGroup), make_node("n1", cpu="1"), make_node("n2", cpu="1"))
     member = {"schedulingGroup": {"podGroupName": "p"}}
+    run.attempt(make_pod("first", cpu="2"))
     run.put(make_pod("quick", cpu="1", spec=member), make_pod("slow", cpu="1", spec=member))
     run.cycle()
     nodes = {each.pod.name: each.node for each in run.run.machine.last_decisions}
     assert sorted(nodes.values()) == ["n1", "n2"]
+    cycles = Cycles(run.run.log)
+    assert [len(cycles.of(pod)) for pod in cycles.pods] == [1, 1, 1]
+    assert len(cycles.ends) == 2, "the cycle of the group is one for both"
     for name, node in nodes.items():
         past = find_cycle(run.run.log, f"default/{name}", plugins=[Waiting])
         assert find_outcome(past).node == node
