@@ -283,15 +283,17 @@ def test_the_first_and_the_last_user_matter_where_a_claim_has_one_user(mode, cha
     assert found == ([True, False, False, True] if changes else [False] * 4)
 
 
-def test_nodes_without_attachments_are_forgotten():
+def test_nodes_and_volumes_without_attachments_are_forgotten():
     storage = Cluster().storage
-    attachments = [attachment(name, "csi.x", "n", "v") for name in "ab"]
+    attachments = [attachment(name, "csi.x", "n", volume) for name, volume in ("av", "bv", "cw")]
     for one in attachments:
         storage.put(one)
-    assert list(storage._attachments["n"]) == ["a", "b"]
-    for one in attachments:
+    assert list(storage._attachments["n"]) == ["a", "b", "c"]
+    left = []
+    for one in [*attachments, attachment("unknown", "csi.x", "m", "u")]:
         storage.delete(one)
-    assert not storage._attachments
+        left.append((len(storage._attachments), set(storage._nodes_of_volume)))
+    assert left == [(1, {"v", "w"}), (1, {"w"}), (0, set()), (0, set())]
 
 
 def test_capacities_of_another_index_are_news():

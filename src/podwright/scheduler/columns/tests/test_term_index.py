@@ -188,7 +188,9 @@ def test_the_namespaces_of_a_term(term: dict[str, Any], in_namespaces: str) -> N
 
 def test_versions_of_a_pod_share_their_terms_and_other_namespaces_do_not() -> None:
     one = pod({"podAffinity": {HARD: [of()]}})
-    assert affinity_terms(one) is affinity_terms(one)
+    terms = affinity_terms(one)
+    other = affinity_terms(pod({"podAffinity": {HARD: [of()]}}))
+    assert (affinity_terms(one) is terms, other is terms) == (True, False)
     elsewhere = pod({"podAffinity": {HARD: [of()]}}, "y")
     assert affinity_terms(elsewhere).required[0].namespaces == {"y"}
     assert affinity_terms(pod({"nodeAffinity": {}})).all == ()

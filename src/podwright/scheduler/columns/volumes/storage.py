@@ -272,6 +272,8 @@ class StorageIndex:
             nodes[name] = node_name
         if not of_node:
             del self._attachments[node_name]
+        if not nodes:
+            del self._nodes_of_volume[volume_name or ""]
         if changed:
             self._attachment_changed(node_name)
         return changed
