@@ -67,6 +67,9 @@ class NewClusters:
         except ClientDisconnect:
             shutil.rmtree(folder)
             raise
+        except OSError as error:
+            shutil.rmtree(folder)
+            return _problem(f"The file cannot be kept: {error.strerror}.")
         # After the dashes a name that starts with one is no option.
         options = ("--port", "0", "--ui-port", "0", "--nodes", str(int(nodes)), "--", name)
         printed = folder / _OUTPUT

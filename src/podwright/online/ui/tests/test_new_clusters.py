@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import tempfile
+from pathlib import Path
 
 import httpx
 import pytest
@@ -128,6 +129,20 @@ def test_a_file_that_is_too_large_is_not_kept(starting, folders, monkeypatch):
     assert not list(folders.iterdir())
     ((reply,), _) = starting("echo started", FILE, content=bytes(3 << 20))
     assert reply == {"problem": "started"}
+
+
+def test_a_file_for_which_there_is_no_space_is_not_kept(starting, folders, monkeypatch):
+    make = tempfile.mkdtemp
+
+    def on_a_full_disk(**options):
+        folder = make(**options)
+        (Path(folder) / "a.yaml").symlink_to("/dev/full")
+        return folder
+
+    monkeypatch.setattr(tempfile, "mkdtemp", on_a_full_disk)
+    ((reply,), _) = starting(PAGE, FILE)
+    assert reply == {"problem": "The file cannot be kept: No space left on device."}
+    assert not list(folders.iterdir())
 
 
 def test_only_some_clusters_run_at_the_same_time(starting):
