@@ -343,10 +343,10 @@ def _length(value: Any) -> int:
 
 
 _OF_NUMBERS = "dobcfeg"
-_VERB = re.compile(r"%([-+ 0]*)(\d*)(?:\.(\d+))?(.)", re.DOTALL)
+_VERB = re.compile(r"%([-+ 0]*)(\d*)(?:\.(\d*))?(.)", re.DOTALL)
 
 
-def _formatted(letter: str, value: Any, precision: str | None) -> str:
+def _formatted(letter: str, value: Any, places: int | None) -> str:
     if value is None and letter != "v":
         return f"%!{letter}(<nil>)"
     if letter in _OF_NUMBERS and isinstance(value, Number):
@@ -356,11 +356,11 @@ def _formatted(letter: str, value: Any, precision: str | None) -> str:
     if letter in "xX" and isinstance(value, str):
         return value.encode().hex() if letter == "x" else value.encode().hex().upper()
     if letter in "fe":
-        return format(float(value), f".{precision or 6}{letter}")
+        return format(float(value), f".{6 if places is None else places}{letter}")
     if letter == "q":
         return quoted(value)
     text = go_text(value)
-    return text[: int(precision)] if letter == "s" and precision else text
+    return text[:places] if letter == "s" else text
 
 
 def _printf(form: str, *values: Any) -> str:
@@ -375,9 +375,9 @@ def _printf(form: str, *values: Any) -> str:
         if not left:
             raise ValueError(f'"{form}" has more verbs than values')
         value = left.pop(0)
-        text = _formatted(letter, value, precision)
-        if "+" in flags and letter in "df" and not text.startswith("-"):
-            text = f"+{text}"
+        text = _formatted(letter, value, None if precision is None else int(precision or 0))
+        if letter in "df" and not text.startswith("-"):
+            text = ("+" if "+" in flags else " " if " " in flags else "") + text
         if "-" in flags:
             return text.ljust(int(width or 0))
         # Zeros go between the sign and the digits.

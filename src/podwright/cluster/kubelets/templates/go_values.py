@@ -119,6 +119,19 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
+def is_equal(left: Any, right: Any) -> bool:
+    """Whether values are equal with their types, as Go's `reflect.DeepEqual`: 1 is not 1.0."""
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, dict):
+        return left.keys() == right.keys() and all(
+            is_equal(value, right[key]) for key, value in left.items()
+        )
+    if isinstance(left, list):
+        return len(left) == len(right) and all(map(is_equal, left, right))
+    return bool(left == right)
+
+
 def plain(value: Any) -> Any:
     """Return a value for JSON."""
     match value:
@@ -137,9 +150,11 @@ def plain(value: Any) -> Any:
 def json_text(value: Any, indent: int | None = None) -> str:
     """Return a value as JSON, with its keys in their order."""
     separators = (",", ":") if indent is None else (",", ": ")
-    return json.dumps(
+    text = json.dumps(
         plain(value), ensure_ascii=False, sort_keys=True, separators=separators, indent=indent
     )
+    # Go's encoder escapes these line breaks, which are none in JSON.
+    return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
 def quoted(value: Any) -> str:

@@ -15,13 +15,16 @@ import json
 import math
 import operator
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from decimal import ROUND_HALF_UP, Decimal
 from functools import partial, reduce
 from typing import Any
 
+from podwright.apimachinery import cel
 from podwright.cluster.kubelets.templates.go_values import (
+    go_text,
+    is_equal,
     json_text,
     real_number,
     texts_of,
@@ -50,12 +53,39 @@ def _numbered(parts: list[str]) -> dict[str, str]:
     return {f"_{index}": part for index, part in enumerate(parts)}
 
 
+def _repeated(count: int, text: str) -> str:
+    if int(count) < 0:
+        raise ValueError(f"the count {count} is negative")
+    return text * int(count)
+
+
+def _substring(start: int, end: int, text: str) -> str:
+    first = max(start, 0)
+    last = len(text) if start >= 0 and not 0 <= end <= len(text) else end
+    if not first <= last <= len(text):
+        raise ValueError(f"{start} to {end} is not in a text of {len(text)}")
+    return text[first:last]
+
+
+def _is_in(value: Any, values: Iterable[Any]) -> bool:
+    return any(is_equal(value, each) for each in values)
+
+
 def _unique(values: Iterable[Any]) -> list[Any]:
     found: list[Any] = []
     for value in values:
-        if value not in found:
+        if not _is_in(value, found):
             found.append(value)
     return found
+
+
+def _part(values: list[Any], start: int = 0, end: int | None = None) -> list[Any] | None:
+    if not values:
+        return None
+    last = len(values) if end is None else end
+    if not 0 <= start <= last <= len(values):
+        raise ValueError(f"{start} to {last} is not in a list of {len(values)}")
+    return values[start:last]
 
 
 def _merged(
@@ -67,7 +97,7 @@ def _merged(
             present = target.get(key)
             if isinstance(present, dict) and isinstance(value, dict):
                 _merged(present, value, is_last_used=is_last_used)
-            elif not present or is_last_used:
+            elif is_last_used or (value is not None and not present):
                 target[key] = value
     return target
 
@@ -86,7 +116,9 @@ def _found(*arguments: Any) -> Any:
     """Return the value at a path of keys; the arguments end with a default and a dictionary."""
     *path, default, value = arguments
     for key in path:
-        if not isinstance(value, dict) or key not in value:
+        if not isinstance(value, dict):
+            raise TypeError(f'no key "{key}" in {go_text(value)}')
+        if key not in value:
             return default
         value = value[key]
     return value
@@ -98,9 +130,12 @@ def _steps(start: int, stop: int, step: int) -> list[int]:
 
 def _sequence(*numbers: int) -> str:
     """Return the numbers of the program `seq`, in both directions."""
+    if not 1 <= len(numbers) <= 3:
+        return ""
     first, last = (1 if len(numbers) < 2 else numbers[0]), numbers[-1]
-    step = numbers[1] if len(numbers) == 3 else (1 if first <= last else -1)
-    return " ".join(map(str, _steps(first, last + (1 if step > 0 else -1), step)))
+    increment = 1 if first <= last else -1
+    step = numbers[1] if len(numbers) == 3 else increment
+    return " ".join(map(str, _steps(first, last + increment, step)))
 
 
 def _rounded(value: Any, places: int, half: float = 0.5) -> float:
@@ -124,51 +159,86 @@ def _json(value: Any, indent: int | None = None) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
+def _read_json(text: str) -> Any:
+    """Return the value of a JSON text; its numbers are Go's `float64`."""
+    return json.loads(text, parse_int=float, parse_constant=_fail)
+
+
 def _of_json(text: str) -> Any:
     try:
-        return json.loads(text)
+        return _read_json(text)
     except ValueError:
         return None
 
 
 def _parts(separator: str, text: str, count: int = -1) -> list[str]:
-    if not separator:
-        return list(text)
-    return text.split(separator, count - 1) if count > 0 else text.split(separator)
+    if count == 0:
+        return []
+    if separator:
+        return text.split(separator, count - 1 if count > 0 else -1)
+    letters = list(text)
+    return letters if count < 0 else [*letters[: count - 1], *filter(None, [text[count - 1 :]])]
 
 
 def _is_match(pattern: str, text: str) -> bool:
     try:
-        return re.search(pattern, text) is not None
-    except re.error:
+        return cel.compile_pattern(pattern).search(text) is not None
+    except cel.PatternError:
         return False
 
 
+def _matches(pattern: str, text: str) -> Iterator[Any]:
+    """Yield the matches as Go finds them: no empty one where another ends."""
+    end = -1
+    for match in cel.compile_pattern(pattern).finditer(text):
+        if match.end() > match.start() or match.start() > end:
+            yield match
+        end = match.end()
+
+
+def _all_matches(pattern: str, text: str, count: int) -> list[str]:
+    found = [match[0] for match in _matches(pattern, text)]
+    return found if count < 0 else found[:count]
+
+
 def _split_at(pattern: str, text: str, count: int) -> list[str]:
+    """Split as Go's `Regexp.Split`: an empty match at the start or the end splits nothing."""
+    if not count:
+        return []
+    if pattern and not text:
+        return [""]
     parts: list[str] = []
-    at = 0
-    for match in re.finditer(pattern, text):
+    at = end = 0
+    for match in _matches(pattern, text):
         if len(parts) == count - 1:
             break
-        parts.append(text[at : match.start()])
+        end = match.start()
+        if match.end():
+            parts.append(text[at:end])
         at = match.end()
-    return [*parts, text[at:]]
+    return parts if end == len(text) else [*parts, text[at:]]
 
 
-def _replaced(pattern: str, text: str, new: str) -> str:
-    """Replace matches; the new text refers to groups as in Go, which may not exist."""
+def _replaced(pattern: str, text: str, new: Callable[[Any], str]) -> str:
+    parts: list[str] = []
+    at = 0
+    for match in _matches(pattern, text):
+        parts += text[at : match.start()], new(match)
+        at = match.end()
+    return "".join([*parts, text[at:]])
 
-    def value(match: re.Match[str]) -> str:
-        def group(reference: re.Match[str]) -> str:
-            name = reference[1] or reference[2]
-            if name is None:
-                return "$"
-            known = {str(index): part for index, part in enumerate((match[0], *match.groups()))}
-            return (known | match.groupdict()).get(name) or ""
 
-        return re.sub(r"\$(?:\$|\{(\w+)\}|(\w+))", group, new)
+def _expanded(new: str, match: Any) -> str:
+    """Return the text for a match; it refers to groups as in Go, which may not exist."""
 
-    return re.sub(pattern, value, text)
+    def group(reference: re.Match[str]) -> str:
+        name = reference[1] or reference[2]
+        if name is None:
+            return "$"
+        known = {str(index): part for index, part in enumerate((match[0], *match.groups()))}
+        return (known | match.groupdict()).get(name) or ""
+
+    return re.sub(r"\$(?:\$|\{(\w+)\}|(\w+))", group, new)
 
 
 def _decimals(operation: Callable[[Decimal, Decimal], Decimal]) -> Callable[..., float]:
@@ -197,23 +267,21 @@ SPRIG: dict[str, Callable[..., Any]] = {
     "join": lambda separator, values: separator.join(texts_of(values)),
     "nindent": lambda width, text: f"\n{_padded(width, text)}",
     "nospace": lambda text: re.sub(r"\s", "", text),
-    "plural": lambda one, many, count: one if count == 1 else many,
-    "regexFind": lambda pattern, text: m[0] if (m := re.search(pattern, text)) else "",
-    "regexFindAll": lambda pattern, text, count: [m[0] for m in re.finditer(pattern, text)][
-        : None if count < 0 else count
-    ],
+    "plural": lambda one, many, count: one if whole_number(count) == 1 else many,
+    "regexFind": lambda pattern, text: next(iter(_all_matches(pattern, text, 1)), ""),
+    "regexFindAll": _all_matches,
     "regexMatch": _is_match,
     "regexQuoteMeta": lambda text: re.sub(r"([\\.+*?()|\[\]{}^$])", r"\\\1", text),
-    "regexReplaceAll": _replaced,
-    "regexReplaceAllLiteral": lambda pattern, text, new: re.sub(pattern, lambda _: new, text),
+    "regexReplaceAll": lambda pattern, text, new: _replaced(pattern, text, partial(_expanded, new)),
+    "regexReplaceAllLiteral": lambda pattern, text, new: _replaced(pattern, text, lambda _: new),
     "regexSplit": _split_at,
-    "repeat": lambda count, text: text * int(count),
+    "repeat": _repeated,
     "replace": lambda old, new, text: text.replace(old, new),
     "split": lambda separator, text: _numbered(_parts(separator, text)),
     "splitList": _parts,
     "splitn": lambda separator, count, text: _numbered(_parts(separator, text, count)),
     "squote": lambda *values: " ".join(f"'{text}'" for text in texts_of(list(values))),
-    "substr": lambda start, end, text: text[max(start, 0) : None if end < 0 else end],
+    "substr": _substring,
     "swapcase": lambda text: text.swapcase(),
     "title": lambda text: re.sub(r"\b\w", lambda match: match[0].upper(), text),
     "toStrings": texts_of,
@@ -222,7 +290,7 @@ SPRIG: dict[str, Callable[..., Any]] = {
     "trimPrefix": lambda prefix, text: text.removeprefix(prefix),
     "trimSuffix": lambda suffix, text: text.removesuffix(suffix),
     "trunc": _truncated,
-    "untitle": lambda text: re.sub(r"\b\w", lambda match: match[0].lower(), text),
+    "untitle": lambda text: re.sub(r"(?<!\S)\S", lambda match: match[0].lower(), text),
     # choices
     "all": lambda *values: all(values),
     "any": lambda *values: any(values),
@@ -264,23 +332,21 @@ SPRIG: dict[str, Callable[..., Any]] = {
     "compact": lambda values: [value for value in values if value],
     "concat": lambda *lists: [value for values in lists for value in values],
     "first": lambda values: values[0] if values else None,
-    "has": lambda value, values: value in (values or []),
+    "has": lambda value, values: _is_in(value, values or []),
     "initial": lambda values: values[:-1],
     "last": lambda values: values[-1] if values else None,
     "prepend": lambda values, value: [value, *values],
     "push": lambda values, value: [*values, value],
     "rest": lambda values: values[1:],
     "reverse": lambda values: values[::-1],
-    "slice": lambda values, *bounds: values[
-        slice(*(bounds if len(bounds) > 1 else (*bounds, None)))
-    ],
+    "slice": _part,
     "sortAlpha": lambda values: sorted(texts_of(values)),
     "tuple": lambda *values: list(values),
     "uniq": _unique,
-    "without": lambda values, *omitted: [value for value in values if value not in omitted],
+    "without": lambda values, *omitted: [value for value in values if not _is_in(value, omitted)],
     # dictionaries
     "deepCopy": deepcopy,
-    "deepEqual": operator.eq,
+    "deepEqual": is_equal,
     "dig": _found,
     "get": lambda values, key: values.get(key, ""),
     "hasKey": lambda values, key: key in values,
@@ -296,7 +362,7 @@ SPRIG: dict[str, Callable[..., Any]] = {
     # encodings
     "b32dec": lambda text: base64.b32decode(text).decode(),
     "b32enc": lambda text: base64.b32encode(text.encode()).decode(),
-    "b64dec": lambda text: base64.b64decode(text).decode(),
+    "b64dec": lambda text: base64.b64decode(re.sub("[\r\n]", "", text), validate=True).decode(),
     "b64enc": lambda text: base64.b64encode(text.encode()).decode(),
     "fromJson": _of_json,
     "kindIs": lambda kind, value: _kind(value) == kind,
@@ -318,5 +384,7 @@ _MUST = (
 )  # fmt: skip
 SPRIG |= {f"must{name[0].upper()}{name[1:]}": SPRIG[name] for name in _MUST}
 # Without `must`, these report no error.
-SPRIG["mustFromJson"] = json.loads
-SPRIG["mustRegexMatch"] = lambda pattern, text: re.search(pattern, text) is not None
+SPRIG["mustFromJson"] = _read_json
+SPRIG["mustRegexMatch"] = lambda pattern, text: (
+    cel.compile_pattern(pattern).search(text) is not None
+)
