@@ -15,7 +15,7 @@ import ast
 import math
 import re
 from collections.abc import Collection, Iterator
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -516,22 +516,32 @@ class _Tokens:
             raise TemplateError(f'unexpected "{token.text}"', self.line)
 
 
+_ESCAPED: Final = r"[abfnrtv\\]|[0-3][0-7]{2}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}"
+
+
+def _unquoted(quoted: str) -> str:
+    """Return the text in quotes; what Go escapes means the same in Python, which escapes more."""
+    quote = quoted[0]
+    if not re.fullmatch(rf"{quote}(?:[^\\]|\\(?:{quote}|{_ESCAPED}))*{quote}", quoted):
+        raise ValueError(f"unknown escape in {quoted}")
+    value: str = ast.literal_eval(quoted)
+    return value
+
+
 def _text_of(quoted: str, line: int) -> str:
     if quoted.startswith("`"):
         return quoted[1:-1]
     try:
-        # Go's string escapes are Python's, with a few rare exceptions.
-        value: str = ast.literal_eval(quoted)
+        return _unquoted(quoted)
     except (SyntaxError, ValueError):
         raise TemplateError(f"invalid string {quoted}", line) from None
-    return value
 
 
 def _number_of(text: str, line: int) -> int | float:
     """Return a number in Go's notation; a character is the number of its code point."""
     try:
         if text[0] == "'":
-            return ord(ast.literal_eval(text))
+            return ord(_unquoted(text))
         if re.fullmatch(r"[-+]?0[0-7_]+", text):
             return int(text, 8)
         is_float = bool(set(text) & set(".eE")) and "x" not in text.lower()

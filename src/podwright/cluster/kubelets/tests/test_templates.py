@@ -240,6 +240,13 @@ def test_yaml_within_a_template_preserves_any_value():
             for value in ('"x"', "len", "true", "nil")
         ),
         pytest.param('\n{{ "\\x" }}', r'^line 2: invalid string "\\x"$', id="no character"),
+        pytest.param(r'{{ "\d" }}', r'invalid string "\\d"$', id="no escape"),
+        pytest.param(r"""{{ "\'" }}""", "invalid string", id="the other quote"),
+        pytest.param(r"""{{ '\"' }}""", "invalid number", id="the other quote of a character"),
+        pytest.param(r'{{ "\1" }}', "invalid string", id="one octal digit"),
+        pytest.param(r'{{ "\400" }}', "invalid string", id="more than a byte"),
+        pytest.param(r'{{ "\N{DIGIT ONE}" }}', "invalid string", id="an escape of Python"),
+        pytest.param(r"{{ '\d' }}", "invalid number", id="no escape of a character"),
     ],
 )
 def test_syntax_errors_have_their_line(text, error):
