@@ -9,14 +9,14 @@ r"""The part of jq that Stage documents use to select values.
                  and "?" behind it or not
     condition  = comparison { ("and" | "or") comparison }      (and binds closer)
     comparison = operand [ ("==" | "!=") operand ]
-    operand    = pipeline | "text" | number | true | false | null
+    operand    = path | "text" | number | true | false | null
 
 `.status.conditions.[] | select(.type == "Ready") | .status` is the longest query in KWOK's own
 stages. Any other jq raises a `QueryError` when the document is read. An error that jq reports at
 run time, such as `.[]` of null, yields no value here, as in KWOK.
 
 Upstream: KWOK pkg/utils/expression/query.go; KWOK pkg/utils/lifecycle/lifecycle.go,
-value_int_from.go and value_duration_from.go.
+value_int_from.go and value_duration_from.go; github.com/itchyny/gojq.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ from podwright.apimachinery.cel import StageExpression
 from podwright.apimachinery.objects import Document
 
 _Step: TypeAlias = Callable[[Any], list[Any]]
-_Condition: TypeAlias = Callable[[Any], bool]
+_Condition: TypeAlias = Callable[[Any], list[bool]]
+"""Gives as many results as its paths give values."""
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -173,7 +174,7 @@ def _at(value: Any, names: list[str]) -> Any:
 
 def _each(value: Any) -> list[Any]:
     if isinstance(value, dict):
-        return list(value.values())
+        return [value[key] for key in sorted(value)]
     if not isinstance(value, list):
         raise _NoValue
     return value
@@ -224,7 +225,16 @@ def _optional(inner: _Step) -> _Step:
 
 
 def _select(condition: _Condition) -> _Step:
-    return lambda value: [value] if condition(value) else []
+    return lambda value: [value] * sum(condition(value))
+
+
+def _joined(left: _Condition, right: _Condition, *, deciding: bool) -> _Condition:
+    """Join two conditions; the right one matters for each result of the left that decides not."""
+    return lambda value: [
+        result
+        for first in left(value)
+        for result in ([deciding] if first is deciding else right(value))
+    ]
 
 
 # ------------------------------------------------------------------------------- reading
@@ -325,26 +335,26 @@ class _Parser:
         return step
 
     def _condition(self) -> _Condition:
-        alternatives = [self._all_of()]
+        condition = self._all_of()
         while self._take("or"):
-            alternatives.append(self._all_of())
-        return lambda value: any(alternative(value) for alternative in alternatives)
+            condition = _joined(condition, self._all_of(), deciding=True)
+        return condition
 
     def _all_of(self) -> _Condition:
-        parts = [self._comparison()]
+        condition = self._comparison()
         while self._take("and"):
-            parts.append(self._comparison())
-        return lambda value: all(part(value) for part in parts)
+            condition = _joined(condition, self._comparison(), deciding=False)
+        return condition
 
     def _comparison(self) -> _Condition:
         left = self._operand()
         for mark in ("==", "!="):
             if self._take(mark):
                 right, is_equal = self._operand(), mark == "=="
-                return lambda value: any(
-                    _is_same(a, b) is is_equal for a in left(value) for b in right(value)
-                )
-        return lambda value: any(entry not in (None, False) for entry in left(value))
+                return lambda value: [
+                    _is_same(a, b) is is_equal for b in right(value) for a in left(value)
+                ]
+        return lambda value: [entry is not None and entry is not False for entry in left(value)]
 
     def _operand(self) -> _Step:
         kind, found = self._peek()

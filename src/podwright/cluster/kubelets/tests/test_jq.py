@@ -13,6 +13,8 @@ DOCUMENT = {
     "status": {
         "count": 1,
         "ok": True,
+        "none": [],
+        "sizes": {"c": 1, "a": 0, "b": 2},
         "conditions": [
             {"type": "Ready", "status": "True"},
             {"type": "Other", "status": "False", "reason": "r"},
@@ -59,6 +61,22 @@ DOCUMENT = {
             '.status | select(.conditions[].type == "Other") | .count', [1], id="any one is equal"
         ),
         pytest.param(".metadata.finalizers", [[]], id="an empty list is a value"),
+        pytest.param(".status.sizes[]", [0, 2, 1], id="each of a map, in the order of the names"),
+        pytest.param(".status | select(.sizes.a) | .count", [1], id="0 is true"),
+        pytest.param('.status | select(0 and "" and .none) | .count', [1], id="so is no text"),
+        pytest.param(".metadata | select(.finalizers) | .labels[]", ["x"], id="so is no entry"),
+        pytest.param(".status | select(.ok and .gone) | .count", [], id="null is false"),
+        pytest.param(
+            ".status | select(.conditions[].type) | .count", [1, 1], id="once for each that is true"
+        ),
+        pytest.param(
+            ".status | select(.gone or .conditions[].reason) | .count", [1], id="of one, or each"
+        ),
+        pytest.param(
+            ".status | select(.conditions[].reason and .ok) | .count", [1], id="of each, and one"
+        ),
+        pytest.param(".status | select(.none[] or .ok) | .count", [], id="none of none, or one"),
+        pytest.param(".status | select(.ok or .none[]) | .count", [1], id="one, or none of none"),
     ],
 )
 def test_a_query_selects_values(text, values):
