@@ -7,6 +7,7 @@ import json
 import pytest
 
 from podwright.cluster.api.endpoints.tests.conftest import config_map
+from podwright.cluster.api.endpoints.tests.test_access_reviews import ALICE, grant, rule
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 PATH = f"{CONFIG_MAPS}/c"
@@ -136,3 +137,38 @@ def test_an_apply_in_another_version_owns_the_fields_of_the_first(server):
     assert (status, found["message"]) == (
         409, 'Apply failed with 1 conflict: conflict with "b": .spec.minReplicas',
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("sent", "owners"),
+    [
+        pytest.param([], None, id="no entries: nobody owns the fields any more"),
+        pytest.param([{}], None, id="one empty entry says the same"),
+        pytest.param(None, ["m"], id="null changes nothing"),
+        pytest.param([{"manager": "x"}], ["m"], id="nor does an entry that cannot be read"),
+    ],
+)
+@pytest.mark.parametrize("method", ["PUT", "PATCH"])
+def test_the_owners_of_fields_are_reset_by_an_empty_list(server, sent, owners, method):
+    applied = {"apiVersion": "v1", "kind": "ConfigMap"} | config_map("c", a="b")
+    assert server.patch(f"{PATH}?fieldManager=m", applied, "apply-patch+yaml")[0] == 201
+    headers = {"content-type": "application/merge-patch+json"} if method == "PATCH" else {}
+    changed = applied | {"metadata": {"name": "c", "managedFields": sent}}
+    _, found = server.reply(method, f"{PATH}?fieldManager=n", changed, headers=headers)
+    entries = found["metadata"].get("managedFields")
+    assert (entries and [each["manager"] for each in entries]) == owners
+
+
+def test_an_apply_that_creates_needs_the_right_to_create(server):
+    grant(server, "patching", rule("configmaps", "patch"))
+    headers = {"content-type": "application/apply-patch+yaml"}
+    applied = {"apiVersion": "v1", "kind": "ConfigMap"} | config_map("c", a="b")
+    path = f"{PATH}?fieldManager=m"
+    status, found = server.reply("PATCH", path, applied, headers=headers, user=ALICE)
+    assert (status, found["message"]) == (
+        403,
+        'configmaps "c" is forbidden: User "alice" cannot create resource "configmaps" in API group'
+        ' "" in the namespace "default"',
+    )
+    server.reply("POST", CONFIG_MAPS, config_map("c"))
+    assert server.reply("PATCH", path, applied, headers=headers, user=ALICE)[0] == 200

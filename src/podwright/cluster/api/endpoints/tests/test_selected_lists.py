@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
+from podwright.cluster.api.endpoints import ApiServer, Watch, bare_options
 from podwright.cluster.api.endpoints.tests.conftest import Server, config_map, pod
+from podwright.cluster.api.versions.resources import built_in_resources
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 PODS = "/api/v1/namespaces/default/pods"
@@ -122,3 +125,22 @@ def test_the_versions_of_an_eviction(server, eviction, status, text):
     assert text in found.get("message", "")
     left = server.reply("GET", f"{PODS}/p")[0]
     assert left == (404 if status == 201 else 200)
+
+
+@pytest.mark.parametrize(
+    "resource",
+    [
+        pytest.param(each, id=f"{each.kind.api_version} {each.plural}")
+        for each in built_in_resources().values()
+        if each.kind.row.selectable
+    ],
+)
+def test_objects_are_selected_by_each_field_that_their_kind_offers(server, resource):
+    version = resource.kind.api_version
+    options = msgspec.structs.replace(bare_options(), group_versions=("v1", version))
+    server.api = ApiServer(server.store, options)
+    root = f"/apis/{version}" if "/" in version else f"/api/{version}"
+    for name in resource.kind.row.selectable:
+        for value in ("x", "x&watch=true&timeoutSeconds=1"):
+            found = server.send("GET", f"{root}/{resource.plural}?fieldSelector={name}%3D{value}")
+            assert isinstance(found, Watch) or found.status == 200, found.body

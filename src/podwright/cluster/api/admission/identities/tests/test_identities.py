@@ -450,6 +450,8 @@ def test_a_node_requests_its_own_certificate(nodes):
     signer = "kubernetes.io/kube-apiserver-client-kubelet"
     found = refusal(nodes, "POST", REQUESTS, request("r", signer, common="system:node:n2"))
     assert found.endswith("can only create a node CSR with CN=system:node:n1")
+    unreadable = {"metadata": {"name": "r"}, "spec": {"signerName": signer, "request": "eA=="}}
+    assert "unable to parse csr: " in refusal(nodes, "POST", REQUESTS, unreadable)
     assert not refusal(nodes, "POST", REQUESTS, request("r", signer, common="system:node:n1"))
     # A certificate of another signer says nothing to kube-apiserver about the node.
     other = request("s", "acme.io/signer", common="system:node:n2")
