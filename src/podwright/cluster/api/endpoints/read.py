@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from podwright.apimachinery.objects import Document, FieldSelector, KubernetesObject, SelectorError
+from podwright.apimachinery.objects import Document, FieldSelector, KubernetesObject
 from podwright.cluster.api.endpoints.calls import (
     Backend,
     Call,
@@ -109,15 +109,12 @@ def reader_of(backend: Backend, call: Call, options: ListOptions) -> ObjectReade
     version = _list_version(options.resource_version)
     if version > store.resource_version:
         raise version_too_large(version, store.resource_version, resource.name)
-    try:
-        return store.reader(
-            resource.storage,
-            namespace=call.info.namespace or None,
-            labels=options.labels,
-            fields=stored_fields(resource, options.fields),
-        )
-    except SelectorError as error:
-        raise bad_request(str(error)) from None
+    return store.reader(
+        resource.storage,
+        namespace=call.info.namespace or None,
+        labels=options.labels,
+        fields=stored_fields(resource, options.fields),
+    )
 
 
 def list_metadata(page: Page) -> Document:
@@ -166,8 +163,6 @@ def page_of(backend: Backend, call: Call, options: ListOptions) -> Page:
             continue_token=options.continue_token,
             at=at,
         )
-    except SelectorError as error:
-        raise bad_request(str(error)) from None
     except FutureVersion as error:
         raise version_too_large(error.requested, error.current) from None
     except InvalidContinue as error:

@@ -16,7 +16,6 @@ from podwright.apimachinery.objects import (
     Document,
     FieldRequirement,
     FieldSelector,
-    SelectorError,
 )
 from podwright.cluster.api.endpoints.calls import Backend, Call
 from podwright.cluster.api.endpoints.options import ListOptions, list_options, parsed_version
@@ -310,8 +309,6 @@ def watch(backend: Backend, call: Call) -> Watch | HttpReply:
             labels=options.labels,
             fields=stored_fields(call.resource, fields),
         )
-    except SelectorError as error:
-        raise bad_request(str(error)) from None
     except Expired as error:
         check_stream(call.media)
         return Watch(call, None, options, too_old(error))

@@ -104,6 +104,11 @@ def test_a_new_service(sent, stored):
         ),
         ({"type": "ExternalName"}, {"type": "ExternalName"}, {"type": "ExternalName"}),
         (
+            {"type": "ExternalName", "internalTrafficPolicy": "Local"},
+            {"type": "ExternalName", "internalTrafficPolicy": "Local"},
+            {"type": "ExternalName", "internalTrafficPolicy": "Local"},
+        ),
+        (
             CLUSTER_IP | {"type": "ExternalName", "clusterIPs": ["10.0.0.2"],
                           "ipFamilies": ["IPv6"], "internalTrafficPolicy": "Local"},
             CLUSTER_IP | {"internalTrafficPolicy": "Cluster"},

@@ -89,7 +89,7 @@ class ServiceAccount(Plugin):
         return found.raw
 
     def _check_account(self, attributes: Attributes, containers: dict[str, str]) -> None:
-        name = spec_of(attributes).get("serviceAccountName") or ""
+        name = spec_of(attributes).get("serviceAccountName")
         if not name:
             pod = f"{attributes.namespace}/{attributes.name}"
             raise rejected(attributes, f"no service account specified for pod {pod}")

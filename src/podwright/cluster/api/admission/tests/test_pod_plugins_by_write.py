@@ -468,6 +468,9 @@ def status_of(name: str, requests: str, allocated: str = "") -> Document:
          {"containerStatuses": [status_of("a", "1", "4")]}, {"cpu": "4"}),
         ({"containers": [container("a", "1")]}, {"containerStatuses": [status_of("b", "9")]},
          {"cpu": "1"}),
+        ({"containers": [container("a", "1")]},
+         {"containerStatuses": [{"name": "a", "allocatedResources": {"cpu": "9"}}]},
+         {"cpu": "1"}),
         (
             {"containers": [container("a", "3")]},
             {"containerStatuses": [status_of("a", "2")],

@@ -199,6 +199,27 @@ def test_a_version_has_its_own_checks(standard, expected):
     assert found.startswith(expected) if expected else not found
 
 
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [
+        pytest.param(
+            24,
+            "allowPrivilegeEscalation != false|unrestricted capabilities|seccompProfile",
+            id="until 1.24 also on Windows",
+        ),
+        pytest.param(25, "", id="since 1.25 not on Windows"),
+        pytest.param(None, "", id="nor in the latest"),
+    ],
+)
+def test_what_windows_does_not_have_is_not_required_there(version, expected):
+    """Upstream: pod-security-admission, policy/check_seccompProfile_restricted.go"""
+    spec = {"os": {"name": "windows"}, "containers": [container(runAsNonRoot=True)]}
+    found = details(Standard("restricted", version), {}, spec)
+    parts = expected.split("|") if expected else []
+    assert all(part in found for part in parts)
+    assert bool(found) == bool(parts)
+
+
 def test_old_annotations_count_where_they_were_used():
     name = "container.apparmor.security.beta.kubernetes.io/c"
     metadata = {

@@ -18,7 +18,6 @@ from podwright.apimachinery.objects import (
     Node,
     Pod,
     Quantity,
-    SelectorError,
     format_quantity,
     timestamp_text,
 )
@@ -28,7 +27,7 @@ from podwright.cluster.api.endpoints.read import stored_fields
 from podwright.cluster.api.endpoints.replies.responses import list_reply, object_reply
 from podwright.cluster.api.endpoints.request import HttpReply
 from podwright.cluster.api.pods.declared_usage import DeclaredUsages, Usage, UsageError
-from podwright.cluster.api.rejections import bad_request, not_found
+from podwright.cluster.api.rejections import not_found
 from podwright.cluster.store import POD, GroupKind
 
 METRICS_GROUP: Final = "metrics.k8s.io"
@@ -69,15 +68,12 @@ def get_metrics(backend: Backend, call: Call) -> HttpReply:
 def list_metrics(backend: Backend, call: Call) -> HttpReply:
     """Return the metrics of the selected nodes or pods, by name."""
     options = list_options(call.request, is_watch=False)
-    try:
-        page = backend.store.list(
-            POD if call.resource.namespaced else _NODE,
-            namespace=call.info.namespace or None,
-            labels=options.labels,
-            fields=stored_fields(call.resource, options.fields),
-        )
-    except SelectorError as error:
-        raise bad_request(str(error)) from None
+    page = backend.store.list(
+        POD if call.resource.namespaced else _NODE,
+        namespace=call.info.namespace or None,
+        labels=options.labels,
+        fields=stored_fields(call.resource, options.fields),
+    )
     return list_reply(call, _metrics(backend, call, page.objects), {})
 
 

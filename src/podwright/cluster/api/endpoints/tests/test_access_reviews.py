@@ -173,6 +173,25 @@ def test_a_review_is_about_the_user_and_the_groups_that_it_names(server):
 
 
 @pytest.mark.parametrize(
+    ("requirement", "is_allowed"),
+    [
+        ({"key": "spec.nodeName", "operator": "In", "values": ["n1"]}, True),
+        ({"key": "spec.nodeName", "operator": "In", "values": ["n2"]}, False),
+        ({"key": "spec.nodeName", "operator": "NotIn", "values": ["n1"]}, False),
+        ({"key": "n1", "operator": "In", "values": ["spec.nodeName"]}, False),
+    ],
+)
+def test_a_review_of_a_list_is_about_the_selected_fields(server, requirement, is_allowed):
+    attributes = {
+        "verb": "list",
+        "resource": "pods",
+        "fieldSelector": {"requirements": [requirement]},
+    }
+    user = {"user": "system:node:n1", "groups": ["system:nodes"]}
+    assert reviewed(server, user | {"resourceAttributes": attributes})["allowed"] is is_allowed
+
+
+@pytest.mark.parametrize(
     ("selectors", "errors"),
     [
         ({"fieldSelector": {"rawSelector": "a=b"}}, []),

@@ -220,6 +220,17 @@ def test_objects_that_are_no_messages(server, raw, message):
     )
 
 
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [(b"k8s\0\x0a\xff", "unexpected EOF"), (b"{}", "provided data does not appear to be")],
+)
+def test_a_body_that_is_no_envelope_is_refused(server, body, message):
+    status, found = server.reply("POST", CONFIG_MAPS, body, headers=PROTOBUF)
+    assert status == 400
+    expected = f"the object provided is unrecognized (must be of type ConfigMap): {message}"
+    assert found["message"].startswith(expected)
+
+
 def test_nesting_is_limited():
     schema = b""
     for _ in range(300):
