@@ -405,6 +405,15 @@ def test_a_stage_that_was_deferred_is_due_when_the_node_is_up():
     assert life.handle(NodeUp("n1"), NOW) == [plan]
 
 
+def test_a_stage_that_is_still_to_come_is_not_scheduled_again_when_the_node_is_up():
+    life = Lifecycle()
+    (plan,) = life.handle(ObjectPut(a_pod()), NOW)
+    assert isinstance(plan, ScheduleStage)
+    assert plan.due_ns == NOW
+    life.handle(NodeDown("n1"), NOW)
+    assert life.handle(NodeUp("n1"), NOW) == []
+
+
 def test_a_new_object_of_the_same_name_has_a_new_state():
     driver = LifecycleDriver(Lifecycle(stages_of(WAIT)))
     driver.put(a_pod())
