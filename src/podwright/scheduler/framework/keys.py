@@ -154,11 +154,10 @@ class PodKeyCache:
         known = self._templates.get(id(pod.spec))
         if known is None:
             return None
-        spec, metadata, own_keys, key = known
+        _, metadata, own_keys, key = known
         ours = pod.metadata
         if (
-            spec is pod.spec
-            and (
+            (
                 metadata.labels == ours.labels
                 or self._are_equivalent(metadata.labels, ours.labels, own_keys)
             )

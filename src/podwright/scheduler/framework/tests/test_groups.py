@@ -13,6 +13,7 @@ from podwright.scheduler.assembly.registry import Registry
 from podwright.scheduler.columns import Cluster
 from podwright.scheduler.config import DEFAULT_GATES, effective, read_configuration
 from podwright.scheduler.framework.profile import Profile
+from podwright.scheduler.framework.rankings.groups import Scratch
 from podwright.scheduler.framework.run import PluginRunner
 from podwright.testing import make_node, make_pod
 
@@ -34,6 +35,12 @@ def cluster_of(count: int) -> Cluster:
         labels = {HOST: name} | ({ZONE: "abc"[number % 3]} if number < count - 1 else {})
         cluster.put(make_node(name, cpu="64", labels=labels))
     return cluster
+
+
+def test_a_recipe_is_known_from_its_second_use_on() -> None:
+    scratch = Scratch()
+    uses = (b"a", b"b", b"a", b"b", b"c")
+    assert [scratch.is_recipe_known(recipe) for recipe in uses] == [False, False, True, True, False]
 
 
 def scoring(strategy: str) -> dict[str, object]:

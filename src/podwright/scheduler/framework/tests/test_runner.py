@@ -52,7 +52,8 @@ def runner(rates: dict[str, str], *, weight: int = 1, **options: Any) -> PluginR
     for name, rate in rates.items():
         cluster.put(make_node(name, labels={"rate": rate} if rate else {}))
     rates_plugin, halves = Rates(), Halves()
-    given = {key: options.pop(key) for key in ("tie_rule",) if key in options}
+    settings = ("tie_rule", "percentage_of_nodes_to_score")
+    given = {key: options.pop(key) for key in settings if key in options}
     profile = Profile(
         scheduler_name="s",
         filter=(rates_plugin,),
@@ -77,6 +78,32 @@ def test_a_node_with_the_greatest_total_is_taken(tie_rule: TieRule) -> None:
     assert {decision.tie_count for decision in decisions} == {3}
     assert {decision.node for decision in decisions} <= {"a", "b", "c"}
     assert len({decision.node for decision in decisions}) > 1 or tie_rule is TieRule.HEAP
+
+
+@pytest.mark.parametrize("tie_rule", [TieRule.DRAWN, TieRule.HEAP])
+@pytest.mark.parametrize(
+    ("percentage", "count"),
+    [
+        pytest.param(0, 100, id="a share that the number of nodes decides: 49 %"),
+        pytest.param(60, 120, id="a share that is set"),
+        pytest.param(100, 200, id="all, by a share"),
+    ],
+)
+def test_a_share_of_the_nodes_is_searched_from_where_the_last_search_ended(
+    tie_rule: TieRule, percentage: int, count: int
+) -> None:
+    # Upstream: pkg/scheduler/schedule_one.go, findNodesThatPassFilters
+    nodes = {f"n{number:03}": str(number // 4) for number in range(200)}
+    made = runner(nodes, tie_rule=tie_rule, percentage_of_nodes_to_score=percentage)
+    start = 0
+    for number in range(4):
+        assert made.repeat(make_pod("p"), "n199") is None, "a decision moves the start"
+        searched = [place % 200 for place in range(start, start + count)]
+        decision = made.decide(make_pod("p"), cycle_number=number)
+        assert (decision.feasible_count, decision.evaluated_count) == (count, count)
+        assert decision.total == 50 + max(searched) // 4
+        start = (start + count) % 200
+        assert made.search_position() == start
 
 
 def test_totals_are_kept_and_passed_on() -> None:

@@ -115,6 +115,13 @@ SECRET = {"name": "s", "secret": {"secretName": "x"}}
         ),
         pytest.param(
             node_affinity_fragment,
+            near(preferred((1, {"matchExpressions": [A, B]}))),
+            near(preferred((1, {"matchExpressions": [B, expression("a", "2", "1")]}))),
+            True,
+            id="the order of expressions and values of a preference",
+        ),
+        pytest.param(
+            node_affinity_fragment,
             near(preferred((1, TERM_A))),
             near(preferred((2, TERM_A))),
             False,
