@@ -23,8 +23,10 @@ from podwright.cli.inputs import extender_caller, find_key, read_scenario_files
 from podwright.cli.recorded.options import CheckOptions
 from podwright.cli.recorded.recorded_run import RecordedRun, open_for_command
 from podwright.cli.recorded.rendered_manifests import rendered_manifests, with_rendered
+from podwright.simulation.files import load
 from podwright.simulation.recording import Cycles, find_cycle
 from podwright.simulation.scenarios import (
+    SNAPSHOT_END,
     CheckReport,
     ScenarioFile,
     check,
@@ -32,7 +34,7 @@ from podwright.simulation.scenarios import (
     load_scenario,
     snapshot_scenario,
 )
-from podwright.simulation.world import simulate
+from podwright.simulation.world import endless_inputs, simulate
 
 
 def run_check(options: CheckOptions) -> bool:
@@ -136,8 +138,10 @@ def run_create(options: CheckOptions) -> bool:
     if options.from_run is None:
         folder = options.create.parent
         files = [os.path.relpath(name, folder) for name in options.files]
-        run = simulate(list(options.files), progress=False)
-        document = snapshot_scenario(files, options.create.stem, len(run.pending))
+        loaded = load(list(options.files))
+        end = SNAPSHOT_END if any(endless_inputs(loaded.sourced)) else ""
+        run = simulate(loaded, until=end or None, progress=False)
+        document = snapshot_scenario(files, options.create.stem, len(run.pending), end=end)
     else:
         document = _of_decision(options, options.from_run)
     write_case(options.create, msgspec.yaml.encode(document).decode())

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         run_kep140 as run_kep140,
     )
     from podwright.simulation.scenarios.new_check import (
+        SNAPSHOT_END as SNAPSHOT_END,
         decision_scenario as decision_scenario,
         snapshot_scenario as snapshot_scenario,
     )

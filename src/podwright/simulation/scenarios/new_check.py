@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from podwright.apimachinery.objects import Object, Pod, encode, with_node_name
 from podwright.simulation.recording import PastCycle, cluster_of
@@ -11,8 +11,13 @@ from podwright.simulation.scenarios.document import API_VERSION, KIND
 
 Scenario = dict[str, Any]
 
+SNAPSHOT_END: Final = "10m"
+"""The end of a check of a cluster that starts pods without end: each pending pod is tried again."""
 
-def snapshot_scenario(files: Sequence[str], name: str, pending_count: int) -> Scenario:
+
+def snapshot_scenario(
+    files: Sequence[str], name: str, pending_count: int, *, end: str = ""
+) -> Scenario:
     """Return a scenario of the cluster in some files: no more of its pods are pending than now.
 
     Parameters
@@ -23,9 +28,12 @@ def snapshot_scenario(files: Sequence[str], name: str, pending_count: int) -> Sc
         The name of the scenario.
     pending_count : int
         The pods that are pending at the end of a run of the cluster.
+    end : str
+        The end of that run since its start; "" if it ended by itself.
     """
     expectations = [{"name": "not more pending pods", "pendingAtMost": pending_count}]
-    return _scenario(name, {"cluster": {"files": list(files)}, "expectations": expectations})
+    spec: Scenario = {"cluster": {"files": list(files)}, "expectations": expectations}
+    return _scenario(name, spec | {"stop": {"at": end}} if end else spec)
 
 
 def decision_scenario(past: PastCycle, configuration: Scenario) -> Scenario:

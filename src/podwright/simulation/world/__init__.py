@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from podwright.simulation.world.inputs.run_inputs import (
         EventFile as EventFile,
         Inputs as Inputs,
+        endless_inputs as endless_inputs,
         file_of_events as file_of_events,
         start_of as start_of,
         with_present_owners as with_present_owners,

@@ -590,6 +590,7 @@ def test_the_check_of_a_snapshot_is_written_whole():
             "expectations": [{"name": "not more pending pods", "pendingAtMost": 3}],
         },
     }  # fmt: skip
+    assert snapshot_scenario(["a.yaml"], "s", 0, end="10m")["spec"]["stop"] == {"at": "10m"}
 
 
 def test_a_recorded_run_may_be_elsewhere(tmp_path):

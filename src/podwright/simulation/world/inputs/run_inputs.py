@@ -247,7 +247,7 @@ class Inputs:
             if not self._events:  # a record may add the node
                 errors += _missing_nodes([*sourced, *added], nodes)
             if is_endless:
-                errors += _endless([*sourced, *added], has_trace=self._has_usage)
+                errors += endless_inputs([*sourced, *added], has_trace=self._has_usage)
         if errors:
             raise InputError(errors)
         self.warnings = tuple(warnings)
@@ -451,7 +451,15 @@ def _wrong_usages(sourced: Iterable[Sourced]) -> Iterator[FieldError]:
             yield msgspec.structs.replace(error, source=entry.source)
 
 
-def _endless(sourced: Sequence[Sourced], *, has_trace: bool) -> Iterator[FieldError]:
+def endless_inputs(sourced: Sequence[Sourced], *, has_trace: bool = False) -> Iterator[FieldError]:
+    """Yield an error for each object with which a run without an end would never stop.
+
+    Parameters
+    ----------
+    sourced : sequence of Sourced
+    has_trace : bool
+        Whether the run has a trace of usage, which autoscalers compare.
+    """
     scaled = autoscalers_with_usage(entry.object for entry in sourced)
     for entry in sourced:
         is_scaled = has_trace or entry.object.key in scaled

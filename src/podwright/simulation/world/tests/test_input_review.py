@@ -29,11 +29,11 @@ from podwright.simulation.world.inputs.openb_arrivals import Arrival
 from podwright.simulation.world.inputs.operations import Apply, Delete, Put
 from podwright.simulation.world.inputs.run_inputs import (
     Collisions,
-    _endless,
     _initial_operations,
     _missing_nodes,
     _missing_owners,
     _timed,
+    endless_inputs,
     with_present_owners,
 )
 from podwright.simulation.world.world_steps import SLICES_MAX, Backlog, Backlogged
@@ -402,11 +402,11 @@ def test_what_never_ends_needs_an_end():
     sourced = [Sourced("f: 1", CRON), Sourced("f: 2", decode(suspended)), Sourced("f: 3", SCALER)]
     cron = "f: 1: spec.schedule: starts jobs without end; set --until"
     scaler = "f: 3: spec.metrics: compares the declared usage without end; set --until"
-    assert [str(each) for each in _endless(sourced, has_trace=False)] == [cron]
-    assert [str(each) for each in _endless(sourced, has_trace=True)] == [cron, scaler]
+    assert [str(each) for each in endless_inputs(sourced, has_trace=False)] == [cron]
+    assert [str(each) for each in endless_inputs(sourced, has_trace=True)] == [cron, scaler]
     # What else it lacks is another error.
     bare = decode({key: value for key, value in cron_job.items() if key != "spec"})
-    assert [str(each) for each in _endless([Sourced("f: 1", bare)], has_trace=False)] == [cron]
+    assert [str(each) for each in endless_inputs([Sourced("f: 1", bare)])] == [cron]
 
 
 def test_a_name_of_a_workload_is_in_no_other_input():
