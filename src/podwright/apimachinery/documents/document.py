@@ -47,7 +47,11 @@ class Keys(dict[str, Any]):
     is_yaml = False
 
 
-class _Loader(yaml.SafeLoader):
+# The parser in C is libyaml, which upstream's is a translation of.
+_SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Loader(_SafeLoader):  # type: ignore[misc]  # one of two classes
     """YAML with the scalars of kube-scheduler's parser; duplicate keys are recorded."""
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 - the attribute PyYAML looks for

@@ -313,7 +313,7 @@ def resources_fragment(pod: Pod) -> dict[str, object]:
 def tolerations_fragment(pod: Pod) -> dict[str, object]:
     """Return the tolerations; their order does not matter."""
     tolerations = pod.spec.tolerations
-    return {TOLERATIONS: sorted(tolerations, key=lambda one: (one.key or "", one.value or ""))}
+    return {TOLERATIONS: sorted(tolerations, key=lambda one: (one.key, one.value))}
 
 
 def volumes_fragment(pod: Pod) -> dict[str, object]:

@@ -25,7 +25,6 @@ from podwright.apimachinery.objects import (
     read_yaml,
     timestamp_text_nano,
 )
-from podwright.apimachinery.patching import PatchError, merge_patched, strategic_merged
 from podwright.apimachinery.schema import built_in
 
 START_NS: Final = 946_684_800_000_000_000
@@ -99,6 +98,8 @@ def record_lines(data: bytes, source: str) -> Iterator[tuple[int, bytes, bool]]:
     InputError
         At a document that is not YAML, or a change that does not apply.
     """
+    from podwright.apimachinery.patching import PatchError  # an export needs none
+
     there: dict[_Key, Document] = {}
     try:
         for document in read_yaml(with_times(data).decode(), allow_duplicates=True):
@@ -164,6 +165,8 @@ def _resource_of(group: str, kind: str) -> tuple[str, str]:
 
 
 def _patched(document: Document, patch: Document | None) -> Document:
+    from podwright.apimachinery.patching import merge_patched, strategic_merged
+
     known = built_in().find(str(document.get("apiVersion")), str(document.get("kind")))
     if known is None:
         return merge_patched(document, patch or {})

@@ -93,7 +93,7 @@ def test_a_switch_of_the_environment_that_is_not_true_is_off():
             "resourceImportLabelSelector: {matchLabels: {a b: c}}",
             "resourceImportLabelSelector: key: Invalid value",
         ),
-        ("port: [", "line 7, column 8"),
+        ("port: [", "line 8, column 1"),
         # What is left out is as empty as in Go.
         ("# port", "config.yaml: port: Required value"),
         ("# etcdURL", "config.yaml: etcdURL: Required value"),
