@@ -5,12 +5,17 @@ import pytest
 from podwright.apimachinery.objects import LabelSelector, decode_pod, label_selector
 from podwright.apimachinery.objects.decode import decode_node
 from podwright.scheduler.columns import Cluster
-from podwright.scheduler.columns.affinity.counters import PlacementLog, WeightedTerms
+from podwright.scheduler.columns.affinity.counters import (
+    NO_WEIGHTED_TERMS,
+    PlacementLog,
+    WeightedTerms,
+)
 from podwright.scheduler.columns.affinity.domains import DomainRule
 from podwright.scheduler.columns.affinity.matching import PodSelector
 from podwright.scheduler.columns.affinity.selectors import SelectorCounters
 from podwright.scheduler.columns.affinity.term_index import TermKind
 from podwright.scheduler.columns.pod_keys import PodKeysCache
+from podwright.scheduler.kernels import placements
 
 ZONE = "zone"
 LEAST = 1_024
@@ -563,17 +568,6 @@ def test_renewed_selectors_are_of_another_generation():
     assert cluster.selectors.generation > generation
 
 
-def test_a_pod_without_the_label_does_not_end_the_absence_of_others():
-    cluster = Cluster()
-    cluster.put(node("n1", "x"))
-    cluster.put(node("bare"))
-    assert not is_present(cluster, "a")
-    cluster.put(pod("elsewhere", "bare"))
-    assert not is_present(cluster, "a")
-    cluster.put(pod("here", "n1"))
-    assert is_present(cluster, "a")
-
-
 def test_the_labels_that_terms_select_are_those_of_the_cluster():
     cluster = Cluster()
     before = cluster.selected_labels.version
@@ -648,6 +642,36 @@ def test_however_many_carriers_came_and_went_they_are_counted(count, of_live):
         cluster.delete(pod(f"p{number}", ("n2", "bare")[number % 2], app="b", away_from="a"))
     assert by_zone(cluster, counter) == {"x": 3, "y": 0}
     assert by_zone(cluster, both) == {"x": 13, "y": 0}
+
+
+@pytest.mark.parametrize("counts_carriers", [False, True])
+@pytest.mark.parametrize(("count", "passes"), [(1, 0), (64, 0), (65, 1)])
+def test_a_read_follows_few_changes_and_counts_again_after_many(
+    monkeypatch, count, passes, counts_carriers
+):
+    cluster = Cluster()
+    cluster.put(node("n1", "x"))
+    cluster.put(pod("shy", "n1", app="b", away_from="a"))
+    terms = cluster.selectors.terms_matching(FACTORS, "default", {"app": "a"}, {})[ZONE]
+    counted = () if counts_carriers else (((selecting("b"),), 3),)
+    counter = cluster.selectors.counter(
+        DomainRule.of_key(ZONE), counted, terms if counts_carriers else NO_WEIGHTED_TERMS
+    )
+    # Read at a later version than 0, from which on it follows.
+    for number in range(2):
+        cluster.put(pod(f"early{number}", "n1", app="b", away_from="a"))
+        assert by_zone(cluster, counter) == {"x": 3 * (number + 2)}
+    calls = []
+    count_ordered = placements.count_ordered
+    monkeypatch.setattr(
+        placements, "count_ordered", lambda *given: (calls.append(1), count_ordered(*given))
+    )
+    for number in range(count):
+        cluster.put(pod(f"p{number}", "n1", app="b", away_from="a"))
+    assert by_zone(cluster, counter) == {"x": 3 * (count + 3)}
+    assert len(calls) == passes
+    assert by_zone(cluster, counter) == {"x": 3 * (count + 3)}
+    assert len(calls) == passes, "nothing has changed"
 
 
 FACTORS = dict.fromkeys(TermKind, 3)

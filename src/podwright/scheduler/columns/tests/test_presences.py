@@ -150,3 +150,14 @@ def test_what_is_present_changes_no_version_when_it_is_read_or_forgotten(monkeyp
     assert cluster.selectors.terms_version == versions[-1], "no reader of it is left"
     cluster.delete(pod("d", "n1", app="d"))
     assert cluster.selectors.terms_version == versions[-1] + 1
+
+
+def test_a_pod_without_the_label_does_not_end_the_absence_of_others():
+    cluster = Cluster()
+    cluster.put(node("n1", "x"))
+    cluster.put(node("bare"))
+    assert not is_present(cluster, "a")
+    cluster.put(pod("elsewhere", "bare"))
+    assert not is_present(cluster, "a")
+    cluster.put(pod("here", "n1"))
+    assert is_present(cluster, "a")
