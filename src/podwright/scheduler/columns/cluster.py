@@ -681,7 +681,7 @@ class DryRunCache:
         n_slots = self._nodes.n_slots
         key = (priority, pairs.tobytes())
         tried = self._kept.pop(key, None)
-        if tried is None and len(self._kept) >= _MOST_KEPT:
+        if len(self._kept) >= _MOST_KEPT:
             # Reuse the arrays of the least recently used kind.
             _, tried = self._kept.popitem(last=False)
             tried.forget()

@@ -58,10 +58,8 @@ class PodKeysCache:
         if known is not None:
             like, keys = known
             metadata = pod.metadata
-            if like.metadata.namespace == metadata.namespace and (
-                # The usual case without comparing two statuses.
-                (like.status is _NO_STATUS and not has_actual_resources(pod))
-                or has_same_actual_resources(like, pod)
+            if like.metadata.namespace == metadata.namespace and has_same_actual_resources(
+                like, pod
             ):
                 if like.metadata.labels == metadata.labels:
                     return keys

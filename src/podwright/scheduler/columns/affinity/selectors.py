@@ -331,7 +331,7 @@ class SelectorCounters:
         labeled = self._labeled.get(topology_key)
         if labeled is None:
             there = self._nodes.label_ids(topology_key) >= 0
-            labeled = self._labeled[topology_key] = bytearray(there.tobytes())
+            labeled = self._labeled[topology_key] = bytearray(there)
         return labeled
 
     # ---------------------------------------------------------------- presence

@@ -282,6 +282,21 @@ def test_columns_keep_their_content_when_they_grow(count):
     assert features == [{f"{i}"} for i in range(count)]
 
 
+def test_the_visiting_order_is_that_of_before_unless_a_node_changes_its_zone():
+    nodes = Cluster().nodes
+    zone = "topology.kubernetes.io/zone"
+    for name, where in (("a", "x"), ("b", "x"), ("c", "y")):
+        nodes.put(make_node(name, labels={zone: where}))
+    order = nodes.visiting_order()
+    assert order.tolist() == [0, 2, 1]
+    nodes.put(make_node("b", labels={zone: "x", "color": "red"}, cpu="3"))
+    assert nodes.visiting_order() is order
+    nodes.put(make_node("b", labels={zone: "z"}))
+    assert nodes.visiting_order().tolist() == [0, 2, 1]
+    nodes.put(make_node("a", labels={zone: "y"}))
+    assert nodes.visiting_order().tolist() == [2, 1, 0]
+
+
 def test_a_deleted_node_is_dead_and_a_new_one_of_its_name_gets_a_new_slot():
     cluster = Cluster()
     nodes = cluster.nodes

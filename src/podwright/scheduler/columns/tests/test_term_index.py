@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from podwright.apimachinery.objects import Pod, Requirement, Selector, decode_pod
+from podwright.scheduler.columns.affinity import term_index
 from podwright.scheduler.columns.affinity.term_index import (
     SPREAD_SELECTOR,
     AffinityTerm,
@@ -195,6 +196,18 @@ def test_versions_of_a_pod_share_their_terms_and_other_namespaces_do_not() -> No
     assert affinity_terms(elsewhere).required[0].namespaces == {"y"}
     assert affinity_terms(pod({"nodeAffinity": {}})).all == ()
     assert affinity_terms(pod({"podAffinity": {}})).all == ()
+
+
+def test_the_terms_of_the_last_64_affinities_are_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(term_index, "_compiled", {})
+    pods = [pod({"podAffinity": {HARD: [of()]}}) for _ in range(65)]
+    first = affinity_terms(pods[0])
+    for one in pods[1:64]:
+        affinity_terms(one)
+    assert affinity_terms(pods[0]) is first
+    affinity_terms(pods[64])
+    assert affinity_terms(pods[0]) is not first
+    assert affinity_terms(pods[0]) == first
 
 
 def test_terms_that_were_forgotten_are_compiled_again() -> None:

@@ -63,6 +63,7 @@ POOL = capacity("k", "local", {ZONE: "a"}, capacity="50Gi")
         pytest.param(
             [volume("v", "5Gi")], [claim("c")], [[100] * 3], id="a volume of exactly the size"
         ),
+        pytest.param([volume("v", "1")], [claim("c", "1")], [[100] * 3], id="also of one byte"),
         pytest.param(
             [REPORTS, POOL], [claim("c")], [[None] * 3, [10, 10, None]], id="the share of the pool"
         ),

@@ -177,15 +177,13 @@ class VolumeUse:
 
     def _recount(self, slot: int) -> None:
         held = self._held_by_pods(slot)
-        old = self._held.get(slot, {})
-        if held != old:
-            for volume in old:
-                self._holders[volume].discard(slot)
-                if not self._holders[volume]:
-                    del self._holders[volume]
-            for volume in held:
-                self._holders.setdefault(volume, set()).add(slot)
-            _keep(self._held, slot, held)
+        for volume in self._held.get(slot, {}):
+            self._holders[volume].discard(slot)
+            if not self._holders[volume]:
+                del self._holders[volume]
+        for volume in held:
+            self._holders.setdefault(volume, set()).add(slot)
+        _keep(self._held, slot, held)
         counts = Counter(volume.driver for volume in held)
         for volume in self._storage.attached_to(self._nodes.names[slot]):
             if volume not in held:
