@@ -150,3 +150,5 @@ async def shown(replies=()):
         await server.upstream.close()
         core.loop = None
     assert not page.failures
+    # A browser that sanitizes removes the elements of this page.
+    assert not [each.content for each in page.all(ui.html) if each.props["sanitize"]]

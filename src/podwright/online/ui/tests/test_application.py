@@ -21,6 +21,7 @@ from podwright.online.client import ClusterAccess
 from podwright.online.ui import __main__, application, process
 from podwright.online.ui.new_clusters import NewClusters
 from podwright.online.ui.tests.shown import Server
+from podwright.online.ui.upstream import Upstream
 
 
 @pytest.fixture
@@ -211,6 +212,7 @@ def test_a_process_gets_its_access_and_socket_by_a_line(monkeypatch):
     served = []
 
     def serve(upstream, listening, *, lives_until):
+        assert isinstance(upstream, Upstream)
         with listening:
             served.append((upstream.server, listening.getsockname(), lives_until.read()))
 

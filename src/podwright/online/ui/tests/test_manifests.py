@@ -78,6 +78,13 @@ def test_copies_are_numbered():
     assert list(copies_of(generated, 2)) == [generated, generated]
 
 
+@pytest.mark.parametrize(
+    "value", [{"metadata": ["name"]}, {"metadata": None}, {}, ["metadata"], "metadata"]
+)
+def test_what_has_no_name_has_equal_copies(value):
+    assert list(copies_of(value, 2)) == [value, value]
+
+
 def test_a_text_has_one_line_for_a_long_value():
     words = "word " * 100 + "end"
     assert text_of({"a": words, "b": [1, 2]}) == f"a: {words}\nb:\n- 1\n- 2\n"

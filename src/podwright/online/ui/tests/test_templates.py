@@ -127,6 +127,13 @@ def test_a_workload_selects_the_pods_of_its_template(kind):
     }
 
 
+def test_examples_are_indented_by_two(kinds):
+    for version, kind, namespace, _ in kinds:
+        lines = template_of(version, kind, namespace).splitlines()
+        indents = {len(line) - len(line.lstrip(" ")) for line in lines}
+        assert {indent % 2 for indent in indents} == {0}, kind
+
+
 @pytest.mark.parametrize(
     ("binding", "role"), [("RoleBinding", "Role"), ("ClusterRoleBinding", "ClusterRole")]
 )
@@ -139,7 +146,7 @@ def test_a_binding_is_of_the_role_of_the_example(binding, role):
     ]
 
 
-@pytest.mark.parametrize("kind", ["Pod", "Deployment", "StatefulSet", "Job", "Node"])
+@pytest.mark.parametrize("kind", ["Pod", "Deployment", "PodTemplate", "Job", "Node"])
 def test_a_template_has_the_form_that_an_object_has_in_the_editor(kind):
     text = template_of("v1", kind, "default")
     (document,) = read_documents(text)
