@@ -22,8 +22,8 @@ from podwright.simulation.recording import (
     attempts_of,
     explanation_document,
     explanation_matrix,
-    find_cycle,
     labels_of_nodes,
+    past_cycles,
     recorded_view,
     replay,
     timeline_of_run,
@@ -59,18 +59,22 @@ def run_report(options: ReportOptions) -> None:
 def _replies(run: RecordedRun, machine: Machine, count: int) -> Iterator[tuple[str, Any]]:
     """Yield what the HTTP API would reply for the pods that are explained, by path."""
     cycles = Cycles(run.log)
-    for pod in islice(_by_interest(machine, cycles), count):
-        path = f"/podwright/v1/pods/{quote(pod)}"
+    pods = list(islice(_by_interest(machine, cycles), count))
+    for pod in pods:
         attempts = attempts_of(run.log, pod)
-        yield f"{path}/attempts", {"pod": pod, "attempts": msgspec.to_builtins(attempts)}
-        if not attempts:
-            continue
-        past = find_cycle(run.log, pod, plugins=run.plugins, cycles=cycles)
-        last = f"{path}/explanation?attempt={attempts[-1].attempt}"
+        document = {"pod": pod, "attempts": msgspec.to_builtins(attempts)}
+        yield f"{_path_of(pod)}/attempts", document
+    last_cycles = [(cycles.of(pod)[-1], pod) for pod in pods]
+    for past in past_cycles(run.log, last_cycles, plugins=run.plugins):
+        last = f"{_path_of(past.pod.key)}/explanation?attempt={past.attempt}"
         matrix = explanation_matrix(past.explain())
         yield f"{last}&view=matrix", msgspec.to_builtins(matrix)
         view = recorded_view(past, run.log, start_ns=run.start_ns, end_ns=run.end_ns)
         yield last, explanation_document(view)
+
+
+def _path_of(pod: NamespacedName) -> str:
+    return f"/podwright/v1/pods/{quote(pod)}"
 
 
 def _by_interest(machine: Machine, cycles: Cycles) -> Iterator[NamespacedName]:

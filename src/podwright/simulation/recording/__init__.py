@@ -92,6 +92,7 @@ if TYPE_CHECKING:
         explain_cycle as explain_cycle,
         explain_cycles as explain_cycles,
         find_cycle as find_cycle,
+        past_cycles as past_cycles,
         select_cycles as select_cycles,
     )
     from podwright.simulation.recording.explanations.matrix import (

@@ -239,7 +239,21 @@ def explain_cycles(
     plugins: Iterable[type[Plugin]] = (),
     is_shown: bool | None = None,
 ) -> Iterator[tuple[NamespacedName, Explanation]]:
-    """Explain many past cycles, in their order, with one forward replay.
+    """Explain many past cycles, in their order; see `past_cycles` for parameters and errors."""
+    for past in past_cycles(log, requested, plugins=plugins, is_shown=is_shown):
+        yield past.pod.key, past.explain()
+
+
+def past_cycles(
+    log: DecisionLog,
+    requested: Iterable[tuple[int, NamespacedName]],
+    *,
+    plugins: Iterable[type[Plugin]] = (),
+    is_shown: bool | None = None,
+) -> Iterator[PastCycle]:
+    """Yield many past cycles, in their order, with one forward replay.
+
+    The replay of a cycle may be continued until the next one is taken, which ends its use.
 
     Parameters
     ----------
@@ -259,23 +273,24 @@ def explain_cycles(
     """
     ordered = sorted(requested)
     with metered("explaining", len(ordered), is_shown=is_shown) as meter:
-        for number, found in enumerate(_explained(log, ordered, tuple(plugins)), start=1):
-            yield found
+        for number, past in enumerate(_in_order(log, ordered, tuple(plugins)), start=1):
+            yield past
             meter.advance(number)
 
 
-def _explained(
+def _in_order(
     log: DecisionLog,
     requested: Sequence[tuple[int, NamespacedName]],
     own: tuple[type[Plugin], ...],
-) -> Iterator[tuple[NamespacedName, Explanation]]:
+) -> Iterator[PastCycle]:
     known, checkpoints = Cycles(log), log.checkpoints
     run: Replay | None = None
     for end, pod in requested:
         if end not in known.of(pod):
             raise UnknownCycle(f"no cycle of pod {pod} ended in event {end}")
-        # A checkpoint on the way saves handling the events before it.
-        if run is None or any(run.index < start <= end for start in checkpoints):
+        # The caller may have replayed beyond it. A checkpoint on the way saves handling the events
+        # before it.
+        if run is None or run.index > end or any(run.index < start <= end for start in checkpoints):
             run = Replay(log, until=end, plugins=own, is_repeated=True)
         run.run_to(end)
         entry = run.peek()
@@ -283,12 +298,11 @@ def _explained(
         queued = run.machine.queue.get(pod)
         if isinstance(entry.event, CycleDue) and queued is not None:
             start = _CycleStart(run.machine, entry, entry.index, ())
-            past = PastCycle(run, start, queued.pod, end=end, ends=known.of(pod))
+            yield PastCycle(run, start, queued.pod, end=end, ends=known.of(pod))
         else:
             # The cycle called extenders and started in an earlier event.
             attempt = known.of(pod).index(end) + 1
-            past = find_cycle(log, pod, attempt, plugins=own, cycles=known)
-        yield pod, past.explain()
+            yield find_cycle(log, pod, attempt, plugins=own, cycles=known)
 
 
 def select_cycles(

@@ -17,7 +17,11 @@ from podwright.scheduler.machine import (
     ObjectDeleted,
     ObjectPut,
 )
-from podwright.simulation.recording.explanations.explain import UnknownCycle, find_cycle
+from podwright.simulation.recording.explanations.explain import (
+    UnknownCycle,
+    find_cycle,
+    past_cycles,
+)
 from podwright.simulation.recording.explanations.outcome import (
     AttemptOutcome,
     OutcomeKind,
@@ -156,6 +160,20 @@ def test_the_binding_of_another_pod_in_between_is_not_that_of_the_attempt():
     assert (found.kind, found.node, found.now_ns) == (OutcomeKind.BOUND, "n1", 4 * SECOND)
     found = after(run.run.log, "other")
     assert (found.kind, found.node, found.now_ns) == (OutcomeKind.BOUND, "n2", 3 * SECOND)
+
+
+def test_outcomes_are_found_on_the_way_through_many_cycles():
+    run = Recorded()
+    run.holds = {"Bind"}
+    for name in ("one", "two", "three"):
+        run.attempt(make_node(f"n-{name}", cpu="1"), make_pod(name, cpu="1"))
+    for call in reversed(run.held):
+        run.now_ns += SECOND
+        run.tell(CallDone(call.call))
+    log = run.run.log
+    # The outcome of each pod comes after the cycles of the others.
+    found = [(past.pod.name, find_outcome(past)) for past in past_cycles(log, log.cycles())]
+    assert found == [(name, after(log, name)) for name in ("one", "two", "three")]
 
 
 def test_a_suspended_attempt_has_not_the_node_of_the_one_before():
