@@ -76,6 +76,14 @@ DOCUMENT = {
             ".status | select(.conditions[].reason and .ok) | .count", [1], id="of each, and one"
         ),
         pytest.param(".status | select(.none[] or .ok) | .count", [], id="none of none, or one"),
+        pytest.param(
+            ".status | select(.gone and .count.x or .ok) | .count",
+            [1],
+            id="what is decided reads no further",
+        ),
+        pytest.param(
+            ".status | select(.ok and .count.x or .ok) | .count", [], id="an error is no value"
+        ),
         pytest.param(".status | select(.ok or .none[]) | .count", [1], id="one, or none of none"),
     ],
 )

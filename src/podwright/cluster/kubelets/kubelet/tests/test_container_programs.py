@@ -338,6 +338,7 @@ def test_a_wrong_file_of_images_is_an_error_with_its_place(text, message):
     with pytest.raises(InputError, match=None) as error:
         read_image_behaviors(text, "images.yaml")
     assert message in str(error.value)
+    assert "\n" not in str(error.value), "on one line"
 
 
 def test_a_script_that_is_far_behind_sleeps_over_the_rest():

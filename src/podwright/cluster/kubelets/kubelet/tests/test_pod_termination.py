@@ -156,12 +156,20 @@ KILLED = ("terminated", 137, "Error")
         pytest.param(True, [("a", "true")],
                      {"a": ("terminated", 0, "Completed"), "main": UNKNOWN},
                      id="after its init containers"),
+        pytest.param(True, [("a", "true"),
+                            ("side", "trap 'exit 0' TERM; while :; do sleep 1; done")],
+                     {"side": ("terminated", 0, "Completed"),
+                      "main": ("waiting", None, "PodInitializing")},
+                     id="a sidecar that has ended has not initialized it"),
     ],
 )  # fmt: skip
 def test_a_pod_that_is_deleted_before_it_starts_fails(main, inits, states, monkeypatch):
     driver = KubeletDriver(images=[ImageBehavior(image="*/none:*", pull_error="not found")])
     first = container(image="none:1") if main else container()
-    given = [container(name, command) for name, command in inits]
+    given = [
+        container(name, command, **({"restartPolicy": "Always"} if name == "side" else {}))
+        for name, command in inits
+    ]
     pod = pod_of(first, initContainers=given, __finalizers=["example.com/keep"])
     driver.put(pod)
     driver.run(0)
