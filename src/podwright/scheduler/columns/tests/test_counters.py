@@ -601,6 +601,20 @@ def test_a_carrier_with_other_labels_carries_its_terms_once():
     assert cluster.selectors._placed.pod_count == 0
 
 
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_the_domains_of_counters_that_are_dropped_are_numbered_again(count):
+    cluster = limited(1)
+    counters = [counter_of(cluster, weight=weight) for weight in range(count)]
+    domains = counters[0].domains
+    assert all(counter.domains is domains for counter in counters)
+    rack = DomainRule.of_key("rack")
+    for weight in range(40):
+        counter_of(cluster, weight=weight, rule=rack)
+    for counter in counters:
+        assert counter.current().tolist() == [0, 0]
+        assert counter.domains is counters[0].domains is not domains
+
+
 def test_domains_are_freed_with_their_last_counter():
     cluster = limited(1)
     first, second = counter_of(cluster), counter_of(cluster, weight=2)
@@ -663,9 +677,12 @@ def test_a_read_follows_few_changes_and_counts_again_after_many(
         assert by_zone(cluster, counter) == {"x": 3 * (number + 2)}
     calls = []
     count_ordered = placements.count_ordered
-    monkeypatch.setattr(
-        placements, "count_ordered", lambda *given: (calls.append(1), count_ordered(*given))
-    )
+
+    def count_and_record(*given):
+        calls.append(given)
+        count_ordered(*given)
+
+    monkeypatch.setattr(placements, "count_ordered", count_and_record)
     for number in range(count):
         cluster.put(pod(f"p{number}", "n1", app="b", away_from="a"))
     assert by_zone(cluster, counter) == {"x": 3 * (count + 3)}

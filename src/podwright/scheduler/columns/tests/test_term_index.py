@@ -11,6 +11,7 @@ import pytest
 from podwright.apimachinery.objects import Pod, Requirement, Selector, decode_pod
 from podwright.scheduler.columns.affinity import term_index
 from podwright.scheduler.columns.affinity.term_index import (
+    NO_TERMS,
     SPREAD_SELECTOR,
     AffinityTerm,
     Requirements,
@@ -195,7 +196,9 @@ def test_versions_of_a_pod_share_their_terms_and_other_namespaces_do_not() -> No
     elsewhere = pod({"podAffinity": {HARD: [of()]}}, "y")
     assert affinity_terms(elsewhere).required[0].namespaces == {"y"}
     assert affinity_terms(pod({"nodeAffinity": {}})).all == ()
-    assert affinity_terms(pod({"podAffinity": {}})).all == ()
+    empty: dict[str, Any]
+    for empty in ({}, {HARD: []}, {SOFT: []}):
+        assert affinity_terms(pod({"podAffinity": empty})) is NO_TERMS, "which readers look for"
 
 
 def test_the_terms_of_the_last_64_affinities_are_shared(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -195,10 +195,9 @@ def _check_waiting(
         # Upstream returns before it checks any volume.
         return
     # Smallest first, as in upstream's `findMatchingVolumes`.
-    for claim in sorted(to_match, key=_size):
-        found = decisions.match(claim, storage)
-        if not found.all():
-            to_provision.append((claim, ~found))
+    to_provision += [
+        (claim, ~decisions.match(claim, storage)) for claim in sorted(to_match, key=_size)
+    ]
     for claim, where in to_provision:
         checked = considered if where is None else considered & where
         if checked.any():
