@@ -98,8 +98,9 @@ def _parameters(
     PolicyConfigurationError
         The parameters cannot be found.
     """
-    kind = policy["spec"].get("paramKind")
-    reference: Document | None = binding["spec"].get("paramRef")
+    # Those of a dump were not validated.
+    kind = (policy.get("spec") or {}).get("paramKind")
+    reference: Document | None = (binding.get("spec") or {}).get("paramRef")
     if kind is None:
         return [None]
     resource = _resource_of(context, kind)
@@ -126,7 +127,7 @@ def _parameters(
 
 
 def _resource_of(context: AdmissionContext, kind: Document) -> Resource:
-    version, name = kind["apiVersion"], kind["kind"]
+    version, name = kind.get("apiVersion") or "", kind.get("kind") or ""
     group = api_group(version)
     for resource in context.resources:
         served = f"{resource.group}/{resource.version}" if resource.group else resource.version

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from podwright.apimachinery.cel import PolicyDecision
+from podwright.apimachinery.schema import decode
 from podwright.cluster.api.admission.policies.validating import _failure_text
 from podwright.cluster.api.endpoints import HttpReply
 from podwright.cluster.api.endpoints.tests.conftest import config_map, pod
@@ -253,6 +254,31 @@ def test_a_policy_whose_parameters_have_an_unknown_kind_denies(server):
         "failed to find resource referenced by paramKind: 'x.io/v1, Kind=Nosuch'"
         in (error["message"])
     )
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        (None, ""),
+        ({"matchConstraints": ON_CONFIG_MAPS}, ""),
+        (
+            {"matchConstraints": ON_CONFIG_MAPS, "paramKind": {}},
+            "failed to find resource referenced by paramKind: '/, Kind='",
+        ),
+    ],
+    ids=["no spec", "no expressions", "no kind of parameters"],
+)
+def test_a_policy_of_a_dump_may_lack_what_a_server_requires(server, spec, message):
+    head: Any = {"apiVersion": "admissionregistration.k8s.io/v1", "metadata": {"name": "p"}}
+    policy = head | {"kind": "ValidatingAdmissionPolicy"} | ({} if spec is None else {"spec": spec})
+    binding = head | {
+        "kind": "ValidatingAdmissionPolicyBinding",
+        "spec": {"policyName": "p", "validationActions": ["Deny"]},
+    }
+    for each in (policy, binding):
+        server.store.put(decode(each))
+    status, reply = server.reply("POST", CONFIG_MAPS, config_map("a"))
+    assert (status, message in reply.get("message", "")) == (422 if message else 201, True)
 
 
 def test_expressions_that_do_not_compile_are_invalid(server):
