@@ -347,7 +347,7 @@ def _container_record(
     if (ended := state.get("terminated")) is not None:
         record.ended = _ended(ended)
     elif (running := state.get("running")) is not None:
-        started_ns = timestamp_ns(running.get("startedAt") or "") or 0
+        started_ns = timestamp_ns(running.get("startedAt")) or 0
         record.running = RunRecord(
             started_ns=started_ns,
             container_id=status.get("containerID") or container_id(uid, name, count),

@@ -193,7 +193,7 @@ class Delay(msgspec.Struct, frozen=True):
     def can_be_constant(self) -> bool:
         """Whether `is_constant` is True for some sources."""
         bounds = (self.duration, self.jitter)
-        return all(bound.query is None or bound.read is read_delay for bound in bounds)
+        return all(bound.read is read_delay for bound in bounds)
 
     def is_constant(self, sources: tuple[Any, Any]) -> bool:
         """Whether `bounds` do not depend on the current time."""

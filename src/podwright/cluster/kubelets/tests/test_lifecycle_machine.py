@@ -12,7 +12,14 @@ import pytest
 from podwright.apimachinery.objects import KubernetesObject, ObjectPut
 from podwright.cluster import kubelets
 from podwright.cluster.api import DeleteObject
-from podwright.cluster.kubelets import Lifecycle, RecordEvent, ScheduleStage, StageDue, StageError
+from podwright.cluster.kubelets import (
+    Lifecycle,
+    RecordEvent,
+    ScheduleStage,
+    StageDue,
+    StageError,
+    read_stages,
+)
 from podwright.cluster.kubelets.addresses import Addresses, AddressesState
 from podwright.cluster.kubelets.stages.stage_objects import STAGE
 from podwright.cluster.kubelets.tests.lifecycle_driver import (
@@ -86,6 +93,27 @@ def test_a_pod_has_the_address_of_its_node(addresses, host):
     driver.put(a_pod())
     driver.run(1)
     assert driver.status()["hostIP"] == host
+
+
+ADDRESSED = """
+apiVersion: kwok.x-k8s.io/v1alpha1
+kind: Stage
+metadata: {name: addressed}
+spec:
+  resourceRef: {apiGroup: v1, kind: Pod}
+  selector: {matchExpressions: [{key: .status.podIP, operator: DoesNotExist}]}
+  next: {statusTemplate: "podIP: {{ PodIP }}"}
+"""
+
+
+def test_the_address_of_a_pod_that_is_gone_is_forgotten():
+    driver = LifecycleDriver(Lifecycle(read_stages(ADDRESSED, source="f")))
+    driver.put(a_pod())
+    driver.run(1)
+    assert driver.status()["podIP"] == "10.64.0.1"
+    assert list(driver.life.state().addresses.pods.values()) == ["10.64.0.1"]
+    driver.delete(driver.objects["default/web"])
+    assert driver.life.state().addresses.pods == {}
 
 
 def test_a_pod_has_its_claims_prepared_only_where_claims_can_be_read():

@@ -32,6 +32,12 @@ SECOND_NS = 1_000_000_000
         ("false; f() { :; }; echo $?", 0, "0\n"),
         ("f() { [ $1 = 0 ] || f $(($1 - 1)); }; f 49; echo $?", 0, "0\n"),
         ("f() { :; } && echo yes", 0, "yes\n"),
+        ("x=abc; echo [${x#abc}] [${x%abc}] [${x##*}] [${x%%*}]", 0, "[] [] [] []\n"),
+        (
+            "x=abc; echo [${x#*}] [${x%*}] [${x#}] [${x%?}] [${x#????}]",
+            0,
+            "[abc] [abc] [abc] [ab] [abc]\n",
+        ),
         ("e=; set -- a${e}b ${e}c d$e $e; echo $# $1 $2 $3", 0, "3 ab c d\n"),
         ("e=; x=' a'; set -- b$e$x $e$x; echo $#; set -- $x$e\"c\"; echo $#", 0, "3\n1\n"),
         ("for i in 1 2; do echo $i; done", 0, "1\n2\n"),
