@@ -10,6 +10,7 @@ from podwright.apimachinery.schema import decode
 from podwright.scheduler.columns import Cluster
 from podwright.scheduler.columns.images import image_names, locality_scores
 from podwright.scheduler.preemption.tests.situations import pod
+from podwright.testing import make_node
 
 MIB = 1 << 20
 
@@ -41,6 +42,18 @@ def test_an_update_of_the_only_node_with_an_image_replaces_its_size() -> None:
     assert size_of(cluster) == 100
     cluster.put(node("second", 200))
     assert size_of(cluster) == 200
+
+
+def test_nodes_without_images_change_no_version() -> None:
+    cluster = Cluster()
+    for name in ("first", "second"):
+        cluster.put(make_node(name))
+    cluster.delete(make_node("first"))
+    assert cluster.images.version == 0
+    cluster.put(node("third", 100))
+    version = cluster.images.version
+    cluster.delete(make_node("second"))
+    assert cluster.images.version > version, "an image is on more of the nodes"
 
 
 def test_a_node_as_it_is_changes_no_version_whatever_size_others_report() -> None:
@@ -106,6 +119,7 @@ def test_the_images_of_a_pod_as_often_as_it_uses_them() -> None:
         pytest.param(0, 1, 0, 0, id="no image"),
         pytest.param(0, 1, 23 * MIB, 0, id="up to 23 MiB are worth nothing"),
         # 977 MiB are worth 100.
+        pytest.param(0, 1, 32 * MIB, 0, id="nine MiB more are not yet worth 1"),
         pytest.param(0, 1, 33 * MIB, 1, id="ten MiB more, rounded down"),
         pytest.param(0, 1, 1_000 * MIB - 1, 99, id="nearly 1000 MiB"),
         pytest.param(0, 1, 1_000 * MIB, 100, id="1000 MiB"),

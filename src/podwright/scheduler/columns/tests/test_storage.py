@@ -311,6 +311,7 @@ def test_capacities_of_another_index_are_news():
         pytest.param("10", "7", True, id="an older one"),
         pytest.param("", "7", False, id="it was made from none"),
         pytest.param("7", "x", False, id="one that is no number"),
+        pytest.param("x", "7", False, id="it was made from one that is no number"),
     ],
 )
 def test_versions_are_compared_where_they_are_numbers(assumed_at, version, stays):

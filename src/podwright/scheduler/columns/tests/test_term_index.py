@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from podwright.apimachinery.objects import Pod, Requirement, Selector, decode_pod
+from podwright.apimachinery.objects import Pod, Requirement, Selector, decode_pod, with_fields
 from podwright.scheduler.columns.affinity import term_index
 from podwright.scheduler.columns.affinity.term_index import (
     NO_TERMS,
@@ -195,6 +195,9 @@ def test_versions_of_a_pod_share_their_terms_and_other_namespaces_do_not() -> No
     assert (affinity_terms(one) is terms, other is terms) == (True, False)
     elsewhere = pod({"podAffinity": {HARD: [of()]}}, "y")
     assert affinity_terms(elsewhere).required[0].namespaces == {"y"}
+    alike = with_fields(one, "metadata", namespace="y")
+    assert alike.spec.affinity is one.spec.affinity
+    assert affinity_terms(alike).required[0].namespaces == {"y"}
     assert affinity_terms(pod({"nodeAffinity": {}})).all == ()
     empty: dict[str, Any]
     for empty in ({}, {HARD: []}, {SOFT: []}):

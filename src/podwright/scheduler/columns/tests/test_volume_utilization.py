@@ -61,6 +61,15 @@ POOL = capacity("k", "local", {ZONE: "a"}, capacity="50Gi")
             id="a claim without a size takes nothing of a volume",
         ),
         pytest.param(
+            [volume("v", "1")], [claim("c", resources={})], [[0] * 3], id="nor of one byte"
+        ),
+        pytest.param(
+            [volume("v", capacity={}), volume("w", "1")],
+            [claim("c", resources={}), claim("d", resources={})],
+            [[0] * 3],
+            id="nor of one byte beside a volume without a size",
+        ),
+        pytest.param(
             [volume("v", "5Gi")], [claim("c")], [[100] * 3], id="a volume of exactly the size"
         ),
         pytest.param([volume("v", "1")], [claim("c", "1")], [[100] * 3], id="also of one byte"),
