@@ -144,15 +144,16 @@ class _Configuration:
             return
         self._found = found
         self.show_warnings(found["warnings"])
-        notify_done("The scheduler runs with this configuration.")
         try:
             plugins = await self._requests.send("GET", f"{_ROOT}/plugins{self._query}")
         except RejectedRequest as error:
             notify_error(str(error))
-            return
-        self.plugins.clear()
-        with self.plugins:
-            show_plugins(plugins["plugins"])
+        else:
+            # Before the message: what a user opens after it is not replaced.
+            self.plugins.clear()
+            with self.plugins:
+                show_plugins(plugins["plugins"])
+        notify_done("The scheduler runs with this configuration.")
 
     def _document(self) -> Document | None:
         try:

@@ -174,6 +174,16 @@ class ObjectReader:
             wrong = set() if known is None else self._examine(document, known, found)
             if known is not None and not wrong:
                 document, known = _in_stored_version(document, known)
+                if missing := _missing(document, known):
+                    name = (document.get("metadata") or {}).get("name", "")
+                    self._warnings.append(
+                        f"{found.place}: {known.row.kind} {name} is not read, since it lacks"
+                        f" {missing}, which an API server requires"
+                    )
+                    return None
+                # Those of pods, most objects, are errors of its struct.
+                if known.row.kind != "Pod":
+                    document = known.with_zero_items(document)
             obj = self._decoded(document, found, reported=wrong)
             if known is not None and wrong:
                 obj = _partial(known, document)
@@ -340,6 +350,23 @@ def _partial(kind: Kind, document: Document) -> Object | None:
     return Unknown(
         api_version=kind.api_version, kind=row.kind, metadata=bare.metadata, raw=readable
     )
+
+
+def _missing(document: Document, kind: Kind) -> str:
+    """Return a field of an edited definition without which its kind is unknown; "" if none."""
+    if kind.row.kind != _DEFINITION:
+        return ""
+    spec = document.get("spec") or {}
+    names, versions = spec.get("names") or {}, spec.get("versions") or []
+    present = {
+        "spec.group": spec.get("group"),
+        "spec.names.plural": names.get("plural"),
+        "spec.names.kind": names.get("kind"),
+        "spec.versions": versions,
+        "spec.versions[].name": all(each and each.get("name") for each in versions),
+        "spec.versions[].storage": any(each and each.get("storage") for each in versions),
+    }
+    return next((path for path, value in present.items() if not value), "")
 
 
 def _in_stored_version(document: Document, kind: Kind) -> tuple[Document, Kind]:

@@ -447,3 +447,45 @@ def test_a_document_of_another_purpose_is_a_warning(api_version, kind, reason):
 def test_an_object_that_was_cut_short_is_an_error(api_version, kind):
     document = {"apiVersion": api_version, "kind": kind, "spec": {}}
     assert read_manifest(msgspec.json.encode(document), source="f").errors
+
+
+def _definition(**spec):
+    version = {"name": "v1", "served": True, "storage": True}
+    names = {"kind": "Widget", "plural": "widgets"}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "widgets.x.io", "uid": "u", "resourceVersion": "1"},
+        "spec": {"group": "x.io", "names": names, "versions": [version], **spec},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("spec", "missing"),
+    [
+        ({}, ""),
+        ({"group": ""}, "spec.group"),
+        ({"names": None}, "spec.names.plural"),
+        ({"names": {"plural": "widgets"}}, "spec.names.kind"),
+        ({"versions": []}, "spec.versions"),
+        ({"versions": [None]}, "spec.versions[].name"),
+        ({"versions": [{"name": "v1"}]}, "spec.versions[].storage"),
+    ],
+)
+def test_an_edited_definition_that_lacks_what_names_its_kind_is_left_out(spec, missing):
+    found = read_manifest(msgspec.json.encode(_definition(**spec)), source="f")
+    lacks = f"f: CustomResourceDefinition widgets.x.io is not read, since it lacks {missing},"
+    expected = (f"{lacks} which an API server requires",) if missing else ()
+    assert (found.warnings, found.errors) == (expected, ())
+    assert len(found.objects) == (not missing)
+
+
+def test_null_items_of_an_edited_dump_are_zero_values_as_in_go():
+    limits = [None, {"type": "Pod", "max": {"cpu": None}}]
+    document = {
+        "apiVersion": "v1", "kind": "LimitRange", "spec": {"limits": limits},
+        "metadata": {"name": "l", "namespace": "a", "uid": "u", "resourceVersion": "1"},
+    }  # fmt: skip
+    (entry,) = read_manifest(msgspec.json.encode(document), source="f").objects
+    assert isinstance(entry.object, Unknown)
+    spec = entry.object.raw["spec"]
+    assert spec == {"limits": [{}, {"type": "Pod", "max": {"cpu": "0"}}]}

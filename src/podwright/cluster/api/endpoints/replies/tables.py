@@ -95,7 +95,10 @@ def in_table_order(resource: Resource, items: Sequence[Document]) -> Sequence[Do
         return items
     return sorted(
         items,
-        key=lambda each: (each["spec"].get("matchingPrecedence", 0), each["metadata"]["name"]),
+        key=lambda each: (
+            (each.get("spec") or {}).get("matchingPrecedence") or 0,
+            each["metadata"]["name"],
+        ),
     )
 
 

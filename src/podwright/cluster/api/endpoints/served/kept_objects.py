@@ -196,9 +196,9 @@ class KeptObjects:
             if version.get("served")
         }
         for obj in self._store.list(_API_SERVICE).objects:
-            spec = obj.raw["spec"]
+            spec = obj.raw.get("spec") or {}
             is_own = obj.metadata.labels.get(_AUTOMANAGED) == "true"
-            if is_own and spec.get("group") == group and spec["version"] not in served:
+            if is_own and spec.get("group") == group and spec.get("version") not in served:
                 self._delete(_API_SERVICE, obj.key, now_ns)
         made = (
             _api_service(group, each, _OF_DEFINITIONS, "true", now_ns) for each in sorted(served)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from podwright.apimachinery.schema import decode
 from podwright.cluster.api.endpoints.served.bare import add_missing_objects
 from podwright.cluster.api.endpoints.tests.conftest import START_NS
 from podwright.cluster.api.endpoints.tests.test_custom_resources import (
@@ -54,6 +55,18 @@ def test_rows_of_flow_schemas_are_in_the_order_of_precedence(server):
     precedences = [row["cells"][2] for row in found["rows"]]
     assert precedences == sorted(precedences)
     assert precedences[0] == 1
+
+
+def test_objects_of_an_edited_dump_may_lack_their_spec(server):
+    metadata = {"labels": {"kube-aggregator.kubernetes.io/automanaged": "true"}}
+    for kind, group in (("FlowSchema", FLOW), ("APIService", API_SERVICES.rpartition("/")[0])):
+        head = {"apiVersion": group.removeprefix("/apis/"), "kind": kind}
+        server.store.put(decode({**head, "metadata": {"name": "bare", **metadata}}))
+    assert server.reply("POST", DEFINITIONS, definition())[0] == 201
+    accept = {"accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
+    _, found = server.reply("GET", f"{FLOW}/flowschemas", headers=accept)
+    assert found["rows"][0]["cells"][0] == "bare"
+    assert "bare" in names(server, API_SERVICES)
 
 
 @pytest.mark.parametrize(
