@@ -24,7 +24,7 @@ START_CONDITIONS = ("Initialized", "Ready", "ContainersReady")
 
 def container_names(containers: list[dict[str, Any]]) -> ContainerNames:
     """Return the names and images of containers."""
-    return tuple([(entry["name"], entry.get("image") or "") for entry in containers])
+    return tuple([(entry.get("name") or "", entry.get("image") or "") for entry in containers])
 
 
 def container_status(container: dict[str, Any], *, is_ready: bool) -> dict[str, Any]:

@@ -299,13 +299,15 @@ class HorizontalAutoscalerController(Controller):
 
     def _target(self, autoscaler: KubernetesObject, spec: Document) -> KubernetesObject | str:
         """Return the target, or why it cannot be scaled."""
-        reference = spec["scaleTargetRef"]
-        kind = (api_group(reference.get("apiVersion") or "v1"), reference["kind"])
+        # Edited dumps may lack what a server requires.
+        reference = spec.get("scaleTargetRef") or {}
+        name = reference.get("name") or ""
+        kind = (api_group(reference.get("apiVersion") or "v1"), reference.get("kind") or "")
         resource = _RESOURCES.get(kind)
         if resource is None:
             return f"podwright scales {', '.join(_RESOURCES.values())}, and not {kind[1]}"
-        found = self._lister.get(kind, f"{autoscaler.namespace}/{reference['name']}")
-        return f'{resource} "{reference["name"]}" not found' if found is None else found
+        found = self._lister.get(kind, f"{autoscaler.namespace}/{name}")
+        return f'{resource} "{name}" not found' if found is None else found
 
     def _rescaled(
         self,
@@ -365,8 +367,9 @@ def _replicas(target: KubernetesObject) -> int:
 def _bound(spec: Document, current: int) -> tuple[int, str] | None:
     """Return the bound that a number of replicas exceeds, and the reason of the change."""
     minimum = 1 if spec.get("minReplicas") is None else spec["minReplicas"]
-    if current and current > spec["maxReplicas"]:
-        return spec["maxReplicas"], "Current number of replicas above Spec.MaxReplicas"
+    maximum = spec.get("maxReplicas") or 0
+    if current and current > maximum:
+        return maximum, "Current number of replicas above Spec.MaxReplicas"
     if current and current < minimum:
         return minimum, "Current number of replicas below Spec.MinReplicas"
     return None

@@ -78,7 +78,7 @@ def within_limits(
     history.recommendations.append((now_ns, proposed))
     if stable == proposed:
         why = ("ReadyForNewScale", "recommended size matches current size")
-    least, most = spec.get("minReplicas"), spec["maxReplicas"]
+    least, most = spec.get("minReplicas"), spec.get("maxReplicas") or 0
     least = 1 if least is None else least
     if behavior:
         replicas, limit = _by_policies(behavior, history, current, stable, (least, most), now_ns)

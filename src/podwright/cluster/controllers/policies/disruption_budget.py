@@ -22,6 +22,7 @@ import msgspec
 
 from podwright._checkpointed import Saved
 from podwright.apimachinery.objects import (
+    NOTHING,
     Condition,
     Document,
     KubernetesObject,
@@ -30,6 +31,7 @@ from podwright.apimachinery.objects import (
     Pod,
     PodDisruptionBudget,
     Selector,
+    SelectorError,
     api_group,
     condition_of,
     is_ready,
@@ -166,7 +168,12 @@ class DisruptionController(Controller):
             return
         if old is not None and old.spec.selector == budget.spec.selector:
             return
-        covered = budgets[budget.key] = _CoveredPods(label_selector(budget.spec.selector))
+        try:
+            selector = label_selector(budget.spec.selector)
+        except SelectorError:
+            # One of an edited dump; it covers no pods, as for preemption.
+            selector = NOTHING
+        covered = budgets[budget.key] = _CoveredPods(selector)
         for pod in self._lister.in_namespace(POD, budget.namespace).values():
             if covered.selector.matches(pod.metadata.labels):
                 covered.put(pod.key, _covered_pod(cast(Pod, pod)))

@@ -392,7 +392,7 @@ def _device_statuses(claim: ResourceClaim, now_ns: int) -> list[Document] | None
     ) or ():
         status = known.get(_identity(result))
         if status is None:
-            status = {field: result[field] for field in ("driver", "pool", "device")}
+            status = {field: result.get(field) or "" for field in ("driver", "pool", "device")}
             if result.get("shareID"):
                 status["shareID"] = result["shareID"]
             known[_identity(result)] = status
