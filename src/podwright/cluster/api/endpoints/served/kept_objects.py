@@ -22,7 +22,6 @@ from podwright.cluster.api.pipeline import executed
 from podwright.cluster.api.stages.kinds.custom_resources import DEFINITION
 from podwright.cluster.api.stages.kinds.service_allocation import SERVICE_NETWORK
 from podwright.cluster.api.stages.write import Parts, Write
-from podwright.cluster.api.strategies.services import HEADLESS
 from podwright.cluster.store import GroupKind, ObjectStore
 
 _SERVICE: Final[GroupKind] = ("", "Service")
@@ -212,4 +211,13 @@ class KeptObjects:
 
 def _addresses(service: Document | None) -> tuple[str, ...]:
     spec: Document = {} if service is None else service.get("spec") or {}
-    return tuple(each for each in spec.get("clusterIPs") or () if each != HEADLESS)
+    return tuple(each for each in spec.get("clusterIPs") or () if _is_address(each))
+
+
+def _is_address(text: str) -> bool:
+    """Whether a text is an address: neither `None` nor what a redacted dump has in its place."""
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True

@@ -103,6 +103,12 @@ def test_an_address_of_a_service_is_an_object(server):
     assert names(server, ADDRESSES) == ["10.0.0.1"]
 
 
+def test_a_redacted_address_has_no_object(server):
+    head = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a", "namespace": "b"}}
+    server.store.put(decode({**head, "spec": {"clusterIP": "x", "clusterIPs": ["x", "10.0.0.9"]}}))
+    assert names(server, ADDRESSES) == ["10.0.0.1", "10.0.0.9"]
+
+
 def test_deletions_of_services_are_seen_after_the_history_is_discarded(server):
     body = {"kind": "Service", "metadata": {"name": "a"}, "spec": {"ports": [{"port": 80}]}}
     server.reply("POST", SERVICES, body)
