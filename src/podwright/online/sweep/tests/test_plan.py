@@ -132,7 +132,7 @@ def test_a_scenario_is_an_input_alone(tmp_path, other):
     ("text", "message"),
     [
         ("kind: Scenario", "apiVersion: Required value"),
-        ("a: [", "line 1, column 5: "),
+        ("a: [", "line 2, column 1: "),
         (None, "cannot be read"),
     ],
 )
