@@ -218,7 +218,7 @@ REQUESTS = (
 )
 REPLICAS = (
     None,
-    ReplicaOutcome(workload="Deployment a/d", fit=1, total=3, is_rollout=True),
+    ReplicaOutcome(workload="Deployment a/d", fit=1, total=3, is_rollout=True, kept=0, placed=0),
     None,
 )
 PODS = tuple(make_pod(f"low-{i}", priority=i) for i in range(7))

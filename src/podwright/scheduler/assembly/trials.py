@@ -150,10 +150,16 @@ class ReplicaTrial:
     ) -> None:
         self._scheduler = scheduler
         self._outcome = outcome
+        self._removed: set[NamespacedName] = set()
 
     def remove(self, pod: NamespacedName) -> None:
         """Remove a pod, whether it has a node or not."""
+        self._removed.add(pod)
         self._scheduler.withdraw(pod)
+
+    def keeps(self, pod: NamespacedName) -> bool:
+        """Return whether a pod has the node that it had: neither removed nor preempted."""
+        return pod not in self._removed and pod in self._scheduler.cluster.pods
 
     def place(self, pod: Pod) -> bool:
         """Schedule a pod; return whether it fits, also by preemption."""

@@ -194,24 +194,35 @@ class ReplicaOutcome(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
         fit, if the strategy of the workload waits for it.
     is_rollout : bool
         Whether they are replaced.
+    kept : int
+        How many of the replicas that had a node are neither replaced nor preempted.
+    placed : int
+        How many replicas had a node before.
     """
 
     workload: str
     fit: int
     total: int
     is_rollout: bool
+    kept: int
+    placed: int
 
     @property
     def share(self) -> float:
-        """The share of the replicas that fit."""
-        return self.fit / self.total if self.total else 1.0
+        """The share of the replicas, new or not, that have a node then."""
+        count = self.total if self.is_rollout else self.total + self.placed
+        return (self.fit + self.kept) / count if count else 1.0
 
     def __str__(self) -> str:
         """Return it as a clause."""
         only = "only " if self.fit < self.total else ""
-        if self.is_rollout:
-            return f"{only}{self.fit} of {self.total} replicas of {self.workload} fit with it"
-        return f"{only}{self.fit} of {self.total} pending replicas of {self.workload} fit then"
+        if not self.is_rollout:
+            return f"{only}{self.fit} of {self.total} pending replicas of {self.workload} fit then"
+        text = f"{only}{self.fit} of {self.total} replicas of {self.workload} fit with it"
+        if self.kept and self.fit < self.total:
+            text += f", {self.kept} of the old keep{'s' * (self.kept == 1)} a node"
+        gain = self.fit + self.kept - self.placed
+        return text + ("" if gain > 0 else ": fewer than now" if gain else ": as many as now")
 
 
 class RemedyDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -97,12 +97,20 @@ class Replicas:
                     fit, total = self._roll(trial, remedy, rolled)
                 else:
                     fit, total = self._replace(trial, remedy, rolled), count
+                kept = sum(trial.keeps(pod.key) for pod in self._placed)
         except (LookupError, UnknownReply):
             # The template does not have what the edit changes, or an extender is not known.
             return None
         if total == 1 == fit:
             return None
-        return ReplicaOutcome(workload=text, fit=fit, total=total, is_rollout=is_rollout)
+        return ReplicaOutcome(
+            workload=text,
+            fit=fit,
+            total=total,
+            is_rollout=is_rollout,
+            kept=kept,
+            placed=len(self._placed),
+        )
 
     def _replace(self, trial: ReplicaTrial, remedy: Remedy, owner: KubernetesObject) -> int:
         """Replace pods that keep their names; return how many have a node then."""
@@ -136,8 +144,7 @@ class Replicas:
         """
         spec = deployment_spec(encode(owner).get("spec") or {})
         old = [*reversed(self._placed), *reversed(self._pending)]  # the last one is removed first
-        placed = {pod.key for pod in self._placed}
-        old_set = RolloutSet("old", "", len(old), {}, available=len(placed))
+        old_set = RolloutSet("old", "", len(old), {}, available=len(self._placed))
         new_set = RolloutSet("new", "", 0, {})
         rollout = Rollout(spec, new_set, [old_set])
         new = [_numbered(remedy.pod, number) for number in range(spec.replicas)]
@@ -151,9 +158,10 @@ class Replicas:
                 rollout.roll()
             while len(old) > old_set.replicas:
                 trial.remove(old.pop().key)
-            old_set.available = sum(pod.key in placed for pod in old)
             while new_set.available < new_set.replicas and trial.place(new[new_set.available]):
                 new_set.available += 1
+            # Counted now: new pods may have preempted old ones.
+            old_set.available = sum(trial.keeps(pod.key) for pod in old)
             has_progress = before != (old_set.replicas, new_set.replicas, new_set.available)
         return new_set.available, spec.replicas
 

@@ -289,7 +289,10 @@ def test_an_explanation_as_a_document_has_all_that_is_known():
             ),
             RemedyRequests(None, "not known"),
         ),
-        replicas=(ReplicaOutcome(workload="Job x/j", fit=1, total=2, is_rollout=True), None),
+        replicas=(
+            ReplicaOutcome(workload="Job x/j", fit=1, total=2, is_rollout=True, kept=0, placed=0),
+            None,
+        ),
     )
     change = {
         "action": "delete",
@@ -302,6 +305,7 @@ def test_an_explanation_as_a_document_has_all_that_is_known():
         "effect": "",
     }
     replicas = {"workload": "Job x/j", "fit": 1, "total": 2, "isRollout": True}
+    replicas |= {"kept": 0, "placed": 0}
     cpu = {"plugin": "Fit", "code": "Unschedulable", "reasons": list(CPU.reasons)}
     busy = {"plugin": "Extender", "code": "Unschedulable", "reasons": ["busy"]}
     left_out = {"plugin": None, "code": "Unschedulable", "reasons": ["not among the nodes"]}
@@ -579,15 +583,29 @@ def test_a_rejection_by_pre_filter_counts_for_all_nodes_and_comes_first():
 
 
 @pytest.mark.parametrize(
-    ("fit", "total", "is_rollout", "share", "text"),
+    ("fit", "total", "is_rollout", "kept", "placed", "share", "text"),
     [
-        (2, 2, True, 1.0, "2 of 2 replicas of Job x/j fit with it"),
-        (1, 2, True, 0.5, "only 1 of 2 replicas of Job x/j fit with it"),
-        (2, 2, False, 1.0, "2 of 2 pending replicas of Job x/j fit then"),
-        (0, 4, False, 0.0, "only 0 of 4 pending replicas of Job x/j fit then"),
-        (0, 0, False, 1.0, "0 of 0 pending replicas of Job x/j fit then"),
+        (2, 2, True, 0, 1, 1.0, "2 of 2 replicas of Job x/j fit with it"),
+        (1, 2, True, 0, 0, 0.5, "only 1 of 2 replicas of Job x/j fit with it"),
+        (1, 4, True, 2, 2, 0.75,
+         "only 1 of 4 replicas of Job x/j fit with it, 2 of the old keep a node"),
+        (1, 4, True, 1, 1, 0.5,
+         "only 1 of 4 replicas of Job x/j fit with it, 1 of the old keeps a node"),
+        (2, 4, True, 0, 2, 0.5, "only 2 of 4 replicas of Job x/j fit with it: as many as now"),
+        (1, 4, True, 1, 3, 0.5,
+         "only 1 of 4 replicas of Job x/j fit with it, 1 of the old keeps a node: fewer than now"),
+        (2, 2, False, 3, 3, 1.0, "2 of 2 pending replicas of Job x/j fit then"),
+        (0, 4, False, 4, 4, 0.5, "only 0 of 4 pending replicas of Job x/j fit then"),
+        (0, 0, False, 0, 0, 1.0, "0 of 0 pending replicas of Job x/j fit then"),
     ],
-)
-def test_how_many_replicas_fit_as_a_clause(fit, total, is_rollout, share, text):
-    outcome = ReplicaOutcome(workload="Job x/j", fit=fit, total=total, is_rollout=is_rollout)
+)  # fmt: skip
+def test_how_many_replicas_fit_as_a_clause(fit, total, is_rollout, kept, placed, share, text):
+    outcome = ReplicaOutcome(
+        workload="Job x/j",
+        fit=fit,
+        total=total,
+        is_rollout=is_rollout,
+        kept=kept,
+        placed=placed,
+    )
     assert (outcome.share, str(outcome)) == (share, text)

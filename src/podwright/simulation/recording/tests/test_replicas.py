@@ -75,23 +75,27 @@ def outcomes(found: ExplanationView) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "spec", "fit"),
+    ("kind", "spec", "fit", "kept"),
     [
-        pytest.param("Deployment", {}, 1, id="the old pods stay until new ones are available"),
+        pytest.param("Deployment", {}, 1, 2, id="the old pods stay until new ones are available"),
         pytest.param(
             "Deployment",
             {"strategy": {"rollingUpdate": {"maxUnavailable": "75%"}}},
             3,
+            0,
             id="the old pods make room",
         ),
-        pytest.param("Deployment", {"strategy": {"type": "Recreate"}}, 3, id="all old pods first"),
-        pytest.param("Job", {}, 3, id="a job is created again with its pods"),
-        pytest.param("StatefulSet", {"serviceName": "w"}, 1, id="the first that waits stops it"),
+        pytest.param(
+            "Deployment", {"strategy": {"type": "Recreate"}}, 3, 0, id="all old pods first"
+        ),
+        pytest.param("Job", {}, 3, 0, id="a job is created again with its pods"),
+        pytest.param("StatefulSet", {"serviceName": "w"}, 1, 2, id="the first that waits stops it"),
     ],
 )
-def test_a_change_of_the_template_is_tried_by_the_steps_of_the_strategy(kind, spec, fit):
+def test_a_change_of_the_template_is_tried_by_the_steps_of_the_strategy(kind, spec, fit, kept):
     found = view(workload(kind, **spec))
     sentence = f"only {fit} of 4 replicas of {kind} shop/w fit with it"
+    sentence += f", {kept} of the old keep a node" * bool(kept)
     assert outcomes(found)[TOLERATE] == sentence
 
 
@@ -103,9 +107,10 @@ def test_a_change_that_suffices_for_all_comes_first():
     first, *others = explanation_document(found)["remedies"]
     assert first["replicas"] == {
         "workload": "Deployment shop/w", "fit": 4, "total": 4, "isRollout": True,
+        "kept": 0, "placed": 2,
     }  # fmt: skip
-    shares = [each["replicas"]["fit"] / each["replicas"]["total"] for each in others]
-    assert shares == sorted(shares, reverse=True)
+    nodes = [each["replicas"]["fit"] + each["replicas"]["kept"] for each in others]
+    assert nodes == sorted(nodes, reverse=True)
 
 
 def test_a_change_of_a_node_is_tried_for_the_pending_replicas():
@@ -170,7 +175,7 @@ def after(
     if edit is None:
         remedy = replace(remedy, put=tuple(make_node(node.name, cpu="4") for node in tainted))
     else:
-        remedy = replace(remedy, pod=tolerate(pods[0]), pod_edits=(edit,))
+        remedy = replace(remedy, pod=edit(pods[0]), pod_edits=(edit,))
     found = replicas.Replicas(scheduler, pods[0], lambda *each: by_key.get(each)).after(remedy)
     assert before == (set(scheduler.pending), set(scheduler.cluster.pods)), "not reverted"
     return found
@@ -220,6 +225,20 @@ def test_how_many_replicas_fit_while_they_are_replaced(kind, spec, fit, is_bound
     }
     found = ["".join(str(each.fit) for each in row if each is not None) for row in rows]
     assert " ".join(found) == fit
+
+
+@pytest.mark.parametrize("placed", [1, 2, 3])
+@pytest.mark.parametrize("kind", ["Deployment", "StatefulSet", "Job"])
+def test_replicas_that_preempt_the_old_ones_gain_no_node(kind, placed):
+    def raise_priority(pod: Pod) -> Pod:
+        return with_fields(pod, "spec", priority=1)
+
+    spec = {"serviceName": "w"} if kind == "StatefulSet" else {}
+    found = after(workload(kind, **spec), placed=placed, free=0, edit=raise_priority)
+    assert found is not None
+    assert (found.fit, found.kept, found.placed) == (placed, 0, placed)
+    text = f"only {placed} of 4 replicas of {kind} shop/w fit with it: as many as now"
+    assert str(found) == text
 
 
 @pytest.mark.parametrize(
@@ -373,7 +392,9 @@ def test_requests_that_a_limit_range_set_are_changed_in_all_kinds_of_containers(
 
 
 def test_an_edit_that_a_replica_cannot_have_is_not_tried():
-    def fails(_pod: Pod) -> Pod:
+    def fails(pod: Pod) -> Pod:
+        if pod.metadata.name == "w-2":
+            return pod
         raise LookupError("no such container")
 
     for kind in ("Deployment", "Job"):
@@ -414,7 +435,9 @@ def test_remedies_are_tried_for_a_thousand_replicas(placed, is_tried):
     remedy = Remedy(text="", edits=(), node="m", node_count=1, pod=pending[0], put=(room,))
     found = replicas.Replicas(scheduler, pending[0], lambda *_: None).after(remedy)
     text = "ReplicaSet shop/w"
-    expected = ReplicaOutcome(workload=text, fit=1, total=2, is_rollout=False)
+    expected = ReplicaOutcome(
+        workload=text, fit=1, total=2, is_rollout=False, kept=placed, placed=placed
+    )
     assert found == (expected if is_tried else None)
 
 

@@ -124,9 +124,12 @@ function remedyItem(remedy, index, document, { canApply, apply, working }) {
   );
 }
 
-function replicasText({ workload, fit, total, isRollout }) {
+function replicasText({ workload, fit, total, isRollout, kept, placed }) {
   const only = fit < total ? "only " : "";
-  return isRollout ? `${only}${fit} of ${total} replicas of ${workload} fit with it` : `${only}${fit} of ${total} pending replicas of ${workload} fit then`;
+  if (!isRollout) return `${only}${fit} of ${total} pending replicas of ${workload} fit then`;
+  const old = kept && fit < total ? `, ${kept} of the old keep${kept === 1 ? "s" : ""} a node` : "";
+  const gain = fit + kept - placed;
+  return `${only}${fit} of ${total} replicas of ${workload} fit with it${old}${gain > 0 ? "" : gain ? ": fewer than now" : ": as many as now"}`;
 }
 
 function sentence(text) {
