@@ -9,6 +9,10 @@ from typing import TypeAlias
 import msgspec
 
 from podwright.apimachinery.objects import (
+    BETA_REGION,
+    BETA_ZONE,
+    REGION,
+    ZONE,
     Node,
     NodeSelectorTerm,
     PersistentVolume,
@@ -21,7 +25,13 @@ from podwright.apimachinery.objects import (
 from podwright.scheduler.advice.amounts import format_amount
 from podwright.scheduler.advice.claim_fixes import VolumeFixes
 from podwright.scheduler.advice.device_refusals import DeviceRefusal, DeviceRefusals
-from podwright.scheduler.columns import READ_WRITE_ONCE_POD, Cluster, claim_names, class_of
+from podwright.scheduler.columns import (
+    MULTI_ZONE_DELIMITER,
+    READ_WRITE_ONCE_POD,
+    Cluster,
+    claim_names,
+    class_of,
+)
 from podwright.scheduler.config import DEFAULT_GATES, Gates
 from podwright.scheduler.framework import Explanation, Status
 
@@ -321,7 +331,11 @@ def _cordoned(_pod: Pod, _node: Node, _gates: Gates, _cluster: Cluster) -> Itera
 
 
 def _volumes(pod: Pod, node: Node, _gates: Gates, cluster: Cluster) -> Iterator[str]:
-    return unusable_volumes(pod, node, cluster)
+    return _with_places(pod, node, cluster, _place_by_affinity)
+
+
+def _zones(pod: Pod, node: Node, _gates: Gates, cluster: Cluster) -> Iterator[str]:
+    return _with_places(pod, node, cluster, _place_by_labels)
 
 
 def _exclusive(pod: Pod, _node: Node, _gates: Gates, cluster: Cluster) -> Iterator[str]:
@@ -337,11 +351,11 @@ _Details: TypeAlias = Callable[[Pod, Node, Gates, Cluster], Iterator[str]]
 _OF_VOLUMES: dict[str, _Details] = {
     "CheckVolumeBinding": _volumes,
     "MaxCSIVolumeCountPred": _attach_limits,
-    "NoVolumeZoneConflict": _volumes,
+    "NoVolumeZoneConflict": _zones,
     "NodeVolumeLimits": _attach_limits,
     "VolumeBinding": _volumes,
     "VolumeRestrictions": _exclusive,
-    "VolumeZone": _volumes,
+    "VolumeZone": _zones,
 }
 _GROUPED: dict[str, _Details] = {
     **_OF_VOLUMES,
@@ -362,15 +376,18 @@ _DETAILS: dict[str, _Details] = {
 
 # Why nodes cannot use the volumes of a pod, with the names of claims, volumes and their zones.
 
-_ZONE_LABELS = ("/zone", "/region")
+_ZONE_LABELS = {BETA_ZONE: ZONE, BETA_REGION: REGION, ZONE: ZONE, REGION: REGION}
+"""Labels by which VolumeZone compares, with those that a node may have instead."""
 
 
-def unusable_volumes(pod: Pod, node: Node, cluster: Cluster) -> Iterator[str]:
+def _with_places(
+    pod: Pod, node: Node, cluster: Cluster, place_of: Callable[[PersistentVolume, Node], str]
+) -> Iterator[str]:
     """Yield what the claims of a pod have against a node: bound volumes and where they are."""
     yield from unbound_claims(pod, cluster)
     for claim in _claims(pod, cluster):
         volume = cluster.storage.volume(claim.spec.volume_name)
-        if volume is not None and (place := _other_place(volume, node)):
+        if volume is not None and (place := place_of(volume, node)):
             yield f"PersistentVolume {volume.name} of claim {claim.key} is in {place}"
 
 
@@ -405,19 +422,25 @@ def _unbound(claim: PersistentVolumeClaim, cluster: Cluster) -> str:
     return f"claim {claim.key} ({kind}{known}) is not bound to a PersistentVolume"
 
 
-def _other_place(volume: PersistentVolume, node: Node) -> str:
-    """Return where a volume is, if a node cannot use it there; "" otherwise."""
-    labels = node.metadata.labels
+def _place_by_affinity(volume: PersistentVolume, node: Node) -> str:
+    """Return where a volume is by its node affinity, if the node does not match; "" otherwise."""
     affinity = volume.spec.node_affinity
     required = None if affinity is None else affinity.required
-    if required is not None and not node_selector(required).matches(node.name, labels):
-        return " or ".join(map(_term_text, required.node_selector_terms)) or "no node"
-    zones = {
-        key: value
-        for key, value in volume.metadata.labels.items()
-        if key.endswith(_ZONE_LABELS) and key in labels and labels[key] not in value.split("__")
-    }
-    return " and ".join(f"{key}={value}, the node in {labels[key]}" for key, value in zones.items())
+    if required is None or node_selector(required).matches(node.name, node.metadata.labels):
+        return ""
+    return " or ".join(map(_term_text, required.node_selector_terms)) or "no node"
+
+
+def _place_by_labels(volume: PersistentVolume, node: Node) -> str:
+    """Return the labels of a volume by which it is in another zone or region than the node."""
+    texts = []
+    for key, successor in _ZONE_LABELS.items():
+        zones = volume.metadata.labels.get(key, "").split(MULTI_ZONE_DELIMITER)
+        found = node.metadata.labels.get(key, node.metadata.labels.get(successor))
+        if "" not in zones and found not in zones:
+            where = "without this label" if found is None else f"in {found}"
+            texts.append(f"{key}={volume.metadata.labels[key]}, the node {where}")
+    return " and ".join(texts)
 
 
 def _term_text(term: NodeSelectorTerm) -> str:

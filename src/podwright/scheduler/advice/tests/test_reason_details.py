@@ -19,6 +19,8 @@ from podwright.testing import make_node, make_pod
 Document = dict[str, Any]
 ZONE = "topology.kubernetes.io/zone"
 REGION = "topology.kubernetes.io/region"
+BETA_ZONE = "failure-domain.beta.kubernetes.io/zone"
+BETA_REGION = "failure-domain.beta.kubernetes.io/region"
 
 
 def tainted(name: str, *keys: str) -> Object:
@@ -127,8 +129,15 @@ OUT_OF_B = [{"matchExpressions": [{"key": ZONE, "operator": "NotIn", "values": [
         pytest.param(
             [claim("pv-1"), volume(labels={ZONE: "a", REGION: "r"})],
             "node(s) had no available volume zone",
-            f"PersistentVolume pv-1 of claim shop/data is in {ZONE}=a, the node in b",
+            f"PersistentVolume pv-1 of claim shop/data is in {ZONE}=a, the node in b and "
+            f"{REGION}=r, the node without this label",
             id="a volume with a label that the node does not have",
+        ),
+        pytest.param(
+            [claim("pv-1"), volume(labels={ZONE: "a__c", BETA_ZONE: "b", BETA_REGION: "r__"})],
+            "node(s) had no available volume zone",
+            f"PersistentVolume pv-1 of claim shop/data is in {ZONE}=a__c, the node in b",
+            id="labels that the node has under another name, and one with an empty zone",
         ),
         pytest.param(
             [claim("pv-1"), volume(labels={ZONE: "a"}, terms=IN_B)],
@@ -167,6 +176,17 @@ def test_volumes_are_named_with_claim_and_zone(objects, reason, detail):
     node = make_node("n", labels={ZONE: "b"})
     found = groups_of(node, using_claim(), *objects)
     assert found == [(reason, [(detail, 1)])]
+
+
+def test_a_volume_elsewhere_by_affinity_and_by_label_is_named_for_each():
+    scheduler = Scheduler(SchedulerOptions())
+    scheduler.add(
+        make_node("n", labels={ZONE: "b"}), using_claim(), claim("pv-1"),
+        volume(labels={ZONE: "c"}, terms=IN_A),
+    )  # fmt: skip
+    (near,) = scheduler.nearest_nodes(scheduler.explain("shop/db"))
+    is_in = "PersistentVolume pv-1 of claim shop/data is in"
+    assert list(near.lacks) == [f"{is_in} {ZONE}=a", f"{is_in} {ZONE}=c, the node in b"]
 
 
 def test_a_claim_that_does_not_exist_is_in_the_reason_and_not_in_the_details():
